@@ -4,5 +4,8 @@
 //! knows no file, buffer or window, keeps no clock and makes no random choice. A module sees only
 //! those listed before it.
 
-pub mod hunk;
 pub mod text;
+pub mod hunk;
+pub mod diff;
+pub mod quote;
+pub mod print;
