@@ -8,4 +8,5 @@ pub mod text;
 pub mod hunk;
 pub mod diff;
 pub mod quote;
+pub mod parse;
 pub mod print;
