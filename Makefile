@@ -1,0 +1,49 @@
+# Every command of the project; `make help` lists them from the ## comments.
+
+EMACS ?= emacs
+export EMACS
+
+# A fresh rustup is often not yet on PATH.
+export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
+
+# What `make test` runs and what `make lint` checks, so that .ci/run can run a part.
+SUITES ?= rust ert e2e
+CHECKS ?= rust lisp-compile lisp-style walls
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test lint bench fuzz doc clean
+
+help: ## List these commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo 'EMACS=/path/to/emacs names the Emacs to use.'
+
+build: ## Compile the Rust module and put it beside the Lisp files
+	@test/tools/need emacs cargo cc
+	$(EMACS) -Q --batch -L lisp -l agent-q-diff-engine -f agent-q-diff-build-module-batch
+
+demo: ## Review a real proposal in this terminal (without one: watch it played)
+	@test/tools/need emacs cargo cc git
+	@$(MAKE) --no-print-directory build
+	@test/demo/run
+
+test: ## Run every test: Rust, Lisp, and Lisp in a real terminal
+	@test/tools/need emacs cargo cc patch git tmux timeout
+	@$(MAKE) --no-print-directory build
+	@test/tools/run-tests $(SUITES)
+
+lint: ## Check style, warnings, documentation, and the walls between the parts
+	@test/tools/need emacs cargo cc package-lint
+	@test/tools/lint $(CHECKS)
+
+bench: ## Measure the engine
+	cargo bench --locked --no-default-features
+
+fuzz: ## Run the random walks for long (AGENT_Q_DIFF_CASES sets how long)
+	AGENT_Q_DIFF_CASES=$${AGENT_Q_DIFF_CASES:-200000} cargo test --release --locked --no-default-features
+
+doc: ## Build the engine's documentation
+	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --no-default-features
+
+clean: ## Remove everything that was built
+	cargo clean
+	rm -f lisp/*.elc lisp/*.so lisp/*.dylib lisp/*.dll lisp/agent-q-diff-module.version

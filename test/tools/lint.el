@@ -1,0 +1,70 @@
+;;; lint.el --- Checks one Lisp file in batch  -*- lexical-binding: t; -*-
+
+;;; Commentary:
+
+;; usage: emacs -Q --batch -l lint.el -f agent-q-diff-lint-CHECK FILE
+;;
+;; CHECK is compile, checkdoc or package.  Each prints its complaints as
+;; FILE:LINE: TEXT and fails if there is one.
+
+;;; Code:
+
+(require 'bytecomp)
+(require 'checkdoc)
+
+(declare-function package-lint-buffer "package-lint")
+(defvar package-lint-main-file)
+
+(defun agent-q-diff-lint--finish (file complaints)
+  "Print COMPLAINTS about FILE, each (LINE . TEXT), and exit."
+  (pcase-dolist (`(,line . ,text) complaints)
+    (message "%s:%d: %s" file line text))
+  (kill-emacs (if complaints 1 0)))
+
+(defun agent-q-diff-lint-compile ()
+  "Byte-compile the file that the command line names; warnings are errors.
+The result is thrown away: a stale .elc would be loaded in the place of
+its source."
+  (let* ((file (pop command-line-args-left))
+         (folder (make-temp-file "agent-q-diff-lint" t))
+         (load-prefer-newer t)
+         (byte-compile-error-on-warn t)
+         (byte-compile-dest-file-function
+          (lambda (source)
+            (expand-file-name (concat (file-name-nondirectory source) "c") folder)))
+         (ok (unwind-protect (byte-compile-file file)
+               (delete-directory folder t))))
+    (kill-emacs (if (eq ok t) 0 1))))
+
+(defun agent-q-diff-lint-checkdoc ()
+  "Check the documentation of the file that the command line names."
+  (let* ((file (pop command-line-args-left))
+         (complaints '())
+         (checkdoc-autofix-flag 'never)
+         (checkdoc-create-error-function
+          (lambda (text start _end &optional _unfixable)
+            (push (cons (line-number-at-pos (or start (point-min)) t) text) complaints)
+            nil)))
+    (with-current-buffer (find-file-noselect file)
+      (checkdoc-current-buffer t))
+    (agent-q-diff-lint--finish file (nreverse complaints))))
+
+(defun agent-q-diff-lint--drop-in-name-p (text)
+  "Return non-nil if TEXT complains of a name that is Agent-Q's own.
+sly-agent-q-diff.el gives out exactly the names that Agent-Q's code calls,
+so they cannot start with our prefix."
+  (string-match-p "\\`\"sly-agent-q-[^\"]*\" doesn't start with package's prefix" text))
+
+(defun agent-q-diff-lint-package ()
+  "Run package-lint on the file that the command line names."
+  (require 'package-lint)
+  (let* ((file (pop command-line-args-left))
+         (package-lint-main-file (expand-file-name "lisp/agent-q-diff.el"))
+         (complaints '()))
+    (with-current-buffer (find-file-noselect file)
+      (pcase-dolist (`(,line ,_column ,type ,text) (package-lint-buffer))
+        (unless (agent-q-diff-lint--drop-in-name-p text)
+          (push (cons line (format "%s: %s" type text)) complaints))))
+    (agent-q-diff-lint--finish file (nreverse complaints))))
+
+;;; lint.el ends here
