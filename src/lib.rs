@@ -1,12 +1,31 @@
 //! The engine of agent-q-diff: what an AI agent wants to do to a file, decided hunk by hunk.
 //!
 //! Text in, text out; the middle is data. The engine takes bytes and returns plain values; it
-//! knows no file, buffer or window, keeps no clock and makes no random choice. A module sees only
-//! those listed before it.
+//! knows no file, buffer or window, keeps no clock and makes no random choice.
+//!
+//! The rooms, each of which uses only those above it:
+//!
+//! - [`text`]: text as lines with their terminators
+//! - [`hunk`]: hunks, their ranges and headers
+//! - [`diff`]: two texts to hunks
+//! - [`quote`]: file names as a file header writes them
+//! - [`parse`]: unified diff text to hunks
+//! - [`print`]: hunks to unified diff text
+//! - [`weave`]: the line map, where every line belongs
+//! - [`place`]: where a run of lines stands in a text
+//! - [`proposal`]: a proposal's hunks and where each is in the target
+//! - [`review`]: the state machine, the decision
 
-pub mod text;
-pub mod hunk;
 pub mod diff;
-pub mod quote;
+pub mod hunk;
 pub mod parse;
+pub mod place;
 pub mod print;
+pub mod proposal;
+pub mod quote;
+pub mod review;
+pub mod text;
+pub mod weave;
+
+#[cfg(feature = "module")]
+mod module;

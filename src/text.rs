@@ -90,6 +90,20 @@ impl Text {
             .extend(added.starts[1..].iter().map(|at| base + at));
         first..self.len()
     }
+
+    /// Returns the text without the newline at its end, or with one if it has none.
+    ///
+    /// A text that is empty or ends with an empty line is returned as it is: it would have another
+    /// number of lines.
+    pub fn with_last_terminator_toggled(&self) -> Text {
+        let mut bytes = self.bytes.clone();
+        match bytes[..] {
+            [] | [b'\n'] | [.., b'\n', b'\n'] => {}
+            [.., b'\n'] => drop(bytes.pop()),
+            _ => bytes.push(b'\n'),
+        }
+        Text::new(bytes)
+    }
 }
 
 /// Tells whether `line` lacks its terminator, as only the last line of a text may.

@@ -1,0 +1,144 @@
+;;; agent-q-diff-base.el --- Options, faces and errors of agent-q-diff  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; What every other file of the package needs and none of them owns: the
+;; group, the options, the faces and the error symbols.  Requires nothing
+;; of ours.
+
+;;; Code:
+
+;;;; Options
+
+(defgroup agent-q-diff nil
+  "Review what an AI agent wants to do to a file, hunk by hunk."
+  :group 'tools
+  :prefix "agent-q-diff-")
+
+(defcustom agent-q-diff-context-length 3
+  "Number of unchanged lines that a hunk shows around its changes."
+  :type 'natnum)
+
+(defcustom agent-q-diff-save 'always
+  "Whether an accepted hunk is saved to the target's file at once.
+The value is one of these symbols:
+
+`always'    Save after every command that changed the target, the
+            user's own unsaved edits included.
+`if-clean'  Save only if the target had no unsaved edits when the
+            review began.
+`never'     Leave saving to the user.
+
+With unsaved edits in the target, the diff buffer says before the first
+key what saving will include."
+  :type '(choice (const :tag "Always" always)
+                 (const :tag "Only if there were no unsaved edits" if-clean)
+                 (const :tag "Never" never)))
+
+(defcustom agent-q-diff-toggle-unapplies nil
+  "Whether SPC on an applied hunk takes its change out of the target.
+If nil, SPC returns the hunk's mark to pending and leaves the target
+alone; \\<agent-q-diff-mode-map>\\[agent-q-diff-unapply-hunk] takes the change out."
+  :type 'boolean)
+
+(defcustom agent-q-diff-confirm-finish t
+  "Whether finishing a review with pending hunks asks first.
+It never asks when a program finishes the review."
+  :type 'boolean)
+
+(defcustom agent-q-diff-decision-basis 'marks
+  "What decides between \"accepted\" and \"rejected\" when a review ends.
+With `marks', the marks that the diff buffer shows: accepted if at least
+one hunk is marked applied.  With `facts', what is in the target:
+accepted if at least one hunk's change is in it."
+  :type '(choice (const :tag "The marks shown" marks)
+                 (const :tag "What is in the target" facts)))
+
+(defcustom agent-q-diff-project-root nil
+  "Directory against which agents' relative paths are resolved, or nil.
+If nil, it is the root of the current project, or `default-directory'
+where there is no project."
+  :type '(choice (const :tag "The current project" nil) directory))
+
+;;;; Faces
+
+(defgroup agent-q-diff-faces nil
+  "Faces of the diff buffer."
+  :group 'agent-q-diff
+  :group 'faces)
+
+(defface agent-q-diff-applied
+  '((t :inherit diff-indicator-added))
+  "Face of the sign on a hunk that is marked applied.")
+
+(defface agent-q-diff-rejected
+  '((t :inherit diff-indicator-removed))
+  "Face of the sign on a hunk that is marked rejected.")
+
+(defface agent-q-diff-differs
+  '((t :inherit warning))
+  "Face of the sign on a hunk whose mark and target disagree.")
+
+(defface agent-q-diff-decided
+  '((t :inherit shadow :extend t))
+  "Face over the lines of a hunk that is decided.")
+
+(defface agent-q-diff-header
+  '((t :inherit diff-header))
+  "Face of the lines that say what the proposal is about.")
+
+(defface agent-q-diff-progress
+  '((t :inherit (bold diff-header)))
+  "Face of the progress line.")
+
+(defface agent-q-diff-warning
+  '((t :inherit warning))
+  "Face of a header line that one must not miss.")
+
+;;;; Errors
+
+(defmacro agent-q-diff--define-errors (&rest errors)
+  "Define ERRORS, each a list (SYMBOL MESSAGE), under `agent-q-diff-error'."
+  (declare (indent 0))
+  `(progn
+     (define-error 'agent-q-diff-error "Agent-Q diff")
+     ,@(mapcar (pcase-lambda (`(,symbol ,message))
+                 `(define-error ',symbol ,message 'agent-q-diff-error))
+               errors)))
+
+(agent-q-diff--define-errors
+  ;; Of the engine.
+  (agent-q-diff-identical     "Nothing to review")
+  (agent-q-diff-malformed     "Not a unified diff")
+  (agent-q-diff-several-files "Several files")
+  (agent-q-diff-no-hunk       "No such hunk")
+  (agent-q-diff-not-in        "Not applied")
+  (agent-q-diff-not-found     "Does not apply")
+  (agent-q-diff-ambiguous     "Ambiguous")
+  (agent-q-diff-conflict      "Conflict")
+  (agent-q-diff-ended         "Review ended")
+  (agent-q-diff-panic         "Bug in the engine")
+  ;; Of the way to it.
+  (agent-q-diff-no-module     "No engine")
+  ;; Of the target.
+  (agent-q-diff-bad-target    "Target refused")
+  ;; Of a whole review.
+  (agent-q-diff-bad-arguments "Wrong arguments")
+  (agent-q-diff-not-applied   "Could not be applied")
+  (agent-q-diff-cancelled     "Review cancelled")
+  (agent-q-diff-no-user       "Nobody to ask"))
+
+(defun agent-q-diff--error-text (err)
+  "Return what ERR, an error as `condition-case' binds it, says.
+Of the package's own errors that is the message without the kind."
+  (if (and (memq 'agent-q-diff-error (get (car err) 'error-conditions))
+           (stringp (cadr err)))
+      (cadr err)
+    (error-message-string err)))
+
+(provide 'agent-q-diff-base)
+;;; agent-q-diff-base.el ends here

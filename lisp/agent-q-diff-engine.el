@@ -1,0 +1,312 @@
+;;; agent-q-diff-engine.el --- The door to the Rust engine  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Builds, checks and loads the dynamic module, and gives its functions
+;; names and arguments that Lisp likes.  This is the only file that names
+;; the module's functions.  Nothing here prompts, builds or loads when the
+;; file is loaded: the module is loaded by the first call that needs it.
+;;
+;; A review is an opaque object.  Hunks are counted from 0.
+
+;;; Code:
+
+(require 'agent-q-diff-base)
+(require 'subr-x)
+
+(defconst agent-q-diff-engine-version "0.1.0"
+  "Version of the engine that this Lisp code goes with.")
+
+(declare-function agent-q-diff-module-commit "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-counts "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-decision "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-fail "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-follow "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-free "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-place "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-plan "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-plan-all "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-print "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-reject-all "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-review "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-review-diff "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-set-mark "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-state "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-version "ext:agent-q-diff-module")
+
+;;;; Finding and loading the module
+
+(defvar agent-q-diff-engine--directory
+  (file-name-directory (or load-file-name buffer-file-name))
+  "Directory of this file, where the module is installed.")
+
+(defun agent-q-diff-engine--module-file ()
+  "Return the name of the module's file."
+  (expand-file-name (concat "agent-q-diff-module" module-file-suffix)
+                    agent-q-diff-engine--directory))
+
+(defun agent-q-diff-engine--version-file ()
+  "Return the name of the file that holds the installed module's version."
+  (expand-file-name "agent-q-diff-module.version"
+                    agent-q-diff-engine--directory))
+
+(defun agent-q-diff-engine--installed-version ()
+  "Return the version of the installed module, or nil if there is none."
+  (when (and (file-exists-p (agent-q-diff-engine--module-file))
+             (file-readable-p (agent-q-diff-engine--version-file)))
+    (with-temp-buffer
+      (insert-file-contents (agent-q-diff-engine--version-file))
+      (string-trim (buffer-string)))))
+
+(defun agent-q-diff-engine--refuse (format &rest arguments)
+  "Signal `agent-q-diff-no-module' with FORMAT and ARGUMENTS."
+  (signal 'agent-q-diff-no-module (list (apply #'format format arguments))))
+
+(defun agent-q-diff-engine--check-installed ()
+  "Signal an error that says what to do unless a fit module is installed."
+  (let ((installed (agent-q-diff-engine--installed-version)))
+    (cond
+     ((not (bound-and-true-p module-file-suffix))
+      (agent-q-diff-engine--refuse
+       "this Emacs cannot load modules; use one built --with-modules"))
+     ((null installed)
+      (agent-q-diff-engine--refuse
+       "the engine is not built; run M-x agent-q-diff-build-module"))
+     ((not (equal installed agent-q-diff-engine-version))
+      (agent-q-diff-engine--refuse
+       "the engine is version %s, %s is needed; run M-x agent-q-diff-build-module"
+       installed agent-q-diff-engine-version)))))
+
+(defun agent-q-diff-engine-ensure ()
+  "Load the engine unless it is loaded.
+Signal `agent-q-diff-no-module' with what to do if that cannot be."
+  (unless (featurep 'agent-q-diff-module)
+    (agent-q-diff-engine--check-installed)
+    (condition-case err
+        (module-load (agent-q-diff-engine--module-file))
+      (module-load-failed
+       (agent-q-diff-engine--refuse
+        "the engine does not load (%s); run M-x agent-q-diff-build-module"
+        (error-message-string err)))))
+  (unless (equal (agent-q-diff-module-version) agent-q-diff-engine-version)
+    (agent-q-diff-engine--refuse
+     "engine %s is loaded, %s is needed; restart Emacs"
+     (agent-q-diff-module-version) agent-q-diff-engine-version)))
+
+;;;; Building the module
+
+(defun agent-q-diff-engine--source-directory ()
+  "Return the directory of Cargo.toml: beside this file or one level up."
+  (let ((here agent-q-diff-engine--directory))
+    (or (seq-find (lambda (directory)
+                    (file-exists-p (expand-file-name "Cargo.toml" directory)))
+                  (list here
+                        (expand-file-name ".." here)
+                        (file-name-directory
+                         (directory-file-name (file-truename here)))))
+        (agent-q-diff-engine--refuse "no Cargo.toml beside %s" here))))
+
+(defun agent-q-diff-engine--cargo ()
+  "Return the name of the cargo program."
+  (or (executable-find "cargo")
+      (let ((home (expand-file-name "~/.cargo/bin/cargo")))
+        (and (file-executable-p home) home))
+      (agent-q-diff-engine--refuse
+       "cargo is neither on `exec-path' nor in ~/.cargo/bin; install Rust")))
+
+(defun agent-q-diff-engine--built-file (source)
+  "Return the name of the library that cargo built in SOURCE."
+  (let ((target (or (getenv "CARGO_TARGET_DIR") "target"))
+        (name (pcase system-type
+                ('windows-nt "agent_q_diff.dll")
+                ('darwin "libagent_q_diff.dylib")
+                (_ "libagent_q_diff.so"))))
+    (expand-file-name (concat "release/" name) (expand-file-name target source))))
+
+(defun agent-q-diff-engine--install (source)
+  "Install the library built in SOURCE as the module.
+The file is renamed into place: writing over a loaded module would crash
+the Emacs that has it loaded."
+  (let* ((file (agent-q-diff-engine--module-file))
+         (temporary (make-temp-name (concat file "."))))
+    (copy-file (agent-q-diff-engine--built-file source) temporary)
+    (rename-file temporary file t)
+    (with-temp-file (agent-q-diff-engine--version-file)
+      (insert agent-q-diff-engine-version "\n"))))
+
+(defun agent-q-diff-engine--build-arguments ()
+  "Return the arguments of cargo for building the module."
+  (append '("build" "--release" "--locked" "--lib")
+          (when-let ((features (getenv "AGENT_Q_DIFF_FEATURES")))
+            (list "--features" features))))
+
+;;;###autoload
+(defun agent-q-diff-build-module ()
+  "Build the engine with cargo and install it beside the Lisp files.
+Show cargo's output in a buffer, and say what to do next when it ends."
+  (interactive)
+  (let* ((default-directory (agent-q-diff-engine--source-directory))
+         (command (cons (agent-q-diff-engine--cargo)
+                        (agent-q-diff-engine--build-arguments)))
+         (buffer (get-buffer-create "*agent-q-diff build*")))
+    (with-current-buffer buffer
+      (let ((inhibit-read-only t))
+        (erase-buffer))
+      (special-mode))
+    (display-buffer buffer)
+    (make-process :name "agent-q-diff-build" :buffer buffer :command command
+                  :sentinel #'agent-q-diff-engine--build-sentinel)))
+
+(defun agent-q-diff-engine--build-sentinel (process _event)
+  "Install what PROCESS built, or say that it failed."
+  (when (memq (process-status process) '(exit signal))
+    (if (not (eq 0 (process-exit-status process)))
+        (message "Building the engine failed; see %s"
+                 (buffer-name (process-buffer process)))
+      (agent-q-diff-engine--install (agent-q-diff-engine--source-directory))
+      (message "Engine %s is built%s" agent-q-diff-engine-version
+               (if (featurep 'agent-q-diff-module)
+                   "; restart Emacs to use it"
+                 "")))))
+
+(defun agent-q-diff-build-module-batch ()
+  "Build and install the engine in a batch Emacs, as \"make build\" does."
+  (let* ((default-directory (agent-q-diff-engine--source-directory))
+         (status (apply #'call-process (agent-q-diff-engine--cargo) nil
+                        '(:file "/dev/stderr") nil
+                        (agent-q-diff-engine--build-arguments))))
+    (unless (eq status 0)
+      (message "agent-q-diff: cargo failed (%s)" status)
+      (kill-emacs 1))
+    (agent-q-diff-engine--install default-directory)))
+
+;;;; Strings at the boundary
+
+(defun agent-q-diff-engine--text (string)
+  "Return STRING as the engine gave it, decoded.
+Text that is not valid UTF-8 comes as bytes."
+  (if (multibyte-string-p string)
+      string
+    (decode-coding-string string 'utf-8-emacs-unix)))
+
+(defun agent-q-diff-engine--call (function &rest arguments)
+  "Call FUNCTION of the module with ARGUMENTS.
+Strings cross as they are, which is cheapest.  A string with raw bytes
+is refused by Emacs, and then all of them are encoded first."
+  (agent-q-diff-engine-ensure)
+  (condition-case nil
+      (apply function arguments)
+    (rust-module-non-unicode-string
+     (apply function
+            (mapcar (lambda (argument)
+                      (if (stringp argument)
+                          (encode-coding-string argument 'utf-8-emacs-unix)
+                        argument))
+                    arguments)))))
+
+;;;; Reviews
+
+(defun agent-q-diff-engine-review (original modified)
+  "Return a new review of the text ORIGINAL becoming the text MODIFIED.
+Signal `agent-q-diff-identical' if they are the same."
+  (agent-q-diff-engine--call #'agent-q-diff-module-review
+                             original modified agent-q-diff-context-length))
+
+(defun agent-q-diff-engine-review-diff (diff)
+  "Return a new review of DIFF, a unified diff of one file.
+Signal `agent-q-diff-malformed' with the line and the cause, or
+`agent-q-diff-several-files'."
+  (agent-q-diff-engine--call #'agent-q-diff-module-review-diff diff))
+
+(defun agent-q-diff-engine-free (review)
+  "Give back the memory of REVIEW, which the garbage collector cannot see."
+  (agent-q-diff-module-free review))
+
+(defun agent-q-diff-engine-print (review path)
+  "Return (DIFF . LINES) for REVIEW, with PATH in its file header.
+DIFF is the unified diff; LINES are the numbers of its hunk headers'
+lines, from 0."
+  (let ((is-lisp (string-match-p
+                  "\\.\\(?:lisp\\|lsp\\|cl\\|asd\\|el\\|scm\\|ss\\|rkt\\|clj[cs]?\\|edn\\)\\'"
+                  path)))
+    (pcase-let ((`(,diff . ,lines)
+                 (agent-q-diff-engine--call #'agent-q-diff-module-print
+                                            review path (and is-lisp t))))
+      (cons (agent-q-diff-engine--text diff) lines))))
+
+(defun agent-q-diff-engine-follow (review live)
+  "Tell REVIEW that the text of its target is now LIVE.
+Return non-nil if that is news."
+  (agent-q-diff-engine--call #'agent-q-diff-module-follow review live))
+
+(defun agent-q-diff-engine-state (review hunk)
+  "Return (MARK FACT REASON) of HUNK in REVIEW.
+MARK is `applied', `rejected' or nil.  FACT is non-nil if its change is
+in the target.  REASON is nil or says why it has no place there."
+  (agent-q-diff-module-state review hunk))
+
+(defun agent-q-diff-engine-set-mark (review hunk mark)
+  "Set the mark of HUNK in REVIEW to MARK: `applied', `rejected' or nil."
+  (agent-q-diff-module-set-mark review hunk mark))
+
+(defun agent-q-diff-engine-counts (review)
+  "Return (TOTAL APPLIED REJECTED IN-TARGET), numbers of hunks of REVIEW.
+IN-TARGET counts the hunks whose change is in the target, whatever
+their mark."
+  (agent-q-diff-module-counts review))
+
+(defun agent-q-diff-engine-place (review hunk)
+  "Return (LINE . OFFSET) of HUNK of REVIEW.
+LINE is the line of the target, from 0, of its first change; OFFSET is
+how many lines that is from the expected place.  Signal an error that
+says why if it has no place."
+  (agent-q-diff-module-place review hunk))
+
+(defun agent-q-diff-engine--edits (edits)
+  "Return EDITS with their texts decoded."
+  (pcase-dolist (`(,_ ,_ . ,rest) edits)
+    (setcar rest (agent-q-diff-engine--text (car rest))))
+  edits)
+
+(defun agent-q-diff-engine-plan (review command hunk)
+  "Plan COMMAND on HUNK of REVIEW and return (NOTE . EDITS).
+COMMAND is `accept', `reject', `toggle' or `unapply'.  NOTE says what
+the command comes to: `edited', `marked', `unchanged', `already-in',
+`stays-in' or `already-out'.  EDITS is a list of (LINE N-REMOVED TEXT)
+for `agent-q-diff-target-edit'.  Signal an error that says why if the
+command cannot be carried out."
+  (pcase-let ((`(,note . ,edits) (agent-q-diff-module-plan review command hunk)))
+    (cons note (agent-q-diff-engine--edits edits))))
+
+(defun agent-q-diff-engine-plan-all (review)
+  "Plan to accept every pending hunk of REVIEW.
+Return (EDITS . REFUSED), with EDITS as `agent-q-diff-engine-plan' has
+them and REFUSED a list of (HUNK . REASON)."
+  (pcase-let ((`(,edits . ,refused) (agent-q-diff-module-plan-all review)))
+    (cons (agent-q-diff-engine--edits edits) refused)))
+
+(defun agent-q-diff-engine-commit (review)
+  "Take over what was planned for REVIEW last, now that its edits are made."
+  (agent-q-diff-module-commit review))
+
+(defun agent-q-diff-engine-fail (review hunk)
+  "Note that HUNK of REVIEW was accepted and could not be applied."
+  (agent-q-diff-module-fail review hunk))
+
+(defun agent-q-diff-engine-reject-all (review)
+  "Reject every pending hunk of REVIEW."
+  (agent-q-diff-module-reject-all review))
+
+(defun agent-q-diff-engine-decision (review basis)
+  "Return `accepted', `rejected' or `not-applied': what REVIEW comes to.
+BASIS is `marks' or `facts'; see `agent-q-diff-decision-basis'.
+`not-applied' means that nothing is in the target because what was
+accepted could not be applied."
+  (agent-q-diff-module-decision review (eq basis 'facts)))
+
+(provide 'agent-q-diff-engine)
+;;; agent-q-diff-engine.el ends here

@@ -1,0 +1,415 @@
+//! The door to Emacs: the only file that names the `emacs` crate.
+//!
+//! Each function here copies its arguments in, calls the engine and hands a plain Lisp value out;
+//! none keeps a Lisp value or calls back while a review is borrowed. The documentation of a
+//! function is its Lisp docstring. `agent-q-diff-engine.el` wraps them all.
+
+// The macros of the `emacs` crate export C symbols, which is `unsafe` by Rust's rules.
+#![allow(unsafe_code)]
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::panic::{self, AssertUnwindSafe};
+
+use emacs::{Env, IntoLisp, Result, Value, defun};
+
+use crate::diff::HeadingRule;
+use crate::place::NotPlaced;
+use crate::print;
+use crate::proposal::{Proposal, ProposalError};
+use crate::review::{Basis, Command, Decision, Fact, Mark, Note, Plan, Refusal, Review};
+use crate::weave::LineEdit;
+
+emacs::plugin_is_GPL_compatible!();
+
+thread_local! {
+    /// What the last panic on this thread said and where it was.
+    static LAST_PANIC: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Prepares the module. The default panic hook would write over a terminal frame, and what it
+/// writes is what the Lisp error must say.
+#[emacs::module(
+    name = "agent-q-diff-module",
+    defun_prefix = "agent-q-diff-module",
+    separator = "-",
+    mod_in_name = false
+)]
+fn init(_: &Env) -> Result<()> {
+    panic::set_hook(Box::new(|info| LAST_PANIC.set(info.to_string())));
+    Ok(())
+}
+
+/// The one type that Lisp holds. A `user-ptr` of a second type could be taken for it, since Emacs
+/// compares only the address of its finalizer.
+struct Session {
+    /// `None` once the review has ended and its memory is given back.
+    review: Option<Review>,
+    /// What was planned last and is neither committed nor failed.
+    plan: Option<Plan>,
+}
+
+/// A review for Lisp.
+fn session(review: Review) -> Session {
+    Session {
+        review: Some(review),
+        plan: None,
+    }
+}
+
+/// Return the version of the engine, a string.
+#[defun]
+fn version() -> Result<&'static str> {
+    Ok(env!("CARGO_PKG_VERSION"))
+}
+
+/// Return a new review of ORIGINAL to MODIFIED, with CONTEXT lines of context.
+#[defun(user_ptr)]
+fn review(env: &Env, original: Vec<u8>, modified: Vec<u8>, context: usize) -> Result<Session> {
+    door(env, || {
+        let proposal = Proposal::from_texts(original, modified, context);
+        Ok(session(Review::new(answer(env, proposal)?)))
+    })
+}
+
+/// Return a new review of the unified diff DIFF, which came without its original.
+#[defun(user_ptr)]
+fn review_diff(env: &Env, diff: Vec<u8>) -> Result<Session> {
+    door(env, || {
+        Ok(session(Review::new(answer(
+            env,
+            Proposal::from_diff(&diff),
+        )?)))
+    })
+}
+
+/// Give back what REVIEW holds.  Every later use of it is an error.
+#[defun]
+fn free(session: &mut Session) -> Result<()> {
+    session.review = None;
+    session.plan = None;
+    Ok(())
+}
+
+/// Return (DIFF . LINES) for REVIEW.
+///
+/// DIFF is its unified diff with PATH in the file header; if IS-LISP is
+/// non-nil, section headings are found as in Lisp files.  LINES are the
+/// numbers of its hunk headers' lines in DIFF, from 0.
+#[defun]
+fn print<'e>(
+    env: &'e Env,
+    session: &mut Session,
+    path: Vec<u8>,
+    is_lisp: Value<'e>,
+) -> Result<Value<'e>> {
+    door(env, || {
+        let rule = if is_lisp.is_not_nil() {
+            HeadingRule::Lisp
+        } else {
+            HeadingRule::Default
+        };
+        let printed = print::print(&path, &ongoing(env, session)?.proposal().hunks(rule));
+        let lines = list(env, printed.header_lines)?;
+        env.cons(text(env, &printed.bytes)?, lines)
+    })
+}
+
+/// Tell REVIEW that its target's text is now LIVE.  Return t if that is news.
+#[defun]
+fn follow(env: &Env, session: &mut Session, live: Vec<u8>) -> Result<bool> {
+    door(env, || {
+        session.plan = None;
+        Ok(ongoing(env, session)?.follow(&live))
+    })
+}
+
+/// Return (MARK FACT REASON) of hunk HUNK of REVIEW.
+///
+/// MARK is `applied', `rejected' or nil; FACT is t if its change is in the
+/// target; REASON is nil, or a string that says why it has no place there.
+#[defun]
+fn state<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
+    door(env, || {
+        let review = ongoing(env, session)?;
+        let mark = mark_symbol(env, review.mark(hunk))?;
+        let reason = review
+            .proposal()
+            .place(hunk)
+            .err()
+            .map(|reason| reason.to_string());
+        env.list((mark, review.fact(hunk) == Fact::In, reason))
+    })
+}
+
+/// Set the mark of hunk HUNK of REVIEW to MARK: `applied', `rejected' or nil.
+#[defun]
+fn set_mark(env: &Env, session: &mut Session, hunk: usize, mark: Value) -> Result<()> {
+    door(env, || {
+        let marks = [Mark::Pending, Mark::Applied, Mark::Rejected];
+        let named = |candidate: &Mark| Ok(mark_symbol(env, *candidate)? == mark);
+        let chosen: Option<Mark> = find(marks, named)?;
+        let Some(chosen) = chosen else {
+            return signal(
+                env,
+                "agent-q-diff-error",
+                "a mark is `applied', `rejected' or nil",
+            );
+        };
+        ongoing(env, session)?.set_mark(hunk, chosen);
+        Ok(())
+    })
+}
+
+/// Return (TOTAL APPLIED REJECTED IN-TARGET), numbers of hunks of REVIEW.
+#[defun]
+fn counts<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
+    door(env, || {
+        let counts = ongoing(env, session)?.counts();
+        env.list((
+            counts.total,
+            counts.applied,
+            counts.rejected,
+            counts.in_target,
+        ))
+    })
+}
+
+/// Return (LINE . OFFSET) of hunk HUNK of REVIEW.
+///
+/// LINE is the line of the target, from 0, where its first change is or
+/// would be; OFFSET is how many lines that is from the expected place.
+#[defun]
+fn place<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
+    door(env, || {
+        let place = ongoing(env, session)?.proposal().place(hunk);
+        let place = answer(env, place.map_err(Refusal::from))?;
+        env.cons(place.line, i64::try_from(place.offset)?)
+    })
+}
+
+/// Plan COMMAND on hunk HUNK of REVIEW and return (NOTE . EDITS).
+///
+/// COMMAND is `accept', `reject', `toggle' or `unapply'.  NOTE is `edited',
+/// `marked', `unchanged', `already-in', `stays-in' or `already-out'.
+/// EDITS is a list of (LINE N-REMOVED TEXT), last line first: N-REMOVED
+/// lines of the target from LINE, counted from 0, give way to TEXT.
+/// Make them, then call `agent-q-diff-module-commit'.
+#[defun]
+fn plan<'e>(
+    env: &'e Env,
+    session: &mut Session,
+    command: Value<'e>,
+    hunk: usize,
+) -> Result<Value<'e>> {
+    door(env, || {
+        let command = command_named(env, command)?;
+        let planned = ongoing(env, session)?.plan(hunk, command);
+        let plan = answer(env, planned)?;
+        let note = env.intern(note_name(plan.steps[0].1.note))?;
+        let planned = env.cons(note, edits(env, &plan.edits)?);
+        session.plan = Some(plan);
+        planned
+    })
+}
+
+/// Plan to accept every pending hunk of REVIEW and return (EDITS . REFUSED).
+///
+/// EDITS is as in `agent-q-diff-module-plan'.  REFUSED is a list of
+/// (HUNK . REASON): those that cannot be accepted, with a string.
+#[defun]
+fn plan_all<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
+    door(env, || {
+        let (plan, refused) = ongoing(env, session)?.plan_all();
+        let pair = |(hunk, reason): (usize, Refusal)| env.cons(hunk, reason.to_string());
+        let pairs = refused.into_iter().map(pair).collect::<Result<Vec<_>>>()?;
+        let planned = env.cons(edits(env, &plan.edits)?, list(env, pairs)?);
+        session.plan = Some(plan);
+        planned
+    })
+}
+
+/// Take over what was planned for REVIEW last, now that its edits are made.
+#[defun]
+fn commit(env: &Env, session: &mut Session) -> Result<()> {
+    door(env, || match session.plan.take() {
+        Some(plan) => {
+            ongoing(env, session)?.commit(&plan);
+            Ok(())
+        }
+        None => signal(env, "agent-q-diff-error", "nothing is planned"),
+    })
+}
+
+/// Note that hunk HUNK of REVIEW was accepted and could not be applied.
+#[defun]
+fn fail(env: &Env, session: &mut Session, hunk: usize) -> Result<()> {
+    door(env, || {
+        session.plan = None;
+        ongoing(env, session)?.fail(hunk);
+        Ok(())
+    })
+}
+
+/// Reject every pending hunk of REVIEW.
+#[defun]
+fn reject_all(env: &Env, session: &mut Session) -> Result<()> {
+    door(env, || {
+        ongoing(env, session)?.reject_all();
+        Ok(())
+    })
+}
+
+/// Return what REVIEW comes to: `accepted', `rejected' or `not-applied'.
+///
+/// If BY-FACTS is non-nil, what is in the target decides, else the marks.
+#[defun]
+fn decision<'e>(env: &'e Env, session: &mut Session, by_facts: Value<'e>) -> Result<Value<'e>> {
+    door(env, || {
+        let basis = if by_facts.is_not_nil() {
+            Basis::Facts
+        } else {
+            Basis::Marks
+        };
+        env.intern(match ongoing(env, session)?.decision(basis) {
+            Decision::Accepted => "accepted",
+            Decision::Rejected => "rejected",
+            Decision::NotApplied => "not-applied",
+        })
+    })
+}
+
+/// Panic with MESSAGE, for the test that Emacs survives it.
+#[cfg(feature = "test-panic")]
+#[defun]
+fn panic(env: &Env, message: String) -> Result<()> {
+    door(env, || panic!("{message}"))
+}
+
+/// Runs `body`, and turns a panic into the Lisp error `agent-q-diff-panic` with its text.
+fn door<T>(env: &Env, body: impl FnOnce() -> Result<T>) -> Result<T> {
+    let unwound: std::result::Result<_, Box<dyn Any + Send>> =
+        panic::catch_unwind(AssertUnwindSafe(body));
+    match unwound {
+        Ok(result) => result,
+        Err(_) => signal(env, "agent-q-diff-panic", &LAST_PANIC.take()),
+    }
+}
+
+fn ongoing<'s>(env: &Env, session: &'s mut Session) -> Result<&'s mut Review> {
+    match &mut session.review {
+        Some(review) => Ok(review),
+        None => signal(env, "agent-q-diff-ended", "the review has ended"),
+    }
+}
+
+/// An error of the engine that has a symbol in Lisp.
+trait Signal: std::error::Error {
+    fn symbol(&self) -> &'static str;
+}
+
+impl Signal for ProposalError {
+    fn symbol(&self) -> &'static str {
+        match self {
+            ProposalError::Identical => "agent-q-diff-identical",
+            ProposalError::Malformed(_) | ProposalError::EndsEarly { .. } => {
+                "agent-q-diff-malformed"
+            }
+            ProposalError::SeveralFiles { .. } => "agent-q-diff-several-files",
+        }
+    }
+}
+
+impl Signal for Refusal {
+    fn symbol(&self) -> &'static str {
+        match self {
+            Refusal::NoSuchHunk { .. } => "agent-q-diff-no-hunk",
+            Refusal::NotIn => "agent-q-diff-not-in",
+            Refusal::NotPlaced(NotPlaced::Ambiguous { .. }) => "agent-q-diff-ambiguous",
+            Refusal::NotPlaced(_) => "agent-q-diff-not-found",
+            Refusal::Flip(_) => "agent-q-diff-conflict",
+        }
+    }
+}
+
+fn answer<T, E: Signal>(env: &Env, result: std::result::Result<T, E>) -> Result<T> {
+    result.or_else(|error| signal(env, error.symbol(), &error.to_string()))
+}
+
+/// Signals the Lisp error `symbol` with `message`.
+fn signal<T>(env: &Env, symbol: &str, message: &str) -> Result<T> {
+    let data = env.list((message,))?;
+    match env.call("signal", (env.intern(symbol)?, data)) {
+        Err(error) => Err(error),
+        Ok(_) => unreachable!("`signal' returned"),
+    }
+}
+
+fn find<T: Copy, const N: usize>(
+    all: [T; N],
+    is_it: impl Fn(&T) -> Result<bool>,
+) -> Result<Option<T>> {
+    for one in all {
+        if is_it(&one)? {
+            return Ok(Some(one));
+        }
+    }
+    Ok(None)
+}
+
+fn command_named(env: &Env, name: Value) -> Result<Command> {
+    let named = [
+        ("accept", Command::Accept),
+        ("reject", Command::Reject),
+        ("toggle", Command::Toggle),
+        ("unapply", Command::Unapply),
+    ];
+    match find(named, |(candidate, _)| Ok(env.intern(candidate)? == name))? {
+        Some((_, command)) => Ok(command),
+        None => signal(env, "agent-q-diff-error", "no such command"),
+    }
+}
+
+fn mark_symbol(env: &Env, mark: Mark) -> Result<Value<'_>> {
+    env.intern(match mark {
+        Mark::Pending => "nil",
+        Mark::Applied => "applied",
+        Mark::Rejected => "rejected",
+    })
+}
+
+fn note_name(note: Note) -> &'static str {
+    match note {
+        Note::Edited => "edited",
+        Note::Marked => "marked",
+        Note::Unchanged => "unchanged",
+        Note::AlreadyIn => "already-in",
+        Note::StaysIn => "stays-in",
+        Note::AlreadyOut => "already-out",
+    }
+}
+
+/// Returns `edits` for Lisp, last line first, so that none moves the place of one that follows.
+fn edits<'e>(env: &'e Env, edits: &[LineEdit]) -> Result<Value<'e>> {
+    let entry = |edit: &LineEdit| env.list((edit.line, edit.n_removed, text(env, &edit.text)?));
+    list(
+        env,
+        edits.iter().rev().map(entry).collect::<Result<Vec<_>>>()?,
+    )
+}
+
+/// Returns `bytes` as a Lisp string: multibyte if they are UTF-8, else unibyte, for Lisp to decode.
+fn text<'e>(env: &'e Env, bytes: &[u8]) -> Result<Value<'e>> {
+    match std::str::from_utf8(bytes) {
+        Ok(string) => string.into_lisp(env),
+        Err(_) => bytes.into_lisp(env),
+    }
+}
+
+fn list<'e, T: IntoLisp<'e>>(env: &'e Env, items: Vec<T>) -> Result<Value<'e>> {
+    let nil = env.intern("nil")?;
+    items
+        .into_iter()
+        .rev()
+        .try_fold(nil, |tail, item| env.cons(item, tail))
+}

@@ -1,0 +1,475 @@
+//! A proposal's hunks, and where each of them is in the target.
+//!
+//! A proposal with its original knows every place from the line map. A bare diff (one that came
+//! without its original) brings only the lines of its hunks: they are woven as if they were the
+//! original, and each run is then searched in the target. The same search serves a proposal whose
+//! target changed behind the map's back.
+//!
+//! Following a target that is as the map has it costs one comparison of its bytes; anything else
+//! costs one pass over the target and one exact search for each hunk.
+
+use std::ops::Range;
+
+use thiserror::Error;
+
+use crate::diff::{self, Edit, Group};
+use crate::hunk::{Hunk, LineKind};
+use crate::parse::{self, FileDiff, ParseError};
+use crate::place::{self, Index, NotPlaced, Place};
+use crate::text::{Text, is_unterminated};
+use crate::weave::{Atom, FlipError, LineEdit, Placed, Weave};
+
+/// Why there is nothing to review.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ProposalError {
+    /// Original and modified text are the same.
+    #[error("the proposal changes nothing: original and modified text are identical")]
+    Identical,
+    /// The text is not a unified diff.
+    #[error(transparent)]
+    Malformed(#[from] ParseError),
+    /// The diff changes more than one file.
+    #[error("the diff changes {n_files} files; review them one at a time")]
+    SeveralFiles {
+        /// Number of files in the diff.
+        n_files: usize,
+    },
+    /// A hunk other than the last says that its last line ends the file.
+    #[error("hunk {} says that the file ends there, but another hunk follows", hunk + 1)]
+    EndsEarly {
+        /// Index of the hunk.
+        hunk: usize,
+    },
+}
+
+/// The hunks of one proposal, woven with its target.
+#[derive(Debug, Clone)]
+pub struct Proposal {
+    weave: Weave,
+    groups: Vec<Group>,
+    /// For each hunk the lines between its expected and its true place, or why it has none.
+    offsets: Vec<Result<isize, NotPlaced>>,
+    bare: Option<Bare>,
+}
+
+/// What only a bare diff has.
+#[derive(Debug, Clone)]
+struct Bare {
+    /// Line where each hunk starts in the original, as its header says (0-based).
+    starts: Vec<usize>,
+    /// Whether the last line of the diff had no newline of its own.
+    is_open_ended: bool,
+}
+
+impl Proposal {
+    /// Makes a proposal of two whole texts, with `context_len` lines of context around a change.
+    ///
+    /// # Errors
+    ///
+    /// [`ProposalError::Identical`] if there is no change.
+    pub fn from_texts(
+        original: Vec<u8>,
+        modified: Vec<u8>,
+        context_len: usize,
+    ) -> Result<Proposal, ProposalError> {
+        let (original, modified) = (Text::new(original), Text::new(modified));
+        let edits = diff::edits(&original, &modified);
+        if edits.is_empty() {
+            return Err(ProposalError::Identical);
+        }
+        let groups = diff::group(&edits, original.len(), context_len);
+        let weave = Weave::new(original, modified, &edits);
+        Ok(Proposal::new(weave, groups, None))
+    }
+
+    /// Makes a proposal of a unified diff of one file that came without its original.
+    ///
+    /// Its hunks have no place until [`Proposal::follow`] has seen the target.
+    ///
+    /// # Errors
+    ///
+    /// If `diff` is not a unified diff of one file.
+    pub fn from_diff(diff: &[u8]) -> Result<Proposal, ProposalError> {
+        let files = parse::parse(diff)?;
+        let [FileDiff { hunks, .. }] = &files[..] else {
+            return Err(ProposalError::SeveralFiles {
+                n_files: files.len(),
+            });
+        };
+        let hunks: Vec<&Hunk> = hunks.iter().map(|parsed| &parsed.hunk).collect();
+        Proposal::from_hunks(&hunks)
+    }
+
+    fn from_hunks(hunks: &[&Hunk]) -> Result<Proposal, ProposalError> {
+        let is_open_ended = hunks.last().is_some_and(|hunk| hunk.is_open_ended);
+        let mut stand_in = StandIn::default();
+        for (index, hunk) in hunks.iter().enumerate() {
+            if stand_in.is_ended() {
+                return Err(ProposalError::EndsEarly { hunk: index - 1 });
+            }
+            stand_in.push(hunk);
+        }
+        let starts = hunks.iter().map(|hunk| hunk.before.start).collect();
+        let (original, modified) = (Text::new(stand_in.original), Text::new(stand_in.modified));
+        let weave = Weave::new(original, modified, &stand_in.edits);
+        let mut proposal = Proposal::new(
+            weave,
+            stand_in.groups,
+            Some(Bare {
+                starts,
+                is_open_ended,
+            }),
+        );
+        proposal.offsets.fill(Err(NotPlaced::NotFound));
+        Ok(proposal)
+    }
+
+    fn new(weave: Weave, groups: Vec<Group>, bare: Option<Bare>) -> Proposal {
+        let offsets = vec![Ok(0); groups.len()];
+        Proposal {
+            weave,
+            groups,
+            offsets,
+            bare,
+        }
+    }
+
+    /// Returns the number of hunks.
+    pub fn n_hunks(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Tells whether the change of hunk `hunk` is in the target.
+    pub fn is_in(&self, hunk: usize) -> bool {
+        self.atoms_of(hunk)
+            .all(|atom| self.weave.atoms()[atom].is_applied)
+    }
+
+    /// Returns where the first change of hunk `hunk` is in the target, or why it has no place.
+    pub fn place(&self, hunk: usize) -> Result<Place, NotPlaced> {
+        let offset = self.offsets[hunk].clone()?;
+        let line = self.weave.line_of(self.atoms_of(hunk).start);
+        line.map(|line| Place { line, offset })
+            .ok_or(NotPlaced::NotFound)
+    }
+
+    /// Returns the target, as the line map has it.
+    pub fn target(&self) -> Vec<u8> {
+        self.weave.target()
+    }
+
+    /// Returns the hunks as a diff shows them; `rule` finds their section headings.
+    ///
+    /// The ranges are those of the proposal's own texts, so this is for proposals that have them,
+    /// not for bare diffs.
+    pub fn hunks(&self, rule: diff::HeadingRule) -> Vec<Hunk<'_>> {
+        let (original, modified) = (self.weave.original(), self.weave.modified());
+        let headings = diff::section_headings(original, &self.groups, rule);
+        let edits: Vec<Edit> = self.weave.atoms().iter().map(edit_of).collect();
+        let pairs = self.groups.iter().zip(headings);
+        pairs
+            .map(|(group, heading)| diff::hunk(group, &edits, original, modified, heading))
+            .collect()
+    }
+
+    /// Returns the edits that flip the hunks chosen (one entry a hunk), in the order of their
+    /// lines.
+    ///
+    /// # Errors
+    ///
+    /// See [`Weave::edits_to_flip`].
+    pub fn edits_to_flip(&self, chosen: &[bool]) -> Result<Vec<LineEdit>, FlipError> {
+        self.weave.edits_to_flip(&self.atoms_of_all(chosen))
+    }
+
+    /// Notes that the hunks chosen (one entry a hunk) were flipped in the target.
+    pub fn flip(&mut self, chosen: &[bool]) {
+        self.weave.flip(&self.atoms_of_all(chosen));
+    }
+
+    /// Learns that the target is now `live`, and tells whether that is news.
+    pub fn follow(&mut self, live: &[u8]) -> bool {
+        if self.weave.is_target(live) && self.offsets.iter().all(Result::is_ok) {
+            return false;
+        }
+        match self.facts_in(live).filter(|_| self.bare.is_none()) {
+            Some(facts) => self.unravel(&facts),
+            None => self.search(live),
+        }
+        true
+    }
+
+    fn atoms_of(&self, hunk: usize) -> Range<usize> {
+        self.groups[hunk].edits.clone()
+    }
+
+    fn atoms_of_all(&self, chosen: &[bool]) -> Vec<bool> {
+        let mut atoms = vec![false; self.weave.atoms().len()];
+        for (hunk, _) in chosen.iter().enumerate().filter(|(_, chosen)| **chosen) {
+            atoms[self.atoms_of(hunk)].fill(true);
+        }
+        atoms
+    }
+
+    fn set_in(&mut self, hunk: usize, is_in: bool) {
+        self.atoms_of(hunk)
+            .for_each(|atom| self.weave.set_applied(atom, is_in));
+    }
+}
+
+/// Following a target that is some choice of the proposal's own hunks and nothing else.
+impl Proposal {
+    fn unravel(&mut self, facts: &[bool]) {
+        facts
+            .iter()
+            .enumerate()
+            .for_each(|(hunk, &is_in)| self.set_in(hunk, is_in));
+        self.weave.unravel();
+        self.offsets.fill(Ok(0));
+    }
+
+    /// Returns which hunks are in `live`, if it is the original with some of them and no more.
+    fn facts_in(&self, live: &[u8]) -> Option<Vec<bool>> {
+        let (mut rest, mut at) = (live, 0);
+        let mut facts = Vec::with_capacity(self.n_hunks());
+        for hunk in 0..self.n_hunks() {
+            let first = self.weave.atoms()[self.atoms_of(hunk).start].old.start;
+            rest = rest.strip_prefix(self.weave.original().lines_bytes(at..first))?;
+            at = self.weave.atoms()[self.atoms_of(hunk).end - 1].old.end;
+            let was_in = self.is_in(hunk);
+            let (is_in, after) = [was_in, !was_in]
+                .into_iter()
+                .find_map(|side| Some((side, self.strip_hunk(hunk, side, rest)?)))?;
+            facts.push(is_in);
+            rest = after;
+        }
+        (rest
+            == self
+                .weave
+                .original()
+                .lines_bytes(at..self.weave.original().len()))
+        .then_some(facts)
+    }
+
+    /// Takes the lines of `hunk`, from its first change to its last, off the front of `rest`,
+    /// if they and the unchanged lines up to the next hunk are there.
+    fn strip_hunk<'a>(&self, hunk: usize, is_in: bool, rest: &'a [u8]) -> Option<&'a [u8]> {
+        let atoms = &self.weave.atoms()[self.atoms_of(hunk)];
+        let mut rest = rest;
+        let mut at = atoms[0].old.start;
+        for atom in atoms {
+            rest = rest.strip_prefix(self.weave.original().lines_bytes(at..atom.old.start))?;
+            rest = rest.strip_prefix(self.weave.side(atom, is_in))?;
+            at = atom.old.end;
+        }
+        let next = self.weave.atoms().get(self.atoms_of(hunk).end);
+        let end = next.map_or(self.weave.original().len(), |atom| atom.old.start);
+        rest.starts_with(self.weave.original().lines_bytes(at..end))
+            .then_some(rest)
+    }
+}
+
+/// Following a target that changed otherwise: by exact search.
+impl Proposal {
+    fn search(&mut self, live: &[u8]) {
+        let live = Text::new(live.to_vec());
+        let mut found = self.find_all(&live);
+        let is_lost = found.last().is_some_and(|last| last.place.is_err());
+        if is_lost && self.bare.as_ref().is_some_and(|bare| bare.is_open_ended) {
+            self.weave.toggle_last_terminator();
+            found = self.find_all(&live);
+        }
+        found
+            .iter()
+            .enumerate()
+            .for_each(|(hunk, found)| self.set_in(hunk, found.is_in));
+        let runs = self.keep_disjoint(&mut found);
+        self.weave.lay_out(live, &runs);
+        self.offsets = found
+            .into_iter()
+            .map(|found| found.place.map(|place| place.offset))
+            .collect();
+    }
+
+    /// Returns for each hunk whether its change is in `live`, and where.
+    fn find_all(&self, live: &Text) -> Vec<Found> {
+        let index = Index::new(live);
+        let mut delta = 0;
+        let mut found = Vec::with_capacity(self.n_hunks());
+        for hunk in 0..self.n_hunks() {
+            let group = &self.groups[hunk];
+            let start = self
+                .bare
+                .as_ref()
+                .map_or(group.before.start, |bare| bare.starts[hunk]);
+            let answer = self.find(&index, hunk, start.saturating_add_signed(delta));
+            if answer.is_in {
+                delta += place::offset(group.before.len(), group.after.len());
+            }
+            found.push(answer);
+        }
+        found
+    }
+
+    /// Searches for `hunk` as it was last known, then for the other side.
+    fn find(&self, index: &Index, hunk: usize, expected: usize) -> Found {
+        let was_in = self.is_in(hunk);
+        for is_in in [was_in, !was_in] {
+            match self.find_side(index, hunk, is_in, expected) {
+                Err(NotPlaced::NotFound) => {}
+                place => return Found { is_in, place },
+            }
+        }
+        Found {
+            is_in: was_in,
+            place: Err(NotPlaced::NotFound),
+        }
+    }
+
+    fn find_side(
+        &self,
+        index: &Index,
+        hunk: usize,
+        is_in: bool,
+        expected: usize,
+    ) -> Result<Place, NotPlaced> {
+        let run = self.run(hunk, is_in);
+        if self.bare.is_some() {
+            return index.locate(&run, Some(expected));
+        }
+        // Nobody knows what changed in the target, so that its lines are where they were proves
+        // nothing: only a match that is the only one counts.
+        let place = index.locate(&run, None)?;
+        Ok(Place {
+            offset: place::offset(expected, place.line),
+            ..place
+        })
+    }
+
+    /// Returns the lines of `hunk` with its context, with or without its change.
+    fn run(&self, hunk: usize, is_in: bool) -> Vec<&[u8]> {
+        let group = &self.groups[hunk];
+        let (original, mut at) = (self.weave.original(), group.before.start);
+        let mut run = Vec::new();
+        for atom in &self.weave.atoms()[group.edits.clone()] {
+            run.extend(original.lines(at..atom.old.start));
+            run.extend(
+                self.weave
+                    .side(atom, is_in)
+                    .split_inclusive(|&byte| byte == b'\n'),
+            );
+            at = atom.old.end;
+        }
+        run.extend(original.lines(at..group.before.end));
+        run
+    }
+
+    /// Returns the runs of all hunks found, in the order of their lines, and takes the place from
+    /// those that overlap one before them.
+    fn keep_disjoint(&self, found: &mut [Found]) -> Vec<Placed> {
+        let runs = found.iter().enumerate().filter_map(|(hunk, found)| {
+            let Group {
+                before,
+                edits: atoms,
+                ..
+            } = self.groups[hunk].clone();
+            let line = found.place.as_ref().ok()?.line;
+            Some((
+                hunk,
+                Placed {
+                    line,
+                    before,
+                    atoms,
+                },
+            ))
+        });
+        let mut runs: Vec<(usize, Placed)> = runs.collect();
+        runs.sort_by_key(|(_, run)| run.line);
+        let mut kept: Vec<(usize, Placed)> = Vec::new();
+        for (hunk, run) in runs {
+            match kept
+                .last()
+                .filter(|(_, last)| run.line < last.line + self.weave.alive_len(last))
+            {
+                Some(&(other, _)) => found[hunk].place = Err(NotPlaced::Overlaps { other }),
+                None => kept.push((hunk, run)),
+            }
+        }
+        kept.into_iter().map(|(_, run)| run).collect()
+    }
+}
+
+/// What a search for one hunk found.
+struct Found {
+    /// Whether its change is in the target.
+    is_in: bool,
+    place: Result<Place, NotPlaced>,
+}
+
+fn edit_of(atom: &Atom) -> Edit {
+    Edit {
+        before: atom.old.clone(),
+        after: atom.new.clone(),
+    }
+}
+
+/// The texts that stand in for those that a bare diff lacks: its hunks' lines, end to end.
+#[derive(Default)]
+struct StandIn {
+    original: Vec<u8>,
+    modified: Vec<u8>,
+    n_before: usize,
+    n_after: usize,
+    edits: Vec<Edit>,
+    groups: Vec<Group>,
+}
+
+impl StandIn {
+    /// Tells whether a side's last line has no terminator, so that nothing can follow.
+    fn is_ended(&self) -> bool {
+        [&self.original, &self.modified]
+            .iter()
+            .any(|side| !side.is_empty() && is_unterminated(side))
+    }
+
+    fn push(&mut self, hunk: &Hunk) {
+        let first = (self.edits.len(), self.n_before, self.n_after);
+        let mut in_change = false;
+        for line in &hunk.lines {
+            let is_change = line.kind != LineKind::Context;
+            if is_change && !in_change {
+                let (before, after) = (self.n_before..self.n_before, self.n_after..self.n_after);
+                self.edits.push(Edit { before, after });
+            }
+            in_change = is_change;
+            self.push_line(line.kind, line.text);
+        }
+        if let Some(last) = hunk.lines.last().filter(|_| hunk.is_open_ended) {
+            self.push_bytes(last.kind, b"\n");
+        }
+        self.groups.push(Group {
+            edits: first.0..self.edits.len(),
+            before: first.1..self.n_before,
+            after: first.2..self.n_after,
+        });
+    }
+
+    fn push_line(&mut self, kind: LineKind, text: &[u8]) {
+        self.push_bytes(kind, text);
+        self.n_before += usize::from(kind != LineKind::Added);
+        self.n_after += usize::from(kind != LineKind::Removed);
+        if let Some(edit) = self.edits.last_mut().filter(|_| kind != LineKind::Context) {
+            edit.before.end = self.n_before;
+            edit.after.end = self.n_after;
+        }
+    }
+
+    fn push_bytes(&mut self, kind: LineKind, bytes: &[u8]) {
+        if kind != LineKind::Added {
+            self.original.extend_from_slice(bytes);
+        }
+        if kind != LineKind::Removed {
+            self.modified.extend_from_slice(bytes);
+        }
+    }
+}

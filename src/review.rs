@@ -1,0 +1,360 @@
+//! A review: one proposal being decided, hunk by hunk.
+//!
+//! Every hunk has a *mark*, the state that the user sees, and a *fact*: whether its change is in
+//! the target. [`step`] is the whole state machine, a table on mark, fact and command. A command is
+//! first planned as a value ([`Review::plan`]), then carried out by the caller, and only then
+//! committed ([`Review::commit`]); if carrying it out fails, [`Review::fail`] notes that and neither
+//! mark nor fact changes.
+
+use thiserror::Error;
+
+use crate::place::NotPlaced;
+use crate::proposal::Proposal;
+use crate::weave::{FlipError, LineEdit};
+
+/// The state of a hunk that the user sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Mark {
+    /// Not decided.
+    Pending,
+    /// Accepted.
+    Applied,
+    /// Rejected.
+    Rejected,
+}
+
+/// Whether a hunk's change is in the target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Fact {
+    /// The target has the lines of the original.
+    Out,
+    /// The target has the lines of the proposal.
+    In,
+}
+
+/// What the user can do to one hunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Command {
+    /// Put the change into the target.
+    Accept,
+    /// Decline the change; the target stays as it is.
+    Reject,
+    /// Accept, or take the mark of an applied hunk back and leave the target alone.
+    Toggle,
+    /// Take the change out of the target.
+    Unapply,
+}
+
+/// What a command came to, beyond the new mark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Note {
+    /// The target changes.
+    Edited,
+    /// Only the mark changes.
+    Marked,
+    /// Nothing changes: the hunk has that mark already.
+    Unchanged,
+    /// The change is in the target already; only the mark changes.
+    AlreadyIn,
+    /// The change stays in the target, although the mark no longer says so.
+    StaysIn,
+    /// The change is no longer in the target; only the mark changes.
+    AlreadyOut,
+}
+
+/// What a command does to one hunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    /// The mark that the hunk gets.
+    pub mark: Mark,
+    /// Whether its atoms are flipped in the target.
+    pub is_flip: bool,
+    /// What to tell the user.
+    pub note: Note,
+}
+
+/// Why a command cannot be carried out. Mark and fact stay as they were.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Refusal {
+    /// There is no such hunk.
+    #[error("there is no hunk {}; the review has {n_hunks}", hunk + 1)]
+    NoSuchHunk {
+        /// The index that was asked for.
+        hunk: usize,
+        /// Number of hunks in the review.
+        n_hunks: usize,
+    },
+    /// The hunk to unapply is not in the target.
+    #[error("its change is not in the target, so there is nothing to take out")]
+    NotIn,
+    /// The hunk has no place in the target.
+    #[error(transparent)]
+    NotPlaced(#[from] NotPlaced),
+    /// The hunk's lines cannot change now.
+    #[error(transparent)]
+    Flip(#[from] FlipError),
+}
+
+/// What a review comes to when it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Decision {
+    /// At least one hunk is applied.
+    Accepted,
+    /// No hunk is applied, by the user's will.
+    Rejected,
+    /// No hunk is applied, because what the user accepted could not be.
+    NotApplied,
+}
+
+/// What a decision is based on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Basis {
+    /// The marks that the user sees.
+    Marks,
+    /// What is in the target.
+    Facts,
+}
+
+/// How many hunks are in which state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// All hunks.
+    pub total: usize,
+    /// Hunks marked applied.
+    pub applied: usize,
+    /// Hunks marked rejected.
+    pub rejected: usize,
+    /// Hunks whose change is in the target, whatever their mark.
+    pub in_target: usize,
+}
+
+impl Counts {
+    /// Returns the number of hunks that are not decided.
+    pub fn pending(&self) -> usize {
+        self.total - self.applied - self.rejected
+    }
+}
+
+/// What a command would do: the edits to make, and what is so once they are made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// Edits of the target in the order of their lines.
+    pub edits: Vec<LineEdit>,
+    /// The step for each hunk that is touched, by index.
+    pub steps: Vec<(usize, Step)>,
+}
+
+/// Returns what `command` does to a hunk with this mark and this fact.
+///
+/// # Errors
+///
+/// [`Refusal::NotIn`] if there is nothing to unapply.
+pub fn step(mark: Mark, fact: Fact, command: Command) -> Result<Step, Refusal> {
+    use Command::*;
+    use Fact::*;
+    use Mark::*;
+    let step = |mark, is_flip, note| {
+        Ok(Step {
+            mark,
+            is_flip,
+            note,
+        })
+    };
+    match (mark, fact, command) {
+        (Pending, Out, Accept | Toggle) => step(Applied, true, Note::Edited),
+        (Pending, Out, Reject) => step(Rejected, false, Note::Marked),
+        (Pending, Out, Unapply) => Err(Refusal::NotIn),
+
+        (Pending, In, Accept | Toggle) => step(Applied, false, Note::AlreadyIn),
+        (Pending, In, Reject) => step(Rejected, false, Note::StaysIn),
+        (Pending, In, Unapply) => step(Pending, true, Note::Edited),
+
+        (Applied, Out, Accept) => step(Applied, true, Note::Edited),
+        (Applied, Out, Reject) => step(Rejected, false, Note::Marked),
+        (Applied, Out, Toggle) => step(Pending, false, Note::Marked),
+        (Applied, Out, Unapply) => step(Pending, false, Note::AlreadyOut),
+
+        (Applied, In, Accept) => step(Applied, false, Note::Unchanged),
+        (Applied, In, Reject) => step(Rejected, false, Note::StaysIn),
+        (Applied, In, Toggle) => step(Pending, false, Note::StaysIn),
+        (Applied, In, Unapply) => step(Pending, true, Note::Edited),
+
+        (Rejected, Out, Accept | Toggle) => step(Applied, true, Note::Edited),
+        (Rejected, Out, Reject) => step(Rejected, false, Note::Unchanged),
+        (Rejected, Out, Unapply) => Err(Refusal::NotIn),
+
+        (Rejected, In, Accept | Toggle) => step(Applied, false, Note::AlreadyIn),
+        (Rejected, In, Reject) => step(Rejected, false, Note::StaysIn),
+        (Rejected, In, Unapply) => step(Pending, true, Note::Edited),
+    }
+}
+
+/// One proposal being decided.
+#[derive(Debug, Clone)]
+pub struct Review {
+    proposal: Proposal,
+    marks: Vec<Mark>,
+    /// Whether the last attempt to apply the hunk failed and the user has not rejected it since.
+    has_failed: Vec<bool>,
+}
+
+impl Review {
+    /// Starts a review of `proposal`; every hunk is pending.
+    pub fn new(proposal: Proposal) -> Review {
+        let n_hunks = proposal.n_hunks();
+        Review {
+            proposal,
+            marks: vec![Mark::Pending; n_hunks],
+            has_failed: vec![false; n_hunks],
+        }
+    }
+
+    /// The proposal and where its hunks are.
+    pub fn proposal(&self) -> &Proposal {
+        &self.proposal
+    }
+
+    /// Learns that the target is now `live`, and tells whether that is news.
+    pub fn follow(&mut self, live: &[u8]) -> bool {
+        self.proposal.follow(live)
+    }
+
+    /// Returns the mark of hunk `hunk`. Panics if there is no such hunk.
+    pub fn mark(&self, hunk: usize) -> Mark {
+        self.marks[hunk]
+    }
+
+    /// Sets the mark of hunk `hunk` by hand; the target stays as it is. Panics if there is no such
+    /// hunk.
+    pub fn set_mark(&mut self, hunk: usize, mark: Mark) {
+        self.marks[hunk] = mark;
+        self.has_failed[hunk] &= mark == Mark::Pending;
+    }
+
+    /// Returns the fact of hunk `hunk`. Panics if there is no such hunk.
+    pub fn fact(&self, hunk: usize) -> Fact {
+        if self.proposal.is_in(hunk) {
+            Fact::In
+        } else {
+            Fact::Out
+        }
+    }
+
+    /// Returns how many hunks are in which state.
+    pub fn counts(&self) -> Counts {
+        let with = |mark| self.marks.iter().filter(|&&other| other == mark).count();
+        Counts {
+            total: self.marks.len(),
+            applied: with(Mark::Applied),
+            rejected: with(Mark::Rejected),
+            in_target: (0..self.marks.len())
+                .filter(|&hunk| self.proposal.is_in(hunk))
+                .count(),
+        }
+    }
+
+    /// Plans `command` on hunk `hunk`.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal`] says why the hunk cannot be changed so.
+    pub fn plan(&self, hunk: usize, command: Command) -> Result<Plan, Refusal> {
+        let n_hunks = self.marks.len();
+        let mark = *self
+            .marks
+            .get(hunk)
+            .ok_or(Refusal::NoSuchHunk { hunk, n_hunks })?;
+        let step = step(mark, self.fact(hunk), command)?;
+        if step.is_flip {
+            self.proposal.place(hunk)?;
+        }
+        let steps = vec![(hunk, step)];
+        let edits = self.proposal.edits_to_flip(&self.flips(&steps))?;
+        Ok(Plan { edits, steps })
+    }
+
+    /// Plans to accept every pending hunk, as one plan; never a rejected one. Also returns those
+    /// that cannot be, each with the reason.
+    pub fn plan_all(&self) -> (Plan, Vec<(usize, Refusal)>) {
+        let (mut steps, mut refused) = (Vec::new(), Vec::new());
+        for hunk in (0..self.marks.len()).filter(|&hunk| self.marks[hunk] == Mark::Pending) {
+            match self.accepting(hunk) {
+                Ok(step) => steps.push((hunk, step)),
+                Err(refusal) => refused.push((hunk, refusal)),
+            }
+        }
+        loop {
+            match self.proposal.edits_to_flip(&self.flips(&steps)) {
+                Ok(edits) => return (Plan { edits, steps }, refused),
+                // Only a hunk at the end of the text can leave a line without newline behind.
+                Err(error) => match steps.pop() {
+                    Some((hunk, _)) => refused.push((hunk, error.into())),
+                    None => {
+                        return (
+                            Plan {
+                                edits: Vec::new(),
+                                steps,
+                            },
+                            refused,
+                        );
+                    }
+                },
+            }
+        }
+    }
+
+    fn accepting(&self, hunk: usize) -> Result<Step, Refusal> {
+        let step = step(Mark::Pending, self.fact(hunk), Command::Accept)?;
+        if step.is_flip {
+            self.proposal.place(hunk)?;
+        }
+        Ok(step)
+    }
+
+    fn flips(&self, steps: &[(usize, Step)]) -> Vec<bool> {
+        let mut flips = vec![false; self.marks.len()];
+        steps
+            .iter()
+            .for_each(|(hunk, step)| flips[*hunk] = step.is_flip);
+        flips
+    }
+
+    /// Rejects every pending hunk.
+    pub fn reject_all(&mut self) {
+        for hunk in 0..self.marks.len() {
+            if self.marks[hunk] == Mark::Pending {
+                self.set_mark(hunk, Mark::Rejected);
+            }
+        }
+    }
+
+    /// Takes over what `plan` says, now that its edits are made.
+    pub fn commit(&mut self, plan: &Plan) {
+        let flips = self.flips(&plan.steps);
+        self.proposal.flip(&flips);
+        for &(hunk, step) in &plan.steps {
+            self.marks[hunk] = step.mark;
+            self.has_failed[hunk] = false;
+        }
+    }
+
+    /// Notes that hunk `hunk` was accepted and could not be applied.
+    pub fn fail(&mut self, hunk: usize) {
+        self.has_failed[hunk] = true;
+    }
+
+    /// Returns what the review comes to if it ends now.
+    pub fn decision(&self, basis: Basis) -> Decision {
+        let counts = self.counts();
+        let n_applied = match basis {
+            Basis::Marks => counts.applied,
+            Basis::Facts => counts.in_target,
+        };
+        let has_failed = self.has_failed.iter().any(|&failed| failed);
+        match (n_applied, counts.in_target) {
+            (1.., _) => Decision::Accepted,
+            (0, 0) if has_failed => Decision::NotApplied,
+            (0, _) => Decision::Rejected,
+        }
+    }
+}
