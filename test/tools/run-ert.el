@@ -28,9 +28,7 @@ which are just the diffs and buffers that our tests compare."
   "Run the suite that the command line names, and exit."
   (let ((suite (pop command-line-args-left))
         (counts (pop command-line-args-left))
-        (load-prefer-newer t)
-        ;; Emacs 28 knows no value for "do not cut".
-        (ert-batch-backtrace-right-margin 1000000))
+        (load-prefer-newer t))
     (load (expand-file-name suite) nil t t)
     (let* ((stats (ert-run-tests-batch t))
            (skipped (ert-stats-skipped stats))
