@@ -1,0 +1,173 @@
+//! Two texts to hunks: properties over random pairs, and pictures.
+
+#[path = "pairs.rs"]
+mod pairs;
+
+use std::ops::Range;
+
+use agent_q_diff::diff::{Edit, HeadingRule, group, section_heading, section_headings};
+use agent_q_diff::text::Text;
+use pairs::{compare, for_each_pair, patched};
+
+#[test]
+fn edits_lead_from_the_original_to_the_modified_text() {
+    for_each_pair(10_000, |pair| {
+        let compared = compare(&pair.original, &pair.modified);
+        let mut result = Vec::new();
+        let mut done = 0;
+        for edit in &compared.edits {
+            result.extend_from_slice(compared.original.lines_bytes(done..edit.before.start));
+            result.extend_from_slice(compared.modified.lines_bytes(edit.after.clone()));
+            done = edit.before.end;
+        }
+        let rest = done..compared.original.len();
+        result.extend_from_slice(compared.original.lines_bytes(rest));
+        assert_eq!(result, pair.modified);
+    });
+}
+
+#[test]
+fn edits_are_apart_and_what_is_between_them_is_the_same_on_both_sides() {
+    for_each_pair(10_000, |pair| {
+        let compared = compare(&pair.original, &pair.modified);
+        let (mut before, mut after, mut least) = (0, 0, 0);
+        let end = Edit {
+            before: compared.original.len()..compared.original.len(),
+            after: compared.modified.len()..compared.modified.len(),
+        };
+        for edit in compared.edits.iter().chain([&end]) {
+            let same = compared.original.lines_bytes(before..edit.before.start);
+            assert_eq!(same, compared.modified.lines_bytes(after..edit.after.start));
+            assert!(edit.before.start - before >= least || *edit == end);
+            assert!(!edit.before.is_empty() || !edit.after.is_empty() || *edit == end);
+            (before, after, least) = (edit.before.end, edit.after.end, 1);
+        }
+    });
+}
+
+#[test]
+fn hunks_of_any_context_length_lead_to_the_modified_text() {
+    for_each_pair(10_000, |pair| {
+        let compared = compare(&pair.original, &pair.modified);
+        for context_len in [0, 1, 3, usize::MAX] {
+            let hunks = compared.hunks(context_len);
+            assert_eq!(patched(&compared.original, &hunks), pair.modified);
+            assert!(context_len != usize::MAX || hunks.len() <= 1);
+        }
+    });
+}
+
+fn check_edits(original: &str, modified: &str, expected: &[(Range<usize>, Range<usize>)]) {
+    let edits = compare(original.as_bytes(), modified.as_bytes()).edits;
+    let found: Vec<_> = edits.into_iter().map(|e| (e.before, e.after)).collect();
+    assert_eq!(found, expected, "{original:?} {modified:?}");
+}
+
+#[test]
+fn equal_texts_have_no_edits() {
+    for text in ["", "a", "a\n", "\n", "a\nb"] {
+        check_edits(text, text, &[]);
+    }
+}
+
+#[test]
+fn a_terminator_is_part_of_its_line() {
+    check_edits("x", "x\n", &[(0..1, 0..1)]);
+    check_edits("a\nx\n", "a\nx", &[(1..2, 1..2)]);
+    check_edits("a\nx\n", "a\r\nx\n", &[(0..1, 0..1)]);
+    check_edits("a\0\n", "a\n", &[(0..1, 0..1)]);
+}
+
+#[test]
+fn one_side_may_be_empty() {
+    check_edits("", "a\nb", &[(0..0, 0..2)]);
+    check_edits("a\nb", "", &[(0..2, 0..0)]);
+}
+
+#[test]
+fn an_inserted_function_brings_its_own_brace() {
+    // Cut where the texts first differ, the edit would begin with the second line of `b`.
+    let f = |name: &str| format!("fn {name}() {{\n    x();\n}}\n\n");
+    let original = f("a") + &f("c");
+    let modified = f("a") + &f("b") + &f("c");
+    check_edits(&original, &modified, &[(4..4, 4..8)]);
+    check_edits(&modified, &original, &[(4..8, 4..4)]);
+}
+
+fn edits_at(lines: &[usize]) -> Vec<Edit> {
+    let edit = |&at: &usize| Edit {
+        before: at..at + 1,
+        after: at..at + 1,
+    };
+    lines.iter().map(edit).collect()
+}
+
+#[track_caller]
+fn check_groups(lines: &[usize], context_len: usize, expected: &[Range<usize>]) {
+    let groups = group(&edits_at(lines), 100, context_len);
+    let found: Vec<_> = groups.into_iter().map(|group| group.before).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn hunks_merge_when_their_contexts_touch() {
+    check_groups(&[10, 17], 3, &[7..21]);
+    check_groups(&[10, 18], 3, &[7..14, 15..22]);
+    check_groups(&[10, 12], 0, &[10..11, 12..13]);
+    check_groups(&[10, 12], 1, &[9..14]);
+}
+
+#[test]
+fn context_stops_at_the_ends_of_the_text() {
+    check_groups(&[0, 99], 3, &[0..4, 96..100]);
+    check_groups(&[1, 98], usize::MAX, &[0..100]);
+    check_groups(&[], 3, &[]);
+}
+
+#[track_caller]
+fn check_heading(text: &str, rule: HeadingRule, expected: &str) {
+    let text = Text::new(text.as_bytes().to_vec());
+    let found = section_heading(&text, text.len(), rule);
+    assert_eq!(String::from_utf8_lossy(found), expected);
+}
+
+#[test]
+fn the_heading_is_the_nearest_line_that_looks_like_one() {
+    check_heading("int f()\n{\n  x\n", HeadingRule::Default, "int f()");
+    check_heading("a\n_b \t\r\n  x\n", HeadingRule::Default, "_b");
+    check_heading("a\n$c\n(d)\n1\n\n", HeadingRule::Default, "$c");
+    check_heading("é\n", HeadingRule::Default, "");
+    check_heading(
+        "a\n(defun f ()\n  x)\nb\n",
+        HeadingRule::Lisp,
+        "(defun f ()",
+    );
+    check_heading("", HeadingRule::Lisp, "");
+}
+
+#[test]
+fn a_long_heading_is_cut_between_characters() {
+    let x = "x".repeat(79);
+    check_heading(&format!("{x}yz\n"), HeadingRule::Default, &format!("{x}y"));
+    check_heading(&format!("{x}éz\n"), HeadingRule::Default, &x);
+    check_heading(&format!("{x} z\n"), HeadingRule::Default, &x);
+    let not_utf8 = Text::new([b"x", &[0x80; 100][..]].concat());
+    assert_eq!(
+        section_heading(&not_utf8, 1, HeadingRule::Default).len(),
+        80
+    );
+}
+
+#[test]
+fn headings_of_all_groups_are_those_of_each() {
+    let text: String = (0..100)
+        .map(|n| ["a\n", " x\n", " y\n", " z\n"][n * n % 7 % 4])
+        .collect();
+    let text = Text::new(text.into_bytes());
+    let groups = group(&edits_at(&[0, 3, 20, 40, 41, 99]), text.len(), 2);
+    let each: Vec<_> = groups
+        .iter()
+        .map(|group| section_heading(&text, group.before.start, HeadingRule::Default))
+        .collect();
+    assert_eq!(section_headings(&text, &groups, HeadingRule::Default), each);
+}

@@ -1,0 +1,129 @@
+//! Hunks to text and back.
+
+#[path = "pairs.rs"]
+mod pairs;
+
+use agent_q_diff::hunk::{Hunk, Line, LineKind};
+use agent_q_diff::parse::parse;
+use agent_q_diff::print::print;
+use agent_q_diff::quote::unquoted;
+use agent_q_diff::text::Text;
+use pairs::{compare, for_each_pair, patched};
+
+#[test]
+fn what_is_printed_is_read_back_and_patches() {
+    for_each_pair(10_000, |pair| {
+        let compared = compare(&pair.original, &pair.modified);
+        let hunks = compared.hunks(3);
+        let printed = print(b"/tmp/f", &hunks);
+        if hunks.is_empty() {
+            assert_eq!(printed.bytes, b"");
+            return;
+        }
+        let files = parse(&printed.bytes).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(files.len(), 1);
+        assert_eq!(files[0].old_name, Some(&b"/tmp/f"[..]));
+        let (read, lines): (Vec<_>, Vec<_>) = files
+            .into_iter()
+            .flat_map(|file| file.hunks)
+            .map(|parsed| (parsed.hunk, parsed.header_line))
+            .unzip();
+        assert_eq!(read, hunks);
+        assert_eq!(lines, printed.header_lines);
+        assert_eq!(patched(&compared.original, &read), pair.modified);
+    });
+}
+
+#[track_caller]
+fn check_print(original: &str, modified: &str, expected: &str) {
+    let printed = print(
+        b"/f",
+        &compare(original.as_bytes(), modified.as_bytes()).hunks(3),
+    );
+    assert_eq!(String::from_utf8_lossy(&printed.bytes), expected);
+    let text = Text::new(printed.bytes);
+    for line in printed.header_lines {
+        assert!(text.line(line).starts_with(b"@@ -"));
+    }
+}
+
+#[test]
+fn no_change_prints_nothing() {
+    check_print("a\n", "a\n", "");
+}
+
+#[test]
+fn an_empty_range_names_the_line_before() {
+    check_print("", "a\n", "--- /f\n+++ /f\n@@ -0,0 +1 @@\n+a\n");
+    check_print("a\n", "", "--- /f\n+++ /f\n@@ -1 +0,0 @@\n-a\n");
+}
+
+#[test]
+fn a_missing_final_newline_is_marked_on_each_side_that_lacks_it() {
+    const MARKER: &str = "\\ No newline at end of file\n";
+    let header = "--- /f\n+++ /f\n@@ -1 +1 @@\n";
+    check_print("a", "a\n", &format!("{header}-a\n{MARKER}+a\n"));
+    check_print("a\n", "a", &format!("{header}-a\n+a\n{MARKER}"));
+    check_print("a", "b", &format!("{header}-a\n{MARKER}+b\n{MARKER}"));
+    let header = "--- /f\n+++ /f\n@@ -1,2 +1,2 @@\n";
+    check_print("a\nz", "b\nz", &format!("{header}-a\n+b\n z\n{MARKER}"));
+}
+
+#[test]
+fn removed_before_added_and_a_heading() {
+    let original = "fn f() {\n 1\n 2\n 3\n x\n y\n 4\n 5\n 6\n}\n";
+    let modified = "fn f() {\n 1\n 2\n 3\n X\n Y\n 4\n 5\n 6\n}\n";
+    let hunk = "@@ -2,8 +2,8 @@ fn f() {\n  1\n  2\n  3\n- x\n- y\n+ X\n+ Y\n  4\n  5\n  6\n";
+    check_print(original, modified, &format!("--- /f\n+++ /f\n{hunk}"));
+}
+
+#[test]
+fn no_path_reads_as_a_line_of_the_diff() {
+    let compared = compare(b"a\n", b"b\n");
+    let hunks = compared.hunks(3);
+    let odd = [
+        "/a b ",
+        "/é",
+        "/a\n@@ -1 +1 @@\n-x",
+        "/\"q\"\\",
+        "/t\tx",
+        "/r\r",
+        "",
+        "/\u{1b}[2J",
+    ];
+    for path in odd {
+        let printed = print(path.as_bytes(), &hunks);
+        let files = parse(&printed.bytes).unwrap();
+        assert_eq!(printed.header_lines, [2], "{path:?}");
+        assert_eq!(files[0].hunks[0].hunk, hunks[0], "{path:?}");
+        let name = files[0].new_name.unwrap();
+        assert_eq!(*unquoted(name), *path.as_bytes());
+    }
+}
+
+fn open_ended(text: &[u8]) -> Hunk<'_> {
+    let kind = LineKind::Added;
+    Hunk {
+        before: 0..0,
+        after: 0..1,
+        heading: b"",
+        lines: vec![Line { kind, text }],
+        is_open_ended: true,
+    }
+}
+
+#[test]
+fn an_open_ended_hunk_stays_open() {
+    let printed = print(b"/f", &[open_ended(b"x")]);
+    assert_eq!(printed.bytes, b"--- /f\n+++ /f\n@@ -0,0 +1 @@\n+x");
+    let files = parse(&printed.bytes).unwrap();
+    assert_eq!(files[0].hunks[0].hunk, open_ended(b"x"));
+}
+
+#[test]
+fn an_open_ended_hunk_does_not_swallow_the_next() {
+    let printed = print(b"/f", &[open_ended(b"x"), open_ended(b"y")]);
+    let expected = b"--- /f\n+++ /f\n@@ -0,0 +1 @@\n+x\n@@ -0,0 +1 @@\n+y";
+    assert_eq!(printed.bytes, expected);
+    assert_eq!(printed.header_lines, [2, 4]);
+}
