@@ -115,6 +115,18 @@ fn print<'e>(
     })
 }
 
+/// Return the numbers of the lines of REVIEW's hunk headers, from 0.
+///
+/// They count lines of the diff that it was made of; nil if it was made of
+/// two texts.
+#[defun]
+fn header_lines<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
+    door(env, || {
+        let lines = ongoing(env, session)?.proposal().header_lines().to_vec();
+        list(env, lines)
+    })
+}
+
 /// Tell REVIEW that its target's text is now LIVE.  Return t if that is news.
 #[defun]
 fn follow(env: &Env, session: &mut Session, live: Vec<u8>) -> Result<bool> {

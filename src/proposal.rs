@@ -14,7 +14,7 @@ use thiserror::Error;
 
 use crate::diff::{self, Edit, Group};
 use crate::hunk::{Hunk, LineKind};
-use crate::parse::{self, FileDiff, ParseError};
+use crate::parse::{self, FileDiff, ParseError, ParsedHunk};
 use crate::place::{self, Index, NotPlaced, Place};
 use crate::text::{Text, is_unterminated};
 use crate::weave::{Atom, FlipError, LineEdit, Placed, Weave};
@@ -57,6 +57,8 @@ pub struct Proposal {
 struct Bare {
     /// Line where each hunk starts in the original, as its header says (0-based).
     starts: Vec<usize>,
+    /// Line of the diff where each hunk's header stands (0-based).
+    header_lines: Vec<usize>,
     /// Whether the last line of the diff had no newline of its own.
     is_open_ended: bool,
 }
@@ -96,30 +98,24 @@ impl Proposal {
                 n_files: files.len(),
             });
         };
-        let hunks: Vec<&Hunk> = hunks.iter().map(|parsed| &parsed.hunk).collect();
-        Proposal::from_hunks(&hunks)
-    }
-
-    fn from_hunks(hunks: &[&Hunk]) -> Result<Proposal, ProposalError> {
-        let is_open_ended = hunks.last().is_some_and(|hunk| hunk.is_open_ended);
+        let bare = Bare {
+            starts: hunks
+                .iter()
+                .map(|parsed| parsed.hunk.before.start)
+                .collect(),
+            header_lines: hunks.iter().map(|parsed| parsed.header_line).collect(),
+            is_open_ended: hunks.last().is_some_and(|last| last.hunk.is_open_ended),
+        };
         let mut stand_in = StandIn::default();
-        for (index, hunk) in hunks.iter().enumerate() {
+        for (index, ParsedHunk { hunk, .. }) in hunks.iter().enumerate() {
             if stand_in.is_ended() {
                 return Err(ProposalError::EndsEarly { hunk: index - 1 });
             }
             stand_in.push(hunk);
         }
-        let starts = hunks.iter().map(|hunk| hunk.before.start).collect();
         let (original, modified) = (Text::new(stand_in.original), Text::new(stand_in.modified));
         let weave = Weave::new(original, modified, &stand_in.edits);
-        let mut proposal = Proposal::new(
-            weave,
-            stand_in.groups,
-            Some(Bare {
-                starts,
-                is_open_ended,
-            }),
-        );
+        let mut proposal = Proposal::new(weave, stand_in.groups, Some(bare));
         proposal.offsets.fill(Err(NotPlaced::NotFound));
         Ok(proposal)
     }
@@ -137,6 +133,12 @@ impl Proposal {
     /// Returns the number of hunks.
     pub fn n_hunks(&self) -> usize {
         self.groups.len()
+    }
+
+    /// Returns the lines of the hunk headers in the diff that this proposal was made of (0-based);
+    /// none if it was made of two texts.
+    pub fn header_lines(&self) -> &[usize] {
+        self.bare.as_ref().map_or(&[], |bare| &bare.header_lines)
     }
 
     /// Tells whether the change of hunk `hunk` is in the target.

@@ -1,0 +1,241 @@
+;;; agent-q-diff-target.el --- The file that a review would change  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Names, visits, reads, edits and saves the target.  No user interface:
+;; nothing here asks a question, and whatever cannot be done is an error
+;; `agent-q-diff-bad-target' whose message says what to do about it.
+
+;;; Code:
+
+(require 'agent-q-diff-base)
+(require 'seq)
+(require 'subr-x)
+
+(defun agent-q-diff-target--refuse (format &rest arguments)
+  "Signal `agent-q-diff-bad-target' with FORMAT and ARGUMENTS."
+  (signal 'agent-q-diff-bad-target (list (apply #'format format arguments))))
+
+;;;; Naming and visiting
+
+(defun agent-q-diff-target-name (path)
+  "Return PATH, an agent's name for a file, as an absolute file name.
+It is expanded against `default-directory'.  A remote name is refused
+unless `default-directory' is on the same remote: merely expanding such a
+name can open a connection, so that is looked at first."
+  (unless (and (stringp path) (not (string-empty-p path)))
+    (agent-q-diff-target--refuse "the path must be a string that is not empty"))
+  (when (string-search "\0" path)
+    (agent-q-diff-target--refuse "the path contains a NUL character"))
+  (let ((remote (file-remote-p path)))
+    (unless (or (null remote)
+                (equal remote (file-remote-p default-directory)))
+      (agent-q-diff-target--refuse "%s is on a remote host that nobody opened"
+                                   path)))
+  (expand-file-name path))
+
+(defun agent-q-diff-target--check-kind (path)
+  "Refuse PATH unless it is, or could become, a plain text file."
+  (let ((local (file-local-name path)))
+    (cond
+     ((directory-name-p path)
+      (agent-q-diff-target--refuse "%s names a directory" path))
+     ((file-directory-p path)
+      (agent-q-diff-target--refuse "%s is a directory" path))
+     ((and (file-exists-p path) (not (file-regular-p path)))
+      (agent-q-diff-target--refuse "%s is not a regular file" path))
+     ((and (file-exists-p path) (not (file-readable-p path)))
+      (agent-q-diff-target--refuse "%s cannot be read" path))
+     ((find-file-name-handler local 'insert-file-contents)
+      (agent-q-diff-target--refuse "%s is compressed or encrypted" path))
+     ((memq (assoc-default local auto-mode-alist #'string-match)
+            '(archive-mode tar-mode))
+      (agent-q-diff-target--refuse "%s is an archive" path)))))
+
+(defun agent-q-diff-target--find (path)
+  "Return a new buffer visiting PATH, without surprises.
+Of its file-local variables only the safe ones count, none is evaluated,
+and nothing is asked."
+  (let ((enable-local-variables :safe)
+        (enable-local-eval nil)
+        (large-file-warning-threshold nil)
+        (find-file-run-dired nil)
+        (vc-follow-symlinks nil)
+        (inhibit-message t))
+    (find-file-noselect path t)))
+
+(defvar vc-follow-symlinks)
+
+(defun agent-q-diff-target-visit (path)
+  "Return (BUFFER . IS-NEW) for PATH, an absolute file name.
+BUFFER visits it; IS-NEW is non-nil if none did before."
+  (let ((buffer (find-buffer-visiting path)))
+    (if buffer
+        (cons buffer nil)
+      (agent-q-diff-target--check-kind path)
+      (cons (agent-q-diff-target--find path) t))))
+
+(defun agent-q-diff-target-forget (buffer)
+  "Kill BUFFER, which a review opened, if nobody would miss it."
+  (when (and (buffer-live-p buffer)
+             (not (buffer-modified-p buffer))
+             (not (get-buffer-window buffer t)))
+    (kill-buffer buffer)))
+
+;;;; Reading
+
+(defun agent-q-diff-target-text (buffer)
+  "Return the whole text of BUFFER as a string."
+  (with-current-buffer buffer
+    (save-restriction
+      (widen)
+      (buffer-substring-no-properties (point-min) (point-max)))))
+
+(defun agent-q-diff-target-tick (buffer)
+  "Return a number that changes whenever the text of BUFFER does."
+  (buffer-chars-modified-tick buffer))
+
+(defun agent-q-diff-target--all-crlf-p (text)
+  "Return non-nil if TEXT has lines and each of them ends with CRLF."
+  (and (string-search "\n" text)
+       (not (string-match-p "\\(?:\\`\\|[^\r]\\)\n" text))))
+
+(defun agent-q-diff-target-adapt (text live)
+  "Return TEXT, a text of a proposal, as a buffer that holds LIVE has it.
+Emacs keeps the byte order mark and the CRLF line ends of a file out of
+its buffer.  So a mark that LIVE does not begin with is dropped, and line
+ends that are CRLF throughout become LF if no line of LIVE ends so."
+  (let ((unmarked (if (and (string-prefix-p "\ufeff" text)
+                           (not (string-prefix-p "\ufeff" live)))
+                      (substring text 1)
+                    text)))
+    (if (and (agent-q-diff-target--all-crlf-p unmarked)
+             (not (string-search "\r\n" live)))
+        (string-replace "\r\n" "\n" unmarked)
+      unmarked)))
+
+(defun agent-q-diff-target-position (buffer line)
+  "Return the position where LINE, counted from 0, begins in BUFFER."
+  (with-current-buffer buffer
+    (save-restriction
+      (widen)
+      (save-excursion
+        (goto-char (point-min))
+        (forward-line line)
+        (point)))))
+
+;;;; Editing
+
+(defun agent-q-diff-target--check-editable (buffer)
+  "Refuse BUFFER if an edit would prompt or fail."
+  (let* ((file (buffer-file-name buffer))
+         (holder (file-locked-p file)))
+    (cond
+     ((buffer-local-value 'buffer-read-only buffer)
+      (agent-q-diff-target--refuse
+       "%s is read-only; C-x C-q in its buffer makes it writable" buffer))
+     ((stringp holder)
+      (agent-q-diff-target--refuse "%s is locked by %s" file holder))
+     ((not (verify-visited-file-modtime buffer))
+      (agent-q-diff-target--refuse
+       (if (file-exists-p file)
+           "%s changed on disk; M-x revert-buffer in its buffer first"
+         "%s was deleted on disk; save or kill its buffer first")
+       file)))))
+
+(defun agent-q-diff-target--check-writable (buffer)
+  "Refuse BUFFER if its file cannot be written."
+  (let ((file (buffer-file-name buffer)))
+    (unless (file-directory-p (file-name-directory file))
+      (agent-q-diff-target--refuse "%s has no directory; create it first" file))
+    (unless (file-writable-p file)
+      (agent-q-diff-target--refuse "%s cannot be written" file))))
+
+(defun agent-q-diff-target--check-text (buffer text)
+  "Refuse TEXT if the coding system of BUFFER's file cannot hold it.
+Saving would otherwise re-encode the whole file."
+  (let* ((coding (buffer-local-value 'buffer-file-coding-system buffer))
+         (at (and coding
+                  (not (eq (coding-system-type coding) 'undecided))
+                  (unencodable-char-position 0 (length text) coding nil text))))
+    (when at
+      (agent-q-diff-target--refuse
+       "the file's coding system %s cannot hold the character %c" coding
+       (aref text at)))))
+
+(defun agent-q-diff-target--region (line n-lines)
+  "Return (BEG . END), the region of N-LINES lines from LINE.
+Lines are counted from 0 in the whole buffer.  Refuse a region outside
+the narrowed part of the buffer."
+  (pcase-let ((`(,beg . ,end)
+               (save-restriction
+                 (widen)
+                 (goto-char (point-min))
+                 (forward-line line)
+                 (cons (point) (progn (forward-line n-lines) (point))))))
+    (unless (<= (point-min) beg end (point-max))
+      (agent-q-diff-target--refuse
+       "the hunk is outside the narrowed part of %s; C-x n w there first"
+       (current-buffer)))
+    (cons beg end)))
+
+(defun agent-q-diff-target--replace (edit)
+  "Make EDIT, a list (LINE N-REMOVED TEXT), in the current buffer.
+The new text goes in behind the old one before that is deleted, so that
+markers in the old text stay at the new one, and those on the line below
+stay on that line."
+  (pcase-let* ((`(,line ,n-removed ,text) edit)
+               (`(,beg . ,end) (agent-q-diff-target--region line n-removed)))
+    (goto-char end)
+    (insert-before-markers text)
+    (delete-region beg end)))
+
+(defun agent-q-diff-target-edit (buffer edits save)
+  "Make EDITS in BUFFER, as one undo step, and save it if SAVE is non-nil.
+EDITS is a list of (LINE N-REMOVED TEXT), last line first.  Lines are
+counted from 0 in the whole buffer.  If anything fails, saving included,
+signal an error and leave BUFFER as it was."
+  (agent-q-diff-target--check-editable buffer)
+  (when save
+    (agent-q-diff-target--check-writable buffer))
+  (dolist (edit edits)
+    (agent-q-diff-target--check-text buffer (nth 2 edit)))
+  (with-current-buffer buffer
+    (undo-boundary)
+    (let ((group (prepare-change-group)))
+      (atomic-change-group
+        (save-excursion
+          (mapc #'agent-q-diff-target--replace edits))
+        (when save
+          (agent-q-diff-target-save buffer)))
+      (undo-amalgamate-change-group group))
+    (undo-boundary)))
+
+;;;; Saving
+
+(defun agent-q-diff-target--settle-coding ()
+  "Choose UTF-8 for the current buffer if nothing else is decided.
+Saving text that is not ASCII would ask for a coding system."
+  (when (and buffer-file-coding-system
+             (eq (coding-system-type buffer-file-coding-system) 'undecided))
+    (setq buffer-file-coding-system
+          (coding-system-change-text-conversion buffer-file-coding-system
+                                                'utf-8))))
+
+(defun agent-q-diff-target-save (buffer)
+  "Save BUFFER without a question and without adding a final newline."
+  (with-current-buffer buffer
+    (agent-q-diff-target--settle-coding)
+    (let ((require-final-newline nil)
+          (mode-require-final-newline nil)
+          (save-silently t))
+      (basic-save-buffer nil)
+      (when (buffer-modified-p)
+        (agent-q-diff-target--refuse "%s could not be saved" buffer-file-name)))))
+
+(provide 'agent-q-diff-target)
+;;; agent-q-diff-target.el ends here
