@@ -7,6 +7,8 @@
 //! indent heuristic. With *n* lines in the part that differs, it usually takes O(n) time and always
 //! O(n) space. imara-diff takes at most 2^31 lines on a side and panics beyond.
 
+mod slide;
+
 use std::ops::Range;
 
 use imara_diff::{Algorithm, Diff, InternedInput};
@@ -40,7 +42,7 @@ pub struct Edit {
 /// new function belong to it or to its neighbor. git weighs up to 100 of them
 /// (`INDENT_HEURISTIC_MAX_SLIDING`), and for each it looks past up to 20 blank lines
 /// (`MAX_BLANKS`). Cutting the texts where they first differ would pin every edit to that line.
-const SLIDE_ROOM: usize = 100 + 20 + 1;
+const SLIDE_ROOM: usize = slide::MAX_SLIDING + slide::MAX_BLANKS + 1;
 
 /// Returns what changes `original` to `modified`.
 ///
@@ -54,7 +56,7 @@ pub fn edits(original: &Text, modified: &Text) -> Vec<Edit> {
     input.update_before(original.lines(start..original.len() - end));
     input.update_after(modified.lines(start..modified.len() - end));
     let mut diff = Diff::compute(Algorithm::Histogram, &input);
-    diff.postprocess_lines(&input);
+    diff.postprocess_with_heuristic(&input, slide::IndentHeuristic::new(&input));
     let shifted = |range: Range<u32>| start + range.start as usize..start + range.end as usize;
     let to_edit = |hunk: imara_diff::Hunk| Edit {
         before: shifted(hunk.before),
