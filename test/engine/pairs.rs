@@ -1,4 +1,7 @@
 //! Pairs of texts, made at random from a fixed seed, and the one way to compare them.
+//!
+//! Each test file includes this one, and few use all of it.
+#![allow(dead_code)]
 
 use agent_q_diff::diff::{self, Edit, HeadingRule};
 use agent_q_diff::hunk::Hunk;

@@ -34,6 +34,25 @@ fn what_is_printed_is_read_back_and_patches() {
     });
 }
 
+#[test]
+fn a_diff_that_is_cut_off_is_an_error_or_has_only_whole_hunks() {
+    for_each_pair(1_000, |pair| {
+        let compared = compare(&pair.original, &pair.modified);
+        let hunks = compared.hunks(0);
+        let printed = print(b"/f", &hunks).bytes;
+        for end in 0..printed.len().min(400) {
+            let Ok(files) = parse(&printed[..end]) else {
+                continue;
+            };
+            let read = files.iter().flat_map(|file| &file.hunks);
+            for (parsed, whole) in read.zip(&hunks) {
+                assert!(parsed.hunk == *whole || parsed.hunk.is_open_ended);
+                assert_eq!(parsed.hunk.lines.len(), whole.lines.len());
+            }
+        }
+    });
+}
+
 #[track_caller]
 fn check_print(original: &str, modified: &str, expected: &str) {
     let printed = print(
