@@ -4,9 +4,11 @@
 //! is a plain value, so that a review can regroup or split without comparing the texts again.
 //!
 //! Edits come from imara-diff's histogram algorithm, slid to where a reader expects them by git's
-//! indent heuristic. With *n* lines in the part that differs, it usually takes O(n) time and always
-//! O(n) space. imara-diff takes at most 2^31 lines on a side and panics beyond.
+//! indent heuristic. With *n* lines in the part that differs, all of it takes O(n log n) time and
+//! O(n) space. Where two big texts have next to nothing in common but repeated lines, the answer is
+//! coarse: one edit of everything between the places where they do agree.
 
+mod parts;
 mod slide;
 
 use std::ops::Range;
@@ -15,6 +17,8 @@ use imara_diff::{Algorithm, Diff, InternedInput};
 
 use crate::hunk::{Hunk, Line, LineKind};
 use crate::text::Text;
+use parts::Limits;
+use slide::IndentHeuristic;
 
 /// A maximal run of changed lines.
 ///
@@ -44,43 +48,74 @@ pub struct Edit {
 /// (`MAX_BLANKS`). Cutting the texts where they first differ would pin every edit to that line.
 const SLIDE_ROOM: usize = slide::MAX_SLIDING + slide::MAX_BLANKS + 1;
 
+impl Edit {
+    fn n_lines(&self) -> usize {
+        self.before.len() + self.after.len()
+    }
+}
+
 /// Returns what changes `original` to `modified`.
 ///
 /// Lines are compared with their terminators: `x` and `x\n` differ, as do `x\n` and `x\r\n`. The
 /// same texts always give the same edits.
 pub fn edits(original: &Text, modified: &Text) -> Vec<Edit> {
-    let (head, tail) = equal_ends(original, modified);
-    let start = head - head.min(SLIDE_ROOM);
-    let end = tail - tail.min(SLIDE_ROOM);
-    let mut input = InternedInput::<&[u8]>::default();
-    input.update_before(original.lines(start..original.len() - end));
-    input.update_after(modified.lines(start..modified.len() - end));
-    let mut diff = Diff::compute(Algorithm::Histogram, &input);
-    diff.postprocess_with_heuristic(&input, slide::IndentHeuristic::new(&input));
-    let shifted = |range: Range<u32>| start + range.start as usize..start + range.end as usize;
-    let to_edit = |hunk: imara_diff::Hunk| Edit {
-        before: shifted(hunk.before),
-        after: shifted(hunk.after),
-    };
-    diff.hunks().map(to_edit).collect()
+    edits_within(original, modified, Limits::USUAL)
 }
 
-/// Returns how many lines at the head and, of those left, at the tail are the same.
+fn edits_within(original: &Text, modified: &Text, limits: Limits) -> Vec<Edit> {
+    let whole = Edit {
+        before: 0..original.len(),
+        after: 0..modified.len(),
+    };
+    let changed = without_equal_ends(original, modified, whole, SLIDE_ROOM);
+    let mut edits = Vec::new();
+    for part in parts::parts(original, modified, changed, limits) {
+        let part = without_equal_ends(original, modified, part, SLIDE_ROOM);
+        if part.n_lines() <= limits.max_len {
+            edits.extend(edits_of_part(original, modified, part));
+        } else {
+            edits.push(without_equal_ends(original, modified, part, 0));
+        }
+    }
+    edits
+}
+
+/// Returns `part`, a pair of line ranges, without those lines at its head and its tail that are
+/// the same on both sides, but for up to `room` lines at each end.
 ///
 /// Comparing memory is many times cheaper than hashing lines, and most proposals leave most of a
 /// file alone.
-fn equal_ends(original: &Text, modified: &Text) -> (usize, usize) {
-    let both = |(a, b): &(&[u8], &[u8])| a == b;
-    let shorter = original.len().min(modified.len());
-    let heads = original.lines(0..shorter).zip(modified.lines(0..shorter));
-    let head = heads.take_while(both).count();
-    let room = shorter - head;
-    let original_tail = original.lines(original.len() - room..original.len()).rev();
-    let modified_tail = modified.lines(modified.len() - room..modified.len()).rev();
-    (
-        head,
-        original_tail.zip(modified_tail).take_while(both).count(),
-    )
+fn without_equal_ends(original: &Text, modified: &Text, part: Edit, room: usize) -> Edit {
+    let Edit { before, after } = part;
+    let lines = || {
+        original
+            .lines(before.clone())
+            .zip(modified.lines(after.clone()))
+    };
+    let head = lines().take_while(|(a, b)| a == b).count();
+    let shorter = before.len().min(after.len());
+    let tails = (original.lines(before.clone()).rev()).zip(modified.lines(after.clone()).rev());
+    let tails = tails.take(shorter - head);
+    let tail = tails.take_while(|(a, b)| a == b).count();
+    let (head, tail) = (head.saturating_sub(room), tail.saturating_sub(room));
+    Edit {
+        before: before.start + head..before.end - tail,
+        after: after.start + head..after.end - tail,
+    }
+}
+
+fn edits_of_part(original: &Text, modified: &Text, part: Edit) -> Vec<Edit> {
+    let mut input = InternedInput::<&[u8]>::default();
+    input.update_before(original.lines(part.before.clone()));
+    input.update_after(modified.lines(part.after.clone()));
+    let mut diff = Diff::compute(Algorithm::Histogram, &input);
+    diff.postprocess_with_heuristic(&input, IndentHeuristic::new(&input));
+    let from = |start, range: Range<u32>| start + range.start as usize..start + range.end as usize;
+    let to_edit = |hunk: imara_diff::Hunk| Edit {
+        before: from(part.before.start, hunk.before),
+        after: from(part.after.start, hunk.after),
+    };
+    diff.hunks().map(to_edit).collect()
 }
 
 /// Edits that are shown together under one hunk header.
@@ -233,5 +268,60 @@ pub fn hunk<'a>(
         heading,
         lines,
         is_open_ended: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four thousand small pairs of texts with lines that recur and lines that do not.
+    fn pairs() -> impl Iterator<Item = (Text, Text)> {
+        let mut state = 1_u64;
+        let mut next = move |n: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) % n
+        };
+        (0..4000).map(move |_| {
+            let mut text = || {
+                let lines = (0..next(40)).map(|at| match next(3) {
+                    0 => format!("{}\n", next(3)),
+                    _ => format!("line {}\n", at + next(4)),
+                });
+                Text::new(lines.collect::<String>().into_bytes())
+            };
+            (text(), text())
+        })
+    }
+
+    #[test]
+    fn texts_compared_in_parts_give_exact_edits_that_are_apart() {
+        let limits = Limits {
+            part_len: 4,
+            max_len: 12,
+        };
+        for (original, modified) in pairs() {
+            let edits = edits_within(&original, &modified, limits);
+            let mut result = Vec::new();
+            let mut done = 0;
+            for edit in &edits {
+                assert!(edit.n_lines() > 0);
+                assert!(edit.before.start > done || done == 0, "{edits:?}");
+                result.extend_from_slice(original.lines_bytes(done..edit.before.start));
+                result.extend_from_slice(modified.lines_bytes(edit.after.clone()));
+                done = edit.before.end;
+            }
+            result.extend_from_slice(original.lines_bytes(done..original.len()));
+            assert_eq!(result, modified.bytes());
+        }
+    }
+
+    #[test]
+    fn big_texts_without_a_common_order_are_one_edit() {
+        let original = Text::new(b"a\nb\n".repeat(30_000));
+        let modified = Text::new(b"b\na\n".repeat(30_000));
+        assert_eq!(edits(&original, &modified).len(), 1);
     }
 }
