@@ -311,7 +311,7 @@ fn after_hunk(line: &[u8], number: usize, header_line: usize) -> Result<Place, P
             line: number,
             header_line,
         }),
-        [b'\\', b' ', ..] => Err(ParseError::MisplacedMarker { line: number }),
+        [b'\\', ..] => Err(ParseError::MisplacedMarker { line: number }),
         _ => Ok(Place::InFile),
     }
 }

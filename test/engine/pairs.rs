@@ -12,10 +12,17 @@ use proptest::sample::{Index, select};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 /// A text and what becomes of it.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Pair {
     pub original: Vec<u8>,
     pub modified: Vec<u8>,
+}
+
+impl std::fmt::Debug for Pair {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (original, modified) = (self.original.escape_ascii(), self.modified.escape_ascii());
+        write!(f, "\"{original}\" to \"{modified}\"")
+    }
 }
 
 /// Calls `check` with the same `n_cases` pairs each time, or with as many as the environment

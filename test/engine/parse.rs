@@ -253,6 +253,7 @@ fn a_no_newline_marker_that_ends_no_side() {
         removed => ParseError::MisplacedMarker { line: 3 },
         twice => ParseError::MisplacedMarker { line: 4 },
         later => ParseError::MisplacedMarker { line: 5 },
+        "@@ -1 +1 @@\n-a\n+c\n\\" => ParseError::MisplacedMarker { line: 4 },
         hunk_after => ParseError::MisplacedMarker { line: 4 },
     }
 }
