@@ -27,6 +27,8 @@
 (declare-function agent-q-diff-module-fail "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-follow "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-free "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-header-lines "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-marks "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-place "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-plan "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-plan-all "ext:agent-q-diff-module")
@@ -238,6 +240,11 @@ lines, from 0."
                                             review path (and is-lisp t))))
       (cons (agent-q-diff-engine--text diff) lines))))
 
+(defun agent-q-diff-engine-header-lines (review)
+  "Return the lines, from 0, of REVIEW's hunk headers in its diff.
+That is for a review made of a diff; of two texts it is nil."
+  (agent-q-diff-module-header-lines review))
+
 (defun agent-q-diff-engine-follow (review live)
   "Tell REVIEW that the text of its target is now LIVE.
 Return non-nil if that is news."
@@ -248,6 +255,10 @@ Return non-nil if that is news."
 MARK is `applied', `rejected' or nil.  FACT is non-nil if its change is
 in the target.  REASON is nil or says why it has no place there."
   (agent-q-diff-module-state review hunk))
+
+(defun agent-q-diff-engine-marks (review)
+  "Return the marks of all hunks of REVIEW, in order."
+  (agent-q-diff-module-marks review))
 
 (defun agent-q-diff-engine-set-mark (review hunk mark)
   "Set the mark of HUNK in REVIEW to MARK: `applied', `rejected' or nil."

@@ -198,7 +198,10 @@ stay on that line."
   "Make EDITS in BUFFER, as one undo step, and save it if SAVE is non-nil.
 EDITS is a list of (LINE N-REMOVED TEXT), last line first.  Lines are
 counted from 0 in the whole buffer.  If anything fails, saving included,
-signal an error and leave BUFFER as it was."
+signal an error and leave BUFFER as it was.
+
+Return the tick of BUFFER after the edits and before saving, so that
+what a hook changes on the way to the file is not taken for ours."
   (agent-q-diff-target--check-editable buffer)
   (when save
     (agent-q-diff-target--check-writable buffer))
@@ -207,13 +210,14 @@ signal an error and leave BUFFER as it was."
   (with-current-buffer buffer
     (undo-boundary)
     (let ((group (prepare-change-group)))
-      (atomic-change-group
-        (save-excursion
-          (mapc #'agent-q-diff-target--replace edits))
-        (when save
-          (agent-q-diff-target-save buffer)))
-      (undo-amalgamate-change-group group))
-    (undo-boundary)))
+      (prog1 (atomic-change-group
+               (save-excursion
+                 (mapc #'agent-q-diff-target--replace edits))
+               (prog1 (agent-q-diff-target-tick buffer)
+                 (when save
+                   (agent-q-diff-target-save buffer))))
+        (undo-amalgamate-change-group group)
+        (undo-boundary)))))
 
 ;;;; Saving
 

@@ -147,10 +147,20 @@ fn state<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'
         let mark = mark_symbol(env, review.mark(hunk))?;
         let reason = review
             .proposal()
-            .place(hunk)
-            .err()
+            .reason(hunk)
             .map(|reason| reason.to_string());
         env.list((mark, review.fact(hunk) == Fact::In, reason))
+    })
+}
+
+/// Return the marks of all hunks of REVIEW, a list of `applied', `rejected' or nil.
+#[defun]
+fn marks<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
+    door(env, || {
+        let review = ongoing(env, session)?;
+        let hunks = 0..review.proposal().n_hunks();
+        let marks = hunks.map(|hunk| mark_symbol(env, review.mark(hunk)));
+        list(env, marks.collect::<Result<Vec<_>>>()?)
     })
 }
 

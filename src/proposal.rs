@@ -147,6 +147,11 @@ impl Proposal {
             .all(|atom| self.weave.atoms()[atom].is_applied)
     }
 
+    /// Returns why hunk `hunk` has no place in the target, or `None` if it has one.
+    pub fn reason(&self, hunk: usize) -> Option<&NotPlaced> {
+        self.offsets[hunk].as_ref().err()
+    }
+
     /// Returns where the first change of hunk `hunk` is in the target, or why it has no place.
     pub fn place(&self, hunk: usize) -> Result<Place, NotPlaced> {
         let offset = self.offsets[hunk].clone()?;

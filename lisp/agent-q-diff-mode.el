@@ -1,0 +1,732 @@
+;;; agent-q-diff-mode.el --- The diff buffer  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The major mode in which a proposal is read and decided.  It derives from
+;; `diff-mode', so what one knows from there works; accepting goes through
+;; the engine, never through `diff-apply-hunk'.
+;;
+;; In a buffer made for a proposal the review is given.  In any other
+;; buffer, say one with a diff typed by hand, the review is made from the
+;; buffer's text when a command first needs it.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'diff-mode)
+(require 'seq)
+(require 'subr-x)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-target)
+(require 'agent-q-diff-review)
+
+;;;; State
+
+(defvar-local agent-q-diff--path nil
+  "Absolute name of the file that the diff would change.")
+
+(defvar-local agent-q-diff--original nil
+  "The proposal's original text, or nil.")
+
+(defvar-local agent-q-diff--modified nil
+  "The proposal's modified text, or nil.")
+
+(defvar-local agent-q-diff--description nil
+  "What the agent says about the proposal, or nil.")
+
+(defvar-local agent-q-diff--decision nil
+  "The decision once there is one: \"accepted\" or \"rejected\".")
+
+(defvar-local agent-q-diff--hunk-states nil
+  "Alist from the position of a hunk's `@@' line to its state.
+A state is `applied', `rejected' or nil for pending.  Entries put in by
+hand count like those made by commands.")
+
+(defvar-local agent-q-diff--review nil
+  "The `agent-q-diff-review' of this buffer, or nil.")
+
+(defvar-local agent-q-diff--positions nil
+  "Vector of the positions of the hunks' `@@' lines.")
+
+(defvar-local agent-q-diff--parsed-tick nil
+  "Tick of this buffer when its text was made into a review.
+It is t in a buffer whose text was made from a review.")
+
+(dolist (variable '(agent-q-diff--path agent-q-diff--original
+                    agent-q-diff--modified agent-q-diff--description
+                    agent-q-diff--decision agent-q-diff--hunk-states
+                    agent-q-diff--review agent-q-diff--positions
+                    agent-q-diff--parsed-tick))
+  (put variable 'permanent-local t))
+
+;;;; The review of this buffer
+
+(defun agent-q-diff--current-review ()
+  "Return this buffer's review, made from its text if that is needed.
+Signal `agent-q-diff-malformed' if the text is not a diff."
+  (unless (or (eq agent-q-diff--parsed-tick t)
+              (and agent-q-diff--review
+                   (eq agent-q-diff--parsed-tick (buffer-chars-modified-tick))))
+    (agent-q-diff--drop-review)
+    (let ((review (agent-q-diff-review-open-diff
+                   (buffer-substring-no-properties (point-min) (point-max)))))
+      (agent-q-diff--adopt
+       review (agent-q-diff-engine-header-lines
+               (agent-q-diff-review-engine review)))
+      (setq agent-q-diff--parsed-tick (buffer-chars-modified-tick))))
+  (agent-q-diff--read-states)
+  agent-q-diff--review)
+
+(defun agent-q-diff--drop-review ()
+  "Give back this buffer's review, if it has one."
+  (when agent-q-diff--review
+    (agent-q-diff-review-close agent-q-diff--review)
+    (setq agent-q-diff--review nil)))
+
+(defun agent-q-diff--adopt (review header-lines &optional start)
+  "Make REVIEW this buffer's, with its hunk headers on HEADER-LINES.
+The lines are counted from 0 at the position START, or `point-min'."
+  (setq agent-q-diff--review review)
+  (save-excursion
+    (goto-char (or start (point-min)))
+    (let ((line 0))
+      (setq agent-q-diff--positions
+            (cl-loop for header-line in header-lines
+                     do (forward-line (- header-line line))
+                     do (setq line header-line)
+                     vconcat (list (point)))))))
+
+(defun agent-q-diff--review-with-target ()
+  "Return this buffer's review, with its target followed.
+The display is brought up to date if the target has changed."
+  (let ((review (agent-q-diff--current-review)))
+    (unless (agent-q-diff-review-path review)
+      (setf (agent-q-diff-review-path review)
+            (and agent-q-diff--path
+                 (agent-q-diff-target-name agent-q-diff--path))))
+    (when (agent-q-diff-review-follow review)
+      (agent-q-diff--show-all))
+    review))
+
+(defun agent-q-diff--review-or-nil ()
+  "Return this buffer's review, or nil if its text is not a diff."
+  (condition-case nil
+      (agent-q-diff--current-review)
+    ((agent-q-diff-malformed agent-q-diff-several-files) nil)))
+
+;;;; States
+
+(defun agent-q-diff--read-states ()
+  "Make the engine's marks what `agent-q-diff--hunk-states' says."
+  (let* ((engine (agent-q-diff-review-engine agent-q-diff--review))
+         (states (make-hash-table))
+         (hunk 0))
+    (pcase-dolist (`(,position . ,state) agent-q-diff--hunk-states)
+      (puthash position state states))
+    (dolist (mark (agent-q-diff-engine-marks engine))
+      (let ((state (gethash (aref agent-q-diff--positions hunk) states)))
+        (unless (eq mark state)
+          (agent-q-diff-engine-set-mark engine hunk state)))
+      (cl-incf hunk))))
+
+(defun agent-q-diff--write-state (hunk)
+  "Note the engine's mark of HUNK in `agent-q-diff--hunk-states'."
+  (let ((mark (car (agent-q-diff-engine-state
+                    (agent-q-diff-review-engine agent-q-diff--review) hunk))))
+    (setf (alist-get (aref agent-q-diff--positions hunk)
+                     agent-q-diff--hunk-states)
+          mark)))
+
+(defun agent-q-diff--write-states ()
+  "Note the engine's marks in `agent-q-diff--hunk-states'.
+Entries that are no hunk's are kept."
+  (let ((strays (agent-q-diff--stray-states)))
+    (setq agent-q-diff--hunk-states
+          (append (cl-mapcar #'cons agent-q-diff--positions
+                             (agent-q-diff-engine-marks
+                              (agent-q-diff-review-engine
+                               agent-q-diff--review)))
+                  strays))))
+
+(defun agent-q-diff--stray-states ()
+  "Return the entries of `agent-q-diff--hunk-states' that are no hunk's."
+  (let ((known (make-hash-table)))
+    (seq-doseq (position agent-q-diff--positions)
+      (puthash position t known))
+    (seq-remove (lambda (entry) (gethash (car entry) known))
+                agent-q-diff--hunk-states)))
+
+(defun agent-q-diff-count-hunks ()
+  "Return the number of hunks in this buffer."
+  (if (agent-q-diff--review-or-nil)
+      (length agent-q-diff--positions)
+    (save-excursion
+      (goto-char (point-min))
+      (how-many "^@@ .* @@"))))
+
+(defun agent-q-diff--counts ()
+  "Return (TOTAL APPLIED REJECTED PENDING), numbers of hunks.
+States put in by hand for what is not a hunk count as well."
+  (let* ((review (agent-q-diff--review-or-nil))
+         (hunks (agent-q-diff-count-hunks))
+         (strays (mapcar #'cdr (if review
+                                   (agent-q-diff--stray-states)
+                                 agent-q-diff--hunk-states)))
+         (counts (if review
+                     (agent-q-diff-engine-counts
+                      (agent-q-diff-review-engine review))
+                   (list hunks 0 0)))
+         (total (if review
+                    (+ hunks (length strays))
+                  (max hunks (length strays))))
+         (applied (+ (nth 1 counts) (seq-count (apply-partially #'eq 'applied) strays)))
+         (rejected (+ (nth 2 counts) (seq-count (apply-partially #'eq 'rejected) strays))))
+    (list total applied rejected (- total applied rejected))))
+
+;;;; Progress line
+
+(defun agent-q-diff--progress-line ()
+  "Return the progress line.
+Its length depends on the number of hunks alone, so that no position
+moves when it changes."
+  (pcase-let* ((`(,total ,applied ,rejected ,pending) (agent-q-diff--counts))
+               (line (lambda (applied rejected pending)
+                       (format "Progress: %d/%d applied, %d rejected, %d pending  |  %s"
+                               applied total rejected pending
+                               "[a]ccept [r]eject [n]ext [p]rev [q]uit"))))
+    (string-pad (funcall line applied rejected pending)
+                (length (funcall line total total total)))))
+
+(defun agent-q-diff--find-progress-line ()
+  "Move to the progress line, or the line that it replaces.
+Return non-nil if there is one."
+  (goto-char (point-min))
+  (when (re-search-forward "^\\(?:Progress:\\|C-c C-c =\\)" nil t)
+    (beginning-of-line)
+    t))
+
+(defun agent-q-diff-update-header ()
+  "Bring the progress line up to date.
+It takes the place of a line that begins with \"C-c C-c =\"; where there
+is neither, it is put at the beginning of the buffer."
+  (save-excursion
+    (if (agent-q-diff--find-progress-line)
+        (agent-q-diff--replace-line)
+      (goto-char (point-min))
+      (agent-q-diff--moving-positions
+       (lambda () (insert (agent-q-diff--progress-text) "\n"))))))
+
+(defun agent-q-diff--progress-text ()
+  "Return the progress line in its face."
+  (propertize (agent-q-diff--progress-line)
+              'font-lock-face 'agent-q-diff-progress))
+
+(defun agent-q-diff--replace-line ()
+  "Replace the line at point by the progress line, unless it says the same."
+  (let ((new (agent-q-diff--progress-text)))
+    (unless (equal new (buffer-substring-no-properties (point) (line-end-position)))
+      (agent-q-diff--moving-positions
+       (lambda ()
+         (delete-region (point) (line-end-position))
+         (insert new))))))
+
+(defun agent-q-diff--moving-positions (edit)
+  "Call EDIT, which edits at point, and move what is known of hunks with it."
+  (let* ((at (point))
+         (size (buffer-size))
+         (is-parsed (eq agent-q-diff--parsed-tick (buffer-chars-modified-tick)))
+         (was-modified (buffer-modified-p)))
+    (let ((inhibit-read-only t))
+      (funcall edit))
+    (restore-buffer-modified-p was-modified)
+    (let* ((delta (- (buffer-size) size))
+           (move (lambda (position)
+                   (if (and (integerp position) (> position at))
+                       (+ position delta)
+                     position))))
+      (unless (zerop delta)
+        (setq agent-q-diff--positions (seq-into (mapcar move agent-q-diff--positions)
+                                                'vector))
+        (dolist (entry agent-q-diff--hunk-states)
+          (setcar entry (funcall move (car entry))))))
+    (when is-parsed
+      (setq agent-q-diff--parsed-tick (buffer-chars-modified-tick)))))
+
+(defun agent-q-diff--refresh-progress ()
+  "Bring the progress line up to date, if there is a place for one.
+In a buffer made for a proposal, show the progress in the header line,
+too, since the line itself scrolls away."
+  (save-excursion
+    (when (agent-q-diff--find-progress-line)
+      (agent-q-diff--replace-line)))
+  (when (eq agent-q-diff--parsed-tick t)
+    (setq header-line-format
+          (pcase-let ((`(,total ,applied ,rejected ,pending) (agent-q-diff--counts)))
+            (format " %d applied · %d rejected · %d pending · %d in all"
+                    applied rejected pending total)))))
+
+;;;; Overlays
+
+(defun agent-q-diff--hunk-end (position)
+  "Return the end of the hunk whose `@@' line is at POSITION."
+  (save-excursion
+    (goto-char position)
+    (condition-case nil
+        (progn (diff-end-of-hunk) (point))
+      (error (line-end-position)))))
+
+(defun agent-q-diff--sign (state is-in reason)
+  "Return (TEXT . FACE), the sign of a hunk, or nil if it needs none.
+STATE is its state, IS-IN tells whether its change is in the target, and
+REASON says why it has no place there, or is nil."
+  (let ((name (upcase (symbol-name (or state 'pending)))))
+    (cond
+     ((eq is-in 'unknown)
+      (and state (cons (format "[%s]" name) (agent-q-diff--state-face state))))
+     ((not (eq (and is-in t) (eq state 'applied)))
+      (cons (format "[%s, but %s the file]" name (if is-in "in" "not in"))
+            'agent-q-diff-differs))
+     (state (cons (format "[%s]" name) (agent-q-diff--state-face state)))
+     (reason (cons "[DOES NOT APPLY]" 'agent-q-diff-differs)))))
+
+(defun agent-q-diff--state-face (state)
+  "Return the face of the sign for STATE."
+  (if (eq state 'applied) 'agent-q-diff-applied 'agent-q-diff-rejected))
+
+(defun agent-q-diff--overlays-at (position)
+  "Return our overlays on the hunk whose `@@' line is at POSITION."
+  (seq-filter (lambda (overlay)
+                (and (overlay-get overlay 'agent-q-diff)
+                     (eq (overlay-start overlay) position)))
+              (overlays-in position (1+ position))))
+
+(defun agent-q-diff--put-sign (position state is-in reason)
+  "Show on the hunk at POSITION its STATE, and IS-IN and REASON as well.
+The last three are those of `agent-q-diff--sign'."
+  (mapc #'delete-overlay (agent-q-diff--overlays-at position))
+  (pcase (agent-q-diff--sign state is-in reason)
+    (`(,text . ,face)
+     (let ((overlay (make-overlay position (agent-q-diff--hunk-end position))))
+       (overlay-put overlay 'agent-q-diff (or state 'pending))
+       (overlay-put overlay 'evaporate t)
+       (overlay-put overlay 'help-echo reason)
+       (overlay-put overlay 'face (and state 'agent-q-diff-decided))
+       (overlay-put overlay 'before-string
+                    (concat (propertize text 'face face) " "))))))
+
+(defun agent-q-diff-apply-visual-feedback (hunk-start state)
+  "Show STATE on the hunk whose `@@' line is at HUNK-START.
+STATE is `applied', `rejected', or nil, which takes the sign away."
+  (agent-q-diff--put-sign hunk-start state 'unknown nil))
+
+(defun agent-q-diff--show-hunk (hunk)
+  "Show the state of HUNK."
+  (pcase-let ((`(,mark ,is-in ,reason)
+               (agent-q-diff-engine-state
+                (agent-q-diff-review-engine agent-q-diff--review) hunk)))
+    (agent-q-diff--put-sign (aref agent-q-diff--positions hunk)
+                            mark is-in reason)))
+
+(defun agent-q-diff--show-all ()
+  "Show the state of every hunk and the progress."
+  (dotimes (hunk (length agent-q-diff--positions))
+    (agent-q-diff--show-hunk hunk))
+  (agent-q-diff--refresh-progress))
+
+;;;; Where point is
+
+(defun agent-q-diff--hunk-at-point ()
+  "Return the index of the hunk at point, or nil in front of the first."
+  (let ((low 0)
+        (high (length agent-q-diff--positions)))
+    (while (< low high)
+      (let ((middle (/ (+ low high) 2)))
+        (if (<= (aref agent-q-diff--positions middle) (point))
+            (setq low (1+ middle))
+          (setq high middle))))
+    (and (> low 0) (1- low))))
+
+(defun agent-q-diff--hunk-here ()
+  "Return the index of the hunk at point, or signal that there is none."
+  (or (agent-q-diff--hunk-at-point)
+      (user-error "Point is in front of the first hunk")))
+
+(defun agent-q-diff--goto-hunk (hunk)
+  "Move to HUNK."
+  (goto-char (aref agent-q-diff--positions hunk)))
+
+(defun agent-q-diff--goto-next-pending ()
+  "Move to the next pending hunk, from the top again after the last.
+Return non-nil if there is one."
+  (let* ((marks (vconcat (agent-q-diff-engine-marks
+                          (agent-q-diff-review-engine agent-q-diff--review))))
+         (total (length marks))
+         (here (or (agent-q-diff--hunk-at-point) 0))
+         (next (cl-loop for step from 1 below total
+                        for hunk = (mod (+ here step) total)
+                        unless (aref marks hunk) return hunk)))
+    (when next
+      (agent-q-diff--goto-hunk next)
+      t)))
+
+;;;; What commands say
+
+(defun agent-q-diff--say-state ()
+  "Say the state of the hunk at point."
+  (pcase-let* ((hunk (agent-q-diff--hunk-here))
+               (`(,mark ,is-in ,reason)
+                (agent-q-diff-engine-state
+                 (agent-q-diff-review-engine agent-q-diff--review) hunk)))
+    (message "Hunk %s (%d of %d)%s"
+             (or mark 'pending) (1+ hunk) (length agent-q-diff--positions)
+             (cond
+              ((and is-in (not (eq mark 'applied))) "; its change is in the file")
+              ((and (not is-in) (eq mark 'applied)) "; its change is not in the file")
+              ((and reason (null mark)
+                    (agent-q-diff-review-target agent-q-diff--review))
+               (concat "; " reason))
+              (t "")))))
+
+(defun agent-q-diff--say-note (command note)
+  "Say what COMMAND came to; NOTE is the engine's word for it."
+  (message
+   "%s"
+   (pcase-exhaustive (cons note command)
+     (`(edited . unapply)   "Hunk taken out of the file")
+     (`(edited . ,_)        "Hunk applied")
+     (`(marked . reject)    "Hunk rejected")
+     (`(marked . ,_)        "Hunk pending")
+     (`(unchanged . reject) "Hunk rejected already")
+     (`(unchanged . ,_)     "Hunk applied already")
+     (`(already-in . ,_)    "Hunk applied; its change was in the file already")
+     (`(stays-in . reject)  "Hunk rejected; its change stays in the file, u takes it out")
+     (`(stays-in . ,_)      "Hunk pending; its change stays in the file, u takes it out")
+     (`(already-out . ,_)   "Hunk pending; its change was no longer in the file"))))
+
+;;;; Carrying out commands
+
+(defun agent-q-diff--do (command)
+  "Carry out COMMAND on the hunk at point.  Return non-nil on success.
+What cannot be done is said in the echo area; then nothing has changed."
+  (condition-case err
+      (let* ((review (if (eq command 'reject)
+                         (agent-q-diff--current-review)
+                       (agent-q-diff--review-with-target)))
+             (hunk (agent-q-diff--hunk-here))
+             (note (agent-q-diff-review-do review command hunk)))
+        (agent-q-diff--write-state hunk)
+        (agent-q-diff--show-hunk hunk)
+        (agent-q-diff--refresh-progress)
+        (agent-q-diff--say-note command note)
+        t)
+    (user-error (signal (car err) (cdr err)))
+    (error
+     (message (if (eq command 'unapply)
+                  "Failed to take hunk out: %s"
+                "Failed to apply hunk: %s")
+              (agent-q-diff--error-text err))
+     nil)))
+
+(defun agent-q-diff--reject-by-hand ()
+  "Mark the hunk at point rejected, in a buffer that is not a diff.
+Such a buffer has no review, but its states are its own."
+  (save-excursion
+    (end-of-line)
+    (unless (re-search-backward "^@@" nil t)
+      (user-error "Point is in front of the first hunk"))
+    (setf (alist-get (point) agent-q-diff--hunk-states) 'rejected)
+    (agent-q-diff-apply-visual-feedback (point) 'rejected)
+    (message "Hunk rejected")))
+
+;;;; Commands
+
+(defun agent-q-diff-accept-hunk (&optional advance)
+  "Apply the hunk at point to the target.
+With ADVANCE, as by key, move on to the next pending hunk."
+  (interactive (list t))
+  (when (and (agent-q-diff--do 'accept) advance)
+    (agent-q-diff--advance)))
+
+(defun agent-q-diff-reject-hunk (&optional advance)
+  "Mark the hunk at point rejected; the target stays as it is.
+With ADVANCE, as by key, move on to the next pending hunk."
+  (interactive (list t))
+  (if (not (agent-q-diff--review-or-nil))
+      (agent-q-diff--reject-by-hand)
+    (when (and (agent-q-diff--do 'reject) advance)
+      (agent-q-diff--advance))))
+
+(defun agent-q-diff--advance ()
+  "Move to the next pending hunk, or say that there is none."
+  (let ((said (current-message)))
+    (unless (agent-q-diff--goto-next-pending)
+      (message "%s; nothing is pending, q finishes" said))))
+
+(defun agent-q-diff-toggle-hunk ()
+  "Accept the hunk at point, or return its mark from applied to pending.
+The latter leaves its change in the target, unless
+`agent-q-diff-toggle-unapplies' is non-nil."
+  (interactive)
+  (agent-q-diff--do
+   (if (and agent-q-diff-toggle-unapplies (agent-q-diff--applied-here-p))
+       'unapply
+     'toggle)))
+
+(defun agent-q-diff--applied-here-p ()
+  "Return non-nil if the hunk at point is marked applied."
+  (let ((review (agent-q-diff--current-review)))
+    (eq 'applied (car (agent-q-diff-engine-state
+                       (agent-q-diff-review-engine review)
+                       (agent-q-diff--hunk-here))))))
+
+(defun agent-q-diff-unapply-hunk ()
+  "Take the change of the hunk at point out of the target."
+  (interactive)
+  (agent-q-diff--do 'unapply))
+
+(defun agent-q-diff-next-hunk (&optional n)
+  "Move to the Nth next hunk and say its state.
+Before the first hunk, the first one is next."
+  (interactive "p")
+  (agent-q-diff--move (or n 1)))
+
+(defun agent-q-diff-previous-hunk (&optional n)
+  "Move to the Nth previous hunk and say its state."
+  (interactive "p")
+  (agent-q-diff--move (- (or n 1))))
+
+(defun agent-q-diff--move (n)
+  "Move N hunks down and say where that is.
+In a buffer that is not a diff, move as `diff-mode' does."
+  (if (not (agent-q-diff--review-or-nil))
+      (diff-hunk-next n)
+    (let* ((here (or (agent-q-diff--hunk-at-point) -1))
+           (last (1- (length agent-q-diff--positions)))
+           (there (min last (max 0 (+ here n)))))
+      (agent-q-diff--goto-hunk there)
+      (if (eq here there)
+          (message (if (> n 0) "No next hunk" "No previous hunk"))
+        (agent-q-diff--say-state)))))
+
+(defun agent-q-diff-preview-hunk ()
+  "Show the place of the hunk at point in the target, in another window."
+  (interactive)
+  (condition-case err
+      (let* ((review (agent-q-diff--review-with-target))
+             (buffer (agent-q-diff-review-target review))
+             (line (car (agent-q-diff-engine-place
+                         (agent-q-diff-review-engine review)
+                         (agent-q-diff--hunk-here)))))
+        (agent-q-diff--show-target buffer line))
+    (user-error (signal (car err) (cdr err)))
+    (error (message "No place to show: %s" (agent-q-diff--error-text err)))))
+
+(defun agent-q-diff--show-target (buffer line)
+  "Show LINE, counted from 0, of BUFFER in another window."
+  (let ((position (agent-q-diff-target-position buffer line))
+        (window (display-buffer buffer '(nil (inhibit-same-window . t)))))
+    (set-window-point window position)
+    (with-selected-window window
+      (goto-char position)
+      (recenter))
+    (message "Line %d of %s" (1+ line) (buffer-name buffer))))
+
+(defun agent-q-diff-accept-all ()
+  "Apply every pending hunk, never a rejected one, and finish.
+It is one undo step of the target.  If some do not apply, the others are
+in and the review stays open.  With nothing pending, just finish."
+  (interactive)
+  (condition-case err
+      (let ((review (agent-q-diff--review-with-target)))
+        (if (zerop (nth 3 (agent-q-diff--counts)))
+            (agent-q-diff-finish)
+          (let ((failed (agent-q-diff-review-accept-all review)))
+            (agent-q-diff--write-states)
+            (agent-q-diff--show-all)
+            (if failed
+                (agent-q-diff--say-failures failed)
+              (agent-q-diff--decide "accepted")))))
+    (error (message "Failed to apply: %s" (agent-q-diff--error-text err)))))
+
+(defun agent-q-diff--say-failures (failed)
+  "Move to the first of FAILED, a list of (HUNK . REASON), and say them all."
+  (agent-q-diff--goto-hunk (caar failed))
+  (message "Not applied: %s"
+           (mapconcat (pcase-lambda (`(,hunk . ,reason))
+                        (format "hunk %d: %s" (1+ hunk) reason))
+                      failed "; ")))
+
+(defun agent-q-diff-reject-all ()
+  "Reject every pending hunk and finish with \"rejected\".
+What was applied before stays in the target."
+  (interactive)
+  (when-let ((review (agent-q-diff--review-or-nil)))
+    (agent-q-diff-review-reject-all review)
+    (agent-q-diff--write-states)
+    (agent-q-diff--show-all))
+  (agent-q-diff--decide "rejected"))
+
+(defun agent-q-diff-finish (&optional ask)
+  "Finish the review with the decision that the marks amount to.
+It is \"accepted\" if at least one hunk is applied, else \"rejected\"; see
+`agent-q-diff-decision-basis'.  With ASK, as by key, ask first if hunks
+are pending and `agent-q-diff-confirm-finish' is non-nil."
+  (interactive (list t))
+  (agent-q-diff--confirm-finish ask)
+  (pcase-exhaustive (agent-q-diff--outcome)
+    ('accepted (agent-q-diff--decide "accepted"))
+    ('rejected (agent-q-diff--decide "rejected"))
+    ('not-applied
+     (message "Nothing was applied, because what you accepted could not be")
+     (agent-q-diff--end 'not-applied))))
+
+(defun agent-q-diff--confirm-finish (ask)
+  "If ASK is non-nil and hunks are pending, ask whether to finish."
+  (let ((pending (nth 3 (agent-q-diff--counts)))
+        (enable-recursive-minibuffers t))
+    (when (and ask agent-q-diff-confirm-finish (not noninteractive) (> pending 0))
+      (unless (y-or-n-p (format "%d %s pending.  Finish anyway? " pending
+                                (if (= pending 1) "hunk is" "hunks are")))
+        (user-error "Not finished")))))
+
+(defun agent-q-diff--outcome ()
+  "Return `accepted', `rejected' or `not-applied'."
+  (let ((review (agent-q-diff--review-or-nil)))
+    (when (and review (agent-q-diff-review-path review))
+      (ignore-error agent-q-diff-bad-target
+        (agent-q-diff--review-with-target)))
+    (cond
+     ((rassq 'applied (if review
+                          (agent-q-diff--stray-states)
+                        agent-q-diff--hunk-states))
+      'accepted)
+     (review (agent-q-diff-engine-decision (agent-q-diff-review-engine review)
+                                           agent-q-diff-decision-basis))
+     (t 'rejected))))
+
+;;;; The end of a review
+
+(defvar-local agent-q-diff--end-function nil
+  "Function called with the review and its outcome when it ends, or nil.
+It is nil where nobody waits.")
+(put 'agent-q-diff--end-function 'permanent-local t)
+
+(defun agent-q-diff--decide (decision)
+  "Set the decision to DECISION, a string, and end the review."
+  (setq agent-q-diff--decision decision)
+  (agent-q-diff--end 'decided))
+
+(defun agent-q-diff--end (outcome)
+  "End the review with OUTCOME, a symbol, if anybody waits for it."
+  (when agent-q-diff--end-function
+    (funcall agent-q-diff--end-function agent-q-diff--review outcome))
+  ;; Whoever replaces this function, as tests do, wants to see it called.
+  (unless (subrp (symbol-function 'exit-recursive-edit))
+    (exit-recursive-edit)))
+
+;;;; Help
+
+(defconst agent-q-diff--help-commands
+  '((agent-q-diff-next-hunk      . "go to the next hunk")
+    (agent-q-diff-previous-hunk  . "go to the previous hunk")
+    (agent-q-diff-preview-hunk   . "show the hunk's place in the file")
+    (agent-q-diff-accept-hunk    . "accept the hunk: apply it to the file")
+    (agent-q-diff-reject-hunk    . "reject the hunk")
+    (agent-q-diff-toggle-hunk    . "accept, or return the mark to pending (the file stays)")
+    (agent-q-diff-unapply-hunk   . "take the hunk out of the file again")
+    (agent-q-diff-accept-all     . "accept all pending hunks and finish")
+    (agent-q-diff-reject-all     . "reject all pending hunks and finish")
+    (agent-q-diff-finish         . "finish the review")
+    (agent-q-diff-help           . "show this help"))
+  "Alist from command to what the help says about it.")
+
+(defun agent-q-diff--key-of (command)
+  "Return the keys of COMMAND in this buffer, as a string.
+A derived mode may bind an alias of COMMAND instead."
+  (let ((keys (seq-some (lambda (name) (where-is-internal name nil t))
+                        (agent-q-diff--names command (current-local-map)))))
+    (if keys (key-description keys) (format "M-x %s" command))))
+
+(defun agent-q-diff--names (command map)
+  "Return the symbols bound in MAP that run COMMAND."
+  (let (names)
+    (map-keymap
+     (lambda (_event binding)
+       (cond
+        ((keymapp binding)
+         (setq names (append names (agent-q-diff--names command binding))))
+        ((and (symbolp binding)
+              (eq (indirect-function binding) (indirect-function command)))
+         (push binding names))))
+     map)
+    names))
+
+(defun agent-q-diff-help ()
+  "Show the keys of the diff buffer, without leaving it."
+  (interactive)
+  (let ((lines (mapcar (pcase-lambda (`(,command . ,text))
+                         (format "%-9s %s\n" (agent-q-diff--key-of command) text))
+                       agent-q-diff--help-commands)))
+    (with-help-window "*Agent-Q Diff Help*"
+      (princ "Reviewing a proposal\n\n")
+      (mapc #'princ lines)
+      (princ "\nA sign at a hunk says what you decided, and where that and\n")
+      (princ "the file disagree.  Changes are in the file at once.\n"))))
+
+(defun agent-q-diff-refuse ()
+  "Refuse a command of `diff-mode' that would rewrite the proposal.
+In a buffer whose diff came by hand, carry it out."
+  (interactive)
+  (if (eq agent-q-diff--parsed-tick t)
+      (user-error "The proposal's text is fixed; accept or reject its hunks")
+    (call-interactively this-original-command)))
+
+;;;; Mode
+
+(defvar agent-q-diff-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map "n" #'agent-q-diff-next-hunk)
+    (define-key map "p" #'agent-q-diff-previous-hunk)
+    (define-key map "a" #'agent-q-diff-accept-hunk)
+    (define-key map "r" #'agent-q-diff-reject-hunk)
+    (define-key map "u" #'agent-q-diff-unapply-hunk)
+    (define-key map " " #'agent-q-diff-toggle-hunk)
+    (define-key map "\r" #'agent-q-diff-preview-hunk)
+    (define-key map "q" #'agent-q-diff-finish)
+    (define-key map "?" #'agent-q-diff-help)
+    (define-key map "\C-c\C-c" #'agent-q-diff-accept-all)
+    (define-key map "\C-c\C-k" #'agent-q-diff-reject-all)
+    (dolist (command '(diff-hunk-kill diff-file-kill diff-reverse-direction
+                       diff-split-hunk diff-context->unified
+                       diff-unified->context diff-ignore-whitespace-hunk
+                       diff-refresh-hunk diff-delete-trailing-whitespace
+                       diff-kill-applied-hunks
+                       diff-delete-other-hunks))
+      (define-key map (vector 'remap command) #'agent-q-diff-refuse))
+    map)
+  "Keymap of `agent-q-diff-mode'.")
+
+(defun agent-q-diff--own-keys (map)
+  "Let the keys of MAP win over those of read-only diff buffers."
+  (setq-local minor-mode-overriding-map-alist
+              (list (cons 'buffer-read-only map)
+                    (cons 'diff-mode-read-only map))))
+
+;;;###autoload
+(define-derived-mode agent-q-diff-mode diff-mode "Agent-Q Diff"
+  "Major mode for deciding an agent's proposal hunk by hunk.
+
+\\{agent-q-diff-mode-map}"
+  ;; One process for each hunk, and files opened because a header names
+  ;; them, are not what reading a proposal may cost.
+  (setq-local diff-refine nil)
+  (setq-local diff-font-lock-syntax nil)
+  (agent-q-diff--own-keys agent-q-diff-mode-map))
+
+(provide 'agent-q-diff-mode)
+;;; agent-q-diff-mode.el ends here

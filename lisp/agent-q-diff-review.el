@@ -1,0 +1,176 @@
+;;; agent-q-diff-review.el --- One proposal being decided  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; A review joins the engine, which knows where every hunk belongs, and
+;; the target, where the edits are made.  No user interface: the diff
+;; buffer calls these functions for its keys, and programs may as well.
+;;
+;; A command is planned by the engine, carried out in the target, and only
+;; then committed.  What fails changes neither mark nor target.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-target)
+
+(cl-defstruct (agent-q-diff-review (:constructor agent-q-diff-review--make)
+                                   (:copier nil))
+  "One proposal being decided."
+  (path nil :documentation "Absolute name of the target's file, or nil.")
+  (engine nil :documentation "The engine's review.")
+  (tick nil :documentation "Tick of the target when the engine saw it last.")
+  (target nil :documentation "The target's buffer, once it was needed.")
+  (is-new nil :documentation "Non-nil if the target's buffer was made for us.")
+  (was-clean nil :documentation "Non-nil if the target had no unsaved edits.")
+  (is-adapted nil :documentation "Non-nil if line ends were adapted.")
+  (failures nil :documentation "Alist of hunks to why they failed last.")
+  (buffer nil :documentation "The diff buffer.")
+  (depth nil :documentation "Recursion depth at which a caller waits, or nil.")
+  (outcome nil :documentation "How the review ended, or nil; see `agent-q-diff'.")
+  (result nil :documentation "The result, a plist, once the review has ended."))
+
+;;;; Beginning and end
+
+(defun agent-q-diff-review-open (path original modified)
+  "Return a new review of the file PATH, ORIGINAL becoming MODIFIED.
+PATH is absolute.  Signal an error if there is nothing to review or PATH
+cannot be a target."
+  (let ((review (agent-q-diff-review--make :path path)))
+    (agent-q-diff-review--visit review)
+    (condition-case err
+        (agent-q-diff-review--load review original modified)
+      (error
+       (agent-q-diff-review-close review)
+       (signal (car err) (cdr err))))
+    review))
+
+(defun agent-q-diff-review--load (review original modified)
+  "Give REVIEW its engine, for ORIGINAL becoming MODIFIED."
+  (let* ((live (agent-q-diff-target-text (agent-q-diff-review-target review)))
+         (adapt (lambda (text) (agent-q-diff-target-adapt text live))))
+    (setf (agent-q-diff-review-is-adapted review)
+          (not (equal original (funcall adapt original)))
+          (agent-q-diff-review-engine review)
+          (agent-q-diff-engine-review (funcall adapt original)
+                                      (funcall adapt modified)))
+    (agent-q-diff-review-follow review)))
+
+(defun agent-q-diff-review-open-diff (diff)
+  "Return a new review of DIFF, a unified diff of one file.
+Its path is to be set before a hunk can be applied."
+  (agent-q-diff-review--make :engine (agent-q-diff-engine-review-diff diff)))
+
+(defun agent-q-diff-review-close (review)
+  "Give back what REVIEW holds.  Its target stays, unless nobody needs it."
+  (when (agent-q-diff-review-engine review)
+    (agent-q-diff-engine-free (agent-q-diff-review-engine review)))
+  (when (agent-q-diff-review-is-new review)
+    (agent-q-diff-target-forget (agent-q-diff-review-target review))))
+
+;;;; The target
+
+(defun agent-q-diff-review--visit (review)
+  "Visit the target of REVIEW and return its buffer."
+  (let ((path (agent-q-diff-review-path review)))
+    (unless path
+      (signal 'agent-q-diff-bad-target
+              '("the diff has no target; set its path first")))
+    (pcase-let ((`(,buffer . ,is-new) (agent-q-diff-target-visit path)))
+      (setf (agent-q-diff-review-target review) buffer
+            (agent-q-diff-review-is-new review) is-new
+            (agent-q-diff-review-tick review) nil
+            (agent-q-diff-review-was-clean review)
+            (not (buffer-modified-p buffer)))
+      buffer)))
+
+(defun agent-q-diff-review-ensure-target (review)
+  "Return the target's buffer of REVIEW; visit it anew if it was killed."
+  (let ((buffer (agent-q-diff-review-target review)))
+    (if (and (buffer-live-p buffer) (buffer-file-name buffer))
+        buffer
+      (agent-q-diff-review--visit review))))
+
+(defun agent-q-diff-review-follow (review)
+  "Let REVIEW see the target as it is now.  Return non-nil if that is news."
+  (let* ((buffer (agent-q-diff-review-ensure-target review))
+         (tick (agent-q-diff-target-tick buffer)))
+    (unless (eq tick (agent-q-diff-review-tick review))
+      (prog1 (agent-q-diff-engine-follow (agent-q-diff-review-engine review)
+                                         (agent-q-diff-target-text buffer))
+        (setf (agent-q-diff-review-tick review) tick)))))
+
+(defun agent-q-diff-review-saves-p (review)
+  "Return non-nil if commands of REVIEW save the target."
+  (pcase-exhaustive agent-q-diff-save
+    ('always t)
+    ('if-clean (agent-q-diff-review-was-clean review))
+    ('never nil)))
+
+;;;; Commands
+
+(defun agent-q-diff-review--carry-out (review edits)
+  "Make EDITS in the target of REVIEW and commit what was planned."
+  (when edits
+    (setf (agent-q-diff-review-tick review)
+          (agent-q-diff-target-edit (agent-q-diff-review-target review) edits
+                                    (agent-q-diff-review-saves-p review))))
+  (agent-q-diff-engine-commit (agent-q-diff-review-engine review)))
+
+(defun agent-q-diff-review--note-failure (review hunk reason)
+  "Note that HUNK of REVIEW was accepted and could not be applied for REASON."
+  (setf (alist-get hunk (agent-q-diff-review-failures review)) reason)
+  (agent-q-diff-engine-fail (agent-q-diff-review-engine review) hunk))
+
+(defun agent-q-diff-review-do (review command hunk)
+  "Carry out COMMAND on HUNK of REVIEW and return what it came to.
+COMMAND and the value are those of `agent-q-diff-engine-plan'.  Signal an
+error that says why if it cannot be done; then nothing has changed."
+  (condition-case err
+      (pcase-let ((`(,note . ,edits)
+                   (agent-q-diff-engine-plan (agent-q-diff-review-engine review)
+                                             command hunk)))
+        (agent-q-diff-review--carry-out review edits)
+        note)
+    (error
+     (unless (memq (car err) '(agent-q-diff-no-hunk agent-q-diff-ended))
+       (when (memq command '(accept toggle))
+         (agent-q-diff-review--note-failure review hunk
+                                            (agent-q-diff--error-text err))))
+     (signal (car err) (cdr err)))))
+
+(defun agent-q-diff-review-accept-all (review)
+  "Accept every pending hunk of REVIEW, as one edit of the target.
+Return a list of (HUNK . REASON): those that could not be applied."
+  (pcase-let* ((engine (agent-q-diff-review-engine review))
+               (`(,edits . ,refused) (agent-q-diff-engine-plan-all engine))
+               (failed (condition-case err
+                           (progn
+                             (agent-q-diff-review--carry-out review edits)
+                             refused)
+                         (error
+                          (agent-q-diff-review--all-failed
+                           review (agent-q-diff--error-text err))))))
+    (pcase-dolist (`(,hunk . ,reason) failed)
+      (agent-q-diff-review--note-failure review hunk reason))
+    failed))
+
+(defun agent-q-diff-review--all-failed (review reason)
+  "Return a list of (HUNK . REASON) for every pending hunk of REVIEW."
+  (let ((marks (agent-q-diff-engine-marks (agent-q-diff-review-engine review))))
+    (cl-loop for mark in marks
+             for hunk from 0
+             unless mark collect (cons hunk reason))))
+
+(defun agent-q-diff-review-reject-all (review)
+  "Reject every pending hunk of REVIEW."
+  (agent-q-diff-engine-reject-all (agent-q-diff-review-engine review)))
+
+(provide 'agent-q-diff-review)
+;;; agent-q-diff-review.el ends here

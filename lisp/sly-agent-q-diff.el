@@ -1,0 +1,92 @@
+;;; sly-agent-q-diff.el --- Agent-Q's names for agent-q-diff  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Agent-Q, a Common Lisp agent over SLY, calls these functions and knows
+;; these variables.  Each is a thin binding to agent-q-diff, which has no
+;; idea of Agent-Q.  A file of this name was part of Agent-Q; this one
+;; takes its place.
+
+;;; Code:
+
+(require 'agent-q-diff)
+
+;;;; Variables
+
+(dolist (name '("path" "original" "modified" "description" "decision"
+                "hunk-states"))
+  (defvaralias (intern (concat "sly-agent-q-diff--" name))
+    (intern (concat "agent-q-diff--" name))))
+
+;;;; Functions and commands
+
+(defalias 'sly-agent-q-diff-accept-hunk #'agent-q-diff-accept-hunk)
+(defalias 'sly-agent-q-diff-reject-hunk #'agent-q-diff-reject-hunk)
+(defalias 'sly-agent-q-diff-toggle-hunk #'agent-q-diff-toggle-hunk)
+(defalias 'sly-agent-q-diff-unapply-hunk #'agent-q-diff-unapply-hunk)
+(defalias 'sly-agent-q-diff-preview-hunk #'agent-q-diff-preview-hunk)
+(defalias 'sly-agent-q-diff-next-hunk #'agent-q-diff-next-hunk)
+(defalias 'sly-agent-q-diff-previous-hunk #'agent-q-diff-previous-hunk)
+(defalias 'sly-agent-q-diff-accept-all #'agent-q-diff-accept-all)
+(defalias 'sly-agent-q-diff-reject-all #'agent-q-diff-reject-all)
+(defalias 'sly-agent-q-diff-finish #'agent-q-diff-finish)
+(defalias 'sly-agent-q-diff-help #'agent-q-diff-help)
+(defalias 'sly-agent-q-diff--update-header #'agent-q-diff-update-header)
+(defalias 'sly-agent-q-diff--count-hunks #'agent-q-diff-count-hunks)
+(defalias 'sly-agent-q-diff--apply-visual-feedback
+  #'agent-q-diff-apply-visual-feedback)
+
+(defun sly-agent-q-diff--generate-unified-diff (original modified file-path)
+  "Return the unified diff from ORIGINAL to MODIFIED as a string.
+FILE-PATH goes into the file header, made absolute.  The string is empty
+if the texts are the same."
+  (condition-case nil
+      (let ((review (agent-q-diff-engine-review original modified)))
+        (unwind-protect
+            (car (agent-q-diff-engine-print review (expand-file-name file-path)))
+          (agent-q-diff-engine-free review)))
+    (agent-q-diff-identical "")))
+
+;;;; Mode
+
+(defvar sly-agent-q-diff-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map "n" #'sly-agent-q-diff-next-hunk)
+    (define-key map "p" #'sly-agent-q-diff-previous-hunk)
+    (define-key map "a" #'sly-agent-q-diff-accept-hunk)
+    (define-key map "r" #'sly-agent-q-diff-reject-hunk)
+    (define-key map "u" #'sly-agent-q-diff-unapply-hunk)
+    (define-key map " " #'sly-agent-q-diff-toggle-hunk)
+    (define-key map "\r" #'sly-agent-q-diff-preview-hunk)
+    (define-key map "q" #'sly-agent-q-diff-finish)
+    (define-key map "?" #'sly-agent-q-diff-help)
+    (define-key map "\C-c\C-c" #'sly-agent-q-diff-accept-all)
+    (define-key map "\C-c\C-k" #'sly-agent-q-diff-reject-all)
+    map)
+  "Keymap of `sly-agent-q-diff-mode'.")
+
+;;;###autoload
+(define-derived-mode sly-agent-q-diff-mode agent-q-diff-mode "Agent-Q Diff"
+  "Major mode for deciding a proposal of Agent-Q hunk by hunk.
+
+\\{sly-agent-q-diff-mode-map}"
+  (agent-q-diff--own-keys sly-agent-q-diff-mode-map))
+
+;;;; Entry point
+
+;;;###autoload
+(defun sly-agent-q-show-diff-and-wait (path original modified description)
+  "Let the user decide a proposal of Agent-Q, and wait for the decision.
+PATH, ORIGINAL, MODIFIED and DESCRIPTION are as for
+`agent-q-diff-review-and-wait'.  Return \"accepted\" or \"rejected\"; signal
+an error if there is no decision."
+  (plist-get (agent-q-diff-review-and-wait path original modified description
+                                           :mode #'sly-agent-q-diff-mode)
+             :decision))
+
+(provide 'sly-agent-q-diff)
+;;; sly-agent-q-diff.el ends here
