@@ -393,7 +393,8 @@ Return non-nil if there is one."
               (t "")))))
 
 (defun agent-q-diff--say-note (command note)
-  "Say what COMMAND came to; NOTE is the engine's word for it."
+  "Say what COMMAND came to, and return that.
+NOTE is the engine's word for it."
   (message
    "%s"
    (pcase-exhaustive (cons note command)
@@ -411,8 +412,9 @@ Return non-nil if there is one."
 ;;;; Carrying out commands
 
 (defun agent-q-diff--do (command)
-  "Carry out COMMAND on the hunk at point.  Return non-nil on success.
-What cannot be done is said in the echo area; then nothing has changed."
+  "Carry out COMMAND on the hunk at point, and return what was said.
+What cannot be done is said as well, but then nil is returned and nothing
+has changed."
   (condition-case err
       (let* ((review (if (eq command 'reject)
                          (agent-q-diff--current-review)
@@ -422,8 +424,7 @@ What cannot be done is said in the echo area; then nothing has changed."
         (agent-q-diff--write-state hunk)
         (agent-q-diff--show-hunk hunk)
         (agent-q-diff--refresh-progress)
-        (agent-q-diff--say-note command note)
-        t)
+        (agent-q-diff--say-note command note))
     (user-error (signal (car err) (cdr err)))
     (error
      (message (if (eq command 'unapply)
@@ -449,8 +450,7 @@ Such a buffer has no review, but its states are its own."
   "Apply the hunk at point to the target.
 With ADVANCE, as by key, move on to the next pending hunk."
   (interactive (list t))
-  (when (and (agent-q-diff--do 'accept) advance)
-    (agent-q-diff--advance)))
+  (agent-q-diff--advance-if advance (agent-q-diff--do 'accept)))
 
 (defun agent-q-diff-reject-hunk (&optional advance)
   "Mark the hunk at point rejected; the target stays as it is.
@@ -458,14 +458,15 @@ With ADVANCE, as by key, move on to the next pending hunk."
   (interactive (list t))
   (if (not (agent-q-diff--review-or-nil))
       (agent-q-diff--reject-by-hand)
-    (when (and (agent-q-diff--do 'reject) advance)
-      (agent-q-diff--advance))))
+    (agent-q-diff--advance-if advance (agent-q-diff--do 'reject))))
 
-(defun agent-q-diff--advance ()
-  "Move to the next pending hunk, or say that there is none."
-  (let ((said (current-message)))
+(defun agent-q-diff--advance-if (advance said)
+  "Move to the next pending hunk if ADVANCE and SAID are non-nil.
+SAID is what the command said, or nil if it failed.  Return SAID."
+  (when (and advance said)
     (unless (agent-q-diff--goto-next-pending)
-      (message "%s; nothing is pending, q finishes" said))))
+      (message "%s; nothing is pending, q finishes" said)))
+  said)
 
 (defun agent-q-diff-toggle-hunk ()
   "Accept the hunk at point, or return its mark from applied to pending.

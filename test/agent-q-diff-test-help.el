@@ -1,0 +1,158 @@
+;;; agent-q-diff-test-help.el --- What the suites share  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Files, reviews and keys for tests.  A test says what the file holds, what
+;; the agent proposes and which keys the user presses, and looks at the
+;; answer and the file.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'ert)
+(require 'subr-x)
+(require 'agent-q-diff)
+(require 'agent-q-diff-tools)
+(require 'sly-agent-q-diff)
+
+(defvar aqd-file nil
+  "Name of the file of the test that runs.")
+
+(defun aqd-disk ()
+  "Return the bytes of the test's file as a unibyte string."
+  (with-temp-buffer
+    (set-buffer-multibyte nil)
+    (insert-file-contents-literally aqd-file)
+    (buffer-string)))
+
+(defun aqd-write (text)
+  "Make TEXT, written as UTF-8, what the test's file holds."
+  (let ((coding-system-for-write 'utf-8-unix))
+    (write-region text nil aqd-file nil 'silent)))
+
+(defun aqd-visit ()
+  "Return the buffer that visits the test's file."
+  (let ((enable-local-variables nil))
+    (find-file-noselect aqd-file)))
+
+(defun aqd--clean-up ()
+  "Kill what a test has left."
+  (dolist (buffer (buffer-list))
+    (when (or (equal (buffer-file-name buffer) aqd-file)
+              (string-prefix-p agent-q-diff-buffer-name (buffer-name buffer)))
+      (with-current-buffer buffer
+        (set-buffer-modified-p nil)
+        (let ((kill-buffer-query-functions nil))
+          (kill-buffer)))))
+  (setq unread-command-events nil)
+  (delete-directory (file-name-directory aqd-file) t))
+
+(defmacro aqd-with-file (text &rest body)
+  "Run BODY with a file that holds TEXT as `aqd-file', then remove it."
+  (declare (indent 1) (debug t))
+  `(let* ((aqd-file (expand-file-name "target.txt"
+                                      (make-temp-file "agent-q-diff-test" t)))
+          (backup-inhibited t)
+          (create-lockfiles nil))
+     (aqd-write ,text)
+     (unwind-protect (progn ,@body)
+       (aqd--clean-up))))
+
+(defun aqd-press (keys)
+  "Press KEYS, in the syntax of `kbd', in the current buffer."
+  (execute-kbd-macro (kbd keys)))
+
+(defun aqd-play (keys function)
+  "Call FUNCTION as a command, press KEYS, and return its answer.
+An error or a quit is returned as `condition-case' binds it."
+  (let ((answer 'none)
+        (old (lookup-key global-map [f5])))
+    (global-set-key [f5] (lambda ()
+                           (interactive)
+                           (setq answer (condition-case err
+                                            (funcall function)
+                                          ((error quit) err)))))
+    (unwind-protect (aqd-press (concat "<f5> " keys))
+      (global-set-key [f5] old))
+    answer))
+
+(defun aqd-review (original modified keys)
+  "Propose ORIGINAL to MODIFIED for the test's file and press KEYS.
+Return \"accepted\", \"rejected\" or the error."
+  (aqd-play keys (lambda ()
+                   (sly-agent-q-show-diff-and-wait aqd-file original modified
+                                                   "A test."))))
+
+(defun aqd-result (original modified keys)
+  "Like `aqd-review' with ORIGINAL, MODIFIED and KEYS, but return the plist."
+  (aqd-play keys (lambda ()
+                   (agent-q-diff-review-and-wait aqd-file original modified
+                                                 "A test."))))
+
+(defun aqd-call (original modified function)
+  "Propose ORIGINAL to MODIFIED, with FUNCTION in place of the user.
+FUNCTION is called in the diff buffer."
+  (cl-letf (((symbol-function 'recursive-edit) function))
+    (sly-agent-q-show-diff-and-wait aqd-file original modified "A test.")))
+
+(defmacro aqd-with-diff (diff &rest body)
+  "Run BODY in a temporary buffer with DIFF, typed by hand, in Agent-Q's mode."
+  (declare (indent 1) (debug t))
+  `(with-temp-buffer
+     (insert ,diff)
+     (sly-agent-q-diff-mode)
+     (setq sly-agent-q-diff--path aqd-file)
+     (goto-char (point-min))
+     ,@body))
+
+(defun aqd-goto-hunk (n)
+  "Move to the `@@' line of the Nth hunk, counted from 1, and return it."
+  (goto-char (point-min))
+  (re-search-forward "^@@" nil nil n)
+  (beginning-of-line)
+  (point))
+
+(defun aqd-lines (&rest lines)
+  "Return LINES, each ended by a newline, as one string."
+  (mapconcat (lambda (line) (concat line "\n")) lines ""))
+
+(defun aqd-numbered (n &optional changes)
+  "Return N lines \"line 1\" to \"line N\"; CHANGES is an alist of others.
+A change to nil leaves the line out."
+  (cl-loop for number from 1 to n
+           for change = (assq number changes)
+           concat (cond
+                   ((null change) (format "line %d\n" number))
+                   ((cdr change) (concat (cdr change) "\n"))
+                   (t ""))))
+
+(defun aqd-signs ()
+  "Return the signs that the current diff buffer shows, in order.
+It is a list of (HUNK-NUMBER . SIGN)."
+  (let (signs)
+    (save-excursion
+      (goto-char (point-min))
+      (let ((hunk 0))
+        (while (re-search-forward "^@@" nil t)
+          (cl-incf hunk)
+          (dolist (overlay (overlays-at (line-beginning-position)))
+            (when-let ((sign (overlay-get overlay 'before-string)))
+              (push (cons hunk (string-trim (substring-no-properties sign)))
+                    signs))))))
+    (nreverse signs)))
+
+(defun aqd-progress ()
+  "Return the progress line of the current buffer up to the bar."
+  (save-excursion
+    (goto-char (point-min))
+    (and (re-search-forward "^Progress: \\(.*?\\)  |" nil t)
+         (match-string 1))))
+
+(defun aqd-diff-buffer ()
+  "Return the diff buffer of the latest review."
+  (get-buffer agent-q-diff-buffer-name))
+
+(provide 'agent-q-diff-test-help)
+;;; agent-q-diff-test-help.el ends here
