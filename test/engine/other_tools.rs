@@ -10,7 +10,7 @@ use std::process::Command;
 use agent_q_diff::hunk::{Hunk, Line, LineKind, header_range};
 use agent_q_diff::parse::parse;
 use agent_q_diff::print::print;
-use pairs::{Pair, compare, for_each_pair};
+use pairs::{Pair, compare, for_each_insertion, for_each_pair};
 
 /// Where another tool and we part, and why. Each has a test of its name.
 ///
@@ -178,33 +178,34 @@ fn gnu_patch_takes_any_path_in_the_header() {
     }
 }
 
-/// Returns the hunk headers that git and we give for a pair.
-fn headers(original: &str, modified: &str, context_len: usize) -> (Vec<String>, Vec<String>) {
+/// Returns the hunk headers that git, with these two options, and we give for a pair.
+fn headers(
+    original: &str,
+    modified: &str,
+    unified: &str,
+    algorithm: &str,
+) -> (Vec<String>, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("a"), original).unwrap();
     fs::write(folder.path().join("b"), modified).unwrap();
-    let unified = format!("-U{context_len}");
-    let command = [
-        "git",
-        "diff",
-        "--no-index",
-        "--histogram",
-        &unified,
-        "a",
-        "b",
-    ];
+    let command = ["git", "diff", "--no-index", unified, algorithm, "a", "b"];
     let (_, said) = run(&command, folder.path());
     let of_git = said.lines().filter(|line| line.starts_with("@@ "));
+    let context_len = unified.strip_prefix("-U").unwrap().parse().unwrap();
     let compared = compare(original.as_bytes(), modified.as_bytes());
-    let header = |hunk: &Hunk<'_>| {
-        let (before, after) = (header_range(&hunk.before), header_range(&hunk.after));
-        let heading = String::from_utf8_lossy(hunk.heading);
-        format!("@@ -{before} +{after} @@ {heading}")
-            .trim_end()
-            .to_owned()
-    };
-    let ours = compared.hunks(context_len).iter().map(header).collect();
-    (of_git.map(str::to_owned).collect(), ours)
+    let ours = compared.hunks(context_len);
+    (
+        of_git.map(str::to_owned).collect(),
+        ours.iter().map(header).collect(),
+    )
+}
+
+fn header(hunk: &Hunk<'_>) -> String {
+    let (before, after) = (header_range(&hunk.before), header_range(&hunk.after));
+    let heading = String::from_utf8_lossy(hunk.heading);
+    format!("@@ -{before} +{after} @@ {heading}")
+        .trim_end()
+        .to_owned()
 }
 
 /// A source file of eight functions.
@@ -261,16 +262,34 @@ fn git_makes_the_same_hunks_of_source_code() {
     ];
     for (name, change) in table {
         let (original, modified) = changed(change);
-        let (of_git, ours) = headers(&original, &modified, 3);
+        let (of_git, ours) = headers(&original, &modified, "-U3", "--histogram");
         assert_eq!(ours, of_git, "{name}");
-        let (of_git, ours) = headers(&modified, &original, 3);
+        let (of_git, ours) = headers(&modified, &original, "-U3", "--histogram");
         assert_eq!(ours, of_git, "{name}, reversed");
     }
 }
 
 #[test]
+fn git_puts_an_insertion_where_we_do() {
+    // With Myers git leaves the equal ends out, and with only one edit the algorithms agree.
+    for_each_insertion(400, |pair| {
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        let (shorter, longer) = (text(&pair.original), text(&pair.modified));
+        for (original, modified) in [(&shorter, &longer), (&longer, &shorter)] {
+            let (of_git, ours) = headers(original, modified, "-U0", "--minimal");
+            assert_eq!(ours, of_git, "{original:?} to {modified:?}");
+        }
+    });
+}
+
+#[test]
 fn git_weighs_the_equal_head_too() {
-    let (of_git, ours) = headers("b\nc\na\nc\nb\nc\n", "b\nb\nc\nd\nd\nc\n", 0);
+    let (of_git, ours) = headers(
+        "b\nc\na\nc\nb\nc\n",
+        "b\nb\nc\nd\nd\nc\n",
+        "-U0",
+        "--histogram",
+    );
     assert_eq!(ours, ["@@ -2,3 +1,0 @@ b", "@@ -6,0 +4,3 @@ c"]);
     assert_eq!(of_git, ["@@ -1,0 +2 @@ b", "@@ -3,3 +4,2 @@ c"]);
 }

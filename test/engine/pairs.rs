@@ -28,6 +28,10 @@ impl std::fmt::Debug for Pair {
 /// Calls `check` with the same `n_cases` pairs each time, or with as many as the environment
 /// variable `AGENT_Q_DIFF_CASES` says, and reports the smallest one that panics.
 pub fn for_each_pair(n_cases: u32, check: impl Fn(&Pair)) {
+    for_each(n_cases, pair(), check);
+}
+
+fn for_each(n_cases: u32, pairs: impl Strategy<Value = Pair>, check: impl Fn(&Pair)) {
     let from_env = std::env::var("AGENT_Q_DIFF_CASES");
     let config = Config {
         cases: from_env.map_or(n_cases, |n| {
@@ -41,8 +45,23 @@ pub fn for_each_pair(n_cases: u32, check: impl Fn(&Pair)) {
         check(&pair);
         Ok(())
     };
-    let result = TestRunner::new_with_rng(config, rng).run(&pair(), run);
+    let result = TestRunner::new_with_rng(config, rng).run(&pairs, run);
     result.unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// Calls `check` with `n_cases` pairs of which the modified text has a copy of some lines more.
+pub fn for_each_insertion(n_cases: u32, check: impl Fn(&Pair)) {
+    let line = one_of(&["fn x() {", "    if y {", "        z", "    }", "}", "", ""]);
+    let copy = (any::<Index>(), 1..6_usize, any::<Index>());
+    let inserted = (vec(line, 1..20), copy).prop_map(|(original, (from, len, to))| {
+        let from = from.index(original.len());
+        let copy = original[from..original.len().min(from + len)].to_vec();
+        let at = to.index(original.len() + 1);
+        let mut modified = original.clone();
+        modified.splice(at..at, copy);
+        joined(&original, &modified, (true, true))
+    });
+    for_each(n_cases, inserted, check);
 }
 
 fn pair() -> impl Strategy<Value = Pair> {

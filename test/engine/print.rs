@@ -136,6 +136,14 @@ fn open_ended(text: &[u8]) -> Hunk<'_> {
 }
 
 #[test]
+fn a_marker_counts_as_a_line() {
+    let mut closed = open_ended(b"x");
+    closed.is_open_ended = false;
+    let printed = print(b"/f", &[closed.clone(), closed]);
+    assert_eq!(printed.header_lines, [2, 5]);
+}
+
+#[test]
 fn an_open_ended_hunk_stays_open() {
     let printed = print(b"/f", &[open_ended(b"x")]);
     assert_eq!(printed.bytes, b"--- /f\n+++ /f\n@@ -0,0 +1 @@\n+x");
