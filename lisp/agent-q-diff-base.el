@@ -133,8 +133,8 @@ where there is no project."
   (agent-q-diff-no-user       "Nobody to ask"))
 
 (defun agent-q-diff--error-text (err)
-  "Return what ERR, an error as `condition-case' binds it, says.
-Of the package's own errors that is the message without the kind."
+  "Return the message of ERR, an error as `condition-case' binds it.
+Of the package's own errors that is without the name of the kind."
   (if (and (memq 'agent-q-diff-error (get (car err) 'error-conditions))
            (stringp (cadr err)))
       (cadr err)

@@ -52,7 +52,7 @@
                     agent-q-diff-engine--directory))
 
 (defun agent-q-diff-engine--version-file ()
-  "Return the name of the file that holds the installed module's version."
+  "Return the name of the file with the installed module's version."
   (expand-file-name "agent-q-diff-module.version"
                     agent-q-diff-engine--directory))
 
@@ -69,7 +69,7 @@
   (signal 'agent-q-diff-no-module (list (apply #'format format arguments))))
 
 (defun agent-q-diff-engine--check-installed ()
-  "Signal an error that says what to do unless a fit module is installed."
+  "Signal an error with what to do unless a fit module is installed."
   (let ((installed (agent-q-diff-engine--installed-version)))
     (cond
      ((not (bound-and-true-p module-file-suffix))
@@ -257,7 +257,7 @@ in the target.  REASON is nil or says why it has no place there."
   (agent-q-diff-module-state review hunk))
 
 (defun agent-q-diff-engine-marks (review)
-  "Return the marks of all hunks of REVIEW, in order."
+  "Return a list of the mark of each hunk of REVIEW."
   (agent-q-diff-module-marks review))
 
 (defun agent-q-diff-engine-set-mark (review hunk mark)

@@ -68,7 +68,7 @@ Its path is to be set before a hunk can be applied."
   (agent-q-diff-review--make :engine (agent-q-diff-engine-review-diff diff)))
 
 (defun agent-q-diff-review-close (review)
-  "Give back what REVIEW holds.  Its target stays, unless nobody needs it."
+  "Give back the memory of REVIEW.  Its target stays, unless nobody needs it."
   (when (agent-q-diff-review-engine review)
     (agent-q-diff-engine-free (agent-q-diff-review-engine review)))
   (when (agent-q-diff-review-is-new review)

@@ -96,7 +96,7 @@ BUFFER visits it; IS-NEW is non-nil if none did before."
       (buffer-substring-no-properties (point-min) (point-max)))))
 
 (defun agent-q-diff-target-tick (buffer)
-  "Return a number that changes whenever the text of BUFFER does."
+  "Return a number that is another whenever the text of BUFFER is."
   (buffer-chars-modified-tick buffer))
 
 (defun agent-q-diff-target--all-crlf-p (text)
@@ -105,7 +105,7 @@ BUFFER visits it; IS-NEW is non-nil if none did before."
        (not (string-match-p "\\(?:\\`\\|[^\r]\\)\n" text))))
 
 (defun agent-q-diff-target-adapt (text live)
-  "Return TEXT, a text of a proposal, as a buffer that holds LIVE has it.
+  "Return TEXT, a text of a proposal, as a buffer with the text LIVE has it.
 Emacs keeps the byte order mark and the CRLF line ends of a file out of
 its buffer.  So a mark that LIVE does not begin with is dropped, and line
 ends that are CRLF throughout become LF if no line of LIVE ends so."

@@ -49,14 +49,14 @@ sly-agent-q-diff.el is loaded."
   "What the agent reads when there is no answer.")
 
 (defun agent-q-diff-tools-decision-message (decision path)
-  "Return what the agent reads about DECISION on its proposal for PATH."
+  "Return the message to the agent about DECISION on its proposal for PATH."
   (pcase decision
     ("accepted" (format agent-q-diff-tools--accepted path))
     ("rejected" (format agent-q-diff-tools--rejected path))
     (_ (format agent-q-diff-tools--unexpected decision))))
 
 (defun agent-q-diff-tools-error-message (path err)
-  "Return what the agent reads about ERR, signaled by its proposal for PATH."
+  "Return the message to the agent about ERR, signaled by its proposal for PATH."
   (format agent-q-diff-tools--error path (error-message-string err)))
 
 (defun agent-q-diff-tools--numbers (hunks)

@@ -38,6 +38,7 @@
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-review)
+(require 'agent-q-diff-view)
 (require 'agent-q-diff-mode)
 
 (defconst agent-q-diff-buffer-name "*Agent-Q Diff*"
@@ -133,7 +134,7 @@ While one is being decided, further ones get a number behind it.")
   (delete-all-overlays))
 
 (defun agent-q-diff--prepare (review original modified description mode notes)
-  "Return a diff buffer in MODE that shows REVIEW.
+  "Return a diff buffer in MODE for REVIEW.
 ORIGINAL, MODIFIED and DESCRIPTION are the proposal's; NOTES are strings
 for the header."
   (with-current-buffer (agent-q-diff--fresh-buffer)
@@ -198,7 +199,7 @@ a timer must not leave at all."
         (message "Decided; the caller is answered when what was begun since is ended")))))
 
 (defun agent-q-diff--wake ()
-  "See to it that a command ends soon, so that `post-command-hook' runs.
+  "See to it that a command ends soon, and `post-command-hook' with it.
 A recursive edit cannot be left from a timer or a process filter."
   (unless agent-q-diff--in-command
     (setq unread-command-events
@@ -222,7 +223,7 @@ A recursive edit cannot be left from a timer or a process filter."
     (agent-q-diff--set-outcome review outcome)))
 
 (defun agent-q-diff--edit-recursively (review)
-  "Let the user work until something leaves the recursive edit of REVIEW."
+  "Let the user work until the recursive edit of REVIEW is left."
   (let ((is-macro executing-kbd-macro)
         (is-top-level t))
     (setf (agent-q-diff-review-depth review) (1+ (recursion-depth)))

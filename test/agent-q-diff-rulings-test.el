@@ -10,6 +10,8 @@
 
 (require 'agent-q-diff-test-help)
 
+(declare-function diff-apply-buffer "diff-mode")
+
 (defconst aqd-three
   (cons (aqd-numbered 40)
         (aqd-numbered 40 '((5 . "LINE 5") (20 . "LINE 20") (35 . "LINE 35"))))

@@ -1,0 +1,341 @@
+;;; agent-q-diff-view.el --- What the diff buffer knows and shows  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The variables of a diff buffer, the review behind them, and how states
+;; are shown: the progress line and a sign on each hunk that is decided.
+;;
+;; In a buffer made for a proposal the review is given.  In any other
+;; buffer, say one with a diff typed by hand, the review is made from the
+;; buffer's text when it is first needed.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'diff-mode)
+(require 'seq)
+(require 'subr-x)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-target)
+(require 'agent-q-diff-review)
+
+;;;; State
+
+(defvar-local agent-q-diff--path nil
+  "Absolute name of the file that the diff would change.")
+
+(defvar-local agent-q-diff--original nil
+  "The proposal's original text, or nil.")
+
+(defvar-local agent-q-diff--modified nil
+  "The proposal's modified text, or nil.")
+
+(defvar-local agent-q-diff--description nil
+  "What the agent says about the proposal, or nil.")
+
+(defvar-local agent-q-diff--decision nil
+  "The decision once there is one: \"accepted\" or \"rejected\".")
+
+(defvar-local agent-q-diff--hunk-states nil
+  "Alist from the position of a hunk's `@@' line to its state.
+A state is `applied', `rejected' or nil for pending.  Entries put in by
+hand count like those made by commands.")
+
+(defvar-local agent-q-diff--review nil
+  "The `agent-q-diff-review' of this buffer, or nil.")
+
+(defvar-local agent-q-diff--positions nil
+  "Vector of the positions of the hunks' `@@' lines.")
+
+(defvar-local agent-q-diff--parsed-tick nil
+  "Tick of this buffer when its text was made into a review.
+It is t in a buffer whose text was made from a review.")
+
+(dolist (variable '(agent-q-diff--path agent-q-diff--original
+                    agent-q-diff--modified agent-q-diff--description
+                    agent-q-diff--decision agent-q-diff--hunk-states
+                    agent-q-diff--review agent-q-diff--positions
+                    agent-q-diff--parsed-tick))
+  (put variable 'permanent-local t))
+
+;;;; The review of this buffer
+
+(defun agent-q-diff--current-review ()
+  "Return this buffer's review, made from its text if that is needed.
+Signal `agent-q-diff-malformed' if the text is not a diff."
+  (unless (or (eq agent-q-diff--parsed-tick t)
+              (and agent-q-diff--review
+                   (eq agent-q-diff--parsed-tick (buffer-chars-modified-tick))))
+    (agent-q-diff--drop-review)
+    (let ((review (agent-q-diff-review-open-diff
+                   (buffer-substring-no-properties (point-min) (point-max)))))
+      (agent-q-diff--adopt
+       review (agent-q-diff-engine-header-lines
+               (agent-q-diff-review-engine review)))
+      (setq agent-q-diff--parsed-tick (buffer-chars-modified-tick))))
+  (agent-q-diff--read-states)
+  agent-q-diff--review)
+
+(defun agent-q-diff--drop-review ()
+  "Give back this buffer's review, if it has one."
+  (when agent-q-diff--review
+    (agent-q-diff-review-close agent-q-diff--review)
+    (setq agent-q-diff--review nil)))
+
+(defun agent-q-diff--adopt (review header-lines &optional start)
+  "Make REVIEW this buffer's, with its hunk headers on HEADER-LINES.
+The lines are counted from 0 at the position START, or `point-min'."
+  (setq agent-q-diff--review review)
+  (save-excursion
+    (goto-char (or start (point-min)))
+    (let ((line 0))
+      (setq agent-q-diff--positions
+            (cl-loop for header-line in header-lines
+                     do (forward-line (- header-line line))
+                     do (setq line header-line)
+                     vconcat (list (point)))))))
+
+(defun agent-q-diff--review-with-target ()
+  "Return this buffer's review, with its target followed.
+The display is brought up to date if the target has changed."
+  (let ((review (agent-q-diff--current-review)))
+    (unless (agent-q-diff-review-path review)
+      (setf (agent-q-diff-review-path review)
+            (and agent-q-diff--path
+                 (agent-q-diff-target-name agent-q-diff--path))))
+    (when (agent-q-diff-review-follow review)
+      (agent-q-diff--show-all))
+    review))
+
+(defun agent-q-diff--review-or-nil ()
+  "Return this buffer's review, or nil if its text is not a diff."
+  (condition-case nil
+      (agent-q-diff--current-review)
+    ((agent-q-diff-malformed agent-q-diff-several-files) nil)))
+
+;;;; States
+
+(defun agent-q-diff--read-states ()
+  "Give the engine every state in `agent-q-diff--hunk-states'."
+  (let* ((engine (agent-q-diff-review-engine agent-q-diff--review))
+         (states (make-hash-table))
+         (hunk 0))
+    (pcase-dolist (`(,position . ,state) agent-q-diff--hunk-states)
+      (puthash position state states))
+    (dolist (mark (agent-q-diff-engine-marks engine))
+      (let ((state (gethash (aref agent-q-diff--positions hunk) states)))
+        (unless (eq mark state)
+          (agent-q-diff-engine-set-mark engine hunk state)))
+      (cl-incf hunk))))
+
+(defun agent-q-diff--write-state (hunk)
+  "Note the engine's mark of HUNK in `agent-q-diff--hunk-states'."
+  (let ((mark (car (agent-q-diff-engine-state
+                    (agent-q-diff-review-engine agent-q-diff--review) hunk))))
+    (setf (alist-get (aref agent-q-diff--positions hunk)
+                     agent-q-diff--hunk-states)
+          mark)))
+
+(defun agent-q-diff--write-states ()
+  "Note every mark of the engine in `agent-q-diff--hunk-states'.
+Entries that are no hunk's are kept."
+  (let ((strays (agent-q-diff--stray-states)))
+    (setq agent-q-diff--hunk-states
+          (append (cl-mapcar #'cons agent-q-diff--positions
+                             (agent-q-diff-engine-marks
+                              (agent-q-diff-review-engine
+                               agent-q-diff--review)))
+                  strays))))
+
+(defun agent-q-diff--stray-states ()
+  "Return the entries of `agent-q-diff--hunk-states' that are no hunk's."
+  (let ((known (make-hash-table)))
+    (seq-doseq (position agent-q-diff--positions)
+      (puthash position t known))
+    (seq-remove (lambda (entry) (gethash (car entry) known))
+                agent-q-diff--hunk-states)))
+
+(defun agent-q-diff-count-hunks ()
+  "Return the number of hunks in this buffer."
+  (if (agent-q-diff--review-or-nil)
+      (length agent-q-diff--positions)
+    (save-excursion
+      (goto-char (point-min))
+      (how-many "^@@ .* @@"))))
+
+(defun agent-q-diff--counts ()
+  "Return (TOTAL APPLIED REJECTED PENDING), numbers of hunks.
+States put in by hand for what is not a hunk count as well."
+  (let* ((review (agent-q-diff--review-or-nil))
+         (hunks (agent-q-diff-count-hunks))
+         (strays (mapcar #'cdr (if review
+                                   (agent-q-diff--stray-states)
+                                 agent-q-diff--hunk-states)))
+         (counts (if review
+                     (agent-q-diff-engine-counts
+                      (agent-q-diff-review-engine review))
+                   (list hunks 0 0)))
+         (total (if review
+                    (+ hunks (length strays))
+                  (max hunks (length strays))))
+         (applied (+ (nth 1 counts) (seq-count (apply-partially #'eq 'applied) strays)))
+         (rejected (+ (nth 2 counts) (seq-count (apply-partially #'eq 'rejected) strays))))
+    (list total applied rejected (- total applied rejected))))
+
+;;;; Progress line
+
+(defun agent-q-diff--progress-line ()
+  "Return the progress line.
+Its length depends on the number of hunks alone, so that no position
+moves when it changes."
+  (pcase-let* ((`(,total ,applied ,rejected ,pending) (agent-q-diff--counts))
+               (line (lambda (applied rejected pending)
+                       (format "Progress: %d/%d applied, %d rejected, %d pending  |  %s"
+                               applied total rejected pending
+                               "[a]ccept [r]eject [n]ext [p]rev [q]uit"))))
+    (string-pad (funcall line applied rejected pending)
+                (length (funcall line total total total)))))
+
+(defun agent-q-diff--find-progress-line ()
+  "Move to the progress line, or to the line in its place.
+Return non-nil if there is one."
+  (goto-char (point-min))
+  (when (re-search-forward "^\\(?:Progress:\\|C-c C-c =\\)" nil t)
+    (beginning-of-line)
+    t))
+
+(defun agent-q-diff-update-header ()
+  "Bring the progress line up to date.
+It takes the place of a line of old that tells the keys for accepting
+all; where there is neither, it is put at the beginning of the buffer."
+  (save-excursion
+    (if (agent-q-diff--find-progress-line)
+        (agent-q-diff--replace-line)
+      (goto-char (point-min))
+      (agent-q-diff--moving-positions
+       (lambda () (insert (agent-q-diff--progress-text) "\n"))))))
+
+(defun agent-q-diff--progress-text ()
+  "Return the progress line in its face."
+  (propertize (agent-q-diff--progress-line)
+              'font-lock-face 'agent-q-diff-progress))
+
+(defun agent-q-diff--replace-line ()
+  "Replace the line at point by the progress line, unless they are equal."
+  (let ((new (agent-q-diff--progress-text)))
+    (unless (equal new (buffer-substring-no-properties (point) (line-end-position)))
+      (agent-q-diff--moving-positions
+       (lambda ()
+         (delete-region (point) (line-end-position))
+         (insert new))))))
+
+(defun agent-q-diff--moving-positions (edit)
+  "Call EDIT, which edits at point, and move what is known of hunks with it."
+  (let* ((at (point))
+         (size (buffer-size))
+         (is-parsed (eq agent-q-diff--parsed-tick (buffer-chars-modified-tick)))
+         (was-modified (buffer-modified-p)))
+    (let ((inhibit-read-only t))
+      (funcall edit))
+    (restore-buffer-modified-p was-modified)
+    (let* ((delta (- (buffer-size) size))
+           (move (lambda (position)
+                   (if (and (integerp position) (> position at))
+                       (+ position delta)
+                     position))))
+      (unless (zerop delta)
+        (setq agent-q-diff--positions (seq-into (mapcar move agent-q-diff--positions)
+                                                'vector))
+        (dolist (entry agent-q-diff--hunk-states)
+          (setcar entry (funcall move (car entry))))))
+    (when is-parsed
+      (setq agent-q-diff--parsed-tick (buffer-chars-modified-tick)))))
+
+(defun agent-q-diff--refresh-progress ()
+  "Bring the progress line up to date, if there is a place for one.
+In a buffer made for a proposal, show the progress in the header line,
+too, since the line itself scrolls away."
+  (save-excursion
+    (when (agent-q-diff--find-progress-line)
+      (agent-q-diff--replace-line)))
+  (when (eq agent-q-diff--parsed-tick t)
+    (setq header-line-format
+          (pcase-let ((`(,total ,applied ,rejected ,pending) (agent-q-diff--counts)))
+            (format " %d applied · %d rejected · %d pending · %d in all"
+                    applied rejected pending total)))))
+
+;;;; Overlays
+
+(defun agent-q-diff--hunk-end (position)
+  "Return the end of the hunk whose `@@' line is at POSITION."
+  (save-excursion
+    (goto-char position)
+    (condition-case nil
+        (progn (diff-end-of-hunk) (point))
+      (error (line-end-position)))))
+
+(defun agent-q-diff--sign (state is-in reason)
+  "Return (TEXT . FACE), the sign of a hunk, or nil if it needs none.
+STATE is its state, IS-IN tells whether its change is in the target, and
+REASON says why it has no place there, or is nil."
+  (let ((name (upcase (symbol-name (or state 'pending)))))
+    (cond
+     ((eq is-in 'unknown)
+      (and state (cons (format "[%s]" name) (agent-q-diff--state-face state))))
+     ((not (eq (and is-in t) (eq state 'applied)))
+      (cons (format "[%s, but %s the file]" name (if is-in "in" "not in"))
+            'agent-q-diff-differs))
+     (state (cons (format "[%s]" name) (agent-q-diff--state-face state)))
+     (reason (cons "[DOES NOT APPLY]" 'agent-q-diff-differs)))))
+
+(defun agent-q-diff--state-face (state)
+  "Return the face of the sign for STATE."
+  (if (eq state 'applied) 'agent-q-diff-applied 'agent-q-diff-rejected))
+
+(defun agent-q-diff--overlays-at (position)
+  "Return our overlays on the hunk whose `@@' line is at POSITION."
+  (seq-filter (lambda (overlay)
+                (and (overlay-get overlay 'agent-q-diff)
+                     (eq (overlay-start overlay) position)))
+              (overlays-in position (1+ position))))
+
+(defun agent-q-diff--put-sign (position state is-in reason)
+  "Show on the hunk at POSITION its STATE, and IS-IN and REASON as well.
+The last three are those of `agent-q-diff--sign'."
+  (mapc #'delete-overlay (agent-q-diff--overlays-at position))
+  (pcase (agent-q-diff--sign state is-in reason)
+    (`(,text . ,face)
+     (let ((overlay (make-overlay position (agent-q-diff--hunk-end position))))
+       (overlay-put overlay 'agent-q-diff (or state 'pending))
+       (overlay-put overlay 'evaporate t)
+       (overlay-put overlay 'help-echo reason)
+       (overlay-put overlay 'face (and state 'agent-q-diff-decided))
+       (overlay-put overlay 'before-string
+                    (concat (propertize text 'face face) " "))))))
+
+(defun agent-q-diff-apply-visual-feedback (hunk-start state)
+  "Show STATE on the hunk whose `@@' line is at HUNK-START.
+STATE is `applied', `rejected', or nil, which takes the sign away."
+  (agent-q-diff--put-sign hunk-start state 'unknown nil))
+
+(defun agent-q-diff--show-hunk (hunk)
+  "Show the state of HUNK."
+  (pcase-let ((`(,mark ,is-in ,reason)
+               (agent-q-diff-engine-state
+                (agent-q-diff-review-engine agent-q-diff--review) hunk)))
+    (agent-q-diff--put-sign (aref agent-q-diff--positions hunk)
+                            mark is-in reason)))
+
+(defun agent-q-diff--show-all ()
+  "Show the state of every hunk and the progress."
+  (dotimes (hunk (length agent-q-diff--positions))
+    (agent-q-diff--show-hunk hunk))
+  (agent-q-diff--refresh-progress))
+
+(provide 'agent-q-diff-view)
+;;; agent-q-diff-view.el ends here
