@@ -272,7 +272,7 @@ fn git_makes_the_same_hunks_of_source_code() {
 #[test]
 fn git_puts_an_insertion_where_we_do() {
     // With Myers git leaves the equal ends out, and with only one edit the algorithms agree.
-    for_each_insertion(400, |pair| {
+    for_each_insertion(1_000, |pair| {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
         let (shorter, longer) = (text(&pair.original), text(&pair.modified));
         for (original, modified) in [(&shorter, &longer), (&longer, &shorter)] {
