@@ -10,7 +10,7 @@
 //! - [`diff`]: two texts to hunks
 //! - [`quote`]: file names as a file header writes them
 //! - [`parse`]: unified diff text to hunks
-//! - [`print`]: hunks to unified diff text
+//! - [`mod@print`]: hunks to unified diff text
 //! - [`weave`]: the line map, where every line belongs
 //! - [`place`]: where a run of lines stands in a text
 //! - [`proposal`]: a proposal's hunks and where each is in the target
