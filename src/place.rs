@@ -32,9 +32,10 @@ pub enum NotPlaced {
     /// The lines are nowhere in the target.
     #[error("its lines are not in the target as the diff expects them")]
     NotFound,
-    /// The lines are in the target more than once, and nothing tells which is meant.
+    /// The lines fit more than one place, and nothing tells which is meant. Where the target has
+    /// only one of those places left, that is no proof either.
     #[error(
-        "its lines are in the target more than once (lines {}); nothing tells which is meant",
+        "its lines fit more than one place, and nothing tells which is meant (found at: {})",
         numbers(candidates)
     )]
     Ambiguous {
@@ -73,47 +74,89 @@ impl<'a> Index<'a> {
         Index { text, occurrences }
     }
 
-    /// Returns where `run` stands: at line `expected` if it is there, else at the only other place.
+    /// Returns which of two `runs` of lines stands in the text, by index, and where.
+    ///
+    /// They are two readings of one hunk, with and without its change, the likelier one first.
+    /// One that is at line `expected` is meant, the first before the second. Elsewhere a place
+    /// counts only if it is the only one of either run; those inside the longer run at the same
+    /// place, as the three lines before an appended one are, are not others. And where the second
+    /// run is the first without a line at its end, it proves that the line is gone only at the end
+    /// of the text: elsewhere the line may just read otherwise.
     ///
     /// # Errors
     ///
     /// [`NotPlaced`] says why there is no such place, or none that can be told from others. A run
     /// of no lines has a place only in an empty text.
-    pub fn locate(&self, run: &[&[u8]], expected: Option<usize>) -> Result<Place, NotPlaced> {
-        if run.is_empty() {
-            return match self.text.is_empty() {
-                true => Ok(Place { line: 0, offset: 0 }),
-                false => Err(NotPlaced::NoContext),
-            };
+    pub fn locate(
+        &self,
+        runs: [&[&[u8]]; 2],
+        expected: Option<usize>,
+    ) -> Result<(usize, Place), NotPlaced> {
+        let is_proof = |which, line| which == 0 || self.is_cut_off(runs[1], runs[0], line);
+        let at_expected = |&which: &usize| {
+            let line = expected.filter(|&line| self.is_at(runs[which], line));
+            !runs[which].is_empty() && line.is_some_and(|line| is_proof(which, line))
+        };
+        let placed = |which, line| {
+            let offset = offset(expected.unwrap_or(line), line);
+            Ok((which, Place { line, offset }))
+        };
+        if let Some(which) = (0..2).find(at_expected) {
+            return placed(which, expected.unwrap_or(0));
         }
-        if let Some(line) = expected.filter(|&line| self.is_at(run, line)) {
-            return Ok(Place { line, offset: 0 });
-        }
-        match self.candidates(run)[..] {
-            [] => Err(NotPlaced::NotFound),
-            [line] => Ok(Place {
-                line,
-                offset: offset(expected.unwrap_or(line), line),
-            }),
-            ref several => Err(NotPlaced::Ambiguous {
-                candidates: several.to_vec(),
+        let candidates = |which| -> Vec<usize> {
+            let starts = self.starts(runs[which]);
+            let proofs = starts.filter(|&line| is_proof(which, line));
+            proofs.take(MAX_CANDIDATES).collect()
+        };
+        let (first, second) = (candidates(0), candidates(1));
+        match (&first[..], &second[..]) {
+            ([], []) if runs[0].is_empty() && !self.text.is_empty() => Err(NotPlaced::NoContext),
+            ([], []) => Err(NotPlaced::NotFound),
+            (&[line], []) => placed(0, line),
+            ([], &[line]) => placed(1, line),
+            (&[line], inner) if is_inside(runs[1], inner, runs[0], line) => placed(0, line),
+            (inner, &[line]) if is_inside(runs[0], inner, runs[1], line) => placed(1, line),
+            _ => Err(NotPlaced::Ambiguous {
+                candidates: merged(first, second),
             }),
         }
     }
 
-    /// Returns the first few lines where `run` starts.
-    fn candidates(&self, run: &[&[u8]]) -> Vec<usize> {
-        let count = |line: &[u8]| self.occurrences.get(line).map_or(0, Vec::len);
-        let rarest = (0..run.len()).min_by_key(|&at| count(run[at])).unwrap_or(0);
-        let hits = self.occurrences.get(run[rarest]).into_iter().flatten();
-        let starts = hits.filter_map(|&hit| hit.checked_sub(rarest));
+    /// Tells whether `run`, which stands at line `start`, ends where the text does on each side on
+    /// which `whole` goes on.
+    fn is_cut_off(&self, run: &[&[u8]], whole: &[&[u8]], start: usize) -> bool {
+        let is_shorter = run.len() < whole.len();
+        let goes_on_below = is_shorter && whole.starts_with(run);
+        let goes_on_above = is_shorter && whole.ends_with(run);
+        (!goes_on_below || self.is_end(start, run.len())) && (!goes_on_above || start == 0)
+    }
+
+    /// Returns the lines where `run` starts, in order. A run of no lines starts nowhere but in an
+    /// empty text: elsewhere it would fit between any two lines.
+    pub fn starts(&self, run: &[&[u8]]) -> impl Iterator<Item = usize> {
+        let rarest = (0..run.len())
+            .min_by_key(|&at| self.count(run[at]))
+            .unwrap_or(0);
+        let hits = run
+            .get(rarest)
+            .and_then(|&line| self.occurrences.get(line))
+            .into_iter()
+            .flatten();
+        let starts = hits.filter_map(move |&hit| hit.checked_sub(rarest));
+        let in_empty = (run.is_empty() && self.text.is_empty()).then_some(0);
         starts
             .filter(|&start| self.is_at(run, start))
-            .take(MAX_CANDIDATES)
-            .collect()
+            .chain(in_empty)
     }
 
-    fn is_at(&self, run: &[&[u8]], start: usize) -> bool {
+    /// Returns how often `line` is in the text.
+    pub fn count(&self, line: &[u8]) -> usize {
+        self.occurrences.get(line).map_or(0, Vec::len)
+    }
+
+    /// Tells whether `run` stands at line `start`.
+    pub fn is_at(&self, run: &[&[u8]], start: usize) -> bool {
         let Some(end) = start
             .checked_add(run.len())
             .filter(|&end| end <= self.text.len())
@@ -122,6 +165,30 @@ impl<'a> Index<'a> {
         };
         self.text.lines(start..end).eq(run.iter().copied())
     }
+
+    /// Tells whether the text ends with the run of `len` lines that starts at line `start`.
+    pub fn is_end(&self, start: usize, len: usize) -> bool {
+        start.checked_add(len) == Some(self.text.len())
+    }
+
+    /// Tells whether the text has no lines.
+    pub fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+}
+
+/// Tells whether all of `starts`, where `inner` stands, are inside `outer`, which stands at `line`.
+fn is_inside(inner: &[&[u8]], starts: &[usize], outer: &[&[u8]], line: usize) -> bool {
+    let is_in = |&start: &usize| line <= start && start + inner.len() <= line + outer.len();
+    inner.len() < outer.len() && starts.iter().all(is_in)
+}
+
+fn merged(first: Vec<usize>, second: Vec<usize>) -> Vec<usize> {
+    let mut lines = [first, second].concat();
+    lines.sort_unstable();
+    lines.dedup();
+    lines.truncate(MAX_CANDIDATES);
+    lines
 }
 
 /// Returns `found - expected`, in lines.
@@ -141,7 +208,8 @@ mod tests {
     fn locate(text: &str, run: &str, expected: Option<usize>) -> Result<Place, NotPlaced> {
         let text = Text::new(text.as_bytes().to_vec());
         let lines: Vec<&[u8]> = run.split_inclusive('\n').map(str::as_bytes).collect();
-        Index::new(&text).locate(&lines, expected)
+        let (_, place) = Index::new(&text).locate([&lines, &[b"nowhere\n"]], expected)?;
+        Ok(place)
     }
 
     fn at(line: usize, offset: isize) -> Result<Place, NotPlaced> {

@@ -319,10 +319,11 @@ impl Review {
         flips
     }
 
-    /// Rejects every pending hunk.
+    /// Rejects every hunk that is not marked applied.
     pub fn reject_all(&mut self) {
         for hunk in 0..self.marks.len() {
-            if self.marks[hunk] == Mark::Pending {
+            // One that is rejected already may since have failed to be accepted.
+            if self.marks[hunk] != Mark::Applied {
                 self.set_mark(hunk, Mark::Rejected);
             }
         }
@@ -333,8 +334,7 @@ impl Review {
         let flips = self.flips(&plan.steps);
         self.proposal.flip(&flips);
         for &(hunk, step) in &plan.steps {
-            self.marks[hunk] = step.mark;
-            self.has_failed[hunk] = false;
+            self.set_mark(hunk, step.mark);
         }
     }
 

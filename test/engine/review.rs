@@ -1,0 +1,340 @@
+//! The state machine: every transition, the commands on all hunks, the decision.
+
+mod dice;
+mod pairs;
+mod placing;
+mod target;
+mod walks;
+
+use agent_q_diff::place::NotPlaced;
+use agent_q_diff::review::{
+    Basis, Command, Counts, Decision, Fact, Mark, Note, Plan, Refusal, Step, step,
+};
+use target::Desk;
+
+use Command::{Accept, Reject, Toggle, Unapply};
+use Fact::{In, Out};
+use Mark::{Applied, Pending, Rejected};
+use Note::{AlreadyIn, AlreadyOut, Edited, Marked, StaysIn, Unchanged};
+
+const FLIPS: bool = true;
+const STAYS: bool = false;
+
+type Row = (Mark, Fact, Command, Option<(Mark, bool, Note)>);
+
+/// Every mark, fact and command; then the mark that follows, whether the target changes, and what
+/// the user is told. `None` is refused: there is nothing to take out.
+const TABLE: [Row; 24] = [
+    (Pending, Out, Accept, Some((Applied, FLIPS, Edited))),
+    (Pending, Out, Reject, Some((Rejected, STAYS, Marked))),
+    (Pending, Out, Toggle, Some((Applied, FLIPS, Edited))),
+    (Pending, Out, Unapply, None),
+    (Pending, In, Accept, Some((Applied, STAYS, AlreadyIn))),
+    (Pending, In, Reject, Some((Rejected, STAYS, StaysIn))),
+    (Pending, In, Toggle, Some((Applied, STAYS, AlreadyIn))),
+    (Pending, In, Unapply, Some((Pending, FLIPS, Edited))),
+    (Applied, Out, Accept, Some((Applied, FLIPS, Edited))),
+    (Applied, Out, Reject, Some((Rejected, STAYS, Marked))),
+    (Applied, Out, Toggle, Some((Pending, STAYS, Marked))),
+    (Applied, Out, Unapply, Some((Pending, STAYS, AlreadyOut))),
+    (Applied, In, Accept, Some((Applied, STAYS, Unchanged))),
+    (Applied, In, Reject, Some((Rejected, STAYS, StaysIn))),
+    (Applied, In, Toggle, Some((Pending, STAYS, StaysIn))),
+    (Applied, In, Unapply, Some((Pending, FLIPS, Edited))),
+    (Rejected, Out, Accept, Some((Applied, FLIPS, Edited))),
+    (Rejected, Out, Reject, Some((Rejected, STAYS, Unchanged))),
+    (Rejected, Out, Toggle, Some((Applied, FLIPS, Edited))),
+    (Rejected, Out, Unapply, None),
+    (Rejected, In, Accept, Some((Applied, STAYS, AlreadyIn))),
+    (Rejected, In, Reject, Some((Rejected, STAYS, StaysIn))),
+    (Rejected, In, Toggle, Some((Applied, STAYS, AlreadyIn))),
+    (Rejected, In, Unapply, Some((Pending, FLIPS, Edited))),
+];
+
+#[test]
+fn the_table_has_every_mark_fact_and_command_once() {
+    let keys: std::collections::HashSet<_> =
+        TABLE.iter().map(|row| (row.0, row.1, row.2)).collect();
+    assert_eq!(keys.len(), 3 * 2 * 4);
+}
+
+#[test]
+fn every_step_is_as_the_table_says() {
+    for (mark, fact, command, expected) in TABLE {
+        let step_of = |(mark, is_flip, note)| Step {
+            mark,
+            is_flip,
+            note,
+        };
+        let expected = expected.map(step_of).ok_or(Refusal::NotIn);
+        assert_eq!(
+            step(mark, fact, command),
+            expected,
+            "{mark:?} {fact:?} {command:?}"
+        );
+    }
+}
+
+#[test]
+fn every_step_leaves_mark_fact_and_target_as_the_table_says() {
+    for (mark, fact, command, expected) in TABLE {
+        let case = format!("{mark:?} {fact:?} {command:?}");
+        let mut desk = Desk::of_texts(OUT, TWO_IN);
+        desk.becomes(if fact == In { SECOND_IN } else { OUT });
+        desk.review.set_mark(1, mark);
+        let before = desk.text();
+        let result = desk.act(1, command);
+        let flips = expected.is_some_and(|(_, is_flip, _)| is_flip);
+        let is_in = (fact == In) != flips;
+        assert_eq!(result.ok(), expected.map(|row| row.2), "{case}");
+        assert_eq!(
+            desk.review.mark(1),
+            expected.map_or(mark, |row| row.0),
+            "{case}"
+        );
+        assert_eq!(desk.review.fact(1), if is_in { In } else { Out }, "{case}");
+        assert_eq!(desk.text(), if is_in { SECOND_IN } else { OUT }, "{case}");
+        assert!(flips || desk.text() == before, "{case}");
+        assert_eq!((desk.review.mark(0), desk.review.fact(0)), (Pending, Out));
+    }
+}
+
+const OUT: &str = "a\n1\n2\n3\n4\n5\n6\n7\nb\n";
+const FIRST_IN: &str = "A\n1\n2\n3\n4\n5\n6\n7\nb\n";
+const SECOND_IN: &str = "a\n1\n2\n3\n4\n5\n6\n7\nB\nC\n";
+const TWO_IN: &str = "A\n1\n2\n3\n4\n5\n6\n7\nB\nC\n";
+/// Neither hunk has its lines.
+const LOST: &str = "x\n";
+
+fn desk() -> Desk {
+    Desk::of_texts(OUT, TWO_IN)
+}
+
+fn accept_all(desk: &mut Desk) -> (Plan, Vec<(usize, Refusal)>) {
+    let (plan, refused) = desk.review.plan_all();
+    desk.carry_out(&plan);
+    (plan, refused)
+}
+
+fn marks(desk: &Desk) -> [Mark; 2] {
+    [0, 1].map(|hunk| desk.review.mark(hunk))
+}
+
+#[test]
+fn a_hunk_that_is_not_there_is_refused_by_number() {
+    let refusal = Refusal::NoSuchHunk {
+        hunk: 2,
+        n_hunks: 2,
+    };
+    assert_eq!(desk().act(2, Accept), Err(refusal));
+}
+
+#[test]
+fn a_plan_alone_changes_nothing() {
+    let desk = desk();
+    let plan = desk.review.plan(0, Accept).unwrap();
+    assert_eq!(plan.edits.len(), 1);
+    assert_eq!(marks(&desk), [Pending, Pending]);
+    assert_eq!(desk.review.proposal().target(), OUT.as_bytes());
+}
+
+#[test]
+fn accept_all_takes_the_pending_and_leaves_the_rejected() {
+    let mut desk = desk();
+    desk.act(0, Reject).unwrap();
+    let (plan, refused) = accept_all(&mut desk);
+    assert_eq!((plan.steps.len(), refused), (1, vec![]));
+    assert_eq!(desk.text(), SECOND_IN);
+    assert_eq!(marks(&desk), [Rejected, Applied]);
+}
+
+#[test]
+fn accept_all_marks_what_is_in_already_and_edits_the_rest() {
+    let mut desk = desk();
+    desk.becomes(SECOND_IN);
+    let (plan, _) = accept_all(&mut desk);
+    assert_eq!(plan.edits.len(), 1);
+    assert_eq!(desk.text(), TWO_IN);
+    assert_eq!(marks(&desk), [Applied, Applied]);
+}
+
+#[test]
+fn accept_all_does_what_it_can_and_says_what_it_cannot() {
+    let mut desk = desk();
+    desk.becomes(&format!("edited\n{}", &OUT[2..]));
+    let (_, refused) = accept_all(&mut desk);
+    assert_eq!(refused, [(0, Refusal::NotPlaced(NotPlaced::NotFound))]);
+    assert_eq!(desk.text(), format!("edited\n{}", &SECOND_IN[2..]));
+    assert_eq!(marks(&desk), [Pending, Applied]);
+}
+
+#[test]
+fn accept_all_with_nothing_pending_plans_nothing() {
+    let mut desk = desk();
+    desk.act(0, Accept).unwrap();
+    desk.act(1, Reject).unwrap();
+    let (plan, refused) = accept_all(&mut desk);
+    assert_eq!(
+        (plan.edits.len(), plan.steps.len(), refused.len()),
+        (0, 0, 0)
+    );
+    assert_eq!(desk.text(), FIRST_IN);
+}
+
+#[test]
+fn reject_all_leaves_the_applied_and_the_target() {
+    let mut desk = desk();
+    desk.act(0, Accept).unwrap();
+    desk.review.reject_all();
+    assert_eq!(marks(&desk), [Applied, Rejected]);
+    assert_eq!(desk.text(), FIRST_IN);
+}
+
+#[track_caller]
+fn check_decision(desk: &Desk, by_marks: Decision, by_facts: Decision) {
+    assert_eq!(desk.review.decision(Basis::Marks), by_marks);
+    assert_eq!(desk.review.decision(Basis::Facts), by_facts);
+}
+
+#[test]
+fn nothing_applied_is_a_rejection() {
+    let mut desk = desk();
+    check_decision(&desk, Decision::Rejected, Decision::Rejected);
+    desk.review.reject_all();
+    check_decision(&desk, Decision::Rejected, Decision::Rejected);
+}
+
+#[test]
+fn one_applied_hunk_is_an_acceptance() {
+    let mut desk = desk();
+    desk.act(0, Accept).unwrap();
+    desk.act(1, Reject).unwrap();
+    check_decision(&desk, Decision::Accepted, Decision::Accepted);
+}
+
+#[test]
+fn a_change_that_stays_without_its_mark_counts_by_facts_only() {
+    let mut desk = desk();
+    desk.act(0, Accept).unwrap();
+    assert_eq!(desk.act(0, Toggle), Ok(StaysIn));
+    check_decision(&desk, Decision::Rejected, Decision::Accepted);
+}
+
+#[test]
+fn a_mark_that_the_user_undid_in_the_target_counts_by_marks_only() {
+    let mut desk = desk();
+    desk.act(0, Accept).unwrap();
+    desk.becomes(OUT);
+    check_decision(&desk, Decision::Accepted, Decision::Rejected);
+}
+
+fn desk_where_accepting_the_first_failed() -> Desk {
+    let mut desk = desk();
+    desk.becomes(LOST);
+    desk.act(0, Accept).unwrap_err();
+    desk.review.fail(0);
+    desk
+}
+
+#[test]
+fn a_failed_accept_is_no_rejection() {
+    let desk = desk_where_accepting_the_first_failed();
+    assert_eq!(marks(&desk), [Pending, Pending]);
+    check_decision(&desk, Decision::NotApplied, Decision::NotApplied);
+}
+
+#[test]
+fn a_failed_accept_that_is_rejected_afterwards_is_a_rejection() {
+    let mut desk = desk_where_accepting_the_first_failed();
+    desk.act(1, Reject).unwrap();
+    check_decision(&desk, Decision::NotApplied, Decision::NotApplied);
+    desk.act(0, Reject).unwrap();
+    check_decision(&desk, Decision::Rejected, Decision::Rejected);
+}
+
+#[test]
+fn rejecting_all_rejects_what_failed_also_if_it_was_marked_rejected_before() {
+    let mut desk = desk();
+    desk.act(0, Reject).unwrap();
+    desk.becomes(LOST);
+    desk.act(0, Accept).unwrap_err();
+    desk.review.fail(0);
+    check_decision(&desk, Decision::NotApplied, Decision::NotApplied);
+    desk.review.reject_all();
+    check_decision(&desk, Decision::Rejected, Decision::Rejected);
+}
+
+#[test]
+fn taking_the_mark_back_after_a_failed_accept_is_no_rejection() {
+    let mut desk = desk();
+    desk.act(0, Accept).unwrap();
+    desk.becomes(OUT);
+    desk.review.fail(0);
+    assert_eq!(desk.act(0, Toggle), Ok(Marked));
+    check_decision(&desk, Decision::NotApplied, Decision::NotApplied);
+}
+
+#[test]
+fn a_failed_accept_does_not_matter_where_something_is_in() {
+    let mut desk = desk();
+    desk.review.fail(0);
+    desk.act(1, Accept).unwrap();
+    check_decision(&desk, Decision::Accepted, Decision::Accepted);
+    desk.act(1, Toggle).unwrap();
+    check_decision(&desk, Decision::Rejected, Decision::Accepted);
+}
+
+#[test]
+fn a_failed_accept_that_works_later_is_forgotten() {
+    let mut desk = desk_where_accepting_the_first_failed();
+    desk.becomes(OUT);
+    desk.act(0, Accept).unwrap();
+    check_decision(&desk, Decision::Accepted, Decision::Accepted);
+}
+
+#[test]
+fn a_mark_set_by_hand_counts_and_leaves_the_target_alone() {
+    let mut desk = desk();
+    desk.review.set_mark(1, Applied);
+    assert_eq!((desk.review.mark(1), desk.review.fact(1)), (Applied, Out));
+    assert_eq!(desk.review.proposal().target(), OUT.as_bytes());
+    check_decision(&desk, Decision::Accepted, Decision::Rejected);
+}
+
+#[test]
+fn a_rejection_by_hand_forgets_the_failed_accept() {
+    let mut desk = desk_where_accepting_the_first_failed();
+    desk.review.set_mark(0, Rejected);
+    check_decision(&desk, Decision::Rejected, Decision::Rejected);
+}
+
+#[test]
+fn counts_are_of_marks_and_of_what_is_in_the_target() {
+    let mut desk = desk();
+    desk.becomes(SECOND_IN);
+    desk.act(0, Accept).unwrap();
+    desk.act(1, Reject).unwrap();
+    let counts = desk.review.counts();
+    let expected = Counts {
+        total: 2,
+        applied: 1,
+        rejected: 1,
+        in_target: 2,
+    };
+    assert_eq!((counts, counts.pending()), (expected, 0));
+    desk.act(1, Unapply).unwrap();
+    let counts = desk.review.counts();
+    assert_eq!((counts.pending(), counts.in_target), (1, 1));
+}
+
+#[test]
+fn an_undo_in_the_target_takes_the_fact_and_leaves_the_mark() {
+    let mut desk = desk();
+    desk.act(0, Accept).unwrap();
+    desk.act(1, Accept).unwrap();
+    desk.becomes(FIRST_IN);
+    assert_eq!((desk.review.mark(1), desk.review.fact(1)), (Applied, Out));
+    assert_eq!((desk.review.mark(0), desk.review.fact(0)), (Applied, In));
+    assert_eq!(desk.act(1, Accept), Ok(Edited));
+    assert_eq!(desk.text(), TWO_IN);
+}
