@@ -1,0 +1,256 @@
+;;; agent-q-diff-tmux.el --- Drives an Emacs in a terminal  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Starts a real Emacs in a tmux of its own, types keys, and looks at the
+;; screen, at the files, and at what the caller of a review was answered.
+;; Nothing here waits for a fixed time: every wait has a condition, and fails
+;; with the screen when its deadline is over.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'ert)
+(require 'seq)
+(require 'subr-x)
+
+(defconst e2e-here (file-name-directory (or load-file-name buffer-file-name))
+  "Folder of this file.")
+
+(defconst e2e-lisp (expand-file-name "../../lisp" e2e-here)
+  "Folder of the package.")
+
+(defconst e2e-limit-seconds 20
+  "Time after which a condition that does not come true has failed.")
+
+(defconst e2e-pause-seconds 0.02
+  "Time between two looks at a condition.")
+
+(defvar e2e--folder nil "Folder of the test's files.")
+(defvar e2e--pid nil "Process id of the Emacs under test.")
+(defvar e2e--found nil "State of the Emacs under test before any review.")
+(defvar e2e--serial 0 "Number of the last probe.")
+
+;;;; Files
+
+(defun e2e-path (name)
+  "Return the absolute name of the test's file NAME."
+  (expand-file-name name e2e--folder))
+
+(defun e2e-write (name text)
+  "Make TEXT the content of the test's file NAME."
+  (let ((coding-system-for-write 'utf-8-unix))
+    (write-region text nil (e2e-path name) nil 'silent)))
+
+(defun e2e-read (name)
+  "Return the content of the test's file NAME, or nil if there is none."
+  (when (file-exists-p (e2e-path name))
+    (with-temp-buffer
+      (insert-file-contents-literally (e2e-path name))
+      (decode-coding-string (buffer-string) 'utf-8-unix))))
+
+(defun e2e--write-form (name form)
+  "Make FORM, printed, the content of the test's file NAME."
+  (let ((print-length nil)
+        (print-level nil))
+    (e2e-write name (prin1-to-string form))))
+
+;;;; The terminal
+
+(defconst e2e--settings
+  "set -g default-terminal screen-256color
+set -s escape-time 0
+set -g status off
+set -g remain-on-exit on
+"
+  "Settings of our tmux.")
+
+(defun e2e-tmux (&rest arguments)
+  "Run tmux with ARGUMENTS on our own server and return what it prints."
+  (with-temp-buffer
+    (let* ((coding-system-for-read 'utf-8)
+           (coding-system-for-write 'utf-8)
+           (process-environment
+            (append (list (concat "TMUX_TMPDIR=" e2e--folder) "TMUX=")
+                    process-environment))
+           (status (apply #'call-process "tmux" nil t nil
+                          "-u" "-L" "e2e" "-f" (e2e-path "tmux.conf") arguments)))
+      (unless (eq status 0)
+        (error "Command tmux %S failed: %s" arguments (buffer-string)))
+      (buffer-string))))
+
+(defun e2e-screen ()
+  "Return what the screen shows, as a string of lines."
+  (e2e-tmux "capture-pane" "-p"))
+
+(defun e2e-cursor-line ()
+  "Return the line of the screen in which the cursor is."
+  (nth (string-to-number (e2e-tmux "display-message" "-p" "#{cursor_y}"))
+       (split-string (e2e-screen) "\n")))
+
+(defun e2e--key (key)
+  "Return KEY, written as in `kbd', as tmux writes it."
+  (pcase key
+    ("SPC" "Space")
+    ("RET" "Enter")
+    ("ESC" "Escape")
+    ("<f5>" "F5")
+    (_ key)))
+
+(defun e2e-keys (keys)
+  "Type KEYS, written as in `kbd'."
+  (dolist (key (split-string keys))
+    (if (= (length key) 1)
+        (e2e-type key)
+      (e2e-tmux "send-keys" (e2e--key key)))))
+
+(defun e2e-type (text)
+  "Type TEXT as it is."
+  (e2e-tmux "send-keys" "-l" "--" text))
+
+;;;; Waiting
+
+(defun e2e--wait (what function)
+  "Wait until FUNCTION returns non-nil, and return that.
+WHAT says in a failure what was waited for."
+  (let ((deadline (+ (float-time) e2e-limit-seconds))
+        value)
+    (while (not (setq value (funcall function)))
+      (when (> (float-time) deadline)
+        (ert-fail (list 'waited-in-vain-for what 'screen
+                        (split-string (e2e-screen) "\n" t))))
+      (sleep-for e2e-pause-seconds))
+    value))
+
+(defmacro e2e-wait-for (condition)
+  "Wait until the form CONDITION is non-nil and return its value."
+  `(e2e--wait ',condition (lambda () ,condition)))
+
+(defun e2e-see (&rest regexps)
+  "Wait until the screen shows a match of each of REGEXPS.
+They are matched as searches do in text, so that `^' is a line's start."
+  (e2e--wait (cons 'see regexps)
+             (lambda ()
+               (let ((screen (e2e-screen)))
+                 (seq-every-p (lambda (regexp) (string-match-p regexp screen))
+                              regexps)))))
+
+(defun e2e-see-gone (regexp)
+  "Wait until the screen shows no match of REGEXP."
+  (e2e--wait (list 'see-gone regexp)
+             (lambda () (not (string-match-p regexp (e2e-screen))))))
+
+(defun e2e-see-cursor-at (regexp)
+  "Wait until the cursor is in a line that matches REGEXP."
+  (e2e--wait (list 'see-cursor-at regexp)
+             (lambda () (string-match-p regexp (e2e-cursor-line)))))
+
+;;;; The Emacs under test
+
+(defun e2e--last-value ()
+  "Return the form that the Emacs under test wrote last, or nil."
+  (when-let ((text (e2e-read "value")))
+    (and (string-suffix-p "\n" text) (read text))))
+
+(defun e2e-eval (form)
+  "Evaluate FORM in the Emacs under test, without a command, and return its value."
+  (let ((number (cl-incf e2e--serial)))
+    (e2e--write-form "probe" (list number form))
+    (signal-process e2e--pid 'SIGUSR1)
+    (pcase (e2e--wait (list 'eval form)
+                      (lambda ()
+                        (pcase (e2e--last-value)
+                          (`(,(pred (equal number)) . ,value) value))))
+      (`(:ok ,value) value)
+      (err (error "Evaluation of %S failed: %S" form err)))))
+
+(defun e2e--start (emacs-arguments)
+  "Start the Emacs under test with EMACS-ARGUMENTS and wait until it is there."
+  (e2e-write "tmux.conf" e2e--settings)
+  (e2e-write "notes" "Some notes.\n")
+  (apply #'e2e-tmux "new-session" "-d" "-x" "100" "-y" "80" "--"
+         "env" "LC_ALL=C.UTF-8" (concat "AGENT_Q_DIFF_E2E=" e2e--folder)
+         (or (getenv "EMACS") "emacs") "-nw" "-Q" "-L" e2e-lisp
+         (append emacs-arguments
+                 (list "-l" (expand-file-name "agent-q-diff-inside" e2e-here))))
+  (setq e2e--pid (e2e-wait-for (e2e--last-value))
+        e2e--found (e2e-eval '(inside-state))))
+
+(defun e2e--stop ()
+  "Stop the Emacs under test and its tmux."
+  (ignore-errors (e2e-tmux "kill-server"))
+  (delete-directory e2e--folder t))
+
+(defmacro e2e-with-emacs (&rest body)
+  "Evaluate BODY with an Emacs under test, in a folder of its own."
+  (declare (indent 0) (debug t))
+  `(let* ((e2e--folder (file-name-as-directory (make-temp-file "aqd" t)))
+          (e2e--serial 0)
+          e2e--pid e2e--found)
+     (unwind-protect
+         (progn
+           (e2e--start nil)
+           ,@body)
+       (e2e--stop))))
+
+;;;; Proposals
+
+(defun e2e-text (&rest changed)
+  "Return a text of 40 lines, of which those in CHANGED are changed.
+Changing the lines 5, 20 and 35 makes three hunks."
+  (mapconcat (lambda (line)
+               (format (if (memq line changed) "LINE %d\n" "line %d\n") line))
+             (number-sequence 1 40) ""))
+
+(cl-defun e2e-proposal (name &key (original (e2e-text))
+                             (modified (e2e-text 5 20 35))
+                             (description "Shout"))
+  "Return a call that proposes to change the file NAME.
+It goes from ORIGINAL, which the file now holds, to MODIFIED."
+  (e2e-write name original)
+  `(sly-agent-q-show-diff-and-wait
+    ,(e2e-path name) ,original ,modified ,description))
+
+(defun e2e-call (way tag form)
+  "Have the caller evaluate FORM, and wait for nothing.
+WAY is `key', `filter' or `timer'.  The answer will be that of TAG."
+  (e2e--write-form "call" (list tag form))
+  (pcase-exhaustive way
+    ('key (e2e-keys "<f5>"))
+    ('filter (e2e-eval '(inside-call-by-filter)))
+    ('timer (e2e-eval '(ignore (inside-call-by-timer))))))
+
+(defun e2e-propose (way tag form)
+  "Have the caller evaluate FORM and wait until its diff buffer is selected.
+WAY and TAG are as in `e2e-call'."
+  (let ((depth (e2e-eval '(recursion-depth))))
+    (e2e-call way tag form)
+    (e2e-wait-for (> (e2e-eval '(recursion-depth)) depth))
+    (e2e-see "Progress: 0/" "Agent-Q Diff")))
+
+(defun e2e-answers ()
+  "Return the answers that callers got so far, each (TAG :ok VALUE) or alike."
+  (mapcar #'read (split-string (or (e2e-read "answers") "") "\n" t)))
+
+(defun e2e-answer (tag)
+  "Wait for the answer to the call TAG and return it.
+It must be the only one."
+  (e2e-wait-for (assq tag (e2e-answers)))
+  (let ((answers (seq-filter (lambda (answer) (eq (car answer) tag)) (e2e-answers))))
+    (should (= (length answers) 1))
+    (cdar answers)))
+
+(defun e2e-should-be-as-found ()
+  "Wait until the Emacs under test is as it was before any review.
+That is its depth, its windows, its hooks, and what is left to be read."
+  (let ((deadline (+ (float-time) e2e-limit-seconds))
+        state)
+    (while (and (not (equal (setq state (e2e-eval '(inside-state))) e2e--found))
+                (< (float-time) deadline))
+      (sleep-for e2e-pause-seconds))
+    (should (equal state e2e--found))))
+
+(provide 'agent-q-diff-tmux)
+;;; agent-q-diff-tmux.el ends here

@@ -1,0 +1,169 @@
+;;; exits-test.el --- Every way out of a review  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Each test opens the same proposal three times, from a command, from a
+;; process filter and from a timer, takes one way out, and looks that the
+;; caller was answered, the file is whole and Emacs is as it was.
+
+;;; Code:
+
+(require 'agent-q-diff-tmux)
+
+(defun exits-by (answer changed leave)
+  "Take the way out of a review for which LEAVE, a function, presses the keys.
+ANSWER is a `pcase' pattern of what the caller gets, CHANGED the list of
+the lines that are changed in the file afterwards."
+  (e2e-with-emacs
+    (dolist (way '(key filter timer))
+      (let ((name (format "target-%s" way)))
+        (e2e-propose way way (e2e-proposal name))
+        (funcall leave)
+        (should (equal (list way answer) (list way (e2e-answer way))))
+        (should (equal (e2e-read name) (apply #'e2e-text changed)))
+        (e2e-should-be-as-found)))))
+
+(defconst exits-killed
+  '(:error agent-q-diff-cancelled "its buffer was killed")
+  "Answer to a caller whose diff buffer was killed.")
+
+(defconst exits-left
+  '(:error agent-q-diff-cancelled "the user left it undecided")
+  "Answer to a caller whose review was left.")
+
+;;;; Decided
+
+(ert-deftest e2e-exit-q-with-a-hunk-applied ()
+  (exits-by '(:ok "accepted") '(20)
+            (lambda () (e2e-keys "r a r q"))))
+
+(ert-deftest e2e-exit-q-with-every-hunk-rejected ()
+  (exits-by '(:ok "rejected") '()
+            (lambda () (e2e-keys "r r r q"))))
+
+(ert-deftest e2e-exit-q-with-pending-hunks-answered-y ()
+  (exits-by '(:ok "accepted") '(5)
+            (lambda ()
+              (e2e-keys "a q")
+              (e2e-see "2 hunks are pending.  Finish anyway\\? ")
+              (e2e-keys "y"))))
+
+(ert-deftest e2e-exit-q-with-a-pending-hunk-answered-n ()
+  (exits-by '(:ok "rejected") '()
+            (lambda ()
+              (e2e-keys "r r q")
+              (e2e-see "1 hunk is pending.  Finish anyway\\? ")
+              (e2e-keys "n")
+              (e2e-see "Not finished")
+              (should (= (e2e-eval '(recursion-depth)) 1))
+              (e2e-keys "r q"))))
+
+(ert-deftest e2e-exit-q-question-left-by-C-g ()
+  (exits-by '(:ok "accepted") '(5 20)
+            (lambda ()
+              (e2e-keys "a q")
+              (e2e-see "Finish anyway\\? ")
+              (e2e-keys "C-g")
+              (e2e-see-gone "Finish anyway\\? ")
+              (e2e-keys "a r q"))))
+
+(ert-deftest e2e-exit-accept-all ()
+  (exits-by '(:ok "accepted") '(5 20 35)
+            (lambda () (e2e-keys "C-c C-c"))))
+
+(ert-deftest e2e-exit-accept-all-leaves-out-rejected ()
+  (exits-by '(:ok "accepted") '(20 35)
+            (lambda () (e2e-keys "r C-c C-c"))))
+
+(ert-deftest e2e-exit-reject-all ()
+  (exits-by '(:ok "rejected") '()
+            (lambda () (e2e-keys "C-c C-k"))))
+
+(ert-deftest e2e-exit-reject-all-keeps-applied ()
+  (exits-by '(:ok "rejected") '(5)
+            (lambda () (e2e-keys "a C-c C-k"))))
+
+(ert-deftest e2e-exit-by-exit-recursive-edit-accepted ()
+  (exits-by '(:ok "accepted") '(5)
+            (lambda () (e2e-keys "a C-M-c"))))
+
+(ert-deftest e2e-exit-by-exit-recursive-edit-rejected ()
+  (exits-by '(:ok "rejected") '()
+            (lambda () (e2e-keys "C-M-c"))))
+
+(ert-deftest e2e-exit-by-a-timer-that-accepts-all ()
+  (exits-by '(:ok "accepted") '(5 20 35)
+            (lambda ()
+              (e2e-eval '(ignore (run-at-time
+                                  0 nil
+                                  (lambda ()
+                                    (with-current-buffer "*Agent-Q Diff*"
+                                      (sly-agent-q-diff-accept-all)))))))))
+
+;;;; Cancelled
+
+(ert-deftest e2e-exit-by-abort-recursive-edit ()
+  (exits-by exits-left '(5)
+            (lambda () (e2e-keys "a C-]"))))
+
+(ert-deftest e2e-exit-by-top-level ()
+  (exits-by exits-left '(5)
+            (lambda ()
+              (e2e-keys "a M-x")
+              (e2e-see "^M-x")
+              (e2e-type "top-level")
+              (e2e-keys "RET"))))
+
+(ert-deftest e2e-exit-by-killing-the-buffer ()
+  (exits-by exits-killed '(5)
+            (lambda ()
+              (e2e-keys "a C-x k")
+              (e2e-see "Kill buffer (default \\*Agent-Q Diff\\*)")
+              (e2e-keys "RET"))))
+
+(ert-deftest e2e-exit-by-a-timer-that-kills-the-buffer ()
+  (exits-by exits-killed '(5)
+            (lambda ()
+              (e2e-keys "a")
+              (e2e-see "Hunk applied")
+              (e2e-eval '(ignore (run-at-time 0 nil #'kill-buffer
+                                              "*Agent-Q Diff*"))))))
+
+(ert-deftest e2e-exit-by-a-timer-in-the-middle-of-a-key ()
+  (exits-by exits-killed '()
+            (lambda ()
+              (e2e-keys "C-x")
+              (e2e-wait-for (equal (e2e-eval '(key-description
+                                               (this-single-command-keys)))
+                                   "C-x"))
+              (e2e-eval '(ignore (run-at-time 0 nil #'kill-buffer
+                                              "*Agent-Q Diff*"))))))
+
+(ert-deftest e2e-exit-by-killing-the-buffer-from-a-filter ()
+  (exits-by exits-killed '()
+            (lambda ()
+              (e2e-call 'filter (gensym "kill") '(kill-buffer "*Agent-Q Diff*")))))
+
+;;;; No exits
+
+(ert-deftest e2e-no-exit-by-C-g ()
+  (exits-by '(:ok "accepted") '(5)
+            (lambda ()
+              (e2e-keys "a C-g C-g")
+              (e2e-see "^Quit")
+              (should (= (e2e-eval '(recursion-depth)) 1))
+              (e2e-see-cursor-at "^@@ -17")
+              (e2e-keys "r r q"))))
+
+(ert-deftest e2e-no-exit-by-ESC-ESC-ESC ()
+  (exits-by '(:ok "accepted") '(5)
+            (lambda ()
+              (e2e-keys "a ESC ESC ESC r")
+              (e2e-see "Progress: 1/3 applied, 1 rejected, 1 pending")
+              (should (= (e2e-eval '(recursion-depth)) 1))
+              (e2e-keys "r q"))))
+
+(provide 'exits-test)
+;;; exits-test.el ends here
