@@ -101,7 +101,7 @@ impl Proposal {
                 n_files: files.len(),
             });
         };
-        let bare = Bare {
+        let mut bare = Bare {
             starts: hunks
                 .iter()
                 .map(|parsed| parsed.hunk.before.start)
@@ -116,6 +116,7 @@ impl Proposal {
             }
             stand_in.push(hunk);
         }
+        bare.is_open_ended &= !stand_in.is_ended();
         let (original, modified) = (Text::new(stand_in.original), Text::new(stand_in.modified));
         let weave = Weave::new(original, modified, &stand_in.edits);
         let mut proposal = Proposal::new(weave, stand_in.groups, Some(bare));
@@ -440,21 +441,17 @@ impl Proposal {
         Found { was_in, place }
     }
 
-    /// Tells whether original and modified text (`own`) each hold `run` at most once, in `hunk`,
-    /// and a line of it is in no text twice.
+    /// Tells whether original and modified text (`own`) hold `run` nowhere but in `hunk`, and a
+    /// line of it is in no text twice.
     fn is_only_here(&self, run: &[&[u8]], live: &Index, own: &[Index; 2], hunk: usize) -> bool {
         let Group { before, after, .. } = &self.groups[hunk];
         let is_in_hunk_only = own.iter().zip([before, after]).all(|(text, range)| {
-            let mut starts = text.starts(run);
             let is_inside = |start| range.start <= start && start + run.len() <= range.end;
-            starts.next().is_none_or(is_inside) && starts.next().is_none()
+            text.starts(run).all(is_inside)
         });
         let [original, modified] = own;
-        let is_unique = |line: &&[u8]| {
-            [live, original, modified]
-                .iter()
-                .all(|text| text.count(line) <= 1)
-        };
+        let texts = [live, original, modified];
+        let is_unique = |line: &&[u8]| texts.iter().all(|text| text.count(line) <= 1);
         // A run of no lines has a place only where there is no line at all.
         is_in_hunk_only && (run.is_empty() || run.iter().any(is_unique))
     }

@@ -278,8 +278,10 @@ fn where_the_diff_breaks_off_the_expected_line_still_decides() {
 fn a_no_newline_marker_counts_also_where_the_diff_breaks_off() {
     let diff = "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a";
     check_there_and_back(diff, "a", "a\n");
-    let mut desk = Desk::of_diff(diff, "a\n");
-    assert_eq!(desk.act(0, Accept), Ok(Note::AlreadyIn));
+    for live in ["a\n", "x\na\n"] {
+        let mut desk = Desk::of_diff(diff, live);
+        assert_eq!(desk.act(0, Accept), Ok(Note::AlreadyIn));
+    }
 }
 
 #[test]
@@ -378,6 +380,33 @@ fn of_equal_blocks_the_one_that_is_left_need_not_be_the_hunks_own() {
     let mut desk = Desk::of_texts(&original, &modified);
     desk.becomes(&text("{ a b c d } - x"));
     let candidates = vec![0];
+    check_refused(&mut desk, 0, NotPlaced::Ambiguous { candidates });
+}
+
+#[test]
+fn of_equal_lines_those_that_moved_together_need_not_be_the_hunks_own() {
+    let original = text("c c b b a c a c a c c c - - b b c c c - - c c c b");
+    let modified = text("c c b b a c a c a c a c c - - b b c c c - - c c c b");
+    let mut desk = Desk::of_texts(&original, &modified);
+    desk.act(0, Accept).unwrap();
+    // With "c - - b b c" gone after the added "a", the lines around it read as if it were not in.
+    desk.becomes(&text("c c b b a c a c a c a c c c - - c c c b"));
+    assert_eq!(desk.review.fact(0), Fact::In);
+    let candidates = vec![9];
+    let place = desk.review.proposal().place(0);
+    assert_eq!(place, Err(NotPlaced::Ambiguous { candidates }));
+}
+
+#[test]
+fn lines_that_another_hunk_moved_are_not_taken_for_those_to_delete() {
+    let original = text("p q 1 2 3 4 5 6");
+    let modified = text("1 2 3 4 5 6 p q z");
+    let proposal = Proposal::from_texts(original.clone().into(), modified.into(), 0);
+    let mut desk = Desk::open(proposal.unwrap(), original.as_bytes());
+    desk.act(1, Accept).unwrap();
+    assert_eq!(desk.text(), text("p q 1 2 3 4 5 6 p q z"));
+    desk.becomes(&text("typed 1 2 3 4 5 6 p q typed"));
+    let candidates = vec![7];
     check_refused(&mut desk, 0, NotPlaced::Ambiguous { candidates });
 }
 
