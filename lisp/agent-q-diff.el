@@ -191,12 +191,34 @@ a timer must not leave at all."
 (defun agent-q-diff--ended (review outcome)
   "Note that REVIEW ended with OUTCOME, and see to it that its caller learns."
   (agent-q-diff--set-outcome review outcome)
+  (agent-q-diff--close review)
   (let ((depth (agent-q-diff-review-depth review)))
     (when (and depth (>= (recursion-depth) depth))
       (agent-q-diff--wake)
+      (unless (eq review (car agent-q-diff--waiting))
+        (agent-q-diff--put-away (agent-q-diff-review-buffer review)))
       (unless (and (eq review (car agent-q-diff--waiting))
                    (eq (recursion-depth) depth))
-        (message "Decided; the caller is answered when what was begun since is ended")))))
+        (message "Ended; the caller is answered when what was begun since is ended")))))
+
+(defun agent-q-diff--close (review)
+  "Note the result of REVIEW, which has ended, and let nothing change it.
+Its caller may be answered much later."
+  (let ((buffer (agent-q-diff-review-buffer review)))
+    (when (buffer-live-p buffer)
+      (with-current-buffer buffer
+        (setq agent-q-diff--end-function nil)
+        (remove-hook 'kill-buffer-hook #'agent-q-diff--buffer-killed t)))
+    (unless (agent-q-diff-review-result review)
+      (setf (agent-q-diff-review-result review) (agent-q-diff--result review))
+      (agent-q-diff-review-close review))))
+
+(defun agent-q-diff--put-away (buffer)
+  "Take BUFFER, whose review ended before the innermost, out of sight."
+  (let ((was-selected (eq (window-buffer) buffer)))
+    (replace-buffer-in-windows buffer)
+    (when was-selected
+      (pop-to-buffer (agent-q-diff-review-buffer (car agent-q-diff--waiting))))))
 
 (defun agent-q-diff--wake ()
   "See to it that a command ends soon, and `post-command-hook' with it.
@@ -225,18 +247,21 @@ A recursive edit cannot be left from a timer or a process filter."
 (defun agent-q-diff--edit-recursively (review)
   "Let the user work until the recursive edit of REVIEW is left."
   (let ((is-macro executing-kbd-macro)
-        (is-top-level t))
+        (is-top-level t)
+        ;; Bound, because a throw past the end of a command leaves it set.
+        (agent-q-diff--in-command nil))
     (setf (agent-q-diff-review-depth review) (1+ (recursion-depth)))
     ;; Whoever replaces this function, as tests do, expects the diff buffer
     ;; to be current.
     (set-buffer (agent-q-diff-review-buffer review))
-    (setq agent-q-diff--in-command nil)
     (catch 'top-level
       (condition-case nil
           (progn
             (recursive-edit)
             (agent-q-diff--came-back review is-macro))
-        (quit (unless (eq last-input-event ?\C-g)
+        (quit (unless (or (eq last-input-event ?\C-g)
+                          ;; With a minibuffer open below, ESC ESC ESC aborts.
+                          (eq this-command 'keyboard-escape-quit))
                 (agent-q-diff--set-outcome review 'aborted))))
       (setq is-top-level nil))
     (when is-top-level
@@ -275,19 +300,14 @@ IS-MACRO tells whether a keyboard macro was running when it began."
   "Make REVIEW one for which nobody waits, and close it."
   (setq agent-q-diff--waiting (delq review agent-q-diff--waiting))
   (agent-q-diff--set-outcome review 'aborted)
-  (let ((buffer (agent-q-diff-review-buffer review)))
-    (when (buffer-live-p buffer)
-      (with-current-buffer buffer
-        (setq agent-q-diff--end-function nil)
-        (remove-hook 'kill-buffer-hook #'agent-q-diff--buffer-killed t)))
-    (setf (agent-q-diff-review-result review)
-          (agent-q-diff--result review))
-    (agent-q-diff-review-close review))
+  (agent-q-diff--close review)
   (if agent-q-diff--waiting
       ;; The outer review may have ended meanwhile.
       (when (agent-q-diff-review-outcome (car agent-q-diff--waiting))
         (agent-q-diff--wake))
     (define-key global-map [agent-q-diff-wake] nil)
+    ;; Unbound, a wake-up that was not needed would be an undefined key.
+    (setq unread-command-events (delq 'agent-q-diff-wake unread-command-events))
     (remove-hook 'pre-command-hook #'agent-q-diff--note-command)
     (remove-hook 'post-command-hook #'agent-q-diff--leave-if-decided)))
 

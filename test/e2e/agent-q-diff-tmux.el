@@ -209,7 +209,8 @@ Changing the lines 5, 20 and 35 makes three hunks."
                              (description "Shout"))
   "Return a call that proposes to change the file NAME.
 It goes from ORIGINAL, which the file now holds, to MODIFIED."
-  (e2e-write name original)
+  (unless (equal (e2e-read name) original)
+    (e2e-write name original))
   `(sly-agent-q-show-diff-and-wait
     ,(e2e-path name) ,original ,modified ,description))
 

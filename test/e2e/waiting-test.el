@@ -1,0 +1,336 @@
+;;; waiting-test.el --- What happens while a review waits  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Minibuffers and other reviews that are open at the same time, programs
+;; that decide, targets that vanish, and Emacs without a user.
+
+;;; Code:
+
+(require 'agent-q-diff-tmux)
+
+(defun waiting-later (form)
+  "Have the Emacs under test evaluate FORM in a timer."
+  (e2e-eval `(ignore (run-at-time 0 nil (lambda () ,form)))))
+
+(defun waiting-in (buffer form)
+  "Have a timer evaluate FORM in BUFFER of the Emacs under test."
+  (waiting-later `(with-current-buffer ,buffer ,form)))
+
+(defun waiting-see-selected (buffer)
+  "Wait until BUFFER is in the selected window."
+  (e2e-wait-for (equal (e2e-eval '(buffer-name (window-buffer))) buffer)))
+
+(defun waiting-select (buffer)
+  "Switch to BUFFER by key."
+  (e2e-keys "C-x b")
+  (e2e-see "Switch to buffer")
+  (e2e-type buffer)
+  (e2e-keys "RET")
+  (waiting-see-selected buffer))
+
+;;;; An open minibuffer
+
+(defun waiting-in-M-x (way)
+  "Let a proposal arrive by WAY while the user types a command's name."
+  (e2e-with-emacs
+    (e2e-keys "M-x")
+    (e2e-see "^M-x")
+    (e2e-type "what-")
+    (e2e-see "^M-x what-")
+    (e2e-propose way 'call (e2e-proposal "target"))
+    (e2e-keys "r a q")
+    (e2e-see "1 hunk is pending.  Finish anyway\\? ")
+    (e2e-keys "y")
+    (should (equal (e2e-answer 'call) '(:ok "accepted")))
+    (should (equal (e2e-read "target") (e2e-text 20)))
+    (e2e-see "^M-x what-")
+    (e2e-type "line")
+    (e2e-see "^M-x what-line")
+    (e2e-keys "RET")
+    (e2e-see "^Line 1")
+    (e2e-should-be-as-found)))
+
+(ert-deftest e2e-minibuffer-open-when-a-filter-proposes ()
+  (waiting-in-M-x 'filter))
+
+(ert-deftest e2e-minibuffer-open-when-a-timer-proposes ()
+  (waiting-in-M-x 'timer))
+
+(ert-deftest e2e-minibuffer-open-and-review-aborted ()
+  (e2e-with-emacs
+    (e2e-keys "M-x")
+    (e2e-see "^M-x")
+    (e2e-propose 'filter 'call (e2e-proposal "target"))
+    (e2e-keys "a C-]")
+    (should (equal (e2e-answer 'call) '(:error agent-q-diff-cancelled
+                                               "the user left it undecided")))
+    (should (equal (e2e-read "target") (e2e-text 5)))
+    (e2e-type "what-line")
+    (e2e-see "^M-x what-line")
+    (e2e-keys "RET")
+    (e2e-see "^Line 1")
+    (e2e-should-be-as-found)))
+
+(ert-deftest e2e-minibuffer-open-is-not-left-by-ESC-ESC-ESC ()
+  (e2e-with-emacs
+    (e2e-keys "M-x")
+    (e2e-see "^M-x")
+    (e2e-propose 'filter 'call (e2e-proposal "target"))
+    (e2e-keys "a ESC ESC ESC r")
+    (e2e-see "Progress: 1/3 applied, 1 rejected, 1 pending")
+    (e2e-keys "r q")
+    (should (equal (e2e-answer 'call) '(:ok "accepted")))
+    (should (equal (e2e-read "target") (e2e-text 5)))
+    (e2e-keys "C-g")
+    (e2e-should-be-as-found)))
+
+(ert-deftest e2e-minibuffer-opened-and-review-decided-by-a-program ()
+  (dolist (way '(key filter timer))
+    (e2e-with-emacs
+      (e2e-propose way 'call (e2e-proposal "target"))
+      (e2e-keys "M-x")
+      (e2e-see "^M-x")
+      (waiting-in "*Agent-Q Diff*" '(sly-agent-q-diff-accept-all))
+      (e2e-wait-for (equal (e2e-read "target") (e2e-text 5 20 35)))
+      ;; Its key does not get in the way of what is being typed.
+      (e2e-type "what-line")
+      (e2e-see "^M-x what-line")
+      (should-not (e2e-answers))
+      (e2e-keys "RET")
+      (should (equal (e2e-answer 'call) '(:ok "accepted")))
+      (e2e-should-be-as-found))))
+
+(ert-deftest e2e-question-open-and-review-decided-by-a-program ()
+  (e2e-with-emacs
+    (e2e-propose 'filter 'call (e2e-proposal "target"))
+    (e2e-keys "a q")
+    (e2e-see "Finish anyway\\? ")
+    (waiting-in "*Agent-Q Diff*" '(sly-agent-q-diff-reject-all))
+    (e2e-see "2 rejected, 0 pending")
+    (e2e-keys "y")
+    (should (equal (e2e-answer 'call) '(:ok "rejected")))
+    (should (equal (e2e-read "target") (e2e-text 5)))
+    (e2e-should-be-as-found)))
+
+(ert-deftest e2e-question-open-and-its-buffer-killed ()
+  (e2e-with-emacs
+    (e2e-propose 'filter 'call (e2e-proposal "target"))
+    (e2e-keys "a q")
+    (e2e-see "Finish anyway\\? ")
+    (waiting-later '(kill-buffer "*Agent-Q Diff*"))
+    (e2e-wait-for (not (e2e-eval '(get-buffer "*Agent-Q Diff*"))))
+    (e2e-keys "y")
+    (should (equal (e2e-answer 'call)
+                   '(:error agent-q-diff-cancelled "its buffer was killed")))
+    (should (equal (e2e-read "target") (e2e-text 5)))
+    (e2e-should-be-as-found)
+    (should-not (e2e-eval '(seq-filter
+                            (lambda (buffer)
+                              (local-variable-p 'agent-q-diff--decision buffer))
+                            (buffer-list))))))
+
+;;;; A second proposal
+
+(defun waiting-propose-two (way)
+  "Let a second proposal arrive by WAY during the first, by key."
+  (e2e-propose 'key 'outer (e2e-proposal "outer"))
+  (e2e-propose way 'inner (e2e-proposal "inner" :description "Within"))
+  (e2e-see "\\*Agent-Q Diff\\*<2>" "# Description: Within")
+  (waiting-see-selected "*Agent-Q Diff*<2>"))
+
+(ert-deftest e2e-second-proposal-has-its-own-answer ()
+  (dolist (way '(key filter timer))
+    (e2e-with-emacs
+      (waiting-propose-two way)
+      (e2e-keys "r r r q")
+      (should (equal (e2e-answer 'inner) '(:ok "rejected")))
+      (should (equal (mapcar #'car (e2e-answers)) '(inner)))
+      (waiting-see-selected "*Agent-Q Diff*")
+      (e2e-keys "a r r q")
+      (should (equal (e2e-answer 'outer) '(:ok "accepted")))
+      (should (equal (e2e-read "inner") (e2e-text)))
+      (should (equal (e2e-read "outer") (e2e-text 5)))
+      (e2e-should-be-as-found))))
+
+(ert-deftest e2e-outer-proposal-decided-first-is-answered-last ()
+  (dolist (way '(key filter timer))
+    (e2e-with-emacs
+      (waiting-propose-two way)
+      (waiting-select "*Agent-Q Diff*")
+      (e2e-keys "a r r q")
+      (e2e-see "Ended; the caller is answered when")
+      (should-not (e2e-answers))
+      (waiting-see-selected "*Agent-Q Diff*<2>")
+      (e2e-keys "r r r q")
+      (should (equal (e2e-answer 'inner) '(:ok "rejected")))
+      (should (equal (e2e-answer 'outer) '(:ok "accepted")))
+      (should (equal (mapcar #'car (e2e-answers)) '(inner outer)))
+      (should (equal (e2e-read "inner") (e2e-text)))
+      (should (equal (e2e-read "outer") (e2e-text 5)))
+      (e2e-should-be-as-found))))
+
+(ert-deftest e2e-outer-proposal-once-decided-stays-as-decided ()
+  (e2e-with-emacs
+    (waiting-propose-two 'filter)
+    (waiting-select "*Agent-Q Diff*")
+    (e2e-keys "a r r q")
+    (e2e-see "Ended; the caller is answered when")
+    (waiting-select "*Agent-Q Diff*")
+    (e2e-keys "p p a u C-c C-k")
+    (waiting-select "*Agent-Q Diff*<2>")
+    (e2e-keys "C-c C-c")
+    (should (equal (e2e-answer 'inner) '(:ok "accepted")))
+    (should (equal (e2e-answer 'outer) '(:ok "accepted")))
+    (should (equal (e2e-read "inner") (e2e-text 5 20 35)))
+    (should (equal (e2e-read "outer") (e2e-text 5)))
+    (e2e-should-be-as-found)))
+
+(ert-deftest e2e-outer-buffer-killed-during-the-inner-review ()
+  (e2e-with-emacs
+    (waiting-propose-two 'filter)
+    (waiting-later '(kill-buffer "*Agent-Q Diff*"))
+    (e2e-wait-for (not (e2e-eval '(get-buffer "*Agent-Q Diff*"))))
+    (e2e-keys "a r r q")
+    (should (equal (e2e-answer 'inner) '(:ok "accepted")))
+    (should (equal (e2e-answer 'outer)
+                   '(:error agent-q-diff-cancelled "its buffer was killed")))
+    (should (equal (e2e-read "inner") (e2e-text 5)))
+    (should (equal (e2e-read "outer") (e2e-text)))
+    (e2e-should-be-as-found)))
+
+(ert-deftest e2e-top-level-ends-both-reviews ()
+  (e2e-with-emacs
+    (waiting-propose-two 'filter)
+    (e2e-keys "a M-x")
+    (e2e-see "^M-x")
+    (e2e-type "top-level")
+    (e2e-keys "RET")
+    (dolist (call '(inner outer))
+      (should (equal (e2e-answer call) '(:error agent-q-diff-cancelled
+                                                "the user left it undecided"))))
+    (should (equal (e2e-read "inner") (e2e-text 5)))
+    (should (equal (e2e-read "outer") (e2e-text)))
+    (e2e-should-be-as-found)))
+
+(ert-deftest e2e-two-proposals-for-one-file ()
+  (e2e-with-emacs
+    (e2e-propose 'key 'outer (e2e-proposal "target"))
+    (e2e-propose 'filter 'inner (e2e-proposal "target" :modified (e2e-text 10)))
+    (e2e-keys "a q")
+    (should (equal (e2e-answer 'inner) '(:ok "accepted")))
+    (waiting-see-selected "*Agent-Q Diff*")
+    (e2e-keys "r a a q")
+    (should (equal (e2e-answer 'outer) '(:ok "accepted")))
+    (should (equal (e2e-read "target") (e2e-text 10 20 35)))
+    (e2e-should-be-as-found)))
+
+(ert-deftest e2e-question-open-and-a-second-proposal ()
+  (e2e-with-emacs
+    (e2e-propose 'filter 'outer (e2e-proposal "outer"))
+    (e2e-keys "a q")
+    (e2e-see "Finish anyway\\? ")
+    (e2e-propose 'filter 'inner (e2e-proposal "inner" :description "Within"))
+    (e2e-see "# Description: Within")
+    (e2e-keys "r r r q")
+    (should (equal (e2e-answer 'inner) '(:ok "rejected")))
+    (e2e-see "Finish anyway\\? ")
+    (e2e-keys "y")
+    (should (equal (e2e-answer 'outer) '(:ok "accepted")))
+    (should (equal (e2e-read "outer") (e2e-text 5)))
+    (should (equal (e2e-read "inner") (e2e-text)))
+    (e2e-should-be-as-found)))
+
+;;;; Targets that vanish
+
+(ert-deftest e2e-target-buffer-killed-then-a ()
+  (dolist (way '(key filter timer))
+    (e2e-with-emacs
+      (e2e-propose way 'call (e2e-proposal "target"))
+      (e2e-keys "a")
+      (e2e-see "Progress: 1/3 applied")
+      (e2e-eval '(kill-buffer "target"))
+      (e2e-keys "a r q")
+      (should (equal (e2e-answer 'call) '(:ok "accepted")))
+      (should (equal (e2e-read "target") (e2e-text 5 20)))
+      (e2e-should-be-as-found))))
+
+(ert-deftest e2e-target-deleted-on-disk ()
+  (e2e-with-emacs
+    (e2e-propose 'filter 'call (e2e-proposal "target"))
+    (delete-file (e2e-path "target"))
+    (e2e-keys "a")
+    (e2e-see "Failed to apply hunk: .*/target was deleted on disk"
+             "Progress: 0/3 applied, 0 rejected, 3 pending")
+    (e2e-keys "q")
+    (e2e-see "3 hunks are pending.  Finish anyway\\? ")
+    (e2e-keys "y")
+    (pcase-exhaustive (e2e-answer 'call)
+      (`(:error agent-q-diff-not-applied ,reason)
+       (should (string-match-p "was deleted on disk" reason))))
+    (should-not (e2e-read "target"))
+    (e2e-should-be-as-found)))
+
+;;;; The message for the agent
+
+(ert-deftest e2e-tool-answers-a-cancel-with-a-message ()
+  (e2e-with-emacs
+    (e2e-propose 'filter 'call
+                 (cons 'agent-q-diff-tools-propose-file-edit
+                       (cdr (e2e-proposal "target"))))
+    (e2e-keys "C-]")
+    (pcase-exhaustive (e2e-answer 'call)
+      (`(:ok ,message)
+       (should (string-match-p "\\`Error showing diff for .*: Review cancelled: "
+                               message))
+       (should-not (string-match-p "STOP" message))))
+    (should (equal (e2e-read "target") (e2e-text)))
+    (e2e-should-be-as-found)))
+
+(ert-deftest e2e-tool-tells-which-hunks-are-in ()
+  (e2e-with-emacs
+    (e2e-propose 'filter 'call
+                 (cons 'agent-q-diff-tools-propose-file-edit
+                       (cdr (e2e-proposal "target"))))
+    (e2e-keys "r a r q")
+    (pcase-exhaustive (e2e-answer 'call)
+      (`(:ok ,message)
+       (should (string-match-p "\\`✓ Changes accepted and applied to " message))
+       (should (string-match-p "^1 of 3 hunks are in the file\\.$" message))))
+    (should (equal (e2e-read "target") (e2e-text 20)))
+    (e2e-should-be-as-found)))
+
+;;;; Nobody there
+
+(defun waiting-batch (form)
+  "Evaluate FORM in an Emacs under --batch without keys and return its output.
+It fails if that does not end by itself soon."
+  (with-temp-buffer
+    (should
+     (equal 0 (call-process
+               "timeout" nil t nil (number-to-string e2e-limit-seconds)
+               (or (getenv "EMACS") "emacs") "-Q" "--batch" "-L" e2e-lisp
+               "-l" "sly-agent-q-diff" "--eval" (prin1-to-string form))))
+    (buffer-string)))
+
+(ert-deftest e2e-batch-without-keys-is-an-error-at-once ()
+  (let ((e2e--folder (file-name-as-directory (make-temp-file "aqd" t))))
+    (unwind-protect
+        (let ((proposal (e2e-proposal "target")))
+          (dolist (form `((condition-case err ,proposal (error (princ err)))
+                          (progn
+                            (run-at-time
+                             0 nil (lambda ()
+                                     (condition-case err ,proposal
+                                       (error (princ err)))))
+                            (sit-for 0.1)
+                            (sleep-for 0.1))))
+            (should (equal (waiting-batch form)
+                           "(agent-q-diff-no-user a batch Emacs has no user to decide)"))
+            (should (equal (e2e-read "target") (e2e-text)))))
+      (delete-directory e2e--folder t))))
+
+(provide 'waiting-test)
+;;; waiting-test.el ends here
