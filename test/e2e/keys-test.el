@@ -1,0 +1,292 @@
+;;; keys-test.el --- What each key does and shows  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The keys of the diff buffer and what the user sees: the progress line,
+;; the signs on the hunks, the echo area, point, and the other window.
+
+;;; Code:
+
+(require 'agent-q-diff-tmux)
+
+(defun keys-progress (applied rejected pending)
+  "Wait until the screen shows APPLIED, REJECTED and PENDING hunks of 3."
+  (e2e-see (format "^Progress: %d/3 applied, %d rejected, %d pending  |  %s *$"
+                   applied rejected pending
+                   (regexp-quote "[a]ccept [r]eject [n]ext [p]rev [q]uit"))
+           (format "^ %d applied · %d rejected · %d pending · 3 in all"
+                   applied rejected pending)))
+
+(defun keys-press (key &rest regexps)
+  "Type KEY and wait until the screen shows a match of each of REGEXPS."
+  (e2e-keys key)
+  (apply #'e2e-see regexps))
+
+(defun keys-echo (text)
+  "Return a regexp that matches TEXT alone in the echo area."
+  (format "^%s\n*\\'" (regexp-quote text)))
+
+;;;; The tour
+
+(ert-deftest e2e-keys-start-on-the-first-hunk ()
+  (e2e-with-emacs
+    (e2e-propose 'key 'call (e2e-proposal "target"))
+    (e2e-see (format "^# File: %s$" (e2e-path "target"))
+             "^# Description: Shout$"
+             (format "^--- %s$" (e2e-path "target"))
+             (format "^\\+\\+\\+ %s$" (e2e-path "target")))
+    (keys-progress 0 0 3)
+    (e2e-see-cursor-at "^@@ -2,7 ")
+    (e2e-keys "C-]")
+    (e2e-answer 'call)
+    (e2e-should-be-as-found)))
+
+(ert-deftest e2e-keys-n-and-p ()
+  (e2e-with-emacs
+    (e2e-propose 'key 'call (e2e-proposal "target"))
+    (keys-press "n" (keys-echo "Hunk pending (2 of 3)"))
+    (e2e-see-cursor-at "^@@ -17,7 ")
+    (keys-press "n" (keys-echo "Hunk pending (3 of 3)"))
+    (keys-press "n" (keys-echo "No next hunk"))
+    (e2e-see-cursor-at "^@@ -32,7 ")
+    (keys-press "p" (keys-echo "Hunk pending (2 of 3)"))
+    (keys-press "a" (keys-echo "Hunk applied"))
+    (keys-press "p" (keys-echo "Hunk applied (2 of 3)"))
+    (keys-press "p" (keys-echo "Hunk pending (1 of 3)"))
+    (keys-press "p" (keys-echo "No previous hunk"))
+    (e2e-see-cursor-at "^@@ -2,7 ")
+    (keys-progress 1 0 2)
+    (e2e-keys "C-c C-k")
+    (should (equal (e2e-answer 'call) '(:ok "rejected")))
+    (should (equal (e2e-read "target") (e2e-text 20)))
+    (e2e-should-be-as-found)))
+
+(ert-deftest e2e-keys-a-and-r-go-to-the-next-pending-hunk ()
+  (e2e-with-emacs
+    (e2e-propose 'filter 'call (e2e-proposal "target"))
+    (e2e-keys "n")
+    (keys-press "r" (keys-echo "Hunk rejected") "^\\[REJECTED\\] @@ -17,7 ")
+    (e2e-see-cursor-at "^@@ -32,7 ")
+    (keys-progress 0 1 2)
+    (should (equal (e2e-read "target") (e2e-text)))
+    (keys-press "a" (keys-echo "Hunk applied") "^\\[APPLIED\\] @@ -32,7 ")
+    ;; Behind the last hunk the search goes on at the first.
+    (e2e-see-cursor-at "^@@ -2,7 ")
+    (keys-progress 1 1 1)
+    (should (equal (e2e-read "target") (e2e-text 35)))
+    (keys-press "a" (keys-echo "Hunk applied; nothing is pending, q finishes")
+                "^\\[APPLIED\\] @@ -2,7 ")
+    (keys-progress 2 1 0)
+    (should (equal (e2e-read "target") (e2e-text 5 35)))
+    (e2e-keys "q")
+    (should (equal (e2e-answer 'call) '(:ok "accepted")))
+    (should (equal (e2e-read "target") (e2e-text 5 35)))
+    (e2e-should-be-as-found)))
+
+(ert-deftest e2e-keys-RET-shows-the-place-in-the-other-window ()
+  (e2e-with-emacs
+    (e2e-propose 'timer 'call (e2e-proposal "target"))
+    (e2e-keys "n")
+    (keys-press "RET" (keys-echo "Line 20 of target") "F1  target ")
+    ;; It is the selected window no more than before.
+    (e2e-see-cursor-at "^@@ -17,7 ")
+    (should (equal (e2e-eval '(with-selected-window (get-buffer-window "target")
+                                (buffer-substring (point) (line-end-position))))
+                   "line 20"))
+    (keys-press "a" "LINE 20\nline 21\nline 22\nline 23\nline 24\nline 25")
+    (e2e-keys "r r q")
+    (should (equal (e2e-answer 'call) '(:ok "accepted")))
+    (should (equal (e2e-read "target") (e2e-text 20)))
+    (e2e-should-be-as-found)))
+
+(ert-deftest e2e-keys-u-takes-hunks-out-in-any-order ()
+  (e2e-with-emacs
+    (e2e-propose 'key 'call (e2e-proposal "target"))
+    (e2e-keys "a a a p p")
+    (keys-press "u" (keys-echo "Hunk taken out of the file"))
+    (e2e-see-gone "\\[APPLIED\\] @@ -2,7 ")
+    (keys-progress 2 0 1)
+    (should (equal (e2e-read "target") (e2e-text 20 35)))
+    (e2e-keys "n u")
+    (keys-progress 1 0 2)
+    (should (equal (e2e-read "target") (e2e-text 35)))
+    (keys-press "u" "Failed to take hunk out: ")
+    (keys-progress 1 0 2)
+    (e2e-keys "C-c C-c")
+    (should (equal (e2e-answer 'call) '(:ok "accepted")))
+    (should (equal (e2e-read "target") (e2e-text 5 20 35)))
+    (e2e-should-be-as-found)))
+
+(ert-deftest e2e-keys-help-is-in-the-other-window ()
+  (e2e-with-emacs
+    (e2e-propose 'key 'call (e2e-proposal "target"))
+    (keys-press "?" "Agent-Q Diff Help" "^Reviewing a proposal$"
+                "^n +go to the next hunk$" "^C-c C-c +accept all pending"
+                "^RET +show" "^SPC +accept" "^u +take")
+    (e2e-see-cursor-at "^@@ -2,7 ")
+    (e2e-keys "a r r q")
+    (should (equal (e2e-answer 'call) '(:ok "accepted")))
+    (should (equal (e2e-read "target") (e2e-text 5)))
+    (e2e-should-be-as-found)))
+
+;;;; SPC
+
+(ert-deftest e2e-keys-SPC-leaves-an-applied-change-in-the-file ()
+  (e2e-with-emacs
+    (e2e-propose 'key 'call (e2e-proposal "target"))
+    (keys-press "SPC" (keys-echo "Hunk applied") "^\\[APPLIED\\] @@ -2,7 ")
+    (e2e-see-cursor-at "@@ -2,7 ")
+    (keys-press "SPC" "^\\[PENDING, but in the file\\] @@ -2,7 "
+                (keys-echo "Hunk pending; its change stays in the file, u takes it out"))
+    (keys-progress 0 0 3)
+    (should (equal (e2e-read "target") (e2e-text 5)))
+    (keys-press "SPC" "^\\[APPLIED\\] @@ -2,7 "
+                (keys-echo "Hunk applied; its change was in the file already"))
+    (keys-press "SPC" "PENDING, but in the file")
+    (e2e-keys "r")
+    (e2e-see "^\\[REJECTED, but in the file\\] @@ -2,7 ")
+    (e2e-keys "r")
+    (keys-press "SPC" "^\\[APPLIED\\] @@ -32,7 ")
+    (keys-progress 1 2 0)
+    (e2e-keys "p")
+    (keys-press "SPC" "^\\[APPLIED\\] @@ -17,7 ")
+    (keys-progress 2 1 0)
+    (e2e-keys "q")
+    (should (equal (e2e-answer 'call) '(:ok "accepted")))
+    (should (equal (e2e-read "target") (e2e-text 5 20 35)))
+    (e2e-should-be-as-found)))
+
+(ert-deftest e2e-keys-SPC-unapplies-if-so-wished ()
+  (e2e-with-emacs
+    (e2e-eval '(setq agent-q-diff-toggle-unapplies t))
+    (e2e-propose 'key 'call (e2e-proposal "target"))
+    (keys-press "SPC" "^\\[APPLIED\\] @@ -2,7 ")
+    (should (equal (e2e-read "target") (e2e-text 5)))
+    (keys-press "SPC" (keys-echo "Hunk taken out of the file"))
+    (keys-progress 0 0 3)
+    (e2e-see-gone "\\[[A-Z].*\\] @@")
+    (should (equal (e2e-read "target") (e2e-text)))
+    (e2e-keys "C-c C-k")
+    (should (equal (e2e-answer 'call) '(:ok "rejected")))
+    (should (equal (e2e-read "target") (e2e-text)))
+    (e2e-should-be-as-found)))
+
+;;;; The file
+
+(defun keys-blocks (&rest changed)
+  "Return a text of four identical blocks, of which those in CHANGED are changed."
+  (mapconcat (lambda (block)
+               (format "block {\n  a = 1;\n  b = 2;\n  c = %d;\n  d = 4;\n  e = 5;\n  f = 6;\n}\n"
+                       (if (memq block changed) 33 3)))
+             (number-sequence 1 4) ""))
+
+(ert-deftest e2e-identical-blocks-reject-one-accept-two ()
+  (e2e-with-emacs
+    (e2e-propose 'filter 'call
+                 (e2e-proposal "target" :original (keys-blocks)
+                               :modified (keys-blocks 1 3)))
+    (e2e-keys "r a q")
+    (should (equal (e2e-answer 'call) '(:ok "accepted")))
+    (should (equal (e2e-read "target") (keys-blocks 3)))
+    (e2e-should-be-as-found)))
+
+(ert-deftest e2e-identical-blocks-reject-an-insertion-accept-two ()
+  "The rejected hunk adds as many lines as one block has.
+A search from the new line number of the other finds the next block."
+  (let ((added (mapconcat (lambda (n) (format "added %d\n" n))
+                          (number-sequence 1 8) "")))
+    (e2e-with-emacs
+      (e2e-propose 'filter 'call
+                   (e2e-proposal "target" :original (concat "head\n" (keys-blocks))
+                                 :modified (concat "head\n" added (keys-blocks 2))))
+      (e2e-see "^@@ -1,4 \\+1,12 @@" "^@@ -10,7 \\+18,7 @@")
+      (e2e-keys "r a q")
+      (should (equal (e2e-answer 'call) '(:ok "accepted")))
+      (should (equal (e2e-read "target") (concat "head\n" (keys-blocks 2))))
+      (e2e-should-be-as-found))))
+
+(ert-deftest e2e-unsaved-edits-are-announced-and-kept ()
+  (e2e-with-emacs
+    (let ((proposal (e2e-proposal "target")))
+      (e2e-eval `(with-current-buffer (find-file-noselect ,(e2e-path "target"))
+                   (goto-char (point-max))
+                   (insert "typed\n")))
+      (e2e-propose 'filter 'call proposal)
+      (e2e-see "^# Note: The file has unsaved edits in target; accepting a hunk saves them, too\\.$")
+      (should (equal (e2e-read "target") (e2e-text)))
+      (e2e-keys "a r r q")
+      (should (equal (e2e-answer 'call) '(:ok "accepted")))
+      (should (equal (e2e-read "target") (concat (e2e-text 5) "typed\n")))
+      (e2e-should-be-as-found))))
+
+(ert-deftest e2e-unsaved-edits-stay-unsaved-if-all-is-rejected ()
+  (e2e-with-emacs
+    (let ((proposal (e2e-proposal "target")))
+      (e2e-eval `(with-current-buffer (find-file-noselect ,(e2e-path "target"))
+                   (goto-char (point-max))
+                   (insert "typed\n")))
+      (e2e-propose 'filter 'call proposal)
+      (e2e-keys "r r r q")
+      (should (equal (e2e-answer 'call) '(:ok "rejected")))
+      (should (equal (e2e-read "target") (e2e-text)))
+      (should (equal (e2e-eval '(with-current-buffer "target"
+                                  (list (buffer-modified-p) (buffer-string))))
+                     (list t (concat (e2e-text) "typed\n"))))
+      (e2e-should-be-as-found))))
+
+(ert-deftest e2e-what-the-user-types-meanwhile-stays ()
+  (e2e-with-emacs
+    (e2e-propose 'key 'call (e2e-proposal "target"))
+    (e2e-keys "n a RET C-x o")
+    (e2e-see-cursor-at "line 35")
+    (e2e-keys "M-<")
+    (e2e-type "typed")
+    (e2e-keys "RET C-x o")
+    (e2e-see-cursor-at "^@@ -32")
+    (e2e-keys "a")
+    (keys-progress 2 0 1)
+    (should (equal (e2e-read "target") (concat "typed\n" (e2e-text 20 35))))
+    (e2e-keys "r q")
+    (should (equal (e2e-answer 'call) '(:ok "accepted")))
+    (should (equal (e2e-read "target") (concat "typed\n" (e2e-text 20 35))))
+    (e2e-should-be-as-found)))
+
+(ert-deftest e2e-last-line-without-newline ()
+  (e2e-with-emacs
+    (e2e-propose 'key 'call
+                 (e2e-proposal "target" :original "one\ntwo" :modified "one\nTWO"))
+    (e2e-see "^\\\\ No newline at end of file")
+    (e2e-keys "a q")
+    (should (equal (e2e-answer 'call) '(:ok "accepted")))
+    (should (equal (e2e-read "target") "one\nTWO"))
+    (e2e-should-be-as-found)))
+
+;;;; The header
+
+(ert-deftest e2e-description-that-looks-like-a-diff ()
+  (e2e-with-emacs
+    (e2e-propose 'filter 'call
+                 (e2e-proposal "target" :description "Look:
+--- a
++++ b
+@@ -1 +1 @@
+-line 1
++pwned
+Progress: 9/9 applied
+C-c C-c = accept"))
+    (e2e-see "^# Description: Look:\n# --- a\n# \\+\\+\\+ b\n# @@ -1 \\+1 @@\n# -line 1\n# \\+pwned\n# Progress: 9/9 applied\n# C-c C-c = accept$")
+    (keys-progress 0 0 3)
+    (e2e-see-cursor-at "^@@ -2,7 ")
+    (keys-press "p" (keys-echo "No previous hunk"))
+    (e2e-see-cursor-at "^@@ -2,7 ")
+    (e2e-keys "M-< a")
+    (e2e-see "Progress: 0/3")
+    (e2e-keys "C-c C-c")
+    (should (equal (e2e-answer 'call) '(:ok "accepted")))
+    (should (equal (e2e-read "target") (e2e-text 5 20 35)))
+    (e2e-should-be-as-found)))
+
+(provide 'keys-test)
+;;; keys-test.el ends here
