@@ -155,17 +155,34 @@ ends that are CRLF throughout become LF if no line of LIVE ends so."
     (unless (file-writable-p file)
       (agent-q-diff-target--refuse "%s cannot be written" file))))
 
+(defun agent-q-diff-target--unencodable (from to coding &optional text)
+  "Return a character between FROM and TO that CODING cannot hold, or nil.
+The range is one of TEXT, from 0, or else of the current buffer.  Raw
+bytes do not count, since they are written as they are."
+  (let (at found)
+    (while (and (not found)
+                (setq at (unencodable-char-position from to coding nil text)))
+      (let ((char (if text (aref text at) (char-after at))))
+        (unless (eq (char-charset char) 'eight-bit)
+          (setq found char))
+        (setq from (1+ at))))
+    found))
+
+(defun agent-q-diff-target--check-encodable (from to coding &optional text)
+  "Refuse what stands between FROM and TO if CODING cannot hold it.
+The range is as in `agent-q-diff-target--unencodable', TEXT as well."
+  (let ((char (agent-q-diff-target--unencodable from to coding text)))
+    (when char
+      (agent-q-diff-target--refuse
+       "the file's coding system %s cannot hold the character %c" coding char))))
+
 (defun agent-q-diff-target--check-text (buffer text)
   "Refuse TEXT if the coding system of BUFFER's file cannot hold it.
 Saving would otherwise re-encode the whole file."
-  (let* ((coding (buffer-local-value 'buffer-file-coding-system buffer))
-         (at (and coding
-                  (not (eq (coding-system-type coding) 'undecided))
-                  (unencodable-char-position 0 (length text) coding nil text))))
-    (when at
-      (agent-q-diff-target--refuse
-       "the file's coding system %s cannot hold the character %c" coding
-       (aref text at)))))
+  (let ((coding (buffer-local-value 'buffer-file-coding-system buffer)))
+    (unless (or (null coding)
+                (eq (coding-system-type coding) 'undecided))
+      (agent-q-diff-target--check-encodable 0 (length text) coding text))))
 
 (defun agent-q-diff-target--region (line n-lines)
   "Return (BEG . END), the region of N-LINES lines from LINE.
@@ -221,21 +238,34 @@ what a hook changes on the way to the file is not taken for ours."
 
 ;;;; Saving
 
-(defun agent-q-diff-target--settle-coding ()
-  "Choose UTF-8 for the current buffer if nothing else is decided.
-Saving text that is not ASCII would ask for a coding system."
-  (when (and buffer-file-coding-system
-             (eq (coding-system-type buffer-file-coding-system) 'undecided))
-    (setq buffer-file-coding-system
-          (coding-system-change-text-conversion buffer-file-coding-system
-                                                'utf-8))))
+(defun agent-q-diff-target--coding ()
+  "Return the coding system in which the current buffer is to be saved.
+It is the file's own; where nothing is decided yet, as for a file that
+was all ASCII, it is UTF-8."
+  (let ((coding (or buffer-file-coding-system 'undecided-unix)))
+    (if (eq (coding-system-type coding) 'undecided)
+        (coding-system-change-text-conversion coding 'utf-8)
+      coding)))
+
+(defun agent-q-diff-target--choose-coding (from to &rest _)
+  "Return the coding system for the text between FROM and TO, unasked.
+This stands in for `select-safe-coding-system', which would ask.  FROM
+and TO are as `write-region' has them."
+  (let ((coding (agent-q-diff-target--coding)))
+    (if (stringp from)
+        (agent-q-diff-target--check-encodable 0 (length from) coding from)
+      (save-restriction
+        (widen)
+        (agent-q-diff-target--check-encodable (or from (point-min))
+                                              (or to (point-max)) coding)))
+    coding))
 
 (defun agent-q-diff-target-save (buffer)
   "Save BUFFER without a question and without adding a final newline."
   (with-current-buffer buffer
-    (agent-q-diff-target--settle-coding)
     (let ((require-final-newline nil)
           (mode-require-final-newline nil)
+          (select-safe-coding-system-function #'agent-q-diff-target--choose-coding)
           (save-silently t))
       (basic-save-buffer nil)
       (when (buffer-modified-p)

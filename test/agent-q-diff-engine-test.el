@@ -1,0 +1,192 @@
+;;; agent-q-diff-engine-test.el --- The way to the engine and back  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Finding, loading and building the module, what crosses the boundary, and
+;; that nothing in the engine can end Emacs.
+
+;;; Code:
+
+(require 'agent-q-diff-test-help)
+
+(defconst aqd-lisp-directory (file-name-directory (locate-library "agent-q-diff"))
+  "Directory of the Lisp files under test.")
+
+(defun aqd-in-fresh-emacs (form)
+  "Evaluate FORM in a new batch Emacs and return what it prints.
+The engine's Lisp is loaded there, and nothing else of ours."
+  (with-temp-buffer
+    (call-process (expand-file-name invocation-name invocation-directory)
+                  nil t nil "-Q" "--batch" "-L" aqd-lisp-directory
+                  "-l" "agent-q-diff-engine" "--eval"
+                  (format "(princ %s)" (prin1-to-string form)))
+    (buffer-string)))
+
+(defun aqd-load-error (form)
+  "Return the message of the error that loading the engine gives after FORM."
+  (aqd-in-fresh-emacs
+   `(condition-case err
+        (progn ,form (agent-q-diff-engine-review "a" "b") "no error")
+      (agent-q-diff-no-module (cadr err)))))
+
+;;;; Loading
+
+(ert-deftest aqd-engine-loading-the-lisp-loads-no-module ()
+  (should (equal "nil" (aqd-in-fresh-emacs
+                        '(progn (require 'agent-q-diff)
+                                (featurep 'agent-q-diff-module))))))
+
+(ert-deftest aqd-engine-missing-module-says-how-to-build ()
+  (should (equal (aqd-load-error '(setq agent-q-diff-engine--directory "/nowhere/"))
+                 "the engine is not built; run M-x agent-q-diff-build-module")))
+
+(ert-deftest aqd-engine-stale-module-says-how-to-build ()
+  (should (string-match-p
+           "version 0\\.1\\.0, 99\\.0 is needed; run M-x agent-q-diff-build-module"
+           (aqd-load-error '(setq agent-q-diff-engine-version "99.0")))))
+
+(ert-deftest aqd-engine-stale-loaded-module-says-restart ()
+  (should (string-match-p
+           "is loaded, 99\\.0 is needed; restart Emacs"
+           (aqd-load-error '(progn (agent-q-diff-engine-review "a" "b")
+                                   (setq agent-q-diff-engine-version "99.0"))))))
+
+(ert-deftest aqd-engine-emacs-without-modules-is-said ()
+  (should (equal (aqd-load-error '(setq module-file-suffix nil))
+                 "this Emacs cannot load modules; use one built --with-modules")))
+
+(ert-deftest aqd-engine-file-that-is-no-module-is-said ()
+  (let ((directory (make-temp-file "aqd" t)))
+    (unwind-protect
+        (progn
+          (write-region "junk" nil (expand-file-name
+                                    (concat "agent-q-diff-module" module-file-suffix)
+                                    directory)
+                        nil 'silent)
+          (write-region agent-q-diff-engine-version nil
+                        (expand-file-name "agent-q-diff-module.version" directory)
+                        nil 'silent)
+          (should (string-match-p
+                   "\\`the engine does not load .*run M-x agent-q-diff-build-module\\'"
+                   (aqd-load-error
+                    `(setq agent-q-diff-engine--directory
+                           ,(file-name-as-directory directory))))))
+      (delete-directory directory t))))
+
+(ert-deftest aqd-engine-building-without-cargo-is-said ()
+  (let ((exec-path nil)
+        (process-environment (cons "HOME=/nowhere" process-environment)))
+    (should (string-match-p
+             "cargo is neither"
+             (cadr (should-error (agent-q-diff-build-module)
+                                 :type 'agent-q-diff-no-module))))))
+
+(ert-deftest aqd-engine-building-without-sources-is-said ()
+  (let ((agent-q-diff-engine--directory "/nowhere/"))
+    (should-error (agent-q-diff-build-module) :type 'agent-q-diff-no-module)))
+
+(ert-deftest aqd-engine-one-version-everywhere ()
+  (agent-q-diff-engine-ensure)
+  (with-temp-buffer
+    (insert-file-contents (expand-file-name "../Cargo.toml" aqd-lisp-directory))
+    (should (re-search-forward "^version = \"\\(.*\\)\"$"))
+    (should (equal (match-string 1) agent-q-diff-engine-version)))
+  (with-temp-buffer
+    (insert-file-contents (expand-file-name "agent-q-diff.el" aqd-lisp-directory))
+    (should (re-search-forward "^;; Version: \\(.*\\)$"))
+    (should (equal (match-string 1) agent-q-diff-engine-version))))
+
+;;;; The boundary
+
+(defun aqd-engine-round-trip (original modified)
+  "Return the target after all hunks from ORIGINAL to MODIFIED are applied.
+The edits are made in a temporary buffer."
+  (let ((review (agent-q-diff-engine-review original modified)))
+    (unwind-protect
+        (with-temp-buffer
+          (insert original)
+          (pcase-dolist (`(,line ,n-removed ,text)
+                         (car (agent-q-diff-engine-plan-all review)))
+            (goto-char (point-min))
+            (forward-line line)
+            (let ((start (point)))
+              (forward-line n-removed)
+              (delete-region start (point))
+              (insert text)))
+          (buffer-string))
+      (agent-q-diff-engine-free review))))
+
+(ert-deftest aqd-engine-texts-cross-exactly ()
+  (let ((raw (decode-coding-string "\xff\x80\xe9" 'utf-8)))
+    (pcase-dolist (`(,original . ,modified)
+                   `(("a\n" . "b\n") ("" . "a") ("a" . "") ("ä€𝄞\n" . "𝄞€ä\n")
+                     ("\0\n" . "\0\0\n") (,raw . ,(concat raw "\n" raw))
+                     ("x\r\ny" . "x\ny") ("\x3fff80\n" . "\\n\\t\n")
+                     (,(string #x110000 ?\n) . ,(string #x110000 #x3fff7f ?\n))))
+      (should (equal modified (aqd-engine-round-trip original modified))))))
+
+(ert-deftest aqd-engine-unibyte-strings-are-taken-as-bytes ()
+  (let* ((review (agent-q-diff-engine-review (unibyte-string 233 10)
+                                             (unibyte-string 233 10 98 10)))
+         (diff (car (agent-q-diff-engine-print review "/f"))))
+    (agent-q-diff-engine-free review)
+    (should (string-suffix-p (concat " " (string (decode-char 'eight-bit 233))
+                                     "\n+b\n")
+                             diff))))
+
+(ert-deftest aqd-engine-errors-have-their-own-symbols ()
+  (pcase-dolist (`(,symbol . ,function)
+                 '((agent-q-diff-identical
+                    . (lambda () (agent-q-diff-engine-review "a" "a")))
+                   (agent-q-diff-malformed
+                    . (lambda () (agent-q-diff-engine-review-diff "no diff")))
+                   (agent-q-diff-several-files
+                    . (lambda ()
+                        (agent-q-diff-engine-review-diff
+                         (concat "--- a\n+++ a\n@@ -1 +1 @@\n-a\n+b\n"
+                                 "--- b\n+++ b\n@@ -1 +1 @@\n-a\n+b\n"))))
+                   (agent-q-diff-no-hunk
+                    . (lambda ()
+                        (agent-q-diff-engine-plan
+                         (agent-q-diff-engine-review "a" "b") 'accept 1)))
+                   (agent-q-diff-not-in
+                    . (lambda ()
+                        (agent-q-diff-engine-plan
+                         (agent-q-diff-engine-review "a" "b") 'unapply 0)))
+                   (agent-q-diff-ended
+                    . (lambda ()
+                        (let ((review (agent-q-diff-engine-review "a" "b")))
+                          (agent-q-diff-engine-free review)
+                          (agent-q-diff-engine-counts review))))))
+    (let ((err (should-error (funcall function))))
+      (should (eq symbol (car err)))
+      (should (memq 'agent-q-diff-error (get (car err) 'error-conditions)))
+      (should (stringp (cadr err))))))
+
+(ert-deftest aqd-engine-a-wrong-object-is-an-error ()
+  (should-error (agent-q-diff-engine-counts nil))
+  (should-error (agent-q-diff-engine-counts "x"))
+  (should-error (agent-q-diff-engine-plan (agent-q-diff-engine-review "a" "b")
+                                          'sing 0))
+  (should-error (agent-q-diff-engine-state (agent-q-diff-engine-review "a" "b") 7)))
+
+(ert-deftest aqd-engine-a-panic-is-a-lisp-error-with-its-text ()
+  (let ((module (getenv "AGENT_Q_DIFF_PANIC_MODULE")))
+    (skip-unless module)
+    (should (string-match-p
+             "agent-q-diff-panic .*a deliberate panic.* and Emacs lives"
+             (string-replace
+              "\n" " "
+              (aqd-in-fresh-emacs
+               `(progn
+                  (module-load ,module)
+                  (format "%S and Emacs lives"
+                          (condition-case err
+                              (funcall 'agent-q-diff-module-panic
+                                       "a deliberate panic")
+                            (error err))))))))))
+
+(provide 'agent-q-diff-engine-test)
+;;; agent-q-diff-engine-test.el ends here

@@ -1,0 +1,333 @@
+;;; agent-q-diff-target-test.el --- The file under change  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The user's own work in the target: what must stay as it is, and what
+;; must end in a clear message with nothing changed.
+
+;;; Code:
+
+(require 'agent-q-diff-test-help)
+
+(defconst aqd-original (aqd-numbered 20)
+  "The original of the proposals here.")
+
+(defconst aqd-modified (aqd-numbered 20 '((10 . "LINE 10")))
+  "The modified text of the proposals here.")
+
+(defmacro aqd-target-refuses (prepare &rest repair)
+  "Check that accepting fails cleanly in a target after PREPARE.
+REPAIR is run afterwards; then accepting must succeed."
+  (declare (indent 1) (debug t))
+  `(aqd-with-file aqd-original
+     (let ((buffer (aqd-visit)))
+       (ignore buffer)
+       (aqd-call aqd-original aqd-modified
+                 (lambda ()
+                   (with-current-buffer buffer ,prepare)
+                   (let ((disk (and (file-exists-p aqd-file) (aqd-disk)))
+                         (text (agent-q-diff-target-text buffer)))
+                     (should-not (agent-q-diff-accept-hunk))
+                     (should-not (rassq 'applied sly-agent-q-diff--hunk-states))
+                     (should-not (assq 1 (aqd-signs)))
+                     (should (equal text (agent-q-diff-target-text buffer)))
+                     (should (equal disk (and (file-exists-p aqd-file)
+                                              (aqd-disk)))))
+                   (with-current-buffer buffer ,@repair)
+                   (should (agent-q-diff-accept-hunk))
+                   (agent-q-diff-finish))))))
+
+;;;; What must end in a message
+
+(ert-deftest aqd-target-read-only ()
+  (aqd-target-refuses (setq buffer-read-only t)
+    (setq buffer-read-only nil)))
+
+(ert-deftest aqd-target-narrowed-elsewhere ()
+  (aqd-target-refuses (narrow-to-region (point-min) (+ 10 (point-min)))
+    (widen)))
+
+(ert-deftest aqd-target-locked-by-another ()
+  (let ((locked t))
+    (cl-letf (((symbol-function 'file-locked-p)
+               (lambda (_) (and locked "somebody@elsewhere"))))
+      (aqd-target-refuses (ignore)
+        (setq locked nil)))))
+
+(ert-deftest aqd-target-changed-on-disk ()
+  (aqd-target-refuses (progn
+                        (write-region "other\n" nil aqd-file nil 'silent)
+                        (set-file-times aqd-file (time-add nil 60)))
+    (revert-buffer t t)
+    (erase-buffer)
+    (insert aqd-original)))
+
+(ert-deftest aqd-target-deleted-on-disk ()
+  (aqd-target-refuses (delete-file aqd-file)
+    (set-buffer-modified-p t)
+    (save-buffer)))
+
+(ert-deftest aqd-target-unwritable ()
+  (let ((writable t))
+    (cl-letf (((symbol-function 'file-writable-p) (lambda (_) writable)))
+      (aqd-target-refuses (setq writable nil)
+        (setq writable t)))))
+
+(ert-deftest aqd-target-that-cannot-be-saved-is-rolled-back ()
+  (aqd-target-refuses (add-hook 'write-contents-functions
+                                (lambda () (error "No space left")) nil t)
+    (setq write-contents-functions nil)))
+
+(ert-deftest aqd-target-a-character-that-the-coding-cannot-hold ()
+  (aqd-with-file "a\nb\n"
+    (with-current-buffer (aqd-visit)
+      (setq buffer-file-coding-system 'iso-latin-1-unix))
+    (aqd-call "a\nb\n" "a\n€\n"
+              (lambda ()
+                (should-not (agent-q-diff-accept-hunk))
+                (agent-q-diff-reject-all)))
+    (should (equal (aqd-disk) "a\nb\n"))))
+
+(ert-deftest aqd-target-unsaved-text-that-the-coding-cannot-hold ()
+  (aqd-with-file aqd-original
+    (aqd-target-refuses (progn
+                          (setq buffer-file-coding-system 'iso-latin-1-unix)
+                          (goto-char (point-max))
+                          (insert "€\n"))
+      (setq buffer-file-coding-system 'utf-8-unix))))
+
+(ert-deftest aqd-target-names-that-are-refused ()
+  (aqd-with-file aqd-original
+    (let ((directory (file-name-directory aqd-file)))
+      (let ((file-name-handler-alist nil))
+        (dolist (name '("x.tar" "x.gpg" "x.gz"))
+          (write-region "x" nil (expand-file-name name directory) nil 'silent)))
+      (call-process "mkfifo" nil nil nil (expand-file-name "fifo" directory))
+      (dolist (name (list "" "a\0b" directory (directory-file-name directory)
+                          "/dev/null" "/ssh:nowhere:/x" "/sudo::/etc/passwd"
+                          (expand-file-name "x.tar" directory)
+                          (expand-file-name "x.gpg" directory)
+                          (expand-file-name "x.gz" directory)
+                          (expand-file-name "fifo" directory)))
+        (should (eq 'agent-q-diff-bad-target
+                    (car (should-error (agent-q-diff-target-visit
+                                        (agent-q-diff-target-name name)))))))
+      (should-not (get-file-buffer "/dev/null")))))
+
+;;;; What must stay
+
+(ert-deftest aqd-target-point-markers-and-overlays-stay-on-their-lines ()
+  (aqd-with-file aqd-original
+    (with-current-buffer (aqd-visit)
+      (let* ((line (lambda (n) (agent-q-diff-target-position (current-buffer)
+                                                             (1- n))))
+             (marks (cl-loop for n in '(3 9 11 18)
+                             collect (cons (format "line %d" n)
+                                           (copy-marker (funcall line n)))))
+             (fold (make-overlay (funcall line 14) (funcall line 16))))
+        (goto-char (funcall line 18))
+        (aqd-call aqd-original
+                  (aqd-numbered 20 '((2 . "line 2\nnew") (10 . "LINE 10\nNEW")
+                                     (12)))
+                  #'agent-q-diff-accept-all)
+        (set-buffer (aqd-visit))
+        (pcase-dolist (`(,text . ,marker) marks)
+          (goto-char marker)
+          (should (looking-at-p (concat text "$"))))
+        (should (equal "line 14\nline 15\n"
+                       (buffer-substring (overlay-start fold) (overlay-end fold))))))))
+
+(ert-deftest aqd-target-narrowing-stays-and-edits-inside-it-apply ()
+  (aqd-with-file aqd-original
+    (with-current-buffer (aqd-visit)
+      (narrow-to-region (agent-q-diff-target-position (current-buffer) 5)
+                        (agent-q-diff-target-position (current-buffer) 15))
+      (should (equal "accepted" (aqd-review aqd-original aqd-modified "a q")))
+      (set-buffer (aqd-visit))
+      (should (buffer-narrowed-p))
+      (should (equal (agent-q-diff-target-text (current-buffer)) aqd-modified)))))
+
+(ert-deftest aqd-target-each-command-is-one-undo-step ()
+  (aqd-with-file aqd-original
+    (aqd-visit)
+    (aqd-review aqd-original
+                (aqd-numbered 20 '((2 . "two") (4 . "four") (15 . "fifteen")))
+                "a a q")
+    (with-current-buffer (aqd-visit)
+      (let ((last-command nil))
+        (undo)
+        (should (equal (buffer-string)
+                       (aqd-numbered 20 '((2 . "two") (4 . "four")))))
+        (setq last-command 'undo)
+        (undo-more 1)
+        (should (equal (buffer-string) aqd-original))))))
+
+(ert-deftest aqd-target-final-newline-is-nobodys-to-add ()
+  (aqd-with-file "a\nb\nc"
+    (with-current-buffer (aqd-visit)
+      (setq-local require-final-newline t))
+    (aqd-review "a\nb\nc" "A\nb\nc" "a q")
+    (should (equal (aqd-disk) "A\nb\nc"))))
+
+(ert-deftest aqd-target-literal-escapes-stay-literal ()
+  (let ((original "a = 1\n")
+        (modified "a = \"\\n\\t\\\\ \\& \\1 $1 $&\"\n"))
+    (aqd-with-file original
+      (aqd-review original modified "a q")
+      (should (equal (aqd-disk) modified)))))
+
+(defun aqd-target-bytes (bytes original modified)
+  "Return what becomes of a file of BYTES that ORIGINAL to MODIFIED changes.
+All hunks are accepted."
+  (aqd-with-file ""
+    (let ((coding-system-for-write 'no-conversion))
+      (write-region bytes nil aqd-file nil 'silent))
+    (should (equal "accepted" (aqd-review original modified "C-c C-c")))
+    (aqd-disk)))
+
+(ert-deftest aqd-target-crlf-files-stay-crlf ()
+  (dolist (eol '("\n" "\r\n"))
+    (should (equal "A\r\nb\r\nc\r\n"
+                   (aqd-target-bytes "a\r\nb\r\nc\r\n"
+                                     (string-replace "\n" eol "a\nb\nc\n")
+                                     (string-replace "\n" eol "A\nb\nc\n"))))))
+
+(ert-deftest aqd-target-mixed-line-ends-stay-mixed ()
+  (should (equal "A\nb\r\nc\n"
+                 (aqd-target-bytes "a\nb\r\nc\n" "a\nb\r\nc\n" "A\nb\r\nc\n"))))
+
+(ert-deftest aqd-target-byte-order-mark-stays ()
+  (should (equal "\xef\xbb\xbf\ A\nb\n"
+                 (aqd-target-bytes "\xef\xbb\xbf\ a\nb\n" "\ufeff\ a\nb\n"
+                                   "\ufeff\ A\nb\n")))
+  (should (equal "\xef\xbb\xbf\ A\nb\n"
+                 (aqd-target-bytes "\xef\xbb\xbf\ a\nb\n" "a\nb\n" "A\nb\n"))))
+
+(ert-deftest aqd-target-latin-1-stays-latin-1 ()
+  (should (equal "\xe9\nB\n"
+                 (let ((coding-system-for-read 'iso-latin-1))
+                   (aqd-target-bytes "\xe9\nb\n" "é\nb\n" "é\nB\n")))))
+
+(ert-deftest aqd-target-raw-bytes-stay ()
+  (let ((raw (decode-coding-string "\xff\xfe\x80" 'utf-8)))
+    (should (equal "\xff\xfe\x80\nB\n"
+                   (let ((coding-system-for-read 'utf-8-unix))
+                     (aqd-target-bytes "\xff\xfe\x80\nb\n" (concat raw "\nb\n")
+                                       (concat raw "\nB\n")))))))
+
+(ert-deftest aqd-target-nul-bytes-stay ()
+  (let ((coding-system-for-read 'utf-8-unix))
+    (should (equal "\0\nB\n" (aqd-target-bytes "\0\nb\n" "\0\nb\n" "\0\nB\n")))))
+
+(ert-deftest aqd-target-mode-bits-and-symlink-stay ()
+  (aqd-with-file aqd-original
+    (let ((link (expand-file-name "link" (file-name-directory aqd-file))))
+      (set-file-modes aqd-file #o751)
+      (make-symbolic-link aqd-file link)
+      (aqd-play "a q" (lambda ()
+                        (sly-agent-q-show-diff-and-wait link aqd-original
+                                                        aqd-modified "d")))
+      (should (file-symlink-p link))
+      (should (equal #o751 (file-modes aqd-file)))
+      (should (equal (aqd-disk) aqd-modified)))))
+
+(ert-deftest aqd-target-local-variables-do-not-run-code ()
+  (let* ((tail (concat "# Local Vari" "ables:\n# eval: (setq aqd-evil t)\n# End:\n"))
+         (original (concat "a\nb\n" tail))
+         (modified (concat "A\nb\n" tail)))
+    (aqd-with-file original
+      (aqd-review original modified "a q")
+      (should-not (boundp 'aqd-evil))
+      (should (equal (aqd-disk) modified)))))
+
+;;;; Unsaved edits and saving
+
+(defun aqd-target-with-unsaved (save)
+  "Accept a hunk in a target with unsaved edits, `agent-q-diff-save' being SAVE.
+Return (HEADER DISK TEXT)."
+  (aqd-with-file aqd-original
+    (with-current-buffer (aqd-visit)
+      (goto-char (point-max))
+      (insert "mine\n"))
+    (let ((agent-q-diff-save save)
+          header)
+      (aqd-call aqd-original aqd-modified
+                (lambda ()
+                  (setq header (buffer-substring-no-properties
+                                (point-min) (aqd-goto-hunk 1)))
+                  (agent-q-diff-accept-all)))
+      (list header (aqd-disk)
+            (agent-q-diff-target-text (aqd-visit))))))
+
+(ert-deftest aqd-ruling-11-always-saves-and-says-so ()
+  (pcase-let ((`(,header ,disk ,text) (aqd-target-with-unsaved 'always)))
+    (should (string-search "has unsaved edits" header))
+    (should (string-search "saves them, too" header))
+    (should (equal disk (concat aqd-modified "mine\n")))
+    (should (equal disk text))))
+
+(ert-deftest aqd-ruling-11-if-clean-leaves-unsaved-edits-unsaved ()
+  (pcase-let ((`(,header ,disk ,text) (aqd-target-with-unsaved 'if-clean)))
+    (should (string-search "does not save" header))
+    (should (equal disk aqd-original))
+    (should (equal text (concat aqd-modified "mine\n")))))
+
+(ert-deftest aqd-ruling-11-if-clean-saves-a-clean-target ()
+  (aqd-with-file aqd-original
+    (let ((agent-q-diff-save 'if-clean))
+      (aqd-review aqd-original
+                  (aqd-numbered 20 '((2 . "two") (18 . "eighteen"))) "a a q"))
+    (should (equal (aqd-disk) (aqd-numbered 20 '((2 . "two") (18 . "eighteen")))))))
+
+(ert-deftest aqd-ruling-11-never-saves-never ()
+  (aqd-with-file aqd-original
+    (let ((agent-q-diff-save 'never))
+      (aqd-review aqd-original aqd-modified "a q"))
+    (should (equal (aqd-disk) aqd-original))
+    (should (equal (agent-q-diff-target-text (aqd-visit)) aqd-modified))))
+
+(ert-deftest aqd-target-opened-in-vain-is-closed ()
+  (aqd-with-file aqd-original
+    (aqd-review aqd-original aqd-modified "r q")
+    (should-not (find-buffer-visiting aqd-file))))
+
+(ert-deftest aqd-target-that-was-open-stays-open ()
+  (aqd-with-file aqd-original
+    (let ((buffer (aqd-visit)))
+      (aqd-review aqd-original aqd-modified "r q")
+      (should (buffer-live-p buffer)))))
+
+;;;; A target that is not the original
+
+(ert-deftest aqd-ruling-10-shifted-hunks-apply-where-they-belong ()
+  (let ((shifted (concat "new top\n" aqd-original)))
+    (aqd-with-file shifted
+      (should (equal "accepted" (aqd-review aqd-original aqd-modified "a q")))
+      (should (equal (aqd-disk) (concat "new top\n" aqd-modified))))))
+
+(ert-deftest aqd-ruling-10-what-does-not-apply-is-said-before-the-first-key ()
+  (aqd-with-file (aqd-numbered 20 '((10 . "other")))
+    (aqd-call aqd-original aqd-modified
+              (lambda ()
+                (should (string-search "1 of 1 hunks does not apply"
+                                       (buffer-string)))
+                (should (equal (aqd-signs) '((1 . "[DOES NOT APPLY]"))))
+                (agent-q-diff-reject-all)))))
+
+(ert-deftest aqd-target-that-does-not-exist-is-created-on-acceptance ()
+  (aqd-with-file aqd-original
+    (delete-file aqd-file)
+    (should (equal "rejected" (aqd-review "" "new\n" "r q")))
+    (should-not (file-exists-p aqd-file))
+    (should (equal "accepted" (aqd-review "" "new\n" "a q")))
+    (should (equal (aqd-disk) "new\n"))))
+
+(ert-deftest aqd-target-can-be-emptied ()
+  (aqd-with-file aqd-original
+    (should (equal "accepted" (aqd-review aqd-original "" "a q")))
+    (should (equal (aqd-disk) ""))))
+
+(provide 'agent-q-diff-target-test)
+;;; agent-q-diff-target-test.el ends here

@@ -1,0 +1,96 @@
+;;; agent-q-diff-tools-test.el --- What the agent reads  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The messages are an interface, so here they are literal.
+
+;;; Code:
+
+(require 'agent-q-diff-test-help)
+
+(defun aqd-tools-propose (original modified keys)
+  "Return the message about a proposal of ORIGINAL to MODIFIED, given KEYS."
+  (let ((agent-q-diff-project-root (file-name-directory aqd-file)))
+    (aqd-play keys
+              (lambda ()
+                (agent-q-diff-tools-propose-file-edit "target.txt" original
+                                                      modified "Because.")))))
+
+(ert-deftest aqd-checklist-message-when-accepted ()
+  (aqd-with-file "a\n"
+    (should (equal (aqd-tools-propose "a\n" "b\n" "a q")
+                   "✓ Changes accepted and applied to target.txt
+
+The buffer has been updated with your proposed changes. Save the buffer when ready."))))
+
+(ert-deftest aqd-checklist-message-when-rejected-says-stop ()
+  (aqd-with-file "a\n"
+    (should (equal (aqd-tools-propose "a\n" "b\n" "C-c C-k")
+                   "✗ REJECTED: User explicitly declined changes to target.txt
+
+STOP: Do NOT retry or propose alternative changes. The user has made a
+deliberate decision to reject this edit. Report to the user that the
+changes were not applied and ask if they would like to proceed differently."))))
+
+(ert-deftest aqd-tools-message-when-it-fails ()
+  (aqd-with-file "other\n"
+    (should (equal (aqd-tools-propose "a\n" "b\n" "a q")
+                   "Error showing diff for target.txt: Could not be applied: \
+\"hunk 1: its lines are not in the target as the diff expects them\"
+
+This might indicate an issue with the Emacs integration. Make sure
+sly-agent-q-diff.el is loaded."))))
+
+(ert-deftest aqd-tools-message-when-cancelled-is-no-refusal ()
+  (aqd-with-file "a\n"
+    (let ((message (aqd-tools-propose "a\n" "b\n" "a C-]")))
+      (should (string-prefix-p "Error showing diff for target.txt: Review cancelled"
+                               message))
+      (should-not (string-search "REJECTED" message)))))
+
+(ert-deftest aqd-tools-message-about-no-decision ()
+  (should (equal (agent-q-diff-tools-decision-message "maybe" "f")
+                 "⚠ Unexpected response from diff UI: maybe
+
+The file may not have been modified.")))
+
+(ert-deftest aqd-tools-message-tells-what-is-in-the-file ()
+  (let ((original (aqd-numbered 40))
+        (modified (aqd-numbered 40 '((5 . "five") (20 . "twenty") (35 . "x")))))
+    (aqd-with-file original
+      (should (string-suffix-p
+               "
+
+2 of 3 hunks are in the file.
+In the file: hunk 1, 3.
+Not in the file: hunk 2."
+               (aqd-tools-propose original modified "a r a q"))))
+    ;; Toggled back, so the marks say rejected, and the file says otherwise.
+    (aqd-with-file original
+      (should (string-suffix-p
+               "
+
+1 of 3 hunks are in the file.
+In the file: hunk 1.
+Not in the file: hunk 2, 3."
+               (aqd-tools-propose original modified "SPC SPC C-c C-k"))))
+    (aqd-with-file (aqd-numbered 40 '((20 . "other")))
+      (should (string-suffix-p
+               "
+
+2 of 3 hunks are in the file.
+In the file: hunk 1, 3.
+Not in the file: hunk 2.
+Could not be applied where it belongs: hunk 2."
+               (aqd-tools-propose original modified "C-c C-c q"))))))
+
+(ert-deftest aqd-tools-wrong-arguments-are-an-answer-too ()
+  (dolist (arguments '((nil "a" "b" "d") ("f" 1 "b" "d") ("f" "a" nil "d")))
+    (should (string-prefix-p "Error showing diff for "
+                             (apply #'agent-q-diff-tools-propose-file-edit
+                                    arguments)))))
+
+(provide 'agent-q-diff-tools-test)
+;;; agent-q-diff-tools-test.el ends here
