@@ -275,8 +275,10 @@ are pending and `agent-q-diff-confirm-finish' is non-nil."
   (let ((pending (nth 3 (agent-q-diff--counts)))
         (enable-recursive-minibuffers t))
     (when (and ask agent-q-diff-confirm-finish (not noninteractive) (> pending 0))
-      (unless (y-or-n-p (format "%d %s pending.  Finish anyway? " pending
-                                (if (= pending 1) "hunk is" "hunks are")))
+      ;; With another minibuffer open, Emacs would go on in that.
+      (unless (save-selected-window
+                (y-or-n-p (format "%d %s pending.  Finish anyway? " pending
+                                  (if (= pending 1) "hunk is" "hunks are"))))
         (user-error "Not finished")))))
 
 (defun agent-q-diff--outcome ()

@@ -257,7 +257,10 @@ A recursive edit cannot be left from a timer or a process filter."
     (catch 'top-level
       (condition-case nil
           (progn
-            (recursive-edit)
+            ;; A C-g from before was meant for something else.
+            (setq quit-flag nil)
+            (let ((inhibit-quit nil))
+              (recursive-edit))
             (agent-q-diff--came-back review is-macro))
         (quit (unless (or (eq last-input-event ?\C-g)
                           ;; With a minibuffer open below, ESC ESC ESC aborts.
@@ -313,15 +316,25 @@ IS-MACRO tells whether a keyboard macro was running when it began."
 
 (defun agent-q-diff--wait (review)
   "Show REVIEW and wait until it has ended.  Then restore the windows."
+  ;; Its keys would be looked up before those of the diff buffer.
+  (when isearch-mode
+    (isearch-done))
   (let ((layout (current-window-configuration))
-        ;; Called from a process filter, quitting is inhibited.
-        (inhibit-quit nil))
+        (inhibit-quit t)
+        ;; The caller may be in `while-no-input'.
+        (throw-on-input nil)
+        ;; To open a minibuffer while another one is open below the review
+        ;; would otherwise end the review, to be rid of the other one.
+        (enable-recursive-minibuffers t))
     (agent-q-diff--begin-waiting review)
     (unwind-protect
         (save-current-buffer
           (pop-to-buffer (agent-q-diff-review-buffer review))
+          (agent-q-diff--edit-recursively review)
           (while (not (agent-q-diff-review-outcome review))
-            (agent-q-diff--edit-recursively review)))
+            ;; When the keys of a macro run out, the user goes on.
+            (let ((executing-kbd-macro (and noninteractive executing-kbd-macro)))
+              (agent-q-diff--edit-recursively review))))
       (agent-q-diff--end-waiting review)
       (when (frame-live-p (window-configuration-frame layout))
         (set-window-configuration layout)))))

@@ -52,10 +52,11 @@
       (decode-coding-string (buffer-string) 'utf-8-unix))))
 
 (defun e2e--write-form (name form)
-  "Make FORM, printed, the content of the test's file NAME."
+  "Make FORM, printed, the content of the test's file NAME, at one blow."
   (let ((print-length nil)
         (print-level nil))
-    (e2e-write name (prin1-to-string form))))
+    (e2e-write "form-new" (prin1-to-string form))
+    (rename-file (e2e-path "form-new") (e2e-path name) t)))
 
 ;;;; The terminal
 
@@ -154,13 +155,27 @@ They are matched as searches do in text, so that `^' is a line's start."
   (when-let ((text (e2e-read "value")))
     (and (string-suffix-p "\n" text) (read text))))
 
+(defconst e2e-repeat-seconds 0.5
+  "Time after which a signal that was not answered is sent again.")
+
+(defun e2e--signal (number sent)
+  "Ask for the value of probe NUMBER, if it was last SENT long ago.
+Return that time.  Emacs drops a signal, like a key, when it reports an
+error before the signal was read."
+  (if (< (- (float-time) sent) e2e-repeat-seconds)
+      sent
+    (unless (eq number (car-safe (e2e--last-value)))
+      (signal-process e2e--pid 'SIGUSR1))
+    (float-time)))
+
 (defun e2e-eval (form)
   "Evaluate FORM in the Emacs under test, without a command, and return its value."
-  (let ((number (cl-incf e2e--serial)))
+  (let ((number (cl-incf e2e--serial))
+        (sent 0))
     (e2e--write-form "probe" (list number form))
-    (signal-process e2e--pid 'SIGUSR1)
     (pcase (e2e--wait (list 'eval form)
                       (lambda ()
+                        (setq sent (e2e--signal number sent))
                         (pcase (e2e--last-value)
                           (`(,(pred (equal number)) . ,value) value))))
       (`(:ok ,value) value)
@@ -194,6 +209,15 @@ They are matched as searches do in text, so that `^' is a line's start."
            (e2e--start nil)
            ,@body)
        (e2e--stop))))
+
+(defun e2e-press (keys)
+  "Type KEYS, each an event of its own, and wait until they are carried out.
+This is for commands that end in an error: when that is said, Emacs drops
+what was typed ahead."
+  (let ((there (+ (e2e-eval '(length (recent-keys)))
+                  (length (split-string keys)))))
+    (e2e-keys keys)
+    (e2e-wait-for (= (e2e-eval '(length (recent-keys))) there))))
 
 ;;;; Proposals
 

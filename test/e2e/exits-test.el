@@ -151,7 +151,7 @@ the lines that are changed in the file afterwards."
 (ert-deftest e2e-no-exit-by-C-g ()
   (exits-by '(:ok "accepted") '(5)
             (lambda ()
-              (e2e-keys "a C-g C-g")
+              (mapc #'e2e-press '("a" "C-g" "C-g"))
               (e2e-see "^Quit")
               (should (= (e2e-eval '(recursion-depth)) 1))
               (e2e-see-cursor-at "^@@ -17")

@@ -84,6 +84,7 @@
     (e2e-keys "r q")
     (should (equal (e2e-answer 'call) '(:ok "accepted")))
     (should (equal (e2e-read "target") (e2e-text 5)))
+    (e2e-wait-for (= (e2e-eval '(recursion-depth)) 1))
     (e2e-keys "C-g")
     (e2e-should-be-as-found)))
 
@@ -132,11 +133,166 @@
                               (local-variable-p 'agent-q-diff--decision buffer))
                             (buffer-list))))))
 
+(ert-deftest e2e-minibuffer-open-and-question-answered-n ()
+  (e2e-with-emacs
+    (e2e-keys "M-x")
+    (e2e-see "^M-x")
+    (e2e-propose 'filter 'call (e2e-proposal "target"))
+    (e2e-keys "a q")
+    (e2e-see "Finish anyway\\? ")
+    (e2e-press "n")
+    (waiting-see-selected "*Agent-Q Diff*")
+    (e2e-keys "r r q")
+    (should (equal (e2e-answer 'call) '(:ok "accepted")))
+    (should (equal (e2e-read "target") (e2e-text 5)))
+    (e2e-wait-for (= (e2e-eval '(recursion-depth)) 1))
+    (e2e-keys "C-g")
+    (e2e-should-be-as-found)))
+
+(ert-deftest e2e-minibuffer-open-and-another-opened-in-the-review ()
+  "Emacs throws to the innermost command loop to be rid of the first one."
+  (e2e-with-emacs
+    (e2e-keys "M-x")
+    (e2e-see "^M-x")
+    (e2e-propose 'filter 'call (e2e-proposal "target"))
+    (e2e-keys "a M-x")
+    (e2e-see "^M-x")
+    (e2e-type "what-line")
+    (e2e-keys "RET")
+    (e2e-see "Line 16")
+    ;; Back from a minibuffer, Emacs 28 selects the other one.
+    (while (not (equal (e2e-eval '(buffer-name (window-buffer))) "*Agent-Q Diff*"))
+      (e2e-press "C-x o"))
+    (e2e-keys "r r q")
+    (should (equal (e2e-answer 'call) '(:ok "accepted")))
+    (should (equal (e2e-read "target") (e2e-text 5)))
+    (e2e-wait-for (= (e2e-eval '(recursion-depth)) 1))
+    (e2e-keys "C-g")
+    (e2e-should-be-as-found)))
+
+;;;; In the middle of something
+
+(defun waiting-decide-and-check ()
+  "Accept the first hunk of the proposal call for target, and finish."
+  (e2e-keys "a r r q")
+  (should (equal (e2e-answer 'call) '(:ok "accepted")))
+  (should (equal (e2e-read "target") (e2e-text 5))))
+
+(ert-deftest e2e-proposal-in-the-middle-of-a-key ()
+  (dolist (way '(filter timer))
+    (e2e-with-emacs
+      (e2e-keys "C-x")
+      (e2e-wait-for (equal (e2e-eval '(key-description (this-single-command-keys)))
+                           "C-x"))
+      (e2e-propose way 'call (e2e-proposal "target"))
+      (waiting-decide-and-check)
+      (e2e-keys "=")
+      (e2e-see "^point=1 ")
+      (e2e-should-be-as-found))))
+
+(ert-deftest e2e-proposal-in-the-middle-of-a-search ()
+  (dolist (way '(filter timer))
+    (e2e-with-emacs
+      (e2e-keys "C-s a")
+      (e2e-see "I-search: a")
+      (e2e-propose way 'call (e2e-proposal "target"))
+      (waiting-decide-and-check)
+      (mapc #'e2e-press '("C-g" "C-g"))
+      (e2e-type "typed")
+      (e2e-see "^typed")
+      (should (equal (e2e-eval '(list (recursion-depth) isearch-mode
+                                      overriding-terminal-local-map
+                                      (buffer-string)))
+                     '(0 nil nil "typed"))))))
+
+(ert-deftest e2e-proposal-in-the-middle-of-a-question ()
+  (e2e-with-emacs
+    (e2e-call 'key 'question '(read-char-choice "Which? " '(?a ?b)))
+    (e2e-see "^Which\\?")
+    (e2e-propose 'filter 'call (e2e-proposal "target"))
+    (waiting-decide-and-check)
+    (e2e-keys "b")
+    (should (equal (e2e-answer 'question) '(:ok ?b)))
+    (e2e-should-be-as-found)))
+
+(ert-deftest e2e-proposal-where-input-interrupts ()
+  (e2e-with-emacs
+    (e2e-call 'key 'call `(while-no-input ,(e2e-proposal "target")))
+    (e2e-see "Progress: 0/3 applied")
+    (waiting-decide-and-check)
+    (e2e-should-be-as-found)))
+
+(ert-deftest e2e-proposal-and-a-C-g-that-was-meant-for-something-else ()
+  (dolist (way '(key filter timer))
+    (e2e-with-emacs
+      (e2e-eval '(advice-add 'pop-to-buffer :after
+                             (lambda (&rest _) (setq quit-flag t))))
+      (e2e-propose way 'call (e2e-proposal "target"))
+      (waiting-decide-and-check)
+      (e2e-should-be-as-found))))
+
+(ert-deftest e2e-proposal-in-a-keyboard-macro ()
+  (e2e-with-emacs
+    (e2e--write-form "call" (list 'call (e2e-proposal "target")))
+    (e2e-eval '(setq last-kbd-macro (kbd "<f5> a")))
+    (e2e-keys "M-x")
+    (e2e-see "^M-x")
+    (e2e-type "call-last-kbd-macro")
+    (e2e-keys "RET")
+    (e2e-see "Progress: 1/3 applied")
+    (e2e-keys "r r q")
+    (should (equal (e2e-answer 'call) '(:ok "accepted")))
+    (should (equal (e2e-read "target") (e2e-text 5)))
+    (e2e-should-be-as-found)))
+
+(ert-deftest e2e-recursive-edit-begun-in-the-review ()
+  (dolist (leave '("C-M-c" "C-]"))
+    (e2e-with-emacs
+      (e2e-propose 'filter 'call (e2e-proposal "target"))
+      (e2e-keys "a M-x")
+      (e2e-see "^M-x")
+      (e2e-type "recursive-edit")
+      (e2e-keys "RET")
+      (e2e-wait-for (= (e2e-eval '(recursion-depth)) 2))
+      (e2e-keys "r r q")
+      (e2e-see "Ended; the caller is answered when")
+      (should-not (e2e-answers))
+      (e2e-keys leave)
+      (should (equal (e2e-answer 'call) '(:ok "accepted")))
+      (should (equal (e2e-read "target") (e2e-text 5)))
+      (e2e-should-be-as-found))))
+
+(ert-deftest e2e-windows-rearranged-are-restored ()
+  (e2e-with-emacs
+    (e2e-propose 'filter 'call (e2e-proposal "target"))
+    (e2e-keys "C-x 1 RET C-x 3 C-x 2 C-x o C-x o")
+    (waiting-select "*Agent-Q Diff*")
+    (waiting-decide-and-check)
+    (e2e-should-be-as-found)))
+
+(ert-deftest e2e-diff-buffer-after-its-review-decides-nothing ()
+  (e2e-with-emacs
+    (e2e-propose 'filter 'call (e2e-proposal "target"))
+    (waiting-decide-and-check)
+    (waiting-select "*Agent-Q Diff*")
+    (mapc #'e2e-press '("n" "n" "a" "u" "r" "SPC" "C-c C-c" "C-c C-k" "q"))
+    (waiting-select "*scratch*")
+    (should (equal (e2e-read "target") (e2e-text 5)))
+    (e2e-should-be-as-found)))
+
+(ert-deftest e2e-Emacs-left-in-mid-review-leaves-the-file-whole ()
+  (e2e-with-emacs
+    (e2e-propose 'filter 'call (e2e-proposal "target"))
+    (e2e-keys "a C-x C-c")
+    (e2e-wait-for (equal (e2e-tmux "display-message" "-p" "#{pane_dead}") "1\n"))
+    (should-not (e2e-answers))
+    (should (equal (e2e-read "target") (e2e-text 5)))))
+
 ;;;; A second proposal
 
 (defun waiting-propose-two (way)
-  "Let a second proposal arrive by WAY during the first, by key."
-  (e2e-propose 'key 'outer (e2e-proposal "outer"))
+  "Let a proposal arrive by WAY, and a second one during the first."
+  (e2e-propose way 'outer (e2e-proposal "outer"))
   (e2e-propose way 'inner (e2e-proposal "inner" :description "Within"))
   (e2e-see "\\*Agent-Q Diff\\*<2>" "# Description: Within")
   (waiting-see-selected "*Agent-Q Diff*<2>"))
@@ -179,7 +335,7 @@
     (e2e-keys "a r r q")
     (e2e-see "Ended; the caller is answered when")
     (waiting-select "*Agent-Q Diff*")
-    (e2e-keys "p p a u C-c C-k")
+    (mapc #'e2e-press '("p" "p" "a" "u" "C-c C-k"))
     (waiting-select "*Agent-Q Diff*<2>")
     (e2e-keys "C-c C-c")
     (should (equal (e2e-answer 'inner) '(:ok "accepted")))
