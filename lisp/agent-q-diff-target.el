@@ -184,32 +184,39 @@ Saving would otherwise re-encode the whole file."
                 (eq (coding-system-type coding) 'undecided))
       (agent-q-diff-target--check-encodable 0 (length text) coding text))))
 
-(defun agent-q-diff-target--region (line n-lines)
-  "Return (BEG . END), the region of N-LINES lines from LINE.
-Lines are counted from 0 in the whole buffer.  Refuse a region outside
-the narrowed part of the buffer."
-  (pcase-let ((`(,beg . ,end)
-               (save-restriction
-                 (widen)
-                 (goto-char (point-min))
-                 (forward-line line)
-                 (cons (point) (progn (forward-line n-lines) (point))))))
-    (unless (<= (point-min) beg end (point-max))
-      (agent-q-diff-target--refuse
-       "the hunk is outside the narrowed part of %s; C-x n w there first"
-       (current-buffer)))
-    (cons beg end)))
+(defun agent-q-diff-target--check-visible (beg end visible)
+  "Refuse the region from BEG to END unless it is inside VISIBLE.
+VISIBLE is (BEG . END), the narrowed part of the current buffer."
+  (unless (<= (car visible) beg end (cdr visible))
+    (agent-q-diff-target--refuse
+     "the hunk is outside the narrowed part of %s; C-x n w there first"
+     (current-buffer))))
 
-(defun agent-q-diff-target--replace (edit)
-  "Make EDIT, a list (LINE N-REMOVED TEXT), in the current buffer.
+(defun agent-q-diff-target--replace (n-removed text visible)
+  "Replace N-REMOVED lines from point by TEXT, inside VISIBLE.
 The new text goes in behind the old one before that is deleted, so that
 markers in the old text stay at the new one, and those on the line below
-stay on that line."
-  (pcase-let* ((`(,line ,n-removed ,text) edit)
-               (`(,beg . ,end) (agent-q-diff-target--region line n-removed)))
+stay on that line.  Leave point where it was."
+  (let ((beg (point))
+        (end (progn (forward-line n-removed) (point))))
+    (agent-q-diff-target--check-visible beg end visible)
     (goto-char end)
     (insert-before-markers text)
-    (delete-region beg end)))
+    (delete-region beg end)
+    (goto-char beg)))
+
+(defun agent-q-diff-target--replace-all (edits)
+  "Make EDITS, last line first, in the current buffer.
+Lines are walked from one edit to the next, never from the beginning."
+  (let ((visible (cons (point-min) (point-max)))
+        (here 0))
+    (save-restriction
+      (widen)
+      (goto-char (point-min))
+      (pcase-dolist (`(,line ,n-removed ,text) edits)
+        (forward-line (- line here))
+        (setq here line)
+        (agent-q-diff-target--replace n-removed text visible)))))
 
 (defun agent-q-diff-target-edit (buffer edits save)
   "Make EDITS in BUFFER, as one undo step, and save it if SAVE is non-nil.
@@ -229,7 +236,7 @@ what a hook changes on the way to the file is not taken for ours."
     (let ((group (prepare-change-group)))
       (prog1 (atomic-change-group
                (save-excursion
-                 (mapc #'agent-q-diff-target--replace edits))
+                 (agent-q-diff-target--replace-all edits))
                (prog1 (agent-q-diff-target-tick buffer)
                  (when save
                    (agent-q-diff-target-save buffer))))
