@@ -357,6 +357,19 @@
     (should (equal (e2e-read "outer") (e2e-text)))
     (e2e-should-be-as-found)))
 
+(ert-deftest e2e-both-buffers-killed-at-once ()
+  (dolist (way '(key filter timer))
+    (e2e-with-emacs
+      (waiting-propose-two way)
+      (waiting-later '(mapc #'kill-buffer '("*Agent-Q Diff*<2>" "*Agent-Q Diff*")))
+      (dolist (call '(inner outer))
+        (should (equal (e2e-answer call) '(:error agent-q-diff-cancelled
+                                                  "its buffer was killed")))
+        (should (equal (e2e-read (symbol-name call)) (e2e-text))))
+      (e2e-should-be-as-found)
+      ;; A wake-up too many would be reported as an undefined key.
+      (should-not (string-match-p "is undefined" (e2e-screen))))))
+
 (ert-deftest e2e-top-level-ends-both-reviews ()
   (e2e-with-emacs
     (waiting-propose-two 'filter)
