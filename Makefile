@@ -36,7 +36,7 @@ lint: ## Check style, warnings, documentation, and the walls between the parts
 	@test/tools/lint $(CHECKS)
 
 bench: ## Measure the engine
-	cargo bench --locked --no-default-features
+	cargo bench --locked --no-default-features --bench engine
 
 fuzz: ## Run the random walks for long (AGENT_Q_DIFF_CASES sets how long)
 	AGENT_Q_DIFF_CASES=$${AGENT_Q_DIFF_CASES:-200000} cargo test --release --locked --no-default-features
