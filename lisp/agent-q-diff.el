@@ -191,14 +191,14 @@ a timer must not leave at all."
 (defun agent-q-diff--ended (review outcome)
   "Note that REVIEW ended with OUTCOME, and see to it that its caller learns."
   (agent-q-diff--set-outcome review outcome)
-  (agent-q-diff--close review)
-  (let ((depth (agent-q-diff-review-depth review)))
+  (let ((depth (agent-q-diff-review-depth review))
+        (is-innermost (eq review (car agent-q-diff--waiting))))
     (when (and depth (>= (recursion-depth) depth))
       (agent-q-diff--wake)
-      (unless (eq review (car agent-q-diff--waiting))
-        (agent-q-diff--put-away (agent-q-diff-review-buffer review)))
-      (unless (and (eq review (car agent-q-diff--waiting))
-                   (eq (recursion-depth) depth))
+      (unless (and is-innermost (eq (recursion-depth) depth))
+        (agent-q-diff--close review)
+        (unless is-innermost
+          (agent-q-diff--put-away (agent-q-diff-review-buffer review)))
         (message "Ended; the caller is answered when what was begun since is ended")))))
 
 (defun agent-q-diff--close (review)
