@@ -8,6 +8,7 @@
 
 ;;; Code:
 
+(require 'tramp)
 (require 'agent-q-diff-test-help)
 
 (declare-function diff-apply-buffer "diff-mode")
@@ -199,6 +200,17 @@
         (undo))
       (should (equal (buffer-string) (car aqd-three))))))
 
+(ert-deftest aqd-ruling-4-is-one-undo-step-whatever-hooks-do ()
+  (aqd-with-three
+    (with-current-buffer (aqd-visit)
+      (add-hook 'after-change-functions (lambda (&rest _) (undo-boundary)) nil t))
+    (should (equal "accepted" (aqd-three-review "C-c C-c")))
+    (with-current-buffer (aqd-visit)
+      (setq after-change-functions nil)
+      (let ((last-command nil))
+        (undo))
+      (should (equal (buffer-string) (car aqd-three))))))
+
 (ert-deftest aqd-ruling-4-stays-open-and-says-which-failed ()
   (aqd-with-file (aqd-numbered 40 '((20 . "other")))
     (aqd-call (car aqd-three) (cdr aqd-three)
@@ -375,15 +387,16 @@ It is to change ORIGINAL to MODIFIED."
     (aqd-with-file original
       (aqd-call original modified
                 (lambda ()
-                  (let ((before (cl-loop for n from 1 to 12
-                                         collect (aqd-goto-hunk n))))
-                    (aqd-goto-hunk 1)
-                    (dotimes (_ 11)
-                      (agent-q-diff-accept-hunk 'advance))
+                  (let* ((positions (lambda ()
+                                      (cl-loop for n from 1 to 12
+                                               collect (aqd-goto-hunk n))))
+                         (before (funcall positions)))
+                    (cl-loop for n from 1 to 11
+                             do (aqd-goto-hunk n)
+                             do (agent-q-diff-accept-hunk)
+                             do (should (equal before (funcall positions))))
                     (should (equal (aqd-progress)
-                                   "11/12 applied, 0 rejected, 1 pending"))
-                    (should (equal before (cl-loop for n from 1 to 12
-                                                   collect (aqd-goto-hunk n)))))
+                                   "11/12 applied, 0 rejected, 1 pending")))
                   (agent-q-diff-finish))))))
 
 ;;;; 14: outside a review
