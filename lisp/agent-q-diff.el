@@ -157,6 +157,15 @@ for the header."
     (add-hook 'kill-buffer-hook #'agent-q-diff--buffer-killed nil t)
     (current-buffer)))
 
+(defun agent-q-diff--prepare-or-close (review &rest arguments)
+  "Prepare a diff buffer for REVIEW, and close that if there is an error.
+REVIEW and ARGUMENTS are those of `agent-q-diff--prepare'."
+  (condition-case err
+      (apply #'agent-q-diff--prepare review arguments)
+    ((error quit)
+     (agent-q-diff-review-close review)
+     (signal (car err) (cdr err)))))
+
 ;;;; Waiting for the user
 
 (defvar agent-q-diff--waiting nil
@@ -420,14 +429,10 @@ review was cancelled, or this is a batch Emacs with nobody to ask."
   (agent-q-diff--check-arguments original modified description)
   (unless (agent-q-diff--somebody-there-p)
     (signal 'agent-q-diff-no-user '("a batch Emacs has no user to decide")))
-  (let* ((name (agent-q-diff-target-name path))
-         (review (agent-q-diff-review-open name original modified)))
-    (condition-case err
-        (agent-q-diff--prepare review original modified (or description "")
-                               mode notes)
-      (error
-       (agent-q-diff-review-close review)
-       (signal (car err) (cdr err))))
+  (let ((review (agent-q-diff-review-open (agent-q-diff-target-name path)
+                                          original modified)))
+    (agent-q-diff--prepare-or-close review original modified
+                                    (or description "") mode notes)
     (agent-q-diff--wait review)
     (agent-q-diff--answer review)))
 
