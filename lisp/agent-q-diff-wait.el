@@ -1,0 +1,246 @@
+;;; agent-q-diff-wait.el --- Waiting for the user's decision  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; A loop around `recursive-edit' that answers the caller on every exit.
+;; The recursive edit is left only after a command and only at its own
+;; depth; who decides elsewhere, say a timer, sets the outcome and sees to
+;; it that a command ends soon.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-review)
+(require 'agent-q-diff-view)
+(require 'agent-q-diff-mode)
+
+;;;; Waiting for the user
+
+(defvar agent-q-diff--waiting nil
+  "Reviews for which a caller waits, the innermost first.")
+
+(defvar agent-q-diff--in-command nil
+  "Non-nil while a command runs, so that its end will be noticed.")
+
+(defun agent-q-diff--note-command ()
+  "Note that a command begins."
+  (setq agent-q-diff--in-command t))
+
+(defun agent-q-diff--leave-if-decided ()
+  "Leave the recursive edit if its review has ended.
+Runs after every command, and is the only place that leaves: anywhere
+deeper, say in an open minibuffer, leaving would leave that instead, and
+a timer must not leave at all."
+  (setq agent-q-diff--in-command nil)
+  (let ((review (car agent-q-diff--waiting)))
+    (when (and review (eq (recursion-depth) (agent-q-diff-review-depth review)))
+      (when (and noninteractive (not executing-kbd-macro)
+                 (not unread-command-events))
+        (agent-q-diff--set-outcome review 'no-user))
+      (when (agent-q-diff-review-outcome review)
+        (exit-recursive-edit)))))
+
+(defun agent-q-diff--set-outcome (review outcome)
+  "Set how REVIEW ended to OUTCOME, unless it has ended before."
+  (unless (agent-q-diff-review-outcome review)
+    (setf (agent-q-diff-review-outcome review) outcome)))
+
+(defun agent-q-diff--ended (review outcome)
+  "Note that REVIEW ended with OUTCOME, and see to it that its caller learns."
+  (agent-q-diff--set-outcome review outcome)
+  (let ((depth (agent-q-diff-review-depth review))
+        (is-innermost (eq review (car agent-q-diff--waiting))))
+    (when (and depth (>= (recursion-depth) depth))
+      (agent-q-diff--wake)
+      (unless (and is-innermost (eq (recursion-depth) depth))
+        (agent-q-diff--close review)
+        (unless is-innermost
+          (agent-q-diff--put-away (agent-q-diff-review-buffer review)))
+        (message "Ended; the caller is answered when what was begun since is ended")))))
+
+(defun agent-q-diff--close (review)
+  "Note the result of REVIEW, which has ended, and let nothing change it.
+Its caller may be answered much later."
+  (let ((buffer (agent-q-diff-review-buffer review)))
+    (when (buffer-live-p buffer)
+      (with-current-buffer buffer
+        (setq agent-q-diff--end-function nil)
+        (remove-hook 'kill-buffer-hook #'agent-q-diff--buffer-killed t)))
+    (unless (agent-q-diff-review-result review)
+      (setf (agent-q-diff-review-result review) (agent-q-diff--result review))
+      (agent-q-diff-review-close review))))
+
+(defun agent-q-diff--put-away (buffer)
+  "Take BUFFER, whose review ended before the innermost, out of sight."
+  (let ((was-selected (eq (window-buffer) buffer)))
+    (replace-buffer-in-windows buffer)
+    (when was-selected
+      (pop-to-buffer (agent-q-diff-review-buffer (car agent-q-diff--waiting))))))
+
+(defun agent-q-diff--wake ()
+  "See to it that a command ends soon, and `post-command-hook' with it.
+A recursive edit cannot be left from a timer or a process filter."
+  (unless agent-q-diff--in-command
+    (setq unread-command-events
+          (append unread-command-events (list 'agent-q-diff-wake)))))
+
+(defun agent-q-diff--buffer-killed ()
+  "Cancel the review of the buffer that is being killed."
+  (when agent-q-diff--end-function
+    (funcall agent-q-diff--end-function agent-q-diff--review 'killed)))
+
+(defun agent-q-diff--somebody-there-p ()
+  "Return non-nil if keys can come from somewhere."
+  (or (not noninteractive)
+      executing-kbd-macro
+      unread-command-events
+      (not (subrp (symbol-function 'recursive-edit)))))
+
+(defun agent-q-diff--cancel-all (outcome)
+  "End every review that somebody waits for with OUTCOME."
+  (dolist (review agent-q-diff--waiting)
+    (agent-q-diff--set-outcome review outcome)))
+
+(defun agent-q-diff--edit-recursively (review)
+  "Let the user work until the recursive edit of REVIEW is left."
+  (let ((is-macro executing-kbd-macro)
+        (is-top-level t)
+        ;; Bound, because a throw past the end of a command leaves it set.
+        (agent-q-diff--in-command nil))
+    (setf (agent-q-diff-review-depth review) (1+ (recursion-depth)))
+    ;; Whoever replaces this function, as tests do, expects the diff buffer
+    ;; to be current.
+    (set-buffer (agent-q-diff-review-buffer review))
+    (catch 'top-level
+      (condition-case nil
+          (progn
+            ;; A C-g from before was meant for something else.
+            (setq quit-flag nil)
+            (let ((inhibit-quit nil))
+              (recursive-edit))
+            (agent-q-diff--came-back review is-macro))
+        (quit (unless (or (eq last-input-event ?\C-g)
+                          ;; With a minibuffer open below, ESC ESC ESC aborts.
+                          (eq this-command 'keyboard-escape-quit))
+                (agent-q-diff--set-outcome review 'aborted))))
+      (setq is-top-level nil))
+    (when is-top-level
+      (agent-q-diff--cancel-all 'aborted))))
+
+(defun agent-q-diff--came-back (review is-macro)
+  "Interpret that the recursive edit of REVIEW returned.
+IS-MACRO tells whether a keyboard macro was running when it began."
+  (let ((is-real (subrp (symbol-function 'recursive-edit)))
+        (buffer (agent-q-diff-review-buffer review)))
+    (cond
+     ((agent-q-diff-review-outcome review))
+     ((and (not is-real)
+           (member (buffer-local-value 'agent-q-diff--decision buffer)
+                   '("accepted" "rejected")))
+      (agent-q-diff--set-outcome review 'decided))
+     ;; ESC ESC ESC leaves any recursive edit, but it is no decision.
+     ((and is-real (eq this-command 'keyboard-escape-quit)))
+     ;; The keys of a macro ran out.
+     ((and is-real is-macro (not (eq this-command 'exit-recursive-edit)))
+      (when noninteractive
+        (agent-q-diff--set-outcome review 'no-user)))
+     (t (with-current-buffer buffer
+          (agent-q-diff-finish))))))
+
+(defun agent-q-diff--begin-waiting (review)
+  "Make REVIEW the innermost one for which a caller waits."
+  (with-current-buffer (agent-q-diff-review-buffer review)
+    (setq agent-q-diff--end-function #'agent-q-diff--ended))
+  (push review agent-q-diff--waiting)
+  (define-key global-map [agent-q-diff-wake] #'ignore)
+  (add-hook 'pre-command-hook #'agent-q-diff--note-command)
+  (add-hook 'post-command-hook #'agent-q-diff--leave-if-decided))
+
+(defun agent-q-diff--end-waiting (review)
+  "Make REVIEW one for which nobody waits, and close it."
+  (setq agent-q-diff--waiting (delq review agent-q-diff--waiting))
+  (agent-q-diff--set-outcome review 'aborted)
+  (agent-q-diff--close review)
+  (if agent-q-diff--waiting
+      ;; The outer review may have ended meanwhile.
+      (when (agent-q-diff-review-outcome (car agent-q-diff--waiting))
+        (agent-q-diff--wake))
+    (define-key global-map [agent-q-diff-wake] nil)
+    ;; Unbound, a wake-up that was not needed would be an undefined key.
+    (setq unread-command-events (delq 'agent-q-diff-wake unread-command-events))
+    (remove-hook 'pre-command-hook #'agent-q-diff--note-command)
+    (remove-hook 'post-command-hook #'agent-q-diff--leave-if-decided)))
+
+(defun agent-q-diff--wait (review)
+  "Show REVIEW and wait until it has ended.  Then restore the windows."
+  ;; Its keys would be looked up before those of the diff buffer.
+  (when isearch-mode
+    (isearch-done))
+  (let ((layout (current-window-configuration))
+        (inhibit-quit t)
+        ;; The caller may be in `while-no-input'.
+        (throw-on-input nil)
+        ;; To open a minibuffer while another one is open below the review
+        ;; would otherwise end the review, to be rid of the other one.
+        (enable-recursive-minibuffers t))
+    (agent-q-diff--begin-waiting review)
+    (unwind-protect
+        (save-current-buffer
+          (pop-to-buffer (agent-q-diff-review-buffer review))
+          (agent-q-diff--edit-recursively review)
+          (while (not (agent-q-diff-review-outcome review))
+            ;; When the keys of a macro run out, the user goes on.
+            (let ((executing-kbd-macro (and noninteractive executing-kbd-macro)))
+              (agent-q-diff--edit-recursively review))))
+      (agent-q-diff--end-waiting review)
+      (when (frame-live-p (window-configuration-frame layout))
+        (set-window-configuration layout)))))
+
+;;;; Result
+
+(defun agent-q-diff--result (review)
+  "Return the result of REVIEW, a plist; see `agent-q-diff-review-and-wait'."
+  (pcase-let* ((`(,total ,applied ,rejected ,in-file)
+                (agent-q-diff-engine-counts (agent-q-diff-review-engine review)))
+               (buffer (agent-q-diff-review-buffer review))
+               (decision (and (eq (agent-q-diff-review-outcome review) 'decided)
+                              (buffer-live-p buffer)
+                              (buffer-local-value 'agent-q-diff--decision buffer))))
+    (list :decision decision
+          :path (agent-q-diff-review-path review)
+          :total total :applied applied :rejected rejected
+          :pending (- total applied rejected) :in-file in-file
+          :hunks (agent-q-diff--hunk-results review total))))
+
+(defun agent-q-diff--hunk-results (review total)
+  "Return a plist for each of the TOTAL hunks of REVIEW."
+  (cl-loop for hunk below total
+           for (mark is-in _) = (agent-q-diff-engine-state
+                                 (agent-q-diff-review-engine review) hunk)
+           collect (list :index hunk :state mark :in-file is-in
+                         :reason (alist-get hunk (agent-q-diff-review-failures
+                                                  review)))))
+
+(defun agent-q-diff--answer (review)
+  "Return the result of REVIEW, or signal why there is no decision."
+  (pcase-exhaustive (agent-q-diff-review-outcome review)
+    ('decided (agent-q-diff-review-result review))
+    ('not-applied
+     (signal 'agent-q-diff-not-applied
+             (list (mapconcat (pcase-lambda (`(,hunk . ,reason))
+                                (format "hunk %d: %s" (1+ hunk) reason))
+                              (reverse (agent-q-diff-review-failures review))
+                              "; "))))
+    ('killed (signal 'agent-q-diff-cancelled '("its buffer was killed")))
+    ('aborted (signal 'agent-q-diff-cancelled '("the user left it undecided")))
+    ('no-user (signal 'agent-q-diff-no-user
+                      '("the keys of this batch Emacs ran out")))))
+
+(provide 'agent-q-diff-wait)
+;;; agent-q-diff-wait.el ends here
