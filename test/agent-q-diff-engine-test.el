@@ -98,6 +98,61 @@ The engine's Lisp is loaded there, and nothing else of ours."
     (should (re-search-forward "^;; Version: \\(.*\\)$"))
     (should (equal (match-string 1) agent-q-diff-engine-version))))
 
+(defmacro aqd-with-cargo (script &rest body)
+  "Run BODY where the package is a copy, and cargo is the shell SCRIPT.
+SCRIPT runs in the source directory; $module is the true module's file."
+  (declare (indent 1) (debug t))
+  `(let* ((source (file-name-as-directory (make-temp-file "aqd" t)))
+          (agent-q-diff-engine--directory (expand-file-name "lisp/" source))
+          (cargo (expand-file-name "cargo" source))
+          (exec-path (list source "/usr/bin" "/bin"))
+          (process-environment
+           (append (list "CARGO_TARGET_DIR" "AGENT_Q_DIFF_FEATURES")
+                   process-environment)))
+     (make-directory agent-q-diff-engine--directory)
+     (write-region "" nil (expand-file-name "Cargo.toml" source) nil 'silent)
+     (write-region (concat "#!/bin/sh\necho \"$@\" > arguments\nmodule="
+                           (shell-quote-argument
+                            (expand-file-name (concat "agent-q-diff-module"
+                                                      module-file-suffix)
+                                              aqd-lisp-directory))
+                           "\n" ,script "\n")
+                   nil cargo nil 'silent)
+     (set-file-modes cargo #o755)
+     (unwind-protect (progn ,@body)
+       (delete-directory source t))))
+
+(defun aqd-build ()
+  "Build the module and wait until that has ended.  Return the last message."
+  (let (said)
+    (cl-letf (((symbol-function 'message)
+               (lambda (format &rest arguments)
+                 (setq said (and format (apply #'format format arguments))))))
+      (let ((process (agent-q-diff-build-module)))
+        (while (or (process-live-p process) (not said))
+          (accept-process-output process 1))))
+    said))
+
+(ert-deftest aqd-engine-build-module-installs-what-cargo-built ()
+  (aqd-with-cargo "mkdir -p target/release
+cp \"$module\" target/release/libagent_q_diff.so"
+    (should (string-match-p "\\`Engine .* is built" (aqd-build)))
+    (should (equal (agent-q-diff-engine--installed-version)
+                   agent-q-diff-engine-version))
+    (should (equal (with-temp-buffer
+                     (insert-file-contents (expand-file-name "arguments" source))
+                     (buffer-string))
+                   "build --release --locked --lib\n"))
+    ;; Nothing temporary stays beside it.
+    (should (equal (directory-files agent-q-diff-engine--directory nil "\\`[^.]")
+                   (list (concat "agent-q-diff-module" module-file-suffix)
+                         "agent-q-diff-module.version")))))
+
+(ert-deftest aqd-engine-build-module-that-fails-says-where-to-look ()
+  (aqd-with-cargo "exit 101"
+    (should (string-match-p "failed; see \\*agent-q-diff build\\*" (aqd-build)))
+    (should-not (agent-q-diff-engine--installed-version))))
+
 ;;;; The boundary
 
 (defun aqd-engine-round-trip (original modified)
