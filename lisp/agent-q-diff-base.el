@@ -39,6 +39,12 @@ key what saving will include."
                  (const :tag "Only if there were no unsaved edits" if-clean)
                  (const :tag "Never" never)))
 
+(defcustom agent-q-diff-create-directories t
+  "Whether accepting a hunk of a new file creates its missing directories.
+If nil, such a hunk does not apply.  They are removed again if nothing of
+the proposal is in the file in the end."
+  :type 'boolean)
+
 (defcustom agent-q-diff-toggle-unapplies nil
   "Whether SPC on an applied hunk takes its change out of the target.
 If nil, SPC returns the hunk's mark to pending and leaves the target

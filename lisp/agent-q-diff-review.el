@@ -29,6 +29,8 @@
   (target nil :documentation "The target's buffer, once it was needed.")
   (is-new nil :documentation "Non-nil if the target's buffer was made for us.")
   (was-clean nil :documentation "Non-nil if the target had no unsaved edits.")
+  (is-missing nil :documentation "Non-nil if the target's file did not exist.")
+  (missing nil :documentation "Its directories that did not exist, innermost first.")
   (is-adapted nil :documentation "Non-nil if line ends were adapted.")
   (failures nil :documentation "Alist of hunks to why they failed last.")
   (buffer nil :documentation "The diff buffer.")
@@ -42,7 +44,10 @@
   "Return a new review of the file PATH, ORIGINAL becoming MODIFIED.
 PATH is absolute.  Signal an error if there is nothing to review or PATH
 cannot be a target."
-  (let ((review (agent-q-diff-review--make :path path)))
+  (let ((review (agent-q-diff-review--make
+                 :path path
+                 :is-missing (not (file-exists-p path))
+                 :missing (agent-q-diff-target-missing-directories path))))
     (agent-q-diff-review--visit review)
     (condition-case err
         (agent-q-diff-review--load review original modified)
@@ -54,7 +59,7 @@ cannot be a target."
 (defun agent-q-diff-review--load (review original modified)
   "Give REVIEW its engine, for ORIGINAL becoming MODIFIED."
   (let* ((live (agent-q-diff-target-text (agent-q-diff-review-target review)))
-         (adapt (lambda (text) (agent-q-diff-target-adapt text live))))
+         (adapt (agent-q-diff-target-adapter original live)))
     (setf (agent-q-diff-review-is-adapted review)
           (not (equal original (funcall adapt original)))
           (agent-q-diff-review-engine review)
@@ -68,9 +73,13 @@ Its path is to be set before a hunk can be applied."
   (agent-q-diff-review--make :engine (agent-q-diff-engine-review-diff diff)))
 
 (defun agent-q-diff-review-close (review)
-  "Give back the memory of REVIEW.  Its target stays, unless nobody needs it."
+  "Give back the memory of REVIEW.  Its target stays, unless nobody needs it.
+A file that it created stays only if something is in it."
   (when (agent-q-diff-review-engine review)
     (agent-q-diff-engine-free (agent-q-diff-review-engine review)))
+  (when (agent-q-diff-review-is-missing review)
+    (agent-q-diff-target-forget-file (agent-q-diff-review-target review)
+                                     (agent-q-diff-review-missing review)))
   (when (agent-q-diff-review-is-new review)
     (agent-q-diff-target-forget (agent-q-diff-review-target review))))
 
@@ -118,7 +127,9 @@ Its path is to be set before a hunk can be applied."
 (defun agent-q-diff-review--carry-out (review edits)
   "Make EDITS in the target of REVIEW and commit what was planned."
   (when edits
-    (setf (agent-q-diff-review-tick review)
+    ;; Whoever wants to undo the edits there must find the buffer again.
+    (setf (agent-q-diff-review-is-new review) nil
+          (agent-q-diff-review-tick review)
           (agent-q-diff-target-edit (agent-q-diff-review-target review) edits
                                     (agent-q-diff-review-saves-p review))))
   (agent-q-diff-engine-commit (agent-q-diff-review-engine review)))

@@ -66,7 +66,12 @@ and nothing is asked."
         (find-file-run-dired nil)
         (vc-follow-symlinks nil)
         (inhibit-message t))
-    (find-file-noselect path t)))
+    (let ((buffer (find-file-noselect path t)))
+      (unless (file-exists-p path)
+        ;; Emacs makes it read-only if the directory is missing as well.
+        (with-current-buffer buffer
+          (setq buffer-read-only nil)))
+      buffer)))
 
 (defvar vc-follow-symlinks)
 
@@ -78,6 +83,31 @@ BUFFER visits it; IS-NEW is non-nil if none did before."
         (cons buffer nil)
       (agent-q-diff-target--check-kind path)
       (cons (agent-q-diff-target--find path) t))))
+
+(defun agent-q-diff-target-forget-file (buffer directories)
+  "Delete the file of BUFFER if nothing is in it, and DIRECTORIES.
+It is a file that a review has created, with the DIRECTORIES, innermost
+first, above it; those that hold anything else stay."
+  (when (and (buffer-live-p buffer)
+             (not (buffer-modified-p buffer))
+             (string-empty-p (agent-q-diff-target-text buffer)))
+    (let ((file (buffer-file-name buffer)))
+      (when (equal 0 (file-attribute-size (file-attributes file)))
+        (delete-file file))
+      (dolist (directory directories)
+        (when (directory-empty-p directory)
+          (delete-directory directory))))
+    (agent-q-diff-target-forget buffer)))
+
+(defun agent-q-diff-target-missing-directories (path)
+  "Return the directories above the file PATH that do not exist yet.
+The innermost comes first."
+  (let ((directory (file-name-directory path))
+        missing)
+    (while (not (file-directory-p directory))
+      (push directory missing)
+      (setq directory (file-name-directory (directory-file-name directory))))
+    (nreverse missing)))
 
 (defun agent-q-diff-target-forget (buffer)
   "Kill BUFFER, which a review opened, if nobody would miss it."
@@ -104,19 +134,21 @@ BUFFER visits it; IS-NEW is non-nil if none did before."
   (and (string-search "\n" text)
        (not (string-match-p "\\(?:\\`\\|[^\r]\\)\n" text))))
 
-(defun agent-q-diff-target-adapt (text live)
-  "Return TEXT, a text of a proposal, as a buffer with the text LIVE has it.
+(defun agent-q-diff-target-adapter (original live)
+  "Return a function from a text of a proposal to one for the target.
 Emacs keeps the byte order mark and the CRLF line ends of a file out of
-its buffer.  So a mark that LIVE does not begin with is dropped, and line
-ends that are CRLF throughout become LF if no line of LIVE ends so."
-  (let ((unmarked (if (and (string-prefix-p "\ufeff" text)
-                           (not (string-prefix-p "\ufeff" live)))
-                      (substring text 1)
-                    text)))
-    (if (and (agent-q-diff-target--all-crlf-p unmarked)
-             (not (string-search "\r\n" live)))
-        (string-replace "\r\n" "\n" unmarked)
-      unmarked)))
+its buffer, so a proposal made from the file's bytes differs from LIVE,
+the buffer's text, in every line.  If its ORIGINAL begins with a mark and
+LIVE does not, the function drops the mark.  If all lines of ORIGINAL end
+with CRLF and none of LIVE does, it turns CRLF into LF.  Otherwise it
+returns its argument as it is."
+  (let ((drop-mark (and (string-prefix-p "\ufeff" original)
+                        (not (string-prefix-p "\ufeff" live))))
+        (drop-cr (and (agent-q-diff-target--all-crlf-p original)
+                      (not (string-search "\r\n" live)))))
+    (lambda (text)
+      (let ((unmarked (if drop-mark (string-remove-prefix "\ufeff" text) text)))
+        (if drop-cr (string-replace "\r\n" "\n" unmarked) unmarked)))))
 
 (defun agent-q-diff-target-position (buffer line)
   "Return the position where LINE, counted from 0, begins in BUFFER."
@@ -148,10 +180,15 @@ ends that are CRLF throughout become LF if no line of LIVE ends so."
        file)))))
 
 (defun agent-q-diff-target--check-writable (buffer)
-  "Refuse BUFFER if its file cannot be written."
-  (let ((file (buffer-file-name buffer)))
-    (unless (file-directory-p (file-name-directory file))
-      (agent-q-diff-target--refuse "%s has no directory; create it first" file))
+  "Refuse BUFFER if its file cannot be written.
+Create its directory if that is missing and may be created."
+  (let* ((file (buffer-file-name buffer))
+         (directory (file-name-directory file)))
+    (unless (file-directory-p directory)
+      (unless agent-q-diff-create-directories
+        (agent-q-diff-target--refuse "there is no directory %s; create it first"
+                                     directory))
+      (make-directory directory t))
     (unless (file-writable-p file)
       (agent-q-diff-target--refuse "%s cannot be written" file))))
 

@@ -293,6 +293,14 @@ Return (HEADER DISK TEXT)."
     (aqd-review aqd-original aqd-modified "r q")
     (should-not (find-buffer-visiting aqd-file))))
 
+(ert-deftest aqd-target-that-was-changed-stays-open-for-undo ()
+  (aqd-with-file aqd-original
+    (aqd-review aqd-original aqd-modified "a q")
+    (with-current-buffer (find-buffer-visiting aqd-file)
+      (let ((last-command nil))
+        (undo))
+      (should (equal (buffer-string) aqd-original)))))
+
 (ert-deftest aqd-target-that-was-open-stays-open ()
   (aqd-with-file aqd-original
     (let ((buffer (aqd-visit)))
@@ -323,6 +331,47 @@ Return (HEADER DISK TEXT)."
     (should-not (file-exists-p aqd-file))
     (should (equal "accepted" (aqd-review "" "new\n" "a q")))
     (should (equal (aqd-disk) "new\n"))))
+
+(ert-deftest aqd-target-directories-of-a-new-file-are-created ()
+  (aqd-with-file ""
+    (let* ((root (file-name-directory aqd-file))
+           (new (expand-file-name "one/two/new.txt" root))
+           (propose (lambda ()
+                      (sly-agent-q-show-diff-and-wait new "" "new\n" "d"))))
+      ;; Neither a rejection nor a change of mind leaves anything.
+      (dolist (keys '("r q" "a u r q" "a u C-c C-k"))
+        (should (equal "rejected" (aqd-play keys propose)))
+        (should-not (file-exists-p (expand-file-name "one" root))))
+      (let ((agent-q-diff-create-directories nil))
+        (should (eq 'agent-q-diff-not-applied (car (aqd-play "a q" propose))))
+        (should-not (file-exists-p (expand-file-name "one" root))))
+      (should (equal "accepted" (aqd-play "a q" propose)))
+      (let ((aqd-file new))
+        (should (equal (aqd-disk) "new\n")))
+      (with-current-buffer (find-buffer-visiting new)
+        (set-buffer-modified-p nil)
+        (kill-buffer)))))
+
+(ert-deftest aqd-target-directory-that-others-use-meanwhile-stays ()
+  (aqd-with-file ""
+    (let* ((root (file-name-directory aqd-file))
+           (new (expand-file-name "one/new.txt" root)))
+      (cl-letf (((symbol-function 'recursive-edit)
+                 (lambda ()
+                   (agent-q-diff-accept-hunk)
+                   (write-region "x" nil (expand-file-name "one/other" root)
+                                 nil 'silent)
+                   (agent-q-diff-unapply-hunk)
+                   (agent-q-diff-reject-all))))
+        (sly-agent-q-show-diff-and-wait new "" "new\n" "d"))
+      (should-not (file-exists-p new))
+      (should (file-exists-p (expand-file-name "one/other" root))))))
+
+(ert-deftest aqd-target-new-file-with-crlf-has-crlf ()
+  (aqd-with-file ""
+    (delete-file aqd-file)
+    (should (equal "accepted" (aqd-review "" "a\r\nb\r\n" "a q")))
+    (should (equal (aqd-disk) "a\r\nb\r\n"))))
 
 (ert-deftest aqd-target-can-be-emptied ()
   (aqd-with-file aqd-original
