@@ -108,7 +108,7 @@ has changed."
         (agent-q-diff--write-state hunk)
         (agent-q-diff--show-hunk hunk)
         (agent-q-diff--refresh-progress)
-        (agent-q-diff--say-note command note))
+        (agent-q-diff--say-altered review (agent-q-diff--say-note command note)))
     (user-error (signal (car err) (cdr err)))
     (error
      (message (if (eq command 'unapply)
@@ -116,6 +116,16 @@ has changed."
                 "Failed to apply hunk: %s")
               (agent-q-diff--error-text err))
      nil)))
+
+(defun agent-q-diff--say-altered (review said)
+  "Add to SAID, just said, if saving the target of REVIEW changed other lines.
+Return what is said then."
+  (if (and (agent-q-diff-review-target review)
+           (agent-q-diff-review-follow review))
+      (progn
+        (agent-q-diff--show-all)
+        (message "%s; on saving, a hook changed other lines as well" said))
+    said))
 
 (defun agent-q-diff--reject-by-hand ()
   "Mark the hunk at point rejected, in a buffer that is not a diff.
@@ -231,6 +241,7 @@ in and the review stays open.  With nothing pending, just finish."
         (if (zerop (nth 3 (agent-q-diff--counts)))
             (agent-q-diff-finish)
           (let ((failed (agent-q-diff-review-accept-all review)))
+            (agent-q-diff-review-follow review)
             (agent-q-diff--write-states)
             (agent-q-diff--show-all)
             (if failed

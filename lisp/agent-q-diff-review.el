@@ -32,6 +32,7 @@
   (is-missing nil :documentation "Non-nil if the target's file did not exist.")
   (missing nil :documentation "Its directories that did not exist, innermost first.")
   (is-adapted nil :documentation "Non-nil if line ends were adapted.")
+  (is-altered nil :documentation "Non-nil if saving changed more than the hunks.")
   (failures nil :documentation "Alist of hunks to why they failed last.")
   (buffer nil :documentation "The diff buffer.")
   (depth nil :documentation "Recursion depth at which a caller waits, or nil.")
@@ -125,14 +126,19 @@ A file that it created stays only if something is in it."
 ;;;; Commands
 
 (defun agent-q-diff-review--carry-out (review edits)
-  "Make EDITS in the target of REVIEW and commit what was planned."
-  (when edits
-    ;; Whoever wants to undo the edits there must find the buffer again.
-    (setf (agent-q-diff-review-is-new review) nil
-          (agent-q-diff-review-tick review)
-          (agent-q-diff-target-edit (agent-q-diff-review-target review) edits
-                                    (agent-q-diff-review-saves-p review))))
-  (agent-q-diff-engine-commit (agent-q-diff-review-engine review)))
+  "Make EDITS in the target of REVIEW and commit what was planned.
+What a hook changed on the way to the file is then followed."
+  (let* ((target (agent-q-diff-review-target review))
+         (tick (and edits
+                    (agent-q-diff-target-edit
+                     target edits (agent-q-diff-review-saves-p review)))))
+    (agent-q-diff-engine-commit (agent-q-diff-review-engine review))
+    (when edits
+      ;; Whoever wants to undo the edits there must find the buffer again.
+      (setf (agent-q-diff-review-is-new review) nil
+            (agent-q-diff-review-tick review) tick)
+      (unless (eq tick (agent-q-diff-target-tick target))
+        (setf (agent-q-diff-review-is-altered review) t)))))
 
 (defun agent-q-diff-review--note-failure (review hunk reason)
   "Note that HUNK of REVIEW was accepted and could not be applied for REASON."

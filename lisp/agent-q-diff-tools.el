@@ -75,17 +75,24 @@ They speak of what is in the file, whatever the marks."
   (let* ((hunks (plist-get result :hunks))
          (in (seq-filter (lambda (hunk) (plist-get hunk :in-file)) hunks))
          (out (seq-difference hunks in #'eq))
-         (failed (seq-filter (lambda (hunk) (plist-get hunk :reason)) out)))
-    (unless (if (equal (plist-get result :decision) "accepted") (null out) (null in))
-      (string-join
-       (delq nil
-             (list (format "%d of %d hunks are in the file."
-                           (length in) (length hunks))
-                   (agent-q-diff-tools--part "In the file: hunk %s." in)
-                   (agent-q-diff-tools--part "Not in the file: hunk %s." out)
-                   (agent-q-diff-tools--part
-                    "Could not be applied where it belongs: hunk %s." failed)))
-       "\n"))))
+         (accepted (equal (plist-get result :decision) "accepted"))
+         (lines (append
+                 (unless (if accepted (null out) (null in))
+                   (agent-q-diff-tools--partial in out))
+                 (when (plist-get result :altered)
+                   (list "On saving, a hook of the user's changed other lines as well.")))))
+    (and lines (string-join lines "\n"))))
+
+(defun agent-q-diff-tools--partial (in out)
+  "Return lines that tell the hunks IN the file from those OUT of it."
+  (let ((failed (seq-filter (lambda (hunk) (plist-get hunk :reason)) out)))
+    (delq nil
+          (list (format "%d of %d hunks are in the file."
+                        (length in) (+ (length in) (length out)))
+                (agent-q-diff-tools--part "In the file: hunk %s." in)
+                (agent-q-diff-tools--part "Not in the file: hunk %s." out)
+                (agent-q-diff-tools--part
+                 "Could not be applied where it belongs: hunk %s." failed)))))
 
 ;;;; propose_file_edit
 

@@ -205,7 +205,10 @@ IS-MACRO tells whether a keyboard macro was running when it began."
 ;;;; Result
 
 (defun agent-q-diff--result (review)
-  "Return the result of REVIEW, a plist; see `agent-q-diff-review-and-wait'."
+  "Return the result of REVIEW, a plist; see `agent-q-diff-review-and-wait'.
+It tells what is in the target now, whoever put it there."
+  (ignore-error agent-q-diff-error
+    (agent-q-diff-review-follow review))
   (pcase-let* ((`(,total ,applied ,rejected ,in-file)
                 (agent-q-diff-engine-counts (agent-q-diff-review-engine review)))
                (buffer (agent-q-diff-review-buffer review))
@@ -216,6 +219,7 @@ IS-MACRO tells whether a keyboard macro was running when it began."
           :path (agent-q-diff-review-path review)
           :total total :applied applied :rejected rejected
           :pending (- total applied rejected) :in-file in-file
+          :altered (agent-q-diff-review-is-altered review)
           :hunks (agent-q-diff--hunk-results review total))))
 
 (defun agent-q-diff--hunk-results (review total)

@@ -198,6 +198,7 @@ Return a plist once the user has decided:
 :rejected  rejected and
 :pending   neither, and
 :in-file   those whose change is in the file
+:altered   non-nil if saving changed more than the hunks, as hooks may
 :hunks     for each hunk a plist with its :index, its :state (`applied',
            `rejected' or nil), whether it is :in-file, and the :reason
            why it could not be applied, or nil

@@ -171,6 +171,29 @@ REPAIR is run afterwards; then accepting must succeed."
     (aqd-review "a\nb\nc" "A\nb\nc" "a q")
     (should (equal (aqd-disk) "A\nb\nc"))))
 
+(ert-deftest aqd-target-hook-that-alters-on-saving-is-noticed ()
+  (let ((original (concat "trailing   \n" (aqd-numbered 20)))
+        (modified (concat "trailing   \n" (aqd-numbered 20 '((10 . "ten")
+                                                             (18 . "x"))))))
+    (aqd-with-file original
+      (with-current-buffer (aqd-visit)
+        (add-hook 'before-save-hook #'delete-trailing-whitespace nil t))
+      (let (said)
+        (aqd-call original modified
+                  (lambda ()
+                    (cl-letf (((symbol-function 'message)
+                               (lambda (format &rest arguments)
+                                 (setq said (and format (apply #'format format
+                                                               arguments))))))
+                      (agent-q-diff-accept-hunk))
+                    (should (string-match-p "applied; on saving, a hook" said))
+                    (should (equal (aqd-signs) '((1 . "[APPLIED]"))))
+                    (aqd-goto-hunk 2)
+                    (agent-q-diff-accept-hunk)
+                    (agent-q-diff-finish)))
+        (should (equal (aqd-disk)
+                       (string-replace "trailing   " "trailing" modified)))))))
+
 (ert-deftest aqd-target-literal-escapes-stay-literal ()
   (let ((original "a = 1\n")
         (modified "a = \"\\n\\t\\\\ \\& \\1 $1 $&\"\n"))

@@ -86,6 +86,29 @@ Not in the file: hunk 2.
 Could not be applied where it belongs: hunk 2."
                (aqd-tools-propose original modified "C-c C-c q"))))))
 
+(ert-deftest aqd-tools-message-tells-what-was-undone-in-the-file ()
+  (aqd-with-file "a\n"
+    (let ((agent-q-diff-project-root (file-name-directory aqd-file)))
+      (cl-letf (((symbol-function 'recursive-edit)
+                 (lambda ()
+                   (agent-q-diff-accept-hunk)
+                   (with-current-buffer (find-buffer-visiting aqd-file)
+                     (erase-buffer)
+                     (insert "a\n"))
+                   (agent-q-diff-reject-all))))
+        (should-not (string-search
+                     "in the file"
+                     (agent-q-diff-tools-propose-file-edit "target.txt" "a\n" "b\n"
+                                                           "d")))))))
+
+(ert-deftest aqd-tools-message-tells-that-a-hook-changed-more ()
+  (aqd-with-file "a  \nb\n"
+    (with-current-buffer (aqd-visit)
+      (add-hook 'before-save-hook #'delete-trailing-whitespace nil t))
+    (should (string-suffix-p
+             "\n\nOn saving, a hook of the user's changed other lines as well."
+             (aqd-tools-propose "a  \nb\n" "a  \nB\n" "C-c C-c")))))
+
 (ert-deftest aqd-tools-wrong-arguments-are-an-answer-too ()
   (dolist (arguments '((nil "a" "b" "d") ("f" 1 "b" "d") ("f" "a" nil "d")))
     (should (string-prefix-p "Error showing diff for "
