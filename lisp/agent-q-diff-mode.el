@@ -231,6 +231,16 @@ In a buffer that is not a diff, move as `diff-mode' does."
       (recenter))
     (message "Line %d of %s" (1+ line) (buffer-name buffer))))
 
+(defun agent-q-diff-recode-target ()
+  "Let the target be saved as UTF-8 from now on.
+For a hunk with a character that its coding system cannot hold: saving
+then writes the whole file anew in UTF-8."
+  (interactive)
+  (let ((review (agent-q-diff--review-with-target)))
+    (agent-q-diff-target-recode (agent-q-diff-review-target review))
+    (message "%s will be saved as UTF-8; accept the hunk again"
+             (agent-q-diff-review-target review))))
+
 (defun agent-q-diff-accept-all ()
   "Apply every pending hunk, never a rejected one, and finish.
 It is one undo step of the target.  If some do not apply, the others are

@@ -140,15 +140,20 @@ Emacs keeps the byte order mark and the CRLF line ends of a file out of
 its buffer, so a proposal made from the file's bytes differs from LIVE,
 the buffer's text, in every line.  If its ORIGINAL begins with a mark and
 LIVE does not, the function drops the mark.  If all lines of ORIGINAL end
-with CRLF and none of LIVE does, it turns CRLF into LF.  Otherwise it
-returns its argument as it is."
+with CRLF and none of LIVE does, it turns CRLF into LF, and the other way
+round.  Otherwise it returns its argument as it is."
   (let ((drop-mark (and (string-prefix-p "\ufeff" original)
                         (not (string-prefix-p "\ufeff" live))))
         (drop-cr (and (agent-q-diff-target--all-crlf-p original)
-                      (not (string-search "\r\n" live)))))
+                      (not (string-search "\r\n" live))))
+        (add-cr (and (agent-q-diff-target--all-crlf-p live)
+                     (not (string-search "\r\n" original)))))
     (lambda (text)
       (let ((unmarked (if drop-mark (string-remove-prefix "\ufeff" text) text)))
-        (if drop-cr (string-replace "\r\n" "\n" unmarked) unmarked)))))
+        (cond
+         (drop-cr (string-replace "\r\n" "\n" unmarked))
+         (add-cr (replace-regexp-in-string "\r?\n" "\r\n" unmarked t t))
+         (t unmarked))))))
 
 (defun agent-q-diff-target-position (buffer line)
   "Return the position where LINE, counted from 0, begins in BUFFER."
@@ -211,7 +216,8 @@ The range is as in `agent-q-diff-target--unencodable', TEXT as well."
   (let ((char (agent-q-diff-target--unencodable from to coding text)))
     (when char
       (agent-q-diff-target--refuse
-       "the file's coding system %s cannot hold the character %c" coding char))))
+       "the file's coding system %s cannot hold the character %c; %s" coding char
+       "M-x agent-q-diff-recode-target makes the file UTF-8, or reject the hunk"))))
 
 (defun agent-q-diff-target--check-text (buffer text)
   "Refuse TEXT if the coding system of BUFFER's file cannot hold it.
@@ -303,6 +309,15 @@ and TO are as `write-region' has them."
         (agent-q-diff-target--check-encodable (or from (point-min))
                                               (or to (point-max)) coding)))
     coding))
+
+(defun agent-q-diff-target-recode (buffer)
+  "Let BUFFER be saved as UTF-8 from now on, with the line ends that it has."
+  (with-current-buffer buffer
+    (set-buffer-file-coding-system
+     (coding-system-change-text-conversion
+      (or buffer-file-coding-system 'utf-8-unix) 'utf-8)
+     nil t)
+    (set-buffer-modified-p t)))
 
 (defun agent-q-diff-target-save (buffer)
   "Save BUFFER without a question and without adding a final newline."

@@ -87,8 +87,11 @@ REPAIR is run afterwards; then accepting must succeed."
     (aqd-call "a\nb\n" "a\n€\n"
               (lambda ()
                 (should-not (agent-q-diff-accept-hunk))
-                (agent-q-diff-reject-all)))
-    (should (equal (aqd-disk) "a\nb\n"))))
+                (should (equal (aqd-disk) "a\nb\n"))
+                (agent-q-diff-recode-target)
+                (should (agent-q-diff-accept-hunk))
+                (agent-q-diff-finish)))
+    (should (equal (aqd-disk) (encode-coding-string "a\n€\n" 'utf-8)))))
 
 (ert-deftest aqd-target-unsaved-text-that-the-coding-cannot-hold ()
   (aqd-with-file aqd-original
@@ -232,6 +235,18 @@ All hunks are accepted."
   (should (equal "\xe9\nB\n"
                  (let ((coding-system-for-read 'iso-latin-1))
                    (aqd-target-bytes "\xe9\nb\n" "é\nb\n" "é\nB\n")))))
+
+(ert-deftest aqd-target-proposal-without-cr-for-a-text-with-cr ()
+  ;; The file is read as it is, so that the CRs are in the buffer.
+  (let ((coding-system-for-read 'utf-8-unix))
+    (should (equal "A\r\nb\r\nc\r\n"
+                   (aqd-target-bytes "a\r\nb\r\nc\r\n" "a\nb\nc\n" "A\nb\nc\n")))))
+
+(ert-deftest aqd-target-utf-16-stays-utf-16 ()
+  (dolist (coding '(utf-16le-with-signature-dos utf-16be-with-signature-unix))
+    (should (equal (encode-coding-string "é\n€\nC\n" coding)
+                   (aqd-target-bytes (encode-coding-string "é\n€\nc\n" coding)
+                                     "é\n€\nc\n" "é\n€\nC\n")))))
 
 (ert-deftest aqd-target-raw-bytes-stay ()
   (let ((raw (decode-coding-string "\xff\xfe\x80" 'utf-8)))
