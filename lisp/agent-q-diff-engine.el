@@ -271,10 +271,11 @@ their mark."
   (agent-q-diff-module-counts review))
 
 (defun agent-q-diff-engine-place (review hunk)
-  "Return (LINE . OFFSET) of HUNK of REVIEW.
+  "Return (LINE OFFSET FUZZ) of HUNK of REVIEW.
 LINE is the line of the target, from 0, of its first change; OFFSET is
-how many lines that is from the expected place.  Signal an error that
-says why if it has no place."
+how many lines that is from the expected place; FUZZ is how many outer
+context lines on a side were ignored.  Signal an error that says why if
+it has no place."
   (agent-q-diff-module-place review hunk))
 
 (defun agent-q-diff-engine--edits (edits)

@@ -76,14 +76,25 @@ Return non-nil if there is one."
                (concat "; " reason))
               (t "")))))
 
-(defun agent-q-diff--say-note (command note)
-  "Say what COMMAND came to, and return that.
+(defun agent-q-diff--where (hunk)
+  "Return where HUNK is, if that is not just where it was expected.
+The string is to follow \"Hunk applied\"; it is empty otherwise."
+  (pcase-let ((`(,_ ,offset ,fuzz)
+               (agent-q-diff-engine-place
+                (agent-q-diff-review-engine agent-q-diff--review) hunk)))
+    (cond
+     ((> fuzz 0) (format " with fuzz %d at offset %d" fuzz offset))
+     ((/= offset 0) (format " at offset %d" offset))
+     (t ""))))
+
+(defun agent-q-diff--say-note (command note hunk)
+  "Say what COMMAND on HUNK came to, and return that.
 NOTE is the engine's word for it."
   (message
    "%s"
    (pcase-exhaustive (cons note command)
      (`(edited . unapply)   "Hunk taken out of the file")
-     (`(edited . ,_)        "Hunk applied")
+     (`(edited . ,_)        (concat "Hunk applied" (agent-q-diff--where hunk)))
      (`(marked . reject)    "Hunk rejected")
      (`(marked . ,_)        "Hunk pending")
      (`(unchanged . reject) "Hunk rejected already")
@@ -108,7 +119,7 @@ has changed."
         (agent-q-diff--write-state hunk)
         (agent-q-diff--show-hunk hunk)
         (agent-q-diff--refresh-progress)
-        (agent-q-diff--say-altered review (agent-q-diff--say-note command note)))
+        (agent-q-diff--say-altered review (agent-q-diff--say-note command note hunk)))
     (user-error (signal (car err) (cdr err)))
     (error
      (message (if (eq command 'unapply)

@@ -197,16 +197,18 @@ fn counts<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
     })
 }
 
-/// Return (LINE . OFFSET) of hunk HUNK of REVIEW.
+/// Return (LINE OFFSET FUZZ) of hunk HUNK of REVIEW.
 ///
 /// LINE is the line of the target, from 0, where its first change is or
-/// would be; OFFSET is how many lines that is from the expected place.
+/// would be; OFFSET is how many lines that is from the expected place;
+/// FUZZ is how many outer context lines on a side were ignored.
 #[defun]
 fn place<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
     door(env, || {
-        let place = ongoing(env, session)?.proposal().place(hunk);
-        let place = answer(env, place.map_err(Refusal::from))?;
-        env.cons(place.line, i64::try_from(place.offset)?)
+        let proposal = ongoing(env, session)?.proposal();
+        let place = answer(env, proposal.place(hunk).map_err(Refusal::from))?;
+        let offset = i64::try_from(place.offset)?;
+        env.list((place.line, offset, proposal.fuzz(hunk)))
     })
 }
 

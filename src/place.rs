@@ -104,7 +104,7 @@ impl<'a> Index<'a> {
         if let Some(which) = (0..2).find(at_expected) {
             return placed(which, expected.unwrap_or(0));
         }
-        let candidates = |which| -> Vec<usize> {
+        let candidates = |which: usize| -> Vec<usize> {
             let starts = self.starts(runs[which]);
             let proofs = starts.filter(|&line| is_proof(which, line));
             proofs.take(MAX_CANDIDATES).collect()
@@ -148,6 +148,11 @@ impl<'a> Index<'a> {
         starts
             .filter(|&start| self.is_at(run, start))
             .chain(in_empty)
+    }
+
+    /// Returns the first few lines where `run` starts; several of them are a tie.
+    pub fn places(&self, run: &[&[u8]]) -> Vec<usize> {
+        self.starts(run).take(MAX_CANDIDATES).collect()
     }
 
     /// Returns how often `line` is in the text.

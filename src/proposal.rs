@@ -9,6 +9,7 @@
 //! costs one pass over the target and one exact search for each hunk.
 
 mod follow;
+mod fuzz;
 
 use std::ops::Range;
 
@@ -51,6 +52,8 @@ pub struct Proposal {
     groups: Vec<Group>,
     /// For each hunk the lines between its expected and its true place, or why it has none.
     offsets: Vec<Result<isize, NotPlaced>>,
+    /// For each hunk the outer context lines on a side that were ignored to find it.
+    fuzz: Vec<usize>,
     /// Whether the line map knows a target; that of a bare diff has seen none at first.
     has_target: bool,
     bare: Option<Bare>,
@@ -127,11 +130,12 @@ impl Proposal {
     }
 
     fn new(weave: Weave, groups: Vec<Group>, bare: Option<Bare>) -> Proposal {
-        let offsets = vec![Ok(0); groups.len()];
+        let (offsets, fuzz) = (vec![Ok(0); groups.len()], vec![0; groups.len()]);
         Proposal {
             weave,
             groups,
             offsets,
+            fuzz,
             has_target: bare.is_none(),
             bare,
         }

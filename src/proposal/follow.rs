@@ -16,6 +16,7 @@ impl Proposal {
             .for_each(|(hunk, &is_in)| self.set_in(hunk, is_in));
         self.weave.unravel();
         self.offsets.fill(Ok(0));
+        self.fuzz.fill(0);
     }
 
     /// Returns which hunks are in `live`, if it is the original with some of them and no more.
@@ -112,6 +113,7 @@ impl Proposal {
         // A hunk that lost its place is as it was last known: the other side is not proven.
         self.note_facts(&found);
         self.weave.lay_out(live, &runs);
+        self.fuzz = found.iter().map(|found| found.fuzz).collect();
         let offset = |found: Found| found.place.map(|(_, place)| place.offset);
         self.offsets = found.into_iter().map(offset).collect();
     }
@@ -181,7 +183,23 @@ impl Proposal {
             false => live.locate([&runs[0], &runs[1]], Some(expected)),
         };
         let place = place.map(|(which, place)| ((which == 0) == likelier, place));
-        Found { was_in, place }
+        match place {
+            Err(NotPlaced::NotFound) => self.find_nearly(live, hunk, expected),
+            place => Found::exactly(was_in, place),
+        }
+    }
+
+    fn find_nearly(&self, live: &Index, hunk: usize, expected: usize) -> Found {
+        let was_in = self.is_in(hunk);
+        let (fuzz, place) = match self.find_fuzzy(live, hunk, was_in, expected) {
+            Ok((fuzz, place)) => (fuzz, Ok((was_in, place))),
+            Err(reason) => (0, Err(reason)),
+        };
+        Found {
+            was_in,
+            place,
+            fuzz,
+        }
     }
 
     /// Tells whether `hunk` is at the end of `live` already, if it shows no line after its change.
@@ -214,7 +232,7 @@ impl Proposal {
             let offset = place::offset(expected, line);
             Ok(((which == 0) == was_in, Place { line, offset }))
         });
-        Found { was_in, place }
+        Found::exactly(was_in, place)
     }
 
     /// Tells whether original and modified text (`own`) hold `run` nowhere but in `hunk`, and a
@@ -233,7 +251,7 @@ impl Proposal {
     }
 
     /// Returns the lines of `hunk` with its context, with or without its change.
-    fn run(&self, hunk: usize, is_in: bool) -> Vec<&[u8]> {
+    pub(super) fn run(&self, hunk: usize, is_in: bool) -> Vec<&[u8]> {
         let group = &self.groups[hunk];
         let (original, mut at) = (self.weave.original(), group.before.start);
         let mut run = Vec::new();
@@ -281,6 +299,9 @@ impl Proposal {
         let Group { edits, before, .. } = self.groups[hunk].clone();
         let (_, place) = found.place.as_ref().ok()?;
         let (line, atoms) = (place.line, edits);
+        // Context lines that were ignored are the target's own, and stay as they are.
+        let (head, tail) = self.cut(hunk, found.fuzz);
+        let before = before.start + head..before.end - tail;
         Some(Placed {
             line,
             before,
@@ -295,9 +316,20 @@ struct Found {
     was_in: bool,
     /// Whether its change is in the target, and where.
     place: Result<(bool, Place), NotPlaced>,
+    /// The outer context lines on a side that were ignored.
+    fuzz: usize,
 }
 
 impl Found {
+    fn exactly(was_in: bool, place: Result<(bool, Place), NotPlaced>) -> Found {
+        let fuzz = 0;
+        Found {
+            was_in,
+            place,
+            fuzz,
+        }
+    }
+
     fn is_in(&self) -> bool {
         self.place.as_ref().map_or(self.was_in, |&(is_in, _)| is_in)
     }

@@ -1,6 +1,7 @@
 //! The state machine: every transition, the commands on all hunks, the decision.
 
 mod dice;
+mod fuzz_pictures;
 mod pairs;
 mod placing;
 mod target;

@@ -1,0 +1,135 @@
+;;; agent-q-diff-mode-test.el --- Keys, words and signs of the diff buffer  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; What the diff buffer says and shows beyond the documented contract.
+
+;;; Code:
+
+(require 'agent-q-diff-test-help)
+
+(defmacro aqd-said (&rest body)
+  "Run BODY and return the last message that it gave."
+  (declare (indent 0) (debug t))
+  `(let (said)
+     (cl-letf (((symbol-function 'message)
+                (lambda (format &rest arguments)
+                  (setq said (and format (apply #'format format arguments))))))
+       ,@body)
+     said))
+
+(defconst aqd-mode-diff
+  (aqd-lines "@@ -4,7 +4,7 @@" " line 4" " line 5" " line 6" "-line 7" "+LINE 7"
+             " line 8" " line 9" " line 10")
+  "A bare diff of one hunk.")
+
+(ert-deftest aqd-mode-says-offset-and-fuzz-of-a-bare-diff ()
+  (pcase-dolist (`(,text . ,said)
+                 `((,(aqd-numbered 20) . "Hunk applied")
+                   (,(concat "top\n" (aqd-numbered 20)) . "Hunk applied at offset 1")
+                   (,(aqd-numbered 20 '((4 . "other")))
+                    . "Hunk applied with fuzz 1 at offset 0")
+                   (,(concat "top\n" (aqd-numbered 20 '((9 . "x") (10 . "y"))))
+                    . "Hunk applied with fuzz 2 at offset 1")))
+    (aqd-with-file text
+      (aqd-with-diff aqd-mode-diff
+        (aqd-goto-hunk 1)
+        (should (equal said (aqd-said (agent-q-diff-accept-hunk))))
+        (should (equal (aqd-disk) (string-replace "line 7\n" "LINE 7\n" text)))))))
+
+(ert-deftest aqd-mode-says-why-a-hunk-does-not-apply ()
+  (pcase-dolist (`(,text . ,said)
+                 `((,(aqd-numbered 20 '((7 . "other")))
+                    . "\\`Failed to apply hunk: its lines are not in the target")
+                   (,(concat (aqd-numbered 20) (aqd-numbered 3) (aqd-numbered 20)
+                             (aqd-lines "x"))
+                    . nil)
+                   (,(concat "top\n" (aqd-numbered 20) (aqd-numbered 20))
+                    . "\\`Failed to apply hunk: its lines fit more than one place")))
+    (aqd-with-file text
+      (aqd-with-diff aqd-mode-diff
+        (aqd-goto-hunk 1)
+        (let ((message (aqd-said (agent-q-diff-accept-hunk))))
+          (if said
+              (progn (should (string-match-p said message))
+                     (should (equal (aqd-disk) text)))
+            (should (equal message "Hunk applied"))))))))
+
+(ert-deftest aqd-mode-tells-each-command-apart ()
+  (aqd-with-file (aqd-numbered 20)
+    (aqd-with-diff aqd-mode-diff
+      (aqd-goto-hunk 1)
+      (should (equal "Hunk applied" (aqd-said (agent-q-diff-accept-hunk))))
+      (should (equal "Hunk applied already" (aqd-said (agent-q-diff-accept-hunk))))
+      (should (equal "Hunk pending; its change stays in the file, u takes it out"
+                     (aqd-said (agent-q-diff-toggle-hunk))))
+      (should (equal "Hunk applied; its change was in the file already"
+                     (aqd-said (agent-q-diff-accept-hunk))))
+      (should (equal "Hunk rejected; its change stays in the file, u takes it out"
+                     (aqd-said (agent-q-diff-reject-hunk))))
+      (should (equal "Hunk taken out of the file"
+                     (aqd-said (agent-q-diff-unapply-hunk))))
+      (should (string-prefix-p "Failed to take hunk out: "
+                               (aqd-said (agent-q-diff-unapply-hunk))))
+      (should (equal "Hunk rejected" (aqd-said (agent-q-diff-reject-hunk))))
+      (should (equal "Hunk rejected already" (aqd-said (agent-q-diff-reject-hunk)))))))
+
+(ert-deftest aqd-mode-movement-stops-at-both-ends ()
+  (aqd-with-file (aqd-numbered 20)
+    (aqd-with-diff (concat "Some prose.\n\n" aqd-mode-diff)
+      (should (equal "Hunk pending (1 of 1)" (aqd-said (agent-q-diff-next-hunk))))
+      (should (equal "No next hunk" (aqd-said (agent-q-diff-next-hunk))))
+      (should (equal "No previous hunk" (aqd-said (agent-q-diff-previous-hunk))))
+      (goto-char (point-max))
+      (should (equal 0 (agent-q-diff--hunk-at-point))))))
+
+(ert-deftest aqd-mode-commands-in-front-of-the-first-hunk-say-so ()
+  (aqd-with-file (aqd-numbered 20)
+    (aqd-with-diff (concat "Some prose.\n\n" aqd-mode-diff)
+      (dolist (command '(agent-q-diff-accept-hunk agent-q-diff-reject-hunk
+                         agent-q-diff-toggle-hunk agent-q-diff-unapply-hunk))
+        (should-error (funcall command) :type 'user-error)))))
+
+(ert-deftest aqd-mode-help-lists-every-key ()
+  (aqd-with-file "a\n"
+    (aqd-call "a\n" "b\n"
+              (lambda ()
+                (agent-q-diff-help)
+                (let ((help (with-current-buffer "*Agent-Q Diff Help*"
+                              (buffer-string))))
+                  (dolist (key '("n" "p" "RET" "a" "r" "SPC" "u" "C-c C-c" "C-c C-k"
+                                 "q" "?"))
+                    (should (string-match-p (format "^%s +[a-z]" (regexp-quote key))
+                                            help))))
+                (agent-q-diff-reject-all)))))
+
+(ert-deftest aqd-mode-header-line-shows-the-progress ()
+  (aqd-with-file "a\n"
+    (aqd-call "a\n" "b\n"
+              (lambda ()
+                (should (string-match-p "0 applied · 0 rejected · 1 pending"
+                                        header-line-format))
+                (agent-q-diff-reject-hunk)
+                (should (string-match-p "0 applied · 1 rejected · 0 pending"
+                                        header-line-format))
+                (agent-q-diff-finish)))))
+
+(ert-deftest aqd-mode-faces-inherit-and-name-no-colors ()
+  (dolist (face '(agent-q-diff-applied agent-q-diff-rejected agent-q-diff-differs
+                  agent-q-diff-decided agent-q-diff-header agent-q-diff-progress
+                  agent-q-diff-warning))
+    (should (facep face))
+    (let ((attributes (cdar (face-default-spec face))))
+      (should (plist-get attributes :inherit))
+      (should-not (plist-get attributes :foreground))
+      (should-not (plist-get attributes :background)))))
+
+(ert-deftest aqd-mode-opens-no-process-and-no-file-for-its-colors ()
+  (aqd-with-diff aqd-mode-diff
+    (should-not diff-refine)
+    (should-not diff-font-lock-syntax)))
+
+(provide 'agent-q-diff-mode-test)
+;;; agent-q-diff-mode-test.el ends here
