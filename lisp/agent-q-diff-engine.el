@@ -37,6 +37,7 @@
 (declare-function agent-q-diff-module-review "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-review-diff "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-set-mark "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-split "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-state "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-version "ext:agent-q-diff-module")
 
@@ -228,17 +229,32 @@ Signal `agent-q-diff-malformed' with the line and the cause, or
   "Give back the memory of REVIEW, which the garbage collector cannot see."
   (agent-q-diff-module-free review))
 
+(defun agent-q-diff-engine--lisp-p (path)
+  "Return t if PATH names a Lisp file, nil otherwise or if it is nil."
+  (and path
+       (string-match-p
+        "\\.\\(?:lisp\\|lsp\\|cl\\|asd\\|el\\|scm\\|ss\\|rkt\\|clj[cs]?\\|edn\\)\\'"
+        path)
+       t))
+
 (defun agent-q-diff-engine-print (review path)
   "Return (DIFF . LINES) for REVIEW, with PATH in its file header.
 DIFF is the unified diff; LINES are the numbers of its hunk headers'
 lines, from 0."
-  (let ((is-lisp (string-match-p
-                  "\\.\\(?:lisp\\|lsp\\|cl\\|asd\\|el\\|scm\\|ss\\|rkt\\|clj[cs]?\\|edn\\)\\'"
-                  path)))
-    (pcase-let ((`(,diff . ,lines)
-                 (agent-q-diff-engine--call #'agent-q-diff-module-print
-                                            review path (and is-lisp t))))
-      (cons (agent-q-diff-engine--text diff) lines))))
+  (pcase-let ((`(,diff . ,lines)
+               (agent-q-diff-engine--call #'agent-q-diff-module-print review path
+                                          (agent-q-diff-engine--lisp-p path))))
+    (cons (agent-q-diff-engine--text diff) lines)))
+
+(defun agent-q-diff-engine-split (review hunk path)
+  "Split HUNK of REVIEW into its smallest parts and return (N DIFF . LINES).
+The N parts take the place of HUNK and keep its mark; N is 1 if it has
+only one change.  DIFF is the text of their hunks, LINES are the numbers
+of their headers' lines in it, from 0.  PATH is the target's, or nil."
+  (pcase-let ((`(,n ,diff . ,lines)
+               (agent-q-diff-module-split review hunk
+                                          (agent-q-diff-engine--lisp-p path))))
+    (cons n (cons (agent-q-diff-engine--text diff) lines))))
 
 (defun agent-q-diff-engine-header-lines (review)
   "Return the lines, from 0, of REVIEW's hunk headers in its diff.

@@ -21,42 +21,7 @@
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-review)
 (require 'agent-q-diff-view)
-
-;;;; Where point is
-
-(defun agent-q-diff--hunk-at-point ()
-  "Return the index of the hunk at point, or nil in front of the first."
-  (let ((low 0)
-        (high (length agent-q-diff--positions)))
-    (while (< low high)
-      (let ((middle (/ (+ low high) 2)))
-        (if (<= (aref agent-q-diff--positions middle) (point))
-            (setq low (1+ middle))
-          (setq high middle))))
-    (and (> low 0) (1- low))))
-
-(defun agent-q-diff--hunk-here ()
-  "Return the index of the hunk at point, or signal that there is none."
-  (or (agent-q-diff--hunk-at-point)
-      (user-error "Point is in front of the first hunk")))
-
-(defun agent-q-diff--goto-hunk (hunk)
-  "Move to HUNK."
-  (goto-char (aref agent-q-diff--positions hunk)))
-
-(defun agent-q-diff--goto-next-pending ()
-  "Move to the next pending hunk, from the top again after the last.
-Return non-nil if there is one."
-  (let* ((marks (vconcat (agent-q-diff-engine-marks
-                          (agent-q-diff-review-engine agent-q-diff--review))))
-         (total (length marks))
-         (here (or (agent-q-diff--hunk-at-point) 0))
-         (next (cl-loop for step from 1 below total
-                        for hunk = (mod (+ here step) total)
-                        unless (aref marks hunk) return hunk)))
-    (when next
-      (agent-q-diff--goto-hunk next)
-      t)))
+(require 'agent-q-diff-hunks)
 
 ;;;; What commands say
 
@@ -358,6 +323,7 @@ It is nil where nobody waits.")
     (agent-q-diff-reject-hunk    . "reject the hunk")
     (agent-q-diff-toggle-hunk    . "accept, or return the mark to pending (the file stays)")
     (agent-q-diff-unapply-hunk   . "take the hunk out of the file again")
+    (agent-q-diff-split-hunk     . "split the hunk into its smallest parts")
     (agent-q-diff-accept-all     . "accept all pending hunks and finish")
     (agent-q-diff-reject-all     . "reject all pending hunks and finish")
     (agent-q-diff-finish         . "finish the review")
@@ -365,11 +331,12 @@ It is nil where nobody waits.")
   "Alist from command to what the help says about it.")
 
 (defun agent-q-diff--key-of (command)
-  "Return the keys of COMMAND in this buffer, as a string.
+  "Return the shortest keys of COMMAND in this buffer, as a string.
 A derived mode may bind an alias of COMMAND instead."
-  (let ((keys (seq-some (lambda (name) (where-is-internal name nil t))
-                        (agent-q-diff--names command (current-local-map)))))
-    (if keys (key-description keys) (format "M-x %s" command))))
+  (let ((keys (sort (mapcan #'where-is-internal
+                            (agent-q-diff--names command (current-local-map)))
+                    (lambda (one other) (< (length one) (length other))))))
+    (if keys (key-description (car keys)) (format "M-x %s" command))))
 
 (defun agent-q-diff--names (command map)
   "Return the symbols bound in MAP that run COMMAND."
@@ -414,6 +381,7 @@ In a buffer whose diff came by hand, carry it out."
     (define-key map "a" #'agent-q-diff-accept-hunk)
     (define-key map "r" #'agent-q-diff-reject-hunk)
     (define-key map "u" #'agent-q-diff-unapply-hunk)
+    (define-key map "s" #'agent-q-diff-split-hunk)
     (define-key map " " #'agent-q-diff-toggle-hunk)
     (define-key map "\r" #'agent-q-diff-preview-hunk)
     (define-key map "q" #'agent-q-diff-finish)
@@ -421,12 +389,13 @@ In a buffer whose diff came by hand, carry it out."
     (define-key map "\C-c\C-c" #'agent-q-diff-accept-all)
     (define-key map "\C-c\C-k" #'agent-q-diff-reject-all)
     (dolist (command '(diff-hunk-kill diff-file-kill diff-reverse-direction
-                       diff-split-hunk diff-context->unified
+                       diff-context->unified
                        diff-unified->context diff-ignore-whitespace-hunk
                        diff-refresh-hunk diff-delete-trailing-whitespace
                        diff-kill-applied-hunks
                        diff-delete-other-hunks))
       (define-key map (vector 'remap command) #'agent-q-diff-refuse))
+    (define-key map [remap diff-split-hunk] #'agent-q-diff-split-hunk)
     map)
   "Keymap of `agent-q-diff-mode'.")
 

@@ -145,6 +145,14 @@ What a hook changed on the way to the file is then followed."
   (setf (alist-get hunk (agent-q-diff-review-failures review)) reason)
   (agent-q-diff-engine-fail (agent-q-diff-review-engine review) hunk))
 
+(defun agent-q-diff-review-forget-failure (review hunk n)
+  "Note that HUNK of REVIEW is now N hunks, which nobody has tried yet."
+  (setf (agent-q-diff-review-failures review)
+        (cl-loop for (index . reason) in (agent-q-diff-review-failures review)
+                 unless (= index hunk)
+                 collect (cons (if (> index hunk) (+ index n -1) index)
+                               reason))))
+
 (defun agent-q-diff-review-do (review command hunk)
   "Carry out COMMAND on HUNK of REVIEW and return what it came to.
 COMMAND and the value are those of `agent-q-diff-engine-plan'.  Signal an

@@ -337,5 +337,41 @@ STATE is `applied', `rejected', or nil, which takes the sign away."
     (agent-q-diff--show-hunk hunk))
   (agent-q-diff--refresh-progress))
 
+;;;; Where point is
+
+(defun agent-q-diff--hunk-at-point ()
+  "Return the index of the hunk at point, or nil in front of the first."
+  (let ((low 0)
+        (high (length agent-q-diff--positions)))
+    (while (< low high)
+      (let ((middle (/ (+ low high) 2)))
+        (if (<= (aref agent-q-diff--positions middle) (point))
+            (setq low (1+ middle))
+          (setq high middle))))
+    (and (> low 0) (1- low))))
+
+(defun agent-q-diff--hunk-here ()
+  "Return the index of the hunk at point, or signal that there is none."
+  (or (agent-q-diff--hunk-at-point)
+      (user-error "Point is in front of the first hunk")))
+
+(defun agent-q-diff--goto-hunk (hunk)
+  "Move to HUNK."
+  (goto-char (aref agent-q-diff--positions hunk)))
+
+(defun agent-q-diff--goto-next-pending ()
+  "Move to the next pending hunk, from the top again after the last.
+Return non-nil if there is one."
+  (let* ((marks (vconcat (agent-q-diff-engine-marks
+                          (agent-q-diff-review-engine agent-q-diff--review))))
+         (total (length marks))
+         (here (or (agent-q-diff--hunk-at-point) 0))
+         (next (cl-loop for step from 1 below total
+                        for hunk = (mod (+ here step) total)
+                        unless (aref marks hunk) return hunk)))
+    (when next
+      (agent-q-diff--goto-hunk next)
+      t)))
+
 (provide 'agent-q-diff-view)
 ;;; agent-q-diff-view.el ends here

@@ -104,12 +104,10 @@ fn print<'e>(
     is_lisp: Value<'e>,
 ) -> Result<Value<'e>> {
     door(env, || {
-        let rule = if is_lisp.is_not_nil() {
-            HeadingRule::Lisp
-        } else {
-            HeadingRule::Default
-        };
-        let printed = print::print(&path, &ongoing(env, session)?.proposal().hunks(rule));
+        let printed = print::print(
+            &path,
+            &ongoing(env, session)?.proposal().hunks(rule(is_lisp)),
+        );
         let lines = list(env, printed.header_lines)?;
         env.cons(text(env, &printed.bytes)?, lines)
     })
@@ -209,6 +207,35 @@ fn place<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'
         let place = answer(env, proposal.place(hunk).map_err(Refusal::from))?;
         let offset = i64::try_from(place.offset)?;
         env.list((place.line, offset, proposal.fuzz(hunk)))
+    })
+}
+
+/// Split hunk HUNK of REVIEW into its smallest parts and return (N DIFF . LINES).
+///
+/// N is the number of parts, which take the place of HUNK and keep its
+/// mark.  DIFF is the text of their hunks, LINES are the numbers of their
+/// headers' lines in it, from 0.  IS-LISP is as for printing.
+#[defun]
+fn split<'e>(
+    env: &'e Env,
+    session: &mut Session,
+    hunk: usize,
+    is_lisp: Value<'e>,
+) -> Result<Value<'e>> {
+    door(env, || {
+        session.plan = None;
+        let review = ongoing(env, session)?;
+        let n_hunks = review.proposal().n_hunks();
+        if hunk >= n_hunks {
+            return answer(env, Err(Refusal::NoSuchHunk { hunk, n_hunks }));
+        }
+        let n_parts = review.split(hunk);
+        let parts = review
+            .proposal()
+            .hunks_in(hunk..hunk + n_parts, rule(is_lisp));
+        let printed = print::print_hunks(&parts);
+        let lines = list(env, printed.header_lines)?;
+        env.cons(n_parts, env.cons(text(env, &printed.bytes)?, lines)?)
     })
 }
 
@@ -379,6 +406,14 @@ fn find<T: Copy, const N: usize>(
         }
     }
     Ok(None)
+}
+
+/// Returns how section headings are found in a file that is Lisp or not.
+fn rule(is_lisp: Value) -> HeadingRule {
+    match is_lisp.is_not_nil() {
+        true => HeadingRule::Lisp,
+        false => HeadingRule::Default,
+    }
 }
 
 fn command_named(env: &Env, name: Value) -> Result<Command> {

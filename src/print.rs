@@ -45,10 +45,14 @@ pub fn print(path: &[u8], hunks: &[Hunk<'_>]) -> Printed {
         printer.file_header(&quoted(path));
     }
     hunks.iter().for_each(|hunk| printer.hunk(hunk));
-    Printed {
-        bytes: printer.bytes,
-        header_lines: printer.header_lines,
-    }
+    printer.printed()
+}
+
+/// Writes `hunks` without a file header, to stand among others of the same file.
+pub fn print_hunks(hunks: &[Hunk<'_>]) -> Printed {
+    let mut printer = Printer::default();
+    hunks.iter().for_each(|hunk| printer.hunk(hunk));
+    printer.printed()
 }
 
 /// What is written so far.
@@ -61,6 +65,13 @@ struct Printer {
 }
 
 impl Printer {
+    fn printed(self) -> Printed {
+        Printed {
+            bytes: self.bytes,
+            header_lines: self.header_lines,
+        }
+    }
+
     fn file_header(&mut self, name: &[u8]) {
         for lead in [b"--- ", b"+++ "] {
             self.put(&[lead, name, b"\n"]);

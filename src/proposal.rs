@@ -10,6 +10,7 @@
 
 mod follow;
 mod fuzz;
+mod split;
 
 use std::ops::Range;
 

@@ -273,6 +273,17 @@ impl Review {
         Ok(Plan { edits, steps })
     }
 
+    /// Splits hunk `hunk` into its smallest parts, which keep its mark, and returns how many these
+    /// are. Panics if there is no such hunk.
+    pub fn split(&mut self, hunk: usize) -> usize {
+        let n_parts = self.proposal.split(hunk);
+        let (mark, has_failed) = (self.marks[hunk], self.has_failed[hunk]);
+        self.marks.splice(hunk..=hunk, vec![mark; n_parts]);
+        self.has_failed
+            .splice(hunk..=hunk, vec![has_failed; n_parts]);
+        n_parts
+    }
+
     /// Plans to accept every pending hunk, as one plan; never a rejected one. Also returns those
     /// that cannot be, each with the reason.
     pub fn plan_all(&self) -> (Plan, Vec<(usize, Refusal)>) {

@@ -92,6 +92,73 @@
                          agent-q-diff-toggle-hunk agent-q-diff-unapply-hunk))
         (should-error (funcall command) :type 'user-error)))))
 
+(defconst aqd-mode-near
+  (cons (aqd-numbered 30)
+        (aqd-numbered 30 '((5 . "five") (8 . "eight") (25 . "x"))))
+  "A proposal of two hunks, the first of which has two changes.")
+
+(ert-deftest aqd-mode-split-makes-hunks-of-their-own ()
+  (aqd-with-file (car aqd-mode-near)
+    (aqd-call (car aqd-mode-near) (cdr aqd-mode-near)
+              (lambda ()
+                (aqd-goto-hunk 2)
+                (agent-q-diff-reject-hunk)
+                (aqd-goto-hunk 1)
+                (should (equal "Split into 2 hunks" (aqd-said (aqd-press "s"))))
+                (should (equal 0 (agent-q-diff--hunk-at-point)))
+                (should (equal 3 (sly-agent-q-diff--count-hunks)))
+                (should (equal (aqd-progress) "0/3 applied, 1 rejected, 2 pending"))
+                (should (equal (aqd-signs) '((3 . "[REJECTED]"))))
+                (aqd-press "n a")
+                (should (equal (aqd-signs) '((2 . "[APPLIED]") (3 . "[REJECTED]"))))
+                (should (equal (aqd-numbered 30 '((8 . "eight")))
+                               (decode-coding-string (aqd-disk) 'utf-8)))
+                (should (eq 'applied (alist-get (aqd-goto-hunk 2)
+                                                sly-agent-q-diff--hunk-states)))
+                (should (eq 'rejected (alist-get (aqd-goto-hunk 3)
+                                                 sly-agent-q-diff--hunk-states)))
+                (agent-q-diff-finish)))))
+
+(ert-deftest aqd-mode-split-diff-is-still-one-for-patch ()
+  (aqd-with-file (car aqd-mode-near)
+    (aqd-call (car aqd-mode-near) (cdr aqd-mode-near)
+              (lambda ()
+                (aqd-goto-hunk 1)
+                (agent-q-diff-split-hunk)
+                (should (eq 0 (call-process-region
+                               (progn (goto-char (point-min))
+                                      (re-search-forward "^---")
+                                      (line-beginning-position))
+                               (point-max) "patch" nil nil nil "-s" aqd-file)))
+                (agent-q-diff-reject-all)))
+    (should (equal (aqd-disk) (cdr aqd-mode-near)))))
+
+(ert-deftest aqd-mode-split-of-what-is-applied-and-unapply-one ()
+  (aqd-with-file (car aqd-mode-near)
+    (should (equal "accepted" (aqd-review (car aqd-mode-near) (cdr aqd-mode-near)
+                                          "a p s u q")))
+    (should (equal (aqd-disk) (aqd-numbered 30 '((8 . "eight")))))))
+
+(ert-deftest aqd-mode-split-in-a-bare-buffer ()
+  (aqd-with-file (aqd-numbered 10)
+    (aqd-with-diff (aqd-lines "@@ -1,5 +1,5 @@" " line 1" "-line 2" "+two"
+                              " line 3" "-line 4" "+four" " line 5")
+      (aqd-goto-hunk 1)
+      (agent-q-diff-split-hunk)
+      (should (equal (buffer-string)
+                     (aqd-lines "@@ -1,3 +1,3 @@" " line 1" "-line 2" "+two" " line 3"
+                                "@@ -4,2 +4,2 @@" "-line 4" "+four" " line 5")))
+      (aqd-goto-hunk 2)
+      (agent-q-diff-accept-hunk)
+      (should (equal (aqd-disk) (aqd-numbered 10 '((4 . "four"))))))))
+
+(ert-deftest aqd-mode-split-of-one-change-says-so ()
+  (aqd-with-file (aqd-numbered 20)
+    (aqd-with-diff aqd-mode-diff
+      (aqd-goto-hunk 1)
+      (should (equal "The hunk has only one change"
+                     (aqd-said (agent-q-diff-split-hunk)))))))
+
 (ert-deftest aqd-mode-help-lists-every-key ()
   (aqd-with-file "a\n"
     (aqd-call "a\n" "b\n"
@@ -99,7 +166,7 @@
                 (agent-q-diff-help)
                 (let ((help (with-current-buffer "*Agent-Q Diff Help*"
                               (buffer-string))))
-                  (dolist (key '("n" "p" "RET" "a" "r" "SPC" "u" "C-c C-c" "C-c C-k"
+                  (dolist (key '("n" "p" "RET" "a" "r" "SPC" "u" "s" "C-c C-c" "C-c C-k"
                                  "q" "?"))
                     (should (string-match-p (format "^%s +[a-z]" (regexp-quote key))
                                             help))))

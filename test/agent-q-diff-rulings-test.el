@@ -67,7 +67,7 @@
               (lambda ()
                 (should (derived-mode-p 'diff-mode))
                 (dolist (command '(diff-hunk-kill diff-file-kill
-                                   diff-reverse-direction diff-split-hunk))
+                                   diff-reverse-direction))
                   (let ((before (buffer-string)))
                     (should (eq 'agent-q-diff-refuse (command-remapping command)))
                     (should-error (call-interactively (command-remapping command))

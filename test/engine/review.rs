@@ -4,6 +4,7 @@ mod dice;
 mod fuzz_pictures;
 mod pairs;
 mod placing;
+mod splitting;
 mod target;
 mod walks;
 

@@ -1,0 +1,148 @@
+//! Splitting hunks: the parts are hunks of their own, and together they are what the whole was.
+
+use agent_q_diff::diff::{self, HeadingRule};
+use agent_q_diff::print::print_hunks;
+use agent_q_diff::proposal::Proposal;
+use agent_q_diff::review::Command::{Accept, Reject, Unapply};
+use agent_q_diff::review::{Fact, Mark, Review};
+use agent_q_diff::text::Text;
+
+use crate::dice::Dice;
+use crate::pairs::{compare, for_each_pair, patched};
+use crate::target::Desk;
+
+const ORIGINAL: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
+const MODIFIED: &str = "1\n2\nthree\n4\n5\n6\n7\neight\n9\n";
+
+/// Returns all hunks of the review as a diff shows them.
+fn shown(review: &Review) -> String {
+    let proposal = review.proposal();
+    let hunks = proposal.hunks_in(0..proposal.n_hunks(), HeadingRule::Default);
+    String::from_utf8(print_hunks(&hunks).bytes).expect("UTF-8")
+}
+
+#[test]
+fn the_lines_between_are_shared_out_and_none_is_shown_twice() {
+    let mut desk = Desk::of_texts(ORIGINAL, MODIFIED);
+    assert_eq!(desk.review.split(0), 2);
+    let expected = "\
+@@ -1,5 +1,5 @@
+ 1
+ 2
+-3
++three
+ 4
+ 5
+@@ -6,4 +6,4 @@
+ 6
+ 7
+-8
++eight
+ 9
+";
+    assert_eq!(shown(&desk.review), expected);
+}
+
+#[test]
+fn each_part_is_decided_by_itself() {
+    let mut desk = Desk::of_texts(ORIGINAL, MODIFIED);
+    desk.review.split(0);
+    desk.act(1, Accept).unwrap();
+    assert_eq!(desk.text(), ORIGINAL.replace('8', "eight"));
+    desk.act(0, Reject).unwrap();
+    assert_eq!(
+        (desk.review.mark(0), desk.review.mark(1)),
+        (Mark::Rejected, Mark::Applied)
+    );
+    assert_eq!(
+        (desk.review.fact(0), desk.review.fact(1)),
+        (Fact::Out, Fact::In)
+    );
+}
+
+#[test]
+fn parts_of_what_is_applied_are_applied_and_can_be_taken_out_one_by_one() {
+    let mut desk = Desk::of_texts(ORIGINAL, MODIFIED);
+    desk.act(0, Accept).unwrap();
+    desk.review.split(0);
+    assert_eq!(
+        (desk.review.mark(0), desk.review.mark(1)),
+        (Mark::Applied, Mark::Applied)
+    );
+    desk.act(0, Unapply).unwrap();
+    assert_eq!(desk.text(), ORIGINAL.replace('8', "eight"));
+}
+
+#[test]
+fn a_hunk_with_one_change_stays_whole() {
+    let mut desk = Desk::of_texts("a\nb\n", "a\nB\n");
+    assert_eq!(desk.review.split(0), 1);
+    assert_eq!(desk.review.proposal().n_hunks(), 1);
+}
+
+#[test]
+fn other_hunks_keep_their_marks_and_places() {
+    let far = |text: &str| format!("{text}{}", "x\ny\nz\n".repeat(5));
+    let (original, modified) = (far(ORIGINAL), far(MODIFIED) + "end\n");
+    let mut desk = Desk::of_texts(&original, &modified);
+    desk.act(1, Accept).unwrap();
+    assert_eq!(desk.review.split(0), 2);
+    assert_eq!(
+        (desk.review.mark(2), desk.review.fact(2)),
+        (Mark::Applied, Fact::In)
+    );
+    desk.act(2, Unapply).unwrap();
+    assert_eq!(desk.text(), original);
+}
+
+#[test]
+fn of_a_hunk_that_does_not_apply_the_parts_that_fit_do() {
+    let mut desk = Desk::of_texts(ORIGINAL, MODIFIED);
+    desk.becomes("1\n2\n3\n4\n5\n6\n7\nother\n9\n");
+    assert!(desk.act(0, Accept).is_err());
+    desk.review.split(0);
+    desk.act(0, Accept).unwrap();
+    assert!(desk.act(1, Accept).is_err());
+    assert_eq!(desk.text(), "1\n2\nthree\n4\n5\n6\n7\nother\n9\n");
+}
+
+#[test]
+fn the_parts_of_a_bare_diff_keep_its_line_numbers() {
+    let diff = "@@ -11,5 +12,6 @@\n a\n-b\n c\n+new\n+new\n d\n e\n";
+    let target = "x\n".repeat(10) + "a\nb\nc\nd\ne\n";
+    let mut desk = Desk::of_diff(diff, &target);
+    assert_eq!(desk.review.split(0), 2);
+    let expected = "@@ -11,3 +11,2 @@\n a\n-b\n c\n@@ -14,2 +13,4 @@\n+new\n+new\n d\n e\n";
+    assert_eq!(shown(&desk.review), expected);
+    desk.act(1, Accept).unwrap();
+    assert_eq!(desk.text(), target.replace("d\n", "new\nnew\nd\n"));
+}
+
+#[test]
+fn whatever_is_split_the_parts_together_are_the_proposal() {
+    for_each_pair(2_000, |pair| {
+        let compared = compare(&pair.original, &pair.modified);
+        if diff::group(&compared.edits, compared.original.len(), 3).is_empty() {
+            return;
+        }
+        let proposal = Proposal::from_texts(pair.original.clone(), pair.modified.clone(), 3);
+        let mut desk = Desk::open(proposal.expect("a change"), &pair.original);
+        let mut dice = Dice::of(&pair.original, &pair.modified);
+        for _ in 0..4 {
+            let hunk = dice.roll(desk.review.proposal().n_hunks());
+            match dice.roll(3) {
+                0 => drop(desk.review.split(hunk)),
+                1 => drop(desk.act(hunk, Accept)),
+                _ => drop(desk.act(hunk, Unapply)),
+            }
+        }
+        let proposal = desk.review.proposal();
+        let hunks = proposal.hunks_in(0..proposal.n_hunks(), HeadingRule::Default);
+        let original = Text::new(pair.original.clone());
+        assert_eq!(patched(&original, &hunks), pair.modified);
+        for hunk in 0..desk.review.proposal().n_hunks() {
+            desk.act(hunk, Accept).expect("every part has a place");
+        }
+        assert_eq!(desk.live, pair.modified);
+    });
+}
