@@ -21,25 +21,10 @@
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-review)
 (require 'agent-q-diff-view)
+(require 'agent-q-diff-motion)
 (require 'agent-q-diff-hunks)
 
 ;;;; What commands say
-
-(defun agent-q-diff--say-state ()
-  "Say the state of the hunk at point."
-  (pcase-let* ((hunk (agent-q-diff--hunk-here))
-               (`(,mark ,is-in ,reason)
-                (agent-q-diff-engine-state
-                 (agent-q-diff-review-engine agent-q-diff--review) hunk)))
-    (message "Hunk %s (%d of %d)%s"
-             (or mark 'pending) (1+ hunk) (length agent-q-diff--positions)
-             (cond
-              ((and is-in (not (eq mark 'applied))) "; its change is in the file")
-              ((and (not is-in) (eq mark 'applied)) "; its change is not in the file")
-              ((and reason (null mark)
-                    (agent-q-diff-review-target agent-q-diff--review))
-               (concat "; " reason))
-              (t "")))))
 
 (defun agent-q-diff--where (hunk)
   "Return where HUNK is, if that is not just where it was expected.
@@ -160,53 +145,6 @@ The latter leaves its change in the target, unless
   (interactive)
   (agent-q-diff--do 'unapply))
 
-(defun agent-q-diff-next-hunk (&optional n)
-  "Move to the Nth next hunk and say its state.
-Before the first hunk, the first one is next."
-  (interactive "p")
-  (agent-q-diff--move (or n 1)))
-
-(defun agent-q-diff-previous-hunk (&optional n)
-  "Move to the Nth previous hunk and say its state."
-  (interactive "p")
-  (agent-q-diff--move (- (or n 1))))
-
-(defun agent-q-diff--move (n)
-  "Move N hunks down and say where that is.
-In a buffer that is not a diff, move as `diff-mode' does."
-  (if (not (agent-q-diff--review-or-nil))
-      (diff-hunk-next n)
-    (let* ((here (or (agent-q-diff--hunk-at-point) -1))
-           (last (1- (length agent-q-diff--positions)))
-           (there (min last (max 0 (+ here n)))))
-      (agent-q-diff--goto-hunk there)
-      (if (eq here there)
-          (message (if (> n 0) "No next hunk" "No previous hunk"))
-        (agent-q-diff--say-state)))))
-
-(defun agent-q-diff-preview-hunk ()
-  "Show the place of the hunk at point in the target, in another window."
-  (interactive)
-  (condition-case err
-      (let* ((review (agent-q-diff--review-with-target))
-             (buffer (agent-q-diff-review-target review))
-             (line (car (agent-q-diff-engine-place
-                         (agent-q-diff-review-engine review)
-                         (agent-q-diff--hunk-here)))))
-        (agent-q-diff--show-target buffer line))
-    (user-error (signal (car err) (cdr err)))
-    (error (message "No place to show: %s" (agent-q-diff--error-text err)))))
-
-(defun agent-q-diff--show-target (buffer line)
-  "Show LINE, counted from 0, of BUFFER in another window."
-  (let ((position (agent-q-diff-target-position buffer line))
-        (window (display-buffer buffer '(nil (inhibit-same-window . t)))))
-    (set-window-point window position)
-    (with-selected-window window
-      (goto-char position)
-      (recenter))
-    (message "Line %d of %s" (1+ line) (buffer-name buffer))))
-
 (defun agent-q-diff-recode-target ()
   "Let the target be saved as UTF-8 from now on.
 For a hunk with a character that its coding system cannot hold: saving
@@ -318,6 +256,8 @@ It is nil where nobody waits.")
 (defconst agent-q-diff--help-commands
   '((agent-q-diff-next-hunk      . "go to the next hunk")
     (agent-q-diff-previous-hunk  . "go to the previous hunk")
+    (agent-q-diff-next-conflict  . "go to the next hunk that does not apply")
+    (agent-q-diff-previous-conflict . "go to the previous one")
     (agent-q-diff-preview-hunk   . "show the hunk's place in the file")
     (agent-q-diff-accept-hunk    . "accept the hunk: apply it to the file")
     (agent-q-diff-reject-hunk    . "reject the hunk")
@@ -378,6 +318,8 @@ In a buffer whose diff came by hand, carry it out."
   (let ((map (make-sparse-keymap)))
     (define-key map "n" #'agent-q-diff-next-hunk)
     (define-key map "p" #'agent-q-diff-previous-hunk)
+    (define-key map "N" #'agent-q-diff-next-conflict)
+    (define-key map "P" #'agent-q-diff-previous-conflict)
     (define-key map "a" #'agent-q-diff-accept-hunk)
     (define-key map "r" #'agent-q-diff-reject-hunk)
     (define-key map "u" #'agent-q-diff-unapply-hunk)

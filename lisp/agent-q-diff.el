@@ -68,8 +68,8 @@ While one is being decided, further ones get a number behind it.")
   (let ((target (agent-q-diff-review-target review)))
     (delq nil
           (list
-           (unless (file-exists-p (agent-q-diff-review-path review))
-             "The file does not exist yet.")
+           (when (agent-q-diff-review-is-missing review)
+             "The file does not exist.")
            (unless (agent-q-diff-review-was-clean review)
              (format "The file has unsaved edits in %s; %s" target
                      (if (agent-q-diff-review-saves-p review)
@@ -87,6 +87,8 @@ While one is being decided, further ones get a number behind it.")
          (lost (seq-count #'caddr states))
          (already (seq-count #'cadr states)))
     (cond
+     ((= lost (length states))
+      "The file is not what the proposal was made for: no hunk applies.")
      ((> lost 0)
       (format "The file differs from the proposal's original: %d of %d hunks %s not apply."
               lost (length states) (if (= lost 1) "does" "do")))

@@ -159,6 +159,21 @@
       (should (equal "The hunk has only one change"
                      (aqd-said (agent-q-diff-split-hunk)))))))
 
+(ert-deftest aqd-mode-conflicts-are-said-and-found ()
+  (let ((original (aqd-numbered 60))
+        (modified (aqd-numbered 60 '((5 . "a") (20 . "b") (35 . "c") (50 . "d")))))
+    (aqd-with-file (aqd-numbered 60 '((20 . "mine") (50 . "mine")))
+      (aqd-call original modified
+                (lambda ()
+                  (should (string-search "2 of 4 hunks do not apply" (buffer-string)))
+                  (should (string-match-p "\\`Hunk pending (2 of 4); its lines"
+                                          (aqd-said (aqd-press "N"))))
+                  (should (string-match-p "(4 of 4)" (aqd-said (aqd-press "N"))))
+                  (should (equal "No further hunk fails to apply"
+                                 (aqd-said (aqd-press "N"))))
+                  (should (string-match-p "(2 of 4)" (aqd-said (aqd-press "P"))))
+                  (agent-q-diff-reject-all))))))
+
 (ert-deftest aqd-mode-help-lists-every-key ()
   (aqd-with-file "a\n"
     (aqd-call "a\n" "b\n"
@@ -166,10 +181,11 @@
                 (agent-q-diff-help)
                 (let ((help (with-current-buffer "*Agent-Q Diff Help*"
                               (buffer-string))))
-                  (dolist (key '("n" "p" "RET" "a" "r" "SPC" "u" "s" "C-c C-c" "C-c C-k"
+                  (dolist (key '("n" "p" "N" "P" "RET" "a" "r" "SPC" "u" "s" "C-c C-c" "C-c C-k"
                                  "q" "?"))
-                    (should (string-match-p (format "^%s +[a-z]" (regexp-quote key))
-                                            help))))
+                    (should (let ((case-fold-search nil))
+                              (string-match-p (format "^%s +[a-z]" (regexp-quote key))
+                                              help)))))
                 (agent-q-diff-reject-all)))))
 
 (ert-deftest aqd-mode-header-line-shows-the-progress ()

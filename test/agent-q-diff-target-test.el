@@ -357,8 +357,7 @@ Return (HEADER DISK TEXT)."
   (aqd-with-file (aqd-numbered 20 '((10 . "other")))
     (aqd-call aqd-original aqd-modified
               (lambda ()
-                (should (string-search "1 of 1 hunks does not apply"
-                                       (buffer-string)))
+                (should (string-search "no hunk applies" (buffer-string)))
                 (should (equal (aqd-signs) '((1 . "[DOES NOT APPLY]"))))
                 (agent-q-diff-reject-all)))))
 
