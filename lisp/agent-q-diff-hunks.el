@@ -27,16 +27,6 @@
         (forward-line))
       (cons beg (point)))))
 
-(defun agent-q-diff--positions-in (header-lines)
-  "Return a list of the positions of HEADER-LINES, counted from 0 at point."
-  (save-excursion
-    (let ((here 0))
-      (mapcar (lambda (line)
-                (forward-line (- line here))
-                (setq here line)
-                (point))
-              header-lines))))
-
 (defun agent-q-diff--replace-hunk (hunk diff header-lines)
   "Show DIFF, the text of several hunks, in place of HUNK.
 HEADER-LINES are the numbers of their headers' lines in it, from 0."

@@ -90,15 +90,21 @@ Signal `agent-q-diff-malformed' if the text is not a diff."
 (defun agent-q-diff--adopt (review header-lines &optional start)
   "Make REVIEW this buffer's, with its hunk headers on HEADER-LINES.
 The lines are counted from 0 at the position START, or `point-min'."
-  (setq agent-q-diff--review review)
+  (setq agent-q-diff--review review
+        agent-q-diff--positions
+        (save-excursion
+          (goto-char (or start (point-min)))
+          (vconcat (agent-q-diff--positions-in header-lines)))))
+
+(defun agent-q-diff--positions-in (header-lines)
+  "Return a list of the positions of HEADER-LINES, counted from 0 at point."
   (save-excursion
-    (goto-char (or start (point-min)))
-    (let ((line 0))
-      (setq agent-q-diff--positions
-            (cl-loop for header-line in header-lines
-                     do (forward-line (- header-line line))
-                     do (setq line header-line)
-                     vconcat (list (point)))))))
+    (let ((here 0))
+      (mapcar (lambda (line)
+                (forward-line (- line here))
+                (setq here line)
+                (point))
+              header-lines))))
 
 (defun agent-q-diff--review-with-target ()
   "Return this buffer's review, with its target followed.
