@@ -37,39 +37,47 @@ The string is to follow \"Hunk applied\"; it is empty otherwise."
      ((/= offset 0) (format " at offset %d" offset))
      (t ""))))
 
-(defun agent-q-diff--say-note (command note hunk)
-  "Say what COMMAND on HUNK came to, and return that.
+(defun agent-q-diff--note-text (command note hunk)
+  "Return what COMMAND on HUNK came to, as a string.
 NOTE is the engine's word for it."
-  (message
-   "%s"
-   (pcase-exhaustive (cons note command)
-     (`(edited . unapply)   "Hunk taken out of the file")
-     (`(edited . ,_)        (concat "Hunk applied" (agent-q-diff--where hunk)))
-     (`(marked . reject)    "Hunk rejected")
-     (`(marked . ,_)        "Hunk pending")
-     (`(unchanged . reject) "Hunk rejected already")
-     (`(unchanged . ,_)     "Hunk applied already")
-     (`(already-in . ,_)    "Hunk applied; its change was in the file already")
-     (`(stays-in . reject)  "Hunk rejected; its change stays in the file, u takes it out")
-     (`(stays-in . ,_)      "Hunk pending; its change stays in the file, u takes it out")
-     (`(already-out . ,_)   "Hunk pending; its change was no longer in the file"))))
+  (pcase-exhaustive (cons note command)
+    (`(edited . unapply)   "Hunk taken out of the file")
+    (`(edited . ,_)        (concat "Hunk applied" (agent-q-diff--where hunk)))
+    (`(marked . reject)    "Hunk rejected")
+    (`(marked . ,_)        "Hunk pending")
+    (`(unchanged . reject) "Hunk rejected already")
+    (`(unchanged . ,_)     "Hunk applied already")
+    (`(already-in . ,_)    "Hunk applied; its change was in the file already")
+    (`(stays-in . reject)  "Hunk rejected; its change stays in the file, u takes it out")
+    (`(stays-in . ,_)      "Hunk pending; its change stays in the file, u takes it out")
+    (`(already-out . ,_)   "Hunk pending; its change was no longer in the file")))
 
 ;;;; Carrying out commands
+
+(defun agent-q-diff--review-for (command)
+  "Return this buffer's review, with its target followed if COMMAND needs it.
+To reject, or to take back the mark of an applied hunk, no target is
+needed."
+  (if (or (eq command 'reject)
+          (and (eq command 'toggle) (agent-q-diff--applied-here-p)))
+      (agent-q-diff--current-review)
+    (agent-q-diff--review-with-target)))
 
 (defun agent-q-diff--do (command)
   "Carry out COMMAND on the hunk at point, and return what was said.
 What cannot be done is said as well, but then nil is returned and nothing
 has changed."
   (condition-case err
-      (let* ((review (if (eq command 'reject)
-                         (agent-q-diff--current-review)
-                       (agent-q-diff--review-with-target)))
+      (let* ((review (agent-q-diff--review-for command))
              (hunk (agent-q-diff--hunk-here))
-             (note (agent-q-diff-review-do review command hunk)))
+             (note (agent-q-diff-review-do review command hunk))
+             (said (agent-q-diff--note-text command note hunk)))
         (agent-q-diff--write-state hunk)
         (agent-q-diff--show-hunk hunk)
         (agent-q-diff--refresh-progress)
-        (agent-q-diff--say-altered review (agent-q-diff--say-note command note hunk)))
+        (setq said (concat said (agent-q-diff--follow-hooks review)))
+        (message "%s" said)
+        said)
     (user-error (signal (car err) (cdr err)))
     (error
      (message (if (eq command 'unapply)
@@ -78,26 +86,28 @@ has changed."
               (agent-q-diff--error-text err))
      nil)))
 
-(defun agent-q-diff--say-altered (review said)
-  "Add to SAID, just said, if saving the target of REVIEW changed other lines.
-Return what is said then."
+(defun agent-q-diff--follow-hooks (review)
+  "Show what hooks did to the target of REVIEW, and return words about it."
   (if (and (agent-q-diff-review-target review)
            (agent-q-diff-review-follow review))
       (progn
         (agent-q-diff--show-all)
-        (message "%s; on saving, a hook changed other lines as well" said))
-    said))
+        "; on saving, a hook changed other lines as well")
+    ""))
 
-(defun agent-q-diff--reject-by-hand ()
-  "Mark the hunk at point rejected, in a buffer that is not a diff.
-Such a buffer has no review, but its states are its own."
+(defun agent-q-diff--mark-by-hand (choose)
+  "Mark the hunk at point in a buffer whose text is not a diff.
+Such a buffer has no review, but its states are its own.  CHOOSE is
+called with the state and returns the new one, or signals."
   (save-excursion
     (end-of-line)
     (unless (re-search-backward "^@@" nil t)
       (user-error "Point is in front of the first hunk"))
-    (setf (alist-get (point) agent-q-diff--hunk-states) 'rejected)
-    (agent-q-diff-apply-visual-feedback (point) 'rejected)
-    (message "Hunk rejected")))
+    (let ((state (funcall choose
+                          (alist-get (point) agent-q-diff--hunk-states))))
+      (setf (alist-get (point) agent-q-diff--hunk-states) state)
+      (agent-q-diff-apply-visual-feedback (point) state)
+      (message "Hunk %s" (or state 'pending)))))
 
 ;;;; Commands
 
@@ -111,8 +121,8 @@ With ADVANCE, as by key, move on to the next pending hunk."
   "Mark the hunk at point rejected; the target stays as it is.
 With ADVANCE, as by key, move on to the next pending hunk."
   (interactive (list t))
-  (if (not (agent-q-diff--review-or-nil))
-      (agent-q-diff--reject-by-hand)
+  (if (agent-q-diff--by-hand-p)
+      (agent-q-diff--mark-by-hand (lambda (_) 'rejected))
     (agent-q-diff--advance-if advance (agent-q-diff--do 'reject))))
 
 (defun agent-q-diff--advance-if (advance said)
@@ -128,17 +138,29 @@ SAID is what the command said, or nil if it failed.  Return SAID."
 The latter leaves its change in the target, unless
 `agent-q-diff-toggle-unapplies' is non-nil."
   (interactive)
-  (agent-q-diff--do
-   (if (and agent-q-diff-toggle-unapplies (agent-q-diff--applied-here-p))
-       'unapply
-     'toggle)))
+  (if (and (agent-q-diff--by-hand-p) (agent-q-diff--applied-by-hand-p))
+      (agent-q-diff--mark-by-hand #'ignore)
+    (agent-q-diff--do
+     (if (and agent-q-diff-toggle-unapplies (agent-q-diff--applied-here-p))
+         'unapply
+       'toggle))))
+
+(defun agent-q-diff--by-hand-p ()
+  "Return non-nil if this buffer's text is not a diff."
+  (not (or (agent-q-diff--ended-p) (agent-q-diff--review-or-nil))))
+
+(defun agent-q-diff--applied-by-hand-p ()
+  "Return non-nil if the state of the hunk at point was set to applied."
+  (save-excursion
+    (end-of-line)
+    (and (re-search-backward "^@@" nil t)
+         (eq 'applied (alist-get (point) agent-q-diff--hunk-states)))))
 
 (defun agent-q-diff--applied-here-p ()
   "Return non-nil if the hunk at point is marked applied."
-  (let ((review (agent-q-diff--current-review)))
-    (eq 'applied (car (agent-q-diff-engine-state
-                       (agent-q-diff-review-engine review)
-                       (agent-q-diff--hunk-here))))))
+  (agent-q-diff--current-review)
+  (eq 'applied (alist-get (aref agent-q-diff--positions (agent-q-diff--hunk-here))
+                          agent-q-diff--hunk-states)))
 
 (defun agent-q-diff-unapply-hunk ()
   "Take the change of the hunk at point out of the target."
@@ -155,23 +177,29 @@ then writes the whole file anew in UTF-8."
     (message "%s will be saved as UTF-8; accept the hunk again"
              (agent-q-diff-review-target review))))
 
-(defun agent-q-diff-accept-all ()
+(defun agent-q-diff-accept-all (&optional by-key)
   "Apply every pending hunk, never a rejected one, and finish.
 It is one undo step of the target.  If some do not apply, the others are
-in and the review stays open.  With nothing pending, just finish."
-  (interactive)
+in and the review stays open, if anybody waits for it.  With nothing
+pending, just finish.  BY-KEY tells that a person called."
+  (interactive (list t))
   (condition-case err
       (let ((review (agent-q-diff--review-with-target)))
         (if (zerop (nth 3 (agent-q-diff--counts)))
-            (agent-q-diff-finish)
+            (agent-q-diff-finish nil by-key)
           (let ((failed (agent-q-diff-review-accept-all review)))
             (agent-q-diff-review-follow review)
             (agent-q-diff--write-states)
             (agent-q-diff--show-all)
-            (if failed
-                (agent-q-diff--say-failures failed)
-              (agent-q-diff--decide "accepted")))))
-    (error (message "Failed to apply: %s" (agent-q-diff--error-text err)))))
+            (cond
+             ((null failed) (agent-q-diff--decide "accepted" by-key))
+             (agent-q-diff--end-function (agent-q-diff--say-failures failed))
+             (t (agent-q-diff--say-failures failed)
+                (agent-q-diff-finish nil by-key))))))
+    (error
+     (message "Failed to apply: %s" (agent-q-diff--error-text err))
+     (unless (or agent-q-diff--end-function (agent-q-diff--ended-p))
+       (agent-q-diff-finish nil by-key)))))
 
 (defun agent-q-diff--say-failures (failed)
   "Move to the first of FAILED, a list of (HUNK . REASON), and say them all."
@@ -181,29 +209,39 @@ in and the review stays open.  With nothing pending, just finish."
                         (format "hunk %d: %s" (1+ hunk) reason))
                       failed "; ")))
 
-(defun agent-q-diff-reject-all ()
+(defun agent-q-diff-reject-all (&optional by-key)
   "Reject every pending hunk and finish with \"rejected\".
-What was applied before stays in the target."
-  (interactive)
+What was applied before stays in the target.  BY-KEY tells that a person
+called."
+  (interactive (list t))
+  (when (agent-q-diff--ended-p)
+    (user-error "The review has ended"))
   (when-let ((review (agent-q-diff--review-or-nil)))
     (agent-q-diff-review-reject-all review)
     (agent-q-diff--write-states)
     (agent-q-diff--show-all))
-  (agent-q-diff--decide "rejected"))
+  (agent-q-diff--decide "rejected" by-key))
 
-(defun agent-q-diff-finish (&optional ask)
+(defun agent-q-diff-finish (&optional ask by-key)
   "Finish the review and decide by the mark of each hunk.
 It is \"accepted\" if at least one hunk is applied, else \"rejected\"; see
 `agent-q-diff-decision-basis'.  With ASK, as by key, ask first if hunks
-are pending and `agent-q-diff-confirm-finish' is non-nil."
-  (interactive (list t))
-  (agent-q-diff--confirm-finish ask)
-  (pcase-exhaustive (agent-q-diff--outcome)
-    ('accepted (agent-q-diff--decide "accepted"))
-    ('rejected (agent-q-diff--decide "rejected"))
-    ('not-applied
-     (message "Nothing was applied, because what you accepted could not be")
-     (agent-q-diff--end 'not-applied))))
+are pending and `agent-q-diff-confirm-finish' is non-nil.  BY-KEY tells
+that a person called.  Once the review has ended, leave its buffer."
+  (interactive (list t t))
+  (if (agent-q-diff--ended-p)
+      (when by-key
+        (quit-window))
+    (agent-q-diff--confirm-finish ask)
+    (pcase-exhaustive (agent-q-diff--outcome)
+      ('accepted (agent-q-diff--decide "accepted" by-key))
+      ('rejected (agent-q-diff--decide "rejected" by-key))
+      ('not-applied
+       (message "Nothing was applied, because what you accepted could not be")
+       (if agent-q-diff--end-function
+           (agent-q-diff--end 'not-applied by-key)
+         ;; Nobody waits who could be told more than one of two words.
+         (agent-q-diff--decide "rejected" by-key))))))
 
 (defun agent-q-diff--confirm-finish (ask)
   "If ASK is non-nil and hunks are pending, ask whether to finish."
@@ -233,22 +271,25 @@ are pending and `agent-q-diff-confirm-finish' is non-nil."
 
 ;;;; The end of a review
 
-(defvar-local agent-q-diff--end-function nil
-  "Function called with the review and its outcome when it ends, or nil.
-It is nil where nobody waits.")
-(put 'agent-q-diff--end-function 'permanent-local t)
-
-(defun agent-q-diff--decide (decision)
-  "Set the decision to DECISION, a string, and end the review."
+(defun agent-q-diff--decide (decision by-key)
+  "Set the decision to DECISION, a string, and end the review.
+BY-KEY tells that a person did."
   (setq agent-q-diff--decision decision)
-  (agent-q-diff--end 'decided))
+  (agent-q-diff--end 'decided by-key))
 
-(defun agent-q-diff--end (outcome)
-  "End the review with OUTCOME, a symbol, if anybody waits for it."
+(defun agent-q-diff--end (outcome by-key)
+  "End the review with OUTCOME, a symbol, if anybody waits for it.
+Where nobody does, but somebody has entered a recursive edit around this
+buffer, leave that if BY-KEY is non-nil."
   (when agent-q-diff--end-function
+    (setq by-key nil)
     (funcall agent-q-diff--end-function agent-q-diff--review outcome))
   ;; Whoever replaces this function, as tests do, wants to see it called.
-  (unless (subrp (symbol-function 'exit-recursive-edit))
+  (when (or (not (subrp (symbol-function 'exit-recursive-edit)))
+            (and by-key
+                 (> (recursion-depth) (minibuffer-depth))
+                 (zerop (minibuffer-depth))
+                 (not (bound-and-true-p agent-q-diff--waiting))))
     (exit-recursive-edit)))
 
 ;;;; Help

@@ -22,18 +22,27 @@
 (defun agent-q-diff--say-state ()
   "Say the state of the hunk at point."
   (pcase-let* ((hunk (agent-q-diff--hunk-here))
-               (`(,mark ,is-in ,reason)
-                (agent-q-diff-engine-state
-                 (agent-q-diff-review-engine agent-q-diff--review) hunk)))
+               (`(,mark ,is-in ,reason) (agent-q-diff--state-of hunk)))
     (message "Hunk %s (%d of %d)%s"
              (or mark 'pending) (1+ hunk) (length agent-q-diff--positions)
              (cond
+              ((and is-in reason) "; its change is not found in the file")
               ((and is-in (not (eq mark 'applied))) "; its change is in the file")
               ((and (not is-in) (eq mark 'applied)) "; its change is not in the file")
               ((and reason (null mark)
                     (agent-q-diff-review-target agent-q-diff--review))
                (concat "; " reason))
               (t "")))))
+
+(defun agent-q-diff--state-of (hunk)
+  "Return (MARK FACT REASON) of HUNK, as `agent-q-diff-engine-state' does.
+Once the review has ended, only the mark is known."
+  (if (agent-q-diff--ended-p)
+      (let ((mark (alist-get (aref agent-q-diff--positions hunk)
+                             agent-q-diff--hunk-states)))
+        (list mark (eq mark 'applied) nil))
+    (agent-q-diff-engine-state (agent-q-diff-review-engine agent-q-diff--review)
+                               hunk)))
 
 (defun agent-q-diff-next-hunk (&optional n)
   "Move to the Nth next hunk and say its state.
@@ -49,7 +58,7 @@ Before the first hunk, the first one is next."
 (defun agent-q-diff--move (n)
   "Move N hunks down and say where that is.
 In a buffer that is not a diff, move as `diff-mode' does."
-  (if (not (agent-q-diff--review-or-nil))
+  (if (not (or (agent-q-diff--ended-p) (agent-q-diff--review-or-nil)))
       (diff-hunk-next n)
     (let* ((here (or (agent-q-diff--hunk-at-point) -1))
            (last (1- (length agent-q-diff--positions)))

@@ -30,7 +30,9 @@
   (is-new nil :documentation "Non-nil if the target's buffer was made for us.")
   (was-clean nil :documentation "Non-nil if the target had no unsaved edits.")
   (is-missing nil :documentation "Non-nil if the target's file did not exist.")
-  (missing nil :documentation "Its directories that did not exist, innermost first.")
+  (is-created nil :documentation "Non-nil if an edit of ours created that file.")
+  (missing nil :documentation "The directories that it created, innermost first.")
+  (is-edited nil :documentation "Non-nil if there was an edit of ours.")
   (is-adapted nil :documentation "Non-nil if line ends were adapted.")
   (is-altered nil :documentation "Non-nil if saving changed more than the hunks.")
   (failures nil :documentation "Alist of hunks to why they failed last.")
@@ -46,9 +48,7 @@
 PATH is absolute.  Signal an error if there is nothing to review or PATH
 cannot be a target."
   (let ((review (agent-q-diff-review--make
-                 :path path
-                 :is-missing (not (file-exists-p path))
-                 :missing (agent-q-diff-target-missing-directories path))))
+                 :path path :is-missing (not (file-exists-p path)))))
     (agent-q-diff-review--visit review)
     (condition-case err
         (agent-q-diff-review--load review original modified)
@@ -61,6 +61,11 @@ cannot be a target."
   "Give REVIEW its engine, for ORIGINAL becoming MODIFIED."
   (let* ((live (agent-q-diff-target-text (agent-q-diff-review-target review)))
          (adapt (agent-q-diff-target-adapter original live)))
+    (when (and (equal (funcall adapt original) (funcall adapt modified))
+               (not (equal original modified)))
+      (signal 'agent-q-diff-identical
+              '("only line ends or the byte order mark would change, and \
+those are the file's coding system; C-x RET f changes it")))
     (setf (agent-q-diff-review-is-adapted review)
           (not (equal original (funcall adapt original)))
           (agent-q-diff-review-engine review)
@@ -77,12 +82,17 @@ Its path is to be set before a hunk can be applied."
   "Give back the memory of REVIEW.  Its target stays, unless nobody needs it.
 A file that it created stays only if something is in it."
   (when (agent-q-diff-review-engine review)
-    (agent-q-diff-engine-free (agent-q-diff-review-engine review)))
-  (when (agent-q-diff-review-is-missing review)
-    (agent-q-diff-target-forget-file (agent-q-diff-review-target review)
-                                     (agent-q-diff-review-missing review)))
-  (when (agent-q-diff-review-is-new review)
-    (agent-q-diff-target-forget (agent-q-diff-review-target review))))
+    (agent-q-diff-engine-free (agent-q-diff-review-engine review))
+    (setf (agent-q-diff-review-engine review) nil))
+  (let ((target (agent-q-diff-review-target review))
+        (is-gone (and (agent-q-diff-review-is-created review)
+                      (agent-q-diff-target-forget-file
+                       (agent-q-diff-review-target review)
+                       (agent-q-diff-review-missing review)))))
+    ;; Whoever wants to undo the edits there must find the buffer again.
+    (when (and (agent-q-diff-review-is-new review)
+               (or is-gone (not (agent-q-diff-review-is-edited review))))
+      (agent-q-diff-target-forget target))))
 
 ;;;; The target
 
@@ -93,6 +103,7 @@ A file that it created stays only if something is in it."
       (signal 'agent-q-diff-bad-target
               '("the diff has no target; set its path first")))
     (pcase-let ((`(,buffer . ,is-new) (agent-q-diff-target-visit path)))
+      (agent-q-diff-target-watch buffer)
       (setf (agent-q-diff-review-target review) buffer
             (agent-q-diff-review-is-new review) is-new
             (agent-q-diff-review-tick review) nil
@@ -101,11 +112,23 @@ A file that it created stays only if something is in it."
       buffer)))
 
 (defun agent-q-diff-review-ensure-target (review)
-  "Return the target's buffer of REVIEW; visit it anew if it was killed."
-  (let ((buffer (agent-q-diff-review-target review)))
-    (if (and (buffer-live-p buffer) (buffer-file-name buffer))
+  "Return the target's buffer of REVIEW.
+Visit the file anew if the buffer was killed or visits another one now."
+  (let ((buffer (agent-q-diff-review-target review))
+        (path (agent-q-diff-review-path review)))
+    (if (and (buffer-live-p buffer)
+             (buffer-file-name buffer)
+             (or (equal (buffer-file-name buffer) path)
+                 (eq buffer (find-buffer-visiting path))))
         buffer
       (agent-q-diff-review--visit review))))
+
+(defun agent-q-diff-review-aim (review path)
+  "Make PATH, an absolute name or nil, the path of REVIEW's target."
+  (unless (equal path (agent-q-diff-review-path review))
+    (setf (agent-q-diff-review-path review) path
+          (agent-q-diff-review-target review) nil
+          (agent-q-diff-review-tick review) nil)))
 
 (defun agent-q-diff-review-follow (review)
   "Let REVIEW see the target as it is now.  Return non-nil if that is news."
@@ -120,7 +143,7 @@ A file that it created stays only if something is in it."
   "Return non-nil if commands of REVIEW save the target."
   (pcase-exhaustive agent-q-diff-save
     ('always t)
-    ('if-clean (agent-q-diff-review-was-clean review))
+    ('if-clean (not (buffer-modified-p (agent-q-diff-review-target review))))
     ('never nil)))
 
 ;;;; Commands
@@ -128,17 +151,26 @@ A file that it created stays only if something is in it."
 (defun agent-q-diff-review--carry-out (review edits)
   "Make EDITS in the target of REVIEW and commit what was planned.
 What a hook changed on the way to the file is then followed."
-  (let* ((target (agent-q-diff-review-target review))
-         (tick (and edits
-                    (agent-q-diff-target-edit
-                     target edits (agent-q-diff-review-saves-p review)))))
+  (let ((tick (and edits (agent-q-diff-review--edit review edits))))
     (agent-q-diff-engine-commit (agent-q-diff-review-engine review))
     (when edits
-      ;; Whoever wants to undo the edits there must find the buffer again.
-      (setf (agent-q-diff-review-is-new review) nil
+      (setf (agent-q-diff-review-is-edited review) t
             (agent-q-diff-review-tick review) tick)
-      (unless (eq tick (agent-q-diff-target-tick target))
+      (unless (eq tick (agent-q-diff-target-tick
+                        (agent-q-diff-review-target review)))
         (setf (agent-q-diff-review-is-altered review) t)))))
+
+(defun agent-q-diff-review--edit (review edits)
+  "Make EDITS in the target of REVIEW and return its tick before saving.
+Note what comes into being by that."
+  (let* ((path (agent-q-diff-review-path review))
+         (was-missing (not (file-exists-p path)))
+         (missing (agent-q-diff-target-missing-directories path)))
+    (prog1 (agent-q-diff-target-edit (agent-q-diff-review-target review) edits
+                                     (agent-q-diff-review-saves-p review))
+      (when (and was-missing (file-exists-p path))
+        (setf (agent-q-diff-review-is-created review) t
+              (agent-q-diff-review-missing review) missing)))))
 
 (defun agent-q-diff-review--note-failure (review hunk reason)
   "Note that HUNK of REVIEW was accepted and could not be applied for REASON."
@@ -172,26 +204,37 @@ error that says why if it cannot be done; then nothing has changed."
 
 (defun agent-q-diff-review-accept-all (review)
   "Accept every pending hunk of REVIEW, as one edit of the target.
-Return a list of (HUNK . REASON): those that could not be applied."
+If the target does not take all of them, take those that it takes one by
+one.  Return a list of (HUNK . REASON): those that could not be applied."
   (pcase-let* ((engine (agent-q-diff-review-engine review))
-               (`(,edits . ,refused) (agent-q-diff-engine-plan-all engine))
-               (failed (condition-case err
-                           (progn
-                             (agent-q-diff-review--carry-out review edits)
-                             refused)
-                         (error
-                          (agent-q-diff-review--all-failed
-                           review (agent-q-diff--error-text err))))))
-    (pcase-dolist (`(,hunk . ,reason) failed)
+               (`(,edits . ,refused) (agent-q-diff-engine-plan-all engine)))
+    (condition-case nil
+        (agent-q-diff-review--carry-out review edits)
+      (error
+       (setq refused (append refused
+                             (agent-q-diff-review--accept-each
+                              review (mapcar #'car refused))))))
+    (pcase-dolist (`(,hunk . ,reason) refused)
       (agent-q-diff-review--note-failure review hunk reason))
-    failed))
+    (sort refused (lambda (one other) (< (car one) (car other))))))
 
-(defun agent-q-diff-review--all-failed (review reason)
-  "Return a list of (HUNK . REASON) for every pending hunk of REVIEW."
-  (let ((marks (agent-q-diff-engine-marks (agent-q-diff-review-engine review))))
-    (cl-loop for mark in marks
-             for hunk from 0
-             unless mark collect (cons hunk reason))))
+(defun agent-q-diff-review--accept-each (review except)
+  "Accept every pending hunk of REVIEW by itself, but those in EXCEPT.
+It is one undo step all the same.  Return a list of (HUNK . REASON):
+those that could not be applied."
+  (with-current-buffer (agent-q-diff-review-target review)
+    (let ((group (prepare-change-group))
+          (failed nil))
+      (cl-loop for mark in (agent-q-diff-engine-marks
+                            (agent-q-diff-review-engine review))
+               for hunk from 0
+               unless (or mark (memq hunk except))
+               do (condition-case err
+                      (agent-q-diff-review-do review 'accept hunk)
+                    (error (push (cons hunk (agent-q-diff--error-text err))
+                                 failed))))
+      (undo-amalgamate-change-group group)
+      failed)))
 
 (defun agent-q-diff-review-reject-all (review)
   "Reject every pending hunk of REVIEW."

@@ -87,7 +87,8 @@ BUFFER visits it; IS-NEW is non-nil if none did before."
 (defun agent-q-diff-target-forget-file (buffer directories)
   "Delete the file of BUFFER if nothing is in it, and DIRECTORIES.
 It is a file that a review has created, with the DIRECTORIES, innermost
-first, above it; those that hold anything else stay."
+first, above it; those that hold anything else stay.  Return non-nil if
+the file is gone."
   (when (and (buffer-live-p buffer)
              (not (buffer-modified-p buffer))
              (string-empty-p (agent-q-diff-target-text buffer)))
@@ -96,8 +97,8 @@ first, above it; those that hold anything else stay."
         (delete-file file))
       (dolist (directory directories)
         (when (directory-empty-p directory)
-          (delete-directory directory))))
-    (agent-q-diff-target-forget buffer)))
+          (delete-directory directory)))
+      (not (file-exists-p file)))))
 
 (defun agent-q-diff-target-missing-directories (path)
   "Return the directories above the file PATH that do not exist yet.
@@ -165,6 +166,71 @@ round.  Otherwise it returns its argument as it is."
         (forward-line line)
         (point)))))
 
+;;;; The file behind the buffer
+
+(defvar-local agent-q-diff-target--disk nil
+  "What the file was when the buffer and it were last known to agree.
+It is (ATTRIBUTES . HASH), with a hash of its bytes, or nil.")
+(put 'agent-q-diff-target--disk 'permanent-local t)
+
+(defun agent-q-diff-target--disk-attributes ()
+  "Return what tells that the current buffer's file was written, or nil.
+The time of the last change of status tells even of a writer who sets the
+time of modification back."
+  (let ((attributes (file-attributes buffer-file-name)))
+    (and attributes
+         (list (file-attribute-size attributes)
+               (file-attribute-modification-time attributes)
+               (file-attribute-status-change-time attributes)
+               (file-attribute-inode-number attributes)))))
+
+(defun agent-q-diff-target--disk-hash ()
+  "Return a hash of the bytes of the current buffer's file, or nil."
+  (let ((file buffer-file-name))
+    (when (file-exists-p file)
+      (with-temp-buffer
+        (set-buffer-multibyte nil)
+        (insert-file-contents-literally file)
+        (secure-hash 'sha256 (current-buffer))))))
+
+(defun agent-q-diff-target--note-disk ()
+  "Note that the current buffer and its file agree."
+  (setq agent-q-diff-target--disk (cons (agent-q-diff-target--disk-attributes)
+                                        (agent-q-diff-target--disk-hash))))
+
+(defun agent-q-diff-target-watch (buffer)
+  "Note what the file of BUFFER is, if it is what BUFFER was read from."
+  (with-current-buffer buffer
+    (if (verify-visited-file-modtime buffer)
+        (agent-q-diff-target--note-disk)
+      (setq agent-q-diff-target--disk nil))))
+
+(defun agent-q-diff-target--changed-on-disk-p (buffer)
+  "Return non-nil if the file of BUFFER is not what BUFFER was read from.
+Bytes decide, not times: a file that was merely touched has not changed."
+  (with-current-buffer buffer
+    (pcase-let ((`(,attributes . ,hash) agent-q-diff-target--disk))
+      (cond
+       ((null agent-q-diff-target--disk)
+        (not (verify-visited-file-modtime buffer)))
+       ((not (equal attributes (agent-q-diff-target--disk-attributes)))
+        (if (not (equal hash (agent-q-diff-target--disk-hash)))
+            ;; The user may have reverted the buffer, or saved it.
+            (not (agent-q-diff-target--read-since-p))
+          (set-visited-file-modtime)
+          (agent-q-diff-target--note-disk)
+          nil))))))
+
+(defun agent-q-diff-target--read-since-p ()
+  "Return non-nil if the current buffer was read or written meanwhile.
+Emacs's own record tells: it is of the file as it is now, and it is not
+the one that was noted."
+  (when (and (verify-visited-file-modtime (current-buffer))
+             (not (time-equal-p (visited-file-modtime)
+                                (or (nth 1 (car agent-q-diff-target--disk)) 0))))
+    (agent-q-diff-target--note-disk)
+    t))
+
 ;;;; Editing
 
 (defun agent-q-diff-target--check-editable (buffer)
@@ -177,7 +243,7 @@ round.  Otherwise it returns its argument as it is."
        "%s is read-only; C-x C-q in its buffer makes it writable" buffer))
      ((stringp holder)
       (agent-q-diff-target--refuse "%s is locked by %s" file holder))
-     ((not (verify-visited-file-modtime buffer))
+     ((agent-q-diff-target--changed-on-disk-p buffer)
       (agent-q-diff-target--refuse
        (if (file-exists-p file)
            "%s changed on disk; M-x revert-buffer in its buffer first"
@@ -326,9 +392,16 @@ and TO are as `write-region' has them."
           (mode-require-final-newline nil)
           (select-safe-coding-system-function #'agent-q-diff-target--choose-coding)
           (save-silently t))
-      (basic-save-buffer nil)
+      (condition-case err
+          (basic-save-buffer nil)
+        ((error quit)
+         ;; An error after the text is on disk does not take it back.
+         (when (buffer-modified-p)
+           (signal (car err) (cdr err)))
+         (message "Saved, but a hook failed: %s" (error-message-string err))))
       (when (buffer-modified-p)
-        (agent-q-diff-target--refuse "%s could not be saved" buffer-file-name)))))
+        (agent-q-diff-target--refuse "%s could not be saved" buffer-file-name))
+      (agent-q-diff-target--note-disk))))
 
 (provide 'agent-q-diff-target)
 ;;; agent-q-diff-target.el ends here

@@ -56,30 +56,59 @@ hand count like those made by commands.")
   "Tick of this buffer when its text was made into a review.
 It is t in a buffer whose text was made from a review.")
 
+(defvar-local agent-q-diff--end-function nil
+  "Function called with the review and its outcome when it ends, or nil.
+It is nil where nobody waits.")
+
+(defvar-local agent-q-diff--states-read nil
+  "Copy of `agent-q-diff--hunk-states' as the engine knows it.")
+
 (dolist (variable '(agent-q-diff--path agent-q-diff--original
                     agent-q-diff--modified agent-q-diff--description
                     agent-q-diff--decision agent-q-diff--hunk-states
                     agent-q-diff--review agent-q-diff--positions
-                    agent-q-diff--parsed-tick))
+                    agent-q-diff--parsed-tick agent-q-diff--states-read
+                    agent-q-diff--end-function))
   (put variable 'permanent-local t))
 
 ;;;; The review of this buffer
 
+(defun agent-q-diff--ended-p ()
+  "Return non-nil if this buffer was made for a review that has ended."
+  (and (eq agent-q-diff--parsed-tick t)
+       (not (and agent-q-diff--review
+                 (agent-q-diff-review-engine agent-q-diff--review)))))
+
 (defun agent-q-diff--current-review ()
   "Return this buffer's review, made from its text if that is needed.
-Signal `agent-q-diff-malformed' if the text is not a diff."
+Signal `agent-q-diff-malformed' if the text is not a diff, or
+`agent-q-diff-ended' if the review has ended."
+  (when (agent-q-diff--ended-p)
+    (signal 'agent-q-diff-ended '("the review has ended")))
   (unless (or (eq agent-q-diff--parsed-tick t)
               (and agent-q-diff--review
                    (eq agent-q-diff--parsed-tick (buffer-chars-modified-tick))))
     (agent-q-diff--drop-review)
-    (let ((review (agent-q-diff-review-open-diff
-                   (buffer-substring-no-properties (point-min) (point-max)))))
+    (let ((review (agent-q-diff-review-open-diff (agent-q-diff--diff-text))))
       (agent-q-diff--adopt
        review (agent-q-diff-engine-header-lines
                (agent-q-diff-review-engine review)))
       (setq agent-q-diff--parsed-tick (buffer-chars-modified-tick))))
   (agent-q-diff--read-states)
   agent-q-diff--review)
+
+(defun agent-q-diff--diff-text ()
+  "Return the text of this buffer, a diff that came by hand.
+If all its lines end with CRLF, so may those of the target's file; they
+are then made what the target's buffer has."
+  (save-restriction
+    (widen)
+    (let ((text (buffer-substring-no-properties (point-min) (point-max)))
+          (visiting (and agent-q-diff--path
+                         (find-buffer-visiting agent-q-diff--path))))
+      (funcall (agent-q-diff-target-adapter
+                text (if visiting (agent-q-diff-target-text visiting) ""))
+               text))))
 
 (defun agent-q-diff--drop-review ()
   "Give back this buffer's review, if it has one."
@@ -91,6 +120,7 @@ Signal `agent-q-diff-malformed' if the text is not a diff."
   "Make REVIEW this buffer's, with its hunk headers on HEADER-LINES.
 The lines are counted from 0 at the position START, or `point-min'."
   (setq agent-q-diff--review review
+        agent-q-diff--states-read nil
         agent-q-diff--positions
         (save-excursion
           (goto-char (or start (point-min)))
@@ -110,34 +140,49 @@ The lines are counted from 0 at the position START, or `point-min'."
   "Return this buffer's review, with its target followed.
 The display is brought up to date if the target has changed."
   (let ((review (agent-q-diff--current-review)))
-    (unless (agent-q-diff-review-path review)
-      (setf (agent-q-diff-review-path review)
-            (and agent-q-diff--path
-                 (agent-q-diff-target-name agent-q-diff--path))))
+    (unless (eq agent-q-diff--parsed-tick t)
+      (agent-q-diff-review-aim review
+                               (and agent-q-diff--path
+                                    (agent-q-diff-target-name
+                                     agent-q-diff--path))))
     (when (agent-q-diff-review-follow review)
       (agent-q-diff--show-all))
     review))
 
 (defun agent-q-diff--review-or-nil ()
-  "Return this buffer's review, or nil if its text is not a diff."
+  "Return this buffer's review, or nil if it has none.
+That is so if its text is not a diff, or if the review has ended."
   (condition-case nil
       (agent-q-diff--current-review)
-    ((agent-q-diff-malformed agent-q-diff-several-files) nil)))
+    ((agent-q-diff-malformed agent-q-diff-several-files agent-q-diff-ended) nil)))
 
 ;;;; States
 
+(defun agent-q-diff--distinct-states ()
+  "Return a hash table of `agent-q-diff--hunk-states'.
+Of several entries for one position the first counts, as for `alist-get'."
+  (let ((states (make-hash-table)))
+    (pcase-dolist (`(,position . ,state) agent-q-diff--hunk-states)
+      (when (eq 'none (gethash position states 'none))
+        (puthash position state states)))
+    states))
+
 (defun agent-q-diff--read-states ()
   "Give the engine every state in `agent-q-diff--hunk-states'."
-  (let* ((engine (agent-q-diff-review-engine agent-q-diff--review))
-         (states (make-hash-table))
-         (hunk 0))
-    (pcase-dolist (`(,position . ,state) agent-q-diff--hunk-states)
-      (puthash position state states))
-    (dolist (mark (agent-q-diff-engine-marks engine))
-      (let ((state (gethash (aref agent-q-diff--positions hunk) states)))
-        (unless (eq mark state)
-          (agent-q-diff-engine-set-mark engine hunk state)))
-      (cl-incf hunk))))
+  (unless (equal agent-q-diff--hunk-states agent-q-diff--states-read)
+    (let ((engine (agent-q-diff-review-engine agent-q-diff--review))
+          (states (agent-q-diff--distinct-states))
+          (hunk 0))
+      (dolist (mark (agent-q-diff-engine-marks engine))
+        (let ((state (gethash (aref agent-q-diff--positions hunk) states)))
+          (unless (eq mark state)
+            (agent-q-diff-engine-set-mark engine hunk state)))
+        (cl-incf hunk)))
+    (agent-q-diff--note-states)))
+
+(defun agent-q-diff--note-states ()
+  "Note that the engine knows `agent-q-diff--hunk-states' as they are."
+  (setq agent-q-diff--states-read (copy-alist agent-q-diff--hunk-states)))
 
 (defun agent-q-diff--write-state (hunk)
   "Note the engine's mark of HUNK in `agent-q-diff--hunk-states'."
@@ -145,7 +190,8 @@ The display is brought up to date if the target has changed."
                     (agent-q-diff-review-engine agent-q-diff--review) hunk))))
     (setf (alist-get (aref agent-q-diff--positions hunk)
                      agent-q-diff--hunk-states)
-          mark)))
+          mark)
+    (agent-q-diff--note-states)))
 
 (defun agent-q-diff--write-states ()
   "Note every mark of the engine in `agent-q-diff--hunk-states'.
@@ -156,7 +202,8 @@ Entries that are no hunk's are kept."
                              (agent-q-diff-engine-marks
                               (agent-q-diff-review-engine
                                agent-q-diff--review)))
-                  strays))))
+                  strays))
+    (agent-q-diff--note-states)))
 
 (defun agent-q-diff--stray-states ()
   "Return the entries of `agent-q-diff--hunk-states' that are no hunk's."
@@ -168,7 +215,7 @@ Entries that are no hunk's are kept."
 
 (defun agent-q-diff-count-hunks ()
   "Return the number of hunks in this buffer."
-  (if (agent-q-diff--review-or-nil)
+  (if (or (agent-q-diff--ended-p) (agent-q-diff--review-or-nil))
       (length agent-q-diff--positions)
     (save-excursion
       (goto-char (point-min))
@@ -177,41 +224,33 @@ Entries that are no hunk's are kept."
 (defun agent-q-diff--counts ()
   "Return (TOTAL APPLIED REJECTED PENDING), numbers of hunks.
 States put in by hand for what is not a hunk count as well."
-  (let* ((review (agent-q-diff--review-or-nil))
-         (hunks (agent-q-diff-count-hunks))
-         (strays (mapcar #'cdr (if review
-                                   (agent-q-diff--stray-states)
-                                 agent-q-diff--hunk-states)))
-         (counts (if review
-                     (agent-q-diff-engine-counts
-                      (agent-q-diff-review-engine review))
-                   (list hunks 0 0)))
-         (total (if review
-                    (+ hunks (length strays))
-                  (max hunks (length strays))))
-         (applied (+ (nth 1 counts) (seq-count (apply-partially #'eq 'applied) strays)))
-         (rejected (+ (nth 2 counts) (seq-count (apply-partially #'eq 'rejected) strays))))
+  (let* ((hunks (agent-q-diff-count-hunks))
+         (states (hash-table-values (agent-q-diff--distinct-states)))
+         (total (max hunks (length states)))
+         (applied (seq-count (apply-partially #'eq 'applied) states))
+         (rejected (seq-count (apply-partially #'eq 'rejected) states)))
     (list total applied rejected (- total applied rejected))))
 
 ;;;; Progress line
 
-(defun agent-q-diff--progress-line ()
-  "Return the progress line.
+(defun agent-q-diff--progress-line (counts)
+  "Return the progress line for COUNTS, of `agent-q-diff--counts'.
 Its length depends on the number of hunks alone, so that no position
 moves when it changes."
-  (pcase-let* ((`(,total ,applied ,rejected ,pending) (agent-q-diff--counts))
+  (pcase-let* ((`(,total ,applied ,rejected ,pending) counts)
                (line (lambda (applied rejected pending)
                        (format "Progress: %d/%d applied, %d rejected, %d pending  |  %s"
                                applied total rejected pending
                                "[a]ccept [r]eject [n]ext [p]rev [q]uit"))))
-    (string-pad (funcall line applied rejected pending)
-                (length (funcall line total total total)))))
+    (propertize (string-pad (funcall line applied rejected pending)
+                            (length (funcall line total total total)))
+                'font-lock-face 'agent-q-diff-progress)))
 
-(defun agent-q-diff--find-progress-line ()
-  "Move to the progress line, or to the line in its place.
+(defun agent-q-diff--find-line (regexp)
+  "Move to the first line that begins with REGEXP.
 Return non-nil if there is one."
   (goto-char (point-min))
-  (when (re-search-forward "^\\(?:Progress:\\|C-c C-c =\\)" nil t)
+  (when (re-search-forward (concat "^\\(?:" regexp "\\)") nil t)
     (beginning-of-line)
     t))
 
@@ -220,25 +259,21 @@ Return non-nil if there is one."
 It takes the place of a line of old that tells the keys for accepting
 all; where there is neither, it is put at the beginning of the buffer."
   (save-excursion
-    (if (agent-q-diff--find-progress-line)
-        (agent-q-diff--replace-line)
-      (goto-char (point-min))
-      (agent-q-diff--moving-positions
-       (lambda () (insert (agent-q-diff--progress-text) "\n"))))))
+    (save-restriction
+      (widen)
+      (let ((line (agent-q-diff--progress-line (agent-q-diff--counts))))
+        (if (agent-q-diff--find-line "Progress:\\|C-c C-c =")
+            (agent-q-diff--replace-line line)
+          (goto-char (point-min))
+          (agent-q-diff--moving-positions (lambda () (insert line "\n"))))))))
 
-(defun agent-q-diff--progress-text ()
-  "Return the progress line in its face."
-  (propertize (agent-q-diff--progress-line)
-              'font-lock-face 'agent-q-diff-progress))
-
-(defun agent-q-diff--replace-line ()
-  "Replace the line at point by the progress line, unless they are equal."
-  (let ((new (agent-q-diff--progress-text)))
-    (unless (equal new (buffer-substring-no-properties (point) (line-end-position)))
-      (agent-q-diff--moving-positions
-       (lambda ()
-         (delete-region (point) (line-end-position))
-         (insert new))))))
+(defun agent-q-diff--replace-line (new)
+  "Replace the line at point by NEW, unless they are equal."
+  (unless (equal new (buffer-substring-no-properties (point) (line-end-position)))
+    (agent-q-diff--moving-positions
+     (lambda ()
+       (delete-region (point) (line-end-position))
+       (insert new)))))
 
 (defun agent-q-diff--moving-positions (edit)
   "Call EDIT, which edits at point, and move what is known of hunks with it."
@@ -251,27 +286,32 @@ all; where there is neither, it is put at the beginning of the buffer."
     (restore-buffer-modified-p was-modified)
     (let* ((delta (- (buffer-size) size))
            (move (lambda (position)
-                   (if (and (integerp position) (> position at))
+                   (if (and (integerp position) (>= position at))
                        (+ position delta)
                      position))))
       (unless (zerop delta)
         (setq agent-q-diff--positions (seq-into (mapcar move agent-q-diff--positions)
-                                                'vector))
-        (dolist (entry agent-q-diff--hunk-states)
-          (setcar entry (funcall move (car entry))))))
+                                                'vector)
+              agent-q-diff--hunk-states
+              (mapcar (pcase-lambda (`(,position . ,state))
+                        (cons (funcall move position) state))
+                      agent-q-diff--hunk-states))))
     (when is-parsed
       (setq agent-q-diff--parsed-tick (buffer-chars-modified-tick)))))
 
 (defun agent-q-diff--refresh-progress ()
-  "Bring the progress line up to date, if there is a place for one.
+  "Bring the progress line up to date, if there is one.
 In a buffer made for a proposal, show the progress in the header line,
 too, since the line itself scrolls away."
-  (save-excursion
-    (when (agent-q-diff--find-progress-line)
-      (agent-q-diff--replace-line)))
-  (when (eq agent-q-diff--parsed-tick t)
-    (setq header-line-format
-          (pcase-let ((`(,total ,applied ,rejected ,pending) (agent-q-diff--counts)))
+  (pcase-let* ((counts (agent-q-diff--counts))
+               (`(,total ,applied ,rejected ,pending) counts))
+    (save-excursion
+      (save-restriction
+        (widen)
+        (when (agent-q-diff--find-line "Progress:")
+          (agent-q-diff--replace-line (agent-q-diff--progress-line counts)))))
+    (when (eq agent-q-diff--parsed-tick t)
+      (setq header-line-format
             (format " %d applied · %d rejected · %d pending · %d in all"
                     applied rejected pending total)))))
 
@@ -280,10 +320,12 @@ too, since the line itself scrolls away."
 (defun agent-q-diff--hunk-end (position)
   "Return the end of the hunk whose `@@' line is at POSITION."
   (save-excursion
-    (goto-char position)
-    (condition-case nil
-        (progn (diff-end-of-hunk) (point))
-      (error (line-end-position)))))
+    (save-restriction
+      (widen)
+      (goto-char position)
+      (condition-case nil
+          (progn (diff-end-of-hunk) (point))
+        (error (line-end-position))))))
 
 (defun agent-q-diff--sign (state is-in reason)
   "Return (TEXT . FACE), the sign of a hunk, or nil if it needs none.
@@ -293,6 +335,9 @@ REASON says why it has no place there, or is nil."
     (cond
      ((eq is-in 'unknown)
       (and state (cons (format "[%s]" name) (agent-q-diff--state-face state))))
+     ((and is-in reason)
+      (cons (format "[%s, but not found in the file]" name)
+            'agent-q-diff-differs))
      ((not (eq (and is-in t) (eq state 'applied)))
       (cons (format "[%s, but %s the file]" name (if is-in "in" "not in"))
             'agent-q-diff-differs))
@@ -362,7 +407,8 @@ STATE is `applied', `rejected', or nil, which takes the sign away."
       (user-error "Point is in front of the first hunk")))
 
 (defun agent-q-diff--goto-hunk (hunk)
-  "Move to HUNK."
+  "Move to HUNK, all of which is then visible."
+  (widen)
   (goto-char (aref agent-q-diff--positions hunk)))
 
 (defun agent-q-diff--goto-next-pending ()

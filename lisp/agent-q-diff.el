@@ -85,6 +85,11 @@ While one is being decided, further ones get a number behind it.")
          (states (cl-loop for hunk below (car (agent-q-diff-engine-counts engine))
                           collect (agent-q-diff-engine-state engine hunk)))
          (lost (seq-count #'caddr states))
+         (shifted (cl-loop for hunk from 0
+                           for state in states
+                           count (and (null (nth 2 state))
+                                      (/= 0 (nth 1 (agent-q-diff-engine-place
+                                                    engine hunk))))))
          (already (seq-count #'cadr states)))
     (cond
      ((= lost (length states))
@@ -92,6 +97,9 @@ While one is being decided, further ones get a number behind it.")
      ((> lost 0)
       (format "The file differs from the proposal's original: %d of %d hunks %s not apply."
               lost (length states) (if (= lost 1) "does" "do")))
+     ((> shifted 0)
+      (format "The file differs from the proposal's original: %d of %d hunks %s shifted."
+              shifted (length states) (if (= shifted 1) "is" "are")))
      ((> already 0)
       (format "%d of %d hunks %s in the file already."
               already (length states) (if (= already 1) "is" "are"))))))
@@ -202,7 +210,8 @@ Return a plist once the user has decided:
 :in-file   those whose change is in the file
 :altered   non-nil if saving changed more than the hunks, as hooks may
 :hunks     for each hunk a plist with its :index, its :state (`applied',
-           `rejected' or nil), whether it is :in-file, and the :reason
+           `rejected' or nil), whether it is :in-file, why it is :lost
+           if it was there and is not found any more, and the :reason
            why it could not be applied, or nil
 
 Signal an error under `agent-q-diff-error' if there is no decision: the

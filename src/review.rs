@@ -124,7 +124,7 @@ pub struct Counts {
     pub applied: usize,
     /// Hunks marked rejected.
     pub rejected: usize,
-    /// Hunks whose change is in the target, whatever their mark.
+    /// Hunks whose change is in the target, whatever their mark; not those that lost their place.
     pub in_target: usize,
 }
 
@@ -248,7 +248,7 @@ impl Review {
             applied: with(Mark::Applied),
             rejected: with(Mark::Rejected),
             in_target: (0..self.marks.len())
-                .filter(|&hunk| self.proposal.is_in(hunk))
+                .filter(|&hunk| self.proposal.is_in(hunk) && self.proposal.reason(hunk).is_none())
                 .count(),
         }
     }

@@ -351,6 +351,9 @@ Return (HEADER DISK TEXT)."
   (let ((shifted (concat "new top\n" aqd-original)))
     (aqd-with-file shifted
       (should (equal "accepted" (aqd-review aqd-original aqd-modified "a q")))
+      (should (string-search "1 of 1 hunks is shifted"
+                             (with-current-buffer (aqd-diff-buffer)
+                               (buffer-string))))
       (should (equal (aqd-disk) (concat "new top\n" aqd-modified))))))
 
 (ert-deftest aqd-ruling-10-what-does-not-apply-is-said-before-the-first-key ()

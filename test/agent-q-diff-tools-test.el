@@ -102,12 +102,14 @@ Could not be applied where it belongs: hunk 2."
                                                            "d")))))))
 
 (ert-deftest aqd-tools-message-tells-that-a-hook-changed-more ()
-  (aqd-with-file "a  \nb\n"
-    (with-current-buffer (aqd-visit)
-      (add-hook 'before-save-hook #'delete-trailing-whitespace nil t))
-    (should (string-suffix-p
-             "\n\nOn saving, a hook of the user's changed other lines as well."
-             (aqd-tools-propose "a  \nb\n" "a  \nB\n" "C-c C-c")))))
+  (let ((original (concat "a  \n" (aqd-numbered 20)))
+        (modified (concat "a  \n" (aqd-numbered 20 '((15 . "x"))))))
+    (aqd-with-file original
+      (with-current-buffer (aqd-visit)
+        (add-hook 'before-save-hook #'delete-trailing-whitespace nil t))
+      (should (string-suffix-p
+               "\n\nOn saving, a hook of the user's changed other lines as well."
+               (aqd-tools-propose original modified "C-c C-c"))))))
 
 (ert-deftest aqd-tools-wrong-arguments-are-an-answer-too ()
   (dolist (arguments '((nil "a" "b" "d") ("f" 1 "b" "d") ("f" "a" nil "d")))

@@ -68,9 +68,17 @@ and keep a record of every movement."))))
           (forward-line)))
       (substring-no-properties text))))
 
+(defvar demo-said nil
+  "What was said in the echo area last, or nil.")
+
+(defun demo-note-message (format &rest arguments)
+  "Note the message that FORMAT and ARGUMENTS make."
+  (setq demo-said (and format (apply #'format-message format arguments))))
+
 (defun demo-print-after-key ()
   "Print the diff buffer as it looks after the key just played."
-  (let ((said (current-message)))
+  (let ((said demo-said))
+    (setq demo-said nil)
     (when (get-buffer agent-q-diff-buffer-name)
       (princ (format "======== after %s%s\n%s\n"
                      (key-description (this-command-keys))
@@ -85,6 +93,8 @@ and keep a record of every movement."))))
 
 (defun demo-play ()
   "Play `demo-plays' on the proposal and print what they do."
+  ;; Messages would go to another stream and into the midst of the diff.
+  (advice-add 'message :override #'demo-note-message)
   (add-hook 'post-command-hook #'demo-print-after-key)
   (global-set-key (kbd "<f5>") #'demo-propose)
   (dolist (keys demo-plays)
