@@ -174,7 +174,7 @@ It is (ATTRIBUTES . HASH), with a hash of its bytes, or nil.")
 (put 'agent-q-diff-target--disk 'permanent-local t)
 
 (defun agent-q-diff-target--disk-attributes ()
-  "Return what tells that the current buffer's file was written, or nil.
+  "Return attributes of the current buffer's file, other ones once it is written.
 The time of the last change of status tells even of a writer who sets the
 time of modification back."
   (let ((attributes (file-attributes buffer-file-name)))
