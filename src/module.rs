@@ -16,7 +16,7 @@ use emacs::{Env, IntoLisp, Result, Value, defun};
 use crate::diff::HeadingRule;
 use crate::place::NotPlaced;
 use crate::print;
-use crate::proposal::{Proposal, ProposalError};
+use crate::proposal::{Obstacle, Proposal, ProposalError};
 use crate::review::{Basis, Command, Decision, Fact, Mark, Note, Plan, Refusal, Review};
 use crate::weave::LineEdit;
 
@@ -134,20 +134,31 @@ fn follow(env: &Env, session: &mut Session, live: Vec<u8>) -> Result<bool> {
     })
 }
 
-/// Return (MARK FACT REASON) of hunk HUNK of REVIEW.
+/// Return (MARK FACT REASON PLACE) of hunk HUNK of REVIEW.
 ///
 /// MARK is `applied', `rejected' or nil; FACT is t if its change is in the
-/// target; REASON is nil, or a string that says why it has no place there.
+/// target, `mixed' if a part of it is; REASON is nil, or a string that says
+/// why it cannot be changed there.  PLACE is `next-to-edit', `ambiguous',
+/// `conflict', or nil if nothing is to be said about it.
 #[defun]
 fn state<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
     door(env, || {
         let review = ongoing(env, session)?;
         let mark = mark_symbol(env, review.mark(hunk))?;
-        let reason = review
-            .proposal()
-            .reason(hunk)
-            .map(|reason| reason.to_string());
-        env.list((mark, review.fact(hunk) == Fact::In, reason))
+        let fact = env.intern(match review.fact(hunk) {
+            Fact::In => "t",
+            Fact::Out => "nil",
+            Fact::Mixed => "mixed",
+        })?;
+        let obstacle = review.proposal().obstacle(hunk);
+        let place = env.intern(match &obstacle {
+            None if review.proposal().is_next_to_edit(hunk) => "next-to-edit",
+            None => "nil",
+            Some(Obstacle::NotPlaced(NotPlaced::Ambiguous { .. })) => "ambiguous",
+            Some(_) => "conflict",
+        })?;
+        let reason = obstacle.map(|obstacle| obstacle.to_string());
+        env.list((mark, fact, reason, place))
     })
 }
 

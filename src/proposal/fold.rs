@@ -1,0 +1,130 @@
+//! Following a target that somebody else changed: what they did enters the line map.
+
+use std::ops::Range;
+
+use crate::diff::{self, Edit};
+use crate::place::NotPlaced;
+use crate::text::Text;
+use crate::trust::{History, Trust};
+
+use super::Proposal;
+
+/// How many lines on one side of an edit are taken at its word. Wider ones come from commands that
+/// rewrite a whole region, and what is inside is compared.
+const MAX_PLAIN_LEN: usize = 1;
+
+impl Proposal {
+    /// Learns that somebody else replaced `n_removed` lines of the target from line `line` on by
+    /// `text`, and whether that was the undoing of something.
+    ///
+    /// Panics if the target has no such lines. `text` consists of whole lines; only at the end of
+    /// the target can its last one lack the newline.
+    pub fn edit_outside(&mut self, line: usize, n_removed: usize, text: &[u8], is_undo: bool) {
+        let text = Text::new(text.to_vec());
+        if n_removed.min(text.len()) <= MAX_PLAIN_LEN {
+            return (self.weave).edit_outside(line, n_removed, text.bytes(), is_undo);
+        }
+        if is_undo && self.weave.undo_outside(line, n_removed, text.bytes()) {
+            return;
+        }
+        let n_lines = self.weave.n_lines();
+        let head = self.weave.target_lines(0..line);
+        let tail = self.weave.target_lines(line + n_removed..n_lines);
+        let live = [&head, text.bytes(), &tail].concat();
+        if self.bare.is_some() {
+            self.search(&live);
+        } else if let Some(facts) = self.facts_in(&live) {
+            self.unravel(&facts);
+        } else {
+            self.fold(line..line + n_removed, &text, History::Inside);
+        }
+    }
+
+    /// Compares the `lines` of the target with `new`, which is now in their place, and takes the
+    /// difference over. Hunks whose place that does not prove are ambiguous from then on.
+    pub(super) fn fold(&mut self, lines: Range<usize>, new: &Text, history: History) {
+        let old = Text::new(self.weave.target_lines(lines.clone()));
+        let edits = diff::edits(&old, new);
+        let trust = Trust::new(&old, new, &edits, history);
+        let spans = self.spans_in(&lines);
+        let before = self.weave.now();
+        let mut is_doubted: Vec<usize> = Vec::new();
+        let mut done: Vec<usize> = Vec::new();
+        for edit in edits.iter().rev() {
+            match self.atom_done_by(edit, &spans, &old, new) {
+                Some(atom) => {
+                    self.weave.learn_flip(atom);
+                    done.push(atom);
+                    if !trust.is_certain_around(edit.before.clone()) {
+                        is_doubted.push(atom);
+                    }
+                }
+                None => {
+                    let text = new.lines_bytes(edit.after.clone());
+                    let line = lines.start + edit.before.start;
+                    self.weave
+                        .edit_outside(line, edit.before.len(), text, false);
+                }
+            }
+        }
+        if done.is_empty() {
+            let (old, new) = (old.bytes(), new.bytes());
+            self.weave.count_as_one(before, lines.start, old, new);
+        }
+        let is_in_doubt = |(atom, span): &(usize, Range<usize>)| {
+            !done.contains(atom) && !trust.is_certain(span.clone())
+        };
+        is_doubted.extend(
+            spans
+                .iter()
+                .filter(|span| is_in_doubt(span))
+                .map(|span| span.0),
+        );
+        self.doubt(&is_doubted);
+    }
+
+    /// Returns the atoms that stand whole inside `lines` of the target, each with its own lines,
+    /// counted from the first of these.
+    fn spans_in(&self, lines: &Range<usize>) -> Vec<(usize, Range<usize>)> {
+        let span = |atom: usize| {
+            self.weave.check(atom).ok()?;
+            let start = self.weave.line_of(atom)?.checked_sub(lines.start)?;
+            let end = start + self.weave.atoms()[atom].alive_side().len();
+            (end <= lines.len()).then_some((atom, start..end))
+        };
+        (0..self.weave.atoms().len()).filter_map(span).collect()
+    }
+
+    /// Returns the atom that `edit` puts in or takes out, if that is all it does.
+    fn atom_done_by(
+        &self,
+        edit: &Edit,
+        spans: &[(usize, Range<usize>)],
+        old: &Text,
+        new: &Text,
+    ) -> Option<usize> {
+        let text = new.lines_bytes(edit.after.clone());
+        let is_done = |(atom, span): &&(usize, Range<usize>)| {
+            let atom = &self.weave.atoms()[*atom];
+            *span == edit.before
+                && self.weave.side(atom, !atom.is_applied) == text
+                && self.weave.side(atom, atom.is_applied) == old.lines_bytes(span.clone())
+        };
+        let first = spans.partition_point(|(_, span)| span.start < edit.before.start);
+        let here = spans[first..].iter();
+        let mut here = here.take_while(|(_, span)| span.start == edit.before.start);
+        here.find(is_done).map(|(atom, _)| *atom)
+    }
+
+    fn doubt(&mut self, atoms: &[usize]) {
+        let mut is_doubted = vec![false; self.weave.atoms().len()];
+        atoms.iter().for_each(|&atom| is_doubted[atom] = true);
+        for hunk in 0..self.n_hunks() {
+            if is_doubted[self.atoms_of(hunk)].contains(&true) {
+                let line = self.weave.line_of(self.atoms_of(hunk).start);
+                let candidates = line.into_iter().collect();
+                self.offsets[hunk] = Err(NotPlaced::Ambiguous { candidates });
+            }
+        }
+    }
+}
