@@ -72,6 +72,9 @@ pub struct Proposal {
     offsets: Vec<Result<isize, NotPlaced>>,
     /// For each hunk the outer context lines on a side that were ignored to find it.
     fuzz: Vec<usize>,
+    /// The offsets before edits that left places in doubt, with how many changes could then be
+    /// undone.
+    doubts: Vec<(usize, Vec<Result<isize, NotPlaced>>)>,
     /// Whether a target was seen.
     has_target: bool,
     bare: Option<Bare>,
@@ -154,6 +157,7 @@ impl Proposal {
             groups,
             offsets,
             fuzz,
+            doubts: Vec::new(),
             has_target: false,
             bare,
         }

@@ -25,7 +25,7 @@ impl Proposal {
             return (self.weave).edit_outside(line, n_removed, text.bytes(), is_undo);
         }
         if is_undo && self.weave.undo_outside(line, n_removed, text.bytes()) {
-            return;
+            return self.forget_doubts();
         }
         let n_lines = self.weave.n_lines();
         let head = self.weave.target_lines(0..line);
@@ -68,6 +68,7 @@ impl Proposal {
             }
         }
         if done.is_empty() {
+            self.doubts.push((before.n_past(), self.offsets.clone()));
             let (old, new) = (old.bytes(), new.bytes());
             self.weave.count_as_one(before, lines.start, old, new);
         }
@@ -114,6 +115,14 @@ impl Proposal {
         let here = spans[first..].iter();
         let mut here = here.take_while(|(_, span)| span.start == edit.before.start);
         here.find(is_done).map(|(atom, _)| *atom)
+    }
+
+    /// Forgets the doubts that came with edits that are undone.
+    fn forget_doubts(&mut self) {
+        let n_past = self.weave.now().n_past();
+        while let Some((_, offsets)) = self.doubts.pop_if(|(then, _)| *then >= n_past) {
+            self.offsets = offsets;
+        }
     }
 
     fn doubt(&mut self, atoms: &[usize]) {

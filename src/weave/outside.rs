@@ -36,6 +36,13 @@ pub(crate) struct Now {
     segments: Vec<Segment>,
 }
 
+impl Now {
+    /// Returns how many changes can be undone.
+    pub(crate) fn n_past(&self) -> usize {
+        self.n_past
+    }
+}
+
 impl Replaced {
     fn new(
         line: usize,
@@ -75,6 +82,9 @@ impl Weave {
     /// Panics if the target has no such lines. `text` consists of whole lines; only at the end of
     /// the target can its last one lack the newline.
     pub fn edit_outside(&mut self, line: usize, n_removed: usize, text: &[u8], is_undo: bool) {
+        if n_removed == 0 && text.is_empty() {
+            return;
+        }
         if !(is_undo && self.undo_edit(line, n_removed, text)) {
             self.replace(line, n_removed, text);
             if is_undo {
@@ -286,7 +296,7 @@ impl Weave {
                     self.past.truncate(at);
                     return;
                 }
-                Past::Flip(_) => {}
+                Past::Flip(_) => return,
             }
         }
     }

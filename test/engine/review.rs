@@ -2,8 +2,10 @@
 
 mod dice;
 mod fuzz_pictures;
+mod outside;
 mod pairs;
 mod placing;
+mod rules;
 mod splitting;
 mod target;
 mod walks;
