@@ -67,14 +67,15 @@ pub enum Obstacle {
 pub struct Proposal {
     weave: Weave,
     groups: Vec<Group>,
-    /// For each hunk why its place is not known; or else the lines between the place that the map
-    /// counts on and the one that was expected, which differ for a bare diff only.
+    /// For each hunk the lines between where the map expects it and where it was expected, which
+    /// differ for a bare diff only; or why a search did not find it.
     offsets: Vec<Result<isize, NotPlaced>>,
     /// For each hunk the outer context lines on a side that were ignored to find it.
     fuzz: Vec<usize>,
-    /// The offsets before edits that left places in doubt, with how many changes could then be
-    /// undone.
-    doubts: Vec<(usize, Vec<Result<isize, NotPlaced>>)>,
+    /// For each atom whether it may be elsewhere than the map has it.
+    is_doubted: Vec<bool>,
+    /// The same before edits that added doubts, with how many changes could then be undone.
+    past_doubts: Vec<(usize, Vec<bool>)>,
     /// Whether a target was seen.
     has_target: bool,
     bare: Option<Bare>,
@@ -153,11 +154,12 @@ impl Proposal {
     fn new(weave: Weave, groups: Vec<Group>, bare: Option<Bare>) -> Proposal {
         let (offsets, fuzz) = (vec![Ok(0); groups.len()], vec![0; groups.len()]);
         Proposal {
+            is_doubted: vec![false; weave.atoms().len()],
+            past_doubts: Vec::new(),
             weave,
             groups,
             offsets,
             fuzz,
-            doubts: Vec::new(),
             has_target: false,
             bare,
         }
@@ -187,8 +189,14 @@ impl Proposal {
     }
 
     /// Returns why the place of hunk `hunk` is not known, or `None` if it is.
-    pub fn reason(&self, hunk: usize) -> Option<&NotPlaced> {
-        self.offsets[hunk].as_ref().err()
+    pub fn reason(&self, hunk: usize) -> Option<NotPlaced> {
+        let is_doubted = self.is_doubted[self.atoms_of(hunk)].contains(&true);
+        let candidates = || self.line(hunk).into_iter().collect();
+        let doubt = || NotPlaced::Ambiguous {
+            candidates: candidates(),
+        };
+        let lost = self.offsets[hunk].as_ref().err();
+        lost.cloned().or_else(|| is_doubted.then(doubt))
     }
 
     /// Returns why hunk `hunk` cannot be put in or taken out, or `None` if nothing is in the way.
@@ -197,7 +205,7 @@ impl Proposal {
         let conflict = atoms.find_map(|atom| self.weave.check(atom).err());
         match (conflict, self.reason(hunk)) {
             // Atoms without a place are a search's, and it knows why.
-            (Some(FlipError::NoPlace) | None, Some(reason)) => Some(reason.clone().into()),
+            (Some(FlipError::NoPlace) | None, Some(reason)) => Some(reason.into()),
             (Some(conflict), _) => Some(conflict.into()),
             (None, None) => None,
         }
@@ -211,6 +219,7 @@ impl Proposal {
 
     /// Returns where the first change of hunk `hunk` is in the target, or why that is not known.
     pub fn place(&self, hunk: usize) -> Result<Place, NotPlaced> {
+        self.reason(hunk).map_or(Ok(()), Err)?;
         let offset = self.offsets[hunk].clone()?;
         let line = self.weave.line_of(self.atoms_of(hunk).start);
         let offset = offset + self.shift(hunk);
@@ -225,9 +234,8 @@ impl Proposal {
 
     /// Takes the line map's word for the place of hunk `hunk`: somebody looked, and it is right.
     pub fn vouch(&mut self, hunk: usize) {
-        if matches!(self.offsets[hunk], Err(NotPlaced::Ambiguous { .. })) && self.bare.is_none() {
-            self.offsets[hunk] = Ok(0);
-        }
+        let atoms = self.atoms_of(hunk);
+        self.is_doubted[atoms].fill(false);
     }
 
     /// Returns how many lines below the place in the original the hunk is, not counting what the

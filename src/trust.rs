@@ -272,3 +272,38 @@ fn numbers_by(algorithm: Algorithm, old: &[&[u8]], new: &[&[u8]]) -> Vec<Option<
     numbers.extend((next..new.len()).map(Some));
     numbers
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diff;
+
+    fn trust(old: &str, new: &str, history: History) -> Trust {
+        let text = |words: &str| Text::new(words.replace(' ', "\n").into_bytes());
+        let (old, new) = (text(old), text(new));
+        Trust::new(&old, &new, &diff::edits(&old, &new), history)
+    }
+
+    #[test]
+    fn of_equal_neighbors_nobody_knows_which_one_went() {
+        let trust = trust("1 a a 2", "1 a 2", History::Inside);
+        assert!(!trust.is_certain(1..2) && !trust.is_certain(2..3));
+        assert!(trust.is_certain(0..1) && trust.is_certain(3..4));
+        assert!(!trust.is_certain(2..2));
+    }
+
+    #[test]
+    fn of_lines_that_changed_places_nobody_knows_which_one_stayed() {
+        let trust = trust("1 a b 2", "1 b a 2", History::Unknown);
+        assert!(!trust.is_certain(1..2) && !trust.is_certain(2..3));
+    }
+
+    #[test]
+    fn among_equal_lines_a_unique_one_on_both_sides_is_needed() {
+        let edited = |history| trust("1 x a x a x 2", "3 x a x a x 2", history);
+        assert!(!edited(History::Unknown).is_certain(2..3));
+        assert!(edited(History::Inside).is_certain(2..3));
+        let trust = trust("0 1 x a x 2 3", "one 1 x a x 2 three", History::Unknown);
+        assert!(trust.is_certain(3..4));
+    }
+}

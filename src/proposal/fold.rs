@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use crate::diff::{self, Edit};
-use crate::place::NotPlaced;
 use crate::text::Text;
 use crate::trust::{History, Trust};
 
@@ -68,20 +67,19 @@ impl Proposal {
             }
         }
         if done.is_empty() {
-            self.doubts.push((before.n_past(), self.offsets.clone()));
+            let doubts = self.is_doubted.clone();
+            self.past_doubts.push((before.n_past(), doubts));
             let (old, new) = (old.bytes(), new.bytes());
             self.weave.count_as_one(before, lines.start, old, new);
         }
         let is_in_doubt = |(atom, span): &(usize, Range<usize>)| {
             !done.contains(atom) && !trust.is_certain(span.clone())
         };
-        is_doubted.extend(
-            spans
-                .iter()
-                .filter(|span| is_in_doubt(span))
-                .map(|span| span.0),
-        );
-        self.doubt(&is_doubted);
+        let doubted = spans.iter().filter(|span| is_in_doubt(span));
+        is_doubted.extend(doubted.map(|span| span.0));
+        for atom in is_doubted {
+            self.is_doubted[atom] = true;
+        }
     }
 
     /// Returns the atoms that stand whole inside `lines` of the target, each with its own lines,
@@ -120,20 +118,8 @@ impl Proposal {
     /// Forgets the doubts that came with edits that are undone.
     fn forget_doubts(&mut self) {
         let n_past = self.weave.now().n_past();
-        while let Some((_, offsets)) = self.doubts.pop_if(|(then, _)| *then >= n_past) {
-            self.offsets = offsets;
-        }
-    }
-
-    fn doubt(&mut self, atoms: &[usize]) {
-        let mut is_doubted = vec![false; self.weave.atoms().len()];
-        atoms.iter().for_each(|&atom| is_doubted[atom] = true);
-        for hunk in 0..self.n_hunks() {
-            if is_doubted[self.atoms_of(hunk)].contains(&true) {
-                let line = self.weave.line_of(self.atoms_of(hunk).start);
-                let candidates = line.into_iter().collect();
-                self.offsets[hunk] = Err(NotPlaced::Ambiguous { candidates });
-            }
+        while let Some((_, doubts)) = self.past_doubts.pop_if(|(then, _)| *then >= n_past) {
+            self.is_doubted = doubts;
         }
     }
 }

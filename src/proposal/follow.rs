@@ -17,7 +17,8 @@ impl Proposal {
         self.weave.unravel();
         self.offsets.fill(Ok(0));
         self.fuzz.fill(0);
-        self.doubts.clear();
+        self.is_doubted.fill(false);
+        self.past_doubts.clear();
     }
 
     /// Returns which hunks are in `live`, if it is the original with some of them and no more.

@@ -37,7 +37,6 @@ impl Proposal {
         self.groups.splice(hunk..=hunk, parts);
         self.offsets.splice(hunk..=hunk, vec![offset; n_parts]);
         self.fuzz.splice(hunk..=hunk, vec![fuzz; n_parts]);
-        self.doubts.clear();
         if was_lost && self.has_target && self.bare.is_some() {
             let live = self.target();
             self.search(&live);
