@@ -16,7 +16,7 @@ use emacs::{Env, IntoLisp, Result, Value, defun};
 use crate::diff::HeadingRule;
 use crate::place::NotPlaced;
 use crate::print;
-use crate::proposal::{Obstacle, Proposal, ProposalError};
+use crate::proposal::{Obstacle, Proposal, ProposalError, Seen};
 use crate::review::{Basis, Command, Decision, Fact, Mark, Note, Plan, Refusal, Review};
 use crate::weave::LineEdit;
 
@@ -130,7 +130,37 @@ fn header_lines<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
 fn follow(env: &Env, session: &mut Session, live: Vec<u8>) -> Result<bool> {
     door(env, || {
         session.plan = None;
-        Ok(ongoing(env, session)?.follow(&live))
+        let review = ongoing(env, session)?;
+        let is_news = review.follow(&live);
+        Ok(review.recognize() || is_news)
+    })
+}
+
+/// Tell REVIEW that somebody else edited its target; nil if that cannot be.
+///
+/// All lines from LINE, counted from 0, but for the last N-BELOW, are now
+/// TEXT.  The edit began at the start of LINE if AT-START is non-nil, and
+/// undid another if IS-UNDO is.
+#[defun]
+fn edit_outside<'e>(
+    env: &'e Env,
+    session: &mut Session,
+    line: usize,
+    n_below: usize,
+    text: Vec<u8>,
+    at_start: Value<'e>,
+    is_undo: Value<'e>,
+) -> Result<bool> {
+    door(env, || {
+        session.plan = None;
+        let seen = Seen {
+            line,
+            n_below,
+            text: &text,
+            is_at_start: at_start.is_not_nil(),
+            is_undo: is_undo.is_not_nil(),
+        };
+        Ok(ongoing(env, session)?.see_edit(&seen))
     })
 }
 
@@ -250,23 +280,35 @@ fn split<'e>(
     })
 }
 
+/// Return the line, from 0, where hunk HUNK of REVIEW would be changed, or nil.
+#[defun]
+fn line(env: &Env, session: &mut Session, hunk: usize) -> Result<Option<usize>> {
+    door(env, || Ok(ongoing(env, session)?.proposal().line(hunk)))
+}
+
 /// Plan COMMAND on hunk HUNK of REVIEW and return (NOTE . EDITS).
 ///
 /// COMMAND is `accept', `reject', `toggle' or `unapply'.  NOTE is `edited',
 /// `marked', `unchanged', `already-in', `stays-in' or `already-out'.
 /// EDITS is a list of (LINE N-REMOVED TEXT), last line first: N-REMOVED
 /// lines of the target from LINE, counted from 0, give way to TEXT.
-/// Make them, then call `agent-q-diff-module-commit'.
+/// Make them, then call `agent-q-diff-module-commit'.  If IS-VOUCHED is
+/// non-nil, an ambiguous place is taken for right.
 #[defun]
 fn plan<'e>(
     env: &'e Env,
     session: &mut Session,
     command: Value<'e>,
     hunk: usize,
+    is_vouched: Value<'e>,
 ) -> Result<Value<'e>> {
     door(env, || {
         let command = command_named(env, command)?;
-        let planned = ongoing(env, session)?.plan(hunk, command);
+        let review = ongoing(env, session)?;
+        let planned = match is_vouched.is_not_nil() {
+            true => review.plan_vouched(hunk, command),
+            false => review.plan(hunk, command),
+        };
         let plan = answer(env, planned)?;
         let note = env.intern(note_name(plan.steps[0].1.note))?;
         let planned = env.cons(note, edits(env, &plan.edits)?);

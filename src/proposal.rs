@@ -27,6 +27,7 @@ use crate::place::{self, NotPlaced, Place};
 use crate::text::{Text, is_unterminated};
 use crate::trust::History;
 use crate::weave::{Atom, FlipError, LineEdit, Weave};
+pub use fold::Seen;
 
 /// Why there is nothing to review.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -9,7 +9,7 @@
 use thiserror::Error;
 
 use crate::place::NotPlaced;
-use crate::proposal::{Obstacle, Proposal};
+use crate::proposal::{Obstacle, Proposal, Seen};
 use crate::weave::{FlipError, LineEdit};
 
 /// The state of a hunk that the user sees.
@@ -262,6 +262,16 @@ impl Review {
     /// Learns that somebody else replaced lines of the target; see [`Proposal::edit_outside`].
     pub fn edit_outside(&mut self, line: usize, n_removed: usize, text: &[u8], is_undo: bool) {
         self.proposal.edit_outside(line, n_removed, text, is_undo);
+    }
+
+    /// Takes the target for a choice of hunks if it reads as one; see [`Proposal::recognize`].
+    pub fn recognize(&mut self) -> bool {
+        self.proposal.recognize()
+    }
+
+    /// Learns of an edit of the target as an editor tells it; see [`Proposal::see_edit`].
+    pub fn see_edit(&mut self, seen: &Seen) -> bool {
+        self.proposal.see_edit(seen)
     }
 
     /// Plans `command` on hunk `hunk`.

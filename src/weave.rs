@@ -340,6 +340,12 @@ impl Weave {
         self.surveyed();
     }
 
+    /// Tells whether somebody else put lines into the target or took some out.
+    pub fn is_touched(&self) -> bool {
+        let is_theirs = |segment: &Segment| segment.is_dead || segment.kind == Kind::User;
+        self.segments.iter().any(is_theirs)
+    }
+
     /// Returns the number of lines of the target.
     pub fn n_lines(&self) -> usize {
         self.alive().map(|segment| segment.lines.len()).sum()

@@ -12,7 +12,51 @@ use super::Proposal;
 /// rewrite a whole region, and what is inside is compared.
 const MAX_PLAIN_LEN: usize = 1;
 
+/// An edit of the target as an editor tells it: which whole lines hold the new text.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen<'a> {
+    /// First of these lines (0-based).
+    pub line: usize,
+    /// Number of lines below them.
+    pub n_below: usize,
+    /// The lines, as they are now.
+    pub text: &'a [u8],
+    /// Whether the edit began at the start of the first line.
+    pub is_at_start: bool,
+    /// Whether the edit undid another.
+    pub is_undo: bool,
+}
+
 impl Proposal {
+    /// Learns of an edit of the target by somebody else, and tells whether there can have been one.
+    ///
+    /// If not, an edit before it was missed: follow the target then. A line at the edge of the
+    /// edit of which nothing changed keeps its identity: the one after an edit that began at the
+    /// start of a line, or the one before an edit that began at its end.
+    pub fn see_edit(&mut self, seen: &Seen) -> bool {
+        let n_lines = self.weave.n_lines();
+        let Some(end) = n_lines
+            .checked_sub(seen.n_below)
+            .filter(|&end| end >= seen.line)
+        else {
+            return false;
+        };
+        let old = Text::new(self.weave.target_lines(seen.line..end));
+        let new = Text::new(seen.text.to_vec());
+        let (mut head, mut tail) = (0, 0);
+        match (old.len().checked_sub(1), new.len().checked_sub(1)) {
+            (Some(a), Some(b)) if seen.is_at_start => {
+                tail = usize::from(old.line(a) == new.line(b));
+            }
+            (Some(_), Some(_)) => head = usize::from(old.line(0) == new.line(0)),
+            _ => {}
+        }
+        let text = new.lines_bytes(head..new.len() - tail);
+        let n_removed = old.len() - head - tail;
+        self.edit_outside(seen.line + head, n_removed, text, seen.is_undo);
+        true
+    }
+
     /// Learns that somebody else replaced `n_removed` lines of the target from line `line` on by
     /// `text`, and whether that was the undoing of something.
     ///
@@ -21,7 +65,8 @@ impl Proposal {
     pub fn edit_outside(&mut self, line: usize, n_removed: usize, text: &[u8], is_undo: bool) {
         let text = Text::new(text.to_vec());
         if n_removed.min(text.len()) <= MAX_PLAIN_LEN {
-            return (self.weave).edit_outside(line, n_removed, text.bytes(), is_undo);
+            (self.weave).edit_outside(line, n_removed, text.bytes(), is_undo);
+            return self.begin_anew_if_reverted(is_undo);
         }
         if is_undo && self.weave.undo_outside(line, n_removed, text.bytes()) {
             return self.forget_doubts();
@@ -37,6 +82,30 @@ impl Proposal {
         } else {
             self.fold(line..line + n_removed, &text, History::Inside);
         }
+    }
+
+    /// Lays the map anew if the target reads as the original: whatever was done to it was taken
+    /// back, by a revert that came in pieces or by hand.
+    ///
+    /// Not while something is undone, since that comes in pieces that can read like anything.
+    fn begin_anew_if_reverted(&mut self, is_undo: bool) {
+        let is_whole = self.bare.is_none();
+        if is_whole && !is_undo && self.weave.is_target(self.weave.original().bytes()) {
+            self.unravel(&vec![false; self.n_hunks()]);
+        }
+    }
+
+    /// Takes the target for a choice of hunks if it reads as one, although others had a hand in it,
+    /// and tells whether that is news.
+    ///
+    /// So a hunk that another program applied is known to be in. Which lines are which no longer
+    /// matters then: any reading that gives this text gives the same text for every choice.
+    pub fn recognize(&mut self) -> bool {
+        if self.bare.is_some() || !self.weave.is_touched() {
+            return false;
+        }
+        let facts = self.facts_in(&self.weave.target());
+        facts.map(|facts| self.unravel(&facts)).is_some()
     }
 
     /// Compares the `lines` of the target with `new`, which is now in their place, and takes the

@@ -186,11 +186,12 @@ impl Oracle {
 
     fn flip(&mut self, hunk: usize) {
         let is_in = self.state.is_in[hunk];
-        for edit in self.edits[self.groups[hunk].edits.clone()].to_vec() {
-            let range = self.place(&edit, is_in).expect("a place");
+        let edits = self.edits.clone();
+        for edit in edits[self.groups[hunk].edits.clone()].iter() {
+            let range = self.place(edit, is_in).expect("a place");
             let now = match is_in {
                 true => self.old(edit.before.clone()),
-                false => self.new_lines(&edit),
+                false => self.new_lines(edit),
             };
             self.state.lines.splice(range, now);
         }
@@ -346,6 +347,12 @@ impl Walk<'_> {
         self.desk
             .edit_outside(start, n_removed, &typed.concat(), false);
         self.oracle.edit_outside(start..end, &typed);
+        if self.desk.live == self.oracle.original.bytes() {
+            let n_hunks = self.oracle.groups.len();
+            self.oracle.become_choice(vec![false; n_hunks]);
+            self.done.clear();
+            return;
+        }
         let undoing = vec![(start, n_added, old)];
         self.done.push(Done { before, undoing });
     }

@@ -215,9 +215,32 @@ fn u1_undoing_a_flip_takes_the_hunk_out_also_in_several_steps() {
 #[test]
 fn u2_a_line_that_was_deleted_and_typed_again_is_another() {
     let mut desk = desk("a b c", "a B c");
+    edit(&mut desk, 3, 0, "mine");
     edit(&mut desk, 1, 1, "");
     edit(&mut desk, 1, 0, "b");
     check_refused(&mut desk, Accept, ChangedByUser { line: 1 });
+}
+
+#[test]
+fn a_target_that_reads_as_the_original_again_is_the_original() {
+    let mut desk = desk("a b c", "a B c");
+    desk.act(0, Accept).unwrap();
+    edit(&mut desk, 0, 1, "");
+    edit(&mut desk, 0, 1, "b");
+    edit(&mut desk, 0, 0, "a");
+    assert_eq!(desk.review.fact(0), Fact::Out);
+    desk.act(0, Accept).unwrap();
+    check_target(&desk, "a B c");
+}
+
+#[test]
+fn a_hunk_that_another_program_applied_is_recognized() {
+    let mut desk = desk("a b c", "a B c");
+    edit(&mut desk, 0, 3, "");
+    edit(&mut desk, 0, 0, "a B c");
+    assert!(desk.review.recognize());
+    assert_eq!(desk.review.fact(0), Fact::In);
+    assert!(!desk.review.recognize());
 }
 
 #[test]
