@@ -195,8 +195,9 @@ What a hook changed on the way to the file is then followed."
 
 (defun agent-q-diff-review-do (review command hunk &optional is-vouched)
   "Carry out COMMAND on HUNK of REVIEW and return what it came to.
-COMMAND, IS-VOUCHED and the value are those of `agent-q-diff-engine-plan'.  Signal an
-error that says why if it cannot be done; then nothing has changed."
+COMMAND, IS-VOUCHED and the value are as `agent-q-diff-engine-plan' has
+them.  Signal an error that says why if it cannot be done; then nothing
+has changed."
   (condition-case err
       (pcase-let ((`(,note . ,edits)
                    (agent-q-diff-engine-plan (agent-q-diff-review-engine review)

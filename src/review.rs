@@ -155,44 +155,45 @@ pub fn step(mark: Mark, fact: Fact, command: Command) -> Result<Step, Refusal> {
     use Command::*;
     use Fact::*;
     use Mark::*;
-    let step = |mark, is_flip, note| {
-        Ok(Step {
-            mark,
-            is_flip,
-            note,
-        })
-    };
     match (mark, fact, command) {
-        (Pending, Out, Accept | Toggle) => step(Applied, true, Note::Edited),
-        (Pending, Out, Reject) => step(Rejected, false, Note::Marked),
+        (Pending, Out, Accept | Toggle) => to(Applied, true, Note::Edited),
+        (Pending, Out, Reject) => to(Rejected, false, Note::Marked),
         (Pending, Out, Unapply) => Err(Refusal::NotIn),
 
-        (Pending, In, Accept | Toggle) => step(Applied, false, Note::AlreadyIn),
-        (Pending, In, Reject) => step(Rejected, false, Note::StaysIn),
-        (Pending, In, Unapply) => step(Pending, true, Note::Edited),
+        (Pending, In, Accept | Toggle) => to(Applied, false, Note::AlreadyIn),
+        (Pending, In, Reject) => to(Rejected, false, Note::StaysIn),
+        (Pending, In, Unapply) => to(Pending, true, Note::Edited),
 
-        (Applied, Out, Accept) => step(Applied, true, Note::Edited),
-        (Applied, Out, Reject) => step(Rejected, false, Note::Marked),
-        (Applied, Out, Toggle) => step(Pending, false, Note::Marked),
-        (Applied, Out, Unapply) => step(Pending, false, Note::AlreadyOut),
+        (Applied, Out, Accept) => to(Applied, true, Note::Edited),
+        (Applied, Out, Reject) => to(Rejected, false, Note::Marked),
+        (Applied, Out, Toggle) => to(Pending, false, Note::Marked),
+        (Applied, Out, Unapply) => to(Pending, false, Note::AlreadyOut),
 
-        (Applied, In, Accept) => step(Applied, false, Note::Unchanged),
-        (Applied, In, Reject) => step(Rejected, false, Note::StaysIn),
-        (Applied, In, Toggle) => step(Pending, false, Note::StaysIn),
-        (Applied, In, Unapply) => step(Pending, true, Note::Edited),
+        (Applied, In, Accept) => to(Applied, false, Note::Unchanged),
+        (Applied, In, Reject) => to(Rejected, false, Note::StaysIn),
+        (Applied, In, Toggle) => to(Pending, false, Note::StaysIn),
+        (Applied, In, Unapply) => to(Pending, true, Note::Edited),
 
-        (Rejected, Out, Accept | Toggle) => step(Applied, true, Note::Edited),
-        (Rejected, Out, Reject) => step(Rejected, false, Note::Unchanged),
+        (Rejected, Out, Accept | Toggle) => to(Applied, true, Note::Edited),
+        (Rejected, Out, Reject) => to(Rejected, false, Note::Unchanged),
         (Rejected, Out, Unapply) => Err(Refusal::NotIn),
 
-        (Pending | Applied | Rejected, Mixed, Accept | Toggle) => step(Applied, true, Note::Edited),
-        (Pending | Applied | Rejected, Mixed, Reject) => step(Rejected, false, Note::StaysIn),
-        (Pending | Applied | Rejected, Mixed, Unapply) => step(Pending, true, Note::Edited),
+        (Rejected, In, Accept | Toggle) => to(Applied, false, Note::AlreadyIn),
+        (Rejected, In, Reject) => to(Rejected, false, Note::StaysIn),
+        (Rejected, In, Unapply) => to(Pending, true, Note::Edited),
 
-        (Rejected, In, Accept | Toggle) => step(Applied, false, Note::AlreadyIn),
-        (Rejected, In, Reject) => step(Rejected, false, Note::StaysIn),
-        (Rejected, In, Unapply) => step(Pending, true, Note::Edited),
+        (Pending | Applied | Rejected, Mixed, Accept | Toggle) => to(Applied, true, Note::Edited),
+        (Pending | Applied | Rejected, Mixed, Reject) => to(Rejected, false, Note::StaysIn),
+        (Pending | Applied | Rejected, Mixed, Unapply) => to(Pending, true, Note::Edited),
     }
+}
+
+fn to(mark: Mark, is_flip: bool, note: Note) -> Result<Step, Refusal> {
+    Ok(Step {
+        mark,
+        is_flip,
+        note,
+    })
 }
 
 /// One proposal being decided.
