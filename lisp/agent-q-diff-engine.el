@@ -24,10 +24,12 @@
 (declare-function agent-q-diff-module-commit "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-counts "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-decision "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-edit-outside "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-fail "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-follow "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-free "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-header-lines "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-line "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-marks "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-place "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-plan "ext:agent-q-diff-module")
@@ -266,10 +268,22 @@ That is for a review made of a diff; of two texts it is nil."
 Return non-nil if that is news."
   (agent-q-diff-engine--call #'agent-q-diff-module-follow review live))
 
+(defun agent-q-diff-engine-edit-outside (review line n-below text at-start is-undo)
+  "Tell REVIEW of an edit of its target by somebody else.
+All lines of the target from LINE, counted from 0, but for the last
+N-BELOW, are now TEXT.  AT-START is non-nil if the edit began at the
+start of LINE, IS-UNDO if it undid another.  Return nil if that cannot
+be, because an edit before it was missed."
+  (agent-q-diff-engine--call #'agent-q-diff-module-edit-outside
+                             review line n-below text at-start is-undo))
+
 (defun agent-q-diff-engine-state (review hunk)
-  "Return (MARK FACT REASON) of HUNK in REVIEW.
-MARK is `applied', `rejected' or nil.  FACT is non-nil if its change is
-in the target.  REASON is nil or says why it has no place there."
+  "Return (MARK FACT REASON PLACE) of HUNK in REVIEW.
+MARK is `applied', `rejected' or nil.  FACT is t if its change is in the
+target, and `mixed' if a part of it is.  REASON is nil or says why it
+cannot be changed there.  PLACE is `next-to-edit', `ambiguous',
+`conflict', `lost' if it was there and others have changed its lines
+since, or nil if nothing is to be said about it."
   (agent-q-diff-module-state review hunk))
 
 (defun agent-q-diff-engine-marks (review)
@@ -294,20 +308,27 @@ context lines on a side were ignored.  Signal an error that says why if
 it has no place."
   (agent-q-diff-module-place review hunk))
 
+(defun agent-q-diff-engine-line (review hunk)
+  "Return the line, from 0, where HUNK of REVIEW would be applied, or nil.
+It may be ambiguous whether that is right."
+  (agent-q-diff-module-line review hunk))
+
 (defun agent-q-diff-engine--edits (edits)
   "Return EDITS with their texts decoded."
   (pcase-dolist (`(,_ ,_ . ,rest) edits)
     (setcar rest (agent-q-diff-engine--text (car rest))))
   edits)
 
-(defun agent-q-diff-engine-plan (review command hunk)
+(defun agent-q-diff-engine-plan (review command hunk &optional is-vouched)
   "Plan COMMAND on HUNK of REVIEW and return (NOTE . EDITS).
 COMMAND is `accept', `reject', `toggle' or `unapply'.  NOTE says what
 the command comes to: `edited', `marked', `unchanged', `already-in',
 `stays-in' or `already-out'.  EDITS is a list of (LINE N-REMOVED TEXT)
 for `agent-q-diff-target-edit'.  Signal an error that says why if the
-command cannot be carried out."
-  (pcase-let ((`(,note . ,edits) (agent-q-diff-module-plan review command hunk)))
+command cannot be carried out.  If IS-VOUCHED is non-nil, the user has
+looked at an ambiguous place and found it right."
+  (pcase-let ((`(,note . ,edits)
+               (agent-q-diff-module-plan review command hunk is-vouched)))
     (cons note (agent-q-diff-engine--edits edits))))
 
 (defun agent-q-diff-engine-plan-all (review)

@@ -63,6 +63,26 @@ needed."
       (agent-q-diff--current-review)
     (agent-q-diff--review-with-target)))
 
+(defvar-local agent-q-diff--shown nil
+  "The ambiguous hunk whose place was shown last, as (HUNK . TICK).
+TICK is that of the target, so that the place was shown as it is now.")
+
+(defun agent-q-diff--shown-p (review hunk)
+  "Return non-nil if the place of HUNK of REVIEW was just shown as it is."
+  (equal agent-q-diff--shown
+         (cons hunk (agent-q-diff-review-tick review))))
+
+(defun agent-q-diff--show-ambiguous (review hunk)
+  "Show where HUNK of REVIEW would be applied, and how to say that it is right."
+  (setq agent-q-diff--shown (cons hunk (agent-q-diff-review-tick review)))
+  (let* ((target (agent-q-diff-review-target review))
+         (line (agent-q-diff-engine-line (agent-q-diff-review-engine review) hunk))
+         (window (display-buffer target '(nil (inhibit-same-window . t)))))
+    (when window
+      (set-window-point window (agent-q-diff-target-position target line)))
+    (message "Ambiguous: is line %d of %s the place?  The same key again says yes"
+             (1+ line) (buffer-name target))))
+
 (defun agent-q-diff--do (command)
   "Carry out COMMAND on the hunk at point, and return what was said.
 What cannot be done is said as well, but then nil is returned and nothing
@@ -70,8 +90,10 @@ has changed."
   (condition-case err
       (let* ((review (agent-q-diff--review-for command))
              (hunk (agent-q-diff--hunk-here))
-             (note (agent-q-diff-review-do review command hunk))
+             (note (agent-q-diff-review-do review command hunk
+                                           (agent-q-diff--shown-p review hunk)))
              (said (agent-q-diff--note-text command note hunk)))
+        (setq agent-q-diff--shown nil)
         (agent-q-diff--write-state hunk)
         (agent-q-diff--show-hunk hunk)
         (agent-q-diff--refresh-progress)
@@ -79,6 +101,14 @@ has changed."
         (message "%s" said)
         said)
     (user-error (signal (car err) (cdr err)))
+    (agent-q-diff-ambiguous
+     (if (agent-q-diff-engine-line
+          (agent-q-diff-review-engine agent-q-diff--review)
+          (agent-q-diff--hunk-here))
+         (agent-q-diff--show-ambiguous agent-q-diff--review
+                                       (agent-q-diff--hunk-here))
+       (message "Failed to apply hunk: %s" (agent-q-diff--error-text err)))
+     nil)
     (error
      (message (if (eq command 'unapply)
                   "Failed to take hunk out: %s"

@@ -22,11 +22,11 @@
 (defun agent-q-diff--say-state ()
   "Say the state of the hunk at point."
   (pcase-let* ((hunk (agent-q-diff--hunk-here))
-               (`(,mark ,is-in ,reason) (agent-q-diff--state-of hunk)))
+               (`(,mark ,is-in ,reason ,place) (agent-q-diff--state-of hunk)))
     (message "Hunk %s (%d of %d)%s"
              (or mark 'pending) (1+ hunk) (length agent-q-diff--positions)
              (cond
-              ((and is-in reason) "; its change is not found in the file")
+              ((eq place 'lost) "; its lines were changed in the file since")
               ((and is-in (not (eq mark 'applied))) "; its change is in the file")
               ((and (not is-in) (eq mark 'applied)) "; its change is not in the file")
               ((and reason (null mark)
@@ -35,7 +35,7 @@
               (t "")))))
 
 (defun agent-q-diff--state-of (hunk)
-  "Return (MARK FACT REASON) of HUNK, as `agent-q-diff-engine-state' does.
+  "Return (MARK FACT REASON PLACE) of HUNK, as `agent-q-diff-engine-state' does.
 Once the review has ended, only the mark is known."
   (if (agent-q-diff--ended-p)
       (let ((mark (alist-get (aref agent-q-diff--positions hunk)

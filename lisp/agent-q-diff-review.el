@@ -18,6 +18,7 @@
 (require 'cl-lib)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
+(require 'agent-q-diff-outside)
 (require 'agent-q-diff-target)
 
 (cl-defstruct (agent-q-diff-review (:constructor agent-q-diff-review--make)
@@ -26,6 +27,8 @@
   (path nil :documentation "Absolute name of the target's file, or nil.")
   (engine nil :documentation "The engine's review.")
   (tick nil :documentation "Tick of the target when the engine saw it last.")
+  (told nil :documentation "Tick of the target up to which the engine was told.")
+  (listener nil :documentation "The function that is told of edits in the target.")
   (target nil :documentation "The target's buffer, once it was needed.")
   (is-new nil :documentation "Non-nil if the target's buffer was made for us.")
   (was-clean nil :documentation "Non-nil if the target had no unsaved edits.")
@@ -81,6 +84,7 @@ Its path is to be set before a hunk can be applied."
 (defun agent-q-diff-review-close (review)
   "Give back the memory of REVIEW.  Its target stays, unless nobody needs it.
 A file that it created stays only if something is in it."
+  (agent-q-diff-review--cease review)
   (when (agent-q-diff-review-engine review)
     (agent-q-diff-engine-free (agent-q-diff-review-engine review))
     (setf (agent-q-diff-review-engine review) nil))
@@ -102,6 +106,7 @@ A file that it created stays only if something is in it."
     (unless path
       (signal 'agent-q-diff-bad-target
               '("the diff has no target; set its path first")))
+    (agent-q-diff-review--cease review)
     (pcase-let ((`(,buffer . ,is-new) (agent-q-diff-target-visit path)))
       (agent-q-diff-target-watch buffer)
       (setf (agent-q-diff-review-target review) buffer
@@ -126,18 +131,52 @@ Visit the file anew if the buffer was killed or visits another one now."
 (defun agent-q-diff-review-aim (review path)
   "Make PATH, an absolute name or nil, the path of REVIEW's target."
   (unless (equal path (agent-q-diff-review-path review))
+    (agent-q-diff-review--cease review)
     (setf (agent-q-diff-review-path review) path
           (agent-q-diff-review-target review) nil
           (agent-q-diff-review-tick review) nil)))
 
 (defun agent-q-diff-review-follow (review)
-  "Let REVIEW see the target as it is now.  Return non-nil if that is news."
+  "Let REVIEW see the target as it is now.  Return non-nil if that is news.
+The engine was told of most edits as they were made; whatever it missed
+it finds out by comparing."
   (let* ((buffer (agent-q-diff-review-ensure-target review))
-         (tick (agent-q-diff-target-tick buffer)))
+         (tick (agent-q-diff-target-tick buffer))
+         (was-told (not (eq (agent-q-diff-review-told review)
+                            (agent-q-diff-review-tick review)))))
     (unless (eq tick (agent-q-diff-review-tick review))
-      (prog1 (agent-q-diff-engine-follow (agent-q-diff-review-engine review)
-                                         (agent-q-diff-target-text buffer))
-        (setf (agent-q-diff-review-tick review) tick)))))
+      (let ((is-news (agent-q-diff-engine-follow
+                      (agent-q-diff-review-engine review)
+                      (agent-q-diff-target-text buffer))))
+        (setf (agent-q-diff-review-tick review) tick
+              (agent-q-diff-review-told review) tick)
+        (agent-q-diff-review--listen review)
+        (or is-news was-told)))))
+
+(defun agent-q-diff-review--listen (review)
+  "Let REVIEW be told of edits in its target, from now on."
+  (unless (agent-q-diff-review-listener review)
+    (let ((listener (lambda (&rest edit)
+                      (apply #'agent-q-diff-review--learn review edit))))
+      (setf (agent-q-diff-review-listener review) listener)
+      (agent-q-diff-outside-listen (agent-q-diff-review-target review)
+                                   listener))))
+
+(defun agent-q-diff-review--cease (review)
+  "Let REVIEW no longer be told of edits in its target."
+  (when (agent-q-diff-review-listener review)
+    (agent-q-diff-outside-cease (agent-q-diff-review-target review)
+                                (agent-q-diff-review-listener review))
+    (setf (agent-q-diff-review-listener review) nil)))
+
+(defun agent-q-diff-review--learn (review was now &rest edit)
+  "Tell the engine of REVIEW of an EDIT made by somebody else.
+WAS, NOW and EDIT are as `agent-q-diff-outside-listen' has them.  An edit
+that follows one that was missed is left to `agent-q-diff-review-follow'."
+  (when (and (eq was (agent-q-diff-review-told review))
+             (apply #'agent-q-diff-engine-edit-outside
+                    (agent-q-diff-review-engine review) edit))
+    (setf (agent-q-diff-review-told review) now)))
 
 (defun agent-q-diff-review-saves-p (review)
   "Return non-nil if commands of REVIEW save the target."
@@ -151,11 +190,13 @@ Visit the file anew if the buffer was killed or visits another one now."
 (defun agent-q-diff-review--carry-out (review edits)
   "Make EDITS in the target of REVIEW and commit what was planned.
 What a hook changed on the way to the file is then followed."
-  (let ((tick (and edits (agent-q-diff-review--edit review edits))))
+  (let* ((agent-q-diff-outside-speaker (agent-q-diff-review-listener review))
+         (tick (and edits (agent-q-diff-review--edit review edits))))
     (agent-q-diff-engine-commit (agent-q-diff-review-engine review))
     (when edits
       (setf (agent-q-diff-review-is-edited review) t
-            (agent-q-diff-review-tick review) tick)
+            (agent-q-diff-review-tick review) tick
+            (agent-q-diff-review-told review) tick)
       (unless (eq tick (agent-q-diff-target-tick
                         (agent-q-diff-review-target review)))
         (setf (agent-q-diff-review-is-altered review) t)))))
@@ -185,14 +226,15 @@ Note what comes into being by that."
                  collect (cons (if (> index hunk) (+ index n -1) index)
                                reason))))
 
-(defun agent-q-diff-review-do (review command hunk)
+(defun agent-q-diff-review-do (review command hunk &optional is-vouched)
   "Carry out COMMAND on HUNK of REVIEW and return what it came to.
-COMMAND and the value are those of `agent-q-diff-engine-plan'.  Signal an
-error that says why if it cannot be done; then nothing has changed."
+COMMAND, IS-VOUCHED and the value are as `agent-q-diff-engine-plan' has
+them.  Signal an error that says why if it cannot be done; then nothing
+has changed."
   (condition-case err
       (pcase-let ((`(,note . ,edits)
                    (agent-q-diff-engine-plan (agent-q-diff-review-engine review)
-                                             command hunk)))
+                                             command hunk is-vouched)))
         (agent-q-diff-review--carry-out review edits)
         note)
     (error

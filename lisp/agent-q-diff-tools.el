@@ -92,7 +92,7 @@ They speak of what is in the file, whatever the marks."
                 (agent-q-diff-tools--part "In the file: hunk %s." in)
                 (agent-q-diff-tools--part "Not in the file: hunk %s." out)
                 (agent-q-diff-tools--part
-                 "Was in the file, but is not found there any more: hunk %s."
+                 "Was in the file, but its lines have been changed there since: hunk %s."
                  (seq-filter (lambda (hunk) (plist-get hunk :lost)) out))
                 (agent-q-diff-tools--part
                  "Could not be applied where it belongs: hunk %s." failed)))))

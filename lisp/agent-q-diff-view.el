@@ -327,22 +327,31 @@ too, since the line itself scrolls away."
           (progn (diff-end-of-hunk) (point))
         (error (line-end-position))))))
 
-(defun agent-q-diff--sign (state is-in reason)
+(defun agent-q-diff--sign (state is-in place)
   "Return (TEXT . FACE), the sign of a hunk, or nil if it needs none.
 STATE is its state, IS-IN tells whether its change is in the target, and
-REASON says why it has no place there, or is nil."
+PLACE is as `agent-q-diff-engine-state' has it."
   (let ((name (upcase (symbol-name (or state 'pending)))))
     (cond
      ((eq is-in 'unknown)
       (and state (cons (format "[%s]" name) (agent-q-diff--state-face state))))
-     ((and is-in reason)
-      (cons (format "[%s, but not found in the file]" name)
+     ((eq place 'lost)
+      (cons (format "[%s, but changed in the file since]" name)
             'agent-q-diff-differs))
+     ((eq is-in 'mixed)
+      (cons (format "[%s, but partly in the file]" name) 'agent-q-diff-differs))
      ((not (eq (and is-in t) (eq state 'applied)))
       (cons (format "[%s, but %s the file]" name (if is-in "in" "not in"))
             'agent-q-diff-differs))
+     ((and state (eq place 'next-to-edit))
+      (cons (format "[%s, next to your edit]" name)
+            (agent-q-diff--state-face state)))
      (state (cons (format "[%s]" name) (agent-q-diff--state-face state)))
-     (reason (cons "[DOES NOT APPLY]" 'agent-q-diff-differs)))))
+     (t
+      (pcase place
+        ('next-to-edit (cons "[PENDING, next to your edit]" 'agent-q-diff-differs))
+        ('ambiguous (cons "[AMBIGUOUS, look]" 'agent-q-diff-differs))
+        ('conflict (cons "[DOES NOT APPLY]" 'agent-q-diff-differs)))))))
 
 (defun agent-q-diff--state-face (state)
   "Return the face of the sign for STATE."
@@ -355,11 +364,11 @@ REASON says why it has no place there, or is nil."
                      (eq (overlay-start overlay) position)))
               (overlays-in position (1+ position))))
 
-(defun agent-q-diff--put-sign (position state is-in reason)
-  "Show on the hunk at POSITION its STATE, and IS-IN and REASON as well.
-The last three are those of `agent-q-diff--sign'."
+(defun agent-q-diff--put-sign (position state is-in &optional reason place)
+  "Show on the hunk at POSITION its STATE, and IS-IN and PLACE as well.
+These three are those of `agent-q-diff--sign'; REASON explains them."
   (mapc #'delete-overlay (agent-q-diff--overlays-at position))
-  (pcase (agent-q-diff--sign state is-in reason)
+  (pcase (agent-q-diff--sign state is-in place)
     (`(,text . ,face)
      (let ((overlay (make-overlay position (agent-q-diff--hunk-end position))))
        (overlay-put overlay 'agent-q-diff (or state 'pending))
@@ -372,15 +381,15 @@ The last three are those of `agent-q-diff--sign'."
 (defun agent-q-diff-apply-visual-feedback (hunk-start state)
   "Show STATE on the hunk whose `@@' line is at HUNK-START.
 STATE is `applied', `rejected', or nil, which takes the sign away."
-  (agent-q-diff--put-sign hunk-start state 'unknown nil))
+  (agent-q-diff--put-sign hunk-start state 'unknown))
 
 (defun agent-q-diff--show-hunk (hunk)
   "Show the state of HUNK."
-  (pcase-let ((`(,mark ,is-in ,reason)
+  (pcase-let ((`(,mark ,is-in ,reason ,place)
                (agent-q-diff-engine-state
                 (agent-q-diff-review-engine agent-q-diff--review) hunk)))
     (agent-q-diff--put-sign (aref agent-q-diff--positions hunk)
-                            mark is-in reason)))
+                            mark is-in reason place)))
 
 (defun agent-q-diff--show-all ()
   "Show the state of every hunk and the progress."

@@ -225,11 +225,11 @@ It tells what is in the target now, whoever put it there."
 (defun agent-q-diff--hunk-results (review total)
   "Return a plist for each of the TOTAL hunks of REVIEW."
   (cl-loop for hunk below total
-           for (mark is-in lost) = (agent-q-diff-engine-state
+           for (mark is-in _ place) = (agent-q-diff-engine-state
                                     (agent-q-diff-review-engine review) hunk)
            collect (list :index hunk :state mark
-                         :in-file (and is-in (not lost))
-                         :lost (and is-in lost)
+                         :in-file (and is-in (not (eq place 'lost)))
+                         :lost (eq place 'lost)
                          :reason (alist-get hunk (agent-q-diff-review-failures
                                                   review)))))
 

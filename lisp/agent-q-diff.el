@@ -82,27 +82,32 @@ While one is being decided, further ones get a number behind it.")
 (defun agent-q-diff--differs-note (review)
   "Return what to say if the target of REVIEW is not the original, or nil."
   (let* ((engine (agent-q-diff-review-engine review))
-         (states (cl-loop for hunk below (car (agent-q-diff-engine-counts engine))
-                          collect (agent-q-diff-engine-state engine hunk)))
-         (lost (seq-count #'caddr states))
-         (shifted (cl-loop for hunk from 0
-                           for state in states
-                           count (and (null (nth 2 state))
-                                      (/= 0 (nth 1 (agent-q-diff-engine-place
-                                                    engine hunk))))))
-         (already (seq-count #'cadr states)))
+         (total (car (agent-q-diff-engine-counts engine)))
+         (kinds (cl-loop for hunk below total
+                         collect (agent-q-diff--place-kind engine hunk)))
+         (parts (cl-loop for (kind . words) in '((conflict . "do not apply")
+                                                 (ambiguous . "need a look")
+                                                 (shifted . "are shifted")
+                                                 (in . "are in it already"))
+                         for n = (seq-count (apply-partially #'eq kind) kinds)
+                         when (> n 0) collect (format "%d %s" n words))))
     (cond
-     ((= lost (length states))
+     ((seq-every-p (apply-partially #'eq 'conflict) kinds)
       "The file is not what the proposal was made for: no hunk applies.")
-     ((> lost 0)
-      (format "The file differs from the proposal's original: %d of %d hunks %s not apply."
-              lost (length states) (if (= lost 1) "does" "do")))
-     ((> shifted 0)
-      (format "The file differs from the proposal's original: %d of %d hunks %s shifted."
-              shifted (length states) (if (= shifted 1) "is" "are")))
-     ((> already 0)
-      (format "%d of %d hunks %s in the file already."
-              already (length states) (if (= already 1) "is" "are"))))))
+     (parts
+      (format "The file differs from the proposal's original; of %d hunks %s."
+              total (string-join parts ", "))))))
+
+(defun agent-q-diff--place-kind (engine hunk)
+  "Return how HUNK of ENGINE's review stands in the target, a symbol.
+It is `conflict', `ambiguous', `in' if its change is there already,
+`shifted', or nil if it is just where it was expected."
+  (pcase-let ((`(,_ ,is-in ,reason ,place) (agent-q-diff-engine-state engine hunk)))
+    (cond
+     ((eq place 'ambiguous) 'ambiguous)
+     (reason 'conflict)
+     (is-in 'in)
+     ((/= 0 (nth 1 (agent-q-diff-engine-place engine hunk))) 'shifted))))
 
 (defun agent-q-diff--insert-header (review notes)
   "Insert what the proposal of REVIEW is about, and NOTES, strings."
@@ -210,8 +215,8 @@ Return a plist once the user has decided:
 :in-file   those whose change is in the file
 :altered   non-nil if saving changed more than the hunks, as hooks may
 :hunks     for each hunk a plist with its :index, its :state (`applied',
-           `rejected' or nil), whether it is :in-file, why it is :lost
-           if it was there and is not found any more, and the :reason
+           `rejected' or nil), whether it is :in-file, whether it is
+           :lost since others have changed its lines there, and the :reason
            why it could not be applied, or nil
 
 Signal an error under `agent-q-diff-error' if there is no decision: the

@@ -12,6 +12,7 @@
 //! - [`parse`]: unified diff text to hunks
 //! - [`mod@print`]: hunks to unified diff text
 //! - [`weave`]: the line map, where every line belongs
+//! - [`trust`]: what a diff of two states of a target proves
 //! - [`place`]: where a run of lines stands in a text
 //! - [`proposal`]: a proposal's hunks and where each is in the target
 //! - [`review`]: the state machine, the decision
@@ -25,6 +26,7 @@ pub mod proposal;
 pub mod quote;
 pub mod review;
 pub mod text;
+pub mod trust;
 pub mod weave;
 
 #[cfg(feature = "module")]

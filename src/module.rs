@@ -16,7 +16,7 @@ use emacs::{Env, IntoLisp, Result, Value, defun};
 use crate::diff::HeadingRule;
 use crate::place::NotPlaced;
 use crate::print;
-use crate::proposal::{Proposal, ProposalError};
+use crate::proposal::{Obstacle, Proposal, ProposalError, Seen};
 use crate::review::{Basis, Command, Decision, Fact, Mark, Note, Plan, Refusal, Review};
 use crate::weave::LineEdit;
 
@@ -130,24 +130,67 @@ fn header_lines<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
 fn follow(env: &Env, session: &mut Session, live: Vec<u8>) -> Result<bool> {
     door(env, || {
         session.plan = None;
-        Ok(ongoing(env, session)?.follow(&live))
+        let review = ongoing(env, session)?;
+        let is_news = review.follow(&live);
+        Ok(review.recognize() || is_news)
     })
 }
 
-/// Return (MARK FACT REASON) of hunk HUNK of REVIEW.
+/// Tell REVIEW that somebody else edited its target; nil if that cannot be.
+///
+/// All lines from LINE, counted from 0, but for the last N-BELOW, are now
+/// TEXT.  The edit began at the start of LINE if AT-START is non-nil, and
+/// undid another if IS-UNDO is.
+#[defun]
+fn edit_outside<'e>(
+    env: &'e Env,
+    session: &mut Session,
+    line: usize,
+    n_below: usize,
+    text: Vec<u8>,
+    at_start: Value<'e>,
+    is_undo: Value<'e>,
+) -> Result<bool> {
+    door(env, || {
+        session.plan = None;
+        let seen = Seen {
+            line,
+            n_below,
+            text: &text,
+            is_at_start: at_start.is_not_nil(),
+            is_undo: is_undo.is_not_nil(),
+        };
+        Ok(ongoing(env, session)?.see_edit(&seen))
+    })
+}
+
+/// Return (MARK FACT REASON PLACE) of hunk HUNK of REVIEW.
 ///
 /// MARK is `applied', `rejected' or nil; FACT is t if its change is in the
-/// target; REASON is nil, or a string that says why it has no place there.
+/// target, `mixed' if a part of it is; REASON is nil, or a string that says
+/// why it cannot be changed there.  PLACE is `next-to-edit', `ambiguous',
+/// `conflict', `lost' if it was there and others have changed its lines
+/// since, or nil if nothing is to be said about it.
 #[defun]
 fn state<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
     door(env, || {
         let review = ongoing(env, session)?;
         let mark = mark_symbol(env, review.mark(hunk))?;
-        let reason = review
-            .proposal()
-            .reason(hunk)
-            .map(|reason| reason.to_string());
-        env.list((mark, review.fact(hunk) == Fact::In, reason))
+        let fact = env.intern(match review.fact(hunk) {
+            Fact::In => "t",
+            Fact::Out => "nil",
+            Fact::Mixed => "mixed",
+        })?;
+        let obstacle = review.proposal().obstacle(hunk);
+        let place = env.intern(match &obstacle {
+            None if review.proposal().is_next_to_edit(hunk) => "next-to-edit",
+            None => "nil",
+            Some(_) if review.proposal().is_lost(hunk) => "lost",
+            Some(Obstacle::NotPlaced(NotPlaced::Ambiguous { .. })) => "ambiguous",
+            Some(_) => "conflict",
+        })?;
+        let reason = obstacle.map(|obstacle| obstacle.to_string());
+        env.list((mark, fact, reason, place))
     })
 }
 
@@ -239,23 +282,35 @@ fn split<'e>(
     })
 }
 
+/// Return the line, from 0, where hunk HUNK of REVIEW would be changed, or nil.
+#[defun]
+fn line(env: &Env, session: &mut Session, hunk: usize) -> Result<Option<usize>> {
+    door(env, || Ok(ongoing(env, session)?.proposal().line(hunk)))
+}
+
 /// Plan COMMAND on hunk HUNK of REVIEW and return (NOTE . EDITS).
 ///
 /// COMMAND is `accept', `reject', `toggle' or `unapply'.  NOTE is `edited',
 /// `marked', `unchanged', `already-in', `stays-in' or `already-out'.
 /// EDITS is a list of (LINE N-REMOVED TEXT), last line first: N-REMOVED
 /// lines of the target from LINE, counted from 0, give way to TEXT.
-/// Make them, then call `agent-q-diff-module-commit'.
+/// Make them, then call `agent-q-diff-module-commit'.  If IS-VOUCHED is
+/// non-nil, an ambiguous place is taken for right.
 #[defun]
 fn plan<'e>(
     env: &'e Env,
     session: &mut Session,
     command: Value<'e>,
     hunk: usize,
+    is_vouched: Value<'e>,
 ) -> Result<Value<'e>> {
     door(env, || {
         let command = command_named(env, command)?;
-        let planned = ongoing(env, session)?.plan(hunk, command);
+        let review = ongoing(env, session)?;
+        let planned = match is_vouched.is_not_nil() {
+            true => review.plan_vouched(hunk, command),
+            false => review.plan(hunk, command),
+        };
         let plan = answer(env, planned)?;
         let note = env.intern(note_name(plan.steps[0].1.note))?;
         let planned = env.cons(note, edits(env, &plan.edits)?);

@@ -2,12 +2,16 @@
 //!
 //! A proposal with its original knows every place from the line map. A bare diff (one that came
 //! without its original) brings only the lines of its hunks: they are woven as if they were the
-//! original, and each run is then searched in the target. The same search serves a proposal whose
-//! target changed behind the map's back.
+//! original, and each run is then searched in the target.
+//!
+//! Edits of the target by others enter the map as they are made. Where one was missed, the target
+//! is compared with what the map has, and a hunk whose place the comparison does not prove is
+//! ambiguous: it takes somebody who looks at the place, and vouches for it, to change it.
 //!
 //! Following a target that is as the map has it costs one comparison of its bytes; anything else
-//! costs one pass over the target and one exact search for each hunk.
+//! costs a diff, or for a bare diff one exact search for each hunk.
 
+mod fold;
 mod follow;
 mod fuzz;
 mod split;
@@ -19,9 +23,11 @@ use thiserror::Error;
 use crate::diff::{self, Edit, Group};
 use crate::hunk::{Hunk, LineKind};
 use crate::parse::{self, FileDiff, ParseError, ParsedHunk};
-use crate::place::{NotPlaced, Place};
+use crate::place::{self, NotPlaced, Place};
 use crate::text::{Text, is_unterminated};
+use crate::trust::History;
 use crate::weave::{Atom, FlipError, LineEdit, Weave};
+pub use fold::Seen;
 
 /// Why there is nothing to review.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -46,16 +52,32 @@ pub enum ProposalError {
     },
 }
 
+/// Why a hunk cannot be put into its target, or taken out.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Obstacle {
+    /// Its place is not known.
+    #[error(transparent)]
+    NotPlaced(#[from] NotPlaced),
+    /// Its lines cannot change.
+    #[error(transparent)]
+    Flip(#[from] FlipError),
+}
+
 /// The hunks of one proposal, woven with its target.
 #[derive(Debug, Clone)]
 pub struct Proposal {
     weave: Weave,
     groups: Vec<Group>,
-    /// For each hunk the lines between its expected and its true place, or why it has none.
+    /// For each hunk the lines between where the map expects it and where it was expected, which
+    /// differ for a bare diff only; or why a search did not find it.
     offsets: Vec<Result<isize, NotPlaced>>,
     /// For each hunk the outer context lines on a side that were ignored to find it.
     fuzz: Vec<usize>,
-    /// Whether the line map knows a target; that of a bare diff has seen none at first.
+    /// For each atom whether it may be elsewhere than the map has it.
+    is_doubted: Vec<bool>,
+    /// The same before edits that added doubts, with how many changes could then be undone.
+    past_doubts: Vec<(usize, Vec<bool>)>,
+    /// Whether a target was seen.
     has_target: bool,
     bare: Option<Bare>,
 }
@@ -133,11 +155,13 @@ impl Proposal {
     fn new(weave: Weave, groups: Vec<Group>, bare: Option<Bare>) -> Proposal {
         let (offsets, fuzz) = (vec![Ok(0); groups.len()], vec![0; groups.len()]);
         Proposal {
+            is_doubted: vec![false; weave.atoms().len()],
+            past_doubts: Vec::new(),
             weave,
             groups,
             offsets,
             fuzz,
-            has_target: bare.is_none(),
+            has_target: false,
             bare,
         }
     }
@@ -153,23 +177,90 @@ impl Proposal {
         self.bare.as_ref().map_or(&[], |bare| &bare.header_lines)
     }
 
-    /// Tells whether the change of hunk `hunk` is in the target.
+    /// Tells whether the change of hunk `hunk` is in the target, all of it.
     pub fn is_in(&self, hunk: usize) -> bool {
         self.atoms_of(hunk)
             .all(|atom| self.weave.atoms()[atom].is_applied)
     }
 
-    /// Returns why hunk `hunk` has no place in the target, or `None` if it has one.
-    pub fn reason(&self, hunk: usize) -> Option<&NotPlaced> {
-        self.offsets[hunk].as_ref().err()
+    /// Tells whether nothing of the change of hunk `hunk` is in the target.
+    pub fn is_out(&self, hunk: usize) -> bool {
+        self.atoms_of(hunk)
+            .all(|atom| !self.weave.atoms()[atom].is_applied)
     }
 
-    /// Returns where the first change of hunk `hunk` is in the target, or why it has no place.
+    /// Returns why the place of hunk `hunk` is not known, or `None` if it is.
+    pub fn reason(&self, hunk: usize) -> Option<NotPlaced> {
+        let is_doubted = self.is_doubted[self.atoms_of(hunk)].contains(&true);
+        let candidates = || self.line(hunk).into_iter().collect();
+        let doubt = || NotPlaced::Ambiguous {
+            candidates: candidates(),
+        };
+        let lost = self.offsets[hunk].as_ref().err();
+        lost.cloned().or_else(|| is_doubted.then(doubt))
+    }
+
+    /// Returns why hunk `hunk` cannot be put in or taken out, or `None` if nothing is in the way.
+    pub fn obstacle(&self, hunk: usize) -> Option<Obstacle> {
+        let mut atoms = self.atoms_of(hunk);
+        let conflict = atoms.find_map(|atom| self.weave.check(atom).err());
+        match (conflict, self.reason(hunk)) {
+            // Atoms without a place are a search's, and it knows why.
+            (Some(FlipError::NoPlace) | None, Some(reason)) => Some(reason.into()),
+            (Some(conflict), _) => Some(conflict.into()),
+            (None, None) => None,
+        }
+    }
+
+    /// Tells whether the change of hunk `hunk` was in the target, and others have changed its lines
+    /// since or nobody knows where they are.
+    pub fn is_lost(&self, hunk: usize) -> bool {
+        let obstacle = self.obstacle(hunk);
+        let is_changed = |obstacle: &Obstacle| {
+            matches!(
+                obstacle,
+                Obstacle::NotPlaced(_) | Obstacle::Flip(FlipError::ChangedByUser { .. })
+            )
+        };
+        !self.is_out(hunk) && obstacle.as_ref().is_some_and(is_changed)
+    }
+
+    /// Tells whether a line right beside a change of hunk `hunk` was changed by somebody else.
+    pub fn is_next_to_edit(&self, hunk: usize) -> bool {
+        let mut atoms = self.atoms_of(hunk);
+        atoms.any(|atom| self.weave.is_next_to_edit(atom))
+    }
+
+    /// Returns where the first change of hunk `hunk` is in the target, or why that is not known.
     pub fn place(&self, hunk: usize) -> Result<Place, NotPlaced> {
+        self.reason(hunk).map_or(Ok(()), Err)?;
         let offset = self.offsets[hunk].clone()?;
         let line = self.weave.line_of(self.atoms_of(hunk).start);
+        let offset = offset + self.shift(hunk);
         line.map(|line| Place { line, offset })
             .ok_or(NotPlaced::NotFound)
+    }
+
+    /// Returns the line that the map has for the first change of hunk `hunk`, known or not.
+    pub fn line(&self, hunk: usize) -> Option<usize> {
+        self.weave.line_of(self.atoms_of(hunk).start)
+    }
+
+    /// Takes the line map's word for the place of hunk `hunk`: somebody looked, and it is right.
+    pub fn vouch(&mut self, hunk: usize) {
+        let atoms = self.atoms_of(hunk);
+        self.is_doubted[atoms].fill(false);
+    }
+
+    /// Returns how many lines below the place in the original the hunk is, not counting what the
+    /// hunks above it add and remove.
+    fn shift(&self, hunk: usize) -> isize {
+        let first = self.atoms_of(hunk).start;
+        let atoms = self.weave.atoms();
+        let added = |atom: &Atom| place::offset(atom.old.len(), atom.alive_side().len());
+        let added: isize = atoms[..first].iter().map(added).sum();
+        let line = self.weave.line_of(first).unwrap_or(atoms[first].old.start);
+        place::offset(atoms[first].old.start, line) - added
     }
 
     /// Returns the target, as the line map has it.
@@ -191,31 +282,35 @@ impl Proposal {
             .collect()
     }
 
-    /// Returns the edits that flip the hunks chosen (one entry a hunk), in the order of their
-    /// lines.
+    /// Returns the edits that bring all of each hunk to the fact that `wanted` has for it (one
+    /// entry a hunk; `None` leaves it alone), in the order of their lines.
     ///
     /// # Errors
     ///
     /// See [`Weave::edits_to_flip`].
-    pub fn edits_to_flip(&self, chosen: &[bool]) -> Result<Vec<LineEdit>, FlipError> {
-        self.weave.edits_to_flip(&self.atoms_of_all(chosen))
+    pub fn edits_to(&self, wanted: &[Option<bool>]) -> Result<Vec<LineEdit>, FlipError> {
+        self.weave.edits_to_flip(&self.atoms_to_flip(wanted))
     }
 
-    /// Notes that the hunks chosen (one entry a hunk) were flipped in the target.
-    pub fn flip(&mut self, chosen: &[bool]) {
-        self.weave.flip(&self.atoms_of_all(chosen));
+    /// Notes that the target was brought to the facts `wanted`, as [`Proposal::edits_to`] has them.
+    pub fn bring_to(&mut self, wanted: &[Option<bool>]) {
+        self.weave.flip(&self.atoms_to_flip(wanted));
     }
 
     /// Learns that the target is now `live`, and tells whether that is news.
     pub fn follow(&mut self, live: &[u8]) -> bool {
+        let is_first = !std::mem::replace(&mut self.has_target, true);
         // The map knows the places of its own edits; a search might lose one of them.
-        if self.has_target && self.weave.is_target(live) {
+        if !(is_first && self.bare.is_some()) && self.weave.is_target(live) {
             return false;
         }
-        self.has_target = true;
         let is_whole = self.bare.is_none();
-        match is_whole.then(|| self.facts_in(live)).flatten() {
-            Some(facts) => self.unravel(&facts),
+        match is_whole.then(|| self.facts_in(live)) {
+            Some(Some(facts)) => self.unravel(&facts),
+            Some(None) => {
+                let all = 0..self.weave.n_lines();
+                self.fold(all, &Text::new(live.to_vec()), History::Unknown);
+            }
             None => self.search(live),
         }
         true
@@ -225,12 +320,15 @@ impl Proposal {
         self.groups[hunk].edits.clone()
     }
 
-    fn atoms_of_all(&self, chosen: &[bool]) -> Vec<bool> {
-        let mut atoms = vec![false; self.weave.atoms().len()];
-        for (hunk, _) in chosen.iter().enumerate().filter(|(_, chosen)| **chosen) {
-            atoms[self.atoms_of(hunk)].fill(true);
+    fn atoms_to_flip(&self, wanted: &[Option<bool>]) -> Vec<bool> {
+        let mut flips = vec![false; self.weave.atoms().len()];
+        for (hunk, wanted) in wanted.iter().enumerate() {
+            for atom in self.atoms_of(hunk) {
+                let is_in = self.weave.atoms()[atom].is_applied;
+                flips[atom] = wanted.is_some_and(|wanted| wanted != is_in);
+            }
         }
-        atoms
+        flips
     }
 
     fn set_in(&mut self, hunk: usize, is_in: bool) {

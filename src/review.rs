@@ -9,7 +9,7 @@
 use thiserror::Error;
 
 use crate::place::NotPlaced;
-use crate::proposal::Proposal;
+use crate::proposal::{Obstacle, Proposal, Seen};
 use crate::weave::{FlipError, LineEdit};
 
 /// The state of a hunk that the user sees.
@@ -30,6 +30,8 @@ pub enum Fact {
     Out,
     /// The target has the lines of the proposal.
     In,
+    /// The target has the lines of the proposal for some of the hunk's changes.
+    Mixed,
 }
 
 /// What the user can do to one hunk.
@@ -124,7 +126,8 @@ pub struct Counts {
     pub applied: usize,
     /// Hunks marked rejected.
     pub rejected: usize,
-    /// Hunks whose change is in the target, whatever their mark; not those that lost their place.
+    /// Hunks whose change is in the target, in whole or in part, whatever their mark; not those whose
+    /// lines others have changed or moved out of sight since.
     pub in_target: usize,
 }
 
@@ -153,40 +156,45 @@ pub fn step(mark: Mark, fact: Fact, command: Command) -> Result<Step, Refusal> {
     use Command::*;
     use Fact::*;
     use Mark::*;
-    let step = |mark, is_flip, note| {
-        Ok(Step {
-            mark,
-            is_flip,
-            note,
-        })
-    };
     match (mark, fact, command) {
-        (Pending, Out, Accept | Toggle) => step(Applied, true, Note::Edited),
-        (Pending, Out, Reject) => step(Rejected, false, Note::Marked),
+        (Pending, Out, Accept | Toggle) => to(Applied, true, Note::Edited),
+        (Pending, Out, Reject) => to(Rejected, false, Note::Marked),
         (Pending, Out, Unapply) => Err(Refusal::NotIn),
 
-        (Pending, In, Accept | Toggle) => step(Applied, false, Note::AlreadyIn),
-        (Pending, In, Reject) => step(Rejected, false, Note::StaysIn),
-        (Pending, In, Unapply) => step(Pending, true, Note::Edited),
+        (Pending, In, Accept | Toggle) => to(Applied, false, Note::AlreadyIn),
+        (Pending, In, Reject) => to(Rejected, false, Note::StaysIn),
+        (Pending, In, Unapply) => to(Pending, true, Note::Edited),
 
-        (Applied, Out, Accept) => step(Applied, true, Note::Edited),
-        (Applied, Out, Reject) => step(Rejected, false, Note::Marked),
-        (Applied, Out, Toggle) => step(Pending, false, Note::Marked),
-        (Applied, Out, Unapply) => step(Pending, false, Note::AlreadyOut),
+        (Applied, Out, Accept) => to(Applied, true, Note::Edited),
+        (Applied, Out, Reject) => to(Rejected, false, Note::Marked),
+        (Applied, Out, Toggle) => to(Pending, false, Note::Marked),
+        (Applied, Out, Unapply) => to(Pending, false, Note::AlreadyOut),
 
-        (Applied, In, Accept) => step(Applied, false, Note::Unchanged),
-        (Applied, In, Reject) => step(Rejected, false, Note::StaysIn),
-        (Applied, In, Toggle) => step(Pending, false, Note::StaysIn),
-        (Applied, In, Unapply) => step(Pending, true, Note::Edited),
+        (Applied, In, Accept) => to(Applied, false, Note::Unchanged),
+        (Applied, In, Reject) => to(Rejected, false, Note::StaysIn),
+        (Applied, In, Toggle) => to(Pending, false, Note::StaysIn),
+        (Applied, In, Unapply) => to(Pending, true, Note::Edited),
 
-        (Rejected, Out, Accept | Toggle) => step(Applied, true, Note::Edited),
-        (Rejected, Out, Reject) => step(Rejected, false, Note::Unchanged),
+        (Rejected, Out, Accept | Toggle) => to(Applied, true, Note::Edited),
+        (Rejected, Out, Reject) => to(Rejected, false, Note::Unchanged),
         (Rejected, Out, Unapply) => Err(Refusal::NotIn),
 
-        (Rejected, In, Accept | Toggle) => step(Applied, false, Note::AlreadyIn),
-        (Rejected, In, Reject) => step(Rejected, false, Note::StaysIn),
-        (Rejected, In, Unapply) => step(Pending, true, Note::Edited),
+        (Rejected, In, Accept | Toggle) => to(Applied, false, Note::AlreadyIn),
+        (Rejected, In, Reject) => to(Rejected, false, Note::StaysIn),
+        (Rejected, In, Unapply) => to(Pending, true, Note::Edited),
+
+        (Pending | Applied | Rejected, Mixed, Accept | Toggle) => to(Applied, true, Note::Edited),
+        (Pending | Applied | Rejected, Mixed, Reject) => to(Rejected, false, Note::StaysIn),
+        (Pending | Applied | Rejected, Mixed, Unapply) => to(Pending, true, Note::Edited),
     }
+}
+
+fn to(mark: Mark, is_flip: bool, note: Note) -> Result<Step, Refusal> {
+    Ok(Step {
+        mark,
+        is_flip,
+        note,
+    })
 }
 
 /// One proposal being decided.
@@ -233,10 +241,10 @@ impl Review {
 
     /// Returns the fact of hunk `hunk`. Panics if there is no such hunk.
     pub fn fact(&self, hunk: usize) -> Fact {
-        if self.proposal.is_in(hunk) {
-            Fact::In
-        } else {
-            Fact::Out
+        match (self.proposal.is_in(hunk), self.proposal.is_out(hunk)) {
+            (true, _) => Fact::In,
+            (false, true) => Fact::Out,
+            (false, false) => Fact::Mixed,
         }
     }
 
@@ -248,9 +256,24 @@ impl Review {
             applied: with(Mark::Applied),
             rejected: with(Mark::Rejected),
             in_target: (0..self.marks.len())
-                .filter(|&hunk| self.proposal.is_in(hunk) && self.proposal.reason(hunk).is_none())
+                .filter(|&hunk| !self.proposal.is_out(hunk) && !self.proposal.is_lost(hunk))
                 .count(),
         }
+    }
+
+    /// Learns that somebody else replaced lines of the target; see [`Proposal::edit_outside`].
+    pub fn edit_outside(&mut self, line: usize, n_removed: usize, text: &[u8], is_undo: bool) {
+        self.proposal.edit_outside(line, n_removed, text, is_undo);
+    }
+
+    /// Takes the target for a choice of hunks if it reads as one; see [`Proposal::recognize`].
+    pub fn recognize(&mut self) -> bool {
+        self.proposal.recognize()
+    }
+
+    /// Learns of an edit of the target as an editor tells it; see [`Proposal::see_edit`].
+    pub fn see_edit(&mut self, seen: &Seen) -> bool {
+        self.proposal.see_edit(seen)
     }
 
     /// Plans `command` on hunk `hunk`.
@@ -265,11 +288,9 @@ impl Review {
             .get(hunk)
             .ok_or(Refusal::NoSuchHunk { hunk, n_hunks })?;
         let step = step(mark, self.fact(hunk), command)?;
-        if step.is_flip {
-            self.proposal.place(hunk)?;
-        }
+        self.check(hunk, step)?;
         let steps = vec![(hunk, step)];
-        let edits = self.proposal.edits_to_flip(&self.flips(&steps))?;
+        let edits = self.proposal.edits_to(&self.wanted(&steps))?;
         Ok(Plan { edits, steps })
     }
 
@@ -284,6 +305,19 @@ impl Review {
         n_parts
     }
 
+    /// Plans `command` on hunk `hunk`, whose place is ambiguous, where the line map has it:
+    /// somebody looked at that place and found it right. The hunk counts as placed from then on.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Review::plan`].
+    pub fn plan_vouched(&mut self, hunk: usize, command: Command) -> Result<Plan, Refusal> {
+        if hunk < self.marks.len() {
+            self.proposal.vouch(hunk);
+        }
+        self.plan(hunk, command)
+    }
+
     /// Plans to accept every pending hunk, as one plan; never a rejected one. Also returns those
     /// that cannot be, each with the reason.
     pub fn plan_all(&self) -> (Plan, Vec<(usize, Refusal)>) {
@@ -295,7 +329,7 @@ impl Review {
             }
         }
         loop {
-            match self.proposal.edits_to_flip(&self.flips(&steps)) {
+            match self.proposal.edits_to(&self.wanted(&steps)) {
                 Ok(edits) => return (Plan { edits, steps }, refused),
                 // Only a hunk at the end of the text can leave a line without newline behind.
                 Err(error) => match steps.pop() {
@@ -316,18 +350,25 @@ impl Review {
 
     fn accepting(&self, hunk: usize) -> Result<Step, Refusal> {
         let step = step(Mark::Pending, self.fact(hunk), Command::Accept)?;
-        if step.is_flip {
-            self.proposal.place(hunk)?;
-        }
+        self.check(hunk, step)?;
         Ok(step)
     }
 
-    fn flips(&self, steps: &[(usize, Step)]) -> Vec<bool> {
-        let mut flips = vec![false; self.marks.len()];
-        steps
-            .iter()
-            .for_each(|(hunk, step)| flips[*hunk] = step.is_flip);
-        flips
+    fn check(&self, hunk: usize, step: Step) -> Result<(), Refusal> {
+        match self.proposal.obstacle(hunk).filter(|_| step.is_flip) {
+            Some(Obstacle::NotPlaced(reason)) => Err(reason.into()),
+            Some(Obstacle::Flip(conflict)) => Err(conflict.into()),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns for each hunk the fact that `steps` bring it to, or `None` where they do not.
+    fn wanted(&self, steps: &[(usize, Step)]) -> Vec<Option<bool>> {
+        let mut wanted = vec![None; self.marks.len()];
+        for (hunk, step) in steps.iter().filter(|(_, step)| step.is_flip) {
+            wanted[*hunk] = Some(step.mark == Mark::Applied);
+        }
+        wanted
     }
 
     /// Rejects every hunk that is not marked applied.
@@ -342,8 +383,8 @@ impl Review {
 
     /// Takes over what `plan` says, now that its edits are made.
     pub fn commit(&mut self, plan: &Plan) {
-        let flips = self.flips(&plan.steps);
-        self.proposal.flip(&flips);
+        let wanted = self.wanted(&plan.steps);
+        self.proposal.bring_to(&wanted);
         for &(hunk, step) in &plan.steps {
             self.set_mark(hunk, step.mark);
         }

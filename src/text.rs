@@ -79,9 +79,8 @@ impl Text {
 
     /// Appends the lines of `more` and returns their range.
     ///
-    /// The text so far must be empty or end with `\n`.
+    /// A last line so far that lacks its terminator stays a line of its own.
     pub fn append(&mut self, more: &[u8]) -> Range<usize> {
-        debug_assert!(self.is_empty() || self.bytes.ends_with(b"\n"));
         let first = self.len();
         let base = self.bytes.len();
         self.bytes.extend_from_slice(more);

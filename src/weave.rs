@@ -2,12 +2,15 @@
 //!
 //! One list of segments, in file order, holds the original, the proposal and the text that neither
 //! knows. Per atom the order is old, new. Each segment is alive or not: common and user text
-//! always, an atom's old lines unless it is applied, its new lines if it is. *The target is the
-//! alive segments in order*, so a place is known and never searched for, and to apply or take out
-//! a change is to flip its atoms.
+//! always, an atom's old lines unless it is applied, its new lines if it is, and none of them once
+//! they were deleted from outside. *The target is the alive segments in order*, so a place is known
+//! and never searched for, and to apply or take out a change is to flip its atoms.
 //!
-//! With s segments, a flip or a look-up of one place takes O(s) time; flipping any number of atoms
-//! at once takes the same one pass. A segment is 32 bytes.
+//! With s segments, a flip or an outside edit takes O(s) time; flipping any number of atoms at once
+//! takes the same one pass. A look-up of one place takes O(1). A segment is 64 bytes.
+
+mod outside;
+mod survey;
 
 use std::ops::Range;
 
@@ -15,6 +18,8 @@ use thiserror::Error;
 
 use crate::diff::Edit;
 use crate::text::{Text, is_unterminated};
+use outside::Past;
+use survey::Look;
 
 /// Where a segment's lines come from and what decides whether they are alive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +39,22 @@ struct Segment {
     kind: Kind,
     /// Lines of the text that `kind` names.
     lines: Range<usize>,
+    /// Whether the lines were deleted from outside.
+    is_dead: bool,
+    /// Atoms whose lines might belong before these or after them; for user text only.
+    amb: Vec<usize>,
+}
+
+impl Segment {
+    fn new(kind: Kind, lines: Range<usize>) -> Segment {
+        let (is_dead, amb) = (false, Vec::new());
+        Segment {
+            kind,
+            lines,
+            is_dead,
+            amb,
+        }
+    }
 }
 
 /// A maximal run of changed lines: the smallest thing that is applied.
@@ -45,6 +66,17 @@ pub struct Atom {
     pub new: Range<usize>,
     /// Whether the target holds the new lines instead of the old ones.
     pub is_applied: bool,
+}
+
+impl Atom {
+    /// Returns the lines of the text that the target holds of the atom: of the modified text if it
+    /// is applied, or else of the original.
+    pub fn alive_side(&self) -> &Range<usize> {
+        match self.is_applied {
+            true => &self.new,
+            false => &self.old,
+        }
+    }
 }
 
 /// A change of the target: the lines `line..line + n_removed` give way to `text`.
@@ -71,12 +103,33 @@ pub struct Placed {
     pub atoms: Range<usize>,
 }
 
-/// Why atoms cannot be flipped.
+/// Why atoms cannot be flipped. Lines are those of the target, 0-based.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum FlipError {
     /// A line without newline would be followed by another one and be glued to it.
     #[error("a line without newline would no longer be the last one; decide the neighbor first")]
     Glued,
+    /// Lines that the atom would replace were changed from outside, or others stand among them.
+    #[error("its lines were changed since, at line {}", line + 1)]
+    ChangedByUser {
+        /// Where the atom's lines are or were.
+        line: usize,
+    },
+    /// Lines were put from outside at the very point where the atom's lines belong.
+    #[error("other lines were put where it belongs, at line {}", line + 1)]
+    InsertionPointTouched {
+        /// Where the atom's lines would be.
+        line: usize,
+    },
+    /// The lines before and after the point where the atom's lines belong were both deleted.
+    #[error("the lines around its place were deleted, at line {}", line + 1)]
+    NeighborsGone {
+        /// Where the atom's lines would be.
+        line: usize,
+    },
+    /// The atom has no place in the target.
+    #[error("it has no place in the file")]
+    NoPlace,
 }
 
 /// The line map of one review. See the module's documentation.
@@ -87,6 +140,9 @@ pub struct Weave {
     user: Text,
     atoms: Vec<Atom>,
     segments: Vec<Segment>,
+    /// What a walk over the segments tells about each atom; see [`Weave::surveyed`].
+    looks: Vec<Option<Look>>,
+    past: Vec<Past>,
 }
 
 impl Weave {
@@ -104,6 +160,8 @@ impl Weave {
             user: Text::new(Vec::new()),
             atoms: edits.iter().map(atom).collect(),
             segments: Vec::new(),
+            looks: Vec::new(),
+            past: Vec::new(),
         };
         weave.unravel();
         weave
@@ -145,6 +203,8 @@ impl Weave {
     /// Sets whether atom `atom` is applied, without a word about whether it can be.
     ///
     /// For what was learned about the target; [`Weave::edits_to_flip`] is for what shall change.
+    ///
+    /// Lay the segments anew afterwards.
     pub fn set_applied(&mut self, atom: usize, is_applied: bool) {
         self.atoms[atom].is_applied = is_applied;
     }
@@ -154,6 +214,8 @@ impl Weave {
         self.user = Text::new(Vec::new());
         self.segments.clear();
         self.lay(0..self.original.len(), 0..self.atoms.len());
+        self.past.clear();
+        self.surveyed();
     }
 
     /// Lays the segments anew: `placed` runs stand in `live` where they say, and everything around
@@ -170,13 +232,15 @@ impl Weave {
         }
         self.push(Kind::User, at..live.len());
         self.user = live;
+        self.past.clear();
+        self.surveyed();
     }
 
     /// Returns the number of lines that `run` takes in the target.
     pub fn alive_len(&self, run: &Placed) -> usize {
         let atoms = &self.atoms[run.atoms.clone()];
         let old: usize = atoms.iter().map(|atom| atom.old.len()).sum();
-        let alive: usize = atoms.iter().map(|atom| alive_side(atom).len()).sum();
+        let alive: usize = atoms.iter().map(|atom| atom.alive_side().len()).sum();
         run.before.len() - old + alive
     }
 
@@ -194,7 +258,7 @@ impl Weave {
 
     fn push(&mut self, kind: Kind, lines: Range<usize>) {
         if !lines.is_empty() {
-            self.segments.push(Segment { kind, lines });
+            self.segments.push(Segment::new(kind, lines));
         }
     }
 
@@ -221,50 +285,70 @@ impl Weave {
     /// Returns the line of the target where atom `atom` is or would be, or `None` if it has no
     /// place.
     pub fn line_of(&self, atom: usize) -> Option<usize> {
-        let mut line = 0;
-        for segment in &self.segments {
-            if atom_of(segment) == Some(atom) {
-                return Some(line);
-            }
-            line += if self.is_alive(segment) {
-                segment.lines.len()
-            } else {
-                0
-            };
-        }
-        None
+        self.looks[atom].as_ref().map(|look| look.line)
     }
 
-    /// Returns the edits that flip the atoms chosen (one entry an atom), in the order of their
-    /// lines. Chosen atoms that have no place are passed over: ask for that first.
+    /// Tells whether a line right beside atom `atom` was changed from outside.
+    ///
+    /// The atom's place is certain all the same; a reader may want to look twice.
+    pub fn is_next_to_edit(&self, atom: usize) -> bool {
+        self.looks[atom]
+            .as_ref()
+            .is_some_and(|look| look.is_next_to_edit)
+    }
+
+    /// Returns whether atom `atom` can be flipped, or why not.
     ///
     /// # Errors
     ///
-    /// [`FlipError::Glued`] if two lines would become one.
+    /// Any [`FlipError`] but [`FlipError::Glued`], which depends on what else is flipped.
+    pub fn check(&self, atom: usize) -> Result<(), FlipError> {
+        let look = self.looks[atom].as_ref().ok_or(FlipError::NoPlace)?;
+        look.verdict.clone()
+    }
+
+    /// Returns the edits that flip the atoms chosen (one entry an atom), in the order of their
+    /// lines.
+    ///
+    /// # Errors
+    ///
+    /// The first [`FlipError`] that stands against it; then none of them can be flipped.
     pub fn edits_to_flip(&self, chosen: &[bool]) -> Result<Vec<LineEdit>, FlipError> {
+        let chosen_atoms = (0..chosen.len()).filter(|&atom| chosen[atom]);
+        chosen_atoms.clone().try_for_each(|atom| self.check(atom))?;
         self.refuse_to_glue(chosen)?;
-        let mut edits: Vec<LineEdit> = Vec::new();
-        let (mut line, mut last) = (0, None);
-        for segment in &self.segments {
-            let flips = atom_of(segment).filter(|&atom| chosen[atom]);
-            if let Some(atom) = flips.filter(|_| flips != last) {
-                edits.push(self.edit_to_flip(atom, line));
-            }
-            last = flips;
-            line += if self.is_alive(segment) {
-                segment.lines.len()
-            } else {
-                0
-            };
-        }
-        Ok(edits)
+        let edit = |atom| Some(self.edit_to_flip(atom, self.line_of(atom)?));
+        Ok(chosen_atoms.filter_map(edit).collect())
     }
 
     /// Flips the atoms chosen (one entry an atom): call it when the target has been edited.
     pub fn flip(&mut self, chosen: &[bool]) {
+        if !chosen.contains(&true) {
+            return;
+        }
+        self.remember_flip();
         for (atom, is_chosen) in self.atoms.iter_mut().zip(chosen) {
             atom.is_applied ^= is_chosen;
         }
+        self.surveyed();
+    }
+
+    /// Learns that atom `atom` was flipped in the target by somebody else.
+    pub(crate) fn learn_flip(&mut self, atom: usize) {
+        self.past.clear();
+        self.atoms[atom].is_applied ^= true;
+        self.surveyed();
+    }
+
+    /// Tells whether somebody else put lines into the target or took some out.
+    pub fn is_touched(&self) -> bool {
+        let is_theirs = |segment: &Segment| segment.is_dead || segment.kind == Kind::User;
+        self.segments.iter().any(is_theirs)
+    }
+
+    /// Returns the number of lines of the target.
+    pub fn n_lines(&self) -> usize {
+        self.alive().map(|segment| segment.lines.len()).sum()
     }
 
     fn edit_to_flip(&self, atom: usize, line: usize) -> LineEdit {
@@ -272,13 +356,15 @@ impl Weave {
         let text = self.side(atom, !atom.is_applied).to_vec();
         LineEdit {
             line,
-            n_removed: alive_side(atom).len(),
+            n_removed: atom.alive_side().len(),
             text,
         }
     }
 
     fn refuse_to_glue(&self, chosen: &[bool]) -> Result<(), FlipError> {
-        let flips = |segment: &Segment| atom_of(segment).is_some_and(|atom| chosen[atom]);
+        let flips = |segment: &Segment| {
+            !segment.is_dead && atom_of(segment).is_some_and(|atom| chosen[atom])
+        };
         let will_live = |segment: &&Segment| self.is_alive(segment) != flips(segment);
         let mut is_open = false;
         for segment in self.segments.iter().filter(will_live) {
@@ -297,6 +383,11 @@ impl Weave {
     }
 
     fn is_alive(&self, segment: &Segment) -> bool {
+        !segment.is_dead && self.is_chosen(segment)
+    }
+
+    /// Tells whether the segment is in the target unless it was deleted from outside.
+    fn is_chosen(&self, segment: &Segment) -> bool {
         match segment.kind {
             Kind::Common | Kind::User => true,
             Kind::Old(atom) => !self.atoms[atom].is_applied,
@@ -305,20 +396,15 @@ impl Weave {
     }
 
     fn bytes(&self, segment: &Segment) -> &[u8] {
-        let text = match segment.kind {
+        self.text_of(segment).lines_bytes(segment.lines.clone())
+    }
+
+    fn text_of(&self, segment: &Segment) -> &Text {
+        match segment.kind {
             Kind::Common | Kind::Old(_) => &self.original,
             Kind::New(_) => &self.modified,
             Kind::User => &self.user,
-        };
-        text.lines_bytes(segment.lines.clone())
-    }
-}
-
-fn alive_side(atom: &Atom) -> &Range<usize> {
-    if atom.is_applied {
-        &atom.new
-    } else {
-        &atom.old
+        }
     }
 }
 

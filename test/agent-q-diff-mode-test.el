@@ -165,7 +165,7 @@
     (aqd-with-file (aqd-numbered 60 '((20 . "mine") (50 . "mine")))
       (aqd-call original modified
                 (lambda ()
-                  (should (string-search "2 of 4 hunks do not apply" (buffer-string)))
+                  (should (string-search "of 4 hunks 2 do not apply" (buffer-string)))
                   (should (string-match-p "\\`Hunk pending (2 of 4); its lines"
                                           (aqd-said (aqd-press "N"))))
                   (should (string-match-p "(4 of 4)" (aqd-said (aqd-press "N"))))

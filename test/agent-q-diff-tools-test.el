@@ -38,7 +38,7 @@ changes were not applied and ask if they would like to proceed differently."))))
   (aqd-with-file "other\n"
     (should (equal (aqd-tools-propose "a\n" "b\n" "a q")
                    "Error showing diff for target.txt: Could not be applied: \
-\"hunk 1: its lines are not in the target as the diff expects them\"
+\"hunk 1: its lines were changed since, at line 1\"
 
 This might indicate an issue with the Emacs integration. Make sure
 sly-agent-q-diff.el is loaded."))))

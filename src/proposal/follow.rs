@@ -17,6 +17,8 @@ impl Proposal {
         self.weave.unravel();
         self.offsets.fill(Ok(0));
         self.fuzz.fill(0);
+        self.is_doubted.fill(false);
+        self.past_doubts.clear();
     }
 
     /// Returns which hunks are in `live`, if it is the original with some of them and no more.
@@ -100,7 +102,7 @@ impl<'a> Way<'a> {
     }
 }
 
-/// Following a target that changed otherwise: by exact search.
+/// Following the target of a bare diff: by exact search.
 impl Proposal {
     pub(super) fn search(&mut self, live: &[u8]) {
         let live = Text::new(live.to_vec());
@@ -114,8 +116,11 @@ impl Proposal {
         self.note_facts(&found);
         self.weave.lay_out(live, &runs);
         self.fuzz = found.iter().map(|found| found.fuzz).collect();
-        let offset = |found: Found| found.place.map(|(_, place)| place.offset);
-        self.offsets = found.into_iter().map(offset).collect();
+        let is_here = |(hunk, found): (usize, Found)| {
+            let (_, place) = found.place?;
+            Ok(place.offset - self.shift(hunk))
+        };
+        self.offsets = found.into_iter().enumerate().map(is_here).collect();
     }
 
     fn note_facts(&mut self, found: &[Found]) {
@@ -150,21 +155,12 @@ impl Proposal {
     /// Returns for each hunk whether its change is in `live`, and where.
     fn find_all(&self, live: &Text) -> Vec<Found> {
         let live = Index::new(live);
-        let own = [self.weave.original(), self.weave.modified()].map(Index::new);
         let mut delta = 0;
         let mut found = Vec::with_capacity(self.n_hunks());
         for hunk in 0..self.n_hunks() {
             let group = &self.groups[hunk];
-            let answer = match &self.bare {
-                Some(bare) => {
-                    let expected = bare.starts[hunk].saturating_add_signed(delta);
-                    self.find(&live, hunk, expected)
-                }
-                None => {
-                    let expected = group.before.start.saturating_add_signed(delta);
-                    self.find_its_own(&live, &own, hunk, expected)
-                }
-            };
+            let start = self.bare.as_ref().map_or(0, |bare| bare.starts[hunk]);
+            let answer = self.find(&live, hunk, start.saturating_add_signed(delta));
             if answer.is_in() {
                 delta += place::offset(group.before.len(), group.after.len());
             }
@@ -212,42 +208,6 @@ impl Proposal {
         atoms[atoms.len() - 1].old.end == self.groups[hunk].before.end
             && live.is_at(&run, expected)
             && live.is_end(expected, run.len())
-    }
-
-    /// Searches for a hunk whose whole original is known.
-    ///
-    /// Nobody knows what changed in the target, so that its lines are where they were proves
-    /// nothing, and neither does it that they are there once: of two equal blocks one may be gone.
-    /// Only lines that the proposal's own texts (`own`) hold nowhere else are trusted, and only
-    /// with a line among them that is in no text twice. Among equal lines not even that is proof.
-    fn find_its_own(&self, live: &Index, own: &[Index; 2], hunk: usize, expected: usize) -> Found {
-        let was_in = self.is_in(hunk);
-        let runs = [was_in, !was_in].map(|is_in| self.run(hunk, is_in));
-        let located = live.locate([&runs[0], &runs[1]], None);
-        let place = located.and_then(|(which, Place { line, .. })| {
-            if !self.is_only_here(&runs[which], live, own, hunk) {
-                let candidates = vec![line];
-                return Err(NotPlaced::Ambiguous { candidates });
-            }
-            let offset = place::offset(expected, line);
-            Ok(((which == 0) == was_in, Place { line, offset }))
-        });
-        Found::exactly(was_in, place)
-    }
-
-    /// Tells whether original and modified text (`own`) hold `run` nowhere but in `hunk`, and a
-    /// line of it is in no text twice.
-    fn is_only_here(&self, run: &[&[u8]], live: &Index, own: &[Index; 2], hunk: usize) -> bool {
-        let Group { before, after, .. } = &self.groups[hunk];
-        let is_in_hunk_only = own.iter().zip([before, after]).all(|(text, range)| {
-            let is_inside = |start| range.start <= start && start + run.len() <= range.end;
-            text.starts(run).all(is_inside)
-        });
-        let [original, modified] = own;
-        let texts = [live, original, modified];
-        let is_unique = |line: &&[u8]| texts.iter().all(|text| text.count(line) <= 1);
-        // A run of no lines has a place only where there is no line at all.
-        is_in_hunk_only && (run.is_empty() || run.iter().any(is_unique))
     }
 
     /// Returns the lines of `hunk` with its context, with or without its change.

@@ -16,7 +16,7 @@ impl Proposal {
     /// Splits hunk `hunk` into one hunk for each of its atoms and returns how many these are; 1 if
     /// it has only one and stays as it is.
     ///
-    /// A hunk that has no place is searched for again, part by part.
+    /// A hunk of a bare diff that has no place is searched for again, part by part.
     pub fn split(&mut self, hunk: usize) -> usize {
         let parts = self.parts(hunk);
         let n_parts = parts.len();
@@ -37,7 +37,7 @@ impl Proposal {
         self.groups.splice(hunk..=hunk, parts);
         self.offsets.splice(hunk..=hunk, vec![offset; n_parts]);
         self.fuzz.splice(hunk..=hunk, vec![fuzz; n_parts]);
-        if was_lost && self.has_target {
+        if was_lost && self.has_target && self.bare.is_some() {
             let live = self.target();
             self.search(&live);
         }

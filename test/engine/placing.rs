@@ -3,7 +3,7 @@
 use agent_q_diff::place::NotPlaced;
 use agent_q_diff::proposal::{Proposal, ProposalError};
 use agent_q_diff::review::{Command, Fact, Note, Refusal};
-use agent_q_diff::weave::FlipError;
+use agent_q_diff::weave::FlipError::{self, ChangedByUser, NeighborsGone};
 
 use crate::target::Desk;
 
@@ -28,6 +28,11 @@ fn refusal(desk: &mut Desk, hunk: usize, command: Command) -> Refusal {
 #[track_caller]
 fn check_refused(desk: &mut Desk, hunk: usize, reason: NotPlaced) {
     assert_eq!(refusal(desk, hunk, Accept), Refusal::NotPlaced(reason));
+}
+
+#[track_caller]
+fn check_conflict(desk: &mut Desk, hunk: usize, reason: FlipError) {
+    assert_eq!(refusal(desk, hunk, Accept), Refusal::Flip(reason));
 }
 
 #[track_caller]
@@ -344,7 +349,7 @@ fn a_line_typed_above_all_moves_every_hunk_and_is_kept() {
 fn a_hunk_whose_lines_were_changed_is_refused_and_the_others_still_apply() {
     let mut desk = desk();
     desk.becomes(&text(ORIGINAL).replace("one", "mine"));
-    check_refused(&mut desk, 0, NotPlaced::NotFound);
+    check_conflict(&mut desk, 0, ChangedByUser { line: 0 });
     desk.act(1, Accept).unwrap();
     assert_eq!(desk.text(), text(MODIFIED).replace("ONE", "mine"));
 }
@@ -355,7 +360,7 @@ fn a_change_that_is_taken_back_gives_every_place_back() {
     desk.act(1, Accept).unwrap();
     let before = desk.text();
     desk.becomes("nothing of it\n");
-    check_refused(&mut desk, 0, NotPlaced::NotFound);
+    check_conflict(&mut desk, 0, ChangedByUser { line: 0 });
     desk.becomes(&before);
     assert_eq!(desk.review.fact(1), Fact::In);
     check_place(&desk, 0, 0, 0);
@@ -379,8 +384,7 @@ fn of_equal_blocks_the_one_that_is_left_need_not_be_the_hunks_own() {
     let modified = text("{ a b c d } - { a b new c d } - x");
     let mut desk = Desk::of_texts(&original, &modified);
     desk.becomes(&text("{ a b c d } - x"));
-    let candidates = vec![0];
-    check_refused(&mut desk, 0, NotPlaced::Ambiguous { candidates });
+    check_conflict(&mut desk, 0, NeighborsGone { line: 7 });
 }
 
 #[test]
@@ -392,7 +396,7 @@ fn of_equal_lines_those_that_moved_together_need_not_be_the_hunks_own() {
     // With "c - - b b c" gone after the added "a", the lines around it read as if it were not in.
     desk.becomes(&text("c c b b a c a c a c a c c c - - c c c b"));
     assert_eq!(desk.review.fact(0), Fact::In);
-    let candidates = vec![9];
+    let candidates = vec![10];
     let place = desk.review.proposal().place(0);
     assert_eq!(place, Err(NotPlaced::Ambiguous { candidates }));
 }
@@ -406,8 +410,7 @@ fn lines_that_another_hunk_moved_are_not_taken_for_those_to_delete() {
     desk.act(1, Accept).unwrap();
     assert_eq!(desk.text(), text("p q 1 2 3 4 5 6 p q z"));
     desk.becomes(&text("typed 1 2 3 4 5 6 p q typed"));
-    let candidates = vec![7];
-    check_refused(&mut desk, 0, NotPlaced::Ambiguous { candidates });
+    check_conflict(&mut desk, 0, ChangedByUser { line: 0 });
 }
 
 #[test]
@@ -416,27 +419,31 @@ fn an_appended_line_that_was_changed_is_not_taken_back_nor_done_again() {
     desk.act(0, Accept).unwrap();
     desk.becomes(&text("a b c newer"));
     assert_eq!(desk.review.fact(0), Fact::In);
-    assert_eq!(desk.review.proposal().place(0), Err(NotPlaced::NotFound));
+    let conflict = Refusal::Flip(ChangedByUser { line: 3 });
+    assert_eq!(refusal(&mut desk, 0, Unapply), conflict);
 }
 
 #[test]
 fn a_last_line_that_was_changed_is_not_said_to_be_deleted() {
     let mut desk = Desk::of_texts(&text("a b c old"), &text("a b c"));
     desk.becomes(&text("a b c older"));
-    check_refused(&mut desk, 0, NotPlaced::NotFound);
+    check_conflict(&mut desk, 0, ChangedByUser { line: 3 });
     let mut desk = Desk::of_diff("@@ -1,2 +1 @@\n-a\n b\n", &text("x b"));
     check_refused(&mut desk, 0, NotPlaced::NotFound);
 }
 
+const BLOCKS: &str = "{ a b } { a b } { a b } { a b }";
+
 #[test]
-fn equal_blocks_in_a_target_that_changed_are_refused() {
-    let original = text("{ a b } { a b } { a b } { a b }");
+fn equal_blocks_in_a_target_that_nobody_followed_are_refused_until_somebody_looks() {
     let modified = text("{ a b } { a b } { a new b } { a b }");
-    let mut desk = Desk::of_texts(&original, &modified);
-    desk.becomes(&format!("typed\n{original}"));
-    let refusal = refusal(&mut desk, 0, Accept);
-    assert!(matches!(
-        refusal,
-        Refusal::NotPlaced(NotPlaced::Ambiguous { .. })
-    ));
+    let mut desk = Desk::of_texts(&text(BLOCKS), &modified);
+    desk.becomes(&format!("typed\n{}", text(BLOCKS)));
+    let candidates = vec![11];
+    check_refused(&mut desk, 0, NotPlaced::Ambiguous { candidates });
+    let plan = desk.review.plan_vouched(0, Accept).unwrap();
+    desk.carry_out(&plan);
+    assert_eq!(desk.text(), format!("typed\n{modified}"));
+    desk.act(0, Unapply).unwrap();
+    assert_eq!(desk.text(), format!("typed\n{}", text(BLOCKS)));
 }

@@ -2,20 +2,22 @@
 
 mod dice;
 mod fuzz_pictures;
+mod outside;
 mod pairs;
 mod placing;
+mod rules;
 mod splitting;
 mod target;
 mod walks;
 
-use agent_q_diff::place::NotPlaced;
 use agent_q_diff::review::{
     Basis, Command, Counts, Decision, Fact, Mark, Note, Plan, Refusal, Step, step,
 };
+use agent_q_diff::weave::FlipError;
 use target::Desk;
 
 use Command::{Accept, Reject, Toggle, Unapply};
-use Fact::{In, Out};
+use Fact::{In, Mixed, Out};
 use Mark::{Applied, Pending, Rejected};
 use Note::{AlreadyIn, AlreadyOut, Edited, Marked, StaysIn, Unchanged};
 
@@ -26,7 +28,7 @@ type Row = (Mark, Fact, Command, Option<(Mark, bool, Note)>);
 
 /// Every mark, fact and command; then the mark that follows, whether the target changes, and what
 /// the user is told. `None` is refused: there is nothing to take out.
-const TABLE: [Row; 24] = [
+const TABLE: [Row; 36] = [
     (Pending, Out, Accept, Some((Applied, FLIPS, Edited))),
     (Pending, Out, Reject, Some((Rejected, STAYS, Marked))),
     (Pending, Out, Toggle, Some((Applied, FLIPS, Edited))),
@@ -51,13 +53,25 @@ const TABLE: [Row; 24] = [
     (Rejected, In, Reject, Some((Rejected, STAYS, StaysIn))),
     (Rejected, In, Toggle, Some((Applied, STAYS, AlreadyIn))),
     (Rejected, In, Unapply, Some((Pending, FLIPS, Edited))),
+    (Pending, Mixed, Accept, Some((Applied, FLIPS, Edited))),
+    (Pending, Mixed, Reject, Some((Rejected, STAYS, StaysIn))),
+    (Pending, Mixed, Toggle, Some((Applied, FLIPS, Edited))),
+    (Pending, Mixed, Unapply, Some((Pending, FLIPS, Edited))),
+    (Applied, Mixed, Accept, Some((Applied, FLIPS, Edited))),
+    (Applied, Mixed, Reject, Some((Rejected, STAYS, StaysIn))),
+    (Applied, Mixed, Toggle, Some((Applied, FLIPS, Edited))),
+    (Applied, Mixed, Unapply, Some((Pending, FLIPS, Edited))),
+    (Rejected, Mixed, Accept, Some((Applied, FLIPS, Edited))),
+    (Rejected, Mixed, Reject, Some((Rejected, STAYS, StaysIn))),
+    (Rejected, Mixed, Toggle, Some((Applied, FLIPS, Edited))),
+    (Rejected, Mixed, Unapply, Some((Pending, FLIPS, Edited))),
 ];
 
 #[test]
 fn the_table_has_every_mark_fact_and_command_once() {
     let keys: std::collections::HashSet<_> =
         TABLE.iter().map(|row| (row.0, row.1, row.2)).collect();
-    assert_eq!(keys.len(), 3 * 2 * 4);
+    assert_eq!(keys.len(), 3 * 3 * 4);
 }
 
 #[test]
@@ -82,29 +96,42 @@ fn every_step_leaves_mark_fact_and_target_as_the_table_says() {
     for (mark, fact, command, expected) in TABLE {
         let case = format!("{mark:?} {fact:?} {command:?}");
         let mut desk = Desk::of_texts(OUT, TWO_IN);
-        desk.becomes(if fact == In { SECOND_IN } else { OUT });
+        desk.becomes(with_second(fact));
+        assert_eq!(desk.review.fact(1), fact);
         desk.review.set_mark(1, mark);
-        let before = desk.text();
         let result = desk.act(1, command);
         let flips = expected.is_some_and(|(_, is_flip, _)| is_flip);
-        let is_in = (fact == In) != flips;
+        let after = match (flips, expected.map(|row| row.0)) {
+            (true, Some(Applied)) => In,
+            (true, _) => Out,
+            (false, _) => fact,
+        };
         assert_eq!(result.ok(), expected.map(|row| row.2), "{case}");
         assert_eq!(
             desk.review.mark(1),
             expected.map_or(mark, |row| row.0),
             "{case}"
         );
-        assert_eq!(desk.review.fact(1), if is_in { In } else { Out }, "{case}");
-        assert_eq!(desk.text(), if is_in { SECOND_IN } else { OUT }, "{case}");
-        assert!(flips || desk.text() == before, "{case}");
+        assert_eq!(desk.review.fact(1), after, "{case}");
+        assert_eq!(desk.text(), with_second(after), "{case}");
         assert_eq!((desk.review.mark(0), desk.review.fact(0)), (Pending, Out));
     }
 }
 
-const OUT: &str = "a\n1\n2\n3\n4\n5\n6\n7\nb\n";
-const FIRST_IN: &str = "A\n1\n2\n3\n4\n5\n6\n7\nb\n";
-const SECOND_IN: &str = "a\n1\n2\n3\n4\n5\n6\n7\nB\nC\n";
-const TWO_IN: &str = "A\n1\n2\n3\n4\n5\n6\n7\nB\nC\n";
+/// Returns the original with the second hunk or a part of it.
+fn with_second(fact: Fact) -> &'static str {
+    match fact {
+        Out => OUT,
+        In => SECOND_IN,
+        Mixed => SECOND_MIXED,
+    }
+}
+
+const OUT: &str = "a\n1\n2\n3\n4\n5\n6\n7\nb\n8\n";
+const FIRST_IN: &str = "A\n1\n2\n3\n4\n5\n6\n7\nb\n8\n";
+const SECOND_IN: &str = "a\n1\n2\n3\n4\n5\n6\n7\nB\n8\nC\n";
+const SECOND_MIXED: &str = "a\n1\n2\n3\n4\n5\n6\n7\nb\n8\nC\n";
+const TWO_IN: &str = "A\n1\n2\n3\n4\n5\n6\n7\nB\n8\nC\n";
 /// Neither hunk has its lines.
 const LOST: &str = "x\n";
 
@@ -165,7 +192,8 @@ fn accept_all_does_what_it_can_and_says_what_it_cannot() {
     let mut desk = desk();
     desk.becomes(&format!("edited\n{}", &OUT[2..]));
     let (_, refused) = accept_all(&mut desk);
-    assert_eq!(refused, [(0, Refusal::NotPlaced(NotPlaced::NotFound))]);
+    let conflict = FlipError::ChangedByUser { line: 0 };
+    assert_eq!(refused, [(0, Refusal::Flip(conflict))]);
     assert_eq!(desk.text(), format!("edited\n{}", &SECOND_IN[2..]));
     assert_eq!(marks(&desk), [Pending, Applied]);
 }

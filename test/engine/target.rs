@@ -66,6 +66,19 @@ impl Desk {
         self.review.follow(&self.live);
     }
 
+    /// Replaces lines of the target from outside, where the engine is told of it.
+    pub fn edit_outside(&mut self, line: usize, n_removed: usize, text: &[u8], is_undo: bool) {
+        let text = text.to_vec();
+        let edit = LineEdit {
+            line,
+            n_removed,
+            text,
+        };
+        self.live = edited(&self.live, std::slice::from_ref(&edit));
+        (self.review).edit_outside(line, n_removed, &edit.text, is_undo);
+        assert_eq!(self.review.proposal().target(), self.live);
+    }
+
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.live).into_owned()
     }

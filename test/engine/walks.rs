@@ -3,7 +3,6 @@
 use std::cell::Cell;
 
 use agent_q_diff::diff::{self, Group};
-use agent_q_diff::place::NotPlaced;
 use agent_q_diff::print::print;
 use agent_q_diff::proposal::Proposal;
 use agent_q_diff::review::{Command, Fact, Mark, Refusal};
@@ -178,7 +177,7 @@ fn a_bare_diff_of_source_is_found_in_a_target_with_any_hunks_in_it_and_lines_abo
 }
 
 #[test]
-fn in_source_that_changed_outside_every_whole_hunk_and_no_other_is_found() {
+fn in_source_that_changed_outside_every_whole_hunk_is_found_and_none_elsewhere() {
     for_each_source(|pair, dice| {
         let naive = Naive::new(pair, 3).expect("texts that differ");
         let chosen = naive.some_hunks(dice);
@@ -191,15 +190,20 @@ fn in_source_that_changed_outside_every_whole_hunk_and_no_other_is_found() {
             let whole = sides.filter(|&is_in| is_whole(&lines, &naive, hunk, was_in, is_in));
             let place = desk.review.proposal().place(hunk).map(drop);
             match whole.clone().next() {
-                Some(_) => assert_eq!(place, Ok(())),
-                // Where the whole text is deleted, no line is left to say where it was.
-                None if place == Err(NotPlaced::NoContext) => assert!(was_in),
-                None => assert_eq!(place, Err(NotPlaced::NotFound)),
+                Some(is_in) => {
+                    let flip = flip(&desk, &naive, &lines, hunk);
+                    assert_ne!(flip, Flip::Elsewhere);
+                    // Where the text ends, an insertion has no line that tells it from another.
+                    let edits = &naive.compared.edits[naive.groups[hunk].edits.clone()];
+                    if edits[0].before.start > 0
+                        && edits[edits.len() - 1].before.end < naive.compared.original.len()
+                    {
+                        assert_eq!((place, flip), (Ok(()), Flip::Own));
+                        assert_eq!(desk.review.fact(hunk) == Fact::In, is_in);
+                    }
+                }
+                None => assert_ne!(flip(&desk, &naive, &lines, hunk), Flip::Elsewhere),
             }
-            let is_in = whole.clone().next().unwrap_or(was_in);
-            assert_eq!(desk.review.fact(hunk) == Fact::In, is_in);
-            let expected = whole.clone().next().map_or(Flip::Refused, |_| Flip::Own);
-            assert_eq!(flip(&desk, &naive, &lines, hunk), expected);
         }
         desk.becomes(&String::from_utf8(naive.text(&chosen)).unwrap());
         walk(&mut desk, &naive, chosen, b"", dice);
@@ -359,15 +363,16 @@ enum Flip {
 }
 
 fn flip(desk: &Desk, naive: &Naive, lines: &Lines, hunk: usize) -> Flip {
-    let is_in = desk.review.fact(hunk) == Fact::In;
-    let command = match is_in {
-        true => Command::Unapply,
-        false => Command::Accept,
+    let (is_in, command) = match desk.review.fact(hunk) {
+        Fact::In => (true, Command::Unapply),
+        Fact::Out => (false, Command::Accept),
+        Fact::Mixed => return Flip::Refused,
     };
     let Ok(plan) = desk.review.plan(hunk, command) else {
         return Flip::Refused;
     };
     let edits = &naive.compared.edits[naive.groups[hunk].edits.clone()];
+    let n_lines = naive.compared.original.len();
     assert_eq!(plan.edits.len(), edits.len());
     for (done, edit) in plan.edits.iter().zip(edits) {
         let tags = |range: std::ops::Range<usize>, tag: fn(usize) -> Tag| -> Vec<Tag> {
@@ -381,7 +386,7 @@ fn flip(desk: &Desk, naive: &Naive, lines: &Lines, hunk: usize) -> Flip {
             .iter()
             .map(|line| line.0)
             .collect();
-        let is_there = !own.is_empty() || lines.is_empty() || is_beside(lines, done, edit);
+        let is_there = !own.is_empty() || lines.is_empty() || is_beside(lines, done, edit, n_lines);
         if taken != own || !is_there {
             return Flip::Elsewhere;
         }
@@ -389,11 +394,12 @@ fn flip(desk: &Desk, naive: &Naive, lines: &Lines, hunk: usize) -> Flip {
     Flip::Own
 }
 
-/// Tells whether `done` is right after the line before `edit` or right before the one after it.
-fn is_beside(lines: &Lines, done: &LineEdit, edit: &diff::Edit) -> bool {
+/// Tells whether `done` is right after the line before `edit` or right before the one after it, or
+/// at the end of the text where there is none.
+fn is_beside(lines: &Lines, done: &LineEdit, edit: &diff::Edit, n_lines: usize) -> bool {
     let tag = |at: Option<usize>| at.and_then(|at| lines.get(at)).map(|line| line.0);
     let before = edit.before.start.checked_sub(1).map(Tag::Original);
-    let after = Some(Tag::Original(edit.before.end));
+    let after = Some(edit.before.end).filter(|&end| end < n_lines);
     let (left, right) = (tag(done.line.checked_sub(1)), tag(Some(done.line)));
-    (left.is_some() && left == before) || (right.is_some() && right == after)
+    left == before || right == after.map(Tag::Original)
 }

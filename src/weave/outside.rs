@@ -1,0 +1,319 @@
+//! Edits of the target that others make: they enter the line map exactly as they were made.
+//!
+//! Which line a line is depends on what was done, never on how it reads: lines that were deleted
+//! and typed again are others. Only the undoing of the very last edit brings the same lines back.
+
+use std::ops::Range;
+
+use super::{Kind, Segment, Weave, atom_of};
+
+/// How many changes can be undone line by line; older ones cost their lines their identity.
+const MAX_PAST: usize = 512;
+
+/// Something that happened to the target and can be undone.
+#[derive(Debug, Clone)]
+pub(super) enum Past {
+    Edit(Replaced),
+    /// Atoms were flipped; before that, these were applied (one entry an atom).
+    Flip(Vec<bool>),
+}
+
+/// An edit from outside: what it did to the text and to the segments.
+#[derive(Debug, Clone)]
+pub(super) struct Replaced {
+    line: usize,
+    old: Vec<u8>,
+    new: Vec<u8>,
+    /// Index of the first segment that is not what it was.
+    first: usize,
+    segments: Vec<Segment>,
+    n_segments: usize,
+}
+
+/// The segments at some time, and how much had happened by then.
+pub(crate) struct Now {
+    n_past: usize,
+    segments: Vec<Segment>,
+}
+
+impl Now {
+    /// Returns how many changes can be undone.
+    pub(crate) fn n_past(&self) -> usize {
+        self.n_past
+    }
+}
+
+impl Replaced {
+    fn new(
+        line: usize,
+        old: Vec<u8>,
+        new: &[u8],
+        before: &[Segment],
+        after: &[Segment],
+    ) -> Replaced {
+        let pairs = before.iter().zip(after);
+        let first = pairs.take_while(|(a, b)| a == b).count();
+        let tails = before[first..]
+            .iter()
+            .rev()
+            .zip(after[first..].iter().rev());
+        let n_tail = tails.take_while(|(a, b)| a == b).count();
+        Replaced {
+            line,
+            old,
+            new: new.to_vec(),
+            first,
+            segments: before[first..before.len() - n_tail].to_vec(),
+            n_segments: after.len() - n_tail - first,
+        }
+    }
+
+    /// Makes `segments` what they were before the edit.
+    fn undo(&self, segments: &mut Vec<Segment>) {
+        let range = self.first..self.first + self.n_segments;
+        segments.splice(range, self.segments.iter().cloned());
+    }
+}
+
+impl Weave {
+    /// Learns that somebody else replaced `n_removed` lines of the target from line `line` on by
+    /// `text`, and whether that was the undoing of something.
+    ///
+    /// Panics if the target has no such lines. `text` consists of whole lines; only at the end of
+    /// the target can its last one lack the newline.
+    pub fn edit_outside(&mut self, line: usize, n_removed: usize, text: &[u8], is_undo: bool) {
+        if n_removed == 0 && text.is_empty() {
+            return;
+        }
+        if !(is_undo && self.undo_edit(line, n_removed, text)) {
+            self.replace(line, n_removed, text);
+            if is_undo {
+                self.undo_flip();
+            }
+        }
+        self.surveyed();
+    }
+
+    /// Takes the last edits from outside back if the given one, an undoing, does that to the text,
+    /// and tells whether it does.
+    pub fn undo_outside(&mut self, line: usize, n_removed: usize, text: &[u8]) -> bool {
+        let is_undone = self.undo_edit(line, n_removed, text);
+        self.surveyed();
+        is_undone
+    }
+
+    /// Returns a mark for [`Weave::count_as_one`].
+    pub(crate) fn now(&self) -> Now {
+        Now {
+            n_past: self.past.len(),
+            segments: self.segments.clone(),
+        }
+    }
+
+    /// Makes all edits from outside since `before` one, which replaced `old` by `new` at `line`.
+    pub(crate) fn count_as_one(&mut self, before: Now, line: usize, old: &[u8], new: &[u8]) {
+        // Where the oldest was forgotten meanwhile, what is left counts one by one.
+        if self.past.len() > before.n_past {
+            self.past.truncate(before.n_past);
+            let old = old.to_vec();
+            let all = Replaced::new(line, old, new, &before.segments, &self.segments);
+            self.remember(Past::Edit(all));
+        }
+    }
+
+    fn replace(&mut self, line: usize, n_removed: usize, text: &[u8]) {
+        let before = self.segments.clone();
+        let old = self.target_lines(line..line + n_removed);
+        let first = self.cut_at(line);
+        let (range, amb) = match n_removed {
+            0 => {
+                let at = self.insertion_point(first);
+                (at..at, self.amb_of_gap(first))
+            }
+            _ => {
+                let end = self.cut_at(line + n_removed);
+                let range = first..self.past_last_alive(first..end);
+                (range.clone(), self.amb_inside(range))
+            }
+        };
+        let mut now = self.segments[range.clone()].to_vec();
+        now.retain(|segment| segment.kind != Kind::User);
+        for segment in &mut now {
+            segment.is_dead |= self.is_chosen(segment);
+        }
+        if !text.is_empty() {
+            let mut user = Segment::new(Kind::User, self.user.append(text));
+            user.amb = amb;
+            now.push(user);
+        }
+        self.segments.splice(range, now);
+        let replaced = Replaced::new(line, old, text, &before, &self.segments);
+        self.remember(Past::Edit(replaced));
+    }
+
+    /// Returns the index where user text goes that is inserted before the alive segment `right`:
+    /// after what belongs to the line before, and before the dead head of the atom that follows.
+    fn insertion_point(&self, right: usize) -> usize {
+        let Some(atom) = self.segments.get(right).and_then(atom_of) else {
+            return right;
+        };
+        let head = self.segments[..right].iter().rev();
+        let is_head =
+            |segment: &&Segment| atom_of(segment) == Some(atom) && !self.is_alive(segment);
+        right - head.take_while(is_head).count()
+    }
+
+    /// Returns the atoms whose lines might belong before or after what is inserted before the
+    /// alive segment `right`.
+    fn amb_of_gap(&self, right: usize) -> Vec<usize> {
+        let is_alive = |segment: &Segment| self.is_alive(segment);
+        let left = self.segments[..right].iter().rposition(is_alive);
+        let mut amb = match left.map(|left| &self.segments[left]) {
+            Some(user) if user.kind == Kind::User => user.amb.clone(),
+            _ => Vec::new(),
+        };
+        self.add_empty(left.map_or(0, |left| left + 1)..right, &mut amb);
+        amb
+    }
+
+    fn amb_inside(&self, range: Range<usize>) -> Vec<usize> {
+        let users = self.segments[range.clone()].iter();
+        let mut amb: Vec<usize> = users.flat_map(|user| user.amb.iter().copied()).collect();
+        self.add_empty(range, &mut amb);
+        amb
+    }
+
+    /// Adds to `amb` the atoms among the segments in `range` that have no line in the target.
+    fn add_empty(&self, range: Range<usize>, amb: &mut Vec<usize>) {
+        let atoms = self.segments[range].iter().filter_map(atom_of);
+        amb.extend(atoms.filter(|&atom| self.atoms[atom].alive_side().is_empty()));
+        amb.sort_unstable();
+        amb.dedup();
+    }
+
+    /// Cuts the segments so that one that is alive begins with line `line` of the target, and
+    /// returns its index; behind the last line, the number of segments.
+    fn cut_at(&mut self, line: usize) -> usize {
+        let mut rest = line;
+        for index in 0..self.segments.len() {
+            let segment = &self.segments[index];
+            let len = segment.lines.len();
+            match self.is_alive(segment) {
+                true if rest == 0 => return index,
+                true if rest < len => {
+                    let mut tail = segment.clone();
+                    tail.lines.start += rest;
+                    self.segments[index].lines.end = tail.lines.start;
+                    self.segments.insert(index + 1, tail);
+                    return index + 1;
+                }
+                true => rest -= len,
+                false => {}
+            }
+        }
+        assert_eq!(rest, 0, "a line past the end of the target");
+        self.segments.len()
+    }
+
+    fn past_last_alive(&self, range: Range<usize>) -> usize {
+        let is_alive = |segment: &Segment| self.is_alive(segment);
+        let last = self.segments[range.clone()].iter().rposition(is_alive);
+        last.map_or(range.start, |last| range.start + last + 1)
+    }
+
+    /// Returns the lines of the target in `range`, as bytes.
+    pub fn target_lines(&self, range: Range<usize>) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut line = 0;
+        for segment in self.alive() {
+            let end = line + segment.lines.len();
+            let from = range.start.clamp(line, end) - line + segment.lines.start;
+            let to = range.end.clamp(line, end) - line + segment.lines.start;
+            bytes.extend_from_slice(self.text_of(segment).lines_bytes(from..to));
+            line = end;
+            if line >= range.end {
+                break;
+            }
+        }
+        bytes
+    }
+}
+
+/// Undoing.
+impl Weave {
+    pub(super) fn remember_flip(&mut self) {
+        let facts = self.atoms.iter().map(|atom| atom.is_applied).collect();
+        self.remember(Past::Flip(facts));
+    }
+
+    fn remember(&mut self, past: Past) {
+        if self.past.len() == MAX_PAST {
+            self.past.drain(..MAX_PAST / 2);
+        }
+        self.past.push(past);
+    }
+
+    /// Takes the last edits from outside back if that is what the given edit does to the text.
+    ///
+    /// Several are taken back at once only if each replaced what the one before it had put: Emacs
+    /// undoes a word that was typed in one step.
+    fn undo_edit(&mut self, line: usize, n_removed: usize, text: &[u8]) -> bool {
+        let now = self.target_lines(line..line + n_removed);
+        let mut removed = &now[..];
+        let mut n_left = self.past.len();
+        loop {
+            let Some(Past::Edit(last)) = n_left.checked_sub(1).map(|last| &self.past[last]) else {
+                return false;
+            };
+            if last.line != line || last.new != removed {
+                return false;
+            }
+            n_left -= 1;
+            if last.old == text {
+                break;
+            }
+            removed = &last.old;
+        }
+        for past in self.past.split_off(n_left).iter().rev() {
+            if let Past::Edit(last) = past {
+                last.undo(&mut self.segments);
+            }
+        }
+        true
+    }
+
+    /// Takes the last flip back, with all that came after it, if the target now reads as before.
+    fn undo_flip(&mut self) {
+        let live = self.target();
+        let mut segments = self.segments.clone();
+        for at in (0..self.past.len()).rev() {
+            match &self.past[at] {
+                Past::Edit(edit) => edit.undo(&mut segments),
+                Past::Flip(facts) if self.reads_as(&segments, facts, &live) => {
+                    let atoms = self.atoms.iter_mut().zip(facts);
+                    atoms.for_each(|(atom, &is_applied)| atom.is_applied = is_applied);
+                    self.segments = segments;
+                    self.past.truncate(at);
+                    return;
+                }
+                Past::Flip(_) => return,
+            }
+        }
+    }
+
+    /// Tells whether the target would read as `live` with these `segments` and `facts`.
+    fn reads_as(&self, segments: &[Segment], facts: &[bool], live: &[u8]) -> bool {
+        let mut rest = Some(live);
+        for segment in segments.iter().filter(|segment| !segment.is_dead) {
+            let is_chosen = match segment.kind {
+                Kind::Common | Kind::User => true,
+                Kind::Old(atom) => !facts[atom],
+                Kind::New(atom) => facts[atom],
+            };
+            if is_chosen {
+                rest = rest.and_then(|rest| rest.strip_prefix(self.bytes(segment)));
+            }
+        }
+        rest.is_some_and(<[u8]>::is_empty)
+    }
+}

@@ -1,0 +1,203 @@
+;;; agent-q-diff-follow-test.el --- The target changes during a review  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Typing, undo, revert and programs change the target while its hunks are
+;; decided.  Each hunk goes where it belongs or says why it cannot.
+
+;;; Code:
+
+(require 'agent-q-diff-test-help)
+
+(defun aqd-blocks (n &optional changes)
+  "Return N identical functions; CHANGES is an alist from number to a line.
+The line is put into the function of that number, counted from 1."
+  (cl-loop for number from 1 to n
+           for line = (alist-get number changes)
+           concat (concat "(defun f ()\n  (a)\n" (and line (concat line "\n"))
+                          "  (b))\n\n")))
+
+(defmacro aqd-with-review (original modified &rest body)
+  "Run BODY in the diff buffer of a review of ORIGINAL becoming MODIFIED."
+  (declare (indent 2) (debug t))
+  `(aqd-with-file ,original
+     (aqd-call ,original ,modified
+               (lambda ()
+                 ,@body
+                 (agent-q-diff-reject-all)))))
+
+(defmacro aqd-in-target (&rest body)
+  "Run BODY in the target's buffer."
+  (declare (indent 0) (debug t))
+  `(with-current-buffer (find-buffer-visiting aqd-file)
+     (goto-char (point-min))
+     ,@body))
+
+(defun aqd-target ()
+  "Return the text of the target's buffer."
+  (aqd-in-target (buffer-string)))
+
+(defun aqd-accept (n)
+  "Accept the Nth hunk, counted from 1, and return what was said."
+  (aqd-goto-hunk n)
+  (agent-q-diff-accept-hunk))
+
+(defun aqd-sign (n)
+  "Return the sign of the Nth hunk, counted from 1, or nil."
+  (agent-q-diff--review-with-target)
+  (alist-get n (aqd-signs)))
+
+(ert-deftest aqd-follow-typing-above-and-below-in-equal-blocks ()
+  (aqd-with-review (aqd-blocks 8) (aqd-blocks 8 '((3 . "  new") (6 . "  more")))
+    (aqd-in-target (insert ";; top\n") (forward-line 20) (insert ";; middle\n"))
+    (should (aqd-accept 2))
+    (should (aqd-accept 1))
+    (aqd-in-target
+      (should (search-forward ";; top\n"))
+      (delete-region (match-beginning 0) (match-end 0))
+      (should (search-forward ";; middle\n"))
+      (delete-region (match-beginning 0) (match-end 0)))
+    (should (equal (aqd-target)
+                   (aqd-blocks 8 '((3 . "  new") (6 . "  more")))))))
+
+(ert-deftest aqd-follow-typing-in-the-lines-of-a-hunk ()
+  (aqd-with-review (aqd-numbered 20) (aqd-numbered 20 '((10 . "ten")))
+    (aqd-in-target (forward-line 9) (end-of-line) (insert "!"))
+    (should (equal (aqd-sign 1) "[DOES NOT APPLY]"))
+    (should-not (aqd-accept 1))
+    (aqd-in-target (forward-line 9) (end-of-line) (delete-char -1))
+    (should-not (aqd-sign 1))
+    (should (aqd-accept 1))))
+
+(ert-deftest aqd-follow-typing-where-lines-are-to-be-inserted ()
+  (aqd-with-review (aqd-blocks 4) (aqd-blocks 4 '((2 . "  new")))
+    (aqd-in-target (forward-line 6) (insert ";; mine\n"))
+    (should (equal (aqd-sign 1) "[DOES NOT APPLY]"))
+    (aqd-in-target (forward-line 6) (delete-region (point) (line-beginning-position 2)))
+    (should-not (aqd-sign 1))
+    (should (aqd-accept 1))
+    (should (equal (aqd-target) (aqd-blocks 4 '((2 . "  new")))))))
+
+(ert-deftest aqd-follow-next-to-an-edit-is-shown-and-applies ()
+  (aqd-with-review (aqd-numbered 20) (aqd-numbered 20 '((10 . "ten")))
+    (aqd-in-target (forward-line 10) (insert "mine\n"))
+    (should (equal (aqd-sign 1) "[PENDING, next to your edit]"))
+    (should (aqd-accept 1))
+    (should (equal (aqd-sign 1) "[APPLIED, next to your edit]"))
+    (should (equal (aqd-target)
+                   (string-replace "ten\n" "ten\nmine\n"
+                                   (aqd-numbered 20 '((10 . "ten"))))))))
+
+(ert-deftest aqd-follow-a-newline-leaves-both-lines-around-it-alone ()
+  (aqd-with-review (aqd-numbered 20) (aqd-numbered 20 '((10 . "ten")))
+    (aqd-in-target (forward-line 9) (end-of-line) (insert "\n"))
+    (should (aqd-accept 1))
+    (should (string-search "ten\n\nline 11" (aqd-target)))))
+
+(ert-deftest aqd-follow-undo-gives-lines-and-hunks-back ()
+  (aqd-with-review (aqd-blocks 6) (aqd-blocks 6 '((2 . "  new") (5 . "  more")))
+    (aqd-in-target
+      (undo-boundary)
+      (forward-line 5)
+      (delete-region (point) (line-beginning-position 3))
+      (undo-boundary))
+    (should (equal (aqd-sign 1) "[DOES NOT APPLY]"))
+    (should (aqd-accept 2))
+    (aqd-in-target (let ((last-command nil)) (undo)))
+    (should (equal (aqd-sign 2) "[APPLIED, but not in the file]"))
+    (aqd-in-target (let ((last-command 'undo)) (undo)))
+    (should-not (aqd-sign 1))
+    (should (aqd-accept 1))
+    (should (equal (aqd-target) (aqd-blocks 6 '((2 . "  new")))))))
+
+(ert-deftest aqd-follow-revert-brings-every-hunk-back ()
+  (aqd-with-review (aqd-blocks 6) (aqd-blocks 6 '((2 . "  new") (5 . "  more")))
+    (let ((agent-q-diff-save 'never))
+      (should (aqd-accept 2))
+      (aqd-in-target (insert "mine\n") (forward-line 3) (kill-line 2)
+                     (revert-buffer t t))
+      (should (equal (aqd-sign 2) "[APPLIED, but not in the file]"))
+      (aqd-in-target (insert "mine\n"))
+      (should (aqd-accept 1))
+      (should (equal (aqd-target) (concat "mine\n" (aqd-blocks 6 '((2 . "  new")))))))))
+
+(ert-deftest aqd-follow-an-edit-that-no-hook-tells-is-found-by-comparing ()
+  (aqd-with-review (aqd-numbered 20) (aqd-numbered 20 '((10 . "ten")))
+    (aqd-in-target (let ((inhibit-modification-hooks t)) (insert "mine\n")))
+    (aqd-in-target (insert "more\n"))
+    (should (aqd-accept 1))
+    (should (equal (aqd-target)
+                   (concat "more\nmine\n" (aqd-numbered 20 '((10 . "ten"))))))))
+
+(ert-deftest aqd-follow-an-ambiguous-hunk-takes-a-second-key ()
+  (aqd-with-review (aqd-blocks 6) (aqd-blocks 6 '((4 . "  new")))
+    (aqd-in-target (let ((inhibit-modification-hooks t)) (insert "mine\n")))
+    (should (equal (aqd-sign 1) "[AMBIGUOUS, look]"))
+    (should-not (aqd-accept 1))
+    (should (equal (aqd-target) (concat "mine\n" (aqd-blocks 6))))
+    (should (aqd-accept 1))
+    (should (equal (aqd-target) (concat "mine\n" (aqd-blocks 6 '((4 . "  new"))))))))
+
+(ert-deftest aqd-follow-the-second-key-counts-only-for-what-was-shown ()
+  (aqd-with-review (aqd-blocks 6) (aqd-blocks 6 '((4 . "  new")))
+    (aqd-in-target (let ((inhibit-modification-hooks t)) (insert "mine\n")))
+    (should-not (aqd-accept 1))
+    (aqd-in-target (insert "more\n"))
+    (should-not (aqd-accept 1))
+    (should (aqd-accept 1))))
+
+(ert-deftest aqd-follow-sorted-lines ()
+  (let ((original "1\n2\n3\nd\nb\nc\na\n7\n8\n9\n"))
+    (aqd-with-review original (string-replace "8" "eight" original)
+      (aqd-in-target (forward-line 3)
+                     (sort-lines nil (point) (line-beginning-position 5)))
+      (should (aqd-accept 1))
+      (should (equal (aqd-target) "1\n2\n3\na\nb\nc\nd\n7\neight\n9\n")))))
+
+(ert-deftest aqd-follow-text-properties-are-no-edit ()
+  (aqd-with-review (aqd-blocks 6) (aqd-blocks 6 '((4 . "  new")))
+    (aqd-in-target (put-text-property 1 20 'face 'bold))
+    (should-not (aqd-sign 1))
+    (should (aqd-accept 1))))
+
+(ert-deftest aqd-follow-leaves-no-hook-behind ()
+  (aqd-with-file (aqd-blocks 4)
+    (let ((buffer (aqd-visit)))
+      (aqd-call (aqd-blocks 4) (aqd-blocks 4 '((2 . "  new")))
+                (lambda ()
+                  (should (buffer-local-value 'agent-q-diff-outside--listeners buffer))
+                  (agent-q-diff-reject-all)))
+      (with-current-buffer buffer
+        (should-not (memq #'agent-q-diff-outside--after after-change-functions))
+        (should-not (memq #'agent-q-diff-outside--before before-change-functions))))))
+
+(ert-deftest aqd-follow-half-of-fifty-hunks-in-a-hundred-equal-functions ()
+  "The promise of all this: every hunk is in its own function."
+  (random "agent-q-diff")
+  (let* ((numbers (cl-loop for n from 2 to 100 by 2 collect n))
+         (line (lambda (n) (cons n (format "  (new %d)" n))))
+         (modified (aqd-blocks 100 (mapcar line numbers)))
+         (order (cl-loop for hunk from 1 to 50
+                         collect (cons (random 1000) hunk)))
+         (chosen (mapcar #'cdr (seq-take (sort order (lambda (a b) (< (car a) (car b))))
+                                         25)))
+         (agent-q-diff-context-length 0))
+    (aqd-with-review (aqd-blocks 100) modified
+      (dolist (hunk chosen)
+        (aqd-in-target
+          ;; Between two functions, where no hunk has its place.
+          (re-search-forward "^\n" nil t (1+ (random 100)))
+          (insert (format ";; %d\n" hunk)))
+        (should (aqd-accept hunk))
+        (when (zerop (random 2))
+          (aqd-in-target
+            (when (re-search-forward "^;; .*\n" nil t)
+              (delete-region (match-beginning 0) (match-end 0))))))
+      (should (equal (replace-regexp-in-string "^;; .*\n" "" (aqd-target))
+                     (aqd-blocks 100 (mapcar (lambda (hunk) (funcall line (* 2 hunk)))
+                                             chosen)))))))
+
+(provide 'agent-q-diff-follow-test)
+;;; agent-q-diff-follow-test.el ends here
