@@ -53,14 +53,17 @@ IS-UNDO is."
 (put 'agent-q-diff-outside--before 'permanent-local-hook t)
 (put 'agent-q-diff-outside--after 'permanent-local-hook t)
 
+(defun agent-q-diff-outside--audience ()
+  "Return every listener but the speaker."
+  (remq agent-q-diff-outside-speaker agent-q-diff-outside--listeners))
+
 (defun agent-q-diff-outside--tell (&rest arguments)
   "Call every listener but the speaker with ARGUMENTS.
 An error in one is shown; it must not reach Emacs, which would take our
 hook away."
-  (dolist (listener agent-q-diff-outside--listeners)
-    (unless (eq listener agent-q-diff-outside-speaker)
-      (with-demoted-errors "agent-q-diff: %S"
-        (apply listener arguments)))))
+  (dolist (listener (agent-q-diff-outside--audience))
+    (with-demoted-errors "agent-q-diff: %S"
+      (apply listener arguments))))
 
 (defun agent-q-diff-outside--before (&rest _)
   "Note the tick before an edit."
@@ -73,12 +76,14 @@ Changed text properties are no edit and leave the tick alone."
         (now (buffer-chars-modified-tick)))
     (unless (eq was now)
       (setq agent-q-diff-outside--tick now)
-      (save-match-data
-        (save-excursion
-          (save-restriction
-            (widen)
-            (apply #'agent-q-diff-outside--tell was now
-                   (agent-q-diff-outside--lines beg end))))))))
+      ;; To count lines for nobody, at each edit of many, takes seconds.
+      (when (agent-q-diff-outside--audience)
+        (save-match-data
+          (save-excursion
+            (save-restriction
+              (widen)
+              (apply #'agent-q-diff-outside--tell was now
+                     (agent-q-diff-outside--lines beg end)))))))))
 
 (defun agent-q-diff-outside--lines (beg end)
   "Return what is to be told of the new text from BEG to END, but the ticks."
