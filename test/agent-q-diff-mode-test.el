@@ -209,6 +209,16 @@
       (should-not (plist-get attributes :foreground))
       (should-not (plist-get attributes :background)))))
 
+(ert-deftest aqd-mode-takes-nothing-from-a-directorys-local-variables ()
+  (aqd-with-file "a\n"
+    (write-region "((nil . ((fill-column . 7))))" nil
+                  (expand-file-name ".dir-locals.el" (file-name-directory aqd-file))
+                  nil 'silent)
+    (aqd-call "a\n" "b\n"
+              (lambda ()
+                (should-not (equal 7 fill-column))
+                (agent-q-diff-reject-all)))))
+
 (ert-deftest aqd-mode-opens-no-process-and-no-file-for-its-colors ()
   (aqd-with-diff aqd-mode-diff
     (should-not diff-refine)
