@@ -31,33 +31,23 @@
   "Show DIFF, the text of several hunks, in place of HUNK.
 HEADER-LINES are the numbers of their headers' lines in it, from 0."
   (pcase-let* ((`(,beg . ,end) (agent-q-diff--hunk-region hunk))
-               (delta (- (length diff) (- end beg)))
-               (positions (append agent-q-diff--positions nil)))
+               (positions (append agent-q-diff--positions nil))
+               (strays (agent-q-diff--stray-states))
+               (delta nil))
     (mapc #'delete-overlay (agent-q-diff--overlays-at beg))
     (goto-char beg)
-    (let ((was-modified (buffer-modified-p))
-          (inhibit-read-only t))
-      (delete-region beg end)
-      (save-excursion (insert diff))
-      (restore-buffer-modified-p was-modified))
-    (setq agent-q-diff--hunk-states
-          (agent-q-diff--shift-states (agent-q-diff--stray-states) beg delta)
+    (setq delta (agent-q-diff--edit-quietly
+                 (lambda ()
+                   (delete-region beg end)
+                   (save-excursion (insert diff))))
+          agent-q-diff--hunk-states (agent-q-diff--shift-states strays beg delta)
           agent-q-diff--positions
           (vconcat (seq-take positions hunk)
                    (agent-q-diff--positions-in header-lines)
                    (mapcar (apply-partially #'+ delta)
                            (seq-drop positions (1+ hunk)))))
-    (unless (eq agent-q-diff--parsed-tick t)
-      (setq agent-q-diff--parsed-tick (buffer-chars-modified-tick)))
     (agent-q-diff--write-states)
     (agent-q-diff--show-all)))
-
-(defun agent-q-diff--shift-states (states position delta)
-  "Return STATES with those behind POSITION moved by DELTA."
-  (mapcar (pcase-lambda (`(,key . ,state))
-            (cons (if (and (integerp key) (> key position)) (+ key delta) key)
-                  state))
-          states))
 
 (defun agent-q-diff-split-hunk ()
   "Split the hunk at point into its smallest parts.

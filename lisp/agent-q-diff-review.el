@@ -31,8 +31,6 @@
   (listener nil :documentation "The function that is told of edits in the target.")
   (target nil :documentation "The target's buffer, once it was needed.")
   (is-new nil :documentation "Non-nil if the target's buffer was made for us.")
-  (was-clean nil :documentation "Non-nil if the target had no unsaved edits.")
-  (is-missing nil :documentation "Non-nil if the target's file did not exist.")
   (is-created nil :documentation "Non-nil if an edit of ours created that file.")
   (missing nil :documentation "The directories that it created, innermost first.")
   (is-edited nil :documentation "Non-nil if there was an edit of ours.")
@@ -50,8 +48,7 @@
   "Return a new review of the file PATH, ORIGINAL becoming MODIFIED.
 PATH is absolute.  Signal an error if there is nothing to review or PATH
 cannot be a target."
-  (let ((review (agent-q-diff-review--make
-                 :path path :is-missing (not (file-exists-p path)))))
+  (let ((review (agent-q-diff-review--make :path path)))
     (agent-q-diff-review--visit review)
     (condition-case err
         (agent-q-diff-review--load review original modified)
@@ -63,17 +60,17 @@ cannot be a target."
 (defun agent-q-diff-review--load (review original modified)
   "Give REVIEW its engine, for ORIGINAL becoming MODIFIED."
   (let* ((live (agent-q-diff-target-text (agent-q-diff-review-target review)))
-         (adapt (agent-q-diff-target-adapter original live)))
-    (when (and (equal (funcall adapt original) (funcall adapt modified))
-               (not (equal original modified)))
+         (adapt (agent-q-diff-target-adapter original live))
+         (adapted (funcall adapt original))
+         (proposed (funcall adapt modified)))
+    (when (and (equal adapted proposed) (not (equal original modified)))
       (signal 'agent-q-diff-identical
               '("only line ends or the byte order mark would change, and \
 those are the file's coding system; C-x RET f changes it")))
     (setf (agent-q-diff-review-is-adapted review)
-          (not (equal original (funcall adapt original)))
+          (not (equal original adapted))
           (agent-q-diff-review-engine review)
-          (agent-q-diff-engine-review (funcall adapt original)
-                                      (funcall adapt modified)))
+          (agent-q-diff-engine-review adapted proposed))
     (agent-q-diff-review-follow review)))
 
 (defun agent-q-diff-review-open-diff (diff)
@@ -111,9 +108,7 @@ A file that it created stays only if something is in it."
       (agent-q-diff-target-watch buffer)
       (setf (agent-q-diff-review-target review) buffer
             (agent-q-diff-review-is-new review) is-new
-            (agent-q-diff-review-tick review) nil
-            (agent-q-diff-review-was-clean review)
-            (not (buffer-modified-p buffer)))
+            (agent-q-diff-review-tick review) nil)
       buffer)))
 
 (defun agent-q-diff-review-ensure-target (review)

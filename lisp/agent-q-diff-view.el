@@ -275,29 +275,40 @@ all; where there is neither, it is put at the beginning of the buffer."
        (delete-region (point) (line-end-position))
        (insert new)))))
 
-(defun agent-q-diff--moving-positions (edit)
-  "Call EDIT, which edits at point, and move what is known of hunks with it."
-  (let* ((at (point))
-         (size (buffer-size))
-         (is-parsed (eq agent-q-diff--parsed-tick (buffer-chars-modified-tick)))
-         (was-modified (buffer-modified-p)))
+(defun agent-q-diff--edit-quietly (edit)
+  "Call EDIT, an edit of this buffer that its review knows of.
+The buffer is then as modified as before, and its text still that of its
+review.  Return by how many characters it has grown."
+  (let ((size (buffer-size))
+        (is-parsed (eq agent-q-diff--parsed-tick (buffer-chars-modified-tick)))
+        (was-modified (buffer-modified-p)))
     (let ((inhibit-read-only t))
       (funcall edit))
     (restore-buffer-modified-p was-modified)
-    (let* ((delta (- (buffer-size) size))
-           (move (lambda (position)
-                   (if (and (integerp position) (>= position at))
-                       (+ position delta)
-                     position))))
-      (unless (zerop delta)
-        (setq agent-q-diff--positions (seq-into (mapcar move agent-q-diff--positions)
-                                                'vector)
-              agent-q-diff--hunk-states
-              (mapcar (pcase-lambda (`(,position . ,state))
-                        (cons (funcall move position) state))
-                      agent-q-diff--hunk-states))))
     (when is-parsed
-      (setq agent-q-diff--parsed-tick (buffer-chars-modified-tick)))))
+      (setq agent-q-diff--parsed-tick (buffer-chars-modified-tick)))
+    (- (buffer-size) size)))
+
+(defun agent-q-diff--shift-states (states at delta)
+  "Return STATES with those from the position AT on moved by DELTA."
+  (mapcar (pcase-lambda (`(,position . ,state))
+            (cons (if (and (integerp position) (>= position at))
+                      (+ position delta)
+                    position)
+                  state))
+          states))
+
+(defun agent-q-diff--moving-positions (edit)
+  "Call EDIT, which edits at point, and move what is known of hunks with it."
+  (let* ((at (point))
+         (delta (agent-q-diff--edit-quietly edit)))
+    (unless (zerop delta)
+      (setq agent-q-diff--positions
+            (vconcat (mapcar (lambda (position)
+                               (if (>= position at) (+ position delta) position))
+                             agent-q-diff--positions))
+            agent-q-diff--hunk-states
+            (agent-q-diff--shift-states agent-q-diff--hunk-states at delta)))))
 
 (defun agent-q-diff--refresh-progress ()
   "Bring the progress line up to date, if there is one.

@@ -68,9 +68,9 @@ While one is being decided, further ones get a number behind it.")
   (let ((target (agent-q-diff-review-target review)))
     (delq nil
           (list
-           (when (agent-q-diff-review-is-missing review)
+           (unless (file-exists-p (agent-q-diff-review-path review))
              "The file does not exist.")
-           (unless (agent-q-diff-review-was-clean review)
+           (when (buffer-modified-p target)
              (format "The file has unsaved edits in %s; %s" target
                      (if (agent-q-diff-review-saves-p review)
                          "accepting a hunk saves them, too."
