@@ -89,6 +89,10 @@ where there is no project."
   '((t :inherit warning))
   "Face of the sign on a hunk whose mark and target disagree.")
 
+(defface agent-q-diff-pending
+  '((t :inherit shadow))
+  "Face of the sign on a pending hunk that needs no decision at once.")
+
 (defface agent-q-diff-decided
   '((t :inherit shadow :extend t))
   "Face over the lines of a hunk that is decided.")

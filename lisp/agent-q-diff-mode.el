@@ -23,6 +23,7 @@
 (require 'agent-q-diff-view)
 (require 'agent-q-diff-motion)
 (require 'agent-q-diff-hunks)
+(require 'agent-q-diff-edit)
 
 ;;;; What commands say
 
@@ -141,19 +142,42 @@ called with the state and returns the new one, or signals."
 
 ;;;; Commands
 
+(defun agent-q-diff--do-here (command)
+  "Carry out COMMAND on the hunk at point, or on the lines of an active region.
+These become hunks of their own first.  Return what was said, or nil if
+anything could not be done."
+  (if (not (use-region-p))
+      (agent-q-diff--do command)
+    (condition-case err
+        (let ((hunks (agent-q-diff--pick-region (region-beginning) (region-end)))
+              (said nil))
+          (deactivate-mark)
+          (while (and hunks
+                      (progn
+                        (agent-q-diff--goto-hunk (pop hunks))
+                        (setq said (agent-q-diff--do command)))))
+          said)
+      (agent-q-diff-error
+       (message "Failed to pick these lines: %s" (agent-q-diff--error-text err))
+       nil))))
+
 (defun agent-q-diff-accept-hunk (&optional advance)
   "Apply the hunk at point to the target.
+With an active region, do so for the changed lines in it only; they
+become a hunk of their own, in the order in which the diff shows them.
 With ADVANCE, as by key, move on to the next pending hunk."
   (interactive (list t))
-  (agent-q-diff--advance-if advance (agent-q-diff--do 'accept)))
+  (agent-q-diff--advance-if advance (agent-q-diff--do-here 'accept)))
 
 (defun agent-q-diff-reject-hunk (&optional advance)
   "Mark the hunk at point rejected; the target stays as it is.
+With an active region, do so for the changed lines in it only; they
+become a hunk of their own.
 With ADVANCE, as by key, move on to the next pending hunk."
   (interactive (list t))
   (if (agent-q-diff--by-hand-p)
       (agent-q-diff--mark-by-hand (lambda (_) 'rejected))
-    (agent-q-diff--advance-if advance (agent-q-diff--do 'reject))))
+    (agent-q-diff--advance-if advance (agent-q-diff--do-here 'reject))))
 
 (defun agent-q-diff--advance-if (advance said)
   "Move to the next pending hunk if ADVANCE and SAID are non-nil.
@@ -193,9 +217,11 @@ The latter leaves its change in the target, unless
                           agent-q-diff--hunk-states)))
 
 (defun agent-q-diff-unapply-hunk ()
-  "Take the change of the hunk at point out of the target."
+  "Take the change of the hunk at point out of the target.
+With an active region, do so for the changed lines in it only; they
+become a hunk of their own."
   (interactive)
-  (agent-q-diff--do 'unapply))
+  (agent-q-diff--do-here 'unapply))
 
 (defun agent-q-diff-recode-target ()
   "Let the target be saved as UTF-8 from now on.
@@ -335,6 +361,8 @@ buffer, leave that if BY-KEY is non-nil."
     (agent-q-diff-toggle-hunk    . "accept, or return the mark to pending (the file stays)")
     (agent-q-diff-unapply-hunk   . "take the hunk out of the file again")
     (agent-q-diff-split-hunk     . "split the hunk into its smallest parts")
+    (agent-q-diff-edit-hunk      . "edit the lines that the hunk proposes")
+    (agent-q-diff-merge-hunk     . "merge a hunk that does not apply with the file")
     (agent-q-diff-accept-all     . "accept all pending hunks and finish")
     (agent-q-diff-reject-all     . "reject all pending hunks and finish")
     (agent-q-diff-finish         . "finish the review")
@@ -372,6 +400,8 @@ A derived mode may bind an alias of COMMAND instead."
     (with-help-window "*Agent-Q Diff Help*"
       (princ "Reviewing a proposal\n\n")
       (mapc #'princ lines)
+      (princ "\nWith an active region, accepting, rejecting and taking out are for\n")
+      (princ "the changed lines in it only.\n")
       (princ "\nA sign at a hunk says what you decided, and where that and\n")
       (princ "the file disagree.  Changes are in the file at once.\n"))))
 
@@ -395,6 +425,8 @@ In a buffer whose diff came by hand, carry it out."
     (define-key map "r" #'agent-q-diff-reject-hunk)
     (define-key map "u" #'agent-q-diff-unapply-hunk)
     (define-key map "s" #'agent-q-diff-split-hunk)
+    (define-key map "e" #'agent-q-diff-edit-hunk)
+    (define-key map "m" #'agent-q-diff-merge-hunk)
     (define-key map " " #'agent-q-diff-toggle-hunk)
     (define-key map "\r" #'agent-q-diff-preview-hunk)
     (define-key map "q" #'agent-q-diff-finish)

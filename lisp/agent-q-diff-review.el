@@ -226,17 +226,35 @@ Note what comes into being by that."
 COMMAND, IS-VOUCHED and the value are as `agent-q-diff-engine-plan' has
 them.  Signal an error that says why if it cannot be done; then nothing
 has changed."
+  (agent-q-diff-review--do-planned
+   review hunk (memq command '(accept toggle))
+   (lambda (engine)
+     (agent-q-diff-engine-plan engine command hunk is-vouched))))
+
+(defun agent-q-diff-review-rewrite (review hunk text is-merged)
+  "Make TEXT the post-image of HUNK of REVIEW; return what that came to.
+TEXT, IS-MERGED and the value are as `agent-q-diff-engine-plan-text' has
+them.  Signal an error that says why if it cannot be done; then nothing
+has changed."
+  (agent-q-diff-review--do-planned
+   review hunk is-merged
+   (lambda (engine)
+     (agent-q-diff-engine-plan-text engine hunk text is-merged))))
+
+(defun agent-q-diff-review--do-planned (review hunk is-accepting plan)
+  "Plan something for HUNK of REVIEW, carry it out, and return its note.
+PLAN is a function of the engine's review that does the planning.  If
+IS-ACCEPTING is non-nil, a failure is one to apply the hunk, and noted."
   (condition-case err
       (pcase-let ((`(,note . ,edits)
-                   (agent-q-diff-engine-plan (agent-q-diff-review-engine review)
-                                             command hunk is-vouched)))
+                   (funcall plan (agent-q-diff-review-engine review))))
         (agent-q-diff-review--carry-out review edits)
         note)
     (error
-     (unless (memq (car err) '(agent-q-diff-no-hunk agent-q-diff-ended))
-       (when (memq command '(accept toggle))
-         (agent-q-diff-review--note-failure review hunk
-                                            (agent-q-diff--error-text err))))
+     (when (and is-accepting
+                (not (memq (car err) '(agent-q-diff-no-hunk agent-q-diff-ended))))
+       (agent-q-diff-review--note-failure review hunk
+                                          (agent-q-diff--error-text err)))
      (signal (car err) (cdr err)))))
 
 (defun agent-q-diff-review-accept-all (review)

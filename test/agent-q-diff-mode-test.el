@@ -152,11 +152,18 @@
       (agent-q-diff-accept-hunk)
       (should (equal (aqd-disk) (aqd-numbered 10 '((4 . "four"))))))))
 
-(ert-deftest aqd-mode-split-of-one-change-says-so ()
+(ert-deftest aqd-mode-split-parts-what-one-change-removes-and-adds ()
   (aqd-with-file (aqd-numbered 20)
     (aqd-with-diff aqd-mode-diff
       (aqd-goto-hunk 1)
-      (should (equal "The hunk has only one change"
+      (should (equal "Split into 2 hunks" (aqd-said (agent-q-diff-split-hunk))))
+      (should (equal (buffer-string)
+                     (aqd-lines "@@ -4,4 +4,3 @@" " line 4" " line 5"
+                                " line 6" "-line 7" "@@ -8,3 +7,4 @@"
+                                "+LINE 7" " line 8" " line 9" " line 10")))
+      (agent-q-diff-accept-hunk)
+      (should (equal (aqd-disk) (aqd-numbered 20 '((7)))))
+      (should (equal "The hunk is in one part; mark lines to decide only these"
                      (aqd-said (agent-q-diff-split-hunk)))))))
 
 (ert-deftest aqd-mode-conflicts-are-said-and-found ()
