@@ -14,6 +14,7 @@
 ;;; Code:
 
 (require 'cl-lib)
+(require 'seq)
 (require 'smerge-mode)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
@@ -56,8 +57,9 @@ Nothing that the text asks for is done."
   (let ((mode (if target (buffer-local-value 'major-mode target) 'text-mode))
         (enable-local-variables nil)
         (enable-dir-local-variables nil))
-    (with-demoted-errors "In a hook of the mode: %S"
-      (funcall mode))))
+    (condition-case err
+        (funcall mode)
+      (error (message "%s: %s" mode (error-message-string err))))))
 
 (defun agent-q-diff-edit--open (review hunk text merged)
   "Show a buffer with TEXT, to be edited, for HUNK of REVIEW.
@@ -69,6 +71,7 @@ MERGED is as `agent-q-diff-edit--merged'."
     (with-current-buffer buffer
       (insert text)
       (goto-char (point-min))
+      (forward-line (agent-q-diff-edit--n-context (nth 2 identity)))
       (agent-q-diff-edit--major-mode (and (buffer-live-p target) target))
       (setq agent-q-diff-edit--diff-buffer diff-buffer
             agent-q-diff-edit--hunk identity
@@ -77,13 +80,22 @@ MERGED is as `agent-q-diff-edit--merged'."
       (agent-q-diff-edit-mode)
       (when (and merged (not (car merged)))
         (smerge-start-session))
-      (setq header-line-format (agent-q-diff-edit--header-line hunk merged))
+      (setq header-line-format
+            (agent-q-diff-edit--header-line
+             hunk (agent-q-diff-engine-line (car identity) hunk) merged))
       (set-buffer-modified-p nil))
     (pop-to-buffer buffer '((display-buffer-below-selected)))))
 
-(defun agent-q-diff-edit--header-line (hunk merged)
-  "Return the header line for editing HUNK, or MERGED lines of it."
+(defun agent-q-diff-edit--n-context (diff)
+  "Return how many context lines DIFF, the text of a hunk, begins with."
+  (length (seq-take-while (apply-partially #'string-prefix-p " ")
+                          (cdr (split-string diff "\n")))))
+
+(defun agent-q-diff-edit--header-line (hunk line merged)
+  "Return the header line for editing HUNK, or MERGED lines of it.
+LINE is where it is in the target, from 0, or nil."
   (concat (format " Hunk %d" (1+ hunk))
+          (and line (format " at line %d" (1+ line)))
           (pcase merged
             ('nil "")
             (`(nil . ,_) ": ours is the file, theirs the proposal")

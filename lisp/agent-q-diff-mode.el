@@ -112,9 +112,13 @@ has changed."
      nil)
     (error
      (message (if (eq command 'unapply)
-                  "Failed to take hunk out: %s"
-                "Failed to apply hunk: %s")
-              (agent-q-diff--error-text err))
+                  "Failed to take hunk out: %s%s"
+                "Failed to apply hunk: %s%s")
+              (agent-q-diff--error-text err)
+              (if (eq (car err) 'agent-q-diff-conflict)
+                  (substitute-command-keys
+                   "; \\<agent-q-diff-mode-map>\\[agent-q-diff-merge-hunk] merges")
+                ""))
      nil)))
 
 (defun agent-q-diff--follow-hooks (review)

@@ -29,6 +29,7 @@
   (tick nil :documentation "Tick of the target when the engine saw it last.")
   (told nil :documentation "Tick of the target up to which the engine was told.")
   (listener nil :documentation "The function that is told of edits in the target.")
+  (edited-function nil :documentation "Called after each edit by somebody else.")
   (target nil :documentation "The target's buffer, once it was needed.")
   (is-new nil :documentation "Non-nil if the target's buffer was made for us.")
   (is-created nil :documentation "Non-nil if an edit of ours created that file.")
@@ -171,7 +172,9 @@ that follows one that was missed is left to `agent-q-diff-review-follow'."
   (when (and (eq was (agent-q-diff-review-told review))
              (apply #'agent-q-diff-engine-edit-outside
                     (agent-q-diff-review-engine review) edit))
-    (setf (agent-q-diff-review-told review) now)))
+    (setf (agent-q-diff-review-told review) now))
+  (when (agent-q-diff-review-edited-function review)
+    (funcall (agent-q-diff-review-edited-function review))))
 
 (defun agent-q-diff-review-saves-p (review)
   "Return non-nil if commands of REVIEW save the target."

@@ -119,6 +119,9 @@ are then made what the target's buffer has."
 (defun agent-q-diff--adopt (review header-lines &optional start)
   "Make REVIEW this buffer's, with its hunk headers on HEADER-LINES.
 The lines are counted from 0 at the position START, or `point-min'."
+  (let ((buffer (current-buffer)))
+    (setf (agent-q-diff-review-edited-function review)
+          (lambda () (agent-q-diff--refresh-soon buffer))))
   (setq agent-q-diff--review review
         agent-q-diff--states-read nil
         agent-q-diff--positions
@@ -148,6 +151,34 @@ The display is brought up to date if the target has changed."
     (when (agent-q-diff-review-follow review)
       (agent-q-diff--show-all))
     review))
+
+(defvar-local agent-q-diff--refresh-timer nil
+  "The timer that will show how edits of the target stand, or nil.")
+(put 'agent-q-diff--refresh-timer 'permanent-local t)
+
+(defun agent-q-diff--refresh-soon (buffer)
+  "Let the diff buffer BUFFER show how the target is, before long.
+That is done when there has been no input for a while."
+  (when (and agent-q-diff-refresh-delay (buffer-live-p buffer))
+    (with-current-buffer buffer
+      (unless agent-q-diff--refresh-timer
+        (setq agent-q-diff--refresh-timer
+              (run-with-idle-timer
+               ;; While Emacs is idle the time counts from when that began.
+               (time-add (or (current-idle-time) 0) agent-q-diff-refresh-delay)
+               nil #'agent-q-diff--refresh buffer))))))
+
+(defun agent-q-diff--refresh (buffer)
+  "Show in the diff buffer BUFFER how the target now is, if it is visible."
+  (when (buffer-live-p buffer)
+    (with-current-buffer buffer
+      (setq agent-q-diff--refresh-timer nil)
+      (when (and agent-q-diff--review
+                 (not (agent-q-diff--ended-p))
+                 (get-buffer-window buffer t))
+        ;; What is wrong with the target is said when it is needed.
+        (ignore-error agent-q-diff-error
+          (agent-q-diff--review-with-target))))))
 
 (defun agent-q-diff--review-or-nil ()
   "Return this buffer's review, or nil if it has none.

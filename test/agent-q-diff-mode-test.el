@@ -10,16 +10,6 @@
 
 (require 'agent-q-diff-test-help)
 
-(defmacro aqd-said (&rest body)
-  "Run BODY and return the last message that it gave."
-  (declare (indent 0) (debug t))
-  `(let (said)
-     (cl-letf (((symbol-function 'message)
-                (lambda (format &rest arguments)
-                  (setq said (and format (apply #'format format arguments))))))
-       ,@body)
-     said))
-
 (defconst aqd-mode-diff
   (aqd-lines "@@ -4,7 +4,7 @@" " line 4" " line 5" " line 6" "-line 7" "+LINE 7"
              " line 8" " line 9" " line 10")

@@ -161,14 +161,16 @@ impl Proposal {
         Ok(Some((line_edits, rewrite)))
     }
 
+    /// Returns what stands in the target in the place of `hunk`. That may be in doubt: whoever merges
+    /// looks at it.
     fn stretch(&self, hunk: usize) -> Result<Stretch, Obstacle> {
-        match self.reason(hunk) {
-            Some(reason) => Err(reason.into()),
-            None => {
-                let stretch = self.weave.stretch(&self.placed_group(hunk));
-                stretch.ok_or(FlipError::NoPlace.into())
-            }
-        }
+        let lost = || {
+            self.reason(hunk)
+                .map_or(FlipError::NoPlace.into(), Obstacle::from)
+        };
+        self.weave
+            .stretch(&self.placed_group(hunk))
+            .ok_or_else(lost)
     }
 
     /// Returns `hunk` without the context lines that were ignored to find it.
