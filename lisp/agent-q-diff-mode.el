@@ -98,7 +98,7 @@ has changed."
         (agent-q-diff--write-state hunk)
         (agent-q-diff--show-hunk hunk)
         (agent-q-diff--refresh-progress)
-        (setq said (concat said (agent-q-diff--follow-hooks review)))
+        (setq said (concat said (agent-q-diff--follow-hooks review note)))
         (message "%s" said)
         said)
     (user-error (signal (car err) (cdr err)))
@@ -121,13 +121,17 @@ has changed."
                 ""))
      nil)))
 
-(defun agent-q-diff--follow-hooks (review)
-  "Show what hooks did to the target of REVIEW, and return words about it."
+(defun agent-q-diff--follow-hooks (review note)
+  "Show what else has changed in the target of REVIEW after NOTE.
+Return words about it if it is a hook's work on saving; what was edited
+before a command that leaves the target alone is the user's."
   (if (and (agent-q-diff-review-target review)
            (agent-q-diff-review-follow review))
       (progn
         (agent-q-diff--show-all)
-        "; on saving, a hook changed other lines as well")
+        (if (eq note 'edited)
+            "; on saving, a hook changed other lines as well"
+          ""))
     ""))
 
 (defun agent-q-diff--mark-by-hand (choose)

@@ -409,5 +409,12 @@
     (should (string-suffix-p "; shifted by -1 lines"
                              (aqd-said (agent-q-diff-next-hunk))))))
 
+(ert-deftest aqd-edit-what-the-user-typed-is-not-called-a-hooks-work ()
+  (aqd-with-review aqd-edit-original aqd-edit-modified
+    (agent-q-diff-accept-hunk)
+    (aqd-in-target (insert "typed\n"))
+    (should (equal "Hunk rejected; its change stays in the file, u takes it out"
+                   (aqd-said (agent-q-diff-reject-hunk))))))
+
 (provide 'agent-q-diff-edit-test)
 ;;; agent-q-diff-edit-test.el ends here
