@@ -145,6 +145,15 @@ fn crlf_belongs_to_the_lines() {
 }
 
 #[test]
+fn a_heading_has_no_line_end_left_in_it() {
+    // Printed with a newline after it, a carriage return would be read as half a terminator.
+    check(
+        "@@ -1 +1 @@ x\r\r\n-a\n+b\n",
+        "? ?\n0: 0..1 0..1 x\n-\"a\\n\"\n+\"b\\n\"",
+    );
+}
+
+#[test]
 fn a_text_that_ends_in_its_last_line_is_open_ended() {
     check(
         "@@ -1 +1 @@\n-a\n+b",
