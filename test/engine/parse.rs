@@ -268,6 +268,19 @@ fn a_no_newline_marker_that_ends_no_side() {
 }
 
 #[test]
+fn a_no_newline_marker_after_a_line_of_which_nothing_would_be_left() {
+    const MARKER: &str = "\\ No newline at end of file";
+    let added = format!("@@ -1 +1,2 @@\n a\n+\n{MARKER}\n");
+    let blank = format!("@@ -1,2 +1 @@\n-a\n\n{MARKER}\n");
+    let crlf = format!("@@ -1 +1,2 @@\r\n a\r\n+\r\n{MARKER}\r\n");
+    refuses! {
+        added => ParseError::MisplacedMarker { line: 4 },
+        blank => ParseError::MisplacedMarker { line: 4 },
+        crlf => ParseError::MisplacedMarker { line: 4 },
+    }
+}
+
+#[test]
 fn hunks_out_of_order() {
     refuses! {
         "@@ -5 +5 @@\n-a\n+b\n@@ -1 +1 @@\n-a\n+b\n" =>
