@@ -209,6 +209,7 @@ impl Proposal {
         let atoms = &self.weave.atoms()[self.atoms_of(hunk)];
         let run = self.run(hunk, true);
         atoms[atoms.len() - 1].old.end == self.groups[hunk].before.end
+            && !run.is_empty()
             && live.is_at(&run, expected)
             && live.is_end(expected, run.len())
     }
