@@ -152,6 +152,24 @@ fn a_newline_that_the_user_left_out_is_put_back_unless_the_file_has_none() {
 }
 
 #[test]
+fn where_lines_follow_that_were_typed_since_a_newline_left_out_is_put_back_too() {
+    let mut desk = Desk::of_texts("a\nb", "a\nB\n");
+    desk.act(0, Accept).unwrap();
+    desk.edit_outside(2, 0, b"mine\n", false);
+    desk.edit(0, "a\nC").unwrap();
+    assert_eq!(desk.text(), "a\nC\nmine\n");
+}
+
+#[test]
+fn nothing_is_put_behind_a_line_without_newline() {
+    let mut desk = Desk::of_texts("a\nb", "a\nB\nC\n");
+    desk.review.split(0).unwrap();
+    let refusal = desk.merge(1, "C\n").unwrap_err();
+    assert_eq!(refusal, Refusal::Flip(FlipError::Glued));
+    assert_eq!(desk.text(), "a\nb");
+}
+
+#[test]
 fn an_edited_hunk_of_a_bare_diff_keeps_its_place_and_its_numbers() {
     let diff = "@@ -11,3 +11,3 @@\n a\n-b\n+B\n c\n@@ -15,2 +15,2 @@\n e\n-f\n+F\n";
     let target = "x\n".repeat(12) + "a\nb\nc\nd\ne\nf\n";
