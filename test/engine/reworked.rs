@@ -450,7 +450,9 @@ impl Walk<'_> {
         }
         let plan = match planned {
             Ok(plan) => plan,
-            Err(Refusal::Flip(FlipError::Glued)) => return assert!(after.is_glued()),
+            Err(Refusal::Flip(FlipError::Glued)) => {
+                return assert!(block.touch != Untouched || after.is_glued());
+            }
             Err(refusal) => return assert!(!self.is_sure(hunk), "{refusal:?}"),
         };
         assert_ne!(block.touch, Conflict);
@@ -542,21 +544,9 @@ impl Walk<'_> {
         };
         let is_theirs = n_typed == gap.live.len()
             && neighbor.is_some_and(|other| self.state.blocks[other].touch != Untouched);
-        let block = &self.state.blocks[hunk];
-        let lines = &self.hunks()[hunk].lines;
-        let edge = if is_above {
-            &lines[0]
-        } else {
-            &lines[lines.len() - 1]
-        };
-        let is_alive = match edge.kind {
-            LineKind::Context => true,
-            LineKind::Removed => !block.is_in,
-            LineKind::Added => block.is_in,
-        };
-        match block.touch {
-            Untouched if is_alive => Some(0),
-            Untouched => (!is_theirs && !gap.has_deletions).then_some(n_typed),
+        match self.state.blocks[hunk].touch {
+            // What stands beside it was typed where it is certain that it is not between its lines.
+            Untouched => Some(0),
             _ => (!is_theirs && n_typed == 0).then_some(0),
         }
     }

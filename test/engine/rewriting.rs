@@ -136,6 +136,33 @@ fn where_others_have_changed_a_line_it_is_not_edited_over() {
 }
 
 #[test]
+fn lines_that_others_put_right_beside_a_change_are_not_in_the_way_of_editing_it() {
+    let mut desk = Desk::of_texts(ORIGINAL, MODIFIED);
+    desk.edit_outside(3, 0, b"below\n", false);
+    desk.edit(0, "1\n2\nIII\n4\n5\n6\n").unwrap();
+    desk.act(0, Accept).unwrap();
+    desk.edit_outside(2, 0, b"above\n", false);
+    desk.edit(0, "1\n2\niii\n4\n5\n6\n").unwrap();
+    assert_eq!(desk.text(), ORIGINAL.replace("3\n", "above\niii\nbelow\n"));
+    desk.act(0, Unapply).unwrap();
+    assert_eq!(desk.text(), ORIGINAL.replace("3\n", "above\n3\nbelow\n"));
+}
+
+#[test]
+fn a_hunk_of_a_bare_diff_without_context_is_edited_and_merged_alone() {
+    let mut desk = Desk::of_diff("@@ -2 +2 @@\n-b\n+B\n", "a\nb\nc\n");
+    desk.edit(0, "C\n").unwrap();
+    desk.act(0, Accept).unwrap();
+    desk.edit(0, "D\n").unwrap();
+    assert_eq!(desk.text(), "a\nD\nc\n");
+    desk.edit_outside(1, 1, b"mine\n", false);
+    desk.merge(0, "mine\nD\n").unwrap();
+    assert_eq!(desk.text(), "a\nmine\nD\nc\n");
+    desk.act(0, Unapply).unwrap();
+    assert_eq!(desk.text(), "a\nmine\nc\n");
+}
+
+#[test]
 fn a_newline_that_the_user_left_out_is_put_back_unless_the_file_has_none() {
     let mut desk = Desk::of_texts(ORIGINAL, MODIFIED);
     desk.edit(0, "1\n2\nIII\n4\n5\n6").unwrap();
