@@ -221,3 +221,21 @@ fn moved(lines: &mut Range<usize>, range: &Range<usize>, n_now: usize) {
 fn from(start: usize, range: &Range<usize>) -> Range<usize> {
     start + range.start..start + range.end
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No caller cuts such an atom, so that no walk can tell. The line map keeps the rule by itself.
+    #[test]
+    fn text_at_the_point_of_an_insertion_is_at_the_point_of_each_of_its_parts() {
+        let text = |text: &str| Text::new(text.into());
+        let (before, after) = (1..1, 1..3);
+        let edits = [Edit { before, after }];
+        let mut weave = Weave::new(text("a\nb\n"), text("a\nx\ny\nb\n"), &edits);
+        weave.edit_outside(1, 0, b"typed\n", false);
+        weave.cut(0, 1);
+        assert!(weave.check(0).is_err());
+        assert!(weave.check(1).is_err());
+    }
+}

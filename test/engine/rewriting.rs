@@ -1,6 +1,7 @@
 //! What the user makes of a hunk: other lines, or lines merged with those of the target.
 
 use agent_q_diff::diff::HeadingRule;
+use agent_q_diff::place::NotPlaced;
 use agent_q_diff::print::print_hunks;
 use agent_q_diff::review::Command::{Accept, Unapply};
 use agent_q_diff::review::{Fact, Mark, Plan, Refusal};
@@ -327,6 +328,43 @@ fn after_a_merge_the_hunks_below_have_the_numbers_of_the_lines_as_they_are() {
         desk.shown()
     );
     assert_eq!(desk.review.proposal().place(1).unwrap().offset, 0);
+}
+
+#[test]
+fn after_a_merge_of_a_bare_diff_the_hunks_below_are_as_far_from_their_headers_as_before() {
+    let diff = "@@ -11,3 +11,3 @@\n a\n-b\n+B\n c\n@@ -15,2 +15,2 @@\n e\n-f\n+F\n";
+    let target = "x\n".repeat(10) + "a\nb\nc\nd\ne\nf\n";
+    let mut desk = Desk::of_diff(diff, &target);
+    desk.edit_outside(11, 1, b"my\nown\n", false);
+    assert_eq!(desk.review.proposal().place(1).unwrap().offset, 1);
+    desk.merge(0, "a\nmy\nB\nc\n").unwrap();
+    assert_eq!(desk.review.proposal().place(1).unwrap().offset, 1);
+}
+
+#[test]
+fn an_edited_hunk_that_may_be_elsewhere_may_still_be_elsewhere() {
+    let original = "{\na\nb\n}\n".repeat(4);
+    let modified = "{\na\nb\n}\n".repeat(2) + "{\na\nx\nb\n}\n{\na\nb\n}\n";
+    let mut desk = Desk::of_texts(&original, &modified);
+    desk.becomes(&format!("typed\n{original}"));
+    let text = String::from_utf8(desk.review.proposal().proposed(0).to_vec()).unwrap();
+    desk.edit(0, &text.replace("x\n", "y\n")).unwrap();
+    let candidates = vec![11];
+    let ambiguous = NotPlaced::Ambiguous { candidates };
+    assert_eq!(desk.act(0, Accept).unwrap_err(), ambiguous.clone().into());
+    assert_eq!(desk.merge(0, &text).unwrap_err(), ambiguous.into());
+}
+
+#[test]
+fn what_was_doubted_before_an_edit_is_not_brought_back_by_undoing() {
+    let mut desk = Desk::of_texts(ORIGINAL, MODIFIED);
+    desk.edit_outside(6, 2, b"seven\neight\n", false);
+    desk.edit(0, "one\n2\n3\n4\nV\n6\n").unwrap();
+    desk.edit_outside(6, 2, b"VII\nVIII\n", false);
+    desk.edit_outside(6, 2, b"seven\neight\n", true);
+    desk.act(1, Accept).unwrap();
+    let both = ORIGINAL.replace("7\n8\n", "seven\neight\n");
+    assert_eq!(desk.text(), both.replace('x', "X"));
 }
 
 #[test]
