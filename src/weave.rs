@@ -145,6 +145,8 @@ pub struct Weave {
     original: Text,
     modified: Text,
     user: Text,
+    /// How many lines of `user` stood around the hunks when the segments were laid.
+    n_around: usize,
     atoms: Vec<Atom>,
     segments: Vec<Segment>,
     /// What a walk over the segments tells about each atom; see [`Weave::surveyed`].
@@ -167,6 +169,7 @@ impl Weave {
             original,
             modified,
             user: Text::new(Vec::new()),
+            n_around: 0,
             atoms: edits.iter().map(atom).collect(),
             segments: Vec::new(),
             looks: Vec::new(),
@@ -222,6 +225,7 @@ impl Weave {
     /// Lays the segments anew as original and proposal alone say; no user text remains.
     pub fn unravel(&mut self) {
         self.user = Text::new(Vec::new());
+        self.n_around = 0;
         self.segments.clear();
         self.lay(0..self.original.len(), 0..self.atoms.len());
         self.past.clear();
@@ -241,6 +245,7 @@ impl Weave {
             at = run.line + self.alive_len(run);
         }
         self.push(Kind::User, at..live.len());
+        self.n_around = live.len();
         self.user = live;
         self.past.clear();
         self.surveyed();

@@ -59,7 +59,11 @@ impl Proposal {
     pub fn edited(&self, hunk: usize, text: &[u8]) -> Result<Option<Change>, Obstacle> {
         let whole = self.groups[hunk].clone();
         let old = self.original_lines(whole.before.clone());
-        let new = self.whole_lines(text, &[old.bytes(), self.proposed(hunk)]);
+        if text == old.bytes() {
+            return Ok(None);
+        }
+        let can_be_last = self.is_out(hunk) || self.is_last(&whole);
+        let new = whole_lines(text, [old.bytes(), self.proposed(hunk)], can_be_last);
         let edits = diff::edits(&old, &new);
         let Some(core) = self.core(hunk, &edits) else {
             return Ok(None);
@@ -88,6 +92,7 @@ impl Proposal {
         };
         let stretch = stretch.filter(|_| is_applied);
         let edits = stretch.map_or(Vec::new(), |stretch| line_edits(&stretch, &rewrite.new));
+        self.refuse_to_glue(&edits)?;
         Ok(Some((edits, rewrite)))
     }
 
@@ -143,12 +148,14 @@ impl Proposal {
         let group = self.placed_group(hunk);
         let stretch = self.stretch(hunk)?;
         let modified = self.weave.modified().lines_bytes(group.after.clone());
-        let new = self.whole_lines(text, &[stretch.live.bytes(), modified]);
+        let models = [stretch.live.bytes(), modified];
+        let new = whole_lines(text, models, self.ends_with(&stretch));
         let edits = diff::edits(&stretch.live, &new);
         if edits.is_empty() {
             return Ok(None);
         }
         let line_edits = line_edits(&stretch, &new);
+        self.refuse_to_glue(&line_edits)?;
         let rewrite = Rewrite {
             hunk,
             group,
@@ -188,16 +195,28 @@ impl Proposal {
         Text::new(self.weave.original().lines_bytes(range).to_vec())
     }
 
-    /// Returns `text` with a terminator at its end, as `models` have them, unless one of `models`
-    /// ends without: then it stands at the end of the target, and the user may want none.
-    fn whole_lines(&self, text: &[u8], models: &[&[u8]]) -> Text {
-        let is_open = |text: &[u8]| !text.is_empty() && is_unterminated(text);
-        let mut text = text.to_vec();
-        if is_open(&text) && !models.iter().any(|model| is_open(model)) {
-            let has_cr = models.iter().any(|model| model.ends_with(b"\r\n"));
-            text.extend_from_slice(if has_cr { b"\r\n" } else { b"\n" });
+    /// Tells whether no line of the target follows `group`, as far as its place is known.
+    fn is_last(&self, group: &Group) -> bool {
+        let stretch = self.weave.stretch(group);
+        stretch.is_none_or(|stretch| self.ends_with(&stretch))
+    }
+
+    fn ends_with(&self, stretch: &Stretch) -> bool {
+        stretch.line + stretch.live.len() == self.weave.n_lines()
+    }
+
+    /// Refuses edits after which a line without terminator would be followed by another one.
+    fn refuse_to_glue(&self, edits: &[LineEdit]) -> Result<(), FlipError> {
+        let n_lines = self.weave.n_lines();
+        let last = self.weave.target_lines(n_lines.saturating_sub(1)..n_lines);
+        let glues = |edit: &LineEdit| match edit.line + edit.n_removed < n_lines {
+            true => is_open(&edit.text),
+            false => edit.line == n_lines && !edit.text.is_empty() && is_open(&last),
+        };
+        match edits.iter().any(glues) {
+            true => Err(FlipError::Glued),
+            false => Ok(()),
         }
-        Text::new(text)
     }
 
     /// Takes over `rewrite`, now that its edits are made.
@@ -255,4 +274,19 @@ fn line_edits(stretch: &Stretch, new: &Text) -> Vec<LineEdit> {
         text: new.lines_bytes(edit.after).to_vec(),
     };
     edits.map(edit).collect()
+}
+
+/// Returns `text` with a terminator at its end, as `models` have them, unless it `can_be_last` in
+/// the target and one of `models` ends without: then the user may want none.
+fn whole_lines(text: &[u8], models: [&[u8]; 2], can_be_last: bool) -> Text {
+    let mut text = text.to_vec();
+    if is_open(&text) && !(can_be_last && models.iter().any(|model| is_open(model))) {
+        let has_cr = models.iter().any(|model| model.ends_with(b"\r\n"));
+        text.extend_from_slice(if has_cr { b"\r\n" } else { b"\n" });
+    }
+    Text::new(text)
+}
+
+fn is_open(text: &[u8]) -> bool {
+    !text.is_empty() && is_unterminated(text)
 }

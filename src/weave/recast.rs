@@ -126,7 +126,8 @@ impl Weave {
     }
 
     /// Returns the segments of `group`: those of its atoms and of its lines of the original, all
-    /// that stand among them, and text that others put at an edge where no line is left of it.
+    /// that stand among them, and at an edge where no line is left of it the text that others put
+    /// in the place of its lines, or that might belong before or after them.
     fn segments_of(&mut self, group: &Group) -> Option<Range<usize>> {
         for line in [group.before.start, group.before.end] {
             self.cut_common(line);
@@ -136,24 +137,19 @@ impl Weave {
             Kind::Old(atom) | Kind::New(atom) => group.edits.contains(&atom),
             Kind::User => false,
         };
-        let mut start = self.segments.iter().position(is_own)?;
-        let mut end = self.segments.iter().rposition(is_own)? + 1;
-        let is_user = |at: usize| {
-            self.segments
-                .get(at)
-                .is_some_and(|segment| segment.kind == Kind::User)
+        let start = self.segments.iter().position(is_own)?;
+        let last = self.segments.iter().rposition(is_own)?;
+        let belongs = |edge: &Segment, other: &Segment| {
+            let is_typed = other.kind == Kind::User && other.lines.start >= self.n_around;
+            let is_near = |atom: &usize| group.edits.contains(atom);
+            is_typed && (edge.is_dead || !self.is_alive(edge) && other.amb.iter().any(is_near))
         };
-        if !self.is_alive(&self.segments[start]) {
-            while start > 0 && is_user(start - 1) {
-                start -= 1;
-            }
-        }
-        if !self.is_alive(&self.segments[end - 1]) {
-            while is_user(end) {
-                end += 1;
-            }
-        }
-        Some(start..end)
+        let (above, below) = (&self.segments[..start], &self.segments[last + 1..]);
+        let is_above = |other: &&Segment| belongs(&self.segments[start], other);
+        let is_below = |other: &&Segment| belongs(&self.segments[last], other);
+        let n_above = above.iter().rev().take_while(is_above).count();
+        let n_below = below.iter().take_while(is_below).count();
+        Some(start - n_above..last + 1 + n_below)
     }
 
     /// Cuts the segment that holds the unchanged lines around line `line` of the original, if it
@@ -224,4 +220,22 @@ fn moved(lines: &mut Range<usize>, range: &Range<usize>, n_now: usize) {
 /// Returns `range`, which counts from `start`, as counted from 0.
 fn from(start: usize, range: &Range<usize>) -> Range<usize> {
     start + range.start..start + range.end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No caller cuts such an atom, so that no walk can tell. The line map keeps the rule by itself.
+    #[test]
+    fn text_at_the_point_of_an_insertion_is_at_the_point_of_each_of_its_parts() {
+        let text = |text: &str| Text::new(text.into());
+        let (before, after) = (1..1, 1..3);
+        let edits = [Edit { before, after }];
+        let mut weave = Weave::new(text("a\nb\n"), text("a\nx\ny\nb\n"), &edits);
+        weave.edit_outside(1, 0, b"typed\n", false);
+        weave.cut(0, 1);
+        assert!(weave.check(0).is_err());
+        assert!(weave.check(1).is_err());
+    }
 }

@@ -5,6 +5,7 @@ mod fuzz_pictures;
 mod outside;
 mod pairs;
 mod placing;
+mod reworked;
 mod rewriting;
 mod rules;
 mod splitting;

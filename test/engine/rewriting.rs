@@ -1,6 +1,7 @@
 //! What the user makes of a hunk: other lines, or lines merged with those of the target.
 
 use agent_q_diff::diff::HeadingRule;
+use agent_q_diff::place::NotPlaced;
 use agent_q_diff::print::print_hunks;
 use agent_q_diff::review::Command::{Accept, Unapply};
 use agent_q_diff::review::{Fact, Mark, Plan, Refusal};
@@ -136,6 +137,33 @@ fn where_others_have_changed_a_line_it_is_not_edited_over() {
 }
 
 #[test]
+fn lines_that_others_put_right_beside_a_change_are_not_in_the_way_of_editing_it() {
+    let mut desk = Desk::of_texts(ORIGINAL, MODIFIED);
+    desk.edit_outside(3, 0, b"below\n", false);
+    desk.edit(0, "1\n2\nIII\n4\n5\n6\n").unwrap();
+    desk.act(0, Accept).unwrap();
+    desk.edit_outside(2, 0, b"above\n", false);
+    desk.edit(0, "1\n2\niii\n4\n5\n6\n").unwrap();
+    assert_eq!(desk.text(), ORIGINAL.replace("3\n", "above\niii\nbelow\n"));
+    desk.act(0, Unapply).unwrap();
+    assert_eq!(desk.text(), ORIGINAL.replace("3\n", "above\n3\nbelow\n"));
+}
+
+#[test]
+fn a_hunk_of_a_bare_diff_without_context_is_edited_and_merged_alone() {
+    let mut desk = Desk::of_diff("@@ -2 +2 @@\n-b\n+B\n", "a\nb\nc\n");
+    desk.edit(0, "C\n").unwrap();
+    desk.act(0, Accept).unwrap();
+    desk.edit(0, "D\n").unwrap();
+    assert_eq!(desk.text(), "a\nD\nc\n");
+    desk.edit_outside(1, 1, b"mine\n", false);
+    desk.merge(0, "mine\nD\n").unwrap();
+    assert_eq!(desk.text(), "a\nmine\nD\nc\n");
+    desk.act(0, Unapply).unwrap();
+    assert_eq!(desk.text(), "a\nmine\nc\n");
+}
+
+#[test]
 fn a_newline_that_the_user_left_out_is_put_back_unless_the_file_has_none() {
     let mut desk = Desk::of_texts(ORIGINAL, MODIFIED);
     desk.edit(0, "1\n2\nIII\n4\n5\n6").unwrap();
@@ -149,6 +177,24 @@ fn a_newline_that_the_user_left_out_is_put_back_unless_the_file_has_none() {
     desk.edit(0, "a\nC").unwrap();
     desk.act(0, Accept).unwrap();
     assert_eq!(desk.text(), "a\nC");
+}
+
+#[test]
+fn where_lines_follow_that_were_typed_since_a_newline_left_out_is_put_back_too() {
+    let mut desk = Desk::of_texts("a\nb", "a\nB\n");
+    desk.act(0, Accept).unwrap();
+    desk.edit_outside(2, 0, b"mine\n", false);
+    desk.edit(0, "a\nC").unwrap();
+    assert_eq!(desk.text(), "a\nC\nmine\n");
+}
+
+#[test]
+fn nothing_is_put_behind_a_line_without_newline() {
+    let mut desk = Desk::of_texts("a\nb", "a\nB\nC\n");
+    desk.review.split(0).unwrap();
+    let refusal = desk.merge(1, "C\n").unwrap_err();
+    assert_eq!(refusal, Refusal::Flip(FlipError::Glued));
+    assert_eq!(desk.text(), "a\nb");
 }
 
 #[test]
@@ -282,6 +328,43 @@ fn after_a_merge_the_hunks_below_have_the_numbers_of_the_lines_as_they_are() {
         desk.shown()
     );
     assert_eq!(desk.review.proposal().place(1).unwrap().offset, 0);
+}
+
+#[test]
+fn after_a_merge_of_a_bare_diff_the_hunks_below_are_as_far_from_their_headers_as_before() {
+    let diff = "@@ -11,3 +11,3 @@\n a\n-b\n+B\n c\n@@ -15,2 +15,2 @@\n e\n-f\n+F\n";
+    let target = "x\n".repeat(10) + "a\nb\nc\nd\ne\nf\n";
+    let mut desk = Desk::of_diff(diff, &target);
+    desk.edit_outside(11, 1, b"my\nown\n", false);
+    assert_eq!(desk.review.proposal().place(1).unwrap().offset, 1);
+    desk.merge(0, "a\nmy\nB\nc\n").unwrap();
+    assert_eq!(desk.review.proposal().place(1).unwrap().offset, 1);
+}
+
+#[test]
+fn an_edited_hunk_that_may_be_elsewhere_may_still_be_elsewhere() {
+    let original = "{\na\nb\n}\n".repeat(4);
+    let modified = "{\na\nb\n}\n".repeat(2) + "{\na\nx\nb\n}\n{\na\nb\n}\n";
+    let mut desk = Desk::of_texts(&original, &modified);
+    desk.becomes(&format!("typed\n{original}"));
+    let text = String::from_utf8(desk.review.proposal().proposed(0).to_vec()).unwrap();
+    desk.edit(0, &text.replace("x\n", "y\n")).unwrap();
+    let candidates = vec![11];
+    let ambiguous = NotPlaced::Ambiguous { candidates };
+    assert_eq!(desk.act(0, Accept).unwrap_err(), ambiguous.clone().into());
+    assert_eq!(desk.merge(0, &text).unwrap_err(), ambiguous.into());
+}
+
+#[test]
+fn what_was_doubted_before_an_edit_is_not_brought_back_by_undoing() {
+    let mut desk = Desk::of_texts(ORIGINAL, MODIFIED);
+    desk.edit_outside(6, 2, b"seven\neight\n", false);
+    desk.edit(0, "one\n2\n3\n4\nV\n6\n").unwrap();
+    desk.edit_outside(6, 2, b"VII\nVIII\n", false);
+    desk.edit_outside(6, 2, b"seven\neight\n", true);
+    desk.act(1, Accept).unwrap();
+    let both = ORIGINAL.replace("7\n8\n", "seven\neight\n");
+    assert_eq!(desk.text(), both.replace('x', "X"));
 }
 
 #[test]

@@ -174,6 +174,32 @@ fn text_typed_where_lines_would_go_is_in_the_way_of_each_part_of_them() {
 }
 
 #[test]
+fn parts_of_a_change_that_may_be_elsewhere_may_be_elsewhere() {
+    let original = "{\na\nb\n}\n".repeat(4);
+    let modified = "{\na\nb\n}\n".repeat(2) + "{\na\nx\ny\nb\n}\n{\na\nb\n}\n";
+    let mut desk = Desk::of_texts(&original, &modified);
+    desk.becomes(&format!("typed\n{original}"));
+    assert_eq!(desk.review.pick(0, 0..1), Ok((2, 0)));
+    for hunk in 0..2 {
+        let refusal = desk.act(hunk, Accept).unwrap_err();
+        let candidates = vec![11];
+        assert_eq!(refusal, NotPlaced::Ambiguous { candidates }.into());
+    }
+}
+
+#[test]
+fn what_was_doubted_before_a_split_is_not_brought_back_by_undoing() {
+    let mut desk = Desk::of_texts(ORIGINAL, "1\n2\nthree\n4\n5\n6\n7\n8\n9\n");
+    desk.edit_outside(5, 2, b"six\nseven\n", false);
+    desk.review.split(0).unwrap();
+    desk.edit_outside(5, 2, b"VI\nVII\n", false);
+    desk.edit_outside(5, 2, b"six\nseven\n", true);
+    desk.act(1, Accept).unwrap();
+    desk.act(0, Accept).unwrap();
+    assert_eq!(desk.text(), "1\n2\nthree\n4\n5\nsix\nseven\n8\n9\n");
+}
+
+#[test]
 fn of_a_bare_diff_what_was_cut_apart_is_not_searched_for() {
     let diff = "@@ -1,3 +1,3 @@\n 1\n-a\n+x\n 2\n";
     let mut desk = Desk::of_diff(diff, "1\na\n2\n");
