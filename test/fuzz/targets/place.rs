@@ -238,6 +238,7 @@ fn check_reason(reason: &NotPlaced, hunks: &[Shown], at: usize, lines: &[Vec<u8>
         }
         NotPlaced::Overlaps { other } => assert!(*other < hunks.len() && *other != at),
         NotPlaced::NoContext => assert!(shown.side(false).is_empty() && !lines.is_empty()),
+        NotPlaced::Cut => unreachable!("nothing was cut"),
     }
 }
 

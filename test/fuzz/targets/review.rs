@@ -348,7 +348,8 @@ impl Walk<'_> {
     }
 
     fn split(&mut self, hunk: usize) {
-        if hunk == self.hunks.len() {
+        // Cutting a single change would make atoms of which this model knows nothing.
+        if hunk == self.hunks.len() || self.hunks[hunk].len() == 1 {
             return;
         }
         let shown = |desk: &Desk, hunks: Range<usize>| -> Vec<(Range<usize>, Range<usize>)> {
@@ -374,7 +375,7 @@ impl Walk<'_> {
         };
         let whole = shown(&self.desk, hunk..hunk + 1);
         let atoms = self.hunks[hunk].clone();
-        let n_parts = self.desk.review.split(hunk);
+        let n_parts = self.desk.review.split(hunk).expect("a hunk");
         assert_eq!(n_parts, atoms.len());
         let parts = shown(&self.desk, hunk..hunk + n_parts);
         assert!(
