@@ -401,13 +401,18 @@ impl Review {
     }
 
     /// Plans that hunk `hunk` shall leave the lines `text` instead of those that were proposed. It
-    /// is pending then, unless its change is in the target: then so are these lines.
+    /// is pending then, unless its change is in the target: then so are these lines. If they are
+    /// the lines that it leaves already, nothing changes.
     ///
     /// # Errors
     ///
     /// [`Refusal`] says why the hunk cannot be changed so.
     pub fn plan_edit(&self, hunk: usize, text: &[u8]) -> Result<Plan, Refusal> {
         self.check_hunk(hunk)?;
+        if text == self.proposal.proposed(hunk) {
+            let step = marked(self.marks[hunk], Note::Unchanged);
+            return Ok(Plan::new(Vec::new(), vec![(hunk, step)]));
+        }
         let (mark, note) = match self.fact(hunk) {
             Fact::Out => (Mark::Pending, Note::Marked),
             Fact::In | Fact::Mixed => (self.marks[hunk], Note::Edited),

@@ -59,7 +59,10 @@ impl Proposal {
     pub fn edited(&self, hunk: usize, text: &[u8]) -> Result<Option<Change>, Obstacle> {
         let whole = self.groups[hunk].clone();
         let old = self.original_lines(whole.before.clone());
-        let new = self.whole_lines(text, &[old.bytes(), self.proposed(hunk)]);
+        // In front of another part of the last change a line without newline would be glued to it.
+        let is_last = hunk + 1 == self.n_hunks();
+        let models = [old.bytes(), self.proposed(hunk)];
+        let new = self.whole_lines(text, &models, is_last);
         let edits = diff::edits(&old, &new);
         let Some(core) = self.core(hunk, &edits) else {
             return Ok(None);
@@ -143,7 +146,7 @@ impl Proposal {
         let group = self.placed_group(hunk);
         let stretch = self.stretch(hunk)?;
         let modified = self.weave.modified().lines_bytes(group.after.clone());
-        let new = self.whole_lines(text, &[stretch.live.bytes(), modified]);
+        let new = self.whole_lines(text, &[stretch.live.bytes(), modified], true);
         let edits = diff::edits(&stretch.live, &new);
         if edits.is_empty() {
             return Ok(None);
@@ -189,11 +192,13 @@ impl Proposal {
     }
 
     /// Returns `text` with a terminator at its end, as `models` have them, unless one of `models`
-    /// ends without: then it stands at the end of the target, and the user may want none.
-    fn whole_lines(&self, text: &[u8], models: &[&[u8]]) -> Text {
+    /// ends without and `can_be_open`: then it stands at the end of the target, and the user may
+    /// want none.
+    fn whole_lines(&self, text: &[u8], models: &[&[u8]], can_be_open: bool) -> Text {
         let is_open = |text: &[u8]| !text.is_empty() && is_unterminated(text);
         let mut text = text.to_vec();
-        if is_open(&text) && !models.iter().any(|model| is_open(model)) {
+        let may_stay = can_be_open && models.iter().any(|model| is_open(model));
+        if is_open(&text) && !may_stay {
             let has_cr = models.iter().any(|model| model.ends_with(b"\r\n"));
             text.extend_from_slice(if has_cr { b"\r\n" } else { b"\n" });
         }
