@@ -33,6 +33,8 @@
 (defun agent-q-diff--print-anew (from n-old n-new)
   "Show N-NEW hunks of the review from FROM on, in place of N-OLD that are shown.
 Point is then at the first of them."
+  ;; Where a hunk ends is not known in a narrowed buffer.
+  (widen)
   (pcase-let* ((`(,diff . ,header-lines)
                 (agent-q-diff-engine-print-hunks
                  (agent-q-diff-review-engine agent-q-diff--review)
@@ -43,7 +45,6 @@ Point is then at the first of them."
                (positions (append agent-q-diff--positions nil))
                (strays (agent-q-diff--stray-states))
                (delta nil))
-    (widen)
     (dolist (position (seq-subseq positions from (1+ last)))
       (mapc #'delete-overlay (agent-q-diff--overlays-at position)))
     (goto-char beg)
@@ -69,7 +70,7 @@ Point is then at the first of them."
 (defun agent-q-diff--show-parts (review hunk n)
   "Show that HUNK of REVIEW is now N hunks."
   (unless (= n 1)
-    (agent-q-diff-review-forget-failure review hunk n)
+    (agent-q-diff-review-split-failure review hunk n)
     (agent-q-diff--print-anew hunk 1 n)))
 
 ;;;; Splitting
