@@ -245,6 +245,10 @@ pub struct Review {
     has_failed: Vec<bool>,
     /// Whether the hunk is what the user made of it.
     is_edited: Vec<bool>,
+    /// A number for each hunk that is never another's, so that it can be known again when hunks
+    /// above were split. One whose lines are others gets another.
+    ids: Vec<usize>,
+    n_ids: usize,
 }
 
 impl Review {
@@ -256,7 +260,26 @@ impl Review {
             marks: vec![Mark::Pending; n_hunks],
             has_failed: vec![false; n_hunks],
             is_edited: vec![false; n_hunks],
+            ids: (0..n_hunks).collect(),
+            n_ids: n_hunks,
         }
+    }
+
+    /// Returns the index of the hunk with the number `id`, if there is still one; see
+    /// [`Review::id`].
+    pub fn hunk_with_id(&self, id: usize) -> Option<usize> {
+        self.ids.iter().position(|&other| other == id)
+    }
+
+    /// Returns a number that hunk `hunk` keeps while it has the same lines, wherever it moves.
+    /// Panics if there is no such hunk.
+    pub fn id(&self, hunk: usize) -> usize {
+        self.ids[hunk]
+    }
+
+    fn new_ids(&mut self, n: usize) -> Range<usize> {
+        self.n_ids += n;
+        self.n_ids - n..self.n_ids
     }
 
     /// The proposal and where its hunks are.
@@ -368,6 +391,10 @@ impl Review {
         self.has_failed
             .splice(hunk..=hunk, vec![has_failed; n_parts]);
         self.is_edited.splice(hunk..=hunk, vec![is_edited; n_parts]);
+        if n_parts > 1 {
+            let ids = self.new_ids(n_parts);
+            self.ids.splice(hunk..=hunk, ids);
+        }
     }
 
     /// Checks that there is a hunk `hunk`.
@@ -437,7 +464,8 @@ impl Review {
     }
 
     /// Plans that `text`, which the user made of [`Review::merge`], takes the place of what stands
-    /// there. The hunk is applied then, or rejected if that is what stands there already.
+    /// there. The hunk is applied then. If that is what stands there already, a hunk that was out
+    /// is rejected, and one that was in is what others have made of it.
     ///
     /// # Errors
     ///
@@ -445,7 +473,15 @@ impl Review {
     pub fn plan_merge(&self, hunk: usize, text: &[u8]) -> Result<Plan, Refusal> {
         self.check_hunk(hunk)?;
         let (step, edits, rewrite) = match self.proposal.merged(hunk, text)? {
-            None => (marked(Mark::Rejected, Note::Marked), Vec::new(), None),
+            None => match self.kept(hunk)? {
+                // What the user has made of a hunk that was in the target is no refusal of it.
+                Some(rewrite) => (
+                    marked(Mark::Applied, Note::AlreadyIn),
+                    Vec::new(),
+                    Some(rewrite),
+                ),
+                None => (marked(Mark::Rejected, Note::Marked), Vec::new(), None),
+            },
             Some((edits, rewrite)) => (marked(Mark::Applied, Note::Edited), edits, Some(rewrite)),
         };
         let steps = vec![(hunk, step)];
@@ -454,6 +490,13 @@ impl Review {
             steps,
             rewrite,
         })
+    }
+
+    fn kept(&self, hunk: usize) -> Result<Option<Rewrite>, Refusal> {
+        match self.fact(hunk) {
+            Fact::Out => Ok(None),
+            Fact::In | Fact::Mixed => Ok(self.proposal.kept(hunk)?),
+        }
     }
 
     /// Plans to accept every pending hunk, as one plan; never a rejected one. Also returns those
@@ -515,6 +558,7 @@ impl Review {
         if let Some(rewrite) = &plan.rewrite {
             self.proposal.take_over(rewrite);
             self.is_edited[rewrite.hunk()] = true;
+            self.ids[rewrite.hunk()] = self.new_ids(1).start;
         }
         for &(hunk, step) in &plan.steps {
             self.set_mark(hunk, step.mark);

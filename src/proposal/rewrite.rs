@@ -164,6 +164,29 @@ impl Proposal {
         Ok(Some((line_edits, rewrite)))
     }
 
+    /// Returns how hunk `hunk`, which was in the target and whose lines others have changed there,
+    /// comes to be what now stands in its place; `None` if these are its lines of the original.
+    ///
+    /// # Errors
+    ///
+    /// If that place is not known.
+    pub fn kept(&self, hunk: usize) -> Result<Option<Rewrite>, Obstacle> {
+        let group = self.placed_group(hunk);
+        let old = self.original_lines(group.before.clone());
+        let new = self.stretch(hunk)?.live;
+        let edits = diff::edits(&old, &new);
+        let rewrite = Rewrite {
+            hunk,
+            group,
+            old,
+            new,
+            edits,
+            is_applied: true,
+            is_merged: false,
+        };
+        Ok(Some(rewrite).filter(|rewrite| !rewrite.edits.is_empty()))
+    }
+
     /// Returns what stands in the target in the place of `hunk`. That may be in doubt: whoever merges
     /// looks at it.
     fn stretch(&self, hunk: usize) -> Result<Stretch, Obstacle> {
