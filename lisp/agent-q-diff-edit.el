@@ -223,10 +223,8 @@ What is made of it there goes into the target as the hunk."
   "Let HUNK of the current diff buffer leave TEXT, and show that.
 IS-MERGED is as `agent-q-diff-engine-plan-text' has it."
   (let* ((review (agent-q-diff--review-to-cut))
-         (note (agent-q-diff-review-rewrite review hunk text is-merged))
-         (n (- (length agent-q-diff--positions) hunk)))
-    ;; The line numbers of all hunks below are others now.
-    (agent-q-diff--print-anew hunk n n)
+         (note (agent-q-diff-review-rewrite review hunk text is-merged)))
+    (agent-q-diff--print-below hunk)
     (agent-q-diff--goto-hunk hunk)
     (message "%s"
              (pcase (cons note is-merged)

@@ -59,7 +59,19 @@ Point is then at the first of them."
                    (mapcar (apply-partially #'+ delta)
                            (seq-drop positions (1+ last)))))
     (agent-q-diff--write-states)
-    (agent-q-diff--show-all)))
+    (agent-q-diff--show-all)
+    (unless (eq agent-q-diff--parsed-tick t)
+      ;; The diff is the user's own text, perhaps a file's.
+      (set-buffer-modified-p t))))
+
+(defun agent-q-diff--print-below (hunk)
+  "Show HUNK anew and all below it, whose line numbers are others now.
+In a diff that came by hand, what stands between the hunks stays."
+  (let ((n (- (length agent-q-diff--positions) hunk)))
+    (if (eq agent-q-diff--parsed-tick t)
+        (agent-q-diff--print-anew hunk n n)
+      (dotimes (step n)
+        (agent-q-diff--print-anew (+ hunk (- n step 1)) 1 1)))))
 
 (defun agent-q-diff--review-to-cut ()
   "Return this buffer's review, with its target followed if it has one."

@@ -455,6 +455,49 @@
       (message "said %S" said)
       (should (and said (string-search "edit" said))))))
 
+;; The idle timer fires when a save hook asks something or waits.
+(ert-deftest aqd-stranger-refresh-while-saving ()
+  "What is in the file must not be called a failure."
+  (aqd-with-review aqd-edit-original aqd-edit-modified
+    (let ((diff (current-buffer)))
+      (aqd-in-target
+        (add-hook 'before-save-hook (lambda () (agent-q-diff--refresh diff)) nil t))
+      (cl-letf (((symbol-function 'get-buffer-window) #'always))
+        (agent-q-diff-accept-hunk))
+      (should (equal (aqd-disk) aqd-edit-modified))
+      (should (equal (aqd-signs) '((1 . "[APPLIED]")))))))
+
+(ert-deftest aqd-stranger-edit-of-what-does-not-apply-is-refused-at-once ()
+  "Not after the user has typed: `m' is the key."
+  (aqd-with-conflict
+    (let ((said (condition-case err (progn (agent-q-diff-edit-hunk) nil)
+                  (error (cadr err)))))
+      (when (aqd-small-buffer) (aqd-in-small-buffer (agent-q-diff-edit-abort)))
+      (set-buffer (aqd-diff-buffer))
+      (should said))))
+
+(ert-deftest aqd-stranger-lost-hunk-is-not-applied-already ()
+  "The file has not got the hunk's lines, as the sign says."
+  (aqd-with-review aqd-edit-original aqd-edit-modified
+    (aqd-accept 1)
+    (agent-q-diff-edit-hunk)
+    (aqd-in-small-buffer (aqd-retype "c2" "c3") (agent-q-diff-edit-finish))
+    (set-buffer (aqd-diff-buffer))
+    (aqd-in-target (undo-boundary) (undo-only))
+    (should (equal (aqd-sign 1) "[APPLIED, edited, but changed in the file since]"))
+    (aqd-goto-hunk 1)
+    (should-not (equal "Hunk applied already" (agent-q-diff-accept-hunk)))))
+
+(ert-deftest aqd-stranger-rejected-edit-is-not-offered-to-the-agent ()
+  "\"STOP: Do NOT propose alternative changes\", and then an alternative."
+  (aqd-with-file aqd-edit-original
+    (let ((message (aqd-play "e M-< C-s c2 RET DEL 3 C-c C-c r q"
+                             (lambda ()
+                               (agent-q-diff-tools-propose-file-edit
+                                aqd-file aqd-edit-original aqd-edit-modified nil)))))
+      (should (string-search "REJECTED" message))
+      (should-not (string-search "+c3" message)))))
+
 (ert-deftest aqd-stranger-new-file-edit ()
   (aqd-with-file "x"
     (delete-file aqd-file)
