@@ -59,10 +59,12 @@ impl Proposal {
     pub fn edited(&self, hunk: usize, text: &[u8]) -> Result<Option<Change>, Obstacle> {
         let whole = self.groups[hunk].clone();
         let old = self.original_lines(whole.before.clone());
-        // In front of another part of the last change a line without newline would be glued to it.
-        let is_last = hunk + 1 == self.n_hunks();
+        // In front of another part of the last change, or of a line of the user's, a line without
+        // newline would be glued to that.
+        let is_end = hunk + 1 == self.n_hunks()
+            && (self.weave.stretch(&whole)).is_none_or(|stretch| self.is_end(&stretch));
         let models = [old.bytes(), self.proposed(hunk)];
-        let new = self.whole_lines(text, &models, is_last);
+        let new = self.whole_lines(text, &models, is_end);
         let edits = diff::edits(&old, &new);
         let Some(core) = self.core(hunk, &edits) else {
             return Ok(None);
@@ -146,7 +148,7 @@ impl Proposal {
         let group = self.placed_group(hunk);
         let stretch = self.stretch(hunk)?;
         let modified = self.weave.modified().lines_bytes(group.after.clone());
-        let new = self.whole_lines(text, &[stretch.live.bytes(), modified], true);
+        let new = self.whole_lines(text, &[stretch.live.bytes(), modified], self.is_end(&stretch));
         let edits = diff::edits(&stretch.live, &new);
         if edits.is_empty() {
             return Ok(None);
@@ -212,6 +214,11 @@ impl Proposal {
 
     fn original_lines(&self, range: Range<usize>) -> Text {
         Text::new(self.weave.original().lines_bytes(range).to_vec())
+    }
+
+    /// Tells whether the target ends with `stretch`.
+    fn is_end(&self, stretch: &Stretch) -> bool {
+        stretch.line + stretch.live.len() == self.weave.n_lines()
     }
 
     /// Returns `text` with a terminator at its end, as `models` have them, unless one of `models`
