@@ -8,6 +8,7 @@ mod placing;
 mod rewriting;
 mod rules;
 mod splitting;
+mod stranger;
 mod target;
 mod walks;
 
