@@ -49,6 +49,7 @@ fn user_lines(text: &str) -> Vec<String> {
     lines.retain(|line| line.starts_with('U'));
     // A text merged by chance moves lines, and what a comparison makes of that may be any order.
     lines.sort();
+    lines.dedup();
     lines
 }
 
