@@ -28,8 +28,7 @@
   "The diff buffer of the hunk that is edited here.")
 
 (defvar-local agent-q-diff-edit--hunk nil
-  "The hunk that is edited here, as (REVIEW HUNK DIFF).
-REVIEW is the engine's, DIFF is the text of HUNK in the diff buffer.")
+  "The hunk that is edited here, as (REVIEW . ID), both the engine's.")
 
 (defvar-local agent-q-diff-edit--merged nil
   "What was merged, as `agent-q-diff-engine-merge' has it, or nil.")
@@ -71,7 +70,8 @@ MERGED is as `agent-q-diff-edit--merged'."
     (with-current-buffer buffer
       (insert text)
       (goto-char (point-min))
-      (forward-line (agent-q-diff-edit--n-context (nth 2 identity)))
+      (forward-line (with-current-buffer diff-buffer
+                      (agent-q-diff-edit--n-context review hunk)))
       (agent-q-diff-edit--major-mode (and (buffer-live-p target) target))
       (setq agent-q-diff-edit--diff-buffer diff-buffer
             agent-q-diff-edit--hunk identity
@@ -83,13 +83,17 @@ MERGED is as `agent-q-diff-edit--merged'."
       (setq header-line-format
             (agent-q-diff-edit--header-line
              hunk (agent-q-diff-engine-line (car identity) hunk) merged))
+      (add-hook 'kill-buffer-query-functions #'agent-q-diff-edit--may-kill-p nil t)
       (set-buffer-modified-p nil))
     (pop-to-buffer buffer '((display-buffer-below-selected)))))
 
-(defun agent-q-diff-edit--n-context (diff)
-  "Return how many context lines DIFF, the text of a hunk, begins with."
-  (length (seq-take-while (apply-partially #'string-prefix-p " ")
-                          (cdr (split-string diff "\n")))))
+(defun agent-q-diff-edit--n-context (review hunk)
+  "Return how many context lines HUNK of REVIEW begins with."
+  (let ((diff (car (agent-q-diff-engine-print-hunks
+                    (agent-q-diff-review-engine review) hunk (1+ hunk)
+                    agent-q-diff--path))))
+    (length (seq-take-while (apply-partially #'string-prefix-p " ")
+                            (cdr (split-string diff "\n"))))))
 
 (defun agent-q-diff-edit--header-line (hunk line merged)
   "Return the header line for editing HUNK, or MERGED lines of it.
@@ -105,22 +109,30 @@ LINE is where it is in the target, from 0, or nil."
 \\[agent-q-diff-edit-finish] takes it, \\[agent-q-diff-edit-abort] leaves it")))
 
 (defun agent-q-diff-edit--identity (review hunk)
-  "Return a list to know HUNK of REVIEW by, while it is the same."
-  (list (agent-q-diff-review-engine review) hunk
-        (car (agent-q-diff-engine-print-hunks
-              (agent-q-diff-review-engine review) hunk (1+ hunk)
-              agent-q-diff--path))))
+  "Return what to know HUNK of REVIEW by, while its lines are the same."
+  (let ((engine (agent-q-diff-review-engine review)))
+    (cons engine (agent-q-diff-engine-hunk-id engine hunk))))
 
-(defun agent-q-diff-edit--show-open (review hunk)
-  "Show the buffer in which HUNK of REVIEW is edited; nil if there is none."
+(defun agent-q-diff-edit--show-open (review hunk is-merged)
+  "Show the buffer in which HUNK of REVIEW is edited; nil if there is none.
+If IS-MERGED is non-nil, show the one in which it is merged."
   (let* ((identity (agent-q-diff-edit--identity review hunk))
          (buffer (cl-find-if
                   (lambda (buffer)
-                    (equal identity
-                           (buffer-local-value 'agent-q-diff-edit--hunk buffer)))
+                    (and (equal identity
+                                (buffer-local-value 'agent-q-diff-edit--hunk buffer))
+                         (eq is-merged
+                             (and (buffer-local-value 'agent-q-diff-edit--merged buffer)
+                                  t))))
                   (buffer-list))))
     (when buffer
       (pop-to-buffer buffer '((display-buffer-below-selected))))))
+
+(defun agent-q-diff-edit--may-kill-p ()
+  "Ask whether to throw away what was edited here."
+  (or (not agent-q-diff-edit-mode)
+      (not (buffer-modified-p))
+      (y-or-n-p "Throw away what you have edited? ")))
 
 ;;;; Commands of the diff buffer
 
@@ -132,7 +144,7 @@ is changed in the target at once."
   (interactive)
   (let* ((review (agent-q-diff--review-to-cut))
          (hunk (agent-q-diff--hunk-here)))
-    (unless (agent-q-diff-edit--show-open review hunk)
+    (unless (agent-q-diff-edit--show-open review hunk nil)
       (agent-q-diff-edit--open
        review hunk
        (agent-q-diff-engine-proposed (agent-q-diff-review-engine review) hunk)
@@ -151,7 +163,7 @@ What is made of it there goes into the target as the hunk."
              (engine (agent-q-diff-review-engine review)))
         (unless (nth 2 (agent-q-diff-engine-state engine hunk))
           (user-error "Nothing is in the hunk's way; accept it, or edit it"))
-        (unless (agent-q-diff-edit--show-open review hunk)
+        (unless (agent-q-diff-edit--show-open review hunk t)
           (let ((merged (agent-q-diff-engine-merge engine hunk)))
             (agent-q-diff-edit--open review hunk (cdr merged) merged))))
     (agent-q-diff-error
@@ -160,9 +172,10 @@ What is made of it there goes into the target as the hunk."
 ;;;; Commands of the small buffer
 
 (defun agent-q-diff-edit--check ()
-  "Signal an error unless the hunk of this buffer is still there, as it was."
-  (pcase-let ((`(,engine ,hunk ,diff) agent-q-diff-edit--hunk)
-              (merged agent-q-diff-edit--merged))
+  "Return the hunk of this buffer; signal an error unless it is as it was."
+  (pcase-let ((`(,engine . ,id) agent-q-diff-edit--hunk)
+              (merged agent-q-diff-edit--merged)
+              (hunk nil))
     (unless (buffer-live-p agent-q-diff-edit--diff-buffer)
       (user-error "The review is gone; your text stays here"))
     (with-current-buffer agent-q-diff-edit--diff-buffer
@@ -170,13 +183,13 @@ What is made of it there goes into the target as the hunk."
                 (not (eq engine (agent-q-diff-review-engine
                                  (agent-q-diff--review-to-cut)))))
         (user-error "The review has ended; your text stays here"))
-      (unless (and (< hunk (length agent-q-diff--positions))
-                   (equal diff (nth 2 (agent-q-diff-edit--identity
-                                       agent-q-diff--review hunk))))
+      (setq hunk (agent-q-diff-engine-hunk-with-id engine id))
+      (unless hunk
         (user-error "The hunk is another one by now; your text stays here"))
       (when (and merged
                  (not (equal merged (agent-q-diff-engine-merge engine hunk))))
-        (user-error "The file has changed in this place; your text stays here")))))
+        (user-error "The file has changed in this place; your text stays here")))
+    hunk))
 
 (defun agent-q-diff-edit--conflict-p ()
   "Return non-nil if conflict markers are left in this buffer."
@@ -192,7 +205,8 @@ What is made of it there goes into the target as the hunk."
              (not (y-or-n-p "Conflict markers are left.  Take it all the same? ")))
     (user-error "Not taken"))
   (let ((buffer (current-buffer))
-        (hunk (nth 1 agent-q-diff-edit--hunk))
+        ;; The question may have taken long.
+        (hunk (agent-q-diff-edit--check))
         (is-merged (and agent-q-diff-edit--merged t))
         (text (save-restriction
                 (widen)
@@ -209,15 +223,15 @@ What is made of it there goes into the target as the hunk."
   "Let HUNK of the current diff buffer leave TEXT, and show that.
 IS-MERGED is as `agent-q-diff-engine-plan-text' has it."
   (let* ((review (agent-q-diff--review-to-cut))
-         (note (agent-q-diff-review-rewrite review hunk text is-merged))
-         (n (- (length agent-q-diff--positions) hunk)))
-    ;; The line numbers of all hunks below are others now.
-    (agent-q-diff--print-anew hunk n n)
+         (note (agent-q-diff-review-rewrite review hunk text is-merged)))
+    (agent-q-diff--print-below hunk)
     (agent-q-diff--goto-hunk hunk)
     (message "%s"
              (pcase (cons note is-merged)
                (`(edited . nil) "Hunk edited, in the file as well")
                (`(edited . ,_)  "Hunk merged and applied")
+               (`(unchanged . ,_) "Hunk left as it is: its lines are the same")
+               (`(already-in . ,_) "Hunk applied, with the lines that the file has")
                (`(,_ . nil)     "Hunk edited; it is pending")
                (_               "Hunk rejected: the file keeps its lines")))))
 

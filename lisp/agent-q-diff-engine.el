@@ -360,6 +360,14 @@ looked at an ambiguous place and found it right."
   "Return the post-image of HUNK of REVIEW, its context lines among it."
   (agent-q-diff-engine--text (agent-q-diff-module-proposed review hunk)))
 
+(defun agent-q-diff-engine-hunk-id (review hunk)
+  "Return a number that HUNK of REVIEW keeps while its lines are the same."
+  (agent-q-diff-module-hunk-id review hunk))
+
+(defun agent-q-diff-engine-hunk-with-id (review id)
+  "Return the hunk of REVIEW with the number ID, or nil if it is gone."
+  (agent-q-diff-module-hunk-with-id review id))
+
 (defun agent-q-diff-engine-merge (review hunk)
   "Return (IS-CLEAN . TEXT) for HUNK of REVIEW.
 TEXT is its lines merged with what stands in their place in the target.

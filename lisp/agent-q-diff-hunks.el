@@ -33,6 +33,8 @@
 (defun agent-q-diff--print-anew (from n-old n-new)
   "Show N-NEW hunks of the review from FROM on, in place of N-OLD that are shown.
 Point is then at the first of them."
+  ;; Where a hunk ends is not known in a narrowed buffer.
+  (widen)
   (pcase-let* ((`(,diff . ,header-lines)
                 (agent-q-diff-engine-print-hunks
                  (agent-q-diff-review-engine agent-q-diff--review)
@@ -43,7 +45,6 @@ Point is then at the first of them."
                (positions (append agent-q-diff--positions nil))
                (strays (agent-q-diff--stray-states))
                (delta nil))
-    (widen)
     (dolist (position (seq-subseq positions from (1+ last)))
       (mapc #'delete-overlay (agent-q-diff--overlays-at position)))
     (goto-char beg)
@@ -58,7 +59,19 @@ Point is then at the first of them."
                    (mapcar (apply-partially #'+ delta)
                            (seq-drop positions (1+ last)))))
     (agent-q-diff--write-states)
-    (agent-q-diff--show-all)))
+    (agent-q-diff--show-all)
+    (unless (eq agent-q-diff--parsed-tick t)
+      ;; The diff is the user's own text, perhaps a file's.
+      (set-buffer-modified-p t))))
+
+(defun agent-q-diff--print-below (hunk)
+  "Show HUNK anew and all below it, whose line numbers are others now.
+In a diff that came by hand, what stands between the hunks stays."
+  (let ((n (- (length agent-q-diff--positions) hunk)))
+    (if (eq agent-q-diff--parsed-tick t)
+        (agent-q-diff--print-anew hunk n n)
+      (dotimes (step n)
+        (agent-q-diff--print-anew (+ hunk (- n step 1)) 1 1)))))
 
 (defun agent-q-diff--review-to-cut ()
   "Return this buffer's review, with its target followed if it has one."
@@ -69,7 +82,7 @@ Point is then at the first of them."
 (defun agent-q-diff--show-parts (review hunk n)
   "Show that HUNK of REVIEW is now N hunks."
   (unless (= n 1)
-    (agent-q-diff-review-forget-failure review hunk n)
+    (agent-q-diff-review-split-failure review hunk n)
     (agent-q-diff--print-anew hunk 1 n)))
 
 ;;;; Splitting

@@ -65,17 +65,22 @@ needed."
     (agent-q-diff--review-with-target)))
 
 (defvar-local agent-q-diff--shown nil
-  "The ambiguous hunk whose place was shown last, as (HUNK . TICK).
-TICK is that of the target, so that the place was shown as it is now.")
+  "The ambiguous hunk whose place was shown last, as (ID . TICK).
+ID is the engine's number for it, since its index changes when others are
+split.  TICK is that of the target, so that the place was shown as it is.")
+
+(defun agent-q-diff--place-shown (review hunk)
+  "Return what `agent-q-diff--shown' is if HUNK of REVIEW is shown now."
+  (cons (agent-q-diff-engine-hunk-id (agent-q-diff-review-engine review) hunk)
+        (agent-q-diff-review-tick review)))
 
 (defun agent-q-diff--shown-p (review hunk)
   "Return non-nil if the place of HUNK of REVIEW was just shown as it is."
-  (equal agent-q-diff--shown
-         (cons hunk (agent-q-diff-review-tick review))))
+  (equal agent-q-diff--shown (agent-q-diff--place-shown review hunk)))
 
 (defun agent-q-diff--show-ambiguous (review hunk)
   "Show where HUNK of REVIEW would be applied, and how to say that it is right."
-  (setq agent-q-diff--shown (cons hunk (agent-q-diff-review-tick review)))
+  (setq agent-q-diff--shown (agent-q-diff--place-shown review hunk))
   (let* ((target (agent-q-diff-review-target review))
          (line (agent-q-diff-engine-line (agent-q-diff-review-engine review) hunk))
          (window (display-buffer target '(nil (inhibit-same-window . t)))))
@@ -157,17 +162,26 @@ anything could not be done."
   (if (not (use-region-p))
       (agent-q-diff--do command)
     (condition-case err
-        (let ((hunks (agent-q-diff--pick-region (region-beginning) (region-end)))
-              (said nil))
+        (let ((hunks (agent-q-diff--pick-region (region-beginning) (region-end))))
           (deactivate-mark)
-          (while (and hunks
-                      (progn
-                        (agent-q-diff--goto-hunk (pop hunks))
-                        (setq said (agent-q-diff--do command)))))
-          said)
+          (agent-q-diff--do-each command hunks))
       (agent-q-diff-error
        (message "Failed to pick these lines: %s" (agent-q-diff--error-text err))
        nil))))
+
+(defun agent-q-diff--do-each (command hunks)
+  "Carry out COMMAND on HUNKS until one cannot be done; return what was said.
+It is one undo step of the target."
+  (let* ((target (agent-q-diff-review-target agent-q-diff--review))
+         (group (and (buffer-live-p target) (prepare-change-group target)))
+         (said nil))
+    (while (and hunks
+                (progn
+                  (agent-q-diff--goto-hunk (pop hunks))
+                  (setq said (agent-q-diff--do command)))))
+    (when (and group (buffer-live-p target))
+      (undo-amalgamate-change-group group))
+    said))
 
 (defun agent-q-diff-accept-hunk (&optional advance)
   "Apply the hunk at point to the target.

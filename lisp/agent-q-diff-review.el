@@ -216,13 +216,19 @@ Note what comes into being by that."
   (setf (alist-get hunk (agent-q-diff-review-failures review)) reason)
   (agent-q-diff-engine-fail (agent-q-diff-review-engine review) hunk))
 
-(defun agent-q-diff-review-forget-failure (review hunk n)
-  "Note that HUNK of REVIEW is now N hunks, which nobody has tried yet."
+(defun agent-q-diff-review-forget-failure (review hunk)
+  "Note that HUNK of REVIEW is what the user wants it to be."
+  (setf (alist-get hunk (agent-q-diff-review-failures review) nil t) nil))
+
+(defun agent-q-diff-review-split-failure (review hunk n)
+  "Note that HUNK of REVIEW is now N hunks, which failed if it did."
   (setf (agent-q-diff-review-failures review)
         (cl-loop for (index . reason) in (agent-q-diff-review-failures review)
-                 unless (= index hunk)
-                 collect (cons (if (> index hunk) (+ index n -1) index)
-                               reason))))
+                 nconc (cond
+                        ((< index hunk) (list (cons index reason)))
+                        ((> index hunk) (list (cons (+ index n -1) reason)))
+                        (t (cl-loop for part below n
+                                    collect (cons (+ hunk part) reason)))))))
 
 (defun agent-q-diff-review-do (review command hunk &optional is-vouched)
   "Carry out COMMAND on HUNK of REVIEW and return what it came to.
@@ -252,6 +258,8 @@ IS-ACCEPTING is non-nil, a failure is one to apply the hunk, and noted."
       (pcase-let ((`(,note . ,edits)
                    (funcall plan (agent-q-diff-review-engine review))))
         (agent-q-diff-review--carry-out review edits)
+        (unless (eq note 'unchanged)
+          (agent-q-diff-review-forget-failure review hunk))
         note)
     (error
      (when (and is-accepting
@@ -267,7 +275,12 @@ one.  Return a list of (HUNK . REASON): those that could not be applied."
   (pcase-let* ((engine (agent-q-diff-review-engine review))
                (`(,edits . ,refused) (agent-q-diff-engine-plan-all engine)))
     (condition-case nil
-        (agent-q-diff-review--carry-out review edits)
+        (progn
+          (agent-q-diff-review--carry-out review edits)
+          (cl-loop for mark in (agent-q-diff-engine-marks engine)
+                   for hunk from 0
+                   when (eq mark 'applied)
+                   do (agent-q-diff-review-forget-failure review hunk)))
       (error
        (setq refused (append refused
                              (agent-q-diff-review--accept-each
@@ -296,6 +309,7 @@ those that could not be applied."
 
 (defun agent-q-diff-review-reject-all (review)
   "Reject every pending hunk of REVIEW."
+  (setf (agent-q-diff-review-failures review) nil)
   (agent-q-diff-engine-reject-all (agent-q-diff-review-engine review)))
 
 (provide 'agent-q-diff-review)

@@ -22,6 +22,7 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-target)
+(require 'agent-q-diff-outside)
 (require 'agent-q-diff-review)
 
 ;;;; State
@@ -175,6 +176,9 @@ That is done when there has been no input for a while."
       (setq agent-q-diff--refresh-timer nil)
       (when (and agent-q-diff--review
                  (not (agent-q-diff--ended-p))
+                 ;; A hook on the way to the file may ask something: what is
+                 ;; planned is not committed yet.
+                 (not agent-q-diff-outside-speaker)
                  (get-buffer-window buffer t))
         ;; What is wrong with the target is said when it is needed.
         (ignore-error agent-q-diff-error

@@ -338,6 +338,22 @@ fn is_edited(env: &Env, session: &mut Session, hunk: usize) -> Result<bool> {
     })
 }
 
+/// Return a number that hunk HUNK of REVIEW keeps while its lines are the same.
+#[defun]
+fn hunk_id(env: &Env, session: &mut Session, hunk: usize) -> Result<usize> {
+    door(env, || {
+        let review = ongoing(env, session)?;
+        answer(env, review.check_hunk(hunk))?;
+        Ok(review.id(hunk))
+    })
+}
+
+/// Return the hunk of REVIEW with the number ID, or nil if there is none any more.
+#[defun]
+fn hunk_with_id(env: &Env, session: &mut Session, id: usize) -> Result<Option<usize>> {
+    door(env, || Ok(ongoing(env, session)?.hunk_with_id(id)))
+}
+
 /// Return (IS-CLEAN . TEXT) for hunk HUNK of REVIEW.
 ///
 /// TEXT is its lines merged with what stands in their place in the target.

@@ -369,14 +369,17 @@ impl StandIn {
 
     fn push(&mut self, hunk: &Hunk) {
         let first = (self.edits.len(), self.n_before, self.n_after);
-        let mut in_change = false;
+        let mut last = LineKind::Context;
         for line in &hunk.lines {
             let is_change = line.kind != LineKind::Context;
-            if is_change && !in_change {
+            // An atom removes first and then adds. Where a diff by hand does otherwise, its lines
+            // keep their order as several atoms.
+            let goes_back = last == LineKind::Added && line.kind == LineKind::Removed;
+            if is_change && (last == LineKind::Context || goes_back) {
                 let (before, after) = (self.n_before..self.n_before, self.n_after..self.n_after);
                 self.edits.push(Edit { before, after });
             }
-            in_change = is_change;
+            last = line.kind;
             self.push_line(line.kind, line.text);
         }
         if let Some(last) = hunk.lines.last().filter(|_| hunk.is_open_ended) {

@@ -245,6 +245,10 @@ pub struct Review {
     has_failed: Vec<bool>,
     /// Whether the hunk is what the user made of it.
     is_edited: Vec<bool>,
+    /// A number for each hunk that is never another's, so that it can be known again when hunks
+    /// above were split. One whose lines are others gets another.
+    ids: Vec<usize>,
+    n_ids: usize,
 }
 
 impl Review {
@@ -256,7 +260,26 @@ impl Review {
             marks: vec![Mark::Pending; n_hunks],
             has_failed: vec![false; n_hunks],
             is_edited: vec![false; n_hunks],
+            ids: (0..n_hunks).collect(),
+            n_ids: n_hunks,
         }
+    }
+
+    /// Returns the index of the hunk with the number `id`, if there is still one; see
+    /// [`Review::id`].
+    pub fn hunk_with_id(&self, id: usize) -> Option<usize> {
+        self.ids.iter().position(|&other| other == id)
+    }
+
+    /// Returns a number that hunk `hunk` keeps while it has the same lines, wherever it moves.
+    /// Panics if there is no such hunk.
+    pub fn id(&self, hunk: usize) -> usize {
+        self.ids[hunk]
+    }
+
+    fn new_ids(&mut self, n: usize) -> Range<usize> {
+        self.n_ids += n;
+        self.n_ids - n..self.n_ids
     }
 
     /// The proposal and where its hunks are.
@@ -368,6 +391,10 @@ impl Review {
         self.has_failed
             .splice(hunk..=hunk, vec![has_failed; n_parts]);
         self.is_edited.splice(hunk..=hunk, vec![is_edited; n_parts]);
+        if n_parts > 1 {
+            let ids = self.new_ids(n_parts);
+            self.ids.splice(hunk..=hunk, ids);
+        }
     }
 
     /// Checks that there is a hunk `hunk`.
@@ -401,13 +428,18 @@ impl Review {
     }
 
     /// Plans that hunk `hunk` shall leave the lines `text` instead of those that were proposed. It
-    /// is pending then, unless its change is in the target: then so are these lines.
+    /// is pending then, unless its change is in the target: then so are these lines. If they are
+    /// the lines that it leaves already, nothing changes.
     ///
     /// # Errors
     ///
     /// [`Refusal`] says why the hunk cannot be changed so.
     pub fn plan_edit(&self, hunk: usize, text: &[u8]) -> Result<Plan, Refusal> {
         self.check_hunk(hunk)?;
+        if text == self.proposal.proposed(hunk) {
+            let step = marked(self.marks[hunk], Note::Unchanged);
+            return Ok(Plan::new(Vec::new(), vec![(hunk, step)]));
+        }
         let (mark, note) = match self.fact(hunk) {
             Fact::Out => (Mark::Pending, Note::Marked),
             Fact::In | Fact::Mixed => (self.marks[hunk], Note::Edited),
@@ -432,7 +464,8 @@ impl Review {
     }
 
     /// Plans that `text`, which the user made of [`Review::merge`], takes the place of what stands
-    /// there. The hunk is applied then, or rejected if that is what stands there already.
+    /// there. The hunk is applied then. If that is what stands there already, a hunk that was out
+    /// is rejected, and one that was in is what others have made of it.
     ///
     /// # Errors
     ///
@@ -440,7 +473,10 @@ impl Review {
     pub fn plan_merge(&self, hunk: usize, text: &[u8]) -> Result<Plan, Refusal> {
         self.check_hunk(hunk)?;
         let (step, edits, rewrite) = match self.proposal.merged(hunk, text)? {
-            None => (marked(Mark::Rejected, Note::Marked), Vec::new(), None),
+            None => {
+                let (mark, note, rewrite) = self.settled(hunk)?;
+                (marked(mark, note), Vec::new(), rewrite)
+            }
             Some((edits, rewrite)) => (marked(Mark::Applied, Note::Edited), edits, Some(rewrite)),
         };
         let steps = vec![(hunk, step)];
@@ -448,6 +484,21 @@ impl Review {
             edits,
             steps,
             rewrite,
+        })
+    }
+
+    /// Returns what becomes of hunk `hunk` if what stands in its place stays there. What others have
+    /// made of a hunk that was in the target is no refusal of it.
+    fn settled(&self, hunk: usize) -> Result<(Mark, Note, Option<Rewrite>), Refusal> {
+        if self.fact(hunk) == Fact::Out {
+            return Ok((Mark::Rejected, Note::Marked, None));
+        }
+        if self.proposal.is_as_proposed(hunk)? {
+            return Ok((Mark::Applied, Note::AlreadyIn, None));
+        }
+        Ok(match self.proposal.kept(hunk)? {
+            Some(rewrite) => (Mark::Applied, Note::AlreadyIn, Some(rewrite)),
+            None => (Mark::Rejected, Note::Marked, None),
         })
     }
 
@@ -510,6 +561,7 @@ impl Review {
         if let Some(rewrite) = &plan.rewrite {
             self.proposal.take_over(rewrite);
             self.is_edited[rewrite.hunk()] = true;
+            self.ids[rewrite.hunk()] = self.new_ids(1).start;
         }
         for &(hunk, step) in &plan.steps {
             self.set_mark(hunk, step.mark);

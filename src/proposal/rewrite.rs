@@ -62,7 +62,8 @@ impl Proposal {
         if text == old.bytes() {
             return Ok(None);
         }
-        let can_be_last = self.is_out(hunk) || self.is_last(&whole);
+        // Another part of the last change may follow, or a line of the user's.
+        let can_be_last = hunk + 1 == self.n_hunks() && (self.is_out(hunk) || self.is_last(&whole));
         let new = whole_lines(text, [old.bytes(), self.proposed(hunk)], can_be_last);
         let edits = diff::edits(&old, &new);
         let Some(core) = self.core(hunk, &edits) else {
@@ -166,6 +167,40 @@ impl Proposal {
             is_merged: true,
         };
         Ok(Some((line_edits, rewrite)))
+    }
+
+    /// Returns how hunk `hunk`, which was in the target and whose lines others have changed there,
+    /// comes to be what now stands in its place; `None` if these are its lines of the original.
+    ///
+    /// # Errors
+    ///
+    /// If that place is not known.
+    pub fn kept(&self, hunk: usize) -> Result<Option<Rewrite>, Obstacle> {
+        let group = self.placed_group(hunk);
+        let old = self.original_lines(group.before.clone());
+        let new = self.stretch(hunk)?.live;
+        let edits = diff::edits(&old, &new);
+        let rewrite = Rewrite {
+            hunk,
+            group,
+            old,
+            new,
+            edits,
+            is_applied: true,
+            is_merged: false,
+        };
+        Ok(Some(rewrite).filter(|rewrite| !rewrite.edits.is_empty()))
+    }
+
+    /// Tells whether the lines that hunk `hunk` leaves stand in its place, with nothing among them.
+    ///
+    /// # Errors
+    ///
+    /// If that place is not known.
+    pub fn is_as_proposed(&self, hunk: usize) -> Result<bool, Obstacle> {
+        let after = self.placed_group(hunk).after;
+        let stretch = self.stretch(hunk)?;
+        Ok(stretch.live.bytes() == self.weave.modified().lines_bytes(after))
     }
 
     /// Returns what stands in the target in the place of `hunk`. That may be in doubt: whoever merges

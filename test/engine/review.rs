@@ -9,6 +9,7 @@ mod reworked;
 mod rewriting;
 mod rules;
 mod splitting;
+mod stranger;
 mod target;
 mod walks;
 

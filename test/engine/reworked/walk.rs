@@ -226,9 +226,10 @@ impl Walk<'_> {
         let text = self.user_text(hunk);
         let block = self.state.blocks[hunk].clone();
         let is_last = self.state.line_of(hunk) + block.live.len() == self.state.lines().len();
-        let ends = match block.is_in && !is_last {
-            true => vec![],
-            false => vec![&block.old, &block.new],
+        let is_last = hunk + 1 == self.state.blocks.len() && (is_last || !block.is_in);
+        let ends = match is_last {
+            true => vec![&block.old, &block.new],
+            false => vec![],
         };
         let new = completed(&text, &ends, &[&block.old, &block.new]);
         let planned = self.desk.review.plan_edit(hunk, &text);
@@ -236,6 +237,11 @@ impl Walk<'_> {
             return assert!(new == block.old || text == block.old.concat());
         }
         let (before, mut after) = (self.state.clone(), self.state.clone());
+        if text == block.new.concat() {
+            let plan = planned.expect("nothing to do");
+            assert_eq!((&plan.edits[..], &plan.rewrite), (&[][..], &None));
+            return self.carry_out(&plan, before, after);
+        }
         let now = &mut after.blocks[hunk];
         now.new = new;
         now.is_edited = true;
@@ -301,9 +307,18 @@ impl Walk<'_> {
         if new == live {
             let plan = planned.expect("nothing to do");
             assert_eq!(plan.edits, []);
-            now.mark = Mark::Rejected;
+            if block.is_in && live != block.old && live != block.new {
+                // What others have made of it is what the hunk now is.
+                (now.new, now.is_edited, now.mark) = (live, true, Mark::Applied);
+                now.become_side(true);
+                self.forget();
+                return self.carry_out(&plan, before, after);
+            }
             let (before, mut after) = (before.clone(), before);
-            after.blocks[hunk].mark = Mark::Rejected;
+            after.blocks[hunk].mark = match block.is_in && live == block.new {
+                true => Mark::Applied,
+                false => Mark::Rejected,
+            };
             return self.carry_out(&plan, before, after);
         }
         (now.old, now.new) = (live, new);
