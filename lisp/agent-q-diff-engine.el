@@ -29,6 +29,8 @@
 (declare-function agent-q-diff-module-follow "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-free "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-header-lines "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-hunk-id "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-hunk-with-id "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-is-edited "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-line "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-marks "ext:agent-q-diff-module")
@@ -361,7 +363,7 @@ looked at an ambiguous place and found it right."
   (agent-q-diff-engine--text (agent-q-diff-module-proposed review hunk)))
 
 (defun agent-q-diff-engine-hunk-id (review hunk)
-  "Return a number that HUNK of REVIEW keeps while its lines are the same."
+  "Return the number of HUNK of REVIEW, its own while its lines are the same."
   (agent-q-diff-module-hunk-id review hunk))
 
 (defun agent-q-diff-engine-hunk-with-id (review id)
