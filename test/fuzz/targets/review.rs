@@ -583,7 +583,8 @@ impl Walk<'_> {
     /// Returns for each atom whether the engine has it in the target.
     fn facts_told(&self) -> Vec<bool> {
         let mut review = self.desk.review.clone();
-        let hunks = (0..self.hunks.len()).rev();
+        let several = |hunk: &usize| self.hunks[*hunk].len() > 1;
+        let hunks = (0..self.hunks.len()).rev().filter(several);
         hunks.for_each(|hunk| _ = review.split(hunk));
         let is_in = |atom| review.fact(atom) == Fact::In;
         (0..self.atoms.len()).map(is_in).collect()
