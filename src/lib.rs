@@ -16,6 +16,8 @@
 //! - [`place`]: where a run of lines stands in a text
 //! - [`proposal`]: a proposal's hunks and where each is in the target
 //! - [`review`]: the state machine, the decision
+//! - [`replace`]: exact replacement of a string
+//! - [`typed`]: a diff as typed lines with their numbers
 
 pub mod diff;
 pub mod hunk;
@@ -24,9 +26,11 @@ pub mod place;
 pub mod print;
 pub mod proposal;
 pub mod quote;
+pub mod replace;
 pub mod review;
 pub mod text;
 pub mod trust;
+pub mod typed;
 pub mod weave;
 
 #[cfg(feature = "module")]
