@@ -137,6 +137,7 @@ where there is no project."
   (agent-q-diff-no-module     "No engine")
   ;; Of the target.
   (agent-q-diff-bad-target    "Target refused")
+  (agent-q-diff-forbidden     "Path refused")
   ;; Of a whole review.
   (agent-q-diff-bad-arguments "Wrong arguments")
   (agent-q-diff-not-applied   "Could not be applied")

@@ -13,10 +13,10 @@
 
 ;;; Code:
 
-(require 'project)
 (require 'seq)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-target)
+(require 'agent-q-diff-guard)
 (require 'agent-q-diff)
 
 ;;;; Messages
@@ -99,15 +99,6 @@ They speak of what is in the file, whatever the marks."
 
 ;;;; propose_file_edit
 
-(defun agent-q-diff-tools--root ()
-  "Return the directory against which agents' paths are resolved."
-  (file-name-as-directory
-   (expand-file-name
-    (or agent-q-diff-project-root
-        (when-let ((project (project-current)))
-          (project-root project))
-        default-directory))))
-
 (defun agent-q-diff-tools--outside-note (name root)
   "Return a warning if the file NAME is not below ROOT, or nil."
   (unless (file-in-directory-p name root)
@@ -120,7 +111,7 @@ is shown with a warning.  ORIGINAL, MODIFIED and DESCRIPTION are as for
 `agent-q-diff-review-and-wait'.  Whatever happens, quitting included, the
 value is a string."
   (condition-case err
-      (let* ((default-directory (agent-q-diff-tools--root))
+      (let* ((default-directory (agent-q-diff-guard-root))
              (name (agent-q-diff-target-name path))
              (note (agent-q-diff-tools--outside-note name default-directory))
              (result (agent-q-diff-review-and-wait
