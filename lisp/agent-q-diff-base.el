@@ -138,6 +138,7 @@ where there is no project."
   ;; Of the target.
   (agent-q-diff-bad-target    "Target refused")
   (agent-q-diff-forbidden     "Path refused")
+  (agent-q-diff-no-file       "No such file")
   ;; Of a whole review.
   (agent-q-diff-bad-arguments "Wrong arguments")
   (agent-q-diff-not-applied   "Could not be applied")
