@@ -379,12 +379,19 @@ to Emacs.  Line ends may be those of TEXT."
         (signal 'agent-q-diff-no-match
                 (list "the string is there only as bytes, not as text" nil))))))
 
+(defun agent-q-diff-engine--typed (lines)
+  "Return typed LINES with their texts decoded."
+  (dolist (line lines lines)
+    (let ((text (nthcdr 3 line)))
+      (setcar text (agent-q-diff-engine--text (car text))))))
+
 (defun agent-q-diff-engine-replace (text old new &optional is-all)
-  "Return (SPANS LINES . NEW): how OLD is to become NEW in TEXT.
+  "Return (SPANS LINES NEW . TYPED): how OLD is to become NEW in TEXT.
 SPANS is a list of (START . END), indices in TEXT of what is to be
 replaced, in order.  LINES is a list of (FIRST . END), the lines, from 0,
 on which each replacement then stands.  NEW is the argument, unibyte if
-that is, with CRLF line ends if those of TEXT are.
+that is, with CRLF line ends if those of TEXT are.  TYPED is what that
+changes, as `agent-q-diff-engine-typed-lines' has it.
 
 OLD is to match once, or if IS-ALL is non-nil, once or more.  Else signal
 an error whose data is (MESSAGE DETAILS):
@@ -399,15 +406,17 @@ an error whose data is (MESSAGE DETAILS):
                                     `invisible' and `wording'.
 `agent-q-diff-several-matches'      DETAILS is a list of lines, from 0.
 `agent-q-diff-overlapping-matches'  Likewise."
-  (pcase-let ((is-text (multibyte-string-p new))
-              (`(,spans ,lines . ,result)
+  (pcase-let ((`(,spans ,lines ,result . ,typed)
                (agent-q-diff-engine--call #'agent-q-diff-module-replace
                                           text old new is-all
-                                          (not (multibyte-string-p text)))))
+                                          (not (multibyte-string-p text))
+                                          agent-q-diff-context-length)))
     (agent-q-diff-engine--check-spans text spans old)
-    (cons spans (cons lines (if is-text
-                                (agent-q-diff-engine--text result)
-                              (encode-coding-string result 'utf-8-emacs-unix))))))
+    `(,spans ,lines
+             ,(if (multibyte-string-p new)
+                  (agent-q-diff-engine--text result)
+                (encode-coding-string result 'utf-8-emacs-unix))
+             . ,(agent-q-diff-engine--typed typed))))
 
 (defun agent-q-diff-engine-typed-lines (original modified)
   "Return what changes ORIGINAL to MODIFIED as typed lines.
@@ -415,12 +424,9 @@ They are a list of (KIND OLD NEW TEXT).  KIND is `hunk', `context',
 `added', `removed' or `no-newline', OLD and NEW are the line's numbers,
 from 1, on either side, or 0 where it is not.  TEXT is the line without
 sign and newline."
-  (let ((lines (agent-q-diff-engine--call
-                #'agent-q-diff-module-typed-lines
-                original modified agent-q-diff-context-length)))
-    (dolist (line lines lines)
-      (let ((text (nthcdr 3 line)))
-        (setcar text (agent-q-diff-engine--text (car text)))))))
+  (agent-q-diff-engine--typed
+   (agent-q-diff-engine--call #'agent-q-diff-module-typed-lines
+                              original modified agent-q-diff-context-length)))
 
 (provide 'agent-q-diff-engine)
 ;;; agent-q-diff-engine.el ends here

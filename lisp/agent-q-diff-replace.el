@@ -53,7 +53,8 @@ Removed and added lines count alike.  If nil, no edit is too large."
   (live nil :documentation "The `agent-q-diff-live'.")
   (spans nil :documentation "Parts of its text that are to be replaced.")
   (lines nil :documentation "The lines, from 0, on which each then stands.")
-  (new nil :documentation "What comes into each."))
+  (new nil :documentation "What comes into each.")
+  (typed nil :documentation "What that changes, as typed lines."))
 
 ;;;; Where it is to be made
 
@@ -61,10 +62,10 @@ Removed and added lines count alike.  If nil, no edit is too large."
   "Return where CALL is to replace what in the file NAME, as it is now."
   (let ((live (or (agent-q-diff-write-read name)
                   (signal 'agent-q-diff-no-file (list name)))))
-    (pcase-let ((`(,spans ,lines . ,new)
+    (pcase-let ((`(,spans ,lines ,new . ,typed)
                  (agent-q-diff-replace--search live call)))
       (agent-q-diff-replace--plan-make :live live :spans spans :lines lines
-                                       :new new))))
+                                       :new new :typed typed))))
 
 (defun agent-q-diff-replace--search (live call)
   "Find in LIVE what CALL is to replace, as `agent-q-diff-engine-replace' does.
@@ -277,9 +278,7 @@ CALL comes to PLAN and typed LINES; POLICY is the policy's answer."
 (defun agent-q-diff-replace--carry-out (request call policy)
   "Do what CALL asks for with REQUEST, of which POLICY is no denial."
   (let* ((plan (agent-q-diff-replace--plan call (agent-q-diff-request-name request)))
-         (lines (agent-q-diff-engine-typed-lines
-                 (agent-q-diff-live-text (agent-q-diff-replace-plan-live plan))
-                 (agent-q-diff-replace--modified plan))))
+         (lines (agent-q-diff-replace-plan-typed plan)))
     (agent-q-diff-replace--describe request call plan lines)
     (condition-case err
         (if (agent-q-diff-replace--large-p lines)

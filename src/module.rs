@@ -20,7 +20,7 @@ use crate::proposal::{Obstacle, Proposal, ProposalError, Seen};
 use crate::replace::nearest::Difference;
 use crate::replace::{self, Match, ReplaceError, Scope, n_chars};
 use crate::review::{Basis, Command, Decision, Fact, Mark, Note, Plan, Refusal, Review};
-use crate::typed::{Kind, TypedLine, typed_lines as typed_lines_of};
+use crate::typed::{Kind, TypedLine, typed_lines as typed_lines_of, typed_replacement};
 use crate::weave::LineEdit;
 
 emacs::plugin_is_GPL_compatible!();
@@ -402,13 +402,14 @@ fn matches<'e>(env: &'e Env, text: Vec<u8>, old: Vec<u8>) -> Result<Value<'e>> {
     })
 }
 
-/// Return (SPANS LINES . NEW), what is to be done if OLD shall become NEW in TEXT.
+/// Return (SPANS LINES NEW . TYPED), what is to be done if OLD shall become NEW in TEXT.
 ///
 /// SPANS is a list of (START . END), offsets in characters, or in bytes if
 /// IN-BYTES is non-nil, of what NEW is to replace.  LINES is a list of
 /// (FIRST . END): the lines, from 0, on which each NEW then stands.  NEW has
-/// the line ends of TEXT.  One match is to be found, or any number of them
-/// if IS-ALL is non-nil.
+/// the line ends of TEXT.  TYPED is as for `agent-q-diff-module-typed-lines',
+/// with CONTEXT unchanged lines.  One match is to be found, or any number
+/// of them if IS-ALL is non-nil.
 #[defun]
 fn replace<'e>(
     env: &'e Env,
@@ -417,6 +418,7 @@ fn replace<'e>(
     new: Vec<u8>,
     is_all: Value<'e>,
     in_bytes: Value<'e>,
+    context: usize,
 ) -> Result<Value<'e>> {
     door(env, || {
         let scope = match is_all.is_not_nil() {
@@ -432,7 +434,9 @@ fn replace<'e>(
         let lines = affected.iter().map(|lines| (lines.start, lines.end));
         let lines = pairs(env, lines)?;
         let spans = pairs(env, spans.into_iter())?;
-        env.cons(spans, env.cons(lines, self::text(env, &found.new)?)?)
+        let typed = typed_list(env, &typed_replacement(&text, &found, context))?;
+        let rest = env.cons(self::text(env, &found.new)?, typed)?;
+        env.cons(spans, env.cons(lines, rest)?)
     })
 }
 
@@ -450,19 +454,7 @@ fn typed_lines<'e>(
     context: usize,
 ) -> Result<Value<'e>> {
     door(env, || {
-        let entry = |line: &TypedLine| {
-            let kind = env.intern(match line.kind {
-                Kind::Hunk => "hunk",
-                Kind::Context => "context",
-                Kind::Added => "added",
-                Kind::Removed => "removed",
-                Kind::NoNewline => "no-newline",
-            })?;
-            let content = text(env, &line.text)?;
-            env.list((kind, line.old_number, line.new_number, content))
-        };
-        let lines = typed_lines_of(original, modified, context);
-        list(env, lines.iter().map(entry).collect::<Result<Vec<_>>>()?)
+        typed_list(env, &typed_lines_of(original, modified, context))
     })
 }
 
@@ -486,6 +478,26 @@ fn spans(text: &[u8], matches: &[Match], in_bytes: bool) -> Vec<(usize, usize)> 
     places
         .map(|bytes| (upto(bytes.start), upto(bytes.end)))
         .collect()
+}
+
+/// Returns `lines` as a list of (KIND OLD NEW TEXT) for Lisp.
+fn typed_list<'e>(env: &'e Env, lines: &[TypedLine]) -> Result<Value<'e>> {
+    let entry = |line: &TypedLine| {
+        let kind = env.intern(match line.kind {
+            Kind::Hunk => "hunk",
+            Kind::Context => "context",
+            Kind::Added => "added",
+            Kind::Removed => "removed",
+            Kind::NoNewline => "no-newline",
+        })?;
+        env.list((
+            kind,
+            line.old_number,
+            line.new_number,
+            text(env, &line.text)?,
+        ))
+    };
+    list(env, lines.iter().map(entry).collect::<Result<Vec<_>>>()?)
 }
 
 /// Returns `items` as a list of conses for Lisp.

@@ -21,7 +21,7 @@
   "Replace OLD, which is there once, by NEW in the test's file.
 CHECK is called at the last moment."
   (let ((live (agent-q-diff-write-read aqd-file)))
-    (pcase-let ((`(,spans ,_ . ,text)
+    (pcase-let ((`(,spans ,_ ,text . ,_)
                  (agent-q-diff-engine-replace
                   (agent-q-diff-live-text live)
                   (agent-q-diff-write-adapt live old)
