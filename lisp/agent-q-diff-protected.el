@@ -132,18 +132,30 @@ system takes for the same name."
   "Characters that some file systems leave out when they compare names.
 HFS+ ignores most of them; the rest are Unicode's default ignorables.")
 
+(defun agent-q-diff-protected-fold-case (text)
+  "Return TEXT with every letter in lower case.
+`downcase' will not do: it goes by the language, and in Turkish it makes
+\"g1t\" of \"GIT\" if that is unibyte, and dotless letters if not.  All of
+them are an i here."
+  (apply #'string
+         (mapcar (lambda (char)
+                   (cond
+                    ((<= ?A char ?Z) (+ char (- ?a ?A)))
+                    ((< char 128) char)
+                    (t (let ((low (downcase (upcase char))))
+                         (if (memq low '(?I ?ı ?İ)) ?i low)))))
+                 text)))
+
 (defun agent-q-diff-protected-fold (name)
   "Fold NAME, one part of a file name, the way that the most lenient system does.
 HFS+ and APFS ignore case and characters without width, NTFS drops dots
-and spaces at the end and reads a colon as the name of a stream.  In a
-Turkish Emacs, \"I\" and \"i\" are not each other's case."
+and spaces at the end and reads a colon as the name of a stream."
   (let* ((visible (replace-regexp-in-string agent-q-diff-protected--ignorable "" name))
          (plain (if (string-match-p "\\`[[:ascii:]]*\\'" visible)
                     visible
                   (require 'ucs-normalize)
                   (ucs-normalize-NFKC-string visible)))
-         (low (replace-regexp-in-string
-               "\u0307" "" (string-replace "ı" "i" (downcase (upcase plain))))))
+         (low (string-replace "\u0307" "" (agent-q-diff-protected-fold-case plain))))
     (string-trim-right (replace-regexp-in-string "\\(.\\):.*\\'" "\\1" low)
                        "[. ]+")))
 
@@ -163,9 +175,7 @@ Turkish Emacs, \"I\" and \"i\" are not each other's case."
 
 (defun agent-q-diff-protected--match-p (pattern names)
   "Return non-nil if PATTERN matches NAMES, the folded parts of a file name."
-  (let* ((parts (mapcar (lambda (part)
-                          (string-replace "ı" "i" (downcase (upcase part))))
-                        (split-string pattern "/" t)))
+  (let* ((parts (split-string (agent-q-diff-protected-fold-case pattern) "/" t))
          (spare (- (length names) (length parts)))
          (starts (cond
                   ((< spare 0) nil)
