@@ -93,6 +93,8 @@ A byte that is no character becomes \"\\xNN\" and half of a surrogate pair
 
 (defun agent-q-diff-log--line (plist)
   "Return the line, as bytes, that records PLIST as of now."
+  (unless (proper-list-p plist)
+    (signal 'wrong-type-argument (list #'proper-list-p plist)))
   (let ((json-encoding-pretty-print nil)
         (entry (append (list :time (format-time-string "%FT%T.%3NZ" nil t)) plist)))
     (encode-coding-string
@@ -101,16 +103,16 @@ A byte that is no character becomes \"\\xNN\" and half of a surrogate pair
 
 (defun agent-q-diff-log--parse (line)
   "Return LINE, bytes, as a plist, or nil if it is no entry."
-  (condition-case nil
-      (let ((text (decode-coding-string line 'utf-8-unix)))
-        (if (fboundp 'json-parse-string)
-            (json-parse-string text :object-type 'plist :array-type 'list
-                               :null-object nil :false-object nil)
-          (let ((json-object-type 'plist)
-                (json-array-type 'list)
-                (json-false nil))
-            (json-read-from-string text))))
-    (error nil)))
+  (let* ((text (decode-coding-string line 'utf-8-unix))
+         (entry (ignore-errors
+                  (if (fboundp 'json-parse-string)
+                      (json-parse-string text :object-type 'plist :array-type 'list
+                                         :null-object nil :false-object nil)
+                    (let ((json-object-type 'plist)
+                          (json-array-type 'list)
+                          (json-false nil))
+                      (json-read-from-string text))))))
+    (and (keywordp (car-safe entry)) entry)))
 
 ;;;; Writing
 

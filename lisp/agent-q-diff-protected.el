@@ -161,46 +161,41 @@ and spaces at the end and reads a colon as the name of a stream."
 
 ;;;; Patterns
 
-(defun agent-q-diff-protected--match-parts-p (patterns names)
-  "Return non-nil if NAMES begins with names that match PATTERNS, in order."
-  (let ((case-fold-search nil)
-        (matches t))
-    (while (and matches patterns)
-      (setq matches (and names
-                         (string-match-p (wildcard-to-regexp (car patterns))
-                                         (car names)))
-            patterns (cdr patterns)
-            names (cdr names)))
-    matches))
+(defun agent-q-diff-protected--regexp (pattern)
+  "Return a regexp for what PATTERN matches, names with a slash before each part."
+  (let ((parts (split-string (agent-q-diff-protected-fold-case pattern) "/" t)))
+    (concat (and (string-prefix-p "/" pattern) "\\`")
+            "/"
+            (mapconcat (lambda (part)
+                         ;; A wildcard's own regexp lets it match slashes.
+                         (string-replace "[^\0]" "[^/]"
+                                         (substring (wildcard-to-regexp part) 2 -2)))
+                       parts "/")
+            (if (directory-name-p pattern) "\\(?:/\\|\\'\\)" "\\'"))))
 
-(defun agent-q-diff-protected--match-p (pattern names)
-  "Return non-nil if PATTERN matches NAMES, the folded parts of a file name."
-  (let* ((parts (split-string (agent-q-diff-protected-fold-case pattern) "/" t))
-         (spare (- (length names) (length parts)))
-         (starts (cond
-                  ((< spare 0) nil)
-                  ((string-prefix-p "/" pattern) (list 0))
-                  (t (number-sequence 0 spare)))))
-    (unless (directory-name-p pattern)
-      (setq starts (seq-intersection starts (list spare))))
-    (seq-some (lambda (start)
-                (agent-q-diff-protected--match-parts-p parts (nthcdr start names)))
-              starts)))
+(defvar agent-q-diff-protected--regexps (make-hash-table :test #'equal)
+  "Regexps of lists of patterns, since making one takes milliseconds.")
 
-(defun agent-q-diff-protected--any-p (patterns names)
-  "Return non-nil if one of PATTERNS matches NAMES."
-  (seq-some (lambda (pattern) (agent-q-diff-protected--match-p pattern names))
-            patterns))
+(defun agent-q-diff-protected--any-p (patterns name)
+  "Return non-nil if one of PATTERNS matches NAME, which begins with a slash."
+  (let ((regexp (or (gethash patterns agent-q-diff-protected--regexps)
+                    (puthash patterns
+                             (mapconcat #'agent-q-diff-protected--regexp patterns "\\|")
+                             agent-q-diff-protected--regexps)))
+        (case-fold-search nil))
+    (and patterns (string-match-p regexp name))))
 
 (defun agent-q-diff-protected-kind (parts)
   "Return how the file whose name has PARTS below the root is protected.
 The value is nil, (`denied' . REASON) or (`asked' . REASON); REASON is a
 sentence without its full stop."
-  (let ((names (mapcar #'agent-q-diff-protected-fold parts)))
-    (if (agent-q-diff-protected--any-p agent-q-diff-protected-denied names)
+  (let ((name (mapconcat (lambda (part)
+                           (concat "/" (agent-q-diff-protected-fold part)))
+                         parts "")))
+    (if (agent-q-diff-protected--any-p agent-q-diff-protected-denied name)
         '(denied . "it belongs to the version control system")
       (pcase (seq-find (lambda (row)
-                         (agent-q-diff-protected--any-p (cdr row) names))
+                         (agent-q-diff-protected--any-p (cdr row) name))
                        agent-q-diff-protected-asked)
         (`(,reason . ,_) (cons 'asked reason))))))
 
