@@ -83,7 +83,8 @@ A byte that is no character becomes \"\\xNN\" and half of a surrogate pair
    ((memq value '(:false :json-false)) json-false)
    ((memq value '(:null)) nil)
    ((stringp value) (agent-q-diff-log--text value))
-   ((integerp value) value)
+   ;; Beyond these JSON readers lose digits, or fail.
+   ((and (integerp value) (<= (- (expt 2 53)) value (expt 2 53))) value)
    ((symbolp value) (agent-q-diff-log--text (symbol-name value)))
    ((vectorp value) (vconcat (mapcar #'agent-q-diff-log--value value)))
    ((and (proper-list-p value) (keywordp (car value)))
@@ -167,13 +168,16 @@ The lock is a directory, which only one of several can create."
           (delete-directory lock))))))
 
 (defun agent-q-diff-log--torn-p (file)
-  "Return non-nil if FILE does not end with a newline, as after a crash."
+  "Return non-nil if FILE does not end with a newline, as after a crash.
+Another Emacs may put FILE aside between the two looks at it; then the
+answer does not matter."
   (let ((size (agent-q-diff-log--size file)))
     (and (> size 0)
          (with-temp-buffer
            (set-buffer-multibyte nil)
-           (insert-file-contents-literally file nil (1- size) size)
-           (not (equal (buffer-string) "\n"))))))
+           (ignore-errors
+             (insert-file-contents-literally file nil (1- size) size))
+           (not (member (buffer-string) '("\n" "")))))))
 
 (defun agent-q-diff-log--append (line)
   "Append LINE, bytes that end with a newline, to the log."
@@ -185,7 +189,9 @@ The lock is a directory, which only one of several can create."
         (create-lockfiles nil))
     (with-file-modes #o700
       (make-directory (file-name-directory file) t))
-    (agent-q-diff-log--rotate)
+    ;; A log that is too long is better than an entry that is not in it.
+    (ignore-errors
+      (agent-q-diff-log--rotate))
     (with-file-modes #o600
       (write-region (if (agent-q-diff-log--torn-p file) (concat "\n" line) line)
                     nil file t 'silent))))
