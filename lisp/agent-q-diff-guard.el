@@ -67,13 +67,18 @@ Agents are prompted with these words, so they stay.")
 FORMAT and ARGUMENTS make a sentence that says why, where KIND does not."
   (throw 'agent-q-diff-guard (cons kind (and format (apply #'format format arguments)))))
 
+(defconst agent-q-diff-guard--max-shown 200
+  "Number of characters of a path that a message repeats.")
+
 (defun agent-q-diff-guard--visible (text)
-  "Return TEXT, at most 200 characters, with nothing in it that cannot be seen."
-  (replace-regexp-in-string
-   "[^[:print:]]\\|[\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000E0000-\U000E0FFF]"
-   (lambda (char) (format "\\x%x" (aref char 0)))
-   (truncate-string-to-width (string-to-multibyte text) 200 nil nil "…")
-   t t))
+  "Return the beginning of TEXT with nothing in it that cannot be seen."
+  (let ((shown (if (> (length text) agent-q-diff-guard--max-shown)
+                   (concat (substring text 0 agent-q-diff-guard--max-shown) "…")
+                 text)))
+    (replace-regexp-in-string
+     "[^[:print:]]\\|[\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000E0000-\U000E0FFF]"
+     (lambda (char) (format "\\x%x" (aref char 0)))
+     (string-to-multibyte shown) t t)))
 
 (defun agent-q-diff-guard--message (path refusal)
   "Return the message to the agent about PATH and REFUSAL, (KIND . WHY)."
@@ -148,10 +153,8 @@ It is empty, or holds the one handler of the remote of ROOT."
      unwritable "The path contains a character that cannot be seen")
     ("\\`~" outside)
     ("\\\\" unwritable "The path contains a backslash; separate directories with /")
-    ("\\`[[:alpha:]]:" outside)
-    ("//" unwritable "Two slashes in a row begin a new absolute name in Emacs")
-    ("/\\'" unwritable "The path names a directory")
-    ("\\(?:\\`\\|/\\)\\.\\.?\\'" unwritable "The path names a directory"))
+    ("\\`[a-zA-Z]:" outside)
+    ("//" unwritable "Two slashes in a row begin a new absolute name in Emacs"))
   "Paths that are refused for how they are written: (REGEXP KIND WHY).
 They are those that two programs read in two ways, or a person and a
 program.  The first match counts.")
@@ -164,22 +167,28 @@ program.  The first match counts.")
      unwritable "The name is that of a device"))
   "Like `agent-q-diff-guard--spellings', where Emacs runs on Windows.")
 
+(defun agent-q-diff-guard--ancestors (directory)
+  "Return DIRECTORY and those above it, as its name has them, innermost first."
+  (let (ancestors)
+    (dotimes (i (length directory))
+      (when (eq (aref directory i) ?/)
+        (push (substring directory 0 (1+ i)) ancestors)))
+    ancestors))
+
 (defun agent-q-diff-guard--other-root (path root)
   "Return a directory that PATH begins with and that is ROOT, or nil.
 ROOT is resolved, and whoever wrote PATH may know it by a name that goes
 through a symbolic link.  Only directories that the user works in are
 looked at, never one that just PATH names."
-  (let ((known (seq-filter #'stringp (list agent-q-diff-project-root
-                                           default-directory)))
-        (directory (file-name-directory path))
-        found)
-    (while (and (not found) (> (length directory) 1))
-      (when (and (seq-some (apply-partially #'string-prefix-p directory)
-                           (mapcar #'file-name-as-directory known))
-                 (equal (file-name-as-directory (file-truename directory)) root))
-        (setq found directory))
-      (setq directory (file-name-directory (directory-file-name directory))))
-    found))
+  (let ((remote (agent-q-diff-guard--remote root)))
+    (seq-find (lambda (directory)
+                (and (string-prefix-p directory path)
+                     (string-prefix-p (concat remote "/") directory)
+                     (equal (file-name-as-directory (file-truename directory)) root)))
+              (mapcan (lambda (known)
+                        (and (stringp known)
+                             (agent-q-diff-guard--ancestors (concat known "/"))))
+                      (list agent-q-diff-project-root default-directory)))))
 
 (defun agent-q-diff-guard--below (path root)
   "Return PATH relative to ROOT, or refuse it if it is not below.
@@ -198,7 +207,8 @@ Only a path that was relative may begin with anything but \"./\"."
 
 (defun agent-q-diff-guard--check-spelling (path)
   "Refuse PATH, below the root, for how it is written."
-  (let ((case-fold-search t))
+  (let ((case-fold-search nil)
+        (path (agent-q-diff-protected-fold-case path)))
     (pcase-dolist (`(,regexp ,kind ,why)
                    (append agent-q-diff-guard--spellings
                            (and (memq system-type '(windows-nt ms-dos cygwin))
@@ -221,15 +231,29 @@ Only a path that was relative may begin with anything but \"./\"."
                         (split-string path "/")))
       (agent-q-diff-guard--no 'unwritable "The path is too long"))))
 
+(defun agent-q-diff-guard--check-depth (parts)
+  "Refuse PARTS of a path if, read as they stand, they lead out of the root."
+  (let ((depth 0))
+    (dolist (part parts)
+      (pcase part
+        ((or "" "."))
+        (".." (cl-decf depth))
+        (_ (cl-incf depth)))
+      (when (< depth 0)
+        (agent-q-diff-guard--no 'outside)))))
+
 (defun agent-q-diff-guard--parts (path root)
   "Return the parts of PATH below ROOT, or refuse PATH.
 Nothing is looked at but the string, and ROOT."
   (unless (stringp path)
     (agent-q-diff-guard--no 'unwritable "The path must be a string"))
-  (let ((below (agent-q-diff-guard--below (string-to-multibyte path) root)))
+  (let ((below (agent-q-diff-guard--below
+                (string-to-multibyte (substring-no-properties path)) root)))
     (agent-q-diff-guard--check-spelling below)
     (agent-q-diff-guard--check-encoding below)
-    (split-string below "/")))
+    (let ((parts (split-string below "/")))
+      (agent-q-diff-guard--check-depth parts)
+      parts)))
 
 ;;;; Walking
 
@@ -327,7 +351,7 @@ Nothing is looked at but the string, and ROOT."
     (when (consp kind)
       (agent-q-diff-guard--no 'missing))
     (pcase part
-      ("." nil)
+      ((or "" ".") nil)
       ((and ".." (guard (null kind)))
        (agent-q-diff-guard--no 'missing))
       (".." (agent-q-diff-guard--up walk))
@@ -361,7 +385,9 @@ Nothing is looked at but the string, and ROOT."
 (defun agent-q-diff-guard--check-contents (local)
   "Refuse the file LOCAL, a local name, if it does not hold plain text.
 Only the name tells."
-  (let ((plain (replace-regexp-in-string "\\(?:~\\|\\.~[^/]*~\\)+\\'" "" local))
+  (let ((plain (replace-regexp-in-string
+                "\\(?:~\\|\\.~[^/]*~\\)+\\'" ""
+                (agent-q-diff-protected-fold-case local)))
         (case-fold-search t))
     (when (or (seq-some (lambda (operation)
                           (find-file-name-handler local operation))
@@ -384,15 +410,54 @@ Only the name tells."
          (or (funcall there-p "commondir")
              (and (funcall there-p "objects") (funcall there-p "refs"))))))
 
-(defun agent-q-diff-guard--in-git-directory-p (name root)
-  "Return non-nil if NAME, a file below ROOT, is inside a directory of git's.
-Such a directory is one for what it holds, whatever it is called."
+(defun agent-q-diff-guard--directories (name root)
+  "Return the directories that exist from that of NAME up to ROOT."
   (let ((directory (file-name-directory name))
-        found)
-    (while (and (not found) (string-prefix-p root directory))
-      (setq found (agent-q-diff-guard--git-directory-p directory)
-            directory (file-name-directory (directory-file-name directory))))
-    found))
+        directories)
+    (while (string-prefix-p root directory)
+      (when (file-directory-p directory)
+        (push directory directories))
+      (setq directory (if (equal directory root)
+                          ""
+                        (file-name-directory (directory-file-name directory)))))
+    (nreverse directories)))
+
+(defun agent-q-diff-guard--links (directory)
+  "Return the names of the symbolic links in DIRECTORY."
+  (mapcar #'car (seq-filter (lambda (entry)
+                              (stringp (file-attribute-type (cdr entry))))
+                            (directory-files-and-attributes directory nil nil t))))
+
+(defun agent-q-diff-guard--called (link name root)
+  "Return what NAME is called through LINK, both below ROOT, or nil.
+The value is a list of parts below ROOT."
+  (let* ((parts (split-string (substring link (length root)) "/" t))
+         (target (catch 'agent-q-diff-guard
+                   (ignore-errors
+                     (agent-q-diff-guard--name
+                      (agent-q-diff-guard--walk-to-end parts root))))))
+    (cond
+     ((not (stringp target)) nil)
+     ((equal target name) parts)
+     ((string-prefix-p (concat target "/") name)
+      (append parts (split-string (substring name (length target)) "/" t))))))
+
+(defun agent-q-diff-guard--names (name root path)
+  "Return what NAME, below ROOT, is called, each a list of parts below ROOT.
+That is NAME itself, PATH unless it is nil, and every name that there is
+through a symbolic link in its directory or one above: .envrc may be a
+link to a file with a harmless name.  Links elsewhere are not looked for."
+  (let ((below (and path (catch 'agent-q-diff-guard
+                           (agent-q-diff-guard--below path root)))))
+    (append
+     (list (split-string (substring name (length root)) "/" t))
+     (and (stringp below) (list (split-string below "/" t)))
+     (delq nil
+           (cl-loop for directory in (agent-q-diff-guard--directories name root)
+                    nconc (mapcar (lambda (link)
+                                    (agent-q-diff-guard--called
+                                     (concat directory link) name root))
+                                  (agent-q-diff-guard--links directory)))))))
 
 (defun agent-q-diff-guard-protection (name root &optional path)
   "Return how NAME, a resolved file name below ROOT, is protected.
@@ -403,15 +468,12 @@ The value is nil; (`denied' . REASON) if no agent may ever edit the file;
 or (`asked' . REASON) if the user is to be asked each time, whatever was
 granted.  REASON is a clause to say to the user, and to the agent."
   (let* ((file-name-handler-alist (agent-q-diff-guard--handlers root))
-         (spellings (list (substring name (length root))
-                          (string-remove-prefix root (or path ""))))
-         (kinds (delq nil (mapcar (lambda (spelling)
-                                    (agent-q-diff-protected-kind
-                                     (split-string spelling "/" t)))
-                                  spellings))))
+         (kinds (delq nil (mapcar #'agent-q-diff-protected-kind
+                                  (agent-q-diff-guard--names name root path)))))
     (cond
      ((assq 'denied kinds))
-     ((agent-q-diff-guard--in-git-directory-p name root)
+     ((seq-some #'agent-q-diff-guard--git-directory-p
+                (agent-q-diff-guard--directories name root))
       '(denied . "it is inside a directory of git's own"))
      (t (car kinds)))))
 
@@ -420,9 +482,11 @@ granted.  REASON is a clause to say to the user, and to the agent."
 (defun agent-q-diff-guard--find (path root)
   "Return the resolved name of PATH below ROOT, or refuse it."
   (agent-q-diff-guard--check-root root)
-  (let* ((walk (agent-q-diff-guard--walk-to-end
-                (agent-q-diff-guard--parts path root) root))
+  (let* ((parts (agent-q-diff-guard--parts path root))
+         (walk (agent-q-diff-guard--walk-to-end parts root))
          (name (agent-q-diff-guard--name walk)))
+    (when (member (car (last parts)) '("" "." ".."))
+      (agent-q-diff-guard--no 'unwritable "The path names a directory"))
     ;; A link can lead to a name that nobody may spell.
     (agent-q-diff-guard--check-spelling
      (concat "./" (substring name (length root))))

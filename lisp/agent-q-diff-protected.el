@@ -132,65 +132,70 @@ system takes for the same name."
   "Characters that some file systems leave out when they compare names.
 HFS+ ignores most of them; the rest are Unicode's default ignorables.")
 
+(defun agent-q-diff-protected-fold-case (text)
+  "Return TEXT with every letter in lower case.
+`downcase' will not do: it goes by the language, and in Turkish it makes
+\"g1t\" of \"GIT\" if that is unibyte, and dotless letters if not.  All of
+them are an i here."
+  (apply #'string
+         (mapcar (lambda (char)
+                   (cond
+                    ((<= ?A char ?Z) (+ char (- ?a ?A)))
+                    ((< char 128) char)
+                    (t (let ((low (downcase (upcase char))))
+                         (if (memq low '(?I ?ı ?İ)) ?i low)))))
+                 text)))
+
 (defun agent-q-diff-protected-fold (name)
   "Fold NAME, one part of a file name, the way that the most lenient system does.
 HFS+ and APFS ignore case and characters without width, NTFS drops dots
-and spaces at the end and reads a colon as the name of a stream.  In a
-Turkish Emacs, \"I\" and \"i\" are not each other's case."
+and spaces at the end and reads a colon as the name of a stream."
   (let* ((visible (replace-regexp-in-string agent-q-diff-protected--ignorable "" name))
          (plain (if (string-match-p "\\`[[:ascii:]]*\\'" visible)
                     visible
                   (require 'ucs-normalize)
                   (ucs-normalize-NFKC-string visible)))
-         (low (replace-regexp-in-string
-               "\u0307" "" (string-replace "ı" "i" (downcase (upcase plain))))))
+         (low (string-replace "\u0307" "" (agent-q-diff-protected-fold-case plain))))
     (string-trim-right (replace-regexp-in-string "\\(.\\):.*\\'" "\\1" low)
                        "[. ]+")))
 
 ;;;; Patterns
 
-(defun agent-q-diff-protected--match-parts-p (patterns names)
-  "Return non-nil if NAMES begins with names that match PATTERNS, in order."
-  (let ((case-fold-search nil)
-        (matches t))
-    (while (and matches patterns)
-      (setq matches (and names
-                         (string-match-p (wildcard-to-regexp (car patterns))
-                                         (car names)))
-            patterns (cdr patterns)
-            names (cdr names)))
-    matches))
+(defun agent-q-diff-protected--regexp (pattern)
+  "Return a regexp for what PATTERN matches, names with a slash before each part."
+  (let ((parts (split-string (agent-q-diff-protected-fold-case pattern) "/" t)))
+    (concat (and (string-prefix-p "/" pattern) "\\`")
+            "/"
+            (mapconcat (lambda (part)
+                         ;; A wildcard's own regexp lets it match slashes.
+                         (string-replace "[^\0]" "[^/]"
+                                         (substring (wildcard-to-regexp part) 2 -2)))
+                       parts "/")
+            (if (directory-name-p pattern) "\\(?:/\\|\\'\\)" "\\'"))))
 
-(defun agent-q-diff-protected--match-p (pattern names)
-  "Return non-nil if PATTERN matches NAMES, the folded parts of a file name."
-  (let* ((parts (mapcar (lambda (part)
-                          (string-replace "ı" "i" (downcase (upcase part))))
-                        (split-string pattern "/" t)))
-         (spare (- (length names) (length parts)))
-         (starts (cond
-                  ((< spare 0) nil)
-                  ((string-prefix-p "/" pattern) (list 0))
-                  (t (number-sequence 0 spare)))))
-    (unless (directory-name-p pattern)
-      (setq starts (seq-intersection starts (list spare))))
-    (seq-some (lambda (start)
-                (agent-q-diff-protected--match-parts-p parts (nthcdr start names)))
-              starts)))
+(defvar agent-q-diff-protected--regexps (make-hash-table :test #'equal)
+  "Regexps of lists of patterns, since making one takes milliseconds.")
 
-(defun agent-q-diff-protected--any-p (patterns names)
-  "Return non-nil if one of PATTERNS matches NAMES."
-  (seq-some (lambda (pattern) (agent-q-diff-protected--match-p pattern names))
-            patterns))
+(defun agent-q-diff-protected--any-p (patterns name)
+  "Return non-nil if one of PATTERNS matches NAME, which begins with a slash."
+  (let ((regexp (or (gethash patterns agent-q-diff-protected--regexps)
+                    (puthash patterns
+                             (mapconcat #'agent-q-diff-protected--regexp patterns "\\|")
+                             agent-q-diff-protected--regexps)))
+        (case-fold-search nil))
+    (and patterns (string-match-p regexp name))))
 
 (defun agent-q-diff-protected-kind (parts)
   "Return how the file whose name has PARTS below the root is protected.
 The value is nil, (`denied' . REASON) or (`asked' . REASON); REASON is a
 sentence without its full stop."
-  (let ((names (mapcar #'agent-q-diff-protected-fold parts)))
-    (if (agent-q-diff-protected--any-p agent-q-diff-protected-denied names)
+  (let ((name (mapconcat (lambda (part)
+                           (concat "/" (agent-q-diff-protected-fold part)))
+                         parts "")))
+    (if (agent-q-diff-protected--any-p agent-q-diff-protected-denied name)
         '(denied . "it belongs to the version control system")
       (pcase (seq-find (lambda (row)
-                         (agent-q-diff-protected--any-p (cdr row) names))
+                         (agent-q-diff-protected--any-p (cdr row) name))
                        agent-q-diff-protected-asked)
         (`(,reason . ,_) (cons 'asked reason))))))
 
