@@ -168,13 +168,18 @@ Signal `agent-q-diff-no-user' if nobody can be asked and
     (or executing-kbd-macro
         (>= pause agent-q-diff-permission-pause))))
 
+(defun agent-q-diff-permit--say (text)
+  "Show TEXT behind the open question for a moment."
+  (unless executing-kbd-macro
+    (minibuffer-message "%s" text)))
+
 (defun agent-q-diff-permit--give (answer)
   "Give ANSWER to the open question, if the key is meant for it."
   (if (agent-q-diff-permit--settled-p)
       (progn
         (setq agent-q-diff-permit--answer answer)
         (exit-minibuffer))
-    (minibuffer-message "Ignored, since you were typing; once more answers")))
+    (agent-q-diff-permit--say "Ignored, since you were typing; once more answers")))
 
 (defun agent-q-diff-permit-once ()
   "Allow the edit that is asked about."
@@ -185,7 +190,7 @@ Signal `agent-q-diff-no-user' if nobody can be asked and
   "Allow this tool in this project until Emacs ends."
   (interactive)
   (if (agent-q-diff-request-protection (car agent-q-diff-permit--asked))
-      (minibuffer-message "A protected file is asked about each time")
+      (agent-q-diff-permit--say "A protected file is asked about each time")
     (agent-q-diff-permit--give 'session)))
 
 (defun agent-q-diff-permit-deny ()
@@ -207,7 +212,7 @@ Signal `agent-q-diff-no-user' if nobody can be asked and
   "Ignore a key that is no answer, and say which ones are."
   (interactive)
   (agent-q-diff-permit--settled-p)
-  (minibuffer-message
+  (agent-q-diff-permit--say
    "y: allow once, s: for the session, n: deny, r: deny with a reason, f: full review"))
 
 (defun agent-q-diff-permit-wake ()
@@ -334,10 +339,9 @@ agent-q-diff-tools-policy can allow it")))
   "List what agents may do without asking until Emacs ends.
 \\<agent-q-diff-grants-mode-map>There, \\[agent-q-diff-grants-revoke] revokes the grant at point."
   (interactive)
-  (with-current-buffer (get-buffer-create "*Agent-Q Grants*")
-    (agent-q-diff-grants-mode)
-    (tabulated-list-print)
-    (pop-to-buffer (current-buffer)))
+  (pop-to-buffer (get-buffer-create "*Agent-Q Grants*"))
+  (agent-q-diff-grants-mode)
+  (tabulated-list-print)
   (unless agent-q-diff-permit--grants
     (message "Nothing is granted")))
 

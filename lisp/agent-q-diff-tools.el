@@ -440,8 +440,10 @@ grant for the session covers those that wait."
   (let ((message "Error: the call was cut short; nothing is known of its outcome"))
     (unwind-protect
         (setq message (agent-q-diff-tools-call tool arguments))
-      (with-demoted-errors "agent-q-diff: the callback failed: %S"
-        (funcall callback message)))))
+      (condition-case err
+          (funcall callback message)
+        (error (message "agent-q-diff: a callback failed: %s"
+                        (error-message-string err)))))))
 
 (defun agent-q-diff-tools--run-queue ()
   "Make the calls that are queued, unless one is being made."

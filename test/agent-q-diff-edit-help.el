@@ -13,6 +13,9 @@
 (defvar aqd-project nil
   "Folder of the project of the test that runs.")
 
+(defvar aqd-policy 'allow
+  "The policy in the test's project.")
+
 (defconst aqd-lisp-folder (file-name-directory (locate-library "agent-q-diff"))
   "Folder of the Lisp files under test.")
 
@@ -25,12 +28,13 @@ changes were not applied and ask if they would like to proceed differently."
 
 (defmacro aqd-with-project (text &rest body)
   "Run BODY in a project whose one file, `aqd-file', holds TEXT.
-Everything is allowed, nothing is logged, and no grant is left."
+Everything is allowed unless `aqd-policy' is another, nothing is logged,
+and no grant is left."
   (declare (indent 1) (debug t))
   `(aqd-with-file ,text
      (let* ((aqd-project (file-name-directory aqd-file))
             (agent-q-diff-project-root aqd-project)
-            (agent-q-diff-tools-policy 'allow)
+            (agent-q-diff-tools-policy aqd-policy)
             (agent-q-diff-permit--grants nil)
             (agent-q-diff-log-file nil))
        (unwind-protect (progn ,@body)
