@@ -369,7 +369,7 @@ There is an entry for each match, and matches may overlap.  Signal
   (agent-q-diff-engine--call #'agent-q-diff-module-matches text old))
 
 (defun agent-q-diff-engine--check-spans (text spans old)
-  "Signal `agent-q-diff-no-match' unless each of SPANS of TEXT holds OLD.
+  "Signal `agent-q-diff-no-match' unless OLD is in each of SPANS of TEXT.
 To the engine raw bytes in TEXT can make up a character that they are not
 to Emacs.  Line ends may be those of TEXT."
   (let ((wanted (string-replace "\r\n" "\n" old)))
@@ -419,7 +419,7 @@ an error whose data is (MESSAGE DETAILS):
              . ,(agent-q-diff-engine--typed typed))))
 
 (defun agent-q-diff-engine-typed-lines (original modified)
-  "Return what changes ORIGINAL to MODIFIED as typed lines.
+  "Return the diff of ORIGINAL to MODIFIED as typed lines.
 They are a list of (KIND OLD NEW TEXT).  KIND is `hunk', `context',
 `added', `removed' or `no-newline', OLD and NEW are the line's numbers,
 from 1, on either side, or 0 where it is not.  TEXT is the line without

@@ -199,7 +199,7 @@ Signal `agent-q-diff-no-user' if nobody can be asked and
   (agent-q-diff-permit--give 'deny))
 
 (defun agent-q-diff-permit-deny-with-reason ()
-  "Deny the edit that is asked about, with a reason that the agent reads."
+  "Deny the edit that is asked about, with a reason for the agent to read."
   (interactive)
   (agent-q-diff-permit--give 'reason))
 
@@ -289,6 +289,13 @@ Signal `agent-q-diff-no-user' if nobody can be asked and
   (signal 'agent-q-diff-cancelled
           '("the user left the question unanswered; nothing was changed")))
 
+(defun agent-q-diff-permit--catching-top-level (function)
+  "Return the value of FUNCTION, or nil if it was left by `top-level'."
+  (let (value)
+    (catch 'top-level
+      (setq value (funcall function)))
+    value))
+
 (defun agent-q-diff-permit-ask (request)
   "Ask the user about REQUEST, with its edit in view.
 The value is as for `agent-q-diff-permission-function'.  In a batch Emacs
@@ -302,10 +309,18 @@ agent-q-diff-tools-policy can allow it")))
         ;; The caller may be in `while-no-input', or in a process filter.
         (throw-on-input nil)
         (inhibit-quit nil))
+    ;; Its keys would be looked up before those of the question.
+    (when isearch-mode
+      (isearch-done))
     (unwind-protect
-        (condition-case nil
-            (agent-q-diff-permit--read-answer request)
-          (quit (agent-q-diff-permit--cancelled)))
+        ;; To leave by `top-level' is to leave the question, too, and the
+        ;; agent must not wait for ever.
+        (or (agent-q-diff-permit--catching-top-level
+             (lambda ()
+               (condition-case nil
+                   (agent-q-diff-permit--read-answer request)
+                 (quit nil))))
+            (agent-q-diff-permit--cancelled))
       (when (window-live-p window)
         (quit-restore-window window)))))
 

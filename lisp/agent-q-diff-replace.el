@@ -191,12 +191,15 @@ BY decided that, WHY is a string for the user."
                         (and (agent-q-diff-request-protection request)
                              (list (format "PROTECTED: %s"
                                            (agent-q-diff-request-protection request))))))
-         (result (agent-q-diff-review-and-wait
-                  (agent-q-diff-request-name request)
-                  (string-to-multibyte (agent-q-diff-live-text live))
-                  (string-to-multibyte (agent-q-diff-replace--modified plan))
-                  (agent-q-diff-replace--description call)
-                  :notes notes)))
+         (result (condition-case err
+                     (agent-q-diff-review-and-wait
+                      (agent-q-diff-request-name request)
+                      (string-to-multibyte (agent-q-diff-live-text live))
+                      (string-to-multibyte (agent-q-diff-replace--modified plan))
+                      (agent-q-diff-replace--description call)
+                      :notes notes)
+                   (agent-q-diff-no-user
+                    (signal (car err) (list (concat why "  But " (cadr err))))))))
     (agent-q-diff-replace--record
      request lines
      (list :said (format "reviewed: %s" (plist-get result :decision))
@@ -208,7 +211,7 @@ BY decided that, WHY is a string for the user."
     (list :outcome 'reviewed :result result)))
 
 (defun agent-q-diff-replace--hash-now (request)
-  "Return a hash of what the file of REQUEST holds now, or nil."
+  "Return a hash of the file of REQUEST as it is now, or nil."
   (ignore-errors
     (agent-q-diff-write-hash
      (agent-q-diff-write-read (agent-q-diff-request-name request)))))
@@ -284,8 +287,9 @@ CALL comes to PLAN and typed LINES; POLICY is the policy's answer."
         (if (agent-q-diff-replace--large-p lines)
             (agent-q-diff-replace--review
              request call plan lines 'policy
-             (format "The edit changes more than %d lines."
-                     agent-q-diff-tools-review-lines))
+             (format "The edit changes more than %d lines; %s sets how many are too many."
+                     agent-q-diff-tools-review-lines
+                     'agent-q-diff-tools-review-lines))
           (agent-q-diff-replace--decide request call plan lines policy))
       ((error quit) (agent-q-diff-replace--failed request lines err)))))
 

@@ -286,6 +286,10 @@ They begin at lines %s."
       (condition-case err
           (agent-q-diff-tools--edit-outcome-message
            call (agent-q-diff-replace-run call))
+        (agent-q-diff-forbidden
+         (agent-q-diff-log-record (list :tool "edit_file" :path .path
+                                        :decided-by 'guard :reason (cadr err)))
+         (agent-q-diff-tools--edit-error-message call err))
         ((error quit) (agent-q-diff-tools--edit-error-message call err))))))
 
 ;;;; propose_file_edit
@@ -311,7 +315,7 @@ no agent may ever edit it."
       message)))
 
 (defun agent-q-diff-tools--hash (name)
-  "Return a hash of what the file NAME holds, or nil."
+  "Return a hash of the file NAME as it is now, or nil."
   (ignore-errors
     (agent-q-diff-write-hash (agent-q-diff-write-read name))))
 
@@ -446,7 +450,7 @@ grant for the session covers those that wait."
                         (error-message-string err)))))))
 
 (defun agent-q-diff-tools--run-queue ()
-  "Make the calls that are queued, unless one is being made."
+  "Make the next call of the queue, unless one is being made."
   (cond
    ((or agent-q-diff-tools--is-busy (null agent-q-diff-tools--queue)))
    ((active-minibuffer-window)

@@ -109,7 +109,7 @@ Each character must be one, so that positions are the same."
              text))))
 
 (defun agent-q-diff-write-read (name)
-  "Return what the file NAME holds now, an `agent-q-diff-live', or nil.
+  "Return the live text of the file NAME, an `agent-q-diff-live', or nil.
 NAME is absolute.  It is nil if there is no such file; then no buffer
 that visits it counts, unless its text was never saved."
   (let ((buffer (find-buffer-visiting name)))
@@ -123,7 +123,7 @@ that visits it counts, unless its text was never saved."
        (buffer-modified-p (agent-q-diff-live-buffer live))))
 
 (defun agent-q-diff-write-saves-p (live)
-  "Return non-nil if an edit of LIVE goes to its file at once."
+  "Return non-nil if an edit of LIVE is to be saved at once."
   (pcase-exhaustive (and (agent-q-diff-live-buffer live) agent-q-diff-save)
     ((or 'nil 'always) t)
     ('if-clean (not (agent-q-diff-write-unsaved-p live)))
@@ -168,7 +168,7 @@ SPANS is a list of (START . END), in order and apart."
 ;;;; Replacing a file as a whole
 
 (defun agent-q-diff-write--put (text coding name)
-  "Make TEXT, a string written in CODING, what the file NAME holds."
+  "Make TEXT, a string written in CODING, the content of the file NAME."
   (let ((coding-system-for-write coding)
         (write-region-annotate-functions nil)
         (write-region-post-annotation-function nil))
@@ -253,6 +253,14 @@ stays as it is.  Mode, owner and links are kept."
        "the file's coding system %s cannot hold the character %c"
        (agent-q-diff-live-coding live) char))))
 
+(defun agent-q-diff-write--check-writable (name)
+  "Refuse the file NAME if it cannot be written or somebody else edits it."
+  (let ((holder (file-locked-p name)))
+    (when (stringp holder)
+      (agent-q-diff-write--refuse "%s is locked by %s" name holder)))
+  (unless (file-writable-p name)
+    (agent-q-diff-write--refuse "%s cannot be written" name)))
+
 (defun agent-q-diff-write--coding (live)
   "Return the coding system in which LIVE is to be written.
 Where nothing is decided, as for text that was all ASCII, it is UTF-8."
@@ -266,8 +274,7 @@ Where nothing is decided, as for text that was all ASCII, it is UTF-8."
   (let ((name (agent-q-diff-live-name live))
         (text (agent-q-diff-write-result live spans new))
         (coding (agent-q-diff-write--coding live)))
-    (unless (file-writable-p name)
-      (agent-q-diff-write--refuse "%s cannot be written" name))
+    (agent-q-diff-write--check-writable name)
     (agent-q-diff-write--check-encodable live new)
     (agent-q-diff-write-file
      name

@@ -12,6 +12,7 @@
 ;;; Code:
 
 (require 'json)
+(require 'tramp)
 (require 'agent-q-diff-test-help)
 (require 'agent-q-diff-edit-help)
 
@@ -414,6 +415,36 @@ propose_file_edit")))
                  (aqd-edit "a" "b")))
         (should (equal (buffer-string) "typed\nb\n"))
         (should (equal (aqd-disk) "a\n"))))))
+
+;;;; A project on another host
+
+(defmacro aqd-edit-with-mock-host (&rest body)
+  "Evaluate BODY where TRAMP reaches this host by the method `mock'."
+  (declare (debug t))
+  `(let ((tramp-methods (cons '("mock"
+                                (tramp-login-program "sh")
+                                (tramp-login-args (("-i")))
+                                (tramp-remote-shell "/bin/sh")
+                                (tramp-remote-shell-args ("-c"))
+                                (tramp-connection-timeout 10))
+                              tramp-methods))
+         (tramp-verbose 0))
+     ,@body))
+
+(ert-deftest aqd-edit-project-on-another-host ()
+  (aqd-with-project "a\nb\n"
+    (set-file-modes aqd-file #o640)
+    (make-symbolic-link "target.txt" (concat aqd-file "-link"))
+    (aqd-edit-with-mock-host
+     (let ((agent-q-diff-project-root (concat "/mock:localhost:" aqd-project)))
+       (should (string-prefix-p "✓" (aqd-edit "b" "c\nd")))
+       (should (string-prefix-p "✓" (aqd-call-tool "edit_file"
+                                                   '(:path "target.txt-link"
+                                                     :old_str "d" :new_str "é"))))
+       (tramp-cleanup-all-connections)))
+    (should (equal (aqd-disk) "a\nc\n\303\251\n"))
+    (should (= (file-modes aqd-file) #o640))
+    (should (equal (file-symlink-p (concat aqd-file "-link")) "target.txt"))))
 
 ;;;; Two real files, byte by byte
 

@@ -102,6 +102,14 @@ The buffer has been updated with your proposed changes. Save the buffer when rea
 nothing was changed")))
      (should (equal (aqd-disk) "a\n")))))
 
+(ert-deftest aqd-permit-top-level-is-no-refusal ()
+  (aqd-asking
+   (aqd-with-project "a\n"
+     (cl-letf (((symbol-function 'read-from-minibuffer)
+                (lambda (&rest _) (throw 'top-level nil))))
+       (should (string-prefix-p "Error editing file: the user left the question"
+                                (aqd-ask "C-l")))))))
+
 (ert-deftest aqd-permit-keys-typed-ahead-are-no-answer ()
   "A key that comes as soon as the question, or amid others, is ignored."
   (let ((agent-q-diff-permission-pause 0.05)
@@ -328,7 +336,8 @@ propose_file_edit here."))))))
   (aqd-with-project "a\n"
     (let ((agent-q-diff-tools-policy 'review))
       (should (equal (aqd-edit "a" "b")
-                     "Error editing file: a batch Emacs has no user to decide")))))
+                     "Error editing file: agent-q-diff-tools-policy asks for the \
+full review.  But a batch Emacs has no user to decide")))))
 
 ;;;; Calls that do not wait
 
@@ -483,6 +492,13 @@ propose_file_edit here."))))))
   (mapcar (lambda (line) (json-parse-string line :object-type 'alist
                                             :null-object nil))
           (split-string (decode-coding-string (aqd-bytes-of name) 'utf-8) "\n" t)))
+
+(ert-deftest aqd-permit-refused-paths-are-logged ()
+  (aqd-with-project "a\n"
+    (let ((agent-q-diff-log-file (expand-file-name "log" aqd-project)))
+      (aqd-call-tool "edit_file" '(:path "../x" :old_str "a" :new_str "b"))
+      (let-alist (car (aqd-logged agent-q-diff-log-file))
+        (should (equal (list .path .decided-by) '("../x" "guard")))))))
 
 (ert-deftest aqd-permit-edits-and-proposals-are-logged ()
   (aqd-with-project "a\n"

@@ -269,6 +269,13 @@ It is done without a buffer that visits the file, and with one."
       (should-error (aqd-write-replace "a" "b") :type 'agent-q-diff-bad-target)
       (should (equal (aqd-disk) "a\n")))))
 
+(ert-deftest aqd-write-refuses-what-another-emacs-edits ()
+  (aqd-with-file "a\n"
+    (make-symbolic-link "somebody@elsewhere.1:1"
+                        (expand-file-name ".#target.txt" (file-name-directory aqd-file)))
+    (should-error (aqd-write-replace "a" "b") :type 'agent-q-diff-bad-target)
+    (should (equal (aqd-disk) "a\n"))))
+
 (ert-deftest aqd-write-makes-the-users-backup ()
   (aqd-with-file "a\n"
     (let ((backup-inhibited nil)
