@@ -10,6 +10,7 @@
 ;;; Code:
 
 (require 'cl-lib)
+(require 'cus-edit)
 (require 'ert)
 (require 'agent-q-diff-log)
 
@@ -383,7 +384,6 @@ No line may be torn and none lost."
       (should (= 2 (count-lines (point-min) (point-max)))))))
 
 (ert-deftest aqd-log-default-options-fit-their-types ()
-  (require 'cus-edit)
   (dolist (option '(agent-q-diff-log-file agent-q-diff-log-max-bytes
                     agent-q-diff-log-n-old agent-q-diff-log-n-shown))
     (should (widget-apply (widget-convert (custom-variable-type option))
