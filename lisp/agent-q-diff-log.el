@@ -183,8 +183,6 @@ answer does not matter."
   "Append LINE, bytes that end with a newline, to the log."
   (let ((file agent-q-diff-log-file)
         (coding-system-for-write 'no-conversion)
-        (write-region-annotate-functions nil)
-        (write-region-post-annotation-function nil)
         (write-region-inhibit-fsync t)
         (create-lockfiles nil))
     (with-file-modes #o700

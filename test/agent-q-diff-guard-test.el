@@ -87,6 +87,7 @@ TARGET stands as it is in the link."
                    ("in-dir" . "src") ("in-file" . "src/a.el") ("in-dot" . ".")
                    ("in-up" . "src/deep/../a.el")
                    ("in-abs" . ,(aqd-guard-in "src/a.el"))
+                   ("in-colon" . ,(aqd-guard-in "c:x"))
                    ("in-chain" . "in-dir/deep") ("src/back" . "../README.md")
                    ("in-git" . ".git") ("in-hook" . ".git/hooks/post-commit")
                    ("in-fifo" . "fifo") ("in-hard" . "hard-secret")
@@ -342,7 +343,7 @@ Tramp's syntaxes takes for remote."
     ("con" . "con") ("aux.c" . "aux.c") ("nul" . "nul") ("PROGRA~1" . "PROGRA~1")
     ("Makefile" . "Makefile") ("etc/passwd" . "etc/passwd") ("dev/null" . "dev/null")
     ("in-file" . "src/a.el") ("in-dir/a.el" . "src/a.el") ("in-dir/new" . "src/new")
-    ("in-up" . "src/a.el") ("in-abs" . "src/a.el") ("in-chain/b.el" . "src/deep/b.el")
+    ("in-up" . "src/a.el") ("in-abs" . "src/a.el") ("in-colon" . "c:x") ("in-chain/b.el" . "src/deep/b.el")
     ("src/back" . "README.md") ("in-dot/README.md" . "README.md")
     ("in-dot/in-dot/src/a.el" . "src/a.el") ("targz" . "targz") ("zip/x" . "zip/x")
     ("a.gz.txt" . "a.gz.txt") ("gpg" . "gpg")
@@ -388,8 +389,8 @@ Tramp's syntaxes takes for remote."
 (ert-deftest aqd-guard-a-name-keeps-no-text-properties ()
   (aqd-guard-with-project
     (should (equal-including-properties
-             (aqd-guard-answer (propertize "README.md" 'display "x" 'invisible t))
-             (aqd-guard-in "README.md")))))
+             (aqd-guard-answer (propertize "ünï/ço.txt" 'display "x" 'invisible t))
+             (aqd-guard-in "ünï/ço.txt")))))
 
 ;;;; The root
 
@@ -432,6 +433,18 @@ Tramp's syntaxes takes for remote."
                         (concat aqd-guard-top "link/") (directory-file-name aqd-guard-root)
                         "proj/" "" nil 'x))
       (should (string-prefix-p "Error: Cannot write to file" (aqd-guard-answer "x" (or root 'nil-root)))))))
+
+(ert-deftest aqd-guard-the-root-of-everything ()
+  "There a name below the root can look remote, or be the kernel's."
+  (aqd-guard-with-project
+    (dolist (path '("/ssh:host:/etc/passwd" "ssh:host:/etc/passwd" "ssh:host:x" "sudo::/x"
+                    "/:/etc/passwd" ":x" "proc/version" "/proc/self/mem" "/dev/null" "dev/shm/x"
+                    "/sys/kernel/x" "../etc/passwd" "//etc/passwd"))
+      (ert-info ((format "%S" path) :prefix "path: ")
+        (should (string-prefix-p "Error: " (aqd-guard-answer path "/")))
+        (should-not aqd-guard-asked)))
+    (should (equal (aqd-guard-in "README.md")
+                   (aqd-guard-answer (aqd-guard-in "README.md") "/")))))
 
 ;;;; Odd systems
 

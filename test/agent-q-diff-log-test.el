@@ -10,6 +10,7 @@
 ;;; Code:
 
 (require 'cl-lib)
+(require 'cus-edit)
 (require 'ert)
 (require 'agent-q-diff-log)
 
@@ -310,6 +311,9 @@ No line may be torn and none lost."
              (add-log-current-defun)
              (should-error (next-error)))))
         (should buffer-read-only)
+        (should-not diff-font-lock-syntax)
+        (should-not next-error-function)
+        (should-not bidi-display-reordering)
         (should (string-match-p "^# reason: no\\\\u000a@@ -1 \\+1 @@\\\\u000a-c$" (buffer-string)))
         (should (string-suffix-p diff (buffer-string)))
         (should (= 1 (how-many "^@@" (point-min) (point-max))))
@@ -383,7 +387,6 @@ No line may be torn and none lost."
       (should (= 2 (count-lines (point-min) (point-max)))))))
 
 (ert-deftest aqd-log-default-options-fit-their-types ()
-  (require 'cus-edit)
   (dolist (option '(agent-q-diff-log-file agent-q-diff-log-max-bytes
                     agent-q-diff-log-n-old agent-q-diff-log-n-shown))
     (should (widget-apply (widget-convert (custom-variable-type option))
