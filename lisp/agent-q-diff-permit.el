@@ -296,11 +296,21 @@ Signal `agent-q-diff-no-user' if nobody can be asked and
       (setq value (funcall function)))
     value))
 
+(defun agent-q-diff-permit--somebody-p ()
+  "Return non-nil if there is somebody who can be asked.
+A daemon without a client has a frame that nobody sees."
+  (if noninteractive
+      executing-kbd-macro
+    (seq-some (lambda (frame)
+                (not (equal (terminal-name (frame-terminal frame))
+                            "initial_terminal")))
+              (frame-list))))
+
 (defun agent-q-diff-permit-ask (request)
   "Ask the user about REQUEST, with its edit in view.
-The value is as for `agent-q-diff-permission-function'.  In a batch Emacs
-nobody is asked."
-  (unless (or (not noninteractive) executing-kbd-macro)
+The value is as for `agent-q-diff-permission-function'.  In a batch Emacs,
+or a daemon without a client, nobody is asked."
+  (unless (agent-q-diff-permit--somebody-p)
     (signal 'agent-q-diff-no-user
             '("nobody is there to give permission, so it is denied; \
 agent-q-diff-tools-policy can allow it")))

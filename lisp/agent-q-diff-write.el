@@ -110,8 +110,8 @@ Each character must be one, so that positions are the same."
 
 (defun agent-q-diff-write-read (name)
   "Return the live text of the file NAME, an `agent-q-diff-live', or nil.
-NAME is absolute.  It is nil if there is no such file; then no buffer
-that visits it counts, unless its text was never saved."
+NAME is absolute.  The value is nil if there is neither such a file nor a
+buffer that visits it."
   (let ((buffer (find-buffer-visiting name)))
     (cond
      (buffer (agent-q-diff-write--read-buffer name buffer))

@@ -284,6 +284,31 @@ Tramp's syntaxes takes for remote."
       (should (equal (delq socket processes) (process-list)))
       (should (eq tramp (featurep 'tramp))))))
 
+(ert-deftest aqd-guard-refuses-hostile-paths-of-tool-calls ()
+  "The tool says what the guard says, and does nothing but to say it."
+  (aqd-guard-with-project
+    (let* ((agent-q-diff-tools-policy 'allow)
+           (agent-q-diff-log-file nil)
+           (agent-q-diff-show-edit-functions (list (lambda (&rest _) (ert-fail "Shown"))))
+           (agent-q-diff-permission-function (lambda (_) (ert-fail "Asked")))
+           (socket (aqd-guard-socket))
+           (processes (process-list))
+           (before (aqd-guard-snapshot))
+           (n 0))
+      (unwind-protect
+          (pcase-dolist (`(,kind . ,paths) (aqd-guard-hostile))
+            (dolist (path (seq-filter #'stringp paths))
+              (cl-incf n)
+              (let ((answer (agent-q-diff-tools-call
+                             "edit_file" (list :path path :old_str "t" :new_str "x"))))
+                (should (equal (list path (car (split-string answer "\n")))
+                               (list path (aqd-guard-first-line path kind))))
+                (should-not aqd-guard-asked))))
+        (delete-process socket))
+      (should (>= n 150))
+      (should (equal before (aqd-guard-snapshot)))
+      (should (equal (delq socket processes) (process-list))))))
+
 (ert-deftest aqd-guard-refusals-tell-nothing-of-what-is-outside ()
   "Whether a file outside is there must not be told, nor looked at."
   (aqd-guard-with-project
