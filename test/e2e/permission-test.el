@@ -121,5 +121,65 @@ ANSWER is a regexp of the message, CHANGED the list of changed lines."
     (should (equal (e2e-read "target") (e2e-text 5 20 35)))
     (e2e-should-be-as-found)))
 
+;;;; Two real files
+
+(defun permission-bytes (name)
+  "Return the bytes of the test's file NAME."
+  (with-temp-buffer
+    (set-buffer-multibyte nil)
+    (insert-file-contents-literally (e2e-path name))
+    (buffer-string)))
+
+(defun permission-put-bytes (name bytes)
+  "Make BYTES what the test's file NAME holds."
+  (let ((coding-system-for-write 'no-conversion))
+    (write-region bytes nil (e2e-path name) nil 'silent)))
+
+(defun permission-program ()
+  "Return the text of a real program."
+  (with-temp-buffer
+    (insert-file-contents (expand-file-name "../demo/original.lisp" e2e-here))
+    (buffer-string)))
+
+(defun permission-allow (name old new)
+  "Have OLD become NEW in the file NAME, allowed by key, and return the message."
+  (let ((tag (intern name)))
+    (e2e-call 'filter tag (permission-call name old new))
+    (e2e-see (concat "edit_file " name " (\\+1 -0) in "))
+    (e2e-keys "y")
+    (cadr (e2e-answer tag))))
+
+(ert-deftest e2e-permission-two-real-files ()
+  "Bytes are compared: one file is open and being typed in, one is not UTF-8."
+  (permission-with-emacs
+    (let* ((text (permission-program))
+           (old "(defun discounted (cents rate)")
+           (new (concat ";; £\n" old))
+           (latin (concat ";; Übersicht\n" text ";; Schluß"))
+           (bytes (lambda (text coding) (encode-coding-string text coding))))
+      (permission-put-bytes "open.lisp" (funcall bytes text 'utf-8-unix))
+      (permission-put-bytes "latin.lisp" (funcall bytes latin 'latin-1-dos))
+      (e2e-eval `(ignore (find-file-noselect ,(e2e-path "open.lisp"))))
+      (e2e-eval '(with-current-buffer "open.lisp"
+                   (goto-char (point-max))
+                   (insert ";; being typed")
+                   (goto-char 10)
+                   (undo-boundary)))
+      (should (string-prefix-p "✓" (permission-allow "open.lisp" old new)))
+      (should (equal (permission-bytes "open.lisp")
+                     (funcall bytes (concat (string-replace old new text)
+                                            ";; being typed")
+                              'utf-8-unix)))
+      (should (equal (e2e-eval '(with-current-buffer "open.lisp" (point))) 10))
+      (should (string-prefix-p "✓" (permission-allow "latin.lisp" old new)))
+      (should (equal (permission-bytes "latin.lisp")
+                     (funcall bytes (string-replace old new latin) 'latin-1-dos)))
+      (should-not (e2e-eval '(get-file-buffer (inside-file "latin.lisp"))))
+      (e2e-eval '(with-current-buffer "open.lisp"
+                   (undo)
+                   (set-buffer-modified-p nil)))
+      (should (equal (e2e-eval '(with-current-buffer "open.lisp" (buffer-string)))
+                     (concat text ";; being typed"))))))
+
 (provide 'permission-test)
 ;;; permission-test.el ends here
