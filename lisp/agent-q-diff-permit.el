@@ -22,7 +22,6 @@
 (require 'tabulated-list)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-transcript)
-(require 'agent-q-diff-wait)
 
 ;;;; Options
 
@@ -290,7 +289,7 @@ Signal `agent-q-diff-no-user' if nobody can be asked and
           '("the user left the question unanswered; nothing was changed")))
 
 (defun agent-q-diff-permit--catching-top-level (function)
-  "Return the value of FUNCTION, or nil if it was left by `top-level'."
+  "Return the value of FUNCTION, or nil if the command `top-level' left it."
   (let (value)
     (catch 'top-level
       (setq value (funcall function)))

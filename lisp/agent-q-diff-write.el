@@ -61,25 +61,55 @@ that table is not called: some open other files."
   "Return non-nil if TEXT, written in CODING, is BYTES."
   (equal bytes (encode-coding-string text coding)))
 
-(defun agent-q-diff-write--decode (name bytes)
-  "Return (TEXT . CODING) for BYTES, those of the file NAME.
-TEXT written in CODING is BYTES again, to the last of them.  Where line
-ends are mixed, CR is part of TEXT."
+(defun agent-q-diff-write--rather-utf-8-p (bytes)
+  "Return non-nil if BYTES are UTF-8 but for a few stray ones.
+Emacs takes such a file for Latin-1, and what an agent adds would be of
+another coding system than the rest."
+  (let ((text (decode-coding-string bytes 'utf-8-unix)))
+    (> (cl-count-if (lambda (char) (< 127 char #x3fff80)) text)
+       (cl-count-if (lambda (char) (>= char #x3fff80)) text))))
+
+(defun agent-q-diff-write--codings (name bytes)
+  "Return coding systems for BYTES, those of the file NAME, best first."
   (let* ((stated (agent-q-diff-write--stated-coding name bytes))
-         (guess (if (coding-system-p stated) stated (detect-coding-string bytes t)))
-         (text (decode-coding-string bytes guess))
+         (detected (detect-coding-string bytes t))
+         (is-doubtful (eq (coding-system-type detected) 'charset)))
+    (delq nil
+          ;; The table's last entry takes every name, and says nothing.
+          (list (and stated
+                     (coding-system-p stated)
+                     (not (eq (coding-system-type stated) 'undecided))
+                     stated)
+                (and is-doubtful
+                     (agent-q-diff-write--rather-utf-8-p bytes)
+                     (coding-system-change-text-conversion detected 'utf-8))
+                detected))))
+
+(defun agent-q-diff-write--decode-in (bytes guess)
+  "Return (TEXT . CODING) for BYTES, if their coding system is GUESS, or nil.
+It is nil if TEXT written in CODING is not BYTES, to the last of them."
+  (let* ((text (decode-coding-string bytes guess))
          ;; With the kind of line ends that was found.
          (coding last-coding-system-used)
-         (with-cr (coding-system-change-eol-conversion coding 'unix))
-         (verbatim (decode-coding-string bytes with-cr)))
+         (with-cr (coding-system-change-eol-conversion coding 'unix)))
     (cond
-     ((eq (coding-system-type coding) 'raw-text) (cons bytes 'no-conversion))
-     ((agent-q-diff-write--same-bytes-p bytes text coding) (cons text coding))
-     ((agent-q-diff-write--same-bytes-p bytes verbatim with-cr)
-      (cons verbatim with-cr))
-     (t (agent-q-diff-write--refuse
+     ((eq (coding-system-type coding) 'raw-text)
+      (cons bytes 'no-conversion))
+     ((agent-q-diff-write--same-bytes-p bytes text coding)
+      (cons text coding))
+     ;; Line ends are mixed: then CR is part of the text.
+     ((let ((verbatim (decode-coding-string bytes with-cr)))
+        (and (agent-q-diff-write--same-bytes-p bytes verbatim with-cr)
+             (cons verbatim with-cr)))))))
+
+(defun agent-q-diff-write--decode (name bytes)
+  "Return (TEXT . CODING) for BYTES, those of the file NAME.
+TEXT written in CODING is BYTES again."
+  (let ((codings (agent-q-diff-write--codings name bytes)))
+    (or (seq-some (apply-partially #'agent-q-diff-write--decode-in bytes) codings)
+        (agent-q-diff-write--refuse
          "%s cannot be written in its coding system %s without changing it elsewhere"
-         name coding)))))
+         name (car codings)))))
 
 (defun agent-q-diff-write--read-file (name)
   "Return the live text of the file NAME, which no buffer visits."

@@ -78,6 +78,26 @@ It is done without a buffer that visits the file, and with one."
 (ert-deftest aqd-write-takes-what-is-binary-for-utf-8 ()
   (aqd-write-both "\0caf\303\251\377\n" "é" "è" "\0caf\303\250\377\n"))
 
+(ert-deftest aqd-write-takes-utf-8-with-a-stray-byte-for-utf-8 ()
+  (aqd-with-file ""
+    (aqd-write-bytes "caf\303\251 \342\234\223 \377\r\nx\r\n")
+    (aqd-write-replace "✓" "é\n")
+    (should (equal (aqd-disk) "caf\303\251 \303\251\r\n \377\r\nx\r\n"))))
+
+(ert-deftest aqd-write-disbelieves-a-file-that-states-another-coding ()
+  (aqd-with-file ""
+    (aqd-write-bytes ";; -*- coding: utf-16 -*-\ncaf\303\251\n")
+    (aqd-write-replace "é" "è")
+    (should (equal (aqd-disk) ";; -*- coding: utf-16 -*-\ncaf\303\250\n"))))
+
+(ert-deftest aqd-write-refuses-what-it-could-not-write-back ()
+  "Escape sequences that say nothing are lost when a text is read."
+  (aqd-with-file ""
+    (let ((bytes "\e(B\e$B$\"\e(B x\n"))
+      (aqd-write-bytes bytes)
+      (should-error (aqd-write-replace "x" "y") :type 'agent-q-diff-bad-target)
+      (should (equal (aqd-disk) bytes)))))
+
 (ert-deftest aqd-write-ascii-becomes-utf-8 ()
   (aqd-write-both "a\n" "a" "é" "\303\251\n"))
 
