@@ -296,9 +296,7 @@ Nothing is looked at but the string, and ROOT."
 
 (defun agent-q-diff-guard--follow (walk target)
   "Take WALK along TARGET, the text of the symbolic link here."
-  ;; Emacs quotes a target that looks remote.
-  (let ((target (string-remove-prefix "/:" target))
-        (local-root (substring (agent-q-diff-guard--walk-root walk)
+  (let ((local-root (substring (agent-q-diff-guard--walk-root walk)
                                (length (agent-q-diff-guard--walk-remote walk)))))
     (pop (agent-q-diff-guard--walk-here walk))
     (when (> (cl-incf (agent-q-diff-guard--walk-n-links walk))
