@@ -249,6 +249,19 @@ goes."
       (unless is-done
         (delete-file twin)))))
 
+(defun agent-q-diff-write--put-back (name old)
+  "Make the bytes OLD the content of the file NAME again.
+The error if that fails says where a copy of them is."
+  (let ((copy (make-temp-file "agent-q-diff-rescued-")))
+    (agent-q-diff-write--put old 'no-conversion copy)
+    (condition-case err
+        (agent-q-diff-write--put old 'no-conversion name)
+      (error
+       (agent-q-diff-write--refuse
+        "%s is damaged, since writing it failed (%s); what it held is in %s"
+        name (error-message-string err) copy)))
+    (delete-file copy)))
+
 (defun agent-q-diff-write--in-place (name put check)
   "Have PUT write NAME itself, after CHECK was called.
 If that fails, put back what it held."
@@ -260,7 +273,7 @@ If that fails, put back what it held."
           (funcall put name)
           (setq is-done t))
       (unless is-done
-        (agent-q-diff-write--put old 'no-conversion name)))))
+        (agent-q-diff-write--put-back name old)))))
 
 (defun agent-q-diff-write-file (name put check)
   "Have PUT write the file NAME, so that it is whole whatever happens.

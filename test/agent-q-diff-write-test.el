@@ -189,6 +189,40 @@ It is done without a buffer that visits the file, and with one."
           (should (equal (agent-q-diff-target-text buffer) "a\nb\nc\nd\n"))
           (should-not (buffer-modified-p buffer)))))))
 
+(defun aqd-write-in-place-failing (fails-p)
+  "Replace a string of a file of two names while writes fail.
+FAILS-P is called with the name of the file that is to be written."
+  (let ((original (symbol-function 'write-region)))
+    (add-name-to-file aqd-file (concat aqd-file "-other"))
+    (cl-letf (((symbol-function 'write-region)
+               (lambda (start end name &rest rest)
+                 (if (not (funcall fails-p name))
+                     (apply original start end name rest)
+                   (apply original "half" nil name rest)
+                   (signal 'file-error (list "Writing" "no space left" name))))))
+      (condition-case err
+          (aqd-write-replace "b" "x")
+        (error err)))))
+
+(ert-deftest aqd-write-failing-in-place-puts-the-old-file-back ()
+  (aqd-with-file "a\nb\nc\n"
+    (let ((n 0))
+      (should (eq 'file-error
+                  (car (aqd-write-in-place-failing (lambda (_) (= 1 (cl-incf n)))))))
+      (should (equal (aqd-disk) "a\nb\nc\n")))))
+
+(ert-deftest aqd-write-failing-for-good-says-where-the-old-text-is ()
+  (aqd-with-file "a\nb\nc\n"
+    (let* ((err (aqd-write-in-place-failing
+                 (lambda (name) (equal name aqd-file))))
+           (copy (and (string-match "what it held is in \\(.*\\)\\'" (cadr err))
+                      (match-string 1 (cadr err)))))
+      (should (eq (car err) 'agent-q-diff-bad-target))
+      (let ((aqd-file copy))
+        (should (equal (aqd-disk) "a\nb\nc\n"))
+        (should (= (file-modes copy) #o600)))
+      (delete-file copy))))
+
 (ert-deftest aqd-write-quit-leaves-the-old-file-whole ()
   (dolist (visit '(nil t))
     (aqd-with-file "a\nb\n"
