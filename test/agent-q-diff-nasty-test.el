@@ -12,7 +12,7 @@
 
 ;;; Code:
 
-(require 'agent-q-diff-edit-help)
+(require 'agent-q-diff-replace-help)
 
 (defconst aqd-nasty-strings
   `(;; Replacement texts of Emacs, sed, perl, JavaScript, Go, Python, Ruby.

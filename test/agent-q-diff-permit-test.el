@@ -9,7 +9,7 @@
 
 ;;; Code:
 
-(require 'agent-q-diff-edit-help)
+(require 'agent-q-diff-replace-help)
 
 (defmacro aqd-asking (&rest body)
   "Evaluate BODY where the user is asked."

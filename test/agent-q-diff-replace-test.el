@@ -1,4 +1,4 @@
-;;; agent-q-diff-edit-test.el --- The tool edit_file  -*- lexical-binding: t; -*-
+;;; agent-q-diff-replace-test.el --- The tool edit_file  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
@@ -14,7 +14,7 @@
 (require 'json)
 (require 'tramp)
 (require 'agent-q-diff-test-help)
-(require 'agent-q-diff-edit-help)
+(require 'agent-q-diff-replace-help)
 
 ;;;; Document 003: return value
 
@@ -499,5 +499,5 @@ propose_file_edit")))
                                                "Ende:\r\n;; Schlu\337 ohne \243"
                                                bytes)))))
 
-(provide 'agent-q-diff-edit-test)
-;;; agent-q-diff-edit-test.el ends here
+(provide 'agent-q-diff-replace-test)
+;;; agent-q-diff-replace-test.el ends here

@@ -1,4 +1,4 @@
-;;; agent-q-diff-edit-help.el --- Tool calls for tests  -*- lexical-binding: t; -*-
+;;; agent-q-diff-replace-help.el --- Tool calls for tests  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
@@ -62,5 +62,5 @@ MORE are further arguments, a plist."
   (let ((coding-system-for-write 'no-conversion))
     (write-region bytes nil name nil 'silent)))
 
-(provide 'agent-q-diff-edit-help)
-;;; agent-q-diff-edit-help.el ends here
+(provide 'agent-q-diff-replace-help)
+;;; agent-q-diff-replace-help.el ends here
