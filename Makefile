@@ -10,6 +10,10 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 SUITES ?= rust ert e2e
 CHECKS ?= rust lisp-compile lisp-style walls
 
+# What `make fuzz` runs, and for how long each.
+FUZZ_TARGETS ?= parse place review
+FUZZ_SECONDS ?= 60
+
 .DEFAULT_GOAL := help
 .PHONY: help build demo test lint bench fuzz doc clean
 
@@ -38,8 +42,10 @@ lint: ## Check style, warnings, documentation, and the walls between the parts
 bench: ## Measure the engine
 	cargo bench --locked --no-default-features --bench engine
 
-fuzz: ## Run the random walks for long (AGENT_Q_DIFF_CASES sets how long)
-	AGENT_Q_DIFF_CASES=$${AGENT_Q_DIFF_CASES:-200000} cargo test --release --locked --no-default-features
+fuzz: ## Fuzz the engine (FUZZ_SECONDS=60 for each target), then walk at random (AGENT_Q_DIFF_CASES=30000)
+	@test/tools/need cargo cc c++ cargo-fuzz
+	@test/tools/fuzz $(FUZZ_SECONDS) $(FUZZ_TARGETS)
+	AGENT_Q_DIFF_CASES=$${AGENT_Q_DIFF_CASES:-30000} cargo test --release --locked --no-default-features
 
 doc: ## Build the engine's documentation
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --no-default-features

@@ -64,6 +64,12 @@ accepted if at least one hunk's change is in it."
   :type '(choice (const :tag "The marks shown" marks)
                  (const :tag "What is in the target" facts)))
 
+(defcustom agent-q-diff-refresh-delay 0.3
+  "Seconds without input after which the diff buffer shows the target's edits.
+While somebody edits the target, each hunk shows whether it still
+applies.  If nil, the diff buffer shows it at its own next command."
+  :type '(choice (number :tag "Seconds") (const :tag "At the next command" nil)))
+
 (defcustom agent-q-diff-project-root nil
   "Directory against which agents' relative paths are resolved, or nil.
 If nil, it is the root of the current project, or `default-directory'
@@ -88,6 +94,10 @@ where there is no project."
 (defface agent-q-diff-differs
   '((t :inherit warning))
   "Face of the sign on a hunk whose mark and target disagree.")
+
+(defface agent-q-diff-pending
+  '((t :inherit shadow))
+  "Face of the sign on a pending hunk that needs no decision at once.")
 
 (defface agent-q-diff-decided
   '((t :inherit shadow :extend t))

@@ -29,13 +29,20 @@
 (declare-function agent-q-diff-module-follow "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-free "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-header-lines "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-hunk-with-id "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-is-edited "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-line "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-marks "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-matches "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-merge "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-pick "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-place "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-plan "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-plan-all "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-plan-text "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-print "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-print-hunks "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-proposed "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-reject-all "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-replace "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-review "ext:agent-q-diff-module")
@@ -251,15 +258,29 @@ lines, from 0."
                                           (agent-q-diff-engine--lisp-p path))))
     (cons (agent-q-diff-engine--text diff) lines)))
 
-(defun agent-q-diff-engine-split (review hunk path)
-  "Split HUNK of REVIEW into its smallest parts and return (N DIFF . LINES).
-The N parts take the place of HUNK and keep its mark; N is 1 if it has
-only one change.  DIFF is the text of their hunks, LINES are the numbers
-of their headers' lines in it, from 0.  PATH is the target's, or nil."
-  (pcase-let ((`(,n ,diff . ,lines)
-               (agent-q-diff-module-split review hunk
-                                          (agent-q-diff-engine--lisp-p path))))
-    (cons n (cons (agent-q-diff-engine--text diff) lines))))
+(defun agent-q-diff-engine-print-hunks (review from to path)
+  "Return (DIFF . LINES) for the hunks of REVIEW from FROM up to TO.
+TO is not included.  DIFF is their text without a file header, LINES are
+the numbers of their headers' lines in it, from 0.  PATH is the
+target's, or nil."
+  (pcase-let ((`(,diff . ,lines)
+               (agent-q-diff-module-print-hunks
+                review from to (agent-q-diff-engine--lisp-p path))))
+    (cons (agent-q-diff-engine--text diff) lines)))
+
+(defun agent-q-diff-engine-split (review hunk)
+  "Split HUNK of REVIEW into its smallest parts and return how many these are.
+The parts take the place of HUNK and keep its mark; 1 means that it has
+only one."
+  (agent-q-diff-module-split review hunk))
+
+(defun agent-q-diff-engine-pick (review hunk from to)
+  "Make a hunk of its own of some changed lines of HUNK of REVIEW.
+They are those from FROM up to TO, not included, counted from 0 in the
+order of the diff.  Return (N . INDEX): N hunks take the place of HUNK
+and keep its mark, and the one at INDEX among them has the lines.
+Signal an error that says why if they cannot be told from the others."
+  (agent-q-diff-module-pick review hunk from to))
 
 (defun agent-q-diff-engine-header-lines (review)
   "Return the lines, from 0, of REVIEW's hunk headers in its diff.
@@ -286,8 +307,13 @@ MARK is `applied', `rejected' or nil.  FACT is t if its change is in the
 target, and `mixed' if a part of it is.  REASON is nil or says why it
 cannot be changed there.  PLACE is `next-to-edit', `ambiguous',
 `conflict', `lost' if it was there and others have changed its lines
-since, or nil if nothing is to be said about it."
+since, the number of lines by which it is shifted, or nil if nothing is
+to be said about it."
   (agent-q-diff-module-state review hunk))
+
+(defun agent-q-diff-engine-edited-p (review hunk)
+  "Return non-nil if the user has made something else of HUNK of REVIEW."
+  (agent-q-diff-module-is-edited review hunk))
 
 (defun agent-q-diff-engine-marks (review)
   "Return a list of the mark of each hunk of REVIEW."
@@ -332,6 +358,37 @@ command cannot be carried out.  If IS-VOUCHED is non-nil, the user has
 looked at an ambiguous place and found it right."
   (pcase-let ((`(,note . ,edits)
                (agent-q-diff-module-plan review command hunk is-vouched)))
+    (cons note (agent-q-diff-engine--edits edits))))
+
+(defun agent-q-diff-engine-proposed (review hunk)
+  "Return the post-image of HUNK of REVIEW, its context lines among it."
+  (agent-q-diff-engine--text (agent-q-diff-module-proposed review hunk)))
+
+(defun agent-q-diff-engine-hunk-id (review hunk)
+  "Return a number that HUNK of REVIEW keeps while its lines are the same."
+  (agent-q-diff-module-hunk-id review hunk))
+
+(defun agent-q-diff-engine-hunk-with-id (review id)
+  "Return the hunk of REVIEW with the number ID, or nil if it is gone."
+  (agent-q-diff-module-hunk-with-id review id))
+
+(defun agent-q-diff-engine-merge (review hunk)
+  "Return (IS-CLEAN . TEXT) for HUNK of REVIEW.
+TEXT is its lines merged with what stands in their place in the target.
+Where both have changed the same lines, IS-CLEAN is nil and TEXT has
+conflict markers around those of the target, original and proposal.
+Signal an error that says why if that place is not known."
+  (pcase-let ((`(,is-clean . ,text) (agent-q-diff-module-merge review hunk)))
+    (cons is-clean (agent-q-diff-engine--text text))))
+
+(defun agent-q-diff-engine-plan-text (review hunk text is-merged)
+  "Plan to make TEXT the post-image of HUNK of REVIEW.
+TEXT is to take the place of `agent-q-diff-engine-proposed', or if
+IS-MERGED is non-nil, of what stands in the target now.  Return
+\(NOTE . EDITS), as `agent-q-diff-engine-plan' does."
+  (pcase-let ((`(,note . ,edits)
+               (agent-q-diff-engine--call #'agent-q-diff-module-plan-text
+                                          review hunk text is-merged)))
     (cons note (agent-q-diff-engine--edits edits))))
 
 (defun agent-q-diff-engine-plan-all (review)

@@ -7,7 +7,8 @@
 ;;; Commentary:
 
 ;; What changes not the target but the hunks themselves, and the text of
-;; the diff buffer with them.
+;; the diff buffer with them: splitting a hunk, and making one of the
+;; lines in the region.
 
 ;;; Code:
 
@@ -18,6 +19,8 @@
 (require 'agent-q-diff-review)
 (require 'agent-q-diff-view)
 
+;;;; The text of the diff buffer
+
 (defun agent-q-diff--hunk-region (hunk)
   "Return (BEG . END), the region of HUNK, with a no-newline marker after it."
   (let ((beg (aref agent-q-diff--positions hunk)))
@@ -27,14 +30,23 @@
         (forward-line))
       (cons beg (point)))))
 
-(defun agent-q-diff--replace-hunk (hunk diff header-lines)
-  "Show DIFF, the text of several hunks, in place of HUNK.
-HEADER-LINES are the numbers of their headers' lines in it, from 0."
-  (pcase-let* ((`(,beg . ,end) (agent-q-diff--hunk-region hunk))
+(defun agent-q-diff--print-anew (from n-old n-new)
+  "Show N-NEW hunks of the review from FROM on, in place of N-OLD that are shown.
+Point is then at the first of them."
+  ;; Where a hunk ends is not known in a narrowed buffer.
+  (widen)
+  (pcase-let* ((`(,diff . ,header-lines)
+                (agent-q-diff-engine-print-hunks
+                 (agent-q-diff-review-engine agent-q-diff--review)
+                 from (+ from n-new) agent-q-diff--path))
+               (last (+ from n-old -1))
+               (beg (aref agent-q-diff--positions from))
+               (end (cdr (agent-q-diff--hunk-region last)))
                (positions (append agent-q-diff--positions nil))
                (strays (agent-q-diff--stray-states))
                (delta nil))
-    (mapc #'delete-overlay (agent-q-diff--overlays-at beg))
+    (dolist (position (seq-subseq positions from (1+ last)))
+      (mapc #'delete-overlay (agent-q-diff--overlays-at position)))
     (goto-char beg)
     (setq delta (agent-q-diff--edit-quietly
                  (lambda ()
@@ -42,29 +54,103 @@ HEADER-LINES are the numbers of their headers' lines in it, from 0."
                    (save-excursion (insert diff))))
           agent-q-diff--hunk-states (agent-q-diff--shift-states strays beg delta)
           agent-q-diff--positions
-          (vconcat (seq-take positions hunk)
+          (vconcat (seq-take positions from)
                    (agent-q-diff--positions-in header-lines)
                    (mapcar (apply-partially #'+ delta)
-                           (seq-drop positions (1+ hunk)))))
+                           (seq-drop positions (1+ last)))))
     (agent-q-diff--write-states)
-    (agent-q-diff--show-all)))
+    (agent-q-diff--show-all)
+    (unless (eq agent-q-diff--parsed-tick t)
+      ;; The diff is the user's own text, perhaps a file's.
+      (set-buffer-modified-p t))))
+
+(defun agent-q-diff--print-below (hunk)
+  "Show HUNK anew and all below it, whose line numbers are others now.
+In a diff that came by hand, what stands between the hunks stays."
+  (let ((n (- (length agent-q-diff--positions) hunk)))
+    (if (eq agent-q-diff--parsed-tick t)
+        (agent-q-diff--print-anew hunk n n)
+      (dotimes (step n)
+        (agent-q-diff--print-anew (+ hunk (- n step 1)) 1 1)))))
+
+(defun agent-q-diff--review-to-cut ()
+  "Return this buffer's review, with its target followed if it has one."
+  (if agent-q-diff--path
+      (agent-q-diff--review-with-target)
+    (agent-q-diff--current-review)))
+
+(defun agent-q-diff--show-parts (review hunk n)
+  "Show that HUNK of REVIEW is now N hunks."
+  (unless (= n 1)
+    (agent-q-diff-review-split-failure review hunk n)
+    (agent-q-diff--print-anew hunk 1 n)))
+
+;;;; Splitting
 
 (defun agent-q-diff-split-hunk ()
   "Split the hunk at point into its smallest parts.
-Each is a hunk of its own and has the state that the whole had."
+These are its changes, with unchanged lines between them; a hunk with
+one change is split between the lines that it removes and those that it
+adds.  Each is a hunk of its own and has the state that the whole had.
+To decide single lines, mark them and accept or reject them."
   (interactive)
-  (let* ((review (agent-q-diff--current-review))
-         (hunk (agent-q-diff--hunk-here)))
-    (when (agent-q-diff-review-target review)
-      (agent-q-diff--review-with-target))
-    (pcase-let ((`(,n ,diff . ,lines)
-                 (agent-q-diff-engine-split (agent-q-diff-review-engine review)
-                                            hunk agent-q-diff--path)))
-      (if (= n 1)
-          (message "The hunk has only one change")
-        (agent-q-diff-review-forget-failure review hunk n)
-        (agent-q-diff--replace-hunk hunk diff lines)
-        (message "Split into %d hunks" n)))))
+  (let* ((review (agent-q-diff--review-to-cut))
+         (hunk (agent-q-diff--hunk-here))
+         (n (agent-q-diff-engine-split (agent-q-diff-review-engine review) hunk)))
+    (agent-q-diff--show-parts review hunk n)
+    (message (if (= n 1)
+                 "The hunk is in one part; mark lines to decide only these"
+               "Split into %d hunks")
+             n)))
+
+;;;; The lines in the region
+
+(defun agent-q-diff--lines-between (beg end hunk)
+  "Return (FROM . TO), the changed lines of HUNK between BEG and END, or nil.
+They are counted from 0 in the order of the diff, TO not included.  A
+line counts if any of it is between, but for the one that END begins."
+  (let ((line 0)
+        from)
+    (save-excursion
+      (pcase-let ((`(,start . ,stop) (agent-q-diff--hunk-region hunk)))
+        (goto-char start)
+        (forward-line)
+        (while (and (< (point) stop) (< (point) end))
+          (when (memq (char-after) '(?+ ?-))
+            (when (>= (line-end-position) beg)
+              (setq from (or from line)))
+            (cl-incf line))
+          (forward-line))))
+    (and from (< from line) (cons from line))))
+
+(defun agent-q-diff--chosen-lines (beg end)
+  "Return a list of (HUNK FROM TO) for the changed lines between BEG and END.
+The last hunk comes first.  The lines are as `agent-q-diff--lines-between'
+has them."
+  (let (chosen)
+    (dotimes (hunk (length agent-q-diff--positions))
+      (when (< (aref agent-q-diff--positions hunk) end)
+        (pcase (agent-q-diff--lines-between beg end hunk)
+          (`(,from . ,to) (push (list hunk from to) chosen)))))
+    (or chosen
+        (user-error "There is no changed line in the region"))))
+
+(defun agent-q-diff--pick-region (beg end)
+  "Make hunks of their own of the changed lines between BEG and END.
+Return a list of these hunks, the first one first.  If lines cannot be
+told from others, signal why."
+  (save-restriction
+    (widen)
+    (let* ((review (agent-q-diff--review-to-cut))
+           (picked nil))
+      (pcase-dolist (`(,hunk ,from ,to) (agent-q-diff--chosen-lines beg end))
+        (pcase-let ((`(,n . ,index)
+                     (agent-q-diff-engine-pick
+                      (agent-q-diff-review-engine review) hunk from to)))
+          (agent-q-diff--show-parts review hunk n)
+          (setq picked (cons (+ hunk index)
+                             (mapcar (apply-partially #'+ (1- n)) picked)))))
+      picked)))
 
 (provide 'agent-q-diff-hunks)
 ;;; agent-q-diff-hunks.el ends here

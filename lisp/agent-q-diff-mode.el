@@ -23,6 +23,7 @@
 (require 'agent-q-diff-view)
 (require 'agent-q-diff-motion)
 (require 'agent-q-diff-hunks)
+(require 'agent-q-diff-edit)
 
 ;;;; What commands say
 
@@ -64,17 +65,22 @@ needed."
     (agent-q-diff--review-with-target)))
 
 (defvar-local agent-q-diff--shown nil
-  "The ambiguous hunk whose place was shown last, as (HUNK . TICK).
-TICK is that of the target, so that the place was shown as it is now.")
+  "The ambiguous hunk whose place was shown last, as (ID . TICK).
+ID is the engine's number for it, since its index changes when others are
+split.  TICK is that of the target, so that the place was shown as it is.")
+
+(defun agent-q-diff--place-shown (review hunk)
+  "Return what `agent-q-diff--shown' is if HUNK of REVIEW is shown now."
+  (cons (agent-q-diff-engine-hunk-id (agent-q-diff-review-engine review) hunk)
+        (agent-q-diff-review-tick review)))
 
 (defun agent-q-diff--shown-p (review hunk)
   "Return non-nil if the place of HUNK of REVIEW was just shown as it is."
-  (equal agent-q-diff--shown
-         (cons hunk (agent-q-diff-review-tick review))))
+  (equal agent-q-diff--shown (agent-q-diff--place-shown review hunk)))
 
 (defun agent-q-diff--show-ambiguous (review hunk)
   "Show where HUNK of REVIEW would be applied, and how to say that it is right."
-  (setq agent-q-diff--shown (cons hunk (agent-q-diff-review-tick review)))
+  (setq agent-q-diff--shown (agent-q-diff--place-shown review hunk))
   (let* ((target (agent-q-diff-review-target review))
          (line (agent-q-diff-engine-line (agent-q-diff-review-engine review) hunk))
          (window (display-buffer target '(nil (inhibit-same-window . t)))))
@@ -97,7 +103,7 @@ has changed."
         (agent-q-diff--write-state hunk)
         (agent-q-diff--show-hunk hunk)
         (agent-q-diff--refresh-progress)
-        (setq said (concat said (agent-q-diff--follow-hooks review)))
+        (setq said (concat said (agent-q-diff--follow-hooks review note)))
         (message "%s" said)
         said)
     (user-error (signal (car err) (cdr err)))
@@ -111,18 +117,26 @@ has changed."
      nil)
     (error
      (message (if (eq command 'unapply)
-                  "Failed to take hunk out: %s"
-                "Failed to apply hunk: %s")
-              (agent-q-diff--error-text err))
+                  "Failed to take hunk out: %s%s"
+                "Failed to apply hunk: %s%s")
+              (agent-q-diff--error-text err)
+              (if (eq (car err) 'agent-q-diff-conflict)
+                  (substitute-command-keys
+                   "; \\<agent-q-diff-mode-map>\\[agent-q-diff-merge-hunk] merges")
+                ""))
      nil)))
 
-(defun agent-q-diff--follow-hooks (review)
-  "Show what hooks did to the target of REVIEW, and return words about it."
+(defun agent-q-diff--follow-hooks (review note)
+  "Show what else has changed in the target of REVIEW after NOTE.
+Return words about it if it is a hook's work on saving; what was edited
+before a command that leaves the target alone is the user's."
   (if (and (agent-q-diff-review-target review)
            (agent-q-diff-review-follow review))
       (progn
         (agent-q-diff--show-all)
-        "; on saving, a hook changed other lines as well")
+        (if (eq note 'edited)
+            "; on saving, a hook changed other lines as well"
+          ""))
     ""))
 
 (defun agent-q-diff--mark-by-hand (choose)
@@ -141,19 +155,51 @@ called with the state and returns the new one, or signals."
 
 ;;;; Commands
 
+(defun agent-q-diff--do-here (command)
+  "Carry out COMMAND on the hunk at point, or on the lines of an active region.
+These become hunks of their own first.  Return what was said, or nil if
+anything could not be done."
+  (if (not (use-region-p))
+      (agent-q-diff--do command)
+    (condition-case err
+        (let ((hunks (agent-q-diff--pick-region (region-beginning) (region-end))))
+          (deactivate-mark)
+          (agent-q-diff--do-each command hunks))
+      (agent-q-diff-error
+       (message "Failed to pick these lines: %s" (agent-q-diff--error-text err))
+       nil))))
+
+(defun agent-q-diff--do-each (command hunks)
+  "Carry out COMMAND on HUNKS until one cannot be done; return what was said.
+It is one undo step of the target."
+  (let* ((target (agent-q-diff-review-target agent-q-diff--review))
+         (group (and (buffer-live-p target) (prepare-change-group target)))
+         (said nil))
+    (while (and hunks
+                (progn
+                  (agent-q-diff--goto-hunk (pop hunks))
+                  (setq said (agent-q-diff--do command)))))
+    (when (and group (buffer-live-p target))
+      (undo-amalgamate-change-group group))
+    said))
+
 (defun agent-q-diff-accept-hunk (&optional advance)
   "Apply the hunk at point to the target.
+With an active region, do so for the changed lines in it only; they
+become a hunk of their own, in the order in which the diff shows them.
 With ADVANCE, as by key, move on to the next pending hunk."
   (interactive (list t))
-  (agent-q-diff--advance-if advance (agent-q-diff--do 'accept)))
+  (agent-q-diff--advance-if advance (agent-q-diff--do-here 'accept)))
 
 (defun agent-q-diff-reject-hunk (&optional advance)
   "Mark the hunk at point rejected; the target stays as it is.
+With an active region, do so for the changed lines in it only; they
+become a hunk of their own.
 With ADVANCE, as by key, move on to the next pending hunk."
   (interactive (list t))
   (if (agent-q-diff--by-hand-p)
       (agent-q-diff--mark-by-hand (lambda (_) 'rejected))
-    (agent-q-diff--advance-if advance (agent-q-diff--do 'reject))))
+    (agent-q-diff--advance-if advance (agent-q-diff--do-here 'reject))))
 
 (defun agent-q-diff--advance-if (advance said)
   "Move to the next pending hunk if ADVANCE and SAID are non-nil.
@@ -193,9 +239,11 @@ The latter leaves its change in the target, unless
                           agent-q-diff--hunk-states)))
 
 (defun agent-q-diff-unapply-hunk ()
-  "Take the change of the hunk at point out of the target."
+  "Take the change of the hunk at point out of the target.
+With an active region, do so for the changed lines in it only; they
+become a hunk of their own."
   (interactive)
-  (agent-q-diff--do 'unapply))
+  (agent-q-diff--do-here 'unapply))
 
 (defun agent-q-diff-recode-target ()
   "Let the target be saved as UTF-8 from now on.
@@ -335,6 +383,8 @@ buffer, leave that if BY-KEY is non-nil."
     (agent-q-diff-toggle-hunk    . "accept, or return the mark to pending (the file stays)")
     (agent-q-diff-unapply-hunk   . "take the hunk out of the file again")
     (agent-q-diff-split-hunk     . "split the hunk into its smallest parts")
+    (agent-q-diff-edit-hunk      . "edit the lines that the hunk proposes")
+    (agent-q-diff-merge-hunk     . "merge a hunk that does not apply with the file")
     (agent-q-diff-accept-all     . "accept all pending hunks and finish")
     (agent-q-diff-reject-all     . "reject all pending hunks and finish")
     (agent-q-diff-finish         . "finish the review")
@@ -372,6 +422,8 @@ A derived mode may bind an alias of COMMAND instead."
     (with-help-window "*Agent-Q Diff Help*"
       (princ "Reviewing a proposal\n\n")
       (mapc #'princ lines)
+      (princ "\nWith an active region, accepting, rejecting and taking out are for\n")
+      (princ "the changed lines in it only.\n")
       (princ "\nA sign at a hunk says what you decided, and where that and\n")
       (princ "the file disagree.  Changes are in the file at once.\n"))))
 
@@ -395,6 +447,8 @@ In a buffer whose diff came by hand, carry it out."
     (define-key map "r" #'agent-q-diff-reject-hunk)
     (define-key map "u" #'agent-q-diff-unapply-hunk)
     (define-key map "s" #'agent-q-diff-split-hunk)
+    (define-key map "e" #'agent-q-diff-edit-hunk)
+    (define-key map "m" #'agent-q-diff-merge-hunk)
     (define-key map " " #'agent-q-diff-toggle-hunk)
     (define-key map "\r" #'agent-q-diff-preview-hunk)
     (define-key map "q" #'agent-q-diff-finish)

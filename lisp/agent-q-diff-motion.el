@@ -32,6 +32,8 @@
               ((and reason (null mark)
                     (agent-q-diff-review-target agent-q-diff--review))
                (concat "; " reason))
+              ((and (integerp place) (null mark))
+               (format "; shifted by %d lines" place))
               (t "")))))
 
 (defun agent-q-diff--state-of (hunk)

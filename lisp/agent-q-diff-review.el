@@ -29,6 +29,7 @@
   (tick nil :documentation "Tick of the target when the engine saw it last.")
   (told nil :documentation "Tick of the target up to which the engine was told.")
   (listener nil :documentation "The function that is told of edits in the target.")
+  (edited-function nil :documentation "Called after each edit by somebody else.")
   (target nil :documentation "The target's buffer, once it was needed.")
   (is-new nil :documentation "Non-nil if the target's buffer was made for us.")
   (is-created nil :documentation "Non-nil if an edit of ours created that file.")
@@ -171,7 +172,9 @@ that follows one that was missed is left to `agent-q-diff-review-follow'."
   (when (and (eq was (agent-q-diff-review-told review))
              (apply #'agent-q-diff-engine-edit-outside
                     (agent-q-diff-review-engine review) edit))
-    (setf (agent-q-diff-review-told review) now)))
+    (setf (agent-q-diff-review-told review) now))
+  (when (agent-q-diff-review-edited-function review)
+    (funcall (agent-q-diff-review-edited-function review))))
 
 (defun agent-q-diff-review-saves-p (review)
   "Return non-nil if commands of REVIEW save the target."
@@ -213,30 +216,56 @@ Note what comes into being by that."
   (setf (alist-get hunk (agent-q-diff-review-failures review)) reason)
   (agent-q-diff-engine-fail (agent-q-diff-review-engine review) hunk))
 
-(defun agent-q-diff-review-forget-failure (review hunk n)
-  "Note that HUNK of REVIEW is now N hunks, which nobody has tried yet."
+(defun agent-q-diff-review-forget-failure (review hunk)
+  "Note that HUNK of REVIEW is what the user wants it to be."
+  (setf (alist-get hunk (agent-q-diff-review-failures review) nil t) nil))
+
+(defun agent-q-diff-review-split-failure (review hunk n)
+  "Note that HUNK of REVIEW is now N hunks, which failed if it did."
   (setf (agent-q-diff-review-failures review)
         (cl-loop for (index . reason) in (agent-q-diff-review-failures review)
-                 unless (= index hunk)
-                 collect (cons (if (> index hunk) (+ index n -1) index)
-                               reason))))
+                 nconc (cond
+                        ((< index hunk) (list (cons index reason)))
+                        ((> index hunk) (list (cons (+ index n -1) reason)))
+                        (t (cl-loop for part below n
+                                    collect (cons (+ hunk part) reason)))))))
 
 (defun agent-q-diff-review-do (review command hunk &optional is-vouched)
   "Carry out COMMAND on HUNK of REVIEW and return what it came to.
 COMMAND, IS-VOUCHED and the value are as `agent-q-diff-engine-plan' has
 them.  Signal an error that says why if it cannot be done; then nothing
 has changed."
+  (agent-q-diff-review--do-planned
+   review hunk (memq command '(accept toggle))
+   (lambda (engine)
+     (agent-q-diff-engine-plan engine command hunk is-vouched))))
+
+(defun agent-q-diff-review-rewrite (review hunk text is-merged)
+  "Make TEXT the post-image of HUNK of REVIEW; return what that came to.
+TEXT, IS-MERGED and the value are as `agent-q-diff-engine-plan-text' has
+them.  Signal an error that says why if it cannot be done; then nothing
+has changed."
+  (agent-q-diff-review--do-planned
+   review hunk is-merged
+   (lambda (engine)
+     (agent-q-diff-engine-plan-text engine hunk text is-merged))))
+
+(defun agent-q-diff-review--do-planned (review hunk is-accepting plan)
+  "Plan something for HUNK of REVIEW, carry it out, and return its note.
+PLAN is a function of the engine's review that does the planning.  If
+IS-ACCEPTING is non-nil, a failure is one to apply the hunk, and noted."
   (condition-case err
       (pcase-let ((`(,note . ,edits)
-                   (agent-q-diff-engine-plan (agent-q-diff-review-engine review)
-                                             command hunk is-vouched)))
+                   (funcall plan (agent-q-diff-review-engine review))))
         (agent-q-diff-review--carry-out review edits)
+        (unless (eq note 'unchanged)
+          (agent-q-diff-review-forget-failure review hunk))
         note)
     (error
-     (unless (memq (car err) '(agent-q-diff-no-hunk agent-q-diff-ended))
-       (when (memq command '(accept toggle))
-         (agent-q-diff-review--note-failure review hunk
-                                            (agent-q-diff--error-text err))))
+     (when (and is-accepting
+                (not (memq (car err) '(agent-q-diff-no-hunk agent-q-diff-ended))))
+       (agent-q-diff-review--note-failure review hunk
+                                          (agent-q-diff--error-text err)))
      (signal (car err) (cdr err)))))
 
 (defun agent-q-diff-review-accept-all (review)
@@ -246,7 +275,12 @@ one.  Return a list of (HUNK . REASON): those that could not be applied."
   (pcase-let* ((engine (agent-q-diff-review-engine review))
                (`(,edits . ,refused) (agent-q-diff-engine-plan-all engine)))
     (condition-case nil
-        (agent-q-diff-review--carry-out review edits)
+        (progn
+          (agent-q-diff-review--carry-out review edits)
+          (cl-loop for mark in (agent-q-diff-engine-marks engine)
+                   for hunk from 0
+                   when (eq mark 'applied)
+                   do (agent-q-diff-review-forget-failure review hunk)))
       (error
        (setq refused (append refused
                              (agent-q-diff-review--accept-each
@@ -275,6 +309,7 @@ those that could not be applied."
 
 (defun agent-q-diff-review-reject-all (review)
   "Reject every pending hunk of REVIEW."
+  (setf (agent-q-diff-review-failures review) nil)
   (agent-q-diff-engine-reject-all (agent-q-diff-review-engine review)))
 
 (provide 'agent-q-diff-review)

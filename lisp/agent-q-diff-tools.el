@@ -92,9 +92,22 @@ They speak of what is in the file, whatever the marks."
          (lines (append
                  (unless (if accepted (null out) (null in))
                    (agent-q-diff-tools--partial in out))
+                 (agent-q-diff-tools--edited hunks)
                  (when (plist-get result :altered)
                    (list "On saving, a hook of the user's changed other lines as well.")))))
     (and lines (string-join lines "\n"))))
+
+(defun agent-q-diff-tools--edited (hunks)
+  "Return lines with what the user made of those HUNKS that are edited."
+  (mapcan (lambda (hunk)
+            (when-let ((diff (plist-get hunk :edited)))
+              (list (format "The user made something else of hunk %d%s:"
+                            (1+ (plist-get hunk :index))
+                            (if (plist-get hunk :in-file)
+                                ", and so it is in the file"
+                              ""))
+                    (string-trim-right diff "\n"))))
+          hunks))
 
 (defun agent-q-diff-tools--partial (in out)
   "Return lines that tell the hunks IN the file from those OUT of it."

@@ -22,6 +22,7 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-target)
+(require 'agent-q-diff-outside)
 (require 'agent-q-diff-review)
 
 ;;;; State
@@ -119,6 +120,9 @@ are then made what the target's buffer has."
 (defun agent-q-diff--adopt (review header-lines &optional start)
   "Make REVIEW this buffer's, with its hunk headers on HEADER-LINES.
 The lines are counted from 0 at the position START, or `point-min'."
+  (let ((buffer (current-buffer)))
+    (setf (agent-q-diff-review-edited-function review)
+          (lambda () (agent-q-diff--refresh-soon buffer))))
   (setq agent-q-diff--review review
         agent-q-diff--states-read nil
         agent-q-diff--positions
@@ -148,6 +152,37 @@ The display is brought up to date if the target has changed."
     (when (agent-q-diff-review-follow review)
       (agent-q-diff--show-all))
     review))
+
+(defvar-local agent-q-diff--refresh-timer nil
+  "The timer that will show how edits of the target stand, or nil.")
+(put 'agent-q-diff--refresh-timer 'permanent-local t)
+
+(defun agent-q-diff--refresh-soon (buffer)
+  "Let the diff buffer BUFFER show how the target is, before long.
+That is done when there has been no input for a while."
+  (when (and agent-q-diff-refresh-delay (buffer-live-p buffer))
+    (with-current-buffer buffer
+      (unless agent-q-diff--refresh-timer
+        (setq agent-q-diff--refresh-timer
+              (run-with-idle-timer
+               ;; While Emacs is idle the time counts from when that began.
+               (time-add (or (current-idle-time) 0) agent-q-diff-refresh-delay)
+               nil #'agent-q-diff--refresh buffer))))))
+
+(defun agent-q-diff--refresh (buffer)
+  "Show in the diff buffer BUFFER how the target now is, if it is visible."
+  (when (buffer-live-p buffer)
+    (with-current-buffer buffer
+      (setq agent-q-diff--refresh-timer nil)
+      (when (and agent-q-diff--review
+                 (not (agent-q-diff--ended-p))
+                 ;; A hook on the way to the file may ask something: what is
+                 ;; planned is not committed yet.
+                 (not agent-q-diff-outside-speaker)
+                 (get-buffer-window buffer t))
+        ;; What is wrong with the target is said when it is needed.
+        (ignore-error agent-q-diff-error
+          (agent-q-diff--review-with-target))))))
 
 (defun agent-q-diff--review-or-nil ()
   "Return this buffer's review, or nil if it has none.
@@ -338,31 +373,49 @@ too, since the line itself scrolls away."
           (progn (diff-end-of-hunk) (point))
         (error (line-end-position))))))
 
-(defun agent-q-diff--sign (state is-in place)
+(defun agent-q-diff--sign (state is-in place is-edited)
   "Return (TEXT . FACE), the sign of a hunk, or nil if it needs none.
-STATE is its state, IS-IN tells whether its change is in the target, and
-PLACE is as `agent-q-diff-engine-state' has it."
-  (let ((name (upcase (symbol-name (or state 'pending)))))
-    (cond
-     ((eq is-in 'unknown)
-      (and state (cons (format "[%s]" name) (agent-q-diff--state-face state))))
-     ((eq place 'lost)
-      (cons (format "[%s, but changed in the file since]" name)
-            'agent-q-diff-differs))
-     ((eq is-in 'mixed)
-      (cons (format "[%s, but partly in the file]" name) 'agent-q-diff-differs))
-     ((not (eq (and is-in t) (eq state 'applied)))
-      (cons (format "[%s, but %s the file]" name (if is-in "in" "not in"))
-            'agent-q-diff-differs))
-     ((and state (eq place 'next-to-edit))
-      (cons (format "[%s, next to your edit]" name)
-            (agent-q-diff--state-face state)))
-     (state (cons (format "[%s]" name) (agent-q-diff--state-face state)))
-     (t
-      (pcase place
-        ('next-to-edit (cons "[PENDING, next to your edit]" 'agent-q-diff-differs))
-        ('ambiguous (cons "[AMBIGUOUS, look]" 'agent-q-diff-differs))
-        ('conflict (cons "[DOES NOT APPLY]" 'agent-q-diff-differs)))))))
+STATE is its state, IS-IN tells whether its change is in the target,
+PLACE is as `agent-q-diff-engine-state' has it, and IS-EDITED tells
+whether it is what the user made of it."
+  (let ((name (upcase (symbol-name (or state 'pending))))
+        (edited (and is-edited "edited")))
+    (pcase (agent-q-diff--difference state is-in place)
+      ((and words (pred stringp))
+       (cons (agent-q-diff--bracketed name edited words) 'agent-q-diff-differs))
+      ((guard (and (null state) (eq place 'ambiguous)))
+       (cons "[AMBIGUOUS, look]" 'agent-q-diff-differs))
+      ((guard (and (null state) (eq place 'conflict)))
+       (cons "[DOES NOT APPLY]" 'agent-q-diff-differs))
+      (_
+       (let ((words (agent-q-diff--aside state place)))
+         (when (or state edited words)
+           (cons (agent-q-diff--bracketed name edited words)
+                 (cond
+                  (state (agent-q-diff--state-face state))
+                  ((eq place 'next-to-edit) 'agent-q-diff-differs)
+                  (t 'agent-q-diff-pending)))))))))
+
+(defun agent-q-diff--bracketed (&rest words)
+  "Return WORDS, of which some may be nil, as one sign."
+  (format "[%s]" (string-join (delq nil words) ", ")))
+
+(defun agent-q-diff--difference (state is-in place)
+  "Return how STATE and the target disagree, a string, or nil.
+IS-IN and PLACE are as in `agent-q-diff--sign'."
+  (cond
+   ((eq is-in 'unknown) nil)
+   ((eq place 'lost) "but changed in the file since")
+   ((eq is-in 'mixed) "but partly in the file")
+   ((not (eq (and is-in t) (eq state 'applied)))
+    (if is-in "but in the file" "but not in the file"))))
+
+(defun agent-q-diff--aside (state place)
+  "Return what to say about PLACE of a hunk in STATE, a string, or nil."
+  (cond
+   ((eq place 'next-to-edit) "next to your edit")
+   ((and (null state) (integerp place))
+    (format "shifted by %d line%s" place (if (= 1 (abs place)) "" "s")))))
 
 (defun agent-q-diff--state-face (state)
   "Return the face of the sign for STATE."
@@ -375,11 +428,11 @@ PLACE is as `agent-q-diff-engine-state' has it."
                      (eq (overlay-start overlay) position)))
               (overlays-in position (1+ position))))
 
-(defun agent-q-diff--put-sign (position state is-in &optional reason place)
-  "Show on the hunk at POSITION its STATE, and IS-IN and PLACE as well.
-These three are those of `agent-q-diff--sign'; REASON explains them."
+(defun agent-q-diff--put-sign (position state is-in &optional reason place is-edited)
+  "Show on the hunk at POSITION its STATE, IS-IN, PLACE and IS-EDITED.
+These four are those of `agent-q-diff--sign'; REASON explains them."
   (mapc #'delete-overlay (agent-q-diff--overlays-at position))
-  (pcase (agent-q-diff--sign state is-in place)
+  (pcase (agent-q-diff--sign state is-in place is-edited)
     (`(,text . ,face)
      (let ((overlay (make-overlay position (agent-q-diff--hunk-end position))))
        (overlay-put overlay 'agent-q-diff (or state 'pending))
@@ -396,11 +449,12 @@ STATE is `applied', `rejected', or nil, which takes the sign away."
 
 (defun agent-q-diff--show-hunk (hunk)
   "Show the state of HUNK."
-  (pcase-let ((`(,mark ,is-in ,reason ,place)
-               (agent-q-diff-engine-state
-                (agent-q-diff-review-engine agent-q-diff--review) hunk)))
+  (pcase-let* ((engine (agent-q-diff-review-engine agent-q-diff--review))
+               (`(,mark ,is-in ,reason ,place)
+                (agent-q-diff-engine-state engine hunk)))
     (agent-q-diff--put-sign (aref agent-q-diff--positions hunk)
-                            mark is-in reason place)))
+                            mark is-in reason place
+                            (agent-q-diff-engine-edited-p engine hunk))))
 
 (defun agent-q-diff--show-all ()
   "Show the state of every hunk and the progress."

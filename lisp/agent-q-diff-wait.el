@@ -224,14 +224,23 @@ It tells what is in the target now, whoever put it there."
 
 (defun agent-q-diff--hunk-results (review total)
   "Return a plist for each of the TOTAL hunks of REVIEW."
-  (cl-loop for hunk below total
-           for (mark is-in _ place) = (agent-q-diff-engine-state
-                                    (agent-q-diff-review-engine review) hunk)
+  (cl-loop with engine = (agent-q-diff-review-engine review)
+           for hunk below total
+           for (mark is-in _ place) = (agent-q-diff-engine-state engine hunk)
            collect (list :index hunk :state mark
                          :in-file (and is-in (not (eq place 'lost)))
                          :lost (eq place 'lost)
+                         :edited (agent-q-diff--edited-text review hunk)
                          :reason (alist-get hunk (agent-q-diff-review-failures
                                                   review)))))
+
+(defun agent-q-diff--edited-text (review hunk)
+  "Return the diff text of HUNK of REVIEW if it is what the user made of it.
+Otherwise return nil."
+  (let ((engine (agent-q-diff-review-engine review)))
+    (when (agent-q-diff-engine-edited-p engine hunk)
+      (car (agent-q-diff-engine-print-hunks
+            engine hunk (1+ hunk) (agent-q-diff-review-path review))))))
 
 (defun agent-q-diff--answer (review)
   "Return the result of REVIEW, or signal why there is no decision."

@@ -216,8 +216,9 @@ Return a plist once the user has decided:
 :altered   non-nil if saving changed more than the hunks, as hooks may
 :hunks     for each hunk a plist with its :index, its :state (`applied',
            `rejected' or nil), whether it is :in-file, whether it is
-           :lost since others have changed its lines there, and the :reason
-           why it could not be applied, or nil
+           :lost since others have changed its lines there, the :reason
+           why it could not be applied, or nil, and if the user has
+           edited or merged it, its lines as an :edited diff, else nil
 
 Signal an error under `agent-q-diff-error' if there is no decision: the
 proposal could not be shown, what was accepted could not be applied, the

@@ -115,7 +115,10 @@ fn edits_of_part(original: &Text, modified: &Text, part: Edit) -> Vec<Edit> {
         before: from(part.before.start, hunk.before),
         after: from(part.after.start, hunk.after),
     };
-    diff.hunks().map(to_edit).collect()
+    let trimmed = |edit| without_equal_ends(original, modified, edit, 0);
+    // Slid into each other, what goes and what comes can be the same lines.
+    let edits = diff.hunks().map(to_edit).map(trimmed);
+    edits.filter(|edit| edit.n_lines() > 0).collect()
 }
 
 /// Edits that are shown together under one hunk header.

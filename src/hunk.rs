@@ -37,7 +37,7 @@ pub struct Hunk<'a> {
     /// Lines of the modified text that the hunk spans, context included.
     pub after: Range<usize>,
     /// Section heading: the text after the second `@@`, without the space before it and without
-    /// newline; empty if there is none.
+    /// white space at its end; empty if there is none.
     pub heading: &'a [u8],
     /// The lines in the order of the diff: removed before added within a run of changes.
     pub lines: Vec<Line<'a>>,

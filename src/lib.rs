@@ -11,9 +11,10 @@
 //! - [`quote`]: file names as a file header writes them
 //! - [`parse`]: unified diff text to hunks
 //! - [`mod@print`]: hunks to unified diff text
+//! - [`place`]: where a run of lines stands in a text
+//! - [`mod@merge`]: three texts to one
 //! - [`weave`]: the line map, where every line belongs
 //! - [`trust`]: what a diff of two states of a target proves
-//! - [`place`]: where a run of lines stands in a text
 //! - [`proposal`]: a proposal's hunks and where each is in the target
 //! - [`review`]: the state machine, the decision
 //! - [`replace`]: exact replacement of a string
@@ -21,6 +22,7 @@
 
 pub mod diff;
 pub mod hunk;
+pub mod merge;
 pub mod parse;
 pub mod place;
 pub mod print;

@@ -14,7 +14,7 @@ use std::panic::{self, AssertUnwindSafe};
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
 use crate::diff::HeadingRule;
-use crate::place::NotPlaced;
+use crate::place::{NotPlaced, Place};
 use crate::print;
 use crate::proposal::{Obstacle, Proposal, ProposalError, Seen};
 use crate::replace::nearest::Difference;
@@ -173,7 +173,8 @@ fn edit_outside<'e>(
 /// target, `mixed' if a part of it is; REASON is nil, or a string that says
 /// why it cannot be changed there.  PLACE is `next-to-edit', `ambiguous',
 /// `conflict', `lost' if it was there and others have changed its lines
-/// since, or nil if nothing is to be said about it.
+/// since, the number of lines by which it is shifted, or nil if nothing is
+/// to be said about it.
 #[defun]
 fn state<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
     door(env, || {
@@ -185,13 +186,17 @@ fn state<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'
             Fact::Mixed => "mixed",
         })?;
         let obstacle = review.proposal().obstacle(hunk);
-        let place = env.intern(match &obstacle {
-            None if review.proposal().is_next_to_edit(hunk) => "next-to-edit",
-            None => "nil",
-            Some(_) if review.proposal().is_lost(hunk) => "lost",
-            Some(Obstacle::NotPlaced(NotPlaced::Ambiguous { .. })) => "ambiguous",
-            Some(_) => "conflict",
-        })?;
+        let proposal = review.proposal();
+        let place = match &obstacle {
+            None if proposal.is_next_to_edit(hunk) => env.intern("next-to-edit")?,
+            None => match proposal.place(hunk) {
+                Ok(Place { offset: 0, .. }) | Err(_) => env.intern("nil")?,
+                Ok(Place { offset, .. }) => i64::try_from(offset)?.into_lisp(env)?,
+            },
+            Some(_) if proposal.is_lost(hunk) => env.intern("lost")?,
+            Some(Obstacle::NotPlaced(NotPlaced::Ambiguous { .. })) => env.intern("ambiguous")?,
+            Some(_) => env.intern("conflict")?,
+        };
         let reason = obstacle.map(|obstacle| obstacle.to_string());
         env.list((mark, fact, reason, place))
     })
@@ -256,32 +261,138 @@ fn place<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'
     })
 }
 
-/// Split hunk HUNK of REVIEW into its smallest parts and return (N DIFF . LINES).
+/// Split hunk HUNK of REVIEW into its smallest parts and return their number.
 ///
-/// N is the number of parts, which take the place of HUNK and keep its
-/// mark.  DIFF is the text of their hunks, LINES are the numbers of their
-/// headers' lines in it, from 0.  IS-LISP is as for printing.
+/// The parts take the place of HUNK and keep its mark; 1 means that it
+/// has only one.
 #[defun]
-fn split<'e>(
+fn split(env: &Env, session: &mut Session, hunk: usize) -> Result<usize> {
+    door(env, || {
+        session.plan = None;
+        let n_parts = ongoing(env, session)?.split(hunk);
+        answer(env, n_parts)
+    })
+}
+
+/// Make a hunk of its own of some changed lines of hunk HUNK of REVIEW.
+///
+/// They are those from FROM up to TO, not included, counted from 0 in the
+/// order of the diff.  Return (N . INDEX): N hunks take the place of HUNK
+/// and keep its mark, and the one at INDEX among them has the lines.
+#[defun]
+fn pick<'e>(
     env: &'e Env,
     session: &mut Session,
     hunk: usize,
-    is_lisp: Value<'e>,
+    from: usize,
+    to: usize,
 ) -> Result<Value<'e>> {
     door(env, || {
         session.plan = None;
-        let review = ongoing(env, session)?;
-        let n_hunks = review.proposal().n_hunks();
-        if hunk >= n_hunks {
+        let picked = ongoing(env, session)?.pick(hunk, from..to);
+        let (n_parts, index) = answer(env, picked)?;
+        env.cons(n_parts, index)
+    })
+}
+
+/// Return (DIFF . LINES) for some hunks of REVIEW.
+///
+/// They are those from FROM up to TO, not included.  DIFF is their text
+/// without a file header, LINES are the numbers of their headers' lines in
+/// it, from 0.  IS-LISP is as for printing all.
+#[defun]
+fn print_hunks<'e>(
+    env: &'e Env,
+    session: &mut Session,
+    from: usize,
+    to: usize,
+    is_lisp: Value<'e>,
+) -> Result<Value<'e>> {
+    door(env, || {
+        let proposal = ongoing(env, session)?.proposal();
+        let n_hunks = proposal.n_hunks();
+        if to > n_hunks || from > to {
+            let hunk = from.max(to.saturating_sub(1));
             return answer(env, Err(Refusal::NoSuchHunk { hunk, n_hunks }));
         }
-        let n_parts = review.split(hunk);
-        let parts = review
-            .proposal()
-            .hunks_in(hunk..hunk + n_parts, rule(is_lisp));
-        let printed = print::print_hunks(&parts);
+        let printed = print::print_hunks(&proposal.hunks_in(from..to, rule(is_lisp)));
         let lines = list(env, printed.header_lines)?;
-        env.cons(n_parts, env.cons(text(env, &printed.bytes)?, lines)?)
+        env.cons(text(env, &printed.bytes)?, lines)
+    })
+}
+
+/// Return the lines that hunk HUNK of REVIEW leaves, its context among them.
+#[defun]
+fn proposed<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
+    door(env, || {
+        let review = ongoing(env, session)?;
+        answer(env, review.check_hunk(hunk))?;
+        text(env, review.proposal().proposed(hunk))
+    })
+}
+
+/// Return whether the user has made something else of hunk HUNK of REVIEW.
+#[defun]
+fn is_edited(env: &Env, session: &mut Session, hunk: usize) -> Result<bool> {
+    door(env, || {
+        let review = ongoing(env, session)?;
+        answer(env, review.check_hunk(hunk))?;
+        Ok(review.is_edited(hunk))
+    })
+}
+
+/// Return a number that hunk HUNK of REVIEW keeps while its lines are the same.
+#[defun]
+fn hunk_id(env: &Env, session: &mut Session, hunk: usize) -> Result<usize> {
+    door(env, || {
+        let review = ongoing(env, session)?;
+        answer(env, review.check_hunk(hunk))?;
+        Ok(review.id(hunk))
+    })
+}
+
+/// Return the hunk of REVIEW with the number ID, or nil if there is none any more.
+#[defun]
+fn hunk_with_id(env: &Env, session: &mut Session, id: usize) -> Result<Option<usize>> {
+    door(env, || Ok(ongoing(env, session)?.hunk_with_id(id)))
+}
+
+/// Return (IS-CLEAN . TEXT) for hunk HUNK of REVIEW.
+///
+/// TEXT is its lines merged with what stands in their place in the target.
+/// Where both have changed the same lines, IS-CLEAN is nil and TEXT has
+/// conflict markers around those of the target, original and proposal.
+#[defun]
+fn merge<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
+    door(env, || {
+        let merged = ongoing(env, session)?.merge(hunk);
+        let merged = answer(env, merged)?;
+        env.cons(merged.is_clean, text(env, &merged.bytes)?)
+    })
+}
+
+/// Plan that hunk HUNK of REVIEW leaves TEXT, and return (NOTE . EDITS).
+///
+/// TEXT is to take the place of the lines that the hunk was to leave, its
+/// context among them, or if IS-MERGED is non-nil, of what stands in the
+/// target now.  NOTE and EDITS are as in `agent-q-diff-module-plan'; commit
+/// as there.
+#[defun]
+fn plan_text<'e>(
+    env: &'e Env,
+    session: &mut Session,
+    hunk: usize,
+    text: Vec<u8>,
+    is_merged: Value<'e>,
+) -> Result<Value<'e>> {
+    door(env, || {
+        let review = ongoing(env, session)?;
+        let planned = match is_merged.is_not_nil() {
+            true => review.plan_merge(hunk, &text),
+            false => review.plan_edit(hunk, &text),
+        };
+        let plan = answer(env, planned)?;
+        keep(env, session, plan)
     })
 }
 
@@ -315,10 +426,7 @@ fn plan<'e>(
             false => review.plan(hunk, command),
         };
         let plan = answer(env, planned)?;
-        let note = env.intern(note_name(plan.steps[0].1.note))?;
-        let planned = env.cons(note, edits(env, &plan.edits)?);
-        session.plan = Some(plan);
-        planned
+        keep(env, session, plan)
     })
 }
 
@@ -577,6 +685,8 @@ impl Signal for Refusal {
     fn symbol(&self) -> &'static str {
         match self {
             Refusal::NoSuchHunk { .. } => "agent-q-diff-no-hunk",
+            Refusal::NoSuchLines => "agent-q-diff-no-hunk",
+            Refusal::ChangesNothing => "agent-q-diff-identical",
             Refusal::NotIn => "agent-q-diff-not-in",
             Refusal::NotPlaced(NotPlaced::Ambiguous { .. }) => "agent-q-diff-ambiguous",
             Refusal::NotPlaced(_) => "agent-q-diff-not-found",
@@ -663,6 +773,14 @@ fn note_name(note: Note) -> &'static str {
         Note::StaysIn => "stays-in",
         Note::AlreadyOut => "already-out",
     }
+}
+
+/// Keeps `plan`, which is for one hunk, to be committed, and returns its note and edits.
+fn keep<'e>(env: &'e Env, session: &mut Session, plan: Plan) -> Result<Value<'e>> {
+    let note = env.intern(note_name(plan.steps[0].1.note))?;
+    let planned = env.cons(note, edits(env, &plan.edits)?);
+    session.plan = Some(plan);
+    planned
 }
 
 /// Returns `edits` for Lisp, last line first, so that none moves the place of one that follows.

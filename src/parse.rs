@@ -298,6 +298,10 @@ impl<'a> Parser<'a> {
             [text @ .., b'\r'] if is_crlf => text,
             text => text,
         };
+        if line.text.is_empty() {
+            // What has neither bytes nor a terminator is no line, although it was counted as one.
+            return Err(ParseError::MisplacedMarker { line: number });
+        }
         self.marker = Some(number);
         Ok(())
     }

@@ -51,6 +51,9 @@ pub enum NotPlaced {
     /// The hunk inserts lines and shows none around them, so it would fit anywhere.
     #[error("it has no context lines, so it would fit anywhere; send it with context")]
     NoContext,
+    /// It is a part of a run of changed lines, and where that run is nobody knows any more.
+    #[error("it was split off a run of changed lines, and the file has changed unseen since")]
+    Cut,
 }
 
 fn numbers(lines: &[usize]) -> String {

@@ -14,6 +14,7 @@
 mod fold;
 mod follow;
 mod fuzz;
+mod rewrite;
 mod split;
 
 use std::ops::Range;
@@ -28,6 +29,7 @@ use crate::text::{Text, is_unterminated};
 use crate::trust::History;
 use crate::weave::{Atom, FlipError, LineEdit, Weave};
 pub use fold::Seen;
+pub use rewrite::{Change, Rewrite};
 
 /// Why there is nothing to review.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -89,6 +91,9 @@ struct Bare {
     starts: Vec<usize>,
     /// Line of the diff where each hunk's header stands (0-based).
     header_lines: Vec<usize>,
+    /// Whether each hunk was cut out of a run of changed lines, so that it cannot be searched for:
+    /// without its neighbors its lines would fit where they do not belong.
+    is_cut: Vec<bool>,
     /// Whether the last line of the diff had no newline of its own, and no marker says that its
     /// side of the file has none.
     is_open_ended: bool,
@@ -135,6 +140,7 @@ impl Proposal {
                 .map(|parsed| parsed.hunk.before.start)
                 .collect(),
             header_lines: hunks.iter().map(|parsed| parsed.header_line).collect(),
+            is_cut: vec![false; hunks.len()],
             is_open_ended: hunks.last().is_some_and(|last| last.hunk.is_open_ended),
         };
         let mut stand_in = StandIn::default();
@@ -256,11 +262,9 @@ impl Proposal {
     /// hunks above it add and remove.
     fn shift(&self, hunk: usize) -> isize {
         let first = self.atoms_of(hunk).start;
-        let atoms = self.weave.atoms();
-        let added = |atom: &Atom| place::offset(atom.old.len(), atom.alive_side().len());
-        let added: isize = atoms[..first].iter().map(added).sum();
-        let line = self.weave.line_of(first).unwrap_or(atoms[first].old.start);
-        place::offset(atoms[first].old.start, line) - added
+        let start = self.weave.atoms()[first].old.start;
+        let line = self.weave.line_of(first).unwrap_or(start);
+        place::offset(start, line) - self.weave.delta_before(first)
     }
 
     /// Returns the target, as the line map has it.
@@ -365,14 +369,17 @@ impl StandIn {
 
     fn push(&mut self, hunk: &Hunk) {
         let first = (self.edits.len(), self.n_before, self.n_after);
-        let mut in_change = false;
+        let mut last = LineKind::Context;
         for line in &hunk.lines {
             let is_change = line.kind != LineKind::Context;
-            if is_change && !in_change {
+            // An atom removes first and then adds. Where a diff by hand does otherwise, its lines
+            // keep their order as several atoms.
+            let goes_back = last == LineKind::Added && line.kind == LineKind::Removed;
+            if is_change && (last == LineKind::Context || goes_back) {
                 let (before, after) = (self.n_before..self.n_before, self.n_after..self.n_after);
                 self.edits.push(Edit { before, after });
             }
-            in_change = is_change;
+            last = line.kind;
             self.push_line(line.kind, line.text);
         }
         if let Some(last) = hunk.lines.last().filter(|_| hunk.is_open_ended) {

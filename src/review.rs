@@ -6,10 +6,13 @@
 //! committed ([`Review::commit`]); if carrying it out fails, [`Review::fail`] notes that and neither
 //! mark nor fact changes.
 
+use std::ops::Range;
+
 use thiserror::Error;
 
+use crate::merge::Merged;
 use crate::place::NotPlaced;
-use crate::proposal::{Obstacle, Proposal, Seen};
+use crate::proposal::{Obstacle, Proposal, Rewrite, Seen};
 use crate::weave::{FlipError, LineEdit};
 
 /// The state of a hunk that the user sees.
@@ -86,6 +89,12 @@ pub enum Refusal {
         /// Number of hunks in the review.
         n_hunks: usize,
     },
+    /// The hunk has not so many changed lines, or none is chosen.
+    #[error("these lines are not among the changed lines of the hunk")]
+    NoSuchLines,
+    /// The user's text for the hunk is what the target has without it.
+    #[error("with this text the hunk would change nothing; reject it instead")]
+    ChangesNothing,
     /// The hunk to unapply is not in the target.
     #[error("its change is not in the target, so there is nothing to take out")]
     NotIn,
@@ -145,6 +154,19 @@ pub struct Plan {
     pub edits: Vec<LineEdit>,
     /// The step for each hunk that is touched, by index.
     pub steps: Vec<(usize, Step)>,
+    /// What the user made of a hunk, if that is planned.
+    pub rewrite: Option<Rewrite>,
+}
+
+impl Plan {
+    fn new(edits: Vec<LineEdit>, steps: Vec<(usize, Step)>) -> Plan {
+        let rewrite = None;
+        Plan {
+            edits,
+            steps,
+            rewrite,
+        }
+    }
 }
 
 /// Returns what `command` does to a hunk with this mark and this fact.
@@ -197,6 +219,23 @@ fn to(mark: Mark, is_flip: bool, note: Note) -> Result<Step, Refusal> {
     })
 }
 
+fn marked(mark: Mark, note: Note) -> Step {
+    Step {
+        mark,
+        is_flip: false,
+        note,
+    }
+}
+
+impl From<Obstacle> for Refusal {
+    fn from(obstacle: Obstacle) -> Refusal {
+        match obstacle {
+            Obstacle::NotPlaced(reason) => reason.into(),
+            Obstacle::Flip(conflict) => conflict.into(),
+        }
+    }
+}
+
 /// One proposal being decided.
 #[derive(Debug, Clone)]
 pub struct Review {
@@ -204,6 +243,12 @@ pub struct Review {
     marks: Vec<Mark>,
     /// Whether the last attempt to apply the hunk failed and the user has not rejected it since.
     has_failed: Vec<bool>,
+    /// Whether the hunk is what the user made of it.
+    is_edited: Vec<bool>,
+    /// A number for each hunk that is never another's, so that it can be known again when hunks
+    /// above were split. One whose lines are others gets another.
+    ids: Vec<usize>,
+    n_ids: usize,
 }
 
 impl Review {
@@ -214,7 +259,27 @@ impl Review {
             proposal,
             marks: vec![Mark::Pending; n_hunks],
             has_failed: vec![false; n_hunks],
+            is_edited: vec![false; n_hunks],
+            ids: (0..n_hunks).collect(),
+            n_ids: n_hunks,
         }
+    }
+
+    /// Returns the index of the hunk with the number `id`, if there is still one; see
+    /// [`Review::id`].
+    pub fn hunk_with_id(&self, id: usize) -> Option<usize> {
+        self.ids.iter().position(|&other| other == id)
+    }
+
+    /// Returns a number that hunk `hunk` keeps while it has the same lines, wherever it moves.
+    /// Panics if there is no such hunk.
+    pub fn id(&self, hunk: usize) -> usize {
+        self.ids[hunk]
+    }
+
+    fn new_ids(&mut self, n: usize) -> Range<usize> {
+        self.n_ids += n;
+        self.n_ids - n..self.n_ids
     }
 
     /// The proposal and where its hunks are.
@@ -282,27 +347,67 @@ impl Review {
     ///
     /// [`Refusal`] says why the hunk cannot be changed so.
     pub fn plan(&self, hunk: usize, command: Command) -> Result<Plan, Refusal> {
-        let n_hunks = self.marks.len();
-        let mark = *self
-            .marks
-            .get(hunk)
-            .ok_or(Refusal::NoSuchHunk { hunk, n_hunks })?;
-        let step = step(mark, self.fact(hunk), command)?;
+        self.check_hunk(hunk)?;
+        let step = step(self.marks[hunk], self.fact(hunk), command)?;
         self.check(hunk, step)?;
         let steps = vec![(hunk, step)];
         let edits = self.proposal.edits_to(&self.wanted(&steps))?;
-        Ok(Plan { edits, steps })
+        Ok(Plan::new(edits, steps))
     }
 
     /// Splits hunk `hunk` into its smallest parts, which keep its mark, and returns how many these
-    /// are. Panics if there is no such hunk.
-    pub fn split(&mut self, hunk: usize) -> usize {
+    /// are; see [`Proposal::split`].
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::NoSuchHunk`].
+    pub fn split(&mut self, hunk: usize) -> Result<usize, Refusal> {
+        self.check_hunk(hunk)?;
         let n_parts = self.proposal.split(hunk);
+        self.become_parts(hunk, n_parts);
+        Ok(n_parts)
+    }
+
+    /// Makes a hunk of its own of some changed lines of hunk `hunk`; see [`Proposal::pick`]. The
+    /// parts keep its mark.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal`] says why these lines cannot be told from the others. Then nothing has changed.
+    pub fn pick(&mut self, hunk: usize, lines: Range<usize>) -> Result<(usize, usize), Refusal> {
+        self.check_hunk(hunk)?;
+        if lines.is_empty() || lines.end > self.proposal.n_changed_lines(hunk) {
+            return Err(Refusal::NoSuchLines);
+        }
+        let (n_parts, picked) = self.proposal.pick(hunk, lines)?;
+        self.become_parts(hunk, n_parts);
+        Ok((n_parts, picked))
+    }
+
+    fn become_parts(&mut self, hunk: usize, n_parts: usize) {
         let (mark, has_failed) = (self.marks[hunk], self.has_failed[hunk]);
+        let is_edited = self.is_edited[hunk];
         self.marks.splice(hunk..=hunk, vec![mark; n_parts]);
         self.has_failed
             .splice(hunk..=hunk, vec![has_failed; n_parts]);
-        n_parts
+        self.is_edited.splice(hunk..=hunk, vec![is_edited; n_parts]);
+        if n_parts > 1 {
+            let ids = self.new_ids(n_parts);
+            self.ids.splice(hunk..=hunk, ids);
+        }
+    }
+
+    /// Checks that there is a hunk `hunk`.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::NoSuchHunk`].
+    pub fn check_hunk(&self, hunk: usize) -> Result<(), Refusal> {
+        let n_hunks = self.marks.len();
+        match hunk < n_hunks {
+            true => Ok(()),
+            false => Err(Refusal::NoSuchHunk { hunk, n_hunks }),
+        }
     }
 
     /// Plans `command` on hunk `hunk`, whose place is ambiguous, where the line map has it:
@@ -312,10 +417,89 @@ impl Review {
     ///
     /// As for [`Review::plan`].
     pub fn plan_vouched(&mut self, hunk: usize, command: Command) -> Result<Plan, Refusal> {
-        if hunk < self.marks.len() {
-            self.proposal.vouch(hunk);
-        }
+        self.check_hunk(hunk)?;
+        self.proposal.vouch(hunk);
         self.plan(hunk, command)
+    }
+
+    /// Tells whether hunk `hunk` is what the user made of it. Panics if there is no such hunk.
+    pub fn is_edited(&self, hunk: usize) -> bool {
+        self.is_edited[hunk]
+    }
+
+    /// Plans that hunk `hunk` shall leave the lines `text` instead of those that were proposed. It
+    /// is pending then, unless its change is in the target: then so are these lines. If they are
+    /// the lines that it leaves already, nothing changes.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal`] says why the hunk cannot be changed so.
+    pub fn plan_edit(&self, hunk: usize, text: &[u8]) -> Result<Plan, Refusal> {
+        self.check_hunk(hunk)?;
+        if text == self.proposal.proposed(hunk) {
+            let step = marked(self.marks[hunk], Note::Unchanged);
+            return Ok(Plan::new(Vec::new(), vec![(hunk, step)]));
+        }
+        let (mark, note) = match self.fact(hunk) {
+            Fact::Out => (Mark::Pending, Note::Marked),
+            Fact::In | Fact::Mixed => (self.marks[hunk], Note::Edited),
+        };
+        let change = self.proposal.edited(hunk, text)?;
+        let (edits, rewrite) = change.ok_or(Refusal::ChangesNothing)?;
+        Ok(Plan {
+            edits,
+            steps: vec![(hunk, marked(mark, note))],
+            rewrite: Some(rewrite),
+        })
+    }
+
+    /// Returns hunk `hunk` merged with what stands in its place; see [`Proposal::merge`].
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal`] says why there is nothing to merge with.
+    pub fn merge(&self, hunk: usize) -> Result<Merged, Refusal> {
+        self.check_hunk(hunk)?;
+        Ok(self.proposal.merge(hunk)?)
+    }
+
+    /// Plans that `text`, which the user made of [`Review::merge`], takes the place of what stands
+    /// there. The hunk is applied then. If that is what stands there already, a hunk that was out
+    /// is rejected, and one that was in is what others have made of it.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal`] says why there is no place for it.
+    pub fn plan_merge(&self, hunk: usize, text: &[u8]) -> Result<Plan, Refusal> {
+        self.check_hunk(hunk)?;
+        let (step, edits, rewrite) = match self.proposal.merged(hunk, text)? {
+            None => {
+                let (mark, note, rewrite) = self.settled(hunk)?;
+                (marked(mark, note), Vec::new(), rewrite)
+            }
+            Some((edits, rewrite)) => (marked(Mark::Applied, Note::Edited), edits, Some(rewrite)),
+        };
+        let steps = vec![(hunk, step)];
+        Ok(Plan {
+            edits,
+            steps,
+            rewrite,
+        })
+    }
+
+    /// Returns what becomes of hunk `hunk` if what stands in its place stays there. What others have
+    /// made of a hunk that was in the target is no refusal of it.
+    fn settled(&self, hunk: usize) -> Result<(Mark, Note, Option<Rewrite>), Refusal> {
+        if self.fact(hunk) == Fact::Out {
+            return Ok((Mark::Rejected, Note::Marked, None));
+        }
+        if self.proposal.is_as_proposed(hunk)? {
+            return Ok((Mark::Applied, Note::AlreadyIn, None));
+        }
+        Ok(match self.proposal.kept(hunk)? {
+            Some(rewrite) => (Mark::Applied, Note::AlreadyIn, Some(rewrite)),
+            None => (Mark::Rejected, Note::Marked, None),
+        })
     }
 
     /// Plans to accept every pending hunk, as one plan; never a rejected one. Also returns those
@@ -330,19 +514,11 @@ impl Review {
         }
         loop {
             match self.proposal.edits_to(&self.wanted(&steps)) {
-                Ok(edits) => return (Plan { edits, steps }, refused),
+                Ok(edits) => return (Plan::new(edits, steps), refused),
                 // Only a hunk at the end of the text can leave a line without newline behind.
                 Err(error) => match steps.pop() {
                     Some((hunk, _)) => refused.push((hunk, error.into())),
-                    None => {
-                        return (
-                            Plan {
-                                edits: Vec::new(),
-                                steps,
-                            },
-                            refused,
-                        );
-                    }
+                    None => return (Plan::new(Vec::new(), steps), refused),
                 },
             }
         }
@@ -355,11 +531,8 @@ impl Review {
     }
 
     fn check(&self, hunk: usize, step: Step) -> Result<(), Refusal> {
-        match self.proposal.obstacle(hunk).filter(|_| step.is_flip) {
-            Some(Obstacle::NotPlaced(reason)) => Err(reason.into()),
-            Some(Obstacle::Flip(conflict)) => Err(conflict.into()),
-            None => Ok(()),
-        }
+        let obstacle = self.proposal.obstacle(hunk).filter(|_| step.is_flip);
+        obstacle.map_or(Ok(()), |obstacle| Err(obstacle.into()))
     }
 
     /// Returns for each hunk the fact that `steps` bring it to, or `None` where they do not.
@@ -385,6 +558,11 @@ impl Review {
     pub fn commit(&mut self, plan: &Plan) {
         let wanted = self.wanted(&plan.steps);
         self.proposal.bring_to(&wanted);
+        if let Some(rewrite) = &plan.rewrite {
+            self.proposal.take_over(rewrite);
+            self.is_edited[rewrite.hunk()] = true;
+            self.ids[rewrite.hunk()] = self.new_ids(1).start;
+        }
         for &(hunk, step) in &plan.steps {
             self.set_mark(hunk, step.mark);
         }

@@ -90,6 +90,20 @@ impl Text {
         first..self.len()
     }
 
+    /// Puts `lines` in the place of the lines in `range` (0-based, half-open).
+    ///
+    /// Each line stays a line of its own, whether it has its terminator or not.
+    pub fn splice(&mut self, range: Range<usize>, lines: &Text) {
+        let (from, to) = (self.starts[range.start], self.starts[range.end]);
+        self.bytes.splice(from..to, lines.bytes.iter().copied());
+        let tail = self.starts[range.end..].iter();
+        let tail: Vec<usize> = tail.map(|at| at - to + from + lines.bytes.len()).collect();
+        self.starts.truncate(range.start);
+        let inside = lines.starts[..lines.len()].iter();
+        self.starts.extend(inside.map(|at| at + from));
+        self.starts.extend(tail);
+    }
+
     /// Returns the text without the newline at its end, or with one if it has none.
     ///
     /// A text that is empty or ends with an empty line is returned as it is: it would have another
@@ -122,6 +136,21 @@ mod tests {
             assert_eq!(joined, case.as_bytes());
             assert_eq!(text.len(), case.split_inclusive('\n').count(), "{case:?}");
         }
+    }
+
+    #[test]
+    fn spliced_lines_are_between_those_that_stay() {
+        let case = |range, lines: &str| {
+            let mut text = Text::new(b"a\nb\nc\n".to_vec());
+            text.splice(range, &Text::new(lines.into()));
+            let lines = (0..text.len()).map(|at| String::from_utf8_lossy(text.line(at)).into());
+            lines.collect::<Vec<String>>()
+        };
+        assert_eq!(case(1..2, "x\ny\n"), ["a\n", "x\n", "y\n", "c\n"]);
+        assert_eq!(case(0..0, "x\n"), ["x\n", "a\n", "b\n", "c\n"]);
+        assert_eq!(case(3..3, "x"), ["a\n", "b\n", "c\n", "x"]);
+        assert_eq!(case(0..1, "x"), ["x", "b\n", "c\n"]);
+        assert_eq!(case(0..3, ""), Vec::<String>::new());
     }
 
     #[test]

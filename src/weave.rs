@@ -10,6 +10,7 @@
 //! takes the same one pass. A look-up of one place takes O(1). A segment is 64 bytes.
 
 mod outside;
+mod recast;
 mod survey;
 
 use std::ops::Range;
@@ -19,6 +20,7 @@ use thiserror::Error;
 use crate::diff::Edit;
 use crate::text::{Text, is_unterminated};
 use outside::Past;
+pub use recast::Stretch;
 use survey::Look;
 
 /// Where a segment's lines come from and what decides whether they are alive.
@@ -76,6 +78,11 @@ impl Atom {
             true => &self.new,
             false => &self.old,
         }
+    }
+
+    /// Returns the number of lines that it removes and adds.
+    pub fn n_lines(&self) -> usize {
+        self.old.len() + self.new.len()
     }
 }
 
@@ -138,10 +145,14 @@ pub struct Weave {
     original: Text,
     modified: Text,
     user: Text,
+    /// How many lines of `user` stood around the hunks when the segments were laid.
+    n_around: usize,
     atoms: Vec<Atom>,
     segments: Vec<Segment>,
     /// What a walk over the segments tells about each atom; see [`Weave::surveyed`].
     looks: Vec<Option<Look>>,
+    /// For each atom, by how many lines those above it in the original have made the target longer.
+    deltas: Vec<isize>,
     past: Vec<Past>,
 }
 
@@ -158,9 +169,11 @@ impl Weave {
             original,
             modified,
             user: Text::new(Vec::new()),
+            n_around: 0,
             atoms: edits.iter().map(atom).collect(),
             segments: Vec::new(),
             looks: Vec::new(),
+            deltas: Vec::new(),
             past: Vec::new(),
         };
         weave.unravel();
@@ -212,6 +225,7 @@ impl Weave {
     /// Lays the segments anew as original and proposal alone say; no user text remains.
     pub fn unravel(&mut self) {
         self.user = Text::new(Vec::new());
+        self.n_around = 0;
         self.segments.clear();
         self.lay(0..self.original.len(), 0..self.atoms.len());
         self.past.clear();
@@ -231,6 +245,7 @@ impl Weave {
             at = run.line + self.alive_len(run);
         }
         self.push(Kind::User, at..live.len());
+        self.n_around = live.len();
         self.user = live;
         self.past.clear();
         self.surveyed();
@@ -286,6 +301,11 @@ impl Weave {
     /// place.
     pub fn line_of(&self, atom: usize) -> Option<usize> {
         self.looks[atom].as_ref().map(|look| look.line)
+    }
+
+    /// Returns by how many lines the atoms before `atom` have made the target longer.
+    pub fn delta_before(&self, atom: usize) -> isize {
+        self.deltas[atom]
     }
 
     /// Tells whether a line right beside atom `atom` was changed from outside.

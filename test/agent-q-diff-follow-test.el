@@ -19,36 +19,6 @@ The line is put into the function of that number, counted from 1."
            concat (concat "(defun f ()\n  (a)\n" (and line (concat line "\n"))
                           "  (b))\n\n")))
 
-(defmacro aqd-with-review (original modified &rest body)
-  "Run BODY in the diff buffer of a review of ORIGINAL becoming MODIFIED."
-  (declare (indent 2) (debug t))
-  `(aqd-with-file ,original
-     (aqd-call ,original ,modified
-               (lambda ()
-                 ,@body
-                 (agent-q-diff-reject-all)))))
-
-(defmacro aqd-in-target (&rest body)
-  "Run BODY in the target's buffer."
-  (declare (indent 0) (debug t))
-  `(with-current-buffer (find-buffer-visiting aqd-file)
-     (goto-char (point-min))
-     ,@body))
-
-(defun aqd-target ()
-  "Return the text of the target's buffer."
-  (aqd-in-target (buffer-string)))
-
-(defun aqd-accept (n)
-  "Accept the Nth hunk, counted from 1, and return what was said."
-  (aqd-goto-hunk n)
-  (agent-q-diff-accept-hunk))
-
-(defun aqd-sign (n)
-  "Return the sign of the Nth hunk, counted from 1, or nil."
-  (agent-q-diff--review-with-target)
-  (alist-get n (aqd-signs)))
-
 (ert-deftest aqd-follow-typing-above-and-below-in-equal-blocks ()
   (aqd-with-review (aqd-blocks 8) (aqd-blocks 8 '((3 . "  new") (6 . "  more")))
     (aqd-in-target (insert ";; top\n") (forward-line 20) (insert ";; middle\n"))

@@ -10,16 +10,6 @@
 
 (require 'agent-q-diff-test-help)
 
-(defmacro aqd-said (&rest body)
-  "Run BODY and return the last message that it gave."
-  (declare (indent 0) (debug t))
-  `(let (said)
-     (cl-letf (((symbol-function 'message)
-                (lambda (format &rest arguments)
-                  (setq said (and format (apply #'format format arguments))))))
-       ,@body)
-     said))
-
 (defconst aqd-mode-diff
   (aqd-lines "@@ -4,7 +4,7 @@" " line 4" " line 5" " line 6" "-line 7" "+LINE 7"
              " line 8" " line 9" " line 10")
@@ -152,11 +142,18 @@
       (agent-q-diff-accept-hunk)
       (should (equal (aqd-disk) (aqd-numbered 10 '((4 . "four"))))))))
 
-(ert-deftest aqd-mode-split-of-one-change-says-so ()
+(ert-deftest aqd-mode-split-parts-what-one-change-removes-and-adds ()
   (aqd-with-file (aqd-numbered 20)
     (aqd-with-diff aqd-mode-diff
       (aqd-goto-hunk 1)
-      (should (equal "The hunk has only one change"
+      (should (equal "Split into 2 hunks" (aqd-said (agent-q-diff-split-hunk))))
+      (should (equal (buffer-string)
+                     (aqd-lines "@@ -4,4 +4,3 @@" " line 4" " line 5"
+                                " line 6" "-line 7" "@@ -8,3 +7,4 @@"
+                                "+LINE 7" " line 8" " line 9" " line 10")))
+      (agent-q-diff-accept-hunk)
+      (should (equal (aqd-disk) (aqd-numbered 20 '((7)))))
+      (should (equal "The hunk is in one part; mark lines to decide only these"
                      (aqd-said (agent-q-diff-split-hunk)))))))
 
 (ert-deftest aqd-mode-conflicts-are-said-and-found ()

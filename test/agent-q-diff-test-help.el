@@ -44,7 +44,8 @@
   "Kill what a test has left."
   (dolist (buffer (buffer-list))
     (when (or (equal (buffer-file-name buffer) aqd-file)
-              (string-prefix-p agent-q-diff-buffer-name (buffer-name buffer)))
+              (string-prefix-p agent-q-diff-buffer-name (buffer-name buffer))
+              (buffer-local-value 'agent-q-diff-edit-mode buffer))
       (with-current-buffer buffer
         (set-buffer-modified-p nil)
         (let ((kill-buffer-query-functions nil))
@@ -156,6 +157,46 @@ It is a list of (HUNK-NUMBER . SIGN)."
 (defun aqd-diff-buffer ()
   "Return the diff buffer of the latest review."
   (get-buffer agent-q-diff-buffer-name))
+
+(defmacro aqd-said (&rest body)
+  "Run BODY and return the last message that it gave."
+  (declare (indent 0) (debug t))
+  `(let (said)
+     (cl-letf (((symbol-function 'message)
+                (lambda (format &rest arguments)
+                  (setq said (and format (apply #'format format arguments))))))
+       ,@body)
+     said))
+
+(defmacro aqd-with-review (original modified &rest body)
+  "Run BODY in the diff buffer of a review of ORIGINAL becoming MODIFIED."
+  (declare (indent 2) (debug t))
+  `(aqd-with-file ,original
+     (aqd-call ,original ,modified
+               (lambda ()
+                 ,@body
+                 (agent-q-diff-reject-all)))))
+
+(defmacro aqd-in-target (&rest body)
+  "Run BODY in the target's buffer."
+  (declare (indent 0) (debug t))
+  `(with-current-buffer (find-buffer-visiting aqd-file)
+     (goto-char (point-min))
+     ,@body))
+
+(defun aqd-target ()
+  "Return the text of the target's buffer."
+  (aqd-in-target (buffer-string)))
+
+(defun aqd-accept (n)
+  "Accept the Nth hunk, counted from 1, and return what was said."
+  (aqd-goto-hunk n)
+  (agent-q-diff-accept-hunk))
+
+(defun aqd-sign (n)
+  "Return the sign of the Nth hunk, counted from 1, or nil."
+  (agent-q-diff--review-with-target)
+  (alist-get n (aqd-signs)))
 
 (provide 'agent-q-diff-test-help)
 ;;; agent-q-diff-test-help.el ends here

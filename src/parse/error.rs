@@ -69,7 +69,7 @@ pub enum ParseError {
         /// The beginning of the line.
         found: String,
     },
-    /// A no-newline marker stands where neither side ends.
+    /// A no-newline marker stands where neither side ends, or after an empty line.
     #[error(
         "line {line}: \"\\ No newline at end of file\" is legal only after the last line of a file; \
          remove it"

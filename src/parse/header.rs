@@ -26,7 +26,7 @@ impl<'a> Header<'a> {
         Ok(Header {
             before,
             after,
-            heading,
+            heading: heading.trim_ascii_end(),
         })
     }
 }

@@ -172,6 +172,9 @@ impl Proposal {
     /// Searches for a hunk of a bare diff.
     fn find(&self, live: &Index, hunk: usize, expected: usize) -> Found {
         let was_in = self.is_in(hunk);
+        if self.bare.as_ref().is_some_and(|bare| bare.is_cut[hunk]) {
+            return Found::exactly(was_in, Err(NotPlaced::Cut));
+        }
         let likelier = was_in || self.is_appended(live, hunk, expected);
         let runs = [likelier, !likelier].map(|is_in| self.run(hunk, is_in));
         let place = match self.run(hunk, was_in).is_empty() && !was_in && !live.is_empty() {
@@ -206,6 +209,7 @@ impl Proposal {
         let atoms = &self.weave.atoms()[self.atoms_of(hunk)];
         let run = self.run(hunk, true);
         atoms[atoms.len() - 1].old.end == self.groups[hunk].before.end
+            && !run.is_empty()
             && live.is_at(&run, expected)
             && live.is_end(expected, run.len())
     }

@@ -4,7 +4,8 @@
 //! The walk is done after each change and not for each question, so that a buffer that shows all
 //! hunks takes O(s) time for s segments and not O(s) for each hunk.
 
-use super::{FlipError, Kind, Segment, Weave, atom_of};
+use super::{Atom, FlipError, Kind, Segment, Weave, atom_of};
+use crate::place;
 
 /// What is known about an atom that has a place.
 #[derive(Debug, Clone)]
@@ -54,6 +55,12 @@ impl Weave {
             })
         };
         self.looks = notes.iter().enumerate().map(look).collect();
+        let longer = |delta: &mut isize, atom: &Atom| {
+            let before = *delta;
+            *delta += place::offset(atom.old.len(), atom.alive_side().len());
+            Some(before)
+        };
+        self.deltas = self.atoms.iter().scan(0, longer).collect();
     }
 
     fn notes_going_down(&self) -> Vec<Notes> {

@@ -95,6 +95,7 @@ set -g remain-on-exit on
   "Return KEY, written as in `kbd', as tmux writes it."
   (pcase key
     ("SPC" "Space")
+    ("C-SPC" "C-Space")
     ("RET" "Enter")
     ("ESC" "Escape")
     ("<f5>" "F5")

@@ -131,6 +131,68 @@
     (should (equal (e2e-read "target") (e2e-text 5)))
     (e2e-should-be-as-found)))
 
+;;;; Some lines, other lines, merged lines
+
+(ert-deftest e2e-keys-a-and-r-take-the-lines-of-the-region ()
+  (e2e-with-emacs
+    (e2e-propose 'key 'call (e2e-proposal "target"))
+    (e2e-keys "C-n C-n C-n C-n")
+    (e2e-see-cursor-at "^-line 5")
+    (e2e-keys "C-SPC C-n")
+    (keys-press "a" (keys-echo "Hunk applied") "^\\[APPLIED\\] @@ -2,4 "
+                "^ 1 applied · 0 rejected · 3 pending · 4 in all")
+    (should (equal (e2e-read "target") (string-replace "line 5\n" "" (e2e-text))))
+    (e2e-see-cursor-at "^@@ -6,3 ")
+    (e2e-keys "C-n C-SPC C-n")
+    (keys-press "r" (keys-echo "Hunk rejected") "^\\[REJECTED\\] @@ -6,3 ")
+    (e2e-keys "C-c C-c")
+    (should (equal (e2e-answer 'call) '(:ok "accepted")))
+    (should (equal (e2e-read "target")
+                   (string-replace "line 5\n" "" (e2e-text 20 35))))
+    (e2e-should-be-as-found)))
+
+(ert-deftest e2e-keys-e-edits-what-is-proposed ()
+  (e2e-with-emacs
+    (e2e-propose 'filter 'call (e2e-proposal "target"))
+    (keys-press "e" "C-c C-c takes it, C-c C-k leaves it")
+    (e2e-see-cursor-at "^LINE 5")
+    (e2e-keys "C-k")
+    (e2e-type "five")
+    (keys-press "C-c C-c" (keys-echo "Hunk edited; it is pending")
+                "^\\[PENDING, edited\\] @@ -2,7 " "^\\+five$")
+    (e2e-see-cursor-at "^\\[PENDING, edited\\] @@ -2,7 \\|^@@ -2,7 ")
+    (e2e-keys "n")
+    (keys-press "e" "C-c C-c takes it, C-c C-k leaves it")
+    (keys-press "C-c C-k" (keys-echo "Hunk left as it is"))
+    (e2e-keys "C-c C-c")
+    (should (equal (e2e-answer 'call) '(:ok "accepted")))
+    (should (equal (e2e-read "target")
+                   (string-replace "line 5\n" "five\n" (e2e-text 20 35))))
+    (e2e-should-be-as-found)))
+
+(ert-deftest e2e-keys-m-merges-what-does-not-apply ()
+  (e2e-with-emacs
+    (e2e-propose 'key 'call (e2e-proposal "target"))
+    (e2e-keys "RET C-x o")
+    (e2e-see-cursor-at "^line 5")
+    (e2e-type "my ")
+    ;; Without a key in the diff buffer.
+    (e2e-see "^\\[DOES NOT APPLY\\] @@ -2,7 ")
+    (e2e-keys "C-x o")
+    (keys-press "m" "ours is the file, theirs the proposal"
+                "^<<<<<<< ours\nmy line 5\n||||||| original\nline 5\n=======\nLINE 5\n>>>>>>> theirs$")
+    (e2e-keys "C-c ^ l")
+    (keys-press "C-c C-c" (keys-echo "Hunk merged and applied")
+                "^\\[APPLIED, edited\\] @@ -2,7 " "^-my line 5$")
+    (should (equal (e2e-read "target") (e2e-text 5)))
+    (keys-press "u" (keys-echo "Hunk taken out of the file"))
+    (should (equal (e2e-read "target")
+                   (string-replace "line 5\n" "my line 5\n" (e2e-text))))
+    (e2e-keys "a r r q")
+    (should (equal (e2e-answer 'call) '(:ok "accepted")))
+    (should (equal (e2e-read "target") (e2e-text 5)))
+    (e2e-should-be-as-found)))
+
 ;;;; SPC
 
 (ert-deftest e2e-keys-SPC-leaves-an-applied-change-in-the-file ()

@@ -71,6 +71,26 @@ fn equal_texts_have_no_edits() {
 }
 
 #[test]
+fn no_edit_puts_back_what_it_takes_away() {
+    let lines = |text: &str| {
+        Text::from_lines(text.as_bytes().chunks(1).map(|line| match line {
+            b"a" => &b"a\n"[..],
+            _ => b"b\n",
+        }))
+    };
+    let original = lines("baaabbbbaaaabaaaababbab");
+    let modified = lines("aababbbbaaaabaaaababbabb");
+    for edit in agent_q_diff::diff::edits(&original, &modified) {
+        let (before, after) = (edit.before.clone(), edit.after.clone());
+        let removed: Vec<_> = original.lines(before).collect();
+        let added: Vec<_> = modified.lines(after).collect();
+        let is_same_end = |one: Option<_>, other| one.is_some() && one == other;
+        assert!(!is_same_end(removed.first(), added.first()), "{edit:?}");
+        assert!(!is_same_end(removed.last(), added.last()), "{edit:?}");
+    }
+}
+
+#[test]
 fn a_terminator_is_part_of_its_line() {
     check_edits("x", "x\n", &[(0..1, 0..1)]);
     check_edits("a\nx\n", "a\nx", &[(1..2, 1..2)]);

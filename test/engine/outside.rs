@@ -2,13 +2,14 @@
 //!
 //! The oracle keeps the target as a list of tagged lines and nothing else. Where a change belongs
 //! it derives from tags and from what was known when each line was typed: never from text, and not
-//! from segments.
+//! from segments. Where the line map refuses, the oracle must find the place uncertain, and the other
+//! way round, for flips and for cuts: no needless refusal is tolerated.
 
 use std::ops::Range;
 
-use agent_q_diff::diff::{self, Edit, Group};
+use agent_q_diff::diff::{self, Edit};
 use agent_q_diff::proposal::Proposal;
-use agent_q_diff::review::{Command, Fact, Note, Refusal};
+use agent_q_diff::review::{Command, Fact, Note, Plan, Refusal};
 use agent_q_diff::text::Text;
 
 use crate::dice::Dice;
@@ -24,7 +25,7 @@ const STEP: usize = 1 << 16;
 /// Where a line belongs in the order of original and proposal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tag {
-    /// A line of one of the two texts. Added lines have keys before that of the line they replace.
+    /// A line of one of the two texts. Added lines have keys after those of the lines they replace.
     Known(usize),
     /// A line typed from outside: after all that is known to be before it, and so on.
     Typed { after: usize, before: usize },
@@ -48,19 +49,56 @@ impl Tag {
 
 type Line = (Tag, Vec<u8>);
 
+/// What is put in or taken out as one: a change of the proposal, or a part that was cut from it.
+#[derive(Debug, Clone)]
+struct Part {
+    old: Vec<Line>,
+    new: Vec<Line>,
+}
+
+impl Part {
+    fn side(&self, is_in: bool) -> &[Line] {
+        if is_in { &self.new } else { &self.old }
+    }
+
+    /// Returns the keys of all its lines, in order.
+    fn keys(&self) -> impl DoubleEndedIterator<Item = usize> {
+        let lines = self.old.iter().chain(&self.new);
+        lines.map(|line| line.0.lowest())
+    }
+
+    fn n_lines(&self) -> usize {
+        self.old.len() + self.new.len()
+    }
+
+    /// Returns the first `n_lines` lines and the others, the removed ones before the added ones.
+    fn cut(&self, n_lines: usize) -> [Part; 2] {
+        let n_old = self.old.len().min(n_lines);
+        let (old, new) = (self.old.split_at(n_old), self.new.split_at(n_lines - n_old));
+        [(old.0, new.0), (old.1, new.1)].map(|(old, new)| Part {
+            old: old.to_vec(),
+            new: new.to_vec(),
+        })
+    }
+}
+
 #[derive(Debug, Clone)]
 struct State {
     lines: Vec<Line>,
     /// Keys of the lines that were deleted from outside.
     gone: Vec<usize>,
+    /// For each part whether it is in the target.
     is_in: Vec<bool>,
 }
 
 struct Oracle {
     original: Text,
     modified: Text,
-    edits: Vec<Edit>,
-    groups: Vec<Group>,
+    /// The lines that both texts have.
+    common: Vec<Line>,
+    parts: Vec<Part>,
+    /// The parts of each hunk.
+    hunks: Vec<Range<usize>>,
     state: State,
 }
 
@@ -72,18 +110,30 @@ impl Oracle {
     fn new(original: &Text, modified: &Text, context_len: usize) -> Oracle {
         let edits = diff::edits(original, modified);
         let groups = diff::group(&edits, original.len(), context_len);
+        let old = |at: usize| (Tag::Known(key(at)), original.line(at).to_vec());
+        let part = |edit: &Edit| {
+            let first = key(edit.before.end) - STEP / 2;
+            let new = modified.lines(edit.after.clone()).enumerate();
+            let new = new.map(|(at, line)| (Tag::Known(first + at), line.to_vec()));
+            Part {
+                old: edit.before.clone().map(old).collect(),
+                new: new.collect(),
+            }
+        };
+        let is_kept = |at: &usize| edits.iter().all(|edit| !edit.before.contains(at));
         let mut oracle = Oracle {
             original: original.clone(),
             modified: modified.clone(),
+            common: (0..original.len()).filter(is_kept).map(old).collect(),
+            parts: edits.iter().map(part).collect(),
+            hunks: groups.into_iter().map(|group| group.edits).collect(),
             state: State {
                 lines: Vec::new(),
                 gone: Vec::new(),
-                is_in: vec![false; groups.len()],
+                is_in: Vec::new(),
             },
-            edits,
-            groups,
         };
-        oracle.become_choice(vec![false; oracle.groups.len()]);
+        oracle.become_choice(vec![false; oracle.parts.len()]);
         oracle
     }
 
@@ -92,52 +142,33 @@ impl Oracle {
         lines.flat_map(|(_, line)| line).copied().collect()
     }
 
-    /// Makes the target the original with the hunks `is_in` and nothing else.
+    fn is_in(&self, hunk: usize) -> bool {
+        self.state.is_in[self.hunks[hunk].start]
+    }
+
+    /// Makes the target the original with the parts `is_in` and nothing else.
     fn become_choice(&mut self, is_in: Vec<bool>) {
-        let mut lines = Vec::new();
-        let mut done = 0;
-        for (group, is_in) in self.groups.iter().zip(&is_in) {
-            for edit in self.edits[group.edits.clone()].iter().filter(|_| *is_in) {
-                lines.extend(self.old(done..edit.before.start));
-                lines.extend(self.new_lines(edit));
-                done = edit.before.end;
-            }
-        }
-        lines.extend(self.old(done..self.original.len()));
+        let sides = self.parts.iter().zip(&is_in);
+        let changed = sides.flat_map(|(part, &is_in)| part.side(is_in));
+        let mut lines: Vec<Line> = self.common.iter().chain(changed).cloned().collect();
+        lines.sort_by_key(|line| line.0.lowest());
         let gone = Vec::new();
         self.state = State { lines, gone, is_in };
     }
 
-    fn old(&self, range: Range<usize>) -> Vec<Line> {
-        let line = |at: usize| (Tag::Known(key(at)), self.original.line(at).to_vec());
-        range.map(line).collect()
-    }
-
-    fn new_lines(&self, edit: &Edit) -> Vec<Line> {
-        let first = key(edit.before.start) - STEP / 2;
-        let lines = self.modified.lines(edit.after.clone()).enumerate();
-        let line = |(at, line): (usize, &[u8])| (Tag::Known(first + at), line.to_vec());
-        lines.map(line).collect()
-    }
-
-    /// Returns which lines of the target `edit` replaces when it is flipped, or `None` if it has
+    /// Returns which lines of the target `part` replaces when it is flipped, or `None` if it has
     /// no certain place.
-    fn place(&self, edit: &Edit, is_in: bool) -> Option<Range<usize>> {
-        let side = match is_in {
-            true => self.new_lines(edit),
-            false => self.old(edit.before.clone()),
-        };
-        let lines = &self.state.lines;
-        if let Some(first) = side.first() {
-            let start = lines.iter().position(|line| line.0 == first.0)?;
-            let range = start..start + side.len();
-            return (lines.get(range.clone())? == side).then_some(range);
+    fn place(&self, part: usize) -> Option<Range<usize>> {
+        let (part, is_in) = (&self.parts[part], self.state.is_in[part]);
+        let (side, lines) = (part.side(is_in), &self.state.lines);
+        match side.first() {
+            None => self.point(part.keys().next()?),
+            Some(first) => {
+                let start = lines.iter().position(|line| line.0 == first.0)?;
+                let range = start..start + side.len();
+                (lines.get(range.clone())? == side).then_some(range)
+            }
         }
-        let other = match is_in {
-            true => self.old(edit.before.clone()),
-            false => self.new_lines(edit),
-        };
-        self.point(other[0].0.lowest())
     }
 
     /// Returns the place of lines with the key `key` that are not in the target.
@@ -178,36 +209,85 @@ impl Oracle {
         Some(at..at)
     }
 
-    /// Tells whether every change of `hunk` has a certain place.
+    /// Tells whether every part of `hunk` has a certain place.
     fn can_flip(&self, hunk: usize) -> bool {
-        let mut edits = self.edits[self.groups[hunk].edits.clone()].iter();
-        edits.all(|edit| self.place(edit, self.state.is_in[hunk]).is_some())
+        let mut parts = self.hunks[hunk].clone();
+        parts.all(|part| self.place(part).is_some())
     }
 
-    fn flip(&mut self, hunk: usize) {
-        let is_in = self.state.is_in[hunk];
-        let edits = self.edits.clone();
-        for edit in edits[self.groups[hunk].edits.clone()].iter() {
-            let range = self.place(edit, is_in).expect("a place");
-            let now = match is_in {
-                true => self.old(edit.before.clone()),
-                false => self.new_lines(edit),
-            };
+    /// Flips all of `hunks`, which are in order, at once.
+    fn flip(&mut self, hunks: &[usize]) {
+        let parts = hunks.iter().flat_map(|&hunk| self.hunks[hunk].clone());
+        let place = |part| (part, self.place(part).expect("a place"));
+        let places: Vec<_> = parts.map(place).collect();
+        for (part, range) in places.into_iter().rev() {
+            let is_in = !self.state.is_in[part];
+            let now = self.parts[part].side(is_in).to_vec();
             self.state.lines.splice(range, now);
+            self.state.is_in[part] = is_in;
         }
-        self.state.is_in[hunk] = !is_in;
+    }
+
+    /// Returns the part of `hunk` with its changed line `line`, and how many of its lines are
+    /// before that.
+    fn cut_point(&self, hunk: usize, line: usize) -> (usize, usize) {
+        let mut rest = line;
+        for part in self.hunks[hunk].clone() {
+            match self.parts[part].n_lines() {
+                n_lines if rest < n_lines => return (part, rest),
+                n_lines => rest -= n_lines,
+            }
+        }
+        (self.hunks[hunk].end, 0)
+    }
+
+    /// Cuts `part` behind its first `n_lines` lines.
+    fn cut(&mut self, part: usize, n_lines: usize) {
+        let parts = self.parts[part].cut(n_lines);
+        self.parts.splice(part..=part, parts);
+        self.state.is_in.insert(part, self.state.is_in[part]);
+        for hunk in &mut self.hunks {
+            hunk.start += usize::from(hunk.start > part);
+            hunk.end += usize::from(hunk.end > part);
+        }
+    }
+
+    /// Makes hunks of their own of the parts of `hunk` from each of `firsts` on.
+    fn regroup(&mut self, hunk: usize, firsts: &[usize]) {
+        let end = self.hunks[hunk].end;
+        let ends = firsts[1..].iter().chain([&end]);
+        let hunks: Vec<_> = firsts.iter().zip(ends).map(|(&a, &b)| a..b).collect();
+        self.hunks.splice(hunk..=hunk, hunks);
+    }
+
+    /// Returns the keys between which a line is that is typed before line `at` of the target.
+    ///
+    /// It is beside the whole of a part that has a line beside it, unless it is inside that.
+    fn between(&self, at: usize) -> (usize, usize) {
+        let lines = &self.state.lines;
+        let left = at.checked_sub(1).map(|at| lines[at].0);
+        let right = lines.get(at).map(|line| line.0);
+        let part_of = |tag: Option<Tag>| {
+            let known = tag.filter(|tag| matches!(tag, Tag::Known(_)))?;
+            let has = |part: &Part| part.keys().any(|key| key == known.lowest());
+            self.parts.iter().position(has)
+        };
+        let (above, below) = (part_of(left), part_of(right));
+        let after = left.map_or(0, Tag::lowest);
+        let before = right.map_or(usize::MAX, Tag::highest);
+        if above.is_some() && above == below {
+            return (after, before);
+        }
+        let last = above.and_then(|part| self.parts[part].keys().next_back());
+        let first = below.and_then(|part| self.parts[part].keys().next());
+        (last.unwrap_or(after), first.unwrap_or(before))
     }
 
     fn edit_outside(&mut self, range: Range<usize>, typed: &[Vec<u8>]) {
-        let lines = &mut self.state.lines;
         let (after, before) = match range.is_empty() {
-            true => {
-                let left = range.start.checked_sub(1).map(|at| lines[at].0);
-                let right = lines.get(range.start).map(|line| line.0);
-                let after = left.map_or(0, Tag::lowest);
-                (after, right.map_or(usize::MAX, Tag::highest))
-            }
+            true => self.between(range.start),
             false => {
+                let lines = &self.state.lines;
                 let tags = || lines[range.clone()].iter().map(|line| line.0);
                 let after = tags().map(Tag::lowest).min();
                 (
@@ -218,7 +298,7 @@ impl Oracle {
         };
         let tag = Tag::Typed { after, before };
         let typed: Vec<Line> = typed.iter().map(|line| (tag, line.clone())).collect();
-        for (tag, _) in lines.splice(range, typed) {
+        for (tag, _) in self.state.lines.splice(range, typed) {
             if let Tag::Known(key) = tag {
                 self.state.gone.push(key);
             }
@@ -228,24 +308,36 @@ impl Oracle {
 
 /// What was done to the target last, as lines to be put back.
 struct Done {
-    before: State,
+    /// How things were before; nothing if lines were told apart since, so that what is put back
+    /// counts as typed.
+    before: Option<State>,
     /// What undoing it does to the text: in the order in which it is done.
     undoing: Vec<(usize, usize, Vec<u8>)>,
+}
+
+/// Something that was undone as if it had been typed.
+struct Typed {
+    before: State,
+    line: usize,
+    old: Vec<u8>,
+    new: Vec<u8>,
 }
 
 struct Walk<'a> {
     desk: Desk,
     oracle: Oracle,
     done: Vec<Done>,
+    undone: Vec<Typed>,
     dice: &'a mut Dice,
     n_typed: usize,
     n_flips: usize,
+    n_cuts: usize,
 }
 
 impl Walk<'_> {
     fn step(&mut self) {
-        let hunk = self.dice.roll(self.oracle.groups.len());
-        match self.dice.roll(16) {
+        let hunk = self.dice.roll(self.oracle.hunks.len());
+        match self.dice.roll(20) {
             0..=3 => self.act(hunk, Command::Accept),
             4 | 5 => self.act(hunk, Command::Unapply),
             6 => self.act(hunk, Command::Toggle),
@@ -253,12 +345,16 @@ impl Walk<'_> {
             8 => self.accept_all(),
             9..=13 => self.edit(),
             14 => self.undo(),
+            15 | 16 => self.pick(hunk),
+            17 => self.split(hunk),
             _ if self.dice.roll(4) == 0 => self.revert(),
             _ => self.undo(),
         }
         assert_eq!(self.desk.live, self.oracle.text());
-        for hunk in 0..self.oracle.groups.len() {
-            let fact = match self.oracle.state.is_in[hunk] {
+        let n_hunks = self.oracle.hunks.len();
+        assert_eq!(self.desk.review.proposal().n_hunks(), n_hunks);
+        for hunk in 0..n_hunks {
+            let fact = match self.oracle.is_in(hunk) {
                 true => Fact::In,
                 false => Fact::Out,
             };
@@ -279,10 +375,7 @@ impl Walk<'_> {
             Ok(plan) if plan.steps[0].1.note == Note::Edited => {
                 assert!(can_flip);
                 self.n_flips += 1;
-                self.note(|walk| {
-                    walk.desk.carry_out(&plan);
-                    walk.oracle.flip(hunk);
-                });
+                self.flip(&plan, &[hunk]);
             }
             Ok(plan) => self.desk.carry_out(&plan),
             Err(Refusal::NotIn) => {}
@@ -296,35 +389,84 @@ impl Walk<'_> {
             assert!(!self.oracle.can_flip(hunk), "{refusal:?}");
         }
         let flipped = plan.steps.iter().filter(|(_, step)| step.is_flip);
-        let mut flipped: Vec<usize> = flipped.map(|(hunk, _)| *hunk).collect();
+        let flipped: Vec<usize> = flipped.map(|(hunk, _)| *hunk).collect();
         assert!(flipped.iter().all(|&hunk| self.oracle.can_flip(hunk)));
-        // From the last to the first none is in the way of another.
-        flipped.reverse();
-        self.note(|walk| {
-            walk.desk.carry_out(&plan);
-            flipped.iter().for_each(|&hunk| walk.oracle.flip(hunk));
-        });
+        self.flip(&plan, &flipped);
     }
 
-    /// Does `act` and notes how Emacs would undo it: each edit as a deletion and an insertion.
-    fn note(&mut self, act: impl FnOnce(&mut Self)) {
-        let before = self.oracle.state.clone();
+    /// Does `plan`, which flips `hunks`, and notes how Emacs would undo it: edit for edit, each as
+    /// an insertion and a deletion.
+    fn flip(&mut self, plan: &Plan, hunks: &[usize]) {
+        let before = Some(self.oracle.state.clone());
         let old = lines_of(&self.desk.live);
-        act(self);
-        let new = lines_of(&self.desk.live);
+        let (mut n_added, mut n_removed) = (0, 0);
         let mut undoing = Vec::new();
-        let (old, new) = (
-            Text::from_lines(old.iter().map(|l| &l[..])),
-            Text::from_lines(new.iter().map(|l| &l[..])),
-        );
-        for edit in diff::edits(&old, &new).iter().rev() {
-            let text = old.lines_bytes(edit.before.clone()).to_vec();
-            undoing.push((edit.after.end, 0, text));
-            undoing.push((edit.after.start, edit.after.len(), Vec::new()));
+        for edit in &plan.edits {
+            let (start, len) = (edit.line + n_added - n_removed, lines_of(&edit.text).len());
+            let text = old[edit.line..edit.line + edit.n_removed].concat();
+            undoing.extend([(start, len, Vec::new()), (start + len, 0, text)]);
+            n_added += len;
+            n_removed += edit.n_removed;
         }
+        undoing.reverse();
+        self.desk.carry_out(plan);
+        self.oracle.flip(hunks);
         if !undoing.is_empty() {
             self.done.push(Done { before, undoing });
         }
+    }
+
+    /// Makes a hunk of some of the changed lines of `hunk`. Parts that have no certain place are
+    /// never cut, and all others are when they have to be.
+    fn pick(&mut self, hunk: usize) {
+        let parts = &self.oracle.parts[self.oracle.hunks[hunk].clone()];
+        let n_lines = parts.iter().map(Part::n_lines).sum();
+        let from = self.dice.roll(n_lines);
+        let to = from + 1 + self.dice.roll(n_lines - from);
+        let [(picked, n_before), (behind, n_inside)] =
+            [from, to].map(|line| self.oracle.cut_point(hunk, line));
+        let is_sure = |part: usize, n_lines| n_lines == 0 || self.oracle.place(part).is_some();
+        let can_cut = is_sure(picked, n_before) && is_sure(behind, n_inside);
+        let result = self.desk.review.pick(hunk, from..to);
+        if !can_cut {
+            return assert!(matches!(result, Err(Refusal::Flip(_))), "{result:?}");
+        }
+        if n_inside > 0 {
+            self.cut(behind, n_inside);
+        }
+        let mut behind = behind + usize::from(n_inside > 0);
+        if n_before > 0 {
+            self.cut(picked, n_before);
+            behind += 1;
+        }
+        let picked = picked + usize::from(n_before > 0);
+        let Range { start, end } = self.oracle.hunks[hunk];
+        let mut firsts = vec![start, picked, behind];
+        firsts.dedup();
+        firsts.retain(|&first| first < end);
+        assert_eq!(result, Ok((firsts.len(), usize::from(picked > start))));
+        self.oracle.regroup(hunk, &firsts);
+    }
+
+    fn split(&mut self, hunk: usize) {
+        let Range { start, end } = self.oracle.hunks[hunk];
+        let Part { old, new } = &self.oracle.parts[start];
+        let n_old = old.len();
+        let has_both = n_old > 0 && !new.is_empty();
+        if end - start == 1 && has_both && self.oracle.place(start).is_some() {
+            self.cut(start, n_old);
+        }
+        let parts: Vec<usize> = self.oracle.hunks[hunk].clone().collect();
+        assert_eq!(self.desk.review.split(hunk), Ok(parts.len()));
+        self.oracle.regroup(hunk, &parts);
+    }
+
+    /// Cuts a part. No line is then what it was, so nothing before can be undone as such.
+    fn cut(&mut self, part: usize, n_lines: usize) {
+        self.oracle.cut(part, n_lines);
+        self.done.iter_mut().for_each(|done| done.before = None);
+        self.undone.clear();
+        self.n_cuts += 1;
     }
 
     fn edit(&mut self) {
@@ -340,7 +482,7 @@ impl Walk<'_> {
             _ => self.dice.roll(2),
         };
         let typed: Vec<Vec<u8>> = (0..n_added).map(|_| self.typed_line()).collect();
-        let before = self.oracle.state.clone();
+        let before = Some(self.oracle.state.clone());
         let end = start + n_removed;
         let old = self.oracle.state.lines[start..end].iter();
         let old: Vec<u8> = old.flat_map(|(_, line)| line).copied().collect();
@@ -348,9 +490,10 @@ impl Walk<'_> {
             .edit_outside(start, n_removed, &typed.concat(), false);
         self.oracle.edit_outside(start..end, &typed);
         if self.desk.live == self.oracle.original.bytes() {
-            let n_hunks = self.oracle.groups.len();
-            self.oracle.become_choice(vec![false; n_hunks]);
+            let n_parts = self.oracle.parts.len();
+            self.oracle.become_choice(vec![false; n_parts]);
             self.done.clear();
+            self.undone.clear();
             return;
         }
         let undoing = vec![(start, n_added, old)];
@@ -379,8 +522,38 @@ impl Walk<'_> {
         };
         for (line, n_removed, text) in &done.undoing {
             self.desk.edit_outside(*line, *n_removed, text, true);
+            if done.before.is_none() {
+                self.undo_as_typed(*line, *n_removed, text);
+            }
         }
-        self.oracle.state = done.before;
+        if let Some(before) = done.before {
+            self.oracle.state = before;
+        }
+    }
+
+    /// Takes what an undoing does for typed, unless it takes back what the last one did: that much
+    /// is known of the lines.
+    fn undo_as_typed(&mut self, line: usize, n_removed: usize, text: &[u8]) {
+        let range = line..line + n_removed;
+        let old = self.oracle.state.lines[range.clone()].iter();
+        let old: Vec<u8> = old.flat_map(|(_, line)| line).copied().collect();
+        let is_back =
+            |last: &mut Typed| (last.line, &last.old[..], &last.new) == (line, text, &old);
+        if n_removed == 0 && text.is_empty() {
+            return;
+        }
+        if let Some(last) = self.undone.pop_if(is_back) {
+            self.oracle.state = last.before;
+            return;
+        }
+        let (before, new) = (self.oracle.state.clone(), text.to_vec());
+        self.oracle.edit_outside(range, &lines_of(text));
+        self.undone.push(Typed {
+            before,
+            line,
+            old,
+            new,
+        });
     }
 
     fn revert(&mut self) {
@@ -390,11 +563,15 @@ impl Walk<'_> {
         self.desk.live = self.oracle.original.bytes().to_vec();
         self.desk.review.follow(&self.desk.live);
         // Equal lines can leave open which hunks are in; the bytes then agree either way.
-        let hunks = 0..self.oracle.groups.len();
-        let is_in = hunks.map(|hunk| self.desk.review.fact(hunk) == Fact::In);
+        let hunks = self.oracle.hunks.iter().enumerate();
+        let is_in = hunks.flat_map(|(hunk, parts)| {
+            let is_in = self.desk.review.fact(hunk) == Fact::In;
+            parts.clone().map(move |_| is_in)
+        });
         let is_in = is_in.collect();
         self.oracle.become_choice(is_in);
         self.done.clear();
+        self.undone.clear();
     }
 }
 
@@ -410,7 +587,7 @@ fn walk_over(lines: impl Fn(&mut Dice) -> Vec<String>) {
     let n_cases = n_cases.map_or(N_CASES, |n| {
         n.parse().expect("AGENT_Q_DIFF_CASES: a number")
     });
-    let (mut n_flips, mut n_walks) = (0, 0);
+    let (mut n_flips, mut n_cuts, mut n_walks) = (0, 0, 0);
     for seed in 0..n_cases {
         let mut dice = Dice::new(seed);
         let original = lines(&mut dice);
@@ -437,20 +614,24 @@ fn walk_over(lines: impl Fn(&mut Dice) -> Vec<String>) {
             context_len,
         );
         let desk = Desk::open(proposal, &texts[0]);
-        let (done, n_typed) = (Vec::new(), 0);
+        let (done, undone, n_typed) = (Vec::new(), Vec::new(), 0);
         let mut walk = Walk {
             desk,
             oracle,
             done,
+            undone,
             dice: &mut dice,
             n_typed,
             n_flips: 0,
+            n_cuts: 0,
         };
         (0..N_STEPS).for_each(|_| walk.step());
         n_flips += walk.n_flips;
+        n_cuts += walk.n_cuts;
         n_walks += 1;
     }
     assert!(n_flips > n_walks, "{n_flips} flips in {n_walks} walks");
+    assert!(2 * n_cuts > n_walks, "{n_cuts} cuts in {n_walks} walks");
 }
 
 #[test]

@@ -145,6 +145,15 @@ fn crlf_belongs_to_the_lines() {
 }
 
 #[test]
+fn a_heading_has_no_line_end_left_in_it() {
+    // Printed with a newline after it, a carriage return would be read as half a terminator.
+    check(
+        "@@ -1 +1 @@ x\r\r\n-a\n+b\n",
+        "? ?\n0: 0..1 0..1 x\n-\"a\\n\"\n+\"b\\n\"",
+    );
+}
+
+#[test]
 fn a_text_that_ends_in_its_last_line_is_open_ended() {
     check(
         "@@ -1 +1 @@\n-a\n+b",
@@ -255,6 +264,19 @@ fn a_no_newline_marker_that_ends_no_side() {
         later => ParseError::MisplacedMarker { line: 5 },
         "@@ -1 +1 @@\n-a\n+c\n\\" => ParseError::MisplacedMarker { line: 4 },
         hunk_after => ParseError::MisplacedMarker { line: 4 },
+    }
+}
+
+#[test]
+fn a_no_newline_marker_after_a_line_of_which_nothing_would_be_left() {
+    const MARKER: &str = "\\ No newline at end of file";
+    let added = format!("@@ -1 +1,2 @@\n a\n+\n{MARKER}\n");
+    let blank = format!("@@ -1,2 +1 @@\n-a\n\n{MARKER}\n");
+    let crlf = format!("@@ -1 +1,2 @@\r\n a\r\n+\r\n{MARKER}\r\n");
+    refuses! {
+        added => ParseError::MisplacedMarker { line: 4 },
+        blank => ParseError::MisplacedMarker { line: 4 },
+        crlf => ParseError::MisplacedMarker { line: 4 },
     }
 }
 

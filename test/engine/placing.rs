@@ -187,6 +187,12 @@ fn a_deletion_without_context_whose_lines_are_not_there_is_not_said_to_be_done()
 }
 
 #[test]
+fn a_deletion_without_context_does_not_ask_for_context_where_the_text_just_ends_there() {
+    let mut desk = Desk::of_diff("@@ -2 +1,0 @@\n-b\n", &text("a"));
+    check_refused(&mut desk, 0, NotPlaced::NotFound);
+}
+
+#[test]
 fn a_deletion_without_context_can_be_taken_back_though_another_hunk_has_no_place() {
     let diff = "@@ -2 +1,0 @@\n-b\n@@ -9 +8 @@\n-x\n+y\n";
     let mut desk = Desk::of_diff(diff, &text("a b c"));

@@ -5,8 +5,11 @@ mod fuzz_pictures;
 mod outside;
 mod pairs;
 mod placing;
+mod reworked;
+mod rewriting;
 mod rules;
 mod splitting;
+mod stranger;
 mod target;
 mod walks;
 

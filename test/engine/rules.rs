@@ -102,8 +102,22 @@ fn n1_a_last_line_without_newline_is_not_glued_to_the_next() {
 fn b1_a_hunk_is_applied_as_a_whole_or_not_at_all() {
     let mut desk = desk("a b c d e", "A b c d E");
     edit(&mut desk, 4, 1, "mine");
-    check_refused(&mut desk, Accept, ChangedByUser { line: 4 });
+    let proposal = desk.review.proposal();
+    let conflict = ChangedByUser { line: 4 };
+    assert_eq!(proposal.edits_to(&[Some(true)]), Err(conflict.clone()));
+    assert_eq!(proposal.obstacle(0), Some(conflict.clone().into()));
+    check_refused(&mut desk, Accept, conflict);
     check_target(&desk, "a b c d mine");
+}
+
+#[test]
+fn b1_accepting_all_leaves_out_the_hunks_that_are_not_whole() {
+    let mut desk = desk("a b c d e 1 2 3 4 5 6 7 z", "A b c d E 1 2 3 4 5 6 7 Z");
+    edit(&mut desk, 4, 1, "mine");
+    let (plan, refused) = desk.review.plan_all();
+    assert_eq!(refused, [(0, ChangedByUser { line: 4 }.into())]);
+    desk.carry_out(&plan);
+    check_target(&desk, "a b c d mine 1 2 3 4 5 6 7 Z");
 }
 
 #[test]

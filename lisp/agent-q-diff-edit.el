@@ -1,0 +1,259 @@
+;;; agent-q-diff-edit.el --- What the user makes of a hunk  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; A small buffer in the target's major mode with the lines that a hunk
+;; proposes, or, for a hunk that does not apply, with these merged with
+;; what stands in their place.  What the user makes of them becomes the
+;; hunk.  Whatever is in the way of that, the text stays in its buffer.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'smerge-mode)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-review)
+(require 'agent-q-diff-view)
+(require 'agent-q-diff-hunks)
+
+;;;; The buffer
+
+(defvar-local agent-q-diff-edit--diff-buffer nil
+  "The diff buffer of the hunk that is edited here.")
+
+(defvar-local agent-q-diff-edit--hunk nil
+  "The hunk that is edited here, as (REVIEW . ID), both the engine's.")
+
+(defvar-local agent-q-diff-edit--merged nil
+  "What was merged, as `agent-q-diff-engine-merge' has it, or nil.")
+
+(dolist (variable '(agent-q-diff-edit--diff-buffer agent-q-diff-edit--hunk
+                    agent-q-diff-edit--merged))
+  (put variable 'permanent-local t))
+
+(defvar agent-q-diff-edit-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map "\C-c\C-c" #'agent-q-diff-edit-finish)
+    (define-key map "\C-c\C-k" #'agent-q-diff-edit-abort)
+    map)
+  "Keymap of `agent-q-diff-edit-mode'.")
+
+(define-minor-mode agent-q-diff-edit-mode
+  "Minor mode of a buffer in which a hunk is edited.
+
+\\{agent-q-diff-edit-mode-map}"
+  :lighter " Hunk")
+
+(defun agent-q-diff-edit--major-mode (target)
+  "Turn on the major mode of the buffer TARGET, whose text is not here.
+Nothing that the text asks for is done."
+  (let ((mode (if target (buffer-local-value 'major-mode target) 'text-mode))
+        (enable-local-variables nil)
+        (enable-dir-local-variables nil))
+    (condition-case err
+        (funcall mode)
+      (error (message "%s: %s" mode (error-message-string err))))))
+
+(defun agent-q-diff-edit--open (review hunk text merged)
+  "Show a buffer with TEXT, to be edited, for HUNK of REVIEW.
+MERGED is as `agent-q-diff-edit--merged'."
+  (let ((diff-buffer (current-buffer))
+        (identity (agent-q-diff-edit--identity review hunk))
+        (target (agent-q-diff-review-target review))
+        (buffer (generate-new-buffer (format "*Agent-Q Hunk %d*" (1+ hunk)))))
+    (with-current-buffer buffer
+      (insert text)
+      (goto-char (point-min))
+      (forward-line (with-current-buffer diff-buffer
+                      (agent-q-diff-edit--n-context review hunk)))
+      (agent-q-diff-edit--major-mode (and (buffer-live-p target) target))
+      (setq agent-q-diff-edit--diff-buffer diff-buffer
+            agent-q-diff-edit--hunk identity
+            agent-q-diff-edit--merged merged
+            buffer-undo-list nil)
+      (agent-q-diff-edit-mode)
+      (when (and merged (not (car merged)))
+        (smerge-start-session))
+      (setq header-line-format
+            (agent-q-diff-edit--header-line
+             hunk (agent-q-diff-engine-line (car identity) hunk) merged))
+      (add-hook 'kill-buffer-query-functions #'agent-q-diff-edit--may-kill-p nil t)
+      (set-buffer-modified-p nil))
+    (pop-to-buffer buffer '((display-buffer-below-selected)))))
+
+(defun agent-q-diff-edit--n-context (review hunk)
+  "Return how many context lines HUNK of REVIEW begins with."
+  (let ((diff (car (agent-q-diff-engine-print-hunks
+                    (agent-q-diff-review-engine review) hunk (1+ hunk)
+                    agent-q-diff--path))))
+    (length (seq-take-while (apply-partially #'string-prefix-p " ")
+                            (cdr (split-string diff "\n"))))))
+
+(defun agent-q-diff-edit--header-line (hunk line merged)
+  "Return the header line for editing HUNK, or MERGED lines of it.
+LINE is where it is in the target, from 0, or nil."
+  (concat (format " Hunk %d" (1+ hunk))
+          (and line (format " at line %d" (1+ line)))
+          (pcase merged
+            ('nil "")
+            (`(nil . ,_) ": ours is the file, theirs the proposal")
+            (_ ", merged with the file"))
+          (substitute-command-keys
+           "   \\<agent-q-diff-edit-mode-map>\
+\\[agent-q-diff-edit-finish] takes it, \\[agent-q-diff-edit-abort] leaves it")))
+
+(defun agent-q-diff-edit--identity (review hunk)
+  "Return what to know HUNK of REVIEW by, while its lines are the same."
+  (let ((engine (agent-q-diff-review-engine review)))
+    (cons engine (agent-q-diff-engine-hunk-id engine hunk))))
+
+(defun agent-q-diff-edit--show-open (review hunk is-merged)
+  "Show the buffer in which HUNK of REVIEW is edited; nil if there is none.
+If IS-MERGED is non-nil, show the one in which it is merged."
+  (let* ((identity (agent-q-diff-edit--identity review hunk))
+         (buffer (cl-find-if
+                  (lambda (buffer)
+                    (and (equal identity
+                                (buffer-local-value 'agent-q-diff-edit--hunk buffer))
+                         (eq is-merged
+                             (and (buffer-local-value 'agent-q-diff-edit--merged buffer)
+                                  t))))
+                  (buffer-list))))
+    (when buffer
+      (pop-to-buffer buffer '((display-buffer-below-selected))))))
+
+(defun agent-q-diff-edit--may-kill-p ()
+  "Ask whether to throw away what was edited here."
+  (or (not agent-q-diff-edit-mode)
+      (not (buffer-modified-p))
+      (y-or-n-p "Throw away what you have edited? ")))
+
+;;;; Commands of the diff buffer
+
+(defun agent-q-diff-edit-hunk ()
+  "Edit the lines that the hunk at point proposes, with its context.
+They are shown in a buffer of their own; what is made of them there
+becomes the hunk, which is then marked as edited.  A hunk that is applied
+is changed in the target at once."
+  (interactive)
+  (let* ((review (agent-q-diff--review-to-cut))
+         (hunk (agent-q-diff--hunk-here)))
+    (unless (agent-q-diff-edit--show-open review hunk nil)
+      (agent-q-diff-edit--open
+       review hunk
+       (agent-q-diff-engine-proposed (agent-q-diff-review-engine review) hunk)
+       nil))))
+
+(defun agent-q-diff-merge-hunk ()
+  "Merge the hunk at point, which does not apply, with what is in its place.
+The result is shown in a buffer of its own, where original, target and
+proposal stand between conflict markers if both have changed the same
+lines; the keys of `smerge-mode' choose, and `smerge-ediff' compares.
+What is made of it there goes into the target as the hunk."
+  (interactive)
+  (condition-case err
+      (let* ((review (agent-q-diff--review-with-target))
+             (hunk (agent-q-diff--hunk-here))
+             (engine (agent-q-diff-review-engine review)))
+        (unless (nth 2 (agent-q-diff-engine-state engine hunk))
+          (user-error "Nothing is in the hunk's way; accept it, or edit it"))
+        (unless (agent-q-diff-edit--show-open review hunk t)
+          (let ((merged (agent-q-diff-engine-merge engine hunk)))
+            (agent-q-diff-edit--open review hunk (cdr merged) merged))))
+    (agent-q-diff-error
+     (message "Nothing to merge with: %s" (agent-q-diff--error-text err)))))
+
+;;;; Commands of the small buffer
+
+(defun agent-q-diff-edit--check ()
+  "Return the hunk of this buffer; signal an error unless it is as it was."
+  (pcase-let ((`(,engine . ,id) agent-q-diff-edit--hunk)
+              (merged agent-q-diff-edit--merged)
+              (hunk nil))
+    (unless (buffer-live-p agent-q-diff-edit--diff-buffer)
+      (user-error "The review is gone; your text stays here"))
+    (with-current-buffer agent-q-diff-edit--diff-buffer
+      (when (or (agent-q-diff--ended-p)
+                (not (eq engine (agent-q-diff-review-engine
+                                 (agent-q-diff--review-to-cut)))))
+        (user-error "The review has ended; your text stays here"))
+      (setq hunk (agent-q-diff-engine-hunk-with-id engine id))
+      (unless hunk
+        (user-error "The hunk is another one by now; your text stays here"))
+      (when (and merged
+                 (not (equal merged (agent-q-diff-engine-merge engine hunk))))
+        (user-error "The file has changed in this place; your text stays here")))
+    hunk))
+
+(defun agent-q-diff-edit--conflict-p ()
+  "Return non-nil if conflict markers are left in this buffer."
+  (save-excursion
+    (goto-char (point-min))
+    (re-search-forward smerge-begin-re nil t)))
+
+(defun agent-q-diff-edit-finish ()
+  "Take the text of this buffer as the hunk, and go back to the diff buffer."
+  (interactive nil agent-q-diff-edit-mode)
+  (agent-q-diff-edit--check)
+  (when (and agent-q-diff-edit--merged (agent-q-diff-edit--conflict-p)
+             (not (y-or-n-p "Conflict markers are left.  Take it all the same? ")))
+    (user-error "Not taken"))
+  (let ((buffer (current-buffer))
+        ;; The question may have taken long.
+        (hunk (agent-q-diff-edit--check))
+        (is-merged (and agent-q-diff-edit--merged t))
+        (text (save-restriction
+                (widen)
+                (buffer-substring-no-properties (point-min) (point-max)))))
+    (with-current-buffer agent-q-diff-edit--diff-buffer
+      (condition-case err
+          (agent-q-diff-edit--take hunk text is-merged)
+        (agent-q-diff-error
+         (user-error "Not taken, your text stays here: %s"
+                     (agent-q-diff--error-text err)))))
+    (agent-q-diff-edit--leave buffer)))
+
+(defun agent-q-diff-edit--take (hunk text is-merged)
+  "Let HUNK of the current diff buffer leave TEXT, and show that.
+IS-MERGED is as `agent-q-diff-engine-plan-text' has it."
+  (let* ((review (agent-q-diff--review-to-cut))
+         (note (agent-q-diff-review-rewrite review hunk text is-merged)))
+    (agent-q-diff--print-below hunk)
+    (agent-q-diff--goto-hunk hunk)
+    (message "%s"
+             (pcase (cons note is-merged)
+               (`(edited . nil) "Hunk edited, in the file as well")
+               (`(edited . ,_)  "Hunk merged and applied")
+               (`(unchanged . ,_) "Hunk left as it is: its lines are the same")
+               (`(already-in . ,_) "Hunk applied, with the lines that the file has")
+               (`(,_ . nil)     "Hunk edited; it is pending")
+               (_               "Hunk rejected: the file keeps its lines")))))
+
+(defun agent-q-diff-edit-abort ()
+  "Leave the hunk as it is, and go back to the diff buffer.
+If something was edited here, ask first."
+  (interactive nil agent-q-diff-edit-mode)
+  (when (or (not (buffer-modified-p))
+            (y-or-n-p "Throw away what you have edited? "))
+    (agent-q-diff-edit--leave (current-buffer))
+    (message "Hunk left as it is")))
+
+(defun agent-q-diff-edit--leave (buffer)
+  "Kill BUFFER and select the diff buffer that it belongs to."
+  (let ((diff-buffer (buffer-local-value 'agent-q-diff-edit--diff-buffer buffer)))
+    (with-current-buffer buffer
+      (set-buffer-modified-p nil))
+    (quit-windows-on buffer t)
+    (when (buffer-live-p buffer)
+      (kill-buffer buffer))
+    (when (buffer-live-p diff-buffer)
+      (pop-to-buffer diff-buffer))))
+
+(provide 'agent-q-diff-edit)
+;;; agent-q-diff-edit.el ends here

@@ -1,0 +1,420 @@
+;;; agent-q-diff-edit-test.el --- Lines, edited hunks, merged hunks  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; What the user makes of a hunk: some of its lines, other lines, or lines
+;; merged with those in the file.
+
+;;; Code:
+
+(require 'agent-q-diff-test-help)
+(require 'seq)
+
+(defconst aqd-edit-original (aqd-lines "1" "2" "b" "c" "3" "4")
+  "A file.")
+
+(defconst aqd-edit-modified (aqd-lines "1" "2" "b2" "c2" "3" "4")
+  "What is proposed for it.")
+
+(defun aqd-choose (from to)
+  "Make the lines from the one that is FROM up to the one that is TO the region."
+  (goto-char (point-min))
+  (re-search-forward (format "^%s$" (regexp-quote to)))
+  (push-mark (line-beginning-position) t t)
+  (goto-char (point-min))
+  (re-search-forward (format "^%s$" (regexp-quote from)))
+  (exchange-point-and-mark)
+  (push-mark (save-excursion (goto-char (mark)) (line-beginning-position)) t t)
+  (goto-char (line-end-position))
+  (setq transient-mark-mode t))
+
+(defun aqd-hunks ()
+  "Return the lines of the hunks of the current diff buffer."
+  (goto-char (point-min))
+  (re-search-forward "^@@")
+  (split-string (buffer-substring-no-properties (line-beginning-position)
+                                                (point-max))
+                "\n" t))
+
+(defmacro aqd-in-small-buffer (&rest body)
+  "Run BODY in the buffer in which a hunk is edited."
+  (declare (indent 0) (debug t))
+  `(with-current-buffer (aqd-small-buffer)
+     ,@body))
+
+(defun aqd-small-buffer ()
+  "Return the buffer in which a hunk is edited, or nil."
+  (seq-find (lambda (buffer)
+              (buffer-local-value 'agent-q-diff-edit-mode buffer))
+            (buffer-list)))
+
+(defun aqd-retype (old new)
+  "Replace the text OLD of the current buffer by NEW."
+  (goto-char (point-min))
+  (search-forward old)
+  (replace-match new t t))
+
+;;;; Lines
+
+(ert-deftest aqd-lines-in-the-region-are-accepted-and-no-others ()
+  (aqd-with-review aqd-edit-original aqd-edit-modified
+    (aqd-choose "-c" "+b2")
+    (agent-q-diff-accept-hunk)
+    (should-not (use-region-p))
+    (should (equal (aqd-disk) (aqd-lines "1" "2" "b" "b2" "3" "4")))
+    (should (equal (aqd-hunks)
+                   '("@@ -1,3 +1,2 @@" " 1" " 2" "-b"
+                     "@@ -4 +3 @@ b" "-c" "+b2"
+                     "@@ -5,2 +4,3 @@ c" "+c2" " 3" " 4")))
+    (should (equal (aqd-signs) '((2 . "[APPLIED]"))))
+    (should (equal (aqd-progress) "1/3 applied, 0 rejected, 2 pending"))))
+
+(ert-deftest aqd-lines-in-the-region-are-rejected ()
+  (aqd-with-review aqd-edit-original aqd-edit-modified
+    (aqd-choose "-b" "-b")
+    (agent-q-diff-reject-hunk)
+    (should (equal (aqd-signs) '((1 . "[REJECTED]"))))
+    (agent-q-diff-accept-all)
+    (should (equal (aqd-disk) (aqd-lines "1" "2" "b" "b2" "c2" "3" "4")))))
+
+(ert-deftest aqd-lines-in-the-region-are-taken-out-again ()
+  (aqd-with-review aqd-edit-original aqd-edit-modified
+    (agent-q-diff-accept-hunk)
+    (aqd-choose "+c2" "+c2")
+    (agent-q-diff-unapply-hunk)
+    (should (equal (aqd-disk) (aqd-lines "1" "2" "b2" "3" "4")))
+    (should (equal (aqd-signs) '((1 . "[APPLIED]"))))))
+
+(ert-deftest aqd-lines-of-several-hunks-are-decided-at-once ()
+  (aqd-with-review (aqd-numbered 30)
+      (aqd-numbered 30 '((5 . "five") (15 . "fifteen") (25 . "x")))
+    (aqd-choose "+five" "-line 25")
+    (agent-q-diff-accept-hunk)
+    (should (equal (aqd-disk)
+                   (aqd-numbered 30 '((5 . "line 5\nfive") (15 . "fifteen") (25)))))
+    (should (equal (aqd-progress) "3/5 applied, 0 rejected, 2 pending"))))
+
+(ert-deftest aqd-lines-a-whole-hunk-in-the-region-stays-one ()
+  (aqd-with-review aqd-edit-original aqd-edit-modified
+    (aqd-choose "-b" "+c2")
+    (agent-q-diff-accept-hunk)
+    (should (equal (aqd-disk) aqd-edit-modified))
+    (should (equal (aqd-progress) "1/1 applied, 0 rejected, 0 pending"))))
+
+(ert-deftest aqd-lines-a-region-without-changes-says-so ()
+  (aqd-with-review aqd-edit-original aqd-edit-modified
+    (aqd-choose " 1" " 2")
+    (should-error (agent-q-diff-accept-hunk) :type 'user-error)
+    (should (equal (aqd-disk) aqd-edit-original))))
+
+(ert-deftest aqd-lines-the-line-that-the-region-only-touches-is-not-in-it ()
+  (aqd-with-review aqd-edit-original aqd-edit-modified
+    (aqd-choose "-b" "-b")
+    (forward-line)
+    (agent-q-diff-accept-hunk)
+    (should (equal (aqd-disk) (aqd-lines "1" "2" "c" "3" "4")))))
+
+(ert-deftest aqd-lines-that-others-have-changed-are-not-picked ()
+  (aqd-with-review aqd-edit-original aqd-edit-modified
+    (aqd-in-target (forward-line 2) (insert "my "))
+    (aqd-choose "-c" "+b2")
+    (should (string-prefix-p "Failed to pick these lines: its lines were changed"
+                             (aqd-said (should-not (agent-q-diff-accept-hunk)))))
+    (should (equal (aqd-target) (aqd-lines "1" "2" "my b" "c" "3" "4")))))
+
+(ert-deftest aqd-lines-of-a-bare-diff ()
+  (aqd-with-file aqd-edit-original
+    (aqd-with-diff (aqd-lines "@@ -2,4 +2,4 @@" " 2" "-b" "-c" "+b2" "+c2" " 3")
+      (aqd-choose "+c2" "+c2")
+      (agent-q-diff-accept-hunk)
+      (should (equal (aqd-disk) (aqd-lines "1" "2" "b" "c" "c2" "3" "4")))
+      (should (equal (aqd-signs) '((2 . "[APPLIED]")))))))
+
+;;;; Edited hunks
+
+(ert-deftest aqd-edit-takes-what-the-user-wrote-and-the-agent-reads-it ()
+  (aqd-with-file aqd-edit-original
+    (let ((result
+           (aqd-play "e M-< C-s c2 RET DEL 3 C-c C-c a q"
+                     (lambda ()
+                       (agent-q-diff-review-and-wait
+                        aqd-file aqd-edit-original aqd-edit-modified nil)))))
+      (should (equal (aqd-disk) (aqd-lines "1" "2" "b2" "c3" "3" "4")))
+      (should (equal (plist-get (car (plist-get result :hunks)) :edited)
+                     (aqd-lines "@@ -1,6 +1,6 @@" " 1" " 2" "-b" "-c" "+b2" "+c3"
+                                " 3" " 4"))))))
+
+(ert-deftest aqd-edit-shows-the-post-image-in-the-targets-mode ()
+  (aqd-with-review aqd-edit-original aqd-edit-modified
+    (aqd-in-target (emacs-lisp-mode))
+    (agent-q-diff-edit-hunk)
+    (aqd-in-small-buffer
+      (should (equal (buffer-string) aqd-edit-modified))
+      (should (derived-mode-p 'emacs-lisp-mode))
+      (should (looking-at-p "b2$"))
+      (aqd-retype "b2" "edited")
+      (agent-q-diff-edit-finish))
+    (should-not (aqd-small-buffer))
+    (should (equal (aqd-signs) '((1 . "[PENDING, edited]"))))
+    (should (equal (aqd-disk) aqd-edit-original))
+    (agent-q-diff-accept-hunk)
+    (should (equal (aqd-signs) '((1 . "[APPLIED, edited]"))))
+    (should (equal (aqd-disk) (aqd-lines "1" "2" "edited" "c2" "3" "4")))
+    (agent-q-diff-unapply-hunk)
+    (should (equal (aqd-disk) aqd-edit-original))))
+
+(ert-deftest aqd-edit-of-an-applied-hunk-changes-the-file-at-once ()
+  (aqd-with-review aqd-edit-original aqd-edit-modified
+    (agent-q-diff-accept-hunk)
+    (agent-q-diff-edit-hunk)
+    (aqd-in-small-buffer
+      (aqd-retype "c2\n" "c2\nc3\n")
+      (should (equal "Hunk edited, in the file as well"
+                     (aqd-said (agent-q-diff-edit-finish)))))
+    (should (equal (aqd-disk) (aqd-lines "1" "2" "b2" "c2" "c3" "3" "4")))
+    (should (equal (aqd-signs) '((1 . "[APPLIED, edited]"))))))
+
+(ert-deftest aqd-edit-moves-the-numbers-of-the-hunks-below ()
+  (aqd-with-review (aqd-numbered 30) (aqd-numbered 30 '((5 . "five") (25 . "x")))
+    (aqd-goto-hunk 2)
+    (agent-q-diff-reject-hunk)
+    (aqd-goto-hunk 1)
+    (agent-q-diff-edit-hunk)
+    (aqd-in-small-buffer
+      (aqd-retype "five\n" "5\n5\n5\n")
+      (agent-q-diff-edit-finish))
+    (should (equal (seq-filter (apply-partially #'string-prefix-p "@@") (aqd-hunks))
+                   '("@@ -2,7 +2,9 @@ line 1" "@@ -22,7 +24,7 @@ line 21")))
+    (should (equal (aqd-signs) '((1 . "[PENDING, edited]") (2 . "[REJECTED]"))))
+    (should (equal (aqd-progress) "0/2 applied, 1 rejected, 1 pending"))
+    (should (= (agent-q-diff--hunk-at-point) 0))
+    (aqd-goto-hunk 2)
+    (agent-q-diff-accept-hunk)
+    (should (equal (aqd-disk) (aqd-numbered 30 '((25 . "x")))))))
+
+(ert-deftest aqd-edit-can-be-left ()
+  (aqd-with-review aqd-edit-original aqd-edit-modified
+    (agent-q-diff-edit-hunk)
+    (aqd-in-small-buffer
+      (agent-q-diff-edit-abort))
+    (should-not (aqd-small-buffer))
+    (agent-q-diff-edit-hunk)
+    (aqd-in-small-buffer
+      (insert "something")
+      (cl-letf (((symbol-function 'y-or-n-p) #'ignore))
+        (agent-q-diff-edit-abort)
+        (should (buffer-live-p (current-buffer))))
+      (cl-letf (((symbol-function 'y-or-n-p) #'always))
+        (agent-q-diff-edit-abort)))
+    (should-not (aqd-small-buffer))
+    (should-not (aqd-signs))
+    (agent-q-diff-accept-hunk)
+    (should (equal (aqd-disk) aqd-edit-modified))))
+
+(ert-deftest aqd-edit-begun-twice-is-one-buffer ()
+  (aqd-with-review aqd-edit-original aqd-edit-modified
+    (let ((diff-buffer (current-buffer)))
+      (agent-q-diff-edit-hunk)
+      (insert "kept")
+      (let ((small (current-buffer)))
+        (with-current-buffer diff-buffer
+          (agent-q-diff-edit-hunk)
+          (should (eq (current-buffer) small)))
+        (should (buffer-modified-p small))
+        (set-buffer-modified-p nil)
+        (agent-q-diff-edit-abort)))))
+
+(ert-deftest aqd-edit-text-stays-when-it-cannot-be-taken ()
+  (aqd-with-review aqd-edit-original aqd-edit-modified
+    (agent-q-diff-edit-hunk)
+    (aqd-in-small-buffer
+      (erase-buffer)
+      (insert aqd-edit-original)
+      (should-error (agent-q-diff-edit-finish) :type 'user-error)
+      (should (equal (buffer-string) aqd-edit-original)))
+    (with-current-buffer (aqd-diff-buffer)
+      (agent-q-diff-split-hunk))
+    (aqd-in-small-buffer
+      (aqd-retype "b\n" "other\n")
+      (should (string-search "another one" (cadr (should-error
+                                                  (agent-q-diff-edit-finish)
+                                                  :type 'user-error))))
+      (should (string-search "other" (buffer-string))))
+    (set-buffer (aqd-diff-buffer))))
+
+(ert-deftest aqd-edit-text-stays-when-the-review-has-ended ()
+  (aqd-with-file aqd-edit-original
+    (aqd-call aqd-edit-original aqd-edit-modified
+              (lambda ()
+                (agent-q-diff-edit-hunk)
+                (insert "mine")
+                (set-buffer (aqd-diff-buffer))
+                (agent-q-diff-reject-all)))
+    (aqd-in-small-buffer
+      (should (string-search "ended" (cadr (should-error (agent-q-diff-edit-finish)
+                                                         :type 'user-error))))
+      (kill-buffer (aqd-diff-buffer))
+      (should (string-search "gone" (cadr (should-error (agent-q-diff-edit-finish)
+                                                        :type 'user-error))))
+      (should (string-search "mine" (buffer-string))))))
+
+(ert-deftest aqd-edit-of-a-read-only-target-fails-whole ()
+  (aqd-with-review aqd-edit-original aqd-edit-modified
+    (agent-q-diff-accept-hunk)
+    (agent-q-diff-edit-hunk)
+    (with-current-buffer (find-buffer-visiting aqd-file)
+      (setq buffer-read-only t))
+    (aqd-in-small-buffer
+      (aqd-retype "b2" "edited")
+      (should-error (agent-q-diff-edit-finish) :type 'user-error)
+      (set-buffer-modified-p nil)
+      (agent-q-diff-edit-abort))
+    (should (equal (aqd-disk) aqd-edit-modified))
+    (should (equal (aqd-signs) '((1 . "[APPLIED]"))))))
+
+(ert-deftest aqd-edit-asks-nothing-of-the-text ()
+  "Local variables in a proposal are text, and a mode's hook may fail."
+  (let ((text (aqd-lines "a" ";; Local Variables:" ";; eval: (setq aqd-evil t)"
+                         ";; mode: fundamental" ";; End:"))
+        (emacs-lisp-mode-hook (list (lambda () (error "Broken hook")))))
+    (aqd-with-review text (concat "new\n" text)
+      (aqd-in-target (ignore-errors (emacs-lisp-mode)))
+      (agent-q-diff-edit-hunk)
+      (aqd-in-small-buffer
+        (should-not (boundp 'aqd-evil))
+        (should (derived-mode-p 'emacs-lisp-mode))
+        (agent-q-diff-edit-abort)))))
+
+;;;; Merged hunks
+
+(defconst aqd-merge-mine (aqd-lines "1" "2" "mine" "c" "3" "4")
+  "What the user has made of the file meanwhile.")
+
+(defmacro aqd-with-conflict (&rest body)
+  "Run BODY in the diff buffer of a review whose only hunk does not apply."
+  (declare (indent 0) (debug t))
+  `(aqd-with-review aqd-edit-original aqd-edit-modified
+     (aqd-in-target (forward-line 2) (delete-char 1) (insert "mine") (save-buffer))
+     (should (equal (aqd-sign 1) "[DOES NOT APPLY]"))
+     ,@body))
+
+(ert-deftest aqd-merge-shows-the-three-texts-between-markers ()
+  (aqd-with-conflict
+    (agent-q-diff-merge-hunk)
+    (aqd-in-small-buffer
+      (should smerge-mode)
+      (should (equal (buffer-string)
+                     (aqd-lines "1" "2" "<<<<<<< ours" "mine" "c"
+                                "||||||| original" "b" "c" "=======" "b2" "c2"
+                                ">>>>>>> theirs" "3" "4")))
+      (goto-char (point-min))
+      (smerge-next)
+      (smerge-keep-lower)
+      (should (equal "Hunk merged and applied" (aqd-said (agent-q-diff-edit-finish)))))
+    (should-not (aqd-small-buffer))
+    (should (equal (aqd-disk) aqd-edit-modified))
+    (should (equal (aqd-signs) '((1 . "[APPLIED, edited]"))))
+    (should (equal (aqd-progress) "1/1 applied, 0 rejected, 0 pending"))
+    (agent-q-diff-unapply-hunk)
+    (should (equal (aqd-disk) aqd-merge-mine))))
+
+(ert-deftest aqd-merge-is-undone-in-the-target-as-one ()
+  (aqd-with-conflict
+    (agent-q-diff-merge-hunk)
+    (aqd-in-small-buffer
+      (erase-buffer)
+      (insert (aqd-lines "1" "2" "both" "c2" "3" "4"))
+      (agent-q-diff-edit-finish))
+    (should (equal (aqd-disk) (aqd-lines "1" "2" "both" "c2" "3" "4")))
+    (aqd-in-target (undo-boundary) (undo-only) (save-buffer))
+    (should (equal (aqd-disk) aqd-merge-mine))
+    (should (equal (aqd-sign 1) "[APPLIED, edited, but not in the file]"))
+    (agent-q-diff-accept-hunk)
+    (should (equal (aqd-disk) (aqd-lines "1" "2" "both" "c2" "3" "4")))))
+
+(ert-deftest aqd-merge-settled-for-the-file-is-a-rejection ()
+  (aqd-with-conflict
+    (agent-q-diff-merge-hunk)
+    (aqd-in-small-buffer
+      (goto-char (point-min))
+      (smerge-next)
+      (smerge-keep-upper)
+      (should (equal "Hunk rejected: the file keeps its lines"
+                     (aqd-said (agent-q-diff-edit-finish)))))
+    (should (equal (aqd-disk) aqd-merge-mine))
+    (should (equal (aqd-signs) '((1 . "[REJECTED]"))))))
+
+(ert-deftest aqd-merge-with-markers-left-asks ()
+  (aqd-with-conflict
+    (agent-q-diff-merge-hunk)
+    (aqd-in-small-buffer
+      (cl-letf (((symbol-function 'y-or-n-p) #'ignore))
+        (should-error (agent-q-diff-edit-finish) :type 'user-error))
+      (should (equal (aqd-disk) aqd-merge-mine))
+      (cl-letf (((symbol-function 'y-or-n-p) #'always))
+        (agent-q-diff-edit-finish)))
+    (should (string-search "<<<<<<< ours\nmine" (aqd-disk)))))
+
+(ert-deftest aqd-merge-of-a-place-that-has-changed-again-keeps-the-text ()
+  (aqd-with-conflict
+    (agent-q-diff-merge-hunk)
+    (aqd-in-target (forward-line 2) (insert "again "))
+    (aqd-in-small-buffer
+      (aqd-retype "b2" "chosen")
+      (should-error (agent-q-diff-edit-finish) :type 'user-error)
+      (should (string-search "chosen" (buffer-string)))
+      (set-buffer-modified-p nil)
+      (agent-q-diff-edit-abort))
+    (should (equal (aqd-target) (aqd-lines "1" "2" "again mine" "c" "3" "4")))))
+
+(ert-deftest aqd-merge-is-for-what-does-not-apply ()
+  (aqd-with-review aqd-edit-original aqd-edit-modified
+    (should-error (agent-q-diff-merge-hunk) :type 'user-error)
+    (should-not (aqd-small-buffer)))
+  (aqd-with-file "nothing of it\n"
+    (aqd-with-diff (aqd-lines "@@ -2,3 +2,3 @@" " 2" "-b" "+b2" " 3")
+      (aqd-goto-hunk 1)
+      (should (string-prefix-p "Nothing to merge with: its lines are not in"
+                               (aqd-said (agent-q-diff-merge-hunk)))))))
+
+(ert-deftest aqd-merge-in-the-message-to-the-agent ()
+  (aqd-with-file aqd-merge-mine
+    (let ((message
+           (aqd-play "m C-x h C-w x RET C-c C-c q"
+                     (lambda ()
+                       (agent-q-diff-tools-propose-file-edit
+                        aqd-file aqd-edit-original aqd-edit-modified nil)))))
+      (should (equal (aqd-disk) "x\n"))
+      (should (string-suffix-p
+               (concat "The user made something else of hunk 1, and so it is in the file:\n"
+                       (string-trim-right
+                        (aqd-lines "@@ -1,6 +1 @@" "-1" "-2" "-mine" "-c" "-3" "-4" "+x")))
+               message)))))
+
+;;;; What the signs say of places
+
+(ert-deftest aqd-edit-signs-of-shifted-hunks ()
+  (aqd-with-review (aqd-numbered 30) (aqd-numbered 30 '((5 . "five") (25 . "x")))
+    (should-not (aqd-signs))
+    (aqd-in-target (insert "a\nb\n"))
+    (should (equal (aqd-sign 1) "[PENDING, shifted by 2 lines]"))
+    (aqd-in-target (forward-line 15) (delete-region (point) (line-beginning-position 4)))
+    (should (equal (aqd-sign 2) "[PENDING, shifted by -1 line]"))
+    (aqd-accept 1)
+    (should (equal (aqd-sign 1) "[APPLIED]"))
+    (should (equal (aqd-sign 2) "[PENDING, shifted by -1 line]"))
+    (aqd-goto-hunk 1)
+    (should (string-suffix-p "; shifted by -1 lines"
+                             (aqd-said (agent-q-diff-next-hunk))))))
+
+(ert-deftest aqd-edit-what-the-user-typed-is-not-called-a-hooks-work ()
+  (aqd-with-review aqd-edit-original aqd-edit-modified
+    (agent-q-diff-accept-hunk)
+    (aqd-in-target (insert "typed\n"))
+    (should (equal "Hunk rejected; its change stays in the file, u takes it out"
+                   (aqd-said (agent-q-diff-reject-hunk))))))
+
+(provide 'agent-q-diff-edit-test)
+;;; agent-q-diff-edit-test.el ends here
