@@ -29,6 +29,7 @@
 (declare-function agent-q-diff-module-follow "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-free "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-header-lines "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-hunk-id "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-hunk-with-id "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-is-edited "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-line "ext:agent-q-diff-module")
