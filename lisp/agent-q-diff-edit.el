@@ -18,6 +18,7 @@
 (require 'smerge-mode)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
+(require 'agent-q-diff-target)
 (require 'agent-q-diff-review)
 (require 'agent-q-diff-view)
 (require 'agent-q-diff-hunks)
@@ -58,7 +59,11 @@ Nothing that the text asks for is done."
         (enable-dir-local-variables nil))
     (condition-case err
         (funcall mode)
-      (error (message "%s: %s" mode (error-message-string err))))))
+      (error (message "%s: %s" mode (error-message-string err))))
+    (when target
+      (dolist (variable '(tab-width indent-tabs-mode fill-column))
+        (set (make-local-variable variable)
+             (buffer-local-value variable target))))))
 
 (defun agent-q-diff-edit--open (review hunk text merged)
   "Show a buffer with TEXT, to be edited, for HUNK of REVIEW.
@@ -145,10 +150,23 @@ is changed in the target at once."
   (let* ((review (agent-q-diff--review-to-cut))
          (hunk (agent-q-diff--hunk-here)))
     (unless (agent-q-diff-edit--show-open review hunk nil)
+      (agent-q-diff-edit--refuse-conflict review hunk)
       (agent-q-diff-edit--open
        review hunk
        (agent-q-diff-engine-proposed (agent-q-diff-review-engine review) hunk)
        nil))))
+
+(defun agent-q-diff-edit--refuse-conflict (review hunk)
+  "Signal an error if others have changed the lines of HUNK of REVIEW.
+What one wrote could then not take their place."
+  (pcase-let* ((engine (agent-q-diff-review-engine review))
+               (`(,_ ,_ ,reason ,place) (agent-q-diff-engine-state engine hunk)))
+    (when (and (memq place '(conflict lost))
+               (agent-q-diff-review-target review)
+               (agent-q-diff-engine-line engine hunk))
+      (user-error "Not to be edited, %s; %s" reason
+                  (substitute-command-keys
+                   "\\<agent-q-diff-mode-map>\\[agent-q-diff-merge-hunk] merges")))))
 
 (defun agent-q-diff-merge-hunk ()
   "Merge the hunk at point, which does not apply, with what is in its place.
@@ -165,9 +183,27 @@ What is made of it there goes into the target as the hunk."
           (user-error "Nothing is in the hunk's way; accept it, or edit it"))
         (unless (agent-q-diff-edit--show-open review hunk t)
           (let ((merged (agent-q-diff-engine-merge engine hunk)))
+            (agent-q-diff-edit--show-place review hunk)
             (agent-q-diff-edit--open review hunk (cdr merged) merged))))
     (agent-q-diff-error
      (message "Nothing to merge with: %s" (agent-q-diff--error-text err)))))
+
+(defun agent-q-diff-edit--show-place (review hunk)
+  "Show in another window where HUNK of REVIEW would be merged."
+  (let* ((target (agent-q-diff-review-target review))
+         (line (agent-q-diff-engine-line (agent-q-diff-review-engine review) hunk))
+         (window (display-buffer target '(nil (inhibit-same-window . t)))))
+    (when window
+      (set-window-point window (agent-q-diff-target-position target line)))))
+
+(defun agent-q-diff-edit-unfinished (review)
+  "Return the buffers with edited text for hunks of REVIEW that nobody took."
+  (seq-filter (lambda (buffer)
+                (and (buffer-local-value 'agent-q-diff-edit-mode buffer)
+                     (buffer-modified-p buffer)
+                     (eq (car (buffer-local-value 'agent-q-diff-edit--hunk buffer))
+                         (agent-q-diff-review-engine review))))
+              (buffer-list)))
 
 ;;;; Commands of the small buffer
 

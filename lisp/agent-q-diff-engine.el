@@ -366,7 +366,7 @@ looked at an ambiguous place and found it right."
   (agent-q-diff-engine--text (agent-q-diff-module-proposed review hunk)))
 
 (defun agent-q-diff-engine-hunk-id (review hunk)
-  "Return a number that HUNK of REVIEW keeps while its lines are the same."
+  "Return the number of HUNK of REVIEW, its own while its lines are the same."
   (agent-q-diff-module-hunk-id review hunk))
 
 (defun agent-q-diff-engine-hunk-with-id (review id)

@@ -261,6 +261,7 @@ It is one undo step of the target.  If some do not apply, the others are
 in and the review stays open, if anybody waits for it.  With nothing
 pending, just finish.  BY-KEY tells that a person called."
   (interactive (list t))
+  (agent-q-diff--confirm-unfinished by-key)
   (condition-case err
       (let ((review (agent-q-diff--review-with-target)))
         (if (zerop (nth 3 (agent-q-diff--counts)))
@@ -294,6 +295,7 @@ called."
   (interactive (list t))
   (when (agent-q-diff--ended-p)
     (user-error "The review has ended"))
+  (agent-q-diff--confirm-unfinished by-key)
   (when-let ((review (agent-q-diff--review-or-nil)))
     (agent-q-diff-review-reject-all review)
     (agent-q-diff--write-states)
@@ -310,6 +312,7 @@ that a person called.  Once the review has ended, leave its buffer."
   (if (agent-q-diff--ended-p)
       (when by-key
         (quit-window))
+    (agent-q-diff--confirm-unfinished by-key)
     (agent-q-diff--confirm-finish ask)
     (pcase-exhaustive (agent-q-diff--outcome)
       ('accepted (agent-q-diff--decide "accepted" by-key))
@@ -320,6 +323,20 @@ that a person called.  Once the review has ended, leave its buffer."
            (agent-q-diff--end 'not-applied by-key)
          ;; Nobody waits who could be told more than one of two words.
          (agent-q-diff--decide "rejected" by-key))))))
+
+(defun agent-q-diff--confirm-unfinished (by-key)
+  "Say that text for a hunk is edited and was not taken, if that is so.
+BY-KEY tells that a person can be asked whether to go on without it."
+  (let* ((review (agent-q-diff--review-or-nil))
+         (buffers (and review (agent-q-diff-edit-unfinished review)))
+         (enable-recursive-minibuffers t))
+    (when buffers
+      (if (and by-key (not noninteractive))
+          (unless (save-selected-window
+                    (y-or-n-p (format "What you edit in %s was not taken.  Go on without it? "
+                                      (car buffers))))
+            (user-error "Not finished"))
+        (message "What is edited in %s was not taken" (car buffers))))))
 
 (defun agent-q-diff--confirm-finish (ask)
   "If ASK is non-nil and hunks are pending, ask whether to finish."

@@ -36,6 +36,7 @@
   (missing nil :documentation "The directories that it created, innermost first.")
   (is-edited nil :documentation "Non-nil if there was an edit of ours.")
   (is-adapted nil :documentation "Non-nil if line ends were adapted.")
+  (is-cut nil :documentation "Non-nil if hunks were split, so that their numbers are others.")
   (is-altered nil :documentation "Non-nil if saving changed more than the hunks.")
   (failures nil :documentation "Alist of hunks to why they failed last.")
   (buffer nil :documentation "The diff buffer.")
@@ -222,7 +223,8 @@ Note what comes into being by that."
 
 (defun agent-q-diff-review-split-failure (review hunk n)
   "Note that HUNK of REVIEW is now N hunks, which failed if it did."
-  (setf (agent-q-diff-review-failures review)
+  (setf (agent-q-diff-review-is-cut review) t
+        (agent-q-diff-review-failures review)
         (cl-loop for (index . reason) in (agent-q-diff-review-failures review)
                  nconc (cond
                         ((< index hunk) (list (cons index reason)))

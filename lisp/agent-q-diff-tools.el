@@ -78,9 +78,16 @@ sly-agent-q-diff.el is loaded."
              hunks ", "))
 
 (defun agent-q-diff-tools--part (format hunks)
-  "Return FORMAT with the numbers of HUNKS, or nil if there are none."
+  "Return FORMAT with the numbers of HUNKS, or nil if there are none.
+Where the user has split hunks, only their lines tell the agent which
+they are."
   (when hunks
-    (format format (agent-q-diff-tools--numbers hunks))))
+    (if (seq-some (lambda (hunk) (plist-get hunk :part)) hunks)
+        (concat (format format "s") "\n"
+                (string-trim-right
+                 (mapconcat (lambda (hunk) (plist-get hunk :part)) hunks "")
+                 "\n"))
+      (format format (concat " " (agent-q-diff-tools--numbers hunks))))))
 
 (defun agent-q-diff-tools--details (result)
   "Return lines about RESULT that the decision alone does not tell, or nil.
@@ -100,7 +107,9 @@ They speak of what is in the file, whatever the marks."
 (defun agent-q-diff-tools--edited (hunks)
   "Return lines with what the user made of those HUNKS that are edited."
   (mapcan (lambda (hunk)
-            (when-let ((diff (plist-get hunk :edited)))
+            (when-let ((diff (and (or (plist-get hunk :in-file)
+                                      (not (eq 'rejected (plist-get hunk :state))))
+                                  (plist-get hunk :edited))))
               (list (format "The user made something else of hunk %d%s:"
                             (1+ (plist-get hunk :index))
                             (if (plist-get hunk :in-file)
@@ -115,13 +124,13 @@ They speak of what is in the file, whatever the marks."
     (delq nil
           (list (format "%d of %d hunks are in the file."
                         (length in) (+ (length in) (length out)))
-                (agent-q-diff-tools--part "In the file: hunk %s." in)
-                (agent-q-diff-tools--part "Not in the file: hunk %s." out)
+                (agent-q-diff-tools--part "In the file: hunk%s." in)
+                (agent-q-diff-tools--part "Not in the file: hunk%s." out)
                 (agent-q-diff-tools--part
-                 "Was in the file, but its lines have been changed there since: hunk %s."
+                 "Was in the file, but its lines have been changed there since: hunk%s."
                  (seq-filter (lambda (hunk) (plist-get hunk :lost)) out))
                 (agent-q-diff-tools--part
-                 "Could not be applied where it belongs: hunk %s." failed)))))
+                 "Could not be applied where it belongs: hunk%s." failed)))))
 
 ;;;; Messages about an exact replacement
 

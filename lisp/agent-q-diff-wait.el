@@ -230,17 +230,18 @@ It tells what is in the target now, whoever put it there."
            collect (list :index hunk :state mark
                          :in-file (and is-in (not (eq place 'lost)))
                          :lost (eq place 'lost)
-                         :edited (agent-q-diff--edited-text review hunk)
+                         :edited (and (agent-q-diff-engine-edited-p engine hunk)
+                                      (agent-q-diff--hunk-text review hunk))
+                         :part (and (agent-q-diff-review-is-cut review)
+                                    (agent-q-diff--hunk-text review hunk))
                          :reason (alist-get hunk (agent-q-diff-review-failures
                                                   review)))))
 
-(defun agent-q-diff--edited-text (review hunk)
-  "Return the diff text of HUNK of REVIEW if it is what the user made of it.
-Otherwise return nil."
-  (let ((engine (agent-q-diff-review-engine review)))
-    (when (agent-q-diff-engine-edited-p engine hunk)
-      (car (agent-q-diff-engine-print-hunks
-            engine hunk (1+ hunk) (agent-q-diff-review-path review))))))
+(defun agent-q-diff--hunk-text (review hunk)
+  "Return the diff text of HUNK of REVIEW."
+  (car (agent-q-diff-engine-print-hunks
+        (agent-q-diff-review-engine review) hunk (1+ hunk)
+        (agent-q-diff-review-path review))))
 
 (defun agent-q-diff--answer (review)
   "Return the result of REVIEW, or signal why there is no decision."

@@ -218,7 +218,9 @@ Return a plist once the user has decided:
            `rejected' or nil), whether it is :in-file, whether it is
            :lost since others have changed its lines there, the :reason
            why it could not be applied, or nil, and if the user has
-           edited or merged it, its lines as an :edited diff, else nil
+           edited or merged it, its lines as an :edited diff, else nil;
+           and if the user has split any hunk, so that its numbers are no
+           longer those of the proposal, its lines as a :part diff
 
 Signal an error under `agent-q-diff-error' if there is no decision: the
 proposal could not be shown, what was accepted could not be applied, the

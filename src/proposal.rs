@@ -29,6 +29,7 @@ use crate::text::{Text, is_unterminated};
 use crate::trust::History;
 use crate::weave::{Atom, FlipError, LineEdit, Weave};
 pub use fold::Seen;
+use rewrite::Lines;
 pub use rewrite::{Change, Rewrite};
 
 /// Why there is nothing to review.
@@ -79,6 +80,8 @@ pub struct Proposal {
     is_doubted: Vec<bool>,
     /// The same before edits that added doubts, with how many changes could then be undone.
     past_doubts: Vec<(usize, Vec<bool>)>,
+    /// The atoms of the agent's that the user has made something else of.
+    agents: Vec<Lines>,
     /// Whether a target was seen.
     has_target: bool,
     bare: Option<Bare>,
@@ -163,6 +166,7 @@ impl Proposal {
         Proposal {
             is_doubted: vec![false; weave.atoms().len()],
             past_doubts: Vec::new(),
+            agents: Vec::new(),
             weave,
             groups,
             offsets,

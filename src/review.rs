@@ -243,8 +243,6 @@ pub struct Review {
     marks: Vec<Mark>,
     /// Whether the last attempt to apply the hunk failed and the user has not rejected it since.
     has_failed: Vec<bool>,
-    /// Whether the hunk is what the user made of it.
-    is_edited: Vec<bool>,
     /// A number for each hunk that is never another's, so that it can be known again when hunks
     /// above were split. One whose lines are others gets another.
     ids: Vec<usize>,
@@ -259,7 +257,6 @@ impl Review {
             proposal,
             marks: vec![Mark::Pending; n_hunks],
             has_failed: vec![false; n_hunks],
-            is_edited: vec![false; n_hunks],
             ids: (0..n_hunks).collect(),
             n_ids: n_hunks,
         }
@@ -350,6 +347,7 @@ impl Review {
         self.check_hunk(hunk)?;
         let step = step(self.marks[hunk], self.fact(hunk), command)?;
         self.check(hunk, step)?;
+        self.refuse_if_lost(hunk, step)?;
         let steps = vec![(hunk, step)];
         let edits = self.proposal.edits_to(&self.wanted(&steps))?;
         Ok(Plan::new(edits, steps))
@@ -386,11 +384,9 @@ impl Review {
 
     fn become_parts(&mut self, hunk: usize, n_parts: usize) {
         let (mark, has_failed) = (self.marks[hunk], self.has_failed[hunk]);
-        let is_edited = self.is_edited[hunk];
         self.marks.splice(hunk..=hunk, vec![mark; n_parts]);
         self.has_failed
             .splice(hunk..=hunk, vec![has_failed; n_parts]);
-        self.is_edited.splice(hunk..=hunk, vec![is_edited; n_parts]);
         if n_parts > 1 {
             let ids = self.new_ids(n_parts);
             self.ids.splice(hunk..=hunk, ids);
@@ -424,7 +420,7 @@ impl Review {
 
     /// Tells whether hunk `hunk` is what the user made of it. Panics if there is no such hunk.
     pub fn is_edited(&self, hunk: usize) -> bool {
-        self.is_edited[hunk]
+        self.proposal.is_edited(hunk)
     }
 
     /// Plans that hunk `hunk` shall leave the lines `text` instead of those that were proposed. It
@@ -527,12 +523,22 @@ impl Review {
     fn accepting(&self, hunk: usize) -> Result<Step, Refusal> {
         let step = step(Mark::Pending, self.fact(hunk), Command::Accept)?;
         self.check(hunk, step)?;
+        self.refuse_if_lost(hunk, step)?;
         Ok(step)
     }
 
     fn check(&self, hunk: usize, step: Step) -> Result<(), Refusal> {
         let obstacle = self.proposal.obstacle(hunk).filter(|_| step.is_flip);
         obstacle.map_or(Ok(()), |obstacle| Err(obstacle.into()))
+    }
+
+    /// Refuses to call hunk `hunk` applied as it is if others have changed its lines in the target.
+    fn refuse_if_lost(&self, hunk: usize, step: Step) -> Result<(), Refusal> {
+        let calls_it_in = !step.is_flip && step.mark == Mark::Applied;
+        match self.proposal.obstacle(hunk) {
+            Some(obstacle) if calls_it_in && self.proposal.is_lost(hunk) => Err(obstacle.into()),
+            _ => Ok(()),
+        }
     }
 
     /// Returns for each hunk the fact that `steps` bring it to, or `None` where they do not.
@@ -560,7 +566,6 @@ impl Review {
         self.proposal.bring_to(&wanted);
         if let Some(rewrite) = &plan.rewrite {
             self.proposal.take_over(rewrite);
-            self.is_edited[rewrite.hunk()] = true;
             self.ids[rewrite.hunk()] = self.new_ids(1).start;
         }
         for &(hunk, step) in &plan.steps {

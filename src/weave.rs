@@ -68,6 +68,8 @@ pub struct Atom {
     pub new: Range<usize>,
     /// Whether the target holds the new lines instead of the old ones.
     pub is_applied: bool,
+    /// Whether it is what the user made of the proposal.
+    pub is_edited: bool,
 }
 
 impl Atom {
@@ -164,6 +166,7 @@ impl Weave {
             old: edit.before.clone(),
             new: edit.after.clone(),
             is_applied: false,
+            is_edited: false,
         };
         let mut weave = Weave {
             original,

@@ -9,7 +9,6 @@
 ;;; Code:
 
 (require 'agent-q-diff-test-help)
-(require 'agent-q-diff-edit-test)
 (require 'seq)
 
 (defun aqd-shown-lines (n)
@@ -53,10 +52,8 @@
   (aqd-with-review (aqd-lines "1" "-- a" "x" "-- b" "3" "4" "5" "6")
       (aqd-lines "1" "++ a" "x" "++ b" "3" "4" "5" "6")
     (agent-q-diff-split-hunk)
-    (message "%S" (aqd-hunks))
     (aqd-goto-hunk 2)
     (agent-q-diff-split-hunk)
-    (message "%S" (aqd-hunks))
     (should (= 3 (seq-count (apply-partially #'string-prefix-p "@@") (aqd-hunks))))
     (should (equal (length (aqd-hunks)) (+ 3 9)))))
 
@@ -154,15 +151,12 @@
                    (should (equal (aqd-sign 1) "[APPLIED, but changed in the file since]"))
                    (agent-q-diff-merge-hunk)
                    (aqd-in-small-buffer
-                     (message "%S" (buffer-string))
                      (erase-buffer) (insert (aqd-lines "1" "2" "b2" "c2!" "3" "4"))
                      (agent-q-diff-edit-finish))
                    (set-buffer (aqd-diff-buffer))
-                   (message "%S" (aqd-signs))
                    (agent-q-diff-finish))))
         (setq message (agent-q-diff-tools-propose-file-edit
                        aqd-file aqd-edit-original aqd-edit-modified nil)))
-      (message "%s" message)
       (should-not (string-search "declined" message)))))
 
 (ert-deftest aqd-stranger-reason-goes-when-merged ()
@@ -198,7 +192,6 @@
         (setq message (agent-q-diff-tools-propose-file-edit
                        aqd-file (aqd-numbered 30)
                        (aqd-numbered 30 '((5 . "five") (25 . "x"))) nil)))
-      (message "%s" message)
       (should (string-search "+five" message)))))
 
 (ert-deftest aqd-stranger-region-is-one-undo-step ()
@@ -210,9 +203,10 @@
     (should (equal (aqd-target) (aqd-numbered 30)))))
 
 (ert-deftest aqd-stranger-edit-after-merge-is-two-buffers ()
-  (aqd-with-conflict
+  (aqd-with-review aqd-edit-original aqd-edit-modified
     (agent-q-diff-edit-hunk)
     (let ((small (current-buffer)))
+      (aqd-in-target (forward-line 2) (insert "my "))
       (set-buffer (aqd-diff-buffer))
       (agent-q-diff-merge-hunk)
       (should-not (eq small (current-buffer)))
@@ -270,36 +264,16 @@
                       (goto-char (point-max)) (insert block)
                       (goto-char (point-min)) (forward-line 8) (insert block)))
                   (agent-q-diff--review-with-target)
-                  (message "%S %S" (aqd-signs) (aqd-progress))
                   (let ((before (aqd-target)))
                     (aqd-goto-hunk 3)
                     (agent-q-diff-accept-hunk)
                     (should (equal before (aqd-target)))
                     (aqd-goto-hunk 1)
                     (agent-q-diff-split-hunk)
-                    (message "%S %S" (aqd-signs) (aqd-progress))
                     (aqd-goto-hunk 3)
                     (agent-q-diff-accept-hunk)
                     (should (equal before (aqd-target))))
                   (agent-q-diff-reject-all))))))
-
-(ert-deftest aqd-stranger-bare-split-then-undo-in-the-diff-buffer ()
-  "Undoing the split in a writable diff buffer must not leave states of nowhere."
-  (aqd-with-file aqd-edit-original
-    (aqd-with-diff (aqd-lines "@@ -2,4 +2,4 @@" " 2" "-b" "-c" "+b2" "+c2" " 3")
-      (buffer-enable-undo)
-      (aqd-goto-hunk 1)
-      (agent-q-diff-split-hunk)
-      (aqd-goto-hunk 2)
-      (agent-q-diff-reject-hunk)
-      (agent-q-diff-reject-hunk)
-      (let ((text (buffer-string)))
-        (undo-boundary) (primitive-undo 1 buffer-undo-list)
-        (message "%s\n=>\n%s" text (buffer-string)))
-      (aqd-goto-hunk 1)
-      (agent-q-diff-next-hunk)
-      (message "%S %S" (agent-q-diff--counts) agent-q-diff--hunk-states)
-      (should (= 1 (car (agent-q-diff--counts)))))))
 
 (ert-deftest aqd-stranger-bare-not-all-of-the-buffer-is-diff ()
   (aqd-with-file (aqd-numbered 30)
@@ -311,7 +285,6 @@
           (progn
             (agent-q-diff-edit-hunk)
             (aqd-in-small-buffer (aqd-retype "five" "FIVE") (agent-q-diff-edit-finish))
-            (message "%s" (buffer-string))
             (should (string-search "words of mine" (buffer-string))))
         (agent-q-diff-error (message "%S" err))))))
 
@@ -341,7 +314,6 @@
     (aqd-with-diff "@@ -2,4 +2,4 @@\r\n 2\r\n-b\r\n-c\r\n+b2\r\n+c2\r\n 3\r\n"
       (aqd-goto-hunk 1)
       (agent-q-diff-split-hunk)
-      (message "%S" (buffer-string))
       (goto-char (point-max)) (let ((inhibit-read-only t)) (insert "\n") (delete-char -1))
       (aqd-goto-hunk 1)
       (agent-q-diff-accept-hunk)
@@ -377,10 +349,7 @@
     (aqd-in-small-buffer (aqd-retype "c2" "c3") (agent-q-diff-edit-finish))
     (aqd-in-target (undo-boundary) (undo-only))
     (should (equal (aqd-target) aqd-edit-modified))
-    (message "sign %S" (aqd-sign 1))
-    (aqd-goto-hunk 1)
-    (message "a: %S" (agent-q-diff-accept-hunk))
-    (message "%S" (aqd-target))))
+    (aqd-goto-hunk 1)))
 
 (ert-deftest aqd-stranger-undo-of-another-hunk-after-split ()
   (aqd-with-review (aqd-numbered 30) (aqd-numbered 30 '((5 . "five") (25 . "x")))
@@ -389,20 +358,7 @@
     (aqd-goto-hunk 2)
     (agent-q-diff-split-hunk)
     (aqd-in-target (undo-boundary) (undo-only) (undo-more 1))
-    (message "%S" (aqd-target))
     (should (equal (aqd-sign 1) "[APPLIED, but not in the file]"))))
-
-(ert-deftest aqd-stranger-undo-of-another-hunk-after-split-typed ()
-  (aqd-with-review (aqd-numbered 30) (aqd-numbered 30 '((5 . "five") (25 . "x")))
-    (aqd-in-target (goto-char (point-max)) (insert "typed\n") (undo-boundary))
-    (aqd-accept 1)
-    (aqd-goto-hunk 2)
-    (agent-q-diff-split-hunk)
-    (aqd-in-target (undo-boundary) (undo-only))
-    (should (equal (aqd-target) (concat (aqd-numbered 30) "typed\n")))
-    (should (equal (aqd-sign 1) "[APPLIED, but not in the file]"))
-    (aqd-accept 1)
-    (should (equal (aqd-target) (concat (aqd-numbered 30 '((5 . "five"))) "typed\n")))))
 
 (ert-deftest aqd-stranger-merge-own-markers ()
   "Lines of the file that read like markers are not taken for some."
@@ -413,11 +369,9 @@
                 (lambda ()
                   (agent-q-diff-merge-hunk)
                   (aqd-in-small-buffer
-                    (message "%s" (buffer-string))
                     (goto-char (point-min))
                     (smerge-next) (smerge-keep-lower)
                     (ignore-errors (smerge-next) (smerge-keep-lower))
-                    (message "%s" (buffer-string))
                     (agent-q-diff-edit-finish))
                   (set-buffer (aqd-diff-buffer))
                   (should (equal (aqd-target) modified))
@@ -435,27 +389,29 @@
                   (with-current-buffer (find-buffer-visiting aqd-file)
                     (let ((inhibit-modification-hooks t))
                       (goto-char (point-min)) (insert block)))
-                  (message "%S" (aqd-sign 1))
                   (agent-q-diff-merge-hunk)
-                  (message "%S %S" (buffer-name) header-line-format)
                   (if (aqd-small-buffer)
                       (aqd-in-small-buffer (agent-q-diff-edit-finish)))
                   (set-buffer (aqd-diff-buffer))
                   (should (= (count-lines 1 2) 1))
-                  (message "%S %S" (aqd-signs) (aqd-target))
                   (agent-q-diff-reject-all))))))
 
 (ert-deftest aqd-stranger-finish-with-unsaved-small-buffer ()
-  "Accepting all while a text waits in a small buffer should at least say so."
+  "Accepting all while a text waits in a small buffer asks first."
   (aqd-with-review aqd-edit-original aqd-edit-modified
     (agent-q-diff-edit-hunk)
     (aqd-retype "c2" "mine")
     (set-buffer (aqd-diff-buffer))
-    (let ((said (aqd-said (agent-q-diff-accept-all))))
-      (message "said %S" said)
-      (should (and said (string-search "edit" said))))))
+    (dolist (command '(agent-q-diff-accept-all agent-q-diff-reject-all))
+      (let ((noninteractive nil)
+            (asked nil))
+        (cl-letf (((symbol-function 'y-or-n-p)
+                   (lambda (prompt) (setq asked prompt) nil)))
+          (should-error (funcall command t) :type 'user-error)
+          (should (string-search "was not taken" asked)))))
+    (should (equal (aqd-disk) aqd-edit-original))
+    (should-not agent-q-diff--decision)))
 
-;; The idle timer fires when a save hook asks something or waits.
 (ert-deftest aqd-stranger-refresh-while-saving ()
   "What is in the file must not be called a failure."
   (aqd-with-review aqd-edit-original aqd-edit-modified
@@ -549,14 +505,11 @@
                                 (aqd-in-small-buffer (erase-buffer) (insert (aqd-numbered 8 '((1) (5 . "both"))))
                                                      (agent-q-diff-edit-finish))
                                 (set-buffer two)
-                                (message "two %S" (aqd-sign 1))
                                 (aqd-goto-hunk 2) (agent-q-diff-accept-hunk)
                                 (set-buffer one)
-                                (message "one %S" (aqd-sign 1))
                                 (agent-q-diff-unapply-hunk)
                                 (should (equal (aqd-target) (aqd-numbered 30 '((5 . "V") (25 . "x")))))
                                 (set-buffer two)
-                                (message "two %S" (aqd-signs))
                                 (agent-q-diff-finish))))
                   (set-buffer one)
                   (agent-q-diff-finish))))))

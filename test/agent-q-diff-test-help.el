@@ -12,6 +12,7 @@
 
 (require 'cl-lib)
 (require 'ert)
+(require 'seq)
 (require 'subr-x)
 (require 'agent-q-diff)
 (require 'agent-q-diff-tools)
@@ -197,6 +198,61 @@ It is a list of (HUNK-NUMBER . SIGN)."
   "Return the sign of the Nth hunk, counted from 1, or nil."
   (agent-q-diff--review-with-target)
   (alist-get n (aqd-signs)))
+
+(defconst aqd-edit-original (aqd-lines "1" "2" "b" "c" "3" "4")
+  "A file.")
+
+(defconst aqd-edit-modified (aqd-lines "1" "2" "b2" "c2" "3" "4")
+  "What is proposed for it.")
+
+(defun aqd-choose (from to)
+  "Make the lines from the one that is FROM up to the one that is TO the region."
+  (goto-char (point-min))
+  (re-search-forward (format "^%s$" (regexp-quote to)))
+  (push-mark (line-beginning-position) t t)
+  (goto-char (point-min))
+  (re-search-forward (format "^%s$" (regexp-quote from)))
+  (exchange-point-and-mark)
+  (push-mark (save-excursion (goto-char (mark)) (line-beginning-position)) t t)
+  (goto-char (line-end-position))
+  (setq transient-mark-mode t))
+
+(defun aqd-hunks ()
+  "Return the lines of the hunks of the current diff buffer."
+  (goto-char (point-min))
+  (re-search-forward "^@@")
+  (split-string (buffer-substring-no-properties (line-beginning-position)
+                                                (point-max))
+                "\n" t))
+
+(defmacro aqd-in-small-buffer (&rest body)
+  "Run BODY in the buffer in which a hunk is edited."
+  (declare (indent 0) (debug t))
+  `(with-current-buffer (aqd-small-buffer)
+     ,@body))
+
+(defun aqd-small-buffer ()
+  "Return the buffer in which a hunk is edited, or nil."
+  (seq-find (lambda (buffer)
+              (buffer-local-value 'agent-q-diff-edit-mode buffer))
+            (buffer-list)))
+
+(defun aqd-retype (old new)
+  "Replace the text OLD of the current buffer by NEW."
+  (goto-char (point-min))
+  (search-forward old)
+  (replace-match new t t))
+
+(defconst aqd-merge-mine (aqd-lines "1" "2" "mine" "c" "3" "4")
+  "What the user has made of the file meanwhile.")
+
+(defmacro aqd-with-conflict (&rest body)
+  "Run BODY in the diff buffer of a review whose only hunk does not apply."
+  (declare (indent 0) (debug t))
+  `(aqd-with-review aqd-edit-original aqd-edit-modified
+     (aqd-in-target (forward-line 2) (delete-char 1) (insert "mine") (save-buffer))
+     (should (equal (aqd-sign 1) "[DOES NOT APPLY]"))
+     ,@body))
 
 (provide 'agent-q-diff-test-help)
 ;;; agent-q-diff-test-help.el ends here

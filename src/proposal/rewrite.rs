@@ -31,6 +31,14 @@ pub struct Rewrite {
     is_merged: bool,
 }
 
+/// The lines of an atom and where in the original it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Lines {
+    start: usize,
+    old: Vec<u8>,
+    new: Vec<u8>,
+}
+
 /// Edits of the target in the order of their lines, and what is so once they are made.
 pub type Change = (Vec<LineEdit>, Rewrite);
 
@@ -258,11 +266,13 @@ impl Proposal {
     pub fn take_over(&mut self, rewrite: &Rewrite) {
         let Rewrite { hunk, group, .. } = rewrite;
         let is_doubted = self.is_doubted[group.edits.clone()].contains(&true);
+        self.remember_agents(group.edits.clone());
         let (n_atoms, n_old, n_new) = (rewrite.edits.len(), rewrite.old.len(), rewrite.new.len());
         let is_applied = rewrite.is_applied && !rewrite.is_merged;
         let texts = (&rewrite.old, &rewrite.new);
         self.weave.recast(group, texts, &rewrite.edits, is_applied);
         let first = group.edits.start;
+        self.find_agents(first..first + n_atoms);
         if rewrite.is_merged {
             // Told apart, so that undoing the edit in the target takes the hunk out.
             let atoms = first..first + n_atoms;
@@ -274,6 +284,40 @@ impl Proposal {
         self.is_doubted.splice(group.edits.clone(), doubts);
         self.past_doubts.clear();
         self.move_groups(*hunk, group, (n_atoms, n_old, n_new));
+    }
+
+    /// Tells whether any change of hunk `hunk` is what the user made of the proposal.
+    pub fn is_edited(&self, hunk: usize) -> bool {
+        let atoms = &self.weave.atoms()[self.atoms_of(hunk)];
+        atoms.iter().any(|atom| atom.is_edited)
+    }
+
+    /// Keeps the lines of those `atoms` that are the agent's.
+    fn remember_agents(&mut self, atoms: Range<usize>) {
+        let is_agents = |&atom: &usize| !self.weave.atoms()[atom].is_edited;
+        let lines: Vec<Lines> = atoms
+            .filter(is_agents)
+            .map(|atom| self.lines(atom))
+            .collect();
+        self.agents.extend(lines);
+    }
+
+    /// Notes which of `atoms` the agent proposed as they are, so that the user made nothing else of
+    /// them, or what was made of them was taken back.
+    fn find_agents(&mut self, atoms: Range<usize>) {
+        for atom in atoms {
+            let is_agents = self.agents.contains(&self.lines(atom));
+            self.weave.set_edited(atom, !is_agents);
+        }
+    }
+
+    fn lines(&self, atom: usize) -> Lines {
+        let atom = &self.weave.atoms()[atom];
+        Lines {
+            start: atom.old.start,
+            old: self.weave.side(atom, false).to_vec(),
+            new: self.weave.side(atom, true).to_vec(),
+        }
     }
 
     /// Moves the groups from `hunk` on, in which `group` now has so many atoms, lines of the

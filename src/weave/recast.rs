@@ -113,6 +113,7 @@ impl Weave {
             old: from(group.before.start, &edit.before),
             new: from(group.after.start, &edit.after),
             is_applied,
+            is_edited: true,
         };
         self.atoms
             .splice(group.edits.clone(), edits.iter().map(atom));
@@ -123,6 +124,11 @@ impl Weave {
             self.segments.extend(rest);
         }
         self.surveyed();
+    }
+
+    /// Notes whether atom `atom` is what the user made of the proposal.
+    pub(crate) fn set_edited(&mut self, atom: usize, is_edited: bool) {
+        self.atoms[atom].is_edited = is_edited;
     }
 
     /// Returns the segments of `group`: those of its atoms and of its lines of the original, all

@@ -9,7 +9,6 @@ mod reworked;
 mod rewriting;
 mod rules;
 mod splitting;
-mod stranger;
 mod target;
 mod walks;
 

@@ -107,7 +107,11 @@ impl Walk<'_> {
             let fact = if block.is_in { Fact::In } else { Fact::Out };
             assert_eq!(review.fact(at), fact);
             assert_eq!(review.mark(at), block.mark);
-            assert_eq!(review.is_edited(at), block.is_edited);
+            let runs = runs(hunk);
+            let is_users = |line: &Vec<u8>| line.starts_with(b"mine ");
+            let has_users = runs.iter().any(|(_, new)| new.iter().any(is_users));
+            assert!(block.is_edited || !review.is_edited(at));
+            assert!(review.is_edited(at) || !(block.is_edited && has_users));
             let obstacle = review.proposal().obstacle(at);
             match block.touch {
                 Untouched if self.is_sure(at) => assert_eq!(obstacle, None),
