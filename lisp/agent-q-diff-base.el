@@ -138,10 +138,17 @@ where there is no project."
   (agent-q-diff-conflict      "Conflict")
   (agent-q-diff-ended         "Review ended")
   (agent-q-diff-panic         "Bug in the engine")
+  (agent-q-diff-empty-search  "Nothing to find")
+  (agent-q-diff-equal-texts   "Nothing to change")
+  (agent-q-diff-no-match      "String not found")
+  (agent-q-diff-several-matches "Several matches")
+  (agent-q-diff-overlapping-matches "Overlapping matches")
   ;; Of the way to it.
   (agent-q-diff-no-module     "No engine")
   ;; Of the target.
   (agent-q-diff-bad-target    "Target refused")
+  (agent-q-diff-forbidden     "Path refused")
+  (agent-q-diff-no-file       "No such file")
   ;; Of a whole review.
   (agent-q-diff-bad-arguments "Wrong arguments")
   (agent-q-diff-not-applied   "Could not be applied")

@@ -34,6 +34,7 @@
 (declare-function agent-q-diff-module-is-edited "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-line "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-marks "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-matches "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-merge "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-pick "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-place "ext:agent-q-diff-module")
@@ -44,11 +45,13 @@
 (declare-function agent-q-diff-module-print-hunks "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-proposed "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-reject-all "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-replace "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-review "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-review-diff "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-set-mark "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-split "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-state "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-typed-lines "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-version "ext:agent-q-diff-module")
 
 ;;;; Finding and loading the module
@@ -414,6 +417,74 @@ BASIS is `marks' or `facts'; see `agent-q-diff-decision-basis'.
 `not-applied' means that nothing is in the target because what was
 accepted could not be applied."
   (agent-q-diff-module-decision review (eq basis 'facts)))
+
+;;;; Exact replacement
+
+(defun agent-q-diff-engine-matches (text old)
+  "Return the lines of TEXT, from 0, on which a match of OLD begins.
+There is an entry for each match, and matches may overlap.  Signal
+`agent-q-diff-empty-search' if OLD is empty."
+  (agent-q-diff-engine--call #'agent-q-diff-module-matches text old))
+
+(defun agent-q-diff-engine--check-spans (text spans old)
+  "Signal `agent-q-diff-no-match' unless OLD is in each of SPANS of TEXT.
+To the engine raw bytes in TEXT can make up a character that they are not
+to Emacs.  Line ends may be those of TEXT."
+  (let ((wanted (string-replace "\r\n" "\n" old)))
+    (pcase-dolist (`(,start . ,end) spans)
+      (unless (string= wanted
+                       (string-replace "\r\n" "\n" (substring text start end)))
+        (signal 'agent-q-diff-no-match
+                (list "the string is there only as bytes, not as text" nil))))))
+
+(defun agent-q-diff-engine--typed (lines)
+  "Return typed LINES with their texts decoded."
+  (dolist (line lines lines)
+    (let ((text (nthcdr 3 line)))
+      (setcar text (agent-q-diff-engine--text (car text))))))
+
+(defun agent-q-diff-engine-replace (text old new &optional is-all)
+  "Return (SPANS LINES NEW . TYPED): how OLD is to become NEW in TEXT.
+SPANS is a list of (START . END), indices in TEXT of what is to be
+replaced, in order.  LINES is a list of (FIRST . END), the lines, from 0,
+on which each replacement then stands.  NEW is the argument, unibyte if
+that is, with CRLF line ends if those of TEXT are.  TYPED is what that
+changes, as `agent-q-diff-engine-typed-lines' has it.
+
+OLD is to match once, or if IS-ALL is non-nil, once or more.  Else signal
+an error whose data is (MESSAGE DETAILS):
+
+`agent-q-diff-empty-search'         OLD is empty.
+`agent-q-diff-equal-texts'          OLD and NEW are equal.
+`agent-q-diff-no-match'             DETAILS is nil, or (FIRST END . KINDS):
+                                    the nearest lines and in what they
+                                    differ, any of `line-ends',
+                                    `white-space', `case',
+                                    `normalization', `punctuation',
+                                    `invisible' and `wording'.
+`agent-q-diff-several-matches'      DETAILS is a list of lines, from 0.
+`agent-q-diff-overlapping-matches'  Likewise."
+  (pcase-let ((`(,spans ,lines ,result . ,typed)
+               (agent-q-diff-engine--call #'agent-q-diff-module-replace
+                                          text old new is-all
+                                          (not (multibyte-string-p text))
+                                          agent-q-diff-context-length)))
+    (agent-q-diff-engine--check-spans text spans old)
+    `(,spans ,lines
+             ,(if (multibyte-string-p new)
+                  (agent-q-diff-engine--text result)
+                (encode-coding-string result 'utf-8-emacs-unix))
+             . ,(agent-q-diff-engine--typed typed))))
+
+(defun agent-q-diff-engine-typed-lines (original modified)
+  "Return the diff of ORIGINAL to MODIFIED as typed lines.
+They are a list of (KIND OLD NEW TEXT).  KIND is `hunk', `context',
+`added', `removed' or `no-newline', OLD and NEW are the line's numbers,
+from 1, on either side, or 0 where it is not.  TEXT is the line without
+sign and newline."
+  (agent-q-diff-engine--typed
+   (agent-q-diff-engine--call #'agent-q-diff-module-typed-lines
+                              original modified agent-q-diff-context-length)))
 
 (provide 'agent-q-diff-engine)
 ;;; agent-q-diff-engine.el ends here

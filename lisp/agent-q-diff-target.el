@@ -263,7 +263,7 @@ Create its directory if that is missing and may be created."
     (unless (file-writable-p file)
       (agent-q-diff-target--refuse "%s cannot be written" file))))
 
-(defun agent-q-diff-target--unencodable (from to coding &optional text)
+(defun agent-q-diff-target-unencodable (from to coding &optional text)
   "Return a character between FROM and TO that CODING cannot hold, or nil.
 The range is one of TEXT, from 0, or else of the current buffer.  Raw
 bytes do not count, since they are written as they are."
@@ -278,8 +278,8 @@ bytes do not count, since they are written as they are."
 
 (defun agent-q-diff-target--check-encodable (from to coding &optional text)
   "Refuse what stands between FROM and TO if CODING cannot hold it.
-The range is as in `agent-q-diff-target--unencodable', TEXT as well."
-  (let ((char (agent-q-diff-target--unencodable from to coding text)))
+The range is as in `agent-q-diff-target-unencodable', TEXT as well."
+  (let ((char (agent-q-diff-target-unencodable from to coding text)))
     (when char
       (agent-q-diff-target--refuse
        "the file's coding system %s cannot hold the character %c; %s" coding char
@@ -327,34 +327,80 @@ Lines are walked from one edit to the next, never from the beginning."
         (setq here line)
         (agent-q-diff-target--replace n-removed text visible)))))
 
-(defun agent-q-diff-target-edit (buffer edits save)
-  "Make EDITS in BUFFER, as one undo step, and save it if SAVE is non-nil.
-EDITS is a list of (LINE N-REMOVED TEXT), last line first.  Lines are
-counted from 0 in the whole buffer.  If anything fails, saving included,
-signal an error and leave BUFFER as it was.
+(defun agent-q-diff-target--carry-out (buffer texts edit save)
+  "Call EDIT in BUFFER as one undo step, and save it if SAVE is non-nil.
+TEXTS are the strings that EDIT inserts.  If anything fails, saving
+included, signal an error and leave BUFFER as it was.
 
-Return the tick of BUFFER after the edits and before saving, so that
-what a hook changes on the way to the file is not taken for ours."
+Return the tick of BUFFER after the edit and before saving, so that what
+a hook changes on the way to the file is not taken for ours."
   (agent-q-diff-target--check-editable buffer)
   (when save
     (agent-q-diff-target--check-writable buffer))
-  (dolist (edit edits)
-    (agent-q-diff-target--check-text buffer (nth 2 edit)))
+  (dolist (text texts)
+    (agent-q-diff-target--check-text buffer text))
   (with-current-buffer buffer
     (undo-boundary)
     (let ((group (prepare-change-group)))
       (prog1 (atomic-change-group
                (save-excursion
-                 (agent-q-diff-target--replace-all edits))
+                 (funcall edit))
                (prog1 (agent-q-diff-target-tick buffer)
                  (when save
                    (agent-q-diff-target-save buffer))))
         (undo-amalgamate-change-group group)
         (undo-boundary)))))
 
+(defun agent-q-diff-target-edit (buffer edits save)
+  "Make EDITS in BUFFER, as one undo step, and save it if SAVE is non-nil.
+EDITS is a list of (LINE N-REMOVED TEXT), last line first.  Lines are
+counted from 0 in the whole buffer.  Errors and value are those of
+`agent-q-diff-target--carry-out'."
+  (agent-q-diff-target--carry-out
+   buffer (mapcar #'caddr edits)
+   (lambda () (agent-q-diff-target--replace-all edits))
+   save))
+
+(defun agent-q-diff-target--common-ends (old new)
+  "Return (HEAD . TAIL): how many characters OLD and NEW share at their ends."
+  (let* ((limit (min (length old) (length new)))
+         (difference (compare-strings old nil nil new nil nil))
+         (head (if (eq difference t) limit (1- (abs difference))))
+         (tail 0))
+    (while (and (< tail (- limit head))
+                (eq (aref old (- (length old) tail 1))
+                    (aref new (- (length new) tail 1))))
+      (setq tail (1+ tail)))
+    (cons head tail)))
+
+(defun agent-q-diff-target--replace-span (beg end text)
+  "Replace what stands between BEG and END by TEXT.
+What both have at their ends is not touched, and of the rest the new goes
+in behind the old, as in `agent-q-diff-target--replace'."
+  (pcase-let ((`(,head . ,tail)
+               (agent-q-diff-target--common-ends
+                (buffer-substring-no-properties beg end) text)))
+    (goto-char (- end tail))
+    (insert-before-markers (substring text head (- (length text) tail)))
+    (delete-region (+ beg head) (- end tail))))
+
+(defun agent-q-diff-target-replace (buffer spans text save)
+  "Replace each of SPANS of BUFFER by TEXT, as one undo step.
+SPANS is a list of (START . END), characters counted from 0 in the whole
+buffer, in order and apart.  If SAVE is non-nil, save BUFFER.  Errors and
+value are those of `agent-q-diff-target--carry-out'."
+  (agent-q-diff-target--carry-out
+   buffer (list text)
+   (lambda ()
+     (save-restriction
+       (widen)
+       (pcase-dolist (`(,start . ,end) (reverse spans))
+         (agent-q-diff-target--replace-span (1+ start) (1+ end) text))))
+   save))
+
 ;;;; Saving
 
-(defun agent-q-diff-target--coding ()
+(defun agent-q-diff-target-coding ()
   "Return the coding system in which the current buffer is to be saved.
 It is the file's own; where nothing is decided yet, as for a file that
 was all ASCII, it is UTF-8."
@@ -367,7 +413,7 @@ was all ASCII, it is UTF-8."
   "Return the coding system for the text between FROM and TO, unasked.
 This stands in for `select-safe-coding-system', which would ask.  FROM
 and TO are as `write-region' has them."
-  (let ((coding (agent-q-diff-target--coding)))
+  (let ((coding (agent-q-diff-target-coding)))
     (if (stringp from)
         (agent-q-diff-target--check-encodable 0 (length from) coding from)
       (save-restriction

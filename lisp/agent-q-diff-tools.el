@@ -6,17 +6,30 @@
 
 ;;; Commentary:
 
-;; The tool `propose_file_edit' as a function that returns the message for
-;; the agent.  The texts of the messages are an interface: agents are
-;; prompted with them, so their words, signs and line breaks stay.  What is
-;; said beyond them follows on lines of its own.
+;; The tools `edit_file' and `propose_file_edit' as functions that return
+;; the message for the agent, whatever happens.  The texts of the messages
+;; are an interface: agents are prompted with them, so their words, signs
+;; and line breaks stay.  What is said beyond them follows on lines of its
+;; own.
+;;
+;; A framework registers what `agent-q-diff-tools-list' returns, and calls
+;; `agent-q-diff-tools-call', or `agent-q-diff-tools-call-async' if it must
+;; not wait.
 
 ;;; Code:
 
-(require 'project)
+(require 'cl-lib)
 (require 'seq)
+(require 'subr-x)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-schema)
 (require 'agent-q-diff-target)
+(require 'agent-q-diff-guard)
+(require 'agent-q-diff-log)
+(require 'agent-q-diff-transcript)
+(require 'agent-q-diff-write)
+(require 'agent-q-diff-permit)
+(require 'agent-q-diff-replace)
 (require 'agent-q-diff)
 
 ;;;; Messages
@@ -119,21 +132,245 @@ They speak of what is in the file, whatever the marks."
                 (agent-q-diff-tools--part
                  "Could not be applied where it belongs: hunk%s." failed)))))
 
+;;;; Messages about an exact replacement
+
+(defconst agent-q-diff-tools--shown-characters 200
+  "Number of characters of a string that a message repeats.")
+
+(defconst agent-q-diff-tools--shown-lines 20
+  "Number of lines of the old and the new text that a message repeats.")
+
+(defun agent-q-diff-tools--cut (text)
+  "Return TEXT, or its beginning if it is long."
+  (if (> (length text) agent-q-diff-tools--shown-characters)
+      (concat (substring text 0 agent-q-diff-tools--shown-characters) "...")
+    text))
+
+(defun agent-q-diff-tools--line-numbers (lines)
+  "Return LINES, from 0, each told once, as a string of numbers from 1."
+  (let* ((distinct (seq-uniq (seq-take lines 1000)))
+         (shown (seq-take distinct 10))
+         (said (mapconcat (lambda (line) (number-to-string (1+ line))) shown ", ")))
+    (if (nthcdr 10 distinct)
+        (concat said ", …")
+      said)))
+
+(defun agent-q-diff-tools--line-ranges (ranges)
+  "Return RANGES, each (FIRST . END) from 0, as numbers from 1."
+  (let ((said (mapconcat (pcase-lambda (`(,first . ,end))
+                           (if (= end (1+ first))
+                               (number-to-string end)
+                             (format "%d-%d" (1+ first) end)))
+                         (seq-take (seq-uniq ranges) 50) ", ")))
+    (if (nthcdr 50 ranges)
+        (concat said ", …")
+      said)))
+
+(defun agent-q-diff-tools--signed (sign text)
+  "Return the lines of TEXT with SIGN in front, as strings."
+  (unless (string-empty-p text)
+    (let* ((lines (split-string (string-remove-suffix "\n" text) "\n"))
+           (limit agent-q-diff-tools--shown-lines)
+           (more (- (length lines) limit)))
+      (append (mapcar (lambda (line)
+                        (concat "  " sign " " (string-remove-suffix "\r" line)))
+                      (seq-take lines limit))
+              (when (> more 0)
+                (list (format "  %s … %d more lines" sign more)))))))
+
+(defun agent-q-diff-tools--applied-notes (call outcome)
+  "Return what else there is to say of CALL, whose OUTCOME is `applied'."
+  (delq nil
+        (list (when (agent-q-diff-replace--is-all call)
+                (format "Replacements: %d" (length (plist-get outcome :lines))))
+              (unless (plist-get outcome :saved)
+                "The change is in the user's buffer, which has not been saved.")
+              (when (plist-get outcome :altered)
+                "On saving, a hook of the user's changed other lines as well."))))
+
+(defun agent-q-diff-tools--applied-message (call outcome)
+  "Return the message about CALL, whose OUTCOME is `applied'."
+  (let ((description (agent-q-diff-replace--description call))
+        (notes (agent-q-diff-tools--applied-notes call outcome)))
+    (string-join
+     `(,(format "✓ Edit applied to %s\n" (agent-q-diff-replace--path call))
+       ,@(and description (list (format "Change: %s" description)))
+       ,(format "Lines affected: %s"
+                (agent-q-diff-tools--line-ranges (plist-get outcome :lines)))
+       "Diff:"
+       ,@(agent-q-diff-tools--signed "-" (agent-q-diff-replace--old call))
+       ,@(agent-q-diff-tools--signed "+" (agent-q-diff-replace--new call))
+       ,@(and notes (cons "" notes)))
+     "\n")))
+
+(defun agent-q-diff-tools--denied-message (path tool outcome)
+  "Return the message about a denied call of TOOL for PATH.
+OUTCOME tells who denied it and why."
+  (let ((reason (or (plist-get outcome :reason)
+                    (and (eq (plist-get outcome :by) 'policy)
+                         (format "the user's settings deny %s here." tool)))))
+    (concat (agent-q-diff-tools-decision-message "rejected" path)
+            (and reason (format "\n\nReason: %s" reason)))))
+
+(defconst agent-q-diff-tools--differences
+  '((line-ends . "line ends")
+    (white-space . "white space")
+    (case . "upper and lower case")
+    (normalization . "Unicode normalization (composed or decomposed characters)")
+    (punctuation . "typographic quotes, dashes or dots")
+    (invisible . "characters that cannot be seen")
+    (wording . "its wording"))
+  "In what the nearest text can differ, in words.")
+
+(defun agent-q-diff-tools--nearest (nearest text)
+  "Return what to say of TEXT, the NEAREST to one that is not there.
+NEAREST is (FIRST END . KINDS), lines from 0."
+  (pcase-let ((`(,first ,end . ,kinds) nearest))
+    (format "\n\nThe nearest text is at line%s %s and differs in %s:\n%s"
+            (if (> end (1+ first)) "s" "")
+            (agent-q-diff-tools--line-ranges (list (cons first end)))
+            (if kinds
+                (mapconcat (lambda (kind)
+                             (alist-get kind agent-q-diff-tools--differences))
+                           kinds ", ")
+              "several ways at once")
+            (agent-q-diff-tools--cut text))))
+
+(defun agent-q-diff-tools--no-match-message (call data)
+  "Return the message that the string of CALL was not found.
+DATA are those of the error."
+  (pcase-let ((`(,_ ,nearest ,text) data))
+    (concat (format "Error: String not found in %s\n\nSearched for:\n%s"
+                    (agent-q-diff-replace--path call)
+                    (agent-q-diff-tools--cut (agent-q-diff-replace--old call)))
+            (and nearest (agent-q-diff-tools--nearest nearest text)))))
+
+(defun agent-q-diff-tools--several-message (call lines)
+  "Return the message that the string of CALL was found on several LINES."
+  (format "Error: Found %d matches for the search string in %s.
+
+Please provide more surrounding context to make a unique match.
+
+They begin at lines %s."
+          (length lines) (agent-q-diff-replace--path call)
+          (agent-q-diff-tools--line-numbers lines)))
+
+(defun agent-q-diff-tools--overlapping-message (call lines)
+  "Return the message that matches of CALL, on LINES, overlap."
+  (format "Error: Found %d matches for the search string in %s, and some overlap.
+
+To replace one would change another. Please provide more surrounding context, or
+replace them one by one.
+
+They begin at lines %s."
+          (length lines) (agent-q-diff-replace--path call)
+          (agent-q-diff-tools--line-numbers lines)))
+
+(defun agent-q-diff-tools--edit-error-message (call err)
+  "Return the message about ERR, which CALL came to."
+  (pcase err
+    (`(agent-q-diff-forbidden ,message) message)
+    (`(agent-q-diff-no-file . ,_)
+     (format "Error: File '%s' not found" (agent-q-diff-replace--path call)))
+    (`(agent-q-diff-no-match . ,data)
+     (agent-q-diff-tools--no-match-message call data))
+    (`(agent-q-diff-several-matches ,_ ,lines)
+     (agent-q-diff-tools--several-message call lines))
+    (`(agent-q-diff-overlapping-matches ,_ ,lines)
+     (agent-q-diff-tools--overlapping-message call lines))
+    (`(agent-q-diff-empty-search . ,_)
+     "Error: old_str is empty. It must be the exact text that is to be replaced.")
+    (`(agent-q-diff-equal-texts . ,_)
+     "Error: old_str and new_str are equal, so nothing would change.")
+    (`(,(or 'agent-q-diff-bad-target 'file-error 'file-date-error) . ,_)
+     (format "Error: Cannot write to file\n\n%s" (agent-q-diff--error-text err)))
+    (`(quit . ,_) "Error editing file: the user quit; nothing was changed")
+    (_ (format "Error editing file: %s" (agent-q-diff--error-text err)))))
+
+;;;; edit_file
+
+(defun agent-q-diff-tools--edit-outcome-message (call outcome)
+  "Return the message about CALL, which came to OUTCOME."
+  (let ((path (agent-q-diff-replace--path call)))
+    (pcase-exhaustive (plist-get outcome :outcome)
+      ('applied (agent-q-diff-tools--applied-message call outcome))
+      ('denied (agent-q-diff-tools--denied-message path "edit_file" outcome))
+      ('reviewed (agent-q-diff-tools--review-message
+                  path (plist-get outcome :result))))))
+
+(defun agent-q-diff-tools--edit-file (arguments)
+  "Do what `edit_file' was called for with ARGUMENTS, an alist."
+  (let-alist arguments
+    (let ((call (agent-q-diff-replace-call-make
+                 :path .path :old .old_str :new .new_str
+                 :is-all .shouldReplaceAll :description .description
+                 :arguments arguments)))
+      (condition-case err
+          (agent-q-diff-tools--edit-outcome-message
+           call (agent-q-diff-replace-run call))
+        (agent-q-diff-forbidden
+         (agent-q-diff-log-record (list :tool "edit_file" :path .path
+                                        :decided-by 'guard :reason (cadr err)))
+         (agent-q-diff-tools--edit-error-message call err))
+        ((error quit) (agent-q-diff-tools--edit-error-message call err))))))
+
 ;;;; propose_file_edit
 
-(defun agent-q-diff-tools--root ()
-  "Return the directory against which agents' paths are resolved."
-  (file-name-as-directory
-   (expand-file-name
-    (or agent-q-diff-project-root
-        (when-let ((project (project-current)))
-          (project-root project))
-        default-directory))))
+(defun agent-q-diff-tools--notes (name root path)
+  "Return what one must know before editing the file NAME, strings.
+ROOT is the project's, PATH what the agent called it.  Signal an error if
+no agent may ever edit it."
+  (if (not (file-in-directory-p name root))
+      (list (format "The file is OUTSIDE the project %s" (abbreviate-file-name root)))
+    (pcase (agent-q-diff-guard-protection (file-truename name) root path)
+      (`(denied . ,reason)
+       (signal 'agent-q-diff-forbidden (list (format "not for agents: %s" reason))))
+      (`(asked . ,reason) (list (format "PROTECTED: %s" reason))))))
 
-(defun agent-q-diff-tools--outside-note (name root)
-  "Return a warning if the file NAME is not below ROOT, or nil."
-  (unless (file-in-directory-p name root)
-    (format "The file is OUTSIDE the project %s" (abbreviate-file-name root))))
+(defun agent-q-diff-tools--review-message (path result)
+  "Return the message about RESULT, that of a review of PATH."
+  (let ((message (agent-q-diff-tools-decision-message
+                  (plist-get result :decision) path))
+        (details (agent-q-diff-tools--details result)))
+    (if details
+        (concat message "\n\n" details)
+      message)))
+
+(defun agent-q-diff-tools--hash (name)
+  "Return a hash of the file NAME as it is now, or nil."
+  (ignore-errors
+    (agent-q-diff-write-hash (agent-q-diff-write-read name))))
+
+(defun agent-q-diff-tools--record-proposal (name before original modified result)
+  "Log the proposal of ORIGINAL to MODIFIED for the file NAME.
+BEFORE is a hash of what it held; RESULT is that of the review, or an
+error as `condition-case' binds it."
+  (let ((is-decided (keywordp (car result))))
+    (agent-q-diff-log-record
+     (list :tool "propose_file_edit" :path name
+           :hash-before before :hash-after (agent-q-diff-tools--hash name)
+           :hunks (and is-decided (plist-get result :hunks))
+           :decided-by (if is-decided 'user 'error)
+           :reason (unless is-decided (agent-q-diff--error-text result))
+           :diff (ignore-errors
+                   (agent-q-diff-transcript-diff
+                    (agent-q-diff-engine-typed-lines original modified) name))))))
+
+(defun agent-q-diff-tools--propose (path name original modified description)
+  "Review ORIGINAL to MODIFIED for PATH, the file NAME, and return the result.
+DESCRIPTION is the agent's.  What it comes to is logged."
+  (let ((before (agent-q-diff-tools--hash name))
+        (result '(quit)))
+    (unwind-protect
+        (condition-case err
+            (setq result (agent-q-diff-review-and-wait
+                          name original modified description
+                          :notes (agent-q-diff-tools--notes name default-directory
+                                                            path)))
+          ((error quit)
+           (setq result err)
+           (signal (car err) (cdr err))))
+      (agent-q-diff-tools--record-proposal name before original modified result))))
 
 (defun agent-q-diff-tools-propose-file-edit (path original modified description)
   "Let the user decide a proposal and return the message for the agent.
@@ -142,19 +379,113 @@ is shown with a warning.  ORIGINAL, MODIFIED and DESCRIPTION are as for
 `agent-q-diff-review-and-wait'.  Whatever happens, quitting included, the
 value is a string."
   (condition-case err
-      (let* ((default-directory (agent-q-diff-tools--root))
-             (name (agent-q-diff-target-name path))
-             (note (agent-q-diff-tools--outside-note name default-directory))
-             (result (agent-q-diff-review-and-wait
-                      name original modified description
-                      :notes (and note (list note))))
-             (message (agent-q-diff-tools-decision-message
-                       (plist-get result :decision) path))
-             (details (agent-q-diff-tools--details result)))
-        (if details
-            (concat message "\n\n" details)
-          message))
+      (let* ((default-directory (agent-q-diff-guard-root))
+             (name (agent-q-diff-target-name path)))
+        (agent-q-diff-tools--review-message
+         path (agent-q-diff-tools--propose path name original modified
+                                           description)))
     ((error quit) (agent-q-diff-tools-error-message path err))))
+
+(defun agent-q-diff-tools--propose-unless-denied (arguments)
+  "Do what `propose_file_edit' was called for with ARGUMENTS, an alist."
+  (let-alist arguments
+    (condition-case err
+        (let* ((default-directory (agent-q-diff-guard-root))
+               (name (agent-q-diff-target-name .path))
+               (request (agent-q-diff-request-make
+                         :tool "propose_file_edit" :path .path :name name
+                         :root default-directory :arguments arguments)))
+          (if (eq (agent-q-diff-permit-policy request) 'deny)
+              (agent-q-diff-tools--denied-message .path "propose_file_edit"
+                                                  '(:by policy))
+            (agent-q-diff-tools-propose-file-edit .path .original .modified
+                                                  .description)))
+      ((error quit) (agent-q-diff-tools-error-message .path err)))))
+
+;;;; Calling a tool
+
+(defun agent-q-diff-tools-list ()
+  "Return the tools that agents can call, a list of plists:
+
+:name          its name, a string
+:description   what the agent is told of it
+:parameters    a JSON schema of its arguments, an alist that
+               `json-serialize' and `json-encode' take
+:required      a list of the names of the parameters that must be given
+:safety-level  a symbol, Agent-Q's
+:categories    a list of symbols, Agent-Q's
+
+`agent-q-diff-tools-call' calls one."
+  (agent-q-diff-schema-list))
+
+;;;###autoload
+(defun agent-q-diff-tools-call (tool arguments)
+  "Call TOOL, a name, with ARGUMENTS and return the message for the agent.
+ARGUMENTS are a hash table, an alist or a plist, as JSON was read.
+Whatever happens, quitting included, the value is a string; what is wrong
+with the arguments is said in it."
+  (condition-case err
+      (let ((checked (agent-q-diff-schema-arguments tool arguments)))
+        (pcase-exhaustive tool
+          ("edit_file" (agent-q-diff-tools--edit-file checked))
+          ("propose_file_edit" (agent-q-diff-tools--propose-unless-denied checked))))
+    (agent-q-diff-bad-arguments (format "Error: %s" (cadr err)))
+    ((error quit) (format "Error: %s" (agent-q-diff--error-text err)))))
+
+;;;; Calling a tool without waiting
+
+(defvar agent-q-diff-tools--queue nil
+  "Calls that are to be made, each a function without arguments.")
+
+(defvar agent-q-diff-tools--is-busy nil
+  "Non-nil while a call from the queue is made.")
+
+(defconst agent-q-diff-tools--retry-seconds 0.1
+  "Time after which the queue is looked at again while a minibuffer is open.")
+
+;;;###autoload
+(defun agent-q-diff-tools-call-async (tool arguments callback)
+  "Call TOOL with ARGUMENTS, as `agent-q-diff-tools-call' does, and do not wait.
+CALLBACK is called once, with the message for the agent.  Calls are made
+one after the other, in their order, none while a minibuffer is open; a
+grant for the session covers those that wait."
+  (let ((directory default-directory)
+        (root agent-q-diff-project-root))
+    (setq agent-q-diff-tools--queue
+          (append agent-q-diff-tools--queue
+                  (list (lambda ()
+                          (let ((default-directory directory)
+                                (agent-q-diff-project-root root))
+                            (agent-q-diff-tools--answer tool arguments
+                                                        callback))))))
+    (run-at-time 0 nil #'agent-q-diff-tools--run-queue)
+    nil))
+
+(defun agent-q-diff-tools--answer (tool arguments callback)
+  "Call TOOL with ARGUMENTS, and CALLBACK with the message, come what may."
+  (let ((message "Error: the call was cut short; nothing is known of its outcome"))
+    (unwind-protect
+        (setq message (agent-q-diff-tools-call tool arguments))
+      (condition-case err
+          (funcall callback message)
+        (error (message "agent-q-diff: a callback failed: %s"
+                        (error-message-string err)))))))
+
+(defun agent-q-diff-tools--run-queue ()
+  "Make the next call of the queue, unless one is being made."
+  (cond
+   ((or agent-q-diff-tools--is-busy (null agent-q-diff-tools--queue)))
+   ((active-minibuffer-window)
+    (run-at-time agent-q-diff-tools--retry-seconds nil
+                 #'agent-q-diff-tools--run-queue))
+   (t
+    (unwind-protect
+        (progn
+          (setq agent-q-diff-tools--is-busy t)
+          (funcall (pop agent-q-diff-tools--queue)))
+      (setq agent-q-diff-tools--is-busy nil)
+      (when agent-q-diff-tools--queue
+        (run-at-time 0 nil #'agent-q-diff-tools--run-queue))))))
 
 (provide 'agent-q-diff-tools)
 ;;; agent-q-diff-tools.el ends here

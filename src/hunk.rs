@@ -74,10 +74,20 @@ impl Hunk<'_> {
 /// ```
 pub fn header_range(range: &Range<usize>) -> String {
     match range.len() {
-        0 => format!("{},0", range.start),
-        1 => format!("{}", range.start + 1),
-        len => format!("{},{len}", range.start + 1),
+        1 => format!("{}", range_start(range)),
+        len => format!("{},{len}", range_start(range)),
     }
+}
+
+/// Returns the 1-based number that a hunk header writes for the start of `range`.
+///
+/// ```
+/// use agent_q_diff::hunk::range_start;
+/// assert_eq!(range_start(&(4..7)), 5);
+/// assert_eq!(range_start(&(4..4)), 4);
+/// ```
+pub fn range_start(range: &Range<usize>) -> usize {
+    range.start + usize::from(!range.is_empty())
 }
 
 /// Returns the 0-based range that a hunk header states as 1-based `start` and `len`, or `None` if

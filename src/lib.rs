@@ -17,6 +17,8 @@
 //! - [`trust`]: what a diff of two states of a target proves
 //! - [`proposal`]: a proposal's hunks and where each is in the target
 //! - [`review`]: the state machine, the decision
+//! - [`replace`]: exact replacement of a string
+//! - [`typed`]: a diff as typed lines with their numbers
 
 pub mod diff;
 pub mod hunk;
@@ -26,9 +28,11 @@ pub mod place;
 pub mod print;
 pub mod proposal;
 pub mod quote;
+pub mod replace;
 pub mod review;
 pub mod text;
 pub mod trust;
+pub mod typed;
 pub mod weave;
 
 #[cfg(feature = "module")]

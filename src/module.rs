@@ -17,7 +17,10 @@ use crate::diff::HeadingRule;
 use crate::place::{NotPlaced, Place};
 use crate::print;
 use crate::proposal::{Obstacle, Proposal, ProposalError, Seen};
+use crate::replace::nearest::Difference;
+use crate::replace::{self, Match, ReplaceError, Scope, n_chars};
 use crate::review::{Basis, Command, Decision, Fact, Mark, Note, Plan, Refusal, Review};
+use crate::typed::{Kind, TypedLine, typed_lines as typed_lines_of, typed_replacement};
 use crate::weave::LineEdit;
 
 emacs::plugin_is_GPL_compatible!();
@@ -493,11 +496,155 @@ fn decision<'e>(env: &'e Env, session: &mut Session, by_facts: Value<'e>) -> Res
     })
 }
 
+/// Return where OLD is in TEXT, a list of the lines, from 0, on which each match begins.
+///
+/// Matches that overlap count, each of them.
+#[defun]
+fn matches<'e>(env: &'e Env, text: Vec<u8>, old: Vec<u8>) -> Result<Value<'e>> {
+    door(env, || {
+        if old.is_empty() {
+            return answer(env, Err(ReplaceError::Empty));
+        }
+        let found = replace::matches(&text, &old);
+        list(env, found.into_iter().map(|place| place.line).collect())
+    })
+}
+
+/// Return (SPANS LINES NEW . TYPED), what is to be done if OLD shall become NEW in TEXT.
+///
+/// SPANS is a list of (START . END), offsets in characters, or in bytes if
+/// IN-BYTES is non-nil, of what NEW is to replace.  LINES is a list of
+/// (FIRST . END): the lines, from 0, on which each NEW then stands.  NEW has
+/// the line ends of TEXT.  TYPED is as for `agent-q-diff-module-typed-lines',
+/// with CONTEXT unchanged lines.  One match is to be found, or any number
+/// of them if IS-ALL is non-nil.
+#[defun]
+fn replace<'e>(
+    env: &'e Env,
+    text: Vec<u8>,
+    old: Vec<u8>,
+    new: Vec<u8>,
+    is_all: Value<'e>,
+    in_bytes: Value<'e>,
+    context: usize,
+) -> Result<Value<'e>> {
+    door(env, || {
+        let scope = match is_all.is_not_nil() {
+            true => Scope::All,
+            false => Scope::Unique,
+        };
+        let found = match replace::find(&text, &old, &new, scope) {
+            Ok(found) => found,
+            Err(error) => return refuse_replacement(env, &error),
+        };
+        let spans = spans(&text, &found.matches, in_bytes.is_not_nil());
+        let affected = found.affected_lines(&text);
+        let lines = affected.iter().map(|lines| (lines.start, lines.end));
+        let lines = pairs(env, lines)?;
+        let spans = pairs(env, spans.into_iter())?;
+        let typed = typed_list(env, &typed_replacement(&text, &found, context))?;
+        let rest = env.cons(self::text(env, &found.new)?, typed)?;
+        env.cons(spans, env.cons(lines, rest)?)
+    })
+}
+
+/// Return what changes ORIGINAL to MODIFIED as a list of (KIND OLD NEW TEXT).
+///
+/// KIND is `hunk', `context', `added', `removed' or `no-newline'.  OLD and
+/// NEW are the numbers of the line, from 1, on either side, or 0 where it
+/// is not.  TEXT is without sign and newline.  CONTEXT unchanged lines are
+/// around a change.
+#[defun]
+fn typed_lines<'e>(
+    env: &'e Env,
+    original: Vec<u8>,
+    modified: Vec<u8>,
+    context: usize,
+) -> Result<Value<'e>> {
+    door(env, || {
+        typed_list(env, &typed_lines_of(original, modified, context))
+    })
+}
+
 /// Panic with MESSAGE, for the test that Emacs survives it.
 #[cfg(feature = "test-panic")]
 #[defun]
 fn panic(env: &Env, message: String) -> Result<()> {
     door(env, || panic!("{message}"))
+}
+
+/// Returns the places of `matches` in `text` as offsets that Emacs can use.
+fn spans(text: &[u8], matches: &[Match], in_bytes: bool) -> Vec<(usize, usize)> {
+    let (mut offset, mut counted) = (0, 0);
+    let mut upto = |end: usize| {
+        let more = &text[counted..end];
+        offset += if in_bytes { more.len() } else { n_chars(more) };
+        counted = end;
+        offset
+    };
+    let places = matches.iter().map(|found| &found.bytes);
+    places
+        .map(|bytes| (upto(bytes.start), upto(bytes.end)))
+        .collect()
+}
+
+/// Returns `lines` as a list of (KIND OLD NEW TEXT) for Lisp.
+fn typed_list<'e>(env: &'e Env, lines: &[TypedLine]) -> Result<Value<'e>> {
+    let entry = |line: &TypedLine| {
+        let kind = env.intern(match line.kind {
+            Kind::Hunk => "hunk",
+            Kind::Context => "context",
+            Kind::Added => "added",
+            Kind::Removed => "removed",
+            Kind::NoNewline => "no-newline",
+        })?;
+        env.list((
+            kind,
+            line.old_number,
+            line.new_number,
+            text(env, &line.text)?,
+        ))
+    };
+    list(env, lines.iter().map(entry).collect::<Result<Vec<_>>>()?)
+}
+
+/// Returns `items` as a list of conses for Lisp.
+fn pairs<'e>(env: &'e Env, items: impl Iterator<Item = (usize, usize)>) -> Result<Value<'e>> {
+    let conses = items.map(|(one, other)| env.cons(one, other));
+    list(env, conses.collect::<Result<Vec<_>>>()?)
+}
+
+/// Signals why there is no replacement, with what a message needs: the lines of the matches, or
+/// `(FIRST END . DIFFERENCES)` of the nearest text.
+fn refuse_replacement<T>(env: &Env, error: &ReplaceError) -> Result<T> {
+    let details = match error {
+        ReplaceError::Several { lines } | ReplaceError::Overlapping { lines } => {
+            list(env, lines.clone())?
+        }
+        ReplaceError::NotFound {
+            nearest: Some(nearest),
+        } => {
+            let kinds = nearest.differences.iter().copied();
+            let kinds = kinds.map(|kind| env.intern(difference_name(kind)));
+            let kinds = list(env, kinds.collect::<Result<Vec<_>>>()?)?;
+            env.cons(nearest.lines.start, env.cons(nearest.lines.end, kinds)?)?
+        }
+        _ => env.intern("nil")?,
+    };
+    let data = env.list((error.to_string(), details))?;
+    signal_data(env, error.symbol(), data)
+}
+
+fn difference_name(difference: Difference) -> &'static str {
+    match difference {
+        Difference::LineEnds => "line-ends",
+        Difference::WhiteSpace => "white-space",
+        Difference::Case => "case",
+        Difference::Normalization => "normalization",
+        Difference::Punctuation => "punctuation",
+        Difference::Invisible => "invisible",
+        Difference::Wording => "wording",
+    }
 }
 
 /// Runs `body`, and turns a panic into the Lisp error `agent-q-diff-panic` with its text.
@@ -548,13 +695,28 @@ impl Signal for Refusal {
     }
 }
 
+impl Signal for ReplaceError {
+    fn symbol(&self) -> &'static str {
+        match self {
+            ReplaceError::Empty => "agent-q-diff-empty-search",
+            ReplaceError::Equal => "agent-q-diff-equal-texts",
+            ReplaceError::NotFound { .. } => "agent-q-diff-no-match",
+            ReplaceError::Several { .. } => "agent-q-diff-several-matches",
+            ReplaceError::Overlapping { .. } => "agent-q-diff-overlapping-matches",
+        }
+    }
+}
+
 fn answer<T, E: Signal>(env: &Env, result: std::result::Result<T, E>) -> Result<T> {
     result.or_else(|error| signal(env, error.symbol(), &error.to_string()))
 }
 
 /// Signals the Lisp error `symbol` with `message`.
 fn signal<T>(env: &Env, symbol: &str, message: &str) -> Result<T> {
-    let data = env.list((message,))?;
+    signal_data(env, symbol, env.list((message,))?)
+}
+
+fn signal_data<T>(env: &Env, symbol: &str, data: Value<'_>) -> Result<T> {
     match env.call("signal", (env.intern(symbol)?, data)) {
         Err(error) => Err(error),
         Ok(_) => unreachable!("`signal' returned"),

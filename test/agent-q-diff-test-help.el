@@ -18,6 +18,9 @@
 (require 'agent-q-diff-tools)
 (require 'sly-agent-q-diff)
 
+;; Tests leave nothing in the log of whoever runs them.
+(setq agent-q-diff-log-file nil)
+
 (defvar aqd-file nil
   "Name of the file of the test that runs.")
 

@@ -60,6 +60,12 @@ its source."
           (goto-char (point-min))
           (forward-line (1- line))
           (looking-at-p "(defalias 'sly-agent-q-")))
+   ;; A table of names of files that agents may not edit unasked names this one, too.
+   (and (string-prefix-p "Use variable `user-emacs-directory'" text)
+        (save-excursion
+          (goto-char (point-min))
+          (forward-line (1- line))
+          (looking-at-p ".*\"\\.dir-locals\\.el\" ")))
    ;; Debian 12's package-lint is older than Emacs 28.1.
    (string-prefix-p "This makes the package uninstallable in all released Emacs" text)
    ;; The package has no public home yet.

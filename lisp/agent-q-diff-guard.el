@@ -1,0 +1,523 @@
+;;; agent-q-diff-guard.el --- Which files an agent may touch  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Turns the path that an agent wrote into the name of a file inside the
+;; project, or refuses it.  An agent is only half trusted: what it reads
+;; may have told it what to write.
+;;
+;; Emacs gives names meaning before any file is touched: expanding
+;; "/ssh:host:x" may open a connection, and even a look at "/net/host/x"
+;; may mount something.  So a path is first read as a string; what does
+;; not begin with the root is refused right there.  The rest is walked
+;; part by part from the root, as the kernel does, with every file name
+;; handler off but the one of the root's own remote.  The walk stops
+;; where it would leave the root, so nothing outside is ever looked at,
+;; and a path tells nobody which files there are elsewhere.
+;;
+;; The limit: between the last check and the write another process can
+;; still swap a directory for a link.  Emacs has no openat(2), so that
+;; window can be made small, with `agent-q-diff-guard-recheck', not shut.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'project)
+(require 'seq)
+(require 'subr-x)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-protected)
+
+;;;; Options
+
+(defcustom agent-q-diff-guard-hard-links nil
+  "Whether an agent may edit a file that has other names, hard links.
+Those can be outside the project, and nothing tells where they are."
+  :type 'boolean
+  :group 'agent-q-diff)
+
+(defcustom agent-q-diff-guard-opaque-names
+  '("\\.\\(?:gpg\\|pgp\\|age\\|enc\\|kdbx?\\|p12\\|pfx\\|jks\\)\\'"
+    "\\.\\(?:Z\\|g?z\\|bz2?\\|dz\\|lrz\\|lz\\|lz4\\|lzma\\|lzo\\|xz\\|zst\\|br\\|svgz\\|sifz\\)\\'"
+    "\\.\\(?:tar\\|tgz\\|taz\\|tbz2?\\|tlz\\|txz\\|tzst\\|cpio\\|pax\\|shar\\|zip\\|7z\\|rar\\|arc\\|arj\\|lzh\\|cab\\|iso\\|dmg\\)\\'"
+    "\\.\\(?:jar\\|war\\|ear\\|apk\\|aab\\|ipa\\|xpi\\|crx\\|vsix\\|whl\\|egg\\|gem\\|nupkg\\|deb\\|rpm\\|msi\\|epub\\|od[bfgpst]\\|docx\\|xlsx\\|pptx\\)\\'")
+  "Regexps of names of files that do not hold what Emacs would show.
+They are archives, or compressed or encrypted; an exact edit of what is
+in them is not an exact edit of the file.  Case does not matter, nor does
+the end that marks a backup.  Names that this Emacs has a handler for are
+refused as well."
+  :type '(repeat regexp)
+  :group 'agent-q-diff)
+
+;;;; Refusing
+
+(defconst agent-q-diff-guard--messages
+  '((outside . "Error: Path '%s' is outside project root")
+    (missing . "Error: File '%s' not found")
+    (unwritable . "Error: Cannot write to file"))
+  "What the agent reads, by kind of refusal.
+Agents are prompted with these words, so they stay.")
+
+(defun agent-q-diff-guard--no (kind &optional format &rest arguments)
+  "Refuse the path, for KIND, a key of `agent-q-diff-guard--messages'.
+FORMAT and ARGUMENTS make a sentence that says why, where KIND does not."
+  (throw 'agent-q-diff-guard (cons kind (and format (apply #'format format arguments)))))
+
+(defconst agent-q-diff-guard--max-shown 200
+  "Number of characters of a path that a message repeats.")
+
+(defun agent-q-diff-guard--visible (text)
+  "Return the beginning of TEXT with nothing in it that cannot be seen."
+  (let ((shown (if (> (length text) agent-q-diff-guard--max-shown)
+                   (concat (substring text 0 agent-q-diff-guard--max-shown) "…")
+                 text)))
+    (replace-regexp-in-string
+     "[^[:print:]]\\|[\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000E0000-\U000E0FFF]"
+     (lambda (char) (format "\\x%x" (aref char 0)))
+     (string-to-multibyte shown) t t)))
+
+(defun agent-q-diff-guard--message (path refusal)
+  "Return the message to the agent about PATH and REFUSAL, (KIND . WHY)."
+  (pcase-let ((`(,kind . ,why) refusal))
+    (concat (format (alist-get kind agent-q-diff-guard--messages)
+                    (if (stringp path) (agent-q-diff-guard--visible path) path))
+            (and why (concat "\n\n" why ".")))))
+
+(defmacro agent-q-diff-guard--answer (path &rest body)
+  "Return the value of BODY, or signal what it refuses about PATH.
+An error in BODY is a refusal as well, so that no doubt lets a path pass."
+  (declare (indent 1) (debug t))
+  `(pcase (catch 'agent-q-diff-guard
+            (condition-case err
+                (list 'value (progn ,@body))
+              (error (cons 'unwritable (error-message-string err)))))
+     (`(value ,value) value)
+     (refusal (signal 'agent-q-diff-forbidden
+                      (list (agent-q-diff-guard--message ,path refusal))))))
+
+;;;; The root
+
+(defun agent-q-diff-guard-root ()
+  "Return the directory inside which agents may edit, resolved.
+It is `agent-q-diff-project-root', else the current project's root, else
+`default-directory'.  Paths of agents are relative to it."
+  (file-name-as-directory
+   (file-truename
+    (or agent-q-diff-project-root
+        (when-let ((project (project-current)))
+          (project-root project))
+        default-directory))))
+
+(defun agent-q-diff-guard--remote (root)
+  "Return the remote that ROOT is on, the beginning of its name, or \"\"."
+  (or (file-remote-p root) ""))
+
+(defun agent-q-diff-guard--handlers (root)
+  "Return what `file-name-handler-alist' is to be for names below ROOT.
+It is empty, or holds the one handler of the remote of ROOT."
+  (when-let* ((remote (file-remote-p root))
+              (handler (find-file-name-handler root 'file-attributes)))
+    (list (cons (concat "\\`" (regexp-quote remote)) handler))))
+
+(defun agent-q-diff-guard--check-root (root)
+  "Refuse everything unless ROOT is a directory, named by its resolved name."
+  (unless (and (stringp root)
+               (file-name-absolute-p root)
+               (directory-name-p root)
+               (file-directory-p root))
+    (agent-q-diff-guard--no 'unwritable "The project root %s is no directory" root))
+  (unless (equal (file-name-as-directory (file-truename root)) root)
+    (agent-q-diff-guard--no 'unwritable "The project root %s is not what it was" root)))
+
+;;;; Reading the path as a string
+
+(defconst agent-q-diff-guard--max-path 4095
+  "Longest path in bytes; one more does not fit Linux's PATH_MAX.")
+
+(defconst agent-q-diff-guard--max-name 255
+  "Longest part of a path in bytes, Linux's and most file systems' NAME_MAX.")
+
+(defconst agent-q-diff-guard--spellings
+  '(("\\`\\'" unwritable "The path is empty")
+    ("[\u0000-\u001f\u007f-\u009f\u2028\u2029]"
+     unwritable "The path contains a control character")
+    ("[^\u0000-\U0010ffff]"
+     unwritable "The path contains a byte that is no character")
+    ("[\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
+     unwritable "The path contains a code that is no character")
+    ("[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffc\U000E0000-\U000E0FFF]"
+     unwritable "The path contains a character that cannot be seen")
+    ("\\`~" outside)
+    ("\\\\" unwritable "The path contains a backslash; separate directories with /")
+    ("\\`[a-zA-Z]:" outside)
+    ("//" unwritable "Two slashes in a row begin a new absolute name in Emacs"))
+  "Paths that are refused for how they are written: (REGEXP KIND WHY).
+They are those that two programs read in two ways, or a person and a
+program.  The first match counts.")
+
+(defconst agent-q-diff-guard--windows-spellings
+  '((":" unwritable "A colon in a name means a stream of a file, or a drive")
+    ("[. ]\\(?:/\\|\\'\\)" unwritable "Windows drops dots and spaces at the end of a name")
+    ("~[0-9]+\\(?:[./]\\|\\'\\)" unwritable "This can be the short form of another name")
+    ("\\(?:\\`\\|/\\)\\(?:con\\|prn\\|aux\\|nul\\|conin\\$\\|conout\\$\\|com[0-9¹²³]\\|lpt[0-9¹²³]\\) *\\(?:[./]\\|\\'\\)"
+     unwritable "The name is that of a device"))
+  "Like `agent-q-diff-guard--spellings', where Emacs runs on Windows.")
+
+(defun agent-q-diff-guard--ancestors (directory)
+  "Return DIRECTORY and those above it, as its name has them, innermost first."
+  (let (ancestors)
+    (dotimes (i (length directory))
+      (when (eq (aref directory i) ?/)
+        (push (substring directory 0 (1+ i)) ancestors)))
+    ancestors))
+
+(defun agent-q-diff-guard--other-root (path root)
+  "Return a directory that PATH begins with and that is ROOT, or nil.
+ROOT is resolved, and whoever wrote PATH may know it by a name that goes
+through a symbolic link.  Only directories that the user works in are
+looked at, never one that just PATH names."
+  (let ((remote (agent-q-diff-guard--remote root)))
+    (seq-find (lambda (directory)
+                (and (string-prefix-p directory path)
+                     (string-prefix-p (concat remote "/") directory)
+                     (equal (file-name-as-directory (file-truename directory)) root)))
+              (mapcan (lambda (known)
+                        (and (stringp known)
+                             (agent-q-diff-guard--ancestors (concat known "/"))))
+                      (list agent-q-diff-project-root default-directory)))))
+
+(defun agent-q-diff-guard--below (path root)
+  "Return PATH relative to ROOT, or refuse it if it is not below.
+Only a path that was relative may begin with anything but \"./\"."
+  (if (not (string-prefix-p "/" path))
+      path
+    (let ((start (if (string-prefix-p root path
+                                      (and (equal (agent-q-diff-guard--remote root) "")
+                                           (file-name-case-insensitive-p root)))
+                     root
+                   (agent-q-diff-guard--other-root path root))))
+      (cond
+       (start (concat "./" (substring path (length start))))
+       ((equal (concat path "/") root) "./")
+       (t (agent-q-diff-guard--no 'outside))))))
+
+(defun agent-q-diff-guard--check-spelling (path)
+  "Refuse PATH, below the root, for how it is written."
+  (let ((case-fold-search nil)
+        (path (agent-q-diff-protected-fold-case path)))
+    (pcase-dolist (`(,regexp ,kind ,why)
+                   (append agent-q-diff-guard--spellings
+                           (and (memq system-type '(windows-nt ms-dos cygwin))
+                                agent-q-diff-guard--windows-spellings)))
+      (when (string-match-p regexp path)
+        (agent-q-diff-guard--no kind why)))))
+
+(defun agent-q-diff-guard--check-encoding (path)
+  "Refuse PATH if the system cannot hold it, for its length or its characters."
+  (let* ((coding (or file-name-coding-system default-file-name-coding-system
+                     'utf-8-unix))
+         (n-bytes (lambda (text) (length (encode-coding-string text coding)))))
+    (when (unencodable-char-position 0 (length path) coding nil path)
+      (agent-q-diff-guard--no
+       'unwritable "A character of the path has no place in %s, the coding of names"
+       coding))
+    (when (or (> (funcall n-bytes path) agent-q-diff-guard--max-path)
+              (seq-some (lambda (part)
+                          (> (funcall n-bytes part) agent-q-diff-guard--max-name))
+                        (split-string path "/")))
+      (agent-q-diff-guard--no 'unwritable "The path is too long"))))
+
+(defun agent-q-diff-guard--check-depth (parts)
+  "Refuse PARTS of a path if, read as they stand, they lead out of the root."
+  (let ((depth 0))
+    (dolist (part parts)
+      (pcase part
+        ((or "" "."))
+        (".." (cl-decf depth))
+        (_ (cl-incf depth)))
+      (when (< depth 0)
+        (agent-q-diff-guard--no 'outside)))))
+
+(defun agent-q-diff-guard--parts (path root)
+  "Return the parts of PATH below ROOT, or refuse PATH.
+Nothing is looked at but the string, and ROOT."
+  (unless (stringp path)
+    (agent-q-diff-guard--no 'unwritable "The path must be a string"))
+  (let ((below (agent-q-diff-guard--below
+                (string-to-multibyte (substring-no-properties path)) root)))
+    (agent-q-diff-guard--check-spelling below)
+    (agent-q-diff-guard--check-encoding below)
+    (let ((parts (split-string below "/")))
+      (agent-q-diff-guard--check-depth parts)
+      parts)))
+
+;;;; Walking
+
+(defconst agent-q-diff-guard--max-links 40
+  "Number of symbolic links that a path may go through, the kernel's own.")
+
+(cl-defstruct (agent-q-diff-guard--walk
+               (:constructor agent-q-diff-guard--walk-create)
+               (:copier nil))
+  "Where a walk along the parts of a path has come to."
+  root          ; the directory it began at, a resolved name
+  remote        ; what of ROOT is no local name, or ""
+  rest          ; the parts that are still to go
+  (here nil)    ; the parts gone, innermost first, without any link
+  (kind 'directory)             ; what is here: `directory', attributes or nil
+  (n-missing 0) ; how many of the parts gone do not exist
+  (n-links 0)   ; how many links were followed
+  (link-end nil)) ; how long REST is once the outermost link is followed
+
+(defun agent-q-diff-guard--name (walk)
+  "Return the name of where WALK is."
+  (concat (agent-q-diff-guard--walk-root walk)
+          (string-join (reverse (agent-q-diff-guard--walk-here walk)) "/")))
+
+(defun agent-q-diff-guard--in-link-p (walk)
+  "Return non-nil if the part that WALK has just taken is that of a link."
+  (let ((end (agent-q-diff-guard--walk-link-end walk)))
+    (and end (>= (length (agent-q-diff-guard--walk-rest walk)) end))))
+
+(defun agent-q-diff-guard--up (walk)
+  "Take WALK to the directory above."
+  (cond
+   ((null (agent-q-diff-guard--walk-here walk))
+    (agent-q-diff-guard--no 'outside))
+   ((and (agent-q-diff-guard--walk-link-end walk)
+         (not (agent-q-diff-guard--in-link-p walk)))
+    ;; The kernel goes up from where the link leads, Emacs from the link.
+    (agent-q-diff-guard--no 'unwritable "\"..\" follows a symbolic link")))
+  (pop (agent-q-diff-guard--walk-here walk)))
+
+(defun agent-q-diff-guard--follow (walk target)
+  "Take WALK along TARGET, the text of the symbolic link here."
+  (let ((local-root (substring (agent-q-diff-guard--walk-root walk)
+                               (length (agent-q-diff-guard--walk-remote walk)))))
+    (pop (agent-q-diff-guard--walk-here walk))
+    (when (> (cl-incf (agent-q-diff-guard--walk-n-links walk))
+             agent-q-diff-guard--max-links)
+      (agent-q-diff-guard--no 'unwritable "The path goes through too many links"))
+    (when (string-prefix-p "/" target)
+      (unless (string-prefix-p local-root (file-name-as-directory target))
+        (agent-q-diff-guard--no 'outside))
+      (setf (agent-q-diff-guard--walk-here walk) nil
+            target (string-remove-prefix local-root (file-name-as-directory target))))
+    (unless (agent-q-diff-guard--in-link-p walk)
+      (setf (agent-q-diff-guard--walk-link-end walk)
+            (length (agent-q-diff-guard--walk-rest walk))))
+    (setf (agent-q-diff-guard--walk-rest walk)
+          (append (split-string target "/" t) (agent-q-diff-guard--walk-rest walk)))))
+
+(defun agent-q-diff-guard--spelling (directory name)
+  "Return NAME as it is spelled in DIRECTORY, where case does not matter."
+  (if (and (file-name-case-insensitive-p directory)
+           (file-directory-p directory))
+      (let ((names (directory-files directory nil nil t)))
+        (or (car (member name names))
+            (seq-find (lambda (other)
+                        (eq t (compare-strings other nil nil name nil nil t)))
+                      names)
+            name))
+    name))
+
+(defun agent-q-diff-guard--enter (walk part)
+  "Take WALK to PART of the directory it is in."
+  (push (agent-q-diff-guard--spelling (agent-q-diff-guard--name walk) part)
+        (agent-q-diff-guard--walk-here walk))
+  (let* ((attributes (and (agent-q-diff-guard--walk-kind walk)
+                          (file-attributes (agent-q-diff-guard--name walk))))
+         (type (file-attribute-type attributes)))
+    (cond
+     ((stringp type) (agent-q-diff-guard--follow walk type))
+     ((and (null attributes) (agent-q-diff-guard--in-link-p walk))
+      (agent-q-diff-guard--no 'unwritable "A symbolic link leads to nothing"))
+     (t
+      (unless attributes
+        (cl-incf (agent-q-diff-guard--walk-n-missing walk)))
+      (setf (agent-q-diff-guard--walk-kind walk)
+            (if (eq type t) 'directory attributes))))))
+
+(defun agent-q-diff-guard--step (walk)
+  "Take WALK along the next part of its path."
+  (let ((part (pop (agent-q-diff-guard--walk-rest walk)))
+        (kind (agent-q-diff-guard--walk-kind walk)))
+    (when (consp kind)
+      (agent-q-diff-guard--no 'missing))
+    (pcase part
+      ((or "" ".") nil)
+      ((and ".." (guard (null kind)))
+       (agent-q-diff-guard--no 'missing))
+      (".." (agent-q-diff-guard--up walk))
+      (_ (agent-q-diff-guard--enter walk part)))))
+
+(defun agent-q-diff-guard--walk-to-end (parts root)
+  "Return the end of a walk from ROOT along PARTS."
+  (let ((walk (agent-q-diff-guard--walk-create
+               :root root :remote (agent-q-diff-guard--remote root) :rest parts)))
+    (while (agent-q-diff-guard--walk-rest walk)
+      (agent-q-diff-guard--step walk))
+    walk))
+
+;;;; What is there
+
+(defun agent-q-diff-guard--check-kind (walk)
+  "Refuse the end of WALK unless it is, or could become, a plain file."
+  (pcase (agent-q-diff-guard--walk-kind walk)
+    ('nil
+     (when (and (> (agent-q-diff-guard--walk-n-missing walk) 1)
+                (not agent-q-diff-create-directories))
+       (agent-q-diff-guard--no 'missing)))
+    ('directory (agent-q-diff-guard--no 'unwritable "The path names a directory"))
+    (attributes
+     (unless (string-prefix-p "-" (file-attribute-modes attributes))
+       (agent-q-diff-guard--no 'unwritable "It is not a regular file"))
+     (when (and (> (file-attribute-link-number attributes) 1)
+                (not agent-q-diff-guard-hard-links))
+       (agent-q-diff-guard--no 'unwritable "The file has other names, hard links")))))
+
+(defun agent-q-diff-guard--check-contents (local)
+  "Refuse the file LOCAL, a local name, if it does not hold plain text.
+Only the name tells."
+  (let ((plain (replace-regexp-in-string
+                "\\(?:~\\|\\.~[^/]*~\\)+\\'" ""
+                (agent-q-diff-protected-fold-case local)))
+        (case-fold-search t))
+    (when (or (seq-some (lambda (operation)
+                          (find-file-name-handler local operation))
+                        '(insert-file-contents write-region))
+              (seq-some (lambda (regexp) (string-match-p regexp plain))
+                        agent-q-diff-guard-opaque-names)
+              (memq (assoc-default plain auto-mode-alist #'string-match)
+                    '(archive-mode tar-mode)))
+      (agent-q-diff-guard--no
+       'unwritable "The file is an archive, or compressed or encrypted"))
+    (when (string-match-p "\\`/\\(?:proc\\|sys\\|dev\\)/" local)
+      (agent-q-diff-guard--no 'unwritable "The file belongs to the system"))))
+
+;;;; Protected files
+
+(defun agent-q-diff-guard--git-directory-p (directory)
+  "Return non-nil if git would take DIRECTORY for one of its own."
+  (let ((there-p (lambda (name) (file-exists-p (expand-file-name name directory)))))
+    (and (funcall there-p "HEAD")
+         (or (funcall there-p "commondir")
+             (and (funcall there-p "objects") (funcall there-p "refs"))))))
+
+(defun agent-q-diff-guard--directories (name root)
+  "Return the directories that exist from that of NAME up to ROOT."
+  (let ((directory (file-name-directory name))
+        directories)
+    (while (string-prefix-p root directory)
+      (when (file-directory-p directory)
+        (push directory directories))
+      (setq directory (if (equal directory root)
+                          ""
+                        (file-name-directory (directory-file-name directory)))))
+    (nreverse directories)))
+
+(defun agent-q-diff-guard--links (directory)
+  "Return the names of the symbolic links in DIRECTORY."
+  (mapcar #'car (seq-filter (lambda (entry)
+                              (stringp (file-attribute-type (cdr entry))))
+                            (directory-files-and-attributes directory nil nil t))))
+
+(defun agent-q-diff-guard--called (link name root)
+  "Return what NAME is called through LINK, both below ROOT, or nil.
+The value is a list of parts below ROOT."
+  (let* ((parts (split-string (substring link (length root)) "/" t))
+         (target (catch 'agent-q-diff-guard
+                   (ignore-errors
+                     (agent-q-diff-guard--name
+                      (agent-q-diff-guard--walk-to-end parts root))))))
+    (cond
+     ((not (stringp target)) nil)
+     ((equal target name) parts)
+     ((string-prefix-p (concat target "/") name)
+      (append parts (split-string (substring name (length target)) "/" t))))))
+
+(defun agent-q-diff-guard--names (name root path)
+  "Return what NAME, below ROOT, is called, each a list of parts below ROOT.
+That is NAME itself, PATH unless it is nil, and every name that there is
+through a symbolic link in its directory or one above: .envrc may be a
+link to a file with a harmless name.  Links elsewhere are not looked for."
+  (let ((below (and path (catch 'agent-q-diff-guard
+                           (agent-q-diff-guard--below path root)))))
+    (append
+     (list (split-string (substring name (length root)) "/" t))
+     (and (stringp below) (list (split-string below "/" t)))
+     (delq nil
+           (cl-loop for directory in (agent-q-diff-guard--directories name root)
+                    nconc (mapcar (lambda (link)
+                                    (agent-q-diff-guard--called
+                                     (concat directory link) name root))
+                                  (agent-q-diff-guard--links directory)))))))
+
+(defun agent-q-diff-guard-protection (name root &optional path)
+  "Return how NAME, a resolved file name below ROOT, is protected.
+PATH is what the agent called it, if that is known: a link can have a
+protected name, and the file that it leads to none.
+
+The value is nil; (`denied' . REASON) if no agent may ever edit the file;
+or (`asked' . REASON) if the user is to be asked each time, whatever was
+granted.  REASON is a clause to say to the user, and to the agent."
+  (let* ((file-name-handler-alist (agent-q-diff-guard--handlers root))
+         (kinds (delq nil (mapcar #'agent-q-diff-protected-kind
+                                  (agent-q-diff-guard--names name root path)))))
+    (cond
+     ((assq 'denied kinds))
+     ((seq-some #'agent-q-diff-guard--git-directory-p
+                (agent-q-diff-guard--directories name root))
+      '(denied . "it is inside a directory of git's own"))
+     (t (car kinds)))))
+
+;;;; The answer
+
+(defun agent-q-diff-guard--find (path root)
+  "Return the resolved name of PATH below ROOT, or refuse it."
+  (agent-q-diff-guard--check-root root)
+  (let* ((parts (agent-q-diff-guard--parts path root))
+         (walk (agent-q-diff-guard--walk-to-end parts root))
+         (name (agent-q-diff-guard--name walk)))
+    (when (member (car (last parts)) '("" "." ".."))
+      (agent-q-diff-guard--no 'unwritable "The path names a directory"))
+    ;; A link can lead to a name that nobody may spell.
+    (agent-q-diff-guard--check-spelling
+     (concat "./" (substring name (length root))))
+    (agent-q-diff-guard--check-kind walk)
+    (pcase (agent-q-diff-guard-protection name root path)
+      (`(denied . ,reason) (agent-q-diff-guard--no 'unwritable "Not for agents: %s" reason)))
+    name))
+
+(defun agent-q-diff-guard-check (path root)
+  "Return the absolute, resolved name of the file that is PATH to an agent.
+ROOT is what `agent-q-diff-guard-root' returned; PATH is relative to it or
+begins with it.  The file need not exist.  Unless it is a plain file
+inside ROOT, or could become one, signal `agent-q-diff-forbidden' with
+the message for the agent."
+  (agent-q-diff-guard--answer path
+    (let ((name (let ((file-name-handler-alist (agent-q-diff-guard--handlers root)))
+                  (agent-q-diff-guard--find path root))))
+      ;; The user's own handlers tell what Emacs would make of the name.
+      (agent-q-diff-guard--check-contents
+       (substring name (length (agent-q-diff-guard--remote root))))
+      name)))
+
+(defun agent-q-diff-guard-recheck (name root)
+  "Return NAME, which `agent-q-diff-guard-check' returned for ROOT.
+Call this right before NAME is written.  If it has come to mean something
+else, signal `agent-q-diff-forbidden': a directory on the way may have
+been replaced by a link meanwhile."
+  (let* ((remote-file-name-inhibit-cache t)
+         (now (agent-q-diff-guard-check name root)))
+    (agent-q-diff-guard--answer name
+      (unless (equal now name)
+        (agent-q-diff-guard--no 'unwritable "The path leads elsewhere now"))
+      name)))
+
+(provide 'agent-q-diff-guard)
+;;; agent-q-diff-guard.el ends here

@@ -1,0 +1,392 @@
+;;; agent-q-diff-permit.el --- Permission for what agents ask for  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Who decides whether an edit is made: the policy, which is an option; a
+;; grant, which the user gave earlier in this session; or the user, who is
+;; asked.  A grant is for one tool in one project.  It ends with Emacs or
+;; when it is revoked, and it never covers a protected file.
+;;
+;; Nobody there to ask is no refusal, nor is a question that was left: both
+;; are errors.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'subr-x)
+(require 'tabulated-list)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-transcript)
+
+;;;; Options
+
+(defcustom agent-q-diff-tools-policy 'ask
+  "What is done when an agent calls a tool that edits.
+The value is one of these symbols, or a function that is called with the
+name of the tool, the absolute name of the file and the arguments, an
+alist, and returns one of them:
+
+`ask'     Ask the user, unless the user has granted it for the session.
+`allow'   Do it; it is shown and logged.
+`deny'    Do not do it, and tell the agent so.
+`review'  Open the full review of the hunks.
+
+Only `deny' counts for `propose_file_edit', which is a review anyway.
+Whatever the value, the user is asked before a protected file is edited,
+and a large edit is reviewed; see `agent-q-diff-tools-review-lines'."
+  :type '(choice (const :tag "Ask" ask)
+                 (const :tag "Allow" allow)
+                 (const :tag "Deny" deny)
+                 (const :tag "Review" review)
+                 function)
+  :group 'agent-q-diff)
+
+(defcustom agent-q-diff-permission-function #'agent-q-diff-permit-ask
+  "Function that asks the user for permission.
+It is called with an `agent-q-diff-request' and returns `once', `session',
+`review', or (`deny' . REASON), with a string or nil.  For a request with
+a protected file, `session' counts as `once'."
+  :type 'function
+  :group 'agent-q-diff)
+
+(defcustom agent-q-diff-permission-pause 0.5
+  "Seconds without a key before a key is taken for an answer.
+A question can appear while the user types something else, so keys that
+follow upon it, or upon each other, sooner than this are ignored."
+  :type 'number
+  :group 'agent-q-diff)
+
+(cl-defstruct (agent-q-diff-request (:constructor agent-q-diff-request-make)
+                                    (:copier nil))
+  "An edit that an agent asks for."
+  (tool nil :documentation "Name of the tool.")
+  (path nil :documentation "The file as the agent named it.")
+  (name nil :documentation "Absolute name of the file.")
+  (root nil :documentation "Directory of the project.")
+  (arguments nil :documentation "The arguments of the call, an alist.")
+  (protection nil :documentation "Why the user is to be asked each time, or nil.")
+  (notes nil :documentation "What else the user must know, strings.")
+  (info nil :documentation "What the transcript knows it by, a plist.")
+  (summary nil :documentation "How much it changes, a string."))
+
+;;;; Policy
+
+(defun agent-q-diff-permit-policy (request)
+  "Return the policy for REQUEST: `ask', `allow', `deny' or `review'."
+  (let* ((policy agent-q-diff-tools-policy)
+         (answer (if (memq policy '(ask allow deny review))
+                     policy
+                   (funcall policy (agent-q-diff-request-tool request)
+                            (agent-q-diff-request-name request)
+                            (agent-q-diff-request-arguments request)))))
+    (unless (memq answer '(ask allow deny review))
+      (signal 'agent-q-diff-bad-arguments
+              (list (format "agent-q-diff-tools-policy gave %S; it must be %s"
+                            answer "ask, allow, deny or review"))))
+    answer))
+
+;;;; Grants
+
+(defvar agent-q-diff-permit--asked nil
+  "Requests about which the user is being asked, the innermost first.")
+
+(defvar agent-q-diff-permit--grants nil
+  "What the user has allowed for the session, a list of (TOOL ROOT TIME).")
+
+(defun agent-q-diff-permit--grant (request)
+  "Return the grant that covers REQUEST, or nil."
+  (unless (agent-q-diff-request-protection request)
+    (seq-find (pcase-lambda (`(,tool ,root ,_))
+                (and (equal tool (agent-q-diff-request-tool request))
+                     (equal root (agent-q-diff-request-root request))))
+              agent-q-diff-permit--grants)))
+
+(defun agent-q-diff-permit--add-grant (request)
+  "Grant for the session what REQUEST asks for, and what is like it.
+Questions that are open and covered now are closed."
+  (unless (agent-q-diff-permit--grant request)
+    (push (list (agent-q-diff-request-tool request)
+                (agent-q-diff-request-root request)
+                (current-time))
+          agent-q-diff-permit--grants))
+  (when (seq-some #'agent-q-diff-permit--grant agent-q-diff-permit--asked)
+    (setq unread-command-events
+          (append unread-command-events (list 'agent-q-diff-permit-wake)))))
+
+;;;; The decision
+
+(defun agent-q-diff-permit (request policy)
+  "Decide on REQUEST, for which POLICY is the policy's answer.
+Return (ANSWER BY . REASON).  ANSWER is `allow', `deny' or `review'; BY is
+`policy', `session' or `user'; REASON is the user's, a string, or nil.
+Signal `agent-q-diff-no-user' if nobody can be asked and
+`agent-q-diff-cancelled' if the question was left unanswered."
+  (cond
+   ((eq policy 'deny)
+    (list 'deny 'policy))
+   ((eq policy 'review)
+    (list 'review 'policy))
+   ((and (eq policy 'allow) (not (agent-q-diff-request-protection request)))
+    (list 'allow 'policy))
+   ((agent-q-diff-permit--grant request)
+    (list 'allow 'session))
+   (t (agent-q-diff-permit--by-user request))))
+
+(defun agent-q-diff-permit--by-user (request)
+  "Let the user decide on REQUEST, and return what `agent-q-diff-permit' does."
+  (pcase (funcall agent-q-diff-permission-function request)
+    ('once (list 'allow 'user))
+    ('covered (list 'allow 'session))
+    ('session (unless (agent-q-diff-request-protection request)
+                (agent-q-diff-permit--add-grant request))
+              (list 'allow 'user))
+    ('review (list 'review 'user))
+    ('deny (list 'deny 'user))
+    (`(deny . ,reason) (cons 'deny (cons 'user reason)))
+    (answer (signal 'agent-q-diff-bad-arguments
+                    (list (format "agent-q-diff-permission-function gave %S"
+                                  answer))))))
+
+;;;; Asking
+
+(defvar agent-q-diff-permit--answer nil
+  "The answer to the question that is open, or nil.")
+
+(defvar agent-q-diff-permit--last-key nil
+  "Time of the last key of the open question, or when it appeared.")
+
+(defun agent-q-diff-permit--settled-p ()
+  "Return non-nil if a key now is meant as an answer, and note the time."
+  (let ((pause (float-time (time-since agent-q-diff-permit--last-key))))
+    (setq agent-q-diff-permit--last-key (current-time))
+    (or executing-kbd-macro
+        (>= pause agent-q-diff-permission-pause))))
+
+(defun agent-q-diff-permit--say (text)
+  "Show TEXT behind the open question for a moment."
+  (unless executing-kbd-macro
+    (minibuffer-message "%s" text)))
+
+(defun agent-q-diff-permit--give (answer)
+  "Give ANSWER to the open question, if the key is meant for it."
+  (if (agent-q-diff-permit--settled-p)
+      (progn
+        (setq agent-q-diff-permit--answer answer)
+        (exit-minibuffer))
+    (agent-q-diff-permit--say "Ignored, since you were typing; once more answers")))
+
+(defun agent-q-diff-permit-once ()
+  "Allow the edit that is asked about."
+  (interactive)
+  (agent-q-diff-permit--give 'once))
+
+(defun agent-q-diff-permit-for-session ()
+  "Allow this tool in this project until Emacs ends."
+  (interactive)
+  (if (agent-q-diff-request-protection (car agent-q-diff-permit--asked))
+      (agent-q-diff-permit--say "A protected file is asked about each time")
+    (agent-q-diff-permit--give 'session)))
+
+(defun agent-q-diff-permit-deny ()
+  "Deny the edit that is asked about."
+  (interactive)
+  (agent-q-diff-permit--give 'deny))
+
+(defun agent-q-diff-permit-deny-with-reason ()
+  "Deny the edit that is asked about, with a reason for the agent to read."
+  (interactive)
+  (agent-q-diff-permit--give 'reason))
+
+(defun agent-q-diff-permit-review ()
+  "Decide hunk by hunk about the edit that is asked about."
+  (interactive)
+  (agent-q-diff-permit--give 'review))
+
+(defun agent-q-diff-permit-ignore ()
+  "Ignore a key that is no answer, and say which ones are."
+  (interactive)
+  (agent-q-diff-permit--settled-p)
+  (agent-q-diff-permit--say
+   "y: allow once, s: for the session, n: deny, r: deny with a reason, f: full review"))
+
+(defun agent-q-diff-permit-wake ()
+  "Close the open question if a grant covers it by now."
+  (interactive)
+  (when (agent-q-diff-permit--grant (car agent-q-diff-permit--asked))
+    (setq agent-q-diff-permit--answer 'covered)
+    (exit-minibuffer)))
+
+(defvar agent-q-diff-permit-map
+  (let ((map (make-sparse-keymap)))
+    (set-keymap-parent map minibuffer-local-map)
+    (define-key map [remap self-insert-command] #'agent-q-diff-permit-ignore)
+    (dolist (key '("RET" "C-j" "TAB" "SPC" "DEL" "?"))
+      (define-key map (kbd key) #'agent-q-diff-permit-ignore))
+    (define-key map [agent-q-diff-permit-wake] #'agent-q-diff-permit-wake)
+    (define-key map (kbd "y") #'agent-q-diff-permit-once)
+    (define-key map (kbd "s") #'agent-q-diff-permit-for-session)
+    (define-key map (kbd "n") #'agent-q-diff-permit-deny)
+    (define-key map (kbd "r") #'agent-q-diff-permit-deny-with-reason)
+    (define-key map (kbd "f") #'agent-q-diff-permit-review)
+    map)
+  "Keymap of the question for permission.")
+
+(defun agent-q-diff-permit--prompt (request)
+  "Return the question about REQUEST."
+  (let ((protection (agent-q-diff-request-protection request)))
+    (concat
+     (mapconcat (lambda (note)
+                  (concat (propertize note 'face 'agent-q-diff-warning) "\n"))
+                (append (and protection
+                             (list (format "PROTECTED: %s" protection)))
+                        (agent-q-diff-request-notes request))
+                "")
+     (format "%s %s (%s) in %s?  " (agent-q-diff-request-tool request)
+             (agent-q-diff-transcript-visible (agent-q-diff-request-path request))
+             (agent-q-diff-request-summary request)
+             (abbreviate-file-name (agent-q-diff-request-root request)))
+     (if protection
+         "[y]es [n]o [r]eason [f]ull review "
+       "[y]es [s]ession [n]o [r]eason [f]ull review "))))
+
+(defun agent-q-diff-permit--read (request)
+  "Ask about REQUEST and return the answer's symbol, or nil."
+  (let ((agent-q-diff-permit--answer nil)
+        (agent-q-diff-permit--last-key (current-time))
+        (enable-recursive-minibuffers t))
+    (read-from-minibuffer (agent-q-diff-permit--prompt request) nil
+                          agent-q-diff-permit-map nil t)
+    agent-q-diff-permit--answer))
+
+(defun agent-q-diff-permit--read-reason ()
+  "Ask for the reason of a denial and return it, or nil."
+  (let* ((enable-recursive-minibuffers t)
+         (reason (read-string "Why not?  The agent reads this: ")))
+    (unless (string-blank-p reason)
+      (cons 'deny reason))))
+
+(defun agent-q-diff-permit--read-answer (request)
+  "Ask about REQUEST until there is an answer, and return that."
+  (let (answer)
+    (while (not answer)
+      (setq answer
+            (pcase (agent-q-diff-permit--read request)
+              ;; C-g goes back to the question.
+              ('reason (condition-case nil
+                           (or (agent-q-diff-permit--read-reason) 'deny)
+                         (quit nil)))
+              (answer answer))))
+    answer))
+
+(defun agent-q-diff-permit--cancelled ()
+  "Signal that a question was left unanswered."
+  (signal 'agent-q-diff-cancelled
+          '("the user left the question unanswered; nothing was changed")))
+
+(defun agent-q-diff-permit--catching-top-level (function)
+  "Return the value of FUNCTION, or nil if the command `top-level' left it."
+  (let (value)
+    (catch 'top-level
+      (setq value (funcall function)))
+    value))
+
+(defun agent-q-diff-permit--somebody-p ()
+  "Return non-nil if there is somebody who can be asked.
+A daemon without a client has a frame that nobody sees."
+  (if noninteractive
+      executing-kbd-macro
+    (seq-some (lambda (frame)
+                (not (equal (terminal-name (frame-terminal frame))
+                            "initial_terminal")))
+              (frame-list))))
+
+(defun agent-q-diff-permit-ask (request)
+  "Ask the user about REQUEST, with its edit in view.
+The value is as for `agent-q-diff-permission-function'.  In a batch Emacs,
+or a daemon without a client, nobody is asked."
+  (unless (agent-q-diff-permit--somebody-p)
+    (signal 'agent-q-diff-no-user
+            '("nobody is there to give permission, so it is denied; \
+agent-q-diff-tools-policy can allow it")))
+  (let ((window (agent-q-diff-transcript-show (agent-q-diff-request-info request)))
+        (agent-q-diff-permit--asked (cons request agent-q-diff-permit--asked))
+        ;; The caller may be in `while-no-input', or in a process filter.
+        (throw-on-input nil)
+        (inhibit-quit nil))
+    ;; Its keys would be looked up before those of the question.
+    (when isearch-mode
+      (isearch-done))
+    (unwind-protect
+        ;; To leave by `top-level' is to leave the question, too, and the
+        ;; agent must not wait for ever.
+        (or (agent-q-diff-permit--catching-top-level
+             (lambda ()
+               (condition-case nil
+                   (agent-q-diff-permit--read-answer request)
+                 (quit nil))))
+            (agent-q-diff-permit--cancelled))
+      (when (window-live-p window)
+        (quit-restore-window window)))))
+
+;;;; Listing and revoking grants
+
+(defvar agent-q-diff-grants-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map (kbd "k") #'agent-q-diff-grants-revoke)
+    (define-key map (kbd "K") #'agent-q-diff-revoke-grants)
+    map)
+  "Keymap of `agent-q-diff-grants-mode'.")
+
+(define-derived-mode agent-q-diff-grants-mode tabulated-list-mode "Agent-Q Grants"
+  "Major mode of the list of what agents may do without asking.
+
+\\{agent-q-diff-grants-mode-map}"
+  (setq tabulated-list-format [("Tool" 20 t) ("Since" 10 t) ("Project" 0 t)]
+        tabulated-list-entries #'agent-q-diff-grants--entries)
+  (tabulated-list-init-header))
+
+(defun agent-q-diff-grants--entries ()
+  "Return the grants as `tabulated-list-entries' has them."
+  (mapcar (lambda (grant)
+            (pcase-let ((`(,tool ,root ,time) grant))
+              (list grant (vector tool (format-time-string "%T" time)
+                                  (abbreviate-file-name root)))))
+          agent-q-diff-permit--grants))
+
+;;;###autoload
+(defun agent-q-diff-grants ()
+  "List what agents may do without asking until Emacs ends.
+\\<agent-q-diff-grants-mode-map>There, \\[agent-q-diff-grants-revoke] revokes the grant at point."
+  (interactive)
+  (pop-to-buffer (get-buffer-create "*Agent-Q Grants*"))
+  (agent-q-diff-grants-mode)
+  (tabulated-list-print)
+  (unless agent-q-diff-permit--grants
+    (message "Nothing is granted")))
+
+(defun agent-q-diff-grants-revoke ()
+  "Revoke the grant at point."
+  (interactive nil agent-q-diff-grants-mode)
+  (let ((grant (or (tabulated-list-get-id)
+                   (user-error "No grant here"))))
+    (setq agent-q-diff-permit--grants
+          (delq grant agent-q-diff-permit--grants))
+    (tabulated-list-print t)
+    (message "%s will ask again in %s" (car grant) (cadr grant))))
+
+;;;###autoload
+(defun agent-q-diff-revoke-grants ()
+  "Revoke everything that agents may do without asking."
+  (interactive)
+  (setq agent-q-diff-permit--grants nil)
+  (when (derived-mode-p 'agent-q-diff-grants-mode)
+    (tabulated-list-print t))
+  (message "Agents will ask again"))
+
+(provide 'agent-q-diff-permit)
+;;; agent-q-diff-permit.el ends here

@@ -1,0 +1,203 @@
+;;; agent-q-diff-protected.el --- Files that do more than hold text  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Which files of a project an agent may not edit at all, and which only
+;; with the user's word for each single edit.  Names only: nothing here
+;; looks at a file.
+;;
+;; The line is drawn at what runs *without a decision to run it*: because
+;; a directory is entered, a project opened, a commit made, a package
+;; installed, a branch pushed, an agent started.  What runs when somebody
+;; asks for just that, as Makefile, a test or any source file, is no
+;; different from other text that the user reviews, so it is not in the
+;; list; who sees that differently adds a pattern.
+
+;;; Code:
+
+(require 'seq)
+(require 'subr-x)
+(require 'agent-q-diff-base)
+
+(declare-function ucs-normalize-NFKC-string "ucs-normalize" (str))
+
+;;;; Options
+
+(define-widget 'agent-q-diff-protected-patterns 'lazy
+  "A list of patterns for `agent-q-diff-protected-asked'."
+  :tag "Patterns"
+  :type '(repeat (string :tag "Pattern")))
+
+(defcustom agent-q-diff-protected-denied
+  '(".git/" "git~[0-9]/" ".hg/" ".svn/" ".bzr/" ".jj/" ".sl/" "_darcs/" ".pijul/")
+  "Patterns of files that no agent may ever edit.
+The default holds what version control systems keep for themselves; with
+a hook or a setting in there, the next `git status' runs anything.  The
+syntax is that of `agent-q-diff-protected-asked'."
+  :type 'agent-q-diff-protected-patterns
+  :group 'agent-q-diff)
+
+(defcustom agent-q-diff-protected-asked
+  '(("Emacs runs it"
+     ".dir-locals.el" ".dir-locals-2.el" ".emacs" ".emacs.el" ".emacs.d/"
+     "early-init.el" "init.el" ".gnus.el" ".spacemacs" ".spacemacs.d/" ".doom.d/")
+    ("it runs when its directory is entered"
+     ".envrc" ".env" ".env.*" ".autoenv" ".autoenv.zsh" "mise.toml" "mise.*.toml"
+     ".mise.toml" ".mise.*.toml" ".mise/" "mise/" ".rtx.toml" ".tool-versions"
+     "rust-toolchain" "rust-toolchain.toml")
+    ("git or a hook of it runs it"
+     ".gitmodules" ".gitconfig" ".githooks/" ".git-hooks/" ".husky/" ".lefthook/"
+     "lefthook.y*ml" "lefthook.toml" "lefthook.json" ".lefthook.y*ml"
+     ".lefthook.toml" ".lefthook-local.*" "lefthook-local.*"
+     ".pre-commit-config.y*ml" ".pre-commit-hooks.y*ml" ".overcommit.yml"
+     ".git-hooks.*" ".huskyrc*" ".lintstagedrc*" "lint-staged.config.*"
+     ".simple-git-hooks.*" ".config/git/")
+    ("it can make its directory a git repository"
+     "HEAD")
+    ("continuous integration runs it"
+     ".github/workflows/" ".github/actions/" ".gitea/workflows/"
+     ".forgejo/workflows/" "action.y*ml" ".gitlab-ci.y*ml" ".gitlab/" ".circleci/"
+     ".travis.y*ml" "azure-pipelines*.y*ml" ".azure-pipelines/" ".azuredevops/"
+     "Jenkinsfile*" ".drone.y*ml" ".drone.star" ".drone.jsonnet" ".woodpecker/"
+     ".woodpecker.y*ml" ".buildkite/" "bitbucket-pipelines.yml"
+     "appveyor.y*ml" ".appveyor.y*ml" ".cirrus.y*ml" ".cirrus.star" ".teamcity/"
+     ".builds/" ".build.y*ml" "buildspec.y*ml" "cloudbuild.y*ml" ".semaphore/"
+     ".tekton/" ".ci/" "wercker.yml" "codefresh.y*ml" "netlify.toml" "vercel.json")
+    ("it tells agents what they may and shall do"
+     ".claude/" ".claude.json" "CLAUDE.md" "CLAUDE.local.md" ".mcp.json" "mcp.json"
+     ".mcp/" ".cursor/" ".cursorrules" ".cursorignore" ".codex/" "AGENTS.md"
+     "AGENTS.override.md" "AGENT.md" ".agents/" ".agent/" ".agent-q/" "GEMINI.md"
+     ".gemini/" ".geminiignore" ".qwen/" "QWEN.md" ".aider*" ".continue/"
+     ".continuerc.json" ".windsurf/" ".windsurfrules" ".codeium/" ".roo/" ".roorules*"
+     ".roomodes" ".clinerules" ".clinerules/" ".kilocode/" ".kiro/" ".amazonq/"
+     ".opencode/" "opencode.json*" ".goose/" ".goosehints" ".junie/" ".augment/"
+     ".augment-guidelines" ".trae/" ".crush.json" "crush.json" ".copilot/"
+     ".github/copilot-instructions.md" ".github/instructions/" ".github/prompts/"
+     ".github/agents/" ".github/chatmodes/" ".github/hooks/" ".rules")
+    ("an editor runs it when the project is opened"
+     ".vscode/" ".vscode-test*" "*.code-workspace" ".vs/" ".idea/" "*.iml" ".fleet/"
+     ".zed/" ".nova/" ".settings/" ".devcontainer/" ".devcontainer.json"
+     ".gitpod.yml" ".replit" ".exrc" ".nvimrc" ".nvim.lua" ".nvim/" ".vimrc" "_vimrc"
+     ".gvimrc" ".vim/" ".lvimrc" ".vimspector.json" ".helix/" ".kakrc" ".kak/"
+     "*.sublime-project" ".ycm_extra_conf.py" ".nanorc")
+    ("a language server or a linter of the editor runs it"
+     "build.rs" ".cargo/" "build.gradle" "build.gradle.kts" "settings.gradle"
+     "settings.gradle.kts" "init.gradle*" "gradle/wrapper/" ".mvn/" "build.sbt"
+     "project/*.sbt" "mix.exs" ".formatter.exs" "Gemfile" "*.gemspec" "rebar.config*"
+     "lakefile.lean" ".eslintrc*" ".stylelintrc*" ".prettierrc*" ".babelrc*"
+     "*.config.[jt]s" "*.config.[cm][jt]s" ".*rc.[jt]s" ".*rc.[cm][jt]s" ".pylintrc"
+     "pylintrc" ".flake8" ".rubocop.y*ml" ".ghci" ".ocamlinit" "phpstan.neon*")
+    ("it runs when packages are installed or a program starts"
+     "package.json" ".npmrc" ".yarnrc" ".yarnrc.yml" ".yarn/" ".pnpmfile.*js"
+     ".pnpmrc" "pnpm-workspace.yaml" "bunfig.toml" "composer.json"
+     "setup.py" ".pypirc" "pip.conf" ".pip/" ".pydistutils.cfg" "*.pth"
+     "sitecustomize.py" "usercustomize.py" ".pythonrc*" ".pdbrc*" ".ipython/"
+     ".Rprofile" ".Renviron" ".irbrc" ".pryrc" ".gemrc" ".bundle/" ".gdbinit"
+     ".gdbinit.d/" ".lldbinit*" ".sbclrc" ".eclrc" ".clisprc*" ".ccl-init.lisp"
+     ".guile" ".psqlrc" ".sqliterc" ".my.cnf" "startup.jl")
+    ("a shell or the session runs it"
+     ".profile" ".login" ".logout" ".bashrc" ".bash_*" ".zshrc" ".zshenv" ".zprofile"
+     ".zlogin" ".zlogout" ".kshrc" ".mkshrc" ".cshrc" ".tcshrc" ".shrc" ".inputrc"
+     ".oh-my-zsh/" ".config/" ".local/" "fish/config.fish" "fish/conf.d/"
+     ".xinitrc" ".xserverrc" ".xprofile" ".xsession*" ".tmux.conf" ".screenrc"
+     ".mailcap" ".forward" ".procmailrc" ".curlrc" ".wgetrc" ".lessfilter"
+     ".lesskey" "crontab" "*.crontab" ".crontab" "authorized_keys" "sudoers"
+     "sudoers.d/" "ld.so.preload" "*.desktop" "*.service" "*.timer" "*.socket" "autorun.inf")
+    ("it holds keys, or says where to send them"
+     ".ssh/" ".gnupg/" ".aws/" ".azure/" ".gcloud/" ".kube/" ".docker/" ".netrc"
+     "_netrc" ".authinfo" ".git-credentials" ".pgpass" ".vault-token" ".terraformrc"
+     ".password-store/"))
+  "Patterns of files that an agent may edit only if the user is asked each time.
+A grant for the session never covers them.  The value is an alist from
+the reason, a clause that follows \"because\", to patterns.
+
+A pattern is a shell wildcard, or several separated by slashes, one for
+each part of a name.  One that ends in a slash names a directory with
+everything below it; any other names a file.  It matches at any depth,
+unless it begins with a slash: then it matches at the project's root.
+Upper and lower case are one, and so are other spellings that some file
+system takes for the same name."
+  :type '(alist :key-type (string :tag "Because")
+                :value-type agent-q-diff-protected-patterns)
+  :group 'agent-q-diff)
+
+;;;; Spellings
+
+(defconst agent-q-diff-protected--ignorable
+  "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\U000E0000-\U000E0FFF]"
+  "Characters that some file systems leave out when they compare names.
+HFS+ ignores most of them; the rest are Unicode's default ignorables.")
+
+(defun agent-q-diff-protected-fold-case (text)
+  "Return TEXT with every letter in lower case.
+`downcase' will not do: it goes by the language, and in Turkish it makes
+\"g1t\" of \"GIT\" if that is unibyte, and dotless letters if not.  All of
+them are an i here."
+  (apply #'string
+         (mapcar (lambda (char)
+                   (cond
+                    ((<= ?A char ?Z) (+ char (- ?a ?A)))
+                    ((< char 128) char)
+                    (t (let ((low (downcase (upcase char))))
+                         (if (memq low '(?I ?ı ?İ)) ?i low)))))
+                 text)))
+
+(defun agent-q-diff-protected-fold (name)
+  "Fold NAME, one part of a file name, the way that the most lenient system does.
+HFS+ and APFS ignore case and characters without width, NTFS drops dots
+and spaces at the end and reads a colon as the name of a stream."
+  (let* ((visible (replace-regexp-in-string agent-q-diff-protected--ignorable "" name))
+         (plain (if (string-match-p "\\`[[:ascii:]]*\\'" visible)
+                    visible
+                  (require 'ucs-normalize)
+                  (ucs-normalize-NFKC-string visible)))
+         (low (string-replace "\u0307" "" (agent-q-diff-protected-fold-case plain))))
+    (string-trim-right (replace-regexp-in-string "\\(.\\):.*\\'" "\\1" low)
+                       "[. ]+")))
+
+;;;; Patterns
+
+(defun agent-q-diff-protected--regexp (pattern)
+  "Return a regexp for what PATTERN matches, names with a slash before each part."
+  (let ((parts (split-string (agent-q-diff-protected-fold-case pattern) "/" t)))
+    (concat (and (string-prefix-p "/" pattern) "\\`")
+            "/"
+            (mapconcat (lambda (part)
+                         ;; A wildcard's own regexp lets it match slashes.
+                         (string-replace "[^\0]" "[^/]"
+                                         (substring (wildcard-to-regexp part) 2 -2)))
+                       parts "/")
+            (if (directory-name-p pattern) "\\(?:/\\|\\'\\)" "\\'"))))
+
+(defvar agent-q-diff-protected--regexps (make-hash-table :test #'equal)
+  "Regexps of lists of patterns, since making one takes milliseconds.")
+
+(defun agent-q-diff-protected--any-p (patterns name)
+  "Return non-nil if one of PATTERNS matches NAME, which begins with a slash."
+  (let ((regexp (or (gethash patterns agent-q-diff-protected--regexps)
+                    (puthash patterns
+                             (mapconcat #'agent-q-diff-protected--regexp patterns "\\|")
+                             agent-q-diff-protected--regexps)))
+        (case-fold-search nil))
+    (and patterns (string-match-p regexp name))))
+
+(defun agent-q-diff-protected-kind (parts)
+  "Return how the file whose name has PARTS below the root is protected.
+The value is nil, (`denied' . REASON) or (`asked' . REASON); REASON is a
+sentence without its full stop."
+  (let ((name (mapconcat (lambda (part)
+                           (concat "/" (agent-q-diff-protected-fold part)))
+                         parts "")))
+    (if (agent-q-diff-protected--any-p agent-q-diff-protected-denied name)
+        '(denied . "it belongs to the version control system")
+      (pcase (seq-find (lambda (row)
+                         (agent-q-diff-protected--any-p (cdr row) name))
+                       agent-q-diff-protected-asked)
+        (`(,reason . ,_) (cons 'asked reason))))))
+
+(provide 'agent-q-diff-protected)
+;;; agent-q-diff-protected.el ends here

@@ -1,0 +1,189 @@
+;;; agent-q-diff-schema.el --- What tools take, and whether they got it  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The tools as agents see them: name, description, parameters.  From one
+;; table come the JSON schema that a framework registers and the check of
+;; the arguments that then arrive, in whichever shape JSON was read.
+
+;;; Code:
+
+(require 'seq)
+(require 'subr-x)
+(require 'agent-q-diff-base)
+
+;;;; The tools
+
+(defconst agent-q-diff-schema--tools
+  '((:name "edit_file"
+     :description "Make targeted edits to a file using exact string replacement. \
+The old_str must match exactly once in the file. For multiple changes, call \
+multiple times. WARNING: This modifies files. Changes are logged and may require \
+approval."
+     :safety-level moderate
+     :categories (filesystem editing)
+     :parameters
+     ((path string t "File path (relative to project root)")
+      (old_str string t "Exact string to find (must be unique)" "oldString")
+      (new_str string t "Replacement string" "newString")
+      (description string nil "What this change does (for logging)")
+      (shouldReplaceAll boolean nil
+                        "Replace every match instead of exactly one (default false)")))
+    (:name "propose_file_edit"
+     :description "Propose changes to a file as a diff for user review. The user \
+decides about each hunk. If the changes are rejected, STOP: do not propose them again."
+     :safety-level moderate
+     :categories (buffer editing)
+     :parameters
+     ((path string t "File path to edit")
+      (original string t "Expected original content")
+      (modified string t "Proposed new content")
+      (description string t "What changed and why"))))
+  "The tools.
+A parameter is (NAME TYPE IS-REQUIRED DESCRIPTION . OTHER-NAMES).")
+
+(defun agent-q-diff-schema--json (parameters)
+  "Return PARAMETERS as a JSON schema, for `json-serialize' and `json-encode'."
+  `((type . "object")
+    (properties . ,(mapcar (pcase-lambda (`(,name ,type ,_ ,description . ,_))
+                             `(,name (type . ,(symbol-name type))
+                                     (description . ,description)))
+                           parameters))
+    (required . ,(vconcat (agent-q-diff-schema--required parameters)))))
+
+(defun agent-q-diff-schema--required (parameters)
+  "Return the names of those of PARAMETERS that must be given."
+  (mapcar (lambda (parameter) (symbol-name (car parameter)))
+          (seq-filter (lambda (parameter) (nth 2 parameter)) parameters)))
+
+(defun agent-q-diff-schema-list ()
+  "Return the tools, a list of plists, each fresh.
+:name and :description are strings for the agent, :parameters is a JSON
+schema, an alist.  :required is a list of names; :safety-level and
+:categories are Agent-Q's words."
+  (mapcar (lambda (tool)
+            (let ((parameters (plist-get tool :parameters)))
+              (list :name (plist-get tool :name)
+                    :description (plist-get tool :description)
+                    :parameters (agent-q-diff-schema--json parameters)
+                    :required (agent-q-diff-schema--required parameters)
+                    :safety-level (plist-get tool :safety-level)
+                    :categories (plist-get tool :categories))))
+          agent-q-diff-schema--tools))
+
+(defun agent-q-diff-schema--tool (name)
+  "Return the tool NAME, or signal that there is none."
+  (or (seq-find (lambda (tool) (equal name (plist-get tool :name)))
+                agent-q-diff-schema--tools)
+      (agent-q-diff-schema--refuse
+       "Unknown tool '%s'. The tools are %s" name
+       (mapconcat (lambda (tool) (plist-get tool :name))
+                  agent-q-diff-schema--tools ", "))))
+
+;;;; Arguments as they come
+
+(defun agent-q-diff-schema--refuse (format &rest arguments)
+  "Signal `agent-q-diff-bad-arguments' with FORMAT and ARGUMENTS."
+  (signal 'agent-q-diff-bad-arguments (list (apply #'format format arguments))))
+
+(defun agent-q-diff-schema--key (key)
+  "Return KEY, that of an argument in any shape, as a string."
+  (cond
+   ((stringp key) key)
+   ((keywordp key) (substring (symbol-name key) 1))
+   ((and key (symbolp key)) (symbol-name key))
+   (t (agent-q-diff-schema--refuse "A parameter's name must be a string, not %S"
+                                   key))))
+
+(defun agent-q-diff-schema--pairs (arguments)
+  "Return ARGUMENTS, a hash table, alist or plist, as (KEY . VALUE) pairs."
+  (cond
+   ((hash-table-p arguments)
+    (let (pairs)
+      (maphash (lambda (key value) (push (cons key value) pairs)) arguments)
+      (nreverse pairs)))
+   ((not (proper-list-p arguments))
+    (agent-q-diff-schema--refuse
+     "The arguments must be an object: a hash table, an alist or a plist"))
+   ((seq-every-p #'consp arguments) arguments)
+   ((and (not (consp (car arguments))) (zerop (mod (length arguments) 2)))
+    (mapcar (pcase-lambda (`(,key ,value)) (cons key value))
+            (seq-partition arguments 2)))
+   (t (agent-q-diff-schema--refuse
+       "The arguments must be an object, not a list of something else"))))
+
+;;;; Checking
+
+(defun agent-q-diff-schema--parameter (tool key)
+  "Return the parameter of TOOL that KEY names, or signal that there is none."
+  (or (seq-find (pcase-lambda (`(,name ,_ ,_ ,_ . ,others))
+                  (member key (cons (symbol-name name) others)))
+                (plist-get tool :parameters))
+      (agent-q-diff-schema--refuse
+       "Unknown parameter '%s'. %s takes %s" key (plist-get tool :name)
+       (mapconcat (lambda (parameter) (symbol-name (car parameter)))
+                  (plist-get tool :parameters) ", "))))
+
+(defun agent-q-diff-schema--kind (value)
+  "Return what VALUE is in JSON, as words."
+  (cond
+   ((stringp value) "a string")
+   ((memq value '(t nil :false :json-false)) "a boolean")
+   ((integerp value) "an integer")
+   ((numberp value) "a number")
+   ((or (vectorp value) (proper-list-p value)) "an array or object")
+   ((hash-table-p value) "an object")
+   (t (format "%S" (type-of value)))))
+
+(defun agent-q-diff-schema--value (parameter key value)
+  "Return VALUE, given as KEY for PARAMETER, as a Lisp value.
+Signal an error if it is of another type."
+  (pcase (list (nth 1 parameter) value)
+    (`(string ,(pred stringp)) value)
+    (`(boolean t) t)
+    (`(boolean ,(or 'nil :false :json-false)) nil)
+    (`(,type ,_)
+     (agent-q-diff-schema--refuse "Parameter '%s' must be a %s, not %s" key type
+                                  (agent-q-diff-schema--kind value)))))
+
+(defun agent-q-diff-schema--absent-p (parameter value)
+  "Return non-nil if VALUE, JSON's null, means that PARAMETER was not given."
+  (or (memq value '(:null :json-null))
+      (and (null value) (eq (nth 1 parameter) 'string))))
+
+(defun agent-q-diff-schema-arguments (name arguments)
+  "Return ARGUMENTS of a call of the tool NAME, checked, as an alist.
+ARGUMENTS are a hash table, an alist or a plist, as JSON was read; the
+keys of the value are symbols, those of the schema.  A parameter that is
+missing, of another type, given twice or unknown is an error
+`agent-q-diff-bad-arguments' that names it."
+  (let ((tool (agent-q-diff-schema--tool name))
+        checked)
+    (pcase-dolist (`(,given . ,value) (agent-q-diff-schema--pairs arguments))
+      (let* ((key (agent-q-diff-schema--key given))
+             (parameter (agent-q-diff-schema--parameter tool key)))
+        (unless (agent-q-diff-schema--absent-p parameter value)
+          (when (assq (car parameter) checked)
+            (agent-q-diff-schema--refuse "Parameter '%s' is given twice"
+                                         (car parameter)))
+          (push (cons (car parameter)
+                      (agent-q-diff-schema--value parameter key value))
+                checked))))
+    (agent-q-diff-schema--check-complete tool checked)
+    (nreverse checked)))
+
+(defun agent-q-diff-schema--check-complete (tool checked)
+  "Signal an error unless CHECKED has all that TOOL needs."
+  (dolist (key (agent-q-diff-schema--required (plist-get tool :parameters)))
+    (unless (assq (intern key) checked)
+      (agent-q-diff-schema--refuse
+       "Missing parameter '%s'. %s needs %s" key (plist-get tool :name)
+       (string-join (agent-q-diff-schema--required (plist-get tool :parameters))
+                    ", ")))))
+
+(provide 'agent-q-diff-schema)
+;;; agent-q-diff-schema.el ends here

@@ -1,0 +1,362 @@
+;;; agent-q-diff-transcript.el --- Edits shown as they are asked for  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The buffer *Agent-Q Edits*: every edit that an agent asks for, as typed
+;; diff lines with their numbers, shown before anybody is asked about it,
+;; and below it what became of it.  Folds, jumps to the file, copies.
+;;
+;; Others show edits in their own way by putting a function into
+;; `agent-q-diff-show-edit-functions'.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'diff-mode)
+(require 'seq)
+(require 'subr-x)
+(require 'agent-q-diff-base)
+
+;;;; Options and faces
+
+(defcustom agent-q-diff-show-edit-functions '(agent-q-diff-transcript-append)
+  "Functions that show an edit before permission for it is asked.
+Each is called with LINES and INFO.  LINES is a list of (KIND OLD NEW
+TEXT): KIND is `hunk', `context', `added', `removed' or `no-newline', OLD
+and NEW are the line's numbers, from 1, on either side, or 0 where it is
+not, and TEXT is the line without sign and newline.  INFO is a plist:
+
+:id           a number, another for each edit
+:tool         the name of the tool
+:path         the file as the agent named it
+:name         its absolute name
+:description  what the agent says about it, or nil
+:count        how many places are replaced
+
+An error in one of them is one of the edit, which is then not made: what
+could not be shown is not asked about either."
+  :type 'hook
+  :group 'agent-q-diff)
+
+(defcustom agent-q-diff-transcript-max-entries 500
+  "Number of edits that the buffer of edits holds; older ones are dropped."
+  :type 'natnum
+  :group 'agent-q-diff)
+
+(defface agent-q-diff-line-added
+  '((t :inherit diff-added))
+  "Face of added lines where an edit is shown."
+  :group 'agent-q-diff-faces)
+
+(defface agent-q-diff-line-removed
+  '((t :inherit diff-removed))
+  "Face of removed lines where an edit is shown."
+  :group 'agent-q-diff-faces)
+
+(defface agent-q-diff-line-context
+  '((t :inherit diff-context))
+  "Face of unchanged lines where an edit is shown."
+  :group 'agent-q-diff-faces)
+
+(defface agent-q-diff-line-hunk
+  '((t :inherit diff-hunk-header))
+  "Face of hunk headers where an edit is shown."
+  :group 'agent-q-diff-faces)
+
+(defface agent-q-diff-line-number
+  '((t :inherit shadow))
+  "Face of line numbers where an edit is shown."
+  :group 'agent-q-diff-faces)
+
+;;;; What an edit amounts to
+
+(defun agent-q-diff-transcript-counts (lines)
+  "Return (ADDED . REMOVED), numbers of typed LINES."
+  (cons (seq-count (lambda (line) (eq (car line) 'added)) lines)
+        (seq-count (lambda (line) (eq (car line) 'removed)) lines)))
+
+(defun agent-q-diff-transcript-diff (lines path)
+  "Return typed LINES as the text of a unified diff of the file PATH."
+  (concat
+   (format "--- %s\n+++ %s\n" path path)
+   (mapconcat (pcase-lambda (`(,kind ,_ ,_ ,text))
+                (concat (pcase kind ('added "+") ('removed "-") ('context " "))
+                        text "\n"))
+              lines "")))
+
+;;;; Making visible what is there
+
+(defconst agent-q-diff-transcript--max-width 2000
+  "Number of characters of a line that are shown.")
+
+(defconst agent-q-diff-transcript--deceptive
+  (concat "[[:cntrl:]\u0080-\u00a0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5"
+          "\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164"
+          "\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000E0000-\U000E0FFF]")
+  "Regexp of a character that reads as nothing, or as something else.")
+
+(defun agent-q-diff-transcript-visible (text)
+  "Return TEXT, a line, with nothing in it that cannot be seen.
+Characters without width, those that change the direction of what
+follows, odd spaces and controls are shown by their numbers; tabs stay.
+Of a very long line the end is left out, and that is said."
+  (let* ((width agent-q-diff-transcript--max-width)
+         (more (- (length text) width))
+         (shown (if (> more 0) (substring text 0 width) text)))
+    (concat
+     (replace-regexp-in-string
+      agent-q-diff-transcript--deceptive
+      (lambda (char)
+        (if (equal char "\t")
+            char
+          (propertize (format "\\u%04X" (aref char 0)) 'face 'escape-glyph)))
+      (substring-no-properties shown) t t)
+     (when (> more 0)
+       (propertize (format "… and %d more characters" more) 'face 'warning)))))
+
+(defun agent-q-diff-transcript--number (number)
+  "Return NUMBER in four columns, or as many spaces for 0."
+  (if (zerop number) "    " (format "%4d" number)))
+
+(defun agent-q-diff-transcript--line (line)
+  "Return the typed LINE as it is shown, with its numbers."
+  (pcase-let* ((`(,kind ,old ,new ,text) line)
+               (`(,sign . ,face)
+                (pcase kind
+                  ('hunk '(nil . agent-q-diff-line-hunk))
+                  ('added '("+ " . agent-q-diff-line-added))
+                  ('removed '("- " . agent-q-diff-line-removed))
+                  (_ '("  " . agent-q-diff-line-context))))
+               (shown (concat sign (agent-q-diff-transcript-visible text))))
+    (add-face-text-property 0 (length shown) face t shown)
+    (propertize
+     (concat (when sign
+               (propertize (concat (agent-q-diff-transcript--number old) " "
+                                   (agent-q-diff-transcript--number new) " ")
+                           'face 'agent-q-diff-line-number))
+             shown "\n")
+     'agent-q-diff-line line)))
+
+;;;; The buffer
+
+(defconst agent-q-diff-transcript-buffer-name "*Agent-Q Edits*"
+  "Name of the buffer of edits.")
+
+(defvar agent-q-diff-transcript-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map (kbd "TAB") #'agent-q-diff-transcript-fold)
+    (define-key map (kbd "<backtab>") #'agent-q-diff-transcript-fold-all)
+    (define-key map (kbd "n") #'agent-q-diff-transcript-next)
+    (define-key map (kbd "p") #'agent-q-diff-transcript-previous)
+    (define-key map (kbd "RET") #'agent-q-diff-transcript-jump)
+    (define-key map (kbd "w") #'agent-q-diff-transcript-copy)
+    map)
+  "Keymap of `agent-q-diff-transcript-mode'.")
+
+(define-derived-mode agent-q-diff-transcript-mode special-mode "Agent-Q Edits"
+  "Major mode of the buffer of edits that agents asked for.
+
+\\{agent-q-diff-transcript-mode-map}"
+  (setq truncate-lines t
+        buffer-undo-list t
+        bidi-paragraph-direction 'left-to-right)
+  (add-to-invisibility-spec '(agent-q-diff-fold . t)))
+
+(defun agent-q-diff-transcript-buffer ()
+  "Return the buffer of edits, made if need be."
+  (let ((buffer (get-buffer-create agent-q-diff-transcript-buffer-name)))
+    (with-current-buffer buffer
+      (unless (derived-mode-p 'agent-q-diff-transcript-mode)
+        (agent-q-diff-transcript-mode)))
+    buffer))
+
+(defun agent-q-diff-transcript--description (description)
+  "Return DESCRIPTION, a string or nil, as lines that cannot be taken for diff."
+  (mapconcat (lambda (line)
+               (concat "# " (agent-q-diff-transcript-visible line) "\n"))
+             (and description (split-string description "\n"))
+             ""))
+
+(defun agent-q-diff-transcript--entry (lines info)
+  "Return what is shown of the edit of typed LINES and INFO."
+  (pcase-let* ((`(,added . ,removed) (agent-q-diff-transcript-counts lines))
+               (head (format "%s %s %s  +%d -%d" (format-time-string "%T")
+                             (plist-get info :tool)
+                             (agent-q-diff-transcript-visible
+                              (or (plist-get info :path) ""))
+                             added removed)))
+    (propertize
+     (concat (propertize (concat head "\n") 'face 'agent-q-diff-header
+                         'agent-q-diff-head t)
+             (agent-q-diff-transcript--description (plist-get info :description))
+             (mapconcat #'agent-q-diff-transcript--line lines "")
+             "\n")
+     'agent-q-diff-edit (append info (list :lines lines)))))
+
+(defun agent-q-diff-transcript-append (lines info)
+  "Append the edit of typed LINES and INFO to the buffer of edits.
+This is what `agent-q-diff-show-edit-functions' does by default."
+  (with-current-buffer (agent-q-diff-transcript-buffer)
+    (let ((inhibit-read-only t))
+      (save-excursion
+        (goto-char (point-max))
+        (insert (agent-q-diff-transcript--entry lines info)))
+      (agent-q-diff-transcript--drop-oldest))))
+
+(defun agent-q-diff-transcript--drop-oldest ()
+  "Drop the oldest edits beyond `agent-q-diff-transcript-max-entries'."
+  (let ((heads (agent-q-diff-transcript--heads)))
+    (when (> (length heads) agent-q-diff-transcript-max-entries)
+      (delete-region (point-min)
+                     (nth (- (length heads) agent-q-diff-transcript-max-entries)
+                          heads)))))
+
+(defun agent-q-diff-transcript--position (id)
+  "Return where the edit numbered ID begins in the current buffer, or nil."
+  (seq-find (lambda (position)
+              (eql id (plist-get (get-text-property position 'agent-q-diff-edit)
+                                 :id)))
+            (nreverse (agent-q-diff-transcript--heads))))
+
+(defun agent-q-diff-transcript-conclude (info outcome)
+  "Note below the edit of INFO what became of it: OUTCOME, a string."
+  (when-let ((buffer (get-buffer agent-q-diff-transcript-buffer-name)))
+    (with-current-buffer buffer
+      (when-let ((start (agent-q-diff-transcript--position (plist-get info :id))))
+        (let ((inhibit-read-only t)
+              (edit (get-text-property start 'agent-q-diff-edit)))
+          (save-excursion
+            (goto-char (1- (agent-q-diff-transcript--end start)))
+            (insert (propertize
+                     (concat "=> " (agent-q-diff-transcript-visible outcome) "\n")
+                     'face 'agent-q-diff-progress 'agent-q-diff-edit edit))))))))
+
+(defun agent-q-diff-transcript-show (info)
+  "Show the edit of INFO in a window, without selecting it.
+Return the window if it was not there before, else nil."
+  (when-let ((buffer (get-buffer agent-q-diff-transcript-buffer-name)))
+    (let* ((old (get-buffer-window buffer))
+           (window (or old (display-buffer buffer '(nil (inhibit-same-window . t)))))
+           (start (with-current-buffer buffer
+                    (agent-q-diff-transcript--position (plist-get info :id)))))
+      (when (and window start)
+        (set-window-start window start)
+        (set-window-point window start))
+      (unless old window))))
+
+;;;; Where point is
+
+(defun agent-q-diff-transcript--heads ()
+  "Return the positions where the edits in the current buffer begin."
+  (let ((here (point-min))
+        heads)
+    (while here
+      (when (get-text-property here 'agent-q-diff-head)
+        (push here heads))
+      (setq here (next-single-property-change here 'agent-q-diff-head)))
+    (nreverse heads)))
+
+(defun agent-q-diff-transcript--start ()
+  "Return where the edit at point begins, or signal that there is none."
+  (or (car (last (seq-filter (lambda (head) (<= head (point)))
+                             (agent-q-diff-transcript--heads))))
+      (user-error "No edit here")))
+
+(defun agent-q-diff-transcript--end (start)
+  "Return where the edit that begins at START ends."
+  (or (seq-find (lambda (head) (> head start)) (agent-q-diff-transcript--heads))
+      (point-max)))
+
+;;;; Commands
+
+(defun agent-q-diff-transcript-next ()
+  "Move to the next edit."
+  (interactive)
+  (goto-char (or (seq-find (lambda (head) (> head (point)))
+                           (agent-q-diff-transcript--heads))
+                 (user-error "No later edit"))))
+
+(defun agent-q-diff-transcript-previous ()
+  "Move to the beginning of this edit, or to the previous one."
+  (interactive)
+  (goto-char (or (car (last (seq-filter (lambda (head) (< head (point)))
+                                        (agent-q-diff-transcript--heads))))
+                 (user-error "No earlier edit"))))
+
+(defun agent-q-diff-transcript--folds (start end)
+  "Return the overlays between START and END that hide lines."
+  (seq-filter (lambda (overlay)
+                (eq (overlay-get overlay 'invisible) 'agent-q-diff-fold))
+              (overlays-in start end)))
+
+(defun agent-q-diff-transcript--hide (start)
+  "Hide all lines but the first of the edit that begins at START."
+  (save-excursion
+    (goto-char start)
+    (let ((overlay (make-overlay (line-end-position)
+                                 (1- (agent-q-diff-transcript--end start)))))
+      (overlay-put overlay 'invisible 'agent-q-diff-fold)
+      (overlay-put overlay 'isearch-open-invisible #'delete-overlay)
+      (overlay-put overlay 'evaporate t))))
+
+(defun agent-q-diff-transcript-fold ()
+  "Hide all lines but the first of the edit at point, or show them again."
+  (interactive)
+  (let* ((start (agent-q-diff-transcript--start))
+         (folds (agent-q-diff-transcript--folds
+                 start (agent-q-diff-transcript--end start))))
+    (goto-char start)
+    (if folds
+        (mapc #'delete-overlay folds)
+      (agent-q-diff-transcript--hide start))))
+
+(defun agent-q-diff-transcript-fold-all ()
+  "Hide all lines but the first of every edit, or show them all again."
+  (interactive)
+  (let ((folds (agent-q-diff-transcript--folds (point-min) (point-max))))
+    (if folds
+        (mapc #'delete-overlay folds)
+      (mapc #'agent-q-diff-transcript--hide (agent-q-diff-transcript--heads)))))
+
+(defun agent-q-diff-transcript-copy ()
+  "Copy the edit at point as a unified diff."
+  (interactive)
+  (let ((edit (get-text-property (agent-q-diff-transcript--start)
+                                 'agent-q-diff-edit)))
+    (kill-new (agent-q-diff-transcript-diff (plist-get edit :lines)
+                                            (plist-get edit :path)))
+    (message "Copied the diff of %s"
+             (agent-q-diff-transcript-visible (plist-get edit :path)))))
+
+(defun agent-q-diff-transcript--line-to-visit (start)
+  "Return the number of the file's line to go to from point.
+START is where the edit at point begins.  The number is the modified
+text's; that of a removed line is where it was."
+  (let ((from (max (line-beginning-position) start))
+        (end (agent-q-diff-transcript--end start))
+        number)
+    (while (and (not number) from (< from end))
+      (pcase (get-text-property from 'agent-q-diff-line)
+        ((and `(,kind ,_ ,(and new (pred (< 0))) ,_)
+              (guard (memq kind '(context added))))
+         (setq number new)))
+      (setq from (next-single-property-change from 'agent-q-diff-line nil end)))
+    (or number 1)))
+
+(defun agent-q-diff-transcript-jump ()
+  "Visit the file of the edit at point, at that line, in the other window."
+  (interactive)
+  (let* ((start (agent-q-diff-transcript--start))
+         (edit (get-text-property start 'agent-q-diff-edit))
+         (line (agent-q-diff-transcript--line-to-visit start)))
+    (find-file-other-window (plist-get edit :name))
+    (widen)
+    (goto-char (point-min))
+    (forward-line (1- line))))
+
+(provide 'agent-q-diff-transcript)
+;;; agent-q-diff-transcript.el ends here

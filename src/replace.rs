@@ -1,0 +1,269 @@
+//! Exact replacement of a string in a text, as the tool `edit_file` asks for it.
+//!
+//! A search string matches byte for byte: nothing is folded, trimmed, unescaped or taken for a
+//! pattern, and a replacement goes in as it is. Matches that overlap count, so that "exactly one"
+//! means that there is no other place at all. Only line ends are seen to: in a text whose lines all
+//! end with CRLF, a `\n` of the arguments stands for one of them.
+//!
+//! With *n* bytes of text and *m* of search string, all of it takes O(n + m) time; the places found
+//! are the only space that grows with *n*. Why nothing was found ([`mod@nearest`]) is searched for
+//! only in texts up to [`nearest::MAX_TEXT_LEN`].
+
+pub mod nearest;
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use nearest::Nearest;
+
+/// How many matches a replacement may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// Exactly one.
+    Unique,
+    /// One or more that do not overlap; each is replaced.
+    All,
+}
+
+/// Why a replacement cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReplaceError {
+    /// The search string has no bytes, so it is everywhere.
+    #[error("the string to find is empty")]
+    Empty,
+    /// Search string and replacement are the same.
+    #[error("the string to find and its replacement are equal")]
+    Equal,
+    /// The search string is not in the text.
+    #[error("the string is not in the text")]
+    NotFound {
+        /// What resembles it most, if anything does.
+        nearest: Option<Nearest>,
+    },
+    /// The search string is in several places and was to be in one.
+    #[error("the string is in the text {} times", lines.len())]
+    Several {
+        /// The line (0-based) on which each match begins.
+        lines: Vec<usize>,
+    },
+    /// Matches share bytes, so that to replace one would destroy another.
+    #[error("matches of the string overlap")]
+    Overlapping {
+        /// The line (0-based) on which each match begins.
+        lines: Vec<usize>,
+    },
+}
+
+/// A place where a search string was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Match {
+    /// The line (0-based) on which it begins.
+    pub line: usize,
+    /// Its bytes in the text.
+    pub bytes: Range<usize>,
+}
+
+/// What is to be replaced, and by what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replacement<'a> {
+    /// The places, in order and apart; at least one.
+    pub matches: Vec<Match>,
+    /// What comes into each of them: the replacement as it was given, but with the line ends of
+    /// the text.
+    pub new: Cow<'a, [u8]>,
+}
+
+/// Finds what is to be replaced in `text` if `old` shall become `new`.
+///
+/// ```
+/// use agent_q_diff::replace::{Match, ReplaceError, Scope, find};
+/// let found = find(b"one\ntwo\n", b"two", br"\& $1", Scope::Unique).unwrap();
+/// assert_eq!(found.matches, [Match { line: 1, bytes: 4..7 }]);
+/// assert_eq!(found.apply(b"one\ntwo\n"), b"one\n\\& $1\n");
+/// assert_eq!(
+///     find(b"aaa", b"aa", b"b", Scope::Unique),
+///     Err(ReplaceError::Several { lines: vec![0, 0] }),
+/// );
+/// ```
+pub fn find<'a>(
+    text: &[u8],
+    old: &'a [u8],
+    new: &'a [u8],
+    scope: Scope,
+) -> Result<Replacement<'a>, ReplaceError> {
+    if old.is_empty() {
+        return Err(ReplaceError::Empty);
+    }
+    let (old, new) = with_line_ends_of(text, old, new);
+    if old == new {
+        return Err(ReplaceError::Equal);
+    }
+    let matches = matches(text, &old);
+    let lines = || matches.iter().map(|found| found.line).collect();
+    let overlap = |pair: &[Match]| pair[0].bytes.end > pair[1].bytes.start;
+    match scope {
+        _ if matches.is_empty() => Err(ReplaceError::NotFound {
+            nearest: nearest::nearest(text, &old),
+        }),
+        Scope::Unique if matches.len() > 1 => Err(ReplaceError::Several { lines: lines() }),
+        Scope::All if matches.windows(2).any(overlap) => {
+            Err(ReplaceError::Overlapping { lines: lines() })
+        }
+        Scope::Unique | Scope::All => Ok(Replacement { matches, new }),
+    }
+}
+
+impl Replacement<'_> {
+    /// Returns `text`, the text that was searched, with the replacements made.
+    pub fn apply(&self, text: &[u8]) -> Vec<u8> {
+        let mut result = Vec::with_capacity(text.len());
+        let mut done = 0;
+        for found in &self.matches {
+            result.extend_from_slice(&text[done..found.bytes.start]);
+            result.extend_from_slice(&self.new);
+            done = found.bytes.end;
+        }
+        result.extend_from_slice(&text[done..]);
+        result
+    }
+
+    /// Returns the lines (0-based, half-open) on which each replacement stands in the result.
+    ///
+    /// Where nothing came in, it is the line on which something went.
+    pub fn affected_lines(&self, text: &[u8]) -> Vec<Range<usize>> {
+        let n_new = n_newlines(&self.new);
+        let is_closed = self.new.ends_with(b"\n");
+        let n_lines = if is_closed { n_new } else { n_new + 1 };
+        let (mut added, mut removed) = (0, 0);
+        let mut ranges = Vec::with_capacity(self.matches.len());
+        for found in &self.matches {
+            let first = found.line + added - removed;
+            ranges.push(first..first + n_lines);
+            added += n_new;
+            removed += n_newlines(&text[found.bytes.clone()]);
+        }
+        ranges
+    }
+}
+
+/// Returns every place where `old`, which is not empty, is in `text`, in order.
+///
+/// Matches may overlap: `aa` is twice in `aaa`.
+pub fn matches(text: &[u8], old: &[u8]) -> Vec<Match> {
+    let (mut line, mut counted) = (0, 0);
+    let place = |start: usize| {
+        line += n_newlines(&text[counted..start]);
+        counted = start;
+        Match {
+            line,
+            bytes: start..start + old.len(),
+        }
+    };
+    occurrences(text, old).map(place).collect()
+}
+
+/// Returns where `pattern`, which is not empty, begins in `text`, overlaps included.
+///
+/// This is Knuth, Morris and Pratt's algorithm: no text of repeated parts makes it slow.
+fn occurrences<T: Eq>(text: &[T], pattern: &[T]) -> impl Iterator<Item = usize> {
+    let borders = borders(pattern);
+    let mut n_matching = 0;
+    text.iter().enumerate().filter_map(move |(at, item)| {
+        while n_matching > 0 && pattern.get(n_matching) != Some(item) {
+            n_matching = borders[n_matching - 1];
+        }
+        if pattern.get(n_matching) == Some(item) {
+            n_matching += 1;
+        }
+        (n_matching == pattern.len()).then(|| at + 1 - pattern.len())
+    })
+}
+
+/// Returns for each head of `pattern` the length of its longest border: the longest shorter head
+/// that is its tail as well.
+fn borders<T: Eq>(pattern: &[T]) -> Vec<usize> {
+    let mut borders = vec![0; pattern.len()];
+    for at in 1..pattern.len() {
+        let mut len = borders[at - 1];
+        while len > 0 && pattern[len] != pattern[at] {
+            len = borders[len - 1];
+        }
+        borders[at] = len + usize::from(pattern[len] == pattern[at]);
+    }
+    borders
+}
+
+/// Returns `old` and `new` with the line ends of `text`.
+///
+/// That is so if all lines of `text` end with CRLF, or if lines end in both ways and `old` is not
+/// there with LF, but with CRLF it is.
+fn with_line_ends_of<'a>(
+    text: &[u8],
+    old: &'a [u8],
+    new: &'a [u8],
+) -> (Cow<'a, [u8]>, Cow<'a, [u8]>) {
+    let has_bare = |bytes: &[u8]| n_newlines(bytes) > n_crlf(bytes);
+    let is_there = |old: &[u8]| occurrences(text, old).next().is_some();
+    let n_crlf = n_crlf(text);
+    let is_crlf = n_crlf > 0
+        && (n_crlf == n_newlines(text)
+            || has_bare(old) && !is_there(old) && is_there(&with_crlf(old)));
+    if is_crlf {
+        (with_crlf(old).into(), with_crlf(new).into())
+    } else {
+        (old.into(), new.into())
+    }
+}
+
+/// Returns `bytes` with every LF that is not part of a CRLF made one.
+fn with_crlf(bytes: &[u8]) -> Vec<u8> {
+    let mut result = Vec::with_capacity(bytes.len());
+    for &byte in bytes {
+        if byte == b'\n' && result.last() != Some(&b'\r') {
+            result.push(b'\r');
+        }
+        result.push(byte);
+    }
+    result
+}
+
+fn n_newlines(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|&&byte| byte == b'\n').count()
+}
+
+fn n_crlf(bytes: &[u8]) -> usize {
+    bytes.windows(2).filter(|pair| pair == b"\r\n").count()
+}
+
+/// Returns the number of characters in `bytes` as Emacs counts them.
+///
+/// Emacs writes characters beyond Unicode in up to five bytes and lets surrogates pass; a byte that
+/// belongs to no character counts as one.
+pub fn n_chars(bytes: &[u8]) -> usize {
+    let mut n = 0;
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        rest = &rest[char_len(rest)..];
+        n += 1;
+    }
+    n
+}
+
+/// Returns how many of `bytes`, which are not empty, make the first character for Emacs.
+fn char_len(bytes: &[u8]) -> usize {
+    // The second byte of the longer forms has a least value, or a shorter form would do.
+    let (len, least) = match bytes[0] {
+        0xc2..=0xdf => (2, 0x80),
+        0xe0 => (3, 0xa0),
+        0xe1..=0xef => (3, 0x80),
+        0xf0 => (4, 0x90),
+        0xf1..=0xf7 => (4, 0x80),
+        0xf8 => (5, 0x88),
+        _ => return 1,
+    };
+    let is_tail = |byte: &u8| (0x80..0xc0).contains(byte);
+    match bytes.get(1..len) {
+        Some(tail) if tail.iter().all(is_tail) && tail[0] >= least => len,
+        _ => 1,
+    }
+}
