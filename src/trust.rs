@@ -9,7 +9,7 @@
 //! edit can still be the work of two.
 //!
 //! With n lines the checks take O(n) time and space, and the four diffs what a diff takes of the
-//! part that differs; where that has more than [`MAX_LEN`] lines, nothing in it is proven.
+//! part that differs; where that has more than `MAX_LEN` lines, nothing in it is proven.
 
 use std::collections::HashMap;
 use std::ops::Range;
