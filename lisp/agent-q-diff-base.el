@@ -70,6 +70,27 @@ While somebody edits the target, each hunk shows whether it still
 applies.  If nil, the diff buffer shows it at its own next command."
   :type '(choice (number :tag "Seconds") (const :tag "At the next command" nil)))
 
+(defcustom agent-q-diff-display 'at-once
+  "How a review that nobody waits for in a recursive edit is shown.
+The window that the user is in is never taken, nor a key.
+
+`at-once'    In another window, at once.
+`when-idle'  In another window, when there has been no input for a while.
+`announce'   In the echo area and the mode line only."
+  :type '(choice (const :tag "At once" at-once)
+                 (const :tag "When idle" when-idle)
+                 (const :tag "Only announced" announce)))
+
+(defcustom agent-q-diff-grace 0.5
+  "Seconds for which the keys that decide are ignored in a new diff buffer.
+A review can come while one types; what was meant for another buffer must
+decide nothing."
+  :type 'number)
+
+(defcustom agent-q-diff-finish-when-decided nil
+  "Whether a review ends when its last pending hunk is decided."
+  :type 'boolean)
+
 (defcustom agent-q-diff-project-root nil
   "Directory against which agents' relative paths are resolved, or nil.
 If nil, it is the root of the current project, or `default-directory'

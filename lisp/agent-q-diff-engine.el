@@ -26,6 +26,7 @@
 (declare-function agent-q-diff-module-decision "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-edit-outside "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-fail "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-files "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-follow "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-free "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-header-lines "ext:agent-q-diff-module")
@@ -237,6 +238,16 @@ Signal `agent-q-diff-identical' if they are the same."
 Signal `agent-q-diff-malformed' with the line and the cause, or
 `agent-q-diff-several-files'."
   (agent-q-diff-engine--call #'agent-q-diff-module-review-diff diff))
+
+(defun agent-q-diff-engine-files (diff)
+  "Return a list of (OLD NEW HUNKS), one for each file in DIFF.
+DIFF is a unified diff.  OLD and NEW are the names in the file's header,
+or nil if it has none; HUNKS is a diff of that file alone.  Signal
+`agent-q-diff-malformed' with the line and the cause."
+  (mapcar (lambda (file)
+            (mapcar (lambda (text) (and text (agent-q-diff-engine--text text)))
+                    file))
+          (agent-q-diff-engine--call #'agent-q-diff-module-files diff)))
 
 (defun agent-q-diff-engine-free (review)
   "Give back the memory of REVIEW, which the garbage collector cannot see."

@@ -82,7 +82,7 @@ In a diff that came by hand, what stands between the hunks stays."
 (defun agent-q-diff--show-parts (review hunk n)
   "Show that HUNK of REVIEW is now N hunks."
   (unless (= n 1)
-    (agent-q-diff-review-split-failure review hunk n)
+    (agent-q-diff-review-note-parts review hunk n)
     (agent-q-diff--print-anew hunk 1 n)))
 
 ;;;; Splitting

@@ -116,6 +116,7 @@ has changed."
        (message "Failed to apply hunk: %s" (agent-q-diff--error-text err)))
      nil)
     (error
+     (agent-q-diff--note-failure command err)
      (message (if (eq command 'unapply)
                   "Failed to take hunk out: %s%s"
                 "Failed to apply hunk: %s%s")
@@ -125,6 +126,14 @@ has changed."
                    "; \\<agent-q-diff-mode-map>\\[agent-q-diff-merge-hunk] merges")
                 ""))
      nil)))
+
+(defun agent-q-diff--note-failure (command err)
+  "Note that COMMAND, if it accepts, failed on the hunk at point with ERR.
+That may have been before it was tried, when the target could not be had."
+  (let ((hunk (agent-q-diff--hunk-at-point)))
+    (when (and hunk (memq command '(accept toggle)) (not (agent-q-diff--ended-p)))
+      (agent-q-diff-review-note-failure agent-q-diff--review hunk
+                                        (agent-q-diff--error-text err)))))
 
 (defun agent-q-diff--follow-hooks (review note)
   "Show what else has changed in the target of REVIEW after NOTE.
@@ -204,8 +213,9 @@ With ADVANCE, as by key, move on to the next pending hunk."
 (defun agent-q-diff--advance-if (advance said)
   "Move to the next pending hunk if ADVANCE and SAID are non-nil.
 SAID is what the command said, or nil if it failed.  Return SAID."
-  (when (and advance said)
-    (unless (agent-q-diff--goto-next-pending)
+  (when (and advance said (not (agent-q-diff--goto-next-pending)))
+    (if (and agent-q-diff-finish-when-decided agent-q-diff--end-function)
+        (agent-q-diff-finish nil t)
       (message "%s; nothing is pending, q finishes" said)))
   said)
 
@@ -364,6 +374,66 @@ BY-KEY tells that a person can be asked whether to go on without it."
                                            agent-q-diff-decision-basis))
      (t 'rejected))))
 
+;;;; Comments
+
+(defun agent-q-diff-comment-hunk (comment)
+  "Say COMMENT of the hunk at point, or nothing if it is empty.
+The agent reads it when the review has ended: of a rejected hunk, say,
+the reason."
+  (interactive
+   (list (read-string "Comment on this hunk: "
+                      (agent-q-diff--comment-on (agent-q-diff--hunk-here)))))
+  (let ((review (agent-q-diff--current-review))
+        (hunk (agent-q-diff--hunk-here)))
+    (setf (alist-get hunk (agent-q-diff-review-comments review) nil t)
+          (and (not (string-blank-p comment)) comment))
+    (agent-q-diff--show-hunk hunk)))
+
+(defun agent-q-diff--comment-on (hunk)
+  "Return what the user said of HUNK, or nil."
+  (alist-get hunk (agent-q-diff-review-comments (agent-q-diff--current-review))))
+
+(defun agent-q-diff-comment (comment)
+  "Say COMMENT of the whole proposal, or nothing if it is empty.
+The agent reads it when the review has ended."
+  (interactive
+   (list (read-string "Comment on the proposal: "
+                      (agent-q-diff-review-comment
+                       (agent-q-diff--current-review)))))
+  (setf (agent-q-diff-review-comment (agent-q-diff--current-review))
+        (and (not (string-blank-p comment)) comment)))
+
+;;;; A moment of grace
+
+(defconst agent-q-diff--decisions
+  '(agent-q-diff-accept-hunk agent-q-diff-reject-hunk agent-q-diff-toggle-hunk
+    agent-q-diff-unapply-hunk agent-q-diff-accept-all agent-q-diff-reject-all
+    agent-q-diff-finish)
+  "The commands that decide.")
+
+(defvar-local agent-q-diff--grace-end nil
+  "Time until which keys that decide are ignored in this buffer, or nil.")
+
+(defun agent-q-diff--begin-grace ()
+  "Ignore keys that decide in this buffer for a moment.
+It has just come up, perhaps under the fingers of somebody who types."
+  (setq agent-q-diff--grace-end (time-add nil agent-q-diff-grace))
+  (add-hook 'pre-command-hook #'agent-q-diff--ignore-in-grace nil t))
+
+(defun agent-q-diff--ignore-in-grace ()
+  "Do nothing instead of a command that decides, if it comes too early."
+  (if (time-less-p agent-q-diff--grace-end nil)
+      (remove-hook 'pre-command-hook #'agent-q-diff--ignore-in-grace t)
+    (when (and (not executing-kbd-macro)
+               (memq (indirect-function this-command)
+                     (mapcar #'indirect-function agent-q-diff--decisions)))
+      (setq this-command #'agent-q-diff-ignore-key))))
+
+(defun agent-q-diff-ignore-key ()
+  "Say that a key that decides was ignored."
+  (interactive)
+  (message "Ignored: the review had only just come up"))
+
 ;;;; The end of a review
 
 (defun agent-q-diff--decide (decision by-key)
@@ -402,6 +472,8 @@ buffer, leave that if BY-KEY is non-nil."
     (agent-q-diff-split-hunk     . "split the hunk into its smallest parts")
     (agent-q-diff-edit-hunk      . "edit the lines that the hunk proposes")
     (agent-q-diff-merge-hunk     . "merge a hunk that does not apply with the file")
+    (agent-q-diff-comment-hunk   . "say something of the hunk to the agent")
+    (agent-q-diff-comment        . "say something of the whole proposal")
     (agent-q-diff-accept-all     . "accept all pending hunks and finish")
     (agent-q-diff-reject-all     . "reject all pending hunks and finish")
     (agent-q-diff-finish         . "finish the review")
@@ -466,6 +538,8 @@ In a buffer whose diff came by hand, carry it out."
     (define-key map "s" #'agent-q-diff-split-hunk)
     (define-key map "e" #'agent-q-diff-edit-hunk)
     (define-key map "m" #'agent-q-diff-merge-hunk)
+    (define-key map "c" #'agent-q-diff-comment-hunk)
+    (define-key map "C" #'agent-q-diff-comment)
     (define-key map " " #'agent-q-diff-toggle-hunk)
     (define-key map "\r" #'agent-q-diff-preview-hunk)
     (define-key map "q" #'agent-q-diff-finish)

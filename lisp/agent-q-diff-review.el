@@ -38,7 +38,13 @@
   (is-adapted nil :documentation "Non-nil if line ends were adapted.")
   (is-cut nil :documentation "Non-nil if hunks were split, so that their numbers are others.")
   (is-altered nil :documentation "Non-nil if saving changed more than the hunks.")
+  (is-detached nil :documentation "Non-nil if the target is a text and no file.")
   (failures nil :documentation "Alist of hunks to why they failed last.")
+  (comments nil :documentation "Alist of hunks to what the user says of them.")
+  (comment nil :documentation "What the user says of the whole, or nil.")
+  (agent nil :documentation "Who proposes, a string, or nil.")
+  (begun nil :documentation "Time at which the review was begun.")
+  (callback nil :documentation "Function to be called with the result, or nil.")
   (buffer nil :documentation "The diff buffer.")
   (depth nil :documentation "Recursion depth at which a caller waits, or nil.")
   (outcome nil :documentation "How the review ended, or nil; see `agent-q-diff'.")
@@ -46,12 +52,18 @@
 
 ;;;; Beginning and end
 
-(defun agent-q-diff-review-open (path original modified)
+(defun agent-q-diff-review-open (path original modified &optional is-detached)
   "Return a new review of the file PATH, ORIGINAL becoming MODIFIED.
-PATH is absolute.  Signal an error if there is nothing to review or PATH
-cannot be a target."
-  (let ((review (agent-q-diff-review--make :path path)))
-    (agent-q-diff-review--visit review)
+PATH is absolute.  If IS-DETACHED is non-nil, the target is no file but
+the text ORIGINAL, in a buffer of its own.  Signal an error if there is
+nothing to review or PATH cannot be a target."
+  (let ((review (agent-q-diff-review--make :path path :begun (current-time)
+                                           :is-detached is-detached)))
+    (if is-detached
+        (setf (agent-q-diff-review-target review)
+              (agent-q-diff-target-detached path original)
+              (agent-q-diff-review-is-new review) t)
+      (agent-q-diff-review--visit review))
     (condition-case err
         (agent-q-diff-review--load review original modified)
       (error
@@ -80,6 +92,25 @@ those are the file's coding system; C-x RET f changes it")))
 Its path is to be set before a hunk can be applied."
   (agent-q-diff-review--make :engine (agent-q-diff-engine-review-diff diff)))
 
+(defun agent-q-diff-review-open-patch (path diff)
+  "Return a new review of DIFF, a unified diff of the file PATH, an absolute name.
+Its hunks are placed in the file as it is.  Signal an error if DIFF is
+none or PATH cannot be a target."
+  (let ((review (agent-q-diff-review--make :path path :begun (current-time))))
+    (condition-case err
+        (let* ((live (agent-q-diff-target-text
+                      (agent-q-diff-review--visit review)))
+               (adapt (agent-q-diff-target-adapter diff live)))
+          (setf (agent-q-diff-review-is-adapted review)
+                (not (equal diff (funcall adapt diff)))
+                (agent-q-diff-review-engine review)
+                (agent-q-diff-engine-review-diff (funcall adapt diff)))
+          (agent-q-diff-review-follow review)
+          review)
+      (error
+       (agent-q-diff-review-close review)
+       (signal (car err) (cdr err))))))
+
 (defun agent-q-diff-review-close (review)
   "Give back the memory of REVIEW.  Its target stays, unless nobody needs it.
 A file that it created stays only if something is in it."
@@ -93,9 +124,12 @@ A file that it created stays only if something is in it."
                        (agent-q-diff-review-target review)
                        (agent-q-diff-review-missing review)))))
     ;; Whoever wants to undo the edits there must find the buffer again.
-    (when (and (agent-q-diff-review-is-new review)
-               (or is-gone (not (agent-q-diff-review-is-edited review))))
-      (agent-q-diff-target-forget target))))
+    (cond
+     ((agent-q-diff-review-is-detached review)
+      (kill-buffer target))
+     ((and (agent-q-diff-review-is-new review)
+           (or is-gone (not (agent-q-diff-review-is-edited review))))
+      (agent-q-diff-target-forget target)))))
 
 ;;;; The target
 
@@ -116,14 +150,21 @@ A file that it created stays only if something is in it."
 (defun agent-q-diff-review-ensure-target (review)
   "Return the target's buffer of REVIEW.
 Visit the file anew if the buffer was killed or visits another one now."
-  (let ((buffer (agent-q-diff-review-target review))
-        (path (agent-q-diff-review-path review)))
-    (if (and (buffer-live-p buffer)
-             (buffer-file-name buffer)
-             (or (equal (buffer-file-name buffer) path)
-                 (eq buffer (find-buffer-visiting path))))
-        buffer
-      (agent-q-diff-review--visit review))))
+  (let ((buffer (agent-q-diff-review-target review)))
+    (cond
+     ((agent-q-diff-review--target-p review buffer) buffer)
+     ((agent-q-diff-review-is-detached review)
+      (signal 'agent-q-diff-bad-target '("the buffer with its text was killed")))
+     (t (agent-q-diff-review--visit review)))))
+
+(defun agent-q-diff-review--target-p (review buffer)
+  "Return non-nil if BUFFER is what REVIEW has as its target."
+  (let ((path (agent-q-diff-review-path review)))
+    (and (buffer-live-p buffer)
+         (or (agent-q-diff-review-is-detached review)
+             (and (buffer-file-name buffer)
+                  (or (equal (buffer-file-name buffer) path)
+                      (eq buffer (find-buffer-visiting path))))))))
 
 (defun agent-q-diff-review-aim (review path)
   "Make PATH, an absolute name or nil, the path of REVIEW's target."
@@ -179,7 +220,9 @@ that follows one that was missed is left to `agent-q-diff-review-follow'."
 
 (defun agent-q-diff-review-saves-p (review)
   "Return non-nil if commands of REVIEW save the target."
-  (pcase-exhaustive agent-q-diff-save
+  (pcase-exhaustive (if (agent-q-diff-review-is-detached review)
+                        'never
+                      agent-q-diff-save)
     ('always t)
     ('if-clean (not (buffer-modified-p (agent-q-diff-review-target review))))
     ('never nil)))
@@ -212,7 +255,7 @@ Note what comes into being by that."
         (setf (agent-q-diff-review-is-created review) t
               (agent-q-diff-review-missing review) missing)))))
 
-(defun agent-q-diff-review--note-failure (review hunk reason)
+(defun agent-q-diff-review-note-failure (review hunk reason)
   "Note that HUNK of REVIEW was accepted and could not be applied for REASON."
   (setf (alist-get hunk (agent-q-diff-review-failures review)) reason)
   (agent-q-diff-engine-fail (agent-q-diff-review-engine review) hunk))
@@ -221,16 +264,21 @@ Note what comes into being by that."
   "Note that HUNK of REVIEW is what the user wants it to be."
   (setf (alist-get hunk (agent-q-diff-review-failures review) nil t) nil))
 
-(defun agent-q-diff-review-split-failure (review hunk n)
-  "Note that HUNK of REVIEW is now N hunks, which failed if it did."
-  (setf (agent-q-diff-review-is-cut review) t
-        (agent-q-diff-review-failures review)
-        (cl-loop for (index . reason) in (agent-q-diff-review-failures review)
-                 nconc (cond
-                        ((< index hunk) (list (cons index reason)))
-                        ((> index hunk) (list (cons (+ index n -1) reason)))
-                        (t (cl-loop for part below n
-                                    collect (cons (+ hunk part) reason)))))))
+(defun agent-q-diff-review-note-parts (review hunk n)
+  "Note that HUNK of REVIEW is now N hunks.
+Each has failed if it had, and has its comment."
+  (cl-flet ((parted (entries)
+              (cl-loop for (index . text) in entries
+                       append (cond
+                               ((< index hunk) (list (cons index text)))
+                               ((> index hunk) (list (cons (+ index n -1) text)))
+                               (t (cl-loop for part below n
+                                           collect (cons (+ hunk part) text)))))))
+    (setf (agent-q-diff-review-is-cut review) t
+          (agent-q-diff-review-failures review)
+          (parted (agent-q-diff-review-failures review))
+          (agent-q-diff-review-comments review)
+          (parted (agent-q-diff-review-comments review)))))
 
 (defun agent-q-diff-review-do (review command hunk &optional is-vouched)
   "Carry out COMMAND on HUNK of REVIEW and return what it came to.
@@ -266,7 +314,7 @@ IS-ACCEPTING is non-nil, a failure is one to apply the hunk, and noted."
     (error
      (when (and is-accepting
                 (not (memq (car err) '(agent-q-diff-no-hunk agent-q-diff-ended))))
-       (agent-q-diff-review--note-failure review hunk
+       (agent-q-diff-review-note-failure review hunk
                                           (agent-q-diff--error-text err)))
      (signal (car err) (cdr err)))))
 
@@ -288,7 +336,7 @@ one.  Return a list of (HUNK . REASON): those that could not be applied."
                              (agent-q-diff-review--accept-each
                               review (mapcar #'car refused))))))
     (pcase-dolist (`(,hunk . ,reason) refused)
-      (agent-q-diff-review--note-failure review hunk reason))
+      (agent-q-diff-review-note-failure review hunk reason))
     (sort refused (lambda (one other) (< (car one) (car other))))))
 
 (defun agent-q-diff-review--accept-each (review except)

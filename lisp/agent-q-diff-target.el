@@ -84,6 +84,17 @@ BUFFER visits it; IS-NEW is non-nil if none did before."
       (agent-q-diff-target--check-kind path)
       (cons (agent-q-diff-target--find path) t))))
 
+(defun agent-q-diff-target-detached (path text)
+  "Return a new buffer with TEXT, what the file PATH would be.
+It visits no file, so nothing done to it is ever written."
+  (with-current-buffer (generate-new-buffer
+                        (format "*Agent-Q Content: %s*"
+                                (file-name-nondirectory path)))
+    (insert text)
+    (set-buffer-modified-p nil)
+    (setq buffer-undo-list nil)
+    (current-buffer)))
+
 (defun agent-q-diff-target-forget-file (buffer directories)
   "Delete the file of BUFFER if nothing is in it, and DIRECTORIES.
 It is a file that a review has created, with the DIRECTORIES, innermost
@@ -236,11 +247,12 @@ the one that was noted."
 (defun agent-q-diff-target--check-editable (buffer)
   "Refuse BUFFER if an edit would prompt or fail."
   (let* ((file (buffer-file-name buffer))
-         (holder (file-locked-p file)))
+         (holder (and file (file-locked-p file))))
     (cond
      ((buffer-local-value 'buffer-read-only buffer)
       (agent-q-diff-target--refuse
        "%s is read-only; C-x C-q in its buffer makes it writable" buffer))
+     ((null file))
      ((stringp holder)
       (agent-q-diff-target--refuse "%s is locked by %s" file holder))
      ((agent-q-diff-target--changed-on-disk-p buffer)

@@ -24,6 +24,7 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-schema)
 (require 'agent-q-diff-target)
+(require 'agent-q-diff-message)
 (require 'agent-q-diff-guard)
 (require 'agent-q-diff-log)
 (require 'agent-q-diff-transcript)
@@ -31,106 +32,6 @@
 (require 'agent-q-diff-permit)
 (require 'agent-q-diff-replace)
 (require 'agent-q-diff)
-
-;;;; Messages
-
-(defconst agent-q-diff-tools--accepted
-  "✓ Changes accepted and applied to %s
-
-The buffer has been updated with your proposed changes. Save the buffer when ready."
-  "What the agent reads when at least one hunk is applied.")
-
-(defconst agent-q-diff-tools--rejected
-  "✗ REJECTED: User explicitly declined changes to %s
-
-STOP: Do NOT retry or propose alternative changes. The user has made a
-deliberate decision to reject this edit. Report to the user that the
-changes were not applied and ask if they would like to proceed differently."
-  "What the agent reads when the user rejected the proposal.")
-
-(defconst agent-q-diff-tools--unexpected
-  "⚠ Unexpected response from diff UI: %s
-
-The file may not have been modified."
-  "What the agent reads when there is an answer that is no decision.")
-
-(defconst agent-q-diff-tools--error
-  "Error showing diff for %s: %s
-
-This might indicate an issue with the Emacs integration. Make sure
-sly-agent-q-diff.el is loaded."
-  "What the agent reads when there is no answer.")
-
-(defun agent-q-diff-tools-decision-message (decision path)
-  "Return the message to the agent about DECISION on its proposal for PATH."
-  (pcase decision
-    ("accepted" (format agent-q-diff-tools--accepted path))
-    ("rejected" (format agent-q-diff-tools--rejected path))
-    (_ (format agent-q-diff-tools--unexpected decision))))
-
-(defun agent-q-diff-tools-error-message (path err)
-  "Return the message to the agent about ERR, signaled by its proposal for PATH."
-  (format agent-q-diff-tools--error path (error-message-string err)))
-
-(defun agent-q-diff-tools--numbers (hunks)
-  "Return the numbers of HUNKS, results of single hunks, as a string."
-  (mapconcat (lambda (hunk) (number-to-string (1+ (plist-get hunk :index))))
-             hunks ", "))
-
-(defun agent-q-diff-tools--part (format hunks)
-  "Return FORMAT with the numbers of HUNKS, or nil if there are none.
-Where the user has split hunks, only their lines tell the agent which
-they are."
-  (when hunks
-    (if (seq-some (lambda (hunk) (plist-get hunk :part)) hunks)
-        (concat (format format "s") "\n"
-                (string-trim-right
-                 (mapconcat (lambda (hunk) (plist-get hunk :part)) hunks "")
-                 "\n"))
-      (format format (concat " " (agent-q-diff-tools--numbers hunks))))))
-
-(defun agent-q-diff-tools--details (result)
-  "Return lines about RESULT that the decision alone does not tell, or nil.
-They speak of what is in the file, whatever the marks."
-  (let* ((hunks (plist-get result :hunks))
-         (in (seq-filter (lambda (hunk) (plist-get hunk :in-file)) hunks))
-         (out (seq-difference hunks in #'eq))
-         (accepted (equal (plist-get result :decision) "accepted"))
-         (lines (append
-                 (unless (if accepted (null out) (null in))
-                   (agent-q-diff-tools--partial in out))
-                 (agent-q-diff-tools--edited hunks)
-                 (when (plist-get result :altered)
-                   (list "On saving, a hook of the user's changed other lines as well.")))))
-    (and lines (string-join lines "\n"))))
-
-(defun agent-q-diff-tools--edited (hunks)
-  "Return lines with what the user made of those HUNKS that are edited."
-  (mapcan (lambda (hunk)
-            (when-let ((diff (and (or (plist-get hunk :in-file)
-                                      (not (eq 'rejected (plist-get hunk :state))))
-                                  (plist-get hunk :edited))))
-              (list (format "The user made something else of hunk %d%s:"
-                            (1+ (plist-get hunk :index))
-                            (if (plist-get hunk :in-file)
-                                ", and so it is in the file"
-                              ""))
-                    (string-trim-right diff "\n"))))
-          hunks))
-
-(defun agent-q-diff-tools--partial (in out)
-  "Return lines that tell the hunks IN the file from those OUT of it."
-  (let ((failed (seq-filter (lambda (hunk) (plist-get hunk :reason)) out)))
-    (delq nil
-          (list (format "%d of %d hunks are in the file."
-                        (length in) (+ (length in) (length out)))
-                (agent-q-diff-tools--part "In the file: hunk%s." in)
-                (agent-q-diff-tools--part "Not in the file: hunk%s." out)
-                (agent-q-diff-tools--part
-                 "Was in the file, but its lines have been changed there since: hunk%s."
-                 (seq-filter (lambda (hunk) (plist-get hunk :lost)) out))
-                (agent-q-diff-tools--part
-                 "Could not be applied where it belongs: hunk%s." failed)))))
 
 ;;;; Messages about an exact replacement
 
@@ -209,7 +110,7 @@ OUTCOME tells who denied it and why."
   (let ((reason (or (plist-get outcome :reason)
                     (and (eq (plist-get outcome :by) 'policy)
                          (format "the user's settings deny %s here." tool)))))
-    (concat (agent-q-diff-tools-decision-message "rejected" path)
+    (concat (agent-q-diff-message-of-decision "rejected" path)
             (and reason (format "\n\nReason: %s" reason)))))
 
 (defconst agent-q-diff-tools--differences
@@ -329,9 +230,9 @@ no agent may ever edit it."
 
 (defun agent-q-diff-tools--review-message (path result)
   "Return the message about RESULT, that of a review of PATH."
-  (let ((message (agent-q-diff-tools-decision-message
+  (let ((message (agent-q-diff-message-of-decision
                   (plist-get result :decision) path))
-        (details (agent-q-diff-tools--details result)))
+        (details (agent-q-diff-message--details result)))
     (if details
         (concat message "\n\n" details)
       message)))
@@ -384,7 +285,7 @@ value is a string."
         (agent-q-diff-tools--review-message
          path (agent-q-diff-tools--propose path name original modified
                                            description)))
-    ((error quit) (agent-q-diff-tools-error-message path err))))
+    ((error quit) (agent-q-diff-message-of-error path err))))
 
 (defun agent-q-diff-tools--propose-unless-denied (arguments)
   "Do what `propose_file_edit' was called for with ARGUMENTS, an alist."
@@ -400,7 +301,7 @@ value is a string."
                                                   '(:by policy))
             (agent-q-diff-tools-propose-file-edit .path .original .modified
                                                   .description)))
-      ((error quit) (agent-q-diff-tools-error-message .path err)))))
+      ((error quit) (agent-q-diff-message-of-error .path err)))))
 
 ;;;; Calling a tool
 

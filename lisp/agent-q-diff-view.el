@@ -27,6 +27,10 @@
 
 ;;;; State
 
+(defconst agent-q-diff-buffer-name "*Agent-Q Diff*"
+  "Name of the diff buffer.
+While one is being decided, further ones get a number behind it.")
+
 (defvar-local agent-q-diff--path nil
   "Absolute name of the file that the diff would change.")
 
@@ -168,6 +172,12 @@ That is done when there has been no input for a while."
                ;; While Emacs is idle the time counts from when that began.
                (time-add (or (current-idle-time) 0) agent-q-diff-refresh-delay)
                nil #'agent-q-diff--refresh buffer))))))
+
+(defun agent-q-diff--stop-refreshing ()
+  "Forget that this buffer was to show how the target is."
+  (when agent-q-diff--refresh-timer
+    (cancel-timer agent-q-diff--refresh-timer)
+    (setq agent-q-diff--refresh-timer nil)))
 
 (defun agent-q-diff--refresh (buffer)
   "Show in the diff buffer BUFFER how the target now is, if it is visible."
@@ -373,24 +383,23 @@ too, since the line itself scrolls away."
           (progn (diff-end-of-hunk) (point))
         (error (line-end-position))))))
 
-(defun agent-q-diff--sign (state is-in place is-edited)
+(defun agent-q-diff--sign (state is-in place notes)
   "Return (TEXT . FACE), the sign of a hunk, or nil if it needs none.
 STATE is its state, IS-IN tells whether its change is in the target,
-PLACE is as `agent-q-diff-engine-state' has it, and IS-EDITED tells
-whether it is what the user made of it."
-  (let ((name (upcase (symbol-name (or state 'pending))))
-        (edited (and is-edited "edited")))
+PLACE is as `agent-q-diff-engine-state' has it, and NOTES says what the
+user did to it, a string or nil."
+  (let ((name (upcase (symbol-name (or state 'pending)))))
     (pcase (agent-q-diff--difference state is-in place)
       ((and words (pred stringp))
-       (cons (agent-q-diff--bracketed name edited words) 'agent-q-diff-differs))
+       (cons (agent-q-diff--bracketed name notes words) 'agent-q-diff-differs))
       ((guard (and (null state) (eq place 'ambiguous)))
        (cons "[AMBIGUOUS, look]" 'agent-q-diff-differs))
       ((guard (and (null state) (eq place 'conflict)))
        (cons "[DOES NOT APPLY]" 'agent-q-diff-differs))
       (_
        (let ((words (agent-q-diff--aside state place)))
-         (when (or state edited words)
-           (cons (agent-q-diff--bracketed name edited words)
+         (when (or state notes words)
+           (cons (agent-q-diff--bracketed name notes words)
                  (cond
                   (state (agent-q-diff--state-face state))
                   ((eq place 'next-to-edit) 'agent-q-diff-differs)
@@ -428,11 +437,11 @@ IS-IN and PLACE are as in `agent-q-diff--sign'."
                      (eq (overlay-start overlay) position)))
               (overlays-in position (1+ position))))
 
-(defun agent-q-diff--put-sign (position state is-in &optional reason place is-edited)
-  "Show on the hunk at POSITION its STATE, IS-IN, PLACE and IS-EDITED.
+(defun agent-q-diff--put-sign (position state is-in &optional reason place notes)
+  "Show on the hunk at POSITION its STATE, IS-IN, PLACE and NOTES.
 These four are those of `agent-q-diff--sign'; REASON explains them."
   (mapc #'delete-overlay (agent-q-diff--overlays-at position))
-  (pcase (agent-q-diff--sign state is-in place is-edited)
+  (pcase (agent-q-diff--sign state is-in place notes)
     (`(,text . ,face)
      (let ((overlay (make-overlay position (agent-q-diff--hunk-end position))))
        (overlay-put overlay 'agent-q-diff (or state 'pending))
@@ -454,7 +463,17 @@ STATE is `applied', `rejected', or nil, which takes the sign away."
                 (agent-q-diff-engine-state engine hunk)))
     (agent-q-diff--put-sign (aref agent-q-diff--positions hunk)
                             mark is-in reason place
-                            (agent-q-diff-engine-edited-p engine hunk))))
+                            (agent-q-diff--notes-on hunk))))
+
+(defun agent-q-diff--notes-on (hunk)
+  "Return what the user did to HUNK besides deciding it, a string or nil."
+  (let* ((review agent-q-diff--review)
+         (is-edited (agent-q-diff-engine-edited-p
+                     (agent-q-diff-review-engine review) hunk))
+         (comment (alist-get hunk (agent-q-diff-review-comments review)))
+         (notes (delq nil (list (and is-edited "edited")
+                                (and comment "commented")))))
+    (and notes (string-join notes ", "))))
 
 (defun agent-q-diff--show-all ()
   "Show the state of every hunk and the progress."

@@ -19,6 +19,7 @@
 (require 'agent-q-diff-review)
 (require 'agent-q-diff-view)
 (require 'agent-q-diff-mode)
+(require 'agent-q-diff-end)
 
 ;;;; Waiting for the user
 
@@ -46,11 +47,6 @@ a timer must not leave at all."
       (when (agent-q-diff-review-outcome review)
         (exit-recursive-edit)))))
 
-(defun agent-q-diff--set-outcome (review outcome)
-  "Set how REVIEW ended to OUTCOME, unless it has ended before."
-  (unless (agent-q-diff-review-outcome review)
-    (setf (agent-q-diff-review-outcome review) outcome)))
-
 (defun agent-q-diff--ended (review outcome)
   "Note that REVIEW ended with OUTCOME, and see to it that its caller learns."
   (agent-q-diff--set-outcome review outcome)
@@ -63,18 +59,6 @@ a timer must not leave at all."
         (unless is-innermost
           (agent-q-diff--put-away (agent-q-diff-review-buffer review)))
         (message "Ended; the caller is answered when what was begun since is ended")))))
-
-(defun agent-q-diff--close (review)
-  "Note the result of REVIEW, which has ended, and let nothing change it.
-Its caller may be answered much later."
-  (let ((buffer (agent-q-diff-review-buffer review)))
-    (when (buffer-live-p buffer)
-      (with-current-buffer buffer
-        (setq agent-q-diff--end-function nil)
-        (remove-hook 'kill-buffer-hook #'agent-q-diff--buffer-killed t)))
-    (unless (agent-q-diff-review-result review)
-      (setf (agent-q-diff-review-result review) (agent-q-diff--result review))
-      (agent-q-diff-review-close review))))
 
 (defun agent-q-diff--put-away (buffer)
   "Take BUFFER, whose review ended before the innermost, out of sight."
@@ -89,11 +73,6 @@ A recursive edit cannot be left from a timer or a process filter."
   (unless agent-q-diff--in-command
     (setq unread-command-events
           (append unread-command-events (list 'agent-q-diff-wake)))))
-
-(defun agent-q-diff--buffer-killed ()
-  "Cancel the review of the buffer that is being killed."
-  (when agent-q-diff--end-function
-    (funcall agent-q-diff--end-function agent-q-diff--review 'killed)))
 
 (defun agent-q-diff--somebody-there-p ()
   "Return non-nil if keys can come from somewhere."
@@ -193,6 +172,7 @@ IS-MACRO tells whether a keyboard macro was running when it began."
     (unwind-protect
         (save-current-buffer
           (pop-to-buffer (agent-q-diff-review-buffer review))
+          (agent-q-diff--begin-grace)
           (agent-q-diff--edit-recursively review)
           (while (not (agent-q-diff-review-outcome review))
             ;; When the keys of a macro run out, the user goes on.
@@ -202,61 +182,13 @@ IS-MACRO tells whether a keyboard macro was running when it began."
       (when (frame-live-p (window-configuration-frame layout))
         (set-window-configuration layout)))))
 
-;;;; Result
-
-(defun agent-q-diff--result (review)
-  "Return the result of REVIEW, a plist; see `agent-q-diff-review-and-wait'.
-It tells what is in the target now, whoever put it there."
-  (ignore-error agent-q-diff-error
-    (agent-q-diff-review-follow review))
-  (pcase-let* ((`(,total ,applied ,rejected ,in-file)
-                (agent-q-diff-engine-counts (agent-q-diff-review-engine review)))
-               (buffer (agent-q-diff-review-buffer review))
-               (decision (and (eq (agent-q-diff-review-outcome review) 'decided)
-                              (buffer-live-p buffer)
-                              (buffer-local-value 'agent-q-diff--decision buffer))))
-    (list :decision decision
-          :path (agent-q-diff-review-path review)
-          :total total :applied applied :rejected rejected
-          :pending (- total applied rejected) :in-file in-file
-          :altered (agent-q-diff-review-is-altered review)
-          :hunks (agent-q-diff--hunk-results review total))))
-
-(defun agent-q-diff--hunk-results (review total)
-  "Return a plist for each of the TOTAL hunks of REVIEW."
-  (cl-loop with engine = (agent-q-diff-review-engine review)
-           for hunk below total
-           for (mark is-in _ place) = (agent-q-diff-engine-state engine hunk)
-           collect (list :index hunk :state mark
-                         :in-file (and is-in (not (eq place 'lost)))
-                         :lost (eq place 'lost)
-                         :edited (and (agent-q-diff-engine-edited-p engine hunk)
-                                      (agent-q-diff--hunk-text review hunk))
-                         :part (and (agent-q-diff-review-is-cut review)
-                                    (agent-q-diff--hunk-text review hunk))
-                         :reason (alist-get hunk (agent-q-diff-review-failures
-                                                  review)))))
-
-(defun agent-q-diff--hunk-text (review hunk)
-  "Return the diff text of HUNK of REVIEW."
-  (car (agent-q-diff-engine-print-hunks
-        (agent-q-diff-review-engine review) hunk (1+ hunk)
-        (agent-q-diff-review-path review))))
+;;;; The answer
 
 (defun agent-q-diff--answer (review)
   "Return the result of REVIEW, or signal why there is no decision."
-  (pcase-exhaustive (agent-q-diff-review-outcome review)
-    ('decided (agent-q-diff-review-result review))
-    ('not-applied
-     (signal 'agent-q-diff-not-applied
-             (list (mapconcat (pcase-lambda (`(,hunk . ,reason))
-                                (format "hunk %d: %s" (1+ hunk) reason))
-                              (reverse (agent-q-diff-review-failures review))
-                              "; "))))
-    ('killed (signal 'agent-q-diff-cancelled '("its buffer was killed")))
-    ('aborted (signal 'agent-q-diff-cancelled '("the user left it undecided")))
-    ('no-user (signal 'agent-q-diff-no-user
-                      '("the keys of this batch Emacs ran out")))))
+  (pcase (agent-q-diff--why review)
+    ('nil (agent-q-diff-review-result review))
+    (`(,symbol ,message) (signal symbol (list message)))))
 
 (provide 'agent-q-diff-wait)
 ;;; agent-q-diff-wait.el ends here

@@ -40,11 +40,8 @@
 (require 'agent-q-diff-review)
 (require 'agent-q-diff-view)
 (require 'agent-q-diff-mode)
+(require 'agent-q-diff-end)
 (require 'agent-q-diff-wait)
-
-(defconst agent-q-diff-buffer-name "*Agent-Q Diff*"
-  "Name of the diff buffer.
-While one is being decided, further ones get a number behind it.")
 
 ;;;; Showing a proposal
 
@@ -124,11 +121,23 @@ It is `conflict', `ambiguous', `in' if its change is there already,
                         'font-lock-face 'agent-q-diff-warning)
             "\n")))
 
+(defun agent-q-diff--print (review)
+  "Return (DIFF . LINES) for REVIEW, as `agent-q-diff-engine-print' does.
+Of a diff that came without its original the line numbers are its own."
+  (let ((engine (agent-q-diff-review-engine review))
+        (path (agent-q-diff-review-path review)))
+    (if (null (agent-q-diff-engine-header-lines engine))
+        (agent-q-diff-engine-print engine path)
+      (pcase-let* ((n (car (agent-q-diff-engine-counts engine)))
+                   (`(,diff . ,lines)
+                    (agent-q-diff-engine-print-hunks engine 0 n path))
+                   (name (string-replace "\n" "?" path)))
+        (cons (format "--- %s\n+++ %s\n%s" name name diff)
+              (mapcar (apply-partially #'+ 2) lines))))))
+
 (defun agent-q-diff--render (review notes)
   "Fill the current buffer with the proposal of REVIEW and NOTES."
-  (pcase-let ((`(,diff . ,lines)
-               (agent-q-diff-engine-print (agent-q-diff-review-engine review)
-                                          agent-q-diff--path))
+  (pcase-let ((`(,diff . ,lines) (agent-q-diff--print review))
               (inhibit-read-only t))
     (erase-buffer)
     (agent-q-diff--insert-header review notes)
@@ -232,8 +241,218 @@ review was cancelled, or this is a batch Emacs with nobody to ask."
                                           original modified)))
     (agent-q-diff--prepare-or-close review original modified
                                     (or description "") mode notes)
-    (agent-q-diff--wait review)
-    (agent-q-diff--answer review)))
+    (agent-q-diff--begin review)
+    (agent-q-diff-wait review)))
+
+(defun agent-q-diff-wait (review)
+  "Show REVIEW, wait in a recursive edit until it has ended, and return its result.
+Signal an error under `agent-q-diff-error' if there is no decision."
+  (unless (agent-q-diff-review-outcome review)
+    (agent-q-diff--wait review))
+  (agent-q-diff--answer review))
+
+;;;###autoload
+(cl-defun agent-q-diff-review (path original modified description callback
+                                    &key (mode #'agent-q-diff-mode) notes agent
+                                    detached)
+  "Ask the user what becomes of a proposal, and return the review at once.
+PATH, ORIGINAL, MODIFIED, DESCRIPTION, MODE and NOTES are as for
+`agent-q-diff-review-and-wait'.  CALLBACK is a function, or nil, that is
+called once with the result when the review has ended, however that was;
+if it could not begin, before this function returns.  AGENT says who
+proposes, a string.  If DETACHED is non-nil, no file is read or written:
+the hunks go into the text ORIGINAL, and :content is what became of it.
+
+The result is that of `agent-q-diff-review-and-wait' and
+
+:status   accepted (all hunks are in the file), partial (some are),
+          rejected, cancelled, stale (what was accepted could not be
+          applied), or error (there was nothing to decide)
+:reason   why it was not decided, a string, or nil
+:message  what the agent is to read
+:comment  what the user says of the whole, or nil
+:content  the text of the target
+:saved    non-nil if that is what its file holds
+
+and of each hunk its :header and the user's :comment, or nil."
+  (agent-q-diff--check-arguments original modified description)
+  (agent-q-diff--start
+   path callback agent original modified description mode notes
+   (lambda ()
+     (agent-q-diff-review-open (if detached
+                                   (expand-file-name path)
+                                 (agent-q-diff-target-name path))
+                               original modified detached))))
+
+;;;###autoload
+(cl-defun agent-q-diff-review-patch (path diff description callback
+                                          &key (mode #'agent-q-diff-mode) notes
+                                          agent)
+  "Ask the user what becomes of DIFF, and return the review at once.
+DIFF is a unified diff of the file PATH, of which nobody has the
+original: a hunk goes where its lines are, if that is certain.  The other
+arguments and the value are those of `agent-q-diff-review'."
+  (agent-q-diff--check-arguments diff diff description)
+  (agent-q-diff--start
+   path callback agent nil nil description mode notes
+   (lambda ()
+     (agent-q-diff-review-open-patch (agent-q-diff-target-name path) diff))))
+
+(defun agent-q-diff--start (path callback agent original modified description
+                                 mode notes open)
+  "Open a review by calling OPEN, show it, and return it at once.
+PATH, CALLBACK, AGENT, ORIGINAL, MODIFIED, DESCRIPTION, MODE and NOTES
+are as for `agent-q-diff-review'."
+  (condition-case err
+      (let ((review (funcall open)))
+        (agent-q-diff--prepare-or-close review original modified
+                                        (or description "") mode notes)
+        (setf (agent-q-diff-review-callback review) callback
+              (agent-q-diff-review-agent review) agent)
+        (agent-q-diff--begin review)
+        (with-current-buffer (agent-q-diff-review-buffer review)
+          (setq agent-q-diff--end-function #'agent-q-diff--end-unwaited))
+        (agent-q-diff--announce review)
+        review)
+    (agent-q-diff-error
+     (agent-q-diff--end-unbegun path callback err))))
+
+(defun agent-q-diff--end-unbegun (path callback err)
+  "Return a review of the file PATH that ended with ERR before it began.
+CALLBACK is told."
+  (let* ((message (agent-q-diff--error-text err))
+         (review (agent-q-diff-review--make
+                  :path path :callback callback
+                  :outcome (list 'error (car err) message))))
+    (setf (agent-q-diff-review-result review)
+          (agent-q-diff--with-message
+           (list :status 'error :decision nil :path path :reason message)))
+    (agent-q-diff--tell review)
+    review))
+
+;;;; Showing a review that nobody waits for
+
+(defun agent-q-diff--announce (review)
+  "Show REVIEW by the rule of `agent-q-diff-display', and announce it."
+  (let ((buffer (agent-q-diff-review-buffer review)))
+    (pcase-exhaustive agent-q-diff-display
+      ('at-once (agent-q-diff--display buffer))
+      ('when-idle (run-with-idle-timer 1 nil #'agent-q-diff--display buffer))
+      ('announce nil))
+    (message "%s proposes to change %s; M-x agent-q-diff-list"
+             (or (agent-q-diff-review-agent review) "An agent")
+             (abbreviate-file-name (agent-q-diff-review-path review)))))
+
+(defun agent-q-diff--display (buffer)
+  "Show the diff buffer BUFFER in a window that is not selected, if it waits."
+  (when (and (buffer-live-p buffer)
+             (agent-q-diff--live-p buffer)
+             (not (get-buffer-window buffer t)))
+    (display-buffer buffer '(nil (inhibit-same-window . t)))
+    (with-current-buffer buffer
+      (agent-q-diff--begin-grace))))
+
+;;;; Diffs as they come
+
+;;;###autoload
+(defun agent-q-diff-review-diff (diff &optional directory)
+  "Review DIFF, a unified diff of one or more files, and return the reviews.
+Interactively, that is the text of the region if it is active, or else of
+the buffer; with a prefix argument, of a file.  File names are expanded
+against DIRECTORY or `default-directory'; a leading \"a/\" or \"b/\" is
+dropped unless there is such a directory.  Every file has a review of its
+own."
+  (interactive (list (agent-q-diff--read-diff)))
+  (let* ((default-directory (or directory default-directory))
+         (reviews (mapcar (pcase-lambda (`(,old ,new ,hunks))
+                            (agent-q-diff-review-patch
+                             (agent-q-diff--named-file old new) hunks
+                             "A diff" nil
+                             :notes (agent-q-diff--outside-notes old new)))
+                          (agent-q-diff-engine-files diff)))
+         (first (seq-find (lambda (review)
+                            (not (agent-q-diff-review-outcome review)))
+                          reviews)))
+    (dolist (review reviews)
+      (when (agent-q-diff-review-outcome review)
+        (message "%s: %s" (agent-q-diff-review-path review)
+                 (plist-get (agent-q-diff-review-result review) :reason))))
+    (when first
+      (pop-to-buffer (agent-q-diff-review-buffer first)))
+    reviews))
+
+(defun agent-q-diff--read-diff ()
+  "Return the text of the region, of the buffer, or with a prefix of a file."
+  (cond
+   (current-prefix-arg
+    (with-temp-buffer
+      (insert-file-contents (read-file-name "Review diff in file: " nil nil t))
+      (buffer-string)))
+   ((use-region-p)
+    (buffer-substring-no-properties (region-beginning) (region-end)))
+   (t (save-restriction
+        (widen)
+        (buffer-substring-no-properties (point-min) (point-max))))))
+
+(defun agent-q-diff--named-file (old new)
+  "Return the name of the file of a diff with the names OLD and NEW.
+A diff that creates or deletes a file names it on one side only."
+  (let ((name (if (or (null new) (equal new "/dev/null")) old new)))
+    (cond
+     ((null name)
+      (signal 'agent-q-diff-bad-target
+              '("the diff names no file; put \"--- NAME\" and \"+++ NAME\" above it")))
+     ((and (string-match "\\`[ab]/\\(.+\\)" name)
+           (not (file-directory-p (substring name 0 1))))
+      (match-string 1 name))
+     (t name))))
+
+(defun agent-q-diff--outside-notes (old new)
+  "Return a list with a warning if the file of OLD and NEW is elsewhere."
+  (let ((name (agent-q-diff--named-file old new)))
+    (unless (or (file-remote-p name)
+                (file-in-directory-p (expand-file-name name) default-directory))
+      (list (format "The file is OUTSIDE %s"
+                    (abbreviate-file-name default-directory))))))
+
+;;;; Deciding by program
+
+(defun agent-q-diff-command (review command hunk)
+  "Carry out COMMAND on HUNK of REVIEW, as its key would, and show that.
+COMMAND is `accept', `reject', `toggle' or `unapply'; hunks are counted
+from 0.  Return what it came to, as `agent-q-diff-engine-plan' has it, or
+signal an error that says why it cannot be done."
+  (with-current-buffer (agent-q-diff--buffer-of review)
+    (agent-q-diff--review-with-target)
+    (let ((note (agent-q-diff-review-do review command hunk)))
+      (agent-q-diff--write-state hunk)
+      (agent-q-diff--show-hunk hunk)
+      (agent-q-diff--refresh-progress)
+      note)))
+
+(defun agent-q-diff-accept (review hunk)
+  "Accept HUNK of REVIEW, as `agent-q-diff-command' does."
+  (agent-q-diff-command review 'accept hunk))
+
+(defun agent-q-diff-reject (review hunk)
+  "Reject HUNK of REVIEW, as `agent-q-diff-command' does."
+  (agent-q-diff-command review 'reject hunk))
+
+(defun agent-q-diff-unapply (review hunk)
+  "Take HUNK of REVIEW out, as `agent-q-diff-command' does."
+  (agent-q-diff-command review 'unapply hunk))
+
+(defun agent-q-diff-end (review)
+  "Finish REVIEW, as the key does: decide by the mark of each hunk."
+  (with-current-buffer (agent-q-diff--buffer-of review)
+    (agent-q-diff-finish)))
+
+(defun agent-q-diff--buffer-of (review)
+  "Return the diff buffer of REVIEW, or signal that it has ended."
+  (let ((buffer (agent-q-diff-review-buffer review)))
+    (if (and (buffer-live-p buffer) (not (agent-q-diff-review-outcome review)))
+        buffer
+      (signal 'agent-q-diff-ended '("the review has ended")))))
 
 (provide 'agent-q-diff)
 ;;; agent-q-diff.el ends here

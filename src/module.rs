@@ -14,9 +14,11 @@ use std::panic::{self, AssertUnwindSafe};
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
 use crate::diff::HeadingRule;
+use crate::parse::{self, FileDiff};
 use crate::place::{NotPlaced, Place};
 use crate::print;
 use crate::proposal::{Obstacle, Proposal, ProposalError, Seen};
+use crate::quote;
 use crate::replace::nearest::Difference;
 use crate::replace::{self, Match, ReplaceError, Scope, n_chars};
 use crate::review::{Basis, Command, Decision, Fact, Mark, Note, Plan, Refusal, Review};
@@ -83,6 +85,31 @@ fn review_diff(env: &Env, diff: Vec<u8>) -> Result<Session> {
             env,
             Proposal::from_diff(&diff),
         )?)))
+    })
+}
+
+/// Return a list of (OLD NEW DIFF) for each file that the unified diff TEXT changes.
+///
+/// OLD and NEW are the names in its file header, or nil if it has none;
+/// DIFF is the text of its hunks.
+#[defun]
+fn files<'e>(env: &'e Env, text: Vec<u8>) -> Result<Value<'e>> {
+    door(env, || {
+        let files = answer(env, parse::parse(&text).map_err(ProposalError::from))?;
+        let entry = |file: &FileDiff| {
+            let name = |name: Option<&[u8]>| match name {
+                Some(name) => self::text(env, &quote::unquoted(name)),
+                None => env.intern("nil"),
+            };
+            let hunks: Vec<_> = file
+                .hunks
+                .iter()
+                .map(|parsed| parsed.hunk.clone())
+                .collect();
+            let diff = self::text(env, &print::print_hunks(&hunks).bytes)?;
+            env.list((name(file.old_name)?, name(file.new_name)?, diff))
+        };
+        list(env, files.iter().map(entry).collect::<Result<Vec<_>>>()?)
     })
 }
 

@@ -138,6 +138,7 @@ that remove themselves after the next command."
   (inside-write (emacs-pid) "value" nil))
 
 (setq inhibit-startup-screen t
+      agent-q-diff-grace 0
       initial-scratch-message nil
       make-backup-files nil
       auto-save-default nil)

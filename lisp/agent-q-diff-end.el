@@ -1,0 +1,256 @@
+;;; agent-q-diff-end.el --- The end of a review, and who learns of it  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Every review that somebody asked for is open until it has ended, and ends
+;; once: its result is noted, its memory given back, and its caller told.
+;; However it ends, and that can be from a key, a timer, the end of a
+;; buffer or of Emacs, there is one answer.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-target)
+(require 'agent-q-diff-review)
+(require 'agent-q-diff-message)
+(require 'agent-q-diff-view)
+(require 'agent-q-diff-mode)
+
+;;;; Open reviews
+
+(defvar agent-q-diff--open nil
+  "Reviews that have not ended, the oldest first.")
+
+(defun agent-q-diff-open-reviews ()
+  "Return the reviews that have not ended, the oldest first."
+  (copy-sequence agent-q-diff--open))
+
+(defconst agent-q-diff--mode-line
+  '(:eval (agent-q-diff--mode-line))
+  "What `global-mode-string' has while reviews are open.")
+
+(defun agent-q-diff--mode-line ()
+  "Return how many reviews are open, for the mode line."
+  (let ((n (length agent-q-diff--open)))
+    (propertize (format " [%d review%s]" n (if (= n 1) "" "s"))
+                'face 'agent-q-diff-warning
+                'help-echo "Reviews that wait for you; M-x agent-q-diff-list")))
+(put 'agent-q-diff--mode-line 'risky-local-variable t)
+
+(defun agent-q-diff--begin (review)
+  "Note that REVIEW is open."
+  (unless agent-q-diff--open
+    (setq global-mode-string
+          (append (or global-mode-string '("")) (list agent-q-diff--mode-line)))
+    (add-hook 'kill-emacs-query-functions #'agent-q-diff--query-kill-emacs)
+    (add-hook 'kill-emacs-hook #'agent-q-diff--emacs-killed))
+  (setq agent-q-diff--open (append agent-q-diff--open (list review)))
+  (force-mode-line-update t))
+
+(defun agent-q-diff--cease (review)
+  "Note that REVIEW is open no more, and leave nothing behind after the last."
+  (setq agent-q-diff--open (delq review agent-q-diff--open))
+  (unless agent-q-diff--open
+    (setq global-mode-string (delq agent-q-diff--mode-line global-mode-string))
+    (remove-hook 'kill-emacs-query-functions #'agent-q-diff--query-kill-emacs)
+    (remove-hook 'kill-emacs-hook #'agent-q-diff--emacs-killed))
+  (force-mode-line-update t))
+
+(defun agent-q-diff--query-kill-emacs ()
+  "Ask whether to leave Emacs although reviews are open."
+  (let ((n (length agent-q-diff--open)))
+    (or noninteractive
+        (yes-or-no-p (format "%d %s not decided; leave Emacs all the same? "
+                             n (if (= n 1) "review is" "reviews are"))))))
+
+(defun agent-q-diff--emacs-killed ()
+  "Answer the callers of all open reviews, since Emacs ends."
+  (dolist (review (agent-q-diff-open-reviews))
+    (agent-q-diff--set-outcome review 'emacs-killed)
+    (agent-q-diff--close review)))
+
+;;;###autoload
+(defun agent-q-diff-next-review ()
+  "Go to the next review that waits, after that of the current buffer."
+  (interactive)
+  (let* ((reviews (agent-q-diff-open-reviews))
+         (next (or (cadr (memq agent-q-diff--review reviews))
+                   (car reviews))))
+    (if (or (null next) (eq next agent-q-diff--review))
+        (message "No other review waits")
+      (pop-to-buffer-same-window (agent-q-diff-review-buffer next)))))
+
+(define-key agent-q-diff-mode-map "j" #'agent-q-diff-next-review)
+
+;;;; Ending
+
+(defun agent-q-diff--set-outcome (review outcome)
+  "Set how REVIEW ended to OUTCOME, unless it has ended before."
+  (unless (agent-q-diff-review-outcome review)
+    (setf (agent-q-diff-review-outcome review) outcome)))
+
+(defun agent-q-diff--close (review)
+  "Note the result of REVIEW, which has ended, and tell who asked to be told.
+Nothing changes it any more; a caller that waits may be answered later."
+  (let ((buffer (agent-q-diff-review-buffer review)))
+    (when (buffer-live-p buffer)
+      (with-current-buffer buffer
+        (setq agent-q-diff--end-function nil)
+        (agent-q-diff--stop-refreshing)
+        (remove-hook 'kill-buffer-hook #'agent-q-diff--buffer-killed t)))
+    (unless (agent-q-diff-review-result review)
+      (setf (agent-q-diff-review-result review) (agent-q-diff--result review))
+      (agent-q-diff-review-close review)
+      (agent-q-diff--cease review)
+      (agent-q-diff--tell review))))
+
+(defun agent-q-diff--tell (review)
+  "Call the callback of REVIEW with its result, this once.
+What goes wrong there is said, and no matter of the review."
+  (let ((callback (agent-q-diff-review-callback review)))
+    (setf (agent-q-diff-review-callback review) nil)
+    (when callback
+      (condition-case err
+          (funcall callback (agent-q-diff-review-result review))
+        ((error quit)
+         (message "The caller of a review failed: %s"
+                  (error-message-string err)))))))
+
+(defun agent-q-diff--buffer-killed ()
+  "Cancel the review of the buffer that is being killed."
+  (when agent-q-diff--end-function
+    (funcall agent-q-diff--end-function agent-q-diff--review 'killed)))
+
+(defun agent-q-diff--end-unwaited (review outcome)
+  "End REVIEW, for which nobody waits in a recursive edit, with OUTCOME.
+Its buffer is taken out of sight, and one of several is not kept."
+  (agent-q-diff--set-outcome review outcome)
+  (agent-q-diff--close review)
+  (let ((buffer (agent-q-diff-review-buffer review)))
+    (when (and (buffer-live-p buffer) (not (eq outcome 'killed)))
+      (quit-windows-on buffer)
+      (unless (equal (buffer-name buffer) agent-q-diff-buffer-name)
+        (kill-buffer buffer)))))
+
+(defun agent-q-diff-cancel (review)
+  "End REVIEW undecided, since who proposed it no longer wants it decided.
+What was accepted until then stays in the target.  Return non-nil unless
+it had ended before."
+  (unless (agent-q-diff-review-outcome review)
+    (agent-q-diff--end-by-program review 'cancelled)
+    t))
+
+(defun agent-q-diff--end-by-program (review outcome)
+  "End REVIEW with OUTCOME, wherever it is being decided."
+  (let ((buffer (agent-q-diff-review-buffer review)))
+    (funcall (or (and (buffer-live-p buffer)
+                      (buffer-local-value 'agent-q-diff--end-function buffer))
+                 #'agent-q-diff--end-unwaited)
+             review outcome)))
+
+;;;; Result
+
+(defun agent-q-diff--why (review)
+  "Return why REVIEW came to no decision, as an error (SYMBOL MESSAGE).
+Return nil if it was decided."
+  (pcase-exhaustive (agent-q-diff-review-outcome review)
+    ('decided nil)
+    (`(error ,symbol ,message) (list symbol message))
+    ('not-applied
+     (list 'agent-q-diff-not-applied
+           (mapconcat (pcase-lambda (`(,hunk . ,reason))
+                        (format "hunk %d: %s" (1+ hunk) reason))
+                      (reverse (agent-q-diff-review-failures review))
+                      "; ")))
+    ('cancelled (list 'agent-q-diff-cancelled "who proposed it took it back"))
+    ('killed (list 'agent-q-diff-cancelled "its buffer was killed"))
+    ('emacs-killed (list 'agent-q-diff-cancelled "Emacs was left"))
+    ('aborted (list 'agent-q-diff-cancelled "the user left it undecided"))
+    ('no-user (list 'agent-q-diff-no-user
+                    "the keys of this batch Emacs ran out"))))
+
+(defun agent-q-diff--status (review decision counts)
+  "Return the status of REVIEW, a symbol, with DECISION and COUNTS.
+DECISION is a string or nil; COUNTS is as `agent-q-diff-engine-counts'
+has it, or nil."
+  (pcase (agent-q-diff-review-outcome review)
+    (`(error . ,_) 'error)
+    ('not-applied 'stale)
+    ('decided (pcase-let ((`(,total ,_ ,_ ,in-file) counts))
+                (cond
+                 ((equal decision "rejected") 'rejected)
+                 ((= total in-file) 'accepted)
+                 (t 'partial))))
+    (_ 'cancelled)))
+
+(defun agent-q-diff--result (review)
+  "Return the result of REVIEW, a plist; see `agent-q-diff-review'.
+It tells what is in the target now, whoever put it there."
+  (ignore-error agent-q-diff-error
+    (agent-q-diff-review-follow review))
+  (pcase-let* ((counts (agent-q-diff-engine-counts
+                        (agent-q-diff-review-engine review)))
+               (`(,total ,applied ,rejected ,in-file) counts)
+               (buffer (agent-q-diff-review-buffer review))
+               (decision (and (eq (agent-q-diff-review-outcome review) 'decided)
+                              (buffer-live-p buffer)
+                              (buffer-local-value 'agent-q-diff--decision buffer))))
+    (agent-q-diff--with-message
+     (append
+      (list :status (agent-q-diff--status review decision counts)
+            :decision decision
+            :path (agent-q-diff-review-path review)
+            :reason (nth 1 (agent-q-diff--why review))
+            :comment (agent-q-diff-review-comment review)
+            :total total :applied applied :rejected rejected
+            :pending (- total applied rejected) :in-file in-file
+            :altered (agent-q-diff-review-is-altered review)
+            :hunks (agent-q-diff--hunk-results review total))
+      (agent-q-diff--content review)))))
+
+(defun agent-q-diff--with-message (result)
+  "Return RESULT with the message that the agent is to read."
+  (append result
+          (list :message (agent-q-diff-message-of-result
+                          result (plist-get result :path)))))
+
+(defun agent-q-diff--content (review)
+  "Return a plist with the text of the target of REVIEW, and if it is saved."
+  (let ((target (agent-q-diff-review-target review)))
+    (when (buffer-live-p target)
+      (list :content (agent-q-diff-target-text target)
+            :saved (and (not (agent-q-diff-review-is-detached review))
+                        (not (buffer-modified-p target)))))))
+
+(defun agent-q-diff--hunk-results (review total)
+  "Return a plist for each of the TOTAL hunks of REVIEW."
+  (cl-loop with engine = (agent-q-diff-review-engine review)
+           for hunk below total
+           for (mark is-in _ place) = (agent-q-diff-engine-state engine hunk)
+           for text = (agent-q-diff--hunk-text review hunk)
+           collect (list :index hunk :state mark
+                         :header (car (split-string text "\n"))
+                         :in-file (and is-in (not (eq place 'lost)))
+                         :lost (eq place 'lost)
+                         :edited (and (agent-q-diff-engine-edited-p engine hunk)
+                                      text)
+                         :part (and (agent-q-diff-review-is-cut review) text)
+                         :comment (alist-get hunk (agent-q-diff-review-comments
+                                                   review))
+                         :reason (alist-get hunk (agent-q-diff-review-failures
+                                                  review)))))
+
+(defun agent-q-diff--hunk-text (review hunk)
+  "Return the diff text of HUNK of REVIEW."
+  (car (agent-q-diff-engine-print-hunks
+        (agent-q-diff-review-engine review) hunk (1+ hunk)
+        (agent-q-diff-review-path review))))
+
+(provide 'agent-q-diff-end)
+;;; agent-q-diff-end.el ends here

@@ -1,0 +1,98 @@
+;;; agent-q-diff-list.el --- The reviews that wait  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; A list of the reviews that have not ended, with who proposes what for
+;; which file, how long it has waited and how far it is decided.
+
+;;; Code:
+
+(require 'tabulated-list)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-review)
+(require 'agent-q-diff-view)
+(require 'agent-q-diff-end)
+(require 'agent-q-diff)
+
+(defconst agent-q-diff-list-buffer-name "*Agent-Q Reviews*"
+  "Name of the buffer with the list of open reviews.")
+
+(defun agent-q-diff-list--age (review)
+  "Return how long REVIEW has been open, as a string."
+  (format-seconds "%h:%.2m:%.2s"
+                  (float-time (time-since (agent-q-diff-review-begun review)))))
+
+(defun agent-q-diff-list--progress (review)
+  "Return how far REVIEW is decided, as a string."
+  (with-current-buffer (agent-q-diff-review-buffer review)
+    (pcase-let ((`(,total ,applied ,rejected ,pending) (agent-q-diff--counts)))
+      (format "%d applied, %d rejected, %d of %d pending"
+              applied rejected pending total))))
+
+(defun agent-q-diff-list--entries ()
+  "Return the entries of the list."
+  (mapcar (lambda (review)
+            (list review
+                  (vector (or (agent-q-diff-review-agent review) "?")
+                          (abbreviate-file-name
+                           (agent-q-diff-review-path review))
+                          (agent-q-diff-list--age review)
+                          (agent-q-diff-list--progress review))))
+          (agent-q-diff-open-reviews)))
+
+(defun agent-q-diff-list--here ()
+  "Return the review at point, or signal that there is none."
+  (let ((review (tabulated-list-get-id)))
+    (cond
+     ((null review) (user-error "There is no review here"))
+     ((agent-q-diff-review-outcome review)
+      (user-error "This review has ended; g brings the list up to date"))
+     (t review))))
+
+(defun agent-q-diff-list-open ()
+  "Go to the review at point."
+  (interactive nil agent-q-diff-list-mode)
+  (pop-to-buffer (agent-q-diff-review-buffer (agent-q-diff-list--here))))
+
+(defun agent-q-diff-list-cancel ()
+  "Cancel the review at point: its agent is told that nobody decided."
+  (interactive nil agent-q-diff-list-mode)
+  (let ((review (agent-q-diff-list--here)))
+    (when (y-or-n-p "Cancel this review undecided? ")
+      (agent-q-diff-cancel review)
+      (revert-buffer))))
+
+(defvar agent-q-diff-list-mode-map
+  (let ((map (make-sparse-keymap)))
+    (set-keymap-parent map tabulated-list-mode-map)
+    (define-key map "\r" #'agent-q-diff-list-open)
+    (define-key map "k" #'agent-q-diff-list-cancel)
+    map)
+  "Keymap of `agent-q-diff-list-mode'.")
+
+(define-derived-mode agent-q-diff-list-mode tabulated-list-mode "Reviews"
+  "Major mode of the list of reviews that have not ended.
+
+\\{agent-q-diff-list-mode-map}"
+  (setq tabulated-list-format [("Agent" 14 t) ("File" 40 t) ("Age" 9 nil)
+                               ("Progress" 0 nil)]
+        tabulated-list-entries #'agent-q-diff-list--entries)
+  (tabulated-list-init-header))
+
+;;;###autoload
+(defun agent-q-diff-list ()
+  "List the reviews that have not ended."
+  (interactive)
+  (let ((buffer (get-buffer-create agent-q-diff-list-buffer-name)))
+    (with-current-buffer buffer
+      (agent-q-diff-list-mode)
+      (tabulated-list-print))
+    (pop-to-buffer buffer)))
+
+(provide 'agent-q-diff-list)
+;;; agent-q-diff-list.el ends here

@@ -1,0 +1,145 @@
+;;; agent-q-diff-message.el --- What agents read  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The messages about a review.  Their texts are an interface: agents are
+;; prompted with them, so their words, signs and line breaks stay.  What is
+;; said beyond them follows on lines of its own.
+
+;;; Code:
+
+(require 'seq)
+(require 'subr-x)
+
+(defconst agent-q-diff-message--accepted
+  "✓ Changes accepted and applied to %s
+
+The buffer has been updated with your proposed changes. Save the buffer when ready."
+  "What the agent reads when at least one hunk is applied.")
+
+(defconst agent-q-diff-message--rejected
+  "✗ REJECTED: User explicitly declined changes to %s
+
+STOP: Do NOT retry or propose alternative changes. The user has made a
+deliberate decision to reject this edit. Report to the user that the
+changes were not applied and ask if they would like to proceed differently."
+  "What the agent reads when the user rejected the proposal.")
+
+(defconst agent-q-diff-message--unexpected
+  "⚠ Unexpected response from diff UI: %s
+
+The file may not have been modified."
+  "What the agent reads when there is an answer that is no decision.")
+
+(defconst agent-q-diff-message--error
+  "Error showing diff for %s: %s
+
+This might indicate an issue with the Emacs integration. Make sure
+sly-agent-q-diff.el is loaded."
+  "What the agent reads when there is no answer.")
+
+(defun agent-q-diff-message-of-decision (decision path)
+  "Return the message to the agent about DECISION on its proposal for PATH."
+  (pcase decision
+    ("accepted" (format agent-q-diff-message--accepted path))
+    ("rejected" (format agent-q-diff-message--rejected path))
+    (_ (format agent-q-diff-message--unexpected decision))))
+
+(defun agent-q-diff-message-of-error (path err)
+  "Return the message to the agent about ERR, signaled by its proposal for PATH."
+  (format agent-q-diff-message--error path (error-message-string err)))
+
+(defun agent-q-diff-message--numbers (hunks)
+  "Return the numbers of HUNKS, results of single hunks, as a string."
+  (mapconcat (lambda (hunk) (number-to-string (1+ (plist-get hunk :index))))
+             hunks ", "))
+
+(defun agent-q-diff-message--part (format hunks)
+  "Return FORMAT with the numbers of HUNKS, or nil if there are none.
+Where the user has split hunks, only their lines tell the agent which
+they are."
+  (when hunks
+    (if (seq-some (lambda (hunk) (plist-get hunk :part)) hunks)
+        (concat (format format "s") "\n"
+                (string-trim-right
+                 (mapconcat (lambda (hunk) (plist-get hunk :part)) hunks "")
+                 "\n"))
+      (format format (concat " " (agent-q-diff-message--numbers hunks))))))
+
+(defun agent-q-diff-message--details (result)
+  "Return lines about RESULT that the decision alone does not tell, or nil.
+They speak of what is in the file, whatever the marks."
+  (let* ((hunks (plist-get result :hunks))
+         (in (seq-filter (lambda (hunk) (plist-get hunk :in-file)) hunks))
+         (out (seq-difference hunks in #'eq))
+         (accepted (equal (plist-get result :decision) "accepted"))
+         (lines (append
+                 (unless (if accepted (null out) (null in))
+                   (agent-q-diff-message--partial in out))
+                 (agent-q-diff-message--edited hunks)
+                 (agent-q-diff-message--comments result)
+                 (when (plist-get result :altered)
+                   (list "On saving, a hook of the user's changed other lines as well.")))))
+    (and lines (string-join lines "\n"))))
+
+(defun agent-q-diff-message--edited (hunks)
+  "Return lines with what the user made of those HUNKS that are edited."
+  (mapcan (lambda (hunk)
+            (when-let ((diff (and (or (plist-get hunk :in-file)
+                                      (not (eq 'rejected (plist-get hunk :state))))
+                                  (plist-get hunk :edited))))
+              (list (format "The user made something else of hunk %d%s:"
+                            (1+ (plist-get hunk :index))
+                            (if (plist-get hunk :in-file)
+                                ", and so it is in the file"
+                              ""))
+                    (string-trim-right diff "\n"))))
+          hunks))
+
+(defun agent-q-diff-message--partial (in out)
+  "Return lines that tell the hunks IN the file from those OUT of it."
+  (let ((failed (seq-filter (lambda (hunk) (plist-get hunk :reason)) out)))
+    (delq nil
+          (list (format "%d of %d hunks are in the file."
+                        (length in) (+ (length in) (length out)))
+                (agent-q-diff-message--part "In the file: hunk%s." in)
+                (agent-q-diff-message--part "Not in the file: hunk%s." out)
+                (agent-q-diff-message--part
+                 "Was in the file, but its lines have been changed there since: hunk%s."
+                 (seq-filter (lambda (hunk) (plist-get hunk :lost)) out))
+                (agent-q-diff-message--part
+                 "Could not be applied where it belongs: hunk%s." failed)))))
+
+(defun agent-q-diff-message--comments (result)
+  "Return lines with the user's comments on RESULT and on its hunks."
+  (append
+   (when-let ((comment (plist-get result :comment)))
+     (list (format "The user says: %s" comment)))
+   (mapcan (lambda (hunk)
+             (when-let ((comment (plist-get hunk :comment)))
+               (list (format "The user says of hunk %d%s: %s"
+                             (1+ (plist-get hunk :index))
+                             (if (eq 'rejected (plist-get hunk :state))
+                                 ", which is rejected"
+                               "")
+                             comment))))
+           (plist-get result :hunks))))
+
+(defun agent-q-diff-message-of-result (result path)
+  "Return the message to the agent about RESULT of its proposal for PATH.
+RESULT is a plist as `agent-q-diff-review' has it."
+  (if (memq (plist-get result :status) '(accepted partial rejected))
+      (let ((message (agent-q-diff-message-of-decision
+                      (plist-get result :decision) path))
+            (details (agent-q-diff-message--details result)))
+        (if details
+            (concat message "\n\n" details)
+          message))
+    (format agent-q-diff-message--error path (plist-get result :reason))))
+
+(provide 'agent-q-diff-message)
+;;; agent-q-diff-message.el ends here

@@ -1,0 +1,432 @@
+;;; agent-q-diff-async-test.el --- Reviews that nobody waits for  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; One review, one answer: whatever ends it, the callback is called once,
+;; and nothing is left behind.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'agent-q-diff-test-help)
+(require 'agent-q-diff-list)
+
+(defvar aqd-answers nil
+  "The results that callbacks were called with, the latest first.")
+
+(defun aqd-async (original modified &rest keys)
+  "Begin a review of ORIGINAL becoming MODIFIED, with KEYS; return it."
+  (apply #'agent-q-diff-review aqd-file original modified "A test."
+         (lambda (result) (push result aqd-answers))
+         keys))
+
+(defmacro aqd-with-async (original modified &rest body)
+  "Run BODY with `review', a review of ORIGINAL becoming MODIFIED."
+  (declare (indent 2) (debug t))
+  `(let ((aqd-answers nil))
+     (aqd-with-file ,original
+       (let ((review (aqd-async ,original ,modified)))
+         (should-not aqd-answers)
+         ,@body)
+       (aqd-should-leave-nothing))))
+
+(defun aqd-should-leave-nothing ()
+  "Check that no review is open and nothing of one is left."
+  (should-not (agent-q-diff-open-reviews))
+  (should-not (memq agent-q-diff--mode-line global-mode-string))
+  (should-not (memq #'agent-q-diff--emacs-killed kill-emacs-hook))
+  (should-not (memq #'agent-q-diff--query-kill-emacs kill-emacs-query-functions))
+  (should-not agent-q-diff--waiting))
+
+(defun aqd-answer (&rest keys)
+  "Return the values of KEYS in the only result that was given."
+  (should (= 1 (length aqd-answers)))
+  (mapcar (lambda (key) (plist-get (car aqd-answers) key)) keys))
+
+(defmacro aqd-in-diff (review &rest body)
+  "Run BODY in the diff buffer of REVIEW."
+  (declare (indent 1) (debug t))
+  `(with-current-buffer (agent-q-diff-review-buffer ,review)
+     ,@body))
+
+(defconst aqd-async-original (aqd-numbered 30)
+  "A file.")
+
+(defconst aqd-async-modified (aqd-numbered 30 '((5 . "five") (25 . "x")))
+  "What is proposed for it.")
+
+;;;; Every end
+
+(ert-deftest aqd-async-accepted-whole ()
+  (aqd-with-async aqd-async-original aqd-async-modified
+    (aqd-in-diff review (agent-q-diff-accept-all))
+    (should (equal (aqd-answer :status :decision :total :in-file :saved :content
+                               :reason :path)
+                   (list 'accepted "accepted" 2 2 t aqd-async-modified nil aqd-file)))
+    (should (string-prefix-p "✓ Changes accepted" (car (aqd-answer :message))))
+    (should (equal (aqd-disk) aqd-async-modified))))
+
+(ert-deftest aqd-async-accepted-in-part ()
+  (aqd-with-async aqd-async-original aqd-async-modified
+    (agent-q-diff-accept review 1)
+    (agent-q-diff-reject review 0)
+    (should (equal (aqd-signs-of review) '((1 . "[REJECTED]") (2 . "[APPLIED]"))))
+    (agent-q-diff-end review)
+    (should (equal (aqd-answer :status :decision) '(partial "accepted")))
+    (should (equal (mapcar (lambda (hunk)
+                             (list (plist-get hunk :header) (plist-get hunk :state)
+                                   (plist-get hunk :in-file)))
+                           (car (aqd-answer :hunks)))
+                   '(("@@ -2,7 +2,7 @@ line 1" rejected nil)
+                     ("@@ -22,7 +22,7 @@ line 21" applied t))))
+    (should (string-search "1 of 2 hunks are in the file." (car (aqd-answer :message))))
+    (should-error (agent-q-diff-accept review 0) :type 'agent-q-diff-ended)))
+
+(defun aqd-signs-of (review)
+  "Return the signs in the diff buffer of REVIEW."
+  (aqd-in-diff review (aqd-signs)))
+
+(ert-deftest aqd-async-rejected ()
+  (aqd-with-async aqd-async-original aqd-async-modified
+    (aqd-in-diff review (agent-q-diff-reject-all))
+    (should (equal (aqd-answer :status :decision :in-file)
+                   '(rejected "rejected" 0)))
+    (should (string-prefix-p "✗ REJECTED" (car (aqd-answer :message))))))
+
+(ert-deftest aqd-async-killed ()
+  (aqd-with-async aqd-async-original aqd-async-modified
+    (kill-buffer (agent-q-diff-review-buffer review))
+    (should (equal (aqd-answer :status :decision :reason)
+                   '(cancelled nil "its buffer was killed")))
+    (should-not (string-search "REJECTED" (car (aqd-answer :message))))))
+
+(ert-deftest aqd-async-cancelled-by-program ()
+  (aqd-with-async aqd-async-original aqd-async-modified
+    (agent-q-diff-accept review 0)
+    (should (agent-q-diff-cancel review))
+    (should-not (agent-q-diff-cancel review))
+    (should (equal (aqd-answer :status :in-file) '(cancelled 1)))))
+
+(ert-deftest aqd-async-emacs-killed ()
+  (aqd-with-async aqd-async-original aqd-async-modified
+    (should (agent-q-diff-review-buffer review))
+    (should (memq #'agent-q-diff--emacs-killed kill-emacs-hook))
+    (run-hooks 'kill-emacs-hook)
+    (should (equal (aqd-answer :status :reason) '(cancelled "Emacs was left")))))
+
+(ert-deftest aqd-async-stale ()
+  (aqd-with-async aqd-async-original aqd-async-modified
+    (with-current-buffer (find-buffer-visiting aqd-file)
+      (erase-buffer)
+      (insert "another text\n"))
+    (aqd-in-diff review
+      (agent-q-diff-accept-hunk)
+      (agent-q-diff-finish))
+    (should (equal (aqd-answer :status :decision) '(stale nil)))
+    (should (string-prefix-p "hunk 1: " (car (aqd-answer :reason))))))
+
+(ert-deftest aqd-async-that-cannot-begin ()
+  (let ((aqd-answers nil))
+    (aqd-with-file "same\n"
+      (let ((review (aqd-async "same\n" "same\n")))
+        (should (agent-q-diff-review-outcome review))
+        (should (equal (aqd-answer :status) '(error)))
+        (should (string-search "changes nothing" (car (aqd-answer :message)))))
+      (should-error (agent-q-diff-review aqd-file 1 "b" "" #'ignore)
+                    :type 'agent-q-diff-bad-arguments)
+      (aqd-should-leave-nothing))))
+
+(ert-deftest aqd-async-callback-that-fails-or-is-nil ()
+  (aqd-with-file aqd-async-original
+    (let* ((n 0)
+           (review (agent-q-diff-review aqd-file aqd-async-original
+                                        aqd-async-modified nil
+                                        (lambda (_) (cl-incf n) (error "Broken")))))
+      (agent-q-diff-cancel review)
+      (should (= n 1)))
+    (agent-q-diff-cancel (agent-q-diff-review aqd-file aqd-async-original
+                                              aqd-async-modified nil nil))
+    (aqd-should-leave-nothing)))
+
+(ert-deftest aqd-async-that-somebody-then-waits-for ()
+  (aqd-with-async aqd-async-original aqd-async-modified
+    (should (equal "accepted"
+                   (plist-get (aqd-play "a a q" (lambda () (agent-q-diff-wait review)))
+                              :decision)))
+    (should (equal (aqd-answer :status) '(accepted)))
+    (should (equal "accepted" (plist-get (agent-q-diff-wait review) :decision)))))
+
+(ert-deftest aqd-async-cancelled-while-somebody-waits ()
+  (aqd-with-async aqd-async-original aqd-async-modified
+    (let ((answer (cl-letf (((symbol-function 'recursive-edit)
+                             (lambda () (agent-q-diff-cancel review))))
+                    (condition-case err (agent-q-diff-wait review) (error err)))))
+      (should (eq (car answer) 'agent-q-diff-cancelled)))
+    (should (equal (aqd-answer :status) '(cancelled)))))
+
+;;;; What comes with the answer
+
+(ert-deftest aqd-async-comments-reach-the-agent ()
+  (aqd-with-async aqd-async-original aqd-async-modified
+    (aqd-in-diff review
+      (agent-q-diff-accept-hunk)
+      (aqd-goto-hunk 2)
+      (agent-q-diff-comment-hunk "Not this one,\nplease")
+      (should (equal (aqd-signs)
+                     '((1 . "[APPLIED]") (2 . "[PENDING, commented]"))))
+      (agent-q-diff-reject-hunk)
+      (agent-q-diff-comment "Nearly")
+      (agent-q-diff-finish))
+    (should (equal (aqd-answer :comment) '("Nearly")))
+    (should (equal (mapcar (lambda (hunk) (plist-get hunk :comment))
+                           (car (aqd-answer :hunks)))
+                   '(nil "Not this one,\nplease")))
+    (should (string-suffix-p
+             "The user says: Nearly
+The user says of hunk 2, which is rejected: Not this one,\nplease"
+             (car (aqd-answer :message))))))
+
+(ert-deftest aqd-async-comments-follow-a-split ()
+  (aqd-with-async (aqd-numbered 12) (aqd-numbered 12 '((5 . "five") (7 . "x")))
+    (aqd-in-diff review
+      (agent-q-diff-comment-hunk "both")
+      (agent-q-diff-split-hunk)
+      (agent-q-diff-comment-hunk "")
+      (should (equal (aqd-signs) '((2 . "[PENDING, commented]"))))
+      (agent-q-diff-reject-all))))
+
+(ert-deftest aqd-async-detached-writes-nothing-and-returns-the-text ()
+  (let ((aqd-answers nil))
+    (aqd-with-file "on disk\n"
+      (let ((review (aqd-async aqd-async-original aqd-async-modified :detached t)))
+        (should-not (find-buffer-visiting aqd-file))
+        (agent-q-diff-accept review 0)
+        (should (equal (aqd-disk) "on disk\n"))
+        (agent-q-diff-end review)
+        (should (equal (aqd-answer :status :content :saved)
+                       (list 'partial (aqd-numbered 30 '((5 . "five"))) nil)))
+        (should-not (seq-find (lambda (buffer)
+                                (string-prefix-p "*Agent-Q Content"
+                                                 (buffer-name buffer)))
+                              (buffer-list))))
+      (let ((review (aqd-async aqd-async-original aqd-async-modified :detached t)))
+        (setq aqd-answers nil)
+        (kill-buffer (agent-q-diff-review-target review))
+        (aqd-in-diff review
+          (should-not (agent-q-diff-accept-hunk))
+          (agent-q-diff-finish))
+        (should (equal (aqd-answer :status) '(stale))))
+      (aqd-should-leave-nothing))))
+
+;;;; Several reviews
+
+(ert-deftest aqd-async-two-for-one-file ()
+  (let ((aqd-answers nil))
+    (aqd-with-file aqd-async-original
+      (let ((one (aqd-async aqd-async-original (aqd-numbered 30 '((5 . "a\nb")))))
+            (two (aqd-async aqd-async-original
+                            (aqd-numbered 30 '((5 . "z") (25 . "x"))))))
+        (should-not (eq (agent-q-diff-review-buffer one)
+                        (agent-q-diff-review-buffer two)))
+        (should (equal (agent-q-diff-open-reviews) (list one two)))
+        (agent-q-diff-accept one 0)
+        (should-error (agent-q-diff-accept two 0) :type 'agent-q-diff-conflict)
+        (agent-q-diff-accept two 1)
+        (aqd-in-diff two
+          (should (equal (aqd-signs)
+                         '((1 . "[DOES NOT APPLY]") (2 . "[APPLIED]")))))
+        (should (equal (aqd-disk)
+                       (aqd-numbered 30 '((5 . "a\nb") (25 . "x")))))
+        (agent-q-diff-end one)
+        (agent-q-diff-end two)
+        (should (equal (mapcar (lambda (answer) (plist-get answer :status)) aqd-answers)
+                       '(partial accepted))))
+      (aqd-should-leave-nothing))))
+
+(ert-deftest aqd-async-list-shows-opens-and-cancels ()
+  (aqd-with-async aqd-async-original aqd-async-modified
+    (agent-q-diff-accept review 0)
+    (save-window-excursion
+      (agent-q-diff-list)
+      (should (string-search "1 applied, 0 rejected, 1 of 2 pending" (buffer-string)))
+      (goto-char (point-min))
+      (aqd-press "RET")
+      (should (eq (window-buffer) (agent-q-diff-review-buffer review)))
+      (agent-q-diff-list)
+      (goto-char (point-min))
+      (cl-letf (((symbol-function 'y-or-n-p) #'always))
+        (aqd-press "k")))
+    (should (equal (aqd-answer :status) '(cancelled)))
+    (kill-buffer agent-q-diff-list-buffer-name)))
+
+(ert-deftest aqd-async-j-goes-to-the-next ()
+  (aqd-with-file aqd-async-original
+    (let ((one (aqd-async aqd-async-original aqd-async-modified))
+          (two (aqd-async aqd-async-original aqd-async-modified)))
+      (save-window-excursion
+        (switch-to-buffer (agent-q-diff-review-buffer one))
+        (aqd-press "j")
+        (should (eq (window-buffer) (agent-q-diff-review-buffer two)))
+        (aqd-press "j")
+        (should (eq (window-buffer) (agent-q-diff-review-buffer one))))
+      (mapc #'agent-q-diff-cancel (list one two)))
+    (aqd-should-leave-nothing)))
+
+(ert-deftest aqd-async-takes-neither-window-nor-point ()
+  (aqd-with-file aqd-async-original
+    (save-window-excursion
+      (switch-to-buffer "*scratch*")
+      (dolist (agent-q-diff-display '(at-once announce))
+        (let ((review (aqd-async aqd-async-original aqd-async-modified)))
+          (should (equal (buffer-name (window-buffer)) "*scratch*"))
+          (should (eq (and (get-buffer-window (agent-q-diff-review-buffer review)) t)
+                      (eq agent-q-diff-display 'at-once)))
+          (agent-q-diff-cancel review)
+          (should-not (get-buffer-window (agent-q-diff-review-buffer review))))))))
+
+(ert-deftest aqd-async-keys-that-decide-are-ignored-for-a-moment ()
+  (aqd-with-async aqd-async-original aqd-async-modified
+    (aqd-in-diff review
+      (let ((agent-q-diff-grace 1000))
+        (agent-q-diff--begin-grace))
+      (dolist (case '((agent-q-diff-accept-hunk . agent-q-diff-ignore-key)
+                      (agent-q-diff-finish . agent-q-diff-ignore-key)
+                      (sly-agent-q-diff-accept-all . agent-q-diff-ignore-key)
+                      (agent-q-diff-next-hunk . agent-q-diff-next-hunk)))
+        (let ((this-command (car case)))
+          (run-hooks 'pre-command-hook)
+          (should (eq this-command (cdr case)))))
+      (let ((agent-q-diff-grace -1))
+        (agent-q-diff--begin-grace))
+      (let ((this-command 'agent-q-diff-accept-hunk))
+        (run-hooks 'pre-command-hook)
+        (should (eq this-command 'agent-q-diff-accept-hunk))))
+    (agent-q-diff-cancel review)))
+
+(ert-deftest aqd-async-finishes-with-the-last-hunk-if-so-wished ()
+  (let ((agent-q-diff-finish-when-decided t))
+    (aqd-with-async aqd-async-original aqd-async-modified
+      (aqd-in-diff review
+        (agent-q-diff-accept-hunk t)
+        (should-not aqd-answers)
+        (agent-q-diff-reject-hunk t))
+      (should (equal (aqd-answer :status) '(partial))))))
+
+(ert-deftest aqd-async-leaving-emacs-asks ()
+  (aqd-with-async aqd-async-original aqd-async-modified
+    (let ((noninteractive nil)
+          (asked nil))
+      (cl-letf (((symbol-function 'yes-or-no-p)
+                 (lambda (prompt) (setq asked prompt) nil)))
+        (should-not (run-hook-with-args-until-failure 'kill-emacs-query-functions)))
+      (should (string-search "1 review is not decided" asked)))
+    (agent-q-diff-cancel review)))
+
+;;;; Diffs as they come
+
+(ert-deftest aqd-async-patch-goes-where-its-lines-are ()
+  (let ((aqd-answers nil))
+    (aqd-with-file (concat "top\n" (aqd-numbered 20))
+      (let ((review (agent-q-diff-review-patch
+                     aqd-file
+                     (aqd-lines "--- a/x" "+++ b/x" "@@ -4,3 +4,3 @@" " line 4"
+                                "-line 5" "+five" " line 6"
+                                "@@ -14,3 +14,3 @@" " line 14" "-other" "+x"
+                                " line 16")
+                     "Why" (lambda (result) (push result aqd-answers)))))
+        (should (equal (aqd-signs-of review)
+                       '((1 . "[PENDING, shifted by 1 line]")
+                         (2 . "[DOES NOT APPLY]"))))
+        (agent-q-diff-accept review 0)
+        (aqd-in-diff review
+          (aqd-goto-hunk 1)
+          (agent-q-diff-edit-hunk)
+          (with-current-buffer (window-buffer)
+            (insert "and more\n")
+            (agent-q-diff-edit-finish)))
+        (agent-q-diff-end review)
+        (should (equal (aqd-answer :status :path) (list 'partial aqd-file)))
+        (should (equal (aqd-disk)
+                       (string-replace "line 5\n" "and more\nfive\n"
+                                       (concat "top\n" (aqd-numbered 20))))))
+      (aqd-should-leave-nothing))))
+
+(ert-deftest aqd-async-a-diff-of-several-files-is-several-reviews ()
+  (aqd-with-file "a\n"
+    (let* ((directory (file-name-directory aqd-file))
+           (reviews (save-window-excursion
+                      (agent-q-diff-review-diff
+                       (aqd-lines "diff --git a/target.txt b/target.txt"
+                                  "--- a/target.txt" "+++ b/target.txt"
+                                  "@@ -1 +1 @@" "-a" "+b"
+                                  "diff --git a/new b/new" "new file mode 100644"
+                                  "--- /dev/null" "+++ b/new"
+                                  "@@ -0,0 +1,2 @@" "+one" "+two")
+                       directory))))
+      (should (= 2 (length reviews)))
+      (dolist (review reviews)
+        (agent-q-diff-accept review 0)
+        (agent-q-diff-end review))
+      (should (equal (aqd-disk) "b\n"))
+      (should (equal (with-temp-buffer
+                       (insert-file-contents (expand-file-name "new" directory))
+                       (buffer-string))
+                     "one\ntwo\n"))
+      (kill-buffer (find-buffer-visiting (expand-file-name "new" directory)))
+      (aqd-should-leave-nothing))))
+
+(ert-deftest aqd-async-a-diff-that-is-none-says-so ()
+  (should-error (agent-q-diff-review-diff "nothing\n") :type 'agent-q-diff-malformed)
+  (should-error (agent-q-diff-review-diff "@@ -1 +1 @@\n-a\n+b\n")
+                :type 'agent-q-diff-bad-target))
+
+;;;; A thousand
+
+(defun aqd-async-end-somehow (review way)
+  "End REVIEW in the WAYth way."
+  (pcase way
+    (0 (agent-q-diff-cancel review))
+    (1 (kill-buffer (agent-q-diff-review-buffer review)))
+    (2 (aqd-in-diff review (agent-q-diff-reject-all)))
+    (3 (aqd-in-diff review (agent-q-diff-accept-all)))
+    (4 (agent-q-diff-reject review 0) (agent-q-diff-end review))
+    (5 (ignore-errors (agent-q-diff-accept review 0)) (agent-q-diff-end review))
+    (6 (ignore-errors (agent-q-diff-accept review 0))
+       (ignore-errors (agent-q-diff-unapply review 0))
+       (kill-buffer (agent-q-diff-review-buffer review)))))
+
+(ert-deftest aqd-async-a-thousand-reviews-give-a-thousand-answers ()
+  (let ((aqd-answers nil)
+        (agent-q-diff-display 'announce)
+        (inhibit-message t))
+    (aqd-with-file aqd-async-original
+      (aqd-visit)
+      (let ((buffers (length (buffer-list)))
+            (timers (length timer-list))
+            (idle (length timer-idle-list))
+            (open nil))
+        (random "a thousand")
+        (dotimes (n 1000)
+          (push (aqd-async aqd-async-original
+                           (if (= 0 (mod n 50)) aqd-async-original aqd-async-modified))
+                open)
+          (when (= 0 (random 3))
+            (dolist (review open)
+              (unless (agent-q-diff-review-outcome review)
+                (aqd-async-end-somehow review (random 7))))
+            (setq open nil)))
+        (mapc #'agent-q-diff-cancel open)
+        (should (= 1000 (length aqd-answers)))
+        (aqd-should-leave-nothing)
+        (dolist (buffer (buffer-list))
+          (when (string-prefix-p agent-q-diff-buffer-name (buffer-name buffer))
+            (should-not (agent-q-diff--live-p buffer))))
+        (should (<= (length timer-list) (1+ timers)))
+        (should (<= (length timer-idle-list) (+ 2 idle)))
+        (should (< (length (buffer-list)) (+ 20 buffers)))))))
+
+(provide 'agent-q-diff-async-test)
+;;; agent-q-diff-async-test.el ends here
