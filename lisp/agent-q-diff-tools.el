@@ -273,6 +273,18 @@ DESCRIPTION is the agent's.  What it comes to is logged."
            (signal (car err) (cdr err))))
       (agent-q-diff-tools--record-proposal name before original modified result))))
 
+(defun agent-q-diff-tools-review (path original modified description callback
+                                       &optional agent)
+  "Let the user decide a proposal, and return the review at once.
+PATH, ORIGINAL, MODIFIED and DESCRIPTION are as for
+`agent-q-diff-tools-propose-file-edit', CALLBACK and AGENT as for
+`agent-q-diff-review'.  Signal an error if PATH can be no target's."
+  (let* ((default-directory (agent-q-diff-tools--root))
+         (name (agent-q-diff-target-name path))
+         (note (agent-q-diff-tools--outside-note name default-directory)))
+    (agent-q-diff-review name original modified description callback
+                         :notes (and note (list note)) :agent agent)))
+
 (defun agent-q-diff-tools-propose-file-edit (path original modified description)
   "Let the user decide a proposal and return the message for the agent.
 PATH is absolute or relative to the project's root; a file outside of it

@@ -355,8 +355,13 @@ review.  Return by how many characters it has grown."
             agent-q-diff--hunk-states
             (agent-q-diff--shift-states agent-q-diff--hunk-states at delta)))))
 
+(defvar agent-q-diff-progress-functions nil
+  "Abnormal hook that is run in the diff buffer when hunks may be decided.
+Each function is called with the numbers of hunks: all, those marked
+applied, those marked rejected, and those neither.")
+
 (defun agent-q-diff--refresh-progress ()
-  "Bring the progress line up to date, if there is one.
+  "Bring the progress line up to date, if there is one, and tell who wants to know.
 In a buffer made for a proposal, show the progress in the header line,
 too, since the line itself scrolls away."
   (pcase-let* ((counts (agent-q-diff--counts))
@@ -369,7 +374,8 @@ too, since the line itself scrolls away."
     (when (eq agent-q-diff--parsed-tick t)
       (setq header-line-format
             (format " %d applied · %d rejected · %d pending · %d in all"
-                    applied rejected pending total)))))
+                    applied rejected pending total)))
+    (apply #'run-hook-with-args 'agent-q-diff-progress-functions counts)))
 
 ;;;; Overlays
 

@@ -1,0 +1,347 @@
+;;; agent-q-diff-server.el --- The door for MCP clients  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; `agent-q-diff-serve' opens a Unix socket, through which the program
+;; agent-q-diff-mcp asks for reviews.  Only the user's own programs can
+;; reach it: it is in a directory of mode 0700 that belongs to the user.
+;;
+;; One connection is one call.  The caller writes one line of JSON,
+;;
+;;   {"version": 1, "tool": NAME, "directory": DIR, "agent": WHO, "arguments": {…}}
+;;
+;; and reads lines of JSON: any number of
+;;
+;;   {"progress": {"decided": N, "total": M}}
+;;
+;; while the user decides, then one
+;;
+;;   {"answer": TEXT, "error": true or false}
+;;
+;; after which Emacs closes the connection.  A caller that closes it earlier
+;; no longer wants the answer, and its review is cancelled.  A refusal by
+;; the user is an answer like any other; an error is what is no decision.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-review)
+(require 'agent-q-diff-view)
+(require 'agent-q-diff-end)
+(require 'agent-q-diff-tools)
+
+;; It comes with `edit_file'.
+(declare-function agent-q-diff-tools-call-async "agent-q-diff-tools" (tool arguments callback) t)
+
+(defcustom agent-q-diff-server-socket nil
+  "Name of the socket that `agent-q-diff-serve' opens, or nil for the usual one.
+That is agent-q-diff/socket in the directory that the environment variable
+XDG_RUNTIME_DIR names, else in ~/.cache.  The program agent-q-diff-mcp looks
+there by itself, and needs the option --socket for any other."
+  :type '(choice (const :tag "The usual one" nil) file)
+  :group 'agent-q-diff)
+
+(defconst agent-q-diff-server--version 1
+  "Version of what is said over the socket.")
+
+(defconst agent-q-diff-server--limit (* 256 1024 1024)
+  "Number of bytes that a request may have.
+Two texts of 20 MB have 40 to 80 as JSON; Emacs must not be filled by a
+caller that never ends its line.")
+
+(defconst agent-q-diff-server--backlog 64
+  "Number of calls that can wait to be accepted while Emacs is busy.")
+
+(defvar agent-q-diff-server--process nil
+  "The listening process, or nil.")
+
+(defvar agent-q-diff-server--clients nil
+  "Connections that are open.")
+
+;;;; Answering
+
+(defun agent-q-diff-server--clean (text)
+  "Return TEXT with what JSON cannot say, raw bytes and surrogates, replaced."
+  (replace-regexp-in-string "[\ud800-\udfff\x3fff80-\x3fffff]" "\ufffd" text t t))
+
+(defun agent-q-diff-server--send (client object)
+  "Send OBJECT as a line of JSON to CLIENT, if that is still there."
+  (when (process-live-p client)
+    (let ((line (concat (json-serialize object) "\n")))
+      ;; Who has gone needs no line.
+      (ignore-errors
+        (process-send-string client (if (multibyte-string-p line)
+                                        (encode-coding-string line 'utf-8-unix)
+                                      line))))))
+
+(defun agent-q-diff-server--answer (client text is-error)
+  "Answer CLIENT with TEXT and close the connection.
+IS-ERROR says that it is about a failure of the call."
+  (process-put client 'review nil)
+  (agent-q-diff-server--send
+   client `((answer . ,(agent-q-diff-server--clean text))
+            (error . ,(if is-error t :false))))
+  (delete-process client))
+
+(defun agent-q-diff-server--fail (client err)
+  "Tell CLIENT of ERR, an error as `condition-case' binds it."
+  (agent-q-diff-server--answer
+   client (format "Error: %s" (agent-q-diff--error-text err)) t))
+
+(defun agent-q-diff-server--no-decision (result)
+  "Return the message about RESULT, which is no decision."
+  (concat
+   (format "Error: there is no decision about %s: %s"
+           (plist-get result :path) (plist-get result :reason))
+   (when (< 0 (or (plist-get result :in-file) 0))
+     (format "\n\nBefore that, %d of its %d hunks came to be in the file."
+             (plist-get result :in-file) (plist-get result :total)))))
+
+(defun agent-q-diff-server--answer-result (client result)
+  "Answer CLIENT with RESULT, that of a review."
+  (if (memq (plist-get result :status) '(accepted partial rejected))
+      (agent-q-diff-server--answer client (plist-get result :message) nil)
+    (agent-q-diff-server--answer
+     client (agent-q-diff-server--no-decision result) t)))
+
+(defun agent-q-diff-server--send-progress (client total _applied _rejected pending)
+  "Tell CLIENT how many of TOTAL hunks are not PENDING."
+  (agent-q-diff-server--send
+   client `((progress . ((decided . ,(- total pending)) (total . ,total))))))
+
+;;;; Calls
+
+(defun agent-q-diff-server--argument (arguments name)
+  "Return the string NAME of ARGUMENTS, or signal that there is none."
+  (let ((value (gethash name arguments)))
+    (if (stringp value)
+        value
+      (signal 'agent-q-diff-bad-arguments
+              (list (format "%s must be a string" name))))))
+
+(defun agent-q-diff-server--propose (client arguments agent)
+  "Begin the review that CLIENT asks for with ARGUMENTS; AGENT proposes."
+  (let ((review (agent-q-diff-tools-review
+                 (agent-q-diff-server--argument arguments "path")
+                 (agent-q-diff-server--argument arguments "original")
+                 (agent-q-diff-server--argument arguments "modified")
+                 (agent-q-diff-server--argument arguments "description")
+                 (apply-partially #'agent-q-diff-server--answer-result client)
+                 agent)))
+    (cond
+     ((agent-q-diff-review-outcome review))
+     ((process-live-p client)
+      (process-put client 'review review)
+      (with-current-buffer (agent-q-diff-review-buffer review)
+        (add-hook 'agent-q-diff-progress-functions
+                  (apply-partially #'agent-q-diff-server--send-progress client)
+                  nil t)
+        (agent-q-diff--refresh-progress)))
+     (t (agent-q-diff-cancel review)))))
+
+(defun agent-q-diff-server--call (client tool arguments agent)
+  "Call TOOL with ARGUMENTS, a hash table, for AGENT, and answer CLIENT.
+What is no review here cannot be cancelled: its answer is dropped."
+  (cond
+   ((equal tool "propose_file_edit")
+    (agent-q-diff-server--propose client arguments agent))
+   ((and (stringp tool) (fboundp 'agent-q-diff-tools-call-async))
+    (agent-q-diff-tools-call-async
+     tool arguments
+     (lambda (message)
+       ;; How the messages of failures begin is part of the interface.
+       (agent-q-diff-server--answer client message
+                                    (string-prefix-p "Error" message)))))
+   (t (signal 'agent-q-diff-bad-arguments
+              (list (format "this Emacs has no tool %s; it has propose_file_edit"
+                            tool))))))
+
+(defun agent-q-diff-server--directory (directory)
+  "Return DIRECTORY, against which a caller's paths are meant, if it is one.
+It must be local: even to look at a remote one could open a connection."
+  (unless (and (stringp directory)
+               (not (file-remote-p directory))
+               (file-name-absolute-p directory)
+               (file-directory-p directory))
+    (signal 'agent-q-diff-bad-arguments
+            '("the caller's directory is no local directory")))
+  (file-name-as-directory directory))
+
+(defun agent-q-diff-server--serve (client request)
+  "Do what REQUEST, a hash table, asks for, and see that CLIENT is answered."
+  (unless (equal agent-q-diff-server--version (gethash "version" request))
+    (signal 'agent-q-diff-bad-arguments
+            '("agent-q-diff-mcp and agent-q-diff in Emacs are of different \
+versions; build the one, or load the other, anew")))
+  (let* ((default-directory (agent-q-diff-server--directory
+                             (gethash "directory" request)))
+         (agent-q-diff-project-root (or agent-q-diff-project-root
+                                        default-directory))
+         (agent (gethash "agent" request))
+         (arguments (gethash "arguments" request)))
+    (unless (hash-table-p arguments)
+      (signal 'agent-q-diff-bad-arguments '("the arguments must be an object")))
+    (agent-q-diff-server--call client (gethash "tool" request) arguments
+                               (and (stringp agent) agent))))
+
+;;;; Connections
+
+(defun agent-q-diff-server--parse (line)
+  "Return the request in LINE, a unibyte string, as a hash table."
+  (let ((request (condition-case err
+                     (json-parse-string (decode-coding-string line 'utf-8-unix))
+                   (error (error-message-string err)))))
+    (if (hash-table-p request)
+        request
+      (signal 'agent-q-diff-bad-arguments
+              (list (format "the request is not an object in JSON and UTF-8: %s"
+                            (if (stringp request) request "something else")))))))
+
+(defun agent-q-diff-server--filter (client bytes)
+  "Add BYTES to what CLIENT has said; if the line is whole, do what it asks for.
+Bytes are decoded when all are there, so that no character is cut in two."
+  (unless (process-get client 'is-asked)
+    (let* ((end (string-search "\n" bytes))
+           (parts (cons (substring bytes 0 end) (process-get client 'parts)))
+           (size (+ (length bytes) (or (process-get client 'size) 0))))
+      (process-put client 'parts parts)
+      (process-put client 'size size)
+      (condition-case err
+          (cond
+           ((> size agent-q-diff-server--limit)
+            (signal 'agent-q-diff-bad-arguments
+                    (list (format "the request has more than %d bytes"
+                                  agent-q-diff-server--limit))))
+           (end
+            (process-put client 'is-asked t)
+            (process-put client 'parts nil)
+            (agent-q-diff-server--serve
+             client (agent-q-diff-server--parse
+                     (mapconcat #'identity (nreverse parts) "")))))
+        ((error quit) (agent-q-diff-server--fail client err))))))
+
+(defun agent-q-diff-server--sentinel (client _event)
+  "Forget CLIENT if it has gone, and cancel what it asked for."
+  (unless (process-live-p client)
+    (setq agent-q-diff-server--clients (delq client agent-q-diff-server--clients))
+    (process-put client 'parts nil)
+    (when-let ((review (process-get client 'review)))
+      (agent-q-diff-cancel review))))
+
+(defun agent-q-diff-server--accepted (_server client _message)
+  "Note that CLIENT has connected."
+  (set-process-query-on-exit-flag client nil)
+  (push client agent-q-diff-server--clients))
+
+;;;; The socket
+
+(defun agent-q-diff-server--socket-name ()
+  "Return the absolute name of the socket."
+  (expand-file-name
+   (or agent-q-diff-server-socket
+       (expand-file-name "agent-q-diff/socket"
+                         (or (getenv "XDG_RUNTIME_DIR") "~/.cache")))))
+
+(defun agent-q-diff-server--ensure-private (directory)
+  "Create DIRECTORY if it is missing; refuse one that others can reach."
+  (unless (file-attributes directory)
+    (with-file-modes #o700
+      (make-directory directory t)))
+  (let ((attributes (file-attributes directory 'integer)))
+    (unless (and (eq t (file-attribute-type attributes))
+                 (= (user-uid) (file-attribute-user-id attributes))
+                 (equal "drwx------" (file-attribute-modes attributes)))
+      (user-error "%s must be a directory of yours with mode 0700; \
+it is %s of the user %s" directory (file-attribute-modes attributes)
+                  (file-attribute-user-id attributes)))))
+
+(defun agent-q-diff-server--listened-p (socket)
+  "Return non-nil if somebody listens on SOCKET."
+  (condition-case nil
+      (progn
+        (delete-process (make-network-process :name "agent-q-diff-probe"
+                                              :family 'local :service socket
+                                              :noquery t))
+        t)
+    (file-error nil)))
+
+(defun agent-q-diff-server--clear (socket)
+  "Remove SOCKET if nobody listens on it any more."
+  (when-let ((attributes (file-attributes socket)))
+    (unless (string-prefix-p "s" (file-attribute-modes attributes))
+      (user-error "%s is there, and is no socket" socket))
+    (when (agent-q-diff-server--listened-p socket)
+      (user-error "Another Emacs serves at %s; stop it there, \
+or set `agent-q-diff-server-socket'" socket))
+    (delete-file socket)))
+
+(defun agent-q-diff-server--listen (socket)
+  "Return a process that listens on SOCKET, a file that does not exist."
+  (with-file-modes #o600
+    (make-network-process :name "agent-q-diff-server"
+                          :family 'local :service socket
+                          :server agent-q-diff-server--backlog
+                          :coding 'binary :noquery t
+                          :filter #'agent-q-diff-server--filter
+                          :sentinel #'agent-q-diff-server--sentinel
+                          :log #'agent-q-diff-server--accepted)))
+
+(defun agent-q-diff-server--inode (socket)
+  "Return a number that another file of the name SOCKET would not have."
+  (file-attribute-inode-number (file-attributes socket)))
+
+;;;###autoload
+(defun agent-q-diff-serve ()
+  "Let the user's MCP clients ask for reviews in this Emacs.
+They do so through the program agent-q-diff-mcp, which `make mcp' builds.
+Return the name of the socket that is open until
+`agent-q-diff-serve-stop' or the end of Emacs."
+  (interactive)
+  (unless (featurep 'make-network-process '(:family local))
+    (user-error "This system has no Unix sockets"))
+  (unless (fboundp 'json-parse-string)
+    (user-error "This Emacs was built without JSON"))
+  (unless (process-live-p agent-q-diff-server--process)
+    (let ((socket (agent-q-diff-server--socket-name)))
+      (agent-q-diff-server--ensure-private
+       (directory-file-name (file-name-directory socket)))
+      (agent-q-diff-server--clear socket)
+      (let ((process (agent-q-diff-server--listen socket)))
+        (process-put process 'socket socket)
+        (process-put process 'inode (agent-q-diff-server--inode socket))
+        (setq agent-q-diff-server--process process)))
+    ;; Late, so that callers of reviews that end with Emacs read why.
+    (add-hook 'kill-emacs-hook #'agent-q-diff-serve-stop 90))
+  (let ((socket (process-get agent-q-diff-server--process 'socket)))
+    (message "Reviews for MCP clients are served at %s"
+             (abbreviate-file-name socket))
+    socket))
+
+(defun agent-q-diff-serve-stop ()
+  "Stop serving MCP clients: close the socket, cancel what they asked for."
+  (interactive)
+  (remove-hook 'kill-emacs-hook #'agent-q-diff-serve-stop)
+  (dolist (client agent-q-diff-server--clients)
+    (let ((review (process-get client 'review)))
+      (agent-q-diff-server--answer
+       client "Error: there is no decision: Emacs has stopped serving" t)
+      (when review
+        (agent-q-diff-cancel review))))
+  (when-let ((process agent-q-diff-server--process))
+    (let ((socket (process-get process 'socket)))
+      (delete-process process)
+      ;; Somebody else may have put another one there.
+      (when (and (file-exists-p socket)
+                 (equal (process-get process 'inode)
+                        (agent-q-diff-server--inode socket)))
+        (delete-file socket)))
+    (setq agent-q-diff-server--process nil)))
+
+(provide 'agent-q-diff-server)
+;;; agent-q-diff-server.el ends here
