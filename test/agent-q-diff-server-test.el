@@ -86,7 +86,7 @@ They are pairs of a key, that of an argument or of the request, and a value."
     (process-send-string client (encode-coding-string text 'utf-8-unix))
     client))
 
-(defun aqd-said (client)
+(defun aqd-heard (client)
   "Return the lines that CLIENT has read so far, parsed."
   (mapcar (lambda (line)
             (json-parse-string (decode-coding-string line 'utf-8-unix)
@@ -97,7 +97,7 @@ They are pairs of a key, that of an argument or of the request, and a value."
   "Wait for the answer to CLIENT and the end of the connection; return the answer.
 It is a list (ERROR TEXT)."
   (aqd-until (not (process-live-p client)))
-  (let ((last (car (last (aqd-said client)))))
+  (let ((last (car (last (aqd-heard client)))))
     (list (plist-get last :error) (plist-get last :answer))))
 
 (defun aqd-progress-of (client)
@@ -106,7 +106,7 @@ It is a list (ERROR TEXT)."
                       (when-let ((progress (plist-get said :progress)))
                         (cons (plist-get progress :decided)
                               (plist-get progress :total))))
-                    (aqd-said client))))
+                    (aqd-heard client))))
 
 (defun aqd-only-review ()
   "Wait until a review is open, and return it."
