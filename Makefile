@@ -15,7 +15,7 @@ FUZZ_TARGETS ?= parse place review
 FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint bench fuzz doc clean
+.PHONY: help build mcp demo test lint bench fuzz doc clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,13 +25,18 @@ build: ## Compile the Rust module and put it beside the Lisp files
 	@test/tools/need emacs cargo cc
 	$(EMACS) -Q --batch -L lisp -l agent-q-diff-engine -f agent-q-diff-build-module-batch
 
+mcp: ## Compile the server for MCP clients, and say how to set them up
+	@test/tools/need cargo cc
+	@test/tools/build-mcp
+	@test/tools/build-mcp --say-how
+
 demo: ## Review a real proposal in this terminal (without one: watch it played)
 	@test/tools/need emacs cargo cc git
 	@$(MAKE) --no-print-directory build
 	@test/demo/run
 
 test: ## Run every test: Rust, Lisp, and Lisp in a real terminal
-	@test/tools/need emacs cargo cc patch git tmux timeout
+	@test/tools/need emacs cargo cc patch git tmux timeout mcp-client
 	@$(MAKE) --no-print-directory build
 	@test/tools/run-tests $(SUITES)
 

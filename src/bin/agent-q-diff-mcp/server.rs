@@ -136,12 +136,16 @@ impl Server {
             token: context.meta.get_progress_token(),
             n_sent: 0,
         };
+        let mut is_news = false;
         loop {
             let State { progress, answer } = states.borrow_and_update().clone();
             if let Some(answer) = answer {
                 return Waited::Answered(answer);
             }
-            reporter.report(progress, context).await;
+            if is_news || progress.is_some() {
+                reporter.report(progress, context).await;
+            }
+            is_news = true;
             tokio::select! {
                 // The sender is dropped only after it has answered, or with the call.
                 changed = states.changed() => if changed.is_err() { return Waited::Cancelled },

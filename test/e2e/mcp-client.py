@@ -1,0 +1,63 @@
+"""Plays an MCP client for mcp-test.el, with the official Python library.
+
+usage: mcp-client.py MODE SERVER ARGUMENT...
+
+MODE is how versions are negotiated: auto or legacy.  Reads commands as lines of
+JSON and writes what becomes of them as such lines:
+
+{"call": TAG, "tool": NAME, "arguments": FILE}   FILE holds an object in JSON
+{"cancel": TAG}
+
+{"tools": [NAME...]}                             when the server is there
+{"tag": TAG, "progress": N, "message": TEXT}
+{"tag": TAG, "error": BOOLEAN, "text": TEXT}
+{"tag": TAG, "cancelled": true}
+{"tag": TAG, "exception": TEXT}
+"""
+
+import json
+import sys
+
+import anyio
+from mcp import Client, StdioServerParameters
+from mcp.types import Implementation
+
+
+def say(**words):
+    print(json.dumps(words), flush=True)
+
+
+async def call(client, scopes, tag, tool, arguments):
+    async def progress(n, _total, message):
+        say(tag=tag, progress=n, message=message)
+
+    with anyio.CancelScope() as scope:
+        scopes[tag] = scope
+        try:
+            result = await client.call_tool(tool, arguments, progress_callback=progress)
+            say(tag=tag, error=bool(result.is_error), text=result.content[0].text)
+        except Exception as exception:
+            say(tag=tag, exception=repr(exception))
+    if scope.cancelled_caught:
+        say(tag=tag, cancelled=True)
+
+
+async def main(mode, command, *args):
+    server = StdioServerParameters(command=command, args=list(args))
+    client = Client(server, mode=mode, client_info=Implementation(name="pythonista", version="1"))
+    scopes = {}
+    async with client, anyio.create_task_group() as tasks:
+        tools = await client.list_tools()
+        say(tools=[tool.name for tool in tools.tools])
+        async for line in anyio.wrap_file(sys.stdin):
+            word = json.loads(line)
+            if "cancel" in word:
+                scopes[word["cancel"]].cancel()
+            else:
+                with open(word["arguments"], encoding="utf-8") as file:
+                    arguments = json.load(file)
+                tasks.start_soon(call, client, scopes, word["call"], word["tool"], arguments)
+        tasks.cancel_scope.cancel()
+
+
+anyio.run(main, *sys.argv[1:])

@@ -1,0 +1,287 @@
+;;; mcp-test.el --- Reviews for MCP clients  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The official Python client of MCP (mcp-client.py) starts agent-q-diff-mcp
+;; as any client does, and calls its tools; keys decide in a real Emacs.
+
+;;; Code:
+
+(require 'agent-q-diff-tmux)
+
+(defvar mcp-client nil
+  "The process of the Python client.")
+
+(defvar mcp-heard nil
+  "What the client has said, plists, the latest first.")
+
+(defun mcp-filter (process output)
+  "Add the lines in OUTPUT of PROCESS to what was heard."
+  (let ((lines (split-string (concat (process-get process 'rest) output) "\n")))
+    (process-put process 'rest (car (last lines)))
+    (dolist (line (butlast lines))
+      (push (json-parse-string line :object-type 'plist :array-type 'list
+                               :false-object nil)
+            mcp-heard))))
+
+(defun mcp-start (mode &rest arguments)
+  "Start the client in MODE, and by it the server with ARGUMENTS."
+  (setq mcp-heard nil
+        mcp-client
+        (make-process :name "mcp-client" :connection-type 'pipe :coding 'utf-8-unix
+                      :noquery t :filter #'mcp-filter
+                      :stderr (get-buffer-create " *mcp-stderr*")
+                      :command
+                      (append
+                       (list (getenv "AGENT_Q_DIFF_MCP_PYTHON")
+                             (expand-file-name "mcp-client.py" e2e-here)
+                             mode
+                             (getenv "AGENT_Q_DIFF_MCP_SERVER")
+                             "--socket" (e2e-path "private/socket"))
+                       arguments)))
+  (when-let ((process (get-buffer-process " *mcp-stderr*")))
+    (set-process-query-on-exit-flag process nil)
+    (set-process-sentinel process #'ignore))
+  (e2e-wait-for (seq-find (lambda (said) (plist-member said :tools)) mcp-heard)))
+
+(defmacro mcp-with-client (arguments &rest body)
+  "Evaluate BODY with an Emacs under test that serves, and a client.
+ARGUMENTS is a form whose value is a list of those of `mcp-start'."
+  (declare (indent 1) (debug t))
+  `(e2e-with-emacs
+     (e2e-eval '(progn (require 'agent-q-diff-server)
+                       (setq agent-q-diff-server-socket (inside-file "private/socket"))
+                       (agent-q-diff-serve)))
+     (unwind-protect
+         (progn
+           (apply #'mcp-start ,arguments)
+           ,@body)
+       (delete-process mcp-client))))
+
+(defun mcp-say (&rest words)
+  "Tell the client WORDS, a plist."
+  (process-send-string mcp-client (concat (json-serialize words) "\n")))
+
+(defun mcp-call (tag tool &rest arguments)
+  "Have the client call TOOL with ARGUMENTS, a plist; the answer is that of TAG."
+  (e2e-write tag (json-serialize arguments))
+  (mcp-say :call tag :tool tool :arguments (e2e-path tag)))
+
+(cl-defun mcp-propose (name &key (original (e2e-text)) (modified (e2e-text 5 20 35)))
+  "Have the client propose to change the file NAME from ORIGINAL to MODIFIED.
+Wait until the review has begun.  The answer is that of NAME."
+  (e2e-write name original)
+  (let ((n (mcp-n-reviews)))
+    (mcp-call (concat name ".call") "propose_file_edit"
+              :path (e2e-path name) :original original :modified modified
+              :description "Shout")
+    (e2e-wait-for (< n (mcp-n-reviews)))))
+
+(defun mcp-n-reviews ()
+  "Return the number of reviews that are open."
+  (e2e-eval '(length (agent-q-diff-open-reviews))))
+
+(defun mcp-words (tag key)
+  "Return the values of KEY in what was heard of TAG, the latest first."
+  (delq nil (mapcar (lambda (said)
+                      (and (equal tag (plist-get said :tag)) (plist-get said key)))
+                    mcp-heard)))
+
+(defun mcp-answer (tag)
+  "Wait for the answer to the call TAG; return (ERROR TEXT)."
+  (e2e-wait-for (mcp-words tag :text))
+  (list (car (mcp-words tag :error)) (car (mcp-words tag :text))))
+
+(defun mcp-should-answer (tag error &rest regexps)
+  "Check that the answer to the call TAG is an ERROR or not, and matches REGEXPS."
+  (pcase-let ((`(,is-error ,text) (mcp-answer tag)))
+    (should (equal (list tag error text) (list tag is-error text)))
+    (dolist (regexp regexps)
+      (should (string-match-p regexp text)))))
+
+(defun mcp-go-to (name)
+  "Go by keys to the review for the file NAME."
+  (e2e-wait-for
+   (progn
+     (e2e-press "ESC x")
+     (e2e-type "agent-q-diff-next-review")
+     (e2e-keys "RET")
+     (e2e-wait-for (equal 0 (e2e-eval '(minibuffer-depth))))
+     (equal (e2e-path name)
+            (e2e-eval '(buffer-local-value 'agent-q-diff--path (window-buffer)))))))
+
+(defun mcp-should-be-over ()
+  "Check that nothing of any call is left in the Emacs under test."
+  (e2e-wait-for (equal '(nil nil)
+                       (e2e-eval '(list (agent-q-diff-open-reviews)
+                                        agent-q-diff-server--clients)))))
+
+;;;; Decided
+
+(ert-deftest e2e-mcp-accepted-in-every-version ()
+  (dolist (mode '("auto" "legacy"))
+    (mcp-with-client (list mode)
+      (should (equal '("propose_file_edit" "edit_file" "review_result")
+                     (plist-get (car (last mcp-heard)) :tools)))
+      (mcp-propose "file")
+      (should (equal "pythonista"
+                     (e2e-eval '(agent-q-diff-review-agent
+                                 (car (agent-q-diff-open-reviews))))))
+      (mcp-go-to "file")
+      (e2e-keys "a a a q")
+      (mcp-should-answer "file.call" nil "\\`✓ Changes accepted")
+      (should (equal (e2e-text 5 20 35) (e2e-read "file")))
+      (mcp-should-be-over))))
+
+(ert-deftest e2e-mcp-partial-with-comment ()
+  (mcp-with-client '("auto")
+    (mcp-propose "file")
+    (mcp-go-to "file")
+    (e2e-keys "a")
+    (e2e-see "Progress: 1/")
+    (e2e-wait-for (string-search "1 of 3 hunks"
+                                 (or (car (mcp-words "file.call" :message)) "")))
+    (e2e-keys "c")
+    (e2e-type "Not this line")
+    (e2e-keys "RET r r q")
+    (mcp-should-answer "file.call" nil "1 of 3 hunks are in the file"
+                       "hunk 2, which is rejected: Not this line")
+    (should (equal (e2e-text 5) (e2e-read "file")))
+    (should (apply #'> (append (mcp-words "file.call" :progress) '(0))))
+    (mcp-should-be-over)))
+
+(ert-deftest e2e-mcp-a-rejection-is-no-error ()
+  (mcp-with-client '("auto")
+    (mcp-propose "file")
+    (mcp-go-to "file")
+    (e2e-keys "r r r q")
+    (mcp-should-answer "file.call" nil "\\`✗ REJECTED")
+    (should (equal (e2e-text) (e2e-read "file")))
+    (mcp-should-be-over)))
+
+(ert-deftest e2e-mcp-two-at-once-answered-out-of-order ()
+  (mcp-with-client '("auto")
+    (mcp-propose "one")
+    (mcp-propose "two")
+    (mcp-go-to "two")
+    (e2e-keys "a a a q")
+    (mcp-should-answer "two.call" nil "\\`✓ ")
+    (should-not (mcp-words "one.call" :text))
+    (mcp-go-to "one")
+    (e2e-keys "r r r q")
+    (mcp-should-answer "one.call" nil "\\`✗ ")
+    (mcp-should-be-over)))
+
+(ert-deftest e2e-mcp-twenty-megabytes ()
+  (mcp-with-client '("auto")
+    (let* ((original (apply #'concat
+                            (make-list (* 512 1024)
+                                       "0123456789 \"naïve\" \\ 0123456789 012345\n")))
+           (modified (concat original "one more\n")))
+      (should (< (* 20 1024 1024) (string-bytes original)))
+      (let ((e2e-limit-seconds 120))
+        (mcp-propose "file" :original original :modified modified)
+        (mcp-go-to "file")
+        (e2e-keys "a q")
+        (mcp-should-answer "file.call" nil "\\`✓ "))
+      (should (equal modified (e2e-read "file")))
+      (mcp-should-be-over))))
+
+;;;; Not decided
+
+(ert-deftest e2e-mcp-cancel ()
+  (mcp-with-client '("auto")
+    (mcp-propose "file")
+    (mcp-propose "other")
+    (mcp-say :cancel "file.call")
+    (e2e-wait-for (mcp-words "file.call" :cancelled))
+    (e2e-wait-for (= 1 (mcp-n-reviews)))
+    (mcp-go-to "other")
+    (e2e-keys "a a a q")
+    (mcp-should-answer "other.call" nil "\\`✓ ")
+    (should (equal (e2e-text) (e2e-read "file")))
+    (mcp-should-be-over)))
+
+(ert-deftest e2e-mcp-the-client-ends ()
+  (mcp-with-client '("auto")
+    (mcp-propose "file")
+    (delete-process mcp-client)
+    (mcp-should-be-over)))
+
+(defun mcp-id (tag)
+  "Return the id of the review that the pending answer to TAG names."
+  (pcase-let ((`(,error ,text) (mcp-answer tag)))
+    (should-not error)
+    (should (string-match "\\`PENDING: \\(?:.\\|\n\\)*id \"\\([^\"]+\\)\"" text))
+    (match-string 1 text)))
+
+(ert-deftest e2e-mcp-time-out-then-review-result ()
+  (mcp-with-client '("auto" "--timeout" "0.5")
+    (mcp-propose "file")
+    (let ((id (mcp-id "file.call")))
+      (should (string-search "0 of 3 hunks" (cadr (mcp-answer "file.call"))))
+      (mcp-call "wait1" "review_result" :id id)
+      (should (equal id (mcp-id "wait1")))
+      ;; Who stops waiting has not cancelled the review.
+      (mcp-call "wait2" "review_result" :id id)
+      (mcp-say :cancel "wait2")
+      (e2e-wait-for (or (mcp-words "wait2" :cancelled) (mcp-words "wait2" :text)))
+      (mcp-go-to "file")
+      (e2e-keys "a r r q")
+      (e2e-wait-for (= 0 (mcp-n-reviews)))
+      ;; It can be asked for again, should an answer get lost.
+      (dolist (tag '("wait3" "wait4"))
+        (mcp-call tag "review_result" :id id)
+        (mcp-should-answer tag nil "1 of 3 hunks are in the file"))
+      (mcp-call "wait5" "review_result" :id "nonsense")
+      (mcp-should-answer "wait5" t "no review with id \"nonsense\"")
+      (mcp-should-be-over))))
+
+(ert-deftest e2e-mcp-emacs-is-stopped-and-goes-on ()
+  (mcp-with-client '("auto" "--timeout" "0.5")
+    (signal-process e2e--pid 'SIGSTOP)
+    (e2e-write "file" (e2e-text))
+    (mcp-call "call" "propose_file_edit" :path (e2e-path "file") :original (e2e-text)
+              :modified (e2e-text 5) :description "Shout")
+    (let ((id (mcp-id "call")))
+      (should (string-search "Emacs has not taken the call yet" (cadr (mcp-answer "call"))))
+      (signal-process e2e--pid 'SIGCONT)
+      (e2e-wait-for (= 1 (mcp-n-reviews)))
+      (mcp-go-to "file")
+      (e2e-keys "a q")
+      (e2e-wait-for (= 0 (mcp-n-reviews)))
+      (mcp-call "wait" "review_result" :id id)
+      (mcp-should-answer "wait" nil "\\`✓ "))))
+
+(ert-deftest e2e-mcp-emacs-is-killed ()
+  (mcp-with-client '("auto")
+    (mcp-propose "file")
+    (signal-process e2e--pid 'SIGKILL)
+    (mcp-should-answer "file.call" t "Emacs ended")
+    (mcp-call "again" "propose_file_edit" :path (e2e-path "file") :original (e2e-text)
+              :modified (e2e-text 5) :description "Shout")
+    (mcp-should-answer "again" t "no Emacs is serving" "M-x agent-q-diff-serve")))
+
+(ert-deftest e2e-mcp-emacs-is-left ()
+  (mcp-with-client '("auto")
+    (mcp-propose "file")
+    (e2e-keys "C-x C-c")
+    (e2e-see "1 review is not decided")
+    (e2e-type "yes")
+    (e2e-keys "RET")
+    (mcp-should-answer "file.call" t "Emacs was left")
+    (e2e-wait-for (not (file-exists-p (e2e-path "private/socket"))))))
+
+(ert-deftest e2e-mcp-wrong-arguments ()
+  (mcp-with-client '("auto")
+    (mcp-call "no-path" "propose_file_edit" :original "" :modified "" :description "")
+    (mcp-should-answer "no-path" t "path must be a string")
+    (mcp-call "same" "propose_file_edit" :path (e2e-path "file")
+              :original "a\n" :modified "a\n" :description "")
+    (mcp-should-answer "same" t "there is no decision")
+    (mcp-should-be-over)))
+
+(provide 'mcp-test)
+;;; mcp-test.el ends here
