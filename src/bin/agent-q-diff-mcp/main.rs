@@ -9,6 +9,7 @@
 //! The rooms, each of which uses only those above it:
 //!
 //! - [`options`]: the command line
+//! - [`input`]: standard input, of which one learns when it ends
 //! - [`socket`]: one call's connection to Emacs
 //! - [`tools`]: what agents read: tools, and messages that do not come from Emacs
 //! - [`server`]: calls, what they wait for, and what becomes of those that wait too long
@@ -16,6 +17,7 @@
 #[cfg(not(unix))]
 compile_error!("agent-q-diff-mcp reaches Emacs through a Unix socket, so it is for Unix only");
 
+mod input;
 mod options;
 mod server;
 mod socket;
@@ -57,8 +59,12 @@ async fn serve(options: options::Options) -> ExitCode {
         eprintln!("agent-q-diff-mcp: an MCP client starts this program; try --help");
     }
     let (input, output) = stdio_pipes();
+    let (input, client_gone) = input::Input::new(input);
     let transport = AsyncRwTransport::new(input, output).with_max_line_length(MAX_MESSAGE_LEN);
-    let result = match server::Server::new(options).serve(transport).await {
+    let result = match server::Server::new(options, client_gone)
+        .serve(transport)
+        .await
+    {
         Ok(running) => running.waiting().await.map(drop).map_err(|e| e.to_string()),
         Err(error) => Err(error.to_string()),
     };

@@ -28,6 +28,7 @@ const HEARTBEAT: Duration = Duration::from_secs(10);
 pub struct Server {
     places: Vec<PathBuf>,
     timeout: Option<Duration>,
+    client_gone: watch::Receiver<bool>,
     held: Mutex<Held>,
 }
 
@@ -57,13 +58,14 @@ enum Waited {
 }
 
 impl Server {
-    /// Returns a server to which no call has come yet.
-    pub fn new(options: Options) -> Self {
+    /// Returns a server to which no call has come yet. Nobody waits any more once `client_gone`.
+    pub fn new(options: Options, client_gone: watch::Receiver<bool>) -> Self {
         Self {
             places: options
                 .socket
                 .map_or_else(usual_places, |socket| vec![socket]),
             timeout: options.timeout,
+            client_gone,
             held: Mutex::default(),
         }
     }
@@ -136,6 +138,7 @@ impl Server {
             token: context.meta.get_progress_token(),
             n_sent: 0,
         };
+        let mut client_gone = self.client_gone.clone();
         let mut is_news = false;
         loop {
             let State { progress, answer } = states.borrow_and_update().clone();
@@ -152,6 +155,7 @@ impl Server {
                 _ = heartbeat.tick() => {}
                 () = until(deadline) => return Waited::Pending(progress),
                 () = context.ct.cancelled() => return Waited::Cancelled,
+                _ = client_gone.wait_for(|gone| *gone) => return Waited::Cancelled,
             }
         }
     }
