@@ -173,6 +173,14 @@ It must be local: even to look at a remote one could open a connection."
             '("the caller's directory is no local directory")))
   (file-name-as-directory directory))
 
+(defun agent-q-diff-server--agent (name)
+  "Return NAME, which a caller gives itself, as one can show it, or nil.
+It is shown beside what the user decides by, so that it must not look like
+anything else."
+  (when (stringp name)
+    (truncate-string-to-width
+     (replace-regexp-in-string "[^[:alnum:] ._/()-]" "?" name) 40)))
+
 (defun agent-q-diff-server--serve (client request)
   "Do what REQUEST, a hash table, asks for, and see that CLIENT is answered."
   (unless (equal agent-q-diff-server--version (gethash "version" request))
@@ -183,12 +191,12 @@ versions; build the one, or load the other, anew")))
                              (gethash "directory" request)))
          (agent-q-diff-project-root (or agent-q-diff-project-root
                                         default-directory))
-         (agent (gethash "agent" request))
          (arguments (gethash "arguments" request)))
     (unless (hash-table-p arguments)
       (signal 'agent-q-diff-bad-arguments '("the arguments must be an object")))
     (agent-q-diff-server--call client (gethash "tool" request) arguments
-                               (and (stringp agent) agent))))
+                               (agent-q-diff-server--agent
+                                (gethash "agent" request)))))
 
 ;;;; Connections
 

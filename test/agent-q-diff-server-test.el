@@ -53,7 +53,7 @@
                  :service agent-q-diff-server-socket :noquery t
                  :filter (lambda (client bytes)
                            (process-put client 'said
-                                        (concat (process-get client 'said) bytes))))))
+                                        (cons bytes (process-get client 'said)))))))
     (set-process-sentinel client #'ignore)
     client))
 
@@ -91,7 +91,8 @@ They are pairs of a key, that of an argument or of the request, and a value."
   (mapcar (lambda (line)
             (json-parse-string (decode-coding-string line 'utf-8-unix)
                                :object-type 'plist :false-object nil))
-          (butlast (split-string (or (process-get client 'said) "") "\n"))))
+          (butlast (split-string (string-join (reverse (process-get client 'said)))
+                                 "\n"))))
 
 (defun aqd-answer-to (client)
   "Wait for the answer to CLIENT and the end of the connection; return the answer.
@@ -286,6 +287,21 @@ It is a list (ERROR TEXT)."
           (should error)
           (should (string-search "Emacs was left" text)))
         (should-not (file-exists-p socket))))))
+
+(ert-deftest aqd-server-who-asks-is-shown-as-a-name ()
+  (aqd-with-file "a\nb\n"
+    (aqd-with-server
+      (aqd-ask (aqd-request `("agent" . ,(concat "Claude\n\u202e" (make-string 99 ?x)))))
+      (should (equal (concat "Claude??" (make-string 32 ?x))
+                     (agent-q-diff-review-agent (aqd-only-review)))))))
+
+(ert-deftest aqd-server-a-long-answer-arrives-whole ()
+  (aqd-with-server
+    (let* ((text (make-string (* 5 1024 1024) ?ß))
+           (client (aqd-connect))
+           (peer (aqd-until (car agent-q-diff-server--clients))))
+      (agent-q-diff-server--answer peer text nil)
+      (should (equal (list nil text) (aqd-answer-to client))))))
 
 (ert-deftest aqd-server-twenty-megabytes ()
   (let* ((line "0123456789 (defun naïve () \"\\\\x\")\n")

@@ -19,51 +19,59 @@ propose it again and do not make it by other means.";
 
 /// Returns the tools.
 pub fn all() -> Vec<Tool> {
-    vec![
-        Tool::new(
-            TOOLS_OF_EMACS[0],
-            "Propose changes to a file as a diff for user review. The user decides about each \
-             hunk in Emacs; what is accepted is in the file when the answer comes. If the changes \
-             are rejected, STOP: do not propose them again.",
-            schema(
-                json!({
-                    "path": text("File path to edit, absolute or relative to the working directory"),
-                    "original": text("The whole content of the file as it is now; empty for a new file"),
-                    "modified": text("The whole content of the file as it should be"),
-                    "description": text("What changed and why"),
-                }),
-                &["path", "original", "modified", "description"],
-            ),
+    vec![propose_file_edit(), edit_file(), review_result()]
+}
+
+fn propose_file_edit() -> Tool {
+    Tool::new(
+        TOOLS_OF_EMACS[0],
+        "Propose changes to a file as a diff for user review. The user decides about each hunk in \
+         Emacs; what is accepted is in the file when the answer comes. If the changes are \
+         rejected, STOP: do not propose them again.",
+        schema(
+            json!({
+                "path": text("File path to edit, absolute or relative to the working directory"),
+                "original": text("The whole content of the file as it is now; empty for a new file"),
+                "modified": text("The whole content of the file as it should be"),
+                "description": text("What changed and why"),
+            }),
+            &["path", "original", "modified", "description"],
         ),
-        Tool::new(
-            TOOLS_OF_EMACS[1],
-            "Make a targeted edit to a file by exact string replacement. The old_str must match \
-             exactly once in the file. For several changes, call several times. The user may \
-             review the edit in Emacs; if it is rejected, STOP.",
-            schema(
-                json!({
-                    "path": text("File path, absolute or relative to the working directory"),
-                    "old_str": text("Exact string to find (must be unique)"),
-                    "new_str": text("Replacement string"),
-                    "description": text("What this change does"),
-                    "shouldReplaceAll": {
-                        "type": "boolean",
-                        "description": "Replace every match instead of exactly one (default false)",
-                    },
-                }),
-                &["path", "old_str", "new_str"],
-            ),
+    )
+}
+
+fn edit_file() -> Tool {
+    Tool::new(
+        TOOLS_OF_EMACS[1],
+        "Make a targeted edit to a file by exact string replacement. The old_str must match \
+         exactly once in the file. For several changes, call several times. The user may review \
+         the edit in Emacs; if it is rejected, STOP.",
+        schema(
+            json!({
+                "path": text("File path, absolute or relative to the working directory"),
+                "old_str": text("Exact string to find (must be unique)"),
+                "new_str": text("Replacement string"),
+                "description": text("What this change does"),
+                "shouldReplaceAll": {
+                    "type": "boolean",
+                    "description": "Replace every match instead of exactly one (default false)",
+                },
+            }),
+            &["path", "old_str", "new_str"],
         ),
-        Tool::new(
-            REVIEW_RESULT,
-            "Wait for the result of a review that was answered as pending. May be called again \
-             while it is pending. Cancelling this call does not cancel the review.",
-            schema(
-                json!({ "id": text("The review's id, as the pending answer named it") }),
-                &["id"],
-            ),
+    )
+}
+
+fn review_result() -> Tool {
+    Tool::new(
+        REVIEW_RESULT,
+        "Wait for the result of a review that was answered as pending. May be called again while \
+         it is pending. Cancelling this call does not cancel the review.",
+        schema(
+            json!({ "id": text("The review's id, as the pending answer named it") }),
+            &["id"],
         ),
-    ]
+    )
 }
 
 fn text(description: &str) -> Value {
