@@ -42,7 +42,7 @@
 (defcustom agent-q-diff-server-socket nil
   "Name of the socket that `agent-q-diff-serve' opens, or nil for the usual one.
 That is agent-q-diff/socket in the directory that the environment variable
-XDG_RUNTIME_DIR names, else in ~/.cache.  The program agent-q-diff-mcp looks
+XDG_RUNTIME_DIR names, or in ~/.cache if there is none.  The program agent-q-diff-mcp looks
 there by itself, and needs the option --socket for any other."
   :type '(choice (const :tag "The usual one" nil) file)
   :group 'agent-q-diff)
@@ -251,10 +251,15 @@ Bytes are decoded when all are there, so that no character is cut in two."
 
 (defun agent-q-diff-server--socket-name ()
   "Return the absolute name of the socket."
-  (expand-file-name
-   (or agent-q-diff-server-socket
-       (expand-file-name "agent-q-diff/socket"
-                         (or (getenv "XDG_RUNTIME_DIR") "~/.cache")))))
+  (let ((runtime (getenv "XDG_RUNTIME_DIR")))
+    (expand-file-name
+     (or agent-q-diff-server-socket
+         (expand-file-name "agent-q-diff/socket"
+                           ;; After su or over ssh it may name another's, or none.
+                           (if (and runtime (file-accessible-directory-p runtime)
+                                    (file-writable-p runtime))
+                               runtime
+                             "~/.cache"))))))
 
 (defun agent-q-diff-server--ensure-private (directory)
   "Create DIRECTORY if it is missing; refuse one that others can reach."

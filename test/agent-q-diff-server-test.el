@@ -185,13 +185,16 @@ It is a list (ERROR TEXT)."
 
 (ert-deftest aqd-server-usual-place ()
   (let ((agent-q-diff-server-socket nil)
-        (process-environment (copy-sequence process-environment)))
-    (setenv "XDG_RUNTIME_DIR" "/run/user/7")
-    (should (equal "/run/user/7/agent-q-diff/socket"
+        (process-environment (copy-sequence process-environment))
+        (folder (make-temp-file "aqd-server" t))
+        (at-home (expand-file-name "~/.cache/agent-q-diff/socket")))
+    (setenv "XDG_RUNTIME_DIR" folder)
+    (should (equal (expand-file-name "agent-q-diff/socket" folder)
                    (agent-q-diff-server--socket-name)))
+    (delete-directory folder)
+    (should (equal at-home (agent-q-diff-server--socket-name)))
     (setenv "XDG_RUNTIME_DIR")
-    (should (equal (expand-file-name "~/.cache/agent-q-diff/socket")
-                   (agent-q-diff-server--socket-name)))))
+    (should (equal at-home (agent-q-diff-server--socket-name)))))
 
 ;;;; Calls
 
@@ -393,6 +396,15 @@ It is a list (ERROR TEXT)."
                  (agent-q-diff-server--clean (string ?a #x3fff80 #xd800 ?z)))))
 
 ;;;; Tools that are elsewhere
+
+(ert-deftest aqd-server-does-not-go-round-the-guard ()
+  "What no agent may edit is refused here as well, once there is such a guard."
+  (when (fboundp 'agent-q-diff-guard-protection)
+    (aqd-with-file "a\nb\n"
+      (aqd-with-server
+        (make-directory (expand-file-name ".git" (file-name-directory aqd-file)))
+        (aqd-should-refuse (aqd-request '("path" . ".git/config") '("original" . ""))
+                           "not for agents")))))
 
 (ert-deftest aqd-server-calls-other-tools-if-there-are-any ()
   (aqd-with-file "a\nb\n"

@@ -16,6 +16,7 @@ JSON and writes what becomes of them as such lines:
 """
 
 import json
+import os
 import sys
 
 import anyio
@@ -43,7 +44,9 @@ async def call(client, scopes, tag, tool, arguments):
 
 
 async def main(mode, command, *args):
-    server = StdioServerParameters(command=command, args=list(args))
+    # By itself the library hides most of the environment from the server.
+    environment = {"XDG_RUNTIME_DIR": os.environ["XDG_RUNTIME_DIR"]}
+    server = StdioServerParameters(command=command, args=list(args), env=environment)
     client = Client(server, mode=mode, client_info=Implementation(name="pythonista", version="1"))
     scopes = {}
     async with client, anyio.create_task_group() as tasks:

@@ -27,24 +27,30 @@
             mcp-heard))))
 
 (defun mcp-start (mode &rest arguments)
-  "Start the client in MODE, and by it the server with ARGUMENTS."
+  "Start the client in MODE, and by it the server with ARGUMENTS.
+It finds the Emacs under test as it finds any other, but can find none else."
   (setq mcp-heard nil
         mcp-client
-        (make-process :name "mcp-client" :connection-type 'pipe :coding 'utf-8-unix
-                      :noquery t :filter #'mcp-filter
-                      :stderr (get-buffer-create " *mcp-stderr*")
-                      :command
-                      (append
-                       (list (getenv "AGENT_Q_DIFF_MCP_PYTHON")
-                             (expand-file-name "mcp-client.py" e2e-here)
-                             mode
-                             (getenv "AGENT_Q_DIFF_MCP_SERVER")
-                             "--socket" (e2e-path "private/socket"))
-                       arguments)))
+        (mcp-process mode arguments))
   (when-let ((process (get-buffer-process " *mcp-stderr*")))
     (set-process-query-on-exit-flag process nil)
     (set-process-sentinel process #'ignore))
   (e2e-wait-for (seq-find (lambda (said) (plist-member said :tools)) mcp-heard)))
+
+(defun mcp-process (mode arguments)
+  "Return a process of the client; MODE and ARGUMENTS are as for `mcp-start'."
+  (let ((process-environment
+         (cons (concat "XDG_RUNTIME_DIR=" (e2e-path "run")) process-environment)))
+    (make-process :name "mcp-client" :connection-type 'pipe :coding 'utf-8-unix
+                  :noquery t :filter #'mcp-filter
+                  :stderr (get-buffer-create " *mcp-stderr*")
+                  :command
+                  (append
+                   (list (getenv "AGENT_Q_DIFF_MCP_PYTHON")
+                         (expand-file-name "mcp-client.py" e2e-here)
+                         mode
+                         (getenv "AGENT_Q_DIFF_MCP_SERVER"))
+                   arguments))))
 
 (defmacro mcp-with-client (arguments &rest body)
   "Evaluate BODY with an Emacs under test that serves, and a client.
@@ -52,7 +58,8 @@ ARGUMENTS is a form whose value is a list of those of `mcp-start'."
   (declare (indent 1) (debug t))
   `(e2e-with-emacs
      (e2e-eval '(progn (require 'agent-q-diff-server)
-                       (setq agent-q-diff-server-socket (inside-file "private/socket"))
+                       (make-directory (inside-file "run"))
+                       (setenv "XDG_RUNTIME_DIR" (inside-file "run"))
                        (agent-q-diff-serve)))
      (unwind-protect
          (progn
@@ -192,16 +199,26 @@ Wait until the review has begun.  The answer is that of NAME."
 ;;;; Not decided
 
 (ert-deftest e2e-mcp-cancel ()
-  (mcp-with-client '("auto")
+  (dolist (mode '("auto" "legacy"))
+    (mcp-with-client (list mode)
+      (mcp-propose "file")
+      (mcp-propose "other")
+      (mcp-say :cancel "file.call")
+      (e2e-wait-for (mcp-words "file.call" :cancelled))
+      (e2e-wait-for (= 1 (mcp-n-reviews)))
+      (mcp-go-to "other")
+      (e2e-keys "a a a q")
+      (mcp-should-answer "other.call" nil "\\`✓ ")
+      (should (equal (e2e-text) (e2e-read "file")))
+      (mcp-should-be-over))))
+
+(ert-deftest e2e-mcp-another-socket ()
+  (mcp-with-client (list "auto" "--socket" (e2e-path "other/socket"))
+    (e2e-eval '(progn (agent-q-diff-serve-stop)
+                      (setq agent-q-diff-server-socket (inside-file "other/socket"))
+                      (agent-q-diff-serve)))
     (mcp-propose "file")
-    (mcp-propose "other")
     (mcp-say :cancel "file.call")
-    (e2e-wait-for (mcp-words "file.call" :cancelled))
-    (e2e-wait-for (= 1 (mcp-n-reviews)))
-    (mcp-go-to "other")
-    (e2e-keys "a a a q")
-    (mcp-should-answer "other.call" nil "\\`✓ ")
-    (should (equal (e2e-text) (e2e-read "file")))
     (mcp-should-be-over)))
 
 (ert-deftest e2e-mcp-the-client-ends ()
@@ -275,7 +292,7 @@ Wait until the review has begun.  The answer is that of NAME."
     (e2e-type "yes")
     (e2e-keys "RET")
     (mcp-should-answer "file.call" t "Emacs was left")
-    (e2e-wait-for (not (file-exists-p (e2e-path "private/socket"))))))
+    (e2e-wait-for (not (file-exists-p (e2e-path "run/agent-q-diff/socket"))))))
 
 (ert-deftest e2e-mcp-wrong-arguments ()
   (mcp-with-client '("auto")

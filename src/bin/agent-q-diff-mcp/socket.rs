@@ -251,7 +251,7 @@ fn is_ours(stream: &UnixStream) -> bool {
 
 /// Returns this user's id, which the standard library cannot tell: that of the other end of a
 /// connection with oneself.
-pub fn user_id() -> Option<u32> {
+fn user_id() -> Option<u32> {
     let (one, _other) = UnixStream::pair().ok()?;
     Some(one.peer_cred().ok()?.uid())
 }
@@ -259,16 +259,15 @@ pub fn user_id() -> Option<u32> {
 /// Returns the places where Emacs opens its socket, in the order in which to look.
 ///
 /// Emacs takes `XDG_RUNTIME_DIR` if it has that, else `~/.cache`. A client may start this program
-/// with next to no environment, so the usual value of `XDG_RUNTIME_DIR` is tried as well.
+/// with next to no environment; then `XDG_RUNTIME_DIR` is taken to have its usual value.
 pub fn usual_places() -> Vec<PathBuf> {
-    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-    let usual = user_id().map(|id| PathBuf::from(format!("/run/user/{id}")));
+    let runtime = match std::env::var_os("XDG_RUNTIME_DIR") {
+        Some(folder) => Some(PathBuf::from(folder)),
+        None => user_id().map(|id| PathBuf::from(format!("/run/user/{id}"))),
+    };
     let cache = std::env::home_dir().map(|home| home.join(".cache"));
-    let mut places: Vec<_> = [runtime, usual, cache]
-        .into_iter()
-        .flatten()
+    let folders = [runtime, cache].into_iter().flatten();
+    folders
         .map(|folder| folder.join("agent-q-diff/socket"))
-        .collect();
-    places.dedup();
-    places
+        .collect()
 }
