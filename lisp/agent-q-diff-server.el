@@ -36,14 +36,12 @@
 (require 'agent-q-diff-end)
 (require 'agent-q-diff-tools)
 
-;; It comes with `edit_file'.
-(declare-function agent-q-diff-tools-call-async "agent-q-diff-tools" (tool arguments callback) t)
-
 (defcustom agent-q-diff-server-socket nil
   "Name of the socket that `agent-q-diff-serve' opens, or nil for the usual one.
-That is agent-q-diff/socket in the directory that the environment variable
-XDG_RUNTIME_DIR names, or in ~/.cache if there is none.  The program agent-q-diff-mcp looks
-there by itself, and needs the option --socket for any other."
+That is agent-q-diff/socket in the directory that the environment
+variable XDG_RUNTIME_DIR names, or in ~/.cache if there is none.  The
+program agent-q-diff-mcp looks there by itself, and needs the option
+--socket for any other."
   :type '(choice (const :tag "The usual one" nil) file)
   :group 'agent-q-diff)
 
@@ -151,16 +149,14 @@ What is no review here cannot be cancelled: its answer is dropped."
   (cond
    ((equal tool "propose_file_edit")
     (agent-q-diff-server--propose client arguments agent))
-   ((and (stringp tool) (fboundp 'agent-q-diff-tools-call-async))
+   ((stringp tool)
     (agent-q-diff-tools-call-async
      tool arguments
      (lambda (message)
        ;; How the messages of failures begin is part of the interface.
        (agent-q-diff-server--answer client message
                                     (string-prefix-p "Error" message)))))
-   (t (signal 'agent-q-diff-bad-arguments
-              (list (format "this Emacs has no tool %s; it has propose_file_edit"
-                            tool))))))
+   (t (signal 'agent-q-diff-bad-arguments '("the tool must be a string")))))
 
 (defun agent-q-diff-server--directory (directory)
   "Return DIRECTORY, against which a caller's paths are meant, if it is one.

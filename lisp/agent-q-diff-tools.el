@@ -278,12 +278,22 @@ DESCRIPTION is the agent's.  What it comes to is logged."
   "Let the user decide a proposal, and return the review at once.
 PATH, ORIGINAL, MODIFIED and DESCRIPTION are as for
 `agent-q-diff-tools-propose-file-edit', CALLBACK and AGENT as for
-`agent-q-diff-review'.  Signal an error if PATH can be no target's."
-  (let* ((default-directory (agent-q-diff-tools--root))
+`agent-q-diff-review'.  Signal an error if PATH can be no target's.  What
+the proposal comes to is logged."
+  (let* ((default-directory (agent-q-diff-guard-root))
          (name (agent-q-diff-target-name path))
-         (note (agent-q-diff-tools--outside-note name default-directory)))
-    (agent-q-diff-review name original modified description callback
-                         :notes (and note (list note)) :agent agent)))
+         (notes (agent-q-diff-tools--notes name default-directory path))
+         (before (agent-q-diff-tools--hash name)))
+    (agent-q-diff-review
+     name original modified description
+     (lambda (result)
+       (agent-q-diff-tools--record-proposal
+        name before original modified
+        (if (plist-get result :decision)
+            result
+          (list 'agent-q-diff-error (plist-get result :reason))))
+       (funcall callback result))
+     :notes notes :agent agent)))
 
 (defun agent-q-diff-tools-propose-file-edit (path original modified description)
   "Let the user decide a proposal and return the message for the agent.
