@@ -15,7 +15,7 @@
 (require 'agent-q-diff-test-help)
 (require 'agent-q-diff-server)
 
-(defconst aqd-server-limit-seconds 20
+(defconst aqd-server-limit-seconds 60
   "Time after which what was waited for has failed.")
 
 (defmacro aqd-until (condition)
