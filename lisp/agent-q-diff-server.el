@@ -125,13 +125,23 @@ IS-ERROR says that it is about a failure of the call."
 
 (defun agent-q-diff-server--propose (client arguments agent)
   "Begin the review that CLIENT asks for with ARGUMENTS; AGENT proposes."
-  (let ((review (agent-q-diff-tools-review
-                 (agent-q-diff-server--argument arguments "path")
-                 (agent-q-diff-server--argument arguments "original")
-                 (agent-q-diff-server--argument arguments "modified")
-                 (agent-q-diff-server--argument arguments "description")
-                 (apply-partially #'agent-q-diff-server--answer-result client)
-                 agent)))
+  (let* ((checked (mapcar (lambda (name)
+                            (cons (intern name)
+                                  (agent-q-diff-server--argument arguments name)))
+                          '("path" "original" "modified" "description")))
+         (denial (agent-q-diff-tools-denial checked)))
+    (if denial
+        (agent-q-diff-server--answer client denial nil)
+      (agent-q-diff-server--review client checked agent))))
+
+(defun agent-q-diff-server--review (client arguments agent)
+  "Begin the review that CLIENT asks for with ARGUMENTS, an alist.
+AGENT proposes."
+  (let ((review (let-alist arguments
+                  (agent-q-diff-tools-review
+                   .path .original .modified .description
+                   (apply-partially #'agent-q-diff-server--answer-result client)
+                   agent))))
     (cond
      ((agent-q-diff-review-outcome review))
      ((process-live-p client)

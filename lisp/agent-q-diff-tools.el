@@ -309,20 +309,26 @@ value is a string."
                                            description)))
     ((error quit) (agent-q-diff-message-of-error path err))))
 
+(defun agent-q-diff-tools-denial (arguments)
+  "Return the message for the agent if `propose_file_edit' is denied, or nil.
+ARGUMENTS are those of the call, an alist.  The user's policy denies."
+  (let-alist arguments
+    (let* ((default-directory (agent-q-diff-guard-root))
+           (request (agent-q-diff-request-make
+                     :tool "propose_file_edit" :path .path
+                     :name (agent-q-diff-target-name .path)
+                     :root default-directory :arguments arguments)))
+      (and (eq (agent-q-diff-permit-policy request) 'deny)
+           (agent-q-diff-tools--denied-message .path "propose_file_edit"
+                                               '(:by policy))))))
+
 (defun agent-q-diff-tools--propose-unless-denied (arguments)
   "Do what `propose_file_edit' was called for with ARGUMENTS, an alist."
   (let-alist arguments
     (condition-case err
-        (let* ((default-directory (agent-q-diff-guard-root))
-               (name (agent-q-diff-target-name .path))
-               (request (agent-q-diff-request-make
-                         :tool "propose_file_edit" :path .path :name name
-                         :root default-directory :arguments arguments)))
-          (if (eq (agent-q-diff-permit-policy request) 'deny)
-              (agent-q-diff-tools--denied-message .path "propose_file_edit"
-                                                  '(:by policy))
+        (or (agent-q-diff-tools-denial arguments)
             (agent-q-diff-tools-propose-file-edit .path .original .modified
-                                                  .description)))
+                                                  .description))
       ((error quit) (agent-q-diff-message-of-error .path err)))))
 
 ;;;; Calling a tool

@@ -398,19 +398,35 @@ It is a list (ERROR TEXT)."
 ;;;; Tools that are elsewhere
 
 (ert-deftest aqd-server-does-not-go-round-the-guard ()
-  "What no agent may edit is refused here as well, once there is such a guard."
-  (when (fboundp 'agent-q-diff-guard-protection)
-    (aqd-with-file "a\nb\n"
+  "What no agent may edit, and what the user's policy denies, is not reviewed."
+  (aqd-with-file "a\nb\n"
+    (aqd-with-server
+      (make-directory (expand-file-name ".git" (file-name-directory aqd-file)))
+      (aqd-should-refuse (aqd-request '("path" . ".git/config") '("original" . ""))
+                         "not for agents")
+      (let ((agent-q-diff-tools-policy 'deny))
+        (pcase-let ((`(,is-error ,answer) (aqd-answer-to (aqd-ask (aqd-request)))))
+          (should-not is-error)
+          (should (string-prefix-p "✗ REJECTED" answer))))
+      (should-not (agent-q-diff-open-reviews)))))
+
+(ert-deftest aqd-server-proposals-are-logged ()
+  (aqd-with-file "a\nb\n"
+    (let ((agent-q-diff-log-file (concat aqd-file ".log")))
       (aqd-with-server
-        (make-directory (expand-file-name ".git" (file-name-directory aqd-file)))
-        (aqd-should-refuse (aqd-request '("path" . ".git/config") '("original" . ""))
-                           "not for agents")))))
+        (let ((client (aqd-ask (aqd-request))))
+          (aqd-until (agent-q-diff-open-reviews))
+          (agent-q-diff-accept (car (agent-q-diff-open-reviews)) 0)
+          (agent-q-diff-end (car (agent-q-diff-open-reviews)))
+          (aqd-answer-to client))
+        (with-temp-buffer
+          (insert-file-contents agent-q-diff-log-file)
+          (should (string-search "\"propose_file_edit\"" (buffer-string)))
+          (should (string-search "\"user\"" (buffer-string))))))))
 
 (ert-deftest aqd-server-calls-other-tools-if-there-are-any ()
   (aqd-with-file "a\nb\n"
     (aqd-with-server
-      (unless (fboundp 'agent-q-diff-tools-call-async)
-        (aqd-should-refuse (aqd-request '("tool" . "edit_file")) "no tool edit_file"))
       (cl-letf (((symbol-function 'agent-q-diff-tools-call-async)
                  (lambda (tool arguments callback)
                    (funcall callback
