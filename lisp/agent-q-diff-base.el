@@ -91,6 +91,14 @@ decide nothing."
   "Whether a review ends when its last pending hunk is decided."
   :type 'boolean)
 
+(defcustom agent-q-diff-when-caller-gone 'keep
+  "What becomes of a review when nobody waits for its answer any more.
+That is noticed when a connection is closed or an agent interrupted.
+
+`keep'    It goes on, and says so: what is accepted goes into the file.
+`cancel'  It ends undecided."
+  :type '(choice (const :tag "Keep it" keep) (const :tag "Cancel it" cancel)))
+
 (defcustom agent-q-diff-project-root nil
   "Directory against which agents' relative paths are resolved, or nil.
 If nil, it is the root of the current project, or `default-directory'

@@ -43,8 +43,16 @@
                 'help-echo "Reviews that wait for you; M-x agent-q-diff-list")))
 (put 'agent-q-diff--mode-line 'risky-local-variable t)
 
+(defvar agent-q-diff-caller nil
+  "Who waits for the reviews that are begun now, or nil.
+A door binds it to (AGENT . CALLER).  AGENT is a string, or nil; CALLER is
+whatever `agent-q-diff-forsake' is to find its reviews by.")
+
 (defun agent-q-diff--begin (review)
-  "Note that REVIEW is open."
+  "Note that REVIEW is open, and who waits for it."
+  (setf (agent-q-diff-review-caller review) (cdr agent-q-diff-caller)
+        (agent-q-diff-review-agent review) (or (agent-q-diff-review-agent review)
+                                               (car agent-q-diff-caller)))
   (unless agent-q-diff--open
     (setq global-mode-string
           (append (or global-mode-string '("")) (list agent-q-diff--mode-line)))
@@ -146,6 +154,28 @@ it had ended before."
     (agent-q-diff--end-by-program review 'cancelled)
     t))
 
+(defun agent-q-diff-forsake (predicate)
+  "Note that nobody waits any more for some of the reviews that are open.
+They are those for whose caller PREDICATE returns non-nil.  What becomes
+of them is up to `agent-q-diff-when-caller-gone'."
+  (dolist (review (agent-q-diff-open-reviews))
+    (when (and (not (agent-q-diff-review-is-forsaken review))
+               (agent-q-diff-review-caller review)
+               (funcall predicate (agent-q-diff-review-caller review)))
+      (setf (agent-q-diff-review-is-forsaken review) t)
+      (if (eq agent-q-diff-when-caller-gone 'cancel)
+          (agent-q-diff--end-by-program review 'forsaken)
+        (agent-q-diff--say-forsaken review)))))
+
+(defun agent-q-diff--say-forsaken (review)
+  "Say that nobody waits for REVIEW any more, in its buffer as well."
+  (let ((buffer (agent-q-diff-review-buffer review)))
+    (when (buffer-live-p buffer)
+      (with-current-buffer buffer
+        (agent-q-diff--refresh-progress))))
+  (message "Nobody waits any more for the review of %s"
+           (abbreviate-file-name (agent-q-diff-review-path review))))
+
 (defun agent-q-diff--end-by-program (review outcome)
   "End REVIEW with OUTCOME, wherever it is being decided."
   (let ((buffer (agent-q-diff-review-buffer review)))
@@ -169,6 +199,7 @@ Return nil if it was decided."
                       (reverse (agent-q-diff-review-failures review))
                       "; ")))
     ('cancelled (list 'agent-q-diff-cancelled "who proposed it took it back"))
+    ('forsaken (list 'agent-q-diff-cancelled "who proposed it is gone"))
     ('killed (list 'agent-q-diff-cancelled "its buffer was killed"))
     ('emacs-killed (list 'agent-q-diff-cancelled "Emacs was left"))
     ('aborted (list 'agent-q-diff-cancelled "the user left it undecided"))
@@ -206,6 +237,7 @@ It tells what is in the target now, whoever put it there."
       (list :status (agent-q-diff--status review decision counts)
             :decision decision
             :path (agent-q-diff-review-path review)
+            :error (nth 0 (agent-q-diff--why review))
             :reason (nth 1 (agent-q-diff--why review))
             :comment (agent-q-diff-review-comment review)
             :total total :applied applied :rejected rejected

@@ -31,7 +31,8 @@
   "Return how far REVIEW is decided, as a string."
   (with-current-buffer (agent-q-diff-review-buffer review)
     (pcase-let ((`(,total ,applied ,rejected ,pending) (agent-q-diff--counts)))
-      (format "%d applied, %d rejected, %d of %d pending"
+      (format "%s%d applied, %d rejected, %d of %d pending"
+              (if (agent-q-diff-review-is-forsaken review) "nobody waits; " "")
               applied rejected pending total))))
 
 (defun agent-q-diff-list--entries ()

@@ -139,7 +139,8 @@ RESULT is a plist as `agent-q-diff-review' has it."
         (if details
             (concat message "\n\n" details)
           message))
-    (format agent-q-diff-message--error path (plist-get result :reason))))
+    (agent-q-diff-message-of-error path (list (plist-get result :error)
+                                              (plist-get result :reason)))))
 
 (provide 'agent-q-diff-message)
 ;;; agent-q-diff-message.el ends here

@@ -43,6 +43,8 @@
   (comments nil :documentation "Alist of hunks to what the user says of them.")
   (comment nil :documentation "What the user says of the whole, or nil.")
   (agent nil :documentation "Who proposes, a string, or nil.")
+  (caller nil :documentation "What waits for the answer, in its door's own terms.")
+  (is-forsaken nil :documentation "Non-nil if that has gone meanwhile.")
   (begun nil :documentation "Time at which the review was begun.")
   (callback nil :documentation "Function to be called with the result, or nil.")
   (buffer nil :documentation "The diff buffer.")

@@ -309,6 +309,25 @@ value is a string."
                                            description)))
     ((error quit) (agent-q-diff-message-of-error path err))))
 
+(defun agent-q-diff-tools-propose-file-edit-async (path original modified
+                                                        description callback)
+  "Ask the user to decide a proposal, and do not wait.
+PATH, ORIGINAL, MODIFIED and DESCRIPTION are as for
+`agent-q-diff-tools-propose-file-edit'.  CALLBACK is called once, with the
+message for the agent, whatever happens."
+  (condition-case err
+      (let ((denial (agent-q-diff-tools-denial
+                     `((path . ,path) (original . ,original)
+                       (modified . ,modified) (description . ,description)))))
+        (if denial
+            (funcall callback denial)
+          (agent-q-diff-tools-review
+           path original modified description
+           (lambda (result)
+             (funcall callback (agent-q-diff-message-of-result result path))))))
+    ((error quit)
+     (funcall callback (agent-q-diff-message-of-error path err)))))
+
 (defun agent-q-diff-tools-denial (arguments)
   "Return the message for the agent if `propose_file_edit' is denied, or nil.
 ARGUMENTS are those of the call, an alist.  The user's policy denies."

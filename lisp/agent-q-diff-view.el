@@ -373,8 +373,12 @@ too, since the line itself scrolls away."
           (agent-q-diff--replace-line (agent-q-diff--progress-line counts)))))
     (when (eq agent-q-diff--parsed-tick t)
       (setq header-line-format
-            (format " %d applied · %d rejected · %d pending · %d in all"
-                    applied rejected pending total)))
+            (concat
+             (when (agent-q-diff-review-is-forsaken agent-q-diff--review)
+               (propertize " Nobody waits for an answer any more ·"
+                           'face 'agent-q-diff-warning))
+             (format " %d applied · %d rejected · %d pending · %d in all"
+                     applied rejected pending total))))
     (apply #'run-hook-with-args 'agent-q-diff-progress-functions counts)))
 
 ;;;; Overlays

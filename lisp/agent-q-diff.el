@@ -269,6 +269,7 @@ The result is that of `agent-q-diff-review-and-wait' and
           rejected, cancelled, stale (what was accepted could not be
           applied), or error (there was nothing to decide)
 :reason   why it was not decided, a string, or nil
+:error    the symbol of the error that this is for one who waits, or nil
 :message  what the agent is to read
 :comment  what the user says of the whole, or nil
 :content  the text of the target
@@ -326,7 +327,8 @@ CALLBACK is told."
                   :outcome (list 'error (car err) message))))
     (setf (agent-q-diff-review-result review)
           (agent-q-diff--with-message
-           (list :status 'error :decision nil :path path :reason message)))
+           (list :status 'error :decision nil :path path
+                 :error (car err) :reason message)))
     (agent-q-diff--tell review)
     review))
 

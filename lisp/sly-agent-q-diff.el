@@ -9,11 +9,13 @@
 ;; Agent-Q, a Common Lisp agent over SLY, calls these functions and knows
 ;; these variables.  Each is a thin binding to agent-q-diff, which has no
 ;; idea of Agent-Q.  A file of this name was part of Agent-Q; this one
-;; takes its place.
+;; takes its place.  Since it serves nothing else, loading it turns on
+;; `agent-q-diff-lisp-mode', so that Agent-Q's call leaves Emacs free.
 
 ;;; Code:
 
 (require 'agent-q-diff)
+(require 'agent-q-diff-lisp)
 
 ;;;; Variables
 
@@ -90,9 +92,27 @@ if the texts are the same."
 PATH, ORIGINAL, MODIFIED and DESCRIPTION are as for
 `agent-q-diff-review-and-wait'.  Return \"accepted\" or \"rejected\"; signal
 an error if there is no decision."
-  (plist-get (agent-q-diff-review-and-wait path original modified description
-                                           :mode #'sly-agent-q-diff-mode)
-             :decision))
+  (let ((agent-q-diff-caller (cons "Agent-Q" (agent-q-diff-lisp-current))))
+    (plist-get (agent-q-diff-review-and-wait path original modified description
+                                             :mode #'sly-agent-q-diff-mode)
+               :decision)))
+
+(defun sly-agent-q-diff--show-and-answer (request path original modified description)
+  "Do what `sly-agent-q-show-diff-and-wait' does, and answer REQUEST then.
+PATH, ORIGINAL, MODIFIED and DESCRIPTION are that function's."
+  (let ((agent-q-diff-caller (cons "Agent-Q" request)))
+    (agent-q-diff-review
+     path original modified description
+     (lambda (result)
+       (agent-q-diff-lisp-answer
+        request (or (plist-get result :decision)
+                    (list (plist-get result :error) (plist-get result :reason)))))
+     :mode #'sly-agent-q-diff-mode)))
+
+(setf (alist-get 'sly-agent-q-show-diff-and-wait agent-q-diff-lisp-functions)
+      #'sly-agent-q-diff--show-and-answer)
+
+(agent-q-diff-lisp-mode)
 
 (provide 'sly-agent-q-diff)
 ;;; sly-agent-q-diff.el ends here
