@@ -36,7 +36,7 @@ demo: ## Review a real proposal in this terminal (without one: watch it played)
 	@test/demo/run
 
 test: ## Run every test: Rust, Lisp, and Lisp in a real terminal
-	@test/tools/need emacs cargo cc patch git tmux timeout mcp-client
+	@test/tools/need emacs cargo cc patch git tmux timeout mcp-client sbcl slime swank
 	@$(MAKE) --no-print-directory build
 	@test/tools/run-tests $(SUITES)
 

@@ -51,7 +51,7 @@ buffer, is an error to SLY, while SLIME sends it as `:unreadable'.  Only
 strings are answered here.")
 
 (defun agent-q-diff-lisp--name (wire key)
-  "Return what WIRE, `sly' or `slime', calls KEY."
+  "Return the name that WIRE, `sly' or `slime', has for KEY."
   (plist-get (alist-get wire agent-q-diff-lisp--wires) key))
 
 (defun agent-q-diff-lisp--value (wire key)
