@@ -67,10 +67,11 @@ depends on, or that of any."
            process))))
 
 (defun aqd-sbcl-stop (lisp)
-  "End LISP, as `aqd-sbcl-start' returned it, at once."
+  "End LISP, as `aqd-sbcl-start' returned it, at once, unless it has ended."
   (let ((buffer (process-buffer (car lisp))))
-    (signal-process (car lisp) 'SIGKILL)
-    (kill-buffer buffer)))
+    (when (buffer-live-p buffer)
+      (signal-process (car lisp) 'SIGKILL)
+      (kill-buffer buffer))))
 
 (provide 'agent-q-diff-sbcl)
 ;;; agent-q-diff-sbcl.el ends here
