@@ -1,0 +1,119 @@
+;;; agent-q-diff-gptel-test.el --- gptel's tools  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; gptel is neither in Debian nor in any registry that the tests can reach, so
+;; its documented interface is played: `gptel-make-tool' takes keyword
+;; arguments, and an asynchronous tool's function a callback and then a value
+;; for each of :args, nil where the model gave none.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'agent-q-diff-test-help)
+(require 'agent-q-diff-gptel)
+
+(defun aqd-gptel-check (slots)
+  "Check that SLOTS are as the documentation of `gptel-make-tool' asks."
+  (cl-loop for (key _) on slots by #'cddr
+           do (should (memq key '(:name :function :description :args :async
+                                        :category :confirm :include))))
+  (dolist (key '(:name :description :category))
+    (should (stringp (plist-get slots key))))
+  (should (functionp (plist-get slots :function)))
+  (dolist (argument (plist-get slots :args))
+    (should (stringp (plist-get argument :name)))
+    (should (stringp (plist-get argument :description)))
+    (should (memq (plist-get argument :type)
+                  '(string number integer boolean array object null)))))
+
+(defmacro aqd-with-gptel (&rest body)
+  "Run BODY with `tools', what was registered with a stand-in for gptel."
+  (declare (indent 0) (debug t))
+  `(progn
+     (provide 'gptel)
+     (cl-letf (((symbol-function 'gptel-make-tool)
+                (lambda (&rest slots) (aqd-gptel-check slots) slots)))
+       (let ((tools (agent-q-diff-gptel-register)))
+         ,@body))))
+
+(defun aqd-gptel-call (tool arguments)
+  "Call TOOL as gptel does with ARGUMENTS, a plist as JSON was read.
+Return a function that returns the list of the results so far."
+  (let (results)
+    (apply (plist-get tool :function)
+           (lambda (result) (push result results))
+           (mapcar (lambda (argument)
+                     (plist-get arguments
+                                (intern (concat ":" (plist-get argument :name)))))
+                   (plist-get tool :args)))
+    (lambda () results)))
+
+(defun aqd-gptel-tool (tools name)
+  "Return that of TOOLS which is called NAME."
+  (cl-find name tools :test #'equal
+           :key (lambda (tool) (plist-get tool :name))))
+
+(ert-deftest aqd-gptel-both-tools-are-registered ()
+  (aqd-with-gptel
+    (should (equal (mapcar (lambda (tool) (plist-get tool :name)) tools)
+                   '("edit_file" "propose_file_edit")))
+    (dolist (tool tools)
+      (should (plist-get tool :async))
+      (should-not (plist-get tool :confirm)))
+    (should (equal (mapcar (lambda (argument)
+                             (list (plist-get argument :name)
+                                   (plist-get argument :type)
+                                   (plist-get argument :optional)))
+                           (plist-get (aqd-gptel-tool tools "edit_file") :args))
+                   '(("path" string nil) ("old_str" string nil)
+                     ("new_str" string nil) ("description" string t)
+                     ("shouldReplaceAll" boolean t))))))
+
+(ert-deftest aqd-gptel-proposal-is-decided-later ()
+  (aqd-with-gptel
+    (aqd-with-file "one\n"
+      (let ((results (aqd-gptel-call
+                      (aqd-gptel-tool tools "propose_file_edit")
+                      (list :path aqd-file :original "one\n" :modified "two\n"
+                            :description "A test.")))
+            (review (car (agent-q-diff-open-reviews))))
+        (should-not (funcall results))
+        (should (equal "gptel" (agent-q-diff-review-agent review)))
+        (with-current-buffer (agent-q-diff-review-buffer review)
+          (agent-q-diff-accept-all))
+        (should (equal 1 (length (funcall results))))
+        (should (string-prefix-p "✓ Changes accepted" (car (funcall results))))
+        (should (equal (aqd-disk) "two\n"))))))
+
+(ert-deftest aqd-gptel-killed-review-is-answered ()
+  (aqd-with-gptel
+    (aqd-with-file "one\n"
+      (let ((results (aqd-gptel-call
+                      (aqd-gptel-tool tools "propose_file_edit")
+                      (list :path aqd-file :original "one\n" :modified "two\n"
+                            :description "A test."))))
+        (kill-buffer (agent-q-diff-review-buffer (car (agent-q-diff-open-reviews))))
+        (should (equal 1 (length (funcall results))))
+        (should (string-prefix-p "Error showing diff for" (car (funcall results))))))))
+
+(ert-deftest aqd-gptel-missing-argument-is-answered ()
+  (aqd-with-gptel
+    (should (equal (funcall (aqd-gptel-call (aqd-gptel-tool tools "propose_file_edit")
+                                            '(:path "f" :original "a")))
+                   '("Error: Missing parameter 'modified'. propose_file_edit needs path, original, modified, description")))))
+
+(ert-deftest aqd-gptel-edit-file-is-answered ()
+  (aqd-with-gptel
+    (aqd-with-file "one\n"
+      (pcase-exhaustive (funcall (aqd-gptel-call
+                                  (aqd-gptel-tool tools "edit_file")
+                                  (list :path aqd-file :old_str "one" :new_str "two"
+                                        :shouldReplaceAll :json-false)))
+        (`(,result) (should (string-prefix-p "Error: edit_file is not there yet"
+                                             result)))))))
+
+(provide 'agent-q-diff-gptel-test)
+;;; agent-q-diff-gptel-test.el ends here
