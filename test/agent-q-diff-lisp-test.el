@@ -391,7 +391,7 @@ sly-agent-q-diff.el is loaded.")))))
       (aqd-sbcl-wait 'header (lambda ()
                                (aqd-lisp-header-says review "Nobody waits")))
       (aqd-lisp-press review "C-c C-c"))
-    ;; An answer to a thread that is gone would have closed the connection.
+    ;; Nothing was sent to the thread that is gone, and the connection lives.
     (should (equal 2 (aqd-lisp-eval '(cl:+ 1 1))))))
 
 ;;;; Exact strings
