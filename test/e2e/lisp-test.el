@@ -133,7 +133,7 @@ Not in the file: hunk 1, 3." (e2e-path "target"))))))
     (aqd-sbcl-stop lisp)
     (e2e-see "Nobody waits for an answer any more")
     (e2e-keys "a r r q")
-    (e2e-wait-for (null (e2e-eval '(agent-q-diff-open-reviews))))
+    (e2e-wait-for (= 0 (e2e-eval '(length (agent-q-diff-open-reviews)))))
     (should-not (e2e-answers))
     (should (equal (e2e-read "target") (e2e-text 5)))))
 
