@@ -394,16 +394,35 @@ with the arguments is said in it."
 ;;;###autoload
 (defun agent-q-diff-tools-call-async (tool arguments callback)
   "Call TOOL with ARGUMENTS, as `agent-q-diff-tools-call' does, and do not wait.
-CALLBACK is called once, with the message for the agent.  Calls are made
-one after the other, in their order, none while a minibuffer is open; a
-grant for the session covers those that wait."
+CALLBACK is called once, with the message for the agent.  Proposals are
+reviewed at once.  Other calls are made one after the other, in their
+order, none while a minibuffer is open; a grant for the session covers
+those that wait."
+  (if (equal tool "propose_file_edit")
+      (agent-q-diff-tools--propose-async arguments callback)
+    (agent-q-diff-tools--enqueue tool arguments callback)))
+
+(defun agent-q-diff-tools--propose-async (arguments callback)
+  "Begin the review that ARGUMENTS ask for; CALLBACK is called with the message."
+  (condition-case err
+      (let-alist (agent-q-diff-schema-arguments "propose_file_edit" arguments)
+        (agent-q-diff-tools-propose-file-edit-async
+         .path .original .modified .description callback))
+    (agent-q-diff-bad-arguments
+     (funcall callback (format "Error: %s" (cadr err)))))
+  nil)
+
+(defun agent-q-diff-tools--enqueue (tool arguments callback)
+  "Call TOOL with ARGUMENTS when it is its turn, and CALLBACK with the message."
   (let ((directory default-directory)
-        (root agent-q-diff-project-root))
+        (root agent-q-diff-project-root)
+        (caller agent-q-diff-caller))
     (setq agent-q-diff-tools--queue
           (append agent-q-diff-tools--queue
                   (list (lambda ()
                           (let ((default-directory directory)
-                                (agent-q-diff-project-root root))
+                                (agent-q-diff-project-root root)
+                                (agent-q-diff-caller caller))
                             (agent-q-diff-tools--answer tool arguments
                                                         callback))))))
     (run-at-time 0 nil #'agent-q-diff-tools--run-queue)

@@ -108,12 +108,19 @@ Return a function that returns the list of the results so far."
 (ert-deftest aqd-gptel-edit-file-is-answered ()
   (aqd-with-gptel
     (aqd-with-file "one\n"
-      (pcase-exhaustive (funcall (aqd-gptel-call
-                                  (aqd-gptel-tool tools "edit_file")
-                                  (list :path aqd-file :old_str "one" :new_str "two"
-                                        :shouldReplaceAll :json-false)))
-        (`(,result) (should (string-prefix-p "Error: edit_file is not there yet"
-                                             result)))))))
+      (let* ((agent-q-diff-project-root (file-name-directory aqd-file))
+             (agent-q-diff-log-file nil)
+             (agent-q-diff-tools-policy 'allow)
+             (results (aqd-gptel-call
+                       (aqd-gptel-tool tools "edit_file")
+                       (list :path aqd-file :old_str "one" :new_str "two"
+                             :shouldReplaceAll :json-false))))
+        (with-timeout (20 (ert-fail "no answer"))
+          (while (null (funcall results))
+            (accept-process-output nil 0.01)))
+        (pcase-exhaustive (funcall results)
+          (`(,result) (should (string-prefix-p "✓ Edit applied" result))))
+        (should (equal (aqd-disk) "two\n"))))))
 
 (provide 'agent-q-diff-gptel-test)
 ;;; agent-q-diff-gptel-test.el ends here

@@ -189,11 +189,15 @@ sly-agent-q-diff.el is loaded.")))))
 
 (ert-deftest aqd-lisp-edit-file ()
   (aqd-lisp-in-both-ways
-    (should (string-prefix-p
-             "Error: edit_file is not there yet"
-             (aqd-lisp-eval `(agent-q-diff:edit-file
-                              :path ,aqd-file :old-str "line 3" :new-str "three"
-                              :description "A test." :should-replace-all t))))
+    (let ((agent-q-diff-project-root (file-name-directory aqd-file))
+          (agent-q-diff-log-file nil)
+          (agent-q-diff-tools-policy 'allow))
+      (should (string-prefix-p
+               (format "✓ Edit applied to %s" aqd-file)
+               (aqd-lisp-eval `(agent-q-diff:edit-file
+                                :path ,aqd-file :old-str "line 3" :new-str "three"
+                                :description "A test." :should-replace-all t))))
+      (should (string-search "three" (aqd-disk))))
     (should (equal "Error editing file: old_str must be a string, not NULL"
                    (aqd-lisp-eval `(agent-q-diff:edit-file :path ,aqd-file))))))
 

@@ -160,6 +160,7 @@
     (e2e-type "what-line")
     (e2e-keys "RET")
     (e2e-see "Line 16")
+    (e2e-wait-for (= 1 (e2e-eval '(minibuffer-depth))))
     ;; Back from a minibuffer, Emacs 28 selects the other one.
     (while (not (equal (e2e-eval '(buffer-name (window-buffer))) "*Agent-Q Diff*"))
       (e2e-press "C-x o"))
