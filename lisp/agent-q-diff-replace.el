@@ -197,7 +197,11 @@ BY decided that, WHY is a string for the user."
                       (string-to-multibyte (agent-q-diff-live-text live))
                       (string-to-multibyte (agent-q-diff-replace--modified plan))
                       (agent-q-diff-replace--description call)
-                      :notes notes)
+                      :notes notes
+                      :check (lambda ()
+                               (agent-q-diff-guard-recheck
+                                (agent-q-diff-request-name request)
+                                (agent-q-diff-request-root request))))
                    (agent-q-diff-no-user
                     (signal (car err) (list (concat why "  But " (cadr err))))))))
     (agent-q-diff-replace--record

@@ -38,6 +38,7 @@
   (is-adapted nil :documentation "Non-nil if line ends were adapted.")
   (is-cut nil :documentation "Non-nil if hunks were split, so that their numbers are others.")
   (is-altered nil :documentation "Non-nil if saving changed more than the hunks.")
+  (check nil :documentation "Function called before each edit of ours, or nil.")
   (is-detached nil :documentation "Non-nil if the target is a text and no file.")
   (failures nil :documentation "Alist of hunks to why they failed last.")
   (comments nil :documentation "Alist of hunks to what the user says of them.")
@@ -248,6 +249,8 @@ What a hook changed on the way to the file is then followed."
 (defun agent-q-diff-review--edit (review edits)
   "Make EDITS in the target of REVIEW and return its tick before saving.
 Note what comes into being by that."
+  (when (agent-q-diff-review-check review)
+    (funcall (agent-q-diff-review-check review)))
   (let* ((path (agent-q-diff-review-path review))
          (was-missing (not (file-exists-p path)))
          (missing (agent-q-diff-target-missing-directories path)))

@@ -206,12 +206,15 @@ DESCRIPTION may be nil as well."
 
 ;;;###autoload
 (cl-defun agent-q-diff-review-and-wait (path original modified description
-                                             &key (mode #'agent-q-diff-mode) notes)
+                                             &key (mode #'agent-q-diff-mode) notes
+                                             check)
   "Let the user decide what becomes of a proposal, and wait for it.
 The proposal is to change the file PATH, expanded against
 `default-directory', from the text ORIGINAL to the text MODIFIED;
 DESCRIPTION, a string or nil, says what for.  MODE is the major mode of
-the diff buffer, NOTES a list of strings to show above the diff.
+the diff buffer, NOTES a list of strings to show above the diff.  CHECK is
+a function that is called before each edit of the file, and signals an
+error if that must not be.
 
 Return a plist once the user has decided:
 
@@ -241,6 +244,7 @@ review was cancelled, or this is a batch Emacs with nobody to ask."
                                           original modified)))
     (agent-q-diff--prepare-or-close review original modified
                                     (or description "") mode notes)
+    (setf (agent-q-diff-review-check review) check)
     (agent-q-diff--begin review)
     (agent-q-diff-wait review)))
 

@@ -323,6 +323,33 @@ propose_file_edit here."))))))
     (let ((agent-q-diff-tools-review-lines nil))
       (should (string-prefix-p "✓ Edit applied" (funcall run 51 "C-l"))))))
 
+(ert-deftest aqd-permit-the-path-is-checked-again-at-each-hunk-of-a-review ()
+  (aqd-with-project "x\n"
+    (let* ((inside (expand-file-name "sub" (file-name-directory aqd-file)))
+           (outside (make-temp-file "aqd-outside" t))
+           (agent-q-diff-tools-policy 'review))
+      (unwind-protect
+          (progn
+            (make-directory inside)
+            (dolist (directory (list inside outside))
+              (write-region "a\n" nil (expand-file-name "f" directory) nil 'silent))
+            (let ((message
+                   (cl-letf (((symbol-function 'recursive-edit)
+                              (lambda ()
+                                (delete-directory inside t)
+                                (make-symbolic-link outside inside)
+                                (agent-q-diff-accept-hunk)
+                                (agent-q-diff-finish))))
+                     (agent-q-diff-tools-call
+                      "edit_file" '(:path "sub/f" :old_str "a" :new_str "b"
+                                    :description "A test.")))))
+              (should (string-prefix-p "Error" message)))
+            (should (equal (with-temp-buffer
+                             (insert-file-contents (expand-file-name "f" outside))
+                             (buffer-string))
+                           "a\n")))
+        (delete-directory outside t)))))
+
 (ert-deftest aqd-permit-review-of-latin-1-with-crlf ()
   (aqd-with-project ""
     (aqd-put-bytes "caf\351\r\nb\r\n" aqd-file)
