@@ -196,8 +196,8 @@ They begin at lines %s."
     (pcase-exhaustive (plist-get outcome :outcome)
       ('applied (agent-q-diff-tools--applied-message call outcome))
       ('denied (agent-q-diff-tools--denied-message path "edit_file" outcome))
-      ('reviewed (agent-q-diff-tools--review-message
-                  path (plist-get outcome :result))))))
+      ('reviewed (agent-q-diff-message-of-result (plist-get outcome :result)
+                                                 path)))))
 
 (defun agent-q-diff-tools--edit-file (arguments)
   "Do what `edit_file' was called for with ARGUMENTS, an alist."
@@ -227,15 +227,6 @@ no agent may ever edit it."
       (`(denied . ,reason)
        (signal 'agent-q-diff-forbidden (list (format "not for agents: %s" reason))))
       (`(asked . ,reason) (list (format "PROTECTED: %s" reason))))))
-
-(defun agent-q-diff-tools--review-message (path result)
-  "Return the message about RESULT, that of a review of PATH."
-  (let ((message (agent-q-diff-message-of-decision
-                  (plist-get result :decision) path))
-        (details (agent-q-diff-message--details result)))
-    (if details
-        (concat message "\n\n" details)
-      message)))
 
 (defun agent-q-diff-tools--hash (name)
   "Return a hash of the file NAME as it is now, or nil."
@@ -304,9 +295,9 @@ value is a string."
   (condition-case err
       (let* ((default-directory (agent-q-diff-guard-root))
              (name (agent-q-diff-target-name path)))
-        (agent-q-diff-tools--review-message
-         path (agent-q-diff-tools--propose path name original modified
-                                           description)))
+        (agent-q-diff-message-of-result
+         (agent-q-diff-tools--propose path name original modified description)
+         path))
     ((error quit) (agent-q-diff-message-of-error path err))))
 
 (defun agent-q-diff-tools-propose-file-edit-async (path original modified
