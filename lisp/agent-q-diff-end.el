@@ -263,11 +263,11 @@ It tells what is in the target now, whoever put it there."
 (defun agent-q-diff--hunk-results (review total)
   "Return a plist for each of the TOTAL hunks of REVIEW."
   (cl-loop with engine = (agent-q-diff-review-engine review)
-           for hunk below total
+           for text in (agent-q-diff--hunk-texts review total)
+           for hunk from 0
            for (mark is-in _ place) = (agent-q-diff-engine-state engine hunk)
-           for text = (agent-q-diff--hunk-text review hunk)
            collect (list :index hunk :state mark
-                         :header (car (split-string text "\n"))
+                         :header (substring text 0 (string-search "\n" text))
                          :in-file (and is-in (not (eq place 'lost)))
                          :lost (eq place 'lost)
                          :edited (and (agent-q-diff-engine-edited-p engine hunk)
@@ -278,11 +278,23 @@ It tells what is in the target now, whoever put it there."
                          :reason (alist-get hunk (agent-q-diff-review-failures
                                                   review)))))
 
-(defun agent-q-diff--hunk-text (review hunk)
-  "Return the diff text of HUNK of REVIEW."
-  (car (agent-q-diff-engine-print-hunks
-        (agent-q-diff-review-engine review) hunk (1+ hunk)
-        (agent-q-diff-review-path review))))
+(defun agent-q-diff--hunk-texts (review total)
+  "Return the diff text of each of the TOTAL hunks of REVIEW.
+They are printed all at once: one by one, each would look for its section
+heading from the top of the file."
+  (pcase-let ((`(,diff . ,lines)
+               (agent-q-diff-engine-print-hunks
+                (agent-q-diff-review-engine review) 0 total
+                (agent-q-diff-review-path review))))
+    (with-temp-buffer
+      (insert diff)
+      (goto-char (point-min))
+      (cl-loop for (here next) on lines
+               for beg = (point)
+               do (if next
+                      (forward-line (- next here))
+                    (goto-char (point-max)))
+               collect (buffer-substring-no-properties beg (point))))))
 
 (provide 'agent-q-diff-end)
 ;;; agent-q-diff-end.el ends here

@@ -121,23 +121,11 @@ It is `conflict', `ambiguous', `in' if its change is there already,
                         'font-lock-face 'agent-q-diff-warning)
             "\n")))
 
-(defun agent-q-diff--print (review)
-  "Return (DIFF . LINES) for REVIEW, as `agent-q-diff-engine-print' does.
-Of a diff that came without its original the line numbers are its own."
-  (let ((engine (agent-q-diff-review-engine review))
-        (path (agent-q-diff-review-path review)))
-    (if (null (agent-q-diff-engine-header-lines engine))
-        (agent-q-diff-engine-print engine path)
-      (pcase-let* ((n (car (agent-q-diff-engine-counts engine)))
-                   (`(,diff . ,lines)
-                    (agent-q-diff-engine-print-hunks engine 0 n path))
-                   (name (string-replace "\n" "?" path)))
-        (cons (format "--- %s\n+++ %s\n%s" name name diff)
-              (mapcar (apply-partially #'+ 2) lines))))))
-
 (defun agent-q-diff--render (review notes)
   "Fill the current buffer with the proposal of REVIEW and NOTES."
-  (pcase-let ((`(,diff . ,lines) (agent-q-diff--print review))
+  (pcase-let ((`(,diff . ,lines)
+               (agent-q-diff-engine-print (agent-q-diff-review-engine review)
+                                          agent-q-diff--path))
               (inhibit-read-only t))
     (erase-buffer)
     (agent-q-diff--insert-header review notes)

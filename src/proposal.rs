@@ -276,18 +276,9 @@ impl Proposal {
         self.weave.target()
     }
 
-    /// Returns the hunks as a diff shows them; `rule` finds their section headings.
-    ///
-    /// The ranges are those of the proposal's own texts, so this is for proposals that have them,
-    /// not for bare diffs.
+    /// Returns all hunks as a diff shows them; see [`Proposal::hunks_in`].
     pub fn hunks(&self, rule: diff::HeadingRule) -> Vec<Hunk<'_>> {
-        let (original, modified) = (self.weave.original(), self.weave.modified());
-        let headings = diff::section_headings(original, &self.groups, rule);
-        let edits: Vec<Edit> = self.weave.atoms().iter().map(edit_of).collect();
-        let pairs = self.groups.iter().zip(headings);
-        pairs
-            .map(|(group, heading)| diff::hunk(group, &edits, original, modified, heading))
-            .collect()
+        self.hunks_in(0..self.n_hunks(), rule)
     }
 
     /// Returns the edits that bring all of each hunk to the fact that `wanted` has for it (one

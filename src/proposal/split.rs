@@ -188,12 +188,26 @@ impl Proposal {
 
     /// Returns the hunks `range` as a diff shows them; `rule` finds their section headings.
     ///
-    /// Those of a bare diff have the line numbers that its headers state, and no headings.
+    /// Those of a bare diff have the line numbers that its headers state, and no headings. All
+    /// together read each line once.
     pub fn hunks_in(&self, range: Range<usize>, rule: HeadingRule) -> Vec<Hunk<'_>> {
-        range.map(|hunk| self.hunk(hunk, rule)).collect()
+        let groups = &self.groups[range.clone()];
+        let headings = match &self.bare {
+            None => diff::section_headings(self.weave.original(), groups, rule),
+            Some(_) => vec![&b""[..]; groups.len()],
+        };
+        let delta = |group: &Group| place::offset(group.before.len(), group.after.len());
+        let mut added: isize = self.groups[..range.start].iter().map(delta).sum();
+        let mut hunks = Vec::with_capacity(groups.len());
+        for (hunk, heading) in range.zip(headings) {
+            hunks.push(self.hunk(hunk, heading, added));
+            added += delta(&self.groups[hunk]);
+        }
+        hunks
     }
 
-    fn hunk(&self, hunk: usize, rule: HeadingRule) -> Hunk<'_> {
+    /// Returns hunk `hunk` under `heading`; those above it add `added` lines.
+    fn hunk<'a>(&'a self, hunk: usize, heading: &'a [u8], added: isize) -> Hunk<'a> {
         let group = &self.groups[hunk];
         let (original, modified) = (self.weave.original(), self.weave.modified());
         let atoms = &self.weave.atoms()[group.edits.clone()];
@@ -202,20 +216,16 @@ impl Proposal {
             edits: 0..edits.len(),
             ..group.clone()
         };
+        let shown = diff::hunk(&shown, &edits, original, modified, heading);
         let Some(bare) = &self.bare else {
-            let heading = diff::section_heading(original, group.before.start, rule);
-            return diff::hunk(&shown, &edits, original, modified, heading);
+            return shown;
         };
         let start = bare.starts[hunk];
-        let deltas = self.groups[..hunk].iter();
-        let delta: isize = deltas
-            .map(|group| place::offset(group.before.len(), group.after.len()))
-            .sum();
-        let new_start = start.saturating_add_signed(delta);
+        let new_start = start.saturating_add_signed(added);
         Hunk {
             before: start..start + group.before.len(),
             after: new_start..new_start + group.after.len(),
-            ..diff::hunk(&shown, &edits, original, modified, b"")
+            ..shown
         }
     }
 }
