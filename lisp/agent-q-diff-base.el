@@ -144,6 +144,14 @@ where there is no project."
   '((t :inherit warning))
   "Face of a header line that one must not miss.")
 
+;;;; Callers
+
+(defvar agent-q-diff-caller nil
+  "Who waits for what is begun now, or nil.
+A door binds it to (AGENT . CALLER).  AGENT is a string, or nil; CALLER is
+whatever `agent-q-diff-forsake' is to find its reviews by, and
+`agent-q-diff-tools-withdraw' its calls.")
+
 ;;;; Errors
 
 (defmacro agent-q-diff--define-errors (&rest errors)

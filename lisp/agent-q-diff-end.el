@@ -43,11 +43,6 @@
                 'help-echo "Reviews that wait for you; M-x agent-q-diff-list")))
 (put 'agent-q-diff--mode-line 'risky-local-variable t)
 
-(defvar agent-q-diff-caller nil
-  "Who waits for the reviews that are begun now, or nil.
-A door binds it to (AGENT . CALLER).  AGENT is a string, or nil; CALLER is
-whatever `agent-q-diff-forsake' is to find its reviews by.")
-
 (defun agent-q-diff--begin (review)
   "Note that REVIEW is open, and who waits for it."
   (setf (agent-q-diff-review-caller review) (cdr agent-q-diff-caller)

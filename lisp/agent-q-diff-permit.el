@@ -69,6 +69,8 @@ follow upon it, or upon each other, sooner than this are ignored."
   (name nil :documentation "Absolute name of the file.")
   (root nil :documentation "Directory of the project.")
   (arguments nil :documentation "The arguments of the call, an alist.")
+  (caller (cdr agent-q-diff-caller) :documentation "What waits for it, or nil.")
+  (is-withdrawn nil :documentation "Non-nil if nobody wants it any more.")
   (protection nil :documentation "Why the user is to be asked each time, or nil.")
   (notes nil :documentation "What else the user must know, strings.")
   (info nil :documentation "What the transcript knows it by, a plist.")
@@ -115,8 +117,25 @@ Questions that are open and covered now are closed."
                 (current-time))
           agent-q-diff-permit--grants))
   (when (seq-some #'agent-q-diff-permit--grant agent-q-diff-permit--asked)
-    (setq unread-command-events
-          (append unread-command-events (list 'agent-q-diff-permit-wake)))))
+    (agent-q-diff-permit--wake)))
+
+(defun agent-q-diff-permit--wake ()
+  "Let the question that is open see whether it is answered by now."
+  (setq unread-command-events
+        (append unread-command-events (list 'agent-q-diff-permit-wake))))
+
+(defun agent-q-diff-permit-withdraw (caller)
+  "Close the questions about what CALLER asked for, since it took that back."
+  (dolist (request agent-q-diff-permit--asked)
+    (when (equal caller (agent-q-diff-request-caller request))
+      (setf (agent-q-diff-request-is-withdrawn request) t)
+      (agent-q-diff-permit--wake))))
+
+(defun agent-q-diff-permit--settlement (request)
+  "Return the answer to the question about REQUEST that needs no key, or nil."
+  (cond
+   ((agent-q-diff-request-is-withdrawn request) 'withdrawn)
+   ((agent-q-diff-permit--grant request) 'covered)))
 
 ;;;; The decision
 
@@ -142,6 +161,8 @@ Signal `agent-q-diff-no-user' if nobody can be asked and
   (pcase (funcall agent-q-diff-permission-function request)
     ('once (list 'allow 'user))
     ('covered (list 'allow 'session))
+    ('withdrawn (signal 'agent-q-diff-cancelled
+                        '("who asked for it took it back; nothing was changed")))
     ('session (unless (agent-q-diff-request-protection request)
                 (agent-q-diff-permit--add-grant request))
               (list 'allow 'user))
@@ -215,10 +236,11 @@ Signal `agent-q-diff-no-user' if nobody can be asked and
    "y: allow once, s: for the session, n: deny, r: deny with a reason, f: full review"))
 
 (defun agent-q-diff-permit-wake ()
-  "Close the open question if a grant covers it by now."
+  "Close the open question if it is answered by now without a key."
   (interactive)
-  (when (agent-q-diff-permit--grant (car agent-q-diff-permit--asked))
-    (setq agent-q-diff-permit--answer 'covered)
+  (when-let ((answer (agent-q-diff-permit--settlement
+                      (car agent-q-diff-permit--asked))))
+    (setq agent-q-diff-permit--answer answer)
     (exit-minibuffer)))
 
 (defvar agent-q-diff-permit-map
@@ -275,7 +297,8 @@ Signal `agent-q-diff-no-user' if nobody can be asked and
   (let (answer)
     (while (not answer)
       (setq answer
-            (pcase (agent-q-diff-permit--read request)
+            (pcase (or (agent-q-diff-permit--settlement request)
+                       (agent-q-diff-permit--read request))
               ;; C-g goes back to the question.
               ('reason (condition-case nil
                            (or (agent-q-diff-permit--read-reason) 'deny)

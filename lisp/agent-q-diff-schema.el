@@ -36,12 +36,25 @@ approval."
     (:name "propose_file_edit"
      :description "Propose changes to a file as a diff for user review. The user \
 decides about each hunk. If the changes are rejected, STOP: do not propose them again."
+     :is-proposal t
      :safety-level moderate
      :categories (buffer editing)
      :parameters
      ((path string t "File path to edit")
       (original string t "Expected original content")
       (modified string t "Proposed new content")
+      (description string t "What changed and why")))
+    (:name "propose_patch"
+     :description "Propose changes to a file as a unified diff for user review, without \
+sending the whole file. The user decides about each hunk. Each hunk is placed by its \
+context and removed lines, which must be exact; give three lines of context, more where \
+the file repeats itself. If the changes are rejected, STOP: do not propose them again."
+     :is-proposal t
+     :safety-level moderate
+     :categories (buffer editing)
+     :parameters
+     ((path string t "File path to edit")
+      (diff string t "Unified diff of this one file, with @@ headers")
       (description string t "What changed and why"))))
   "The tools.
 A parameter is (NAME TYPE IS-REQUIRED DESCRIPTION . OTHER-NAMES).")
@@ -74,6 +87,12 @@ schema, an alist.  :required is a list of names; :safety-level and
                     :safety-level (plist-get tool :safety-level)
                     :categories (plist-get tool :categories))))
           agent-q-diff-schema--tools))
+
+(defun agent-q-diff-schema-proposal-p (name)
+  "Return non-nil if the tool NAME asks for a review of many hunks."
+  (plist-get (seq-find (lambda (tool) (equal name (plist-get tool :name)))
+                       agent-q-diff-schema--tools)
+             :is-proposal))
 
 (defun agent-q-diff-schema--tool (name)
   "Return the tool NAME, or signal that there is none."

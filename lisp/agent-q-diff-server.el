@@ -31,6 +31,7 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-schema)
 (require 'agent-q-diff-review)
 (require 'agent-q-diff-view)
 (require 'agent-q-diff-end)
@@ -81,7 +82,6 @@ caller that never ends its line.")
 (defun agent-q-diff-server--answer (client text is-error)
   "Answer CLIENT with TEXT and close the connection.
 IS-ERROR says that it is about a failure of the call."
-  (process-put client 'review nil)
   (agent-q-diff-server--send
    client `((answer . ,(agent-q-diff-server--clean text))
             (error . ,(if is-error t :false))))
@@ -115,37 +115,14 @@ IS-ERROR says that it is about a failure of the call."
 
 ;;;; Calls
 
-(defun agent-q-diff-server--argument (arguments name)
-  "Return the string NAME of ARGUMENTS, or signal that there is none."
-  (let ((value (gethash name arguments)))
-    (if (stringp value)
-        value
-      (signal 'agent-q-diff-bad-arguments
-              (list (format "%s must be a string" name))))))
-
-(defun agent-q-diff-server--propose (client arguments agent)
-  "Begin the review that CLIENT asks for with ARGUMENTS; AGENT proposes."
-  (let* ((checked (mapcar (lambda (name)
-                            (cons (intern name)
-                                  (agent-q-diff-server--argument arguments name)))
-                          '("path" "original" "modified" "description")))
-         (denial (agent-q-diff-tools-denial checked)))
-    (if denial
-        (agent-q-diff-server--answer client denial nil)
-      (agent-q-diff-server--review client checked agent))))
-
-(defun agent-q-diff-server--review (client arguments agent)
-  "Begin the review that CLIENT asks for with ARGUMENTS, an alist.
-AGENT proposes."
-  (let ((review (let-alist arguments
-                  (agent-q-diff-tools-review
-                   .path .original .modified .description
-                   (apply-partially #'agent-q-diff-server--answer-result client)
-                   agent))))
+(defun agent-q-diff-server--review (client tool arguments)
+  "Begin the review that CLIENT asks for by TOOL with ARGUMENTS, a hash table."
+  (let ((review (agent-q-diff-tools-review
+                 tool (agent-q-diff-schema-arguments tool arguments)
+                 (apply-partially #'agent-q-diff-server--answer-result client))))
     (cond
-     ((agent-q-diff-review-outcome review))
+     ((or (null review) (agent-q-diff-review-outcome review)))
      ((process-live-p client)
-      (process-put client 'review review)
       (with-current-buffer (agent-q-diff-review-buffer review)
         (add-hook 'agent-q-diff-progress-functions
                   (apply-partially #'agent-q-diff-server--send-progress client)
@@ -153,12 +130,11 @@ AGENT proposes."
         (agent-q-diff--refresh-progress)))
      (t (agent-q-diff-cancel review)))))
 
-(defun agent-q-diff-server--call (client tool arguments agent)
-  "Call TOOL with ARGUMENTS, a hash table, for AGENT, and answer CLIENT.
-What is no review here cannot be cancelled: its answer is dropped."
+(defun agent-q-diff-server--call (client tool arguments)
+  "Call TOOL with ARGUMENTS, a hash table, and answer CLIENT."
   (cond
-   ((equal tool "propose_file_edit")
-    (agent-q-diff-server--propose client arguments agent))
+   ((agent-q-diff-schema-proposal-p tool)
+    (agent-q-diff-server--review client tool arguments))
    ((stringp tool)
     (agent-q-diff-tools-call-async
      tool arguments
@@ -197,12 +173,13 @@ versions; build the one, or load the other, anew")))
                              (gethash "directory" request)))
          (agent-q-diff-project-root (or agent-q-diff-project-root
                                         default-directory))
+         (agent-q-diff-caller (cons (agent-q-diff-server--agent
+                                     (gethash "agent" request))
+                                    client))
          (arguments (gethash "arguments" request)))
     (unless (hash-table-p arguments)
       (signal 'agent-q-diff-bad-arguments '("the arguments must be an object")))
-    (agent-q-diff-server--call client (gethash "tool" request) arguments
-                               (agent-q-diff-server--agent
-                                (gethash "agent" request)))))
+    (agent-q-diff-server--call client (gethash "tool" request) arguments)))
 
 ;;;; Connections
 
@@ -241,12 +218,11 @@ Bytes are decoded when all are there, so that no character is cut in two."
         ((error quit) (agent-q-diff-server--fail client err))))))
 
 (defun agent-q-diff-server--sentinel (client _event)
-  "Forget CLIENT if it has gone, and cancel what it asked for."
+  "Forget CLIENT if it has gone, and take back what it asked for."
   (unless (process-live-p client)
     (setq agent-q-diff-server--clients (delq client agent-q-diff-server--clients))
     (process-put client 'parts nil)
-    (when-let ((review (process-get client 'review)))
-      (agent-q-diff-cancel review))))
+    (agent-q-diff-tools-withdraw client)))
 
 (defun agent-q-diff-server--accepted (_server client _message)
   "Note that CLIENT has connected."
@@ -347,11 +323,8 @@ Return the name of the socket that is open until
   (interactive)
   (remove-hook 'kill-emacs-hook #'agent-q-diff-serve-stop)
   (dolist (client agent-q-diff-server--clients)
-    (let ((review (process-get client 'review)))
-      (agent-q-diff-server--answer
-       client "Error: there is no decision: Emacs has stopped serving" t)
-      (when review
-        (agent-q-diff-cancel review))))
+    (agent-q-diff-server--answer
+     client "Error: there is no decision: Emacs has stopped serving" t))
   (when-let ((process agent-q-diff-server--process))
     (let ((socket (process-get process 'socket)))
       (delete-process process)

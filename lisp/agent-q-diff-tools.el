@@ -6,8 +6,8 @@
 
 ;;; Commentary:
 
-;; The tools `edit_file' and `propose_file_edit' as functions that return
-;; the message for the agent, whatever happens.  The texts of the messages
+;; The tools `edit_file', `propose_file_edit' and `propose_patch' as
+;; functions that return the message for the agent, whatever happens.  The texts of the messages
 ;; are an interface: agents are prompted with them, so their words, signs
 ;; and line breaks stay.  What is said beyond them follows on lines of its
 ;; own.
@@ -215,7 +215,11 @@ They begin at lines %s."
          (agent-q-diff-tools--edit-error-message call err))
         ((error quit) (agent-q-diff-tools--edit-error-message call err))))))
 
-;;;; propose_file_edit
+;;;; propose_file_edit and propose_patch
+
+;; A proposal is the name of its tool and the arguments, an alist: of the
+;; one `path', `original', `modified' and `description', of the other
+;; `path', `diff' and `description'.
 
 (defun agent-q-diff-tools--notes (name root path)
   "Return what one must know before editing the file NAME, strings.
@@ -233,58 +237,64 @@ no agent may ever edit it."
   (ignore-errors
     (agent-q-diff-write-hash (agent-q-diff-write-read name))))
 
-(defun agent-q-diff-tools--record-proposal (name before original modified result)
-  "Log the proposal of ORIGINAL to MODIFIED for the file NAME.
-BEFORE is a hash of what it held; RESULT is that of the review, or an
-error as `condition-case' binds it."
-  (let ((is-decided (keywordp (car result))))
-    (agent-q-diff-log-record
-     (list :tool "propose_file_edit" :path name
-           :hash-before before :hash-after (agent-q-diff-tools--hash name)
-           :hunks (and is-decided (plist-get result :hunks))
-           :decided-by (if is-decided 'user 'error)
-           :reason (unless is-decided (agent-q-diff--error-text result))
-           :diff (ignore-errors
-                   (agent-q-diff-transcript-diff
-                    (agent-q-diff-engine-typed-lines original modified) name))))))
+(defun agent-q-diff-tools--diff (name arguments)
+  "Return what ARGUMENTS would change in the file NAME, as a diff, or nil."
+  (let-alist arguments
+    (or .diff
+        (ignore-errors
+          (agent-q-diff-transcript-diff
+           (agent-q-diff-engine-typed-lines .original .modified) name)))))
 
-(defun agent-q-diff-tools--propose (path name original modified description)
-  "Review ORIGINAL to MODIFIED for PATH, the file NAME, and return the result.
-DESCRIPTION is the agent's.  What it comes to is logged."
-  (let ((before (agent-q-diff-tools--hash name))
-        (result '(quit)))
+(defun agent-q-diff-tools--recorder (tool name arguments)
+  "Return a function that logs what a proposal for the file NAME came to.
+TOOL and ARGUMENTS are the proposal.  The function takes the result of
+the review, or an error as `condition-case' binds it, and must be made
+before the file is changed."
+  (let ((before (agent-q-diff-tools--hash name)))
+    (lambda (result)
+      (let ((is-decided (keywordp (car result))))
+        (agent-q-diff-log-record
+         (list :tool tool :path name
+               :hash-before before :hash-after (agent-q-diff-tools--hash name)
+               :hunks (and is-decided (plist-get result :hunks))
+               :decided-by (if is-decided 'user 'error)
+               :reason (unless is-decided (agent-q-diff--error-text result))
+               :diff (agent-q-diff-tools--diff name arguments)))))))
+
+(defun agent-q-diff-tools--review-and-wait (name arguments notes)
+  "Review ARGUMENTS for the file NAME under NOTES, and return the result."
+  (let-alist arguments
+    (if .diff
+        (agent-q-diff-review-patch-and-wait name .diff .description :notes notes)
+      (agent-q-diff-review-and-wait name .original .modified .description
+                                    :notes notes))))
+
+(defun agent-q-diff-tools--propose (tool arguments)
+  "Wait for the decision on the proposal of TOOL with ARGUMENTS.
+Return the message for the agent, or signal why there is no decision."
+  (let* ((path (alist-get 'path arguments))
+         (default-directory (agent-q-diff-guard-root))
+         (name (agent-q-diff-target-name path))
+         (record (agent-q-diff-tools--recorder tool name arguments))
+         (result '(quit)))
     (unwind-protect
         (condition-case err
-            (setq result (agent-q-diff-review-and-wait
-                          name original modified description
-                          :notes (agent-q-diff-tools--notes name default-directory
-                                                            path)))
+            (setq result (agent-q-diff-tools--review-and-wait
+                          name arguments
+                          (agent-q-diff-tools--notes name default-directory path)))
           ((error quit)
            (setq result err)
            (signal (car err) (cdr err))))
-      (agent-q-diff-tools--record-proposal name before original modified result))))
+      (funcall record result))
+    (agent-q-diff-message-of-result result path)))
 
-(defun agent-q-diff-tools-review (path original modified description callback
-                                       &optional agent)
-  "Let the user decide a proposal, and return the review at once.
-PATH, ORIGINAL, MODIFIED and DESCRIPTION are as for
-`agent-q-diff-tools-propose-file-edit', CALLBACK and AGENT as for
-`agent-q-diff-review'.  Signal an error if PATH can be no target's.  What
-the proposal comes to is logged."
-  (let* ((default-directory (agent-q-diff-guard-root))
-         (name (agent-q-diff-target-name path))
-         (notes (agent-q-diff-tools--notes name default-directory path))
-         (before (agent-q-diff-tools--hash name)))
-    (agent-q-diff-review
-     name original modified description
-     (lambda (result)
-       (agent-q-diff-tools--record-proposal
-        name before original modified
-        (if (plist-get result :decision)
-            result
-          (list 'agent-q-diff-error (plist-get result :reason))))
-       (funcall callback result))
-     :notes notes :agent agent)))
+(defun agent-q-diff-tools--propose-unless-denied (tool arguments)
+  "Return the message about the proposal of TOOL with ARGUMENTS, come what may."
+  (condition-case err
+      (or (agent-q-diff-tools--denial tool arguments)
+          (agent-q-diff-tools--propose tool arguments))
+    ((error quit)
+     (agent-q-diff-message-of-error (alist-get 'path arguments) err))))
 
 (defun agent-q-diff-tools-propose-file-edit (path original modified description)
   "Let the user decide a proposal and return the message for the agent.
@@ -293,53 +303,60 @@ is shown with a warning.  ORIGINAL, MODIFIED and DESCRIPTION are as for
 `agent-q-diff-review-and-wait'.  Whatever happens, quitting included, the
 value is a string."
   (condition-case err
-      (let* ((default-directory (agent-q-diff-guard-root))
-             (name (agent-q-diff-target-name path)))
-        (agent-q-diff-message-of-result
-         (agent-q-diff-tools--propose path name original modified description)
-         path))
+      (agent-q-diff-tools--propose
+       "propose_file_edit"
+       `((path . ,path) (original . ,original) (modified . ,modified)
+         (description . ,description)))
     ((error quit) (agent-q-diff-message-of-error path err))))
 
-(defun agent-q-diff-tools-propose-file-edit-async (path original modified
-                                                        description callback)
-  "Ask the user to decide a proposal, and do not wait.
-PATH, ORIGINAL, MODIFIED and DESCRIPTION are as for
-`agent-q-diff-tools-propose-file-edit'.  CALLBACK is called once, with the
-message for the agent, whatever happens."
-  (condition-case err
-      (let ((denial (agent-q-diff-tools-denial
-                     `((path . ,path) (original . ,original)
-                       (modified . ,modified) (description . ,description)))))
-        (if denial
-            (funcall callback denial)
-          (agent-q-diff-tools-review
-           path original modified description
-           (lambda (result)
-             (funcall callback (agent-q-diff-message-of-result result path))))))
-    ((error quit)
-     (funcall callback (agent-q-diff-message-of-error path err)))))
+(defun agent-q-diff-tools--denial (tool arguments)
+  "Return the message for the agent if TOOL is denied to ARGUMENTS, or nil.
+The user's policy denies."
+  (let* ((path (alist-get 'path arguments))
+         (default-directory (agent-q-diff-guard-root))
+         (request (agent-q-diff-request-make
+                   :tool tool :path path :name (agent-q-diff-target-name path)
+                   :root default-directory :arguments arguments)))
+    (and (eq (agent-q-diff-permit-policy request) 'deny)
+         (agent-q-diff-tools--denied-message path tool '(:by policy)))))
 
-(defun agent-q-diff-tools-denial (arguments)
-  "Return the message for the agent if `propose_file_edit' is denied, or nil.
-ARGUMENTS are those of the call, an alist.  The user's policy denies."
+(defun agent-q-diff-tools--begin (tool arguments callback)
+  "Begin the review of the proposal of TOOL with ARGUMENTS and return it.
+CALLBACK is called once with its result.  What that is is logged."
   (let-alist arguments
     (let* ((default-directory (agent-q-diff-guard-root))
-           (request (agent-q-diff-request-make
-                     :tool "propose_file_edit" :path .path
-                     :name (agent-q-diff-target-name .path)
-                     :root default-directory :arguments arguments)))
-      (and (eq (agent-q-diff-permit-policy request) 'deny)
-           (agent-q-diff-tools--denied-message .path "propose_file_edit"
-                                               '(:by policy))))))
+           (name (agent-q-diff-target-name .path))
+           (notes (agent-q-diff-tools--notes name default-directory .path))
+           (record (agent-q-diff-tools--recorder tool name arguments))
+           (tell (lambda (result)
+                   (funcall record
+                            (if (plist-get result :decision)
+                                result
+                              (list 'agent-q-diff-error (plist-get result :reason))))
+                   ;; The agent knows the file by the name that it gave.
+                   (funcall callback
+                            (plist-put result :message
+                                       (agent-q-diff-message-of-result result
+                                                                       .path))))))
+      (if .diff
+          (agent-q-diff-review-patch name .diff .description tell :notes notes)
+        (agent-q-diff-review name .original .modified .description tell
+                             :notes notes)))))
 
-(defun agent-q-diff-tools--propose-unless-denied (arguments)
-  "Do what `propose_file_edit' was called for with ARGUMENTS, an alist."
-  (let-alist arguments
-    (condition-case err
-        (or (agent-q-diff-tools-denial arguments)
-            (agent-q-diff-tools-propose-file-edit .path .original .modified
-                                                  .description))
-      ((error quit) (agent-q-diff-message-of-error .path err)))))
+(defun agent-q-diff-tools-review (tool arguments callback)
+  "Let the user decide a proposal, and return the review at once.
+TOOL is \"propose_file_edit\" or \"propose_patch\", ARGUMENTS an alist as
+`agent-q-diff-schema-arguments' returns it.  CALLBACK is called once with
+the result, as `agent-q-diff-review' has it; if the user's policy denies
+the proposal, before this function returns nil, with a result of nothing
+but :status `rejected', :decision and :message.  Signal an error if the
+path can be no target's."
+  (if-let ((denial (agent-q-diff-tools--denial tool arguments)))
+      (progn
+        (funcall callback (list :status 'rejected :decision "rejected"
+                                :message denial))
+        nil)
+    (agent-q-diff-tools--begin tool arguments callback)))
 
 ;;;; Calling a tool
 
@@ -367,14 +384,17 @@ with the arguments is said in it."
       (let ((checked (agent-q-diff-schema-arguments tool arguments)))
         (pcase-exhaustive tool
           ("edit_file" (agent-q-diff-tools--edit-file checked))
-          ("propose_file_edit" (agent-q-diff-tools--propose-unless-denied checked))))
+          ((or "propose_file_edit" "propose_patch")
+           (agent-q-diff-tools--propose-unless-denied tool checked))))
     (agent-q-diff-bad-arguments (format "Error: %s" (cadr err)))
     ((error quit) (format "Error: %s" (agent-q-diff--error-text err)))))
 
 ;;;; Calling a tool without waiting
 
 (defvar agent-q-diff-tools--queue nil
-  "Calls that are to be made, each a function without arguments.")
+  "Calls that are to be made, each (CALLER FUNCTION ANSWER).
+FUNCTION makes the call; ANSWER takes the message for the agent without
+making it.")
 
 (defvar agent-q-diff-tools--is-busy nil
   "Non-nil while a call from the queue is made.")
@@ -389,16 +409,23 @@ CALLBACK is called once, with the message for the agent.  Proposals are
 reviewed at once.  Other calls are made one after the other, in their
 order, none while a minibuffer is open; a grant for the session covers
 those that wait."
-  (if (equal tool "propose_file_edit")
-      (agent-q-diff-tools--propose-async arguments callback)
+  (if (agent-q-diff-schema-proposal-p tool)
+      (agent-q-diff-tools--propose-async tool arguments callback)
     (agent-q-diff-tools--enqueue tool arguments callback)))
 
-(defun agent-q-diff-tools--propose-async (arguments callback)
-  "Begin the review that ARGUMENTS ask for; CALLBACK is called with the message."
+(defun agent-q-diff-tools--propose-async (tool arguments callback)
+  "Begin the review of the proposal of TOOL with ARGUMENTS.
+CALLBACK is called with the message for the agent."
   (condition-case err
-      (let-alist (agent-q-diff-schema-arguments "propose_file_edit" arguments)
-        (agent-q-diff-tools-propose-file-edit-async
-         .path .original .modified .description callback))
+      (let* ((checked (agent-q-diff-schema-arguments tool arguments))
+             (path (alist-get 'path checked)))
+        (condition-case err
+            (agent-q-diff-tools-review
+             tool checked
+             (lambda (result)
+               (funcall callback (plist-get result :message))))
+          ((error quit)
+           (funcall callback (agent-q-diff-message-of-error path err)))))
     (agent-q-diff-bad-arguments
      (funcall callback (format "Error: %s" (cadr err)))))
   nil)
@@ -410,14 +437,33 @@ those that wait."
         (caller agent-q-diff-caller))
     (setq agent-q-diff-tools--queue
           (append agent-q-diff-tools--queue
-                  (list (lambda ()
-                          (let ((default-directory directory)
-                                (agent-q-diff-project-root root)
-                                (agent-q-diff-caller caller))
-                            (agent-q-diff-tools--answer tool arguments
-                                                        callback))))))
+                  (list (list (cdr caller)
+                              (lambda ()
+                                (let ((default-directory directory)
+                                      (agent-q-diff-project-root root)
+                                      (agent-q-diff-caller caller))
+                                  (agent-q-diff-tools--answer tool arguments
+                                                              callback)))
+                              callback))))
     (run-at-time 0 nil #'agent-q-diff-tools--run-queue)
     nil))
+
+(defun agent-q-diff-tools-withdraw (caller)
+  "Take back every call that CALLER waits for, and answer it.
+CALLER is the cdr that `agent-q-diff-caller' had when it was made.  What
+waits for its turn is not begun, a question is closed, a review
+cancelled.  What is in a file by then stays there."
+  (pcase-dolist (`(,_ ,_ ,answer)
+                 (prog1 (seq-filter (lambda (call) (equal caller (car call)))
+                                    agent-q-diff-tools--queue)
+                   (setq agent-q-diff-tools--queue
+                         (seq-remove (lambda (call) (equal caller (car call)))
+                                     agent-q-diff-tools--queue))))
+    (funcall answer "Error: the call was taken back; nothing was changed"))
+  (agent-q-diff-permit-withdraw caller)
+  (dolist (review (agent-q-diff-open-reviews))
+    (when (equal caller (agent-q-diff-review-caller review))
+      (agent-q-diff-cancel review))))
 
 (defun agent-q-diff-tools--answer (tool arguments callback)
   "Call TOOL with ARGUMENTS, and CALLBACK with the message, come what may."
@@ -440,7 +486,7 @@ those that wait."
     (unwind-protect
         (progn
           (setq agent-q-diff-tools--is-busy t)
-          (funcall (pop agent-q-diff-tools--queue)))
+          (funcall (nth 1 (pop agent-q-diff-tools--queue))))
       (setq agent-q-diff-tools--is-busy nil)
       (when agent-q-diff-tools--queue
         (run-at-time 0 nil #'agent-q-diff-tools--run-queue))))))

@@ -226,10 +226,34 @@ Signal an error under `agent-q-diff-error' if there is no decision: the
 proposal could not be shown, what was accepted could not be applied, the
 review was cancelled, or this is a batch Emacs with nobody to ask."
   (agent-q-diff--check-arguments original modified description)
+  (agent-q-diff--start-and-wait
+   original modified description mode notes check
+   (lambda ()
+     (agent-q-diff-review-open (agent-q-diff-target-name path)
+                               original modified))))
+
+;;;###autoload
+(cl-defun agent-q-diff-review-patch-and-wait (path diff description
+                                                   &key (mode #'agent-q-diff-mode)
+                                                   notes check)
+  "Let the user decide what becomes of DIFF, and wait for it.
+DIFF is a unified diff of the file PATH, as for `agent-q-diff-review-patch';
+the other arguments and the value are those of
+`agent-q-diff-review-and-wait'."
+  (agent-q-diff--check-arguments diff diff description)
+  (agent-q-diff--start-and-wait
+   nil nil description mode (append notes (agent-q-diff--names-note path diff)) check
+   (lambda ()
+     (agent-q-diff-review-open-patch (agent-q-diff-target-name path) diff))))
+
+(defun agent-q-diff--start-and-wait (original modified description mode notes
+                                              check open)
+  "Open a review by calling OPEN, wait until it has ended, return its result.
+ORIGINAL, MODIFIED, DESCRIPTION, MODE, NOTES and CHECK are as for
+`agent-q-diff-review-and-wait'."
   (unless (agent-q-diff--somebody-there-p)
     (signal 'agent-q-diff-no-user '("a batch Emacs has no user to decide")))
-  (let ((review (agent-q-diff-review-open (agent-q-diff-target-name path)
-                                          original modified)))
+  (let ((review (funcall open)))
     (agent-q-diff--prepare-or-close review original modified
                                     (or description "") mode notes)
     (setf (agent-q-diff-review-check review) check)
@@ -287,7 +311,8 @@ original: a hunk goes where its lines are, if that is certain.  The other
 arguments and the value are those of `agent-q-diff-review'."
   (agent-q-diff--check-arguments diff diff description)
   (agent-q-diff--start
-   path callback agent nil nil description mode notes
+   path callback agent nil nil description mode
+   (append notes (agent-q-diff--names-note path diff))
    (lambda ()
      (agent-q-diff-review-open-patch (agent-q-diff-target-name path) diff))))
 
@@ -400,6 +425,20 @@ A diff that creates or deletes a file names it on one side only."
            (not (file-directory-p (substring name 0 1))))
       (match-string 1 name))
      (t name))))
+
+(defun agent-q-diff--names-note (path diff)
+  "Return a list with a warning if DIFF names another file than PATH.
+A diff often names its file from another directory, so that the last part
+counts; what is wrong with DIFF itself is said elsewhere."
+  (let ((names (pcase (ignore-error agent-q-diff-error
+                        (agent-q-diff-engine-files diff))
+                 (`((,old ,new ,_)) (remove "/dev/null" (delq nil (list old new)))))))
+    (when (and names
+               (not (seq-some (lambda (name)
+                                (equal (file-name-nondirectory name)
+                                       (file-name-nondirectory path)))
+                              names)))
+      (list (format "The diff names another file: %s" (car (last names)))))))
 
 (defun agent-q-diff--outside-notes (old new)
   "Return a list with a warning if the file of OLD and NEW is elsewhere."

@@ -11,7 +11,8 @@
 ;;;
 ;;; The value is the message for the agent, a string, whatever happens: the user
 ;;; decides hunk by hunk, and says no, or Emacs is not there.  If Agent-Q is in
-;;; the image, its tools propose_file_edit and edit_file become these.
+;;; the image, its tools propose_file_edit, propose_patch and edit_file become
+;;; these.
 ;;;
 ;;; SLYNK and SWANK are looked up when a call is made, never by the reader.
 ;;; In Emacs, sly-enable-evaluate-in-emacs or slime-enable-evaluate-in-emacs
@@ -19,7 +20,7 @@
 
 (defpackage #:agent-q-diff
   (:use #:common-lisp)
-  (:export #:propose-file-edit #:edit-file #:register-tools))
+  (:export #:propose-file-edit #:propose-patch #:edit-file #:register-tools))
 
 (in-package #:agent-q-diff)
 
@@ -135,18 +136,26 @@ If the wait is cut short, as by an interrupt, Emacs is told that nobody waits."
 
 ;;;; What an agent calls
 
-(defun propose-file-edit (&key path original modified description)
-  "Have the user review that the file PATH becomes MODIFIED, hunk by hunk.
-ORIGINAL is what it holds, DESCRIPTION says what for.  Return the message for
-the agent."
-  (handler-case (call-tool "propose_file_edit"
-                           "path" path "original" original
-                           "modified" modified "description" description)
+(defun propose (tool path &rest names-and-values)
+  "Return what TOOL in Emacs says to the proposal for the file PATH, a string."
+  (handler-case (apply #'call-tool tool "path" path names-and-values)
     (error (condition)
       (format nil "Error showing diff for ~A: ~A~2%This might indicate an issue ~
                    with the Emacs integration. Make sure~%sly-agent-q-diff.el is ~
                    loaded."
               path condition))))
+
+(defun propose-file-edit (&key path original modified description)
+  "Have the user review that the file PATH becomes MODIFIED, hunk by hunk.
+ORIGINAL is what it holds, DESCRIPTION says what for.  Return the message for
+the agent."
+  (propose "propose_file_edit" path "original" original "modified" modified
+           "description" description))
+
+(defun propose-patch (&key path diff description)
+  "Have the user review DIFF, a unified diff of the file PATH, hunk by hunk.
+DESCRIPTION says what for.  Return the message for the agent."
+  (propose "propose_patch" path "diff" diff "description" description))
 
 (defun edit-file (&key path old-str new-str (description nil is-described)
                     should-replace-all)
@@ -175,6 +184,15 @@ for.  Return the message for the agent."
      :safety-level :moderate
      :categories (:buffer :editing)
      :handler handle-propose-file-edit)
+    ("propose_patch"
+     "Propose changes to a file as a unified diff for user review, without sending the whole file. The user decides about each hunk. Each hunk is placed by its context and removed lines, which must be exact; give three lines of context, more where the file repeats itself. If the changes are rejected, STOP: do not propose them again."
+     ((:name "path" :type :string :description "File path to edit")
+      (:name "diff" :type :string :description "Unified diff of this one file, with @@ headers")
+      (:name "description" :type :string :description "What changed and why"))
+     :required ("path" "diff" "description")
+     :safety-level :moderate
+     :categories (:buffer :editing)
+     :handler handle-propose-patch)
     ("edit_file"
      "Make targeted edits to a file using exact string replacement. The old_str must match exactly once in the file. For multiple changes, call multiple times. WARNING: This modifies files. Changes are logged and may require approval."
      ((:name "path" :type :string :description "File path (relative to project root)")
@@ -194,6 +212,12 @@ for.  Return the message for the agent."
                      :original (gethash "original" arguments)
                      :modified (gethash "modified" arguments)
                      :description (gethash "description" arguments)))
+
+(defun handle-propose-patch (arguments)
+  "Call PROPOSE-PATCH with ARGUMENTS, a hash table."
+  (propose-patch :path (gethash "path" arguments)
+                 :diff (gethash "diff" arguments)
+                 :description (gethash "description" arguments)))
 
 (defun handle-edit-file (arguments)
   "Call EDIT-FILE with ARGUMENTS, a hash table."

@@ -56,10 +56,10 @@ Return a function that returns the list of the results so far."
   (cl-find name tools :test #'equal
            :key (lambda (tool) (plist-get tool :name))))
 
-(ert-deftest aqd-gptel-both-tools-are-registered ()
+(ert-deftest aqd-gptel-all-tools-are-registered ()
   (aqd-with-gptel
     (should (equal (mapcar (lambda (tool) (plist-get tool :name)) tools)
-                   '("edit_file" "propose_file_edit")))
+                   '("edit_file" "propose_file_edit" "propose_patch")))
     (dolist (tool tools)
       (should (plist-get tool :async))
       (should-not (plist-get tool :confirm)))

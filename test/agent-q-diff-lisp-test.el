@@ -490,7 +490,7 @@ sly-agent-q-diff.el is loaded.")))))
                                    form)
                                 t)))
     (should (equal (aqd-lisp-eval '(agent-q-diff:register-tools))
-                   '("propose_file_edit" "edit_file")))
+                   '("propose_file_edit" "propose_patch" "edit_file")))
     (pcase-let ((`(,_ ,parameters ,required ,level ,categories)
                  (aqd-lisp-eval
                   '(cl:butlast

@@ -254,7 +254,7 @@ new_str, description, shouldReplaceAll")
 (ert-deftest aqd-edit-unknown-tool ()
   (should (equal (aqd-call-tool "delete_file" nil)
                  "Error: Unknown tool 'delete_file'. The tools are edit_file, \
-propose_file_edit")))
+propose_file_edit, propose_patch")))
 
 (ert-deftest aqd-edit-single-replacement ()
   (aqd-with-project "a\nb\n"

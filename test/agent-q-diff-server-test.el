@@ -70,7 +70,7 @@ They are pairs of a key, that of an argument or of the request, and a value."
   (let ((arguments (aqd-table `(,@changes
                                 ("path" . ,aqd-file) ("original" . "a\nb\n")
                                 ("modified" . "a\nB\n") ("description" . "Why")))))
-    (dolist (key '("version" "tool" "directory"))
+    (dolist (key '("version" "tool" "directory" "agent"))
       (remhash key arguments))
     (concat (json-serialize
              (aqd-table `(("arguments" . ,arguments)
@@ -381,7 +381,7 @@ It is a list (ERROR TEXT)."
       (aqd-should-refuse (aqd-request '("version" . 2)) "versions")
       (aqd-should-refuse (aqd-request '("directory" . "/ssh:nobody@nowhere:/")) "local")
       (aqd-should-refuse (aqd-request '("directory" . "here")) "local")
-      (aqd-should-refuse (aqd-request '("modified" . 1)) "modified must be a string")
+      (aqd-should-refuse (aqd-request '("modified" . 1)) "'modified' must be a string")
       (aqd-should-refuse (aqd-request '("path" . "/ssh:nobody@nowhere:/x")) "remote")
       (aqd-should-refuse (aqd-request '("path" . "/")) "directory")
       (aqd-should-refuse (aqd-request '("modified" . "a\nb\n")) "no decision"))))

@@ -111,6 +111,112 @@ Could not be applied where it belongs: hunk 2."
                "\n\nOn saving, a hook of the user's changed other lines as well."
                (aqd-tools-propose original modified "C-c C-c"))))))
 
+;;;; propose_patch
+
+(defconst aqd-tools-diff
+  (concat "--- a/target.txt\n+++ b/target.txt\n"
+          "@@ -4,3 +4,3 @@\n line 4\n-line 5\n+five\n line 6\n"
+          ;; Models count badly; the lines say where it is.
+          "@@ -33,3 +33,3 @@\n line 19\n-line 20\n+twenty\n line 21\n")
+  "A diff of the test's file.")
+
+(defun aqd-tools-patch (diff keys &optional path)
+  "Return the message about the patch DIFF of PATH, given KEYS."
+  (let ((agent-q-diff-project-root (file-name-directory aqd-file)))
+    (aqd-play keys
+              (lambda ()
+                (agent-q-diff-tools-call "propose_patch"
+                                         `(:path ,(or path "target.txt") :diff ,diff
+                                           :description "Because."))))))
+
+(ert-deftest aqd-patch-is-decided-hunk-by-hunk ()
+  (aqd-with-file (aqd-numbered 40)
+    (should (string-prefix-p "✓ Changes accepted and applied to target.txt"
+                             (aqd-tools-patch aqd-tools-diff "C-c C-c")))
+    (should (equal (aqd-disk) (aqd-numbered 40 '((5 . "five") (20 . "twenty"))))))
+  (aqd-with-file (aqd-numbered 40)
+    (should (string-search "1 of 2 hunks are in the file.\nIn the file: hunk 2."
+                           (aqd-tools-patch aqd-tools-diff "r a q")))
+    (should (equal (aqd-disk) (aqd-numbered 40 '((20 . "twenty"))))))
+  (aqd-with-file (aqd-numbered 40)
+    (should (string-prefix-p "✗ REJECTED"
+                             (aqd-tools-patch aqd-tools-diff "C-c C-k")))
+    (should (equal (aqd-disk) (aqd-numbered 40)))))
+
+(ert-deftest aqd-patch-creates-a-file ()
+  (aqd-with-file ""
+    (should (string-prefix-p
+             "✓" (aqd-tools-patch "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1,2 @@\n+a\n+b\n"
+                                  "C-c C-c" "new.txt")))
+    (let ((aqd-file (expand-file-name "new.txt" (file-name-directory aqd-file))))
+      (should (equal (aqd-disk) "a\nb\n")))))
+
+(ert-deftest aqd-patch-that-is-none-is-told-why ()
+  (aqd-with-file (aqd-numbered 40)
+    (pcase-dolist (`(,diff . ,why)
+                   `(("" . "no hunk")
+                     ("nonsense\n" . "no hunk")
+                     ("@@ -1,2 +1,2 @@\n line 1\n" . "line 1")
+                     (,(concat aqd-tools-diff "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n")
+                      . "2 files; review them one at a time")))
+      (let ((message (aqd-tools-patch diff "C-c C-c")))
+        (should (string-prefix-p "Error showing diff for target.txt: " message))
+        (should (string-match-p why message))))
+    (should (equal (aqd-disk) (aqd-numbered 40)))))
+
+(ert-deftest aqd-patch-that-applies-nowhere-is-no-refusal ()
+  (aqd-with-file "other\n"
+    (let ((message (aqd-tools-patch aqd-tools-diff "a a q")))
+      (should (string-prefix-p "Error showing diff for target.txt: Could not be applied"
+                               message)))))
+
+(ert-deftest aqd-patch-of-another-file-is-said ()
+  (pcase-dolist (`(,name . ,is-other) '(("a/target.txt" . nil) ("deep/er/target.txt" . nil)
+                                        ("a/other.txt" . t)))
+    (aqd-with-file (aqd-numbered 40)
+      (let (notes)
+        (cl-letf (((symbol-function 'recursive-edit)
+                   (lambda ()
+                     (setq notes (buffer-string))
+                     (agent-q-diff-reject-all))))
+          (agent-q-diff-review-patch-and-wait
+           aqd-file (string-replace "b/target.txt" name
+                                    (string-replace "a/target.txt" name aqd-tools-diff))
+           "d"))
+        (should (eq is-other
+                    (and (string-search "The diff names another file: a/other.txt" notes)
+                         t)))))))
+
+(ert-deftest aqd-patch-is-for-policy-and-log-too ()
+  (aqd-with-file (aqd-numbered 40)
+    (let ((agent-q-diff-tools-policy 'deny))
+      (should (string-search "settings deny propose_patch here"
+                             (aqd-tools-patch aqd-tools-diff ""))))
+    (let ((agent-q-diff-log-file (concat aqd-file ".log")))
+      (aqd-tools-patch aqd-tools-diff "C-c C-c")
+      (with-temp-buffer
+        (insert-file-contents agent-q-diff-log-file)
+        (let-alist (json-parse-buffer :object-type 'alist)
+          (should (equal .tool "propose_patch"))
+          (should (string-search "+twenty" .diff))
+          (should .hash-before)
+          (should-not (equal .hash-before .hash-after)))))))
+
+(ert-deftest aqd-patch-without-waiting ()
+  (aqd-with-file (aqd-numbered 40)
+    (let ((agent-q-diff-project-root (file-name-directory aqd-file))
+          (messages nil))
+      (agent-q-diff-tools-call-async "propose_patch"
+                                     `(:path "target.txt" :diff ,aqd-tools-diff
+                                       :description "Because.")
+                                     (lambda (message) (push message messages)))
+      (should-not messages)
+      (with-current-buffer (agent-q-diff-review-buffer
+                            (car (agent-q-diff-open-reviews)))
+        (agent-q-diff-accept-all))
+      (should (equal (mapcar (lambda (message) (substring message 0 45)) messages)
+                     '("✓ Changes accepted and applied to target.txt\n"))))))
+
 (ert-deftest aqd-tools-wrong-arguments-are-an-answer-too ()
   (dolist (arguments '((nil "a" "b" "d") ("f" 1 "b" "d") ("f" "a" nil "d")))
     (should (string-prefix-p "Error showing diff for "

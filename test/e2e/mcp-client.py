@@ -8,7 +8,8 @@ JSON and writes what becomes of them as such lines:
 {"call": TAG, "tool": NAME, "arguments": FILE}   FILE holds an object in JSON
 {"cancel": TAG}
 
-{"tools": [NAME...]}                             when the server is there
+{"tools": {NAME: {"required": [NAME...], "types": {NAME: TYPE}}}}
+                                                 when the server is there
 {"tag": TAG, "progress": N, "message": TEXT}
 {"tag": TAG, "error": BOOLEAN, "text": TEXT}
 {"tag": TAG, "cancelled": true}
@@ -26,6 +27,11 @@ from mcp.types import Implementation
 
 def say(**words):
     print(json.dumps(words), flush=True)
+
+
+def parameters(schema):
+    types = {name: value["type"] for name, value in schema["properties"].items()}
+    return {"required": schema["required"], "types": types}
 
 
 async def call(client, scopes, tag, tool, arguments):
@@ -51,7 +57,7 @@ async def main(mode, command, *args):
     scopes = {}
     async with client, anyio.create_task_group() as tasks:
         tools = await client.list_tools()
-        say(tools=[tool.name for tool in tools.tools])
+        say(tools={tool.name: parameters(tool.input_schema) for tool in tools.tools})
         async for line in anyio.wrap_file(sys.stdin):
             word = json.loads(line)
             if "cancel" in word:

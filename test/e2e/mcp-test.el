@@ -127,11 +127,46 @@ Wait until the review has begun.  The answer is that of NAME."
 
 ;;;; Decided
 
+(defun mcp-should-have-tools-of-emacs (tools)
+  "Check that TOOLS, which the server lists, are those that Emacs has.
+One more only waits for what another one began."
+  (let ((ours (e2e-eval '(progn
+                           (require 'agent-q-diff-tools)
+                           (mapcar (lambda (tool)
+                                     (list (plist-get tool :name)
+                                           (plist-get tool :required)
+                                           (mapcar (lambda (parameter)
+                                                     (list (symbol-name (car parameter))
+                                                           (alist-get 'type (cdr parameter))))
+                                                   (alist-get 'properties
+                                                              (plist-get tool :parameters)))))
+                                   (agent-q-diff-tools-list))))))
+    (should (equal (sort (mapcar #'car ours) #'string<)
+                   (sort (remove "review_result" (mcp-names tools)) #'string<)))
+    (pcase-dolist (`(,name ,required ,types) ours)
+      (let ((theirs (plist-get tools (mcp-keyword name))))
+        (should (equal required (plist-get theirs :required)))
+        (should (equal types
+                       (mapcar (lambda (parameter)
+                                 (list parameter
+                                       (plist-get (plist-get theirs :types)
+                                                  (mcp-keyword parameter))))
+                               (mapcar #'car types))))
+        (should (= (length types) (length (mcp-names (plist-get theirs :types)))))))))
+
+(defun mcp-keyword (name)
+  "Return the keyword as which the object's key NAME is read."
+  (intern (concat ":" name)))
+
+(defun mcp-names (object)
+  "Return the keys of OBJECT, a plist, as strings."
+  (cl-loop for (key) on object by #'cddr
+           collect (substring (symbol-name key) 1)))
+
 (ert-deftest e2e-mcp-accepted-in-every-version ()
   (dolist (mode '("auto" "legacy"))
     (mcp-with-client (list mode)
-      (should (equal '("propose_file_edit" "edit_file" "review_result")
-                     (plist-get (car (last mcp-heard)) :tools)))
+      (mcp-should-have-tools-of-emacs (plist-get (car (last mcp-heard)) :tools))
       (mcp-propose "file")
       (should (equal "pythonista"
                      (e2e-eval '(agent-q-diff-review-agent
@@ -211,6 +246,41 @@ Wait until the review has begun.  The answer is that of NAME."
       (mcp-should-answer "other.call" nil "\\`✓ ")
       (should (equal (e2e-text) (e2e-read "file")))
       (mcp-should-be-over))))
+
+(defun mcp-edit (name)
+  "Have the client edit the file NAME; the answer is that of NAME.call."
+  (e2e-write name (e2e-text))
+  (mcp-call (concat name ".call") "edit_file" :path (e2e-path name)
+            :old_str "line 5\n" :new_str "LINE 5\n"))
+
+(ert-deftest e2e-mcp-cancelled-edits-are-not-asked-for-any-more ()
+  (mcp-with-client '("auto")
+    (e2e-eval '(setq agent-q-diff-project-root (inside-file "")
+                     agent-q-diff-permission-pause 0))
+    (mcp-edit "one")
+    (e2e-see "edit_file .*one .*\\[y\\]es")
+    (dolist (name '("two" "three" "four"))
+      (mcp-edit name)
+      (e2e-wait-for (e2e-eval `(and (= ,(seq-position '("one" "two" "three" "four") name)
+                                       (length agent-q-diff-tools--queue))
+                                    t))))
+    ;; One that waits for its turn, and then the one that is asked about.
+    (mcp-say :cancel "three.call")
+    (e2e-wait-for (= 2 (e2e-eval '(length agent-q-diff-tools--queue))))
+    (mcp-say :cancel "one.call")
+    (e2e-see "edit_file .*two .*\\[y\\]es")
+    ;; One that is in the full review.
+    (e2e-keys "f")
+    (e2e-wait-for (= 1 (mcp-n-reviews)))
+    (mcp-say :cancel "two.call")
+    (e2e-see "edit_file .*four .*\\[y\\]es")
+    (e2e-keys "y")
+    (mcp-should-answer "four.call" nil "\\`✓ Edit applied")
+    (should (equal (e2e-text 5) (e2e-read "four")))
+    (dolist (name '("one" "two" "three"))
+      (should (equal (e2e-text) (e2e-read name))))
+    (should (equal '(0 0) (e2e-eval '(list (minibuffer-depth) (recursion-depth)))))
+    (mcp-should-be-over)))
 
 (ert-deftest e2e-mcp-another-socket ()
   (mcp-with-client (list "auto" "--socket" (e2e-path "other/socket"))

@@ -9,7 +9,7 @@ use crate::socket::Progress;
 pub const REVIEW_RESULT: &str = "review_result";
 
 /// The tools that Emacs answers.
-pub const TOOLS_OF_EMACS: [&str; 2] = ["propose_file_edit", "edit_file"];
+pub const TOOLS_OF_EMACS: [&str; 3] = ["propose_file_edit", "edit_file", "propose_patch"];
 
 /// What the agent is told of this server.
 pub const INSTRUCTIONS: &str = "\
@@ -19,7 +19,12 @@ propose it again and do not make it by other means.";
 
 /// Returns the tools.
 pub fn all() -> Vec<Tool> {
-    vec![propose_file_edit(), edit_file(), review_result()]
+    vec![
+        propose_file_edit(),
+        edit_file(),
+        propose_patch(),
+        review_result(),
+    ]
 }
 
 fn propose_file_edit() -> Tool {
@@ -58,6 +63,25 @@ fn edit_file() -> Tool {
                 },
             }),
             &["path", "old_str", "new_str"],
+        ),
+    )
+}
+
+fn propose_patch() -> Tool {
+    Tool::new(
+        TOOLS_OF_EMACS[2],
+        "Propose changes to a file as a unified diff for user review, without sending the whole \
+         file. The user decides about each hunk in Emacs; what is accepted is in the file when the \
+         answer comes. Each hunk is placed by its context and removed lines, which must be exact; \
+         give three lines of context, more where the file repeats itself. If the changes are \
+         rejected, STOP: do not propose them again.",
+        schema(
+            json!({
+                "path": text("File path to edit, absolute or relative to the working directory"),
+                "diff": text("Unified diff of this one file, with @@ headers"),
+                "description": text("What changed and why"),
+            }),
+            &["path", "diff", "description"],
         ),
     )
 }
