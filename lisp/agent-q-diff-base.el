@@ -91,6 +91,13 @@ decide nothing."
   "Whether a review ends when its last pending hunk is decided."
   :type 'boolean)
 
+(defcustom agent-q-diff-kept-reviews 10
+  "Number of reviews that can be looked at again when they have ended.
+They are the latest ones of files that are not very big; see
+`agent-q-diff-look-again'.  Each holds its texts in memory."
+  :type 'natnum
+  :group 'agent-q-diff)
+
 (defcustom agent-q-diff-when-caller-gone 'keep
   "What becomes of a review when nobody waits for its answer any more.
 That is noticed when a connection is closed or an agent interrupted.

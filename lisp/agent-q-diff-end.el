@@ -109,6 +109,7 @@ Nothing changes it any more; a caller that waits may be answered later."
         (remove-hook 'kill-buffer-hook #'agent-q-diff--buffer-killed t)))
     (unless (agent-q-diff-review-result review)
       (setf (agent-q-diff-review-result review) (agent-q-diff--result review))
+      (agent-q-diff--keep-engine review)
       (agent-q-diff-review-close review)
       (agent-q-diff--cease review)
       (agent-q-diff--tell review))))
@@ -178,6 +179,53 @@ of them is up to `agent-q-diff-when-caller-gone'."
                       (buffer-local-value 'agent-q-diff--end-function buffer))
                  #'agent-q-diff--end-unwaited)
              review outcome)))
+
+;;;; Reviews that have ended
+
+(defvar agent-q-diff--past nil
+  "Reviews that have ended and can be looked at again, the latest first.")
+
+(defconst agent-q-diff--kept-characters (* 32 1024 1024)
+  "Number of characters that the targets of kept reviews may have together.
+For each the engine holds several times as many bytes.")
+
+(defun agent-q-diff-past-reviews ()
+  "Return the reviews that have ended and are kept, the latest first."
+  (copy-sequence agent-q-diff--past))
+
+(defun agent-q-diff--keep-engine (review)
+  "Keep the engine's review of REVIEW, which ends, if it is worth it.
+That of a text that is no file's is not: nothing of it is anywhere."
+  (when (and (agent-q-diff-review-engine review)
+             (agent-q-diff-review-path review)
+             (not (agent-q-diff-review-is-detached review))
+             (buffer-live-p (agent-q-diff-review-target review)))
+    (setf (agent-q-diff-review-kept-engine review)
+          (agent-q-diff-review-engine review)
+          (agent-q-diff-review-size review)
+          (buffer-size (agent-q-diff-review-target review))
+          (agent-q-diff-review-engine review) nil)
+    (agent-q-diff--keep review)))
+
+(defun agent-q-diff--keep (review)
+  "Make REVIEW the latest of those that are kept, and forget the oldest."
+  (setq agent-q-diff--past (cons review (delq review agent-q-diff--past)))
+  (let ((size 0)
+        (n 0))
+    (dolist (past (agent-q-diff-past-reviews))
+      (cl-incf size (agent-q-diff-review-size past))
+      (cl-incf n)
+      (when (or (> n agent-q-diff-kept-reviews)
+                (> size agent-q-diff--kept-characters))
+        (agent-q-diff-forget past)))))
+
+(defun agent-q-diff-forget (review)
+  "Give back the memory of REVIEW, which has ended.
+It can then not be looked at again."
+  (setq agent-q-diff--past (delq review agent-q-diff--past))
+  (when (agent-q-diff-review-kept-engine review)
+    (agent-q-diff-engine-free (agent-q-diff-review-kept-engine review))
+    (setf (agent-q-diff-review-kept-engine review) nil)))
 
 ;;;; Result
 
@@ -255,6 +303,10 @@ It tells what is in the target now, whoever put it there."
             :saved (and (not (agent-q-diff-review-is-detached review))
                         (not (buffer-modified-p target)))))))
 
+(defconst agent-q-diff--n-standing 50
+  "Number of hunks of which a result tells what now stands in their place.
+Each costs a walk over the line map.")
+
 (defun agent-q-diff--hunk-results (review total)
   "Return a plist for each of the TOTAL hunks of REVIEW."
   (cl-loop with engine = (agent-q-diff-review-engine review)
@@ -265,6 +317,9 @@ It tells what is in the target now, whoever put it there."
                          :header (substring text 0 (string-search "\n" text))
                          :in-file (and is-in (not (eq place 'lost)))
                          :lost (eq place 'lost)
+                         :now (and (< hunk agent-q-diff--n-standing)
+                                   (ignore-error agent-q-diff-error
+                                     (agent-q-diff-engine-standing engine hunk)))
                          :edited (and (agent-q-diff-engine-edited-p engine hunk)
                                       text)
                          :part (and (agent-q-diff-review-is-cut review) text)

@@ -37,6 +37,7 @@
 (declare-function agent-q-diff-module-marks "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-matches "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-merge "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-n-reviews "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-pick "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-place "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-plan "ext:agent-q-diff-module")
@@ -51,6 +52,7 @@
 (declare-function agent-q-diff-module-review-diff "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-set-mark "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-split "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-standing "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-state "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-typed-lines "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-version "ext:agent-q-diff-module")
@@ -253,6 +255,11 @@ or nil if it has none; HUNKS is a diff of that file alone.  Signal
   "Give back the memory of REVIEW, which the garbage collector cannot see."
   (agent-q-diff-module-free review))
 
+(defun agent-q-diff-engine-n-reviews ()
+  "Return the number of reviews whose memory was not given back."
+  (agent-q-diff-engine-ensure)
+  (agent-q-diff-module-n-reviews))
+
 (defun agent-q-diff-engine--lisp-p (path)
   "Return t if PATH names a Lisp file, nil otherwise or if it is nil."
   (and path
@@ -403,11 +410,20 @@ IS-MERGED is non-nil, of what stands in the target now.  Return
                                           review hunk text is-merged)))
     (cons note (agent-q-diff-engine--edits edits))))
 
-(defun agent-q-diff-engine-plan-all (review)
+(defun agent-q-diff-engine-standing (review hunk)
+  "Return (LINE . TEXT): what stands in the place of HUNK of REVIEW.
+LINE is the line of the target, from 0, where HUNK with its context
+begins; TEXT is what the target has there, HUNK or not.  Signal an error
+that says why if that place is not known."
+  (pcase-let ((`(,line . ,text) (agent-q-diff-module-standing review hunk)))
+    (cons line (agent-q-diff-engine--text text))))
+
+(defun agent-q-diff-engine-plan-all (review &optional is-out)
   "Plan to accept every pending hunk of REVIEW.
-Return (EDITS . REFUSED), with EDITS as `agent-q-diff-engine-plan' has
-them and REFUSED a list of (HUNK . REASON)."
-  (pcase-let ((`(,edits . ,refused) (agent-q-diff-module-plan-all review)))
+If IS-OUT is non-nil, plan to take every hunk that is in the target out
+of it instead.  Return (EDITS . REFUSED), with EDITS as
+`agent-q-diff-engine-plan' has them and REFUSED a list of (HUNK . REASON)."
+  (pcase-let ((`(,edits . ,refused) (agent-q-diff-module-plan-all review is-out)))
     (cons (agent-q-diff-engine--edits edits) refused)))
 
 (defun agent-q-diff-engine-commit (review)

@@ -1,4 +1,4 @@
-;;; agent-q-diff-list.el --- The reviews that wait  -*- lexical-binding: t; -*-
+;;; agent-q-diff-list.el --- The reviews that wait, and past ones  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -7,7 +7,8 @@
 ;;; Commentary:
 
 ;; A list of the reviews that have not ended, with who proposes what for
-;; which file, how long it has waited and how far it is decided.
+;; which file, how long it has waited and how far it is decided; and below
+;; them of those that have ended and are kept.
 
 ;;; Code:
 
@@ -18,6 +19,7 @@
 (require 'agent-q-diff-view)
 (require 'agent-q-diff-end)
 (require 'agent-q-diff)
+(require 'agent-q-diff-again)
 
 (defconst agent-q-diff-list-buffer-name "*Agent-Q Reviews*"
   "Name of the buffer with the list of open reviews.")
@@ -27,8 +29,14 @@
   (format-seconds "%h:%.2m:%.2s"
                   (float-time (time-since (agent-q-diff-review-begun review)))))
 
+(defun agent-q-diff-list--ended (review)
+  "Return what REVIEW, which has ended, came to, as a string."
+  (let ((result (agent-q-diff-review-result review)))
+    (format "ended, %s: %d of %d were in the file" (plist-get result :status)
+            (plist-get result :in-file) (plist-get result :total))))
+
 (defun agent-q-diff-list--progress (review)
-  "Return how far REVIEW is decided, as a string."
+  "Return how far REVIEW, which has not ended, is decided, as a string."
   (with-current-buffer (agent-q-diff-review-buffer review)
     (pcase-let ((`(,total ,applied ,rejected ,pending) (agent-q-diff--counts)))
       (format "%s%d applied, %d rejected, %d of %d pending"
@@ -43,41 +51,64 @@
                           (abbreviate-file-name
                            (agent-q-diff-review-path review))
                           (agent-q-diff-list--age review)
-                          (agent-q-diff-list--progress review))))
-          (agent-q-diff-open-reviews)))
+                          (if (agent-q-diff-review-outcome review)
+                              (agent-q-diff-list--ended review)
+                            (agent-q-diff-list--progress review)))))
+          (append (agent-q-diff-open-reviews) (agent-q-diff-past-reviews))))
 
 (defun agent-q-diff-list--here ()
   "Return the review at point, or signal that there is none."
   (let ((review (tabulated-list-get-id)))
     (cond
      ((null review) (user-error "There is no review here"))
-     ((agent-q-diff-review-outcome review)
-      (user-error "This review has ended; g brings the list up to date"))
-     (t review))))
+     ((or (memq review (agent-q-diff-open-reviews))
+          (memq review (agent-q-diff-past-reviews)))
+      review)
+     (t (user-error "This review has ended; g brings the list up to date")))))
 
 (defun agent-q-diff-list-open ()
-  "Go to the review at point."
-  (interactive nil agent-q-diff-list-mode)
-  (pop-to-buffer (agent-q-diff-review-buffer (agent-q-diff-list--here))))
-
-(defun agent-q-diff-list-cancel ()
-  "Cancel the review at point: its agent is told that nobody decided."
+  "Go to the review at point; look again at one that has ended."
   (interactive nil agent-q-diff-list-mode)
   (let ((review (agent-q-diff-list--here)))
-    (when (y-or-n-p "Cancel this review undecided? ")
+    (if (agent-q-diff-review-outcome review)
+        (agent-q-diff-look-again review)
+      (pop-to-buffer (agent-q-diff-review-buffer review)))))
+
+(defun agent-q-diff-list-cancel ()
+  "Cancel the review at point: its agent is told that nobody decided.
+One that has ended is forgotten."
+  (interactive nil agent-q-diff-list-mode)
+  (let ((review (agent-q-diff-list--here)))
+    (cond
+     ((agent-q-diff-review-outcome review)
+      (agent-q-diff-forget review)
+      (revert-buffer))
+     ((y-or-n-p "Cancel this review undecided? ")
       (agent-q-diff-cancel review)
-      (revert-buffer))))
+      (revert-buffer)))))
+
+(defun agent-q-diff-list-take-back ()
+  "Take the review at point, which has ended, out of its file again."
+  (interactive nil agent-q-diff-list-mode)
+  (let ((review (agent-q-diff-list--here)))
+    (unless (agent-q-diff-review-outcome review)
+      (user-error "This review has not ended; RET goes to it"))
+    (when (y-or-n-p (format "Take what it changed out of %s again? "
+                            (abbreviate-file-name
+                             (agent-q-diff-review-path review))))
+      (agent-q-diff-take-back review))))
 
 (defvar agent-q-diff-list-mode-map
   (let ((map (make-sparse-keymap)))
     (set-keymap-parent map tabulated-list-mode-map)
     (define-key map "\r" #'agent-q-diff-list-open)
     (define-key map "k" #'agent-q-diff-list-cancel)
+    (define-key map "U" #'agent-q-diff-list-take-back)
     map)
   "Keymap of `agent-q-diff-list-mode'.")
 
 (define-derived-mode agent-q-diff-list-mode tabulated-list-mode "Reviews"
-  "Major mode of the list of reviews that have not ended.
+  "Major mode of the list of reviews, and of past ones below.
 
 \\{agent-q-diff-list-mode-map}"
   (setq tabulated-list-format [("Agent" 14 t) ("File" 40 t) ("Age" 9 nil)
@@ -87,7 +118,7 @@
 
 ;;;###autoload
 (defun agent-q-diff-list ()
-  "List the reviews that have not ended."
+  "List the reviews that have not ended, and those that can be looked at again."
   (interactive)
   (let ((buffer (get-buffer-create agent-q-diff-list-buffer-name)))
     (with-current-buffer buffer

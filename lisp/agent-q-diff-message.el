@@ -103,16 +103,47 @@ They speak of what is in the file, whatever the marks."
 (defun agent-q-diff-message--partial (in out)
   "Return lines that tell the hunks IN the file from those OUT of it."
   (let ((failed (seq-filter (lambda (hunk) (plist-get hunk :reason)) out)))
-    (delq nil
-          (list (format "%d of %d hunks are in the file."
-                        (length in) (+ (length in) (length out)))
-                (agent-q-diff-message--part "In the file: hunk%s." in)
-                (agent-q-diff-message--part "Not in the file: hunk%s." out)
-                (agent-q-diff-message--part
-                 "Was in the file, but its lines have been changed there since: hunk%s."
-                 (seq-filter (lambda (hunk) (plist-get hunk :lost)) out))
-                (agent-q-diff-message--part
-                 "Could not be applied where it belongs: hunk%s." failed)))))
+    (append
+     (delq nil
+           (list (format "%d of %d hunks are in the file."
+                         (length in) (+ (length in) (length out)))
+                 (agent-q-diff-message--part "In the file: hunk%s." in)
+                 (agent-q-diff-message--part "Not in the file: hunk%s." out)
+                 (agent-q-diff-message--part
+                  "Was in the file, but its lines have been changed there since: hunk%s."
+                  (seq-filter (lambda (hunk) (plist-get hunk :lost)) out))
+                 (agent-q-diff-message--part
+                  "Could not be applied where it belongs: hunk%s." failed)))
+     (agent-q-diff-message--standing (append in out)))))
+
+(defconst agent-q-diff-message--shown-lines 20
+  "Number of lines of a hunk that a message shows as they now are.")
+
+(defun agent-q-diff-message--standing (hunks)
+  "Return lines that show what now stands in the places of HUNKS.
+Each is numbered as agents know it from the tools by which they read."
+  (let ((known (sort (seq-filter (lambda (hunk) (plist-get hunk :now)) hunks)
+                     (lambda (one other)
+                       (< (plist-get one :index) (plist-get other :index))))))
+    (when known
+      (cons "The lines as they now are:"
+            (mapcan #'agent-q-diff-message--numbered known)))))
+
+(defun agent-q-diff-message--numbered (hunk)
+  "Return lines that show what now stands in the place of HUNK."
+  (pcase-let* ((`(,line . ,text) (plist-get hunk :now))
+               (lines (and (not (string-empty-p text))
+                           (split-string (string-remove-suffix "\n" text) "\n")))
+               (more (- (length lines) agent-q-diff-message--shown-lines)))
+    (append
+     (list (format "hunk %d, %s:" (1+ (plist-get hunk :index))
+                   (if (plist-get hunk :in-file) "in the file" "not in the file")))
+     (seq-map-indexed (lambda (text index)
+                        (format "%6d\t%s" (+ line index 1)
+                                (string-remove-suffix "\r" text)))
+                      (seq-take lines agent-q-diff-message--shown-lines))
+     (when (> more 0)
+       (list (format "       … %d more lines" more))))))
 
 (defun agent-q-diff-message--comments (result)
   "Return lines with the user's comments on RESULT and on its hunks."

@@ -282,18 +282,39 @@ pending, just finish.  BY-KEY tells that a person called."
             (agent-q-diff--show-all)
             (cond
              ((null failed) (agent-q-diff--decide "accepted" by-key))
-             (agent-q-diff--end-function (agent-q-diff--say-failures failed))
-             (t (agent-q-diff--say-failures failed)
+             (agent-q-diff--end-function
+              (agent-q-diff--say-failures failed "Not applied"))
+             (t (agent-q-diff--say-failures failed "Not applied")
                 (agent-q-diff-finish nil by-key))))))
     (error
      (message "Failed to apply: %s" (agent-q-diff--error-text err))
      (unless (or agent-q-diff--end-function (agent-q-diff--ended-p))
        (agent-q-diff-finish nil by-key)))))
 
-(defun agent-q-diff--say-failures (failed)
-  "Move to the first of FAILED, a list of (HUNK . REASON), and say them all."
+(defun agent-q-diff-unapply-all ()
+  "Take whatever of the proposal is in the target out of it again.
+It is one undo step of the target.  Hunks whose lines others have changed
+since stay; which these are is said.  Return them, a list of
+\(HUNK . REASON)."
+  (interactive)
+  (let* ((review (agent-q-diff--review-with-target))
+         (n (nth 3 (agent-q-diff-engine-counts
+                    (agent-q-diff-review-engine review))))
+         (failed (agent-q-diff-review-unapply-all review)))
+    (agent-q-diff-review-follow review)
+    (agent-q-diff--write-states)
+    (agent-q-diff--show-all)
+    (cond
+     (failed (agent-q-diff--say-failures failed "Not taken out"))
+     ((zerop n) (message "Nothing of it is in the file"))
+     (t (message "Taken out of the file; nothing of the proposal is in it")))
+    failed))
+
+(defun agent-q-diff--say-failures (failed what)
+  "Move to the first of FAILED, a list of (HUNK . REASON), and say them all.
+WHAT says what could not be done."
   (agent-q-diff--goto-hunk (caar failed))
-  (message "Not applied: %s"
+  (message "%s: %s" what
            (mapconcat (pcase-lambda (`(,hunk . ,reason))
                         (format "hunk %d: %s" (1+ hunk) reason))
                       failed "; ")))
@@ -407,7 +428,7 @@ The agent reads it when the review has ended."
 
 (defconst agent-q-diff--decisions
   '(agent-q-diff-accept-hunk agent-q-diff-reject-hunk agent-q-diff-toggle-hunk
-    agent-q-diff-unapply-hunk agent-q-diff-accept-all agent-q-diff-reject-all
+    agent-q-diff-unapply-hunk agent-q-diff-unapply-all agent-q-diff-accept-all agent-q-diff-reject-all
     agent-q-diff-finish)
   "The commands that decide.")
 
@@ -469,6 +490,7 @@ buffer, leave that if BY-KEY is non-nil."
     (agent-q-diff-reject-hunk    . "reject the hunk")
     (agent-q-diff-toggle-hunk    . "accept, or return the mark to pending (the file stays)")
     (agent-q-diff-unapply-hunk   . "take the hunk out of the file again")
+    (agent-q-diff-unapply-all    . "take all of the proposal out of the file again")
     (agent-q-diff-split-hunk     . "split the hunk into its smallest parts")
     (agent-q-diff-edit-hunk      . "edit the lines that the hunk proposes")
     (agent-q-diff-merge-hunk     . "merge a hunk that does not apply with the file")
@@ -535,6 +557,7 @@ In a buffer whose diff came by hand, carry it out."
     (define-key map "a" #'agent-q-diff-accept-hunk)
     (define-key map "r" #'agent-q-diff-reject-hunk)
     (define-key map "u" #'agent-q-diff-unapply-hunk)
+    (define-key map "U" #'agent-q-diff-unapply-all)
     (define-key map "s" #'agent-q-diff-split-hunk)
     (define-key map "e" #'agent-q-diff-edit-hunk)
     (define-key map "m" #'agent-q-diff-merge-hunk)

@@ -44,12 +44,15 @@
   (comments nil :documentation "Alist of hunks to what the user says of them.")
   (comment nil :documentation "What the user says of the whole, or nil.")
   (agent nil :documentation "Who proposes, a string, or nil.")
+  (description nil :documentation "What that says of the proposal, a string.")
   (caller nil :documentation "What waits for the answer, in its door's own terms.")
   (is-forsaken nil :documentation "Non-nil if that has gone meanwhile.")
   (begun nil :documentation "Time at which the review was begun.")
   (callback nil :documentation "Function to be called with the result, or nil.")
   (buffer nil :documentation "The diff buffer.")
   (depth nil :documentation "Recursion depth at which a caller waits, or nil.")
+  (kept-engine nil :documentation "The engine's review, once this one has ended.")
+  (size nil :documentation "Number of characters that the target had at the end.")
   (outcome nil :documentation "How the review ended, or nil; see `agent-q-diff'.")
   (result nil :documentation "The result, a plist, once the review has ended."))
 
@@ -73,6 +76,31 @@ nothing to review or PATH cannot be a target."
        (agent-q-diff-review-close review)
        (signal (car err) (cdr err))))
     review))
+
+(defun agent-q-diff-review-reopen (review)
+  "Return a new review, the continuation of REVIEW, which has ended.
+It takes what was kept of that; signal an error if there is nothing or
+the target can be none any more."
+  (let ((engine (agent-q-diff-review-kept-engine review))
+        (again (agent-q-diff-review--make
+                :path (agent-q-diff-review-path review) :begun (current-time)
+                :agent (agent-q-diff-review-agent review)
+                :description (agent-q-diff-review-description review)
+                :is-cut (agent-q-diff-review-is-cut review)
+                :comment (agent-q-diff-review-comment review)
+                :comments (copy-alist (agent-q-diff-review-comments review))
+                :failures (copy-alist (agent-q-diff-review-failures review)))))
+    (unless engine
+      (signal 'agent-q-diff-ended '("the review has ended, and is not kept")))
+    (setf (agent-q-diff-review-engine again) engine)
+    (condition-case err
+        (agent-q-diff-review-follow again)
+      (error
+       (setf (agent-q-diff-review-engine again) nil)
+       (agent-q-diff-review-close again)
+       (signal (car err) (cdr err))))
+    (setf (agent-q-diff-review-kept-engine review) nil)
+    again))
 
 (defun agent-q-diff-review--load (review original modified)
   "Give REVIEW its engine, for ORIGINAL becoming MODIFIED."
@@ -361,6 +389,15 @@ those that could not be applied."
                                  failed))))
       (undo-amalgamate-change-group group)
       failed)))
+
+(defun agent-q-diff-review-unapply-all (review)
+  "Take out of the target whatever of REVIEW is in it, as one edit.
+Return a list of (HUNK . REASON): those that could not be taken out."
+  (pcase-let ((`(,edits . ,refused)
+               (agent-q-diff-engine-plan-all (agent-q-diff-review-engine review)
+                                             'out)))
+    (agent-q-diff-review--carry-out review edits)
+    (sort refused (lambda (one other) (< (car one) (car other))))))
 
 (defun agent-q-diff-review-reject-all (review)
   "Reject every pending hunk of REVIEW."

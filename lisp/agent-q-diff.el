@@ -164,7 +164,8 @@ for the header."
           (diff-update-on-the-fly nil))
       (funcall mode))
     (setq buffer-read-only t)
-    (setf (agent-q-diff-review-buffer review) (current-buffer))
+    (setf (agent-q-diff-review-buffer review) (current-buffer)
+          (agent-q-diff-review-description review) description)
     (agent-q-diff--show-all)
     (agent-q-diff--goto-hunk 0)
     (add-hook 'kill-buffer-hook #'agent-q-diff--buffer-killed nil t)
@@ -291,7 +292,9 @@ The result is that of `agent-q-diff-review-and-wait' and
 :content  the text of the target
 :saved    non-nil if that is what its file holds
 
-and of each hunk its :header and the user's :comment, or nil."
+and of each hunk its :header and the user's :comment, or nil, and of the
+first 50 as :now (LINE . TEXT) what stands in their place, with LINE from
+0 where the context begins, or nil if that place is not known."
   (agent-q-diff--check-arguments original modified description)
   (agent-q-diff--start
    path callback agent original modified description mode notes

@@ -10,6 +10,7 @@
 use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
@@ -49,17 +50,36 @@ fn init(_: &Env) -> Result<()> {
 /// compares only the address of its finalizer.
 struct Session {
     /// `None` once the review has ended and its memory is given back.
-    review: Option<Review>,
+    review: Option<Counted>,
     /// What was planned last and is neither committed nor failed.
     plan: Option<Plan>,
 }
 
 /// A review for Lisp.
 fn session(review: Review) -> Session {
+    N_REVIEWS.fetch_add(1, Ordering::Relaxed);
     Session {
-        review: Some(review),
+        review: Some(Counted(review)),
         plan: None,
     }
+}
+
+/// The number of reviews that hold memory.
+static N_REVIEWS: AtomicUsize = AtomicUsize::new(0);
+
+/// A review that is counted while it holds memory.
+struct Counted(Review);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        N_REVIEWS.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Return the number of reviews whose memory was not given back.
+#[defun]
+fn n_reviews() -> Result<usize> {
+    Ok(N_REVIEWS.load(Ordering::Relaxed))
 }
 
 /// Return the version of the engine, a string.
@@ -384,6 +404,19 @@ fn hunk_with_id(env: &Env, session: &mut Session, id: usize) -> Result<Option<us
     door(env, || Ok(ongoing(env, session)?.hunk_with_id(id)))
 }
 
+/// Return (LINE . TEXT) for hunk HUNK of REVIEW.
+///
+/// LINE is the line of the target, from 0, where the hunk with its context
+/// begins; TEXT is what stands there now.
+#[defun]
+fn standing<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
+    door(env, || {
+        let standing = ongoing(env, session)?.standing(hunk);
+        let (line, lines) = answer(env, standing)?;
+        env.cons(line, text(env, lines.bytes())?)
+    })
+}
+
 /// Return (IS-CLEAN . TEXT) for hunk HUNK of REVIEW.
 ///
 /// TEXT is its lines merged with what stands in their place in the target.
@@ -459,12 +492,17 @@ fn plan<'e>(
 
 /// Plan to accept every pending hunk of REVIEW and return (EDITS . REFUSED).
 ///
+/// If IS-OUT is non-nil, plan to take every hunk out of the target instead.
 /// EDITS is as in `agent-q-diff-module-plan'.  REFUSED is a list of
 /// (HUNK . REASON): those that cannot be accepted, with a string.
 #[defun]
-fn plan_all<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
+fn plan_all<'e>(env: &'e Env, session: &mut Session, is_out: Value<'e>) -> Result<Value<'e>> {
     door(env, || {
-        let (plan, refused) = ongoing(env, session)?.plan_all();
+        let review = ongoing(env, session)?;
+        let (plan, refused) = match is_out.is_not_nil() {
+            true => review.plan_none(),
+            false => review.plan_all(),
+        };
         let pair = |(hunk, reason): (usize, Refusal)| env.cons(hunk, reason.to_string());
         let pairs = refused.into_iter().map(pair).collect::<Result<Vec<_>>>()?;
         let planned = env.cons(edits(env, &plan.edits)?, list(env, pairs)?);
@@ -686,7 +724,7 @@ fn door<T>(env: &Env, body: impl FnOnce() -> Result<T>) -> Result<T> {
 
 fn ongoing<'s>(env: &Env, session: &'s mut Session) -> Result<&'s mut Review> {
     match &mut session.review {
-        Some(review) => Ok(review),
+        Some(Counted(review)) => Ok(review),
         None => signal(env, "agent-q-diff-ended", "the review has ended"),
     }
 }

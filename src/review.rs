@@ -13,6 +13,7 @@ use thiserror::Error;
 use crate::merge::Merged;
 use crate::place::NotPlaced;
 use crate::proposal::{Obstacle, Proposal, Rewrite, Seen};
+use crate::text::Text;
 use crate::weave::{FlipError, LineEdit};
 
 /// The state of a hunk that the user sees.
@@ -345,10 +346,7 @@ impl Review {
     /// [`Refusal`] says why the hunk cannot be changed so.
     pub fn plan(&self, hunk: usize, command: Command) -> Result<Plan, Refusal> {
         self.check_hunk(hunk)?;
-        let step = step(self.marks[hunk], self.fact(hunk), command)?;
-        self.check(hunk, step)?;
-        self.refuse_if_lost(hunk, step)?;
-        let steps = vec![(hunk, step)];
+        let steps = vec![(hunk, self.checked_step(hunk, command)?)];
         let edits = self.proposal.edits_to(&self.wanted(&steps))?;
         Ok(Plan::new(edits, steps))
     }
@@ -449,6 +447,17 @@ impl Review {
         })
     }
 
+    /// Returns where hunk `hunk` is in the target and what stands there; see
+    /// [`Proposal::standing`].
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal`] says why that place is not known.
+    pub fn standing(&self, hunk: usize) -> Result<(usize, Text), Refusal> {
+        self.check_hunk(hunk)?;
+        Ok(self.proposal.standing(hunk)?)
+    }
+
     /// Returns hunk `hunk` merged with what stands in its place; see [`Proposal::merge`].
     ///
     /// # Errors
@@ -501,9 +510,25 @@ impl Review {
     /// Plans to accept every pending hunk, as one plan; never a rejected one. Also returns those
     /// that cannot be, each with the reason.
     pub fn plan_all(&self) -> (Plan, Vec<(usize, Refusal)>) {
+        self.plan_each(Command::Accept, |hunk| self.marks[hunk] == Mark::Pending)
+    }
+
+    /// Plans to take out of the target whatever of the proposal is there, as one plan. Also
+    /// returns the hunks that cannot be taken out, each with the reason.
+    pub fn plan_none(&self) -> (Plan, Vec<(usize, Refusal)>) {
+        self.plan_each(Command::Unapply, |hunk| self.fact(hunk) != Fact::Out)
+    }
+
+    /// Plans `command` on each of the hunks that `is_meant` tells, as one plan. Also returns those
+    /// on which it cannot be carried out, each with the reason.
+    fn plan_each(
+        &self,
+        command: Command,
+        is_meant: impl Fn(usize) -> bool,
+    ) -> (Plan, Vec<(usize, Refusal)>) {
         let (mut steps, mut refused) = (Vec::new(), Vec::new());
-        for hunk in (0..self.marks.len()).filter(|&hunk| self.marks[hunk] == Mark::Pending) {
-            match self.accepting(hunk) {
+        for hunk in (0..self.marks.len()).filter(|&hunk| is_meant(hunk)) {
+            match self.checked_step(hunk, command) {
                 Ok(step) => steps.push((hunk, step)),
                 Err(refusal) => refused.push((hunk, refusal)),
             }
@@ -520,8 +545,8 @@ impl Review {
         }
     }
 
-    fn accepting(&self, hunk: usize) -> Result<Step, Refusal> {
-        let step = step(Mark::Pending, self.fact(hunk), Command::Accept)?;
+    fn checked_step(&self, hunk: usize, command: Command) -> Result<Step, Refusal> {
+        let step = step(self.marks[hunk], self.fact(hunk), command)?;
         self.check(hunk, step)?;
         self.refuse_if_lost(hunk, step)?;
         Ok(step)

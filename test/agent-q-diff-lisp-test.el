@@ -156,7 +156,24 @@ The buffer has been updated with your proposed changes. Save the buffer when rea
 
 1 of 2 hunks are in the file.
 In the file: hunk 1.
-Not in the file: hunk 2.")))
+Not in the file: hunk 2.
+The lines as they now are:
+hunk 1, in the file:
+     2	line 2
+     3	line 3
+     4	line 4
+     5	five
+     6	line 6
+     7	line 7
+     8	line 8
+hunk 2, not in the file:
+    22	line 22
+    23	line 23
+    24	line 24
+    25	line 25
+    26	line 26
+    27	line 27
+    28	line 28")))
     (should (equal (aqd-disk) (aqd-numbered 30 '((5 . "five")))))))
 
 (ert-deftest aqd-lisp-rejected ()

@@ -56,34 +56,89 @@ sly-agent-q-diff.el is loaded."))))
 
 The file may not have been modified.")))
 
+(defun aqd-tools-now (file &rest places)
+  "Return what a message says of the lines of FILE, a string, as they now are.
+PLACES are lists (HUNK WHERE FROM TO), the lines counted from 1."
+  (concat "\nThe lines as they now are:"
+          (mapconcat
+           (pcase-lambda (`(,hunk ,where ,from ,to))
+             (concat (format "\nhunk %d, %s:" hunk where)
+                     (cl-loop for number from from to to
+                              concat (format "\n%6d\t%s" number
+                                             (nth (1- number)
+                                                  (split-string file "\n"))))))
+           places "")))
+
+(ert-deftest aqd-tools-message-shows-the-lines-as-they-are ()
+  (aqd-with-file "a\nb\nc\nd\ne\nf\ng\nh\n"
+    (should (string-suffix-p
+             "
+1 of 2 hunks are in the file.
+In the file: hunk 1.
+Not in the file: hunk 2.
+The lines as they now are:
+hunk 1, in the file:
+     1	A
+     2	A2
+     3	b
+hunk 2, not in the file:
+     8	g
+     9	h"
+             (let ((agent-q-diff-context-length 1))
+               (aqd-tools-propose "a\nb\nc\nd\ne\nf\ng\nh\n"
+                                  "A\nA2\nb\nc\nd\ne\nf\ng\nH\n" "a r q")))))
+  ;; Where others have changed its lines, those are what is there.
+  (aqd-with-file (concat "other\n" (aqd-numbered 20))
+    (let ((message (aqd-tools-propose
+                    (concat "a\n" (aqd-numbered 20))
+                    (concat "b\n" (aqd-numbered 10)
+                            (mapconcat #'identity (make-list 30 "new\n") "")
+                            (string-remove-prefix (aqd-numbered 10) (aqd-numbered 20)))
+                    "C-c C-c q")))
+      (should (string-search "now are:\nhunk 1, not in the file:\n     1\tother\n" message))
+      (should (string-suffix-p "    28\tnew\n       … 16 more lines" message)))))
+
 (ert-deftest aqd-tools-message-tells-what-is-in-the-file ()
   (let ((original (aqd-numbered 40))
         (modified (aqd-numbered 40 '((5 . "five") (20 . "twenty") (35 . "x")))))
     (aqd-with-file original
       (should (string-suffix-p
-               "
+               (concat "
 
 2 of 3 hunks are in the file.
 In the file: hunk 1, 3.
 Not in the file: hunk 2."
+                       (aqd-tools-now (aqd-numbered 40 '((5 . "five") (35 . "x")))
+                                      '(1 "in the file" 2 8)
+                                      '(2 "not in the file" 17 23)
+                                      '(3 "in the file" 32 38)))
                (aqd-tools-propose original modified "a r a q"))))
     ;; Toggled back, so the marks say rejected, and the file says otherwise.
     (aqd-with-file original
       (should (string-suffix-p
-               "
+               (concat "
 
 1 of 3 hunks are in the file.
 In the file: hunk 1.
 Not in the file: hunk 2, 3."
+                       (aqd-tools-now (aqd-numbered 40 '((5 . "five")))
+                                      '(1 "in the file" 2 8)
+                                      '(2 "not in the file" 17 23)
+                                      '(3 "not in the file" 32 38)))
                (aqd-tools-propose original modified "SPC SPC C-c C-k"))))
     (aqd-with-file (aqd-numbered 40 '((20 . "other")))
       (should (string-suffix-p
-               "
+               (concat "
 
 2 of 3 hunks are in the file.
 In the file: hunk 1, 3.
 Not in the file: hunk 2.
 Could not be applied where it belongs: hunk 2."
+                       (aqd-tools-now (aqd-numbered 40 '((5 . "five") (20 . "other")
+                                                         (35 . "x")))
+                                      '(1 "in the file" 2 8)
+                                      '(2 "not in the file" 17 23)
+                                      '(3 "in the file" 32 38)))
                (aqd-tools-propose original modified "C-c C-c q"))))))
 
 (ert-deftest aqd-tools-message-tells-what-was-undone-in-the-file ()
@@ -142,6 +197,14 @@ Could not be applied where it belongs: hunk 2."
     (should (string-prefix-p "✗ REJECTED"
                              (aqd-tools-patch aqd-tools-diff "C-c C-k")))
     (should (equal (aqd-disk) (aqd-numbered 40)))))
+
+(ert-deftest aqd-patch-shows-no-lines-of-a-hunk-without-a-place ()
+  (aqd-with-file (aqd-numbered 40 '((20 . "x")))
+    (should (string-suffix-p
+             (concat "belongs: hunk 2."
+                     (aqd-tools-now (aqd-numbered 40 '((5 . "five")))
+                                    '(1 "in the file" 4 6)))
+             (aqd-tools-patch aqd-tools-diff "C-c C-c q")))))
 
 (ert-deftest aqd-patch-creates-a-file ()
   (aqd-with-file ""

@@ -134,6 +134,23 @@ impl Proposal {
         }
     }
 
+    /// Returns the line of the target (0-based) where hunk `hunk` with its context begins, and the
+    /// lines that stand there now, whether its change is among them or what others made of its
+    /// lines. Takes the time of one walk over the line map.
+    ///
+    /// # Errors
+    ///
+    /// If that place is not known.
+    pub fn standing(&self, hunk: usize) -> Result<(usize, Text), Obstacle> {
+        match self.obstacle(hunk) {
+            Some(Obstacle::NotPlaced(reason)) => Err(reason.into()),
+            Some(Obstacle::Flip(_)) | None => {
+                let stretch = self.stretch(hunk)?;
+                Ok((stretch.line, stretch.live))
+            }
+        }
+    }
+
     /// Returns the lines of hunk `hunk` merged with what stands in their place in the target.
     ///
     /// # Errors

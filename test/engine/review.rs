@@ -214,6 +214,61 @@ fn accept_all_with_nothing_pending_plans_nothing() {
 }
 
 #[test]
+fn taking_all_out_leaves_only_what_others_have_changed() {
+    let mut desk = desk();
+    desk.becomes(TWO_IN);
+    desk.act(1, Accept).unwrap();
+    desk.act(0, Reject).unwrap();
+    let (plan, refused) = desk.review.plan_none();
+    desk.carry_out(&plan);
+    assert_eq!((plan.edits.len(), refused), (3, vec![]));
+    assert_eq!(desk.text(), OUT);
+    assert_eq!(marks(&desk), [Pending, Pending]);
+
+    accept_all(&mut desk);
+    let edited = TWO_IN.replacen("A", "edited", 1);
+    desk.becomes(&edited);
+    let (plan, refused) = desk.review.plan_none();
+    desk.carry_out(&plan);
+    assert!(
+        matches!(refused[..], [(0, Refusal::Flip(_))]),
+        "{refused:?}"
+    );
+    assert_eq!(desk.text(), FIRST_IN.replacen("A", "edited", 1));
+    assert_eq!(marks(&desk), [Applied, Pending]);
+}
+
+#[test]
+fn what_stands_in_the_place_of_a_hunk_is_told_by_line() {
+    let mut desk = desk();
+    desk.act(0, Accept).unwrap();
+    let standing = |desk: &Desk, hunk| {
+        let (line, lines) = desk.review.standing(hunk).unwrap();
+        let place: Vec<_> = desk
+            .text()
+            .split_inclusive('\n')
+            .map(str::to_owned)
+            .collect();
+        assert_eq!(
+            lines.bytes(),
+            place[line..line + lines.len()].concat().as_bytes()
+        );
+        String::from_utf8(lines.bytes().to_vec()).unwrap()
+    };
+    assert!(standing(&desk, 0).starts_with("A\n"));
+    let edited = desk.text().replacen("A\n", "mine\nand mine\n", 1);
+    desk.becomes(&edited);
+    assert!(standing(&desk, 0).starts_with("mine\nand mine\n"));
+    assert_eq!(
+        desk.review.standing(7),
+        Err(Refusal::NoSuchHunk {
+            hunk: 7,
+            n_hunks: 2
+        })
+    );
+}
+
+#[test]
 fn reject_all_leaves_the_applied_and_the_target() {
     let mut desk = desk();
     desk.act(0, Accept).unwrap();

@@ -75,7 +75,14 @@ fn walk(desk: &mut Desk, naive: &Naive, mut chosen: Vec<bool>, head: &[u8], dice
     for _ in 0..12 {
         let hunk = dice.roll(chosen.len());
         let mark = desk.review.mark(hunk);
-        match dice.roll(8) {
+        match dice.roll(9) {
+            5 => {
+                let (plan, refused) = desk.review.plan_none();
+                assert_eq!(refused, []);
+                assert_eq!(plan.edits.is_empty(), !chosen.contains(&true));
+                chosen.fill(false);
+                desk.carry_out(&plan);
+            }
             0 => {
                 let (plan, refused) = desk.review.plan_all();
                 assert_eq!(refused, []);

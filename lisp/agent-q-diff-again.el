@@ -1,0 +1,117 @@
+;;; agent-q-diff-again.el --- Looking at a review again  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; A review that has ended is kept for a while.  Looked at again, it is a
+;; review like any other, for which nobody waits: hunks can be taken out of
+;; the file, or put into it after all.  The agent was answered, and does
+;; not learn of that.
+
+;;; Code:
+
+(require 'seq)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-review)
+(require 'agent-q-diff-view)
+(require 'agent-q-diff-mode)
+(require 'agent-q-diff-end)
+(require 'agent-q-diff)
+
+(defvar-local agent-q-diff-again--past nil
+  "The review that this buffer shows again, or nil.")
+(put 'agent-q-diff-again--past 'permanent-local t)
+
+(defun agent-q-diff-again--notes (review)
+  "Return what to say above the hunks of REVIEW, which has ended."
+  (let ((result (agent-q-diff-review-result review)))
+    (list (format "This review has ended: %s; %d of %d hunks were in the file."
+                  (plist-get result :status) (plist-get result :in-file)
+                  (plist-get result :total))
+          "The agent was told so; it does not learn of what you change here.")))
+
+(defun agent-q-diff-again--buffer (review)
+  "Return the buffer with REVIEW, which has ended, looked at again, or nil."
+  (seq-find (lambda (buffer)
+              (eq review (buffer-local-value 'agent-q-diff-again--past buffer)))
+            (buffer-list)))
+
+(defun agent-q-diff-again--open (review)
+  "Return a new diff buffer for REVIEW, which has ended."
+  (let* ((again (agent-q-diff-review-reopen review))
+         (buffer (agent-q-diff-again--prepare review again)))
+    (with-current-buffer buffer
+      (agent-q-diff--write-states)
+      (agent-q-diff--refresh-progress)
+      (agent-q-diff--show-all)
+      ;; What ends here is no decision, so there is nothing to ask about.
+      (setq-local agent-q-diff-confirm-finish nil)
+      (setq-local agent-q-diff-finish-when-decided nil)
+      (setq agent-q-diff-again--past review
+            agent-q-diff--end-function #'agent-q-diff-again--end))
+    buffer))
+
+(defun agent-q-diff-again--prepare (review again)
+  "Return a diff buffer for AGAIN, the continuation of REVIEW.
+If there is an error, REVIEW is kept as it was."
+  (condition-case err
+      (agent-q-diff--prepare again nil nil
+                             (agent-q-diff-review-description again)
+                             #'agent-q-diff-mode
+                             (agent-q-diff-again--notes review))
+    ((error quit)
+     (agent-q-diff-again--return review again)
+     (signal (car err) (cdr err)))))
+
+(defun agent-q-diff-again--return (review again)
+  "Give REVIEW back what AGAIN has taken of it."
+  (setf (agent-q-diff-review-kept-engine review) (agent-q-diff-review-engine again)
+        (agent-q-diff-review-engine again) nil
+        (agent-q-diff-review-is-cut review) (agent-q-diff-review-is-cut again)
+        (agent-q-diff-review-comments review) (agent-q-diff-review-comments again)
+        (agent-q-diff-review-failures review) (agent-q-diff-review-failures again))
+  (agent-q-diff-review-close again)
+  (agent-q-diff--keep review))
+
+(defun agent-q-diff-again--end (again outcome)
+  "Leave AGAIN, a review that was looked at again, in the way of OUTCOME."
+  (let* ((buffer (agent-q-diff-review-buffer again))
+         (review (buffer-local-value 'agent-q-diff-again--past buffer)))
+    (with-current-buffer buffer
+      (setq agent-q-diff--end-function nil
+            agent-q-diff-again--past nil)
+      (agent-q-diff--stop-refreshing))
+    (agent-q-diff-again--return review again)
+    (unless (eq outcome 'killed)
+      (quit-windows-on buffer t))))
+
+;;;###autoload
+(defun agent-q-diff-look-again (&optional review)
+  "Look at REVIEW, which has ended, again; interactively, at the latest one.
+All keys work: \\<agent-q-diff-mode-map>\\[agent-q-diff-unapply-all] \
+takes the whole proposal out of the file,
+\\[agent-q-diff-finish] leaves the buffer.  See `agent-q-diff-kept-reviews'.
+Return the diff buffer."
+  (interactive)
+  (let ((review (or review (car (agent-q-diff-past-reviews))
+                    (user-error "No review that has ended is kept"))))
+    (pop-to-buffer (or (agent-q-diff-again--buffer review)
+                       (agent-q-diff-again--open review)))
+    (current-buffer)))
+
+;;;###autoload
+(defun agent-q-diff-take-back (review)
+  "Take whatever of REVIEW, which has ended, is in its file out of it.
+Return a list of (HUNK . REASON): those that could not be taken out,
+counted from 0.  Signal an error if REVIEW is not kept any more."
+  (with-current-buffer (or (agent-q-diff-again--buffer review)
+                           (agent-q-diff-again--open review))
+    (prog1 (agent-q-diff-unapply-all)
+      (agent-q-diff-finish))))
+
+(provide 'agent-q-diff-again)
+;;; agent-q-diff-again.el ends here

@@ -1,0 +1,174 @@
+;;; agent-q-diff-again-test.el --- Looking at a review again  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Code:
+
+(require 'agent-q-diff-test-help)
+(require 'agent-q-diff-again)
+(require 'agent-q-diff-list)
+
+(defconst aqd-again-original (aqd-numbered 40)
+  "A file.")
+
+(defconst aqd-again-modified
+  (aqd-numbered 40 '((5 . "five") (20 . "twenty") (35 . "x")))
+  "What is proposed for it.")
+
+(defun aqd-again-forget-all ()
+  "Forget every review that has ended."
+  (mapc #'agent-q-diff-forget (agent-q-diff-past-reviews)))
+
+(defmacro aqd-with-past (keys &rest body)
+  "Run BODY after a review that KEYS have decided, which is `past' there."
+  (declare (indent 1) (debug t))
+  `(aqd-with-file aqd-again-original
+     (aqd-again-forget-all)
+     (aqd-review aqd-again-original aqd-again-modified ,keys)
+     (let ((past (car (agent-q-diff-past-reviews))))
+       (unwind-protect (progn ,@body)
+         (aqd-again-forget-all)))))
+
+(ert-deftest aqd-again-shows-what-was-decided ()
+  (aqd-with-past "a r c no RET a q"
+    (with-current-buffer (agent-q-diff-look-again)
+      (should (equal (aqd-signs)
+                     '((1 . "[APPLIED]") (2 . "[REJECTED]")
+                       (3 . "[APPLIED, commented]"))))
+      (should (equal (aqd-progress) "2/3 applied, 1 rejected, 0 pending"))
+      (should (string-search "# Description: A test.\n" (buffer-string)))
+      (should (string-search "# Note: This review has ended: partial; 2 of 3 hunks were"
+                             (buffer-string)))
+      (aqd-goto-hunk 1)
+      (aqd-press "u n a")
+      (should (equal (aqd-disk)
+                     (aqd-numbered 40 '((20 . "twenty") (35 . "x")))))
+      (aqd-press "q"))
+    ;; And again, with what was changed meanwhile.
+    (with-current-buffer (agent-q-diff-look-again past)
+      (should (equal (aqd-signs) '((2 . "[APPLIED]") (3 . "[APPLIED, commented]"))))
+      (kill-buffer))
+    (with-current-buffer (agent-q-diff-look-again)
+      (should (equal (aqd-progress) "2/3 applied, 0 rejected, 1 pending")))))
+
+(ert-deftest aqd-again-takes-the-whole-back-in-one-undo-step ()
+  (aqd-with-past "a r a q"
+    (let ((accepted (aqd-disk)))
+      (with-current-buffer (aqd-visit)
+        (should-not (agent-q-diff-take-back past))
+        (should (equal (aqd-disk) aqd-again-original))
+        (should-not (agent-q-diff-again--buffer past))
+        (undo-boundary)
+        (let ((inhibit-message t))
+          (undo))
+        (should (equal (buffer-string) accepted))))))
+
+(ert-deftest aqd-again-follows-what-was-done-since ()
+  (aqd-with-past "C-c C-c"
+    (aqd-in-target
+      (insert "above\n")
+      (search-forward "twenty")
+      (insert " and more")
+      (save-buffer))
+    (should (equal (mapcar #'car (agent-q-diff-take-back past)) '(1)))
+    (should (equal (aqd-disk)
+                   (concat "above\n" (aqd-numbered 40 '((20 . "twenty and more"))))))
+    (should (equal (aqd-said (agent-q-diff-look-again past)
+                             (agent-q-diff-unapply-all))
+                   "Not taken out: hunk 2: its lines were changed since, at line 21"))))
+
+(ert-deftest aqd-again-needs-no-buffer-of-the-file ()
+  (aqd-with-past "C-c C-c"
+    (aqd-in-target
+      (insert "above\n")
+      (save-buffer)
+      (kill-buffer))
+    (should-not (agent-q-diff-take-back past))
+    (should (equal (aqd-disk) (concat "above\n" aqd-again-original)))))
+
+(ert-deftest aqd-again-of-what-was-cancelled ()
+  (aqd-with-past "a C-]"
+    (should-not (agent-q-diff-take-back past))
+    (should (equal (aqd-disk) aqd-again-original))))
+
+(ert-deftest aqd-again-of-a-patch-that-was-split-and-edited ()
+  (aqd-with-file (aqd-lines "1" "2" "b" "c" "3" "4")
+    (aqd-again-forget-all)
+    (let ((review (agent-q-diff-review-patch
+                   aqd-file "@@ -2,4 +2,4 @@\n 2\n-b\n-c\n+b2\n+c2\n 3\n" "d" nil)))
+      (save-current-buffer
+        (pop-to-buffer (agent-q-diff-review-buffer review))
+        (aqd-press "s a q y"))
+      (should (equal (aqd-disk) (aqd-lines "1" "2" "3" "4")))
+      (with-current-buffer (agent-q-diff-look-again review)
+        (should (= 2 (agent-q-diff-count-hunks)))
+        (aqd-press "U")
+        (should (equal (aqd-disk) (aqd-lines "1" "2" "b" "c" "3" "4")))
+        (aqd-press "q")))
+    (aqd-again-forget-all)))
+
+(ert-deftest aqd-again-not-more-than-are-kept ()
+  (aqd-again-forget-all)
+  (let ((agent-q-diff-kept-reviews 2)
+        (reviews nil))
+    (dotimes (n 4)
+      (aqd-with-file "a\n"
+        (let ((review (agent-q-diff-review aqd-file "a\n" (format "%d\n" n) "d" nil)))
+          (agent-q-diff-cancel review)
+          (push review reviews))))
+    (should (equal (agent-q-diff-past-reviews) (seq-take reviews 2)))
+    (should-not (agent-q-diff-review-kept-engine (nth 2 reviews)))
+    (should-error (agent-q-diff-look-again (nth 2 reviews)) :type 'agent-q-diff-ended)
+    (should-error (agent-q-diff-take-back (nth 3 reviews)) :type 'agent-q-diff-ended)
+    ;; Nothing is in its file, which is gone; it is kept all the same.
+    (should-not (agent-q-diff-take-back (car reviews)))
+    (should (agent-q-diff-review-kept-engine (car reviews)))
+    (let ((agent-q-diff--kept-characters 1))
+      (agent-q-diff--keep (car reviews))
+      (should-not (agent-q-diff-past-reviews)))
+    (should-error (agent-q-diff-look-again) :type 'user-error)))
+
+(ert-deftest aqd-again-that-fails-loses-nothing ()
+  (aqd-with-past "C-c C-c"
+    (delete-file aqd-file)
+    (make-directory aqd-file)
+    (aqd-in-target (set-buffer-modified-p nil) (kill-buffer))
+    (should-error (agent-q-diff-look-again) :type 'agent-q-diff-bad-target)
+    (should (agent-q-diff-review-kept-engine past))
+    (delete-directory aqd-file)
+    (aqd-write aqd-again-modified)
+    (should-not (agent-q-diff-take-back past))
+    (should (equal (aqd-disk) aqd-again-original))))
+
+(ert-deftest aqd-again-detached-is-not-kept ()
+  (aqd-again-forget-all)
+  (agent-q-diff-cancel (agent-q-diff-review "/nowhere" "a\n" "b\n" "d" nil :detached t))
+  (should-not (agent-q-diff-past-reviews)))
+
+(ert-deftest aqd-again-from-the-list ()
+  (aqd-with-past "a r a q"
+    (agent-q-diff-list)
+    (unwind-protect
+        (progn
+          (goto-char (point-min))
+          (should (string-search "ended, partial: 2 of 3 were in the file"
+                                 (buffer-string)))
+          (aqd-press "RET")
+          (should (eq past agent-q-diff-again--past))
+          (aqd-press "q")
+          (with-current-buffer agent-q-diff-list-buffer-name
+            (aqd-press "U y")
+            (should (equal (aqd-disk) aqd-again-original))
+            (aqd-press "k")
+            (should-not (agent-q-diff-past-reviews))
+            (should-error (agent-q-diff-list--here) :type 'user-error)))
+      (kill-buffer agent-q-diff-list-buffer-name))))
+
+(ert-deftest aqd-again-all-of-an-open-review-is-taken-out ()
+  (aqd-with-file aqd-again-original
+    (should (equal "rejected"
+                   (aqd-review aqd-again-original aqd-again-modified "a a U q")))
+    (should (equal (aqd-disk) aqd-again-original))))
+
+(provide 'agent-q-diff-again-test)
+;;; agent-q-diff-again-test.el ends here
