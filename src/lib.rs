@@ -19,8 +19,11 @@
 //! - [`review`]: the state machine, the decision
 //! - [`replace`]: exact replacement of a string
 //! - [`typed`]: a diff as typed lines with their numbers
+//! - [`words`]: changed words inside changed lines
+//! - [`honest`]: characters that read as something else
 
 pub mod diff;
+pub mod honest;
 pub mod hunk;
 pub mod merge;
 pub mod parse;
@@ -34,6 +37,7 @@ pub mod text;
 pub mod trust;
 pub mod typed;
 pub mod weave;
+pub mod words;
 
 #[cfg(feature = "module")]
 mod module;

@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
 use crate::diff::HeadingRule;
+use crate::honest::{self, Deceit, Suspect};
 use crate::parse::{self, FileDiff};
 use crate::place::{NotPlaced, Place};
 use crate::print;
@@ -25,6 +26,7 @@ use crate::replace::{self, Match, ReplaceError, Scope, n_chars};
 use crate::review::{Basis, Command, Decision, Fact, Mark, Note, Plan, Refusal, Review};
 use crate::typed::{Kind, TypedLine, typed_lines as typed_lines_of, typed_replacement};
 use crate::weave::LineEdit;
+use crate::words;
 
 emacs::plugin_is_GPL_compatible!();
 
@@ -402,6 +404,64 @@ fn hunk_id(env: &Env, session: &mut Session, hunk: usize) -> Result<usize> {
 #[defun]
 fn hunk_with_id(env: &Env, session: &mut Session, id: usize) -> Result<Option<usize>> {
     door(env, || Ok(ongoing(env, session)?.hunk_with_id(id)))
+}
+
+/// Return the changed words of hunk HUNK of REVIEW, a list of (LINE FROM TO).
+///
+/// LINE counts its lines from 0, its header left out; FROM and TO count the
+/// characters of the line from 0 behind its sign, TO not included.
+#[defun]
+fn changed_words<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
+    door(env, || {
+        let review = ongoing(env, session)?;
+        answer(env, review.check_hunk(hunk))?;
+        let hunks = review
+            .proposal()
+            .hunks_in(hunk..hunk + 1, HeadingRule::Default);
+        let spans = hunks.iter().flat_map(words::changed_words);
+        let spans = spans.map(|span| env.list((span.line, span.columns.start, span.columns.end)));
+        list(env, spans.collect::<Result<Vec<_>>>()?)
+    })
+}
+
+/// Return the characters of TEXT that read as something else.
+///
+/// They are a list of (INDEX . DECEIT): their indices, from 0, and as what
+/// they deceive: `direction', `invisible', `space', `control', `lookalike'
+/// or `combining'.
+#[defun]
+fn suspects<'e>(env: &'e Env, text: Vec<u8>) -> Result<Value<'e>> {
+    door(env, || {
+        let pair =
+            |suspect: &Suspect| env.cons(suspect.index, env.intern(deceit_name(suspect.deceit))?);
+        let pairs = honest::suspects(&text)
+            .iter()
+            .map(pair)
+            .collect::<Result<Vec<_>>>()?;
+        list(env, pairs)
+    })
+}
+
+/// Return the number of characters in the hunks of REVIEW that read as something else.
+#[defun]
+fn n_suspects(env: &Env, session: &mut Session) -> Result<usize> {
+    door(env, || {
+        let proposal = ongoing(env, session)?.proposal();
+        let hunks = proposal.hunks(HeadingRule::Default);
+        let lines = hunks.iter().flat_map(|hunk| &hunk.lines);
+        Ok(lines.map(|line| honest::suspects(line.text).len()).sum())
+    })
+}
+
+fn deceit_name(deceit: Deceit) -> &'static str {
+    match deceit {
+        Deceit::Direction => "direction",
+        Deceit::Invisible => "invisible",
+        Deceit::Space => "space",
+        Deceit::Control => "control",
+        Deceit::Lookalike => "lookalike",
+        Deceit::Combining => "combining",
+    }
 }
 
 /// Return (LINE . TEXT) for hunk HUNK of REVIEW.

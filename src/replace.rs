@@ -250,7 +250,7 @@ pub fn n_chars(bytes: &[u8]) -> usize {
 }
 
 /// Returns how many of `bytes`, which are not empty, make the first character for Emacs.
-fn char_len(bytes: &[u8]) -> usize {
+pub(crate) fn char_len(bytes: &[u8]) -> usize {
     // The second byte of the longer forms has a least value, or a shorter form would do.
     let (len, least) = match bytes[0] {
         0xc2..=0xdf => (2, 0x80),
