@@ -98,6 +98,11 @@ They are the latest ones of files that are not very big; see
   :type 'natnum
   :group 'agent-q-diff)
 
+(defcustom agent-q-diff-code-colors t
+  "Non-nil means that code in hunks has the colors of the target's major mode."
+  :type 'boolean
+  :group 'agent-q-diff)
+
 (defcustom agent-q-diff-when-caller-gone 'keep
   "What becomes of a review when nobody waits for its answer any more.
 That is noticed when a connection is closed or an agent interrupted.
@@ -146,6 +151,18 @@ where there is no project."
 (defface agent-q-diff-progress
   '((t :inherit (bold diff-header)))
   "Face of the progress line.")
+
+(defface agent-q-diff-word-removed
+  '((t :inherit diff-refine-removed))
+  "Face of words that differ, in removed lines.")
+
+(defface agent-q-diff-word-added
+  '((t :inherit diff-refine-added))
+  "Face of words that differ, in added lines.")
+
+(defface agent-q-diff-deceiving
+  '((t :inherit (escape-glyph warning) :inverse-video t))
+  "Face of the signs for characters that read as something else.")
 
 (defface agent-q-diff-warning
   '((t :inherit warning))

@@ -20,6 +20,7 @@
 (require 'agent-q-diff-review)
 (require 'agent-q-diff-message)
 (require 'agent-q-diff-view)
+(require 'agent-q-diff-fontify)
 (require 'agent-q-diff-mode)
 
 ;;;; Open reviews
@@ -46,8 +47,10 @@
 (defun agent-q-diff--begin (review)
   "Note that REVIEW is open, and who waits for it."
   (setf (agent-q-diff-review-caller review) (cdr agent-q-diff-caller)
-        (agent-q-diff-review-agent review) (or (agent-q-diff-review-agent review)
-                                               (car agent-q-diff-caller)))
+        (agent-q-diff-review-agent review)
+        (when-let ((agent (or (agent-q-diff-review-agent review)
+                              (car agent-q-diff-caller))))
+          (substring-no-properties agent)))
   (unless agent-q-diff--open
     (setq global-mode-string
           (append (or global-mode-string '("")) (list agent-q-diff--mode-line)))
@@ -60,6 +63,7 @@
   "Note that REVIEW is open no more, and leave nothing behind after the last."
   (setq agent-q-diff--open (delq review agent-q-diff--open))
   (unless agent-q-diff--open
+    (agent-q-diff-fontify-forget)
     (setq global-mode-string (delq agent-q-diff--mode-line global-mode-string))
     (remove-hook 'kill-emacs-query-functions #'agent-q-diff--query-kill-emacs)
     (remove-hook 'kill-emacs-hook #'agent-q-diff--emacs-killed))

@@ -22,6 +22,7 @@
   "Version of the engine that this Lisp code goes with.")
 
 (declare-function agent-q-diff-module-commit "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-changed-words "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-counts "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-decision "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-edit-outside "ext:agent-q-diff-module")
@@ -38,6 +39,7 @@
 (declare-function agent-q-diff-module-matches "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-merge "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-n-reviews "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-n-suspects "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-pick "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-place "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-plan "ext:agent-q-diff-module")
@@ -54,6 +56,7 @@
 (declare-function agent-q-diff-module-split "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-standing "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-state "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-suspects "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-typed-lines "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-version "ext:agent-q-diff-module")
 
@@ -390,6 +393,23 @@ looked at an ambiguous place and found it right."
 (defun agent-q-diff-engine-hunk-with-id (review id)
   "Return the hunk of REVIEW with the number ID, or nil if it is gone."
   (agent-q-diff-module-hunk-with-id review id))
+
+(defun agent-q-diff-engine-changed-words (review hunk)
+  "Return the changed words of HUNK of REVIEW, a list of (LINE FROM TO).
+LINE counts its lines from 0, its header left out; FROM and TO count the
+characters of the line from 0 behind its sign, TO not included."
+  (agent-q-diff-module-changed-words review hunk))
+
+(defun agent-q-diff-engine-suspects (text)
+  "Return the characters of TEXT that read as something else.
+They are a list of (INDEX . DECEIT).  INDEX is from 0; DECEIT says as what
+it deceives: `direction', `invisible', `space', `control', `lookalike' or
+`combining'."
+  (agent-q-diff-engine--call #'agent-q-diff-module-suspects text))
+
+(defun agent-q-diff-engine-n-suspects (review)
+  "Return the number of characters in REVIEW's hunks that read as something else."
+  (agent-q-diff-module-n-suspects review))
 
 (defun agent-q-diff-engine-merge (review hunk)
   "Return (IS-CLEAN . TEXT) for HUNK of REVIEW.

@@ -23,6 +23,8 @@
 (require 'agent-q-diff-view)
 (require 'agent-q-diff-motion)
 (require 'agent-q-diff-hunks)
+(require 'agent-q-diff-honest)
+(require 'agent-q-diff-fontify)
 (require 'agent-q-diff-edit)
 
 ;;;; What commands say
@@ -499,6 +501,7 @@ buffer, leave that if BY-KEY is non-nil."
     (agent-q-diff-accept-all     . "accept all pending hunks and finish")
     (agent-q-diff-reject-all     . "reject all pending hunks and finish")
     (agent-q-diff-finish         . "finish the review")
+    (agent-q-diff-expand-line    . "show all of a long line")
     (agent-q-diff-help           . "show this help"))
   "Alist from command to what the help says about it.")
 
@@ -529,14 +532,19 @@ A derived mode may bind an alias of COMMAND instead."
   (interactive)
   (let ((lines (mapcar (pcase-lambda (`(,command . ,text))
                          (format "%-9s %s\n" (agent-q-diff--key-of command) text))
-                       agent-q-diff--help-commands)))
+                       agent-q-diff--help-commands))
+        (names (agent-q-diff-honest-names (window-start) (window-end nil t))))
     (with-help-window "*Agent-Q Diff Help*"
       (princ "Reviewing a proposal\n\n")
       (mapc #'princ lines)
       (princ "\nWith an active region, accepting, rejecting and taking out are for\n")
       (princ "the changed lines in it only.\n")
       (princ "\nA sign at a hunk says what you decided, and where that and\n")
-      (princ "the file disagree.  Changes are in the file at once.\n"))))
+      (princ "the file disagree.  Changes are in the file at once.\n")
+      (when names
+        (princ "\nWhat is visible has characters that read as something else:\n")
+        (dolist (name names)
+          (princ (concat name "\n")))))))
 
 (defun agent-q-diff-refuse ()
   "Refuse a command of `diff-mode' that would rewrite the proposal.
@@ -566,6 +574,7 @@ In a buffer whose diff came by hand, carry it out."
     (define-key map " " #'agent-q-diff-toggle-hunk)
     (define-key map "\r" #'agent-q-diff-preview-hunk)
     (define-key map "q" #'agent-q-diff-finish)
+    (define-key map "x" #'agent-q-diff-expand-line)
     (define-key map "?" #'agent-q-diff-help)
     (define-key map "\C-c\C-c" #'agent-q-diff-accept-all)
     (define-key map "\C-c\C-k" #'agent-q-diff-reject-all)
@@ -595,6 +604,8 @@ In a buffer whose diff came by hand, carry it out."
   ;; them, are not what reading a proposal may cost.
   (setq-local diff-refine nil)
   (setq-local diff-font-lock-syntax nil)
+  (agent-q-diff-honest-set-up)
+  (agent-q-diff-fontify-set-up)
   (agent-q-diff--own-keys agent-q-diff-mode-map))
 
 (provide 'agent-q-diff-mode)

@@ -162,7 +162,8 @@ schema, an alist.  :required is a list of names; :safety-level and
   "Return VALUE, given as KEY for PARAMETER, as a Lisp value.
 Signal an error if it is of another type."
   (pcase (list (nth 1 parameter) value)
-    (`(string ,(pred stringp)) value)
+    ;; Properties would reach the user's buffers and be more than text there.
+    (`(string ,(pred stringp)) (substring-no-properties value))
     (`(boolean t) t)
     (`(boolean ,(or 'nil :false :json-false)) nil)
     (`(,type ,_)

@@ -36,7 +36,7 @@ name can open a connection, so that is looked at first."
                 (equal remote (file-remote-p default-directory)))
       (agent-q-diff-target--refuse "%s is on a remote host that nobody opened"
                                    path)))
-  (expand-file-name path))
+  (substring-no-properties (expand-file-name path)))
 
 (defun agent-q-diff-target--check-kind (path)
   "Refuse PATH unless it is, or could become, a plain text file."

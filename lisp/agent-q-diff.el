@@ -38,6 +38,7 @@
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-review)
+(require 'agent-q-diff-honest)
 (require 'agent-q-diff-view)
 (require 'agent-q-diff-mode)
 (require 'agent-q-diff-end)
@@ -74,7 +75,19 @@
                        "accepting a hunk does not save.")))
            (when (agent-q-diff-review-is-adapted review)
              "Line ends and byte order mark are adapted to the file.")
+           (agent-q-diff--suspects-note review)
            (agent-q-diff--differs-note review)))))
+
+(defun agent-q-diff--suspects-note (review)
+  "Return what to say of deceiving characters in REVIEW, a string or nil."
+  (let ((n (+ (agent-q-diff-engine-n-suspects (agent-q-diff-review-engine review))
+              (length (agent-q-diff-engine-suspects agent-q-diff--description))
+              (length (agent-q-diff-engine-suspects agent-q-diff--path)))))
+    (unless (zerop n)
+      (format (if (= n 1)
+                  "%d character reads as something else, and is shown like %s; ? names it."
+                "%d characters read as something else, and are shown like %s; ? names them.")
+              n (agent-q-diff-honest-sign #x202e)))))
 
 (defun agent-q-diff--differs-note (review)
   "Return what to say if the target of REVIEW is not the original, or nil."
@@ -156,7 +169,8 @@ for the header."
           agent-q-diff--path (agent-q-diff-review-path review)
           agent-q-diff--original original
           agent-q-diff--modified modified
-          agent-q-diff--description description
+          ;; Nothing of the agent's is more than text here.
+          agent-q-diff--description (substring-no-properties description)
           default-directory (file-name-directory agent-q-diff--path))
     (agent-q-diff--render review notes)
     ;; A directory's local variables are nobody's business here.
@@ -300,7 +314,7 @@ first 50 as :now (LINE . TEXT) what stands in their place, with LINE from
    path callback agent original modified description mode notes
    (lambda ()
      (agent-q-diff-review-open (if detached
-                                   (expand-file-name path)
+                                   (substring-no-properties (expand-file-name path))
                                  (agent-q-diff-target-name path))
                                original modified detached))))
 

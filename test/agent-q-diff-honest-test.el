@@ -1,0 +1,225 @@
+;;; agent-q-diff-honest-test.el --- Text that shows what it is  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; What a person sees is the buffer's text with the display properties in
+;; its place.  Each deceiving text is shown differently from the innocent
+;; one that it could be taken for.
+
+;;; Code:
+
+(require 'agent-q-diff-test-help)
+(require 'agent-q-diff-fontify)
+
+(defun aqd-shown (beg end)
+  "Return what is shown of the text from BEG to END, without colors."
+  (jit-lock-fontify-now beg end)
+  (let ((at beg)
+        (shown ""))
+    (while (< at end)
+      (let ((display (get-text-property at 'display))
+            (next (next-single-property-change at 'display nil end)))
+        (setq shown (concat shown (if (stringp display)
+                                      (substring-no-properties display)
+                                    (buffer-substring-no-properties at next)))
+              at next)))
+    shown))
+
+(defmacro aqd-with-shown-diff (original modified &rest body)
+  "Run BODY in the diff buffer of ORIGINAL becoming MODIFIED, shown in a window."
+  (declare (indent 2) (debug t))
+  `(aqd-with-review ,original ,modified
+     (pop-to-buffer (current-buffer))
+     (jit-lock-mode 1)
+     ,@body))
+
+(defun aqd-shown-text (text)
+  "Return how the diff buffer shows the added line TEXT."
+  (let (shown)
+    (aqd-with-shown-diff "a\n" (concat "a\n" text "\n")
+      (goto-char (point-min))
+      (re-search-forward "^\\+[^+]")
+      (setq shown (aqd-shown (line-beginning-position) (line-end-position))))
+    shown))
+
+(defconst aqd-deceptions
+  '(;; Controls of direction.
+    ("a = \u202e1; // x" . "a = 1; // x") ("a \u202d b" . "a  b")
+    ("a\u202ab" . "ab") ("a\u202bb" . "ab") ("a\u202cb" . "ab")
+    ("a\u2066b" . "ab") ("a\u2067b" . "ab") ("a\u2068b" . "ab")
+    ("a\u2069b" . "ab") ("a\u200eb" . "ab") ("a\u200fb" . "ab") ("a\u061cb" . "ab")
+    ;; What has no width.
+    ("pass\u200bword" . "password") ("a\u200cb" . "ab") ("a\u200db" . "ab")
+    ("a\u2060b" . "ab") ("a\ufeffb" . "ab") ("a\u00adb" . "ab")
+    ("a\u034fb" . "ab") ("a\u180eb" . "ab") ("a\u115fb" . "ab")
+    ("a\u3164b" . "ab") ("a\uffa0b" . "ab") ("a\ufe0fb" . "ab")
+    ("a\U000E0041b" . "ab") ("a\U000E0100b" . "ab") ("a\u2061b" . "ab")
+    ("a\u17b4b" . "ab") ("a\ufff9b" . "ab")
+    ;; Odd spaces and ends of lines.
+    ("a\u00a0b" . "a b") ("a\u2002b" . "a b") ("a\u2009b" . "a b")
+    ("a\u202fb" . "a b") ("a\u205fb" . "a b") ("a\u3000b" . "a b")
+    ("a\u1680b" . "a b") ("a\u2800b" . "a b") ("a\u2028b" . "a b")
+    ("a\u2029b" . "a b")
+    ;; Controls.
+    ("a\eb" . "a^[b") ("a\rb" . "a^Mb") ("a\0b" . "a^@b") ("a\bb" . "a^Hb")
+    ("a\u007fb" . "a^?b") ("a\u009bb" . "a\\233b") ("a\u0085b" . "a\\205b")
+    ;; Letters and signs that look like others.
+    ("p\u0430ypal" . "paypal") ("\u0441\u0440\u0430" . "cpa") ("n\u03bfne" . "none")
+    ("\u0391dmin" . "Admin") ("\u0405cope" . "Scope") ("i\u217c" . "il")
+    ("\uff49f" . "if") ("\U0001d41fn" . "fn") ("a \u2215 b" . "a / b")
+    ("x\u037e" . "x;") ("x\uff1b" . "x;") ("a\u01c3= b" . "a!= b")
+    ("a \u2212 b" . "a - b") ("a\u2010b" . "a-b") ("\u2024\u2024/x" . "../x")
+    ("\ua789x" . ":x") ("r\u00e9sum\u00e9e\u0301" . "r\u00e9sum\u00e9\u00e9")
+    ("if (a \u2236 b)" . "if (a : b)"))
+  "Texts that deceive, and for each the innocent one that it could be taken for.")
+
+(ert-deftest aqd-honest-a-deceiving-text-differs-from-its-innocent-twin ()
+  (should (<= 60 (length aqd-deceptions)))
+  (pcase-dolist (`(,deceiving . ,innocent) aqd-deceptions)
+    (let ((shown (aqd-shown-text deceiving)))
+      (should (string-match-p "<\\(?:U\\+[0-9A-F]\\{4,\\}\\)>" shown))
+      (should-not (equal shown (aqd-shown-text innocent)))
+      ;; What is shown can be seen, all of it.
+      (should-not (agent-q-diff-engine-suspects shown)))))
+
+(ert-deftest aqd-honest-an-innocent-text-is-shown-as-it-is ()
+  (dolist (text '("(defun naïve (x) \"quoted\" 'so)" "Привет, это а" "变量：值" "α + β ≤ γ"
+                  "❤️ ☎️" "tab\there" "x × y – z…"))
+    (should (equal (aqd-shown-text text) (concat "+" text)))))
+
+(ert-deftest aqd-honest-everywhere-in-the-buffer ()
+  ;; Names, descriptions, headings, and bytes that are no text.
+  (aqd-with-file "f\u202eoo(\n1\n2\n3\n4\na\n"
+    (let ((aqd-file (concat aqd-file "\u200b")))
+      (aqd-write "f\u202eoo(\n1\n2\n3\n4\na\n")
+      (cl-letf (((symbol-function 'recursive-edit)
+                 (lambda ()
+                   (pop-to-buffer (current-buffer))
+                   (let ((shown (aqd-shown (point-min) (point-max))))
+                     (should (string-search "File: " shown))
+                     (should (string-search "target.txt<U+200B>\n" shown))
+                     (should (string-search "Description: Do <U+2066>it" shown))
+                     (should (string-search "@@ -3,4 +3,4 @@ f<U+202E>oo(" shown))
+                     (should (string-search "+x<FF>y\n" shown))
+                     (should (string-search "Note: 3 characters read as something else"
+                                            shown)))
+                   (agent-q-diff-reject-all))))
+        (agent-q-diff-review-and-wait aqd-file "f\u202eoo(\n1\n2\n3\n4\na\n"
+                                      "f\u202eoo(\n1\n2\n3\n4\nx\377y\n"
+                                      "Do \u2066it")))))
+
+(ert-deftest aqd-honest-help-names-what-is-visible ()
+  (aqd-with-shown-diff "a\n" "a\nb\u202ec\u00a0\n"
+    (goto-char (point-min))
+    (agent-q-diff-help)
+    (with-current-buffer "*Agent-Q Diff Help*"
+      (should (string-search "<U+202E> RIGHT-TO-LEFT OVERRIDE: changes the direction"
+                             (buffer-string)))
+      (should (string-search "<U+00A0> NO-BREAK SPACE: looks like a space"
+                             (buffer-string))))
+    (goto-char (point-min))
+    (re-search-forward "^\\+b")
+    (jit-lock-fontify-now (point) (1+ (point)))
+    (should (string-match-p "RIGHT-TO-LEFT OVERRIDE"
+                            (funcall (get-text-property (point) 'help-echo))))))
+
+(ert-deftest aqd-honest-nothing-of-the-agents-is-more-than-text ()
+  (let* ((map (make-sparse-keymap))
+         (bad (lambda (text)
+                (propertize text 'display "innocent" 'keymap map 'invisible t
+                            'read-only t 'modification-hooks '(error)
+                            'point-entered #'error 'syntax-table '(1)))))
+    (aqd-with-file "a\n"
+      (let ((agent-q-diff-caller (list (funcall bad "agent")))
+            (review nil))
+        (setq review (agent-q-diff-review (funcall bad aqd-file) (funcall bad "a\n")
+                                          (funcall bad "b\n") (funcall bad "Why") nil))
+        (with-current-buffer (agent-q-diff-review-buffer review)
+          (should-not (text-properties-at 0 (agent-q-diff-review-agent review)))
+          (let ((at (point-min)))
+            (while (< at (point-max))
+              (should-not (cl-intersection (text-properties-at at)
+                                           '(keymap invisible read-only point-entered
+                                                    modification-hooks syntax-table
+                                                    display)))
+              (cl-incf at)))
+          (agent-q-diff-accept-all))
+        (should-not (with-current-buffer (find-buffer-visiting aqd-file)
+                      (text-properties-at (point-min))))))))
+
+;;;; Long lines
+
+(ert-deftest aqd-honest-long-line-is-cut-visibly-and-shown-on-demand ()
+  (aqd-with-shown-diff "a\n" (concat "a\n" (make-string 3000 ?y) "z\n")
+    (goto-char (point-min))
+    (re-search-forward "^\\+y")
+    (let ((shown (lambda () (aqd-shown (line-beginning-position) (line-end-position)))))
+      (should (string-match-p "\\`\\+y\\{999\\}… 2002 more characters, x shows them\\'"
+                              (funcall shown)))
+      (agent-q-diff-expand-line)
+      (should (string-suffix-p "yz" (funcall shown)))
+      (agent-q-diff-expand-line)
+      (should (string-match-p "2002 more" (funcall shown)))
+      (forward-line -1)
+      (should-error (agent-q-diff-expand-line) :type 'user-error))))
+
+;;;; Colors inside hunks
+
+(defun aqd-faces-of (text)
+  "Return the faces of the first TEXT behind point, a list."
+  (save-excursion
+    (search-forward text)
+    (let ((face (get-text-property (match-beginning 0) 'face)))
+      (if (listp face) face (list face)))))
+
+(defmacro aqd-with-colored-diff (original modified &rest body)
+  "Run BODY in a fontified diff of ORIGINAL becoming MODIFIED, of Emacs Lisp."
+  (declare (indent 2) (debug t))
+  `(aqd-with-file "x"
+     (let ((aqd-file (concat aqd-file ".el")))
+       (aqd-write ,original)
+       (aqd-call ,original ,modified
+                 (lambda ()
+                   (font-lock-ensure)
+                   (aqd-goto-hunk 1)
+                   ,@body
+                   (agent-q-diff-reject-all)))
+       (agent-q-diff-fontify-forget))))
+
+(ert-deftest aqd-fontify-changed-words-and-code ()
+  (aqd-with-colored-diff "(defun foo (a)\n  (list a \"b\"))\n"
+      "(defun foo (x)\n  (list x \"b\"))\n"
+    (should (memq 'agent-q-diff-word-removed (aqd-faces-of "a)\n-")))
+    (should (memq 'agent-q-diff-word-added (aqd-faces-of "x)\n+")))
+    (should-not (memq 'agent-q-diff-word-removed (aqd-faces-of "foo")))
+    (should (memq 'font-lock-keyword-face (aqd-faces-of "defun")))
+    (should (memq 'font-lock-function-name-face (aqd-faces-of "foo")))
+    (should (memq 'font-lock-string-face (aqd-faces-of "\"b\"")))))
+
+(ert-deftest aqd-fontify-knows-that-a-hunk-begins-in-a-string ()
+  (let ((text (concat "(defun foo ()\n  \"A string\n" (aqd-numbered 10) "of (defun bar)\n\")\n")))
+    (aqd-with-colored-diff text (string-replace "line 10" "LINE" text)
+      (should (memq 'font-lock-string-face (aqd-faces-of "line 9")))
+      (should-not (memq 'font-lock-keyword-face (aqd-faces-of "defun bar"))))))
+
+(ert-deftest aqd-fontify-can-be-turned-off ()
+  (let ((agent-q-diff-code-colors nil))
+    (aqd-with-colored-diff "(defun foo (a))\n" "(defun foo (x))\n"
+      (should-not (memq 'font-lock-keyword-face (aqd-faces-of "defun")))
+      (should (memq 'agent-q-diff-word-removed (aqd-faces-of "a)"))))))
+
+(ert-deftest aqd-fontify-opens-and-visits-nothing ()
+  (let ((opened nil)
+        (hook-ran nil))
+    (let ((emacs-lisp-mode-hook (list (lambda ()
+                                        (unless buffer-file-name
+                                          (setq hook-ran t)))))
+          (find-file-hook (list (lambda () (push buffer-file-name opened)))))
+      (aqd-with-colored-diff "(defun foo (a))\n" "(defun foo (x))\n"
+        (should (equal opened (list aqd-file)))
+        (should-not hook-ran)))))
+
+(provide 'agent-q-diff-honest-test)
+;;; agent-q-diff-honest-test.el ends here
