@@ -307,7 +307,7 @@ It tells what is in the target now, whoever put it there."
             :saved (and (not (agent-q-diff-review-is-detached review))
                         (not (buffer-modified-p target)))))))
 
-(defconst agent-q-diff--n-standing 50
+(defconst agent-q-diff--n-shown 50
   "Number of hunks of which a result tells what now stands in their place.
 Each costs a walk over the line map.")
 
@@ -321,9 +321,9 @@ Each costs a walk over the line map.")
                          :header (substring text 0 (string-search "\n" text))
                          :in-file (and is-in (not (eq place 'lost)))
                          :lost (eq place 'lost)
-                         :now (and (< hunk agent-q-diff--n-standing)
+                         :now (and (< hunk agent-q-diff--n-shown)
                                    (ignore-error agent-q-diff-error
-                                     (agent-q-diff-engine-standing engine hunk)))
+                                     (agent-q-diff-engine-live-lines engine hunk)))
                          :edited (and (agent-q-diff-engine-edited-p engine hunk)
                                       text)
                          :part (and (agent-q-diff-review-is-cut review) text)

@@ -54,7 +54,7 @@
 (declare-function agent-q-diff-module-review-diff "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-set-mark "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-split "ext:agent-q-diff-module")
-(declare-function agent-q-diff-module-standing "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-live-lines "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-state "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-suspects "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-typed-lines "ext:agent-q-diff-module")
@@ -430,12 +430,12 @@ IS-MERGED is non-nil, of what stands in the target now.  Return
                                           review hunk text is-merged)))
     (cons note (agent-q-diff-engine--edits edits))))
 
-(defun agent-q-diff-engine-standing (review hunk)
+(defun agent-q-diff-engine-live-lines (review hunk)
   "Return (LINE . TEXT): what stands in the place of HUNK of REVIEW.
 LINE is the line of the target, from 0, where HUNK with its context
 begins; TEXT is what the target has there, HUNK or not.  Signal an error
 that says why if that place is not known."
-  (pcase-let ((`(,line . ,text) (agent-q-diff-module-standing review hunk)))
+  (pcase-let ((`(,line . ,text) (agent-q-diff-module-live-lines review hunk)))
     (cons line (agent-q-diff-engine--text text))))
 
 (defun agent-q-diff-engine-plan-all (review &optional is-out)

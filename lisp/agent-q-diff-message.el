@@ -114,12 +114,12 @@ They speak of what is in the file, whatever the marks."
                   (seq-filter (lambda (hunk) (plist-get hunk :lost)) out))
                  (agent-q-diff-message--part
                   "Could not be applied where it belongs: hunk%s." failed)))
-     (agent-q-diff-message--standing (append in out)))))
+     (agent-q-diff-message--live-lines (append in out)))))
 
 (defconst agent-q-diff-message--shown-lines 20
   "Number of lines of a hunk that a message shows as they now are.")
 
-(defun agent-q-diff-message--standing (hunks)
+(defun agent-q-diff-message--live-lines (hunks)
   "Return lines that show what now stands in the places of HUNKS.
 Each is numbered as agents know it from the tools by which they read."
   (let ((known (sort (seq-filter (lambda (hunk) (plist-get hunk :now)) hunks)

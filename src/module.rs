@@ -469,10 +469,10 @@ fn deceit_name(deceit: Deceit) -> &'static str {
 /// LINE is the line of the target, from 0, where the hunk with its context
 /// begins; TEXT is what stands there now.
 #[defun]
-fn standing<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
+fn live_lines<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
     door(env, || {
-        let standing = ongoing(env, session)?.standing(hunk);
-        let (line, lines) = answer(env, standing)?;
+        let found = ongoing(env, session)?.live_lines(hunk);
+        let (line, lines) = answer(env, found)?;
         env.cons(line, text(env, lines.bytes())?)
     })
 }

@@ -448,14 +448,14 @@ impl Review {
     }
 
     /// Returns where hunk `hunk` is in the target and what stands there; see
-    /// [`Proposal::standing`].
+    /// [`Proposal::live_lines`].
     ///
     /// # Errors
     ///
     /// [`Refusal`] says why that place is not known.
-    pub fn standing(&self, hunk: usize) -> Result<(usize, Text), Refusal> {
+    pub fn live_lines(&self, hunk: usize) -> Result<(usize, Text), Refusal> {
         self.check_hunk(hunk)?;
-        Ok(self.proposal.standing(hunk)?)
+        Ok(self.proposal.live_lines(hunk)?)
     }
 
     /// Returns hunk `hunk` merged with what stands in its place; see [`Proposal::merge`].

@@ -141,7 +141,7 @@ impl Proposal {
     /// # Errors
     ///
     /// If that place is not known.
-    pub fn standing(&self, hunk: usize) -> Result<(usize, Text), Obstacle> {
+    pub fn live_lines(&self, hunk: usize) -> Result<(usize, Text), Obstacle> {
         match self.obstacle(hunk) {
             Some(Obstacle::NotPlaced(reason)) => Err(reason.into()),
             Some(Obstacle::Flip(_)) | None => {

@@ -242,8 +242,8 @@ fn taking_all_out_leaves_only_what_others_have_changed() {
 fn what_stands_in_the_place_of_a_hunk_is_told_by_line() {
     let mut desk = desk();
     desk.act(0, Accept).unwrap();
-    let standing = |desk: &Desk, hunk| {
-        let (line, lines) = desk.review.standing(hunk).unwrap();
+    let live_lines = |desk: &Desk, hunk| {
+        let (line, lines) = desk.review.live_lines(hunk).unwrap();
         let place: Vec<_> = desk
             .text()
             .split_inclusive('\n')
@@ -255,12 +255,12 @@ fn what_stands_in_the_place_of_a_hunk_is_told_by_line() {
         );
         String::from_utf8(lines.bytes().to_vec()).unwrap()
     };
-    assert!(standing(&desk, 0).starts_with("A\n"));
+    assert!(live_lines(&desk, 0).starts_with("A\n"));
     let edited = desk.text().replacen("A\n", "mine\nand mine\n", 1);
     desk.becomes(&edited);
-    assert!(standing(&desk, 0).starts_with("mine\nand mine\n"));
+    assert!(live_lines(&desk, 0).starts_with("mine\nand mine\n"));
     assert_eq!(
-        desk.review.standing(7),
+        desk.review.live_lines(7),
         Err(Refusal::NoSuchHunk {
             hunk: 7,
             n_hunks: 2
