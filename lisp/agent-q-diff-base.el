@@ -160,6 +160,10 @@ where there is no project."
   '((t :inherit diff-refine-added))
   "Face of words that differ, in added lines.")
 
+(defface agent-q-diff-place
+  '((t :inherit highlight))
+  "Face of the lines of the file that the hunk at point touches.")
+
 (defface agent-q-diff-deceiving
   '((t :inherit (escape-glyph warning) :inverse-video t))
   "Face of the signs for characters that read as something else.")
@@ -175,6 +179,23 @@ where there is no project."
 A door binds it to (AGENT . CALLER).  AGENT is a string, or nil; CALLER is
 whatever `agent-q-diff-forsake' is to find its reviews by, and
 `agent-q-diff-tools-withdraw' its calls.")
+
+;;;; Modal editing
+
+(declare-function evil-initial-state "ext:evil-core" (mode &optional default))
+(declare-function evil-set-initial-state "ext:evil-core" (mode state))
+(defvar meow-mode-state-list)
+
+(defun agent-q-diff--claim-single-keys ()
+  "Let evil and meow leave the keys of this buffer's mode alone.
+Its single keys are commands.  What the user has set for it stays."
+  (when (and (fboundp 'evil-set-initial-state)
+             (not (evil-initial-state major-mode)))
+    (evil-set-initial-state major-mode 'emacs))
+  (when (and (boundp 'meow-mode-state-list)
+             (not (assq major-mode meow-mode-state-list)))
+    ;; In its state for motion, j and SPC would be its own.
+    (push (cons major-mode 'insert) meow-mode-state-list)))
 
 ;;;; Errors
 

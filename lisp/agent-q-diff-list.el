@@ -111,6 +111,7 @@ One that has ended is forgotten."
   "Major mode of the list of reviews, and of past ones below.
 
 \\{agent-q-diff-list-mode-map}"
+  (agent-q-diff--claim-single-keys)
   (setq tabulated-list-format [("Agent" 14 t) ("File" 40 t) ("Age" 9 nil)
                                ("Progress" 0 nil)]
         tabulated-list-entries #'agent-q-diff-list--entries)

@@ -25,6 +25,8 @@
 (require 'agent-q-diff-hunks)
 (require 'agent-q-diff-honest)
 (require 'agent-q-diff-fontify)
+(require 'agent-q-diff-where)
+(require 'agent-q-diff-menu)
 (require 'agent-q-diff-edit)
 
 ;;;; What commands say
@@ -480,71 +482,7 @@ buffer, leave that if BY-KEY is non-nil."
                  (not (bound-and-true-p agent-q-diff--waiting))))
     (exit-recursive-edit)))
 
-;;;; Help
-
-(defconst agent-q-diff--help-commands
-  '((agent-q-diff-next-hunk      . "go to the next hunk")
-    (agent-q-diff-previous-hunk  . "go to the previous hunk")
-    (agent-q-diff-next-conflict  . "go to the next hunk that does not apply")
-    (agent-q-diff-previous-conflict . "go to the previous one")
-    (agent-q-diff-preview-hunk   . "show the hunk's place in the file")
-    (agent-q-diff-accept-hunk    . "accept the hunk: apply it to the file")
-    (agent-q-diff-reject-hunk    . "reject the hunk")
-    (agent-q-diff-toggle-hunk    . "accept, or return the mark to pending (the file stays)")
-    (agent-q-diff-unapply-hunk   . "take the hunk out of the file again")
-    (agent-q-diff-unapply-all    . "take all of the proposal out of the file again")
-    (agent-q-diff-split-hunk     . "split the hunk into its smallest parts")
-    (agent-q-diff-edit-hunk      . "edit the lines that the hunk proposes")
-    (agent-q-diff-merge-hunk     . "merge a hunk that does not apply with the file")
-    (agent-q-diff-comment-hunk   . "say something of the hunk to the agent")
-    (agent-q-diff-comment        . "say something of the whole proposal")
-    (agent-q-diff-accept-all     . "accept all pending hunks and finish")
-    (agent-q-diff-reject-all     . "reject all pending hunks and finish")
-    (agent-q-diff-finish         . "finish the review")
-    (agent-q-diff-expand-line    . "show all of a long line")
-    (agent-q-diff-help           . "show this help"))
-  "Alist from command to what the help says about it.")
-
-(defun agent-q-diff--key-of (command)
-  "Return the shortest keys of COMMAND in this buffer, as a string.
-A derived mode may bind an alias of COMMAND instead."
-  (let ((keys (sort (mapcan #'where-is-internal
-                            (agent-q-diff--names command (current-local-map)))
-                    (lambda (one other) (< (length one) (length other))))))
-    (if keys (key-description (car keys)) (format "M-x %s" command))))
-
-(defun agent-q-diff--names (command map)
-  "Return the symbols bound in MAP that run COMMAND."
-  (let (names)
-    (map-keymap
-     (lambda (_event binding)
-       (cond
-        ((keymapp binding)
-         (setq names (append names (agent-q-diff--names command binding))))
-        ((and (symbolp binding)
-              (eq (indirect-function binding) (indirect-function command)))
-         (push binding names))))
-     map)
-    names))
-
-(defun agent-q-diff-help ()
-  "Show the keys of the diff buffer, without leaving it."
-  (interactive)
-  (let ((lines (mapcar (pcase-lambda (`(,command . ,text))
-                         (format "%-9s %s\n" (agent-q-diff--key-of command) text))
-                       agent-q-diff--help-commands))
-        (names (agent-q-diff-honest-names (window-start) (window-end nil t))))
-    (with-help-window "*Agent-Q Diff Help*"
-      (princ "Reviewing a proposal\n\n")
-      (mapc #'princ lines)
-      (princ "\nWith an active region, accepting, rejecting and taking out are for\n")
-      (princ "the changed lines in it only.\n")
-      (princ "\nA sign at a hunk says what you decided, and where that and\n")
-      (princ "the file disagree.  Changes are in the file at once.\n")
-      (when names
-        (princ "\nWhat is visible has characters that read as something else:\n")
-        (dolist (name names)
-          (princ (concat name "\n")))))))
+;;;; Mode
 
 (defun agent-q-diff-refuse ()
   "Refuse a command of `diff-mode' that would rewrite the proposal.
@@ -553,8 +491,6 @@ In a buffer whose diff came by hand, carry it out."
   (if (eq agent-q-diff--parsed-tick t)
       (user-error "The proposal's text is fixed; accept or reject its hunks")
     (call-interactively this-original-command)))
-
-;;;; Mode
 
 (defvar agent-q-diff-mode-map
   (let ((map (make-sparse-keymap)))
@@ -574,6 +510,7 @@ In a buffer whose diff came by hand, carry it out."
     (define-key map " " #'agent-q-diff-toggle-hunk)
     (define-key map "\r" #'agent-q-diff-preview-hunk)
     (define-key map "q" #'agent-q-diff-finish)
+    (define-key map "f" #'agent-q-diff-follow-mode)
     (define-key map "x" #'agent-q-diff-expand-line)
     (define-key map "?" #'agent-q-diff-help)
     (define-key map "\C-c\C-c" #'agent-q-diff-accept-all)
@@ -588,6 +525,8 @@ In a buffer whose diff came by hand, carry it out."
     (define-key map [remap diff-split-hunk] #'agent-q-diff-split-hunk)
     map)
   "Keymap of `agent-q-diff-mode'.")
+
+(agent-q-diff-menu-define agent-q-diff-mode-map)
 
 (defun agent-q-diff--own-keys (map)
   "Let the keys of MAP win over those of read-only diff buffers."
@@ -606,6 +545,8 @@ In a buffer whose diff came by hand, carry it out."
   (setq-local diff-font-lock-syntax nil)
   (agent-q-diff-honest-set-up)
   (agent-q-diff-fontify-set-up)
+  (agent-q-diff-where-set-up)
+  (agent-q-diff-menu-set-up)
   (agent-q-diff--own-keys agent-q-diff-mode-map))
 
 (provide 'agent-q-diff-mode)

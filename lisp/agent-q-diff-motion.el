@@ -33,7 +33,8 @@
                     (agent-q-diff-review-target agent-q-diff--review))
                (concat "; " reason))
               ((and (integerp place) (null mark))
-               (format "; shifted by %d lines" place))
+               (format "; shifted by %d line%s" place
+                       (if (= 1 (abs place)) "" "s")))
               (t "")))))
 
 (defun agent-q-diff--state-of (hunk)

@@ -164,6 +164,7 @@ Of a very long line the end is left out, and that is said."
   (setq truncate-lines t
         buffer-undo-list t
         bidi-paragraph-direction 'left-to-right)
+  (agent-q-diff--claim-single-keys)
   (add-to-invisibility-spec '(agent-q-diff-fold . t)))
 
 (defun agent-q-diff-transcript-buffer ()

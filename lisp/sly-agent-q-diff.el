@@ -82,7 +82,8 @@ if the texts are the same."
   "Major mode for deciding a proposal of Agent-Q hunk by hunk.
 
 \\{sly-agent-q-diff-mode-map}"
-  (agent-q-diff--own-keys sly-agent-q-diff-mode-map))
+  (agent-q-diff--own-keys sly-agent-q-diff-mode-map)
+  (agent-q-diff--claim-single-keys))
 
 ;;;; Entry point
 

@@ -1,0 +1,158 @@
+;;; agent-q-diff-menu.el --- Help and menus of the diff buffer  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The commands of the diff buffer in its help, in the menu bar and in the
+;; context menu.  All are made of one table and of the keymap, so that they
+;; say the same and are never out of date.
+
+;;; Code:
+
+(require 'easymenu)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-honest)
+
+;;;; Help
+
+(defconst agent-q-diff--help-commands
+  '((agent-q-diff-next-hunk      . "go to the next hunk")
+    (agent-q-diff-previous-hunk  . "go to the previous hunk")
+    (agent-q-diff-next-conflict  . "go to the next hunk that does not apply")
+    (agent-q-diff-previous-conflict . "go to the previous one")
+    (agent-q-diff-preview-hunk   . "show the hunk's place in the file")
+    (agent-q-diff-accept-hunk    . "accept the hunk: apply it to the file")
+    (agent-q-diff-reject-hunk    . "reject the hunk")
+    (agent-q-diff-toggle-hunk    . "accept, or return the mark to pending (the file stays)")
+    (agent-q-diff-unapply-hunk   . "take the hunk out of the file again")
+    (agent-q-diff-unapply-all    . "take all of the proposal out of the file again")
+    (agent-q-diff-split-hunk     . "split the hunk into its smallest parts")
+    (agent-q-diff-edit-hunk      . "edit the lines that the hunk proposes")
+    (agent-q-diff-merge-hunk     . "merge a hunk that does not apply with the file")
+    (agent-q-diff-comment-hunk   . "say something of the hunk to the agent")
+    (agent-q-diff-comment        . "say something of the whole proposal")
+    (agent-q-diff-accept-all     . "accept all pending hunks and finish")
+    (agent-q-diff-reject-all     . "reject all pending hunks and finish")
+    (agent-q-diff-next-review    . "go to the next review that waits")
+    (agent-q-diff-finish         . "finish the review")
+    (agent-q-diff-follow-mode    . "show each hunk's place while you move")
+    (agent-q-diff-expand-line    . "show all of a long line")
+    (agent-q-diff-help           . "show this help"))
+  "Alist from command to what the help says about it.")
+
+(defun agent-q-diff--key-of (command)
+  "Return the shortest keys of COMMAND in this buffer, as a string.
+A derived mode may bind an alias of COMMAND instead."
+  (let ((keys (sort (mapcan #'where-is-internal
+                            (agent-q-diff--names command (current-local-map)))
+                    (lambda (one other) (< (length one) (length other))))))
+    (if keys (key-description (car keys)) (format "M-x %s" command))))
+
+(defun agent-q-diff--names (command map)
+  "Return the symbols bound in MAP that run COMMAND."
+  (let (names)
+    (map-keymap
+     (lambda (_event binding)
+       (cond
+        ((keymapp binding)
+         (setq names (append names (agent-q-diff--names command binding))))
+        ((and (symbolp binding)
+              (eq (indirect-function binding) (indirect-function command)))
+         (push binding names))))
+     map)
+    names))
+
+(defun agent-q-diff-help ()
+  "Show the keys of the diff buffer, without leaving it."
+  (interactive)
+  (let ((lines (mapcar (pcase-lambda (`(,command . ,text))
+                         (format "%-9s %s\n" (agent-q-diff--key-of command) text))
+                       agent-q-diff--help-commands))
+        (names (agent-q-diff-honest-names (window-start) (window-end nil t))))
+    (with-help-window "*Agent-Q Diff Help*"
+      (princ "Reviewing a proposal\n\n")
+      (mapc #'princ lines)
+      (princ "\nWith an active region, accepting, rejecting and taking out are for\n")
+      (princ "the changed lines in it only.\n")
+      (princ "\nA sign at a hunk says what you decided, and where that and\n")
+      (princ "the file disagree.  Changes are in the file at once.\n")
+      (when names
+        (princ "\nWhat is visible has characters that read as something else:\n")
+        (dolist (name names)
+          (princ (concat name "\n")))))))
+
+;;;; Menu bar
+
+(defun agent-q-diff-menu--item (command text)
+  "Return a menu item for COMMAND; TEXT is what help has of it."
+  (vector (concat (upcase (substring text 0 1)) (substring text 1)) command))
+
+(defun agent-q-diff-menu-define (map)
+  "Give MAP, the keymap of the diff buffer, a menu."
+  (easy-menu-do-define
+      nil map "Menu of the diff buffer."
+    (cons "Review"
+          (append (mapcar (lambda (entry)
+                            (agent-q-diff-menu--item (car entry) (cdr entry)))
+                          agent-q-diff--help-commands)
+                  '("---"
+                    ["List of reviews" agent-q-diff-list]
+                    ["Options" (customize-group 'agent-q-diff)])))))
+
+;;;; Context menu
+
+(defconst agent-q-diff-menu--here
+  '(agent-q-diff-accept-hunk agent-q-diff-reject-hunk agent-q-diff-unapply-hunk
+    agent-q-diff-split-hunk agent-q-diff-edit-hunk agent-q-diff-merge-hunk
+    agent-q-diff-comment-hunk agent-q-diff-preview-hunk)
+  "The commands that the context menu has.")
+
+(defun agent-q-diff-menu--at (click command)
+  "Return a command to call COMMAND where CLICK was made.
+An active region stays, if the click was made in it."
+  (lambda ()
+    (interactive)
+    (let ((point (posn-point (event-start click))))
+      (select-window (posn-window (event-start click)))
+      (unless (and (use-region-p) point
+                   (<= (region-beginning) point (region-end)))
+        (mouse-set-point click)))
+    (call-interactively command)))
+
+(defun agent-q-diff-menu--context (menu click)
+  "Add to MENU what can be done to the hunk where CLICK was made."
+  (define-key-after menu [agent-q-diff-separator] menu-bar-separator)
+  (dolist (command agent-q-diff-menu--here)
+    (define-key-after menu (vector command)
+      `(menu-item ,(aref (agent-q-diff-menu--item
+                          command (alist-get command agent-q-diff--help-commands))
+                         0)
+                  ,(agent-q-diff-menu--at click command))))
+  menu)
+
+(defun agent-q-diff-menu-set-up ()
+  "Let this buffer's context menu have the commands for a hunk, and keys be keys."
+  (agent-q-diff--claim-single-keys)
+  (add-hook 'context-menu-functions #'agent-q-diff-menu--context 10 t))
+
+;;;; Which modes commands are for
+
+(dolist (entry agent-q-diff--help-commands)
+  (put (car entry) 'command-modes '(agent-q-diff-mode)))
+
+;;;; Repeating
+
+(defvar agent-q-diff-review-repeat-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map "j" 'agent-q-diff-next-review)
+    map)
+  "Keys that go on after `agent-q-diff-next-review', with `repeat-mode'.
+In a diff buffer they work anyway; a key of yours for that command may be
+a longer one.")
+(put 'agent-q-diff-next-review 'repeat-map 'agent-q-diff-review-repeat-map)
+
+(provide 'agent-q-diff-menu)
+;;; agent-q-diff-menu.el ends here
