@@ -22,6 +22,7 @@
   "Version of the engine that this Lisp code goes with.")
 
 (declare-function agent-q-diff-module-commit "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-blank-hunks "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-changed-words "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-counts "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-decision "ext:agent-q-diff-module")
@@ -399,6 +400,10 @@ looked at an ambiguous place and found it right."
 LINE counts its lines from 0, its header left out; FROM and TO count the
 characters of the line from 0 behind its sign, TO not included."
   (agent-q-diff-module-changed-words review hunk))
+
+(defun agent-q-diff-engine-blank-hunks (review)
+  "Return a list of the hunks of REVIEW that change nothing but white space."
+  (agent-q-diff-module-blank-hunks review))
 
 (defun agent-q-diff-engine-suspects (text)
   "Return the characters of TEXT that read as something else.

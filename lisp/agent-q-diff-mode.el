@@ -26,6 +26,7 @@
 (require 'agent-q-diff-honest)
 (require 'agent-q-diff-fontify)
 (require 'agent-q-diff-where)
+(require 'agent-q-diff-filter)
 (require 'agent-q-diff-menu)
 (require 'agent-q-diff-edit)
 
@@ -258,6 +259,23 @@ With an active region, do so for the changed lines in it only; they
 become a hunk of their own."
   (interactive)
   (agent-q-diff--do-here 'unapply))
+
+(defun agent-q-diff-accept-white-space ()
+  "Accept every pending hunk that changes nothing but white space.
+It is one undo step of the target."
+  (interactive)
+  (let* ((review (agent-q-diff--review-with-target))
+         (marks (vconcat (agent-q-diff-engine-marks
+                          (agent-q-diff-review-engine review))))
+         (hunks (seq-remove (lambda (hunk) (aref marks hunk))
+                            (agent-q-diff-engine-blank-hunks
+                             (agent-q-diff-review-engine review)))))
+    (unless hunks
+      (user-error "No pending hunk changes nothing but white space"))
+    (save-excursion
+      (when (agent-q-diff--do-each 'accept hunks)
+        (message "Accepted %d hunk%s of white space" (length hunks)
+                 (if (= 1 (length hunks)) "" "s"))))))
 
 (defun agent-q-diff-recode-target ()
   "Let the target be saved as UTF-8 from now on.
@@ -511,6 +529,11 @@ In a buffer whose diff came by hand, carry it out."
     (define-key map "\r" #'agent-q-diff-preview-hunk)
     (define-key map "q" #'agent-q-diff-finish)
     (define-key map "f" #'agent-q-diff-follow-mode)
+    (define-key map "h" #'agent-q-diff-hide-decided-mode)
+    (define-key map "W" #'agent-q-diff-fold-white-space-mode)
+    (define-key map "w" #'agent-q-diff-accept-white-space)
+    (define-key map "." #'agent-q-diff-next-pending)
+    (define-key map "R" #'agent-q-diff-next-rejected)
     (define-key map "x" #'agent-q-diff-expand-line)
     (define-key map "?" #'agent-q-diff-help)
     (define-key map "\C-c\C-c" #'agent-q-diff-accept-all)

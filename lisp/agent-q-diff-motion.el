@@ -66,10 +66,20 @@ In a buffer that is not a diff, move as `diff-mode' does."
     (let* ((here (or (agent-q-diff--hunk-at-point) -1))
            (last (1- (length agent-q-diff--positions)))
            (there (min last (max 0 (+ here n)))))
-      (agent-q-diff--goto-hunk there)
+      (setq there (agent-q-diff--visible-hunk there (if (< n 0) -1 1) here))
+      (agent-q-diff--goto-hunk (max 0 there))
       (if (eq here there)
           (message (if (> n 0) "No next hunk" "No previous hunk"))
         (agent-q-diff--say-state)))))
+
+(defun agent-q-diff--visible-hunk (hunk step default)
+  "Return HUNK, or the next one in the direction of STEP that is not hidden.
+If there is none, return DEFAULT."
+  (let ((n (length agent-q-diff--positions)))
+    (while (and (< -1 hunk n)
+                (invisible-p (aref agent-q-diff--positions hunk)))
+      (cl-incf hunk step))
+    (if (< -1 hunk n) hunk default)))
 
 (defun agent-q-diff-next-conflict (&optional n)
   "Move to the Nth next hunk that does not apply, and say why."

@@ -424,6 +424,18 @@ fn changed_words<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result
     })
 }
 
+/// Return a list of the hunks of REVIEW that change nothing but white space.
+#[defun]
+fn blank_hunks<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
+    door(env, || {
+        let hunks = ongoing(env, session)?
+            .proposal()
+            .hunks(HeadingRule::Default);
+        let blank = (0..hunks.len()).filter(|&hunk| words::is_white_space_only(&hunks[hunk]));
+        list(env, blank.collect())
+    })
+}
+
 /// Return the characters of TEXT that read as something else.
 ///
 /// They are a list of (INDEX . DECEIT): their indices, from 0, and as what

@@ -62,6 +62,17 @@ pub fn changed_words(hunk: &Hunk) -> Vec<Span> {
     spans
 }
 
+/// Tells whether `hunk` changes nothing but spaces, tabs, and where lines end.
+pub fn is_white_space_only(hunk: &Hunk) -> bool {
+    let side = |kind| {
+        let lines = hunk.lines.iter().filter(move |line| line.kind == kind);
+        lines
+            .flat_map(|line| line.text)
+            .filter(|byte| !byte.is_ascii_whitespace())
+    };
+    side(LineKind::Removed).eq(side(LineKind::Added))
+}
+
 /// Tells whether a line of kind `next` after one of kind `last` begins another change.
 fn begins_run(last: LineKind, next: LineKind) -> bool {
     use LineKind::{Added, Context, Removed};
@@ -243,6 +254,32 @@ mod tests {
         ] {
             assert_eq!(shown(diff), diff);
         }
+    }
+
+    #[test]
+    fn white_space_is_told_from_what_matters() {
+        let is_blank = |removed: &'static str, added: &'static str| {
+            let line = |kind, text: &'static str| Line {
+                kind,
+                text: text.as_bytes(),
+            };
+            let lines = vec![
+                line(LineKind::Context, "same\n"),
+                line(LineKind::Removed, removed),
+                line(LineKind::Added, added),
+            ];
+            is_white_space_only(&Hunk {
+                before: 0..2,
+                after: 0..2,
+                heading: b"",
+                lines,
+                is_open_ended: false,
+            })
+        };
+        assert!(is_blank("if (x)  y;\n", "\tif (x) y;\r\n"));
+        assert!(is_blank("", "\n"));
+        assert!(!is_blank("ab\n", "b\n"));
+        assert!(!is_blank("a b\n", "a\u{a0}b\n"));
     }
 
     #[test]

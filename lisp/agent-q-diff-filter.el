@@ -1,0 +1,126 @@
+;;; agent-q-diff-filter.el --- Hunks that one wants to see, and others  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Hunks that are decided can be hidden, and those that change nothing but
+;; white space be folded into a line.  Both only change what is seen; the
+;; commands that move leave out what is hidden.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-review)
+(require 'agent-q-diff-view)
+(require 'agent-q-diff-motion)
+
+(defvar agent-q-diff-hide-decided-mode)
+(defvar agent-q-diff-fold-white-space-mode)
+
+;;;; Overlays
+
+(defun agent-q-diff-filter--hide (beg end text)
+  "Hide what is from BEG to END and show TEXT, a string or nil, instead."
+  (let ((overlay (make-overlay beg end)))
+    (overlay-put overlay 'agent-q-diff-filter t)
+    (overlay-put overlay 'evaporate t)
+    (overlay-put overlay 'invisible 'agent-q-diff)
+    (overlay-put overlay 'after-string text)))
+
+(defun agent-q-diff-filter--unhide ()
+  "Show everything that was hidden here."
+  (remove-overlays nil nil 'agent-q-diff-filter t))
+
+(defun agent-q-diff-filter--update (&rest _)
+  "Hide what is to be hidden now, and nothing else."
+  (save-restriction
+    (widen)
+    (agent-q-diff-filter--unhide)
+    (when agent-q-diff-hide-decided-mode
+      (agent-q-diff-filter--hide-decided))
+    (when agent-q-diff-fold-white-space-mode
+      (agent-q-diff-filter--fold))))
+
+(defun agent-q-diff-filter--hide-decided ()
+  "Hide the hunks that are decided, neighbors together."
+  (let ((states (agent-q-diff--distinct-states))
+        (n (length agent-q-diff--positions))
+        (hunk 0))
+    (cl-flet ((is-decided (hunk) (gethash (aref agent-q-diff--positions hunk) states)))
+      (while (< hunk n)
+        (if (not (is-decided hunk))
+            (cl-incf hunk)
+          (let ((first hunk))
+            (while (and (< hunk n) (is-decided hunk))
+              (cl-incf hunk))
+            (agent-q-diff-filter--hide
+             (aref agent-q-diff--positions first)
+             (agent-q-diff--hunk-end (aref agent-q-diff--positions (1- hunk)))
+             nil)))))))
+
+(defun agent-q-diff-filter--fold ()
+  "Fold the hunks that change nothing but white space into their headers."
+  (dolist (hunk (agent-q-diff-engine-blank-hunks
+                 (agent-q-diff-review-engine (agent-q-diff--current-review))))
+    (save-excursion
+      (goto-char (aref agent-q-diff--positions hunk))
+      (let ((end (agent-q-diff--hunk-end (point))))
+        (agent-q-diff-filter--hide
+         (line-end-position) (1- end)
+         (propertize "  [WHITE SPACE ONLY]" 'face 'agent-q-diff-pending))))))
+
+;;;; Modes
+
+(defun agent-q-diff-filter--changed ()
+  "Bring what is hidden up to date after a filter was turned on or off."
+  (add-to-invisibility-spec 'agent-q-diff)
+  (if (or agent-q-diff-hide-decided-mode agent-q-diff-fold-white-space-mode)
+      (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-filter--update 90 t)
+    (remove-hook 'agent-q-diff-progress-functions #'agent-q-diff-filter--update t))
+  (agent-q-diff-filter--update))
+
+(define-minor-mode agent-q-diff-hide-decided-mode
+  "Hide the hunks that are accepted or rejected."
+  :lighter " Undecided"
+  (agent-q-diff-filter--changed))
+
+(define-minor-mode agent-q-diff-fold-white-space-mode
+  "Fold each hunk that changes nothing but white space into a line."
+  :lighter " Fold"
+  (agent-q-diff-filter--changed))
+
+;;;; Moving
+
+(defun agent-q-diff-filter--next (n wanted what)
+  "Move to the Nth next hunk whose mark is WANTED, and say WHAT if there is none.
+After the last hunk, the first one is next."
+  (let* ((marks (vconcat (agent-q-diff-engine-marks
+                          (agent-q-diff-review-engine (agent-q-diff--current-review)))))
+         (total (length marks))
+         (here (or (agent-q-diff--hunk-at-point) -1))
+         (step (if (< n 0) -1 1))
+         (found (cl-loop for k from 1 to total
+                         for hunk = (mod (+ here (* k step)) total)
+                         when (eq wanted (aref marks hunk)) collect hunk)))
+    (if (null found)
+        (message "No hunk is %s" what)
+      (agent-q-diff--goto-hunk (nth (mod (1- (abs n)) (length found)) found))
+      (agent-q-diff--say-state))))
+
+(defun agent-q-diff-next-pending (&optional n)
+  "Move to the Nth next hunk that is not decided, and say its state."
+  (interactive "p")
+  (agent-q-diff-filter--next (or n 1) nil "pending"))
+
+(defun agent-q-diff-next-rejected (&optional n)
+  "Move to the Nth next hunk that is rejected, and say its state."
+  (interactive "p")
+  (agent-q-diff-filter--next (or n 1) 'rejected "rejected"))
+
+(provide 'agent-q-diff-filter)
+;;; agent-q-diff-filter.el ends here
