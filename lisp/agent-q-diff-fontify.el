@@ -69,7 +69,7 @@ BEG is behind the sign; a no-newline marker is left out."
 SPANS are its changed words, as the engine has them, CODE its lines, each
 a string with the faces of code, or nil."
   (let ((key (list hunk (buffer-chars-modified-tick)
-                   (agent-q-diff-fontify--mode))))
+                   (agent-q-diff-fontify-mode))))
     (unless (equal key (car agent-q-diff-fontify--latest))
       (setq agent-q-diff-fontify--latest
             (list key
@@ -81,7 +81,7 @@ a string with the faces of code, or nil."
 
 ;;;; Code
 
-(defun agent-q-diff-fontify--mode ()
+(defun agent-q-diff-fontify-mode ()
   "Return the major mode for code of the target's buffer, or nil."
   (let ((target (agent-q-diff-review-target agent-q-diff--review)))
     (when (buffer-live-p target)
@@ -137,7 +137,7 @@ BEFORE is text that stands in front of them."
 
 (defun agent-q-diff-fontify--colored (text mode)
   "Return TEXT with the faces that MODE gives to it."
-  (with-current-buffer (agent-q-diff-fontify--buffer mode)
+  (with-current-buffer (agent-q-diff-fontify-buffer mode)
     (let ((inhibit-read-only t)
           (inhibit-modification-hooks nil))
       (erase-buffer)
@@ -146,7 +146,7 @@ BEFORE is text that stands in front of them."
       (prog1 (buffer-string)
         (erase-buffer)))))
 
-(defun agent-q-diff-fontify--buffer (mode)
+(defun agent-q-diff-fontify-buffer (mode)
   "Return a hidden buffer in MODE, where no hook of the user's has run."
   (let ((name (format " *agent-q-diff %s*" mode)))
     (or (get-buffer name)

@@ -35,6 +35,7 @@
     (agent-q-diff-split-hunk     . "split the hunk into its smallest parts")
     (agent-q-diff-edit-hunk      . "edit the lines that the hunk proposes")
     (agent-q-diff-merge-hunk     . "merge a hunk that does not apply with the file")
+    (agent-q-diff-show-outcome   . "show the file as it will be if you finish now")
     (agent-q-diff-comment-hunk   . "say something of the hunk to the agent")
     (agent-q-diff-comment        . "say something of the whole proposal")
     (agent-q-diff-accept-all     . "accept all pending hunks and finish")

@@ -27,6 +27,7 @@
 (require 'agent-q-diff-fontify)
 (require 'agent-q-diff-where)
 (require 'agent-q-diff-filter)
+(require 'agent-q-diff-outcome)
 (require 'agent-q-diff-menu)
 (require 'agent-q-diff-edit)
 
@@ -261,7 +262,7 @@ become a hunk of their own."
   (agent-q-diff--do-here 'unapply))
 
 (defun agent-q-diff-accept-white-space ()
-  "Accept every pending hunk that changes nothing but white space.
+  "Accept the pending hunks of nothing but white space.
 It is one undo step of the target."
   (interactive)
   (let* ((review (agent-q-diff--review-with-target))
@@ -529,6 +530,7 @@ In a buffer whose diff came by hand, carry it out."
     (define-key map "\r" #'agent-q-diff-preview-hunk)
     (define-key map "q" #'agent-q-diff-finish)
     (define-key map "f" #'agent-q-diff-follow-mode)
+    (define-key map "=" #'agent-q-diff-show-outcome)
     (define-key map "h" #'agent-q-diff-hide-decided-mode)
     (define-key map "W" #'agent-q-diff-fold-white-space-mode)
     (define-key map "w" #'agent-q-diff-accept-white-space)

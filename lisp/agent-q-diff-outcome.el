@@ -1,0 +1,135 @@
+;;; agent-q-diff-outcome.el --- The file as it is going to be  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; A proposal is made to be taken as a whole; some of its hunks alone can
+;; leave a parenthesis open.  This shows the target with the choice that was
+;; made so far, and says so if it is not sound although the original and the
+;; whole proposal both are.
+;;
+;; Sound means that parentheses and strings are balanced by the syntax table
+;; of the target's mode and, where that mode has a parser of tree-sitter,
+;; that this finds no error.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-target)
+(require 'agent-q-diff-review)
+(require 'agent-q-diff-view)
+(require 'agent-q-diff-fontify)
+
+(declare-function treesit-buffer-root-node "treesit.c" (&optional language))
+(declare-function treesit-node-start "treesit.c" (node))
+(declare-function treesit-parser-list "treesit.c" (&optional buffer))
+(declare-function treesit-search-subtree "treesit.c")
+
+(defconst agent-q-diff-outcome-buffer-name "*Agent-Q Outcome*"
+  "Name of the buffer with the file as it is going to be.")
+
+(defconst agent-q-diff-outcome--max-size 2000000
+  "Number of characters from which on a text is not looked through for errors.")
+
+;;;; Whether a text is sound
+
+(defun agent-q-diff-outcome--unbalanced ()
+  "Return the position of what is not balanced in this buffer, or nil."
+  (condition-case err
+      (progn
+        (scan-sexps (point-min) (point-max))
+        (nth 8 (save-excursion (syntax-ppss (point-max)))))
+    (scan-error (nth 2 err))))
+
+(defun agent-q-diff-outcome--unparsable ()
+  "Return the position of what tree-sitter cannot parse here, or nil."
+  (when (and (fboundp 'treesit-parser-list) (treesit-parser-list))
+    (when-let ((node (treesit-search-subtree (treesit-buffer-root-node)
+                                             "\\`ERROR\\'" nil t)))
+      (treesit-node-start node))))
+
+(defun agent-q-diff-outcome--flaw (text mode)
+  "Return the line, from 1, where TEXT is not sound in MODE, or nil."
+  (with-current-buffer (agent-q-diff-fontify-buffer mode)
+    (let ((inhibit-read-only t))
+      (erase-buffer)
+      (insert text)
+      (prog1 (when-let ((at (or (agent-q-diff-outcome--unbalanced)
+                                (agent-q-diff-outcome--unparsable))))
+               (line-number-at-pos at))
+        (erase-buffer)))))
+
+(defun agent-q-diff-outcome--warning (text mode original modified)
+  "Return what to say if TEXT is not sound in MODE, or nil.
+Nothing is said if ORIGINAL or MODIFIED, the proposal's, is not either."
+  (when (and mode original modified
+             (< (length text) agent-q-diff-outcome--max-size))
+    (when-let ((line (agent-q-diff-outcome--flaw text mode)))
+      (unless (or (agent-q-diff-outcome--flaw original mode)
+                  (agent-q-diff-outcome--flaw modified mode))
+        (format "NOT SOUND at line %d, although the original and the whole proposal are"
+                line)))))
+
+;;;; Showing it
+
+(defun agent-q-diff-outcome--text (review is-all)
+  "Return the text of the target of REVIEW, with all pending hunks if IS-ALL."
+  (let ((edits (and is-all (car (agent-q-diff-engine-plan-all
+                                 (agent-q-diff-review-engine review))))))
+    (with-temp-buffer
+      (insert (agent-q-diff-target-text (agent-q-diff-review-target review)))
+      (pcase-dolist (`(,line ,n-removed ,text) edits)
+        (goto-char (point-min))
+        (forward-line line)
+        (delete-region (point) (progn (forward-line n-removed) (point)))
+        (insert text))
+      (buffer-string))))
+
+(defun agent-q-diff-outcome--show (text mode line header)
+  "Show TEXT in MODE at LINE, from 0 or nil, under HEADER, a header line."
+  (with-current-buffer (get-buffer-create agent-q-diff-outcome-buffer-name)
+    (let ((inhibit-read-only t)
+          (enable-local-variables nil)
+          (enable-dir-local-variables nil))
+      (erase-buffer)
+      (insert text)
+      (delay-mode-hooks (funcall (or mode #'fundamental-mode)))
+      (set-buffer-modified-p nil)
+      (setq buffer-read-only t
+            header-line-format header)
+      (view-mode 1)
+      (goto-char (point-min))
+      (forward-line (or line 0)))
+    (let ((window (display-buffer (current-buffer) '(nil (inhibit-same-window . t)))))
+      (when window
+        (set-window-point window (point))))))
+
+(defun agent-q-diff-show-outcome (&optional is-all)
+  "Show the file as it will be if the review is finished now.
+With a prefix argument, IS-ALL, show it with all pending hunks accepted.
+Say so if that is not sound although the original and the whole proposal
+are.  Return what is said of it."
+  (interactive "P")
+  (let* ((review (agent-q-diff--review-with-target))
+         (hunk (agent-q-diff--hunk-at-point))
+         (text (agent-q-diff-outcome--text review is-all))
+         (mode (agent-q-diff-fontify-mode))
+         (warning (agent-q-diff-outcome--warning
+                   text mode agent-q-diff--original agent-q-diff--modified))
+         (name (file-name-nondirectory (agent-q-diff-review-path review))))
+    (agent-q-diff-outcome--show
+     text mode
+     (and hunk (agent-q-diff-engine-line (agent-q-diff-review-engine review) hunk))
+     (concat " " (replace-regexp-in-string "%" "%%" name)
+             (if is-all " with all pending hunks" " if you finish now")
+             (and warning (propertize (concat ": " warning)
+                                      'face 'agent-q-diff-warning))))
+    (message "%s" (or warning "The outcome is shown in the other window"))))
+
+(provide 'agent-q-diff-outcome)
+;;; agent-q-diff-outcome.el ends here

@@ -1,0 +1,77 @@
+;;; agent-q-diff-outcome-test.el --- The file as it is going to be  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Code:
+
+(require 'agent-q-diff-test-help)
+(require 'agent-q-diff-outcome)
+
+(defconst aqd-outcome-original
+  (concat "(defun foo ()\n" (aqd-numbered 20) "  (bar))\n")
+  "A file.")
+
+(defconst aqd-outcome-modified
+  (concat "(defun foo ()\n  (when x\n" (aqd-numbered 20) "  (bar)))\n")
+  "What is proposed for it: two hunks that need each other.")
+
+(defmacro aqd-with-outcome (original modified &rest body)
+  "Run BODY in the diff buffer of ORIGINAL becoming MODIFIED, of Emacs Lisp."
+  (declare (indent 2) (debug t))
+  `(aqd-with-file ,original
+     (let ((aqd-file (concat aqd-file ".el")))
+       (aqd-write ,original)
+       (aqd-call ,original ,modified
+                 (lambda ()
+                   (pop-to-buffer (current-buffer))
+                   ,@body
+                   (agent-q-diff-reject-all)))
+       (when (get-buffer agent-q-diff-outcome-buffer-name)
+         (kill-buffer agent-q-diff-outcome-buffer-name)))))
+
+(defun aqd-outcome (&optional is-all)
+  "Return (TEXT HEADER) of what the outcome is shown as; IS-ALL is the prefix."
+  (agent-q-diff-show-outcome is-all)
+  (with-current-buffer agent-q-diff-outcome-buffer-name
+    (list (buffer-string) (substring-no-properties header-line-format))))
+
+(ert-deftest aqd-outcome-is-what-the-file-will-be ()
+  (aqd-with-outcome aqd-outcome-original aqd-outcome-modified
+    (should (equal (aqd-outcome)
+                   (list aqd-outcome-original " target.txt.el if you finish now")))
+    (should (equal (aqd-outcome t)
+                   (list aqd-outcome-modified " target.txt.el with all pending hunks")))
+    ;; Looking changes nothing.
+    (should (equal (aqd-target) aqd-outcome-original))
+    (should (equal (aqd-progress) "0/2 applied, 0 rejected, 2 pending"))
+    (aqd-accept 2)
+    (should (equal (aqd-target)
+                   (string-replace "(bar))" "(bar)))" aqd-outcome-original)))))
+
+(ert-deftest aqd-outcome-warns-of-what-only-a-part-breaks ()
+  (aqd-with-outcome aqd-outcome-original aqd-outcome-modified
+    (aqd-accept 1)
+    (should (string-suffix-p
+             "finish now: NOT SOUND at line 1, although the original and the whole proposal are"
+             (nth 1 (aqd-outcome))))
+    (aqd-accept 2)
+    (should (string-suffix-p "finish now" (nth 1 (aqd-outcome))))
+    (agent-q-diff-unapply-hunk)
+    (aqd-goto-hunk 1)
+    (agent-q-diff-unapply-hunk)
+    (should (string-suffix-p "finish now" (nth 1 (aqd-outcome))))))
+
+(ert-deftest aqd-outcome-does-not-blame-what-was-broken-before ()
+  (aqd-with-outcome (concat "(\n" aqd-outcome-original) (concat "(\n" aqd-outcome-modified)
+    (aqd-accept 1)
+    (should (string-suffix-p "finish now" (nth 1 (aqd-outcome))))))
+
+(ert-deftest aqd-outcome-sees-a-string-that-is-left-open ()
+  (let ((original (concat "(foo)\n" (aqd-numbered 20) "(bar)\n")))
+    (aqd-with-outcome original
+        (concat "(foo \"a)\n" (aqd-numbered 20) "\"(bar))\n")
+      (aqd-accept 1)
+      (should (string-match-p "NOT SOUND" (nth 1 (aqd-outcome)))))))
+
+(provide 'agent-q-diff-outcome-test)
+;;; agent-q-diff-outcome-test.el ends here
