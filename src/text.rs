@@ -3,12 +3,22 @@
 //! A line includes its terminator: everything up to and including `\n`. A `\r` before it is part
 //! of the terminator, so CRLF files need no special case; a lone `\r` is an ordinary byte. Only the
 //! last line of a text can lack `\n`. Texts are bytes: nothing is decoded, trimmed or re-terminated.
+//!
+//! A text has fewer than 4 GiB ([`MAX_LEN`]), or making it panics.
 
+use std::iter::zip;
 use std::ops::Range;
+
+use memchr::memchr_iter;
+use wide::{CmpEq, i8x16};
+
+/// Largest length of a text, in bytes: where its lines begin is kept in 32 bits, so that the table
+/// of a text of short lines is not several times the text.
+pub const MAX_LEN: usize = u32::MAX as usize;
 
 /// A text that owns its bytes and knows where its lines begin.
 ///
-/// Time to build is O(bytes), space is the bytes plus eight bytes for each line.
+/// Time to build is O(bytes), space is the bytes plus four bytes for each line.
 ///
 /// ```
 /// use agent_q_diff::text::Text;
@@ -21,18 +31,14 @@ use std::ops::Range;
 pub struct Text {
     bytes: Vec<u8>,
     /// Byte offset of each line's first byte, and one more entry: the length of the text.
-    starts: Vec<usize>,
+    starts: Vec<u32>,
 }
 
 impl Text {
     /// Splits `bytes` into lines.
     pub fn new(bytes: Vec<u8>) -> Text {
-        let mut starts = vec![0];
-        let ends = bytes.iter().enumerate().filter(|&(_, &b)| b == b'\n');
-        starts.extend(ends.map(|(at, _)| at + 1));
-        if starts.last() != Some(&bytes.len()) {
-            starts.push(bytes.len());
-        }
+        assert!(bytes.len() <= MAX_LEN, "a text of 4 GiB or more");
+        let starts = line_starts(&bytes);
         Text { bytes, starts }
     }
 
@@ -59,17 +65,64 @@ impl Text {
 
     /// Returns line `index` (0-based) with its terminator. Panics if there is no such line.
     pub fn line(&self, index: usize) -> &[u8] {
-        &self.bytes[self.starts[index]..self.starts[index + 1]]
+        &self.bytes[self.start(index)..self.start(index + 1)]
     }
 
     /// Returns the bytes of the lines in `range` (0-based, half-open).
     pub fn lines_bytes(&self, range: Range<usize>) -> &[u8] {
-        &self.bytes[self.starts[range.start]..self.starts[range.end]]
+        &self.bytes[self.start(range.start)..self.start(range.end)]
+    }
+
+    /// Returns where line `index` begins, in bytes; of the number of lines, where the text ends.
+    fn start(&self, index: usize) -> usize {
+        self.starts[index] as usize
     }
 
     /// Returns an iterator over the lines in `range` (0-based, half-open).
     pub fn lines(&self, range: Range<usize>) -> impl DoubleEndedIterator<Item = &[u8]> {
         range.map(|index| self.line(index))
+    }
+
+    /// Returns how many lines at the head of `range` and of `other_range` in `other` are the same.
+    ///
+    /// Compares memory, which is many times cheaper than line by line.
+    pub fn equal_head(
+        &self,
+        range: Range<usize>,
+        other: &Text,
+        other_range: Range<usize>,
+    ) -> usize {
+        let ours = self.lines_bytes(range.clone());
+        let n_equal = equal_head(ours, other.lines_bytes(other_range.clone()));
+        let end = offset(self.start(range.start) + n_equal);
+        let ends = &self.starts[range.start + 1..=range.end];
+        let n_lines = count_sorted(ends, end).min(other_range.len());
+        // Where a line of one text spans two of the other, the bytes can be the same.
+        let ends = zip(&ends[..n_lines], &other.starts[other_range.start + 1..]);
+        let (first, other_first) = (self.starts[range.start], other.starts[other_range.start]);
+        ends.take_while(|(end, other_end)| *end - first == *other_end - other_first)
+            .count()
+    }
+
+    /// Returns how many lines at the tail of `range` and of `other_range` in `other` are the same.
+    pub fn equal_tail(
+        &self,
+        range: Range<usize>,
+        other: &Text,
+        other_range: Range<usize>,
+    ) -> usize {
+        let ours = self.lines_bytes(range.clone());
+        let n_equal = equal_tail(ours, other.lines_bytes(other_range.clone()));
+        let first = self.start(range.end) - n_equal;
+        let starts = zip(
+            self.starts[range.clone()].iter().rev(),
+            other.starts[other_range.clone()].iter().rev(),
+        );
+        let (end, other_end) = (self.starts[range.end], other.starts[other_range.end]);
+        let is_same = |(start, other_start): &(&u32, &u32)| {
+            **start as usize >= first && end - *start == other_end - *other_start
+        };
+        starts.take_while(is_same).count()
     }
 
     /// Returns the whole text.
@@ -84,9 +137,10 @@ impl Text {
         let first = self.len();
         let base = self.bytes.len();
         self.bytes.extend_from_slice(more);
+        assert!(self.bytes.len() <= MAX_LEN, "a text of 4 GiB or more");
         let added = Text::new(more.to_vec());
         self.starts
-            .extend(added.starts[1..].iter().map(|at| base + at));
+            .extend(added.starts[1..].iter().map(|at| offset(base) + at));
         first..self.len()
     }
 
@@ -94,13 +148,15 @@ impl Text {
     ///
     /// Each line stays a line of its own, whether it has its terminator or not.
     pub fn splice(&mut self, range: Range<usize>, lines: &Text) {
-        let (from, to) = (self.starts[range.start], self.starts[range.end]);
+        let (from, to) = (self.start(range.start), self.start(range.end));
         self.bytes.splice(from..to, lines.bytes.iter().copied());
-        let tail = self.starts[range.end..].iter();
-        let tail: Vec<usize> = tail.map(|at| at - to + from + lines.bytes.len()).collect();
+        assert!(self.bytes.len() <= MAX_LEN, "a text of 4 GiB or more");
+        let tail = self.starts.split_off(range.end);
         self.starts.truncate(range.start);
         let inside = lines.starts[..lines.len()].iter();
-        self.starts.extend(inside.map(|at| at + from));
+        self.starts.extend(inside.map(|at| at + offset(from)));
+        let added = offset(lines.bytes.len());
+        let tail = tail.iter().map(|at| at - offset(to) + offset(from) + added);
         self.starts.extend(tail);
     }
 
@@ -117,6 +173,100 @@ impl Text {
         }
         Text::new(bytes)
     }
+}
+
+/// Number of bytes in which newlines are looked for at once.
+const SCANNED_LEN: usize = 64;
+
+/// Returns where each line of `bytes` begins, and where the last one ends.
+///
+/// A search for one newline after the other takes three times as long: lines are short.
+fn line_starts(bytes: &[u8]) -> Vec<u32> {
+    let n_newlines = memchr_iter(b'\n', bytes).count();
+    // Room for all that a block may have.
+    let mut starts = vec![0; 1 + n_newlines + SCANNED_LEN];
+    let mut len = 1;
+    let (blocks, rest) = bytes.as_chunks::<SCANNED_LEN>();
+    for (index, block) in blocks.iter().enumerate() {
+        let base = offset(index * SCANNED_LEN);
+        len += put_ends(&mut starts[len..len + SCANNED_LEN], newlines(block), base);
+    }
+    let base = bytes.len() - rest.len();
+    let ends = memchr_iter(b'\n', rest).map(|at| offset(base + at + 1));
+    starts.truncate(len);
+    starts.extend(ends);
+    if starts.last() != Some(&offset(bytes.len())) {
+        starts.push(offset(bytes.len()));
+    }
+    starts
+}
+
+/// Puts where the bits of `newlines` are, from `base` on, into `ends`; returns their number.
+fn put_ends(ends: &mut [u32], mut newlines: u64, base: u32) -> usize {
+    let n_newlines = newlines.count_ones() as usize;
+    // Mostly there are no more than these, and to write them always is cheaper than to branch.
+    const USUAL: usize = 4;
+    let (usual, others) = ends.split_at_mut(USUAL);
+    for end in usual {
+        *end = base.wrapping_add(newlines.trailing_zeros() + 1);
+        newlines &= newlines.wrapping_sub(1);
+    }
+    for end in others.iter_mut().take(n_newlines.saturating_sub(USUAL)) {
+        *end = base + newlines.trailing_zeros() + 1;
+        newlines &= newlines.wrapping_sub(1);
+    }
+    n_newlines
+}
+
+/// Returns a bit for each byte of `block`, set if it is a newline.
+fn newlines(block: &[u8; SCANNED_LEN]) -> u64 {
+    let (parts, _) = block.as_chunks::<16>();
+    let bits = parts.iter().map(|part| {
+        let is_newline = i8x16::new(part.map(|byte| byte as i8)).cmp_eq(i8x16::splat(b'\n' as i8));
+        // One bit for each of the 16.
+        is_newline.move_mask() as u16 as u64
+    });
+    bits.rev().fold(0, |all, bits| all << 16 | bits)
+}
+
+/// Number of bytes that are compared at once.
+const BLOCK_LEN: usize = 32;
+
+/// Returns how many bytes at the head of both are the same.
+fn equal_head(a: &[u8], b: &[u8]) -> usize {
+    let blocks = zip(a.as_chunks::<BLOCK_LEN>().0, b.as_chunks::<BLOCK_LEN>().0);
+    let done = BLOCK_LEN * blocks.take_while(|(a, b)| a == b).count();
+    done + zip(&a[done..], &b[done..])
+        .take_while(|(a, b)| a == b)
+        .count()
+}
+
+/// Returns how many bytes at the tail of both are the same.
+fn equal_tail(a: &[u8], b: &[u8]) -> usize {
+    let (a_blocks, b_blocks) = (a.as_rchunks::<BLOCK_LEN>().1, b.as_rchunks::<BLOCK_LEN>().1);
+    let blocks = zip(a_blocks.iter().rev(), b_blocks.iter().rev());
+    let done = BLOCK_LEN * blocks.take_while(|(a, b)| a == b).count();
+    let rest = zip(
+        a[..a.len() - done].iter().rev(),
+        b[..b.len() - done].iter().rev(),
+    );
+    done + rest.take_while(|(a, b)| a == b).count()
+}
+
+/// Returns how many of `sorted` are at most `end`: few, or it takes a step for each doubling.
+fn count_sorted(sorted: &[u32], end: u32) -> usize {
+    let mut len = 8;
+    while sorted.get(len).is_some_and(|&at| at <= end) {
+        len *= 2;
+    }
+    sorted[..len.min(sorted.len())].partition_point(|&at| at <= end)
+}
+
+/// Returns `at`, an offset in a text, as the table of lines keeps it.
+fn offset(at: usize) -> u32 {
+    debug_assert!(at <= MAX_LEN);
+    // Each text is checked to be no longer than `MAX_LEN`.
+    at as u32
 }
 
 /// Tells whether `line` lacks its terminator, as only the last line of a text may.
