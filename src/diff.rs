@@ -3,22 +3,28 @@
 //! The way from texts to a diff is [`edits`], [`group`], [`section_headings`], [`hunk`]; each step
 //! is a plain value, so that a review can regroup or split without comparing the texts again.
 //!
-//! Edits come from imara-diff's histogram algorithm, slid to where a reader expects them by git's
-//! indent heuristic. With *n* lines in the part that differs, all of it takes O(n log n) time and
-//! O(n) space. Where two big texts have next to nothing in common but repeated lines, the answer is
-//! coarse: one edit of everything between the places where they do agree.
+//! Edits come from a histogram search, as git's `--histogram` does it, with Myers' algorithm where
+//! that is not safe, slid to where a reader expects them by git's indent heuristic. With *n* lines
+//! in the part that differs, that usually takes O(n log n) time, and O(n) space. What could take
+//! longer counts its steps, and once a [`Budget`] of them is spent, the answer is coarse.
 
-mod parts;
+mod anchors;
+mod histogram;
+mod indent;
+mod matches;
+mod myers;
+mod search;
+mod sides;
 mod slide;
+mod work;
 
 use std::ops::Range;
 
-use imara_diff::{Algorithm, Diff, InternedInput};
-
 use crate::hunk::{Hunk, Line, LineKind};
 use crate::text::Text;
-use parts::Limits;
-use slide::IndentHeuristic;
+use search::Part;
+pub use work::Budget;
+use work::Work;
 
 /// A maximal run of changed lines.
 ///
@@ -40,85 +46,70 @@ pub struct Edit {
     pub after: Range<usize>,
 }
 
-/// Lines of the equal head and tail that take part in the comparison although they are equal.
-///
-/// An edit can often stand in several places that give the same text: `}` and the blank line of a
-/// new function belong to it or to its neighbor. git weighs up to 100 of them
-/// (`INDENT_HEURISTIC_MAX_SLIDING`), and for each it looks past up to 20 blank lines
-/// (`MAX_BLANKS`). Cutting the texts where they first differ would pin every edit to that line.
-const SLIDE_ROOM: usize = slide::MAX_SLIDING + slide::MAX_BLANKS + 1;
-
 impl Edit {
     fn n_lines(&self) -> usize {
         self.before.len() + self.after.len()
     }
+
+    fn is_one_sided(&self) -> bool {
+        self.before.is_empty() || self.after.is_empty()
+    }
+
+    /// Returns the edit without `head` lines of each side above and `tail` lines below.
+    fn without_ends(&self, head: usize, tail: usize) -> Edit {
+        Edit {
+            before: self.before.start + head..self.before.end - tail,
+            after: self.after.start + head..self.after.end - tail,
+        }
+    }
 }
 
-/// Returns what changes `original` to `modified`.
+/// What changes one text to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Comparison {
+    /// The edits, in order.
+    pub edits: Vec<Edit>,
+    /// Whether the budget was spent, so that edits may be bigger than they need to be, or not stand
+    /// where a reader expects them. They lead to the modified text all the same.
+    pub is_coarse: bool,
+}
+
+/// Returns what changes `original` to `modified`; see [`edits_within`].
+pub fn edits(original: &Text, modified: &Text) -> Vec<Edit> {
+    edits_within(original, modified, Budget::default()).edits
+}
+
+/// Returns what changes `original` to `modified`, as well as `budget` allows.
 ///
 /// Lines are compared with their terminators: `x` and `x\n` differ, as do `x\n` and `x\r\n`. The
-/// same texts always give the same edits.
-pub fn edits(original: &Text, modified: &Text) -> Vec<Edit> {
-    edits_within(original, modified, Limits::USUAL)
-}
-
-fn edits_within(original: &Text, modified: &Text, limits: Limits) -> Vec<Edit> {
+/// same texts and the same budget always give the same edits.
+pub fn edits_within(original: &Text, modified: &Text, budget: Budget) -> Comparison {
+    let mut work = Work::new(budget);
     let whole = Edit {
         before: 0..original.len(),
         after: 0..modified.len(),
     };
-    let changed = without_equal_ends(original, modified, whole, SLIDE_ROOM);
-    let mut edits = Vec::new();
-    for part in parts::parts(original, modified, changed, limits) {
-        let part = without_equal_ends(original, modified, part, SLIDE_ROOM);
-        if part.n_lines() <= limits.max_len {
-            edits.extend(edits_of_part(original, modified, part));
-        } else {
-            edits.push(without_equal_ends(original, modified, part, 0));
-        }
-    }
-    edits
-}
-
-/// Returns `part`, a pair of line ranges, without those lines at its head and its tail that are
-/// the same on both sides, but for up to `room` lines at each end.
-///
-/// Comparing memory is many times cheaper than hashing lines, and most proposals leave most of a
-/// file alone.
-fn without_equal_ends(original: &Text, modified: &Text, part: Edit, room: usize) -> Edit {
-    let Edit { before, after } = part;
-    let lines = || {
-        original
-            .lines(before.clone())
-            .zip(modified.lines(after.clone()))
-    };
-    let head = lines().take_while(|(a, b)| a == b).count();
-    let shorter = before.len().min(after.len());
-    let tails = (original.lines(before.clone()).rev()).zip(modified.lines(after.clone()).rev());
-    let tails = tails.take(shorter - head);
-    let tail = tails.take_while(|(a, b)| a == b).count();
-    let (head, tail) = (head.saturating_sub(room), tail.saturating_sub(room));
-    Edit {
-        before: before.start + head..before.end - tail,
-        after: after.start + head..after.end - tail,
+    let parts = [Part::Unknown(whole)];
+    let edits = search::edits(original, modified, parts, &mut work);
+    let edits = slide::settled(original, modified, edits, &mut work);
+    Comparison {
+        edits,
+        is_coarse: work.is_spent(),
     }
 }
 
-fn edits_of_part(original: &Text, modified: &Text, part: Edit) -> Vec<Edit> {
-    let mut input = InternedInput::<&[u8]>::default();
-    input.update_before(original.lines(part.before.clone()));
-    input.update_after(modified.lines(part.after.clone()));
-    let mut diff = Diff::compute(Algorithm::Histogram, &input);
-    diff.postprocess_with_heuristic(&input, IndentHeuristic::new(&input));
-    let from = |start, range: Range<u32>| start + range.start as usize..start + range.end as usize;
-    let to_edit = |hunk: imara_diff::Hunk| Edit {
-        before: from(part.before.start, hunk.before),
-        after: from(part.after.start, hunk.after),
-    };
-    let trimmed = |edit| without_equal_ends(original, modified, edit, 0);
-    // Slid into each other, what goes and what comes can be the same lines.
-    let edits = diff.hunks().map(to_edit).map(trimmed);
-    edits.filter(|edit| edit.n_lines() > 0).collect()
+/// Returns how many lines at the head of `part`, a pair of line ranges, and then at its tail are
+/// the same on both sides.
+fn equal_ends(original: &Text, modified: &Text, part: &Edit) -> (usize, usize) {
+    let head = original.equal_head(part.before.clone(), modified, part.after.clone());
+    let rest = part.without_ends(head, 0);
+    (head, original.equal_tail(rest.before, modified, rest.after))
+}
+
+/// Returns `edit` without what is the same on both sides at its ends.
+fn without_equal_ends(original: &Text, modified: &Text, edit: Edit) -> Edit {
+    let (head, tail) = equal_ends(original, modified, &edit);
+    edit.without_ends(head, tail)
 }
 
 /// Edits that are shown together under one hunk header.
@@ -275,56 +266,4 @@ pub fn hunk<'a>(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Four thousand small pairs of texts with lines that recur and lines that do not.
-    fn pairs() -> impl Iterator<Item = (Text, Text)> {
-        let mut state = 1_u64;
-        let mut next = move |n: u64| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (state >> 33) % n
-        };
-        (0..4000).map(move |_| {
-            let mut text = || {
-                let lines = (0..next(40)).map(|at| match next(3) {
-                    0 => format!("{}\n", next(3)),
-                    _ => format!("line {}\n", at + next(4)),
-                });
-                Text::new(lines.collect::<String>().into_bytes())
-            };
-            (text(), text())
-        })
-    }
-
-    #[test]
-    fn texts_compared_in_parts_give_exact_edits_that_are_apart() {
-        let limits = Limits {
-            part_len: 4,
-            max_len: 12,
-        };
-        for (original, modified) in pairs() {
-            let edits = edits_within(&original, &modified, limits);
-            let mut result = Vec::new();
-            let mut done = 0;
-            for edit in &edits {
-                assert!(edit.n_lines() > 0);
-                assert!(edit.before.start > done || done == 0, "{edits:?}");
-                result.extend_from_slice(original.lines_bytes(done..edit.before.start));
-                result.extend_from_slice(modified.lines_bytes(edit.after.clone()));
-                done = edit.before.end;
-            }
-            result.extend_from_slice(original.lines_bytes(done..original.len()));
-            assert_eq!(result, modified.bytes());
-        }
-    }
-
-    #[test]
-    fn big_texts_without_a_common_order_are_one_edit() {
-        let original = Text::new(b"a\nb\n".repeat(30_000));
-        let modified = Text::new(b"b\na\n".repeat(30_000));
-        assert_eq!(edits(&original, &modified).len(), 1);
-    }
-}
+mod tests;

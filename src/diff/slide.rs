@@ -1,180 +1,159 @@
-//! Where an edit stands that could stand in several places.
+//! Sliding: an edit that could stand in several places is put where a reader expects it.
 //!
-//! This is git's indent heuristic: each end of the edit is a split between two lines, every split
-//! has a score from the indentation and the blank lines around it, and the best sum wins. The
-//! weights are git's, which fitted them to examples that people had judged.
-//!
-//! imara-diff has it too, but at the end of a text it takes the number of the line for the number
-//! of blank lines below (`Indents::at_token` in 0.2.0). A function added at the end of a file then
-//! begins with the wrong blank line, and where depends on how long the file is.
+//! What git does (`xdl_change_compact`): a run of changed lines slides up and down as long as the
+//! rest reads the same. Runs that meet become one. If what goes can stand where something comes,
+//! the two are one edit; else the indent heuristic chooses the place.
 
-use std::cmp::Ordering;
-use std::ops::{Add, Range};
+use std::iter::Peekable;
+use std::ops::Range;
+use std::vec::IntoIter;
 
-use imara_diff::{InternedInput, SliderHeuristic, Token};
+use super::indent;
+use super::work::Work;
+use super::{Edit, without_equal_ends};
+use crate::text::Text;
 
-/// Largest number of places that are tried, from the last possible one upward.
-pub const MAX_SLIDING: usize = 100;
-
-/// Largest number of blank lines that a search for a line with text passes over.
-pub const MAX_BLANKS: usize = 20;
-
-/// Indentation beyond which all lines count as equal, in columns.
-const MAX_INDENT: i32 = 200;
-
-/// Distance of tab stops, in columns.
-const TAB_WIDTH: i32 = 8;
-
-/// The indentation in columns of each token's line; `None` if the line is blank.
-pub struct IndentHeuristic(Vec<Option<i32>>);
-
-impl IndentHeuristic {
-    pub fn new(input: &InternedInput<&[u8]>) -> IndentHeuristic {
-        let tokens = (0..input.interner.num_tokens()).map(Token);
-        IndentHeuristic(tokens.map(|token| indent(input.interner[token])).collect())
-    }
-
-    fn of(&self, token: Token) -> Option<i32> {
-        self.0[token.0 as usize]
-    }
+/// A run of changed lines on one side.
+#[derive(Debug, Clone)]
+struct Run {
+    /// Number of unchanged lines above.
+    n_kept: usize,
+    lines: Range<usize>,
 }
 
-fn indent(line: &[u8]) -> Option<i32> {
-    let mut columns = 0;
-    for byte in line {
-        match byte {
-            b' ' => columns += 1,
-            b'\t' => columns += TAB_WIDTH - columns % TAB_WIDTH,
-            b'\n' | b'\r' | 0x0b | 0x0c => {}
-            _ => return Some(columns),
-        }
-        if columns >= MAX_INDENT {
-            return Some(MAX_INDENT);
-        }
-    }
-    None
+/// Returns `edits`, each slid to its best place, as long as there is work left.
+pub fn settled(original: &Text, modified: &Text, edits: Vec<Edit>, work: &mut Work) -> Vec<Edit> {
+    let removed = runs(edits.iter().map(|edit| &edit.before));
+    let added = runs(edits.iter().map(|edit| &edit.after));
+    let added = slid(modified, added, &removed, work);
+    let removed = slid(original, removed, &added, work);
+    let edits = joined(removed, added).into_iter();
+    // Slid into each other, what goes and what comes can be the same lines.
+    let trimmed = edits.map(|edit| without_equal_ends(original, modified, edit));
+    trimmed.filter(|edit| edit.n_lines() > 0).collect()
 }
 
-impl SliderHeuristic for IndentHeuristic {
-    fn best_slider_end(&mut self, tokens: &[Token], edit: Range<u32>, earliest_end: u32) -> u32 {
-        let (start, end) = (edit.start as usize, edit.end as usize);
-        // Higher up than its own length, an edit has slid past a whole copy of itself.
-        let first = (earliest_end as usize)
-            .max(start.saturating_sub(1))
-            .max(end.saturating_sub(MAX_SLIDING));
-        let score = |end: usize| {
-            let start = end - edit.len();
-            self.split(tokens, start).score() + self.split(tokens, end).score()
+fn runs<'a>(sides: impl Iterator<Item = &'a Range<usize>>) -> Vec<Run> {
+    let mut n_changed = 0;
+    let run = |lines: &Range<usize>| {
+        let n_kept = lines.start - n_changed;
+        n_changed += lines.len();
+        let lines = lines.clone();
+        (!lines.is_empty()).then_some(Run { n_kept, lines })
+    };
+    sides.filter_map(run).collect()
+}
+
+/// Returns the edits of which these are the sides.
+fn joined(removed: Vec<Run>, added: Vec<Run>) -> Vec<Edit> {
+    let mut edits = Vec::with_capacity(removed.len().max(added.len()));
+    let (mut removed, mut added) = (removed.into_iter().peekable(), added.into_iter().peekable());
+    let (mut n_removed, mut n_added) = (0, 0);
+    loop {
+        let places = [removed.peek(), added.peek()].into_iter().flatten();
+        let Some(n_kept) = places.map(|run| run.n_kept).min() else {
+            return edits;
         };
-        let mut best = (first, score(first));
-        for end in first + 1..=end {
-            let candidate = score(end);
-            if candidate.is_as_good_as(&best.1) {
-                best = (end, candidate);
+        let before = removed.next_if(|run| run.n_kept == n_kept);
+        let after = added.next_if(|run| run.n_kept == n_kept);
+        let lines = |run: Option<Run>, start| run.map_or(start..start, |run| run.lines);
+        let edit = Edit {
+            before: lines(before, n_kept + n_removed),
+            after: lines(after, n_kept + n_added),
+        };
+        n_removed += edit.before.len();
+        n_added += edit.after.len();
+        edits.push(edit);
+    }
+}
+
+/// Returns `runs` of lines of `text`, each slid to its best place beside the `others`.
+fn slid(text: &Text, runs: Vec<Run>, others: &[Run], work: &mut Work) -> Vec<Run> {
+    let mut slider = Slider {
+        text,
+        above: Vec::with_capacity(runs.len()),
+        below: runs.into_iter().peekable(),
+        others,
+        work,
+    };
+    while let Some(run) = slider.below.next() {
+        let run = slider.settled(run);
+        slider.above.push(run);
+    }
+    slider.above
+}
+
+struct Slider<'a> {
+    text: &'a Text,
+    /// The runs that have their place.
+    above: Vec<Run>,
+    /// The runs that have none yet.
+    below: Peekable<IntoIter<Run>>,
+    /// The runs of the other side.
+    others: &'a [Run],
+    work: &'a mut Work,
+}
+
+impl Slider<'_> {
+    fn settled(&mut self, mut run: Run) -> Run {
+        let (mut earliest_end, mut is_modification);
+        loop {
+            while self.up(&mut run) {}
+            earliest_end = run.lines.end;
+            is_modification = self.is_beside_other(&run);
+            let len = run.lines.len();
+            while self.down(&mut run) {
+                is_modification |= self.is_beside_other(&run);
+            }
+            // One that has met others may be able to slide higher up than each of them.
+            if run.lines.len() == len {
+                break;
             }
         }
-        // The ends come from numbers of this type.
-        best.0 as u32
-    }
-}
-
-impl IndentHeuristic {
-    /// Measures the split above line `at` of `tokens`.
-    fn split(&self, tokens: &[Token], at: usize) -> Split {
-        let (above, below) = tokens.split_at(at);
-        let (n_blanks_above, above) = self.past_blanks(above.iter().rev());
-        let (n_blanks_below, next) = self.past_blanks(below.iter().skip(1));
-        Split {
-            is_at_end: below.is_empty(),
-            here: below.first().and_then(|&token| self.of(token)),
-            above,
-            n_blanks_above,
-            next,
-            n_blanks_below,
+        if is_modification {
+            while !self.is_beside_other(&run) && self.up(&mut run) {}
+        } else if run.lines.end > earliest_end {
+            let end = indent::best_end(self.text, run.lines.clone(), earliest_end);
+            while run.lines.end > end && self.up(&mut run) {}
         }
+        run
     }
 
-    /// Returns how many blank lines `tokens` starts with, and the indentation after them.
-    fn past_blanks<'a>(&self, tokens: impl Iterator<Item = &'a Token>) -> (i32, Option<i32>) {
-        let mut n_blanks = 0;
-        for &token in tokens.take(MAX_BLANKS) {
-            if let Some(indent) = self.of(token) {
-                return (n_blanks, Some(indent));
-            }
-            n_blanks += 1;
+    /// Tells whether lines of the other side go or come in the same place.
+    fn is_beside_other(&self, run: &Run) -> bool {
+        let found = self
+            .others
+            .binary_search_by_key(&run.n_kept, |other| other.n_kept);
+        found.is_ok()
+    }
+
+    /// Slides `run` up by a line, if it can, and tells whether it did.
+    fn up(&mut self, run: &mut Run) -> bool {
+        let Range { start, end } = run.lines;
+        let can = start > 0 && self.text.line(start - 1) == self.text.line(end - 1);
+        if !can || !self.work.spend(1) {
+            return false;
         }
-        let is_far = n_blanks as usize == MAX_BLANKS;
-        (n_blanks, is_far.then_some(0))
-    }
-}
-
-/// What is around a place between two lines.
-struct Split {
-    /// Whether no line is below.
-    is_at_end: bool,
-    /// Indentation of the line below; `None` if it is blank.
-    here: Option<i32>,
-    /// Indentation of the nearest line with text above, and the number of blank lines before it.
-    above: Option<i32>,
-    n_blanks_above: i32,
-    /// The same for what follows the line below.
-    next: Option<i32>,
-    n_blanks_below: i32,
-}
-
-impl Split {
-    fn score(&self) -> Score {
-        let is_at_start = self.above.is_none() && self.n_blanks_above == 0;
-        let n_blanks_here = match self.here {
-            None => self.n_blanks_below + 1,
-            Some(_) => 0,
-        };
-        let n_blanks = self.n_blanks_above + n_blanks_here;
-        Score {
-            indent: self.here.or(self.next).unwrap_or(-1),
-            penalty: i32::from(is_at_start) + 21 * i32::from(self.is_at_end) - 30 * n_blanks
-                + 6 * n_blanks_here
-                + self.step_penalty(n_blanks > 0),
+        run.n_kept -= 1;
+        run.lines = start - 1..end - 1;
+        if let Some(met) = self.above.pop_if(|above| above.n_kept == run.n_kept) {
+            run.lines.start = met.lines.start;
         }
+        true
     }
 
-    /// Returns the penalty for a change of indentation at the split.
-    fn step_penalty(&self, has_blanks: bool) -> i32 {
-        let (Some(here), Some(above)) = (self.here.or(self.next), self.above) else {
-            return 0;
-        };
-        let goes_in_again = self.next.is_some_and(|next| next > here);
-        match (here.cmp(&above), has_blanks) {
-            (Ordering::Greater, false) => -4,
-            (Ordering::Greater, true) => 10,
-            (Ordering::Equal, _) => 0,
-            (Ordering::Less, true) => 17,
-            (Ordering::Less, false) if goes_in_again => 24,
-            (Ordering::Less, false) => 23,
+    /// Slides `run` down by a line, if it can, and tells whether it did.
+    fn down(&mut self, run: &mut Run) -> bool {
+        let Range { start, end } = run.lines;
+        let can = end < self.text.len() && self.text.line(start) == self.text.line(end);
+        if !can || !self.work.spend(1) {
+            return false;
         }
-    }
-}
-
-/// How bad a place is: first by indentation, which weighs as much as a penalty of 60.
-#[derive(Clone, Copy)]
-struct Score {
-    indent: i32,
-    penalty: i32,
-}
-
-impl Score {
-    fn is_as_good_as(&self, other: &Score) -> bool {
-        60 * (self.indent - other.indent).signum() + self.penalty - other.penalty <= 0
-    }
-}
-
-impl Add for Score {
-    type Output = Score;
-
-    fn add(self, other: Score) -> Score {
-        Score {
-            indent: self.indent + other.indent,
-            penalty: self.penalty + other.penalty,
+        run.n_kept += 1;
+        run.lines = start + 1..end + 1;
+        if let Some(met) = self.below.next_if(|below| below.n_kept == run.n_kept) {
+            run.lines.end = met.lines.end;
         }
+        true
     }
 }

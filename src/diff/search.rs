@@ -1,0 +1,120 @@
+//! The search for what two texts have in common, wherever it is.
+//!
+//! The lines that differ are numbered, equal lines alike. Big texts are cut where a line that is
+//! unique shows what belongs together, and each part is compared by the histogram algorithm, or by
+//! Myers' where that is not safe.
+
+use imara_diff::InternedInput;
+
+use super::anchors;
+use super::histogram::Histogram;
+use super::matches::Matches;
+use super::sides::Sides;
+use super::work::Work;
+use super::{Edit, equal_ends};
+use crate::text::Text;
+
+/// Pairs of lines up to which it is cheaper to compare each than to number the lines.
+const MAX_PAIRS: usize = 32;
+
+/// Lines of both sides beyond which texts are cut.
+const MAX_LEN: usize = 1 << 13;
+
+/// A pair of line ranges with equal lines above and below.
+pub enum Part {
+    /// It is to be searched.
+    Unknown(Edit),
+}
+
+impl Part {
+    pub fn lines(&self) -> &Edit {
+        match self {
+            Part::Unknown(lines) => lines,
+        }
+    }
+}
+
+/// Returns the edits in `parts` of both texts, which are from first to last.
+pub fn edits(
+    original: &Text,
+    modified: &Text,
+    parts: impl IntoIterator<Item = Part>,
+    work: &mut Work,
+) -> Vec<Edit> {
+    let mut search = Search {
+        original,
+        modified,
+        input: InternedInput::default(),
+        histogram: Histogram::default(),
+        matches: Matches::default(),
+    };
+    let (mut before, mut after) = (0, 0);
+    for part in parts {
+        let lines = part.lines();
+        search
+            .matches
+            .push(before, after, lines.before.start - before);
+        search.search(lines, work);
+        (before, after) = (lines.before.end, lines.after.end);
+    }
+    search.matches.push(before, after, original.len() - before);
+    search.matches.into_edits(original.len(), modified.len())
+}
+
+/// Two texts, what was found in them so far, and a place for numbers.
+struct Search<'a> {
+    original: &'a Text,
+    modified: &'a Text,
+    input: InternedInput<&'a [u8]>,
+    histogram: Histogram,
+    matches: Matches,
+}
+
+impl<'a> Search<'a> {
+    /// Adds what is the same in `part`, a pair of line ranges below all that were searched.
+    fn search(&mut self, part: &Edit, work: &mut Work) {
+        let (head, tail) = equal_ends(self.original, self.modified, part);
+        self.matches.push(part.before.start, part.after.start, head);
+        self.search_inside(&part.without_ends(head, tail), work);
+        self.matches
+            .push(part.before.end - tail, part.after.end - tail, tail);
+    }
+
+    fn search_inside(&mut self, part: &Edit, work: &mut Work) {
+        if part.is_one_sided() || self.is_all_different(part) {
+            return;
+        }
+        self.input.clear();
+        self.input
+            .update_before(self.original.lines(part.before.clone()));
+        self.input
+            .update_after(self.modified.lines(part.after.clone()));
+        let sides = Sides {
+            before: &self.input.before,
+            after: &self.input.after,
+            start: (part.before.start, part.after.start),
+        };
+        let n_tokens = self.input.interner.num_tokens();
+        let parts = match sides.n_lines() <= MAX_LEN {
+            true => vec![sides],
+            false => anchors::parts(sides, n_tokens),
+        };
+        self.histogram.reserve(n_tokens);
+        for part in parts {
+            let (inside, tail) = part.without_equal_ends(&mut self.matches);
+            self.histogram.compare(inside, &mut self.matches, work);
+            self.matches.push(inside.end().0, inside.end().1, tail);
+        }
+    }
+
+    /// Tells whether `part` is so short that it is cheap to see that it has no line in common.
+    fn is_all_different(&self, part: &Edit) -> bool {
+        let is_in_after = |line| {
+            self.modified
+                .lines(part.after.clone())
+                .any(|other| line == other)
+        };
+        part.before.len() * part.after.len() <= MAX_PAIRS
+            && !self.original.lines(part.before.clone()).any(is_in_after)
+    }
+}
