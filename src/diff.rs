@@ -3,14 +3,16 @@
 //! The way from texts to a diff is [`edits`], [`group`], [`section_headings`], [`hunk`]; each step
 //! is a plain value, so that a review can regroup or split without comparing the texts again.
 //!
-//! Edits come from a histogram search, as git's `--histogram` does it, with Myers' algorithm where
-//! that is not safe, slid to where a reader expects them by git's indent heuristic. With *n* lines
-//! in the part that differs, that usually takes O(n log n) time, and O(n) space. What could take
-//! longer counts its steps, and once a [`Budget`] of them is spent, the answer is coarse.
+//! Near-identical texts are read in step, and searched only where they part. Else edits come from a
+//! histogram search, as git's `--histogram` does it, with Myers' algorithm where that is not safe.
+//! They are slid to where a reader expects them by git's indent heuristic. With *n* lines that
+//! usually takes O(n log n) time, and O(n) space. What could take longer counts its steps, and once
+//! a [`Budget`] of them is spent, the answer is coarse.
 
 mod anchors;
 mod histogram;
 mod indent;
+mod lockstep;
 mod matches;
 mod myers;
 mod search;
@@ -89,8 +91,8 @@ pub fn edits_within(original: &Text, modified: &Text, budget: Budget) -> Compari
         before: 0..original.len(),
         after: 0..modified.len(),
     };
-    let parts = [Part::Unknown(whole)];
-    let edits = search::edits(original, modified, parts, &mut work);
+    let edits = lockstep::edits(original, modified, &whole, &mut work)
+        .unwrap_or_else(|| search::edits(original, modified, [Part::Unknown(whole)], &mut work));
     let edits = slide::settled(original, modified, edits, &mut work);
     Comparison {
         edits,

@@ -22,6 +22,8 @@ const MAX_LEN: usize = 1 << 13;
 
 /// A pair of line ranges with equal lines above and below.
 pub enum Part {
+    /// Nothing is the same in it.
+    Known(Edit),
     /// It is to be searched.
     Unknown(Edit),
 }
@@ -29,7 +31,7 @@ pub enum Part {
 impl Part {
     pub fn lines(&self) -> &Edit {
         match self {
-            Part::Unknown(lines) => lines,
+            Part::Known(lines) | Part::Unknown(lines) => lines,
         }
     }
 }
@@ -54,7 +56,9 @@ pub fn edits(
         search
             .matches
             .push(before, after, lines.before.start - before);
-        search.search(lines, work);
+        if let Part::Unknown(lines) = &part {
+            search.search(lines, work);
+        }
         (before, after) = (lines.before.end, lines.after.end);
     }
     search.matches.push(before, after, original.len() - before);

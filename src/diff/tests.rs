@@ -77,6 +77,13 @@ fn near_identical() -> impl Iterator<Item = (Text, Text)> {
     })
 }
 
+fn whole(original: &Text, modified: &Text) -> Edit {
+    Edit {
+        before: 0..original.len(),
+        after: 0..modified.len(),
+    }
+}
+
 fn n_changed(edits: &[Edit]) -> usize {
     edits.iter().map(Edit::n_lines).sum()
 }
@@ -143,6 +150,50 @@ fn big_texts_of_few_lines_are_compared_as_well() {
     let found = edits(&original, &modified);
     check_edits(&original, &modified, &found);
     assert_eq!(n_changed(&found), 2);
+}
+
+#[test]
+fn in_step_or_by_a_search_the_same_lines_change() {
+    let (mut n_in_step, mut n_searched, mut n_pairs, mut n_same) = (0, 0, 0, 0);
+    for (original, modified) in near_identical() {
+        let whole = whole(&original, &modified);
+        let work = &mut Work::new(Budget::default());
+        let Some(in_step) = lockstep::edits(&original, &modified, &whole, work) else {
+            continue;
+        };
+        check_edits(&original, &modified, &in_step);
+        let searched = search::edits(&original, &modified, [Part::Unknown(whole)], work);
+        n_in_step += n_changed(&in_step);
+        n_searched += n_changed(&searched);
+        let [in_step, searched] =
+            [in_step, searched].map(|edits| slide::settled(&original, &modified, edits, work));
+        n_pairs += 1;
+        n_same += usize::from(in_step == searched);
+        assert!(n_changed(&in_step) <= n_changed(&searched) + 8);
+    }
+    // One in four edits of these copies lines from around, which is harder than what people do.
+    assert!(n_pairs >= 195, "{n_pairs}");
+    assert!(
+        1000 * n_in_step <= 1001 * n_searched,
+        "{n_in_step} {n_searched}"
+    );
+    assert!(100 * n_same >= 98 * n_pairs, "{n_same} {n_pairs}");
+}
+
+#[test]
+fn a_block_that_was_moved_far_is_not_for_the_way_in_step() {
+    let mut dice = Dice(5);
+    let mut lines: Vec<String> = (0..60_000).map(|at| format!("line {at}\n")).collect();
+    let original = text(&lines);
+    lines[5_000..55_000].rotate_left(20_000);
+    edit(&mut lines, 5, &mut dice);
+    let modified = text(&lines);
+    let whole = whole(&original, &modified);
+    let work = &mut Work::new(Budget::default());
+    assert_eq!(lockstep::edits(&original, &modified, &whole, work), None);
+    let found = edits(&original, &modified);
+    check_edits(&original, &modified, &found);
+    assert!(n_changed(&found) < 2 * 20_000 + 100);
 }
 
 /// Returns the length of the longest common subsequence of all lines.

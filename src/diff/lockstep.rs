@@ -1,0 +1,282 @@
+//! Near-identical texts: both are read in step, and a search happens only where they part.
+//!
+//! Equal stretches are compared as memory, which is many times cheaper than to number each line.
+//! Where the texts part, the fewest changed lines are looked for after which they agree again. That
+//! is a guess: a copy of a block may begin like what stands below it. So what came out is checked.
+//! If no line that says something was both taken away and added within reach, there is no better
+//! answer nearby; where one was, all from the one place to the other is searched as a whole. What
+//! does not come together again soon, as after a block that was moved, is not for this way.
+//!
+//! With *n* lines it takes O(n) time: steps are counted, and when there are more than lines, this
+//! way is left.
+
+use std::ops::Range;
+
+use imara_diff::{InternedInput, Interner};
+
+use super::anchors;
+use super::search::{self, Part};
+use super::sides::Sides;
+use super::work::Work;
+use super::{Edit, equal_ends};
+use crate::text::Text;
+
+/// Lines of both sides up to which a search of everything is as fast.
+const MIN_LEN: usize = 256;
+
+/// Equal lines in a row with which texts agree again.
+const AGREED_LEN: usize = 4;
+
+/// Largest number of changed lines that are looked for line by line.
+const MAX_COST: usize = 48;
+
+/// Number of equal lines beyond which they are not counted to choose between gaps.
+const COMPARED_LEN: usize = 32;
+
+/// Lines of each side in which a line that is unique is looked for, if there are more changed ones.
+const WINDOWS: [usize; 3] = [1 << 8, 1 << 11, 1 << 14];
+
+/// Lines to the next edit within which a line may have moved to it, at least.
+const MIN_REACH: usize = 64;
+
+/// Letters and digits from which on a line says something; a brace and a blank line are everywhere.
+const MIN_WORD_LEN: usize = 4;
+
+/// Returns the edits in `whole`, all of both texts, or `None` if they are not near-identical.
+pub fn edits(original: &Text, modified: &Text, whole: &Edit, work: &mut Work) -> Option<Vec<Edit>> {
+    let (head, tail) = equal_ends(original, modified, whole);
+    let rest = whole.without_ends(head, tail);
+    if rest.is_one_sided() {
+        return Some(Vec::from_iter((rest.n_lines() > 0).then_some(rest)));
+    }
+    if rest.n_lines() <= MIN_LEN {
+        return None;
+    }
+    let mut walk = Walk {
+        original,
+        modified,
+        n_left: rest.n_lines(),
+    };
+    let gaps = walk.gaps(rest)?.into_iter().map(Part::Unknown);
+    let edits = search::edits(original, modified, gaps, work);
+    let parts = checked_parts(original, modified, &edits);
+    match parts.len() == edits.len() {
+        true => Some(edits),
+        false => Some(search::edits(original, modified, parts, work)),
+    }
+}
+
+/// Both texts, on the way down.
+struct Walk<'a> {
+    original: &'a Text,
+    modified: &'a Text,
+    /// How many lines may still be compared one by one.
+    n_left: usize,
+}
+
+impl Walk<'_> {
+    /// Returns the places in `rest` where the texts part, each up to where they agree again.
+    fn gaps(&mut self, mut rest: Edit) -> Option<Vec<Edit>> {
+        let mut gaps = Vec::new();
+        while !rest.is_one_sided() {
+            let gap = match self.near_gap(&rest) {
+                Some(gap) => gap,
+                None => self.far_gap(&rest)?,
+            };
+            let below = Edit {
+                before: gap.before.end..rest.before.end,
+                after: gap.after.end..rest.after.end,
+            };
+            rest = below.without_ends(self.agreed_len(&below, usize::MAX), 0);
+            gaps.push(gap);
+        }
+        gaps.extend((rest.n_lines() > 0).then_some(rest));
+        Some(gaps)
+    }
+
+    /// Returns how many lines at the head of `part` are the same, up to `max_len`.
+    fn agreed_len(&self, part: &Edit, max_len: usize) -> usize {
+        let first =
+            |lines: &Range<usize>| lines.start..lines.end.min(lines.start.saturating_add(max_len));
+        let (before, after) = (first(&part.before), first(&part.after));
+        self.original.equal_head(before, self.modified, after)
+    }
+
+    /// Returns the gap at the head of `rest` with the fewest changed lines; of several, that after
+    /// which most lines agree.
+    ///
+    /// This is Myers' search, from the head only.
+    fn near_gap(&mut self, rest: &Edit) -> Option<Edit> {
+        // For each diagonal the largest number of lines of the original that was reached.
+        let mut reached = [0; 2 * MAX_COST + 3];
+        let middle = MAX_COST + 1;
+        for cost in 1..=MAX_COST {
+            self.n_left = self.n_left.checked_sub(cost + 1)?;
+            let mut best = None;
+            for diagonal in (middle - cost..=middle + cost).step_by(2) {
+                let (left, right) = (reached[diagonal - 1] + 1, reached[diagonal + 1]);
+                let before = match diagonal {
+                    // On the border the neighbor was not reached.
+                    _ if diagonal == middle - cost => right,
+                    _ if diagonal == middle + cost => left,
+                    _ => left.max(right),
+                };
+                let after = before + middle - diagonal;
+                let len = self.agreed_len_from(rest, before, after);
+                reached[diagonal] = before + len;
+                best = best.max((len >= AGREED_LEN).then_some((len, before, after)));
+            }
+            if let Some((_, before, after)) = best {
+                return Some(head_of(rest, before, after));
+            }
+        }
+        None
+    }
+
+    /// Returns how many lines agree, up to [`COMPARED_LEN`], below as many lines of `rest`.
+    fn agreed_len_from(&self, rest: &Edit, before: usize, after: usize) -> usize {
+        if before >= rest.before.len() || after >= rest.after.len() {
+            return 0;
+        }
+        let (line, other) = (rest.before.start + before, rest.after.start + after);
+        if self.original.line(line) != self.modified.line(other) {
+            return 0;
+        }
+        let below = Edit {
+            before: line..rest.before.end,
+            after: other..rest.after.end,
+        };
+        self.agreed_len(&below, COMPARED_LEN)
+    }
+
+    /// Returns the gap at the head of `rest` after which a line agrees that is unique around, or
+    /// all of it if it is short.
+    fn far_gap(&mut self, rest: &Edit) -> Option<Edit> {
+        WINDOWS.iter().find_map(|&len| {
+            let (before, after) = (rest.before.len().min(len), rest.after.len().min(len));
+            self.n_left = self.n_left.checked_sub(before + after)?;
+            let window = head_of(rest, before, after);
+            let is_all = window == *rest;
+            self.gap_to_unique_line(&window)
+                .or_else(|| is_all.then_some(window))
+        })
+    }
+
+    fn gap_to_unique_line(&self, window: &Edit) -> Option<Edit> {
+        let mut input = InternedInput::<&[u8]>::default();
+        input.update_before(self.original.lines(window.before.clone()));
+        input.update_after(self.modified.lines(window.after.clone()));
+        let (before, after) = (&input.before[..], &input.after[..]);
+        let start = (window.before.start, window.after.start);
+        let sides = Sides {
+            before,
+            after,
+            start,
+        };
+        let unique = anchors::unique_lines(sides, input.interner.num_tokens());
+        let mut found = anchors::increasing(&unique)
+            .into_iter()
+            .filter_map(|(before, after)| {
+                let (above, below) = sides.split_at(before, after);
+                let up = above.tail_len();
+                let is_agreed = up + below.head_len() >= AGREED_LEN;
+                is_agreed.then(|| head_of(window, before - up, after - up))
+            });
+        found.next()
+    }
+}
+
+/// Returns the first lines of `part`, so many on each side.
+fn head_of(part: &Edit, before: usize, after: usize) -> Edit {
+    Edit {
+        before: part.before.start..part.before.start + before,
+        after: part.after.start..part.after.start + after,
+    }
+}
+
+/// Returns `edits`, and those as one to search in between which a line may have moved: that says
+/// something, and was taken away in one and added in another near it.
+///
+/// How near depends on the longest edit: for a line to go from one to the other, all between them
+/// would be moved by as much.
+fn checked_parts(original: &Text, modified: &Text, edits: &[Edit]) -> Vec<Part> {
+    let longest = edits.iter().map(Edit::n_lines).max().unwrap_or(0);
+    let mut changed = Changed::default();
+    let mut parts: Vec<Part> = Vec::with_capacity(edits.len());
+    for edit in edits {
+        let reach = edit.before.start.saturating_sub(2 * longest + MIN_REACH);
+        let first = changed.first_pair(original, modified, edit, reach);
+        let mut part = Part::Known(edit.clone());
+        let is_in = |above: &mut Part| first.is_some_and(|at| at <= above.lines().before.end);
+        while let Some(above) = parts.pop_if(is_in) {
+            part = Part::Unknown(Edit {
+                before: above.lines().before.start..edit.before.end,
+                after: above.lines().after.start..edit.after.end,
+            });
+        }
+        parts.push(part);
+    }
+    parts
+}
+
+/// The lines that edits take away and add.
+#[derive(Default)]
+struct Changed<'a> {
+    lines: Interner<&'a [u8]>,
+    /// For each token the last edits that took it away and that added it.
+    last: Vec<Last>,
+    /// The tokens of an edit, and whether it took them away.
+    tokens: Vec<(usize, bool)>,
+}
+
+/// Where the edits are, as lines of the original.
+#[derive(Clone, Default)]
+struct Last {
+    removed: Option<usize>,
+    added: Option<usize>,
+}
+
+impl<'a> Changed<'a> {
+    /// Adds the lines of `edit`, and returns the first edit from `reach` on that did the contrary
+    /// with one of them.
+    fn first_pair(
+        &mut self,
+        original: &'a Text,
+        modified: &'a Text,
+        edit: &Edit,
+        reach: usize,
+    ) -> Option<usize> {
+        self.tokens.clear();
+        self.number(original.lines(edit.before.clone()), true);
+        self.number(modified.lines(edit.after.clone()), false);
+        self.last
+            .resize(self.lines.num_tokens() as usize, Last::default());
+        let contrary = |&(token, is_removed): &(usize, bool)| match is_removed {
+            true => self.last[token].added,
+            false => self.last[token].removed,
+        };
+        let pairs = self.tokens.iter().filter_map(contrary);
+        let first = pairs.filter(|&at| at >= reach).min();
+        for &(token, is_removed) in &self.tokens {
+            match is_removed {
+                true => self.last[token].removed = Some(edit.before.start),
+                false => self.last[token].added = Some(edit.before.start),
+            }
+        }
+        first
+    }
+
+    fn number(&mut self, lines: impl Iterator<Item = &'a [u8]>, is_removed: bool) {
+        for line in lines.filter(|line| says_something(line)) {
+            self.tokens
+                .push((self.lines.intern(line).0 as usize, is_removed));
+        }
+    }
+}
+
+fn says_something(line: &[u8]) -> bool {
+    let word = line
+        .iter()
+        .filter(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii());
+    word.take(MIN_WORD_LEN).count() == MIN_WORD_LEN
+}
