@@ -10,6 +10,7 @@
 //! a [`Budget`] of them is spent, the answer is coarse.
 
 mod anchors;
+mod front;
 mod histogram;
 mod indent;
 mod lockstep;
@@ -96,7 +97,7 @@ pub fn edits_within(original: &Text, modified: &Text, budget: Budget) -> Compari
     let edits = slide::settled(original, modified, edits, &mut work);
     Comparison {
         edits,
-        is_coarse: work.is_spent(),
+        is_coarse: work.is_coarse(),
     }
 }
 

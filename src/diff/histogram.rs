@@ -24,7 +24,7 @@ const MAX_OCCURRENCES: u32 = 63;
 /// Steps for each line of both sides after which the search is left to Myers' algorithm.
 ///
 /// Source code takes about ten.
-const MAX_STEPS: usize = 64;
+pub const MAX_STEPS: usize = 64;
 
 const NONE: u32 = u32::MAX;
 
@@ -81,9 +81,15 @@ impl Histogram {
         self.myers.reserve(n_tokens);
     }
 
-    /// Adds to `matches` what is the same in `sides`.
-    pub fn compare(&mut self, sides: Sides<'_>, matches: &mut Matches, work: &mut Work) {
-        let mut n_left = sides.n_lines() * MAX_STEPS;
+    /// Adds to `matches` what is the same in `sides`, with up to `max_steps` for each line.
+    pub fn compare(
+        &mut self,
+        sides: Sides<'_>,
+        max_steps: usize,
+        matches: &mut Matches,
+        work: &mut Work,
+    ) {
+        let mut n_left = sides.n_lines() * max_steps;
         // Not by recursion: what is above a run can be as deep as the texts are long.
         let mut tasks = vec![Task::Compare(sides)];
         while let Some(task) = tasks.pop() {

@@ -39,6 +39,9 @@ const WINDOWS: [usize; 3] = [1 << 8, 1 << 11, 1 << 14];
 /// Lines to the next edit within which a line may have moved to it, at least.
 const MIN_REACH: usize = 64;
 
+/// Of so many lines one may be in doubt, or all of the texts are searched.
+const MIN_PLAIN: usize = 8;
+
 /// Letters and digits from which on a line says something; a brace and a blank line are everywhere.
 const MIN_WORD_LEN: usize = 4;
 
@@ -52,18 +55,22 @@ pub fn edits(original: &Text, modified: &Text, whole: &Edit, work: &mut Work) ->
     if rest.n_lines() <= MIN_LEN {
         return None;
     }
+    let n_lines = rest.n_lines();
     let mut walk = Walk {
         original,
         modified,
-        n_left: rest.n_lines(),
+        n_left: n_lines,
     };
     let gaps = walk.gaps(rest)?.into_iter().map(Part::Unknown);
     let edits = search::edits(original, modified, gaps, work);
     let parts = checked_parts(original, modified, &edits);
-    match parts.len() == edits.len() {
-        true => Some(edits),
-        false => Some(search::edits(original, modified, parts, work)),
+    if parts.len() == edits.len() {
+        return Some(edits);
     }
+    let unknown = parts.iter().filter(|part| matches!(part, Part::Unknown(_)));
+    let n_unknown: usize = unknown.map(|part| part.lines().n_lines()).sum();
+    let is_plain = n_unknown <= n_lines / MIN_PLAIN;
+    is_plain.then(|| search::edits(original, modified, parts, work))
 }
 
 /// Both texts, on the way down.

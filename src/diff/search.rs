@@ -7,7 +7,7 @@
 use imara_diff::InternedInput;
 
 use super::anchors;
-use super::histogram::Histogram;
+use super::histogram::{Histogram, MAX_STEPS};
 use super::matches::Matches;
 use super::sides::Sides;
 use super::work::Work;
@@ -16,6 +16,9 @@ use crate::text::Text;
 
 /// Pairs of lines up to which it is cheaper to compare each than to number the lines.
 const MAX_PAIRS: usize = 32;
+
+/// Steps to number a line: where there are many it is somewhere else in memory each time.
+const NUMBERING: usize = 12;
 
 /// Lines of both sides beyond which texts are cut.
 const MAX_LEN: usize = 1 << 13;
@@ -88,7 +91,13 @@ impl<'a> Search<'a> {
         if part.is_one_sided() || self.is_all_different(part) {
             return;
         }
+        if !work.afford(NUMBERING * part.n_lines()) {
+            return;
+        }
         self.input.clear();
+        // A text has fewer lines than bytes, and these are counted in 32 bits.
+        let (before, after) = (part.before.len() as u32, part.after.len() as u32);
+        self.input.reserve(before, after);
         self.input
             .update_before(self.original.lines(part.before.clone()));
         self.input
@@ -104,9 +113,12 @@ impl<'a> Search<'a> {
             false => anchors::parts(sides, n_tokens),
         };
         self.histogram.reserve(n_tokens);
+        // Half of the work is for Myers' algorithm, which makes more of little.
+        let max_steps = MAX_STEPS.min(work.share(2 * sides.n_lines()));
         for part in parts {
             let (inside, tail) = part.without_equal_ends(&mut self.matches);
-            self.histogram.compare(inside, &mut self.matches, work);
+            self.histogram
+                .compare(inside, max_steps, &mut self.matches, work);
             self.matches.push(inside.end().0, inside.end().1, tail);
         }
     }

@@ -1,0 +1,168 @@
+//! One of the two searches of Myers' algorithm: how far one gets with so many changed lines.
+
+use std::iter::zip;
+
+use super::sides::Sides;
+
+/// Number of equal lines in a row that make a good place to cut (`XDL_SNAKE_CNT`).
+const GOOD_LEN: usize = 20;
+
+/// How much farther than the changed lines a good place must be (`XDL_K_HEUR`).
+const MIN_GAIN: usize = 4;
+
+/// A search from one corner: how far each diagonal was reached at a cost.
+///
+/// The search from the tail is the same as the one from the head of both sides reversed, and its
+/// numbers count lines from the tail.
+pub struct Front<const IS_UP: bool> {
+    /// For each diagonal, lines of the side before minus lines of the side after, the largest
+    /// number of lines of the side before that was reached.
+    reached: Vec<i32>,
+    /// Index of diagonal 0.
+    middle: i32,
+    /// The first and the last diagonal of the last cost; those between are every second one.
+    first: i32,
+    last: i32,
+    pub n_before: i32,
+    pub n_after: i32,
+    pub n_steps: usize,
+    /// Whether the last cost led over a long run of equal lines.
+    is_on_long_run: bool,
+}
+
+/// Less than any number of lines.
+const NOWHERE: i32 = -1;
+
+impl<const IS_UP: bool> Front<IS_UP> {
+    pub fn new(n_lines: usize) -> Front<IS_UP> {
+        Front {
+            reached: vec![NOWHERE; n_lines + 5],
+            middle: 0,
+            first: 0,
+            last: 0,
+            n_before: 0,
+            n_after: 0,
+            n_steps: 0,
+            is_on_long_run: false,
+        }
+    }
+
+    pub fn start(&mut self, sides: Sides<'_>) {
+        // Tokens of imara-diff are fewer.
+        (self.n_before, self.n_after) = (sides.before.len() as i32, sides.after.len() as i32);
+        (self.first, self.last, self.middle) = (0, 0, self.n_after + 2);
+        self.set(0, 0);
+    }
+
+    fn get(&self, diagonal: i32) -> i32 {
+        self.reached[(self.middle + diagonal) as usize]
+    }
+
+    fn set(&mut self, diagonal: i32, reached: i32) {
+        self.reached[(self.middle + diagonal) as usize] = reached;
+    }
+
+    /// Takes one changed line more. Returns the place where it met `other`, if it did.
+    pub fn advance<const OTHER: bool>(
+        &mut self,
+        sides: Sides<'_>,
+        other: Option<&Front<OTHER>>,
+    ) -> Option<(usize, usize)> {
+        self.widen();
+        self.is_on_long_run = false;
+        let delta = self.n_before - self.n_after;
+        for diagonal in (self.first..=self.last).rev().step_by(2) {
+            let (left, right) = (self.get(diagonal - 1), self.get(diagonal + 1));
+            let before = if left >= right { left + 1 } else { right };
+            let len = self.equal_len(sides, before, before - diagonal);
+            let before = before + len;
+            self.n_steps += 1 + len as usize / 4;
+            self.is_on_long_run |= len as usize > GOOD_LEN;
+            self.set(diagonal, before);
+            let met =
+                |other: &Front<OTHER>| other.reaches(delta - diagonal, self.n_before - before);
+            if other.is_some_and(met) {
+                return Some((before as usize, (before - diagonal) as usize));
+            }
+        }
+        None
+    }
+
+    fn reaches(&self, diagonal: i32, before: i32) -> bool {
+        (self.first..=self.last).contains(&diagonal) && self.get(diagonal) >= before
+    }
+
+    /// Makes the diagonals on both sides part of the search, or leaves out those at the borders.
+    fn widen(&mut self) {
+        if self.first > -self.n_after {
+            self.first -= 1;
+            self.set(self.first - 1, NOWHERE);
+        } else {
+            self.first += 1;
+        }
+        if self.last < self.n_before {
+            self.last += 1;
+            self.set(self.last + 1, NOWHERE);
+        } else {
+            self.last -= 1;
+        }
+    }
+
+    #[inline]
+    fn equal_len(&self, sides: Sides<'_>, before: i32, after: i32) -> i32 {
+        if before >= self.n_before || after >= self.n_after || after < 0 {
+            return 0;
+        }
+        let len = match IS_UP {
+            false => {
+                let (before, after) = (before as usize, after as usize);
+                let lines = zip(&sides.before[before..], &sides.after[after..]);
+                lines.take_while(|(a, b)| a == b).count()
+            }
+            true => {
+                let (before, after) = (self.n_before - before, self.n_after - after);
+                let before = sides.before[..before as usize].iter().rev();
+                let after = sides.after[..after as usize].iter().rev();
+                zip(before, after).take_while(|(a, b)| a == b).count()
+            }
+        };
+        len as i32
+    }
+
+    /// Returns the farthest place at the end of a long run that is far enough for its `cost`.
+    pub fn good_place(&self, sides: Sides<'_>, cost: usize) -> Option<(usize, usize)> {
+        let mut best = (MIN_GAIN * cost) as i32;
+        let mut place = None;
+        if !self.is_on_long_run {
+            return place;
+        }
+        for diagonal in (self.first..=self.last).rev().step_by(2) {
+            let before = self.get(diagonal);
+            let after = before - diagonal;
+            let gain = before + after - diagonal.abs();
+            let len = GOOD_LEN as i32;
+            let is_inside =
+                (len..self.n_before).contains(&before) && (len..self.n_after).contains(&after);
+            if gain > best && is_inside && self.equal_len(sides, before - len, after - len) >= len {
+                (best, place) = (gain, Some((before as usize, after as usize)));
+            }
+        }
+        place
+    }
+
+    /// Returns the place where most lines of both sides are passed.
+    pub fn farthest(&self) -> (usize, usize) {
+        let diagonals = (self.first..=self.last).rev().step_by(2);
+        let place = |diagonal: i32| {
+            let before = self
+                .get(diagonal)
+                .min(self.n_before)
+                .min(self.n_after + diagonal);
+            (before as usize, (before - diagonal) as usize)
+        };
+        diagonals
+            .map(place)
+            .max_by_key(|(before, after)| before + after)
+            .unwrap_or((0, 0))
+    }
+}
