@@ -35,6 +35,7 @@
 (declare-function agent-q-diff-module-hunk-id "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-hunk-with-id "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-is-edited "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-is-coarse "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-line "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-marks "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-matches "ext:agent-q-diff-module")
@@ -233,11 +234,19 @@ is refused by Emacs, and then all of them are encoded first."
 
 ;;;; Reviews
 
-(defun agent-q-diff-engine-review (original modified)
+(defun agent-q-diff-engine-review (original modified &optional budget)
   "Return a new review of the text ORIGINAL becoming the text MODIFIED.
-Signal `agent-q-diff-identical' if they are the same."
+BUDGET is the largest number of steps to compare them; nil means what
+takes about half a second at worst for texts of 10 MB.  Signal
+`agent-q-diff-identical' if they are the same."
   (agent-q-diff-engine--call #'agent-q-diff-module-review
-                             original modified agent-q-diff-context-length))
+                             original modified agent-q-diff-context-length
+                             budget))
+
+(defun agent-q-diff-engine-coarse-p (review)
+  "Return non-nil if the texts of REVIEW were too much to compare.
+Its hunks may then be bigger than they need to be; they are right."
+  (agent-q-diff-module-is-coarse review))
 
 (defun agent-q-diff-engine-review-diff (diff)
   "Return a new review of DIFF, a unified diff of one file.

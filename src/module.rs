@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
-use crate::diff::HeadingRule;
+use crate::diff::{Budget, HeadingRule};
 use crate::honest::{self, Deceit, Suspect};
 use crate::parse::{self, FileDiff};
 use crate::place::{NotPlaced, Place};
@@ -91,12 +91,30 @@ fn version() -> Result<&'static str> {
 }
 
 /// Return a new review of ORIGINAL to MODIFIED, with CONTEXT lines of context.
+///
+/// BUDGET is the largest number of steps to compare them, or nil for the
+/// usual one; see `agent-q-diff-module-is-coarse'.
 #[defun(user_ptr)]
-fn review(env: &Env, original: Vec<u8>, modified: Vec<u8>, context: usize) -> Result<Session> {
+fn review(
+    env: &Env,
+    original: Vec<u8>,
+    modified: Vec<u8>,
+    context: usize,
+    budget: Option<usize>,
+) -> Result<Session> {
     door(env, || {
-        let proposal = Proposal::from_texts(original, modified, context);
+        let budget = budget.map_or(Budget::default(), |n_steps| Budget(n_steps as u64));
+        let proposal = Proposal::from_texts_within(original, modified, context, budget);
         Ok(session(Review::new(answer(env, proposal)?)))
     })
+}
+
+/// Return t if the texts of REVIEW were too much to compare.
+///
+/// Its hunks may then be bigger than they need to be; they are right.
+#[defun]
+fn is_coarse(env: &Env, session: &mut Session) -> Result<bool> {
+    door(env, || Ok(ongoing(env, session)?.proposal().is_coarse()))
 }
 
 /// Return a new review of the unified diff DIFF, which came without its original.

@@ -21,7 +21,7 @@ use std::ops::Range;
 
 use thiserror::Error;
 
-use crate::diff::{self, Edit, Group};
+use crate::diff::{self, Budget, Comparison, Edit, Group};
 use crate::hunk::{Hunk, LineKind};
 use crate::parse::{self, FileDiff, ParseError, ParsedHunk};
 use crate::place::{self, NotPlaced, Place};
@@ -82,6 +82,8 @@ pub struct Proposal {
     past_doubts: Vec<(usize, Vec<bool>)>,
     /// The atoms of the agent's that the user has made something else of.
     agents: Vec<Lines>,
+    /// Whether the budget to compare the texts was spent.
+    is_coarse: bool,
     /// Whether a target was seen.
     has_target: bool,
     bare: Option<Bare>,
@@ -113,14 +115,32 @@ impl Proposal {
         modified: Vec<u8>,
         context_len: usize,
     ) -> Result<Proposal, ProposalError> {
+        Proposal::from_texts_within(original, modified, context_len, Budget::default())
+    }
+
+    /// The same, with another budget to compare the texts than the usual one.
+    ///
+    /// # Errors
+    ///
+    /// [`ProposalError::Identical`] if there is no change.
+    pub fn from_texts_within(
+        original: Vec<u8>,
+        modified: Vec<u8>,
+        context_len: usize,
+        budget: Budget,
+    ) -> Result<Proposal, ProposalError> {
         let (original, modified) = (Text::new(original), Text::new(modified));
-        let edits = diff::edits(&original, &modified);
+        let Comparison { edits, is_coarse } = diff::edits_within(&original, &modified, budget);
         if edits.is_empty() {
             return Err(ProposalError::Identical);
         }
         let groups = diff::group(&edits, original.len(), context_len);
         let weave = Weave::new(original, modified, &edits);
-        Ok(Proposal::new(weave, groups, None))
+        let proposal = Proposal::new(weave, groups, None);
+        Ok(Proposal {
+            is_coarse,
+            ..proposal
+        })
     }
 
     /// Makes a proposal of a unified diff of one file that came without its original.
@@ -171,6 +191,7 @@ impl Proposal {
             groups,
             offsets,
             fuzz,
+            is_coarse: false,
             has_target: false,
             bare,
         }
@@ -179,6 +200,12 @@ impl Proposal {
     /// Returns the number of hunks.
     pub fn n_hunks(&self) -> usize {
         self.groups.len()
+    }
+
+    /// Tells whether the texts were too much to compare, so that hunks may be bigger than they need
+    /// to be. They are right all the same.
+    pub fn is_coarse(&self) -> bool {
+        self.is_coarse
     }
 
     /// Returns the lines of the hunk headers in the diff that this proposal was made of (0-based);

@@ -5,7 +5,10 @@ mod pairs;
 
 use std::ops::Range;
 
-use agent_q_diff::diff::{Edit, HeadingRule, group, section_heading, section_headings};
+use agent_q_diff::diff::{
+    Budget, Edit, HeadingRule, edits_within, group, section_heading, section_headings,
+};
+use agent_q_diff::proposal::Proposal;
 use agent_q_diff::text::Text;
 use pairs::{compare, for_each_pair, patched};
 
@@ -196,4 +199,33 @@ fn headings_of_all_groups_are_those_of_each() {
         .map(|group| section_heading(&text, group.before.start, HeadingRule::Default))
         .collect();
     assert_eq!(section_headings(&text, &groups, HeadingRule::Default), each);
+}
+
+#[test]
+fn any_budget_leads_to_the_modified_text_and_what_was_not_spent_changes_nothing() {
+    for_each_pair(5_000, |pair| {
+        let compared = compare(&pair.original, &pair.modified);
+        let (original, modified) = (&compared.original, &compared.modified);
+        for budget in [0, 20, 500].map(Budget) {
+            let found = edits_within(original, modified, budget);
+            let groups = group(&found.edits, original.len(), 0);
+            let hunk =
+                |group| agent_q_diff::diff::hunk(group, &found.edits, original, modified, b"");
+            let hunks: Vec<_> = groups.iter().map(hunk).collect();
+            assert_eq!(patched(original, &hunks), pair.modified);
+            assert!(found.is_coarse || found.edits == compared.edits);
+        }
+    });
+}
+
+#[test]
+fn a_proposal_says_that_it_is_coarse() {
+    let is_coarse = |budget| {
+        let texts = [b"a\nb\nc\nb\na\n", b"c\nb\nb\na\nc\n"].map(|text| text.to_vec());
+        let [original, modified] = texts;
+        let proposal = Proposal::from_texts_within(original, modified, 3, budget);
+        proposal.unwrap().is_coarse()
+    };
+    assert!(is_coarse(Budget(0)));
+    assert!(!is_coarse(Budget::default()));
 }
