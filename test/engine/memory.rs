@@ -1,0 +1,77 @@
+//! What a review holds, beside the texts that it is of.
+
+// An allocator that counts can only be made so.
+#![allow(unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use agent_q_diff::proposal::Proposal;
+use agent_q_diff::review::Review;
+
+/// The system's allocator, and how many bytes it has given.
+struct Counting;
+
+static HELD: AtomicUsize = AtomicUsize::new(0);
+
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        HELD.fetch_add(layout.size(), Ordering::Relaxed);
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Returns `n_lines` lines of `len` bytes, of which every `step`th one, if any, is changed.
+fn text(n_lines: usize, len: usize, step: Option<usize>) -> Vec<u8> {
+    let line = |at: usize| match step {
+        Some(step) if at % step == step / 2 => format!("{:x>width$}\n", "", width = len - 1),
+        _ => format!("{:0width$}\n", at % 10, width = len - 1),
+    };
+    let lines: Vec<String> = (0..n_lines).map(line).collect();
+    // As long as it is, and no longer, as a text from Emacs is.
+    lines.concat().into_bytes()
+}
+
+/// Returns what a review holds of texts with lines of `len` bytes, every `step`th of them changed,
+/// in hundredths of the texts.
+fn held(n_lines: usize, len: usize, step: usize) -> usize {
+    let before = HELD.load(Ordering::Relaxed);
+    let texts = [None, Some(step)].map(|step| text(n_lines, len, step));
+    let [original, modified] = texts;
+    let n_bytes = original.len() + modified.len();
+    let review = Review::new(Proposal::from_texts(original, modified, 3).unwrap());
+    let held = HELD.load(Ordering::Relaxed) - before;
+    drop(review);
+    100 * held / n_bytes
+}
+
+#[test]
+fn a_review_holds_at_most_two_and_a_half_times_its_texts() {
+    // One test, so that no other one's memory is counted.
+    for (n_lines, len, step) in [
+        (250_000, 40, 250_000),
+        (250_000, 40, 25),
+        (250_000, 40, 10),
+        (1_000_000, 4, 1_000),
+    ] {
+        let held = held(n_lines, len, step);
+        println!("{n_lines} {len} {step}: {held}");
+        assert!(
+            held <= 250,
+            "{n_lines} lines of {len} bytes, one in {step}: {held} %"
+        );
+    }
+    println!(
+        "every other {}, one letter {}",
+        held(100_000, 40, 2),
+        held(1_000_000, 2, 1000)
+    );
+}
