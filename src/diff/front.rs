@@ -71,7 +71,11 @@ impl<const IS_UP: bool> Front<IS_UP> {
         self.widen();
         self.is_on_long_run = false;
         let delta = self.n_before - self.n_after;
-        for diagonal in (self.first..=self.last).rev().step_by(2) {
+        let mut next = self.last;
+        // Stepping through a range costs more than all else here.
+        while next >= self.first {
+            let diagonal = next;
+            next -= 2;
             let (left, right) = (self.get(diagonal - 1), self.get(diagonal + 1));
             let before = if left >= right { left + 1 } else { right };
             let len = self.equal_len(sides, before, before - diagonal);

@@ -18,7 +18,7 @@ use crate::text::Text;
 const MAX_PAIRS: usize = 32;
 
 /// Steps to number a line: where there are many it is somewhere else in memory each time.
-const NUMBERING: usize = 12;
+const NUMBERING: usize = 24;
 
 /// Lines of both sides beyond which texts are cut.
 const MAX_LEN: usize = 1 << 13;

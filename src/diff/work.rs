@@ -22,9 +22,9 @@ pub struct Budget(pub u64);
 
 impl Default for Budget {
     /// What keeps texts of 10 MB under about half a second. Where all of them changes, that is
-    /// enough for two million lines.
+    /// enough for 1.6 million lines of both.
     fn default() -> Budget {
-        Budget(25_000_000)
+        Budget(40_000_000)
     }
 }
 
