@@ -15,10 +15,10 @@ FUZZ_TARGETS ?= parse place review
 FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help build mcp demo test lint bench fuzz doc clean
+.PHONY: help build mcp demo test lint bench bench-check fuzz doc clean
 
 help: ## List these commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo 'EMACS=/path/to/emacs names the Emacs to use.'
 
 build: ## Compile the Rust module and put it beside the Lisp files
@@ -44,8 +44,15 @@ lint: ## Check style, warnings, documentation, and the walls between the parts
 	@test/tools/need emacs cargo cc package-lint
 	@test/tools/lint $(CHECKS)
 
-bench: ## Measure the engine
-	cargo bench --locked --no-default-features --bench engine
+bench: ## Measure everything that has to be fast, beside a peer
+	@test/tools/need emacs cargo cc git tmux timeout
+	@$(MAKE) --no-print-directory build
+	@test/bench/run
+
+bench-check: ## Measure a part of it in a few minutes, and fail if a target is missed by far
+	@test/tools/need emacs cargo cc git tmux timeout
+	@$(MAKE) --no-print-directory build
+	@test/bench/run --check
 
 fuzz: ## Fuzz the engine (FUZZ_SECONDS=60 for each target), then walk at random (AGENT_Q_DIFF_CASES=30000)
 	@test/tools/need cargo cc c++ cargo-fuzz

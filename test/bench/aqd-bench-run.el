@@ -1,0 +1,63 @@
+;;; aqd-bench-run.el --- Run the benchmarks of the Lisp side  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; `test/bench/run' starts an Emacs in a terminal with this file, and says
+;; in the environment what is to be done.
+
+;;; Code:
+
+(require 'aqd-bench)
+(require 'aqd-bench-review)
+(require 'aqd-bench-file)
+
+(defconst aqd-bench-sections
+  '((text . aqd-bench-diff-text)
+    (opening . aqd-bench-opening)
+    (accepting . aqd-bench-accepting)
+    (keys . aqd-bench-keys)
+    (many . aqd-bench-many)
+    (outside . aqd-bench-outside)
+    (edit-file . aqd-bench-edit-file)
+    (memory . aqd-bench-memory)
+    (start . aqd-bench-start))
+  "What is measured, by name.")
+
+(defun aqd-bench--section (name)
+  "Measure the section NAME, and print an error if there is one."
+  (condition-case err
+      (funcall (alist-get name aqd-bench-sections))
+    (error (aqd-bench-print "ERROR\t%s\t%s" name (error-message-string err)))))
+
+(defun aqd-bench-run ()
+  "Measure what AQD_BENCH_SECTIONS names, or everything, and leave Emacs.
+AQD_BENCH_OUTPUT is where rows go, AQD_BENCH_QUICK non-empty if little
+time is to be taken."
+  (let* ((wanted (split-string (or (getenv "AQD_BENCH_SECTIONS") "")))
+         (make-backup-files nil)
+         (create-lockfiles nil)
+         (auto-save-default nil)
+         (large-file-warning-threshold nil)
+         (agent-q-diff-save 'never)
+         (aqd-bench-output (getenv "AQD_BENCH_OUTPUT"))
+         (aqd-bench-quick (not (equal "" (or (getenv "AQD_BENCH_QUICK") ""))))
+         (aqd-bench-directory (file-name-as-directory
+                               (make-temp-file "agent-q-diff-bench" t)))
+         (default-directory aqd-bench-directory))
+    (unwind-protect
+        (dolist (name (if wanted
+                          (mapcar #'intern wanted)
+                        (mapcar #'car aqd-bench-sections)))
+          (aqd-bench--section name))
+      (delete-directory aqd-bench-directory t)
+      (let ((kill-emacs-query-functions nil)
+            (kill-emacs-hook nil))
+        (dolist (buffer (buffer-list))
+          (with-current-buffer buffer
+            (set-buffer-modified-p nil)))
+        (kill-emacs)))))
+
+(provide 'aqd-bench-run)
+;;; aqd-bench-run.el ends here
