@@ -315,12 +315,36 @@ impl Proposal {
     ///
     /// See [`Weave::edits_to_flip`].
     pub fn edits_to(&self, wanted: &[Option<bool>]) -> Result<Vec<LineEdit>, FlipError> {
+        let each = wanted.iter().enumerate();
+        let some: Vec<_> = each
+            .filter_map(|(hunk, wanted)| Some((hunk, (*wanted)?)))
+            .collect();
+        self.edits_for(&some)
+    }
+
+    /// Returns the same for pairs of a hunk and the fact that is wanted of it, in order.
+    ///
+    /// # Errors
+    ///
+    /// See [`Weave::edits_to_flip`].
+    pub fn edits_for(&self, wanted: &[(usize, bool)]) -> Result<Vec<LineEdit>, FlipError> {
         self.weave.edits_to_flip(&self.atoms_to_flip(wanted))
     }
 
-    /// Notes that the target was brought to the facts `wanted`, as [`Proposal::edits_to`] has them.
-    pub fn bring_to(&mut self, wanted: &[Option<bool>]) {
+    /// Notes that the target was brought to the facts `wanted`, as [`Proposal::edits_for`] has them.
+    pub fn bring_to(&mut self, wanted: &[(usize, bool)]) {
         self.weave.flip(&self.atoms_to_flip(wanted));
+    }
+
+    /// Returns where `edits` begin, in characters of the target as Emacs counts them.
+    pub fn offsets_of(&self, edits: &[LineEdit]) -> Vec<usize> {
+        let offset = |edit: &LineEdit| self.weave.chars_before(edit.line);
+        edits.iter().map(offset).collect()
+    }
+
+    /// Returns the number of characters of the target, as Emacs counts them.
+    pub fn n_chars(&self) -> usize {
+        self.weave.n_chars()
     }
 
     /// Learns that the target is now `live`, and tells whether that is news.
@@ -346,15 +370,12 @@ impl Proposal {
         self.groups[hunk].edits.clone()
     }
 
-    fn atoms_to_flip(&self, wanted: &[Option<bool>]) -> Vec<bool> {
-        let mut flips = vec![false; self.weave.atoms().len()];
-        for (hunk, wanted) in wanted.iter().enumerate() {
-            for atom in self.atoms_of(hunk) {
-                let is_in = self.weave.atoms()[atom].is_applied;
-                flips[atom] = wanted.is_some_and(|wanted| wanted != is_in);
-            }
-        }
-        flips
+    fn atoms_to_flip(&self, wanted: &[(usize, bool)]) -> Vec<usize> {
+        let flips = |&(hunk, wanted): &(usize, bool)| {
+            let atoms = self.atoms_of(hunk);
+            atoms.filter(move |&atom| self.weave.atoms()[atom].is_applied != wanted)
+        };
+        wanted.iter().flat_map(flips).collect()
     }
 
     fn set_in(&mut self, hunk: usize, is_in: bool) {

@@ -347,7 +347,7 @@ impl Review {
     pub fn plan(&self, hunk: usize, command: Command) -> Result<Plan, Refusal> {
         self.check_hunk(hunk)?;
         let steps = vec![(hunk, self.checked_step(hunk, command)?)];
-        let edits = self.proposal.edits_to(&self.wanted(&steps))?;
+        let edits = self.proposal.edits_for(&self.wanted(&steps))?;
         Ok(Plan::new(edits, steps))
     }
 
@@ -534,7 +534,7 @@ impl Review {
             }
         }
         loop {
-            match self.proposal.edits_to(&self.wanted(&steps)) {
+            match self.proposal.edits_for(&self.wanted(&steps)) {
                 Ok(edits) => return (Plan::new(edits, steps), refused),
                 // Only a hunk at the end of the text can leave a line without newline behind.
                 Err(error) => match steps.pop() {
@@ -566,13 +566,12 @@ impl Review {
         }
     }
 
-    /// Returns for each hunk the fact that `steps` bring it to, or `None` where they do not.
-    fn wanted(&self, steps: &[(usize, Step)]) -> Vec<Option<bool>> {
-        let mut wanted = vec![None; self.marks.len()];
-        for (hunk, step) in steps.iter().filter(|(_, step)| step.is_flip) {
-            wanted[*hunk] = Some(step.mark == Mark::Applied);
-        }
-        wanted
+    /// Returns the hunks whose fact `steps` change, each with what it becomes.
+    fn wanted(&self, steps: &[(usize, Step)]) -> Vec<(usize, bool)> {
+        let flips = steps.iter().filter(|(_, step)| step.is_flip);
+        flips
+            .map(|&(hunk, step)| (hunk, step.mark == Mark::Applied))
+            .collect()
     }
 
     /// Rejects every hunk that is not marked applied.

@@ -6,21 +6,27 @@
 //! they were deleted from outside. *The target is the alive segments in order*, so a place is known
 //! and never searched for, and to apply or take out a change is to flip its atoms.
 //!
-//! With s segments, a flip or an outside edit takes O(s) time; flipping any number of atoms at once
-//! takes the same one pass. A look-up of one place takes O(1). A segment is 64 bytes.
+//! With s segments, an outside edit takes O(s) time, and so does flipping many atoms at once.
+//! Flipping one, or looking up its place, takes O(log s) and what is around it up to the nearest
+//! unchanged lines. A segment is 64 bytes.
 
+mod offsets;
 mod outside;
 mod recast;
+mod sums;
 mod survey;
 
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use thiserror::Error;
 
 use crate::diff::Edit;
-use crate::text::{Text, is_unterminated};
+use crate::text::Text;
+use offsets::{Counted, Offsets};
 use outside::Past;
 pub use recast::Stretch;
+use sums::Sums;
 use survey::Look;
 
 /// Where a segment's lines come from and what decides whether they are alive.
@@ -141,6 +147,18 @@ pub enum FlipError {
     NoPlace,
 }
 
+impl FlipError {
+    /// Returns the same about line `line`.
+    fn at(self, line: usize) -> FlipError {
+        match self {
+            FlipError::ChangedByUser { .. } => FlipError::ChangedByUser { line },
+            FlipError::InsertionPointTouched { .. } => FlipError::InsertionPointTouched { line },
+            FlipError::NeighborsGone { .. } => FlipError::NeighborsGone { line },
+            FlipError::Glued | FlipError::NoPlace => self,
+        }
+    }
+}
+
 /// The line map of one review. See the module's documentation.
 #[derive(Debug, Clone)]
 pub struct Weave {
@@ -153,8 +171,17 @@ pub struct Weave {
     segments: Vec<Segment>,
     /// What a walk over the segments tells about each atom; see [`Weave::surveyed`].
     looks: Vec<Option<Look>>,
-    /// For each atom, by how many lines those above it in the original have made the target longer.
-    deltas: Vec<isize>,
+    /// The atoms that have a place, in the order of their segments.
+    ranks: Vec<usize>,
+    /// For each of these, by how many lines its flips have made the target longer since the last
+    /// walk over all segments.
+    shifts: Sums,
+    /// For each atom, by how many lines it makes the target longer than the original.
+    deltas: Sums,
+    /// Indices of the segments whose last line lacks its terminator.
+    open: Vec<usize>,
+    counted: Counted,
+    offsets: OnceCell<Offsets>,
     past: Vec<Past>,
 }
 
@@ -176,7 +203,12 @@ impl Weave {
             atoms: edits.iter().map(atom).collect(),
             segments: Vec::new(),
             looks: Vec::new(),
-            deltas: Vec::new(),
+            ranks: Vec::new(),
+            shifts: Sums::default(),
+            deltas: Sums::default(),
+            open: Vec::new(),
+            counted: Counted::default(),
+            offsets: OnceCell::new(),
             past: Vec::new(),
         };
         weave.unravel();
@@ -214,6 +246,7 @@ impl Weave {
         for text in [&mut self.original, &mut self.modified] {
             *text = text.with_last_terminator_toggled();
         }
+        self.counted = Counted::default();
     }
 
     /// Sets whether atom `atom` is applied, without a word about whether it can be.
@@ -303,12 +336,16 @@ impl Weave {
     /// Returns the line of the target where atom `atom` is or would be, or `None` if it has no
     /// place.
     pub fn line_of(&self, atom: usize) -> Option<usize> {
-        self.looks[atom].as_ref().map(|look| look.line)
+        let look = self.looks[atom].as_ref()?;
+        Some(
+            look.line
+                .saturating_add_signed(self.shifts.before(look.rank)),
+        )
     }
 
     /// Returns by how many lines the atoms before `atom` have made the target longer.
     pub fn delta_before(&self, atom: usize) -> isize {
-        self.deltas[atom]
+        self.deltas.before(atom)
     }
 
     /// Tells whether a line right beside atom `atom` was changed from outside.
@@ -327,40 +364,36 @@ impl Weave {
     /// Any [`FlipError`] but [`FlipError::Glued`], which depends on what else is flipped.
     pub fn check(&self, atom: usize) -> Result<(), FlipError> {
         let look = self.looks[atom].as_ref().ok_or(FlipError::NoPlace)?;
-        look.verdict.clone()
+        let verdict = look.verdict.clone();
+        // The line was that of the last walk over everything.
+        verdict.map_err(|error| error.at(self.line_of(atom).unwrap_or(look.line)))
     }
 
-    /// Returns the edits that flip the atoms chosen (one entry an atom), in the order of their
-    /// lines.
+    /// Returns the edits that flip the atoms `chosen`, in order, in the order of their lines.
     ///
     /// # Errors
     ///
     /// The first [`FlipError`] that stands against it; then none of them can be flipped.
-    pub fn edits_to_flip(&self, chosen: &[bool]) -> Result<Vec<LineEdit>, FlipError> {
-        let chosen_atoms = (0..chosen.len()).filter(|&atom| chosen[atom]);
-        chosen_atoms.clone().try_for_each(|atom| self.check(atom))?;
+    pub fn edits_to_flip(&self, chosen: &[usize]) -> Result<Vec<LineEdit>, FlipError> {
+        chosen.iter().try_for_each(|&atom| self.check(atom))?;
         self.refuse_to_glue(chosen)?;
-        let edit = |atom| Some(self.edit_to_flip(atom, self.line_of(atom)?));
-        Ok(chosen_atoms.filter_map(edit).collect())
+        let edit = |&atom: &usize| Some(self.edit_to_flip(atom, self.line_of(atom)?));
+        Ok(chosen.iter().filter_map(edit).collect())
     }
 
-    /// Flips the atoms chosen (one entry an atom): call it when the target has been edited.
-    pub fn flip(&mut self, chosen: &[bool]) {
-        if !chosen.contains(&true) {
+    /// Flips the atoms `chosen`, in order: call it when the target has been edited.
+    pub fn flip(&mut self, chosen: &[usize]) {
+        if chosen.is_empty() {
             return;
         }
-        self.remember_flip();
-        for (atom, is_chosen) in self.atoms.iter_mut().zip(chosen) {
-            atom.is_applied ^= is_chosen;
-        }
-        self.surveyed();
+        self.remember_flip(chosen);
+        self.flip_surveyed(chosen);
     }
 
     /// Learns that atom `atom` was flipped in the target by somebody else.
     pub(crate) fn learn_flip(&mut self, atom: usize) {
         self.past.clear();
-        self.atoms[atom].is_applied ^= true;
-        self.surveyed();
+        self.flip_surveyed(&[atom]);
     }
 
     /// Tells whether somebody else put lines into the target or took some out.
@@ -384,19 +417,21 @@ impl Weave {
         }
     }
 
-    fn refuse_to_glue(&self, chosen: &[bool]) -> Result<(), FlipError> {
-        let flips = |segment: &Segment| {
-            !segment.is_dead && atom_of(segment).is_some_and(|atom| chosen[atom])
+    /// Refuses to flip the atoms `chosen` if a line without terminator would not be the last one.
+    fn refuse_to_glue(&self, chosen: &[usize]) -> Result<(), FlipError> {
+        let is_chosen = |atom: usize| chosen.binary_search(&atom).is_ok();
+        let flips = |segment: &Segment| !segment.is_dead && atom_of(segment).is_some_and(is_chosen);
+        let will_live = |at: usize| {
+            let segment = &self.segments[at];
+            self.is_alive(segment) != flips(segment)
         };
-        let will_live = |segment: &&Segment| self.is_alive(segment) != flips(segment);
-        let mut is_open = false;
-        for segment in self.segments.iter().filter(will_live) {
-            if is_open {
-                return Err(FlipError::Glued);
-            }
-            is_open = is_unterminated(self.bytes(segment));
+        let Some(open) = self.open.iter().copied().find(|&at| will_live(at)) else {
+            return Ok(());
+        };
+        match (open + 1..self.segments.len()).rev().any(will_live) {
+            true => Err(FlipError::Glued),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     fn alive(&self) -> impl Iterator<Item = &Segment> {

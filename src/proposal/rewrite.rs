@@ -292,10 +292,8 @@ impl Proposal {
         self.find_agents(first..first + n_atoms);
         if rewrite.is_merged {
             // Told apart, so that undoing the edit in the target takes the hunk out.
-            let atoms = first..first + n_atoms;
-            let all = 0..self.weave.atoms().len();
-            let chosen: Vec<bool> = all.map(|atom| atoms.contains(&atom)).collect();
-            self.weave.flip(&chosen);
+            let atoms: Vec<usize> = (first..first + n_atoms).collect();
+            self.weave.flip(&atoms);
         }
         let doubts = vec![is_doubted && !rewrite.is_merged; n_atoms];
         self.is_doubted.splice(group.edits.clone(), doubts);

@@ -14,8 +14,8 @@ const MAX_PAST: usize = 512;
 #[derive(Debug, Clone)]
 pub(super) enum Past {
     Edit(Replaced),
-    /// Atoms were flipped; before that, these were applied (one entry an atom).
-    Flip(Vec<bool>),
+    /// These atoms were flipped.
+    Flip(Vec<usize>),
 }
 
 /// An edit from outside: what it did to the text and to the segments.
@@ -241,9 +241,8 @@ impl Weave {
 
 /// Undoing.
 impl Weave {
-    pub(super) fn remember_flip(&mut self) {
-        let facts = self.atoms.iter().map(|atom| atom.is_applied).collect();
-        self.remember(Past::Flip(facts));
+    pub(super) fn remember_flip(&mut self, chosen: &[usize]) {
+        self.remember(Past::Flip(chosen.to_vec()));
     }
 
     fn remember(&mut self, past: Past) {
@@ -284,20 +283,23 @@ impl Weave {
 
     /// Takes the last flip back, with all that came after it, if the target now reads as before.
     fn undo_flip(&mut self) {
-        let live = self.target();
+        let is_flip = |past: &Past| matches!(past, Past::Flip(_));
+        let Some(at) = self.past.iter().rposition(is_flip) else {
+            return;
+        };
         let mut segments = self.segments.clone();
-        for at in (0..self.past.len()).rev() {
-            match &self.past[at] {
+        let mut facts: Vec<bool> = self.atoms.iter().map(|atom| atom.is_applied).collect();
+        for past in self.past[at..].iter().rev() {
+            match past {
                 Past::Edit(edit) => edit.undo(&mut segments),
-                Past::Flip(facts) if self.reads_as(&segments, facts, &live) => {
-                    let atoms = self.atoms.iter_mut().zip(facts);
-                    atoms.for_each(|(atom, &is_applied)| atom.is_applied = is_applied);
-                    self.segments = segments;
-                    self.past.truncate(at);
-                    return;
-                }
-                Past::Flip(_) => return,
+                Past::Flip(chosen) => chosen.iter().for_each(|&atom| facts[atom] ^= true),
             }
+        }
+        if self.reads_as(&segments, &facts, &self.target()) {
+            let atoms = self.atoms.iter_mut().zip(facts);
+            atoms.for_each(|(atom, is_applied)| atom.is_applied = is_applied);
+            self.segments = segments;
+            self.past.truncate(at);
         }
     }
 

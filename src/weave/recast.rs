@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::{Atom, Kind, Segment, Weave};
+use super::{Atom, Counted, Kind, Segment, Weave};
 use crate::diff::{Edit, Group};
 use crate::text::Text;
 
@@ -98,6 +98,7 @@ impl Weave {
         self.renumber(group.edits.clone(), edits.len());
         self.original.splice(group.before.clone(), old);
         self.modified.splice(group.after.clone(), new);
+        self.counted = Counted::default();
         for segment in &mut self.segments {
             match segment.kind {
                 Kind::Common | Kind::Old(_) => segment.move_behind(&group.before, old.len()),

@@ -1,0 +1,158 @@
+//! Where lines of the target begin, in characters.
+//!
+//! Emacs goes to a character at once, but to a line only by counting all before it.
+
+use std::cell::OnceCell;
+
+use super::sums::Sums;
+use super::{Kind, Segment, Weave};
+use crate::replace::n_chars;
+use crate::text::Text;
+
+/// How many characters come before each line of a text, for Emacs; nothing if each is a byte.
+#[derive(Debug, Clone, Default)]
+struct Chars(Option<Vec<usize>>);
+
+impl Chars {
+    fn new(text: &Text) -> Chars {
+        if text.bytes().is_ascii() {
+            return Chars(None);
+        }
+        let count = |sum: &mut usize, line: &[u8]| {
+            *sum += n_chars(line);
+            Some(*sum)
+        };
+        let ends = text.lines(0..text.len()).scan(0, count);
+        Chars(Some(std::iter::once(0).chain(ends).collect()))
+    }
+
+    fn before(&self, text: &Text, line: usize) -> usize {
+        match &self.0 {
+            None => text.lines_bytes(0..line).len(),
+            Some(counts) => counts[line],
+        }
+    }
+}
+
+/// What is counted of the texts that do not change while the target is edited.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Counted {
+    original: OnceCell<Chars>,
+    modified: OnceCell<Chars>,
+}
+
+/// How many characters of the target come before each segment.
+#[derive(Debug, Clone)]
+pub(super) struct Offsets {
+    user: Chars,
+    /// As it was when they were counted.
+    before: Vec<usize>,
+    /// For each placed atom, by rank, by how many characters it has become longer since.
+    shifts: Sums,
+    total: isize,
+}
+
+impl Weave {
+    /// Returns how many characters, for Emacs, come before line `line` of the target.
+    pub fn chars_before(&self, line: usize) -> usize {
+        let rank = self.n_placed_up_to(line);
+        let offsets = self.offsets();
+        let (first, mut rest) = match rank.checked_sub(1) {
+            Some(last) => {
+                let atom = self.ranks[last];
+                let look = self.looks[atom].as_ref();
+                let first = look.map_or(0, |look| look.segments.start);
+                (first, line - self.line_of(atom).unwrap_or(0))
+            }
+            None => (0, line),
+        };
+        let shift = offsets.shifts.before(rank.saturating_sub(1));
+        let mut chars = offsets.before.get(first).map_or(0, |before| {
+            before
+                .checked_add_signed(shift)
+                .expect("no text is shorter than nothing")
+        });
+        for segment in self.segments[first..]
+            .iter()
+            .filter(|segment| self.is_alive(segment))
+        {
+            if rest == 0 {
+                break;
+            }
+            let n = rest.min(segment.lines.len());
+            chars += self.chars_of_head(offsets, segment, n);
+            rest -= n;
+        }
+        chars
+    }
+
+    /// Returns the number of characters of the target, for Emacs.
+    pub fn n_chars(&self) -> usize {
+        let offsets = self.offsets();
+        let end = offsets.before.last().copied().unwrap_or(0);
+        end.saturating_add_signed(offsets.total)
+    }
+
+    /// Returns how many of the atoms that have a place begin at line `line` of the target or above.
+    fn n_placed_up_to(&self, line: usize) -> usize {
+        let is_up_to = |&atom: &usize| self.line_of(atom).is_some_and(|at| at <= line);
+        self.ranks.partition_point(is_up_to)
+    }
+
+    fn offsets(&self) -> &Offsets {
+        self.offsets.get_or_init(|| {
+            let mut offsets = Offsets {
+                user: Chars::new(&self.user),
+                before: Vec::with_capacity(self.segments.len() + 1),
+                shifts: Sums::new(self.ranks.iter().map(|_| 0)),
+                total: 0,
+            };
+            let mut chars = 0;
+            for segment in &self.segments {
+                offsets.before.push(chars);
+                if self.is_alive(segment) {
+                    chars += self.chars_of_head(&offsets, segment, segment.lines.len());
+                }
+            }
+            offsets.before.push(chars);
+            offsets
+        })
+    }
+
+    /// Returns how many characters the first `n` lines of `segment` have.
+    fn chars_of_head(&self, offsets: &Offsets, segment: &Segment, n: usize) -> usize {
+        let text = self.text_of(segment);
+        let chars = match segment.kind {
+            Kind::Common | Kind::Old(_) => {
+                (self.counted.original).get_or_init(|| Chars::new(&self.original))
+            }
+            Kind::New(_) => (self.counted.modified).get_or_init(|| Chars::new(&self.modified)),
+            Kind::User => &offsets.user,
+        };
+        let start = segment.lines.start;
+        chars.before(text, start + n) - chars.before(text, start)
+    }
+
+    /// Returns how many characters of the target atom `atom` has, if it has a place and characters
+    /// are counted at all.
+    pub(super) fn chars_of(&self, atom: usize) -> Option<usize> {
+        let offsets = self.offsets.get()?;
+        let segments = self.looks[atom].as_ref()?.segments.clone();
+        let alive = self.segments[segments]
+            .iter()
+            .filter(|segment| self.is_alive(segment));
+        Some(
+            alive
+                .map(|segment| self.chars_of_head(offsets, segment, segment.lines.len()))
+                .sum(),
+        )
+    }
+
+    /// Notes that the atom of rank `rank` has become longer by `by` characters.
+    pub(super) fn shift_chars(&mut self, rank: usize, by: isize) {
+        if let Some(offsets) = self.offsets.get_mut() {
+            offsets.shifts.add(rank, by);
+            offsets.total += by;
+        }
+    }
+}
