@@ -34,14 +34,18 @@
 (declare-function agent-q-diff-module-header-lines "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-hunk-id "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-hunk-with-id "ext:agent-q-diff-module")
-(declare-function agent-q-diff-module-is-edited "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-is-coarse "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-is-edited "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-line "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-live-lines "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-mark "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-marks "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-matches "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-merge "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-n-reviews "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-n-suspects "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-next-pending "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-offsets "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-pick "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-place "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-plan "ext:agent-q-diff-module")
@@ -56,9 +60,10 @@
 (declare-function agent-q-diff-module-review-diff "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-set-mark "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-split "ext:agent-q-diff-module")
-(declare-function agent-q-diff-module-live-lines "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-state "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-suspects "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-standing "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-tally "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-typed-lines "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-version "ext:agent-q-diff-module")
 
@@ -347,6 +352,10 @@ to be said about it."
   "Return non-nil if the user has made something else of HUNK of REVIEW."
   (agent-q-diff-module-is-edited review hunk))
 
+(defun agent-q-diff-engine-mark (review hunk)
+  "Return the mark of HUNK of REVIEW: `applied', `rejected' or nil."
+  (agent-q-diff-module-mark review hunk))
+
 (defun agent-q-diff-engine-marks (review)
   "Return a list of the mark of each hunk of REVIEW."
   (agent-q-diff-module-marks review))
@@ -360,6 +369,21 @@ to be said about it."
 IN-TARGET counts the hunks whose change is in the target, whatever
 their mark."
   (agent-q-diff-module-counts review))
+
+(defun agent-q-diff-engine-tally (review)
+  "Return (TOTAL APPLIED REJECTED), numbers of hunks of REVIEW by their marks."
+  (agent-q-diff-module-tally review))
+
+(defun agent-q-diff-engine-next-pending (review hunk)
+  "Return the next pending hunk of REVIEW after HUNK, or nil if no other is.
+After the last hunk comes the first one."
+  (agent-q-diff-module-next-pending review hunk))
+
+(defun agent-q-diff-engine-standing (review)
+  "Return (CONFLICT AMBIGUOUS SHIFTED IN), numbers of hunks of REVIEW.
+They are those that do not apply, those whose place is ambiguous, those
+that are not where they were expected, and those that are in the target."
+  (agent-q-diff-module-standing review))
 
 (defun agent-q-diff-engine-place (review hunk)
   "Return (LINE OFFSET FUZZ) of HUNK of REVIEW.
@@ -459,6 +483,12 @@ of it instead.  Return (EDITS . REFUSED), with EDITS as
 `agent-q-diff-engine-plan' has them and REFUSED a list of (HUNK . REASON)."
   (pcase-let ((`(,edits . ,refused) (agent-q-diff-module-plan-all review is-out)))
     (cons (agent-q-diff-engine--edits edits) refused)))
+
+(defun agent-q-diff-engine-offsets (review)
+  "Return (TOTAL . OFFSETS) for the edits that were planned for REVIEW last.
+OFFSETS are the numbers of characters before each of them, in their order.
+They are right if TOTAL is the number of all characters of the target."
+  (agent-q-diff-module-offsets review))
 
 (defun agent-q-diff-engine-commit (review)
   "Take over what was planned for REVIEW last, now that its edits are made."

@@ -251,8 +251,7 @@ The latter leaves its change in the target, unless
 (defun agent-q-diff--applied-here-p ()
   "Return non-nil if the hunk at point is marked applied."
   (agent-q-diff--current-review)
-  (eq 'applied (alist-get (aref agent-q-diff--positions (agent-q-diff--hunk-here))
-                          agent-q-diff--hunk-states)))
+  (eq 'applied (cdr (aref agent-q-diff--entries (agent-q-diff--hunk-here)))))
 
 (defun agent-q-diff-unapply-hunk ()
   "Take the change of the hunk at point out of the target.
@@ -295,6 +294,7 @@ in and the review stays open, if anybody waits for it.  With nothing
 pending, just finish.  BY-KEY tells that a person called."
   (interactive (list t))
   (agent-q-diff--confirm-unfinished by-key)
+  (agent-q-diff--distrust-states)
   (condition-case err
       (let ((review (agent-q-diff--review-with-target)))
         (if (zerop (nth 3 (agent-q-diff--counts)))
@@ -350,6 +350,7 @@ called."
   (when (agent-q-diff--ended-p)
     (user-error "The review has ended"))
   (agent-q-diff--confirm-unfinished by-key)
+  (agent-q-diff--distrust-states)
   (when-let ((review (agent-q-diff--review-or-nil)))
     (agent-q-diff-review-reject-all review)
     (agent-q-diff--write-states)
@@ -366,6 +367,7 @@ that a person called.  Once the review has ended, leave its buffer."
   (if (agent-q-diff--ended-p)
       (when by-key
         (quit-window))
+    (agent-q-diff--distrust-states)
     (agent-q-diff--confirm-unfinished by-key)
     (agent-q-diff--confirm-finish ask)
     (pcase-exhaustive (agent-q-diff--outcome)

@@ -283,7 +283,9 @@ Note what comes into being by that."
          (was-missing (not (file-exists-p path)))
          (missing (agent-q-diff-target-missing-directories path)))
     (prog1 (agent-q-diff-target-edit (agent-q-diff-review-target review) edits
-                                     (agent-q-diff-review-saves-p review))
+                                     (agent-q-diff-review-saves-p review)
+                                     (agent-q-diff-engine-offsets
+                                      (agent-q-diff-review-engine review)))
       (when (and was-missing (file-exists-p path))
         (setf (agent-q-diff-review-is-created review) t
               (agent-q-diff-review-missing review) missing)))))

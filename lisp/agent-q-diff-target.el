@@ -326,17 +326,21 @@ stay on that line.  Leave point where it was."
     (delete-region beg end)
     (goto-char beg)))
 
-(defun agent-q-diff-target--replace-all (edits)
+(defun agent-q-diff-target--replace-all (edits offsets)
   "Make EDITS, last line first, in the current buffer.
-Lines are walked from one edit to the next, never from the beginning."
+OFFSETS is as in `agent-q-diff-target-edit'.  Without it lines are walked
+from one edit to the next, never from the beginning."
   (let ((visible (cons (point-min) (point-max)))
+        (starts (and (eql (car offsets) (buffer-size)) (cdr offsets)))
         (here 0))
     (save-restriction
       (widen)
       (goto-char (point-min))
       (pcase-dolist (`(,line ,n-removed ,text) edits)
-        (forward-line (- line here))
-        (setq here line)
+        (if starts
+            (goto-char (1+ (pop starts)))
+          (forward-line (- line here))
+          (setq here line))
         (agent-q-diff-target--replace n-removed text visible)))))
 
 (defun agent-q-diff-target--carry-out (buffer texts edit save)
@@ -363,14 +367,16 @@ a hook changes on the way to the file is not taken for ours."
         (undo-amalgamate-change-group group)
         (undo-boundary)))))
 
-(defun agent-q-diff-target-edit (buffer edits save)
+(defun agent-q-diff-target-edit (buffer edits save &optional offsets)
   "Make EDITS in BUFFER, as one undo step, and save it if SAVE is non-nil.
 EDITS is a list of (LINE N-REMOVED TEXT), last line first.  Lines are
-counted from 0 in the whole buffer.  Errors and value are those of
+counted from 0 in the whole buffer.  OFFSETS is nil or (TOTAL . LIST),
+with the number of characters before each edit; the list counts if TOTAL
+is the number of all.  Errors and value are those of
 `agent-q-diff-target--carry-out'."
   (agent-q-diff-target--carry-out
    buffer (mapcar #'caddr edits)
-   (lambda () (agent-q-diff-target--replace-all edits))
+   (lambda () (agent-q-diff-target--replace-all edits offsets))
    save))
 
 (defun agent-q-diff-target--common-ends (old new)

@@ -66,13 +66,21 @@ It is t in a buffer whose text was made from a review.")
 It is nil where nobody waits.")
 
 (defvar-local agent-q-diff--states-read nil
-  "Copy of `agent-q-diff--hunk-states' as the engine knows it.")
+  "What `agent-q-diff--hunk-states' was when the engine was told of it.
+That is the list itself: whoever puts an entry in has made another.")
+
+(defvar-local agent-q-diff--entries nil
+  "Vector of the hunks' entries in `agent-q-diff--states-read', or nil.")
+
+(defvar-local agent-q-diff--n-strays 0
+  "Number of entries in `agent-q-diff--states-read' that are no hunk's.")
 
 (dolist (variable '(agent-q-diff--path agent-q-diff--original
                     agent-q-diff--modified agent-q-diff--description
                     agent-q-diff--decision agent-q-diff--hunk-states
                     agent-q-diff--review agent-q-diff--positions
                     agent-q-diff--parsed-tick agent-q-diff--states-read
+                    agent-q-diff--entries agent-q-diff--n-strays
                     agent-q-diff--end-function))
   (put variable 'permanent-local t))
 
@@ -102,6 +110,12 @@ Signal `agent-q-diff-malformed' if the text is not a diff, or
   (agent-q-diff--read-states)
   agent-q-diff--review)
 
+(defun agent-q-diff--distrust-states ()
+  "Let the next command read every state that was put in by hand.
+Usually a change inside an entry is seen for the hunk at point only, so
+that keys are no slower where there are more hunks."
+  (setq agent-q-diff--entries nil))
+
 (defun agent-q-diff--diff-text ()
   "Return the text of this buffer, a diff that came by hand.
 If all its lines end with CRLF, so may those of the target's file; they
@@ -128,7 +142,7 @@ The lines are counted from 0 at the position START, or `point-min'."
     (setf (agent-q-diff-review-edited-function review)
           (lambda () (agent-q-diff--refresh-soon buffer))))
   (setq agent-q-diff--review review
-        agent-q-diff--states-read nil
+        agent-q-diff--entries nil
         agent-q-diff--positions
         (save-excursion
           (goto-char (or start (point-min)))
@@ -203,40 +217,53 @@ That is so if its text is not a diff, or if the review has ended."
 
 ;;;; States
 
-(defun agent-q-diff--distinct-states ()
-  "Return a hash table of `agent-q-diff--hunk-states'.
-Of several entries for one position the first counts, as for `alist-get'."
-  (let ((states (make-hash-table)))
-    (pcase-dolist (`(,position . ,state) agent-q-diff--hunk-states)
-      (when (eq 'none (gethash position states 'none))
-        (puthash position state states)))
-    states))
+(defun agent-q-diff--first-entries ()
+  "Return a hash table of the entries of `agent-q-diff--hunk-states' by position.
+Of several for one position the first counts, as for `alist-get'."
+  (let ((entries (make-hash-table)))
+    (dolist (entry agent-q-diff--hunk-states entries)
+      (unless (gethash (car entry) entries)
+        (puthash (car entry) entry entries)))))
 
 (defun agent-q-diff--read-states ()
-  "Give the engine every state in `agent-q-diff--hunk-states'."
-  (unless (equal agent-q-diff--hunk-states agent-q-diff--states-read)
-    (let ((engine (agent-q-diff-review-engine agent-q-diff--review))
-          (states (agent-q-diff--distinct-states))
-          (hunk 0))
-      (dolist (mark (agent-q-diff-engine-marks engine))
-        (let ((state (gethash (aref agent-q-diff--positions hunk) states)))
-          (unless (eq mark state)
-            (agent-q-diff-engine-set-mark engine hunk state)))
-        (cl-incf hunk)))
-    (agent-q-diff--note-states)))
+  "Give the engine what was put into `agent-q-diff--hunk-states' by hand."
+  (if (and agent-q-diff--entries
+           (eq agent-q-diff--hunk-states agent-q-diff--states-read))
+      (let ((hunk (agent-q-diff--hunk-at-point)))
+        (when hunk
+          (agent-q-diff--read-state hunk (aref agent-q-diff--entries hunk))))
+    (agent-q-diff--note-entries)
+    (dotimes (hunk (length agent-q-diff--entries))
+      (agent-q-diff--read-state hunk (aref agent-q-diff--entries hunk)))))
 
-(defun agent-q-diff--note-states ()
-  "Note that the engine knows `agent-q-diff--hunk-states' as they are."
-  (setq agent-q-diff--states-read (copy-alist agent-q-diff--hunk-states)))
+(defun agent-q-diff--read-state (hunk entry)
+  "Give the engine the state of HUNK that ENTRY, perhaps nil, has."
+  (let ((engine (agent-q-diff-review-engine agent-q-diff--review)))
+    (unless (eq (cdr entry) (agent-q-diff-engine-mark engine hunk))
+      (agent-q-diff-engine-set-mark engine hunk (cdr entry)))))
+
+(defun agent-q-diff--note-entries ()
+  "Note where in `agent-q-diff--hunk-states' the entries of hunks are."
+  (let ((entries (agent-q-diff--first-entries)))
+    (setq agent-q-diff--states-read agent-q-diff--hunk-states
+          agent-q-diff--entries
+          (vconcat (mapcar (lambda (position) (gethash position entries))
+                           agent-q-diff--positions))
+          agent-q-diff--n-strays
+          (- (hash-table-count entries)
+             (length (seq-filter #'identity agent-q-diff--entries))))))
 
 (defun agent-q-diff--write-state (hunk)
   "Note the engine's mark of HUNK in `agent-q-diff--hunk-states'."
-  (let ((mark (car (agent-q-diff-engine-state
-                    (agent-q-diff-review-engine agent-q-diff--review) hunk))))
-    (setf (alist-get (aref agent-q-diff--positions hunk)
-                     agent-q-diff--hunk-states)
-          mark)
-    (agent-q-diff--note-states)))
+  (let ((mark (agent-q-diff-engine-mark
+               (agent-q-diff-review-engine agent-q-diff--review) hunk))
+        (entry (aref agent-q-diff--entries hunk)))
+    (if entry
+        (setcdr entry mark)
+      (setq entry (cons (aref agent-q-diff--positions hunk) mark))
+      (aset agent-q-diff--entries hunk entry)
+      (push entry agent-q-diff--hunk-states)
+      (setq agent-q-diff--states-read agent-q-diff--hunk-states))))
 
 (defun agent-q-diff--write-states ()
   "Note every mark of the engine in `agent-q-diff--hunk-states'.
@@ -248,7 +275,7 @@ Entries that are no hunk's are kept."
                               (agent-q-diff-review-engine
                                agent-q-diff--review)))
                   strays))
-    (agent-q-diff--note-states)))
+    (agent-q-diff--note-entries)))
 
 (defun agent-q-diff--stray-states ()
   "Return the entries of `agent-q-diff--hunk-states' that are no hunk's."
@@ -269,12 +296,19 @@ Entries that are no hunk's are kept."
 (defun agent-q-diff--counts ()
   "Return (TOTAL APPLIED REJECTED PENDING), numbers of hunks.
 States put in by hand for what is not a hunk count as well."
-  (let* ((hunks (agent-q-diff-count-hunks))
-         (states (hash-table-values (agent-q-diff--distinct-states)))
-         (total (max hunks (length states)))
-         (applied (seq-count (apply-partially #'eq 'applied) states))
-         (rejected (seq-count (apply-partially #'eq 'rejected) states)))
-    (list total applied rejected (- total applied rejected))))
+  (let ((review (and (not (agent-q-diff--ended-p)) (agent-q-diff--review-or-nil))))
+    (pcase-let ((`(,total ,applied ,rejected)
+                 (if (and review (zerop agent-q-diff--n-strays))
+                     (agent-q-diff-engine-tally (agent-q-diff-review-engine review))
+                   (agent-q-diff--counts-by-hand))))
+      (list total applied rejected (- total applied rejected)))))
+
+(defun agent-q-diff--counts-by-hand ()
+  "Return (TOTAL APPLIED REJECTED), as `agent-q-diff--hunk-states' has them."
+  (let ((states (mapcar #'cdr (hash-table-values (agent-q-diff--first-entries)))))
+    (list (max (agent-q-diff-count-hunks) (length states))
+          (seq-count (apply-partially #'eq 'applied) states)
+          (seq-count (apply-partially #'eq 'rejected) states))))
 
 ;;;; Progress line
 
@@ -291,11 +325,16 @@ moves when it changes."
                             (length (funcall line total total total)))
                 'font-lock-face 'agent-q-diff-progress)))
 
-(defun agent-q-diff--find-line (regexp)
-  "Move to the first line that begins with REGEXP.
+(defun agent-q-diff--first-position ()
+  "Return the position of the first hunk's `@@' line, or nil."
+  (and (length> agent-q-diff--positions 0)
+       (aref agent-q-diff--positions 0)))
+
+(defun agent-q-diff--find-line (regexp &optional bound)
+  "Move to the first line that begins with REGEXP, and ends before BOUND.
 Return non-nil if there is one."
   (goto-char (point-min))
-  (when (re-search-forward (concat "^\\(?:" regexp "\\)") nil t)
+  (when (re-search-forward (concat "^\\(?:" regexp "\\)") bound t)
     (beginning-of-line)
     t))
 
@@ -306,6 +345,7 @@ all; where there is neither, it is put at the beginning of the buffer."
   (save-excursion
     (save-restriction
       (widen)
+      (agent-q-diff--distrust-states)
       (let ((line (agent-q-diff--progress-line (agent-q-diff--counts))))
         (if (agent-q-diff--find-line "Progress:\\|C-c C-c =")
             (agent-q-diff--replace-line line)
@@ -353,7 +393,8 @@ review.  Return by how many characters it has grown."
                                (if (>= position at) (+ position delta) position))
                              agent-q-diff--positions))
             agent-q-diff--hunk-states
-            (agent-q-diff--shift-states agent-q-diff--hunk-states at delta)))))
+            (agent-q-diff--shift-states agent-q-diff--hunk-states at delta)
+            agent-q-diff--entries nil))))
 
 (defvar agent-q-diff-progress-functions nil
   "Abnormal hook that is run in the diff buffer when hunks may be decided.
@@ -369,7 +410,7 @@ too, since the line itself scrolls away."
     (save-excursion
       (save-restriction
         (widen)
-        (when (agent-q-diff--find-line "Progress:")
+        (when (agent-q-diff--find-line "Progress:" (agent-q-diff--first-position))
           (agent-q-diff--replace-line (agent-q-diff--progress-line counts)))))
     (when (eq agent-q-diff--parsed-tick t)
       (setq header-line-format
@@ -485,11 +526,44 @@ STATE is `applied', `rejected', or nil, which takes the sign away."
                                 (and comment "commented")))))
     (and notes (string-join notes ", "))))
 
+(defconst agent-q-diff--max-shown 200
+  "Number of hunks up to which all are shown at once.
+Of more, those show their state that come into sight: thousands of
+overlays make every edit of a buffer slow.")
+
 (defun agent-q-diff--show-all ()
   "Show the state of every hunk and the progress."
-  (dotimes (hunk (length agent-q-diff--positions))
-    (agent-q-diff--show-hunk hunk))
+  (let ((n (length agent-q-diff--positions)))
+    (if (<= n agent-q-diff--max-shown)
+        (dotimes (hunk n)
+          (agent-q-diff--show-hunk hunk))
+      (agent-q-diff--show-in-sight)))
   (agent-q-diff--refresh-progress))
+
+(defun agent-q-diff--show-in-sight ()
+  "Show the state of each hunk when it comes into sight."
+  (save-restriction
+    (widen)
+    (dolist (overlay (overlays-in (point-min) (point-max)))
+      (when (overlay-get overlay 'agent-q-diff)
+        (delete-overlay overlay)))
+    (jit-lock-register #'agent-q-diff--show-between)
+    (jit-lock-refontify)))
+
+(defun agent-q-diff--show-between (beg end)
+  "Show the state of the hunks whose `@@' lines are between BEG and END."
+  (save-excursion
+    (goto-char beg)
+    (let ((hunk (or (agent-q-diff--hunk-at-point) 0)))
+      (while (and (< hunk (length agent-q-diff--positions))
+                  (< (aref agent-q-diff--positions hunk) end))
+        (when (>= (aref agent-q-diff--positions hunk) beg)
+          (if (agent-q-diff--ended-p)
+              (agent-q-diff--put-sign
+               (aref agent-q-diff--positions hunk)
+               (cdr (aref agent-q-diff--entries hunk)) 'unknown)
+            (agent-q-diff--show-hunk hunk)))
+        (cl-incf hunk)))))
 
 ;;;; Where point is
 
@@ -517,13 +591,9 @@ STATE is `applied', `rejected', or nil, which takes the sign away."
 (defun agent-q-diff--goto-next-pending ()
   "Move to the next pending hunk, from the top again after the last.
 Return non-nil if there is one."
-  (let* ((marks (vconcat (agent-q-diff-engine-marks
-                          (agent-q-diff-review-engine agent-q-diff--review))))
-         (total (length marks))
-         (here (or (agent-q-diff--hunk-at-point) 0))
-         (next (cl-loop for step from 1 below total
-                        for hunk = (mod (+ here step) total)
-                        unless (aref marks hunk) return hunk)))
+  (let ((next (agent-q-diff-engine-next-pending
+               (agent-q-diff-review-engine agent-q-diff--review)
+               (or (agent-q-diff--hunk-at-point) 0))))
     (when next
       (agent-q-diff--goto-hunk next)
       t)))

@@ -92,32 +92,18 @@
 (defun agent-q-diff--differs-note (review)
   "Return what to say if the target of REVIEW is not the original, or nil."
   (let* ((engine (agent-q-diff-review-engine review))
-         (total (car (agent-q-diff-engine-counts engine)))
-         (kinds (cl-loop for hunk below total
-                         collect (agent-q-diff--place-kind engine hunk)))
-         (parts (cl-loop for (kind . words) in '((conflict . "do not apply")
-                                                 (ambiguous . "need a look")
-                                                 (shifted . "are shifted")
-                                                 (in . "are in it already"))
-                         for n = (seq-count (apply-partially #'eq kind) kinds)
+         (total (car (agent-q-diff-engine-tally engine)))
+         (numbers (agent-q-diff-engine-standing engine))
+         (parts (cl-loop for n in numbers
+                         for words in '("do not apply" "need a look" "are shifted"
+                                        "are in it already")
                          when (> n 0) collect (format "%d %s" n words))))
     (cond
-     ((seq-every-p (apply-partially #'eq 'conflict) kinds)
+     ((= total (car numbers))
       "The file is not what the proposal was made for: no hunk applies.")
      (parts
       (format "The file differs from the proposal's original; of %d hunks %s."
               total (string-join parts ", "))))))
-
-(defun agent-q-diff--place-kind (engine hunk)
-  "Return how HUNK of ENGINE's review stands in the target, a symbol.
-It is `conflict', `ambiguous', `in' if its change is there already,
-`shifted', or nil if it is just where it was expected."
-  (pcase-let ((`(,_ ,is-in ,reason ,place) (agent-q-diff-engine-state engine hunk)))
-    (cond
-     ((eq place 'ambiguous) 'ambiguous)
-     (reason 'conflict)
-     (is-in 'in)
-     ((/= 0 (nth 1 (agent-q-diff-engine-place engine hunk))) 'shifted))))
 
 (defun agent-q-diff--insert-header (review notes)
   "Insert what the proposal of REVIEW is about, and NOTES, strings."

@@ -269,6 +269,16 @@ fn state<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'
     })
 }
 
+/// Return the mark of hunk HUNK of REVIEW: `applied', `rejected' or nil.
+#[defun]
+fn mark<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
+    door(env, || {
+        let review = ongoing(env, session)?;
+        answer(env, review.check_hunk(hunk))?;
+        mark_symbol(env, review.mark(hunk))
+    })
+}
+
 /// Return the marks of all hunks of REVIEW, a list of `applied', `rejected' or nil.
 #[defun]
 fn marks<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
@@ -309,6 +319,41 @@ fn counts<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
             counts.applied,
             counts.rejected,
             counts.in_target,
+        ))
+    })
+}
+
+/// Return (TOTAL APPLIED REJECTED), numbers of hunks of REVIEW by their marks.
+#[defun]
+fn tally<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
+    door(env, || {
+        let (total, applied, rejected) = ongoing(env, session)?.tally();
+        env.list((total, applied, rejected))
+    })
+}
+
+/// Return the next pending hunk of REVIEW after HUNK, or nil if no other is.
+///
+/// After the last hunk comes the first one.
+#[defun]
+fn next_pending(env: &Env, session: &mut Session, hunk: usize) -> Result<Option<usize>> {
+    door(env, || Ok(ongoing(env, session)?.next_pending(hunk)))
+}
+
+/// Return (CONFLICT AMBIGUOUS SHIFTED IN), numbers of hunks of REVIEW.
+///
+/// They are those that cannot be changed, those whose place is ambiguous,
+/// those that are not where they were expected, and those that are in the
+/// target.  None is counted twice.
+#[defun]
+fn standing<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
+    door(env, || {
+        let standing = ongoing(env, session)?.standing();
+        env.list((
+            standing.conflict,
+            standing.ambiguous,
+            standing.shifted,
+            standing.is_in,
         ))
     })
 }
@@ -598,6 +643,26 @@ fn plan_all<'e>(env: &'e Env, session: &mut Session, is_out: Value<'e>) -> Resul
         let planned = env.cons(edits(env, &plan.edits)?, list(env, pairs)?);
         session.plan = Some(plan);
         planned
+    })
+}
+
+/// Return (TOTAL . OFFSETS) for what was planned for REVIEW last.
+///
+/// OFFSETS are the characters of the target before each of its edits, in
+/// their order; TOTAL is the number of all.  Emacs counts the same unless
+/// raw bytes in the target make up a character: then it has more.
+#[defun]
+fn offsets<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
+    door(env, || {
+        let Some(plan) = &session.plan else {
+            return signal(env, "agent-q-diff-error", "nothing is planned");
+        };
+        let Some(review) = &session.review else {
+            return signal(env, "agent-q-diff-ended", "the review has ended");
+        };
+        let mut offsets = review.proposal().offsets_of(&plan.edits);
+        offsets.reverse();
+        env.cons(review.proposal().n_chars(), list(env, offsets)?)
     })
 }
 

@@ -148,6 +148,20 @@ impl Counts {
     }
 }
 
+/// How many hunks stand in the target otherwise than where they were expected. None is counted
+/// twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Standing {
+    /// Hunks that cannot be put in or taken out.
+    pub conflict: usize,
+    /// Hunks whose place is ambiguous.
+    pub ambiguous: usize,
+    /// Hunks that are not in the target, elsewhere than expected.
+    pub shifted: usize,
+    /// Hunks of which the change, or a part of it, is in the target.
+    pub is_in: usize,
+}
+
 /// What a command would do: the edits to make, and what is so once they are made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
@@ -313,15 +327,50 @@ impl Review {
 
     /// Returns how many hunks are in which state.
     pub fn counts(&self) -> Counts {
-        let with = |mark| self.marks.iter().filter(|&&other| other == mark).count();
+        let (total, applied, rejected) = self.tally();
         Counts {
-            total: self.marks.len(),
-            applied: with(Mark::Applied),
-            rejected: with(Mark::Rejected),
+            total,
+            applied,
+            rejected,
             in_target: (0..self.marks.len())
                 .filter(|&hunk| !self.proposal.is_out(hunk) && !self.proposal.is_lost(hunk))
                 .count(),
         }
+    }
+
+    /// Returns how many hunks there are, are marked applied, and are marked rejected.
+    pub fn tally(&self) -> (usize, usize, usize) {
+        let with = |mark| self.marks.iter().filter(|&&other| other == mark).count();
+        (self.marks.len(), with(Mark::Applied), with(Mark::Rejected))
+    }
+
+    /// Returns the next pending hunk after hunk `hunk`, from the first one on after the last; `None`
+    /// if no other is pending.
+    pub fn next_pending(&self, hunk: usize) -> Option<usize> {
+        let is_pending = |&other: &usize| self.marks[other] == Mark::Pending;
+        let n_hunks = self.marks.len();
+        (hunk + 1..n_hunks)
+            .chain(0..hunk.min(n_hunks))
+            .find(is_pending)
+    }
+
+    /// Returns how the hunks stand in the target.
+    pub fn standing(&self) -> Standing {
+        let mut standing = Standing::default();
+        for hunk in 0..self.marks.len() {
+            let obstacle = self.proposal.obstacle(hunk);
+            let is_shifted = || matches!(self.proposal.place(hunk), Ok(place) if place.offset != 0);
+            let count = match obstacle {
+                Some(_) if self.proposal.is_lost(hunk) => &mut standing.conflict,
+                Some(Obstacle::NotPlaced(NotPlaced::Ambiguous { .. })) => &mut standing.ambiguous,
+                Some(_) => &mut standing.conflict,
+                None if !self.proposal.is_out(hunk) => &mut standing.is_in,
+                None if is_shifted() => &mut standing.shifted,
+                None => continue,
+            };
+            *count += 1;
+        }
+        standing
     }
 
     /// Learns that somebody else replaced lines of the target; see [`Proposal::edit_outside`].

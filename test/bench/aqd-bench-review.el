@@ -71,11 +71,11 @@
 
 (defun aqd-bench--our-opening (texts)
   "Return a work that opens a review of TEXTS, in a file that is visited."
-  (let ((file (aqd-bench-file "target.txt" (car texts))))
+  (let ((file (expand-file-name "target.txt" aqd-bench-directory)))
     (aqd-bench-work
      :before (lambda ()
                (aqd-bench--forget file)
-               (find-file-noselect file))
+               (find-file-noselect (aqd-bench-file "target.txt" (car texts))))
      :run (lambda () (aqd-bench--open file texts))
      :after #'aqd-bench--close)))
 

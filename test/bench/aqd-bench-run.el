@@ -31,6 +31,10 @@
       (funcall (alist-get name aqd-bench-sections))
     (error (aqd-bench-print "ERROR\t%s\t%s" name (error-message-string err)))))
 
+(defun aqd-bench--no-question (prompt &rest _)
+  "Signal that PROMPT was asked: nobody is there to answer."
+  (error "Asked: %s" prompt))
+
 (defun aqd-bench-run ()
   "Measure what AQD_BENCH_SECTIONS names, or everything, and leave Emacs.
 AQD_BENCH_OUTPUT is where rows go, AQD_BENCH_QUICK non-empty if little
@@ -46,6 +50,8 @@ time is to be taken."
          (aqd-bench-directory (file-name-as-directory
                                (make-temp-file "agent-q-diff-bench" t)))
          (default-directory aqd-bench-directory))
+    (dolist (question '(y-or-n-p yes-or-no-p read-string ask-user-about-supersession-threat))
+      (advice-add question :override #'aqd-bench--no-question))
     (unwind-protect
         (dolist (name (if wanted
                           (mapcar #'intern wanted)
