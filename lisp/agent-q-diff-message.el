@@ -74,8 +74,9 @@ they are."
   "Return lines about RESULT that the decision alone does not tell, or nil.
 They speak of what is in the file, whatever the marks."
   (let* ((hunks (plist-get result :hunks))
-         (in (seq-filter (lambda (hunk) (plist-get hunk :in-file)) hunks))
-         (out (seq-difference hunks in #'eq))
+         (in-file-p (lambda (hunk) (plist-get hunk :in-file)))
+         (in (seq-filter in-file-p hunks))
+         (out (seq-remove in-file-p hunks))
          (accepted (equal (plist-get result :decision) "accepted"))
          (lines (append
                  (unless (if accepted (null out) (null in))
