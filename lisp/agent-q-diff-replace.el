@@ -217,15 +217,16 @@ BY decided that, WHY is a string for the user."
 (defun agent-q-diff-replace--hash-now (request)
   "Return a hash of the file of REQUEST as it is now, or nil."
   (ignore-errors
-    (agent-q-diff-write-hash
-     (agent-q-diff-write-read (agent-q-diff-request-name request)))))
+    (agent-q-diff-write-hash-of (agent-q-diff-request-name request))))
 
 (defun agent-q-diff-replace--apply (request call plan lines by)
   "Make the edit that CALL asks for, as it was shown as PLAN.
-REQUEST and typed LINES are its, and BY allowed it.  The text is searched
-anew: time has passed."
+REQUEST and typed LINES are its, and BY allowed it.  If the text is
+another now, since time has passed, it is searched anew."
   (let* ((name (agent-q-diff-request-name request))
-         (now (agent-q-diff-replace--plan call name))
+         (now (if (agent-q-diff-write-same-p (agent-q-diff-replace-plan-live plan))
+                  plan
+                (agent-q-diff-replace--plan call name)))
          (live (agent-q-diff-replace-plan-live now)))
     (unless (agent-q-diff-replace--same-p plan now)
       (signal 'agent-q-diff-bad-target

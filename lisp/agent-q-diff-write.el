@@ -29,7 +29,8 @@
   (buffer nil :documentation "The buffer that visits it, or nil.")
   (text nil :documentation "The text, a string; unibyte if it is bytes.")
   (coding nil :documentation "The coding system that TEXT is written in.")
-  (bytes nil :documentation "The bytes of the file, if no buffer visits it."))
+  (bytes nil :documentation "The bytes of the file, if no buffer visits it.")
+  (tick nil :documentation "The buffer's tick when its text was taken."))
 
 (defun agent-q-diff-write--refuse (format &rest arguments)
   "Signal `agent-q-diff-bad-target' with FORMAT and ARGUMENTS."
@@ -134,6 +135,7 @@ Each character must be one, so that positions are the same."
                   (agent-q-diff-target-coding))))
     (agent-q-diff-live--make
      :name name :buffer buffer :coding coding
+     :tick (agent-q-diff-target-tick buffer)
      :text (if (eq (coding-system-type coding) 'raw-text)
                (agent-q-diff-write--buffer-bytes name text)
              text))))
@@ -146,6 +148,21 @@ buffer that visits it."
     (cond
      (buffer (agent-q-diff-write--read-buffer name buffer))
      ((file-exists-p name) (agent-q-diff-write--read-file name)))))
+
+(defun agent-q-diff-write-same-p (live)
+  "Return non-nil if reading the file of LIVE again would give the same."
+  (let ((name (agent-q-diff-live-name live))
+        (buffer (agent-q-diff-live-buffer live)))
+    (and (eq buffer (find-buffer-visiting name))
+         (if buffer
+             (and (eql (agent-q-diff-live-tick live)
+                       (agent-q-diff-target-tick buffer))
+                  (eq (agent-q-diff-live-coding live)
+                      (with-current-buffer buffer
+                        (agent-q-diff-target-coding))))
+           (and (file-exists-p name)
+                (equal (agent-q-diff-live-bytes live)
+                       (agent-q-diff-write--bytes name)))))))
 
 (defun agent-q-diff-write-unsaved-p (live)
   "Return non-nil if LIVE has edits of the user's that are not saved."
@@ -164,6 +181,12 @@ buffer that visits it."
   (secure-hash 'sha256 (or (agent-q-diff-live-bytes live)
                            (encode-coding-string (agent-q-diff-live-text live)
                                                  (agent-q-diff-live-coding live)))))
+
+(defun agent-q-diff-write-hash-of (name)
+  "Return what `agent-q-diff-write-hash' does for the file NAME as it is now."
+  (if (find-buffer-visiting name)
+      (agent-q-diff-write-hash (agent-q-diff-write-read name))
+    (secure-hash 'sha256 (agent-q-diff-write--bytes name))))
 
 ;;;; What an agent writes, and what the text has
 

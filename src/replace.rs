@@ -164,18 +164,26 @@ pub fn matches(text: &[u8], old: &[u8]) -> Vec<Match> {
 
 /// Returns where `pattern`, which is not empty, begins in `text`, overlaps included.
 ///
-/// This is Knuth, Morris and Pratt's algorithm: no text of repeated parts makes it slow.
+/// This is Knuth, Morris and Pratt's algorithm: no text of repeated parts makes it slow. Where no
+/// part of the pattern matches, its first item is looked for, which is the faster loop.
 fn occurrences<T: Eq>(text: &[T], pattern: &[T]) -> impl Iterator<Item = usize> {
     let borders = borders(pattern);
-    let mut n_matching = 0;
-    text.iter().enumerate().filter_map(move |(at, item)| {
-        while n_matching > 0 && pattern.get(n_matching) != Some(item) {
-            n_matching = borders[n_matching - 1];
+    let (mut at, mut n_matching) = (0, 0);
+    std::iter::from_fn(move || {
+        while at < text.len() {
+            if n_matching == 0 {
+                at += text[at..].iter().position(|item| *item == pattern[0])?;
+            }
+            while n_matching > 0 && pattern.get(n_matching) != Some(&text[at]) {
+                n_matching = borders[n_matching - 1];
+            }
+            n_matching += usize::from(pattern.get(n_matching) == Some(&text[at]));
+            at += 1;
+            if n_matching == pattern.len() {
+                return Some(at - pattern.len());
+            }
         }
-        if pattern.get(n_matching) == Some(item) {
-            n_matching += 1;
-        }
-        (n_matching == pattern.len()).then(|| at + 1 - pattern.len())
+        None
     })
 }
 
@@ -240,6 +248,9 @@ fn n_crlf(bytes: &[u8]) -> usize {
 /// Emacs writes characters beyond Unicode in up to five bytes and lets surrogates pass; a byte that
 /// belongs to no character counts as one.
 pub fn n_chars(bytes: &[u8]) -> usize {
+    if bytes.is_ascii() {
+        return bytes.len();
+    }
     let mut n = 0;
     let mut rest = bytes;
     while !rest.is_empty() {
