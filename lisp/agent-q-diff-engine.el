@@ -54,6 +54,7 @@
 (declare-function agent-q-diff-module-print "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-print-hunks "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-proposed "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-recognize "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-reject-all "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-replace "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-review "ext:agent-q-diff-module")
@@ -329,14 +330,23 @@ That is for a review made of a diff; of two texts it is nil."
 Return non-nil if that is news."
   (agent-q-diff-engine--call #'agent-q-diff-module-follow review live))
 
-(defun agent-q-diff-engine-edit-outside (review line n-below text at-start is-undo)
+(defun agent-q-diff-engine-recognize (review n-chars)
+  "Take it in that REVIEW was told of every edit of its target.
+N-CHARS is the number of characters that the target now has.  Return
+`follow' if that cannot be all; t if the target reads as a choice of
+hunks, although others had a hand in it; nil otherwise."
+  (agent-q-diff-module-recognize review n-chars))
+
+(defun agent-q-diff-engine-edit-outside (review n-before n-behind n-chars text
+                                                at-start is-undo)
   "Tell REVIEW of an edit of its target by somebody else.
-All lines of the target from LINE, counted from 0, but for the last
-N-BELOW, are now TEXT.  AT-START is non-nil if the edit began at the
-start of LINE, IS-UNDO if it undid another.  Return nil if that cannot
-be, because an edit before it was missed."
+All but the first N-BEFORE characters and the last N-BEHIND are now TEXT,
+whole lines; there were N-CHARS in all before.  AT-START is non-nil if
+the edit began at the start of a line, IS-UNDO if it undid another.
+Return nil if that cannot be, because an edit before it was missed."
   (agent-q-diff-engine--call #'agent-q-diff-module-edit-outside
-                             review line n-below text at-start is-undo))
+                             review n-before n-behind n-chars text
+                             (cons at-start is-undo)))
 
 (defun agent-q-diff-engine-state (review hunk)
   "Return (MARK FACT REASON PLACE) of HUNK in REVIEW.

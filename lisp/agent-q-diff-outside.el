@@ -29,11 +29,11 @@ See `agent-q-diff-outside-listen'.")
 
 (defun agent-q-diff-outside-listen (buffer function)
   "Call FUNCTION after each edit in BUFFER, until it ceases to listen.
-Its arguments are WAS, NOW, LINE, N-BELOW, TEXT, AT-START and IS-UNDO.
-WAS and NOW are the buffer's ticks before and after.  All lines from
-LINE, counted from 0, but for the last N-BELOW, are now TEXT.  The edit
-began at the start of LINE if AT-START is non-nil; it undid another if
-IS-UNDO is."
+Its arguments are WAS, NOW, N-BEFORE, N-BEHIND, N-CHARS, TEXT, AT-START
+and IS-UNDO.  WAS and NOW are the buffer's ticks before and after.  All
+but the first N-BEFORE characters and the last N-BEHIND are now TEXT,
+whole lines; there were N-CHARS in all before.  The edit began at the
+start of a line if AT-START is non-nil; it undid another if IS-UNDO is."
   (with-current-buffer buffer
     (add-to-list 'agent-q-diff-outside--listeners function)
     (add-hook 'before-change-functions #'agent-q-diff-outside--before nil t)
@@ -69,28 +69,30 @@ hook away."
   "Note the tick before an edit."
   (setq agent-q-diff-outside--tick (buffer-chars-modified-tick)))
 
-(defun agent-q-diff-outside--after (beg end _length)
-  "Tell that the text from BEG to END is new.
+(defun agent-q-diff-outside--after (beg end length)
+  "Tell that the text from BEG to END is new, in place of LENGTH characters.
 Changed text properties are no edit and leave the tick alone."
   (let ((was agent-q-diff-outside--tick)
         (now (buffer-chars-modified-tick)))
     (unless (eq was now)
       (setq agent-q-diff-outside--tick now)
-      ;; To count lines for nobody, at each edit of many, takes seconds.
       (when (agent-q-diff-outside--audience)
         (save-match-data
           (save-excursion
             (save-restriction
               (widen)
               (apply #'agent-q-diff-outside--tell was now
-                     (agent-q-diff-outside--lines beg end)))))))))
+                     (agent-q-diff-outside--lines beg end length)))))))))
 
-(defun agent-q-diff-outside--lines (beg end)
-  "Return what is to be told of the new text from BEG to END, but the ticks."
+(defun agent-q-diff-outside--lines (beg end length)
+  "Return what is to be told of the new text from BEG to END, but the ticks.
+It has taken the place of LENGTH characters.  Lines are not counted: that
+would take as long as what is above and below them."
   (let* ((first (progn (goto-char beg) (line-beginning-position)))
          (next (progn (goto-char end) (line-beginning-position 2))))
-    (list (1- (line-number-at-pos first t))
-          (count-lines next (point-max))
+    (list (- first (point-min))
+          (- (point-max) next)
+          (+ (- (buffer-size) (- end beg)) length)
           (buffer-substring-no-properties first next)
           (= first beg)
           undo-in-progress)))

@@ -214,13 +214,22 @@ it finds out by comparing."
          (was-told (not (eq (agent-q-diff-review-told review)
                             (agent-q-diff-review-tick review)))))
     (unless (eq tick (agent-q-diff-review-tick review))
-      (let ((is-news (agent-q-diff-engine-follow
-                      (agent-q-diff-review-engine review)
-                      (agent-q-diff-target-text buffer))))
+      (let ((is-news (agent-q-diff-review--take-in review buffer tick)))
         (setf (agent-q-diff-review-tick review) tick
               (agent-q-diff-review-told review) tick)
         (agent-q-diff-review--listen review)
         (or is-news was-told)))))
+
+(defun agent-q-diff-review--take-in (review buffer tick)
+  "Let the engine of REVIEW know BUFFER, the target, as it is at TICK.
+Return non-nil if that is news to it."
+  (let* ((engine (agent-q-diff-review-engine review))
+         (is-news (if (eq tick (agent-q-diff-review-told review))
+                      (agent-q-diff-engine-recognize engine (buffer-size buffer))
+                    'follow)))
+    (if (eq is-news 'follow)
+        (agent-q-diff-engine-follow engine (agent-q-diff-target-text buffer))
+      is-news)))
 
 (defun agent-q-diff-review--listen (review)
   "Let REVIEW be told of edits in its target, from now on."

@@ -206,29 +206,49 @@ fn follow(env: &Env, session: &mut Session, live: Vec<u8>) -> Result<bool> {
     })
 }
 
+/// Take it in that REVIEW was told of every edit of its target.
+///
+/// N-CHARS is the number of characters that the target now has.  Return
+/// `follow' if that cannot be all, so that the whole text is needed; t if
+/// the target reads as a choice of hunks, although others had a hand in
+/// it; nil otherwise.
+#[defun]
+fn recognize<'e>(env: &'e Env, session: &mut Session, n_chars: usize) -> Result<Value<'e>> {
+    door(env, || {
+        session.plan = None;
+        let review = ongoing(env, session)?;
+        if review.proposal().n_chars() != n_chars {
+            return env.intern("follow");
+        }
+        env.intern(if review.recognize() { "t" } else { "nil" })
+    })
+}
+
 /// Tell REVIEW that somebody else edited its target; nil if that cannot be.
 ///
-/// All lines from LINE, counted from 0, but for the last N-BELOW, are now
-/// TEXT.  The edit began at the start of LINE if AT-START is non-nil, and
-/// undid another if IS-UNDO is.
+/// All but the first N-BEFORE characters and the last N-BEHIND are now
+/// TEXT, whole lines; there were N-CHARS of them before.  HOW is a cons
+/// (AT-START . IS-UNDO): the edit began at the start of a line if AT-START
+/// is non-nil, and undid another if IS-UNDO is.
 #[defun]
 fn edit_outside<'e>(
     env: &'e Env,
     session: &mut Session,
-    line: usize,
-    n_below: usize,
+    n_before: usize,
+    n_behind: usize,
+    n_chars: usize,
     text: Vec<u8>,
-    at_start: Value<'e>,
-    is_undo: Value<'e>,
+    how: Value<'e>,
 ) -> Result<bool> {
     door(env, || {
         session.plan = None;
         let seen = Seen {
-            line,
-            n_below,
+            n_before,
+            n_behind,
+            n_chars,
             text: &text,
-            is_at_start: at_start.is_not_nil(),
-            is_undo: is_undo.is_not_nil(),
+            is_at_start: how.car::<Value>()?.is_not_nil(),
+            is_undo: how.cdr::<Value>()?.is_not_nil(),
         };
         Ok(ongoing(env, session)?.see_edit(&seen))
     })

@@ -315,6 +315,10 @@ impl Weave {
 
     /// Tells whether the target, as the line map has it, is `live` byte for byte.
     pub fn is_target(&self, live: &[u8]) -> bool {
+        let lens = self.alive().map(|segment| self.bytes(segment).len());
+        if lens.sum::<usize>() != live.len() {
+            return false;
+        }
         let mut rest = live;
         for segment in self.alive() {
             match rest.strip_prefix(self.bytes(segment)) {
@@ -327,10 +331,8 @@ impl Weave {
 
     /// Returns the target, as the line map has it.
     pub fn target(&self) -> Vec<u8> {
-        self.alive()
-            .flat_map(|segment| self.bytes(segment))
-            .copied()
-            .collect()
+        let pieces: Vec<&[u8]> = self.alive().map(|segment| self.bytes(segment)).collect();
+        pieces.concat()
     }
 
     /// Returns the line of the target where atom `atom` is or would be, or `None` if it has no

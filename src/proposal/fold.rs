@@ -15,10 +15,12 @@ const MAX_PLAIN_LEN: usize = 1;
 /// An edit of the target as an editor tells it: which whole lines hold the new text.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen<'a> {
-    /// First of these lines (0-based).
-    pub line: usize,
-    /// Number of lines below them.
-    pub n_below: usize,
+    /// Number of characters, as Emacs counts them, before the first of these lines.
+    pub n_before: usize,
+    /// Number of characters behind the last of them.
+    pub n_behind: usize,
+    /// Number of characters that the target had before the edit.
+    pub n_chars: usize,
     /// The lines, as they are now.
     pub text: &'a [u8],
     /// Whether the edit began at the start of the first line.
@@ -30,18 +32,15 @@ pub struct Seen<'a> {
 impl Proposal {
     /// Learns of an edit of the target by somebody else, and tells whether there can have been one.
     ///
-    /// If not, an edit before it was missed: follow the target then. A line at the edge of the
-    /// edit of which nothing changed keeps its identity: the one after an edit that began at the
-    /// start of a line, or the one before an edit that began at its end.
+    /// If not, an edit before it was missed, or the editor counts raw bytes one by one that make up
+    /// a character: follow the target then. A line at the edge of the edit of which nothing changed
+    /// keeps its identity: the one after an edit that began at the start of a line, or the one
+    /// before an edit that began at its end.
     pub fn see_edit(&mut self, seen: &Seen) -> bool {
-        let n_lines = self.weave.n_lines();
-        let Some(end) = n_lines
-            .checked_sub(seen.n_below)
-            .filter(|&end| end >= seen.line)
-        else {
+        let Some(Range { start, end }) = self.lines_of(seen) else {
             return false;
         };
-        let old = Text::new(self.weave.target_lines(seen.line..end));
+        let old = Text::new(self.weave.target_lines(start..end));
         let new = Text::new(seen.text.to_vec());
         let (mut head, mut tail) = (0, 0);
         match (old.len().checked_sub(1), new.len().checked_sub(1)) {
@@ -53,8 +52,17 @@ impl Proposal {
         }
         let text = new.lines_bytes(head..new.len() - tail);
         let n_removed = old.len() - head - tail;
-        self.edit_outside(seen.line + head, n_removed, text, seen.is_undo);
+        self.edit_outside(start + head, n_removed, text, seen.is_undo);
         true
+    }
+
+    /// Returns the lines of the target that the edit `seen` has replaced, if there are such lines.
+    fn lines_of(&self, seen: &Seen) -> Option<Range<usize>> {
+        let end = seen.n_chars.checked_sub(seen.n_behind)?;
+        let is_possible = self.n_chars() == seen.n_chars && seen.n_before <= end;
+        let lines =
+            is_possible.then(|| Some(self.weave.line_at(seen.n_before)?..self.weave.line_at(end)?));
+        lines.flatten()
     }
 
     /// Learns that somebody else replaced `n_removed` lines of the target from line `line` on by

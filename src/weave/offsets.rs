@@ -86,6 +86,37 @@ impl Weave {
         chars
     }
 
+    /// Returns the line of the target before which `chars` characters come, for Emacs; `None` if no
+    /// line begins there. Behind the last character, that is the number of lines.
+    pub fn line_at(&self, chars: usize) -> Option<usize> {
+        let offsets = self.offsets();
+        let start_of = |rank: usize| {
+            let look = self.looks[self.ranks[rank]].as_ref()?;
+            let before = offsets.before[look.segments.start];
+            let before = before.checked_add_signed(offsets.shifts.before(rank))?;
+            Some((look.segments.start, before))
+        };
+        let is_up_to = |rank| start_of(rank).is_some_and(|(_, before)| before <= chars);
+        let rank = partition_point(self.ranks.len(), is_up_to).checked_sub(1);
+        let (first, at) = rank.and_then(start_of).unwrap_or((0, 0));
+        let mut line = rank.map_or(Some(0), |rank| self.line_of(self.ranks[rank]))?;
+        let mut rest = chars - at;
+        let rest_of_segments = self.segments[first..].iter();
+        for segment in rest_of_segments.filter(|segment| self.is_alive(segment)) {
+            let len = segment.lines.len();
+            let n_chars = self.chars_of_head(offsets, segment, len);
+            if rest < n_chars {
+                let is_before = |n| self.chars_of_head(offsets, segment, n) < rest;
+                let n = partition_point(len, is_before);
+                let is_start = self.chars_of_head(offsets, segment, n) == rest;
+                return is_start.then_some(line + n);
+            }
+            rest -= n_chars;
+            line += len;
+        }
+        (rest == 0).then_some(line)
+    }
+
     /// Returns the number of characters of the target, for Emacs.
     pub fn n_chars(&self) -> usize {
         let offsets = self.offsets();
@@ -155,4 +186,17 @@ impl Weave {
             offsets.total += by;
         }
     }
+}
+
+/// Returns how many of the numbers below `n` are `true` to `is_first`, as the first ones are.
+fn partition_point(n: usize, is_first: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, n);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match is_first(middle) {
+            true => low = middle + 1,
+            false => high = middle,
+        }
+    }
+    low
 }

@@ -36,6 +36,12 @@ pub(crate) struct Now {
     segments: Vec<Segment>,
 }
 
+/// Some of the segments.
+struct Around {
+    range: Range<usize>,
+    segments: Vec<Segment>,
+}
+
 impl Now {
     /// Returns how many changes can be undone.
     pub(crate) fn n_past(&self) -> usize {
@@ -44,7 +50,8 @@ impl Now {
 }
 
 impl Replaced {
-    fn new(
+    /// Returns what made the segments `before` those `after`.
+    fn between(
         line: usize,
         old: Vec<u8>,
         new: &[u8],
@@ -116,14 +123,15 @@ impl Weave {
         if self.past.len() > before.n_past {
             self.past.truncate(before.n_past);
             let old = old.to_vec();
-            let all = Replaced::new(line, old, new, &before.segments, &self.segments);
+            let all = Replaced::between(line, old, new, &before.segments, &self.segments);
             self.remember(Past::Edit(all));
         }
     }
 
     fn replace(&mut self, line: usize, n_removed: usize, text: &[u8]) {
-        let before = self.segments.clone();
         let old = self.target_lines(line..line + n_removed);
+        let before = self.around(line, n_removed);
+        let n_below = self.segments.len() - before.range.end;
         let first = self.cut_at(line);
         let (range, amb) = match n_removed {
             0 => {
@@ -147,8 +155,33 @@ impl Weave {
             now.push(user);
         }
         self.segments.splice(range, now);
-        let replaced = Replaced::new(line, old, text, &before, &self.segments);
+        let after = &self.segments[before.range.start..self.segments.len() - n_below];
+        let mut replaced = Replaced::between(line, old, text, &before.segments, after);
+        replaced.first += before.range.start;
         self.remember(Past::Edit(replaced));
+    }
+
+    /// Returns the segments that an edit of `n_removed` lines from line `line` on can change: those
+    /// from the last alive one before it up to the first one behind it.
+    fn around(&self, line: usize, n_removed: usize) -> Around {
+        let (mut start, mut end, mut at_line) = (0, self.segments.len(), 0);
+        for (at, segment) in self.segments.iter().enumerate() {
+            if !self.is_alive(segment) {
+                continue;
+            }
+            if at_line > line + n_removed {
+                end = at;
+                break;
+            }
+            if at_line < line {
+                start = at;
+            }
+            at_line += segment.lines.len();
+        }
+        Around {
+            range: start..end,
+            segments: self.segments[start..end].to_vec(),
+        }
     }
 
     /// Returns the index where user text goes that is inserted before the alive segment `right`:

@@ -330,6 +330,7 @@ TEXTS are under review, so that somebody listens."
 (defun aqd-bench-outside ()
   "Measure what edits by others cost."
   (let ((texts (aqd-bench-texts 100000 1000))
+        (few (aqd-bench-texts 100000 10))
         (small (aqd-bench-texts 1000 10)))
     (aqd-bench-compare
      "next command after an edit that was told, 100,000 lines : comparing" 2
@@ -340,7 +341,10 @@ TEXTS are under review, so that somebody listens."
      (aqd-bench--peer-comparison texts))
     (aqd-bench-compare
      "typing a character in the target, 100,000 : 1,000 lines" 2
-     (aqd-bench--our-typing texts 100000) (aqd-bench--our-typing small 1000)))
+     (aqd-bench--our-typing few 100000) (aqd-bench--our-typing small 1000))
+    (aqd-bench-compare
+     "typing a character in the target, 1,000 : 10 hunks" nil
+     (aqd-bench--our-typing texts 100000) (aqd-bench--our-typing few 100000)))
   (aqd-bench--close))
 
 (provide 'aqd-bench-review)
