@@ -116,7 +116,10 @@ those are the file's coding system; C-x RET f changes it")))
           (not (equal original adapted))
           (agent-q-diff-review-engine review)
           (agent-q-diff-engine-review adapted proposed))
-    (agent-q-diff-review-follow review)))
+    (if (equal live adapted)
+        ;; The engine begins with just that.
+        (agent-q-diff-review--note-tick review (agent-q-diff-review-target review))
+      (agent-q-diff-review-follow review))))
 
 (defun agent-q-diff-review-open-diff (diff)
   "Return a new review of DIFF, a unified diff of one file.
@@ -215,10 +218,16 @@ it finds out by comparing."
                             (agent-q-diff-review-tick review)))))
     (unless (eq tick (agent-q-diff-review-tick review))
       (let ((is-news (agent-q-diff-review--take-in review buffer tick)))
-        (setf (agent-q-diff-review-tick review) tick
-              (agent-q-diff-review-told review) tick)
-        (agent-q-diff-review--listen review)
+        (agent-q-diff-review--note-tick review buffer)
         (or is-news was-told)))))
+
+(defun agent-q-diff-review--note-tick (review buffer)
+  "Note that the engine of REVIEW knows BUFFER, the target, as it is.
+It is told of edits from now on."
+  (let ((tick (agent-q-diff-target-tick buffer)))
+    (setf (agent-q-diff-review-tick review) tick
+          (agent-q-diff-review-told review) tick)
+    (agent-q-diff-review--listen review)))
 
 (defun agent-q-diff-review--take-in (review buffer tick)
   "Let the engine of REVIEW know BUFFER, the target, as it is at TICK.
@@ -371,10 +380,9 @@ one.  Return a list of (HUNK . REASON): those that could not be applied."
     (condition-case nil
         (progn
           (agent-q-diff-review--carry-out review edits)
-          (cl-loop for mark in (agent-q-diff-engine-marks engine)
-                   for hunk from 0
-                   when (eq mark 'applied)
-                   do (agent-q-diff-review-forget-failure review hunk)))
+          (pcase-dolist (`(,hunk . ,_) (agent-q-diff-review-failures review))
+            (when (eq 'applied (agent-q-diff-engine-mark engine hunk))
+              (agent-q-diff-review-forget-failure review hunk))))
       (error
        (setq refused (append refused
                              (agent-q-diff-review--accept-each

@@ -233,8 +233,12 @@ Of several for one position the first counts, as for `alist-get'."
         (when hunk
           (agent-q-diff--read-state hunk (aref agent-q-diff--entries hunk))))
     (agent-q-diff--note-entries)
-    (dotimes (hunk (length agent-q-diff--entries))
-      (agent-q-diff--read-state hunk (aref agent-q-diff--entries hunk)))))
+    (cl-loop with engine = (agent-q-diff-review-engine agent-q-diff--review)
+             for mark in (agent-q-diff-engine-marks engine)
+             for entry across agent-q-diff--entries
+             for hunk from 0
+             unless (eq mark (cdr entry))
+             do (agent-q-diff-engine-set-mark engine hunk (cdr entry)))))
 
 (defun agent-q-diff--read-state (hunk entry)
   "Give the engine the state of HUNK that ENTRY, perhaps nil, has."
@@ -268,20 +272,22 @@ Of several for one position the first counts, as for `alist-get'."
 (defun agent-q-diff--write-states ()
   "Note every mark of the engine in `agent-q-diff--hunk-states'.
 Entries that are no hunk's are kept."
-  (let ((strays (agent-q-diff--stray-states)))
-    (setq agent-q-diff--hunk-states
-          (append (cl-mapcar #'cons agent-q-diff--positions
-                             (agent-q-diff-engine-marks
-                              (agent-q-diff-review-engine
-                               agent-q-diff--review)))
-                  strays))
-    (agent-q-diff--note-entries)))
+  (let* ((marks (agent-q-diff-engine-marks
+                 (agent-q-diff-review-engine agent-q-diff--review)))
+         (entries (cl-loop for position across agent-q-diff--positions
+                           for mark in marks
+                           collect (cons position mark)))
+         (strays (agent-q-diff--stray-states)))
+    (setq agent-q-diff--hunk-states (append entries strays)
+          agent-q-diff--states-read agent-q-diff--hunk-states
+          agent-q-diff--entries (vconcat entries)
+          agent-q-diff--n-strays (length (seq-uniq (mapcar #'car strays))))))
 
 (defun agent-q-diff--stray-states ()
   "Return the entries of `agent-q-diff--hunk-states' that are no hunk's."
   (let ((known (make-hash-table)))
-    (seq-doseq (position agent-q-diff--positions)
-      (puthash position t known))
+    (mapc (lambda (position) (puthash position t known))
+          agent-q-diff--positions)
     (seq-remove (lambda (entry) (gethash (car entry) known))
                 agent-q-diff--hunk-states)))
 
