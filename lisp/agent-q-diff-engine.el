@@ -381,7 +381,7 @@ their mark."
   (agent-q-diff-module-counts review))
 
 (defun agent-q-diff-engine-tally (review)
-  "Return (TOTAL APPLIED REJECTED), numbers of hunks of REVIEW by their marks."
+  "Return (TOTAL APPLIED REJECTED), numbers of hunks of REVIEW by mark."
   (agent-q-diff-module-tally review))
 
 (defun agent-q-diff-engine-next-pending (review hunk)

@@ -221,6 +221,35 @@ It includes the command that takes it back."
                            (funcall with few 5) (funcall with small 5)))))
   (aqd-bench--close))
 
+;;;; Growth
+
+(defun aqd-bench--peer-key (texts hunk)
+  "Return a work that applies HUNK of TEXTS as diff-mode does, and takes it back."
+  (aqd-bench-work
+   :before (lambda ()
+             (aqd-bench--peer-ready texts)
+             (aqd-bench--goto-peer hunk))
+   :run (lambda ()
+          (diff-apply-hunk)
+          (aqd-bench--goto-peer hunk)
+          (diff-apply-hunk t))))
+
+(defun aqd-bench-growth ()
+  "Measure how the last hunk's key grows with hunks and with lines, to be plotted."
+  (let ((diff-advance-after-apply-hunk nil))
+    (pcase-dolist (`(,n-lines ,n-hunks)
+                   '((100000 1) (100000 10) (100000 100) (100000 1000) (100000 10000)
+                     (100 10) (1000 10) (10000 10)))
+      (let ((texts (aqd-bench-texts n-lines n-hunks)))
+        (aqd-bench-compare
+         (format "accept the last hunk and back, %s : diff-apply-hunk"
+                 (aqd-bench-name n-lines n-hunks))
+         nil
+         (aqd-bench--our-key 'accept texts (1- n-hunks))
+         (aqd-bench--peer-key texts (1- n-hunks))
+         :rounds 5)
+        (aqd-bench--close)))))
+
 ;;;; One after the other, and all at once
 
 (defun aqd-bench--fresh-review (texts)

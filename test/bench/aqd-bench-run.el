@@ -18,6 +18,7 @@
     (opening . aqd-bench-opening)
     (accepting . aqd-bench-accepting)
     (keys . aqd-bench-keys)
+    (growth . aqd-bench-growth)
     (many . aqd-bench-many)
     (outside . aqd-bench-outside)
     (edit-file . aqd-bench-edit-file)
