@@ -298,10 +298,11 @@ Note what comes into being by that."
   (when (agent-q-diff-review-check review)
     (funcall (agent-q-diff-review-check review)))
   (let* ((path (agent-q-diff-review-path review))
-         (was-missing (not (file-exists-p path)))
-         (missing (agent-q-diff-target-missing-directories path)))
+         (is-saving (agent-q-diff-review-saves-p review))
+         (was-missing (and is-saving (not (file-exists-p path))))
+         (missing (and was-missing (agent-q-diff-target-missing-directories path))))
     (prog1 (agent-q-diff-target-edit (agent-q-diff-review-target review) edits
-                                     (agent-q-diff-review-saves-p review)
+                                     is-saving
                                      (agent-q-diff-engine-offsets
                                       (agent-q-diff-review-engine review)))
       (when (and was-missing (file-exists-p path))
