@@ -411,6 +411,7 @@ applied, those marked rejected, and those neither.")
   "Bring the progress line up to date, if there is one, and tell who wants to know.
 In a buffer made for a proposal, show the progress in the header line,
 too, since the line itself scrolls away."
+  (agent-q-diff--thin-out)
   (pcase-let* ((counts (agent-q-diff--counts))
                (`(,total ,applied ,rejected ,pending) counts))
     (save-excursion
@@ -494,6 +495,9 @@ IS-IN and PLACE are as in `agent-q-diff--sign'."
                      (eq (overlay-start overlay) position)))
               (overlays-in position (1+ position))))
 
+(defvar-local agent-q-diff--n-signs 0
+  "Number of signs that were put since all were taken away.")
+
 (defun agent-q-diff--put-sign (position state is-in &optional reason place notes)
   "Show on the hunk at POSITION its STATE, IS-IN, PLACE and NOTES.
 These four are those of `agent-q-diff--sign'; REASON explains them."
@@ -506,7 +510,8 @@ These four are those of `agent-q-diff--sign'; REASON explains them."
        (overlay-put overlay 'help-echo reason)
        (overlay-put overlay 'face (and state 'agent-q-diff-decided))
        (overlay-put overlay 'before-string
-                    (concat (propertize text 'face face) " "))))))
+                    (concat (propertize text 'face face) " "))
+       (cl-incf agent-q-diff--n-signs)))))
 
 (defun agent-q-diff-apply-visual-feedback (hunk-start state)
   "Show STATE on the hunk whose `@@' line is at HUNK-START.
@@ -546,8 +551,18 @@ overlays make every edit of a buffer slow.")
       (agent-q-diff--show-in-sight)))
   (agent-q-diff--refresh-progress))
 
+(defconst agent-q-diff--max-signs 1000
+  "Number of signs up to which those that are out of sight may stay.")
+
+(defun agent-q-diff--thin-out ()
+  "Take signs that are out of sight away if there are too many."
+  (when (and (> agent-q-diff--n-signs agent-q-diff--max-signs)
+             (length> agent-q-diff--positions agent-q-diff--max-shown))
+    (agent-q-diff--show-in-sight)))
+
 (defun agent-q-diff--show-in-sight ()
   "Show the state of each hunk when it comes into sight."
+  (setq agent-q-diff--n-signs 0)
   (save-restriction
     (widen)
     (dolist (overlay (overlays-in (point-min) (point-max)))
