@@ -45,9 +45,6 @@
   (let* ((again (agent-q-diff-review-reopen review))
          (buffer (agent-q-diff-again--prepare review again)))
     (with-current-buffer buffer
-      (agent-q-diff--write-states)
-      (agent-q-diff--refresh-progress)
-      (agent-q-diff--show-all)
       ;; What ends here is no decision, so there is nothing to ask about.
       (setq-local agent-q-diff-confirm-finish nil)
       (setq-local agent-q-diff-finish-when-decided nil)

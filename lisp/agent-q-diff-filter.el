@@ -48,10 +48,11 @@
 
 (defun agent-q-diff-filter--hide-decided ()
   "Hide the hunks that are decided, neighbors together."
-  (let ((states (agent-q-diff--distinct-states))
+  (let ((marks (vconcat (agent-q-diff-engine-marks
+                         (agent-q-diff-review-engine (agent-q-diff--current-review)))))
         (n (length agent-q-diff--positions))
         (hunk 0))
-    (cl-flet ((is-decided (hunk) (gethash (aref agent-q-diff--positions hunk) states)))
+    (cl-flet ((is-decided (hunk) (aref marks hunk)))
       (while (< hunk n)
         (if (not (is-decided hunk))
             (cl-incf hunk)

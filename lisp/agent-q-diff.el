@@ -131,10 +131,18 @@
     (insert "Progress:\n\n")
     (let ((start (point)))
       (insert diff)
-      (agent-q-diff--adopt review lines start))
+      (agent-q-diff--adopt review lines start)
+      (agent-q-diff--take-over-marks review))
     (setq agent-q-diff--parsed-tick t)
     (agent-q-diff-update-header)
     (set-buffer-modified-p nil)))
+
+(defun agent-q-diff--take-over-marks (review)
+  "Note the marks that REVIEW has, if it is one that goes on."
+  (pcase-let ((`(,_ ,applied ,rejected)
+               (agent-q-diff-engine-tally (agent-q-diff-review-engine review))))
+    (unless (= 0 applied rejected)
+      (agent-q-diff--write-states))))
 
 (defun agent-q-diff--forget-review ()
   "Make the current buffer's variables those of no review."

@@ -680,9 +680,9 @@ fn offsets<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
         let Some(review) = &session.review else {
             return signal(env, "agent-q-diff-ended", "the review has ended");
         };
-        let mut offsets = review.proposal().offsets_of(&plan.edits);
+        let mut offsets = review.0.proposal().offsets_of(&plan.edits);
         offsets.reverse();
-        env.cons(review.proposal().n_chars(), list(env, offsets)?)
+        env.cons(review.0.proposal().n_chars(), list(env, offsets)?)
     })
 }
 

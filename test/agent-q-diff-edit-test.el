@@ -351,7 +351,7 @@
     (should (equal (aqd-sign 1) "[APPLIED]"))
     (should (equal (aqd-sign 2) "[PENDING, shifted by -1 line]"))
     (aqd-goto-hunk 1)
-    (should (string-suffix-p "; shifted by -1 lines"
+    (should (string-suffix-p "; shifted by -1 line"
                              (aqd-said (agent-q-diff-next-hunk))))))
 
 (ert-deftest aqd-edit-what-the-user-typed-is-not-called-a-hooks-work ()
