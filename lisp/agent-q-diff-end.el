@@ -118,17 +118,27 @@ Nothing changes it any more; a caller that waits may be answered later."
       (agent-q-diff--cease review)
       (agent-q-diff--tell review))))
 
+(defvar agent-q-diff--leaving nil
+  "Diff buffers whose reviews have ended, and which are about to go.
+A review that a callback begins must have another one.")
+
 (defun agent-q-diff--tell (review)
-  "Call the callback of REVIEW with its result, this once.
-What goes wrong there is said, and no matter of the review."
-  (let ((callback (agent-q-diff-review-callback review)))
+  "Call the callback of REVIEW with its result, this once."
+  (let ((callback (agent-q-diff-review-callback review))
+        (agent-q-diff--leaving (cons (agent-q-diff-review-buffer review)
+                                     agent-q-diff--leaving)))
     (setf (agent-q-diff-review-callback review) nil)
-    (when callback
-      (condition-case err
-          (funcall callback (agent-q-diff-review-result review))
-        ((error quit)
-         (message "The caller of a review failed: %s"
-                  (error-message-string err)))))))
+    (agent-q-diff--call-back callback (agent-q-diff-review-result review))))
+
+(defun agent-q-diff--call-back (callback value)
+  "Call CALLBACK, a function or nil, with VALUE.
+What goes wrong there is said, and no matter of the review."
+  (when callback
+    (condition-case err
+        (funcall callback value)
+      ((error quit)
+       (message "The caller of a review failed: %s"
+                (error-message-string err))))))
 
 (defun agent-q-diff--buffer-killed ()
   "Cancel the review of the buffer that is being killed."

@@ -51,9 +51,13 @@
   (buffer-local-value 'agent-q-diff--end-function buffer))
 
 (defun agent-q-diff--fresh-buffer ()
-  "Return an empty buffer for a new review, never one that is being decided."
+  "Return a buffer for a new review, never one that is being decided.
+Nor is it one that is about to go, or that the user reads."
   (let ((buffer (get-buffer agent-q-diff-buffer-name)))
-    (if (and buffer (agent-q-diff--live-p buffer))
+    (if (and buffer
+             (or (agent-q-diff--live-p buffer)
+                 (memq buffer agent-q-diff--leaving)
+                 (eq buffer (window-buffer))))
         (generate-new-buffer agent-q-diff-buffer-name)
       (get-buffer-create agent-q-diff-buffer-name))))
 
@@ -376,9 +380,9 @@ CALLBACK is told."
 (defun agent-q-diff--display (buffer)
   "Show the diff buffer BUFFER in a window that is not selected, if it waits."
   (when (and (buffer-live-p buffer)
-             (agent-q-diff--live-p buffer)
-             (not (get-buffer-window buffer t)))
-    (display-buffer buffer '(nil (inhibit-same-window . t)))
+             (agent-q-diff--live-p buffer))
+    (unless (get-buffer-window buffer t)
+      (display-buffer buffer '(nil (inhibit-same-window . t))))
     (with-current-buffer buffer
       (agent-q-diff--begin-grace))))
 

@@ -254,5 +254,51 @@ It is a list of (HUNK-NUMBER . SIGN)."
      (should (equal (aqd-sign 1) "[DOES NOT APPLY]"))
      ,@body))
 
+;;;; Reviews that nobody waits for
+
+(defvar aqd-answers nil
+  "The results that callbacks were called with, the latest first.")
+
+(defun aqd-async (original modified &rest keys)
+  "Begin a review of ORIGINAL becoming MODIFIED, with KEYS; return it."
+  (apply #'agent-q-diff-review aqd-file original modified "A test."
+         (lambda (result) (push result aqd-answers))
+         keys))
+
+(defmacro aqd-with-async (original modified &rest body)
+  "Run BODY with `review', a review of ORIGINAL becoming MODIFIED."
+  (declare (indent 2) (debug t))
+  `(let ((aqd-answers nil))
+     (aqd-with-file ,original
+       (let ((review (aqd-async ,original ,modified)))
+         (should-not aqd-answers)
+         ,@body)
+       (aqd-should-leave-nothing))))
+
+(defun aqd-should-leave-nothing ()
+  "Check that no review is open and nothing of one is left."
+  (should-not (agent-q-diff-open-reviews))
+  (should-not (memq agent-q-diff--mode-line global-mode-string))
+  (should-not (memq #'agent-q-diff--emacs-killed kill-emacs-hook))
+  (should-not (memq #'agent-q-diff--query-kill-emacs kill-emacs-query-functions))
+  (should-not agent-q-diff--waiting))
+
+(defun aqd-answer (&rest keys)
+  "Return the values of KEYS in the only result that was given."
+  (should (= 1 (length aqd-answers)))
+  (mapcar (lambda (key) (plist-get (car aqd-answers) key)) keys))
+
+(defmacro aqd-in-diff (review &rest body)
+  "Run BODY in the diff buffer of REVIEW."
+  (declare (indent 1) (debug t))
+  `(with-current-buffer (agent-q-diff-review-buffer ,review)
+     ,@body))
+
+(defconst aqd-async-original (aqd-numbered 30)
+  "A file.")
+
+(defconst aqd-async-modified (aqd-numbered 30 '((5 . "five") (25 . "x")))
+  "What is proposed for it.")
+
 (provide 'agent-q-diff-test-help)
 ;;; agent-q-diff-test-help.el ends here
