@@ -114,9 +114,19 @@ Nothing changes it any more; a caller that waits may be answered later."
     (unless (agent-q-diff-review-result review)
       (setf (agent-q-diff-review-result review) (agent-q-diff--result review))
       (agent-q-diff--keep-engine review)
-      (agent-q-diff-review-close review)
       (agent-q-diff--cease review)
+      (agent-q-diff--give-back review)
       (agent-q-diff--tell review))))
+
+(defun agent-q-diff--give-back (review)
+  "Give back the memory of REVIEW, and say what goes wrong with that.
+To put its target away runs hooks of others, and its caller must be told
+whatever they do."
+  (condition-case err
+      (agent-q-diff-review-close review)
+    ((error quit)
+     (message "After the review of %s: %s" (agent-q-diff-review-path review)
+              (agent-q-diff--error-text err)))))
 
 (defvar agent-q-diff--leaving nil
   "Diff buffers whose reviews have ended, and which are about to go.
@@ -279,8 +289,10 @@ has it, or nil."
 
 (defun agent-q-diff--result (review)
   "Return the result of REVIEW, a plist; see `agent-q-diff-review'.
-It tells what is in the target now, whoever put it there."
-  (ignore-error agent-q-diff-error
+It tells what is in the target now, whoever put it there; if that can no
+longer be had, what was in it last."
+  ;; To visit it anew runs hooks of others.
+  (ignore-error (error quit)
     (agent-q-diff-review-follow review))
   (pcase-let* ((counts (agent-q-diff-engine-counts
                         (agent-q-diff-review-engine review)))

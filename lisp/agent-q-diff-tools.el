@@ -353,8 +353,9 @@ but :status `rejected', :decision and :message.  Signal an error if the
 path can be no target's."
   (if-let ((denial (agent-q-diff-tools--denial tool arguments)))
       (progn
-        (funcall callback (list :status 'rejected :decision "rejected"
-                                :message denial))
+        (agent-q-diff--call-back callback
+                                 (list :status 'rejected :decision "rejected"
+                                       :message denial))
         nil)
     (agent-q-diff-tools--begin tool arguments callback)))
 

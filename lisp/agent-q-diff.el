@@ -347,7 +347,7 @@ are as for `agent-q-diff-review'."
           (setq agent-q-diff--end-function #'agent-q-diff--end-unwaited))
         (agent-q-diff--announce review)
         review)
-    (agent-q-diff-error
+    (error
      (agent-q-diff--end-unbegun path callback err))))
 
 (defun agent-q-diff--end-unbegun (path callback err)
@@ -367,12 +367,16 @@ CALLBACK is told."
 ;;;; Showing a review that nobody waits for
 
 (defun agent-q-diff--announce (review)
-  "Show REVIEW by the rule of `agent-q-diff-display', and announce it."
+  "Show REVIEW by the rule of `agent-q-diff-display', and announce it.
+It is open even if it cannot be shown, and answered when it has ended."
   (let ((buffer (agent-q-diff-review-buffer review)))
-    (pcase-exhaustive agent-q-diff-display
-      ('at-once (agent-q-diff--display buffer))
-      ('when-idle (run-with-idle-timer 1 nil #'agent-q-diff--display buffer))
-      ('announce nil))
+    (condition-case err
+        (pcase-exhaustive agent-q-diff-display
+          ('at-once (agent-q-diff--display buffer))
+          ('when-idle (run-with-idle-timer 1 nil #'agent-q-diff--display buffer))
+          ('announce nil))
+      (error (message "The review cannot be shown: %s"
+                      (agent-q-diff--error-text err))))
     (message "%s proposes to change %s; M-x agent-q-diff-list"
              (or (agent-q-diff-review-agent review) "An agent")
              (abbreviate-file-name (agent-q-diff-review-path review)))))

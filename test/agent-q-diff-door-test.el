@@ -72,5 +72,60 @@
               (should (eq this-command 'agent-q-diff-ignore-key))))
           (agent-q-diff-cancel two))))))
 
+;;;; What others get wrong
+
+(defun aqd-door-fail (&rest _)
+  "Signal an error that is none of the package's."
+  (error "Broken"))
+
+(ert-deftest aqd-door-hook-fails-when-the-file-is-visited-at-the-end ()
+  (aqd-with-async aqd-async-original aqd-async-modified
+    (kill-buffer (agent-q-diff-review-target review))
+    (let ((find-file-hook '(aqd-door-fail)))
+      (agent-q-diff-cancel review))
+    (should (equal (aqd-answer :status :in-file) '(cancelled 0)))))
+
+(ert-deftest aqd-door-hook-fails-when-the-target-is-put-away ()
+  (aqd-with-async aqd-async-original aqd-async-modified
+    (with-current-buffer (agent-q-diff-review-target review)
+      (add-hook 'kill-buffer-hook #'aqd-door-fail nil t))
+    (agent-q-diff-cancel review)
+    (should (equal (aqd-answer :status) '(cancelled)))
+    (aqd-in-target (remove-hook 'kill-buffer-hook #'aqd-door-fail t))))
+
+(ert-deftest aqd-door-hook-fails-when-the-review-begins ()
+  (let ((aqd-answers nil)
+        (diff-mode-hook '(aqd-door-fail)))
+    (aqd-with-file aqd-async-original
+      (aqd-async aqd-async-original aqd-async-modified)
+      (should (equal (aqd-answer :status :error :reason) '(error error "Broken"))))
+    (aqd-should-leave-nothing)))
+
+(ert-deftest aqd-door-review-that-cannot-be-shown-is-answered-once ()
+  (let ((messages nil))
+    (aqd-with-file aqd-async-original
+      (let ((display-buffer-overriding-action '(aqd-door-fail)))
+        (agent-q-diff-tools-call-async
+         "propose_file_edit"
+         (list :path aqd-file :original aqd-async-original
+               :modified aqd-async-modified :description "d")
+         (lambda (message) (push message messages))))
+      (should-not messages)
+      (mapc #'agent-q-diff-end (agent-q-diff-open-reviews))
+      (should (= 1 (length messages)))
+      (should (string-prefix-p "✗ REJECTED" (car messages))))
+    (aqd-should-leave-nothing)))
+
+(ert-deftest aqd-door-callback-that-fails-is-called-once-by-the-policy-too ()
+  (aqd-with-file aqd-async-original
+    (let ((agent-q-diff-tools-policy 'deny)
+          (n 0))
+      (agent-q-diff-tools-call-async
+       "propose_file_edit"
+       (list :path aqd-file :original aqd-async-original
+             :modified aqd-async-modified :description "d")
+       (lambda (_) (cl-incf n) (error "Broken")))
+      (should (= n 1)))))
+
 (provide 'agent-q-diff-door-test)
 ;;; agent-q-diff-door-test.el ends here
