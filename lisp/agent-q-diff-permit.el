@@ -119,8 +119,13 @@ Questions that are open and covered now are closed."
   (when (seq-some #'agent-q-diff-permit--grant agent-q-diff-permit--asked)
     (agent-q-diff-permit--wake)))
 
+(defvar agent-q-diff-permit--depth nil
+  "Recursion depth of the question that is open.")
+
 (defun agent-q-diff-permit--wake ()
-  "Let the question that is open see whether it is answered by now."
+  "Let the question that is open see whether it is answered by now.
+The event gets there from whichever window is selected."
+  (define-key global-map [agent-q-diff-permit-wake] #'agent-q-diff-permit-wake)
   (setq unread-command-events
         (append unread-command-events (list 'agent-q-diff-permit-wake))))
 
@@ -158,7 +163,9 @@ Signal `agent-q-diff-no-user' if nobody can be asked and
 
 (defun agent-q-diff-permit--by-user (request)
   "Let the user decide on REQUEST, and return what `agent-q-diff-permit' does."
-  (pcase (funcall agent-q-diff-permission-function request)
+  (pcase (let ((answer (funcall agent-q-diff-permission-function request)))
+           ;; It may have been taken back before the user answered.
+           (if (agent-q-diff-request-is-withdrawn request) 'withdrawn answer))
     ('once (list 'allow 'user))
     ('covered (list 'allow 'session))
     ('withdrawn (signal 'agent-q-diff-cancelled
@@ -236,12 +243,15 @@ Signal `agent-q-diff-no-user' if nobody can be asked and
    "y: allow once, s: for the session, n: deny, r: deny with a reason, f: full review"))
 
 (defun agent-q-diff-permit-wake ()
-  "Close the open question if it is answered by now without a key."
+  "Close the open question if it is answered by now without a key.
+What was begun inside of it, say another minibuffer, comes to its end
+first."
   (interactive)
-  (when-let ((answer (agent-q-diff-permit--settlement
-                      (car agent-q-diff-permit--asked))))
-    (setq agent-q-diff-permit--answer answer)
-    (exit-minibuffer)))
+  (when-let ((request (car agent-q-diff-permit--asked))
+             (answer (agent-q-diff-permit--settlement request)))
+    (when (eq (recursion-depth) agent-q-diff-permit--depth)
+      (setq agent-q-diff-permit--answer answer)
+      (exit-minibuffer))))
 
 (defvar agent-q-diff-permit-map
   (let ((map (make-sparse-keymap)))
@@ -280,6 +290,7 @@ Signal `agent-q-diff-no-user' if nobody can be asked and
   "Ask about REQUEST and return the answer's symbol, or nil."
   (let ((agent-q-diff-permit--answer nil)
         (agent-q-diff-permit--last-key (current-time))
+        (agent-q-diff-permit--depth (1+ (recursion-depth)))
         (enable-recursive-minibuffers t))
     (read-from-minibuffer (agent-q-diff-permit--prompt request) nil
                           agent-q-diff-permit-map nil t)
@@ -353,8 +364,17 @@ agent-q-diff-tools-policy can allow it")))
                    (agent-q-diff-permit--read-answer request)
                  (quit nil))))
             (agent-q-diff-permit--cancelled))
+      (agent-q-diff-permit--end-waking (cdr agent-q-diff-permit--asked))
       (when (window-live-p window)
         (quit-restore-window window)))))
+
+(defun agent-q-diff-permit--end-waking (outer)
+  "Leave no event behind after a question, unless one of OUTER needs it.
+OUTER are the requests about which questions are still open."
+  (setq unread-command-events (delq 'agent-q-diff-permit-wake unread-command-events))
+  (cond
+   ((null outer) (define-key global-map [agent-q-diff-permit-wake] nil))
+   ((agent-q-diff-permit--settlement (car outer)) (agent-q-diff-permit--wake))))
 
 ;;;; Listing and revoking grants
 

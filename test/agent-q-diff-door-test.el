@@ -127,5 +127,73 @@
        (lambda (_) (cl-incf n) (error "Broken")))
       (should (= n 1)))))
 
+;;;; Calls that are taken back while their question is open
+
+(defvar aqd-door-depth nil
+  "Number of minibuffers that were open at the key <f7>.")
+
+(defun aqd-door-ask (keys function)
+  "Ask for a change of \"a\" to \"b\" and press KEYS; return the message.
+The key <f6> calls FUNCTION, wherever it is pressed; <f7> is pressed last,
+and no question may be open then."
+  (let ((agent-q-diff-permission-pause 0)
+        (agent-q-diff-caller '("Somebody" . caller)))
+    (global-set-key [f6] (lambda () (interactive) (funcall function)))
+    (global-set-key [f7] (lambda () (interactive)
+                           (setq aqd-door-depth (minibuffer-depth))))
+    (setq aqd-door-depth nil)
+    (unwind-protect
+        (prog1 (aqd-play (concat keys " <f7>") (lambda () (aqd-edit "a" "b")))
+          (should (equal aqd-door-depth 0)))
+      (global-set-key [f6] nil)
+      (global-set-key [f7] nil)
+      (should-not unread-command-events)
+      (should-not (lookup-key global-map [agent-q-diff-permit-wake])))))
+
+(defun aqd-door-withdraw ()
+  "Take back the call that is asked about."
+  (agent-q-diff-tools-withdraw 'caller))
+
+(defconst aqd-door-taken-back "Error editing file: who asked for it took it back; nothing was changed"
+  "What a caller reads that no longer reads.")
+
+(ert-deftest aqd-door-taken-back-from-another-window ()
+  (let ((aqd-policy 'ask))
+    (aqd-with-project "a\n"
+      (save-window-excursion
+        (split-window)
+        (should (equal (aqd-door-ask "C-x o <f6>" #'aqd-door-withdraw)
+                       aqd-door-taken-back)))
+      (should (equal (aqd-disk) "a\n")))))
+
+(ert-deftest aqd-door-taken-back-and-not-noticed-before-the-answer ()
+  (let ((aqd-policy 'ask))
+    (aqd-with-project "a\n"
+      (should (equal (aqd-door-ask "<f6> y"
+                                   (lambda ()
+                                     (aqd-door-withdraw)
+                                     (setq unread-command-events nil)))
+                     aqd-door-taken-back))
+      (should (equal (aqd-disk) "a\n")))))
+
+(ert-deftest aqd-door-taken-back-while-the-reason-is-typed ()
+  (let ((aqd-policy 'ask))
+    (aqd-with-project "a\n"
+      (should (equal (aqd-door-ask "r No <f6> RET" #'aqd-door-withdraw)
+                     aqd-door-taken-back)))))
+
+(ert-deftest aqd-door-taken-back-while-another-question-is-open-inside ()
+  (let ((aqd-policy 'ask)
+        (inner nil))
+    (aqd-with-project "a\nx\n"
+      (should (equal (aqd-door-ask "<f6> y"
+                                   (lambda ()
+                                     (aqd-door-withdraw)
+                                     (let ((agent-q-diff-caller nil))
+                                       (setq inner (aqd-edit "x" "z")))))
+                     aqd-door-taken-back))
+      (should (string-prefix-p "✓" inner))
+      (should (equal (aqd-disk) "a\nz\n")))))
+
 (provide 'agent-q-diff-door-test)
 ;;; agent-q-diff-door-test.el ends here
