@@ -142,7 +142,7 @@ A review that a callback begins must have another one.")
 
 (defun agent-q-diff--call-back (callback value)
   "Call CALLBACK, a function or nil, with VALUE.
-What goes wrong there is said, and no matter of the review."
+An error there is said, and no matter of the review."
   (when callback
     (condition-case err
         (funcall callback value)

@@ -171,8 +171,21 @@ RESULT is a plist as `agent-q-diff-review' has it."
         (if details
             (concat message "\n\n" details)
           message))
-    (agent-q-diff-message-of-error path (list (plist-get result :error)
-                                              (plist-get result :reason)))))
+    (let ((message (agent-q-diff-message-of-error
+                    path (list (plist-get result :error)
+                               (plist-get result :reason))))
+          (remains (agent-q-diff-message-of-remains result)))
+      (if remains
+          (format "%s\n\n%s." message remains)
+        message))))
+
+(defun agent-q-diff-message-of-remains (result)
+  "Return what is in the file after RESULT, which is no decision, or nil.
+It is half a sentence: who reads that there was none must not take the
+file for what it was."
+  (when (< 0 (or (plist-get result :in-file) 0))
+    (format "%d of its %d hunks are in the file" (plist-get result :in-file)
+            (plist-get result :total))))
 
 (provide 'agent-q-diff-message)
 ;;; agent-q-diff-message.el ends here

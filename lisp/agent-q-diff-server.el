@@ -33,6 +33,7 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-schema)
 (require 'agent-q-diff-review)
+(require 'agent-q-diff-message)
 (require 'agent-q-diff-view)
 (require 'agent-q-diff-end)
 (require 'agent-q-diff-tools)
@@ -97,9 +98,8 @@ IS-ERROR says that it is about a failure of the call."
   (concat
    (format "Error: there is no decision about %s: %s"
            (plist-get result :path) (plist-get result :reason))
-   (when (< 0 (or (plist-get result :in-file) 0))
-     (format "\n\nBefore that, %d of its %d hunks came to be in the file."
-             (plist-get result :in-file) (plist-get result :total)))))
+   (when-let ((remains (agent-q-diff-message-of-remains result)))
+     (format "\n\n%s." remains))))
 
 (defun agent-q-diff-server--answer-result (client result)
   "Answer CLIENT with RESULT, that of a review."

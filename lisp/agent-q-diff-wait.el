@@ -17,6 +17,7 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-review)
+(require 'agent-q-diff-message)
 (require 'agent-q-diff-view)
 (require 'agent-q-diff-mode)
 (require 'agent-q-diff-end)
@@ -188,7 +189,12 @@ IS-MACRO tells whether a keyboard macro was running when it began."
   "Return the result of REVIEW, or signal why there is no decision."
   (pcase (agent-q-diff--why review)
     ('nil (agent-q-diff-review-result review))
-    (`(,symbol ,message) (signal symbol (list message)))))
+    (`(,symbol ,message)
+     (let ((remains (agent-q-diff-message-of-remains
+                     (agent-q-diff-review-result review))))
+       (signal symbol (list (if remains
+                                (concat message "; " remains)
+                              message)))))))
 
 (provide 'agent-q-diff-wait)
 ;;; agent-q-diff-wait.el ends here

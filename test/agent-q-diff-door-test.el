@@ -195,5 +195,32 @@ and no question may be open then."
       (should (string-prefix-p "✓" inner))
       (should (equal (aqd-disk) "a\nz\n")))))
 
+;;;; What is in the file after no decision
+
+(defconst aqd-door-remains "1 of its 2 hunks are in the file"
+  "What an agent reads after one of two hunks was applied.")
+
+(ert-deftest aqd-door-cancelled-with-a-hunk-in-the-file ()
+  (aqd-with-async aqd-async-original aqd-async-modified
+    (agent-q-diff-accept review 0)
+    (agent-q-diff-cancel review)
+    (should (string-suffix-p (format "\n\n%s." aqd-door-remains)
+                             (car (aqd-answer :message))))))
+
+(ert-deftest aqd-door-cancelled-with-a-hunk-in-the-file-for-one-who-waits ()
+  (aqd-with-file aqd-async-original
+    (pcase-let ((`(,symbol ,message)
+                 (aqd-result aqd-async-original aqd-async-modified "a C-]")))
+      (should (eq symbol 'agent-q-diff-cancelled))
+      (should (string-suffix-p aqd-door-remains message)))))
+
+(ert-deftest aqd-door-edit-whose-review-is-left-with-a-hunk-in-the-file ()
+  (let ((aqd-policy 'review))
+    (aqd-with-project (aqd-numbered 30 '((5 . "a") (25 . "a")))
+      (let ((message (aqd-play "a C-]" (lambda ()
+                                         (aqd-edit "a" "b" :shouldReplaceAll t)))))
+        (should (string-prefix-p "Error editing file: " message))
+        (should (string-suffix-p aqd-door-remains message))))))
+
 (provide 'agent-q-diff-door-test)
 ;;; agent-q-diff-door-test.el ends here
