@@ -119,7 +119,7 @@ Nothing changes it any more; a caller that waits may be answered later."
       (agent-q-diff--tell review))))
 
 (defun agent-q-diff--give-back (review)
-  "Give back the memory of REVIEW, and say what goes wrong with that.
+  "Give back the memory of REVIEW, and say what fails then.
 To put its target away runs hooks of others, and its caller must be told
 whatever they do."
   (condition-case err

@@ -132,18 +132,43 @@ Its hunks are placed in the file as it is.  Signal an error if DIFF is
 none or PATH cannot be a target."
   (let ((review (agent-q-diff-review--make :path path :begun (current-time))))
     (condition-case err
-        (let* ((live (agent-q-diff-target-text
-                      (agent-q-diff-review--visit review)))
-               (adapt (agent-q-diff-target-adapter diff live)))
+        (let ((adapted (agent-q-diff-review--adapt-diff
+                        diff (agent-q-diff-target-text
+                              (agent-q-diff-review--visit review)))))
           (setf (agent-q-diff-review-is-adapted review)
-                (not (equal diff (funcall adapt diff)))
+                (not (equal diff adapted))
                 (agent-q-diff-review-engine review)
-                (agent-q-diff-engine-review-diff (funcall adapt diff)))
+                (agent-q-diff-engine-review-diff adapted))
           (agent-q-diff-review-follow review)
           review)
       (error
        (agent-q-diff-review-close review)
        (signal (car err) (cdr err))))))
+
+(defun agent-q-diff-review--adapt-diff (diff live)
+  "Return DIFF for a target whose text is LIVE.
+Line ends and byte order mark are adapted as those of a whole text are;
+see `agent-q-diff-target-adapter'."
+  (let ((unmarked (if (string-prefix-p "\ufeff" live)
+                      diff
+                    (replace-regexp-in-string "^\\([-+ ]\\)\ufeff" "\\1" diff))))
+    (funcall (agent-q-diff-target-adapter
+              ;; A file that is new, or empty, has no line ends to adapt to.
+              (if (string-search "\n" live)
+                  (agent-q-diff-review--hunk-lines unmarked)
+                unmarked)
+              live)
+             unmarked)))
+
+(defun agent-q-diff-review--hunk-lines (diff)
+  "Return the lines in the hunks of DIFF, whose ends are those of a file.
+The lines around them have others: git ends its own with LF, whatever the
+file has.  A last line without newline has none either."
+  (with-temp-buffer
+    (insert diff)
+    (goto-char (point-min))
+    (flush-lines "^\\(?:--- \\|\\+\\+\\+ \\|[^-+ \n]\\)\\|^[-+ ].*\n\\\\")
+    (buffer-string)))
 
 (defun agent-q-diff-review-close (review)
   "Give back the memory of REVIEW.  Its target stays, unless nobody needs it.

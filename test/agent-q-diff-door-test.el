@@ -222,5 +222,39 @@ and no question may be open then."
         (should (string-prefix-p "Error editing file: " message))
         (should (string-suffix-p aqd-door-remains message))))))
 
+;;;; Diffs as git makes them
+
+(defun aqd-door-bytes (bytes diff)
+  "Return what DIFF, accepted whole, makes of a file of BYTES."
+  (aqd-with-file ""
+    (aqd-put-bytes bytes aqd-file)
+    (let ((review (agent-q-diff-review-patch aqd-file diff "d" nil)))
+      (aqd-in-diff review (agent-q-diff-accept-all))
+      (aqd-disk))))
+
+(ert-deftest aqd-door-git-ends-its-headers-with-LF ()
+  (should (equal (aqd-door-bytes "a\r\nb\r\nc\r\n"
+                                 (concat "--- a/target.txt\n+++ b/target.txt\n"
+                                         "@@ -1,3 +1,3 @@ x\n a\r\n-b\r\n+B\r\n c\r\n"))
+                 "a\r\nB\r\nc\r\n"))
+  (should (equal (aqd-door-bytes "a\r\nb"
+                                 (concat "@@ -1,2 +1,2 @@\n a\r\n"
+                                         "-b\n\\ No newline at end of file\n"
+                                         "+B\r\n"))
+                 "a\r\nB\r\n")))
+
+(ert-deftest aqd-door-line-ends-that-are-in-the-text-stay ()
+  ;; Here and there a line ends with CRLF, and the diff says which.
+  (should (equal (aqd-door-bytes "a\r\nb\nc\r\n"
+                                 "@@ -1,2 +1,2 @@\n a\r\n-b\n+B\r\n")
+                 "a\r\nB\r\nc\r\n"))
+  (should (equal (aqd-door-bytes "" "--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\r\n")
+                 "a\r\n")))
+
+(ert-deftest aqd-door-byte-order-mark-in-a-diff ()
+  (should (equal (aqd-door-bytes "\357\273\277a\nb\n"
+                                 "@@ -1,2 +1,2 @@\n-\ufeffa\n+\ufeffA\n b\n")
+                 "\357\273\277A\nb\n")))
+
 (provide 'agent-q-diff-door-test)
 ;;; agent-q-diff-door-test.el ends here
