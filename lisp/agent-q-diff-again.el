@@ -69,8 +69,13 @@ If there is an error, REVIEW is kept as it was."
   (setf (agent-q-diff-review-kept-engine review) (agent-q-diff-review-engine again)
         (agent-q-diff-review-engine again) nil
         (agent-q-diff-review-is-cut review) (agent-q-diff-review-is-cut again)
+        (agent-q-diff-review-is-created review) (agent-q-diff-review-is-created again)
+        (agent-q-diff-review-missing review) (agent-q-diff-review-missing again)
         (agent-q-diff-review-comments review) (agent-q-diff-review-comments again)
         (agent-q-diff-review-failures review) (agent-q-diff-review-failures again))
+  ;; If somebody else has emptied a file that REVIEW created, it stays.
+  (unless (agent-q-diff-review-is-edited again)
+    (setf (agent-q-diff-review-is-created again) nil))
   (agent-q-diff-review-close again)
   (agent-q-diff--keep review))
 
@@ -84,7 +89,10 @@ If there is an error, REVIEW is kept as it was."
       (agent-q-diff--stop-refreshing))
     (agent-q-diff-again--return review again)
     (unless (eq outcome 'killed)
-      (quit-windows-on buffer t))))
+      (quit-windows-on buffer t)
+      ;; It goes even if it was in no window.
+      (when (buffer-live-p buffer)
+        (kill-buffer buffer)))))
 
 ;;;###autoload
 (defun agent-q-diff-look-again (&optional review)

@@ -105,7 +105,10 @@ the file is gone."
              (string-empty-p (agent-q-diff-target-text buffer)))
     (let ((file (buffer-file-name buffer)))
       (when (equal 0 (file-attribute-size (file-attributes file)))
-        (delete-file file))
+        (delete-file file)
+        ;; A buffer that stays visits a file that there is not, as before.
+        (with-current-buffer buffer
+          (set-visited-file-modtime -1)))
       (dolist (directory directories)
         (when (directory-empty-p directory)
           (delete-directory directory)))

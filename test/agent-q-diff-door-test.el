@@ -256,5 +256,52 @@ and no question may be open then."
                                  "@@ -1,2 +1,2 @@\n-\ufeffa\n+\ufeffA\n b\n")
                  "\357\273\277A\nb\n")))
 
+;;;; Looking again
+
+(ert-deftest aqd-door-new-file-taken-back-is-gone ()
+  (aqd-with-file ""
+    (delete-file aqd-file)
+    (let* ((folder (expand-file-name "new/er/" (file-name-directory aqd-file)))
+           (aqd-file (expand-file-name "file" folder))
+           (review (agent-q-diff-review aqd-file "" "a\n" "d" nil)))
+      (agent-q-diff-accept review 0)
+      (agent-q-diff-end review)
+      (should (equal (aqd-disk) "a\n"))
+      (agent-q-diff-take-back review)
+      (should-not (file-exists-p (expand-file-name ".." folder)))
+      ;; And one can have it after all.
+      (with-current-buffer (agent-q-diff-look-again review)
+        (agent-q-diff-accept-all))
+      (should (equal (aqd-disk) "a\n"))
+      (aqd-in-target (insert "mine\n") (save-buffer))
+      (agent-q-diff-take-back review)
+      (should (equal (aqd-disk) "mine\n"))
+      ;; Nor does a file go that somebody else has emptied.
+      (aqd-in-target (erase-buffer) (save-buffer))
+      (with-current-buffer (agent-q-diff-look-again review)
+        (agent-q-diff-finish))
+      (should (equal (aqd-disk) ""))
+      (kill-buffer (find-buffer-visiting aqd-file))
+      (agent-q-diff-forget review))))
+
+(ert-deftest aqd-door-taking-back-leaves-no-buffer ()
+  (aqd-with-async aqd-async-original aqd-async-modified
+    (agent-q-diff-end review)
+    (let* ((other (aqd-door-begin nil))
+           (n (length (buffer-list))))
+      (agent-q-diff-take-back review)
+      (agent-q-diff-take-back review)
+      (should (= n (length (buffer-list))))
+      (agent-q-diff-cancel other))))
+
+(ert-deftest aqd-door-looking-again-checks-the-path-as-the-review-did ()
+  (aqd-with-async aqd-async-original aqd-async-modified
+    (setf (agent-q-diff-review-check review) #'aqd-door-fail)
+    (agent-q-diff-end review)
+    (with-current-buffer (agent-q-diff-look-again review)
+      (should-not (agent-q-diff-accept-hunk))
+      (kill-buffer))
+    (should (equal (aqd-disk) aqd-async-original))))
+
 (provide 'agent-q-diff-door-test)
 ;;; agent-q-diff-door-test.el ends here
