@@ -144,7 +144,8 @@ IS-MACRO tells whether a keyboard macro was running when it began."
 
 (defun agent-q-diff--end-waiting (review)
   "Make REVIEW one for which nobody waits, and close it."
-  (setq agent-q-diff--waiting (delq review agent-q-diff--waiting))
+  ;; Another caller, further out, may wait for it as well.
+  (setq agent-q-diff--waiting (cl-remove review agent-q-diff--waiting :count 1))
   (agent-q-diff--set-outcome review 'aborted)
   (agent-q-diff--close review)
   (if agent-q-diff--waiting
@@ -163,6 +164,7 @@ IS-MACRO tells whether a keyboard macro was running when it began."
   (when isearch-mode
     (isearch-done))
   (let ((layout (current-window-configuration))
+        (outer-depth (agent-q-diff-review-depth review))
         (inhibit-quit t)
         ;; The caller may be in `while-no-input'.
         (throw-on-input nil)
@@ -180,6 +182,7 @@ IS-MACRO tells whether a keyboard macro was running when it began."
             (let ((executing-kbd-macro (and noninteractive executing-kbd-macro)))
               (agent-q-diff--edit-recursively review))))
       (agent-q-diff--end-waiting review)
+      (setf (agent-q-diff-review-depth review) outer-depth)
       (when (frame-live-p (window-configuration-frame layout))
         (set-window-configuration layout)))))
 

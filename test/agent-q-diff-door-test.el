@@ -127,6 +127,41 @@
        (lambda (_) (cl-incf n) (error "Broken")))
       (should (= n 1)))))
 
+;;;; Waiting
+
+(ert-deftest aqd-door-two-wait-for-one-review ()
+  (aqd-with-async aqd-async-original aqd-async-modified
+    (let* ((depth (recursion-depth))
+           (inner nil)
+           (after nil)
+           (outer
+            (unwind-protect
+                (progn
+                  (global-set-key [f6] (lambda () (interactive)
+                                         (setq inner (agent-q-diff-wait review))))
+                  (global-set-key [f7] (lambda () (interactive)
+                                         (setq after (recursion-depth))))
+                  (aqd-play "<f6> a a q <f7>" (lambda () (agent-q-diff-wait review))))
+              (global-set-key [f6] nil)
+              (global-set-key [f7] nil))))
+      (should (equal after depth))
+      (should (eq inner outer))
+      (should (equal (aqd-answer :status) '(accepted))))))
+
+(ert-deftest aqd-door-mode-line-of-the-users-is-kept ()
+  (pcase-dolist (`(,before . ,after) '((nil . (""))
+                                       ("mine" . ("" "mine"))
+                                       ((:eval "mine") . ("" (:eval "mine")))
+                                       (mine . ("" mine))
+                                       (("mine" "his") . ("mine" "his"))))
+    (let ((global-mode-string before))
+      (aqd-with-file aqd-async-original
+        (let ((review (aqd-door-begin nil)))
+          (should (equal global-mode-string
+                         (append after (list agent-q-diff--mode-line))))
+          (agent-q-diff-cancel review)))
+      (should (equal global-mode-string after)))))
+
 ;;;; Calls that are taken back while their question is open
 
 (defvar aqd-door-depth nil
