@@ -44,6 +44,20 @@
                 'help-echo "Reviews that wait for you; M-x agent-q-diff-list")))
 (put 'agent-q-diff--mode-line 'risky-local-variable t)
 
+(defun agent-q-diff--begin-mode-line ()
+  "Have the mode line count the reviews that are open.
+`global-mode-string' may be any construct, say a string of the user's;
+one that is no list of constructs becomes an element of one."
+  (let ((construct global-mode-string))
+    (setq global-mode-string
+          (append (cond
+                   ((null construct) '(""))
+                   ((and (consp construct)
+                         (or (stringp (car construct)) (consp (car construct))))
+                    construct)
+                   (t (list "" construct)))
+                  (list agent-q-diff--mode-line)))))
+
 (defun agent-q-diff--begin (review)
   "Note that REVIEW is open, and who waits for it."
   (setf (agent-q-diff-review-caller review) (cdr agent-q-diff-caller)
@@ -52,8 +66,7 @@
                               (car agent-q-diff-caller))))
           (substring-no-properties agent)))
   (unless agent-q-diff--open
-    (setq global-mode-string
-          (append (or global-mode-string '("")) (list agent-q-diff--mode-line)))
+    (agent-q-diff--begin-mode-line)
     (add-hook 'kill-emacs-query-functions #'agent-q-diff--query-kill-emacs)
     (add-hook 'kill-emacs-hook #'agent-q-diff--emacs-killed))
   (setq agent-q-diff--open (append agent-q-diff--open (list review)))
