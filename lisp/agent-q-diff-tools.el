@@ -286,7 +286,19 @@ Return the message for the agent, or signal why there is no decision."
            (setq result err)
            (signal (car err) (cdr err))))
       (funcall record result))
-    (agent-q-diff-message-of-result result path)))
+    (agent-q-diff-tools--message result arguments)))
+
+(defun agent-q-diff-tools--message (result arguments)
+  "Return the message about RESULT of the proposal with ARGUMENTS.
+The agent knows the file by the name that it gave; it must not believe
+that more of a diff was done than its hunks."
+  (let-alist arguments
+    (string-join
+     (cons (agent-q-diff-message-of-result result .path)
+           (and .diff
+                (equal "accepted" (plist-get result :decision))
+                (agent-q-diff--undone-notes .diff)))
+     "\n\n")))
 
 (defun agent-q-diff-tools--propose-unless-denied (tool arguments)
   "Return the message about the proposal of TOOL with ARGUMENTS, come what may."
@@ -333,11 +345,10 @@ CALLBACK is called once with its result.  What that is is logged."
                             (if (plist-get result :decision)
                                 result
                               (list 'agent-q-diff-error (plist-get result :reason))))
-                   ;; The agent knows the file by the name that it gave.
                    (funcall callback
                             (plist-put result :message
-                                       (agent-q-diff-message-of-result result
-                                                                       .path))))))
+                                       (agent-q-diff-tools--message
+                                        result arguments))))))
       (if .diff
           (agent-q-diff-review-patch name .diff .description tell :notes notes)
         (agent-q-diff-review name .original .modified .description tell

@@ -255,7 +255,7 @@ the other arguments and the value are those of
 `agent-q-diff-review-and-wait'."
   (agent-q-diff--check-arguments diff diff description)
   (agent-q-diff--start-and-wait
-   nil nil description mode (append notes (agent-q-diff--names-note path diff)) check
+   nil nil description mode (append notes (agent-q-diff--diff-notes path diff)) check
    (lambda ()
      (agent-q-diff-review-open-patch (agent-q-diff-target-name path) diff))))
 
@@ -327,7 +327,7 @@ arguments and the value are those of `agent-q-diff-review'."
   (agent-q-diff--check-arguments diff diff description)
   (agent-q-diff--start
    path callback agent nil nil description mode
-   (append notes (agent-q-diff--names-note path diff))
+   (append notes (agent-q-diff--diff-notes path diff))
    (lambda ()
      (agent-q-diff-review-open-patch (agent-q-diff-target-name path) diff))))
 
@@ -399,14 +399,17 @@ Interactively, that is the text of the region if it is active, or else of
 the buffer; with a prefix argument, of a file.  File names are expanded
 against DIRECTORY or `default-directory'; a leading \"a/\" or \"b/\" is
 dropped unless there is such a directory.  Every file has a review of its
-own."
+own, of its lines; that files are not renamed, deleted or the like is said
+there."
   (interactive (list (agent-q-diff--read-diff)))
   (let* ((default-directory (or directory default-directory))
+         (undone (agent-q-diff--undone-notes diff))
          (reviews (mapcar (pcase-lambda (`(,old ,new ,hunks))
                             (agent-q-diff-review-patch
                              (agent-q-diff--named-file old new) hunks
                              "A diff" nil
-                             :notes (agent-q-diff--outside-notes old new)))
+                             :notes (append undone
+                                            (agent-q-diff--outside-notes old new))))
                           (agent-q-diff-engine-files diff)))
          (first (seq-find (lambda (review)
                             (not (agent-q-diff-review-outcome review)))
@@ -434,16 +437,60 @@ own."
 
 (defun agent-q-diff--named-file (old new)
   "Return the name of the file of a diff with the names OLD and NEW.
-A diff that creates or deletes a file names it on one side only."
-  (let ((name (if (or (null new) (equal new "/dev/null")) old new)))
-    (cond
-     ((null name)
-      (signal 'agent-q-diff-bad-target
-              '("the diff names no file; put \"--- NAME\" and \"+++ NAME\" above it")))
-     ((and (string-match "\\`[ab]/\\(.+\\)" name)
+A diff that creates or deletes a file names it on one side only; that of
+a file that is to be renamed is for the one that is there."
+  (let ((names (mapcar #'agent-q-diff--without-side
+                       (remove "/dev/null" (delq nil (list new old))))))
+    (or (seq-find (lambda (name)
+                    (and (not (file-remote-p name)) (file-exists-p name)))
+                  names)
+        (car names)
+        (signal 'agent-q-diff-bad-target
+                '("the diff names no file; put \"--- NAME\" and \"+++ NAME\" above it")))))
+
+(defun agent-q-diff--without-side (name)
+  "Return NAME, of a diff's header, without a leading \"a/\" or \"b/\" of git's."
+  (if (and (string-match "\\`[ab]/\\(.+\\)" name)
            (not (file-directory-p (substring name 0 1))))
-      (match-string 1 name))
-     (t name))))
+      (match-string 1 name)
+    name))
+
+(defun agent-q-diff--diff-notes (path diff)
+  "Return what one must know of DIFF, for the file PATH, beside its hunks."
+  (append (agent-q-diff--names-note path diff)
+          (agent-q-diff--undone-notes diff)))
+
+(defconst agent-q-diff--undone-regexp
+  (rx bol (or (seq (or "rename from" "rename to" "copy from" "copy to" "old mode"
+                       "new mode" "new file mode" "deleted file mode")
+                   " " (+ nonl))
+              "+++ /dev/null"))
+  "What matches a line above hunks that asks for more than other lines.")
+
+(defun agent-q-diff--undone-notes (diff)
+  "Return a list with a note of what DIFF asks for and no review does, or nil.
+That is to rename, copy or delete a file, to create an empty one, and to
+change a mode."
+  (let ((undone (mapcan #'agent-q-diff--undone (split-string diff "^diff --git " t))))
+    (when undone
+      (list (format "Only lines are changed.  Not done: %s"
+                    (string-join undone "; "))))))
+
+(defun agent-q-diff--undone (section)
+  "Return what SECTION, the diff of one file, asks for beside its hunks.
+It is a list of strings.  The first line of SECTION is what git puts
+there, both names."
+  (let ((start 0)
+        (has-hunks (string-match-p "^@@ " section))
+        lines)
+    (while (string-match agent-q-diff--undone-regexp section start)
+      (setq start (match-end 0))
+      (push (match-string 0 section) lines))
+    (when has-hunks
+      (setq lines (delete "new file mode 100644" lines)))
+    (when lines
+      (list (format "%s (%s)" (string-join (nreverse lines) ", ")
+                    (substring section 0 (string-search "\n" section)))))))
 
 (defun agent-q-diff--names-note (path diff)
   "Return a list with a warning if DIFF names another file than PATH.

@@ -338,5 +338,56 @@ and no question may be open then."
       (kill-buffer))
     (should (equal (aqd-disk) aqd-async-original))))
 
+;;;; Diffs that ask for more than other lines
+
+(defun aqd-door-notes (diff)
+  "Review DIFF and return the notes above each review."
+  (let ((default-directory (file-name-directory aqd-file)))
+    (mapcar (lambda (review)
+              (prog1 (aqd-in-diff review
+                       (seq-filter (lambda (line) (string-prefix-p "# Note: " line))
+                                   (split-string (buffer-string) "\n")))
+                (agent-q-diff-cancel review)))
+            (save-window-excursion (agent-q-diff-review-diff diff)))))
+
+(defconst aqd-door-change "@@ -1 +1 @@\n-a\n+b\n"
+  "A hunk.")
+
+(ert-deftest aqd-door-renamed-file-is-the-one-that-is-there ()
+  (aqd-with-file "a\n"
+    (should (equal (aqd-door-notes
+                    (concat "diff --git a/target.txt b/moved.txt\nsimilarity index 90%\n"
+                            "rename from target.txt\nrename to moved.txt\n"
+                            "--- a/target.txt\n+++ b/moved.txt\n" aqd-door-change))
+                   '(("# Note: Only lines are changed.  Not done: rename from target.txt, \
+rename to moved.txt (a/target.txt b/moved.txt)"))))))
+
+(ert-deftest aqd-door-what-a-diff-asks-for-beside-lines-is-said ()
+  (aqd-with-file "a\n"
+    (should (equal (aqd-door-notes
+                    (concat "diff --git a/run b/run\nold mode 100644\nnew mode 100755\n"
+                            "diff --git a/empty b/empty\nnew file mode 100644\n"
+                            "diff --git a/target.txt b/target.txt\n"
+                            "--- a/target.txt\n+++ b/target.txt\n" aqd-door-change
+                            "diff --git a/new b/new\nnew file mode 100644\n"
+                            "--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+x\n"))
+                   (let ((note "# Note: Only lines are changed.  Not done: old mode 100644, \
+new mode 100755 (a/run b/run); new file mode 100644 (a/empty b/empty)"))
+                     (list (list note)
+                           (list note "# Note: The file does not exist.")))))))
+
+(ert-deftest aqd-door-agent-is-told-that-its-file-is-not-deleted ()
+  (let ((aqd-policy 'ask))
+    (aqd-with-project "a\n"
+      (should (string-suffix-p
+               "\n\nOnly lines are changed.  Not done: +++ /dev/null (--- a/target.txt)"
+               (aqd-play "a q"
+                         (lambda ()
+                           (aqd-call-tool
+                            "propose_patch"
+                            '(:path "target.txt" :description "d" :diff
+                              "--- a/target.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"))))))
+      (should (equal (aqd-disk) "")))))
+
 (provide 'agent-q-diff-door-test)
 ;;; agent-q-diff-door-test.el ends here
