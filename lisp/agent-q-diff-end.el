@@ -342,10 +342,6 @@ longer be had, what was in it last."
             :saved (and (not (agent-q-diff-review-is-detached review))
                         (not (buffer-modified-p target)))))))
 
-(defconst agent-q-diff--n-shown 50
-  "Number of hunks of which a result tells what now stands in their place.
-Each costs a walk over the line map.")
-
 (defun agent-q-diff--hunk-results (review total)
   "Return a plist for each of the TOTAL hunks of REVIEW."
   (cl-loop with engine = (agent-q-diff-review-engine review)

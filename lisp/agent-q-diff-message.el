@@ -117,6 +117,10 @@ They speak of what is in the file, whatever the marks."
                   "Could not be applied where it belongs: hunk%s." failed)))
      (agent-q-diff-message--live-lines (append in out)))))
 
+(defconst agent-q-diff--n-shown 50
+  "Number of hunks of which a result tells what now stands in their place.
+Each costs a walk over the line map.")
+
 (defconst agent-q-diff-message--shown-lines 20
   "Number of lines of a hunk that a message shows as they now are.")
 
@@ -127,8 +131,16 @@ Each is numbered as agents know it from the tools by which they read."
                      (lambda (one other)
                        (< (plist-get one :index) (plist-get other :index))))))
     (when known
-      (cons "The lines as they now are:"
-            (mapcan #'agent-q-diff-message--numbered known)))))
+      (append (list "The lines as they now are:")
+              (mapcan #'agent-q-diff-message--numbered known)
+              (agent-q-diff-message--not-shown hunks)))))
+
+(defun agent-q-diff-message--not-shown (hunks)
+  "Return a line about those of HUNKS that are one too many to be shown, or nil."
+  (let ((n (- (length hunks) agent-q-diff--n-shown)))
+    (when (> n 0)
+      (list (format "The lines of %d more hunk%s, from hunk %d on, are not shown."
+                    n (if (= n 1) "" "s") (1+ agent-q-diff--n-shown))))))
 
 (defun agent-q-diff-message--numbered (hunk)
   "Return lines that show what now stands in the place of HUNK."
@@ -176,16 +188,20 @@ RESULT is a plist as `agent-q-diff-review' has it."
                                (plist-get result :reason))))
           (remains (agent-q-diff-message-of-remains result)))
       (if remains
-          (format "%s\n\n%s." message remains)
+          (concat message "\n\n" remains)
         message))))
 
 (defun agent-q-diff-message-of-remains (result)
-  "Return what is in the file after RESULT, which is no decision, or nil.
-It is half a sentence: who reads that there was none must not take the
-file for what it was."
-  (when (< 0 (or (plist-get result :in-file) 0))
-    (format "%d of its %d hunks are in the file" (plist-get result :in-file)
-            (plist-get result :total))))
+  "Return what is left of RESULT, which is no decision, or nil.
+Who reads that there was none must not take the file for what it was, and
+what the user wrote must not be lost."
+  (let ((lines (append
+                (when (< 0 (or (plist-get result :in-file) 0))
+                  (list (format "%d of its %d hunks are in the file."
+                                (plist-get result :in-file)
+                                (plist-get result :total))))
+                (agent-q-diff-message--comments result))))
+    (and lines (string-join lines "\n"))))
 
 (provide 'agent-q-diff-message)
 ;;; agent-q-diff-message.el ends here

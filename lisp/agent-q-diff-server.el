@@ -99,7 +99,7 @@ IS-ERROR says that it is about a failure of the call."
    (format "Error: there is no decision about %s: %s"
            (plist-get result :path) (plist-get result :reason))
    (when-let ((remains (agent-q-diff-message-of-remains result)))
-     (format "\n\n%s." remains))))
+     (concat "\n\n" remains))))
 
 (defun agent-q-diff-server--answer-result (client result)
   "Answer CLIENT with RESULT, that of a review."

@@ -232,15 +232,35 @@ and no question may be open then."
 
 ;;;; What is in the file after no decision
 
-(defconst aqd-door-remains "1 of its 2 hunks are in the file"
+(defconst aqd-door-remains "1 of its 2 hunks are in the file."
   "What an agent reads after one of two hunks was applied.")
 
 (ert-deftest aqd-door-cancelled-with-a-hunk-in-the-file ()
   (aqd-with-async aqd-async-original aqd-async-modified
     (agent-q-diff-accept review 0)
     (agent-q-diff-cancel review)
-    (should (string-suffix-p (format "\n\n%s." aqd-door-remains)
+    (should (string-suffix-p (concat "\n\n" aqd-door-remains)
                              (car (aqd-answer :message))))))
+
+(ert-deftest aqd-door-comments-reach-the-agent-without-a-decision ()
+  (aqd-with-async aqd-async-original aqd-async-modified
+    (agent-q-diff-accept review 0)
+    (aqd-in-diff review
+      (agent-q-diff-comment-hunk "too long")
+      (agent-q-diff-comment "later"))
+    (agent-q-diff-cancel review)
+    (should (string-suffix-p (concat "\n\n" aqd-door-remains "\nThe user says: later\n"
+                                     "The user says of hunk 1: too long")
+                             (car (aqd-answer :message))))))
+
+(ert-deftest aqd-door-lines-that-are-not-shown-are-said ()
+  (let ((original (aqd-numbered 600)))
+    (aqd-with-async original (replace-regexp-in-string "5$" "x" original)
+      (agent-q-diff-reject review 0)
+      (aqd-in-diff review (agent-q-diff-accept-all))
+      (should (string-suffix-p
+               "\nThe lines of 10 more hunks, from hunk 51 on, are not shown."
+               (car (aqd-answer :message)))))))
 
 (ert-deftest aqd-door-cancelled-with-a-hunk-in-the-file-for-one-who-waits ()
   (aqd-with-file aqd-async-original
