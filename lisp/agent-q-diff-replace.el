@@ -307,8 +307,8 @@ Return a plist with :outcome, a symbol, and what belongs to it:
 `denied'    :by and :reason, of which see `agent-q-diff-permit'
 `reviewed'  :result, of which see `agent-q-diff-review-and-wait'
 
-Signal an error if it cannot be done; then nothing has changed, unless it
-says how many hunks of a review are in the file."
+Signal an error if it cannot be done; then nothing has changed but by the
+hunks of a review, of which `agent-q-diff--remains' tells."
   (let* ((root (agent-q-diff-guard-root))
          (name (agent-q-diff-guard-check (agent-q-diff-replace--path call) root))
          (request (agent-q-diff-replace--request call name root))

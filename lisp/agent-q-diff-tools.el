@@ -188,6 +188,14 @@ They begin at lines %s."
     (`(quit . ,_) "Error editing file: the user quit; nothing was changed")
     (_ (format "Error editing file: %s" (agent-q-diff--error-text err)))))
 
+;;;; What is left without a decision
+
+(defun agent-q-diff-tools--with-remains (message)
+  "Return MESSAGE, about an error, and what is left of a review before it."
+  (if agent-q-diff--remains
+      (concat message "\n\n" agent-q-diff--remains)
+    message))
+
 ;;;; edit_file
 
 (defun agent-q-diff-tools--edit-outcome-message (call outcome)
@@ -202,7 +210,8 @@ They begin at lines %s."
 (defun agent-q-diff-tools--edit-file (arguments)
   "Do what `edit_file' was called for with ARGUMENTS, an alist."
   (let-alist arguments
-    (let ((call (agent-q-diff-replace-call-make
+    (let ((agent-q-diff--remains nil)
+          (call (agent-q-diff-replace-call-make
                  :path .path :old .old_str :new .new_str
                  :is-all .shouldReplaceAll :description .description
                  :arguments arguments)))
@@ -213,7 +222,9 @@ They begin at lines %s."
          (agent-q-diff-log-record (list :tool "edit_file" :path .path
                                         :decided-by 'guard :reason (cadr err)))
          (agent-q-diff-tools--edit-error-message call err))
-        ((error quit) (agent-q-diff-tools--edit-error-message call err))))))
+        ((error quit)
+         (agent-q-diff-tools--with-remains
+          (agent-q-diff-tools--edit-error-message call err)))))))
 
 ;;;; propose_file_edit and propose_patch
 
@@ -302,11 +313,21 @@ that more of a diff was done than its hunks."
 
 (defun agent-q-diff-tools--propose-unless-denied (tool arguments)
   "Return the message about the proposal of TOOL with ARGUMENTS, come what may."
-  (condition-case err
-      (or (agent-q-diff-tools--denial tool arguments)
-          (agent-q-diff-tools--propose tool arguments))
-    ((error quit)
-     (agent-q-diff-message-of-error (alist-get 'path arguments) err))))
+  (agent-q-diff-tools--answer-errors
+   (alist-get 'path arguments)
+   (lambda ()
+     (or (agent-q-diff-tools--denial tool arguments)
+         (agent-q-diff-tools--propose tool arguments)))))
+
+(defun agent-q-diff-tools--answer-errors (path function)
+  "Call FUNCTION, which proposes to change PATH, and return its message.
+If it signals, that is the message about that."
+  (let ((agent-q-diff--remains nil))
+    (condition-case err
+        (funcall function)
+      ((error quit)
+       (agent-q-diff-tools--with-remains
+        (agent-q-diff-message-of-error path err))))))
 
 (defun agent-q-diff-tools-propose-file-edit (path original modified description)
   "Let the user decide a proposal and return the message for the agent.
@@ -314,12 +335,13 @@ PATH is absolute or relative to the project's root; a file outside of it
 is shown with a warning.  ORIGINAL, MODIFIED and DESCRIPTION are as for
 `agent-q-diff-review-and-wait'.  Whatever happens, quitting included, the
 value is a string."
-  (condition-case err
-      (agent-q-diff-tools--propose
-       "propose_file_edit"
-       `((path . ,path) (original . ,original) (modified . ,modified)
-         (description . ,description)))
-    ((error quit) (agent-q-diff-message-of-error path err))))
+  (agent-q-diff-tools--answer-errors
+   path
+   (lambda ()
+     (agent-q-diff-tools--propose
+      "propose_file_edit"
+      `((path . ,path) (original . ,original) (modified . ,modified)
+        (description . ,description))))))
 
 (defun agent-q-diff-tools--denial (tool arguments)
   "Return the message for the agent if TOOL is denied to ARGUMENTS, or nil.

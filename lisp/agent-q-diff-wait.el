@@ -188,16 +188,18 @@ IS-MACRO tells whether a keyboard macro was running when it began."
 
 ;;;; The answer
 
+(defvar agent-q-diff--remains nil
+  "What is left of the last review that was waited for and not decided.
+It is a string for the agent, or nil.  The error says why, and no more.")
+
 (defun agent-q-diff--answer (review)
   "Return the result of REVIEW, or signal why there is no decision."
   (pcase (agent-q-diff--why review)
     ('nil (agent-q-diff-review-result review))
     (`(,symbol ,message)
-     (let ((remains (agent-q-diff-message-of-remains
-                     (agent-q-diff-review-result review))))
-       (signal symbol (list (if remains
-                                (concat message "; " remains)
-                              message)))))))
+     (setq agent-q-diff--remains (agent-q-diff-message-of-remains
+                                  (agent-q-diff-review-result review)))
+     (signal symbol (list message)))))
 
 (provide 'agent-q-diff-wait)
 ;;; agent-q-diff-wait.el ends here

@@ -264,10 +264,16 @@ and no question may be open then."
 
 (ert-deftest aqd-door-cancelled-with-a-hunk-in-the-file-for-one-who-waits ()
   (aqd-with-file aqd-async-original
-    (pcase-let ((`(,symbol ,message)
-                 (aqd-result aqd-async-original aqd-async-modified "a C-]")))
-      (should (eq symbol 'agent-q-diff-cancelled))
-      (should (string-suffix-p aqd-door-remains message)))))
+    (should (string-suffix-p
+             (concat "\n\n" aqd-door-remains)
+             (aqd-play "a C-]"
+                       (lambda ()
+                         (agent-q-diff-tools-propose-file-edit
+                          aqd-file aqd-async-original aqd-async-modified "d")))))
+    ;; Of the next that has nothing to do with it.
+    (should-not (string-search
+                 aqd-door-remains
+                 (agent-q-diff-tools-propose-file-edit aqd-file "a\n" "a\n" "d")))))
 
 (ert-deftest aqd-door-edit-whose-review-is-left-with-a-hunk-in-the-file ()
   (let ((aqd-policy 'review))
