@@ -73,14 +73,20 @@
     (e2e-keys "r a r q")
     (pcase-exhaustive (e2e-answer 'call)
       (`(:ok ,message)
-       (should (equal message
+       (should (string-search "\nhunk 2, in the file:\n    17\tline 17\n" message))
+       (should (string-prefix-p
                       (format "✓ Changes accepted and applied to %s
 
 The buffer has been updated with your proposed changes. Save the buffer when ready.
 
 1 of 3 hunks are in the file.
 In the file: hunk 2.
-Not in the file: hunk 1, 3." (e2e-path "target"))))))
+Not in the file: hunk 1, 3.
+The lines as they now are:
+hunk 1, not in the file:
+     2	line 2
+" (e2e-path "target"))
+                      message))))
     (should (equal (e2e-read "target") (e2e-text 20)))
     (should (equal (e2e-eval '(with-current-buffer "*scratch*" (buffer-string)))
                    "typed"))))

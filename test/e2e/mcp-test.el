@@ -367,7 +367,7 @@ One more only waits for what another one began."
 (ert-deftest e2e-mcp-wrong-arguments ()
   (mcp-with-client '("auto")
     (mcp-call "no-path" "propose_file_edit" :original "" :modified "" :description "")
-    (mcp-should-answer "no-path" t "path must be a string")
+    (mcp-should-answer "no-path" t "Missing parameter 'path'")
     (mcp-call "same" "propose_file_edit" :path (e2e-path "file")
               :original "a\n" :modified "a\n" :description "")
     (mcp-should-answer "same" t "there is no decision")
