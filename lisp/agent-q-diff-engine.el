@@ -36,12 +36,14 @@
 (declare-function agent-q-diff-module-hunk-with-id "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-is-coarse "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-is-edited "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-join-decisions "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-line "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-live-lines "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-mark "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-marks "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-matches "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-merge "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-n-decisions "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-n-reviews "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-n-suspects "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-next-pending "ext:agent-q-diff-module")
@@ -50,6 +52,7 @@
 (declare-function agent-q-diff-module-place "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-plan "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-plan-all "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-plan-back "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-plan-text "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-print "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-print-hunks "ext:agent-q-diff-module")
@@ -493,6 +496,23 @@ of it instead.  Return (EDITS . REFUSED), with EDITS as
 `agent-q-diff-engine-plan' has them and REFUSED a list of (HUNK . REASON)."
   (pcase-let ((`(,edits . ,refused) (agent-q-diff-module-plan-all review is-out)))
     (cons (agent-q-diff-engine--edits edits) refused)))
+
+(defun agent-q-diff-engine-plan-back (review &optional is-redo)
+  "Plan to take the latest decision on REVIEW back, and return (HUNKS . EDITS).
+If IS-REDO is non-nil, plan to take it again that was taken back last.
+HUNKS are those that it changes, EDITS as in `agent-q-diff-engine-plan'.
+Signal `agent-q-diff-nothing-to-take-back' if there is none, or an error
+that says why a hunk cannot be changed now."
+  (pcase-let ((`(,hunks . ,edits) (agent-q-diff-module-plan-back review is-redo)))
+    (cons hunks (agent-q-diff-engine--edits edits))))
+
+(defun agent-q-diff-engine-n-decisions (review)
+  "Return the number of decisions on REVIEW that can be taken back."
+  (agent-q-diff-module-n-decisions review))
+
+(defun agent-q-diff-engine-join-decisions (review n)
+  "Make the latest N decisions on REVIEW one, to be taken back together."
+  (agent-q-diff-module-join-decisions review n))
 
 (defun agent-q-diff-engine-offsets (review)
   "Return (TOTAL . OFFSETS) for the edits that were planned for REVIEW last.

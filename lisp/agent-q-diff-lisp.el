@@ -205,12 +205,14 @@ Return non-nil if so."
      (eq connection (agent-q-diff-lisp-request-connection request)))))
 
 (defun agent-q-diff-lisp--forsake (predicate)
-  "Note that Lisp does not wait any more for requests that PREDICATE is true of."
-  (agent-q-diff-forsake
-   (lambda (caller)
-     (when (and (agent-q-diff-lisp-request-p caller)
-                (funcall predicate caller))
-       (setf (agent-q-diff-lisp-request-is-gone caller) t)))))
+  "Note that Lisp does not wait any more for requests that PREDICATE is true of.
+Reviews say so; what was only asked for is taken back."
+  (let ((is-gone (lambda (caller)
+                   (when (and (agent-q-diff-lisp-request-p caller)
+                              (funcall predicate caller))
+                     (setf (agent-q-diff-lisp-request-is-gone caller) t)))))
+    (agent-q-diff-forsake is-gone)
+    (agent-q-diff-tools-withdraw-calls is-gone)))
 
 ;;;###autoload
 (define-minor-mode agent-q-diff-lisp-mode

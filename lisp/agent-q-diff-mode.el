@@ -28,6 +28,7 @@
 (require 'agent-q-diff-where)
 (require 'agent-q-diff-filter)
 (require 'agent-q-diff-outcome)
+(require 'agent-q-diff-undo)
 (require 'agent-q-diff-menu)
 (require 'agent-q-diff-edit)
 
@@ -186,17 +187,20 @@ anything could not be done."
 
 (defun agent-q-diff--do-each (command hunks)
   "Carry out COMMAND on HUNKS until one cannot be done; return what was said.
-It is one undo step of the target."
-  (let* ((target (agent-q-diff-review-target agent-q-diff--review))
-         (group (and (buffer-live-p target) (prepare-change-group target)))
-         (said nil))
-    (while (and hunks
-                (progn
-                  (agent-q-diff--goto-hunk (pop hunks))
-                  (setq said (agent-q-diff--do command)))))
-    (when (and group (buffer-live-p target))
-      (undo-amalgamate-change-group group))
-    said))
+It is one undo step of the target, and one decision to take back."
+  (agent-q-diff-review-as-one
+   agent-q-diff--review
+   (lambda ()
+     (let* ((target (agent-q-diff-review-target agent-q-diff--review))
+            (group (and (buffer-live-p target) (prepare-change-group target)))
+            (said nil))
+       (while (and hunks
+                   (progn
+                     (agent-q-diff--goto-hunk (pop hunks))
+                     (setq said (agent-q-diff--do command)))))
+       (when (and group (buffer-live-p target))
+         (undo-amalgamate-change-group group))
+       said))))
 
 (defun agent-q-diff-accept-hunk (&optional advance)
   "Apply the hunk at point to the target.
@@ -550,6 +554,9 @@ In a buffer whose diff came by hand, carry it out."
                        diff-delete-other-hunks))
       (define-key map (vector 'remap command) #'agent-q-diff-refuse))
     (define-key map [remap diff-split-hunk] #'agent-q-diff-split-hunk)
+    (define-key map [remap undo] #'agent-q-diff-undo)
+    (define-key map [remap undo-only] #'agent-q-diff-undo)
+    (define-key map [remap undo-redo] #'agent-q-diff-redo)
     map)
   "Keymap of `agent-q-diff-mode'.")
 

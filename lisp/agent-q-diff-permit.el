@@ -129,10 +129,10 @@ The event gets there from whichever window is selected."
   (setq unread-command-events
         (append unread-command-events (list 'agent-q-diff-permit-wake))))
 
-(defun agent-q-diff-permit-withdraw (caller)
-  "Close the questions about what CALLER asked for, since it took that back."
+(defun agent-q-diff-permit-withdraw (predicate)
+  "Close the questions of callers that PREDICATE is true of: nobody wants them."
   (dolist (request agent-q-diff-permit--asked)
-    (when (equal caller (agent-q-diff-request-caller request))
+    (when (funcall predicate (agent-q-diff-request-caller request))
       (setf (agent-q-diff-request-is-withdrawn request) t)
       (agent-q-diff-permit--wake))))
 

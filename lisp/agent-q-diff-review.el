@@ -424,6 +424,13 @@ one.  Return a list of (HUNK . REASON): those that could not be applied."
   "Accept every pending hunk of REVIEW by itself, but those in EXCEPT.
 It is one undo step all the same.  Return a list of (HUNK . REASON):
 those that could not be applied."
+  (agent-q-diff-review-as-one
+   review
+   (lambda ()
+     (agent-q-diff-review--accept-one-by-one review except))))
+
+(defun agent-q-diff-review--accept-one-by-one (review except)
+  "Do what `agent-q-diff-review--accept-each' does with REVIEW and EXCEPT."
   (with-current-buffer (agent-q-diff-review-target review)
     (let ((group (prepare-change-group))
           (failed nil))
@@ -446,6 +453,28 @@ Return a list of (HUNK . REASON): those that could not be taken out."
                                              'out)))
     (agent-q-diff-review--carry-out review edits)
     (sort refused (lambda (one other) (< (car one) (car other))))))
+
+(defun agent-q-diff-review-back (review is-redo)
+  "Take the latest decision on REVIEW back, and return the hunks it was on.
+If IS-REDO is non-nil, take it again that was taken back last.  Signal
+`agent-q-diff-nothing-to-take-back', or an error that says why it cannot
+be done; then nothing has changed."
+  (pcase-let ((`(,hunks . ,edits)
+               (agent-q-diff-engine-plan-back (agent-q-diff-review-engine review)
+                                              is-redo)))
+    (agent-q-diff-review--carry-out review edits)
+    (dolist (hunk hunks hunks)
+      (agent-q-diff-review-forget-failure review hunk))))
+
+(defun agent-q-diff-review-as-one (review function)
+  "Call FUNCTION, and return its value; what it decides on REVIEW is one decision."
+  (let* ((engine (agent-q-diff-review-engine review))
+         (before (agent-q-diff-engine-n-decisions engine)))
+    (unwind-protect
+        (funcall function)
+      (let ((n (- (agent-q-diff-engine-n-decisions engine) before)))
+        (when (> n 1)
+          (agent-q-diff-engine-join-decisions engine n))))))
 
 (defun agent-q-diff-review-reject-all (review)
   "Reject every pending hunk of REVIEW."

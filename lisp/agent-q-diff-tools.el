@@ -487,17 +487,21 @@ CALLBACK is called with the message for the agent."
 CALLER is the cdr that `agent-q-diff-caller' had when it was made.  What
 waits for its turn is not begun, a question is closed, a review
 cancelled.  What is in a file by then stays there."
-  (pcase-dolist (`(,_ ,_ ,answer)
-                 (prog1 (seq-filter (lambda (call) (equal caller (car call)))
-                                    agent-q-diff-tools--queue)
-                   (setq agent-q-diff-tools--queue
-                         (seq-remove (lambda (call) (equal caller (car call)))
-                                     agent-q-diff-tools--queue))))
-    (funcall answer "Error: the call was taken back; nothing was changed"))
-  (agent-q-diff-permit-withdraw caller)
+  (agent-q-diff-tools-withdraw-calls (apply-partially #'equal caller))
   (dolist (review (agent-q-diff-open-reviews))
     (when (equal caller (agent-q-diff-review-caller review))
       (agent-q-diff-cancel review))))
+
+(defun agent-q-diff-tools-withdraw-calls (predicate)
+  "Take back what callers that PREDICATE is true of asked for, but for reviews.
+What waits for its turn is not begun, and a question is closed."
+  (let* ((is-theirs (lambda (call) (funcall predicate (car call))))
+         (theirs (seq-filter is-theirs agent-q-diff-tools--queue)))
+    (setq agent-q-diff-tools--queue
+          (seq-remove is-theirs agent-q-diff-tools--queue))
+    (pcase-dolist (`(,_ ,_ ,answer) theirs)
+      (funcall answer "Error: the call was taken back; nothing was changed")))
+  (agent-q-diff-permit-withdraw predicate))
 
 (defun agent-q-diff-tools--answer (tool arguments callback)
   "Call TOOL with ARGUMENTS, and CALLBACK with the message, come what may."

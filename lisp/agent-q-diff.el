@@ -142,7 +142,7 @@ Nor is it one that is about to go, or that the user reads."
     (set-buffer-modified-p nil)))
 
 (defun agent-q-diff--take-over-marks (review)
-  "Note the marks that REVIEW has, if it is one that goes on."
+  "Note how the hunks of REVIEW are marked, if it is one looked at again."
   (pcase-let ((`(,_ ,applied ,rejected)
                (agent-q-diff-engine-tally (agent-q-diff-review-engine review))))
     (unless (= 0 applied rejected)

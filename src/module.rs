@@ -686,6 +686,41 @@ fn offsets<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
     })
 }
 
+/// Plan to take the latest decision on REVIEW back and return (HUNKS . EDITS).
+///
+/// If IS-REDO is non-nil, plan to take it again that was taken back last.
+/// HUNKS are the hunks that it changes, EDITS as in `agent-q-diff-module-plan'.
+#[defun]
+fn plan_back<'e>(env: &'e Env, session: &mut Session, is_redo: Value<'e>) -> Result<Value<'e>> {
+    door(env, || {
+        let review = ongoing(env, session)?;
+        let planned = match is_redo.is_not_nil() {
+            true => review.plan_redo(),
+            false => review.plan_undo(),
+        };
+        let plan = answer(env, planned)?;
+        let hunks = list(env, plan.steps.iter().map(|(hunk, _)| *hunk).collect())?;
+        let edits = edits(env, &plan.edits)?;
+        session.plan = Some(plan);
+        env.cons(hunks, edits)
+    })
+}
+
+/// Return the number of decisions on REVIEW that can be taken back.
+#[defun]
+fn n_decisions(env: &Env, session: &mut Session) -> Result<usize> {
+    door(env, || Ok(ongoing(env, session)?.n_decisions()))
+}
+
+/// Make the latest N decisions on REVIEW one, to be taken back together.
+#[defun]
+fn join_decisions(env: &Env, session: &mut Session, n: usize) -> Result<()> {
+    door(env, || {
+        ongoing(env, session)?.join_decisions(n);
+        Ok(())
+    })
+}
+
 /// Take over what was planned for REVIEW last, now that its edits are made.
 #[defun]
 fn commit(env: &Env, session: &mut Session) -> Result<()> {
@@ -928,6 +963,7 @@ impl Signal for Refusal {
             Refusal::NoSuchLines => "agent-q-diff-no-hunk",
             Refusal::ChangesNothing => "agent-q-diff-identical",
             Refusal::NotIn => "agent-q-diff-not-in",
+            Refusal::NothingToTakeBack => "agent-q-diff-nothing-to-take-back",
             Refusal::NotPlaced(NotPlaced::Ambiguous { .. }) => "agent-q-diff-ambiguous",
             Refusal::NotPlaced(_) => "agent-q-diff-not-found",
             Refusal::Flip(_) => "agent-q-diff-conflict",

@@ -6,6 +6,8 @@
 //! committed ([`Review::commit`]); if carrying it out fails, [`Review::fail`] notes that and neither
 //! mark nor fact changes.
 
+mod history;
+
 use std::ops::Range;
 
 use thiserror::Error;
@@ -15,6 +17,8 @@ use crate::place::NotPlaced;
 use crate::proposal::{Obstacle, Proposal, Rewrite, Seen};
 use crate::text::Text;
 use crate::weave::{FlipError, LineEdit};
+use history::History;
+pub use history::Role;
 
 /// The state of a hunk that the user sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -102,6 +106,9 @@ pub enum Refusal {
     /// The hunk has no place in the target.
     #[error(transparent)]
     NotPlaced(#[from] NotPlaced),
+    /// There is no decision, or none that was taken back.
+    #[error("there is no decision to take back")]
+    NothingToTakeBack,
     /// The hunk's lines cannot change now.
     #[error(transparent)]
     Flip(#[from] FlipError),
@@ -169,19 +176,37 @@ pub struct Plan {
     pub edits: Vec<LineEdit>,
     /// The step for each hunk that is touched, by index.
     pub steps: Vec<(usize, Step)>,
+    /// The hunks that are put in or taken out, in order, each with whether it is in then.
+    pub flips: Vec<(usize, bool)>,
     /// What the user made of a hunk, if that is planned.
     pub rewrite: Option<Rewrite>,
+    /// What it is to the history of decisions.
+    pub role: Role,
 }
 
 impl Plan {
     fn new(edits: Vec<LineEdit>, steps: Vec<(usize, Step)>) -> Plan {
-        let rewrite = None;
         Plan {
+            flips: flips(&steps),
             edits,
             steps,
-            rewrite,
+            rewrite: None,
+            role: Role::Decision,
         }
     }
+
+    fn rewriting(mut self, rewrite: Option<Rewrite>) -> Plan {
+        self.rewrite = rewrite;
+        self
+    }
+}
+
+/// Returns the hunks whose fact `steps` of a decision change, each with what it becomes.
+fn flips(steps: &[(usize, Step)]) -> Vec<(usize, bool)> {
+    let flips = steps.iter().filter(|(_, step)| step.is_flip);
+    flips
+        .map(|&(hunk, step)| (hunk, step.mark == Mark::Applied))
+        .collect()
 }
 
 /// Returns what `command` does to a hunk with this mark and this fact.
@@ -262,6 +287,7 @@ pub struct Review {
     /// above were split. One whose lines are others gets another.
     ids: Vec<usize>,
     n_ids: usize,
+    history: History,
 }
 
 impl Review {
@@ -274,6 +300,7 @@ impl Review {
             has_failed: vec![false; n_hunks],
             ids: (0..n_hunks).collect(),
             n_ids: n_hunks,
+            history: History::default(),
         }
     }
 
@@ -396,7 +423,7 @@ impl Review {
     pub fn plan(&self, hunk: usize, command: Command) -> Result<Plan, Refusal> {
         self.check_hunk(hunk)?;
         let steps = vec![(hunk, self.checked_step(hunk, command)?)];
-        let edits = self.proposal.edits_for(&self.wanted(&steps))?;
+        let edits = self.proposal.edits_for(&flips(&steps))?;
         Ok(Plan::new(edits, steps))
     }
 
@@ -435,7 +462,8 @@ impl Review {
         self.has_failed
             .splice(hunk..=hunk, vec![has_failed; n_parts]);
         if n_parts > 1 {
-            let ids = self.new_ids(n_parts);
+            let ids: Vec<usize> = self.new_ids(n_parts).collect();
+            self.history.become_parts(self.ids[hunk], &ids);
             self.ids.splice(hunk..=hunk, ids);
         }
     }
@@ -489,11 +517,8 @@ impl Review {
         };
         let change = self.proposal.edited(hunk, text)?;
         let (edits, rewrite) = change.ok_or(Refusal::ChangesNothing)?;
-        Ok(Plan {
-            edits,
-            steps: vec![(hunk, marked(mark, note))],
-            rewrite: Some(rewrite),
-        })
+        let steps = vec![(hunk, marked(mark, note))];
+        Ok(Plan::new(edits, steps).rewriting(Some(rewrite)))
     }
 
     /// Returns where hunk `hunk` is in the target and what stands there; see
@@ -534,11 +559,7 @@ impl Review {
             Some((edits, rewrite)) => (marked(Mark::Applied, Note::Edited), edits, Some(rewrite)),
         };
         let steps = vec![(hunk, step)];
-        Ok(Plan {
-            edits,
-            steps,
-            rewrite,
-        })
+        Ok(Plan::new(edits, steps).rewriting(rewrite))
     }
 
     /// Returns what becomes of hunk `hunk` if what stands in its place stays there. What others have
@@ -583,7 +604,7 @@ impl Review {
             }
         }
         loop {
-            match self.proposal.edits_for(&self.wanted(&steps)) {
+            match self.proposal.edits_for(&flips(&steps)) {
                 Ok(edits) => return (Plan::new(edits, steps), refused),
                 // Only a hunk at the end of the text can leave a line without newline behind.
                 Err(error) => match steps.pop() {
@@ -615,31 +636,37 @@ impl Review {
         }
     }
 
-    /// Returns the hunks whose fact `steps` change, each with what it becomes.
-    fn wanted(&self, steps: &[(usize, Step)]) -> Vec<(usize, bool)> {
-        let flips = steps.iter().filter(|(_, step)| step.is_flip);
-        flips
-            .map(|&(hunk, step)| (hunk, step.mark == Mark::Applied))
-            .collect()
-    }
-
     /// Rejects every hunk that is not marked applied.
     pub fn reject_all(&mut self) {
-        for hunk in 0..self.marks.len() {
-            // One that is rejected already may since have failed to be accepted.
-            if self.marks[hunk] != Mark::Applied {
-                self.set_mark(hunk, Mark::Rejected);
-            }
+        let with = |wanted: fn(&Mark) -> bool| -> Vec<usize> {
+            let all = (0..).zip(&self.marks);
+            all.filter(|(_, mark)| wanted(mark))
+                .map(|(hunk, _)| hunk)
+                .collect()
+        };
+        let pending = with(|mark| *mark == Mark::Pending);
+        // One that is rejected already may since have failed to be accepted.
+        let declined = with(|mark| *mark != Mark::Applied);
+        self.remember(pending.into_iter(), Role::Decision);
+        for hunk in declined {
+            self.set_mark(hunk, Mark::Rejected);
         }
     }
 
     /// Takes over what `plan` says, now that its edits are made.
     pub fn commit(&mut self, plan: &Plan) {
-        let wanted = self.wanted(&plan.steps);
-        self.proposal.bring_to(&wanted);
+        let steps = plan.steps.iter();
+        let changed: Vec<usize> = steps
+            .filter(|(hunk, step)| step.is_flip || step.mark != self.marks[*hunk])
+            .map(|(hunk, _)| *hunk)
+            .collect();
+        self.remember(changed.into_iter(), plan.role);
+        self.proposal.bring_to(&plan.flips);
         if let Some(rewrite) = &plan.rewrite {
             self.proposal.take_over(rewrite);
             self.ids[rewrite.hunk()] = self.new_ids(1).start;
+            // The hunk has other lines now; what was decided on it was something else.
+            self.history = History::default();
         }
         for &(hunk, step) in &plan.steps {
             self.set_mark(hunk, step.mark);

@@ -230,6 +230,33 @@ and no question may be open then."
       (should (string-prefix-p "✓" inner))
       (should (equal (aqd-disk) "a\nz\n")))))
 
+(ert-deftest aqd-door-closed-connection-of-lisp-takes-questions-back ()
+  (let ((aqd-policy 'ask)
+        (connection (start-process "aqd-door" nil "cat"))
+        (answers nil))
+    (set-process-query-on-exit-flag connection nil)
+    (unwind-protect
+        (aqd-with-project "a\n"
+          (let* ((request (agent-q-diff-lisp--request-make :wire 'slime
+                                                           :connection connection))
+                 (agent-q-diff-tools--is-busy t)
+                 (close (lambda () (agent-q-diff-lisp--closed connection)))
+                 (ask (lambda ()
+                        (let ((agent-q-diff-caller (cons "Common Lisp" request)))
+                          (aqd-edit "a" "b")))))
+            ;; One waits for its turn, and one is asked about.
+            (let ((agent-q-diff-caller (cons "Common Lisp" request)))
+              (agent-q-diff-tools-call-async "edit_file" nil
+                                             (lambda (answer) (push answer answers))))
+            (global-set-key [f6] (lambda () (interactive) (funcall close)))
+            (should (equal (aqd-play "<f6>" ask) aqd-door-taken-back))
+            (should (equal answers
+                           '("Error: the call was taken back; nothing was changed")))
+            (should-not agent-q-diff-tools--queue)
+            (should (equal (aqd-disk) "a\n"))))
+      (global-set-key [f6] nil)
+      (delete-process connection))))
+
 ;;;; What is in the file after no decision
 
 (defconst aqd-door-remains "1 of its 2 hunks are in the file."

@@ -75,7 +75,25 @@ fn walk(desk: &mut Desk, naive: &Naive, mut chosen: Vec<bool>, head: &[u8], dice
     for _ in 0..12 {
         let hunk = dice.roll(chosen.len());
         let mark = desk.review.mark(hunk);
-        match dice.roll(9) {
+        match dice.roll(10) {
+            6 => {
+                // Back and again is nothing, whatever the decision was.
+                let states = |desk: &Desk| {
+                    (0..desk.review.counts().total)
+                        .map(|hunk| (desk.review.mark(hunk), desk.review.fact(hunk)))
+                        .collect::<Vec<_>>()
+                };
+                let before = (states(desk), desk.live.clone());
+                let Ok(plan) = desk.review.plan_undo() else {
+                    assert_eq!(desk.review.n_decisions(), 0);
+                    continue;
+                };
+                desk.carry_out(&plan);
+                assert_ne!((states(desk), desk.live.clone()), before);
+                let plan = desk.review.plan_redo().unwrap();
+                desk.carry_out(&plan);
+                assert_eq!((states(desk), desk.live.clone()), before);
+            }
             5 => {
                 let (plan, refused) = desk.review.plan_none();
                 assert_eq!(refused, []);

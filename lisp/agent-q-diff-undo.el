@@ -1,0 +1,65 @@
+;;; agent-q-diff-undo.el --- Taking decisions back  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; In the diff buffer the keys of `undo' take the last decision back: the
+;; mark of each hunk that it changed, and the file with it.  The file's own
+;; undo knows that as one more edit.
+
+;;; Code:
+
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-review)
+(require 'agent-q-diff-view)
+
+(defun agent-q-diff-undo--typed-p ()
+  "Return non-nil if the text of this buffer is the user's own, to be edited."
+  (not (or (eq agent-q-diff--parsed-tick t) buffer-read-only)))
+
+(defun agent-q-diff-undo--show (hunks)
+  "Show the states of HUNKS, a list, and go to the first of them."
+  (if (cdr hunks)
+      (progn
+        (agent-q-diff--write-states)
+        (agent-q-diff--show-all))
+    (agent-q-diff--write-state (car hunks))
+    (agent-q-diff--show-hunk (car hunks))
+    (agent-q-diff--refresh-progress))
+  (agent-q-diff--goto-hunk (car hunks)))
+
+(defun agent-q-diff-undo--go (is-redo)
+  "Take the latest decision back, or if IS-REDO is non-nil again, and say so."
+  (let* ((review (agent-q-diff--review-with-target))
+         (hunks (agent-q-diff-review-back review is-redo)))
+    (agent-q-diff-review-follow review)
+    (agent-q-diff-undo--show hunks)
+    (message "Decision on %s taken %s"
+             (if (cdr hunks)
+                 (format "%d hunks" (length hunks))
+               (format "hunk %d" (1+ (car hunks))))
+             (if is-redo "again" "back"))))
+
+(defun agent-q-diff-undo ()
+  "Take the latest decision back, in this buffer and in the file.
+Repeat to take back the one before.  In a diff that is typed by hand and
+may be edited, undo what was typed."
+  (interactive)
+  (if (agent-q-diff-undo--typed-p)
+      (call-interactively #'undo)
+    (agent-q-diff-undo--go nil)))
+
+(defun agent-q-diff-redo ()
+  "Take a decision again that was taken back with \\[agent-q-diff-undo].
+In a diff that is typed by hand and may be edited, redo what was undone."
+  (interactive)
+  (if (agent-q-diff-undo--typed-p)
+      (call-interactively #'undo-redo)
+    (agent-q-diff-undo--go t)))
+
+(provide 'agent-q-diff-undo)
+;;; agent-q-diff-undo.el ends here

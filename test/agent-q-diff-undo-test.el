@@ -1,0 +1,82 @@
+;;; agent-q-diff-undo-test.el --- Taking decisions back  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Code:
+
+(require 'agent-q-diff-test-help)
+
+(defconst aqd-undo-original (aqd-numbered 40)
+  "A file.")
+
+(defconst aqd-undo-modified (aqd-numbered 40 '((5 . "five") (20 . "twenty") (35 . "x")))
+  "What is proposed for it.")
+
+(defmacro aqd-with-undo (&rest body)
+  "Run BODY in the diff buffer of three hunks, in a window."
+  (declare (indent 0) (debug t))
+  `(aqd-with-review aqd-undo-original aqd-undo-modified
+     (pop-to-buffer (current-buffer))
+     (aqd-goto-hunk 1)
+     ,@body))
+
+(ert-deftest aqd-undo-takes-decisions-back-and-again ()
+  (aqd-with-undo
+    (aqd-press "a r a")
+    (should (equal (aqd-progress) "2/3 applied, 1 rejected, 0 pending"))
+    (aqd-press "C-/")
+    (should (equal (aqd-signs) '((1 . "[APPLIED]") (2 . "[REJECTED]"))))
+    (should (equal (aqd-disk) (aqd-numbered 40 '((5 . "five")))))
+    (should (= 2 (agent-q-diff--hunk-at-point)))
+    (aqd-press "C-x u C-_")
+    (should-not (aqd-signs))
+    (should (equal (aqd-disk) aqd-undo-original))
+    (should-error (agent-q-diff-undo) :type 'agent-q-diff-nothing-to-take-back)
+    (aqd-press "C-M-_ C-M-_ C-M-_")
+    (should (equal (aqd-signs)
+                   '((1 . "[APPLIED]") (2 . "[REJECTED]") (3 . "[APPLIED]"))))
+    (should (equal (aqd-disk) (aqd-numbered 40 '((5 . "five") (35 . "x")))))))
+
+(ert-deftest aqd-undo-what-was-decided-together-goes-together ()
+  (aqd-with-undo
+    (aqd-choose "-line 5" "-line 35")
+    (agent-q-diff-accept-hunk)
+    ;; Of the last hunk only the line that goes.
+    (should (equal (aqd-progress) "3/4 applied, 0 rejected, 1 pending"))
+    (aqd-press "C-/")
+    (should (equal (aqd-progress) "0/4 applied, 0 rejected, 4 pending"))
+    (should (equal (aqd-target) aqd-undo-original))
+    (aqd-press "U")
+    (agent-q-diff-review-accept-all agent-q-diff--review)
+    (agent-q-diff-undo)
+    (should (equal (aqd-target) aqd-undo-original))))
+
+(ert-deftest aqd-undo-is-one-step-of-the-files-own-undo ()
+  (aqd-with-undo
+    (aqd-press "a C-/")
+    (with-current-buffer (find-buffer-visiting aqd-file)
+      (undo-boundary)
+      (let ((inhibit-message t))
+        (undo))
+      (should (equal (buffer-string) (aqd-numbered 40 '((5 . "five"))))))))
+
+(ert-deftest aqd-undo-says-why-it-cannot ()
+  (aqd-with-undo
+    (aqd-press "a")
+    (aqd-in-target (search-forward "five") (insert "!"))
+    (should-error (agent-q-diff-undo) :type 'agent-q-diff-conflict)
+    (should (equal (aqd-progress) "1/3 applied, 0 rejected, 2 pending"))))
+
+(ert-deftest aqd-undo-of-what-is-typed-by-hand-undoes-the-typing ()
+  (aqd-with-file "a\n"
+    (aqd-with-diff "@@ -1 +1 @@\n-a\n+b\n"
+      (buffer-enable-undo)
+      (goto-char (point-max))
+      (insert "typed")
+      (undo-boundary)
+      (let ((inhibit-message t))
+        (agent-q-diff-undo))
+      (should (equal (buffer-string) "@@ -1 +1 @@\n-a\n+b\n")))))
+
+(provide 'agent-q-diff-undo-test)
+;;; agent-q-diff-undo-test.el ends here
