@@ -87,32 +87,61 @@
   (expand-file-name "agent-q-diff-module.version"
                     agent-q-diff-engine--directory))
 
-(defun agent-q-diff-engine--installed-version ()
-  "Return the version of the installed module, or nil if there is none."
+(defun agent-q-diff-engine--installed ()
+  "Return (VERSION SOURCES) of the installed module, or nil if there is none.
+SOURCES is the digest of the files it was built from, if that was noted."
   (when (and (file-exists-p (agent-q-diff-engine--module-file))
              (file-readable-p (agent-q-diff-engine--version-file)))
     (with-temp-buffer
       (insert-file-contents (agent-q-diff-engine--version-file))
-      (string-trim (buffer-string)))))
+      (split-string (buffer-string)))))
 
 (defun agent-q-diff-engine--refuse (format &rest arguments)
   "Signal `agent-q-diff-no-module' with FORMAT and ARGUMENTS."
   (signal 'agent-q-diff-no-module (list (apply #'format format arguments))))
 
+(defun agent-q-diff-engine--compared (version)
+  "Return how VERSION, a string, stands to that which is needed."
+  (format "%s, %s than %s, which its Lisp code needs" version
+          (cond ((ignore-errors (version< version agent-q-diff-engine-version)) "older")
+                ((ignore-errors (version< agent-q-diff-engine-version version)) "newer")
+                (t "other"))
+          agent-q-diff-engine-version))
+
 (defun agent-q-diff-engine--check-installed ()
   "Signal an error with what to do unless a fit module is installed."
-  (let ((installed (agent-q-diff-engine--installed-version)))
-    (cond
-     ((not (bound-and-true-p module-file-suffix))
+  (unless (bound-and-true-p module-file-suffix)
+    (agent-q-diff-engine--refuse
+     "this Emacs cannot load modules; use one built --with-modules"))
+  (pcase (agent-q-diff-engine--installed)
+    ('nil
+     (agent-q-diff-engine--refuse
+      "the engine is not built; run M-x agent-q-diff-build-module"))
+    ((and `(,version . ,_)
+          (guard (not (equal version agent-q-diff-engine-version))))
+     (agent-q-diff-engine--refuse
+      "the engine is version %s; run M-x agent-q-diff-build-module"
+      (agent-q-diff-engine--compared version)))
+    ;; An upgrade from version control brings other sources under one version.
+    ((and `(,_ ,sources)
+          (guard (not (member (agent-q-diff-engine--sources) (list nil sources)))))
+     (agent-q-diff-engine--refuse
+      "the engine was built from other sources than those beside its Lisp code; \
+run M-x agent-q-diff-build-module"))))
+
+(defun agent-q-diff-engine--check-loaded ()
+  "Signal an error with what to do unless the module that is loaded is fit."
+  (let ((version (agent-q-diff-module-version)))
+    (unless (equal version agent-q-diff-engine-version)
+      ;; A module cannot be loaded a second time.
       (agent-q-diff-engine--refuse
-       "this Emacs cannot load modules; use one built --with-modules"))
-     ((null installed)
-      (agent-q-diff-engine--refuse
-       "the engine is not built; run M-x agent-q-diff-build-module"))
-     ((not (equal installed agent-q-diff-engine-version))
-      (agent-q-diff-engine--refuse
-       "the engine is version %s, %s is needed; run M-x agent-q-diff-build-module"
-       installed agent-q-diff-engine-version)))))
+       "engine %s is loaded; %srestart Emacs"
+       (agent-q-diff-engine--compared version)
+       (if (condition-case nil
+               (prog1 nil (agent-q-diff-engine--check-installed))
+             (agent-q-diff-no-module t))
+           "run M-x agent-q-diff-build-module and "
+         "")))))
 
 (defun agent-q-diff-engine-ensure ()
   "Load the engine unless it is loaded.
@@ -125,23 +154,65 @@ Signal `agent-q-diff-no-module' with what to do if that cannot be."
        (agent-q-diff-engine--refuse
         "the engine does not load (%s); run M-x agent-q-diff-build-module"
         (error-message-string err)))))
-  (unless (equal (agent-q-diff-module-version) agent-q-diff-engine-version)
-    (agent-q-diff-engine--refuse
-     "engine %s is loaded, %s is needed; restart Emacs"
-     (agent-q-diff-module-version) agent-q-diff-engine-version)))
+  (agent-q-diff-engine--check-loaded))
 
 ;;;; Building the module
 
+(defun agent-q-diff-engine--source-directories ()
+  "Return where the engine's sources may be, the first choice first.
+Package archives put them beside the Lisp files, repositories one level
+up.  Package managers that link the Lisp files into a folder of their
+own may delete that at each upgrade, and what cargo has built there with
+it: so the true place comes first."
+  (let* ((here agent-q-diff-engine--directory)
+         (true (file-name-directory
+                (file-truename (expand-file-name "agent-q-diff-engine.el" here)))))
+    (mapcan (lambda (directory)
+              (list directory
+                    (file-name-directory (directory-file-name directory))))
+            (list true here))))
+
+(defun agent-q-diff-engine--manifest-p (file)
+  "Return non-nil if FILE is the engine's Cargo.toml, and not somebody else's."
+  (and (file-readable-p file)
+       (with-temp-buffer
+         (insert-file-contents file)
+         (re-search-forward "^name = \"agent-q-diff\"$" nil t))))
+
+(defun agent-q-diff-engine--find-sources ()
+  "Return the directory of the engine's Cargo.toml, or nil."
+  (seq-find (lambda (directory)
+              (agent-q-diff-engine--manifest-p
+               (expand-file-name "Cargo.toml" directory)))
+            (agent-q-diff-engine--source-directories)))
+
 (defun agent-q-diff-engine--source-directory ()
-  "Return the directory of Cargo.toml: beside this file or one level up."
-  (let ((here agent-q-diff-engine--directory))
-    (or (seq-find (lambda (directory)
-                    (file-exists-p (expand-file-name "Cargo.toml" directory)))
-                  (list here
-                        (expand-file-name ".." here)
-                        (file-name-directory
-                         (directory-file-name (file-truename here)))))
-        (agent-q-diff-engine--refuse "no Cargo.toml beside %s" here))))
+  "Return the directory of the engine's Cargo.toml, or signal an error."
+  (or (agent-q-diff-engine--find-sources)
+      (agent-q-diff-engine--refuse "no Cargo.toml of the engine in %s"
+                                   (string-join
+                                    (seq-uniq (agent-q-diff-engine--source-directories))
+                                    " or "))))
+
+(defun agent-q-diff-engine--sources ()
+  "Return a digest of the module's sources, or nil if they are not here.
+Reading them takes a few milliseconds."
+  (when-let ((directory (agent-q-diff-engine--find-sources))
+             (default-directory directory))
+    (with-temp-buffer
+      (set-buffer-multibyte nil)
+      (dolist (file (append '("Cargo.toml" "Cargo.lock")
+                            (and (file-directory-p "src")
+                                 (directory-files-recursively
+                                  "src" "\\.rs\\'" nil
+                                  ;; The programs there are no part of the module.
+                                  (lambda (folder)
+                                    (not (string-suffix-p "/bin" folder)))))))
+        (when (file-readable-p file)
+          (insert file "\n")
+          (insert-file-contents-literally file)
+          (goto-char (point-max))))
+      (secure-hash 'sha256 (current-buffer)))))
 
 (defun agent-q-diff-engine--cargo ()
   "Return the name of the cargo program."
@@ -160,16 +231,18 @@ Signal `agent-q-diff-no-module' with what to do if that cannot be."
                 (_ "libagent_q_diff.so"))))
     (expand-file-name (concat "release/" name) (expand-file-name target source))))
 
-(defun agent-q-diff-engine--install (source)
+(defun agent-q-diff-engine--install (source digest)
   "Install the library built in SOURCE as the module.
-The file is renamed into place: writing over a loaded module would crash
+DIGEST is that of the sources when the build began, or nil.  The file is renamed into place: writing over a loaded module would crash
 the Emacs that has it loaded."
   (let* ((file (agent-q-diff-engine--module-file))
          (temporary (make-temp-name (concat file "."))))
     (copy-file (agent-q-diff-engine--built-file source) temporary)
     (rename-file temporary file t)
     (with-temp-file (agent-q-diff-engine--version-file)
-      (insert agent-q-diff-engine-version "\n"))))
+      (insert agent-q-diff-engine-version
+              (if digest (concat " " digest) "")
+              "\n"))))
 
 (defun agent-q-diff-engine--build-arguments ()
   "Return the arguments of cargo for building the module."
@@ -185,14 +258,19 @@ Show cargo's output in a buffer, and say what to do next when it ends."
   (let* ((default-directory (agent-q-diff-engine--source-directory))
          (command (cons (agent-q-diff-engine--cargo)
                         (agent-q-diff-engine--build-arguments)))
+         (digest (agent-q-diff-engine--sources))
          (buffer (get-buffer-create "*agent-q-diff build*")))
     (with-current-buffer buffer
       (let ((inhibit-read-only t))
         (erase-buffer))
       (special-mode))
     (display-buffer buffer)
-    (make-process :name "agent-q-diff-build" :buffer buffer :command command
-                  :sentinel #'agent-q-diff-engine--build-sentinel)))
+    (let ((process
+           (make-process :name "agent-q-diff-build" :buffer buffer :command command
+                         :sentinel #'agent-q-diff-engine--build-sentinel)))
+      (process-put process 'source default-directory)
+      (process-put process 'digest digest)
+      process)))
 
 (defun agent-q-diff-engine--build-sentinel (process _event)
   "Install what PROCESS built, or say that it failed."
@@ -200,7 +278,8 @@ Show cargo's output in a buffer, and say what to do next when it ends."
     (if (not (eq 0 (process-exit-status process)))
         (message "Building the engine failed; see %s"
                  (buffer-name (process-buffer process)))
-      (agent-q-diff-engine--install (agent-q-diff-engine--source-directory))
+      (agent-q-diff-engine--install (process-get process 'source)
+                                    (process-get process 'digest))
       (message "Engine %s is built%s" agent-q-diff-engine-version
                (if (featurep 'agent-q-diff-module)
                    "; restart Emacs to use it"
@@ -209,13 +288,14 @@ Show cargo's output in a buffer, and say what to do next when it ends."
 (defun agent-q-diff-build-module-batch ()
   "Build and install the engine in a batch Emacs, as \"make build\" does."
   (let* ((default-directory (agent-q-diff-engine--source-directory))
+         (digest (agent-q-diff-engine--sources))
          (status (apply #'call-process (agent-q-diff-engine--cargo) nil
                         '(:file "/dev/stderr") nil
                         (agent-q-diff-engine--build-arguments))))
     (unless (eq status 0)
       (message "agent-q-diff: cargo failed (%s)" status)
       (kill-emacs 1))
-    (agent-q-diff-engine--install default-directory)))
+    (agent-q-diff-engine--install default-directory digest)))
 
 ;;;; Strings at the boundary
 

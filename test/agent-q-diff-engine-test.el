@@ -42,16 +42,34 @@ The engine's Lisp is loaded there, and nothing else of ours."
   (should (equal (aqd-load-error '(setq agent-q-diff-engine--directory "/nowhere/"))
                  "the engine is not built; run M-x agent-q-diff-build-module")))
 
-(ert-deftest aqd-engine-stale-module-says-how-to-build ()
-  (should (string-match-p
-           "version 0\\.1\\.0, 99\\.0 is needed; run M-x agent-q-diff-build-module"
-           (aqd-load-error '(setq agent-q-diff-engine-version "99.0")))))
+(ert-deftest aqd-engine-module-of-another-version-says-how-to-build ()
+  (pcase-dolist (`(,version . ,said) '(("99.0" . "older than 99\\.0")
+                                       ("0.0.1" . "newer than 0\\.0\\.1")))
+    (should (string-match-p
+             (concat "version 0\\.1\\.0, " said
+                     ", which its Lisp code needs; run M-x agent-q-diff-build-module\\'")
+             (aqd-load-error `(setq agent-q-diff-engine-version ,version))))))
 
-(ert-deftest aqd-engine-stale-loaded-module-says-restart ()
+(ert-deftest aqd-engine-loaded-module-of-another-version-says-to-restart ()
+  (let ((load '(agent-q-diff-engine-review "a" "b")))
+    ;; Installed is the old one still, or the right one already.
+    (should (string-match-p
+             "is loaded; run M-x agent-q-diff-build-module and restart Emacs\\'"
+             (aqd-load-error `(progn ,load (setq agent-q-diff-engine-version "99.0")))))
+    (should (string-match-p
+             "older than 99\\.0, which its Lisp code needs is loaded; restart Emacs\\'"
+             (aqd-load-error `(progn ,load
+                                     (setq agent-q-diff-engine-version "99.0")
+                                     (fset 'agent-q-diff-engine--installed
+                                           (lambda () '("99.0")))))))))
+
+(ert-deftest aqd-engine-module-of-other-sources-says-how-to-build ()
   (should (string-match-p
-           "is loaded, 99\\.0 is needed; restart Emacs"
-           (aqd-load-error '(progn (agent-q-diff-engine-review "a" "b")
-                                   (setq agent-q-diff-engine-version "99.0"))))))
+           "built from other sources .*; run M-x agent-q-diff-build-module\\'"
+           (aqd-load-error '(fset 'agent-q-diff-engine--sources (lambda () "other")))))
+  ;; Without sources there is nothing to compare with.
+  (should (equal (aqd-load-error '(fset 'agent-q-diff-engine--sources #'ignore))
+                 "no error")))
 
 (ert-deftest aqd-engine-emacs-without-modules-is-said ()
   (should (equal (aqd-load-error '(setq module-file-suffix nil))
@@ -110,7 +128,8 @@ SCRIPT runs in the source directory; $module is the true module's file."
            (append (list "CARGO_TARGET_DIR" "AGENT_Q_DIFF_FEATURES")
                    process-environment)))
      (make-directory agent-q-diff-engine--directory)
-     (write-region "" nil (expand-file-name "Cargo.toml" source) nil 'silent)
+     (write-region "name = \"agent-q-diff\"\n" nil
+                   (expand-file-name "Cargo.toml" source) nil 'silent)
      (write-region (concat "#!/bin/sh\necho \"$@\" > arguments\nmodule="
                            (shell-quote-argument
                             (expand-file-name (concat "agent-q-diff-module"
@@ -137,8 +156,8 @@ SCRIPT runs in the source directory; $module is the true module's file."
   (aqd-with-cargo "mkdir -p target/release
 cp \"$module\" target/release/libagent_q_diff.so"
     (should (string-match-p "\\`Engine .* is built" (aqd-build)))
-    (should (equal (agent-q-diff-engine--installed-version)
-                   agent-q-diff-engine-version))
+    (should (equal (agent-q-diff-engine--installed)
+                   (list agent-q-diff-engine-version (agent-q-diff-engine--sources))))
     (should (equal (with-temp-buffer
                      (insert-file-contents (expand-file-name "arguments" source))
                      (buffer-string))
@@ -151,7 +170,69 @@ cp \"$module\" target/release/libagent_q_diff.so"
 (ert-deftest aqd-engine-build-module-that-fails-says-where-to-look ()
   (aqd-with-cargo "exit 101"
     (should (string-match-p "failed; see \\*agent-q-diff build\\*" (aqd-build)))
-    (should-not (agent-q-diff-engine--installed-version))))
+    (should-not (agent-q-diff-engine--installed))))
+
+;;;; Where the sources are
+
+(defun aqd-source-found (&rest tree)
+  "Return where the engine's sources are found in TREE, relative to its folder.
+TREE lists files, each a name or (NAME . TARGET) for a symbolic link; the
+Lisp files in use are those in its folder \"used\"."
+  (let* ((folder (file-name-as-directory (file-truename (make-temp-file "aqd" t))))
+         (default-directory folder)
+         (agent-q-diff-engine--directory (expand-file-name "used/")))
+    (unwind-protect
+        (progn
+          (dolist (file tree)
+            (pcase file
+              (`(,name . ,target)
+               (make-directory (file-name-directory (expand-file-name name)) t)
+               (make-symbolic-link (expand-file-name target) name))
+              (_ (make-directory (file-name-directory (expand-file-name file)) t)
+                 (write-region "name = \"agent-q-diff\"\n" nil file nil 'silent))))
+          (when-let ((found (agent-q-diff-engine--find-sources)))
+            (file-relative-name found folder)))
+      (delete-directory folder t))))
+
+(ert-deftest aqd-engine-sources-beside-the-lisp-of-a-package-archive ()
+  (should (equal (aqd-source-found "used/agent-q-diff-engine.el" "used/Cargo.toml")
+                 "used/")))
+
+(ert-deftest aqd-engine-sources-one-level-up-in-a-repository ()
+  (should (equal (aqd-source-found "used/agent-q-diff-engine.el" "Cargo.toml")
+                 "./")))
+
+(ert-deftest aqd-engine-sources-beside-the-true-names-of-linked-lisp ()
+  "As straight and elpaca link them, of a flat repository and of ours."
+  (should (equal (aqd-source-found "repos/agent-q-diff-engine.el" "repos/Cargo.toml"
+                                   '("used/agent-q-diff-engine.el"
+                                     . "repos/agent-q-diff-engine.el"))
+                 "repos/"))
+  (should (equal (aqd-source-found "repos/lisp/agent-q-diff-engine.el"
+                                   "repos/Cargo.toml"
+                                   '("used/agent-q-diff-engine.el"
+                                     . "repos/lisp/agent-q-diff-engine.el"))
+                 "repos/"))
+  ;; If sources are linked, too, cargo works where an upgrade keeps its results.
+  (should (equal (aqd-source-found "repos/lisp/agent-q-diff-engine.el"
+                                   "repos/Cargo.toml"
+                                   '("used/Cargo.toml" . "repos/Cargo.toml")
+                                   '("used/agent-q-diff-engine.el"
+                                     . "repos/lisp/agent-q-diff-engine.el"))
+                 "repos/"))
+  ;; The folder itself may be a link.
+  (should (equal (aqd-source-found "repos/lisp/agent-q-diff-engine.el"
+                                   "repos/Cargo.toml" '("used" . "repos/lisp"))
+                 "repos/")))
+
+(ert-deftest aqd-engine-sources-of-somebody-else-are-not-ours ()
+  (let ((find (symbol-function 'agent-q-diff-engine--manifest-p)))
+    (with-temp-buffer
+      (let ((file (make-temp-file "aqd")))
+        (unwind-protect
+            (progn (write-region "name = \"agent-q-diff-x\"\n" nil file nil 'silent)
+                   (should-not (funcall find file)))
+          (delete-file file))))))
 
 ;;;; The boundary
 
