@@ -233,7 +233,8 @@ Reading them takes a few milliseconds."
 
 (defun agent-q-diff-engine--install (source digest)
   "Install the library built in SOURCE as the module.
-DIGEST is that of the sources when the build began, or nil.  The file is renamed into place: writing over a loaded module would crash
+DIGEST is that of the sources when the build began, or nil.
+The file is renamed into place: writing over a loaded module would crash
 the Emacs that has it loaded."
   (let* ((file (agent-q-diff-engine--module-file))
          (temporary (make-temp-name (concat file "."))))

@@ -182,14 +182,22 @@ error before the signal was read."
       (`(:ok ,value) value)
       (err (error "Evaluation of %S failed: %S" form err)))))
 
+(defvar e2e-load-arguments (list "-Q" "-L" e2e-lisp)
+  "Arguments by which the Emacs under test finds the package.")
+
+(defvar e2e-environment '()
+  "Environment of the Emacs under test, strings \"NAME=VALUE\".")
+
 (defun e2e--start (emacs-arguments)
   "Start the Emacs under test with EMACS-ARGUMENTS and wait until it is there."
   (e2e-write "tmux.conf" e2e--settings)
   (e2e-write "notes" "Some notes.\n")
   (apply #'e2e-tmux "new-session" "-d" "-x" "100" "-y" "80" "--"
          "env" "LC_ALL=C.UTF-8" (concat "AGENT_Q_DIFF_E2E=" e2e--folder)
-         (or (getenv "EMACS") "emacs") "-nw" "-Q" "-L" e2e-lisp
-         (append emacs-arguments
+         (append e2e-environment
+                 (list (or (getenv "EMACS") "emacs") "-nw")
+                 e2e-load-arguments
+                 emacs-arguments
                  (list "-l" (expand-file-name "agent-q-diff-inside" e2e-here))))
   (setq e2e--pid (e2e-wait-for (e2e--last-value))
         e2e--found (e2e-eval '(inside-state))))
