@@ -21,20 +21,38 @@
     (message "%s:%d: %s" file line text))
   (kill-emacs (if complaints 1 0)))
 
+(declare-function native-compile "comp")
+(declare-function native-comp-available-p "comp.c")
+(defvar native-comp-speed)
+(defvar comp-speed)
+
+(defun agent-q-diff-lint--native-compile (file folder)
+  "Compile FILE to native code in FOLDER, as warnings allow it.
+An Emacs that cannot do that has nothing to check."
+  (when (and (fboundp 'native-comp-available-p) (native-comp-available-p))
+    ;; Emacs 28 has the one name, later ones the other.
+    (let ((native-comp-speed 0)
+          (comp-speed 0))
+      (native-compile file (expand-file-name "native.eln" folder)))))
+
 (defun agent-q-diff-lint-compile ()
   "Byte-compile the file that the command line names; warnings are errors.
-The result is thrown away: a stale .elc would be loaded in the place of
+Files of the package are compiled to native code, too, where Emacs can.
+The results are thrown away: a stale .elc would be loaded in the place of
 its source."
-  (let* ((file (pop command-line-args-left))
+  (let* ((file (expand-file-name (pop command-line-args-left)))
          (folder (make-temp-file "agent-q-diff-lint" t))
          (load-prefer-newer t)
          (byte-compile-error-on-warn t)
          (byte-compile-dest-file-function
           (lambda (source)
             (expand-file-name (concat (file-name-nondirectory source) "c") folder)))
-         (ok (unwind-protect (byte-compile-file file)
+         (ok (unwind-protect
+                 (and (eq t (byte-compile-file file))
+                      (or (not (string-match-p "/lisp/[^/]+\\'" file))
+                          (progn (agent-q-diff-lint--native-compile file folder) t)))
                (delete-directory folder t))))
-    (kill-emacs (if (eq ok t) 0 1))))
+    (kill-emacs (if ok 0 1))))
 
 (defun agent-q-diff-lint-checkdoc ()
   "Check the documentation of the file that the command line names."

@@ -61,7 +61,7 @@
          nil (expand-file-name (concat name "-pkg.el") folder) nil 'silent))))
 
 (defun melpa-tar ()
-  "Pack the package of the folder, and into the folder, that the command line names."
+  "Pack the tree, and into the folder, that the command line names."
   (let* ((root (file-name-as-directory (expand-file-name (pop command-line-args-left))))
          (folder (expand-file-name (pop command-line-args-left)))
          (recipe (melpa-tar-recipe (expand-file-name "README.md" root)))
