@@ -1,0 +1,107 @@
+;;; agent-q-diff-unload.el --- Takes all of the package out of Emacs  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; `unload-feature' takes functions, variables and hooks away, but ends
+;; nothing: reviews, timers, connections and buffers would go on with
+;; functions that are no more.  This ends them, and then unloads every
+;; feature of the package.  What goes is known by its name, so that a new
+;; file needs no entry here.
+
+;;; Code:
+
+(require 'seq)
+
+(declare-function agent-q-diff-cancel "agent-q-diff-end" (review))
+(declare-function agent-q-diff-open-reviews "agent-q-diff-end" ())
+(declare-function agent-q-diff-serve-stop "agent-q-diff-server" ())
+
+(defun agent-q-diff-unload--ours-p (symbol)
+  "Return non-nil if SYMBOL is a name of the package."
+  (and (symbolp symbol)
+       (string-match-p "\\`\\(?:sly-\\)?agent-q-" (symbol-name symbol))))
+
+(defun agent-q-diff-unload--features ()
+  "Return the loaded features of the package, the last loaded first.
+The module is not among them: Emacs cannot unload one."
+  (remq 'agent-q-diff-module
+        (seq-filter #'agent-q-diff-unload--ours-p features)))
+
+(defun agent-q-diff-unload--buffers ()
+  "Return the buffers that show something of the package."
+  (seq-filter (lambda (buffer)
+                (with-current-buffer buffer
+                  (or (agent-q-diff-unload--ours-p major-mode)
+                      (bound-and-true-p agent-q-diff-edit-mode)
+                      (equal (buffer-name) "*agent-q-diff build*"))))
+              (buffer-list)))
+
+(defun agent-q-diff-unload--end ()
+  "End every review, connection, timer and process, and kill the buffers."
+  (when (fboundp 'agent-q-diff-open-reviews)
+    (mapc #'agent-q-diff-cancel (agent-q-diff-open-reviews)))
+  (when (fboundp 'agent-q-diff-serve-stop)
+    (agent-q-diff-serve-stop))
+  (dolist (timer (append timer-list timer-idle-list))
+    (when (agent-q-diff-unload--ours-p (timer--function timer))
+      (cancel-timer timer)))
+  (dolist (process (process-list))
+    (when (string-prefix-p "agent-q-diff" (process-name process))
+      (delete-process process)))
+  (dolist (buffer (agent-q-diff-unload--buffers))
+    (with-current-buffer buffer
+      (set-buffer-modified-p nil)
+      (let ((kill-buffer-query-functions nil))
+        (kill-buffer)))))
+
+(defun agent-q-diff-unload--forget ()
+  "Take the package's names out of Emacs's own lists.
+`unload-feature' leaves minor modes, groups and keys where they are."
+  (dolist (mode (seq-filter #'agent-q-diff-unload--ours-p minor-mode-list))
+    (when (and (boundp mode) (default-value mode))
+      (funcall mode -1)))
+  (dolist (variable '(minor-mode-list global-minor-modes abbrev-table-name-list))
+    (when (boundp variable)
+      (set-default variable (seq-remove #'agent-q-diff-unload--ours-p
+                                        (default-value variable)))))
+  (dolist (variable '(minor-mode-alist minor-mode-map-alist))
+    (set variable (seq-remove (lambda (entry)
+                                (agent-q-diff-unload--ours-p (car entry)))
+                              (symbol-value variable))))
+  (dolist (group '(tools faces))
+    (put group 'custom-group
+         (seq-remove (lambda (member)
+                       (agent-q-diff-unload--ours-p (car member)))
+                     (get group 'custom-group))))
+  (setcdr global-map (assq-delete-all 'agent-q-diff-wake (cdr global-map))))
+
+;;;###autoload
+(defun agent-q-diff-unload ()
+  "Take all of the package out of Emacs, and leave nothing behind.
+Reviews that are open are cancelled, their agents told so; what was
+accepted stays in the files.  The engine stays in memory, since Emacs
+cannot unload a module, and is used again if the package is loaded again."
+  (interactive)
+  (unless (zerop (recursion-depth))
+    (user-error "First end what Emacs waits for: C-] leaves it"))
+  (let ((n (if (fboundp 'agent-q-diff-open-reviews)
+               (length (agent-q-diff-open-reviews))
+             0)))
+    (when (and (> n 0) (called-interactively-p 'any)
+               (not (yes-or-no-p (format "Cancel %d open review%s? "
+                                         n (if (= n 1) "" "s")))))
+      (user-error "Not unloaded")))
+  (agent-q-diff-unload--end)
+  (agent-q-diff-unload--forget)
+  ;; This file goes last, and nothing of it is called any more then.
+  (let ((all (agent-q-diff-unload--features)))
+    (dolist (feature (append (remq 'agent-q-diff-unload all) '(agent-q-diff-unload)))
+      (unload-feature feature t))
+    (message "Unloaded %d features of agent-q-diff" (length all))))
+
+(provide 'agent-q-diff-unload)
+;;; agent-q-diff-unload.el ends here
