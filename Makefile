@@ -36,7 +36,7 @@ demo: ## Review a real proposal in this terminal (without one: watch it played)
 	@test/demo/run
 
 test: ## Run every test: Rust, Lisp, and Lisp in a real terminal
-	@test/tools/need emacs cargo cc patch git tmux timeout mcp-client sbcl slime swank
+	@test/tools/need emacs cargo cc patch git tmux timeout mcp-client sbcl slime swank makeinfo
 	@$(MAKE) --no-print-directory build
 	@test/tools/run-tests $(SUITES)
 
@@ -59,9 +59,11 @@ fuzz: ## Fuzz the engine (FUZZ_SECONDS=60 for each target), then walk at random 
 	@test/tools/fuzz $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 	AGENT_Q_DIFF_CASES=$${AGENT_Q_DIFF_CASES:-30000} cargo test --release --locked --no-default-features
 
-doc: ## Build the engine's documentation
+doc: ## Build the manual, doc/agent-q-diff.info, and the engine's documentation
+	@test/tools/need cargo cc makeinfo
+	makeinfo --no-split --error-limit=1 doc/agent-q-diff.texi -o doc/agent-q-diff.info
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --no-default-features
 
 clean: ## Remove everything that was built
 	cargo clean
-	rm -f lisp/*.elc lisp/*.so lisp/*.dylib lisp/*.dll lisp/agent-q-diff-module.version
+	rm -f lisp/*.elc lisp/*.so lisp/*.dylib lisp/*.dll lisp/agent-q-diff-module.version doc/*.info

@@ -88,5 +88,47 @@
     (should (equal (lm-header "SPDX-License-Identifier") "GPL-3.0-or-later"))
     (should (lm-commentary-mark))))
 
+;;;; The manual
+
+(defun aqd-package-in-manual (regexp)
+  "Return the names that REGEXP finds in the manual's source, sorted."
+  (let ((names '()))
+    (with-temp-buffer
+      (insert-file-contents (expand-file-name "../doc/agent-q-diff.texi"
+                                              aqd-package-lisp))
+      (while (re-search-forward regexp nil t)
+        (push (intern (match-string 1)) names)))
+    (sort names #'string<)))
+
+(ert-deftest aqd-package-manual-has-every-command-and-nothing-else ()
+  (let ((commands '()))
+    (mapatoms (lambda (symbol)
+                (when (and (string-match-p "\\`\\(?:sly-\\)?agent-q-"
+                                           (symbol-name symbol))
+                           (not (string-match-p "--" (symbol-name symbol)))
+                           (commandp symbol))
+                  (push symbol commands))))
+    (should (equal (aqd-package-in-manual "^@deffnx? Command \\([^ \n]+\\)")
+                   (sort commands #'string<)))))
+
+(ert-deftest aqd-package-manual-has-every-option-and-nothing-else ()
+  (should (equal (aqd-package-in-manual "^@defopt \\([^ \n]+\\)")
+                 (remq 'agent-q-diff-lisp-mode (aqd-package-options)))))
+
+(ert-deftest aqd-package-manual-has-every-error-and-nothing-else ()
+  (should (equal (remq 'agent-q-diff-error
+                       (aqd-package-in-manual "^@itemx? \\(agent-q-diff-[a-z-]+\\)$"))
+                 (remq 'agent-q-diff-error
+                       (aqd-package-symbols
+                        (lambda (symbol) (get symbol 'error-conditions)))))))
+
+(ert-deftest aqd-package-readme-has-every-option ()
+  (with-temp-buffer
+    (insert-file-contents (expand-file-name "../README.md" aqd-package-lisp))
+    (dolist (option (remq 'agent-q-diff-lisp-mode (aqd-package-options)))
+      (goto-char (point-min))
+      (ert-info ((symbol-name option))
+        (should (search-forward (format "`%s`" option) nil t))))))
+
 (provide 'agent-q-diff-package-test)
 ;;; agent-q-diff-package-test.el ends here
