@@ -15,7 +15,7 @@ FUZZ_TARGETS ?= parse place review
 FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help build mcp demo test lint bench bench-check fuzz doc clean
+.PHONY: help build mcp demo test lint bench bench-check fuzz doc pictures clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,6 +63,11 @@ doc: ## Build the manual, doc/agent-q-diff.info, and the engine's documentation
 	@test/tools/need cargo cc makeinfo
 	makeinfo --no-split --error-limit=1 doc/agent-q-diff.texi -o doc/agent-q-diff.info
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --no-default-features
+
+pictures: ## Photograph the demo in a graphical Emacs: doc/review-light.png and -dark.png
+	@test/tools/need emacs cargo cc
+	@$(MAKE) --no-print-directory build
+	@EMACS= test/demo/picture
 
 clean: ## Remove everything that was built
 	cargo clean
