@@ -86,7 +86,7 @@
     (should (lm-header "author"))
     (should (equal (read (lm-header "package-requires")) '((emacs "28.1"))))
     (should (equal (lm-header "SPDX-License-Identifier") "GPL-3.0-or-later"))
-    (should (lm-commentary-mark))))
+    (should (lm-commentary))))
 
 ;;;; The manual
 

@@ -10,6 +10,7 @@
 ;;; Code:
 
 (require 'agent-q-diff)
+(require 'agent-q-diff-log)
 
 (defun picture-read (file)
   "Return the text of FILE, of the demo's folder."
@@ -29,9 +30,9 @@
 
 (defun picture-pose ()
   "Show the diff buffer with the first hunks decided."
-  (menu-bar-mode -1)
-  (tool-bar-mode -1)
-  (scroll-bar-mode -1)
+  (modify-frame-parameters nil '((menu-bar-lines . 0)
+                                 (tool-bar-lines . 0)
+                                 (vertical-scroll-bars . nil)))
   (blink-cursor-mode -1)
   (setq agent-q-diff-log-file nil
         agent-q-diff-grace 0)
