@@ -58,23 +58,25 @@ that Emacs itself has written."
                                        line))))
                           (split-string (apply #'package-batch home forms) "\n"))))
 
-(defun package-build-engine (home)
-  "Build the engine of the package installed in HOME, by its command."
+(defun package-build-engine (home &rest before)
+  "Build the engine of the package installed in HOME, by its command.
+BEFORE are forms that are evaluated first."
   (should
    (string-match-p
     "Engine .* is built"
-    (package-batch home
-                   '(let ((process (agent-q-diff-build-module)))
-                      (while (process-live-p process)
-                        (accept-process-output process 1))
-                      (unless (eq 0 (process-exit-status process))
-                        (princ (with-current-buffer (process-buffer process)
-                                 (buffer-string)))
-                        (kill-emacs 1)))))))
+    (apply #'package-batch home
+           (append before
+                   '((let ((process (agent-q-diff-build-module)))
+                       (while (process-live-p process)
+                         (accept-process-output process 1))
+                       (unless (eq 0 (process-exit-status process))
+                         (princ (with-current-buffer (process-buffer process)
+                                  (buffer-string)))
+                         (kill-emacs 1)))))))))
 
-(defun package-decide-a-review (home)
-  "Start Emacs with the home HOME, and decide a first review there."
-  (let ((e2e-load-arguments '("--no-site-file" "--no-splash"))
+(defun package-decide-a-review (home &rest arguments)
+  "Start Emacs with the home HOME and ARGUMENTS, and decide a first review there."
+  (let ((e2e-load-arguments (append '("--no-site-file" "--no-splash") arguments))
         (e2e-environment (list (concat "HOME=" home))))
     (e2e-with-emacs
       (should (string-prefix-p (file-truename home)
@@ -84,6 +86,19 @@ that Emacs itself has written."
       (e2e-keys "a r a q")
       (should (equal (e2e-answer 'first) '(:ok "accepted")))
       (should (equal (e2e-read "target") (e2e-text 5 35))))))
+
+(defun package-copy-sources (folder)
+  "Copy what a clone of the repository has into FOLDER, as far as it is needed."
+  (make-directory folder t)
+  (dolist (name '("Cargo.toml" "Cargo.lock" "README.md" "lisp" "src" "doc"))
+    (let ((file (expand-file-name name package-root)))
+      (if (file-directory-p file)
+          (copy-directory file (file-name-as-directory folder) t)
+        (copy-file file (file-name-as-directory folder)))))
+  ;; As .gitignore has it.
+  (dolist (built (file-expand-wildcards
+                  (expand-file-name "lisp/agent-q-diff-module.*" folder)))
+    (delete-file built)))
 
 (defun package-should-open-manual (home)
   "Check that Info finds the manual of the package installed in HOME."
@@ -119,28 +134,34 @@ that Emacs itself has written."
       (package-build-engine home)
       (package-decide-a-review home))))
 
-;; Emacs 28.2 and 29 have no package-vc that could be tested with :lisp-dir.
+(ert-deftest e2e-package-linked-and-compiled-as-straight-does ()
+  "Only the Lisp files are linked: the engine's sources are at their true names."
+  (package-with-home home
+    (let ((repository (expand-file-name "straight/repos/agent-q-diff/" home))
+          (build (expand-file-name "straight/build/agent-q-diff/" home)))
+      (package-copy-sources repository)
+      (make-directory build t)
+      (dolist (file (file-expand-wildcards (expand-file-name "lisp/*.el" repository)))
+        (make-symbolic-link file build))
+      (package-should-install home `(add-to-list 'load-path ,build)
+                              `(byte-recompile-directory ,build 0))
+      (package-build-engine home `(add-to-list 'load-path ,build)
+                            '(require 'agent-q-diff))
+      (should (file-exists-p (expand-file-name "agent-q-diff-module.version" build)))
+      (package-decide-a-review home "-L" build))))
+
+;; Emacs 28 has no package-vc, and of those that do we test on 30.1 only.
 (when (>= emacs-major-version 30)
   (ert-deftest e2e-package-from-version-control ()
     (package-with-home home
-      (let ((repository (expand-file-name "repository/" home))
-            (git-user '("-c" "user.name=A" "-c" "user.email=a@example.org")))
-        (make-directory repository)
-        (cl-flet ((git (&rest arguments)
-                    (should (eq 0 (apply #'call-process "git" nil nil nil
-                                         "-C" repository arguments)))))
-          (dolist (name '("Cargo.toml" "Cargo.lock" "README.md" "lisp" "src" "doc"))
-            (let ((file (expand-file-name name package-root)))
-              (if (file-directory-p file)
-                  (copy-directory file repository t)
-                (copy-file file repository))))
-          ;; As .gitignore has it.
-          (dolist (built (file-expand-wildcards
-                          (expand-file-name "lisp/agent-q-diff-module.*" repository)))
-            (delete-file built))
-          (git "init" "-q")
-          (git "add" ".")
-          (apply #'git (append git-user '("commit" "-qm" "All"))))
+      (let ((repository (expand-file-name "repository/" home)))
+        (package-copy-sources repository)
+        (dolist (arguments '(("init" "-q")
+                             ("add" ".")
+                             ("-c" "user.name=A" "-c" "user.email=a@example.org"
+                              "commit" "-qm" "All")))
+          (should (eq 0 (apply #'call-process "git" nil nil nil
+                               "-C" repository arguments))))
         (package-should-install
          home
          `(package-vc-install '(agent-q-diff :url ,repository :vc-backend Git
