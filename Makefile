@@ -15,10 +15,11 @@ FUZZ_TARGETS ?= parse place review
 FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help build mcp demo test lint bench bench-check fuzz doc pictures clean
+.PHONY: help build mcp demo test lint bench bench-check fuzz doc clean
 
 help: ## List these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s
+", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo 'EMACS=/path/to/emacs names the Emacs to use.'
 
 build: ## Compile the Rust module and put it beside the Lisp files
@@ -64,6 +65,7 @@ doc: ## Build the manual, doc/agent-q-diff.info, and the engine's documentation
 	makeinfo --no-split --error-limit=1 doc/agent-q-diff.texi -o doc/agent-q-diff.info
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --no-default-features
 
+.PHONY: pictures
 pictures: ## Photograph the demo in a graphical Emacs: doc/review-light.png and -dark.png
 	@test/tools/need emacs cargo cc
 	@$(MAKE) --no-print-directory build
