@@ -66,6 +66,7 @@
                                        ;; Notes of what was loaded and expanded.
                                        load-history current-load-list features
                                        custom-current-group-alist pcase--memoize
+                                       easy-menu-converted-items-table
                                        ;; The hands of this test.
                                        command-line-args command-line-args-left
                                        before during folder)))
