@@ -18,8 +18,7 @@ FUZZ_SECONDS ?= 60
 .PHONY: help build mcp demo test lint bench bench-check fuzz doc clean
 
 help: ## List these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s
-", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo 'EMACS=/path/to/emacs names the Emacs to use.'
 
 build: ## Compile the Rust module and put it beside the Lisp files
