@@ -407,26 +407,45 @@ review.  Return by how many characters it has grown."
 Each function is called with the numbers of hunks: all, those marked
 applied, those marked rejected, and those neither.")
 
+(defvar-local agent-q-diff--header-end ""
+  "What the header line says behind the number of the hunk at point.")
+(put 'agent-q-diff--header-end 'permanent-local t)
+
+(defun agent-q-diff--update-header-line ()
+  "Say in the header line at which hunk point is, and how far one is.
+It runs after every command here, so that it must not grow with anything."
+  (let* ((hunk (agent-q-diff--hunk-at-point))
+         (total (length agent-q-diff--positions))
+         (line (concat
+                (when (agent-q-diff-review-is-forsaken agent-q-diff--review)
+                  (propertize " Nobody waits for an answer any more ·"
+                              'face 'agent-q-diff-warning))
+                (if hunk
+                    (format " hunk %d/%d · " (1+ hunk) total)
+                  (format " %d hunk%s · " total (if (= 1 total) "" "s")))
+                agent-q-diff--header-end)))
+    (unless (equal line header-line-format)
+      (setq header-line-format line))))
+
 (defun agent-q-diff--refresh-progress ()
   "Bring the progress line up to date, if there is one, and tell who wants to know.
 In a buffer made for a proposal, show the progress in the header line,
 too, since the line itself scrolls away."
   (agent-q-diff--thin-out)
   (pcase-let* ((counts (agent-q-diff--counts))
-               (`(,total ,applied ,rejected ,pending) counts))
+               (`(,_ ,applied ,rejected ,pending) counts))
     (save-excursion
       (save-restriction
         (widen)
         (when (agent-q-diff--find-line "Progress:" (agent-q-diff--first-position))
           (agent-q-diff--replace-line (agent-q-diff--progress-line counts)))))
     (when (eq agent-q-diff--parsed-tick t)
-      (setq header-line-format
-            (concat
-             (when (agent-q-diff-review-is-forsaken agent-q-diff--review)
-               (propertize " Nobody waits for an answer any more ·"
-                           'face 'agent-q-diff-warning))
-             (format " %d applied · %d rejected · %d pending · %d in all"
-                     applied rejected pending total))))
+      (setq agent-q-diff--header-end
+            (format "%d applied · %d rejected · %d pending  %s"
+                    applied rejected pending
+                    (replace-regexp-in-string
+                     "%" "%%" (file-name-nondirectory agent-q-diff--path))))
+      (agent-q-diff--update-header-line))
     (apply #'run-hook-with-args 'agent-q-diff-progress-functions counts)))
 
 ;;;; Overlays

@@ -79,6 +79,8 @@ Nor is it one that is about to go, or that the user reads."
                        "accepting a hunk does not save.")))
            (when (agent-q-diff-review-is-adapted review)
              "Line ends and byte order mark are adapted to the file.")
+           (when (agent-q-diff-engine-coarse-p (agent-q-diff-review-engine review))
+             "The texts are too different to be compared in full; hunks are coarser.")
            (agent-q-diff--suspects-note review)
            (agent-q-diff--differs-note review)))))
 
@@ -181,6 +183,7 @@ for the header."
     (agent-q-diff--show-all)
     (agent-q-diff--goto-hunk 0)
     (add-hook 'kill-buffer-hook #'agent-q-diff--buffer-killed nil t)
+    (add-hook 'post-command-hook #'agent-q-diff--update-header-line nil t)
     (current-buffer)))
 
 (defun agent-q-diff--prepare-or-close (review &rest arguments)

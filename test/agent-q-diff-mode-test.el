@@ -191,6 +191,12 @@
               (lambda ()
                 (should (string-match-p "0 applied · 0 rejected · 1 pending"
                                         header-line-format))
+                (should (string-prefix-p " hunk 1/1 · " header-line-format))
+                (should (string-suffix-p "  target.txt" header-line-format))
+                (goto-char (point-min))
+                (run-hooks 'post-command-hook)
+                (should (string-prefix-p " 1 hunk · " header-line-format))
+                (aqd-goto-hunk 1)
                 (agent-q-diff-reject-hunk)
                 (should (string-match-p "0 applied · 1 rejected · 0 pending"
                                         header-line-format))
