@@ -20,7 +20,7 @@
 (require 'agent-q-diff-view)
 (require 'agent-q-diff-mode)
 (require 'agent-q-diff-end)
-(require 'agent-q-diff)
+(require 'agent-q-diff-open)
 
 (defvar-local agent-q-diff-again--past nil
   "The review that this buffer shows again, or nil.")

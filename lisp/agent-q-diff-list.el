@@ -18,7 +18,7 @@
 (require 'agent-q-diff-review)
 (require 'agent-q-diff-view)
 (require 'agent-q-diff-end)
-(require 'agent-q-diff)
+(require 'agent-q-diff-open)
 (require 'agent-q-diff-again)
 
 (defconst agent-q-diff-list-buffer-name "*Agent-Q Reviews*"

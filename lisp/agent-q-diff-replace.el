@@ -26,7 +26,7 @@
 (require 'agent-q-diff-transcript)
 (require 'agent-q-diff-write)
 (require 'agent-q-diff-permit)
-(require 'agent-q-diff)
+(require 'agent-q-diff-open)
 
 (defcustom agent-q-diff-tools-review-lines 50
   "Number of changed lines above which an edit gets the full review.

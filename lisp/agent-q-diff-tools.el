@@ -31,7 +31,7 @@
 (require 'agent-q-diff-write)
 (require 'agent-q-diff-permit)
 (require 'agent-q-diff-replace)
-(require 'agent-q-diff)
+(require 'agent-q-diff-open)
 
 ;;;; Messages about an exact replacement
 

@@ -14,7 +14,7 @@
 
 ;;; Code:
 
-(require 'agent-q-diff)
+(require 'agent-q-diff-open)
 (require 'agent-q-diff-lisp)
 
 ;;;; Variables

@@ -38,6 +38,30 @@ The engine's Lisp is loaded there, and nothing else of ours."
                         '(progn (require 'agent-q-diff)
                                 (featurep 'agent-q-diff-module))))))
 
+(ert-deftest aqd-engine-loading-the-package-loads-its-rooms-at-first-use ()
+  (should (equal "(nil nil t)"
+                 (aqd-in-fresh-emacs
+                  '(progn (require 'agent-q-diff)
+                          (list (featurep 'diff-mode)
+                                (featurep 'agent-q-diff-review)
+                                (progn (agent-q-diff-open-reviews)
+                                       (featurep 'agent-q-diff-review))))))))
+
+(ert-deftest aqd-engine-what-the-package-promises-is-where-it-says ()
+  (should (equal "nil"
+                 (aqd-in-fresh-emacs
+                  '(let (broken)
+                     (require 'agent-q-diff)
+                     (mapatoms
+                      (lambda (symbol)
+                        (when (and (string-prefix-p "agent-q-diff" (symbol-name symbol))
+                                   (autoloadp (symbol-function symbol)))
+                          (let ((is-command (commandp symbol)))
+                            (autoload-do-load (symbol-function symbol) symbol)
+                            (unless (eq is-command (commandp symbol))
+                              (push symbol broken))))))
+                     broken)))))
+
 (ert-deftest aqd-engine-missing-module-says-how-to-build ()
   (should (equal (aqd-load-error '(setq agent-q-diff-engine--directory "/nowhere/"))
                  "the engine is not built; run M-x agent-q-diff-build-module")))

@@ -14,7 +14,7 @@
 (require 'aqd-bench)
 (require 'diff)
 (require 'diff-mode)
-(require 'agent-q-diff)
+(require 'agent-q-diff-open)
 
 ;;;; Diff text
 

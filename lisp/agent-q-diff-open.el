@@ -1,0 +1,540 @@
+;;; agent-q-diff-open.el --- Opening a review  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; How a review begins: a proposal is shown in a diff buffer, and somebody
+;; waits for what becomes of it, or is called back.  Here are the entry
+;; points for programs, and what they need to decide without a key.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'subr-x)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-target)
+(require 'agent-q-diff-review)
+(require 'agent-q-diff-honest)
+(require 'agent-q-diff-view)
+(require 'agent-q-diff-mode)
+(require 'agent-q-diff-end)
+(require 'agent-q-diff-wait)
+
+;;;; Showing a proposal
+
+(defun agent-q-diff--live-p (buffer)
+  "Return non-nil if somebody waits for the review in BUFFER."
+  (buffer-local-value 'agent-q-diff--end-function buffer))
+
+(defun agent-q-diff--fresh-buffer ()
+  "Return a buffer for a new review, never one that is being decided.
+Nor is it one that is about to go, or that the user reads."
+  (let ((buffer (get-buffer agent-q-diff-buffer-name)))
+    (if (and buffer
+             (or (agent-q-diff--live-p buffer)
+                 (memq buffer agent-q-diff--leaving)
+                 (eq buffer (window-buffer))))
+        (generate-new-buffer agent-q-diff-buffer-name)
+      (get-buffer-create agent-q-diff-buffer-name))))
+
+(defun agent-q-diff--comment (text)
+  "Return TEXT with every line prefixed, so that none is taken for diff text."
+  (mapconcat (lambda (line) (concat "# " line)) (split-string text "\n") "\n"))
+
+(defun agent-q-diff--notes (review)
+  "Return what one must know before the first key of REVIEW, as strings."
+  (let ((target (agent-q-diff-review-target review)))
+    (delq nil
+          (list
+           (unless (file-exists-p (agent-q-diff-review-path review))
+             "The file does not exist.")
+           (when (buffer-modified-p target)
+             (format "The file has unsaved edits in %s; %s" target
+                     (if (agent-q-diff-review-saves-p review)
+                         "accepting a hunk saves them, too."
+                       "accepting a hunk does not save.")))
+           (when (agent-q-diff-review-is-adapted review)
+             "Line ends and byte order mark are adapted to the file.")
+           (when (agent-q-diff-engine-coarse-p (agent-q-diff-review-engine review))
+             "The texts are too different to be compared in full; hunks are coarser.")
+           (agent-q-diff--suspects-note review)
+           (agent-q-diff--differs-note review)))))
+
+(defun agent-q-diff--suspects-note (review)
+  "Return what to say of deceiving characters in REVIEW, a string or nil."
+  (let ((n (+ (agent-q-diff-engine-n-suspects (agent-q-diff-review-engine review))
+              (length (agent-q-diff-engine-suspects agent-q-diff--description))
+              (length (agent-q-diff-engine-suspects agent-q-diff--path)))))
+    (unless (zerop n)
+      (format (if (= n 1)
+                  "%d character reads as something else, and is shown like %s; ? names it."
+                "%d characters read as something else, and are shown like %s; ? names them.")
+              n (agent-q-diff-honest-sign #x202e)))))
+
+(defun agent-q-diff--differs-note (review)
+  "Return what to say if the target of REVIEW is not the original, or nil."
+  (let* ((engine (agent-q-diff-review-engine review))
+         (total (car (agent-q-diff-engine-tally engine)))
+         (numbers (agent-q-diff-engine-standing engine))
+         (parts (cl-loop for n in numbers
+                         for words in '("do not apply" "need a look" "are shifted"
+                                        "are in it already")
+                         when (> n 0) collect (format "%d %s" n words))))
+    (cond
+     ((= total (car numbers))
+      "The file is not what the proposal was made for: no hunk applies.")
+     (parts
+      (format "The file differs from the proposal's original; of %d hunks %s."
+              total (string-join parts ", "))))))
+
+(defun agent-q-diff--insert-header (review notes)
+  "Insert what the proposal of REVIEW is about, and NOTES, strings."
+  (let ((start (point)))
+    (insert (agent-q-diff--comment
+             (format "File: %s" agent-q-diff--path))
+            "\n"
+            (agent-q-diff--comment
+             (format "Description: %s" agent-q-diff--description))
+            "\n")
+    (put-text-property start (point) 'font-lock-face 'agent-q-diff-header))
+  (dolist (note (append notes (agent-q-diff--notes review)))
+    (insert (propertize (agent-q-diff--comment (concat "Note: " note))
+                        'font-lock-face 'agent-q-diff-warning)
+            "\n")))
+
+(defun agent-q-diff--render (review notes)
+  "Fill the current buffer with the proposal of REVIEW and NOTES."
+  (pcase-let ((`(,diff . ,lines)
+               (agent-q-diff-engine-print (agent-q-diff-review-engine review)
+                                          agent-q-diff--path))
+              (inhibit-read-only t))
+    (erase-buffer)
+    (agent-q-diff--insert-header review notes)
+    (insert "Progress:\n\n")
+    (let ((start (point)))
+      (insert diff)
+      (agent-q-diff--adopt review lines start)
+      (agent-q-diff--take-over-marks review))
+    (setq agent-q-diff--parsed-tick t)
+    (agent-q-diff-update-header)
+    (set-buffer-modified-p nil)))
+
+(defun agent-q-diff--take-over-marks (review)
+  "Take over what REVIEW has as marks, if it is one that goes on."
+  (pcase-let ((`(,_ ,applied ,rejected)
+               (agent-q-diff-engine-tally (agent-q-diff-review-engine review))))
+    (unless (= 0 applied rejected)
+      (agent-q-diff--write-states))))
+
+(defun agent-q-diff--forget-review ()
+  "Make the current buffer's variables those of no review."
+  (setq agent-q-diff--decision nil
+        agent-q-diff--hunk-states nil
+        agent-q-diff--review nil
+        agent-q-diff--positions nil
+        agent-q-diff--end-function nil)
+  (delete-all-overlays))
+
+(defun agent-q-diff--prepare (review original modified description mode notes)
+  "Return a diff buffer in MODE for REVIEW.
+ORIGINAL, MODIFIED and DESCRIPTION are the proposal's; NOTES are strings
+for the header."
+  (with-current-buffer (agent-q-diff--fresh-buffer)
+    (agent-q-diff--forget-review)
+    (setq buffer-undo-list t
+          agent-q-diff--path (agent-q-diff-review-path review)
+          agent-q-diff--original original
+          agent-q-diff--modified modified
+          ;; Nothing of the agent's is more than text here.
+          agent-q-diff--description (substring-no-properties description)
+          default-directory (file-name-directory agent-q-diff--path))
+    (agent-q-diff--render review notes)
+    ;; A directory's local variables are nobody's business here.
+    (let ((enable-dir-local-variables nil)
+          (diff-update-on-the-fly nil))
+      (funcall mode))
+    (setq buffer-read-only t)
+    (setf (agent-q-diff-review-buffer review) (current-buffer)
+          (agent-q-diff-review-description review) description)
+    (agent-q-diff--show-all)
+    (agent-q-diff--goto-hunk 0)
+    (add-hook 'kill-buffer-hook #'agent-q-diff--buffer-killed nil t)
+    (add-hook 'post-command-hook #'agent-q-diff--update-header-line nil t)
+    (current-buffer)))
+
+(defun agent-q-diff--prepare-or-close (review &rest arguments)
+  "Prepare a diff buffer for REVIEW, and close that if there is an error.
+REVIEW and ARGUMENTS are those of `agent-q-diff--prepare'."
+  (condition-case err
+      (apply #'agent-q-diff--prepare review arguments)
+    ((error quit)
+     (agent-q-diff-review-close review)
+     (signal (car err) (cdr err)))))
+
+;;;; Entry points
+
+(defun agent-q-diff--check-arguments (original modified description)
+  "Signal an error unless ORIGINAL, MODIFIED and DESCRIPTION are texts.
+DESCRIPTION may be nil as well."
+  (pcase-dolist (`(,name . ,value) `(("original" . ,original)
+                                     ("modified" . ,modified)
+                                     ("description" . ,(or description ""))))
+    (unless (stringp value)
+      (signal 'agent-q-diff-bad-arguments
+              (list (format "%s must be a string, not %S" name
+                            (type-of value)))))))
+
+;;;###autoload
+(cl-defun agent-q-diff-review-and-wait (path original modified description
+                                             &key (mode #'agent-q-diff-mode) notes
+                                             check)
+  "Let the user decide what becomes of a proposal, and wait for it.
+The proposal is to change the file PATH, expanded against
+`default-directory', from the text ORIGINAL to the text MODIFIED;
+DESCRIPTION, a string or nil, says what for.  MODE is the major mode of
+the diff buffer, NOTES a list of strings to show above the diff.  CHECK is
+a function that is called before each edit of the file, and signals an
+error if that must not be.
+
+Return a plist once the user has decided:
+
+:decision  \"accepted\" or \"rejected\"
+:path      the absolute name of the file
+:total     the number of hunks, and of them those marked
+:applied   applied,
+:rejected  rejected and
+:pending   neither, and
+:in-file   those whose change is in the file
+:altered   non-nil if saving changed more than the hunks, as hooks may
+:hunks     for each hunk a plist with its :index, its :state (`applied',
+           `rejected' or nil), whether it is :in-file, whether it is
+           :lost since others have changed its lines there, the :reason
+           why it could not be applied, or nil, and if the user has
+           edited or merged it, its lines as an :edited diff, else nil;
+           and if the user has split any hunk, so that its numbers are no
+           longer those of the proposal, its lines as a :part diff
+
+Signal an error under `agent-q-diff-error' if there is no decision: the
+proposal could not be shown, what was accepted could not be applied, the
+review was cancelled, or this is a batch Emacs with nobody to ask."
+  (agent-q-diff--check-arguments original modified description)
+  (agent-q-diff--start-and-wait
+   original modified description mode notes check
+   (lambda ()
+     (agent-q-diff-review-open (agent-q-diff-target-name path)
+                               original modified))))
+
+;;;###autoload
+(cl-defun agent-q-diff-review-patch-and-wait (path diff description
+                                                   &key (mode #'agent-q-diff-mode)
+                                                   notes check)
+  "Let the user decide what becomes of DIFF, and wait for it.
+DIFF is a unified diff of the file PATH, as for `agent-q-diff-review-patch';
+the other arguments and the value are those of
+`agent-q-diff-review-and-wait'."
+  (agent-q-diff--check-arguments diff diff description)
+  (agent-q-diff--start-and-wait
+   nil nil description mode (append notes (agent-q-diff--diff-notes path diff)) check
+   (lambda ()
+     (agent-q-diff-review-open-patch (agent-q-diff-target-name path) diff))))
+
+(defun agent-q-diff--start-and-wait (original modified description mode notes
+                                              check open)
+  "Open a review by calling OPEN, wait until it has ended, return its result.
+ORIGINAL, MODIFIED, DESCRIPTION, MODE, NOTES and CHECK are as for
+`agent-q-diff-review-and-wait'."
+  (unless (agent-q-diff--somebody-there-p)
+    (signal 'agent-q-diff-no-user '("a batch Emacs has no user to decide")))
+  (let ((review (funcall open)))
+    (agent-q-diff--prepare-or-close review original modified
+                                    (or description "") mode notes)
+    (setf (agent-q-diff-review-check review) check)
+    (agent-q-diff--begin review)
+    (agent-q-diff-wait review)))
+
+(defun agent-q-diff-wait (review)
+  "Show REVIEW, wait in a recursive edit until it has ended, and return its result.
+Signal an error under `agent-q-diff-error' if there is no decision."
+  (unless (agent-q-diff-review-outcome review)
+    (agent-q-diff--wait review))
+  (agent-q-diff--answer review))
+
+;;;###autoload
+(cl-defun agent-q-diff-review (path original modified description callback
+                                    &key (mode #'agent-q-diff-mode) notes agent
+                                    detached)
+  "Ask the user what becomes of a proposal, and return the review at once.
+PATH, ORIGINAL, MODIFIED, DESCRIPTION, MODE and NOTES are as for
+`agent-q-diff-review-and-wait'.  CALLBACK is a function, or nil, that is
+called once with the result when the review has ended, however that was;
+if it could not begin, before this function returns.  AGENT says who
+proposes, a string.  If DETACHED is non-nil, no file is read or written:
+the hunks go into the text ORIGINAL, and :content is what became of it.
+
+The result is that of `agent-q-diff-review-and-wait' and
+
+:status   accepted (all hunks are in the file), partial (some are),
+          rejected, cancelled, stale (what was accepted could not be
+          applied), or error (there was nothing to decide)
+:reason   why it was not decided, a string, or nil
+:error    the symbol of the error that this is for one who waits, or nil
+:message  what the agent is to read
+:comment  what the user says of the whole, or nil
+:content  the text of the target
+:saved    non-nil if that is what its file holds
+
+and of each hunk its :header and the user's :comment, or nil, and of the
+first 50 as :now (LINE . TEXT) what stands in their place, with LINE from
+0 where the context begins, or nil if that place is not known."
+  (agent-q-diff--check-arguments original modified description)
+  (agent-q-diff--start
+   path callback agent original modified description mode notes
+   (lambda ()
+     (agent-q-diff-review-open (if detached
+                                   (substring-no-properties (expand-file-name path))
+                                 (agent-q-diff-target-name path))
+                               original modified detached))))
+
+;;;###autoload
+(cl-defun agent-q-diff-review-patch (path diff description callback
+                                          &key (mode #'agent-q-diff-mode) notes
+                                          agent)
+  "Ask the user what becomes of DIFF, and return the review at once.
+DIFF is a unified diff of the file PATH, of which nobody has the
+original: a hunk goes where its lines are, if that is certain.  The other
+arguments and the value are those of `agent-q-diff-review'."
+  (agent-q-diff--check-arguments diff diff description)
+  (agent-q-diff--start
+   path callback agent nil nil description mode
+   (append notes (agent-q-diff--diff-notes path diff))
+   (lambda ()
+     (agent-q-diff-review-open-patch (agent-q-diff-target-name path) diff))))
+
+(defun agent-q-diff--start (path callback agent original modified description
+                                 mode notes open)
+  "Open a review by calling OPEN, show it, and return it at once.
+PATH, CALLBACK, AGENT, ORIGINAL, MODIFIED, DESCRIPTION, MODE and NOTES
+are as for `agent-q-diff-review'."
+  (condition-case err
+      (let ((review (funcall open)))
+        (agent-q-diff--prepare-or-close review original modified
+                                        (or description "") mode notes)
+        (setf (agent-q-diff-review-callback review) callback
+              (agent-q-diff-review-agent review) agent)
+        (agent-q-diff--begin review)
+        (with-current-buffer (agent-q-diff-review-buffer review)
+          (setq agent-q-diff--end-function #'agent-q-diff--end-unwaited))
+        (agent-q-diff--announce review)
+        review)
+    (error
+     (agent-q-diff--end-unbegun path callback err))))
+
+(defun agent-q-diff--end-unbegun (path callback err)
+  "Return a review of the file PATH that ended with ERR before it began.
+CALLBACK is told."
+  (let* ((message (agent-q-diff--error-text err))
+         (review (agent-q-diff-review--make
+                  :path path :callback callback
+                  :outcome (list 'error (car err) message))))
+    (setf (agent-q-diff-review-result review)
+          (agent-q-diff--with-message
+           (list :status 'error :decision nil :path path
+                 :error (car err) :reason message)))
+    (agent-q-diff--tell review)
+    review))
+
+;;;; Showing a review that nobody waits for
+
+(defun agent-q-diff--announce (review)
+  "Show REVIEW by the rule of `agent-q-diff-display', and announce it.
+It is open even if it cannot be shown, and answered when it has ended."
+  (let ((buffer (agent-q-diff-review-buffer review)))
+    (condition-case err
+        (pcase-exhaustive agent-q-diff-display
+          ('at-once (agent-q-diff--display buffer))
+          ('when-idle (run-with-idle-timer 1 nil #'agent-q-diff--display buffer))
+          ('announce nil))
+      (error (message "The review cannot be shown: %s"
+                      (agent-q-diff--error-text err))))
+    (message "%s proposes to change %s; M-x agent-q-diff-list"
+             (or (agent-q-diff-review-agent review) "An agent")
+             (abbreviate-file-name (agent-q-diff-review-path review)))))
+
+(defun agent-q-diff--display (buffer)
+  "Show the diff buffer BUFFER in a window that is not selected, if it waits."
+  (when (and (buffer-live-p buffer)
+             (agent-q-diff--live-p buffer))
+    (unless (get-buffer-window buffer t)
+      (display-buffer buffer '(nil (inhibit-same-window . t))))
+    (with-current-buffer buffer
+      (agent-q-diff--begin-grace))))
+
+;;;; Diffs as they come
+
+;;;###autoload
+(defun agent-q-diff-review-diff (diff &optional directory)
+  "Review DIFF, a unified diff of one or more files, and return the reviews.
+Interactively, that is the text of the region if it is active, or else of
+the buffer; with a prefix argument, of a file.  File names are expanded
+against DIRECTORY or `default-directory'; a leading \"a/\" or \"b/\" is
+dropped unless there is such a directory.  Every file has a review of its
+own, of its lines; that files are not renamed, deleted or the like is said
+there."
+  (interactive (list (agent-q-diff--read-diff)))
+  (let* ((default-directory (or directory default-directory))
+         (undone (agent-q-diff--undone-notes diff))
+         (reviews (mapcar (pcase-lambda (`(,old ,new ,hunks))
+                            (agent-q-diff-review-patch
+                             (agent-q-diff--named-file old new) hunks
+                             "A diff" nil
+                             :notes (append undone
+                                            (agent-q-diff--outside-notes old new))))
+                          (agent-q-diff-engine-files diff)))
+         (first (seq-find (lambda (review)
+                            (not (agent-q-diff-review-outcome review)))
+                          reviews)))
+    (dolist (review reviews)
+      (when (agent-q-diff-review-outcome review)
+        (message "%s: %s" (agent-q-diff-review-path review)
+                 (plist-get (agent-q-diff-review-result review) :reason))))
+    (when first
+      (pop-to-buffer (agent-q-diff-review-buffer first)))
+    reviews))
+
+(defun agent-q-diff--read-diff ()
+  "Return the text of the region, of the buffer, or with a prefix of a file."
+  (cond
+   (current-prefix-arg
+    (with-temp-buffer
+      (insert-file-contents (read-file-name "Review diff in file: " nil nil t))
+      (buffer-string)))
+   ((use-region-p)
+    (buffer-substring-no-properties (region-beginning) (region-end)))
+   (t (save-restriction
+        (widen)
+        (buffer-substring-no-properties (point-min) (point-max))))))
+
+(defun agent-q-diff--named-file (old new)
+  "Return the name of the file of a diff with the names OLD and NEW.
+A diff that creates or deletes a file names it on one side only; that of
+a file that is to be renamed is for the one that is there."
+  (let ((names (mapcar #'agent-q-diff--without-side
+                       (remove "/dev/null" (delq nil (list new old))))))
+    (or (seq-find (lambda (name)
+                    (and (not (file-remote-p name)) (file-exists-p name)))
+                  names)
+        (car names)
+        (signal 'agent-q-diff-bad-target
+                '("the diff names no file; put \"--- NAME\" and \"+++ NAME\" above it")))))
+
+(defun agent-q-diff--without-side (name)
+  "Return NAME, of a diff's header, without a leading \"a/\" or \"b/\" of git's."
+  (if (and (string-match "\\`[ab]/\\(.+\\)" name)
+           (not (file-directory-p (substring name 0 1))))
+      (match-string 1 name)
+    name))
+
+(defun agent-q-diff--diff-notes (path diff)
+  "Return what one must know of DIFF, for the file PATH, beside its hunks."
+  (append (agent-q-diff--names-note path diff)
+          (agent-q-diff--undone-notes diff)))
+
+(defconst agent-q-diff--undone-regexp
+  (rx bol (or (seq (or "rename from" "rename to" "copy from" "copy to" "old mode"
+                       "new mode" "new file mode" "deleted file mode")
+                   " " (+ nonl))
+              "+++ /dev/null"))
+  "What matches a line above hunks that asks for more than other lines.")
+
+(defun agent-q-diff--undone-notes (diff)
+  "Return a list with a note of what DIFF asks for and no review does, or nil.
+That is to rename, copy or delete a file, to create an empty one, and to
+change a mode."
+  (let ((undone (mapcan #'agent-q-diff--undone (split-string diff "^diff --git " t))))
+    (when undone
+      (list (format "Only lines are changed.  Not done: %s"
+                    (string-join undone "; "))))))
+
+(defun agent-q-diff--undone (section)
+  "Return what SECTION, the diff of one file, asks for beside its hunks.
+It is a list of strings.  The first line of SECTION is what git puts
+there, both names."
+  (let ((start 0)
+        (has-hunks (string-match-p "^@@ " section))
+        lines)
+    (while (string-match agent-q-diff--undone-regexp section start)
+      (setq start (match-end 0))
+      (push (match-string 0 section) lines))
+    (when has-hunks
+      (setq lines (delete "new file mode 100644" lines)))
+    (when lines
+      (list (format "%s (%s)" (string-join (nreverse lines) ", ")
+                    (substring section 0 (string-search "\n" section)))))))
+
+(defun agent-q-diff--names-note (path diff)
+  "Return a list with a warning if DIFF names another file than PATH.
+A diff often names its file from another directory, so that the last part
+counts; what is wrong with DIFF itself is said elsewhere."
+  (let ((names (pcase (ignore-error agent-q-diff-error
+                        (agent-q-diff-engine-files diff))
+                 (`((,old ,new ,_)) (remove "/dev/null" (delq nil (list old new)))))))
+    (when (and names
+               (not (seq-some (lambda (name)
+                                (equal (file-name-nondirectory name)
+                                       (file-name-nondirectory path)))
+                              names)))
+      (list (format "The diff names another file: %s" (car (last names)))))))
+
+(defun agent-q-diff--outside-notes (old new)
+  "Return a list with a warning if the file of OLD and NEW is elsewhere."
+  (let ((name (agent-q-diff--named-file old new)))
+    (unless (or (file-remote-p name)
+                (file-in-directory-p (expand-file-name name) default-directory))
+      (list (format "The file is OUTSIDE %s"
+                    (abbreviate-file-name default-directory))))))
+
+;;;; Deciding by program
+
+(defun agent-q-diff-command (review command hunk)
+  "Carry out COMMAND on HUNK of REVIEW, as its key would, and show that.
+COMMAND is `accept', `reject', `toggle' or `unapply'; hunks are counted
+from 0.  Return what it came to, as `agent-q-diff-engine-plan' has it, or
+signal an error that says why it cannot be done."
+  (with-current-buffer (agent-q-diff--buffer-of review)
+    (agent-q-diff--review-with-target)
+    (let ((note (agent-q-diff-review-do review command hunk)))
+      (agent-q-diff--write-state hunk)
+      (agent-q-diff--show-hunk hunk)
+      (agent-q-diff--refresh-progress)
+      note)))
+
+(defun agent-q-diff-accept (review hunk)
+  "Accept HUNK of REVIEW, as `agent-q-diff-command' does."
+  (agent-q-diff-command review 'accept hunk))
+
+(defun agent-q-diff-reject (review hunk)
+  "Reject HUNK of REVIEW, as `agent-q-diff-command' does."
+  (agent-q-diff-command review 'reject hunk))
+
+(defun agent-q-diff-unapply (review hunk)
+  "Take HUNK of REVIEW out, as `agent-q-diff-command' does."
+  (agent-q-diff-command review 'unapply hunk))
+
+(defun agent-q-diff-end (review)
+  "Finish REVIEW, as the key does: decide by the mark of each hunk."
+  (with-current-buffer (agent-q-diff--buffer-of review)
+    (agent-q-diff-finish)))
+
+(defun agent-q-diff--buffer-of (review)
+  "Return the diff buffer of REVIEW, or signal that it has ended."
+  (let ((buffer (agent-q-diff-review-buffer review)))
+    (if (and (buffer-live-p buffer) (not (agent-q-diff-review-outcome review)))
+        buffer
+      (signal 'agent-q-diff-ended '("the review has ended")))))
+
+(provide 'agent-q-diff-open)
+;;; agent-q-diff-open.el ends here
