@@ -124,7 +124,7 @@ Nor is it one that is about to go, or that the user reads."
     (set-buffer-modified-p nil)))
 
 (defun agent-q-diff--take-over-marks (review)
-  "Take over what REVIEW has as marks, if it is one that goes on."
+  "Note which hunks of REVIEW are decided already, if any."
   (pcase-let ((`(,_ ,applied ,rejected)
                (agent-q-diff-engine-tally (agent-q-diff-review-engine review))))
     (unless (= 0 applied rejected)
