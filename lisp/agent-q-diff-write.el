@@ -60,7 +60,23 @@ that table is not called: some open other files."
 
 (defun agent-q-diff-write--same-bytes-p (bytes text coding)
   "Return non-nil if TEXT, written in CODING, is BYTES."
-  (equal bytes (encode-coding-string text coding)))
+  (equal bytes
+         (cond
+          ((= (length text) (string-bytes text))
+           (encode-coding-string text coding))
+          ((agent-q-diff-write--as-kept-p bytes text coding)
+           (with-suppressed-warnings ((obsolete string-as-unibyte))
+             (string-as-unibyte text)))
+          (t (encode-coding-string text coding)))))
+
+(defun agent-q-diff-write--as-kept-p (bytes text coding)
+  "Return non-nil if TEXT is written in CODING just as Emacs keeps it.
+BYTES are what it was read from.  Emacs keeps text as UTF-8, but for a
+byte that is none it takes two."
+  (and (eq 0 (coding-system-eol-type coding))
+       ;; Not one of the kind that converts more, or writes a mark.
+       (eq 'utf-8 (coding-system-base coding))
+       (= (length bytes) (string-bytes text))))
 
 (defun agent-q-diff-write--rather-utf-8-p (bytes)
   "Return non-nil if BYTES are UTF-8 but for a few stray ones.
@@ -208,8 +224,12 @@ bytes, STRING is those of its UTF-8."
 (defun agent-q-diff-write-result (live spans new)
   "Return the text of LIVE with each of SPANS replaced by NEW.
 SPANS is a list of (START . END), in order and apart."
-  (let ((text (agent-q-diff-live-text live))
-        (done 0)
+  (agent-q-diff-write--spliced (agent-q-diff-live-text live) spans new))
+
+(defun agent-q-diff-write--spliced (text spans new)
+  "Return TEXT with each of SPANS replaced by NEW.
+SPANS is as for `agent-q-diff-write-result'."
+  (let ((done 0)
         pieces)
     (pcase-dolist (`(,start . ,end) spans)
       (push (substring text done start) pieces)
@@ -335,11 +355,38 @@ Where nothing is decided, as for text that was all ASCII, it is UTF-8."
         (coding-system-change-text-conversion coding 'utf-8)
       coding)))
 
+(defun agent-q-diff-write--byte-spans (text spans)
+  "Return SPANS of TEXT, counted in the bytes by which it is kept in memory."
+  (let ((done 0)
+        (n-bytes 0))
+    (cl-flet ((upto (end)
+                (cl-incf n-bytes (string-bytes (substring text done end)))
+                (setq done end)
+                n-bytes))
+      (if (= (length text) (string-bytes text))
+          spans
+        (mapcar (pcase-lambda (`(,start . ,end))
+                  (cons (upto start) (upto end)))
+                spans)))))
+
+(defun agent-q-diff-write--outcome (live spans new)
+  "Return (TEXT . CODING), the text of LIVE with each of SPANS replaced by NEW.
+TEXT is to be written in CODING.  It is bytes where those of the rest can
+be taken as they are, which is much faster."
+  (let ((bytes (agent-q-diff-live-bytes live))
+        (text (agent-q-diff-live-text live))
+        (coding (agent-q-diff-write--coding live)))
+    (if (agent-q-diff-write--as-kept-p bytes text coding)
+        (cons (agent-q-diff-write--spliced
+               bytes (agent-q-diff-write--byte-spans text spans)
+               (encode-coding-string new coding))
+              'no-conversion)
+      (cons (agent-q-diff-write-result live spans new) coding))))
+
 (defun agent-q-diff-write--to-file (live spans new check)
   "Replace SPANS by NEW in the file of LIVE.  CHECK is called before."
-  (let ((name (agent-q-diff-live-name live))
-        (text (agent-q-diff-write-result live spans new))
-        (coding (agent-q-diff-write--coding live)))
+  (pcase-let ((name (agent-q-diff-live-name live))
+              (`(,text . ,coding) (agent-q-diff-write--outcome live spans new)))
     (agent-q-diff-write--check-writable name)
     (agent-q-diff-write--check-encodable live new)
     (agent-q-diff-write-file
