@@ -70,9 +70,9 @@ that table is not called: some open other files."
           (t (encode-coding-string text coding)))))
 
 (defun agent-q-diff-write--as-kept-p (bytes text coding)
-  "Return non-nil if TEXT is written in CODING just as Emacs keeps it.
-BYTES are what it was read from.  Emacs keeps text as UTF-8, but for a
-byte that is none it takes two."
+  "Return non-nil if TEXT in CODING is what it is in memory.
+BYTES are what it was read from.  In memory, text is UTF-8, but for a byte
+that is none it takes two."
   (and (eq 0 (coding-system-eol-type coding))
        ;; Not one of the kind that converts more, or writes a mark.
        (eq 'utf-8 (coding-system-base coding))
