@@ -3,6 +3,7 @@
 //! Neither moves a line of the target. What could be undone before cannot be undone line by line
 //! any more, since the lines belong to other atoms now.
 
+use std::mem;
 use std::ops::Range;
 
 use super::{Atom, Counted, Kind, Segment, Weave};
@@ -58,18 +59,19 @@ impl Weave {
 
     /// Returns what stands in the target where `group` is, or `None` if it has no place.
     pub(crate) fn stretch(&self, group: &Group) -> Option<Stretch> {
-        let mut weave = self.clone();
-        let range = weave.segments_of(group)?;
-        let (before, inside) = (&weave.segments[..range.start], &weave.segments[range]);
-        let alive = |segment: &&Segment| weave.is_alive(segment);
+        // The texts, which are big, are not copied with them.
+        let mut segments = self.segments.clone();
+        let range = self.segments_of(&mut segments, group)?;
+        let (before, inside) = (&segments[..range.start], &segments[range]);
+        let alive = |segment: &&Segment| self.is_alive(segment);
         let line = before
             .iter()
             .filter(alive)
             .map(|segment| segment.lines.len());
         let live = inside.iter().filter(alive);
-        let live = live.flat_map(|segment| weave.text_of(segment).lines(segment.lines.clone()));
+        let live = live.flat_map(|segment| self.text_of(segment).lines(segment.lines.clone()));
         let is_ours = |segment: &Segment| !segment.is_dead && segment.kind != Kind::User;
-        let is_sound = |atom| weave.check(atom).is_ok();
+        let is_sound = |atom| self.check(atom).is_ok();
         Some(Stretch {
             line: line.sum(),
             live: Text::from_lines(live),
@@ -89,7 +91,9 @@ impl Weave {
         edits: &[Edit],
         is_applied: bool,
     ) {
-        let segments = self.segments_of(group);
+        let mut all = mem::take(&mut self.segments);
+        let segments = self.segments_of(&mut all, group);
+        self.segments = all;
         self.past.clear();
         let first = segments.as_ref().map(|segments| segments.start);
         if let Some(segments) = segments {
@@ -132,43 +136,32 @@ impl Weave {
         self.atoms[atom].is_edited = is_edited;
     }
 
-    /// Returns the segments of `group`: those of its atoms and of its lines of the original, all
-    /// that stand among them, and at an edge where no line is left of it the text that others put
-    /// in the place of its lines, or that might belong before or after them.
-    fn segments_of(&mut self, group: &Group) -> Option<Range<usize>> {
+    /// Returns which of `segments`, all there are, those of `group` are: those of its atoms and of
+    /// its lines of the original, all that stand among them, and at an edge where no line is left
+    /// of it the text that others put in the place of its lines, or that might belong before or
+    /// after them. Cuts those that hold lines of `group` and others.
+    fn segments_of(&self, segments: &mut Vec<Segment>, group: &Group) -> Option<Range<usize>> {
         for line in [group.before.start, group.before.end] {
-            self.cut_common(line);
+            cut_common(segments, line);
         }
         let is_own = |segment: &Segment| match segment.kind {
             Kind::Common => group.before.contains(&segment.lines.start),
             Kind::Old(atom) | Kind::New(atom) => group.edits.contains(&atom),
             Kind::User => false,
         };
-        let start = self.segments.iter().position(is_own)?;
-        let last = self.segments.iter().rposition(is_own)?;
+        let start = segments.iter().position(is_own)?;
+        let last = segments.iter().rposition(is_own)?;
         let belongs = |edge: &Segment, other: &Segment| {
             let is_typed = other.kind == Kind::User && other.lines.start >= self.n_around;
             let is_near = |atom: &usize| group.edits.contains(atom);
             is_typed && (edge.is_dead || !self.is_alive(edge) && other.amb.iter().any(is_near))
         };
-        let (above, below) = (&self.segments[..start], &self.segments[last + 1..]);
-        let is_above = |other: &&Segment| belongs(&self.segments[start], other);
-        let is_below = |other: &&Segment| belongs(&self.segments[last], other);
+        let (above, below) = (&segments[..start], &segments[last + 1..]);
+        let is_above = |other: &&Segment| belongs(&segments[start], other);
+        let is_below = |other: &&Segment| belongs(&segments[last], other);
         let n_above = above.iter().rev().take_while(is_above).count();
         let n_below = below.iter().take_while(is_below).count();
         Some(start - n_above..last + 1 + n_below)
-    }
-
-    /// Cuts the segment that holds the unchanged lines around line `line` of the original, if it
-    /// does not begin with it.
-    fn cut_common(&mut self, line: usize) {
-        let is_cut = |segment: &Segment| {
-            segment.kind == Kind::Common && segment.lines.start < line && line < segment.lines.end
-        };
-        if let Some(at) = self.segments.iter().position(is_cut) {
-            let (head, tail) = self.segments[at].clone().cut_at_line(line);
-            self.segments.splice(at..=at, [head, tail]);
-        }
     }
 
     /// Makes what names the atoms behind `atoms` name them when `n_now` stand in place of `atoms`.
@@ -212,6 +205,18 @@ impl Segment {
 
     fn move_behind(&mut self, range: &Range<usize>, n_now: usize) {
         moved(&mut self.lines, range, n_now);
+    }
+}
+
+/// Cuts the segment that holds the unchanged lines around line `line` of the original, if it
+/// does not begin with it.
+fn cut_common(segments: &mut Vec<Segment>, line: usize) {
+    let is_cut = |segment: &Segment| {
+        segment.kind == Kind::Common && segment.lines.start < line && line < segment.lines.end
+    };
+    if let Some(at) = segments.iter().position(is_cut) {
+        let (head, tail) = segments[at].clone().cut_at_line(line);
+        segments.splice(at..=at, [head, tail]);
     }
 }
 
