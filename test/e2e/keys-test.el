@@ -16,7 +16,7 @@
   (e2e-see (format "^Progress: %d/3 applied, %d rejected, %d pending  |  %s *$"
                    applied rejected pending
                    (regexp-quote "[a]ccept [r]eject [n]ext [p]rev [q]uit"))
-           (format "^ %d applied · %d rejected · %d pending · 3 in all"
+           (format "^ hunk [123]/3 · %d applied · %d rejected · %d pending  "
                    applied rejected pending)))
 
 (defun keys-press (key &rest regexps)
@@ -140,7 +140,7 @@
     (e2e-see-cursor-at "^-line 5")
     (e2e-keys "C-SPC C-n")
     (keys-press "a" (keys-echo "Hunk applied") "^\\[APPLIED\\] @@ -2,4 "
-                "^ 1 applied · 0 rejected · 3 pending · 4 in all")
+                "^ hunk [1-4]/4 · 1 applied · 0 rejected · 3 pending  ")
     (should (equal (e2e-read "target") (string-replace "line 5\n" "" (e2e-text))))
     (e2e-see-cursor-at "^@@ -6,3 ")
     (e2e-keys "C-n C-SPC C-n")
