@@ -131,6 +131,69 @@
     (should (equal (e2e-read "target") (e2e-text 5)))
     (e2e-should-be-as-found)))
 
+;;;; Finding one's way, hiding, taking back
+
+(defun keys-command (name)
+  "Call the command NAME by its name."
+  (e2e-press "ESC x")
+  (e2e-type name)
+  (e2e-keys "RET"))
+
+(ert-deftest e2e-keys-find-hide-and-fold ()
+  (e2e-with-emacs
+    (e2e-propose 'key 'call (e2e-proposal "target" :modified
+                                          (string-replace "line 20\n" "  line 20\n"
+                                                          (e2e-text 5 35))))
+    (e2e-see "^ hunk 1/3 · ")
+    (keys-press "W" "^@@ -17,7 \\+17,7 @@ .*\\[WHITE SPACE ONLY\\]")
+    (e2e-see-gone "^\\+  line 20")
+    (keys-press "W" "^\\+  line 20")
+    (keys-press "w" (keys-echo "Accepted 1 hunk of white space") "\\[APPLIED\\] @@ -17,7 ")
+    (e2e-keys "h")
+    (e2e-see-gone "\\[APPLIED\\]")
+    (keys-press "n" "^ hunk 3/3 · " (keys-echo "Hunk pending (3 of 3)"))
+    (keys-press "h" "\\[APPLIED\\] @@ -17,7 ")
+    (keys-press "r" (keys-echo "Hunk rejected"))
+    (keys-press "." (keys-echo "Hunk pending (1 of 3)"))
+    (keys-press "R" (keys-echo "Hunk rejected (3 of 3)"))
+    (keys-press "x" (keys-echo "The line is shown whole"))
+    (e2e-keys "C-c C-k")
+    (should (equal (e2e-answer 'call) '(:ok "rejected")))
+    (e2e-should-be-as-found)))
+
+(ert-deftest e2e-keys-decisions-are-taken-back ()
+  (e2e-with-emacs
+    (e2e-propose 'key 'call (e2e-proposal "target"))
+    (e2e-keys "a r")
+    (keys-progress 1 1 1)
+    (keys-press "C-/" (keys-echo "Decision on hunk 2 taken back"))
+    (keys-press "C-/" (keys-echo "Decision on hunk 1 taken back"))
+    (keys-progress 0 0 3)
+    (should (equal (e2e-read "target") (e2e-text)))
+    (keys-command "agent-q-diff-redo")
+    (keys-progress 1 0 2)
+    (should (equal (e2e-read "target") (e2e-text 5)))
+    (keys-press "U" "Taken out of the file; nothing of the proposal is in it")
+    (keys-progress 0 0 3)
+    (should (equal (e2e-read "target") (e2e-text)))
+    (e2e-keys "C-c C-c")
+    (should (equal (e2e-answer 'call) '(:ok "accepted")))
+    (should (equal (e2e-read "target") (e2e-text 5 20 35)))
+    (e2e-should-be-as-found)))
+
+(ert-deftest e2e-keys-follow-and-outcome-use-the-other-window ()
+  (e2e-with-emacs
+    (e2e-propose 'key 'call (e2e-proposal "target"))
+    (keys-press "f" "Diff Follow" "^line 5 *$")
+    (keys-press "n" "^line 20 *$")
+    (e2e-see-cursor-at "^@@ -17,7 ")
+    (e2e-keys "f a")
+    (keys-progress 1 0 2)
+    (keys-press "=" "^ target if you finish now" "^LINE 20 *$")
+    (e2e-keys "r a q")
+    (should (equal (e2e-answer 'call) '(:ok "accepted")))
+    (e2e-should-be-as-found)))
+
 ;;;; Some lines, other lines, merged lines
 
 (ert-deftest e2e-keys-a-and-r-take-the-lines-of-the-region ()
