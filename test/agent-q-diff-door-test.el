@@ -230,6 +230,20 @@ and no question may be open then."
       (should (string-prefix-p "✓" inner))
       (should (equal (aqd-disk) "a\nz\n")))))
 
+(ert-deftest aqd-door-begun-while-emacs-ends-is-answered-too ()
+  (aqd-with-file "a\n"
+    (let* ((answers nil)
+           (again (lambda (result)
+                    (push (plist-get result :status) answers)
+                    (when (< (length answers) 3)
+                      (agent-q-diff-review aqd-file "a\n" "c\n" "d"
+                                           (lambda (result)
+                                             (push (plist-get result :status) answers)))))))
+      (agent-q-diff-review aqd-file "a\n" "b\n" "d" again)
+      (run-hooks 'kill-emacs-hook)
+      (should (equal answers '(cancelled cancelled)))
+      (should-not (agent-q-diff-open-reviews)))))
+
 (ert-deftest aqd-door-closed-connection-of-lisp-takes-questions-back ()
   (let ((aqd-policy 'ask)
         (connection (start-process "aqd-door" nil "cat"))
