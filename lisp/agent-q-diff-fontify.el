@@ -204,10 +204,7 @@ SIGN is that of the line."
 (defun agent-q-diff-fontify--match (limit)
   "Give the hunks between point and LIMIT their faces, for font lock.
 Always return nil, since there is nothing left to be done."
-  (when (and agent-q-diff--review
-             (agent-q-diff-review-engine agent-q-diff--review)
-             (or (eq agent-q-diff--parsed-tick t)
-                 (eq agent-q-diff--parsed-tick (buffer-chars-modified-tick))))
+  (when (agent-q-diff--known-p)
     (let ((from (point)))
       (pcase-dolist (`(,hunk ,beg . ,end) (agent-q-diff-fontify--hunks from limit))
         (when (< (- end beg) agent-q-diff-fontify--max-size)

@@ -83,11 +83,7 @@ Nothing is said if ORIGINAL or MODIFIED, the proposal's, is not either."
                                  (agent-q-diff-review-engine review))))))
     (with-temp-buffer
       (insert (agent-q-diff-target-text (agent-q-diff-review-target review)))
-      (pcase-dolist (`(,line ,n-removed ,text) edits)
-        (goto-char (point-min))
-        (forward-line line)
-        (delete-region (point) (progn (forward-line n-removed) (point)))
-        (insert text))
+      (agent-q-diff-target-replace-lines edits)
       (buffer-string))))
 
 (defun agent-q-diff-outcome--show (text mode line header)

@@ -329,7 +329,7 @@ stay on that line.  Leave point where it was."
     (delete-region beg end)
     (goto-char beg)))
 
-(defun agent-q-diff-target--replace-all (edits offsets)
+(defun agent-q-diff-target-replace-lines (edits &optional offsets)
   "Make EDITS, last line first, in the current buffer.
 OFFSETS is as in `agent-q-diff-target-edit'.  Without it lines are walked
 from one edit to the next, never from the beginning."
@@ -379,7 +379,7 @@ is the number of all.  Errors and value are those of
 `agent-q-diff-target--carry-out'."
   (agent-q-diff-target--carry-out
    buffer (mapcar #'caddr edits)
-   (lambda () (agent-q-diff-target--replace-all edits offsets))
+   (lambda () (agent-q-diff-target-replace-lines edits offsets))
    save))
 
 (defun agent-q-diff-target--common-ends (old new)

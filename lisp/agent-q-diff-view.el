@@ -116,6 +116,13 @@ Usually a change inside an entry is seen for the hunk at point only, so
 that keys are no slower where there are more hunks."
   (setq agent-q-diff--entries nil))
 
+(defun agent-q-diff--known-p ()
+  "Return non-nil if this buffer has hunks and the engine knows them."
+  (and agent-q-diff--review
+       (agent-q-diff-review-engine agent-q-diff--review)
+       (or (eq agent-q-diff--parsed-tick t)
+           (eq agent-q-diff--parsed-tick (buffer-chars-modified-tick)))))
+
 (defun agent-q-diff--diff-text ()
   "Return the text of this buffer, a diff that came by hand.
 If all its lines end with CRLF, so may those of the target's file; they

@@ -24,13 +24,6 @@
 
 ;;;; The hunk at point
 
-(defun agent-q-diff-where--known-p ()
-  "Return non-nil if this buffer has hunks and the engine knows them."
-  (and agent-q-diff--review
-       (agent-q-diff-review-engine agent-q-diff--review)
-       (or (eq agent-q-diff--parsed-tick t)
-           (eq agent-q-diff--parsed-tick (buffer-chars-modified-tick)))))
-
 (defun agent-q-diff-where--header (hunk)
   "Return the header of HUNK, as it stands in this buffer."
   (save-excursion
@@ -83,7 +76,7 @@ If RESET is non-nil, count from the first hunk."
 
 (defun agent-q-diff-where--eldoc (&rest _)
   "Return the state of the hunk at point and what one can do, for eldoc."
-  (when (agent-q-diff-where--known-p)
+  (when (agent-q-diff--known-p)
     (when-let ((hunk (agent-q-diff--hunk-at-point)))
       (pcase-let ((`(,mark ,_ ,reason ,_)
                    (agent-q-diff-engine-state
@@ -128,7 +121,7 @@ If RESET is non-nil, count from the first hunk."
 (defun agent-q-diff-where--follow ()
   "Show the place of the hunk at point, unless it is shown already.
 It runs after every command, so that nothing may go wrong."
-  (let ((now (and (agent-q-diff-where--known-p)
+  (let ((now (and (agent-q-diff--known-p)
                   (agent-q-diff-review-target agent-q-diff--review)
                   (cons (agent-q-diff--hunk-at-point)
                         (agent-q-diff-review-tick agent-q-diff--review)))))

@@ -212,13 +212,6 @@ pub fn section_headings<'a>(
     headings
 }
 
-/// Returns the section heading of a hunk whose first line is line `before_start` of `original`.
-///
-/// Reads back to the start of the text if need be; for many hunks use [`section_headings`].
-pub fn section_heading(original: &Text, before_start: usize, rule: HeadingRule) -> &[u8] {
-    heading_in(original, 0..before_start, rule).unwrap_or_default()
-}
-
 fn heading_in(original: &Text, range: Range<usize>, rule: HeadingRule) -> Option<&[u8]> {
     let line = original.lines(range).rfind(|line| rule.matches(line))?;
     Some(cut(line).trim_ascii_end())

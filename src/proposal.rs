@@ -308,21 +308,8 @@ impl Proposal {
         self.hunks_in(0..self.n_hunks(), rule)
     }
 
-    /// Returns the edits that bring all of each hunk to the fact that `wanted` has for it (one
-    /// entry a hunk; `None` leaves it alone), in the order of their lines.
-    ///
-    /// # Errors
-    ///
-    /// See [`Weave::edits_to_flip`].
-    pub fn edits_to(&self, wanted: &[Option<bool>]) -> Result<Vec<LineEdit>, FlipError> {
-        let each = wanted.iter().enumerate();
-        let some: Vec<_> = each
-            .filter_map(|(hunk, wanted)| Some((hunk, (*wanted)?)))
-            .collect();
-        self.edits_for(&some)
-    }
-
-    /// Returns the same for pairs of a hunk and the fact that is wanted of it, in order.
+    /// Returns the edits that bring all of each hunk in `wanted`, in order, to the fact that stands
+    /// beside it, in the order of their lines.
     ///
     /// # Errors
     ///

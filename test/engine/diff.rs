@@ -5,9 +5,7 @@ mod pairs;
 
 use std::ops::Range;
 
-use agent_q_diff::diff::{
-    Budget, Edit, HeadingRule, edits_within, group, section_heading, section_headings,
-};
+use agent_q_diff::diff::{Budget, Edit, Group, HeadingRule, edits_within, group, section_headings};
 use agent_q_diff::proposal::Proposal;
 use agent_q_diff::text::Text;
 use pairs::{compare, for_each_pair, patched};
@@ -148,6 +146,16 @@ fn context_stops_at_the_ends_of_the_text() {
     check_groups(&[0, 99], 3, "0..4 96..100");
     check_groups(&[1, 98], usize::MAX, "0..100");
     check_groups(&[], 3, "");
+}
+
+/// Returns the section heading of a hunk by itself, whose first line is line `start` of `text`.
+fn section_heading(text: &Text, start: usize, rule: HeadingRule) -> &[u8] {
+    let group = Group {
+        edits: 0..1,
+        before: start..start,
+        after: start..start,
+    };
+    section_headings(text, &[group], rule)[0]
 }
 
 #[track_caller]

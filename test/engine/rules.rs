@@ -104,7 +104,7 @@ fn b1_a_hunk_is_applied_as_a_whole_or_not_at_all() {
     edit(&mut desk, 4, 1, "mine");
     let proposal = desk.review.proposal();
     let conflict = ChangedByUser { line: 4 };
-    assert_eq!(proposal.edits_to(&[Some(true)]), Err(conflict.clone()));
+    assert_eq!(proposal.edits_for(&[(0, true)]), Err(conflict.clone()));
     assert_eq!(proposal.obstacle(0), Some(conflict.clone().into()));
     check_refused(&mut desk, Accept, conflict);
     check_target(&desk, "a b c d mine");
