@@ -390,6 +390,14 @@ target's, or nil."
                 review from to (agent-q-diff-engine--lisp-p path))))
     (cons (agent-q-diff-engine--text diff) lines)))
 
+(defun agent-q-diff-engine-headers (review path)
+  "Return a list of the headers of REVIEW's hunks, as they stand in its diff.
+PATH is the target's, or nil."
+  (split-string (agent-q-diff-engine--text
+                 (agent-q-diff-module-print-headers
+                  review (agent-q-diff-engine--lisp-p path)))
+                "\n" t))
+
 (defun agent-q-diff-engine-split (review hunk)
   "Split HUNK of REVIEW into its smallest parts and return how many these are.
 The parts take the place of HUNK and keep its mark; 1 means that it has
@@ -646,12 +654,14 @@ to Emacs.  Line ends may be those of TEXT."
       (setcar text (agent-q-diff-engine--text (car text))))))
 
 (defun agent-q-diff-engine-replace (text old new &optional is-all)
-  "Return (SPANS LINES NEW . TYPED): how OLD is to become NEW in TEXT.
+  "Return (SPANS LINES NEW HASHES . TYPED): how OLD is to become NEW in TEXT.
 SPANS is a list of (START . END), indices in TEXT of what is to be
 replaced, in order.  LINES is a list of (FIRST . END), the lines, from 0,
 on which each replacement then stands.  NEW is the argument, unibyte if
-that is, with CRLF line ends if those of TEXT are.  TYPED is what that
-changes, as `agent-q-diff-engine-typed-lines' has it.
+that is, with CRLF line ends if those of TEXT are.  HASHES is
+\(BEFORE . AFTER), the SHA-256 of TEXT and of what it becomes as UTF-8, or
+nil if that cannot be.  TYPED is what changes, as
+`agent-q-diff-engine-typed-lines' has it.
 
 OLD is to match once, or if IS-ALL is non-nil, once or more.  Else signal
 an error whose data is (MESSAGE DETAILS):
@@ -666,7 +676,7 @@ an error whose data is (MESSAGE DETAILS):
                                     `invisible' and `wording'.
 `agent-q-diff-several-matches'      DETAILS is a list of lines, from 0.
 `agent-q-diff-overlapping-matches'  Likewise."
-  (pcase-let ((`(,spans ,lines ,result . ,typed)
+  (pcase-let ((`(,spans ,lines ,result ,hashes . ,typed)
                (agent-q-diff-engine--call #'agent-q-diff-module-replace
                                           text old new is-all
                                           (not (multibyte-string-p text))
@@ -676,6 +686,7 @@ an error whose data is (MESSAGE DETAILS):
              ,(if (multibyte-string-p new)
                   (agent-q-diff-engine--text result)
                 (encode-coding-string result 'utf-8-emacs-unix))
+             ,hashes
              . ,(agent-q-diff-engine--typed typed))))
 
 (defun agent-q-diff-engine-typed-lines (original modified)

@@ -54,6 +54,7 @@ Removed and added lines count alike.  If nil, no edit is too large."
   (spans nil :documentation "Parts of its text that are to be replaced.")
   (lines nil :documentation "The lines, from 0, on which each then stands.")
   (new nil :documentation "What comes into each.")
+  (hashes nil :documentation "Of the text, and of what it becomes, or nil.")
   (typed nil :documentation "What that changes, as typed lines."))
 
 ;;;; Where it is to be made
@@ -62,10 +63,15 @@ Removed and added lines count alike.  If nil, no edit is too large."
   "Return where CALL is to replace what in the file NAME, as it is now."
   (let ((live (or (agent-q-diff-write-read name)
                   (signal 'agent-q-diff-no-file (list name)))))
-    (pcase-let ((`(,spans ,lines ,new . ,typed)
+    (pcase-let ((`(,spans ,lines ,new ,hashes . ,typed)
                  (agent-q-diff-replace--search live call)))
       (agent-q-diff-replace--plan-make :live live :spans spans :lines lines
-                                       :new new :typed typed))))
+                                       :new new :hashes hashes :typed typed))))
+
+(defun agent-q-diff-replace--hash-before (plan)
+  "Return a hash of the file of PLAN as it was found."
+  (agent-q-diff-write-hash-before (agent-q-diff-replace-plan-live plan)
+                                  (agent-q-diff-replace-plan-hashes plan)))
 
 (defun agent-q-diff-replace--search (live call)
   "Find in LIVE what CALL is to replace, as `agent-q-diff-engine-replace' does.
@@ -186,7 +192,7 @@ HASH is of the file, which stays."
   "Let the user review CALL, whose PLAN and typed LINES are of REQUEST.
 BY decided that, WHY is a string for the user."
   (let* ((live (agent-q-diff-replace-plan-live plan))
-         (hash (agent-q-diff-write-hash live))
+         (hash (agent-q-diff-replace--hash-before plan))
          (notes (append (list why)
                         (and (agent-q-diff-request-protection request)
                              (list (format "PROTECTED: %s"
@@ -231,7 +237,7 @@ another now, since time has passed, it is searched anew."
     (unless (agent-q-diff-replace--same-p plan now)
       (signal 'agent-q-diff-bad-target
               (list (format "%s was changed while permission was asked" name))))
-    (let* ((hash (agent-q-diff-write-hash live))
+    (let* ((hash (agent-q-diff-replace--hash-before now))
            (written (agent-q-diff-write
                      live (agent-q-diff-replace-plan-spans now)
                      (agent-q-diff-replace-plan-new now)
@@ -245,7 +251,9 @@ another now, since time has passed, it is searched anew."
                                         "in the buffer but not saved, allowed")
                            by)
              :hash-before hash
-             :hash-after (agent-q-diff-replace--hash-now request)
+             :hash-after (ignore-errors
+                           (agent-q-diff-write-hash-after
+                            live (agent-q-diff-replace-plan-hashes now)))
              :by by
              :hunks (list (list :index 0 :state 'applied :in-file t))))
       (append (list :outcome 'applied :lines (agent-q-diff-replace-plan-lines now)
@@ -264,7 +272,7 @@ CALL comes to PLAN and typed LINES; POLICY is the policy's answer."
       ('allow (agent-q-diff-replace--apply request call plan lines by))
       ('deny (agent-q-diff-replace--denied
               request lines by reason
-              (agent-q-diff-write-hash (agent-q-diff-replace-plan-live plan))))
+              (agent-q-diff-replace--hash-before plan)))
       ('review (agent-q-diff-replace--review
                 request call plan lines by
                 (if (eq by 'policy)

@@ -187,11 +187,11 @@ round.  Otherwise it returns its argument as it is."
 It is (ATTRIBUTES . HASH), with a hash of its bytes, or nil.")
 (put 'agent-q-diff-target--disk 'permanent-local t)
 
-(defun agent-q-diff-target--disk-attributes ()
-  "Return attributes of the current buffer's file, other ones once it is written.
+(defun agent-q-diff-target-attributes (name)
+  "Return attributes of the file NAME, other ones once it is written, or nil.
 The time of the last change of status tells even of a writer who sets the
 time of modification back."
-  (let ((attributes (file-attributes buffer-file-name)))
+  (let ((attributes (file-attributes name)))
     (and attributes
          (list (file-attribute-size attributes)
                (file-attribute-modification-time attributes)
@@ -209,7 +209,7 @@ time of modification back."
 
 (defun agent-q-diff-target--note-disk ()
   "Note that the current buffer and its file agree."
-  (setq agent-q-diff-target--disk (cons (agent-q-diff-target--disk-attributes)
+  (setq agent-q-diff-target--disk (cons (agent-q-diff-target-attributes buffer-file-name)
                                         (agent-q-diff-target--disk-hash))))
 
 (defun agent-q-diff-target-watch (buffer)
@@ -227,7 +227,7 @@ Bytes decide, not times: a file that was merely touched has not changed."
       (cond
        ((null agent-q-diff-target--disk)
         (not (verify-visited-file-modtime buffer)))
-       ((not (equal attributes (agent-q-diff-target--disk-attributes)))
+       ((not (equal attributes (agent-q-diff-target-attributes buffer-file-name)))
         (if (not (equal hash (agent-q-diff-target--disk-hash)))
             ;; The user may have reverted the buffer, or saved it.
             (not (agent-q-diff-target--read-since-p))

@@ -30,6 +30,8 @@
   (text nil :documentation "The text, a string; unibyte if it is bytes.")
   (coding nil :documentation "The coding system that TEXT is written in.")
   (bytes nil :documentation "The bytes of the file, if no buffer visits it.")
+  (attributes nil :documentation "What the file was just before it was read.")
+  (written nil :documentation "The bytes that were written into it, if known.")
   (tick nil :documentation "The buffer's tick when its text was taken."))
 
 (defun agent-q-diff-write--refuse (format &rest arguments)
@@ -45,18 +47,42 @@
     (insert-file-contents-literally name)
     (buffer-string)))
 
-(defun agent-q-diff-write--stated-coding (name bytes)
-  "Return the coding system that the file NAME, of BYTES, states, or nil.
+(defun agent-q-diff-write--stated-coding (name)
+  "Return the coding system that the file NAME, in this buffer, states, or nil.
 Its own words count first, then the user's table of names.  A function in
-that table is not called: some open other files."
-  (or (with-temp-buffer
-        (set-buffer-multibyte nil)
-        (insert bytes)
-        (goto-char (point-min))
-        (car (find-auto-coding name (buffer-size))))
-      (pcase (assoc-default name file-coding-system-alist #'string-match-p)
-        (`(,coding . ,_) coding)
-        ((and coding (pred coding-system-p)) coding))))
+that table is not called: some open other files.  The table's last entry
+takes every name, and says nothing."
+  (let ((stated (or (progn
+                      (goto-char (point-min))
+                      (car (find-auto-coding name (buffer-size))))
+                    (pcase (assoc-default name file-coding-system-alist
+                                          #'string-match-p)
+                      (`(,coding . ,_) coding)
+                      (coding coding)))))
+    (and stated
+         (coding-system-p stated)
+         (not (eq (coding-system-type stated) 'undecided))
+         stated)))
+
+(defconst agent-q-diff-write--doubtful-bytes '("\0" "\e" "\r" "\16" "\17" "\355")
+  "Bytes that text may have which is not lines of UTF-8.
+The last begins surrogates, which Emacs keeps in memory but does not read.")
+
+(defun agent-q-diff-write--plain-utf-8 (bytes)
+  "Return BYTES as text if they are lines of UTF-8 beyond doubt, or nil.
+In memory, text is UTF-8, so that it need not be decoded, which takes ten
+times as long."
+  (unless (or (string-prefix-p "\357\273\277" bytes)
+              (not (string-search "\n" bytes))
+              (seq-some (lambda (byte) (string-search byte bytes))
+                        agent-q-diff-write--doubtful-bytes)
+              ;; Else the user's language makes something else of it.
+              (not (eq 'utf-8 (coding-system-priority-list t))))
+    (let ((text (with-suppressed-warnings ((obsolete string-as-multibyte))
+                  (string-as-multibyte bytes))))
+      ;; A byte that is no character takes two.
+      (and (= (string-bytes text) (length bytes))
+           text))))
 
 (defun agent-q-diff-write--same-bytes-p (bytes text coding)
   "Return non-nil if TEXT, written in CODING, is BYTES."
@@ -86,17 +112,13 @@ another coding system than the rest."
     (> (cl-count-if (lambda (char) (< 127 char #x3fff80)) text)
        (cl-count-if (lambda (char) (>= char #x3fff80)) text))))
 
-(defun agent-q-diff-write--codings (name bytes)
-  "Return coding systems for BYTES, those of the file NAME, best first."
-  (let* ((stated (agent-q-diff-write--stated-coding name bytes))
-         (detected (detect-coding-string bytes t))
+(defun agent-q-diff-write--codings (stated bytes)
+  "Return coding systems for BYTES of a file, best first.
+STATED is the one that it states, or nil."
+  (let* ((detected (detect-coding-string bytes t))
          (is-doubtful (eq (coding-system-type detected) 'charset)))
     (delq nil
-          ;; The table's last entry takes every name, and says nothing.
-          (list (and stated
-                     (coding-system-p stated)
-                     (not (eq (coding-system-type stated) 'undecided))
-                     stated)
+          (list stated
                 (and is-doubtful
                      (agent-q-diff-write--rather-utf-8-p bytes)
                      (coding-system-change-text-conversion detected 'utf-8))
@@ -113,27 +135,43 @@ It is nil if TEXT written in CODING is not BYTES, to the last of them."
      ((eq (coding-system-type coding) 'raw-text)
       (cons bytes 'no-conversion))
      ((agent-q-diff-write--same-bytes-p bytes text coding)
-      (cons text coding))
+      (cons (substring-no-properties text) coding))
      ;; Line ends are mixed: then CR is part of the text.
      ((let ((verbatim (decode-coding-string bytes with-cr)))
         (and (agent-q-diff-write--same-bytes-p bytes verbatim with-cr)
-             (cons verbatim with-cr)))))))
+             (cons (substring-no-properties verbatim) with-cr)))))))
 
-(defun agent-q-diff-write--decode (name bytes)
+(defun agent-q-diff-write--decode (name stated bytes)
   "Return (TEXT . CODING) for BYTES, those of the file NAME.
-TEXT written in CODING is BYTES again."
-  (let ((codings (agent-q-diff-write--codings name bytes)))
-    (or (seq-some (apply-partially #'agent-q-diff-write--decode-in bytes) codings)
-        (agent-q-diff-write--refuse
-         "%s cannot be written in its coding system %s without changing it elsewhere"
-         name (car codings)))))
+TEXT written in CODING is BYTES again.  STATED is the coding system that
+the file states, or nil."
+  (let ((plain (and (null stated) (agent-q-diff-write--plain-utf-8 bytes))))
+    (if plain
+        (cons plain (if (= (length plain) (length bytes))
+                        'undecided-unix
+                      'utf-8-unix))
+      (agent-q-diff-write--decode-by
+       name bytes (agent-q-diff-write--codings stated bytes)))))
+
+(defun agent-q-diff-write--decode-by (name bytes codings)
+  "Return what `agent-q-diff-write--decode' does for NAME, BYTES and CODINGS.
+These are coding systems, best first."
+  (or (seq-some (apply-partially #'agent-q-diff-write--decode-in bytes) codings)
+      (agent-q-diff-write--refuse
+       "%s cannot be written in its coding system %s without changing it elsewhere"
+       name (car codings))))
 
 (defun agent-q-diff-write--read-file (name)
   "Return the live text of the file NAME, which no buffer visits."
-  (let ((bytes (agent-q-diff-write--bytes name)))
-    (pcase-let ((`(,text . ,coding) (agent-q-diff-write--decode name bytes)))
-      (agent-q-diff-live--make :name name :bytes bytes :coding coding
-                               :text (substring-no-properties text)))))
+  (pcase-let* ((attributes (agent-q-diff-target-attributes name))
+               (`(,bytes . ,stated)
+                (with-temp-buffer
+                  (set-buffer-multibyte nil)
+                  (insert-file-contents-literally name)
+                  (cons (buffer-string) (agent-q-diff-write--stated-coding name))))
+               (`(,text . ,coding) (agent-q-diff-write--decode name stated bytes)))
+    (agent-q-diff-live--make :name name :bytes bytes :attributes attributes
+                             :text text :coding coding)))
 
 (defun agent-q-diff-write--buffer-bytes (name text)
   "Return TEXT, of the buffer that visits the file NAME as bytes, as bytes.
@@ -166,7 +204,9 @@ buffer that visits it."
      ((file-exists-p name) (agent-q-diff-write--read-file name)))))
 
 (defun agent-q-diff-write-same-p (live)
-  "Return non-nil if reading the file of LIVE again would give the same."
+  "Return non-nil if reading the file of LIVE again would give the same.
+That of a file that was not touched since is not read for that.  Whoever
+writes it compares its bytes all the same."
   (let ((name (agent-q-diff-live-name live))
         (buffer (agent-q-diff-live-buffer live)))
     (and (eq buffer (find-buffer-visiting name))
@@ -176,9 +216,11 @@ buffer that visits it."
                   (eq (agent-q-diff-live-coding live)
                       (with-current-buffer buffer
                         (agent-q-diff-target-coding))))
-           (and (file-exists-p name)
-                (equal (agent-q-diff-live-bytes live)
-                       (agent-q-diff-write--bytes name)))))))
+           (let ((attributes (agent-q-diff-target-attributes name)))
+             (and attributes
+                  (or (equal attributes (agent-q-diff-live-attributes live))
+                      (equal (agent-q-diff-live-bytes live)
+                             (agent-q-diff-write--bytes name)))))))))
 
 (defun agent-q-diff-write-unsaved-p (live)
   "Return non-nil if LIVE has edits of the user's that are not saved."
@@ -191,6 +233,33 @@ buffer that visits it."
     ((or 'nil 'always) t)
     ('if-clean (not (agent-q-diff-write-unsaved-p live)))
     ('never nil)))
+
+(defun agent-q-diff-write--kept-p (live)
+  "Return non-nil if LIVE is in its file what it is in memory, and stays that."
+  (and (agent-q-diff-live-bytes live)
+       (agent-q-diff-write--as-kept-p (agent-q-diff-live-bytes live)
+                                      (agent-q-diff-live-text live)
+                                      (agent-q-diff-write--coding live))))
+
+(defun agent-q-diff-write-hash-before (live hashes)
+  "Return what `agent-q-diff-write-hash' does for LIVE.
+HASHES is as `agent-q-diff-engine-replace' has it for the text of LIVE; it
+saves reading that again where the file has the same bytes."
+  (if (and hashes (agent-q-diff-write--kept-p live))
+      (car hashes)
+    (agent-q-diff-write-hash live)))
+
+(defun agent-q-diff-write-hash-after (live hashes)
+  "Return a hash of the bytes that the file of LIVE has now.
+HASHES is as above, for what was to be written."
+  (let ((name (agent-q-diff-live-name live)))
+    (cond
+     ((find-buffer-visiting name) (agent-q-diff-write-hash-of name))
+     ((and hashes (agent-q-diff-live-written live)
+           (equal (agent-q-diff-live-written live)
+                  (agent-q-diff-write--bytes name)))
+      (cdr hashes))
+     (t (agent-q-diff-write-hash-of name)))))
 
 (defun agent-q-diff-write-hash (live)
   "Return a hash of the bytes that LIVE is or would be in its file."
@@ -373,12 +442,11 @@ Where nothing is decided, as for text that was all ASCII, it is UTF-8."
   "Return (TEXT . CODING), the text of LIVE with each of SPANS replaced by NEW.
 TEXT is to be written in CODING.  It is bytes where those of the rest can
 be taken as they are, which is much faster."
-  (let ((bytes (agent-q-diff-live-bytes live))
-        (text (agent-q-diff-live-text live))
+  (let ((text (agent-q-diff-live-text live))
         (coding (agent-q-diff-write--coding live)))
-    (if (agent-q-diff-write--as-kept-p bytes text coding)
+    (if (agent-q-diff-write--kept-p live)
         (cons (agent-q-diff-write--spliced
-               bytes (agent-q-diff-write--byte-spans text spans)
+               (agent-q-diff-live-bytes live) (agent-q-diff-write--byte-spans text spans)
                (encode-coding-string new coding))
               'no-conversion)
       (cons (agent-q-diff-write-result live spans new) coding))))
@@ -396,6 +464,8 @@ be taken as they are, which is much faster."
        (funcall check)
        (unless (equal (agent-q-diff-live-bytes live) (agent-q-diff-write--bytes name))
          (agent-q-diff-write--refuse "%s was changed meanwhile" name))))
+    (when (eq coding 'no-conversion)
+      (setf (agent-q-diff-live-written live) text))
     (list :saved t)))
 
 (defun agent-q-diff-write--check-faithful (live)

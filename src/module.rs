@@ -427,6 +427,17 @@ fn pick<'e>(
     })
 }
 
+/// Return the headers of all hunks of REVIEW, a line for each.
+///
+/// IS-LISP is as for printing them.
+#[defun]
+fn print_headers<'e>(env: &'e Env, session: &mut Session, is_lisp: Value<'e>) -> Result<Value<'e>> {
+    door(env, || {
+        let hunks = ongoing(env, session)?.proposal().hunks(rule(is_lisp));
+        text(env, &print::print_headers(&hunks))
+    })
+}
+
 /// Return (DIFF . LINES) for some hunks of REVIEW.
 ///
 /// They are those from FROM up to TO, not included.  DIFF is their text
@@ -785,14 +796,15 @@ fn matches<'e>(env: &'e Env, text: Vec<u8>, old: Vec<u8>) -> Result<Value<'e>> {
     })
 }
 
-/// Return (SPANS LINES NEW . TYPED), what is to be done if OLD shall become NEW in TEXT.
+/// Return (SPANS LINES NEW HASHES . TYPED), what is to be done if OLD shall become NEW in TEXT.
 ///
 /// SPANS is a list of (START . END), offsets in characters, or in bytes if
 /// IN-BYTES is non-nil, of what NEW is to replace.  LINES is a list of
 /// (FIRST . END): the lines, from 0, on which each NEW then stands.  NEW has
-/// the line ends of TEXT.  TYPED is as for `agent-q-diff-module-typed-lines',
-/// with CONTEXT unchanged lines.  One match is to be found, or any number
-/// of them if IS-ALL is non-nil.
+/// the line ends of TEXT.  HASHES is (BEFORE . AFTER), the SHA-256 of TEXT
+/// and of the result in UTF-8, or nil if they are not text.  TYPED is as for
+/// `agent-q-diff-module-typed-lines', with CONTEXT unchanged lines.  One
+/// match is to be found, or any number of them if IS-ALL is non-nil.
 #[defun]
 fn replace<'e>(
     env: &'e Env,
@@ -818,7 +830,18 @@ fn replace<'e>(
         let lines = pairs(env, lines)?;
         let spans = pairs(env, spans.into_iter())?;
         let typed = typed_list(env, &typed_replacement(&text, &found, context))?;
-        let rest = env.cons(self::text(env, &found.new)?, typed)?;
+        let is_text = [&text[..], &found.new]
+            .iter()
+            .all(|bytes| str::from_utf8(bytes).is_ok());
+        let hashes = match is_text {
+            true => {
+                let (before, after) = found.hashes(&text);
+                env.cons(before, after)?
+            }
+            false => env.intern("nil")?,
+        };
+        let rest = env.cons(hashes, typed)?;
+        let rest = env.cons(self::text(env, &found.new)?, rest)?;
         env.cons(spans, env.cons(lines, rest)?)
     })
 }

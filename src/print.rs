@@ -55,6 +55,13 @@ pub fn print_hunks(hunks: &[Hunk<'_>]) -> Printed {
     printer.printed()
 }
 
+/// Writes the headers of `hunks` alone, a line for each.
+pub fn print_headers(hunks: &[Hunk<'_>]) -> Vec<u8> {
+    let mut printer = Printer::default();
+    hunks.iter().for_each(|hunk| printer.hunk_header(hunk));
+    printer.bytes
+}
+
 /// What is written so far.
 #[derive(Default)]
 struct Printer {

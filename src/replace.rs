@@ -14,6 +14,9 @@ pub mod nearest;
 use std::borrow::Cow;
 use std::ops::Range;
 
+use memchr::{memchr, memchr_iter, memmem};
+use sha2::{Digest, Sha256};
+
 use nearest::Nearest;
 
 /// How many matches a replacement may have.
@@ -127,6 +130,35 @@ impl Replacement<'_> {
         result
     }
 
+    /// Returns the SHA-256 of `text`, the text that was searched, and of the result, in hexadecimal
+    /// digits.
+    ///
+    /// Their common head is read once.
+    pub fn hashes(&self, text: &[u8]) -> (String, String) {
+        let n_common = self
+            .matches
+            .first()
+            .map_or(text.len(), |found| found.bytes.start);
+        let (common, rest) = text.split_at(n_common);
+        let mut before = Sha256::new_with_prefix(common);
+        let mut after = before.clone();
+        before.update(rest);
+        let mut done = n_common;
+        for found in &self.matches {
+            after.update(&text[done..found.bytes.start]);
+            after.update(&self.new);
+            done = found.bytes.end;
+        }
+        after.update(&text[done..]);
+        let digits = |hash: Sha256| {
+            hash.finalize()
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect()
+        };
+        (digits(before), digits(after))
+    }
+
     /// Returns the lines (0-based, half-open) on which each replacement stands in the result.
     ///
     /// Where nothing came in, it is the line on which something went.
@@ -163,16 +195,27 @@ pub fn matches(text: &[u8], old: &[u8]) -> Vec<Match> {
 }
 
 /// Returns where `pattern`, which is not empty, begins in `text`, overlaps included.
+fn occurrences(text: &[u8], pattern: &[u8]) -> impl Iterator<Item = usize> {
+    let finder = memmem::Finder::new(pattern).into_owned();
+    occurrences_by(text, pattern, move |rest| finder.find(rest))
+}
+
+/// Returns where `pattern`, which is not empty, begins in `text`, overlaps included.
 ///
 /// This is Knuth, Morris and Pratt's algorithm: no text of repeated parts makes it slow. Where no
-/// part of the pattern matches, its first item is looked for, which is the faster loop.
-fn occurrences<T: Eq>(text: &[T], pattern: &[T]) -> impl Iterator<Item = usize> {
+/// part of the pattern matches, `skip` is faster: it returns how much of the rest of `text` has no
+/// match that begins there, or `None` if the rest has none at all.
+fn occurrences_by<T: Eq>(
+    text: &[T],
+    pattern: &[T],
+    skip: impl Fn(&[T]) -> Option<usize>,
+) -> impl Iterator<Item = usize> {
     let borders = borders(pattern);
     let (mut at, mut n_matching) = (0, 0);
     std::iter::from_fn(move || {
         while at < text.len() {
             if n_matching == 0 {
-                at += text[at..].iter().position(|item| *item == pattern[0])?;
+                at += skip(&text[at..])?;
             }
             while n_matching > 0 && pattern.get(n_matching) != Some(&text[at]) {
                 n_matching = borders[n_matching - 1];
@@ -235,12 +278,15 @@ fn with_crlf(bytes: &[u8]) -> Vec<u8> {
     result
 }
 
-fn n_newlines(bytes: &[u8]) -> usize {
-    bytes.iter().filter(|&&byte| byte == b'\n').count()
+pub(crate) fn n_newlines(bytes: &[u8]) -> usize {
+    memchr_iter(b'\n', bytes).count()
 }
 
 fn n_crlf(bytes: &[u8]) -> usize {
-    bytes.windows(2).filter(|pair| pair == b"\r\n").count()
+    // Most texts have no CR at all.
+    let first = memchr(b'\r', bytes).unwrap_or(bytes.len());
+    let rest = &bytes[first..];
+    rest.windows(2).filter(|pair| pair == b"\r\n").count()
 }
 
 /// Returns the number of characters in `bytes` as Emacs counts them.
@@ -250,6 +296,9 @@ fn n_crlf(bytes: &[u8]) -> usize {
 pub fn n_chars(bytes: &[u8]) -> usize {
     if bytes.is_ascii() {
         return bytes.len();
+    }
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return text.chars().count();
     }
     let mut n = 0;
     let mut rest = bytes;

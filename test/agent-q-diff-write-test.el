@@ -346,5 +346,60 @@ FAILS-P is called with the name of the file that is to be written."
       (add-hook 'before-save-hook #'delete-trailing-whitespace nil t)
       (should (plist-get (aqd-write-replace "c" "d") :altered)))))
 
+;;;; Fast ways
+
+(defun aqd-write-random-bytes (length)
+  "Return LENGTH pieces of text in some coding systems, at random, as bytes."
+  (let ((pieces ["a" "b" "\n" "\n" "\r\n" "\e" "\0" "\16" "\17" "\303\244" "\343\201\202" "\344"
+                 "\340\200\200" "\340\270\201" "\355\240\200" "\355\225\234" "\300\200"
+                 "\360\237\230\200" "\360\200\200\200" "\364\220\200\200" "\370\210\200\200"
+                 "\357\273\277" "\377"]))
+    (apply #'concat
+           (cl-loop repeat length
+                    collect (aref pieces (if (zerop (random 4))
+                                             (random (length pieces))
+                                           (random 4)))))))
+
+(ert-deftest aqd-write-plain-utf-8-is-what-decoding-finds ()
+  (random "agent-q-diff")
+  (let ((n-plain 0))
+    (dotimes (number 3000)
+      (let ((bytes (aqd-write-random-bytes (% number 12))))
+        (with-coding-priority (list (aref [utf-8 utf-8 iso-latin-1 japanese-iso-8bit]
+                                          (% number 4)))
+          (let ((slow (ignore-error agent-q-diff-bad-target
+                        (agent-q-diff-write--decode-by
+                         "x" bytes (agent-q-diff-write--codings nil bytes))))
+                (fast (ignore-error agent-q-diff-bad-target
+                        (agent-q-diff-write--decode "x" nil bytes))))
+            (should (equal (list bytes fast) (list bytes slow)))
+            (when (agent-q-diff-write--plain-utf-8 bytes)
+              (cl-incf n-plain))))))
+    (should (< 300 n-plain 1400))))
+
+(ert-deftest aqd-write-hashes-are-those-of-the-file ()
+  (pcase-dolist (`(,bytes ,old ,new)
+                 '(("a\nb\n" "b" "x\ny") ("a\nb\n" "b" "ä") ("\303\244\nb\n" "b" "あ")
+                   ("\344\nb\n" "b" "ö") ("a\r\nb\r\n" "b" "x\ny") ("a\r\nb\n" "b" "x")
+                   ("\357\273\277a\nb\n" "b" "x") ("\0\377\nb\n" "b" "ä")
+                   ("\303\244\303\244\377\nb\n" "b" "x")))
+    (aqd-with-file ""
+      (aqd-write-bytes bytes)
+      (let ((live (agent-q-diff-write-read aqd-file))
+            (hash (lambda () (secure-hash 'sha256 (aqd-disk)))))
+        (pcase-let ((`(,spans ,_ ,text ,hashes . ,_)
+                     (agent-q-diff-engine-replace
+                      (agent-q-diff-live-text live)
+                      (agent-q-diff-write-adapt live old)
+                      (agent-q-diff-write-adapt live new))))
+          (should (equal (list bytes (agent-q-diff-write-hash-before live hashes))
+                         (list bytes (funcall hash))))
+          (agent-q-diff-write live spans text #'ignore)
+          (should (equal (list bytes (agent-q-diff-write-hash-after live hashes))
+                         (list bytes (funcall hash))))
+          (aqd-write-bytes "another's")
+          (should (equal (agent-q-diff-write-hash-after live hashes)
+                         (funcall hash))))))))
+
 (provide 'agent-q-diff-write-test)
 ;;; agent-q-diff-write-test.el ends here

@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use unicode_normalization::char::{canonical_combining_class, decompose_canonical};
 
-use super::{n_newlines, occurrences, with_crlf};
+use super::{n_newlines, occurrences_by, with_crlf};
 
 /// Longest text in which something near is searched for, in bytes. The folded text takes eight
 /// times as much, and the answer is a help, not a result.
@@ -85,7 +85,8 @@ fn folded_place(text: &[u8], old: &[u8]) -> Option<Nearest> {
     }
     let folded = fold(text, &FOLDED);
     let codes = units(&folded);
-    let places = occurrences(&codes, &pattern)
+    let skip = |rest: &[_]| rest.iter().position(|code| *code == pattern[0]);
+    let places = occurrences_by(&codes, &pattern, skip)
         .take(MAX_PLACES)
         .filter_map(|at| {
             let last = &folded[at + pattern.len() - 1];

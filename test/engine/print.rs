@@ -5,7 +5,7 @@ mod pairs;
 
 use agent_q_diff::hunk::{Hunk, Line, LineKind};
 use agent_q_diff::parse::parse;
-use agent_q_diff::print::print;
+use agent_q_diff::print::{print, print_headers};
 use agent_q_diff::quote::unquoted;
 use agent_q_diff::text::Text;
 use pairs::{compare, for_each_pair, patched};
@@ -30,6 +30,9 @@ fn what_is_printed_is_read_back_and_patches() {
             .unzip();
         assert_eq!(read, hunks);
         assert_eq!(lines, printed.header_lines);
+        let text = Text::new(printed.bytes.clone());
+        let headers: Vec<_> = lines.iter().map(|&line| text.line(line)).collect();
+        assert_eq!(print_headers(&hunks), headers.concat());
         assert_eq!(patched(&compared.original, &read), pair.modified);
     });
 }

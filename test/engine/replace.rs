@@ -9,6 +9,7 @@ use agent_q_diff::replace::nearest::{Difference, Nearest, nearest};
 use agent_q_diff::replace::{Match, ReplaceError, Scope, find, matches, n_chars};
 use agent_q_diff::typed::{Kind, TypedLine, typed_lines, typed_replacement};
 use dice::Dice;
+use sha2::{Digest, Sha256};
 
 fn replaced(text: &str, old: &str, new: &str, scope: Scope) -> Result<String, ReplaceError> {
     let (text, old, new) = (text.as_bytes(), old.as_bytes(), new.as_bytes());
@@ -203,6 +204,11 @@ fn matches_are_those_that_trying_every_place_finds() {
     }
 }
 
+fn hash(text: &[u8]) -> String {
+    let digits = |byte: &u8| format!("{byte:02x}");
+    Sha256::digest(text).iter().map(digits).collect()
+}
+
 #[test]
 fn a_replacement_changes_its_places_and_nothing_else() {
     let mut dice = Dice::new(2);
@@ -235,6 +241,7 @@ fn a_replacement_changes_its_places_and_nothing_else() {
         expected.extend_from_slice(&new);
         expected.extend_from_slice(&text[there[there.len() - 1].bytes.end..]);
         assert_eq!(found.apply(&text), expected);
+        assert_eq!(found.hashes(&text), (hash(&text), hash(&expected)));
         n_replaced += 1;
     }
     assert!(
