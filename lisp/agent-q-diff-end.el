@@ -350,19 +350,26 @@ longer be had, what was in it last."
 (defun agent-q-diff--hunk-results (review total)
   "Return a plist for each of the TOTAL hunks of REVIEW."
   (cl-loop with engine = (agent-q-diff-review-engine review)
-           for text in (agent-q-diff--hunk-texts review total)
+           with is-cut = (agent-q-diff-review-is-cut review)
+           with edited = (cl-loop for hunk below total
+                                  collect (agent-q-diff-engine-edited-p engine hunk))
+           with texts = (and (or is-cut (memq t edited))
+                             (agent-q-diff--hunk-texts review total))
+           for header in (agent-q-diff-engine-headers
+                          engine (agent-q-diff-review-path review))
+           for is-edited in edited
            for hunk from 0
+           for text = (pop texts)
            for (mark is-in _ place) = (agent-q-diff-engine-state engine hunk)
            collect (list :index hunk :state mark
-                         :header (substring text 0 (string-search "\n" text))
+                         :header header
                          :in-file (and is-in (not (eq place 'lost)))
                          :lost (eq place 'lost)
                          :now (and (< hunk agent-q-diff--n-shown)
                                    (ignore-error agent-q-diff-error
                                      (agent-q-diff-engine-live-lines engine hunk)))
-                         :edited (and (agent-q-diff-engine-edited-p engine hunk)
-                                      text)
-                         :part (and (agent-q-diff-review-is-cut review) text)
+                         :edited (and is-edited text)
+                         :part (and is-cut text)
                          :comment (alist-get hunk (agent-q-diff-review-comments
                                                    review))
                          :reason (alist-get hunk (agent-q-diff-review-failures

@@ -458,14 +458,20 @@ too, since the line itself scrolls away."
 ;;;; Overlays
 
 (defun agent-q-diff--hunk-end (position)
-  "Return the end of the hunk whose `@@' line is at POSITION."
-  (save-excursion
-    (save-restriction
-      (widen)
-      (goto-char position)
-      (condition-case nil
-          (progn (diff-end-of-hunk) (point))
-        (error (line-end-position))))))
+  "Return the end of the hunk whose `@@' line is at POSITION.
+In a buffer made for a proposal it is where the next hunk begins."
+  (save-restriction
+    (widen)
+    (if (eq agent-q-diff--parsed-tick t)
+        (let ((hunk (agent-q-diff--hunk-at-point position)))
+          (if (< (1+ hunk) (length agent-q-diff--positions))
+              (aref agent-q-diff--positions (1+ hunk))
+            (point-max)))
+      (save-excursion
+        (goto-char position)
+        (condition-case nil
+            (progn (diff-end-of-hunk) (point))
+          (error (line-end-position)))))))
 
 (defun agent-q-diff--sign (state is-in place notes)
   "Return (TEXT . FACE), the sign of a hunk, or nil if it needs none.
@@ -563,10 +569,10 @@ STATE is `applied', `rejected', or nil, which takes the sign away."
                                 (and comment "commented")))))
     (and notes (string-join notes ", "))))
 
-(defconst agent-q-diff--max-shown 200
+(defconst agent-q-diff--max-shown 50
   "Number of hunks up to which all are shown at once.
-Of more, those show their state that come into sight: thousands of
-overlays make every edit of a buffer slow.")
+Of more, those show their state that come into sight: a screen has few,
+and thousands of overlays make every edit of a buffer slow.")
 
 (defun agent-q-diff--show-all ()
   "Show the state of every hunk and the progress."
@@ -614,13 +620,15 @@ overlays make every edit of a buffer slow.")
 
 ;;;; Where point is
 
-(defun agent-q-diff--hunk-at-point ()
-  "Return the index of the hunk at point, or nil in front of the first."
-  (let ((low 0)
+(defun agent-q-diff--hunk-at-point (&optional position)
+  "Return the index of the hunk at point, or nil in front of the first.
+If POSITION is non-nil, it is that of the hunk there."
+  (let ((position (or position (point)))
+        (low 0)
         (high (length agent-q-diff--positions)))
     (while (< low high)
       (let ((middle (/ (+ low high) 2)))
-        (if (<= (aref agent-q-diff--positions middle) (point))
+        (if (<= (aref agent-q-diff--positions middle) position)
             (setq low (1+ middle))
           (setq high middle))))
     (and (> low 0) (1- low))))
