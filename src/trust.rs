@@ -15,6 +15,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use imara_diff::{Algorithm, Diff, InternedInput};
+use memchr::memmem;
 
 use crate::diff::Edit;
 use crate::text::Text;
@@ -151,31 +152,28 @@ impl Kept {
         new: &Text,
         is_bounded: bool,
     ) -> Kept {
-        let counts = [old, new].map(counts);
-        let is_anchor = |at: usize| {
-            counts
-                .iter()
-                .all(|count| count.get(old.line(at)) == Some(&1))
-        };
-        let follows = |at: usize| match (at.checked_sub(1).map(|above| numbers[above]), numbers[at])
-        {
-            (Some(Ok(Some(above))), Ok(Some(number))) => above + 1 == number,
-            (None, Ok(Some(0))) => is_bounded,
-            _ => false,
-        };
-        let is_kept = |at: usize| matches!(numbers[at], Ok(Some(_)));
-        let mut is_held_above = vec![false; old.len()];
-        for at in 0..old.len() {
-            let above = at.checked_sub(1).is_none_or(|above| is_held_above[above]);
-            is_held_above[at] = is_kept(at) && (is_anchor(at) || (follows(at) && above));
-        }
-        let mut is_held_below = vec![false; old.len()];
-        for at in (0..old.len()).rev() {
-            let below = match at + 1 == old.len() {
-                true => is_bounded && numbers[at] == Ok(new.len().checked_sub(1)),
-                false => follows(at + 1) && is_held_below[at + 1],
+        let mut anchors = Anchors::new(old, new);
+        let (mut is_held_above, mut is_held_below) =
+            (vec![false; old.len()], vec![false; old.len()]);
+        for run in runs(&numbers) {
+            let is_first = is_bounded && run.start == 0 && numbers[0] == Ok(Some(0));
+            let is_last = is_bounded
+                && run.end == old.len()
+                && numbers[run.end - 1] == Ok(new.len().checked_sub(1));
+            let above = match is_first {
+                true => Some(run.start),
+                false => run.clone().find(|&at| anchors.is_anchor(at)),
             };
-            is_held_below[at] = is_kept(at) && (is_anchor(at) || below);
+            let below = match is_last {
+                true => Some(run.end - 1),
+                false => run.clone().rfind(|&at| anchors.is_anchor(at)),
+            };
+            if let Some(above) = above {
+                is_held_above[above..run.end].fill(true);
+            }
+            if let Some(below) = below {
+                is_held_below[run.start..=below].fill(true);
+            }
         }
         Kept {
             numbers,
@@ -202,6 +200,72 @@ impl Kept {
     }
 }
 
+/// Returns the unbroken runs of lines that are kept, for each old line its number in the new text.
+fn runs(numbers: &[Result<Option<usize>, Disagree>]) -> impl Iterator<Item = Range<usize>> + '_ {
+    let number = |at: usize| numbers[at].ok().flatten();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let start = (at..numbers.len()).find(|&at| number(at).is_some())?;
+        let first = number(start)?;
+        let is_next = |&other: &usize| number(other) == Some(first + other - start);
+        at = (start..numbers.len())
+            .take_while(is_next)
+            .last()
+            .map_or(start, |last| last + 1);
+        Some(start..at)
+    })
+}
+
+/// Which lines of an old text are unique in it and in a new one.
+///
+/// Of a long run only the outermost anchors count, and near its ends there is mostly one. So the
+/// first few lines that are asked for are searched for in both texts, which reads them faster than
+/// any table can be made of them; the table comes after that.
+struct Anchors<'a> {
+    texts: [&'a Text; 2],
+    /// How many more lines may be searched for.
+    n_searches: usize,
+    /// For each text how often each of its lines is there.
+    counts: Option<[HashMap<&'a [u8], usize>; 2]>,
+}
+
+/// How many lines are searched for before a table is made, which takes as long as some forty.
+const MAX_SEARCHES: usize = 20;
+
+impl<'a> Anchors<'a> {
+    fn new(old: &'a Text, new: &'a Text) -> Anchors<'a> {
+        Anchors {
+            texts: [old, new],
+            n_searches: MAX_SEARCHES,
+            counts: None,
+        }
+    }
+
+    /// Tells whether line `at` of the old text is unique in both.
+    fn is_anchor(&mut self, at: usize) -> bool {
+        let line = self.texts[0].line(at);
+        if self.n_searches > 0 {
+            self.n_searches -= 1;
+            return self.texts.iter().all(|text| is_unique(line, text));
+        }
+        let texts = self.texts;
+        let counts = self.counts.get_or_insert_with(|| texts.map(counts));
+        counts.iter().all(|count| count.get(line) == Some(&1))
+    }
+}
+
+/// Tells whether `line`, with its newline if it has one, is in `text` just once.
+fn is_unique(line: &[u8], text: &Text) -> bool {
+    let bytes = text.bytes();
+    if !line.ends_with(b"\n") {
+        return !text.is_empty() && text.line(text.len() - 1) == line;
+    }
+    let begins_line = |&at: &usize| at == 0 || bytes[at - 1] == b'\n';
+    // A newline at the end alone: no two of these can overlap.
+    let mut places = memmem::find_iter(bytes, line).filter(begins_line);
+    places.next().is_some() && places.next().is_none()
+}
+
 fn counts(text: &Text) -> HashMap<&[u8], usize> {
     let mut counts = HashMap::with_capacity(text.len());
     for line in text.lines(0..text.len()) {
@@ -212,11 +276,8 @@ fn counts(text: &Text) -> HashMap<&[u8], usize> {
 
 /// Returns for each line of `old` its number in `new`, as far as four diffs agree.
 fn agreed(old: &Text, new: &Text) -> Vec<Result<Option<usize>, Disagree>> {
-    let pairs = || old.lines(0..old.len()).zip(new.lines(0..new.len()));
-    let head = pairs().take_while(|(a, b)| a == b).count();
-    let shorter = old.len().min(new.len()) - head;
-    let tails = (old.lines(head..old.len()).rev()).zip(new.lines(head..new.len()).rev());
-    let tail = tails.take(shorter).take_while(|(a, b)| a == b).count();
+    let head = old.equal_head(0..old.len(), new, 0..new.len());
+    let tail = old.equal_tail(head..old.len(), new, head..new.len());
     let old_part: Vec<&[u8]> = old.lines(head..old.len() - tail).collect();
     let new_part: Vec<&[u8]> = new.lines(head..new.len() - tail).collect();
     let mut numbers: Vec<_> = (0..head).map(|at| Ok(Some(at))).collect();
@@ -296,6 +357,74 @@ mod tests {
     fn of_lines_that_changed_places_nobody_knows_which_one_stayed() {
         let trust = trust("1 a b 2", "1 b a 2", History::Unknown);
         assert!(!trust.is_certain(1..2) && !trust.is_certain(2..3));
+    }
+
+    /// Returns a text of up to `max_len` lines, its last one perhaps without a newline.
+    fn any_text(roll: &mut impl FnMut(usize) -> usize, max_len: usize) -> Text {
+        let lines = ["\n", "a\n", "ba\n", "b\n", "c\n", "d\n", "e\n", "f\n"];
+        let n_lines = roll(max_len);
+        let mut text: String = (0..n_lines).map(|_| lines[roll(lines.len())]).collect();
+        if roll(4) == 0 {
+            text.push_str(["a", "c"][roll(2)]);
+        }
+        Text::new(text.into_bytes())
+    }
+
+    #[test]
+    fn anchors_are_the_lines_of_a_run_that_are_once_in_both_texts() {
+        let mut state = 1_u64;
+        let mut roll = |n: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state % n as u64) as usize
+        };
+        let mut n_held = 0;
+        for _ in 0..20_000 {
+            let old = any_text(&mut roll, 12);
+            let new = match roll(3) {
+                0 => any_text(&mut roll, 12),
+                _ => {
+                    let mut lines: Vec<&[u8]> = old.lines(0..old.len()).collect();
+                    lines.insert(roll(lines.len() + 1), b"g\n");
+                    Text::new(lines.concat())
+                }
+            };
+            let is_bounded = roll(2) == 0;
+            let numbers = agreed(&old, &new);
+            let kept = Kept::by_anchors(numbers.clone(), &old, &new, is_bounded);
+            let n_there =
+                |text: &Text, line| text.lines(0..text.len()).filter(|&l| l == line).count();
+            let is_anchor = |at: usize| {
+                let line = old.line(at);
+                n_there(&old, line) == 1 && n_there(&new, line) == 1
+            };
+            let mut anchors = Anchors::new(&old, &new);
+            for at in 0..old.len() {
+                // The first are searched for, the others looked up.
+                (0..2).for_each(|_| assert_eq!(anchors.is_anchor(at), is_anchor(at)));
+                let number = |at: usize| numbers[at].ok().flatten();
+                let is_run = |range: Range<usize>| {
+                    let mut pairs = range.clone().zip(range.skip(1));
+                    pairs.all(|(a, b)| number(a).map(|a| a + 1) == number(b))
+                };
+                let is_above = |&first: &usize| {
+                    let is_edge = is_bounded && first == 0 && number(0) == Some(0);
+                    (is_edge || is_anchor(first)) && is_run(first..at + 1)
+                };
+                let is_below = |&last: &usize| {
+                    let is_edge = last + 1 == old.len() && number(last) == Some(new.len() - 1);
+                    (is_bounded && is_edge || is_anchor(last)) && is_run(at..last + 1)
+                };
+                let is_kept = number(at).is_some();
+                let is_held_above = is_kept && (0..=at).any(|first| is_above(&first));
+                let is_held_below = is_kept && (at..old.len()).any(|last| is_below(&last));
+                assert_eq!(kept.is_held_above[at], is_held_above);
+                assert_eq!(kept.is_held_below[at], is_held_below);
+                n_held += usize::from(is_held_above && is_held_below);
+            }
+        }
+        assert!(n_held > 10_000, "only {n_held} lines are held");
     }
 
     #[test]
