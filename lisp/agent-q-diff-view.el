@@ -583,7 +583,7 @@ and thousands of overlays make every edit of a buffer slow.")
       (agent-q-diff--show-in-sight)))
   (agent-q-diff--refresh-progress))
 
-(defconst agent-q-diff--max-signs 1000
+(defconst agent-q-diff--max-signs 100
   "Number of signs up to which those that are out of sight may stay.")
 
 (defun agent-q-diff--thin-out ()
