@@ -23,6 +23,14 @@
   "Number of unchanged lines that a hunk shows around its changes."
   :type 'natnum)
 
+(defcustom agent-q-diff-budget nil
+  "Number of steps after which two texts are compared no further.
+What is not looked at by then is one change, so that hunks can be bigger
+than they need to be; they are right, and the diff buffer says so.  A
+step takes some nanoseconds.  If nil, the number keeps the comparison of
+texts of 10 MB under about half a second, whatever they are."
+  :type '(choice (const :tag "About half a second" nil) natnum))
+
 (defcustom agent-q-diff-save 'always
   "Whether an accepted hunk is saved to the target's file at once.
 The value is one of these symbols:

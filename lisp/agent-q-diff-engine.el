@@ -324,14 +324,13 @@ is refused by Emacs, and then all of them are encoded first."
 
 ;;;; Reviews
 
-(defun agent-q-diff-engine-review (original modified &optional budget)
+(defun agent-q-diff-engine-review (original modified)
   "Return a new review of the text ORIGINAL becoming the text MODIFIED.
-BUDGET is the largest number of steps to compare them; nil means what
-takes about half a second at worst for texts of 10 MB.  Signal
+It takes no more steps than `agent-q-diff-budget' to compare them.  Signal
 `agent-q-diff-identical' if they are the same."
   (agent-q-diff-engine--call #'agent-q-diff-module-review
                              original modified agent-q-diff-context-length
-                             budget))
+                             agent-q-diff-budget))
 
 (defun agent-q-diff-engine-coarse-p (review)
   "Return non-nil if the texts of REVIEW were too much to compare.

@@ -60,7 +60,7 @@ Nor is it one that is about to go, or that the user reads."
            (when (agent-q-diff-review-is-adapted review)
              "Line ends and byte order mark are adapted to the file.")
            (when (agent-q-diff-engine-coarse-p (agent-q-diff-review-engine review))
-             "The texts are too different to be compared in full; hunks are coarser.")
+             "The texts are too different to be compared in full; hunks are coarser (agent-q-diff-budget).")
            (agent-q-diff--suspects-note review)
            (agent-q-diff--differs-note review)))))
 

@@ -388,5 +388,19 @@ The user says of hunk 2, which is rejected: Not this one,\nplease"
         (mapc #'agent-q-diff-forget (agent-q-diff-past-reviews))
         (should (<= (agent-q-diff-engine-n-reviews) engines))))))
 
+;;;; A budget
+
+(ert-deftest aqd-async-beyond-the-budget-hunks-are-coarser-and-right ()
+  (let ((original (aqd-lines "a" "b" "c" "b" "a"))
+        (modified (aqd-lines "c" "b" "b" "a" "c"))
+        (note "too different to be compared in full"))
+    (pcase-dolist (`(,budget . ,is-coarse) '((nil . nil) (0 . t)))
+      (let ((agent-q-diff-budget budget))
+        (aqd-with-async original modified
+          (aqd-in-diff review
+            (should (eq is-coarse (and (string-search note (buffer-string)) t)))
+            (agent-q-diff-accept-all))
+          (should (equal (aqd-disk) modified)))))))
+
 (provide 'agent-q-diff-async-test)
 ;;; agent-q-diff-async-test.el ends here
