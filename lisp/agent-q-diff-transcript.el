@@ -20,6 +20,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-engine)
 
 ;;;; Options and faces
 
@@ -93,28 +94,36 @@ could not be shown is not asked about either."
 (defconst agent-q-diff-transcript--max-width 2000
   "Number of characters of a line that are shown.")
 
-(defconst agent-q-diff-transcript--deceptive
-  (concat "[[:cntrl:]\u0080-\u00a0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5"
-          "\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164"
-          "\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000E0000-\U000E0FFF]")
-  "Regexp of a character that reads as nothing, or as something else.")
+(defun agent-q-diff-transcript--sign (char)
+  "Return what is shown in the place of CHAR."
+  (propertize (format "\\u%04X" char) 'face 'escape-glyph))
+
+(defun agent-q-diff-transcript--honest (text)
+  "Return TEXT with the numbers of characters that read as something else."
+  (let ((done 0)
+        (pieces nil))
+    (pcase-dolist (`(,index . ,_) (agent-q-diff-engine-suspects text))
+      ;; Emacs shows a byte that is no text as one.
+      (unless (> (aref text index) #x10ffff)
+        (push (substring text done index) pieces)
+        (push (agent-q-diff-transcript--sign (aref text index)) pieces)
+        (setq done (1+ index))))
+    (push (substring text done) pieces)
+    (replace-regexp-in-string
+     "[\n\f]" (lambda (char) (agent-q-diff-transcript--sign (aref char 0)))
+     (apply #'concat (nreverse pieces)) t t)))
 
 (defun agent-q-diff-transcript-visible (text)
-  "Return TEXT, a line, with nothing in it that cannot be seen.
+  "Return TEXT, a line, in which every character is what it seems to be.
 Characters without width, those that change the direction of what
-follows, odd spaces and controls are shown by their numbers; tabs stay.
-Of a very long line the end is left out, and that is said."
+follows, odd spaces, controls and those that look like others are shown
+by their numbers; tabs stay.  Of a very long line the end is left out,
+and that is said."
   (let* ((width agent-q-diff-transcript--max-width)
          (more (- (length text) width))
          (shown (if (> more 0) (substring text 0 width) text)))
     (concat
-     (replace-regexp-in-string
-      agent-q-diff-transcript--deceptive
-      (lambda (char)
-        (if (equal char "\t")
-            char
-          (propertize (format "\\u%04X" (aref char 0)) 'face 'escape-glyph)))
-      (substring-no-properties shown) t t)
+     (agent-q-diff-transcript--honest (substring-no-properties shown))
      (when (> more 0)
        (propertize (format "… and %d more characters" more) 'face 'warning)))))
 

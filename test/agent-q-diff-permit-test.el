@@ -463,6 +463,14 @@ full review.  But a batch Emacs has no user to decide")))))
              (aqd-transcript)))
     (should (string-search "\u202e" (decode-coding-string (aqd-disk) 'utf-8)))))
 
+(ert-deftest aqd-transcript-tells-twins-apart-as-the-diff-buffer-does ()
+  (pcase-dolist (`(,text . ,shown)
+                 '(("r\u0430ypal()" . "r\\u0430ypal()") ("a\u0301" . "a\\u0301")
+                   ("a\u2212b" . "a\\u2212b") ("a\nb\fc" . "a\\u000Ab\\u000Cc")
+                   ("Gr\u00f6\u00dfe \u6f22\u5b57 \u041f\u0440\u0438" . "Gr\u00f6\u00dfe \u6f22\u5b57 \u041f\u0440\u0438")
+                   ("\351 \u00e4" . "\351 \u00e4")))
+    (should (equal (agent-q-diff-transcript-visible text) shown))))
+
 (ert-deftest aqd-transcript-says-that-a-line-is-longer ()
   (should (string-suffix-p "… and 1000 more characters"
                            (agent-q-diff-transcript-visible (make-string 3000 ?x)))))
