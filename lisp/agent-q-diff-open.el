@@ -387,13 +387,17 @@ there."
   (interactive (list (agent-q-diff--read-diff)))
   (let* ((default-directory (or directory default-directory))
          (undone (agent-q-diff--undone-notes diff))
-         (reviews (mapcar (pcase-lambda (`(,old ,new ,hunks))
-                            (agent-q-diff-review-patch
-                             (agent-q-diff--named-file old new) hunks
-                             "A diff" nil
-                             :notes (append undone
-                                            (agent-q-diff--outside-notes old new))))
-                          (agent-q-diff-engine-files diff)))
+         (files (agent-q-diff-engine-files diff))
+         ;; One without a name must not leave reviews of the others behind.
+         (names (mapcar (pcase-lambda (`(,old ,new ,_))
+                          (agent-q-diff--named-file old new))
+                        files))
+         (reviews (cl-mapcar (pcase-lambda (name `(,old ,new ,hunks))
+                               (agent-q-diff-review-patch
+                                name hunks "A diff" nil
+                                :notes (append undone
+                                               (agent-q-diff--outside-notes old new))))
+                             names files))
          (first (seq-find (lambda (review)
                             (not (agent-q-diff-review-outcome review)))
                           reviews)))

@@ -339,6 +339,15 @@ The user says of hunk 2, which is rejected: Not this one,\nplease"
   (should-error (agent-q-diff-review-diff "@@ -1 +1 @@\n-a\n+b\n")
                 :type 'agent-q-diff-bad-target))
 
+(ert-deftest aqd-async-a-diff-with-a-file-without-a-name-begins-no-review ()
+  (aqd-with-file "a\n"
+    (should-error (agent-q-diff-review-diff
+                   (aqd-lines "--- target.txt" "+++ target.txt" "@@ -1 +1 @@" "-a" "+b"
+                              "--- /dev/null" "+++ /dev/null" "@@ -0,0 +1 @@" "+x")
+                   (file-name-directory aqd-file))
+                  :type 'agent-q-diff-bad-target)
+    (aqd-should-leave-nothing)))
+
 ;;;; A thousand
 
 (defun aqd-async-end-somehow (review way)
