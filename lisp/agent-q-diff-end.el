@@ -181,8 +181,17 @@ Its buffer is taken out of sight, and one of several is not kept."
   (let ((buffer (agent-q-diff-review-buffer review)))
     (when (and (buffer-live-p buffer) (not (eq outcome 'killed)))
       (quit-windows-on buffer)
-      (unless (equal (buffer-name buffer) agent-q-diff-buffer-name)
-        (kill-buffer buffer)))))
+      (agent-q-diff--kill-further buffer))))
+
+(defun agent-q-diff--kill-further (buffer)
+  "Kill the diff buffer BUFFER, whose review has ended, if it is not the first.
+That one stays, to be read.  What hooks of others do must not keep the
+caller from its answer."
+  (when (and (buffer-live-p buffer)
+             (not (equal (buffer-name buffer) agent-q-diff-buffer-name)))
+    (condition-case err
+        (kill-buffer buffer)
+      ((error quit) (message "After a review: %s" (agent-q-diff--error-text err))))))
 
 (defun agent-q-diff-cancel (review)
   "End REVIEW undecided, since who proposed it no longer wants it decided.

@@ -184,7 +184,9 @@ IS-MACRO tells whether a keyboard macro was running when it began."
       (agent-q-diff--end-waiting review)
       (setf (agent-q-diff-review-depth review) outer-depth)
       (when (frame-live-p (window-configuration-frame layout))
-        (set-window-configuration layout)))))
+        (set-window-configuration layout))
+      (unless outer-depth
+        (agent-q-diff--kill-further (agent-q-diff-review-buffer review))))))
 
 ;;;; The answer
 

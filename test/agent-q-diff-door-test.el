@@ -148,6 +148,29 @@
       (should (eq inner outer))
       (should (equal (aqd-answer :status) '(accepted))))))
 
+(ert-deftest aqd-door-buffer-of-a-review-inside-another-is-not-kept ()
+  (dolist (hook '(ignore error))
+    (aqd-with-async aqd-async-original aqd-async-modified
+      (let (inner buffer)
+        (unwind-protect
+            (progn
+              (global-set-key
+               [f6] (lambda () (interactive)
+                      (let ((other (agent-q-diff-review "x" "a\n" "b\n" "d" #'ignore
+                                                        :detached t)))
+                        (setq buffer (agent-q-diff-review-buffer other))
+                        (with-current-buffer buffer
+                          (add-hook 'kill-buffer-hook hook nil t))
+                        (setq inner (agent-q-diff-wait other)))))
+              (aqd-play "<f6> a q a a q" (lambda () (agent-q-diff-wait review))))
+          (global-set-key [f6] nil))
+        (should (equal (plist-get inner :decision) "accepted"))
+        (should (equal (aqd-answer :status) '(accepted)))
+        (should (eq (eq hook 'error) (buffer-live-p buffer)))
+        (with-current-buffer (get-buffer-create (if (buffer-live-p buffer) buffer " "))
+          (remove-hook 'kill-buffer-hook hook t)
+          (kill-buffer))))))
+
 (ert-deftest aqd-door-mode-line-of-the-users-is-kept ()
   (pcase-dolist (`(,before . ,after) '((nil . (""))
                                        ("mine" . ("" "mine"))
