@@ -15,10 +15,12 @@ mod histogram;
 mod indent;
 mod lockstep;
 mod matches;
+mod moved;
 mod myers;
 mod search;
 mod sides;
 mod slide;
+mod suspects;
 mod work;
 
 use std::ops::Range;

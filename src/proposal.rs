@@ -129,7 +129,8 @@ impl Proposal {
         context_len: usize,
         budget: Budget,
     ) -> Result<Proposal, ProposalError> {
-        let (original, modified) = (Text::new(original), Text::new(modified));
+        let original = Text::new(original);
+        let modified = Text::beside(modified, &original);
         let Comparison { edits, is_coarse } = diff::edits_within(&original, &modified, budget);
         if edits.is_empty() {
             return Err(ProposalError::Identical);

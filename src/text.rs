@@ -6,11 +6,10 @@
 //!
 //! A text has fewer than 4 GiB ([`MAX_LEN`]), or making it panics.
 
-use std::iter::zip;
-use std::ops::Range;
+mod same;
+mod scan;
 
-use memchr::memchr_iter;
-use wide::{CmpEq, i8x16};
+use std::ops::Range;
 
 /// Largest length of a text, in bytes: where its lines begin is kept in 32 bits, so that the table
 /// of a text of short lines is not several times the text.
@@ -27,19 +26,59 @@ pub const MAX_LEN: usize = u32::MAX as usize;
 /// assert_eq!(text.line(0), b"one\n");
 /// assert_eq!(text.line(1), b"two");
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Text {
     bytes: Vec<u8>,
     /// Byte offset of each line's first byte, and one more entry: the length of the text.
     starts: Vec<u32>,
+    /// Whether it is known that a line begins behind each newline and nowhere else. Where texts were
+    /// put together, a line in the middle may lack its terminator.
+    is_plain: bool,
 }
+
+impl PartialEq for Text {
+    fn eq(&self, other: &Text) -> bool {
+        (&self.bytes, &self.starts) == (&other.bytes, &other.starts)
+    }
+}
+
+impl Eq for Text {}
 
 impl Text {
     /// Splits `bytes` into lines.
     pub fn new(bytes: Vec<u8>) -> Text {
         assert!(bytes.len() <= MAX_LEN, "a text of 4 GiB or more");
-        let starts = line_starts(&bytes);
-        Text { bytes, starts }
+        let starts = scan::line_starts(&bytes);
+        let is_plain = true;
+        Text {
+            bytes,
+            starts,
+            is_plain,
+        }
+    }
+
+    /// Splits `bytes` into lines, as [`Text::new`] does, by the help of a text that is much the same.
+    ///
+    /// Where both begin alike and where they end alike, what is known of `other` serves, which is
+    /// several times cheaper; the rest takes as long as it does by itself.
+    ///
+    /// ```
+    /// use agent_q_diff::text::Text;
+    /// let original = Text::new(b"one\ntwo\nthree".to_vec());
+    /// let modified = Text::beside(b"one\n2\nthree".to_vec(), &original);
+    /// assert_eq!(modified.line(1), b"2\n");
+    /// ```
+    pub fn beside(bytes: Vec<u8>, other: &Text) -> Text {
+        assert!(bytes.len() <= MAX_LEN, "a text of 4 GiB or more");
+        if !other.is_plain {
+            return Text::new(bytes);
+        }
+        let starts = scan::line_starts_beside(&bytes, &other.bytes, &other.starts);
+        Text {
+            bytes,
+            starts,
+            is_plain: true,
+        }
     }
 
     /// Joins `lines` into one text.
@@ -83,6 +122,26 @@ impl Text {
         range.map(|index| self.line(index))
     }
 
+    /// Tells whether line `line` is the same as line `other_line` of `other`.
+    #[inline]
+    pub fn is_line_same(&self, line: usize, other: &Text, other_line: usize) -> bool {
+        // Mostly the length tells.
+        self.line_len(line) == other.line_len(other_line)
+            && self.line(line) == other.line(other_line)
+    }
+
+    #[inline]
+    fn line_len(&self, line: usize) -> u32 {
+        self.starts[line + 1].wrapping_sub(self.starts[line])
+    }
+
+    /// Returns a number that is the same for equal lines, and mostly another one for others.
+    ///
+    /// Takes O(1) time, however long line `index` is.
+    pub fn fingerprint(&self, index: usize) -> u32 {
+        same::fingerprint(&self.bytes, self.start(index)..self.start(index + 1))
+    }
+
     /// Returns how many lines at the head of `range` and of `other_range` in `other` are the same.
     ///
     /// Compares memory, which is many times cheaper than line by line.
@@ -92,16 +151,23 @@ impl Text {
         other: &Text,
         other_range: Range<usize>,
     ) -> usize {
-        let ours = self.lines_bytes(range.clone());
-        let n_equal = equal_head(ours, other.lines_bytes(other_range.clone()));
-        let end = offset(self.start(range.start) + n_equal);
+        if range.is_empty()
+            || other_range.is_empty()
+            || self.line_len(range.start) != other.line_len(other_range.start)
+        {
+            return 0;
+        }
+        let (ours, theirs) = (
+            self.lines_bytes(range.clone()),
+            other.lines_bytes(other_range.clone()),
+        );
+        let end = offset(self.start(range.start) + same::equal_head(ours, theirs));
         let ends = &self.starts[range.start + 1..=range.end];
-        let n_lines = count_sorted(ends, end).min(other_range.len());
-        // Where a line of one text spans two of the other, the bytes can be the same.
-        let ends = zip(&ends[..n_lines], &other.starts[other_range.start + 1..]);
-        let (first, other_first) = (self.starts[range.start], other.starts[other_range.start]);
-        ends.take_while(|(end, other_end)| *end - first == *other_end - other_first)
-            .count()
+        let n_lines = n_up_to(ends, end).min(other_range.len());
+        let len = |text: &Text, first: usize, n: usize| text.starts[first + n] - text.starts[first];
+        self.n_agreed(other, n_lines, |n| {
+            len(self, range.start, n) == len(other, other_range.start, n)
+        })
     }
 
     /// Returns how many lines at the tail of `range` and of `other_range` in `other` are the same.
@@ -111,18 +177,35 @@ impl Text {
         other: &Text,
         other_range: Range<usize>,
     ) -> usize {
-        let ours = self.lines_bytes(range.clone());
-        let n_equal = equal_tail(ours, other.lines_bytes(other_range.clone()));
-        let first = self.start(range.end) - n_equal;
-        let starts = zip(
-            self.starts[range.clone()].iter().rev(),
-            other.starts[other_range.clone()].iter().rev(),
+        if range.is_empty()
+            || other_range.is_empty()
+            || self.line_len(range.end - 1) != other.line_len(other_range.end - 1)
+        {
+            return 0;
+        }
+        let (ours, theirs) = (
+            self.lines_bytes(range.clone()),
+            other.lines_bytes(other_range.clone()),
         );
-        let (end, other_end) = (self.starts[range.end], other.starts[other_range.end]);
-        let is_same = |(start, other_start): &(&u32, &u32)| {
-            **start as usize >= first && end - *start == other_end - *other_start
-        };
-        starts.take_while(is_same).count()
+        let first = offset(self.start(range.end) - same::equal_tail(ours, theirs));
+        let starts = &self.starts[range.clone()];
+        let n_lines = n_from(starts, first).min(other_range.len());
+        let len = |text: &Text, end: usize, n: usize| text.starts[end] - text.starts[end - n];
+        self.n_agreed(other, n_lines, |n| {
+            len(self, range.end, n) == len(other, other_range.end, n)
+        })
+    }
+
+    /// Returns how many of `n_lines` lines, whose bytes are the same in `other`, are lines there,
+    /// too; `is_same` tells whether the first so many have the same length.
+    fn n_agreed(&self, other: &Text, n_lines: usize, is_same: impl Fn(usize) -> bool) -> usize {
+        match self.is_plain && other.is_plain {
+            // Where bytes are the same, so are newlines. Only the last of the lines may end, or at
+            // a tail begin, with the text instead.
+            true => n_lines - usize::from(n_lines > 0 && !is_same(n_lines)),
+            // A line of one text can span two of the other.
+            false => (1..=n_lines).take_while(|&n| is_same(n)).count(),
+        }
     }
 
     /// Returns the whole text.
@@ -136,6 +219,7 @@ impl Text {
     pub fn append(&mut self, more: &[u8]) -> Range<usize> {
         let first = self.len();
         let base = self.bytes.len();
+        self.is_plain &= base == 0 || self.bytes.ends_with(b"\n");
         self.bytes.extend_from_slice(more);
         assert!(self.bytes.len() <= MAX_LEN, "a text of 4 GiB or more");
         let added = Text::new(more.to_vec());
@@ -149,6 +233,7 @@ impl Text {
     /// Each line stays a line of its own, whether it has its terminator or not.
     pub fn splice(&mut self, range: Range<usize>, lines: &Text) {
         let (from, to) = (self.start(range.start), self.start(range.end));
+        self.is_plain = false;
         self.bytes.splice(from..to, lines.bytes.iter().copied());
         assert!(self.bytes.len() <= MAX_LEN, "a text of 4 GiB or more");
         let tail = self.starts.split_off(range.end);
@@ -175,91 +260,32 @@ impl Text {
     }
 }
 
-/// Number of bytes in which newlines are looked for at once.
-const SCANNED_LEN: usize = 64;
-
-/// Returns where each line of `bytes` begins, and where the last one ends.
-///
-/// A search for one newline after the other takes three times as long: lines are short.
-fn line_starts(bytes: &[u8]) -> Vec<u32> {
-    let n_newlines = memchr_iter(b'\n', bytes).count();
-    // Room for all that a block may have.
-    let mut starts = vec![0; 1 + n_newlines + SCANNED_LEN];
-    let mut len = 1;
-    let (blocks, rest) = bytes.as_chunks::<SCANNED_LEN>();
-    for (index, block) in blocks.iter().enumerate() {
-        let base = offset(index * SCANNED_LEN);
-        len += put_ends(&mut starts[len..len + SCANNED_LEN], newlines(block), base);
-    }
-    let base = bytes.len() - rest.len();
-    let ends = memchr_iter(b'\n', rest).map(|at| offset(base + at + 1));
-    starts.truncate(len);
-    starts.extend(ends);
-    if starts.last() != Some(&offset(bytes.len())) {
-        starts.push(offset(bytes.len()));
-    }
-    starts
-}
-
-/// Puts where the bits of `newlines` are, from `base` on, into `ends`; returns their number.
-fn put_ends(ends: &mut [u32], mut newlines: u64, base: u32) -> usize {
-    let n_newlines = newlines.count_ones() as usize;
-    // Mostly there are no more than these, and to write them always is cheaper than to branch.
-    const USUAL: usize = 4;
-    let (usual, others) = ends.split_at_mut(USUAL);
-    for end in usual {
-        *end = base.wrapping_add(newlines.trailing_zeros() + 1);
-        newlines &= newlines.wrapping_sub(1);
-    }
-    for end in others.iter_mut().take(n_newlines.saturating_sub(USUAL)) {
-        *end = base + newlines.trailing_zeros() + 1;
-        newlines &= newlines.wrapping_sub(1);
-    }
-    n_newlines
-}
-
-/// Returns a bit for each byte of `block`, set if it is a newline.
-fn newlines(block: &[u8; SCANNED_LEN]) -> u64 {
-    let (parts, _) = block.as_chunks::<16>();
-    let bits = parts.iter().map(|part| {
-        let is_newline = i8x16::new(part.map(|byte| byte as i8)).cmp_eq(i8x16::splat(b'\n' as i8));
-        // One bit for each of the 16.
-        is_newline.move_mask() as u16 as u64
-    });
-    bits.rev().fold(0, |all, bits| all << 16 | bits)
-}
-
-/// Number of bytes that are compared at once.
-const BLOCK_LEN: usize = 32;
-
-/// Returns how many bytes at the head of both are the same.
-fn equal_head(a: &[u8], b: &[u8]) -> usize {
-    let blocks = zip(a.as_chunks::<BLOCK_LEN>().0, b.as_chunks::<BLOCK_LEN>().0);
-    let done = BLOCK_LEN * blocks.take_while(|(a, b)| a == b).count();
-    done + zip(&a[done..], &b[done..])
-        .take_while(|(a, b)| a == b)
-        .count()
-}
-
-/// Returns how many bytes at the tail of both are the same.
-fn equal_tail(a: &[u8], b: &[u8]) -> usize {
-    let (a_blocks, b_blocks) = (a.as_rchunks::<BLOCK_LEN>().1, b.as_rchunks::<BLOCK_LEN>().1);
-    let blocks = zip(a_blocks.iter().rev(), b_blocks.iter().rev());
-    let done = BLOCK_LEN * blocks.take_while(|(a, b)| a == b).count();
-    let rest = zip(
-        a[..a.len() - done].iter().rev(),
-        b[..b.len() - done].iter().rev(),
-    );
-    done + rest.take_while(|(a, b)| a == b).count()
-}
+/// Number of lines in a row that are counted at once: mostly there are fewer.
+const NEAR: usize = 32;
 
 /// Returns how many of `sorted` are at most `end`: few, or it takes a step for each doubling.
-fn count_sorted(sorted: &[u32], end: u32) -> usize {
-    let mut len = 8;
+fn n_up_to(sorted: &[u32], end: u32) -> usize {
+    let mut len = NEAR;
     while sorted.get(len).is_some_and(|&at| at <= end) {
         len *= 2;
     }
-    sorted[..len.min(sorted.len())].partition_point(|&at| at <= end)
+    match len {
+        // Without a branch for each.
+        NEAR => sorted[..len.min(sorted.len())]
+            .iter()
+            .fold(0u32, |n, &at| n.wrapping_add(u32::from(at <= end))) as usize,
+        _ => sorted[..len.min(sorted.len())].partition_point(|&at| at <= end),
+    }
+}
+
+/// Returns how many of `sorted` are at least `first`, likewise.
+fn n_from(sorted: &[u32], first: u32) -> usize {
+    let mut len = 1;
+    while len < sorted.len() && sorted[sorted.len() - len] >= first {
+        len *= 2;
+    }
+    let last = &sorted[sorted.len() - len.min(sorted.len())..];
+    last.len() - last.partition_point(|&at| at < first)
 }
 
 /// Returns `at`, an offset in a text, as the table of lines keeps it.
@@ -275,38 +301,4 @@ pub fn is_unterminated(line: &[u8]) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_keep_their_terminators_and_join_to_the_text() {
-        for case in ["", "a", "a\n", "a\nb", "\n\n", "a\r\nb\rc\n", "\0\n\u{85}x"] {
-            let text = Text::new(case.as_bytes().to_vec());
-            let joined: Vec<u8> = text.lines(0..text.len()).flatten().copied().collect();
-            assert_eq!(joined, case.as_bytes());
-            assert_eq!(text.len(), case.split_inclusive('\n').count(), "{case:?}");
-        }
-    }
-
-    #[test]
-    fn spliced_lines_are_between_those_that_stay() {
-        let case = |range, lines: &str| {
-            let mut text = Text::new(b"a\nb\nc\n".to_vec());
-            text.splice(range, &Text::new(lines.into()));
-            let lines = (0..text.len()).map(|at| String::from_utf8_lossy(text.line(at)).into());
-            lines.collect::<Vec<String>>()
-        };
-        assert_eq!(case(1..2, "x\ny\n"), ["a\n", "x\n", "y\n", "c\n"]);
-        assert_eq!(case(0..0, "x\n"), ["x\n", "a\n", "b\n", "c\n"]);
-        assert_eq!(case(3..3, "x"), ["a\n", "b\n", "c\n", "x"]);
-        assert_eq!(case(0..1, "x"), ["x", "b\n", "c\n"]);
-        assert_eq!(case(0..3, ""), Vec::<String>::new());
-    }
-
-    #[test]
-    fn append_numbers_on() {
-        let mut text = Text::new(b"a\n".to_vec());
-        assert_eq!(text.append(b"b\nc\n"), 1..3);
-        assert_eq!(text.line(2), b"c\n");
-    }
-}
+mod tests;

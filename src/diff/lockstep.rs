@@ -12,9 +12,10 @@
 
 use std::ops::Range;
 
-use imara_diff::{InternedInput, Interner};
+use imara_diff::InternedInput;
 
 use super::anchors;
+use super::moved::checked_parts;
 use super::search::{self, Part};
 use super::sides::Sides;
 use super::work::Work;
@@ -36,14 +37,8 @@ const COMPARED_LEN: usize = 32;
 /// Lines of each side in which a line that is unique is looked for, if there are more changed ones.
 const WINDOWS: [usize; 3] = [1 << 8, 1 << 11, 1 << 14];
 
-/// Lines to the next edit within which a line may have moved to it, at least.
-const MIN_REACH: usize = 64;
-
 /// Of so many lines one may be in doubt, or all of the texts are searched.
 const MIN_PLAIN: usize = 8;
-
-/// Letters and digits from which on a line says something; a brace and a blank line are everywhere.
-const MIN_WORD_LEN: usize = 4;
 
 /// Returns the edits in `whole`, all of both texts, or `None` if they are not near-identical.
 pub fn edits(original: &Text, modified: &Text, whole: &Edit, work: &mut Work) -> Option<Vec<Edit>> {
@@ -53,13 +48,15 @@ pub fn edits(original: &Text, modified: &Text, whole: &Edit, work: &mut Work) ->
         return Some(Vec::from_iter((rest.n_lines() > 0).then_some(rest)));
     }
     if rest.n_lines() <= MIN_LEN {
-        return None;
+        let all = [Part::Unknown(rest)];
+        return Some(search::edits(original, modified, all, work));
     }
     let n_lines = rest.n_lines();
     let mut walk = Walk {
         original,
         modified,
         n_left: n_lines,
+        reached: [0; 2 * MAX_COST + 3],
     };
     let gaps = walk.gaps(rest)?.into_iter().map(Part::Unknown);
     let edits = search::edits(original, modified, gaps, work);
@@ -79,6 +76,9 @@ struct Walk<'a> {
     modified: &'a Text,
     /// How many lines may still be compared one by one.
     n_left: usize,
+    /// For each diagonal of a search the largest number of lines of the original that was reached;
+    /// kept for the next one, since most end after a few.
+    reached: [usize; 2 * MAX_COST + 3],
 }
 
 impl Walk<'_> {
@@ -86,15 +86,18 @@ impl Walk<'_> {
     fn gaps(&mut self, mut rest: Edit) -> Option<Vec<Edit>> {
         let mut gaps = Vec::new();
         while !rest.is_one_sided() {
-            let gap = match self.near_gap(&rest) {
-                Some(gap) => gap,
-                None => self.far_gap(&rest)?,
+            let (gap, n_agreed) = match self.near_gap(&rest) {
+                Some(found) => found,
+                None => (self.far_gap(&rest)?, 0),
             };
-            let below = Edit {
-                before: gap.before.end..rest.before.end,
-                after: gap.after.end..rest.after.end,
+            let (before, after) = (gap.before.end + n_agreed, gap.after.end + n_agreed);
+            rest = Edit {
+                before: before..rest.before.end,
+                after: after..rest.after.end,
             };
-            rest = below.without_ends(self.agreed_len(&below, usize::MAX), 0);
+            if n_agreed == 0 || n_agreed == COMPARED_LEN {
+                rest = rest.without_ends(self.agreed_len(&rest, usize::MAX), 0);
+            }
             gaps.push(gap);
         }
         gaps.extend((rest.n_lines() > 0).then_some(rest));
@@ -110,18 +113,17 @@ impl Walk<'_> {
     }
 
     /// Returns the gap at the head of `rest` with the fewest changed lines; of several, that after
-    /// which most lines agree.
+    /// which most lines agree; and how many, up to [`COMPARED_LEN`].
     ///
     /// This is Myers' search, from the head only.
-    fn near_gap(&mut self, rest: &Edit) -> Option<Edit> {
-        // For each diagonal the largest number of lines of the original that was reached.
-        let mut reached = [0; 2 * MAX_COST + 3];
+    fn near_gap(&mut self, rest: &Edit) -> Option<(Edit, usize)> {
         let middle = MAX_COST + 1;
+        self.reached[middle] = 0;
         for cost in 1..=MAX_COST {
             self.n_left = self.n_left.checked_sub(cost + 1)?;
             let mut best = None;
             for diagonal in (middle - cost..=middle + cost).step_by(2) {
-                let (left, right) = (reached[diagonal - 1] + 1, reached[diagonal + 1]);
+                let (left, right) = (self.reached[diagonal - 1] + 1, self.reached[diagonal + 1]);
                 let before = match diagonal {
                     // On the border the neighbor was not reached.
                     _ if diagonal == middle - cost => right,
@@ -130,11 +132,13 @@ impl Walk<'_> {
                 };
                 let after = before + middle - diagonal;
                 let len = self.agreed_len_from(rest, before, after);
-                reached[diagonal] = before + len;
-                best = best.max((len >= AGREED_LEN).then_some((len, before, after)));
+                self.reached[diagonal] = before + len;
+                if len >= AGREED_LEN {
+                    best = best.max(Some((len, before, after)));
+                }
             }
-            if let Some((_, before, after)) = best {
-                return Some(head_of(rest, before, after));
+            if let Some((len, before, after)) = best {
+                return Some((head_of(rest, before, after), len));
             }
         }
         None
@@ -146,7 +150,7 @@ impl Walk<'_> {
             return 0;
         }
         let (line, other) = (rest.before.start + before, rest.after.start + after);
-        if self.original.line(line) != self.modified.line(other) {
+        if !self.original.is_line_same(line, self.modified, other) {
             return 0;
         }
         let below = Edit {
@@ -199,91 +203,4 @@ fn head_of(part: &Edit, before: usize, after: usize) -> Edit {
         before: part.before.start..part.before.start + before,
         after: part.after.start..part.after.start + after,
     }
-}
-
-/// Returns `edits`, and those as one to search in between which a line may have moved: that says
-/// something, and was taken away in one and added in another near it.
-///
-/// How near depends on the longest edit: for a line to go from one to the other, all between them
-/// would be moved by as much.
-fn checked_parts(original: &Text, modified: &Text, edits: &[Edit]) -> Vec<Part> {
-    let longest = edits.iter().map(Edit::n_lines).max().unwrap_or(0);
-    let mut changed = Changed::default();
-    let mut parts: Vec<Part> = Vec::with_capacity(edits.len());
-    for edit in edits {
-        let reach = edit.before.start.saturating_sub(2 * longest + MIN_REACH);
-        let first = changed.first_pair(original, modified, edit, reach);
-        let mut part = Part::Known(edit.clone());
-        let is_in = |above: &mut Part| first.is_some_and(|at| at <= above.lines().before.end);
-        while let Some(above) = parts.pop_if(is_in) {
-            part = Part::Unknown(Edit {
-                before: above.lines().before.start..edit.before.end,
-                after: above.lines().after.start..edit.after.end,
-            });
-        }
-        parts.push(part);
-    }
-    parts
-}
-
-/// The lines that edits take away and add.
-#[derive(Default)]
-struct Changed<'a> {
-    lines: Interner<&'a [u8]>,
-    /// For each token the last edits that took it away and that added it.
-    last: Vec<Last>,
-    /// The tokens of an edit, and whether it took them away.
-    tokens: Vec<(usize, bool)>,
-}
-
-/// Where the edits are, as lines of the original.
-#[derive(Clone, Default)]
-struct Last {
-    removed: Option<usize>,
-    added: Option<usize>,
-}
-
-impl<'a> Changed<'a> {
-    /// Adds the lines of `edit`, and returns the first edit from `reach` on that did the contrary
-    /// with one of them.
-    fn first_pair(
-        &mut self,
-        original: &'a Text,
-        modified: &'a Text,
-        edit: &Edit,
-        reach: usize,
-    ) -> Option<usize> {
-        self.tokens.clear();
-        self.number(original.lines(edit.before.clone()), true);
-        self.number(modified.lines(edit.after.clone()), false);
-        self.last
-            .resize(self.lines.num_tokens() as usize, Last::default());
-        let contrary = |&(token, is_removed): &(usize, bool)| match is_removed {
-            true => self.last[token].added,
-            false => self.last[token].removed,
-        };
-        let pairs = self.tokens.iter().filter_map(contrary);
-        let first = pairs.filter(|&at| at >= reach).min();
-        for &(token, is_removed) in &self.tokens {
-            match is_removed {
-                true => self.last[token].removed = Some(edit.before.start),
-                false => self.last[token].added = Some(edit.before.start),
-            }
-        }
-        first
-    }
-
-    fn number(&mut self, lines: impl Iterator<Item = &'a [u8]>, is_removed: bool) {
-        for line in lines.filter(|line| says_something(line)) {
-            self.tokens
-                .push((self.lines.intern(line).0 as usize, is_removed));
-        }
-    }
-}
-
-fn says_something(line: &[u8]) -> bool {
-    let word = line
-        .iter()
-        .filter(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii());
-    word.take(MIN_WORD_LEN).count() == MIN_WORD_LEN
 }

@@ -125,12 +125,8 @@ impl<'a> Search<'a> {
 
     /// Tells whether `part` is so short that it is cheap to see that it has no line in common.
     fn is_all_different(&self, part: &Edit) -> bool {
-        let is_in_after = |line| {
-            self.modified
-                .lines(part.after.clone())
-                .any(|other| line == other)
-        };
-        part.before.len() * part.after.len() <= MAX_PAIRS
-            && !self.original.lines(part.before.clone()).any(is_in_after)
+        let is_same = |line, other| self.original.is_line_same(line, self.modified, other);
+        let is_in_after = |line| part.after.clone().any(|other| is_same(line, other));
+        part.before.len() * part.after.len() <= MAX_PAIRS && !part.before.clone().any(is_in_after)
     }
 }

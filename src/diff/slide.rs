@@ -74,6 +74,7 @@ fn slid(text: &Text, runs: Vec<Run>, others: &[Run], work: &mut Work) -> Vec<Run
         above: Vec::with_capacity(runs.len()),
         below: runs.into_iter().peekable(),
         others,
+        n_others: 0,
         work,
     };
     while let Some(run) = slider.below.next() {
@@ -91,6 +92,8 @@ struct Slider<'a> {
     below: Peekable<IntoIter<Run>>,
     /// The runs of the other side.
     others: &'a [Run],
+    /// How many of these are above the last place that was asked about: the next one is near.
+    n_others: usize,
     work: &'a mut Work,
 }
 
@@ -120,17 +123,22 @@ impl Slider<'_> {
     }
 
     /// Tells whether lines of the other side go or come in the same place.
-    fn is_beside_other(&self, run: &Run) -> bool {
-        let found = self
-            .others
-            .binary_search_by_key(&run.n_kept, |other| other.n_kept);
-        found.is_ok()
+    fn is_beside_other(&mut self, run: &Run) -> bool {
+        let is_above = |other: &Run| other.n_kept < run.n_kept;
+        while self.n_others > 0 && !is_above(&self.others[self.n_others - 1]) {
+            self.n_others -= 1;
+        }
+        while self.others.get(self.n_others).is_some_and(is_above) {
+            self.n_others += 1;
+        }
+        let next = self.others.get(self.n_others);
+        next.is_some_and(|other| other.n_kept == run.n_kept)
     }
 
     /// Slides `run` up by a line, if it can, and tells whether it did.
     fn up(&mut self, run: &mut Run) -> bool {
         let Range { start, end } = run.lines;
-        let can = start > 0 && self.text.line(start - 1) == self.text.line(end - 1);
+        let can = start > 0 && self.text.is_line_same(start - 1, self.text, end - 1);
         if !can || !self.work.spend(1) {
             return false;
         }
@@ -145,7 +153,7 @@ impl Slider<'_> {
     /// Slides `run` down by a line, if it can, and tells whether it did.
     fn down(&mut self, run: &mut Run) -> bool {
         let Range { start, end } = run.lines;
-        let can = end < self.text.len() && self.text.line(start) == self.text.line(end);
+        let can = end < self.text.len() && self.text.is_line_same(start, self.text, end);
         if !can || !self.work.spend(1) {
             return false;
         }

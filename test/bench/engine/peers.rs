@@ -15,7 +15,11 @@ use crate::texts::Pair;
 pub fn ours(pair: &Pair) -> Duration {
     timed(
         || (pair.original.clone(), pair.modified.clone()),
-        |(original, modified)| compared(&Text::new(original), &Text::new(modified)),
+        |(original, modified)| {
+            let original = Text::new(original);
+            let modified = Text::beside(modified, &original);
+            compared(&original, &modified)
+        },
     )
 }
 

@@ -1,0 +1,103 @@
+//! Whether edits that were found one by one may have parted what belongs together.
+
+use imara_diff::Interner;
+
+use super::Edit;
+use super::search::Part;
+use super::suspects::Suspects;
+use crate::text::Text;
+
+/// Lines to the next edit within which a line may have moved to it, at least.
+const MIN_REACH: usize = 64;
+
+/// Letters and digits from which on a line says something; a brace and a blank line are everywhere.
+const MIN_WORD_LEN: usize = 4;
+
+/// Returns `edits`, and those as one to search in between which a line may have moved: that says
+/// something, and was taken away in one and added in another near it.
+///
+/// How near depends on the longest edit: for a line to go from one to the other, all between them
+/// would be moved by as much.
+pub fn checked_parts(original: &Text, modified: &Text, edits: &[Edit]) -> Vec<Part> {
+    let longest = edits.iter().map(Edit::n_lines).max().unwrap_or(0);
+    let suspects = Suspects::new(original, modified, edits);
+    let mut n_seen = 0;
+    let mut changed = Changed::default();
+    let mut parts: Vec<Part> = Vec::with_capacity(edits.len());
+    for edit in edits {
+        let reach = edit.before.start.saturating_sub(2 * longest + MIN_REACH);
+        let lines = suspects.among(n_seen..n_seen + edit.n_lines());
+        let line = |at: usize| match (at - n_seen).checked_sub(edit.before.len()) {
+            None => (original.line(edit.before.start + at - n_seen), true),
+            Some(at) => (modified.line(edit.after.start + at), false),
+        };
+        let first = changed.first_pair(lines.map(line), edit.before.start, reach);
+        n_seen += edit.n_lines();
+        let mut part = Part::Known(edit.clone());
+        let is_in = |above: &mut Part| first.is_some_and(|at| at <= above.lines().before.end);
+        while let Some(above) = parts.pop_if(is_in) {
+            part = Part::Unknown(Edit {
+                before: above.lines().before.start..edit.before.end,
+                after: above.lines().after.start..edit.after.end,
+            });
+        }
+        parts.push(part);
+    }
+    parts
+}
+
+/// The lines that edits take away and add, as far as they are suspects.
+#[derive(Default)]
+struct Changed<'a> {
+    lines: Interner<&'a [u8]>,
+    /// For each token the last edits that took it away and that added it.
+    last: Vec<Last>,
+    /// The tokens of an edit, and whether it took them away.
+    tokens: Vec<(usize, bool)>,
+}
+
+/// Where the edits are, as lines of the original.
+#[derive(Clone, Default)]
+struct Last {
+    removed: Option<usize>,
+    added: Option<usize>,
+}
+
+impl<'a> Changed<'a> {
+    /// Adds `lines` of the edit at `line`, with whether it takes them away, and returns the first
+    /// edit from `reach` on that did the contrary with one of them.
+    fn first_pair(
+        &mut self,
+        lines: impl Iterator<Item = (&'a [u8], bool)>,
+        line: usize,
+        reach: usize,
+    ) -> Option<usize> {
+        self.tokens.clear();
+        for (line, is_removed) in lines.filter(|(line, _)| says_something(line)) {
+            let token = self.lines.intern(line).0 as usize;
+            self.tokens.push((token, is_removed));
+        }
+        self.last
+            .resize(self.lines.num_tokens() as usize, Last::default());
+        let contrary = |&(token, is_removed): &(usize, bool)| match is_removed {
+            true => self.last[token].added,
+            false => self.last[token].removed,
+        };
+        let pairs = self.tokens.iter().filter_map(contrary);
+        let first = pairs.filter(|&at| at >= reach).min();
+        for &(token, is_removed) in &self.tokens {
+            match is_removed {
+                true => self.last[token].removed = Some(line),
+                false => self.last[token].added = Some(line),
+            }
+        }
+        first
+    }
+}
+
+fn says_something(line: &[u8]) -> bool {
+    let word = line
+        .iter()
+        .filter(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii());
+    word.take(MIN_WORD_LEN).count() == MIN_WORD_LEN
+}
