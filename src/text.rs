@@ -265,16 +265,21 @@ const NEAR: usize = 32;
 
 /// Returns how many of `sorted` are at most `end`: few, or it takes a step for each doubling.
 fn n_up_to(sorted: &[u32], end: u32) -> usize {
-    let mut len = NEAR;
-    while sorted.get(len).is_some_and(|&at| at <= end) {
-        len *= 2;
-    }
-    match len {
+    let is_up_to = |at: &u32| *at <= end;
+    match sorted.first_chunk::<NEAR>() {
         // Without a branch for each.
-        NEAR => sorted[..len.min(sorted.len())]
-            .iter()
-            .fold(0u32, |n, &at| n.wrapping_add(u32::from(at <= end))) as usize,
-        _ => sorted[..len.min(sorted.len())].partition_point(|&at| at <= end),
+        Some(near) if !is_up_to(&near[NEAR - 1]) => {
+            near.iter()
+                .fold(0u32, |n, at| n.wrapping_add(u32::from(is_up_to(at)))) as usize
+        }
+        Some(_) => {
+            let mut len = 2 * NEAR;
+            while sorted.get(len).is_some_and(is_up_to) {
+                len *= 2;
+            }
+            sorted[..len.min(sorted.len())].partition_point(is_up_to)
+        }
+        None => sorted.partition_point(is_up_to),
     }
 }
 

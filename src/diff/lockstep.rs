@@ -15,7 +15,7 @@ use std::ops::Range;
 use imara_diff::InternedInput;
 
 use super::anchors;
-use super::moved::checked_parts;
+use super::moved::doubtful_parts;
 use super::search::{self, Part};
 use super::sides::Sides;
 use super::work::Work;
@@ -60,10 +60,9 @@ pub fn edits(original: &Text, modified: &Text, whole: &Edit, work: &mut Work) ->
     };
     let gaps = walk.gaps(rest)?.into_iter().map(Part::Unknown);
     let edits = search::edits(original, modified, gaps, work);
-    let parts = checked_parts(original, modified, &edits);
-    if parts.len() == edits.len() {
+    let Some(parts) = doubtful_parts(original, modified, &edits) else {
         return Some(edits);
-    }
+    };
     let unknown = parts.iter().filter(|part| matches!(part, Part::Unknown(_)));
     let n_unknown: usize = unknown.map(|part| part.lines().n_lines()).sum();
     let is_plain = n_unknown <= n_lines / MIN_PLAIN;

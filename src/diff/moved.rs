@@ -4,35 +4,37 @@ use imara_diff::Interner;
 
 use super::Edit;
 use super::search::Part;
-use super::suspects::Suspects;
+use super::suspects::{says_something, suspects};
 use crate::text::Text;
 
 /// Lines to the next edit within which a line may have moved to it, at least.
 const MIN_REACH: usize = 64;
 
-/// Letters and digits from which on a line says something; a brace and a blank line are everywhere.
-const MIN_WORD_LEN: usize = 4;
-
 /// Returns `edits`, and those as one to search in between which a line may have moved: that says
-/// something, and was taken away in one and added in another near it.
+/// something, and was taken away in one and added in another near it. `None` if there are none such.
 ///
 /// How near depends on the longest edit: for a line to go from one to the other, all between them
 /// would be moved by as much.
-pub fn checked_parts(original: &Text, modified: &Text, edits: &[Edit]) -> Vec<Part> {
+pub fn doubtful_parts(original: &Text, modified: &Text, edits: &[Edit]) -> Option<Vec<Part>> {
+    let suspects = suspects(original, modified, edits);
+    if suspects.is_empty() {
+        return None;
+    }
     let longest = edits.iter().map(Edit::n_lines).max().unwrap_or(0);
-    let suspects = Suspects::new(original, modified, edits);
-    let mut n_seen = 0;
+    let (mut n_seen, mut suspects) = (0, suspects.into_iter().peekable());
     let mut changed = Changed::default();
     let mut parts: Vec<Part> = Vec::with_capacity(edits.len());
     for edit in edits {
         let reach = edit.before.start.saturating_sub(2 * longest + MIN_REACH);
-        let lines = suspects.among(n_seen..n_seen + edit.n_lines());
-        let line = |at: usize| match (at - n_seen).checked_sub(edit.before.len()) {
-            None => (original.line(edit.before.start + at - n_seen), true),
+        let line = |at: usize| match at.checked_sub(edit.before.len()) {
+            None => (original.line(edit.before.start + at), true),
             Some(at) => (modified.line(edit.after.start + at), false),
         };
-        let first = changed.first_pair(lines.map(line), edit.before.start, reach);
+        let first = n_seen;
         n_seen += edit.n_lines();
+        let lines = std::iter::from_fn(|| suspects.next_if(|&at| at < n_seen));
+        let lines = lines.map(|at| line(at - first));
+        let first = changed.first_pair(lines, edit.before.start, reach);
         let mut part = Part::Known(edit.clone());
         let is_in = |above: &mut Part| first.is_some_and(|at| at <= above.lines().before.end);
         while let Some(above) = parts.pop_if(is_in) {
@@ -43,7 +45,7 @@ pub fn checked_parts(original: &Text, modified: &Text, edits: &[Edit]) -> Vec<Pa
         }
         parts.push(part);
     }
-    parts
+    (parts.len() < edits.len()).then_some(parts)
 }
 
 /// The lines that edits take away and add, as far as they are suspects.
@@ -93,11 +95,4 @@ impl<'a> Changed<'a> {
         }
         first
     }
-}
-
-fn says_something(line: &[u8]) -> bool {
-    let word = line
-        .iter()
-        .filter(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii());
-    word.take(MIN_WORD_LEN).count() == MIN_WORD_LEN
 }

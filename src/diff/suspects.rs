@@ -17,44 +17,62 @@ const MAX_FLAGS: usize = 1 << 22;
 const REMOVED: u8 = 1;
 const ADDED: u8 = 2;
 
-/// Which of the lines that some edits change are suspects.
-pub struct Suspects {
-    /// What is known of the lines of each fingerprint.
+/// Letters and digits from which on a line says something; a brace and a blank line are everywhere.
+const MIN_WORD_LEN: usize = 4;
+
+/// Length of a line, in bytes, up to which it is cheap to see whether it says something.
+const SHORT_LEN: usize = 12;
+
+/// Returns the indices of those of the lines of `edits` that may have been taken away and added,
+/// and may say something; they are counted from edit to edit, what goes before what comes.
+///
+/// Takes O(1) time for each line, however long it is.
+pub fn suspects(original: &Text, modified: &Text, edits: &[Edit]) -> Vec<usize> {
+    let n_lines: usize = edits.iter().map(Edit::n_lines).sum();
+    let n_flags = (FLAGS * n_lines).next_power_of_two().min(MAX_FLAGS);
+    let mut seen = Seen {
+        // One more, for what says nothing.
+        sides: vec![0; n_flags + 1],
+        lines: Vec::with_capacity(n_lines),
+    };
+    for edit in edits {
+        seen.add(original, edit.before.clone(), REMOVED);
+        seen.add(modified, edit.after.clone(), ADDED);
+    }
+    let lines = seen.lines.iter().enumerate();
+    let both = lines.filter(|&(_, &place)| seen.sides[place as usize] == REMOVED | ADDED);
+    both.map(|(line, _)| line).collect()
+}
+
+struct Seen {
+    /// On which sides the lines of each fingerprint are.
     sides: Vec<u8>,
-    /// The fingerprint of each line, in the order of the edits, what goes before what comes.
+    /// The fingerprint of each line.
     lines: Vec<u32>,
 }
 
-impl Suspects {
-    /// Looks at all lines of `edits`. Takes O(1) time for each, however long it is.
-    pub fn new(original: &Text, modified: &Text, edits: &[Edit]) -> Suspects {
-        let n_lines: usize = edits.iter().map(Edit::n_lines).sum();
-        let n_flags = (FLAGS * n_lines).next_power_of_two().min(MAX_FLAGS);
-        let mut suspects = Suspects {
-            sides: vec![0; n_flags],
-            lines: Vec::with_capacity(n_lines),
-        };
-        for edit in edits {
-            suspects.add(original, edit.before.clone(), REMOVED);
-            suspects.add(modified, edit.after.clone(), ADDED);
-        }
-        suspects
-    }
-
+impl Seen {
     fn add(&mut self, text: &Text, lines: Range<usize>, side: u8) {
-        let mask = self.sides.len() - 1;
-        for line in lines {
-            let at = text.fingerprint(line) as usize & mask;
-            self.sides[at] |= side;
-            self.lines.push(at as u32);
+        let n_flags = self.sides.len() - 1;
+        for index in lines {
+            let line = text.line(index);
+            if line.len() <= SHORT_LEN && !says_something(line) {
+                self.lines.push(n_flags as u32);
+                continue;
+            }
+            let place = text.fingerprint(index) as usize & (n_flags - 1);
+            self.sides[place] |= side;
+            self.lines.push(place as u32);
         }
     }
+}
 
-    /// Returns the indices of those of the lines in `range`, counted as they were looked at, that
-    /// may have been taken away and added.
-    pub fn among(&self, range: Range<usize>) -> impl Iterator<Item = usize> {
-        range.filter(|&line| self.sides[self.lines[line] as usize] == REMOVED | ADDED)
-    }
+/// Tells whether `line` says something, so that it is one to be followed.
+pub fn says_something(line: &[u8]) -> bool {
+    let word = line
+        .iter()
+        .filter(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii());
+    word.take(MIN_WORD_LEN).count() == MIN_WORD_LEN
 }
 
 #[cfg(test)]
@@ -73,8 +91,7 @@ mod tests {
             after: at..at + 10,
         };
         let edits: Vec<Edit> = (0..2_000).step_by(20).map(edit).collect();
-        let suspects = Suspects::new(&original, &modified, &edits);
-        let found: Vec<usize> = suspects.among(0..2_000).collect();
+        let found = suspects(&original, &modified, &edits);
         let lines = |text: &Text, range: &Range<usize>| -> Vec<Vec<u8>> {
             text.lines(range.clone()).map(<[u8]>::to_vec).collect()
         };
