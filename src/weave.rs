@@ -8,11 +8,12 @@
 //!
 //! With s segments, an outside edit takes O(s) time, and so does flipping many atoms at once.
 //! Flipping one, or looking up its place, takes O(log s) and what is around it up to the nearest
-//! unchanged lines. A segment is 64 bytes.
+//! unchanged lines. A segment is 24 bytes.
 
 mod offsets;
 mod outside;
 mod recast;
+mod segment;
 mod sums;
 mod survey;
 
@@ -26,44 +27,9 @@ use crate::text::Text;
 use offsets::{Counted, Offsets};
 use outside::Past;
 pub use recast::Stretch;
+use segment::{Kind, Segment};
 use sums::Sums;
 use survey::Look;
-
-/// Where a segment's lines come from and what decides whether they are alive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// Lines of the original that the proposal keeps.
-    Common,
-    /// The lines of the original that this atom removes.
-    Old(usize),
-    /// The lines of the modified text that this atom adds.
-    New(usize),
-    /// Lines of the target that are in neither text.
-    User,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Segment {
-    kind: Kind,
-    /// Lines of the text that `kind` names.
-    lines: Range<usize>,
-    /// Whether the lines were deleted from outside.
-    is_dead: bool,
-    /// Atoms whose lines might belong before these or after them; for user text only.
-    amb: Vec<usize>,
-}
-
-impl Segment {
-    fn new(kind: Kind, lines: Range<usize>) -> Segment {
-        let (is_dead, amb) = (false, Vec::new());
-        Segment {
-            kind,
-            lines,
-            is_dead,
-            amb,
-        }
-    }
-}
 
 /// A maximal run of changed lines: the smallest thing that is applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -262,7 +228,10 @@ impl Weave {
     pub fn unravel(&mut self) {
         self.user = Text::new(Vec::new());
         self.n_around = 0;
-        self.segments.clear();
+        // No more room than it takes: there may be millions.
+        let n_sides = self.atoms.iter().flat_map(|atom| [&atom.old, &atom.new]);
+        let n_sides = n_sides.filter(|side| !side.is_empty()).count();
+        self.segments = Vec::with_capacity(n_sides + self.atoms.len() + 1);
         self.lay(0..self.original.len(), 0..self.atoms.len());
         self.past.clear();
         self.surveyed();
@@ -400,13 +369,13 @@ impl Weave {
 
     /// Tells whether somebody else put lines into the target or took some out.
     pub fn is_touched(&self) -> bool {
-        let is_theirs = |segment: &Segment| segment.is_dead || segment.kind == Kind::User;
+        let is_theirs = |segment: &Segment| segment.is_dead || segment.is_user();
         self.segments.iter().any(is_theirs)
     }
 
     /// Returns the number of lines of the target.
     pub fn n_lines(&self) -> usize {
-        self.alive().map(|segment| segment.lines.len()).sum()
+        self.alive().map(|segment| segment.len()).sum()
     }
 
     fn edit_to_flip(&self, atom: usize, line: usize) -> LineEdit {
@@ -422,7 +391,7 @@ impl Weave {
     /// Refuses to flip the atoms `chosen` if a line without terminator would not be the last one.
     fn refuse_to_glue(&self, chosen: &[usize]) -> Result<(), FlipError> {
         let is_chosen = |atom: usize| chosen.binary_search(&atom).is_ok();
-        let flips = |segment: &Segment| !segment.is_dead && atom_of(segment).is_some_and(is_chosen);
+        let flips = |segment: &Segment| !segment.is_dead && segment.atom().is_some_and(is_chosen);
         let will_live = |at: usize| {
             let segment = &self.segments[at];
             self.is_alive(segment) != flips(segment)
@@ -448,7 +417,7 @@ impl Weave {
 
     /// Tells whether the segment is in the target unless it was deleted from outside.
     fn is_chosen(&self, segment: &Segment) -> bool {
-        match segment.kind {
+        match segment.kind() {
             Kind::Common | Kind::User => true,
             Kind::Old(atom) => !self.atoms[atom].is_applied,
             Kind::New(atom) => self.atoms[atom].is_applied,
@@ -456,21 +425,14 @@ impl Weave {
     }
 
     fn bytes(&self, segment: &Segment) -> &[u8] {
-        self.text_of(segment).lines_bytes(segment.lines.clone())
+        self.text_of(segment).lines_bytes(segment.lines())
     }
 
     fn text_of(&self, segment: &Segment) -> &Text {
-        match segment.kind {
+        match segment.kind() {
             Kind::Common | Kind::Old(_) => &self.original,
             Kind::New(_) => &self.modified,
             Kind::User => &self.user,
         }
-    }
-}
-
-fn atom_of(segment: &Segment) -> Option<usize> {
-    match segment.kind {
-        Kind::Old(atom) | Kind::New(atom) => Some(atom),
-        Kind::Common | Kind::User => None,
     }
 }

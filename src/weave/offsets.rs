@@ -79,7 +79,7 @@ impl Weave {
             if rest == 0 {
                 break;
             }
-            let n = rest.min(segment.lines.len());
+            let n = rest.min(segment.len());
             chars += self.chars_of_head(offsets, segment, n);
             rest -= n;
         }
@@ -103,7 +103,7 @@ impl Weave {
         let mut rest = chars - at;
         let rest_of_segments = self.segments[first..].iter();
         for segment in rest_of_segments.filter(|segment| self.is_alive(segment)) {
-            let len = segment.lines.len();
+            let len = segment.len();
             let n_chars = self.chars_of_head(offsets, segment, len);
             if rest < n_chars {
                 let is_before = |n| self.chars_of_head(offsets, segment, n) < rest;
@@ -142,7 +142,7 @@ impl Weave {
             for segment in &self.segments {
                 offsets.before.push(chars);
                 if self.is_alive(segment) {
-                    chars += self.chars_of_head(&offsets, segment, segment.lines.len());
+                    chars += self.chars_of_head(&offsets, segment, segment.len());
                 }
             }
             offsets.before.push(chars);
@@ -153,14 +153,14 @@ impl Weave {
     /// Returns how many characters the first `n` lines of `segment` have.
     fn chars_of_head(&self, offsets: &Offsets, segment: &Segment, n: usize) -> usize {
         let text = self.text_of(segment);
-        let chars = match segment.kind {
+        let chars = match segment.kind() {
             Kind::Common | Kind::Old(_) => {
                 (self.counted.original).get_or_init(|| Chars::new(&self.original))
             }
             Kind::New(_) => (self.counted.modified).get_or_init(|| Chars::new(&self.modified)),
             Kind::User => &offsets.user,
         };
-        let start = segment.lines.start;
+        let start = segment.lines().start;
         chars.before(text, start + n) - chars.before(text, start)
     }
 
@@ -174,7 +174,7 @@ impl Weave {
             .filter(|segment| self.is_alive(segment));
         Some(
             alive
-                .map(|segment| self.chars_of_head(offsets, segment, segment.lines.len()))
+                .map(|segment| self.chars_of_head(offsets, segment, segment.len()))
                 .sum(),
         )
     }

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::{Kind, Segment, Weave, atom_of};
+use super::{Kind, Segment, Weave};
 
 /// How many changes can be undone line by line; older ones cost their lines their identity.
 const MAX_PAST: usize = 512;
@@ -145,14 +145,13 @@ impl Weave {
             }
         };
         let mut now = self.segments[range.clone()].to_vec();
-        now.retain(|segment| segment.kind != Kind::User);
+        now.retain(|segment| !segment.is_user());
         for segment in &mut now {
             segment.is_dead |= self.is_chosen(segment);
         }
         if !text.is_empty() {
-            let mut user = Segment::new(Kind::User, self.user.append(text));
-            user.amb = amb;
-            now.push(user);
+            let user = Segment::new(Kind::User, self.user.append(text));
+            now.push(user.with_amb(amb));
         }
         self.segments.splice(range, now);
         let after = &self.segments[before.range.start..self.segments.len() - n_below];
@@ -176,7 +175,7 @@ impl Weave {
             if at_line < line {
                 start = at;
             }
-            at_line += segment.lines.len();
+            at_line += segment.len();
         }
         Around {
             range: start..end,
@@ -187,12 +186,11 @@ impl Weave {
     /// Returns the index where user text goes that is inserted before the alive segment `right`:
     /// after what belongs to the line before, and before the dead head of the atom that follows.
     fn insertion_point(&self, right: usize) -> usize {
-        let Some(atom) = self.segments.get(right).and_then(atom_of) else {
+        let Some(atom) = self.segments.get(right).and_then(Segment::atom) else {
             return right;
         };
         let head = self.segments[..right].iter().rev();
-        let is_head =
-            |segment: &&Segment| atom_of(segment) == Some(atom) && !self.is_alive(segment);
+        let is_head = |segment: &&Segment| segment.atom() == Some(atom) && !self.is_alive(segment);
         right - head.take_while(is_head).count()
     }
 
@@ -202,7 +200,7 @@ impl Weave {
         let is_alive = |segment: &Segment| self.is_alive(segment);
         let left = self.segments[..right].iter().rposition(is_alive);
         let mut amb = match left.map(|left| &self.segments[left]) {
-            Some(user) if user.kind == Kind::User => user.amb.clone(),
+            Some(user) if user.is_user() => user.amb().to_vec(),
             _ => Vec::new(),
         };
         self.add_empty(left.map_or(0, |left| left + 1)..right, &mut amb);
@@ -211,14 +209,14 @@ impl Weave {
 
     fn amb_inside(&self, range: Range<usize>) -> Vec<usize> {
         let users = self.segments[range.clone()].iter();
-        let mut amb: Vec<usize> = users.flat_map(|user| user.amb.iter().copied()).collect();
+        let mut amb: Vec<usize> = users.flat_map(|user| user.amb().iter().copied()).collect();
         self.add_empty(range, &mut amb);
         amb
     }
 
     /// Adds to `amb` the atoms among the segments in `range` that have no line in the target.
     fn add_empty(&self, range: Range<usize>, amb: &mut Vec<usize>) {
-        let atoms = self.segments[range].iter().filter_map(atom_of);
+        let atoms = self.segments[range].iter().filter_map(Segment::atom);
         amb.extend(atoms.filter(|&atom| self.atoms[atom].alive_side().is_empty()));
         amb.sort_unstable();
         amb.dedup();
@@ -230,13 +228,12 @@ impl Weave {
         let mut rest = line;
         for index in 0..self.segments.len() {
             let segment = &self.segments[index];
-            let len = segment.lines.len();
+            let len = segment.len();
             match self.is_alive(segment) {
                 true if rest == 0 => return index,
                 true if rest < len => {
-                    let mut tail = segment.clone();
-                    tail.lines.start += rest;
-                    self.segments[index].lines.end = tail.lines.start;
+                    let (head, tail) = segment.clone().cut_at_line(segment.lines().start + rest);
+                    self.segments[index] = head;
                     self.segments.insert(index + 1, tail);
                     return index + 1;
                 }
@@ -259,9 +256,9 @@ impl Weave {
         let mut bytes = Vec::new();
         let mut line = 0;
         for segment in self.alive() {
-            let end = line + segment.lines.len();
-            let from = range.start.clamp(line, end) - line + segment.lines.start;
-            let to = range.end.clamp(line, end) - line + segment.lines.start;
+            let end = line + segment.len();
+            let from = range.start.clamp(line, end) - line + segment.lines().start;
+            let to = range.end.clamp(line, end) - line + segment.lines().start;
             bytes.extend_from_slice(self.text_of(segment).lines_bytes(from..to));
             line = end;
             if line >= range.end {
@@ -340,7 +337,7 @@ impl Weave {
     fn reads_as(&self, segments: &[Segment], facts: &[bool], live: &[u8]) -> bool {
         let mut rest = Some(live);
         for segment in segments.iter().filter(|segment| !segment.is_dead) {
-            let is_chosen = match segment.kind {
+            let is_chosen = match segment.kind() {
                 Kind::Common | Kind::User => true,
                 Kind::Old(atom) => !facts[atom],
                 Kind::New(atom) => facts[atom],

@@ -41,7 +41,7 @@ impl Weave {
         self.atoms.splice(atom..=atom, [head, tail]);
         let mut segments = Vec::with_capacity(self.segments.len() + 2);
         for segment in self.segments.drain(..) {
-            let (line, tail) = match segment.kind {
+            let (line, tail) = match segment.kind() {
                 Kind::Old(other) if other == atom => (old, Kind::Old(atom + 1)),
                 Kind::New(other) if other == atom => (new, Kind::New(atom + 1)),
                 _ => {
@@ -49,9 +49,9 @@ impl Weave {
                     continue;
                 }
             };
-            let (head, mut rest) = segment.cut_at_line(line);
-            rest.kind = tail;
-            segments.extend([head, rest].into_iter().filter(Segment::has_lines));
+            let (head, rest) = segment.cut_at_line(line);
+            let parts = [head, rest.with_kind(tail)];
+            segments.extend(parts.into_iter().filter(|part| part.len() > 0));
         }
         self.segments = segments;
         self.surveyed();
@@ -64,13 +64,10 @@ impl Weave {
         let range = self.segments_of(&mut segments, group)?;
         let (before, inside) = (&segments[..range.start], &segments[range]);
         let alive = |segment: &&Segment| self.is_alive(segment);
-        let line = before
-            .iter()
-            .filter(alive)
-            .map(|segment| segment.lines.len());
+        let line = before.iter().filter(alive).map(|segment| segment.len());
         let live = inside.iter().filter(alive);
-        let live = live.flat_map(|segment| self.text_of(segment).lines(segment.lines.clone()));
-        let is_ours = |segment: &Segment| !segment.is_dead && segment.kind != Kind::User;
+        let live = live.flat_map(|segment| self.text_of(segment).lines(segment.lines()));
+        let is_ours = |segment: &Segment| !segment.is_dead && !segment.is_user();
         let is_sound = |atom| self.check(atom).is_ok();
         Some(Stretch {
             line: line.sum(),
@@ -104,11 +101,13 @@ impl Weave {
         self.modified.splice(group.after.clone(), new);
         self.counted = Counted::default();
         for segment in &mut self.segments {
-            match segment.kind {
-                Kind::Common | Kind::Old(_) => segment.move_behind(&group.before, old.len()),
-                Kind::New(_) => segment.move_behind(&group.after, new.len()),
+            let mut lines = segment.lines();
+            match segment.kind() {
+                Kind::Common | Kind::Old(_) => moved(&mut lines, &group.before, old.len()),
+                Kind::New(_) => moved(&mut lines, &group.after, new.len()),
                 Kind::User => {}
             }
+            *segment = segment.clone().with_lines(lines);
         }
         for atom in &mut self.atoms[group.edits.end..] {
             moved(&mut atom.old, &group.before, old.len());
@@ -144,17 +143,17 @@ impl Weave {
         for line in [group.before.start, group.before.end] {
             cut_common(segments, line);
         }
-        let is_own = |segment: &Segment| match segment.kind {
-            Kind::Common => group.before.contains(&segment.lines.start),
+        let is_own = |segment: &Segment| match segment.kind() {
+            Kind::Common => group.before.contains(&segment.lines().start),
             Kind::Old(atom) | Kind::New(atom) => group.edits.contains(&atom),
             Kind::User => false,
         };
         let start = segments.iter().position(is_own)?;
         let last = segments.iter().rposition(is_own)?;
         let belongs = |edge: &Segment, other: &Segment| {
-            let is_typed = other.kind == Kind::User && other.lines.start >= self.n_around;
+            let is_typed = other.is_user() && other.lines().start >= self.n_around;
             let is_near = |atom: &usize| group.edits.contains(atom);
-            is_typed && (edge.is_dead || !self.is_alive(edge) && other.amb.iter().any(is_near))
+            is_typed && (edge.is_dead || !self.is_alive(edge) && other.amb().iter().any(is_near))
         };
         let (above, below) = (&segments[..start], &segments[last + 1..]);
         let is_above = |other: &&Segment| belongs(&segments[start], other);
@@ -174,37 +173,21 @@ impl Weave {
         };
         let now = from(atoms.start, &(0..n_now));
         for segment in &mut self.segments {
-            segment.kind = match segment.kind {
+            let kind = match segment.kind() {
                 Kind::Old(atom) => Kind::Old(moved(atom)),
                 Kind::New(atom) => Kind::New(moved(atom)),
                 kind => kind,
             };
             let is_one = |atom: &usize| atoms.contains(atom);
-            let parts = segment.amb.iter().any(is_one).then(|| now.clone());
-            segment.amb.retain(|atom| !is_one(atom));
-            segment.amb.iter_mut().for_each(|atom| *atom = moved(*atom));
-            segment.amb.extend(parts.into_iter().flatten());
-            segment.amb.sort_unstable();
+            let (ones, others): (Vec<_>, Vec<_>) =
+                segment.amb().iter().partition(|atom| is_one(atom));
+            let mut amb: Vec<usize> = others.into_iter().map(moved).collect();
+            if !ones.is_empty() {
+                amb.extend(now.clone());
+            }
+            amb.sort_unstable();
+            *segment = segment.clone().with_kind(kind).with_amb(amb);
         }
-    }
-}
-
-impl Segment {
-    /// Returns the lines before `line` and the others, each as a segment that may be empty.
-    fn cut_at_line(mut self, line: usize) -> (Segment, Segment) {
-        let line = line.clamp(self.lines.start, self.lines.end);
-        let mut tail = self.clone();
-        tail.lines.start = line;
-        self.lines.end = line;
-        (self, tail)
-    }
-
-    fn has_lines(&self) -> bool {
-        !self.lines.is_empty()
-    }
-
-    fn move_behind(&mut self, range: &Range<usize>, n_now: usize) {
-        moved(&mut self.lines, range, n_now);
     }
 }
 
@@ -212,7 +195,7 @@ impl Segment {
 /// does not begin with it.
 fn cut_common(segments: &mut Vec<Segment>, line: usize) {
     let is_cut = |segment: &Segment| {
-        segment.kind == Kind::Common && segment.lines.start < line && line < segment.lines.end
+        segment.kind() == Kind::Common && segment.lines().start < line && line < segment.lines().end
     };
     if let Some(at) = segments.iter().position(is_cut) {
         let (head, tail) = segments[at].clone().cut_at_line(line);

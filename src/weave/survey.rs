@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use super::sums::Sums;
-use super::{Atom, FlipError, Kind, Segment, Weave, atom_of};
+use super::{Atom, FlipError, Kind, Segment, Weave};
 use crate::place;
 use crate::text::is_unterminated;
 
@@ -105,8 +105,8 @@ impl Weave {
     fn lines_of(&self, atom: usize) -> usize {
         let segments = self.looks[atom].as_ref().map(|look| look.segments.clone());
         let segments = self.segments[segments.unwrap_or(0..0)].iter();
-        let alive = segments.filter(|segment| atom_of(segment).is_some() && self.is_alive(segment));
-        alive.map(|segment| segment.lines.len()).sum()
+        let alive = segments.filter(|segment| segment.atom().is_some() && self.is_alive(segment));
+        alive.map(|segment| segment.len()).sum()
     }
 
     /// Takes note anew of what is around atom `atom`.
@@ -115,7 +115,7 @@ impl Weave {
             return;
         };
         // What is alive and nobody's to flip parts what is on its two sides.
-        let is_wall = |segment: &Segment| segment.kind == Kind::Common && !segment.is_dead;
+        let is_wall = |segment: &Segment| segment.kind() == Kind::Common && !segment.is_dead;
         let (above, below) = self.segments.split_at(look.segments.start);
         let from = above.iter().rposition(is_wall).unwrap_or(0);
         let to = below.iter().position(is_wall);
@@ -157,7 +157,7 @@ impl Weave {
         let mut n_left = notes.len();
         for segment in self.segments[window].iter().rev() {
             let above = n_left.checked_sub(1).map(|above| &mut notes[above]);
-            if let Some(above) = above.filter(|above| atom_of(segment) == Some(above.atom)) {
+            if let Some(above) = above.filter(|above| segment.atom() == Some(above.atom)) {
                 above.after = side;
                 n_left -= 1;
             }
@@ -173,7 +173,7 @@ impl Weave {
         for at in window {
             let segment = &self.segments[at];
             let is_alive = self.is_alive(segment);
-            if let Some(atom) = atom_of(segment) {
+            if let Some(atom) = segment.atom() {
                 // The segments of one atom have none of another's among them.
                 if notes.last().is_none_or(|last| last.atom != atom) {
                     notes.push(Notes::new(atom, at, line, gap, side));
@@ -184,10 +184,10 @@ impl Weave {
                 }
             }
             side = side.past(segment, is_alive);
-            let is_user = segment.kind == Kind::User;
+            let is_user = segment.is_user();
             n_users += usize::from(is_user && is_alive);
             gap += usize::from(!is_user && is_alive);
-            line += if is_alive { segment.lines.len() } else { 0 };
+            line += if is_alive { segment.len() } else { 0 };
         }
         notes
     }
@@ -199,8 +199,8 @@ impl Weave {
         let mut gap = 0;
         let segments = self.segments[window].iter();
         for segment in segments.filter(|segment| self.is_alive(segment)) {
-            gap += usize::from(segment.kind != Kind::User);
-            touched.extend(segment.amb.iter().map(|&atom| (atom, gap)));
+            gap += usize::from(!segment.is_user());
+            touched.extend(segment.amb().iter().map(|&atom| (atom, gap)));
         }
         touched.sort_unstable();
         touched
@@ -238,7 +238,7 @@ impl Notes {
 
     fn count(&mut self, segment: &Segment, is_alive: bool, n_users: usize) {
         if is_alive {
-            self.n_alive += segment.lines.len();
+            self.n_alive += segment.len();
             self.n_users.get_or_insert((n_users, n_users)).1 = n_users;
         }
     }
@@ -247,7 +247,7 @@ impl Notes {
 impl Side {
     /// Returns what is beside the next segment, given what is beside this one.
     fn past(self, segment: &Segment, is_alive: bool) -> Side {
-        match (segment.kind, segment.is_dead, is_alive) {
+        match (segment.kind(), segment.is_dead, is_alive) {
             (Kind::User, _, true) => Side {
                 is_edited: true,
                 ..self

@@ -1,0 +1,158 @@
+//! A segment of the line map, in as few bytes as it takes.
+//!
+//! Where every other line changed there are three for each change, and then they are most of what a
+//! review holds beside its texts. Lines and atoms are numbered in 32 bits, since a text has no more
+//! bytes; what few segments have is kept elsewhere.
+
+use std::ops::Range;
+
+/// Where a segment's lines come from and what decides whether they are alive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Lines of the original that the proposal keeps.
+    Common,
+    /// The lines of the original that this atom removes.
+    Old(usize),
+    /// The lines of the modified text that this atom adds.
+    New(usize),
+    /// Lines of the target that are in neither text.
+    User,
+}
+
+/// A run of lines that belong together: 24 bytes, and what only user text has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Segment {
+    side: Side,
+    /// Whether the lines were deleted from outside.
+    pub is_dead: bool,
+    /// The atom, or 0 if the segment is nobody's.
+    atom: u32,
+    start: u32,
+    end: u32,
+    amb: Option<Box<Amb>>,
+}
+
+/// See [`Segment::amb`]; so rare that a segment has room for a pointer only.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Amb(Vec<usize>);
+
+/// A [`Kind`] without its atom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Common,
+    Old,
+    New,
+    User,
+}
+
+impl Segment {
+    /// Makes a segment of the lines in `lines` of the text that `kind` names.
+    pub fn new(kind: Kind, lines: Range<usize>) -> Segment {
+        let segment = Segment {
+            side: Side::Common,
+            is_dead: false,
+            atom: 0,
+            start: number(lines.start),
+            end: number(lines.end),
+            amb: None,
+        };
+        segment.with_kind(kind)
+    }
+
+    pub fn kind(&self) -> Kind {
+        match self.side {
+            Side::Common => Kind::Common,
+            Side::Old => Kind::Old(self.atom as usize),
+            Side::New => Kind::New(self.atom as usize),
+            Side::User => Kind::User,
+        }
+    }
+
+    /// Returns the same lines as another kind.
+    pub fn with_kind(self, kind: Kind) -> Segment {
+        let (side, atom) = match kind {
+            Kind::Common => (Side::Common, 0),
+            Kind::Old(atom) => (Side::Old, atom),
+            Kind::New(atom) => (Side::New, atom),
+            Kind::User => (Side::User, 0),
+        };
+        let atom = number(atom);
+        Segment { side, atom, ..self }
+    }
+
+    /// Returns the atom whose lines these are, if they are an atom's.
+    pub fn atom(&self) -> Option<usize> {
+        match self.kind() {
+            Kind::Old(atom) | Kind::New(atom) => Some(atom),
+            Kind::Common | Kind::User => None,
+        }
+    }
+
+    pub fn is_user(&self) -> bool {
+        self.side == Side::User
+    }
+
+    /// Returns the lines, of the text that the kind names.
+    pub fn lines(&self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
+    /// Returns the number of lines.
+    pub fn len(&self) -> usize {
+        self.lines().len()
+    }
+
+    /// Returns a segment like this one of other lines.
+    pub fn with_lines(self, lines: Range<usize>) -> Segment {
+        Segment {
+            start: number(lines.start),
+            end: number(lines.end),
+            ..self
+        }
+    }
+
+    /// Returns the lines before `line` and the others, each as a segment that may be empty.
+    pub fn cut_at_line(self, line: usize) -> (Segment, Segment) {
+        let Range { start, end } = self.lines();
+        let line = line.clamp(start, end);
+        let head = self.clone().with_lines(start..line);
+        (head, self.with_lines(line..end))
+    }
+
+    /// Returns the atoms whose lines might belong before these or after them; none but user text
+    /// has any.
+    pub fn amb(&self) -> &[usize] {
+        self.amb.as_ref().map_or(&[], |amb| &amb.0)
+    }
+
+    pub fn with_amb(self, amb: Vec<usize>) -> Segment {
+        let amb = (!amb.is_empty()).then(|| Box::new(Amb(amb)));
+        Segment { amb, ..self }
+    }
+}
+
+/// Returns `n`, a number of a line or of an atom, as a segment keeps it.
+fn number(n: usize) -> u32 {
+    u32::try_from(n).expect("a text has fewer lines than bytes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_segment_is_24_bytes_and_loses_nothing() {
+        assert_eq!(size_of::<Segment>(), 24);
+        for kind in [Kind::Common, Kind::Old(7), Kind::New(7), Kind::User] {
+            let segment = Segment::new(kind, 3..9);
+            assert_eq!(
+                (segment.kind(), segment.lines(), segment.amb()),
+                (kind, 3..9, &[][..])
+            );
+            let segment = segment.with_amb(vec![1, 2]);
+            let (head, tail) = segment.clone().cut_at_line(5);
+            assert_eq!((head.lines(), tail.lines()), (3..5, 5..9));
+            assert_eq!((head.kind(), tail.amb()), (kind, segment.amb()));
+        }
+    }
+}
