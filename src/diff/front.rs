@@ -1,6 +1,6 @@
 //! One of the two searches of Myers' algorithm: how far one gets with so many changed lines.
 
-use std::iter::zip;
+use imara_diff::Token;
 
 use super::sides::Sides;
 
@@ -69,31 +69,47 @@ impl<const IS_UP: bool> Front<IS_UP> {
         other: Option<&Front<OTHER>>,
     ) -> Option<(usize, usize)> {
         self.widen();
-        self.is_on_long_run = false;
         let delta = self.n_before - self.n_after;
-        let mut next = self.last;
-        // Stepping through a range costs more than all else here.
-        while next >= self.first {
-            let diagonal = next;
-            next -= 2;
-            let (left, right) = (self.get(diagonal - 1), self.get(diagonal + 1));
-            let before = if left >= right { left + 1 } else { right };
-            let len = self.equal_len(sides, before, before - diagonal);
-            let before = before + len;
-            self.n_steps += 1 + len as usize / 4;
-            self.is_on_long_run |= len as usize > GOOD_LEN;
-            self.set(diagonal, before);
-            let met =
-                |other: &Front<OTHER>| other.reaches(delta - diagonal, self.n_before - before);
-            if other.is_some_and(met) {
-                return Some((before as usize, (before - diagonal) as usize));
+        let reach = other.map(|other| other.reach());
+        // This is where the time goes. Numbers of lines are far from wrapping, and to check that
+        // they do not would cost as much as all else; so would to keep what changes in `self`.
+        let (mut n_steps, mut longest) = (self.n_steps, 0);
+        let (mut diagonal, first, n_before) = (self.last, self.first, self.n_before);
+        let mut at = (self.middle + diagonal) as usize;
+        let reached = &mut self.reached[..];
+        let mut right = reached[at + 1];
+        let mut met = None;
+        while diagonal >= first {
+            let left = reached[at - 1];
+            let before = left.wrapping_add(1).max(right);
+            right = left;
+            let len = equal_len::<IS_UP>(sides, before, before.wrapping_sub(diagonal));
+            let before = before.wrapping_add(len);
+            n_steps = n_steps.wrapping_add(1 + len as usize / 4);
+            longest = len.max(longest);
+            reached[at] = before;
+            if let Some(reach) = &reach {
+                let rest = n_before.wrapping_sub(before);
+                if reach.is_at(delta.wrapping_sub(diagonal), rest) {
+                    met = Some((before as usize, (before - diagonal) as usize));
+                    break;
+                }
             }
+            diagonal = diagonal.wrapping_sub(2);
+            at = at.wrapping_sub(2);
         }
-        None
+        self.n_steps = n_steps;
+        self.is_on_long_run = longest as usize > GOOD_LEN;
+        met
     }
 
-    fn reaches(&self, diagonal: i32, before: i32) -> bool {
-        (self.first..=self.last).contains(&diagonal) && self.get(diagonal) >= before
+    fn reach(&self) -> Reach<'_> {
+        Reach {
+            reached: &self.reached,
+            middle: self.middle,
+            first: self.first,
+            last: self.last,
+        }
     }
 
     /// Makes the diagonals on both sides part of the search, or leaves out those at the borders.
@@ -112,27 +128,6 @@ impl<const IS_UP: bool> Front<IS_UP> {
         }
     }
 
-    #[inline]
-    fn equal_len(&self, sides: Sides<'_>, before: i32, after: i32) -> i32 {
-        if before >= self.n_before || after >= self.n_after || after < 0 {
-            return 0;
-        }
-        let len = match IS_UP {
-            false => {
-                let (before, after) = (before as usize, after as usize);
-                let lines = zip(&sides.before[before..], &sides.after[after..]);
-                lines.take_while(|(a, b)| a == b).count()
-            }
-            true => {
-                let (before, after) = (self.n_before - before, self.n_after - after);
-                let before = sides.before[..before as usize].iter().rev();
-                let after = sides.after[..after as usize].iter().rev();
-                zip(before, after).take_while(|(a, b)| a == b).count()
-            }
-        };
-        len as i32
-    }
-
     /// Returns the farthest place at the end of a long run that is far enough for its `cost`.
     pub fn good_place(&self, sides: Sides<'_>, cost: usize) -> Option<(usize, usize)> {
         let mut best = (MIN_GAIN * cost) as i32;
@@ -147,7 +142,10 @@ impl<const IS_UP: bool> Front<IS_UP> {
             let len = GOOD_LEN as i32;
             let is_inside =
                 (len..self.n_before).contains(&before) && (len..self.n_after).contains(&after);
-            if gain > best && is_inside && self.equal_len(sides, before - len, after - len) >= len {
+            if gain > best
+                && is_inside
+                && equal_len::<IS_UP>(sides, before - len, after - len) >= len
+            {
                 (best, place) = (gain, Some((before as usize, after as usize)));
             }
         }
@@ -168,5 +166,45 @@ impl<const IS_UP: bool> Front<IS_UP> {
             .map(place)
             .max_by_key(|(before, after)| before + after)
             .unwrap_or((0, 0))
+    }
+}
+
+/// How far a search has come, for the other one.
+struct Reach<'a> {
+    reached: &'a [i32],
+    middle: i32,
+    first: i32,
+    last: i32,
+}
+
+impl Reach<'_> {
+    #[inline]
+    fn is_at(&self, diagonal: i32, before: i32) -> bool {
+        let at = self.middle.wrapping_add(diagonal) as usize;
+        (self.first..=self.last).contains(&diagonal) && self.reached[at] >= before
+    }
+}
+
+/// Returns how many lines are the same from `before` and `after` on, from the tail up if `IS_UP`.
+#[inline]
+fn equal_len<const IS_UP: bool>(sides: Sides<'_>, before: i32, after: i32) -> i32 {
+    let line = |lines: &[Token], at: i32| {
+        let at = match IS_UP {
+            false => at as usize,
+            true => lines.len().wrapping_sub(1).wrapping_sub(at as usize),
+        };
+        // A number below zero becomes one that is too big.
+        lines.get(at).copied()
+    };
+    let mut len: i32 = 0;
+    loop {
+        let lines = (
+            line(sides.before, before.wrapping_add(len)),
+            line(sides.after, after.wrapping_add(len)),
+        );
+        match lines {
+            (Some(line), Some(other)) if line == other => len = len.wrapping_add(1),
+            _ => return len,
+        }
     }
 }
