@@ -31,6 +31,9 @@ const AGREED_LEN: usize = 4;
 /// Largest number of changed lines that are looked for line by line.
 const MAX_COST: usize = 48;
 
+/// Less than any number of lines.
+const NOWHERE: i32 = -1;
+
 /// Number of equal lines beyond which they are not counted to choose between gaps.
 const COMPARED_LEN: usize = 32;
 
@@ -56,7 +59,6 @@ pub fn edits(original: &Text, modified: &Text, whole: &Edit, work: &mut Work) ->
         original,
         modified,
         n_left: n_lines,
-        reached: [0; 2 * MAX_COST + 3],
     };
     let gaps = walk.gaps(rest)?.into_iter().map(Part::Unknown);
     let edits = search::edits(original, modified, gaps, work);
@@ -75,9 +77,6 @@ struct Walk<'a> {
     modified: &'a Text,
     /// How many lines may still be compared one by one.
     n_left: usize,
-    /// For each diagonal of a search the largest number of lines of the original that was reached;
-    /// kept for the next one, since most end after a few.
-    reached: [usize; 2 * MAX_COST + 3],
 }
 
 impl Walk<'_> {
@@ -116,22 +115,26 @@ impl Walk<'_> {
     ///
     /// This is Myers' search, from the head only.
     fn near_gap(&mut self, rest: &Edit) -> Option<(Edit, usize)> {
+        // For each diagonal the largest number of lines of the original that was reached. Numbers
+        // are too small to wrap, and this runs for each cell of the search.
+        let mut reached = [NOWHERE; 2 * MAX_COST + 3];
         let middle = MAX_COST + 1;
-        self.reached[middle] = 0;
+        reached[middle] = 0;
         for cost in 1..=MAX_COST {
             self.n_left = self.n_left.checked_sub(cost + 1)?;
             let mut best = None;
-            for diagonal in (middle - cost..=middle + cost).step_by(2) {
-                let (left, right) = (self.reached[diagonal - 1] + 1, self.reached[diagonal + 1]);
-                let before = match diagonal {
-                    // On the border the neighbor was not reached.
-                    _ if diagonal == middle - cost => right,
-                    _ if diagonal == middle + cost => left,
-                    _ => left.max(right),
-                };
-                let after = before + middle - diagonal;
+            let mut left = NOWHERE;
+            for step in 0..=cost {
+                let diagonal = middle.wrapping_sub(cost).wrapping_add(2 * step);
+                let right = reached[diagonal + 1];
+                let before = left.wrapping_add(1).max(right);
+                left = right;
+                let after = before
+                    .wrapping_add(middle as i32)
+                    .wrapping_sub(diagonal as i32);
+                let (before, after) = (before as usize, after as usize);
                 let len = self.agreed_len_from(rest, before, after);
-                self.reached[diagonal] = before + len;
+                reached[diagonal] = (before + len) as i32;
                 if len >= AGREED_LEN {
                     best = best.max(Some((len, before, after)));
                 }
