@@ -133,11 +133,13 @@ where there is no project."
   :group 'faces)
 
 (defface agent-q-diff-applied
-  '((t :inherit diff-indicator-added))
+  '((((background light)) :inherit (bold diff-refine-added))
+    (t :inherit (bold diff-added)))
   "Face of the sign on a hunk that is marked applied.")
 
 (defface agent-q-diff-rejected
-  '((t :inherit diff-indicator-removed))
+  '((((background light)) :inherit (bold diff-refine-removed))
+    (t :inherit (bold diff-removed)))
   "Face of the sign on a hunk that is marked rejected.")
 
 (defface agent-q-diff-differs
