@@ -111,6 +111,13 @@ They are the latest ones of files that are not very big; see
   :type 'boolean
   :group 'agent-q-diff)
 
+(defcustom agent-q-diff-hunk-lines 2000
+  "Number of lines of a hunk that are shown before its middle is cut out.
+Half of them are shown at its beginning and half at its end;
+\\<agent-q-diff-mode-map>\\[agent-q-diff-expand-line] shows the others.  If nil, all are shown at once."
+  :type '(choice (natnum :tag "Lines") (const :tag "All" nil))
+  :group 'agent-q-diff)
+
 (defcustom agent-q-diff-when-caller-gone 'keep
   "What becomes of a review when nobody waits for its answer any more.
 That is noticed when a connection is closed or an agent interrupted.

@@ -96,12 +96,26 @@ There is one for each character in it that reads as something else."
   (let ((beg (line-beginning-position)))
     (memq beg (mapcar #'marker-position agent-q-diff-honest--expanded))))
 
+(defvar agent-q-diff-expand-functions nil
+  "Abnormal hook for what else than a long line is shown in part.
+Each function is called without arguments, and returns non-nil if it
+showed all of something at point, or cut it off again.")
+
 (defun agent-q-diff-expand-line ()
-  "Show all of the line at point, or cut it off again if it is long."
+  "Show all of the line at point, or cut it off again if it is long.
+At another line do so for its hunk, if that has thousands of lines; see
+`agent-q-diff-hunk-lines'."
   (interactive)
+  (cond
+   ((<= agent-q-diff-honest--line-length
+        (- (line-end-position) (line-beginning-position)))
+    (agent-q-diff-honest--toggle-line))
+   ((run-hook-with-args-until-success 'agent-q-diff-expand-functions))
+   (t (user-error "The line is shown whole"))))
+
+(defun agent-q-diff-honest--toggle-line ()
+  "Show all of the line at point, which is long, or cut it off again."
   (let ((beg (line-beginning-position)))
-    (when (< (- (line-end-position) beg) agent-q-diff-honest--line-length)
-      (user-error "The line is shown whole"))
     (setq agent-q-diff-honest--expanded
           (if (agent-q-diff-honest--expanded-p)
               (delq nil (mapcar (lambda (marker)

@@ -47,7 +47,7 @@
     (agent-q-diff-follow-mode    . "show each hunk's place while you move")
     (agent-q-diff-hide-decided-mode . "hide the hunks that are decided, or show them again")
     (agent-q-diff-fold-white-space-mode . "fold hunks that change nothing but white space")
-    (agent-q-diff-expand-line    . "show all of a long line")
+    (agent-q-diff-expand-line    . "show all of a long line or hunk")
     (agent-q-diff-help           . "show this help"))
   "Alist from command to what the help says about it.")
 

@@ -1,0 +1,139 @@
+;;; agent-q-diff-cut.el --- Hunks that are too long to be shown whole  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Of a hunk of thousands of lines the middle is hidden behind one line
+;; that says how many there are.  Only what is seen changes: the text stays
+;; the whole diff, for commands, for searching, and for what is copied.
+;;
+;; The lines of a hunk are counted when its text has changed, and then only
+;; if it has that many characters, so that a key costs the same however
+;; long a hunk is.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-honest)
+(require 'agent-q-diff-view)
+
+(defvar-local agent-q-diff-cut--positions nil
+  "What `agent-q-diff--positions' was when the hunks were last looked at.
+It is the vector itself: whoever changes the text makes another.")
+
+(defvar-local agent-q-diff-cut--expanded nil
+  "Markers at the `@@' lines of long hunks that are shown whole.")
+
+;;;; Hiding the middle
+
+(defun agent-q-diff-cut--middle (beg end)
+  "Return (FROM TO N-LINES), what to hide of the hunk from BEG to END, or nil.
+FROM is the beginning of the first line to be hidden, TO the end of the
+last one."
+  (let ((n-shown agent-q-diff-hunk-lines))
+    ;; No line is shorter than one character.
+    (when (and n-shown (> (- end beg) n-shown))
+      (save-excursion
+        (goto-char beg)
+        (forward-line)
+        (let* ((n (count-lines (point) end))
+               (n-head (/ n-shown 2))
+               (n-hidden (- n n-shown)))
+          (when (> n-hidden 0)
+            (forward-line n-head)
+            (let ((from (point)))
+              (forward-line n-hidden)
+              (list from (1- (point)) n-hidden))))))))
+
+(defun agent-q-diff-cut--sign (n-lines)
+  "Return what is shown in the place of N-LINES lines."
+  (let ((text (substitute-command-keys
+               (format "… %d more line%s, \
+\\<agent-q-diff-mode-map>\\[agent-q-diff-expand-line] shows %s"
+                       n-lines (if (= n-lines 1) "" "s")
+                       (if (= n-lines 1) "it" "them")))))
+    (setq text (propertize text 'face 'agent-q-diff-warning))
+    ;; The cursor is shown on it, so that one sees where the key works.
+    (put-text-property 0 1 'cursor t text)
+    text))
+
+(defun agent-q-diff-cut--hide (position)
+  "Hide the middle of the hunk whose `@@' line is at POSITION, if it is long.
+Return non-nil if it is."
+  (pcase (agent-q-diff-cut--middle position (agent-q-diff--hunk-end position))
+    (`(,from ,to ,n-lines)
+     (let ((overlay (make-overlay from to nil t)))
+       (overlay-put overlay 'agent-q-diff-cut t)
+       (overlay-put overlay 'evaporate t)
+       (overlay-put overlay 'invisible 'agent-q-diff-cut)
+       (overlay-put overlay 'isearch-open-invisible #'agent-q-diff-cut--show)
+       (overlay-put overlay 'before-string (agent-q-diff-cut--sign n-lines))
+       (when (< from (point) to)
+         (goto-char from))
+       overlay))))
+
+(defun agent-q-diff-cut--show (overlay)
+  "Show what OVERLAY hides, and remember that the hunk is to be shown whole."
+  (save-excursion
+    (goto-char (overlay-start overlay))
+    (push (copy-marker (aref agent-q-diff--positions (agent-q-diff--hunk-here)))
+          agent-q-diff-cut--expanded))
+  (delete-overlay overlay))
+
+(defun agent-q-diff-cut--of (position)
+  "Return the overlay that hides the middle of the hunk at POSITION, or nil."
+  (cl-find-if (lambda (overlay) (overlay-get overlay 'agent-q-diff-cut))
+              (overlays-in position (agent-q-diff--hunk-end position))))
+
+(defun agent-q-diff-cut--update (&rest _)
+  "Hide the middle of each long hunk, if the text of any hunk has changed."
+  (unless (eq agent-q-diff-cut--positions agent-q-diff--positions)
+    (setq agent-q-diff-cut--positions agent-q-diff--positions)
+    (save-restriction
+      (widen)
+      (remove-overlays nil nil 'agent-q-diff-cut t)
+      (when agent-q-diff-hunk-lines
+        (cl-loop with expanded = (mapcar #'marker-position agent-q-diff-cut--expanded)
+                 with n = (length agent-q-diff--positions)
+                 for position across agent-q-diff--positions
+                 for next from 1
+                 for end = (if (< next n)
+                               (aref agent-q-diff--positions next)
+                             (point-max))
+                 when (and (> (- end position) agent-q-diff-hunk-lines)
+                           (not (memq position expanded)))
+                 do (agent-q-diff-cut--hide position))))))
+
+;;;; The key
+
+(defun agent-q-diff-cut--toggle ()
+  "Show all of the hunk at point if its middle is hidden, or hide that again.
+Return nil if it is not that long."
+  (when-let ((hunk (agent-q-diff--hunk-at-point)))
+    (let* ((position (aref agent-q-diff--positions hunk))
+           (overlay (agent-q-diff-cut--of position)))
+      (if overlay
+          (progn
+            ;; Behind the lines that are hidden, too, point is seen at the sign.
+            (when (<= (overlay-start overlay) (point) (overlay-end overlay))
+              (goto-char (overlay-start overlay)))
+            (agent-q-diff-cut--show overlay)
+            t)
+        (setq agent-q-diff-cut--expanded
+              (cl-delete position agent-q-diff-cut--expanded :test #'=))
+        (agent-q-diff-cut--hide position)))))
+
+;;;; Set-up
+
+(defun agent-q-diff-cut-set-up ()
+  "Hide the middle of long hunks in this buffer."
+  (add-to-invisibility-spec 'agent-q-diff-cut)
+  (add-hook 'agent-q-diff-expand-functions #'agent-q-diff-cut--toggle nil t)
+  (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-cut--update nil t))
+
+(provide 'agent-q-diff-cut)
+;;; agent-q-diff-cut.el ends here
