@@ -111,6 +111,14 @@ They are the latest ones of files that are not very big; see
   :type 'boolean
   :group 'agent-q-diff)
 
+(defcustom agent-q-diff-finish-check-size 200000
+  "Number of characters up to which a file is looked through when you finish.
+If parentheses or strings are not sound in it, although they are in the
+original and in the whole proposal, that is said.  If nil, it is said
+only by \\<agent-q-diff-mode-map>\\[agent-q-diff-show-outcome]."
+  :type '(choice (natnum :tag "Characters") (const :tag "Never" nil))
+  :group 'agent-q-diff)
+
 (defcustom agent-q-diff-hunk-lines 2000
   "Number of lines of a hunk that are shown before its middle is cut out.
 Half of them are shown at its beginning and half at its end;

@@ -489,9 +489,14 @@ It has just come up, perhaps under the fingers of somebody who types."
 
 (defun agent-q-diff--decide (decision by-key)
   "Set the decision to DECISION, a string, and end the review.
-BY-KEY tells that a person did."
-  (setq agent-q-diff--decision decision)
-  (agent-q-diff--end 'decided by-key))
+BY-KEY tells that a person did, who is then told if what was chosen
+leaves the target unsound."
+  (let ((warning (and by-key (agent-q-diff-outcome-at-finish))))
+    (setq agent-q-diff--decision decision)
+    (unwind-protect
+        (agent-q-diff--end 'decided by-key)
+      (when warning
+        (message "%s" warning)))))
 
 (defun agent-q-diff--end (outcome by-key)
   "End the review with OUTCOME, a symbol, if anybody waits for it.

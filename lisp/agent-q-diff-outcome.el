@@ -9,7 +9,7 @@
 ;; A proposal is made to be taken as a whole; some of its hunks alone can
 ;; leave a parenthesis open.  This shows the target with the choice that was
 ;; made so far, and says so if it is not sound although the original and the
-;; whole proposal both are.
+;; whole proposal both are.  So does the end of a review.
 ;;
 ;; Sound means that parentheses and strings are balanced by the syntax table
 ;; of the target's mode and, where that mode has a parser of tree-sitter,
@@ -74,6 +74,30 @@ Nothing is said if ORIGINAL or MODIFIED, the proposal's, is not either."
                   (agent-q-diff-outcome--flaw modified mode))
         (format "NOT SOUND at line %d, although the original and the whole proposal are"
                 line)))))
+
+;;;; Saying it at the end
+
+(defun agent-q-diff-outcome-at-finish ()
+  "Return what is to be said of the target when the review finishes, or nil.
+That is so if it is not sound, not too big to be looked through, and not
+what it was: some of the proposal is in it."
+  (let* ((review agent-q-diff--review)
+         (target (and review (agent-q-diff-review-target review))))
+    (when (and agent-q-diff-finish-check-size
+               (buffer-live-p target)
+               (agent-q-diff-review-engine review)
+               (<= (buffer-size target) agent-q-diff-finish-check-size)
+               (< 0 (nth 3 (agent-q-diff-engine-counts
+                            (agent-q-diff-review-engine review)))))
+      ;; A mode of somebody else's reads the text, and must not keep anybody
+      ;; from finishing.
+      (when-let ((warning (ignore-errors
+                            (agent-q-diff-outcome--warning
+                             (agent-q-diff-target-text target)
+                             (agent-q-diff-fontify-mode)
+                             agent-q-diff--original agent-q-diff--modified))))
+        (format "%s: %s" (file-name-nondirectory (agent-q-diff-review-path review))
+                warning)))))
 
 ;;;; Showing it
 

@@ -73,5 +73,59 @@
       (aqd-accept 1)
       (should (string-match-p "NOT SOUND" (nth 1 (aqd-outcome)))))))
 
+;;;; At the end
+
+(defun aqd-outcome-said (keys)
+  "Return what is said when a review of two hunks is decided by KEYS."
+  (let (said)
+    (aqd-with-file aqd-outcome-original
+      (rename-file aqd-file (concat aqd-file ".el"))
+      (let ((aqd-file (concat aqd-file ".el")))
+        (cl-letf (((symbol-function 'message)
+                   (lambda (format &rest arguments)
+                     (when format
+                       (push (apply #'format-message format arguments) said)))))
+          (aqd-review aqd-outcome-original aqd-outcome-modified keys))
+        (kill-buffer (find-buffer-visiting aqd-file))))
+    (seq-find (lambda (text) (string-match-p "NOT SOUND" text)) said)))
+
+(defconst aqd-outcome-unsound
+  "target.txt.el: NOT SOUND at line 1, although the original and the whole proposal are"
+  "What is said of the first hunk alone.")
+
+(ert-deftest aqd-outcome-finishing-says-what-only-a-part-breaks ()
+  (dolist (keys '("a r q" "a C-c C-k" "n r p a C-c C-c"))
+    (ert-info (keys)
+      (should (equal (aqd-outcome-said keys) aqd-outcome-unsound))))
+  (should (string-match-p "NOT SOUND at line 22," (aqd-outcome-said "r a q"))))
+
+(ert-deftest aqd-outcome-finishing-says-nothing-of-what-is-sound ()
+  (dolist (keys '("a a q" "r r q" "C-c C-c" "a p u C-c C-k"))
+    (ert-info (keys)
+      (should-not (aqd-outcome-said keys)))))
+
+(ert-deftest aqd-outcome-finishing-looks-through-no-big-file ()
+  (let ((size (length aqd-outcome-original)))
+    (dolist (limit (list nil size))
+      (let ((agent-q-diff-finish-check-size limit))
+        (should-not (aqd-outcome-said "a r q"))))
+    (let ((agent-q-diff-finish-check-size (+ size 100)))
+      (should (equal (aqd-outcome-said "a r q") aqd-outcome-unsound)))))
+
+(ert-deftest aqd-outcome-a-mode-that-fails-keeps-nobody-from-finishing ()
+  (cl-letf (((symbol-function 'agent-q-diff-outcome--flaw)
+             (lambda (&rest _) (error "Not today"))))
+    (should-not (aqd-outcome-said "a r q"))
+    (aqd-with-file aqd-outcome-original
+      (should (equal (aqd-review aqd-outcome-original aqd-outcome-modified "a r q")
+                     "accepted")))))
+
+(ert-deftest aqd-outcome-the-answer-says-nothing-of-it ()
+  (cl-flet ((result ()
+              (aqd-with-file aqd-outcome-original
+                (plist-get (aqd-result aqd-outcome-original aqd-outcome-modified "a r q")
+                           :message))))
+    (should-not (string-match-p "NOT SOUND" (result)))))
+
 (provide 'agent-q-diff-outcome-test)
 ;;; agent-q-diff-outcome-test.el ends here
