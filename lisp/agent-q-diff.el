@@ -54,11 +54,22 @@
 (autoload 'agent-q-diff-cancel "agent-q-diff-end")
 (autoload 'agent-q-diff-forsake "agent-q-diff-end")
 (autoload 'agent-q-diff-forget "agent-q-diff-end")
+(autoload 'agent-q-diff-take-back "agent-q-diff-again")
+(autoload 'agent-q-diff-tools-list "agent-q-diff-tools")
+(autoload 'agent-q-diff-tools-call "agent-q-diff-tools")
+(autoload 'agent-q-diff-tools-call-async "agent-q-diff-tools")
 
 ;;;; For people
 
 (autoload 'agent-q-diff-review-diff "agent-q-diff-open" nil t)
 (autoload 'agent-q-diff-next-review "agent-q-diff-end" nil t)
+(autoload 'agent-q-diff-list "agent-q-diff-list" nil t)
+(autoload 'agent-q-diff-look-again "agent-q-diff-again" nil t)
+(autoload 'agent-q-diff-log "agent-q-diff-log" nil t)
+(autoload 'agent-q-diff-grants "agent-q-diff-permit" nil t)
+(autoload 'agent-q-diff-revoke-grants "agent-q-diff-permit" nil t)
+(autoload 'agent-q-diff-serve "agent-q-diff-server" nil t)
+(autoload 'agent-q-diff-unload "agent-q-diff-unload" nil t)
 (autoload 'agent-q-diff-mode "agent-q-diff-mode" nil t)
 (autoload 'agent-q-diff-build-module "agent-q-diff-engine" nil t)
 

@@ -88,6 +88,28 @@
     (should (equal (lm-header "SPDX-License-Identifier") "GPL-3.0-or-later"))
     (should (lm-commentary))))
 
+(defun aqd-package-in-files (files regexp)
+  "Return what REGEXP finds in FILES of the package, symbols."
+  (let ((names '()))
+    (dolist (file files names)
+      (with-temp-buffer
+        (insert-file-contents (expand-file-name file aqd-package-lisp))
+        (while (re-search-forward regexp nil t)
+          (push (intern (match-string 1)) names))))))
+
+(ert-deftest aqd-package-main-file-knows-what-a-package-manager-would-autoload ()
+  "Without one, whoever required it is told to call \\`M-x agent-q-diff-list'.
+The doors for SLY, Common Lisp and gptel are required by their own names."
+  (let ((cookies (aqd-package-in-files
+                  (directory-files aqd-package-lisp nil "\\`agent-q-diff.*\\.el\\'")
+                  "^;;;###autoload\n([a-z-]+ '?\\([^ ()\n]+\\)")))
+    (should (memq 'agent-q-diff-list cookies))
+    (should-not (seq-difference
+                 cookies
+                 (append '(agent-q-diff-lisp-mode agent-q-diff-gptel-register)
+                         (aqd-package-in-files '("agent-q-diff.el")
+                                               "^(autoload '\\([^ ]+\\)"))))))
+
 ;;;; The manual
 
 (defun aqd-package-in-manual (regexp)
