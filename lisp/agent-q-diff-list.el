@@ -112,7 +112,7 @@ One that has ended is forgotten."
 
 \\{agent-q-diff-list-mode-map}"
   (agent-q-diff--claim-single-keys)
-  (setq tabulated-list-format [("Agent" 14 t) ("File" 40 t) ("Age" 9 nil)
+  (setq tabulated-list-format [("Agent" 12 t) ("File" 32 t) ("Age" 8 nil)
                                ("Progress" 0 nil)]
         tabulated-list-entries #'agent-q-diff-list--entries)
   (tabulated-list-init-header))
