@@ -13,6 +13,7 @@
 ;;; Code:
 
 (require 'easymenu)
+(require 'seq)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-honest)
 
@@ -54,10 +55,21 @@
 (defun agent-q-diff--key-of (command)
   "Return the shortest keys of COMMAND in this buffer, as a string.
 A derived mode may bind an alias of COMMAND instead."
-  (let ((keys (sort (mapcan #'where-is-internal
-                            (agent-q-diff--names command (current-local-map)))
+  (let ((keys (sort (seq-filter
+                     #'agent-q-diff--typable-p
+                     (mapcan #'where-is-internal
+                             (agent-q-diff--names command (current-local-map))))
                     (lambda (one other) (< (length one) (length other))))))
     (if keys (key-description (car keys)) (format "M-x %s" command))))
+
+(defun agent-q-diff--typable-p (keys)
+  "Return non-nil if KEYS, a vector, can be typed in the selected frame.
+Terminals know the control bit only of what it makes an ASCII control
+character: they have `C-_', but neither `C-/' nor `C-?'."
+  (or (display-graphic-p)
+      (not (seq-some (lambda (event)
+                       (and (integerp event) (/= 0 (logand event #x4000000))))
+                     keys))))
 
 (defun agent-q-diff--names (command map)
   "Return the symbols bound in MAP that run COMMAND."
