@@ -158,7 +158,8 @@ where there is no project."
   "Face of the sign on a hunk that is marked rejected.")
 
 (defface agent-q-diff-differs
-  '((t :inherit warning))
+  '((((background light)) :inherit (bold diff-refine-changed))
+    (t :inherit warning))
   "Face of the sign on a hunk whose mark and target disagree.")
 
 (defface agent-q-diff-pending
