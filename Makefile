@@ -70,6 +70,12 @@ pictures: ## Photograph the demo in a graphical Emacs: doc/review-light.png and 
 	@$(MAKE) --no-print-directory build
 	@EMACS= test/demo/picture
 
+.PHONY: screens
+screens: ## Write the screens of the interactive checklist anew (TOUR=one), to be looked at
+	@test/tools/need emacs cargo cc git tmux timeout
+	@$(MAKE) --no-print-directory build
+	@test/tools/screens $(TOUR)
+
 clean: ## Remove everything that was built
 	cargo clean
 	rm -f lisp/*.elc lisp/*.so lisp/*.dylib lisp/*.dll lisp/agent-q-diff-module.version doc/*.info

@@ -98,6 +98,8 @@ set -g remain-on-exit on
     ("C-SPC" "C-Space")
     ("RET" "Enter")
     ("ESC" "Escape")
+    ("TAB" "Tab")
+    ("<backtab>" "BTab")
     ("<f5>" "F5")
     (_ key)))
 
@@ -121,8 +123,9 @@ WHAT says in a failure what was waited for."
         value)
     (while (not (setq value (funcall function)))
       (when (> (float-time) deadline)
+        ;; A graphical Emacs has no such screen.
         (ert-fail (list 'waited-in-vain-for what 'screen
-                        (split-string (e2e-screen) "\n" t))))
+                        (split-string (or (ignore-errors (e2e-screen)) "") "\n" t))))
       (sleep-for e2e-pause-seconds))
     value))
 
@@ -188,11 +191,15 @@ error before the signal was read."
 (defvar e2e-environment '()
   "Environment of the Emacs under test, strings \"NAME=VALUE\".")
 
+(defvar e2e-size '(100 . 80)
+  "Columns and lines of the terminal.")
+
 (defun e2e--start (emacs-arguments)
   "Start the Emacs under test with EMACS-ARGUMENTS and wait until it is there."
   (e2e-write "tmux.conf" e2e--settings)
   (e2e-write "notes" "Some notes.\n")
-  (apply #'e2e-tmux "new-session" "-d" "-x" "100" "-y" "80" "--"
+  (apply #'e2e-tmux "new-session" "-d"
+         "-x" (number-to-string (car e2e-size)) "-y" (number-to-string (cdr e2e-size)) "--"
          "env" "LC_ALL=C.UTF-8" (concat "AGENT_Q_DIFF_E2E=" e2e--folder)
          (append e2e-environment
                  (list (or (getenv "EMACS") "emacs") "-nw")

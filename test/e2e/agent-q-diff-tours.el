@@ -1,0 +1,323 @@
+;;; agent-q-diff-tours.el --- The interactive checklist  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Every key of the diff buffer and every command of the package, with the
+;; screen that a person sees after it.  The suite screens-test.el goes
+;; through the tours, and fails if a key or a command is missing here.
+
+;;; Code:
+
+(require 'agent-q-diff-screens)
+
+;;;; Proposals
+
+(defconst tours-demo (expand-file-name "../demo" e2e-here)
+  "Folder of the demo, a program and what is proposed for it.")
+
+(defun tours-demo-text (name)
+  "Return the text of the file NAME of the demo."
+  (screens-text (expand-file-name name tours-demo)))
+
+(defun tours-propose (name original modified description &optional on-disk)
+  "Propose to change the file NAME from ORIGINAL to MODIFIED, and wait to see it.
+The agent says DESCRIPTION.  The file holds ON-DISK, or else ORIGINAL."
+  (e2e-write name (or on-disk original))
+  (e2e-propose 'filter (intern name)
+               `(agent-q-diff-review-and-wait ,(e2e-path name) ,original ,modified
+                                              ,description)))
+
+(defun tours-propose-demo ()
+  "Propose what the demo proposes."
+  (tours-propose "inventory.lisp" (tours-demo-text "original.lisp")
+                 (tours-demo-text "modified.lisp")
+                 "Write prices with the euro sign, check names in one place,
+and keep a record of every movement."))
+
+(defun tours-lines (n &rest changes)
+  "Return N lines \"line 1\" to \"line N\" with CHANGES, of numbers and lines.
+A list in the place of a line is the lines for it, perhaps none."
+  (mapconcat (lambda (number)
+               (let ((line (or (plist-member changes number)
+                               (list number (format "line %d" number)))))
+                 (mapconcat (lambda (line) (concat line "\n"))
+                            (ensure-list (cadr line)) "")))
+             (number-sequence 1 n) ""))
+
+(defun tours-edit (name old new)
+  "Replace the line OLD by NEW in the buffer of the file NAME, as a user would."
+  (e2e-eval `(with-current-buffer (find-buffer-visiting ,(e2e-path name))
+               (goto-char (point-min))
+               (re-search-forward ,(concat "^" old "$"))
+               (replace-match ,new t t)
+               (undo-boundary))))
+
+(defun tours-set (&rest pairs)
+  "Set variables of the Emacs under test, PAIRS of a symbol and a value."
+  (e2e-eval `(ignore (setq ,@pairs))))
+
+;;;; The diff buffer
+
+(screens-define-tour reading
+  ("reading-opened" nil (tours-propose-demo))
+  ("reading-alone" nil "C-x 1")
+  ("reading-n" agent-q-diff-next-hunk "n")
+  ("reading-p" agent-q-diff-previous-hunk "p")
+  ("reading-no-previous" agent-q-diff-previous-hunk "p")
+  ("reading-RET" agent-q-diff-preview-hunk "n n RET")
+  (nil nil "C-x 1 p p")
+  ("reading-f" agent-q-diff-follow-mode "f")
+  ("reading-f-n" agent-q-diff-next-hunk "n")
+  (nil agent-q-diff-follow-mode "f C-x 1 p")
+  ("reading-x-whole" agent-q-diff-expand-line "x")
+  ("reading-help" agent-q-diff-help "?")
+  (nil nil "C-x 1")
+  ("reading-outcome" agent-q-diff-show-outcome "=")
+  ("reading-outcome-all" agent-q-diff-show-outcome "C-u =")
+  (nil nil "C-x 1")
+  ("reading-refused" agent-q-diff-refuse "ESC k")
+  ("reading-q-asks" agent-q-diff-finish "q")
+  ("reading-q-not-yet" nil "n"))
+
+(screens-define-tour deciding
+  (nil nil (tours-propose-demo) "C-x 1")
+  ("deciding-a" agent-q-diff-accept-hunk "a")
+  ("deciding-r" agent-q-diff-reject-hunk "r")
+  ("deciding-SPC" agent-q-diff-toggle-hunk "SPC")
+  ("deciding-SPC-again" agent-q-diff-toggle-hunk "SPC")
+  ("deciding-u" agent-q-diff-unapply-hunk "u")
+  ("deciding-next-rejected" agent-q-diff-next-rejected "R")
+  ("deciding-next-pending" agent-q-diff-next-pending ".")
+  ("deciding-h" agent-q-diff-hide-decided-mode "h")
+  (nil agent-q-diff-hide-decided-mode "h")
+  ("deciding-s" agent-q-diff-split-hunk "n s")
+  ("deciding-comment-asks" agent-q-diff-comment-hunk "c")
+  ("deciding-comment" nil ("Too clever by half") "RET")
+  ("deciding-comment-all-asks" agent-q-diff-comment "C")
+  ("deciding-comment-all" nil ("Fewer hunks next time") "RET")
+  ("deciding-undo" agent-q-diff-undo "a a C-/")
+  ("deciding-redo" agent-q-diff-redo "ESC C-_")
+  ("deciding-unapply-all" agent-q-diff-unapply-all "U")
+  ("deciding-region" agent-q-diff-accept-hunk
+   "n n C-n C-n C-n C-n C-SPC C-n a")
+  ("deciding-finished" agent-q-diff-accept-all "C-c C-c"))
+
+
+;;;; Where a hunk and the file disagree
+
+(defun tours-every-state ()
+  "Show a hunk in every state that a hunk can be in, but for ambiguous ones."
+  (tours-set 'agent-q-diff-context-length 0)
+  (tours-propose "target"
+                 (tours-lines 60)
+                 (tours-lines 60 5 "five" 10 "ten" 15 "fifteen" 20 "twenty"
+                              25 "twenty-five" 30 "thirty" 35 "thirty-five"
+                              40 "forty" 45 "forty-five" 50 "fifty")
+                 "Spell them out")
+  (e2e-keys "C-x 1 a a r SPC SPC n a p r c")
+  (e2e-type "Why?")
+  (e2e-keys "RET")
+  (e2e-see "^\\[PENDING, commented\\] @@ -30 ")
+  (tours-edit "target" "five" "5")
+  (tours-edit "target" "line 35" "35")
+  (tours-edit "target" "line 41" "41")
+  (tours-edit "target" "line 47" "47\n47 1/2"))
+
+(screens-define-tour every-state
+  ("every-state" nil (tours-every-state))
+  ("every-state-N" agent-q-diff-next-conflict "M-< N")
+  ("every-state-P" agent-q-diff-previous-conflict "M-> P")
+  ("every-state-n-n" agent-q-diff-next-hunk "n n")
+  ("every-state-a" agent-q-diff-accept-hunk "a")
+  ("every-state-does-not-apply" agent-q-diff-accept-hunk "P a")
+  ("every-state-C-c-C-c" agent-q-diff-accept-all "C-c C-c")
+  ("every-state-q" agent-q-diff-finish "q"))
+
+(screens-define-tour ambiguous
+  (nil nil (tours-propose "target" (tours-blocks 6) (tours-blocks 6 3) "One block"
+                          (tours-blocks 5)))
+  ("ambiguous" nil "C-x 1")
+  ("ambiguous-a" agent-q-diff-accept-hunk "a")
+  ("ambiguous-a-again" agent-q-diff-accept-hunk "a"))
+
+(defun tours-blocks (n &optional changed)
+  "Return N equal blocks, but for the one with the number CHANGED."
+  (mapconcat (lambda (number)
+               (format "block {\n  a = %d;\n}\n" (if (eq number changed) 2 1)))
+             (number-sequence 1 n) ""))
+
+;;;; Other lines
+
+(screens-define-tour editing
+  (nil nil (tours-propose "target" (tours-lines 40)
+                          (tours-lines 40 5 "LINE 5" 20 "LINE 20" 35 "LINE 35") "Shout")
+       "C-x 1")
+  ("editing-e" agent-q-diff-edit-hunk "e")
+  ("editing-e-C-c-C-c" agent-q-diff-edit-finish "C-k" ("five") "C-c C-c")
+  (nil agent-q-diff-edit-hunk "e")
+  ("editing-e-C-c-C-k" agent-q-diff-edit-abort "C-c C-k")
+  ("editing-nothing-to-merge" agent-q-diff-merge-hunk "n m")
+  (nil nil (tours-edit "target" "line 20" "my line 20") (e2e-see "DOES NOT APPLY"))
+  ("editing-m" agent-q-diff-merge-hunk "m")
+  ("editing-m-C-c-C-c" agent-q-diff-edit-finish "C-c ^ l C-c C-c")
+  ("editing-C-c-C-k" agent-q-diff-reject-all "C-c C-k"))
+
+;;;; An outcome that is not sound
+
+(screens-define-tour unsound
+  (nil nil (tours-propose "foo.el"
+                          (concat "(defun foo ()\n" (tours-lines 20) "  (bar))\n")
+                          (concat "(defun foo ()\n  (when x\n" (tours-lines 20) "  (bar)))\n")
+                          "Only when x")
+       "C-x 1 a r")
+  ("unsound-outcome" agent-q-diff-show-outcome "=")
+  ("unsound-q" agent-q-diff-finish "q"))
+
+;;;; White space
+
+(screens-define-tour white-space
+  (nil nil (tours-propose "target" (tours-lines 40)
+                          (tours-lines 40 5 "LINE 5" 20 "  line 20" 35 "line\t35")
+                          "Indent"))
+  ("white-space" nil "C-x 1")
+  ("white-space-folded" agent-q-diff-fold-white-space-mode "W")
+  ("white-space-accepted" agent-q-diff-accept-white-space "w")
+  ("white-space-no-more" agent-q-diff-accept-white-space "w"))
+
+;;;; Honest text, and much of it
+
+(screens-define-tour deceiving
+  (nil nil (tours-propose
+            "target" (tours-lines 9)
+            (tours-lines 9 2 "if (is\u200bAdmin) \u202e} begin\u2066" 3 "a\u00a0= \u0430;\e[31m"
+                         8 (concat (make-string 3000 ?y) "z"))
+            "Harmless,\u202e really"))
+  ("deceiving" nil "C-x 1")
+  ("deceiving-help" agent-q-diff-help "? C-x o M->")
+  (nil nil "C-x o C-x 1 M-> C-p C-p")
+  ("deceiving-x" agent-q-diff-expand-line "x")
+  ("deceiving-x-again" agent-q-diff-expand-line "x"))
+
+(screens-define-tour huge
+  (nil nil (tours-set 'agent-q-diff-hunk-lines 10)
+       (tours-propose "target" (tours-lines 30)
+                      (tours-lines 30 9 (mapcar (lambda (n) (format "added %d" n))
+                                                (number-sequence 1 100000))
+                                   25 "LINE 25")
+                      "Much"))
+  ("huge" nil "C-x 1")
+  ("huge-on-the-cut" nil "C-n C-n C-n C-n C-n C-n")
+  ("huge-below-it" nil "C-n")
+  ("huge-x" agent-q-diff-expand-line "C-p x")
+  ("huge-end-of-buffer" nil "M->")
+  ("huge-p-p" agent-q-diff-previous-hunk "p p")
+  ("huge-x-again" agent-q-diff-expand-line "x")
+  ("huge-found" nil "C-s" ("added 50000") "RET")
+  ("huge-x-from-inside" agent-q-diff-expand-line "x")
+  ("huge-a-h" agent-q-diff-hide-decided-mode "a h"))
+
+;;;; Several reviews
+
+(defun tours-review (agent name)
+  "Let AGENT propose to change the file NAME, and wait for nothing."
+  (e2e-write name (e2e-text))
+  (e2e-eval `(ignore (agent-q-diff-review ,(e2e-path name) ,(e2e-text) ,(e2e-text 5 20)
+                                          "Shout" #'ignore :agent ,agent))))
+
+(screens-define-tour several
+  ("several-none" agent-q-diff-next-review agent-q-diff-next-review)
+  ("several-came" nil (tours-review "Robin" "one") (tours-review "Kim" "two"))
+  ("several-list" agent-q-diff-list agent-q-diff-list)
+  ("several-list-RET" agent-q-diff-list-open "C-n RET")
+  ("several-ignored" agent-q-diff-ignore-key
+   (tours-set 'agent-q-diff--grace-end '(time-add nil 1000))
+   (e2e-eval '(add-hook 'pre-command-hook #'agent-q-diff--ignore-in-grace nil t)) "a")
+  (nil nil (tours-set 'agent-q-diff--grace-end nil))
+  ("several-j" agent-q-diff-next-review "C-x 1 j")
+  (nil nil "a r q")
+  ("several-list-again" agent-q-diff-list agent-q-diff-list)
+  ("several-k-asks" agent-q-diff-list-cancel "k")
+  ("several-k" nil "y")
+  ("several-U-asks" agent-q-diff-list-take-back "U")
+  ("several-U" nil "y")
+  ("several-look-again" agent-q-diff-look-again agent-q-diff-look-again "C-x 1")
+  ("several-look-again-q" agent-q-diff-finish "q"))
+
+;;;; Permission
+
+(defun tours-edit-file (name old new)
+  "Let an agent ask for OLD to become NEW in the file NAME, and see the question."
+  (tours-set 'agent-q-diff-permission-pause 0 'agent-q-diff-project-root e2e--folder)
+  (unless (e2e-read name)
+    (e2e-write name (e2e-text)))
+  (e2e-call 'filter (intern new)
+            `(agent-q-diff-tools-call
+              "edit_file" '(:path ,name :old_str ,old :new_str ,new :description "Shout"))))
+
+(screens-define-tour permission
+  ("permission-asked" nil (tours-edit-file "target" "line 5" "LINE 5"))
+  ("permission-not-an-answer" agent-q-diff-permit-ignore "x")
+  ("permission-y" agent-q-diff-permit-once "y")
+  (nil nil (tours-edit-file "target" "line 6" "LINE 6") (e2e-see "LINE 6"))
+  ("permission-n" agent-q-diff-permit-deny "n")
+  (nil nil (tours-edit-file "target" "line 7" "LINE 7") (e2e-see "LINE 7"))
+  ("permission-r" agent-q-diff-permit-deny-with-reason "r")
+  ("permission-r-given" nil ("Not that one") "RET")
+  (nil nil (tours-edit-file "target" "line 8" "LINE 8") (e2e-see "LINE 8"))
+  ("permission-f" agent-q-diff-permit-review "f")
+  (nil nil "a")
+  ("permission-f-q" agent-q-diff-finish "q")
+  (nil nil (tours-edit-file "target" "line 9" "LINE 9") (e2e-see "LINE 9"))
+  ("permission-s" agent-q-diff-permit-for-session "s")
+  ("permission-grants" agent-q-diff-grants agent-q-diff-grants)
+  ("permission-grants-k" agent-q-diff-grants-revoke "k")
+  ("permission-grants-revoked" agent-q-diff-revoke-grants "K")
+  ("permission-edits" nil "C-x 1 C-x b" ("*Agent-Q Edits*") "RET M-<")
+  ("permission-edits-n" agent-q-diff-transcript-next "n")
+  ("permission-edits-TAB" agent-q-diff-transcript-fold "TAB")
+  ("permission-edits-p" agent-q-diff-transcript-previous "p")
+  ("permission-edits-backtab" agent-q-diff-transcript-fold-all "<backtab>")
+  ("permission-edits-backtab-again" agent-q-diff-transcript-fold-all "<backtab>")
+  ("permission-edits-w" agent-q-diff-transcript-copy "w")
+  ("permission-edits-RET" agent-q-diff-transcript-jump
+   "<backtab> C-n C-n C-n C-n C-n C-n C-n RET")
+  ("permission-log" agent-q-diff-log "C-x 1" agent-q-diff-log "C-x 1")
+  ("permission-log-RET" agent-q-diff-log-show-entry "RET")
+  ("permission-log-o" agent-q-diff-log-visit "o"))
+
+;;;; What else there is
+
+(defconst tours-diff "--- a/target\n+++ b/target\n@@ -1,2 +1,2 @@\n-line 1\n+LINE 1\n line 2\n"
+  "A diff that somebody sent.")
+
+(screens-define-tour others
+  (nil nil (e2e-write "target" (tours-lines 3)) (e2e-write "sent" tours-diff)
+       "C-x C-f" ("~/sent") "RET")
+  ("others-mode" agent-q-diff-mode agent-q-diff-mode)
+  ("others-mode-r" agent-q-diff-reject-hunk "n r")
+  ("others-review-diff" agent-q-diff-review-diff agent-q-diff-review-diff "C-x 1")
+  ("others-recode" agent-q-diff-recode-target agent-q-diff-recode-target)
+  (nil nil "C-c C-k")
+  ("others-serve" agent-q-diff-serve agent-q-diff-serve)
+  ("others-serve-stop" agent-q-diff-serve-stop agent-q-diff-serve-stop)
+  ("others-lisp-mode" agent-q-diff-lisp-mode agent-q-diff-lisp-mode)
+  ("others-unload" agent-q-diff-unload agent-q-diff-unload))
+
+;;;; What has no screen
+
+(defconst tours-without-screen
+  '((agent-q-diff-build-module . "builds; e2e-package-as-melpa-packs-it calls it")
+    (agent-q-diff-permit-wake . "an event of our own, no key")
+    (agent-q-diff-edit-mode . "agent-q-diff-edit-hunk turns it on")
+    (agent-q-diff-list-mode . "agent-q-diff-list turns it on")
+    (agent-q-diff-log-mode . "agent-q-diff-log turns it on")
+    (agent-q-diff-log-entry-mode . "agent-q-diff-log-show-entry turns it on")
+    (agent-q-diff-grants-mode . "agent-q-diff-grants turns it on")
+    (agent-q-diff-transcript-mode . "the question for permission turns it on")
+    (sly-agent-q-diff-mode . "agent-q-diff-mode under Agent-Q's name for it"))
+  "Alist from commands that no tour has to the reason.")
+
+(provide 'agent-q-diff-tours)
+;;; agent-q-diff-tours.el ends here

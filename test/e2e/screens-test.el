@@ -1,0 +1,123 @@
+;;; screens-test.el --- The interactive checklist  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Goes through the tours of agent-q-diff-tours.el in a terminal and compares
+;; every screen, and sees to it that they leave out no key and no command.
+
+;;; Code:
+
+(require 'agent-q-diff-tours)
+
+;;;; The tours
+
+(defmacro screens-define-tests ()
+  "Define a test for each tour."
+  `(progn
+     ,@(mapcar (lambda (tour)
+                 `(ert-deftest ,(intern (format "e2e-screens-%s" (car tour))) ()
+                    (screens-with-emacs nil
+                      (screens-go ',(cdr tour)))))
+               screens-tours)))
+
+(screens-define-tests)
+
+;;;; The checklist is complete
+
+(require 'agent-q-diff-test-help)
+(dolist (library '(gptel lisp server log list again unload edit))
+  (require (intern (format "agent-q-diff-%s" library))))
+
+(defun screens-steps ()
+  "Return the steps of all tours in which a command is run, and looked at."
+  (seq-filter (lambda (step) (and (nth 0 step) (nth 1 step)))
+              (seq-mapcat #'cdr screens-tours)))
+
+(defun screens-keys (map &optional prefix)
+  "Return (KEYS . COMMAND) for each of our commands in MAP, a sparse keymap.
+KEYS are written as in `kbd', with PREFIX, a vector, in front.  Menus are
+left out."
+  (let ((found '()))
+    (map-keymap
+     (lambda (event binding)
+       (let ((keys (vconcat prefix (vector event))))
+         (cond
+          ((memq event '(menu-bar remap)))
+          ((keymapp binding) (setq found (append (screens-keys binding keys) found)))
+          ((and (symbolp binding)
+                (string-prefix-p "agent-q-diff" (symbol-name binding)))
+           (push (cons (key-description keys) binding) found)))))
+     (if (keymap-parent map)
+         ;; Only what is ours.
+         (let ((own (copy-keymap map)))
+           (set-keymap-parent own nil)
+           own)
+       map))
+    found))
+
+(defun screens-typed-p (keys step)
+  "Return non-nil if KEYS are typed in STEP."
+  (seq-some (lambda (input)
+              (and (stringp input)
+                   (string-match-p (format "\\(?:\\` *\\| \\)%s\\(?: \\| *\\'\\)"
+                                           (regexp-quote keys))
+                                   input)))
+            (cddr step)))
+
+(ert-deftest aqd-screens-every-key-of-the-diff-buffer-has-a-screen ()
+  (let ((keys (screens-keys agent-q-diff-mode-map)))
+    (should (> (length keys) 25))
+    (should (equal '()
+                   (seq-remove (lambda (key)
+                                 (seq-some (lambda (step)
+                                             (and (eq (cdr key) (nth 1 step))
+                                                  (screens-typed-p (car key) step)))
+                                           (screens-steps)))
+                               keys)))))
+
+(defun screens-commands ()
+  "Return the package's commands; one under another name is not another one."
+  (let ((commands '()))
+    (mapatoms (lambda (symbol)
+                (when (and (string-match-p "\\`\\(?:sly-\\)?agent-q-" (symbol-name symbol))
+                           (not (string-match-p "--" (symbol-name symbol)))
+                           (commandp symbol)
+                           (not (symbolp (symbol-function symbol))))
+                  (push symbol commands))))
+    (sort commands #'string<)))
+
+(ert-deftest aqd-screens-every-command-has-a-screen ()
+  (let ((commands (screens-commands))
+        (seen (mapcar #'cadr (screens-steps)))
+        (excused (mapcar #'car tours-without-screen)))
+    (should (> (length commands) 60))
+    (should (equal '() (seq-difference commands (append seen excused))))
+    ;; Nor is anything excused that need not be, or is no more.
+    (should (equal '() (seq-intersection seen excused)))
+    (should (equal '() (seq-difference (append seen excused) commands)))))
+
+(ert-deftest aqd-screens-every-stored-screen-is-in-a-tour ()
+  (let ((names (delq nil (mapcar #'car (seq-mapcat #'cdr screens-tours)))))
+    ;; On some file systems a and A are the same name.
+    (should (equal names (seq-uniq names (lambda (one other)
+                                           (string= (downcase one) (downcase other))))))
+    (should (equal (sort names #'string<)
+                   (seq-uniq
+                    (sort (mapcar (lambda (file)
+                                    (replace-regexp-in-string
+                                     "\\(\\.[0-9]+\\)?\\.txt\\'" "" file))
+                                  (directory-files screens-folder nil "\\.txt\\'"))
+                          #'string<))))))
+
+;;;; Without color
+
+(ert-deftest e2e-screens-every-state-is-told-apart-without-color ()
+  (screens-with-emacs '("TERM=vt100")
+    (tours-every-state)
+    (should-not (e2e-eval '(display-color-p)))
+    (screens-compare "every-state")))
+
+(provide 'screens-test)
+;;; screens-test.el ends here
