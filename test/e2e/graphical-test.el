@@ -1,0 +1,226 @@
+;;; graphical-test.el --- A review in a graphical frame  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The demo's review as `make pictures' poses it, in a light and in a dark
+;; frame on a display that nobody sees.  Keys are typed and the mouse is
+;; moved by xdotool, so that they go the whole way through X.
+;;
+;; The graphical Emacs is that of AGENT_Q_DIFF_GRAPHICAL, which run-tests
+;; sets.  On a machine that has none and where none can be installed, it
+;; sets AGENT_Q_DIFF_NO_GRAPHICAL to the reason.
+
+;;; Code:
+
+(require 'agent-q-diff-tmux)
+
+(defconst graphical-root (expand-file-name "../.." e2e-here)
+  "Folder of the project.")
+
+(defvar graphical--display nil "Name of the display of the Emacs under test.")
+
+;;;; The frame
+
+(defun graphical--start (background)
+  "Start a graphical Emacs that poses with BACKGROUND.
+Return the process that holds its display."
+  (make-directory (e2e-path "home"))
+  (copy-file (expand-file-name "test/demo/original.lisp" graphical-root)
+             (e2e-path "inventory.lisp"))
+  (e2e-write "notes" "Some notes.\n")
+  (make-process
+   :name "display" :buffer "*display*" :noquery t
+   :command (list (expand-file-name "test/tools/xvfb" graphical-root) "env"
+                  "LC_ALL=C.UTF-8"
+                  (concat "HOME=" (e2e-path "home"))
+                  (concat "AGENT_Q_DIFF_E2E=" e2e--folder)
+                  (concat "AGENT_Q_DIFF_DEMO=" (expand-file-name "test/demo" graphical-root))
+                  (concat "AGENT_Q_DIFF_DEMO_FILE=" (e2e-path "inventory.lisp"))
+                  (concat "AGENT_Q_DIFF_BACKGROUND=" background)
+                  (concat "AGENT_Q_DIFF_READY=" (e2e-path "ready"))
+                  (or (getenv "AGENT_Q_DIFF_GRAPHICAL")
+                      (error "There is no graphical Emacs in AGENT_Q_DIFF_GRAPHICAL"))
+                  "-Q" "--font" "DejaVu Sans Mono-10" "--geometry" "92x46+0+0"
+                  "-L" e2e-lisp
+                  "-l" (expand-file-name "agent-q-diff-inside" e2e-here)
+                  "-l" (expand-file-name "test/demo/picture.el" graphical-root))))
+
+(defun graphical--wait (process function)
+  "Wait until FUNCTION returns non-nil; if it does not, tell what PROCESS says."
+  (condition-case err
+      (e2e--wait 'the-frame (lambda ()
+                              (accept-process-output process 0)
+                              (funcall function)))
+    (ert-test-failed
+     (ert-fail (list err (process-status process)
+                     (with-current-buffer (process-buffer process)
+                       (buffer-string)))))))
+
+(defun graphical--stop (process)
+  "End the Emacs under test and PROCESS, which holds its display."
+  (when e2e--pid
+    (signal-process e2e--pid 'SIGKILL))
+  (while (process-live-p process)
+    (unless e2e--pid
+      (signal-process process 'SIGTERM))
+    (accept-process-output process 0.1)))
+
+(defmacro graphical-with-frame (background &rest body)
+  "Evaluate BODY with the demo's review in a frame with BACKGROUND."
+  (declare (indent 1) (debug t))
+  `(let* ((e2e--folder (file-name-as-directory (make-temp-file "aqd" t)))
+          (e2e--serial 0)
+          e2e--pid graphical--display
+          (process (graphical--start ,background)))
+     (unwind-protect
+         (progn
+           (graphical--wait process (lambda () (setq e2e--pid (e2e--last-value))))
+           (graphical--wait process (lambda () (file-exists-p (e2e-path "ready"))))
+           (setq graphical--display (e2e-eval '(getenv "DISPLAY")))
+           ,@body)
+       (graphical--stop process)
+       (delete-directory e2e--folder t))))
+
+(defun graphical-run (program &rest arguments)
+  "Run PROGRAM with ARGUMENTS on the display, and return what it prints."
+  (with-temp-buffer
+    (let* ((process-environment (cons (concat "DISPLAY=" graphical--display)
+                                      process-environment))
+           (status (apply #'call-process program nil t nil arguments)))
+      (unless (eq status 0)
+        (error "%s %S failed: %s" program arguments (buffer-string)))
+      (buffer-string))))
+
+;;;; Hands
+
+(defun graphical-window-id ()
+  "Return the number of the frame's window, as X has it."
+  (e2e-eval '(frame-parameter nil 'outer-window-id)))
+
+(defun graphical-type (&rest keys)
+  "Type KEYS, as xdotool names them, into the frame."
+  (graphical-run "xdotool" "windowfocus" "--sync" (graphical-window-id))
+  (apply #'graphical-run "xdotool" "key" keys))
+
+(defun graphical-place (form)
+  "Return (X Y) on the screen of the position that FORM returns."
+  (e2e-eval `(pcase-let ((`(,left ,top . ,_) (window-inside-absolute-pixel-edges))
+                         (`(,x . ,y) (posn-x-y (posn-at-point ,form))))
+               (list (+ left x 3)
+                     (+ top y 3)))))
+
+(defun graphical-point-at (form)
+  "Move the mouse to the position that FORM returns."
+  (pcase-let ((`(,x ,y) (graphical-place form)))
+    (graphical-run "xdotool" "mousemove" "--sync" (number-to-string x) (number-to-string y))
+    ;; Help is shown when the mouse moves inside a frame.
+    (graphical-run "xdotool" "mousemove_relative" "--sync" "2" "1")))
+
+;;;; What is to be seen
+
+(defun graphical-contrast (face)
+  "Return the contrast of FACE in the frame under test, from 1 to 21.
+It is that of the Web Content Accessibility Guidelines, where text that is
+easy to read has 4.5."
+  (pcase-let ((`(,one ,other)
+               (mapcar (lambda (color)
+                         (cl-loop for value in color
+                                  for weight in '(0.2126 0.7152 0.0722)
+                                  for part = (/ value 65535.0)
+                                  sum (* weight (if (<= part 0.03928)
+                                                    (/ part 12.92)
+                                                  (expt (/ (+ part 0.055) 1.055) 2.4)))))
+                       (e2e-eval `(list (color-values (face-foreground ',face nil 'default))
+                                        (color-values (face-background ',face nil 'default)))))))
+    (/ (+ (max one other) 0.05) (+ (min one other) 0.05))))
+
+(defun graphical-n-windows ()
+  "Return the number of windows on the display; a tooltip is one."
+  (let ((tree (graphical-run "xwininfo" "-root" "-tree")))
+    (and (string-match "\\([0-9]+\\) child\\(?:ren\\)?:" tree)
+         (string-to-number (match-string 1 tree)))))
+
+(defun graphical-counts ()
+  "Return the numbers of hunks: all, applied, rejected, pending."
+  (e2e-eval '(agent-q-diff--counts)))
+
+(defun graphical-should-be-painted ()
+  "Look at a photograph of the frame: there are letters on many colors."
+  (let ((file (e2e-path "picture.png")))
+    (graphical-run (expand-file-name "test/tools/photograph" graphical-root) file)
+    (pcase-let ((`(,width ,height ,n-colors)
+                 (mapcar #'string-to-number
+                         (split-string (graphical-run "convert" file "-format" "%w %h %k"
+                                                      "info:")))))
+      (should (> width 700))
+      (should (> height 700))
+      (should (> n-colors 20)))))
+
+(defun graphical-tour (background colors)
+  "Look at the review in a frame with BACKGROUND, and decide a bit of it.
+COLORS is an alist from faces to their backgrounds there."
+  (when (getenv "AGENT_Q_DIFF_NO_GRAPHICAL")
+    (ert-skip (getenv "AGENT_Q_DIFF_NO_GRAPHICAL")))
+  (graphical-with-frame background
+    (should (e2e-eval '(display-graphic-p)))
+    (should (eq (intern background) (e2e-eval '(frame-parameter nil 'background-mode))))
+    (pcase-dolist (`(,face . ,color) colors)
+      (should (equal (cons face color)
+                     (cons face (e2e-eval `(face-background ',face nil t))))))
+    (dolist (face '(agent-q-diff-applied agent-q-diff-rejected agent-q-diff-differs default))
+      (ert-info ((symbol-name face))
+        (should (> (graphical-contrast face) 4.5))))
+    ;; The header line is there, and all of the third hunk's beginning.
+    (should (equal (e2e-eval '(format-mode-line header-line-format))
+                   " hunk 3/9 · 1 applied · 1 rejected · 7 pending  inventory.lisp"))
+    (should (> (e2e-eval '(window-header-line-height)) 10))
+    (should (> (e2e-eval '(window-end nil t)) (e2e-eval '(aref agent-q-diff--positions 2))))
+    (should (equal (e2e-eval '(mapcar (lambda (sign) (overlay-get sign 'agent-q-diff))
+                                      (sort (seq-filter (lambda (overlay)
+                                                          (overlay-get overlay 'agent-q-diff))
+                                                        (overlays-in (point-min) (window-end)))
+                                            (lambda (one other)
+                                              (< (overlay-start one) (overlay-start other))))))
+                   '(applied rejected)))
+    (graphical-should-be-painted)
+    ;; Keys.
+    (graphical-type "r")
+    (e2e-wait-for (equal (graphical-counts) '(9 1 2 6)))
+    (graphical-type "ctrl+slash")
+    (e2e-wait-for (equal (graphical-counts) '(9 1 1 7)))
+    (graphical-type "ctrl+question")
+    (e2e-wait-for (equal (graphical-counts) '(9 1 2 6)))
+    (graphical-type "ctrl+slash" "alt+less")
+    (e2e-wait-for (= 1 (e2e-eval '(point))))
+    ;; A click goes to the hunk that is clicked.
+    (graphical-point-at '(+ 30 (aref agent-q-diff--positions 1)))
+    (graphical-run "xdotool" "click" "1")
+    (e2e-wait-for (equal 1 (e2e-eval '(agent-q-diff--hunk-at-point))))
+    ;; Under the mouse, a hunk that does not apply says why.
+    (e2e-eval '(with-current-buffer (find-buffer-visiting (getenv "AGENT_Q_DIFF_DEMO_FILE"))
+                 (goto-char (point-min))
+                 (search-forward "(defgeneric check-field")
+                 (beginning-of-line)
+                 (insert ";; mine\n")))
+    (graphical-type "N")
+    (e2e-wait-for (equal 2 (e2e-eval '(agent-q-diff--hunk-at-point))))
+    (let ((n-windows (graphical-n-windows)))
+      (graphical-point-at '(+ 30 (aref agent-q-diff--positions 2)))
+      ;; Not by asking Emacs, which would take the tooltip away.
+      (e2e-wait-for (> (graphical-n-windows) n-windows)))
+    (should (equal (e2e-eval '(substring-no-properties tooltip-help-message))
+                   "other lines were put where it belongs, at line 113"))))
+
+(ert-deftest e2e-graphical-light ()
+  (graphical-tour "light" '((agent-q-diff-applied . "#bbffbb")
+                            (agent-q-diff-rejected . "#ffcccc")
+                            (agent-q-diff-differs . "#ffff55"))))
+
+(ert-deftest e2e-graphical-dark ()
+  (graphical-tour "dark" '((agent-q-diff-applied . "#335533")
+                           (agent-q-diff-rejected . "#553333"))))
+
+(provide 'graphical-test)
+;;; graphical-test.el ends here
