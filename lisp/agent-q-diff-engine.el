@@ -55,6 +55,7 @@
 (declare-function agent-q-diff-module-plan-back "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-plan-text "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-print "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-print-headers "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-print-hunks "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-proposed "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-recognize "ext:agent-q-diff-module")
