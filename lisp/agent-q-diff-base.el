@@ -195,7 +195,8 @@ where there is no project."
   "Face of the signs for characters that read as something else.")
 
 (defface agent-q-diff-warning
-  '((t :inherit warning))
+  '((((background light)) :inherit (bold diff-refine-changed))
+    (t :inherit warning))
   "Face of a header line that one must not miss.")
 
 ;;;; Callers

@@ -451,8 +451,12 @@ The agent reads it when the review has ended."
    (list (read-string "Comment on the proposal: "
                       (agent-q-diff-review-comment
                        (agent-q-diff--current-review)))))
-  (setf (agent-q-diff-review-comment (agent-q-diff--current-review))
-        (and (not (string-blank-p comment)) comment)))
+  (let ((said (and (not (string-blank-p comment)) comment)))
+    (setf (agent-q-diff-review-comment (agent-q-diff--current-review)) said)
+    (agent-q-diff--refresh-progress)
+    (message (if said
+                 "The agent reads that when the review has ended"
+               "No comment on the proposal"))))
 
 ;;;; A moment of grace
 

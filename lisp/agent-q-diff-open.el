@@ -81,15 +81,17 @@ Nor is it one that is about to go, or that the user reads."
          (total (car (agent-q-diff-engine-tally engine)))
          (numbers (agent-q-diff-engine-standing engine))
          (parts (cl-loop for n in numbers
-                         for words in '("do not apply" "need a look" "are shifted"
-                                        "are in it already")
-                         when (> n 0) collect (format "%d %s" n words))))
+                         for (one . more) in '(("does not apply" . "do not apply")
+                                               ("needs a look" . "need a look")
+                                               ("is shifted" . "are shifted")
+                                               ("is in it already" . "are in it already"))
+                         when (> n 0) collect (format "%d %s" n (if (= n 1) one more)))))
     (cond
      ((= total (car numbers))
       "The file is not what the proposal was made for: no hunk applies.")
      (parts
-      (format "The file differs from the proposal's original; of %d hunks %s."
-              total (string-join parts ", "))))))
+      (format "The file differs from the proposal's original; of %d hunk%s %s."
+              total (if (= total 1) "" "s") (string-join parts ", "))))))
 
 (defun agent-q-diff--insert-header (review notes)
   "Insert what the proposal of REVIEW is about, and NOTES, strings."

@@ -318,9 +318,14 @@ Return the name of the socket that is open until
              (abbreviate-file-name socket))
     socket))
 
-(defun agent-q-diff-serve-stop ()
-  "Stop serving MCP clients: close the socket, cancel what they asked for."
-  (interactive)
+(defun agent-q-diff-serve-stop (&optional by-key)
+  "Stop serving MCP clients: close the socket, cancel what they asked for.
+BY-KEY tells that a person called, who is told whether any were served."
+  (interactive (list t))
+  (when by-key
+    (message (if agent-q-diff-server--process
+                 "MCP clients are served no more"
+               "No MCP clients were served")))
   (remove-hook 'kill-emacs-hook #'agent-q-diff-serve-stop)
   (dolist (client agent-q-diff-server--clients)
     (agent-q-diff-server--answer

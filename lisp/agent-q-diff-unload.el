@@ -18,7 +18,7 @@
 
 (declare-function agent-q-diff-cancel "agent-q-diff-end" (review))
 (declare-function agent-q-diff-open-reviews "agent-q-diff-end" ())
-(declare-function agent-q-diff-serve-stop "agent-q-diff-server" ())
+(declare-function agent-q-diff-serve-stop "agent-q-diff-server" (&optional by-key))
 
 (defun agent-q-diff-unload--ours-p (symbol)
   "Return non-nil if SYMBOL is a name of the package."

@@ -448,8 +448,11 @@ too, since the line itself scrolls away."
           (agent-q-diff--replace-line (agent-q-diff--progress-line counts)))))
     (when (eq agent-q-diff--parsed-tick t)
       (setq agent-q-diff--header-end
-            (format "%d applied · %d rejected · %d pending  %s"
+            (format "%d applied · %d rejected · %d pending%s  %s"
                     applied rejected pending
+                    (if (agent-q-diff-review-comment agent-q-diff--review)
+                        " · commented"
+                      "")
                     (replace-regexp-in-string
                      "%" "%%" (file-name-nondirectory agent-q-diff--path))))
       (agent-q-diff--update-header-line))

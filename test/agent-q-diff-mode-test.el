@@ -198,8 +198,13 @@
                 (should (string-prefix-p " 1 hunk · " header-line-format))
                 (aqd-goto-hunk 1)
                 (agent-q-diff-reject-hunk)
-                (should (string-match-p "0 applied · 1 rejected · 0 pending"
+                (should (string-match-p "0 applied · 1 rejected · 0 pending  "
                                         header-line-format))
+                (should (string-match-p "The agent reads that"
+                                        (aqd-said (agent-q-diff-comment "Why?"))))
+                (should (string-match-p "0 pending · commented  " header-line-format))
+                (should (string-match-p "No comment" (aqd-said (agent-q-diff-comment " "))))
+                (should (string-match-p "0 pending  " header-line-format))
                 (agent-q-diff-finish)))))
 
 (ert-deftest aqd-mode-faces-inherit-and-name-no-colors ()

@@ -351,7 +351,7 @@ Return (HEADER DISK TEXT)."
   (let ((shifted (concat "new top\n" aqd-original)))
     (aqd-with-file shifted
       (should (equal "accepted" (aqd-review aqd-original aqd-modified "a q")))
-      (should (string-search "of 1 hunks 1 are shifted"
+      (should (string-search "of 1 hunk 1 is shifted"
                              (with-current-buffer (aqd-diff-buffer)
                                (buffer-string))))
       (should (equal (aqd-disk) (concat "new top\n" aqd-modified))))))
