@@ -343,7 +343,7 @@ impl Proposal {
             return false;
         }
         let is_whole = self.bare.is_none();
-        match is_whole.then(|| self.facts_in(live)) {
+        match is_whole.then(|| self.facts_in(&[live])) {
             Some(Some(facts)) => self.unravel(&facts),
             Some(None) => {
                 let all = 0..self.weave.n_lines();

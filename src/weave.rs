@@ -300,8 +300,12 @@ impl Weave {
 
     /// Returns the target, as the line map has it.
     pub fn target(&self) -> Vec<u8> {
-        let pieces: Vec<&[u8]> = self.alive().map(|segment| self.bytes(segment)).collect();
-        pieces.concat()
+        self.target_pieces().concat()
+    }
+
+    /// Returns the target, as the line map has it, in pieces.
+    pub fn target_pieces(&self) -> Vec<&[u8]> {
+        self.alive().map(|segment| self.bytes(segment)).collect()
     }
 
     /// Returns the line of the target where atom `atom` is or would be, or `None` if it has no

@@ -85,7 +85,7 @@ impl Proposal {
         let live = [&head, text.bytes(), &tail].concat();
         if self.bare.is_some() {
             self.search(&live);
-        } else if let Some(facts) = self.facts_in(&live) {
+        } else if let Some(facts) = self.facts_in(&[&live]) {
             self.unravel(&facts);
         } else {
             self.fold(line..line + n_removed, &text, History::Inside);
@@ -112,7 +112,7 @@ impl Proposal {
         if self.bare.is_some() || !self.weave.is_touched() {
             return false;
         }
-        let facts = self.facts_in(&self.weave.target());
+        let facts = self.facts_in(&self.weave.target_pieces());
         facts.map(|facts| self.unravel(&facts)).is_some()
     }
 

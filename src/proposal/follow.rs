@@ -21,12 +21,13 @@ impl Proposal {
         self.past_doubts.clear();
     }
 
-    /// Returns which hunks are in `live`, if it is the original with some of them and no more.
+    /// Returns which hunks are in the text of the pieces `live`, if it is the original with some of
+    /// them and no more.
     ///
     /// In repetitive text the lines of a hunk may fit both ways, and only what follows tells which
     /// is right; so all ways of reading are kept as long as they last. Where several last to the
     /// end, they are the same bytes, and the one that keeps to what was known is taken.
-    pub(super) fn facts_in(&self, live: &[u8]) -> Option<Vec<bool>> {
+    pub(super) fn facts_in(&self, live: &[&[u8]]) -> Option<Vec<bool>> {
         let original = self.weave.original();
         let mut layers = vec![vec![Way::new(live)]];
         let mut at = 0;
@@ -38,7 +39,8 @@ impl Proposal {
             layers.push(next);
         }
         let tail = original.lines_bytes(at..original.len());
-        let mut way = layers.pop()?.into_iter().find(|way| way.rest == tail)?;
+        let is_end = |way: &Way| way.rest.without(tail).is_some_and(|rest| rest.is_empty());
+        let mut way = layers.pop()?.into_iter().find(is_end)?;
         let mut facts = Vec::with_capacity(self.n_hunks());
         while let Some(ways) = layers.pop() {
             facts.push(way.is_in);
@@ -52,12 +54,12 @@ impl Proposal {
     fn ways_past<'a>(&self, hunk: usize, gap: &[u8], ways: &[Way<'a>]) -> Vec<Way<'a>> {
         let mut next: Vec<Way> = Vec::new();
         for (from, way) in ways.iter().enumerate() {
-            let Some(rest) = way.rest.strip_prefix(gap) else {
+            let Some(rest) = way.rest.without(gap) else {
                 continue;
             };
             for is_in in [self.is_in(hunk), !self.is_in(hunk)] {
                 let rest = self.strip_hunk(hunk, is_in, rest);
-                let is_new = |rest: &&[u8]| next.iter().all(|way| way.rest.len() != rest.len());
+                let is_new = |rest: &Rest| next.iter().all(|way| way.rest.n_read != rest.n_read);
                 if let Some(rest) = rest.filter(is_new).filter(|_| next.len() < MAX_WAYS) {
                     next.push(Way { rest, from, is_in });
                 }
@@ -67,13 +69,13 @@ impl Proposal {
     }
 
     /// Takes the lines of `hunk`, from its first change to its last, off the front of `rest`.
-    fn strip_hunk<'a>(&self, hunk: usize, is_in: bool, rest: &'a [u8]) -> Option<&'a [u8]> {
+    fn strip_hunk<'a>(&self, hunk: usize, is_in: bool, rest: Rest<'a>) -> Option<Rest<'a>> {
         let atoms = &self.weave.atoms()[self.atoms_of(hunk)];
         let mut rest = rest;
         let mut at = atoms[0].old.start;
         for atom in atoms {
-            rest = rest.strip_prefix(self.weave.original().lines_bytes(at..atom.old.start))?;
-            rest = rest.strip_prefix(self.weave.side(atom, is_in))?;
+            rest = rest.without(self.weave.original().lines_bytes(at..atom.old.start))?;
+            rest = rest.without(self.weave.side(atom, is_in))?;
             at = atom.old.end;
         }
         Some(rest)
@@ -88,7 +90,7 @@ const MAX_WAYS: usize = 64;
 #[derive(Clone, Copy)]
 struct Way<'a> {
     /// What is not read yet.
-    rest: &'a [u8],
+    rest: Rest<'a>,
     /// Index of the way that it continues, among those that end before the hunk.
     from: usize,
     /// Whether the hunk is in the target.
@@ -96,9 +98,50 @@ struct Way<'a> {
 }
 
 impl<'a> Way<'a> {
-    fn new(rest: &'a [u8]) -> Way<'a> {
+    fn new(live: &'a [&'a [u8]]) -> Way<'a> {
+        let rest = Rest {
+            first: &[],
+            more: live,
+            n_read: 0,
+        };
         let (from, is_in) = (0, false);
         Way { rest, from, is_in }
+    }
+}
+
+/// The rest of a text in pieces: a target that the line map has is not put together only to see
+/// that it is no choice of hunks.
+#[derive(Clone, Copy)]
+struct Rest<'a> {
+    /// What is left of the piece that is being read.
+    first: &'a [u8],
+    more: &'a [&'a [u8]],
+    /// Number of bytes before it.
+    n_read: usize,
+}
+
+impl<'a> Rest<'a> {
+    /// Returns what is left if the text goes on with `head`.
+    fn without(mut self, mut head: &[u8]) -> Option<Rest<'a>> {
+        loop {
+            let len = self.first.len().min(head.len());
+            if self.first[..len] != head[..len] {
+                return None;
+            }
+            (self.first, head) = (&self.first[len..], &head[len..]);
+            self.n_read += len;
+            if head.is_empty() {
+                return Some(self);
+            }
+            (self.first, self.more) = self
+                .more
+                .split_first()
+                .map(|(first, more)| (*first, more))?;
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.first.is_empty() && self.more.iter().all(|piece| piece.is_empty())
     }
 }
 
