@@ -11,18 +11,16 @@
 //! With n lines the checks take O(n) time and space, and the four diffs what a diff takes of the
 //! part that differs; where that has more than `MAX_LEN` lines, nothing in it is proven.
 
-use std::collections::HashMap;
+mod anchors;
+mod numbers;
+
 use std::ops::Range;
 
-use imara_diff::{Algorithm, Diff, InternedInput};
-use memchr::memmem;
+use anchors::Anchors;
+use numbers::Numbers;
 
 use crate::diff::Edit;
 use crate::text::Text;
-
-/// How many lines of both texts together are compared four times over. imara-diff cannot be
-/// stopped, and this takes half a second at worst.
-const MAX_LEN: usize = 1 << 14;
 
 /// What is known about how one text became the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,37 +33,29 @@ pub enum History {
 
 /// The lines of an old text that a diff can be trusted about.
 pub struct Trust {
-    /// For each line of the old text whether a run of the diff can slide over it.
-    is_loose: Vec<bool>,
-    /// The same for each place between two lines, and for both ends.
-    is_loose_place: Vec<bool>,
+    /// The lines of the old text over which runs of the diff can slide, in order; they may overlap.
+    zones: Vec<Range<usize>>,
     kept: Kept,
 }
 
 impl Trust {
     /// Weighs `edits`, which make `old` to `new`.
     pub fn new(old: &Text, new: &Text, edits: &[Edit], history: History) -> Trust {
-        let (is_loose, is_loose_place) = loose(old, new, edits);
-        let numbers = agreed(old, new);
-        let kept = match history == History::Inside && edits.len() <= 1 {
-            true => Kept::by_agreement(numbers),
-            false => Kept::by_anchors(numbers, old, new, history == History::Inside),
+        let numbers = Numbers::new(old, new);
+        let runs = match history == History::Inside && edits.len() <= 1 {
+            true => None,
+            false => Some(held_runs(&numbers, old, new, history == History::Inside)),
         };
         Trust {
-            is_loose,
-            is_loose_place,
-            kept,
+            zones: zones(old, new, edits),
+            kept: Kept { numbers, runs },
         }
     }
 
     /// Tells whether it is certain what became of the old `lines`, which are kept; if there are
     /// none, what became of the place between the lines before and after.
     pub fn is_certain(&self, lines: Range<usize>) -> bool {
-        let is_loose = match lines.is_empty() {
-            true => self.is_loose_place[lines.start],
-            false => self.is_loose[lines.clone()].contains(&true),
-        };
-        !is_loose && self.kept.is_certain(lines)
+        !self.is_loose(&lines) && self.kept.is_certain(lines)
     }
 
     /// Tells whether it is certain what became of the places before and after the old `lines`,
@@ -73,12 +63,25 @@ impl Trust {
     pub fn is_certain_around(&self, lines: Range<usize>) -> bool {
         self.kept.is_certain_around(lines)
     }
+
+    /// Tells whether a run of the diff can slide over one of `lines`, or over the place where they
+    /// are if there are none.
+    fn is_loose(&self, lines: &Range<usize>) -> bool {
+        let is_above = |zone: &Range<usize>| match lines.is_empty() {
+            true => zone.end < lines.start,
+            false => zone.end <= lines.start,
+        };
+        let zone = self.zones.get(self.zones.partition_point(is_above));
+        zone.is_some_and(|zone| match lines.is_empty() {
+            true => zone.start <= lines.start,
+            false => zone.start < lines.end,
+        })
+    }
 }
 
-/// Returns which lines and which places of `old` a run of `edits` can slide over.
-fn loose(old: &Text, new: &Text, edits: &[Edit]) -> (Vec<bool>, Vec<bool>) {
-    let mut lines = vec![0_isize; old.len() + 1];
-    let mut places = vec![0_isize; old.len() + 2];
+/// Returns the lines of `old` over which runs of `edits` can slide, where they can.
+fn zones(old: &Text, new: &Text, edits: &[Edit]) -> Vec<Range<usize>> {
+    let mut zones = Vec::new();
     for (index, edit) in edits.iter().enumerate() {
         let above = index.checked_sub(1).map(|above| &edits[above]);
         let room = edit.before.start - above.map_or(0, |above| above.before.end);
@@ -89,15 +92,10 @@ fn loose(old: &Text, new: &Text, edits: &[Edit]) -> (Vec<bool>, Vec<bool>) {
         let (other_up, other_down) = slide(new, &edit.after, room);
         let (up, down) = (up.max(other_up), down.max(other_down));
         if up + down > 0 {
-            let zone = edit.before.start - up..edit.before.end + down;
-            (lines[zone.start], lines[zone.end]) = (lines[zone.start] + 1, lines[zone.end] - 1);
-            places[zone.start] += 1;
-            places[zone.end + 1] -= 1;
+            zones.push(edit.before.start - up..edit.before.end + down);
         }
     }
-    lines.pop();
-    places.pop();
-    (covered(&lines), covered(&places))
+    zones
 }
 
 /// Returns how many lines `run` can move up and down in `text`, within `room`, so that the rest
@@ -112,82 +110,70 @@ fn slide(text: &Text, run: &Range<usize>, room: (usize, usize)) -> (usize, usize
     (up, (0..room.1).take_while(is_same_down).count())
 }
 
-/// Returns at which indices the sum of `steps` so far is not 0.
-fn covered(steps: &[isize]) -> Vec<bool> {
-    let mut depth = 0;
-    let mut is_covered = |step: &isize| {
-        depth += step;
-        depth != 0
-    };
-    steps.iter().map(&mut is_covered).collect()
-}
-
 /// The lines that four diffs keep alike, and those among them that are on a run with an anchor.
 struct Kept {
-    /// For each old line its number in the new text, if all agree that it is kept; `Err` if they
-    /// do not agree.
-    numbers: Vec<Result<Option<usize>, Disagree>>,
-    /// Whether a line that is unique stands on the same run, at the line or above.
-    is_held_above: Vec<bool>,
-    /// The same at the line or below.
-    is_held_below: Vec<bool>,
+    numbers: Numbers,
+    /// The runs of lines that are kept, in order; `None` if agreement is enough.
+    runs: Option<Vec<Run>>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Disagree;
+/// An unbroken run of lines that are kept.
+struct Run {
+    lines: Range<usize>,
+    /// The first of its lines that is unique in both texts, or as good as that.
+    first_anchor: Option<usize>,
+    /// The last one.
+    last_anchor: Option<usize>,
+}
+
+/// Returns the runs of `numbers` with their anchors. If `is_bounded`, nothing changed around both
+/// texts, and their first and last lines are anchors.
+fn held_runs(numbers: &Numbers, old: &Text, new: &Text, is_bounded: bool) -> Vec<Run> {
+    let mut anchors = Anchors::new(old, new);
+    let mut run = |lines: Range<usize>| {
+        let (first, last) = (lines.start, lines.end - 1);
+        Run {
+            first_anchor: match is_bounded && numbers.is_first(first) {
+                true => Some(first),
+                false => lines.clone().find(|&at| anchors.is_anchor(at)),
+            },
+            last_anchor: match is_bounded && numbers.is_last(last) {
+                true => Some(last),
+                false => lines.clone().rfind(|&at| anchors.is_anchor(at)),
+            },
+            lines,
+        }
+    };
+    numbers.runs().map(&mut run).collect()
+}
 
 impl Kept {
-    fn by_agreement(numbers: Vec<Result<Option<usize>, Disagree>>) -> Kept {
-        let is_agreed: Vec<bool> = numbers.iter().map(Result::is_ok).collect();
-        Kept {
-            numbers,
-            is_held_above: is_agreed.clone(),
-            is_held_below: is_agreed,
-        }
+    /// Tells whether an anchor stands on the same run as line `at`, there or above.
+    fn is_held_above(&self, at: usize) -> bool {
+        self.is_held(at, |run| {
+            run.first_anchor.is_some_and(|anchor| anchor <= at)
+        })
     }
 
-    fn by_anchors(
-        numbers: Vec<Result<Option<usize>, Disagree>>,
-        old: &Text,
-        new: &Text,
-        is_bounded: bool,
-    ) -> Kept {
-        let mut anchors = Anchors::new(old, new);
-        let (mut is_held_above, mut is_held_below) =
-            (vec![false; old.len()], vec![false; old.len()]);
-        for run in runs(&numbers) {
-            let is_first = is_bounded && run.start == 0 && numbers[0] == Ok(Some(0));
-            let is_last = is_bounded
-                && run.end == old.len()
-                && numbers[run.end - 1] == Ok(new.len().checked_sub(1));
-            let above = match is_first {
-                true => Some(run.start),
-                false => run.clone().find(|&at| anchors.is_anchor(at)),
-            };
-            let below = match is_last {
-                true => Some(run.end - 1),
-                false => run.clone().rfind(|&at| anchors.is_anchor(at)),
-            };
-            if let Some(above) = above {
-                is_held_above[above..run.end].fill(true);
-            }
-            if let Some(below) = below {
-                is_held_below[run.start..=below].fill(true);
-            }
-        }
-        Kept {
-            numbers,
-            is_held_above,
-            is_held_below,
-        }
+    /// The same for there or below.
+    fn is_held_below(&self, at: usize) -> bool {
+        self.is_held(at, |run| run.last_anchor.is_some_and(|anchor| anchor >= at))
     }
 
-    fn is_certain(&self, lines: Range<usize>) -> bool {
+    fn is_held(&self, at: usize, has_anchor: impl Fn(&Run) -> bool) -> bool {
+        let Some(runs) = &self.runs else {
+            return self.numbers.get(at).is_ok();
+        };
+        let run = runs.get(runs.partition_point(|run| run.lines.end <= at));
+        run.is_some_and(|run| run.lines.start <= at && has_anchor(run))
+    }
+
+    fn is_certain(&self, mut lines: Range<usize>) -> bool {
         match lines.is_empty() {
             true => self.is_certain_around(lines),
             false => {
-                let is_agreed = self.numbers[lines.clone()].iter().all(Result::is_ok);
-                is_agreed && self.is_held_above[lines.end - 1] && self.is_held_below[lines.start]
+                let is_held = self.is_held_above(lines.end - 1) && self.is_held_below(lines.start);
+                is_held && lines.all(|at| self.numbers.get(at).is_ok())
             }
         }
     }
@@ -195,143 +181,9 @@ impl Kept {
     fn is_certain_around(&self, lines: Range<usize>) -> bool {
         let above = lines.start.checked_sub(1);
         let below = Some(lines.end).filter(|&below| below < self.numbers.len());
-        above.is_none_or(|above| self.is_held_above[above])
-            && below.is_none_or(|below| self.is_held_below[below])
+        above.is_none_or(|above| self.is_held_above(above))
+            && below.is_none_or(|below| self.is_held_below(below))
     }
-}
-
-/// Returns the unbroken runs of lines that are kept, for each old line its number in the new text.
-fn runs(numbers: &[Result<Option<usize>, Disagree>]) -> impl Iterator<Item = Range<usize>> + '_ {
-    let number = |at: usize| numbers[at].ok().flatten();
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        let start = (at..numbers.len()).find(|&at| number(at).is_some())?;
-        let first = number(start)?;
-        let is_next = |&other: &usize| number(other) == Some(first + other - start);
-        at = (start..numbers.len())
-            .take_while(is_next)
-            .last()
-            .map_or(start, |last| last + 1);
-        Some(start..at)
-    })
-}
-
-/// Which lines of an old text are unique in it and in a new one.
-///
-/// Of a long run only the outermost anchors count, and near its ends there is mostly one. So the
-/// first few lines that are asked for are searched for in both texts, which reads them faster than
-/// any table can be made of them; the table comes after that.
-struct Anchors<'a> {
-    texts: [&'a Text; 2],
-    /// How many more lines may be searched for.
-    n_searches: usize,
-    /// For each text how often each of its lines is there.
-    counts: Option<[HashMap<&'a [u8], usize>; 2]>,
-}
-
-/// How many lines are searched for before a table is made, which takes as long as some forty.
-const MAX_SEARCHES: usize = 20;
-
-impl<'a> Anchors<'a> {
-    fn new(old: &'a Text, new: &'a Text) -> Anchors<'a> {
-        Anchors {
-            texts: [old, new],
-            n_searches: MAX_SEARCHES,
-            counts: None,
-        }
-    }
-
-    /// Tells whether line `at` of the old text is unique in both.
-    fn is_anchor(&mut self, at: usize) -> bool {
-        let line = self.texts[0].line(at);
-        if self.n_searches > 0 {
-            self.n_searches -= 1;
-            return self.texts.iter().all(|text| is_unique(line, text));
-        }
-        let texts = self.texts;
-        let counts = self.counts.get_or_insert_with(|| texts.map(counts));
-        counts.iter().all(|count| count.get(line) == Some(&1))
-    }
-}
-
-/// Tells whether `line`, with its newline if it has one, is in `text` just once.
-fn is_unique(line: &[u8], text: &Text) -> bool {
-    let bytes = text.bytes();
-    if !line.ends_with(b"\n") {
-        return !text.is_empty() && text.line(text.len() - 1) == line;
-    }
-    let begins_line = |&at: &usize| at == 0 || bytes[at - 1] == b'\n';
-    // A newline at the end alone: no two of these can overlap.
-    let mut places = memmem::find_iter(bytes, line).filter(begins_line);
-    places.next().is_some() && places.next().is_none()
-}
-
-fn counts(text: &Text) -> HashMap<&[u8], usize> {
-    let mut counts = HashMap::with_capacity(text.len());
-    for line in text.lines(0..text.len()) {
-        *counts.entry(line).or_default() += 1;
-    }
-    counts
-}
-
-/// Returns for each line of `old` its number in `new`, as far as four diffs agree.
-fn agreed(old: &Text, new: &Text) -> Vec<Result<Option<usize>, Disagree>> {
-    let head = old.equal_head(0..old.len(), new, 0..new.len());
-    let tail = old.equal_tail(head..old.len(), new, head..new.len());
-    let old_part: Vec<&[u8]> = old.lines(head..old.len() - tail).collect();
-    let new_part: Vec<&[u8]> = new.lines(head..new.len() - tail).collect();
-    let mut numbers: Vec<_> = (0..head).map(|at| Ok(Some(at))).collect();
-    match old_part.len() + new_part.len() {
-        0..=MAX_LEN => numbers.extend(agreed_part(old_part, new_part, head)),
-        _ => numbers.extend(old_part.iter().map(|_| Err(Disagree))),
-    }
-    numbers.extend((new.len() - tail..new.len()).map(|at| Ok(Some(at))));
-    numbers
-}
-
-fn agreed_part<'a>(
-    mut old: Vec<&'a [u8]>,
-    mut new: Vec<&'a [u8]>,
-    first: usize,
-) -> Vec<Result<Option<usize>, Disagree>> {
-    let algorithms = [Algorithm::Histogram, Algorithm::Myers];
-    let forward = algorithms.map(|algorithm| numbers_by(algorithm, &old, &new));
-    old.reverse();
-    new.reverse();
-    let backward = algorithms.map(|algorithm| {
-        let mut numbers = numbers_by(algorithm, &old, &new);
-        numbers.reverse();
-        let turned = |number: Option<usize>| number.map(|number| new.len() - 1 - number);
-        numbers.into_iter().map(turned).collect::<Vec<_>>()
-    });
-    let agree = |at: usize| {
-        let number = forward[0][at];
-        let is_same = forward.iter().chain(&backward).all(|by| by[at] == number);
-        is_same
-            .then_some(number.map(|number| first + number))
-            .ok_or(Disagree)
-    };
-    (0..old.len()).map(agree).collect()
-}
-
-fn numbers_by(algorithm: Algorithm, old: &[&[u8]], new: &[&[u8]]) -> Vec<Option<usize>> {
-    let mut input = InternedInput::<&[u8]>::default();
-    input.update_before(old.iter().copied());
-    input.update_after(new.iter().copied());
-    let diff = Diff::compute(algorithm, &input);
-    let mut numbers = Vec::with_capacity(old.len());
-    let mut next = 0;
-    for hunk in diff.hunks() {
-        let (before, after) = (hunk.before, hunk.after);
-        numbers.extend((numbers.len()..before.start as usize).map(|_| {
-            next += 1;
-            Some(next - 1)
-        }));
-        numbers.resize(before.end as usize, None);
-        next = after.end as usize;
-    }
-    numbers.extend((next..new.len()).map(Some));
-    numbers
 }
 
 #[cfg(test)]
@@ -391,8 +243,9 @@ mod tests {
                 }
             };
             let is_bounded = roll(2) == 0;
-            let numbers = agreed(&old, &new);
-            let kept = Kept::by_anchors(numbers.clone(), &old, &new, is_bounded);
+            let numbers = Numbers::new(&old, &new);
+            let runs = Some(held_runs(&numbers, &old, &new, is_bounded));
+            let kept = Kept { numbers, runs };
             let n_there =
                 |text: &Text, line| text.lines(0..text.len()).filter(|&l| l == line).count();
             let is_anchor = |at: usize| {
@@ -403,7 +256,7 @@ mod tests {
             for at in 0..old.len() {
                 // The first are searched for, the others looked up.
                 (0..2).for_each(|_| assert_eq!(anchors.is_anchor(at), is_anchor(at)));
-                let number = |at: usize| numbers[at].ok().flatten();
+                let number = |at: usize| kept.numbers.get(at).ok().flatten();
                 let is_run = |range: Range<usize>| {
                     let mut pairs = range.clone().zip(range.skip(1));
                     pairs.all(|(a, b)| number(a).map(|a| a + 1) == number(b))
@@ -419,8 +272,8 @@ mod tests {
                 let is_kept = number(at).is_some();
                 let is_held_above = is_kept && (0..=at).any(|first| is_above(&first));
                 let is_held_below = is_kept && (at..old.len()).any(|last| is_below(&last));
-                assert_eq!(kept.is_held_above[at], is_held_above);
-                assert_eq!(kept.is_held_below[at], is_held_below);
+                assert_eq!(kept.is_held_above(at), is_held_above);
+                assert_eq!(kept.is_held_below(at), is_held_below);
                 n_held += usize::from(is_held_above && is_held_below);
             }
         }

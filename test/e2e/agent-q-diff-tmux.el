@@ -116,10 +116,11 @@ set -g remain-on-exit on
 
 ;;;; Waiting
 
-(defun e2e--wait (what function)
+(defun e2e--wait (what function &optional limit)
   "Wait until FUNCTION returns non-nil, and return that.
-WHAT says in a failure what was waited for."
-  (let ((deadline (+ (float-time) e2e-limit-seconds))
+WHAT says in a failure what was waited for; LIMIT is how many seconds that
+may take, by default `e2e-limit-seconds'."
+  (let ((deadline (+ (float-time) (or limit e2e-limit-seconds)))
         value)
     (while (not (setq value (funcall function)))
       (when (> (float-time) deadline)

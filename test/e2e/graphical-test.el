@@ -50,9 +50,14 @@ Return the process that holds its display."
 (defun graphical--wait (process function)
   "Wait until FUNCTION returns non-nil; if it does not, tell what PROCESS says."
   (condition-case err
-      (e2e--wait 'the-frame (lambda ()
-                              (accept-process-output process 0)
-                              (funcall function)))
+      ;; The display comes up first, which takes its time on a busy machine.
+      (e2e--wait 'the-frame
+                 (lambda ()
+                   (accept-process-output process 0)
+                   (unless (process-live-p process)
+                     (ert-fail "It has ended"))
+                   (funcall function))
+                 (* 4 e2e-limit-seconds))
     (ert-test-failed
      (ert-fail (list err (process-status process)
                      (with-current-buffer (process-buffer process)
