@@ -31,7 +31,7 @@
   (coding nil :documentation "The coding system that TEXT is written in.")
   (bytes nil :documentation "The bytes of the file, if no buffer visits it.")
   (attributes nil :documentation "What the file was just before it was read.")
-  (written nil :documentation "The bytes that were written into it, if known.")
+  (written nil :documentation "What the file is since it was written, if that is known.")
   (tick nil :documentation "The buffer's tick when its text was taken."))
 
 (defun agent-q-diff-write--refuse (format &rest arguments)
@@ -251,15 +251,21 @@ saves reading that again where the file has the same bytes."
 
 (defun agent-q-diff-write-hash-after (live hashes)
   "Return a hash of the bytes that the file of LIVE has now.
-HASHES is as above, for what was to be written."
+HASHES is as above, for what was to be written; it is taken if nobody has
+written the file since."
   (let ((name (agent-q-diff-live-name live)))
-    (cond
-     ((find-buffer-visiting name) (agent-q-diff-write-hash-of name))
-     ((and hashes (agent-q-diff-live-written live)
-           (equal (agent-q-diff-live-written live)
-                  (agent-q-diff-write--bytes name)))
-      (cdr hashes))
-     (t (agent-q-diff-write-hash-of name)))))
+    (if (and hashes
+             (agent-q-diff-live-written live)
+             (not (find-buffer-visiting name))
+             (equal (agent-q-diff-live-written live)
+                    (agent-q-diff-write--identity name)))
+        (cdr hashes)
+      (agent-q-diff-write-hash-of name))))
+
+(defun agent-q-diff-write--identity (name)
+  "Return what the file NAME keeps when it is renamed, until it is written."
+  (pcase (agent-q-diff-target-attributes name)
+    (`(,size ,modified ,_ ,inode) (list size modified inode))))
 
 (defun agent-q-diff-write-hash (live)
   "Return a hash of the bytes that LIVE is or would be in its file."
@@ -459,13 +465,15 @@ be taken as they are, which is much faster."
     (agent-q-diff-write--check-encodable live new)
     (agent-q-diff-write-file
      name
-     (lambda (file) (agent-q-diff-write--put text coding file))
+     (lambda (file)
+       (agent-q-diff-write--put text coding file)
+       (when (eq coding 'no-conversion)
+         (setf (agent-q-diff-live-written live)
+               (agent-q-diff-write--identity file))))
      (lambda ()
        (funcall check)
        (unless (equal (agent-q-diff-live-bytes live) (agent-q-diff-write--bytes name))
          (agent-q-diff-write--refuse "%s was changed meanwhile" name))))
-    (when (eq coding 'no-conversion)
-      (setf (agent-q-diff-live-written live) text))
     (list :saved t)))
 
 (defun agent-q-diff-write--check-faithful (live)
