@@ -210,9 +210,17 @@ error before the signal was read."
   (setq e2e--pid (e2e-wait-for (e2e--last-value))
         e2e--found (e2e-eval '(inside-state))))
 
+(defun e2e--gone-p (pid)
+  "Return non-nil if the process PID has ended."
+  (member (alist-get 'state (process-attributes pid)) '(nil "Z")))
+
 (defun e2e--stop ()
   "Stop the Emacs under test and its tmux."
   (ignore-errors (e2e-tmux "kill-server"))
+  ;; What it still writes would be in the way of deleting its folder.
+  (when e2e--pid
+    (signal-process e2e--pid 'SIGKILL)
+    (e2e-wait-for (e2e--gone-p e2e--pid)))
   (delete-directory e2e--folder t))
 
 (defmacro e2e-with-emacs (&rest body)
