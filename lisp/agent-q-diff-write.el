@@ -263,7 +263,7 @@ written the file since."
       (agent-q-diff-write-hash-of name))))
 
 (defun agent-q-diff-write--identity (name)
-  "Return what the file NAME keeps when it is renamed, until it is written."
+  "Return attributes of the file NAME that change when it is written, not renamed."
   (pcase (agent-q-diff-target-attributes name)
     (`(,size ,modified ,_ ,inode) (list size modified inode))))
 
