@@ -98,13 +98,10 @@ Return non-nil if it is."
       (remove-overlays nil nil 'agent-q-diff-cut t)
       (when agent-q-diff-hunk-lines
         (cl-loop with expanded = (mapcar #'marker-position agent-q-diff-cut--expanded)
-                 with n = (length agent-q-diff--positions)
                  for position across agent-q-diff--positions
-                 for next from 1
-                 for end = (if (< next n)
-                               (aref agent-q-diff--positions next)
-                             (point-max))
-                 when (and (> (- end position) agent-q-diff-hunk-lines)
+                 for hunk from 0
+                 when (and (> (- (agent-q-diff--next-position hunk) position)
+                              agent-q-diff-hunk-lines)
                            (not (memq position expanded)))
                  do (agent-q-diff-cut--hide position))))))
 

@@ -418,6 +418,20 @@ applied, those marked rejected, and those neither.")
   "What the header line says behind the number of the hunk at point.")
 (put 'agent-q-diff--header-end 'permanent-local t)
 
+(defvar-local agent-q-diff--n-conflicts nil
+  "Number of hunks that have no place in the target, or nil if it is not known.
+No command of ours makes one, so that 0 stays until others edit the target.")
+(put 'agent-q-diff--n-conflicts 'permanent-local t)
+
+(defun agent-q-diff--count-conflicts ()
+  "Return the number of hunks that have no place in the target."
+  (unless (or (eql 0 agent-q-diff--n-conflicts) (agent-q-diff--ended-p))
+    (pcase-let ((`(,conflict ,ambiguous . ,_)
+                 (agent-q-diff-engine-standing
+                  (agent-q-diff-review-engine agent-q-diff--review))))
+      (setq agent-q-diff--n-conflicts (+ conflict ambiguous))))
+  (or agent-q-diff--n-conflicts 0))
+
 (defun agent-q-diff--update-header-line ()
   "Say in the header line at which hunk point is, and how far one is.
 It runs after every command here, so that it must not grow with anything."
@@ -448,8 +462,11 @@ too, since the line itself scrolls away."
           (agent-q-diff--replace-line (agent-q-diff--progress-line counts)))))
     (when (eq agent-q-diff--parsed-tick t)
       (setq agent-q-diff--header-end
-            (format "%d applied · %d rejected · %d pending%s  %s"
+            (format "%d applied · %d rejected · %d pending%s%s  %s"
                     applied rejected pending
+                    (pcase (agent-q-diff--count-conflicts)
+                      (0 "")
+                      (n (format " · %d conflict%s" n (if (= n 1) "" "s"))))
                     (if (agent-q-diff-review-comment agent-q-diff--review)
                         " · commented"
                       "")
@@ -460,16 +477,19 @@ too, since the line itself scrolls away."
 
 ;;;; Overlays
 
+(defun agent-q-diff--next-position (hunk)
+  "Return the position of the `@@' line below that of HUNK, or else the end."
+  (if (< (1+ hunk) (length agent-q-diff--positions))
+      (aref agent-q-diff--positions (1+ hunk))
+    (point-max)))
+
 (defun agent-q-diff--hunk-end (position)
   "Return the end of the hunk whose `@@' line is at POSITION.
 In a buffer made for a proposal it is where the next hunk begins."
   (save-restriction
     (widen)
     (if (eq agent-q-diff--parsed-tick t)
-        (let ((hunk (agent-q-diff--hunk-at-point position)))
-          (if (< (1+ hunk) (length agent-q-diff--positions))
-              (aref agent-q-diff--positions (1+ hunk))
-            (point-max)))
+        (agent-q-diff--next-position (agent-q-diff--hunk-at-point position))
       (save-excursion
         (goto-char position)
         (condition-case nil
@@ -579,6 +599,7 @@ and thousands of overlays make every edit of a buffer slow.")
 
 (defun agent-q-diff--show-all ()
   "Show the state of every hunk and the progress."
+  (setq agent-q-diff--n-conflicts nil)
   (let ((n (length agent-q-diff--positions)))
     (if (<= n agent-q-diff--max-shown)
         (dotimes (hunk n)

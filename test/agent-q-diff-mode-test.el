@@ -163,6 +163,7 @@
       (aqd-call original modified
                 (lambda ()
                   (should (string-search "of 4 hunks 2 do not apply" (buffer-string)))
+                  (should (string-match-p "4 pending · 2 conflicts  " header-line-format))
                   (should (string-match-p "\\`Hunk pending (2 of 4); its lines"
                                           (aqd-said (aqd-press "N"))))
                   (should (string-match-p "(4 of 4)" (aqd-said (aqd-press "N"))))
@@ -170,6 +171,28 @@
                                  (aqd-said (aqd-press "N"))))
                   (should (string-match-p "(2 of 4)" (aqd-said (aqd-press "P"))))
                   (agent-q-diff-reject-all))))))
+
+(ert-deftest aqd-mode-header-line-counts-conflicts ()
+  (let ((edit (lambda (from to)
+                (aqd-in-target (search-forward from)
+                               (replace-match to)
+                               (save-buffer))
+                (agent-q-diff--review-with-target)))
+        (counts (lambda () (and (string-match "pending\\(.*\\)  " header-line-format)
+                                (match-string 1 header-line-format)))))
+    (aqd-with-review (aqd-numbered 60)
+        (aqd-numbered 60 '((5 . "a") (20 . "b") (35 . "c") (50 . "d")))
+      (should (equal (funcall counts) ""))
+      (funcall edit "line 20" "mine")
+      (should (equal (funcall counts) " · 1 conflict"))
+      (funcall edit "line 50" "mine")
+      (should (equal (funcall counts) " · 2 conflicts"))
+      (aqd-goto-hunk 1)
+      (agent-q-diff-accept-hunk)
+      (should (equal (funcall counts) " · 2 conflicts"))
+      (funcall edit "mine" "line 20")
+      (funcall edit "mine" "line 50")
+      (should (equal (funcall counts) "")))))
 
 (ert-deftest aqd-mode-help-lists-every-key ()
   (aqd-with-file "a\n"
