@@ -119,15 +119,20 @@ pub fn find<'a>(
 impl Replacement<'_> {
     /// Returns `text`, the text that was searched, with the replacements made.
     pub fn apply(&self, text: &[u8]) -> Vec<u8> {
-        let mut result = Vec::with_capacity(text.len());
-        let mut done = 0;
-        for found in &self.matches {
-            result.extend_from_slice(&text[done..found.bytes.start]);
-            result.extend_from_slice(&self.new);
-            done = found.bytes.end;
-        }
-        result.extend_from_slice(&text[done..]);
-        result
+        self.pieces(text).collect::<Vec<_>>().concat()
+    }
+
+    /// Returns the pieces of the result in order: first what is before the first match, then by
+    /// turns what came in and what is behind it.
+    fn pieces<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
+        let gap = |index: usize| {
+            let above = index.checked_sub(1).map(|above| &self.matches[above]);
+            let below = self.matches.get(index);
+            let start = above.map_or(0, |above| above.bytes.end);
+            &text[start..below.map_or(text.len(), |below| below.bytes.start)]
+        };
+        let rest = (1..=self.matches.len()).flat_map(move |index| [&self.new, gap(index)]);
+        std::iter::once(gap(0)).chain(rest)
     }
 
     /// Returns the SHA-256 of `text`, the text that was searched, and of the result, in hexadecimal
@@ -135,21 +140,12 @@ impl Replacement<'_> {
     ///
     /// Their common head is read once.
     pub fn hashes(&self, text: &[u8]) -> (String, String) {
-        let n_common = self
-            .matches
-            .first()
-            .map_or(text.len(), |found| found.bytes.start);
-        let (common, rest) = text.split_at(n_common);
+        let mut pieces = self.pieces(text);
+        let common = pieces.next().unwrap_or_default();
         let mut before = Sha256::new_with_prefix(common);
         let mut after = before.clone();
-        before.update(rest);
-        let mut done = n_common;
-        for found in &self.matches {
-            after.update(&text[done..found.bytes.start]);
-            after.update(&self.new);
-            done = found.bytes.end;
-        }
-        after.update(&text[done..]);
+        before.update(&text[common.len()..]);
+        pieces.for_each(|piece| after.update(piece));
         let digits = |hash: Sha256| {
             hash.finalize()
                 .iter()

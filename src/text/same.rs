@@ -57,14 +57,14 @@ fn equal_last_chunks<const N: usize>(a: &[u8], b: &[u8]) -> usize {
 /// Returns the same as [`equal_head`] where that is little.
 #[inline]
 fn equal_bytes(a: &[u8], b: &[u8]) -> usize {
-    let words = zip(a.as_chunks::<8>().0, b.as_chunks::<8>().0);
+    let words = zip(a.as_chunks::<WORD_LEN>().0, b.as_chunks::<WORD_LEN>().0);
     let mut done = 0;
     for (a, b) in words {
         let differing = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
         if differing != 0 {
             return done + differing.trailing_zeros() as usize / 8;
         }
-        done += 8;
+        done += WORD_LEN;
     }
     let rest = zip(&a[done..], &b[done..]);
     done + rest.take_while(|(a, b)| a == b).count()
