@@ -93,12 +93,11 @@ one that is no list of constructs becomes an element of one."
   "Answer the callers of all open reviews, since Emacs ends.
 So are those that they begin when they are answered, as an agent might
 that tries again, but not for ever."
-  (let ((rounds 10))
-    (while (and agent-q-diff--open (< 0 rounds))
-      (setq rounds (1- rounds))
-      (dolist (review (agent-q-diff-open-reviews))
-        (agent-q-diff--set-outcome review 'emacs-killed)
-        (agent-q-diff--close review)))))
+  (cl-loop repeat 10
+           while agent-q-diff--open
+           do (dolist (review (agent-q-diff-open-reviews))
+                (agent-q-diff--set-outcome review 'emacs-killed)
+                (agent-q-diff--close review))))
 
 ;;;###autoload
 (defun agent-q-diff-next-review ()

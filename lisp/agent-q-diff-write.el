@@ -87,13 +87,12 @@ times as long."
 (defun agent-q-diff-write--same-bytes-p (bytes text coding)
   "Return non-nil if TEXT, written in CODING, is BYTES."
   (equal bytes
-         (cond
-          ((= (length text) (string-bytes text))
-           (encode-coding-string text coding))
-          ((agent-q-diff-write--as-kept-p bytes text coding)
-           (with-suppressed-warnings ((obsolete string-as-unibyte))
-             (string-as-unibyte text)))
-          (t (encode-coding-string text coding)))))
+         ;; What is all ASCII, Emacs encodes faster than that.
+         (if (and (< (length text) (string-bytes text))
+                  (agent-q-diff-write--as-kept-p bytes text coding))
+             (with-suppressed-warnings ((obsolete string-as-unibyte))
+               (string-as-unibyte text))
+           (encode-coding-string text coding))))
 
 (defun agent-q-diff-write--as-kept-p (bytes text coding)
   "Return non-nil if TEXT in CODING is what it is in memory.
