@@ -16,9 +16,7 @@
 (defmacro aqd-with-filter (&rest body)
   "Run BODY in the diff buffer of four hunks, in a window."
   (declare (indent 0) (debug t))
-  `(aqd-with-review aqd-filter-original aqd-filter-modified
-     (pop-to-buffer (current-buffer))
-     (aqd-goto-hunk 1)
+  `(aqd-with-shown-review aqd-filter-original aqd-filter-modified
      ,@body))
 
 (defun aqd-filter-seen ()

@@ -178,6 +178,15 @@ It is a list of (HUNK-NUMBER . SIGN)."
                  ,@body
                  (agent-q-diff-reject-all)))))
 
+(defmacro aqd-with-shown-review (original modified &rest body)
+  "Run BODY as `aqd-with-review' does, in a window and at the first hunk.
+ORIGINAL and MODIFIED are the texts."
+  (declare (indent 2) (debug t))
+  `(aqd-with-review ,original ,modified
+     (pop-to-buffer (current-buffer))
+     (aqd-goto-hunk 1)
+     ,@body))
+
 (defmacro aqd-in-target (&rest body)
   "Run BODY in the target's buffer."
   (declare (indent 0) (debug t))

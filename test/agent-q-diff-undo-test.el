@@ -15,9 +15,7 @@
 (defmacro aqd-with-undo (&rest body)
   "Run BODY in the diff buffer of three hunks, in a window."
   (declare (indent 0) (debug t))
-  `(aqd-with-review aqd-undo-original aqd-undo-modified
-     (pop-to-buffer (current-buffer))
-     (aqd-goto-hunk 1)
+  `(aqd-with-shown-review aqd-undo-original aqd-undo-modified
      ,@body))
 
 (ert-deftest aqd-undo-takes-decisions-back-and-again ()
