@@ -30,6 +30,8 @@
 (declare-function agent-q-diff-module-fail "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-files "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-follow "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-read "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-read-on "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-free "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-header-lines "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-hunk-id "ext:agent-q-diff-module")
@@ -417,10 +419,30 @@ Signal an error that says why if they cannot be told from the others."
 That is for a review made of a diff; of two texts it is nil."
   (agent-q-diff-module-header-lines review))
 
-(defun agent-q-diff-engine-follow (review live)
-  "Tell REVIEW that the text of its target is now LIVE.
+(defun agent-q-diff-engine-follow (review)
+  "Tell REVIEW that its target's text is now that of the current buffer.
 Return non-nil if that is news."
-  (agent-q-diff-engine--call #'agent-q-diff-module-follow review live))
+  (save-restriction
+    (widen)
+    (let ((part (condition-case nil
+                    (agent-q-diff-engine--read review)
+                  (rust-module-non-unicode-string 'whole))))
+      (if (eq part 'whole)
+          (agent-q-diff-engine--call #'agent-q-diff-module-follow review
+                                     (buffer-substring-no-properties
+                                      (point-min) (point-max)))
+        part))))
+
+(defun agent-q-diff-engine--read (review)
+  "Let REVIEW read the current buffer, part by part.
+Return non-nil if it is news, and `whole' if parts do not do."
+  (let ((part (or (agent-q-diff-module-read review (buffer-size)) 'whole)))
+    (while (consp part)
+      (setq part (agent-q-diff-module-read-on
+                  review (buffer-substring-no-properties
+                          (+ (point-min) (car part))
+                          (+ (point-min) (cdr part))))))
+    part))
 
 (defun agent-q-diff-engine-recognize (review n-chars)
   "Take it in that REVIEW was told of every edit of its target.

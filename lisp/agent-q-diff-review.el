@@ -265,7 +265,8 @@ Return non-nil if that is news to it."
                       (agent-q-diff-engine-recognize engine (buffer-size buffer))
                     'follow)))
     (if (eq is-news 'follow)
-        (agent-q-diff-engine-follow engine (agent-q-diff-target-text buffer))
+        (with-current-buffer buffer
+          (agent-q-diff-engine-follow engine))
       is-news)))
 
 (defun agent-q-diff-review--listen (review)

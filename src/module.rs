@@ -9,6 +9,7 @@
 
 use std::any::Any;
 use std::cell::RefCell;
+use std::ops::Range;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -25,7 +26,7 @@ use crate::replace::nearest::Difference;
 use crate::replace::{self, Match, ReplaceError, Scope, n_chars};
 use crate::review::{Basis, Command, Decision, Fact, Mark, Note, Plan, Refusal, Review};
 use crate::typed::{Kind, TypedLine, typed_lines as typed_lines_of, typed_replacement};
-use crate::weave::LineEdit;
+use crate::weave::{LineEdit, Next, Reading};
 use crate::words;
 
 emacs::plugin_is_GPL_compatible!();
@@ -33,7 +34,14 @@ emacs::plugin_is_GPL_compatible!();
 thread_local! {
     /// What the last panic on this thread said and where it was.
     static LAST_PANIC: RefCell<String> = const { RefCell::new(String::new()) };
+    /// Where parts of a buffer are copied.
+    static ROOM: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
+
+/// Most bytes of a character of Unicode in UTF-8.
+const MAX_CHAR_LEN: usize = 4;
+
+const ROOM_LEN: usize = MAX_CHAR_LEN * Reading::PART_LEN + 1;
 
 /// Prepares the module. The default panic hook would write over a terminal frame, and what it
 /// writes is what the Lisp error must say.
@@ -55,6 +63,8 @@ struct Session {
     review: Option<Counted>,
     /// What was planned last and is neither committed nor failed.
     plan: Option<Plan>,
+    /// How far the target was read.
+    reading: Option<Reading>,
 }
 
 /// A review for Lisp.
@@ -63,6 +73,7 @@ fn session(review: Review) -> Session {
     Session {
         review: Some(Counted(review)),
         plan: None,
+        reading: None,
     }
 }
 
@@ -201,9 +212,71 @@ fn follow(env: &Env, session: &mut Session, live: Vec<u8>) -> Result<bool> {
     door(env, || {
         session.plan = None;
         let review = ongoing(env, session)?;
-        let is_news = review.follow(&live);
-        Ok(review.recognize() || is_news)
+        // What it then reads as, it has found out.
+        Ok(review.follow(&live) || review.recognize())
     })
+}
+
+/// Begin to read the text of REVIEW's target, of N-CHARS characters.
+///
+/// Return (FROM . TO), the characters from 0 that `read-on' wants; nil if
+/// the review can only `follow' the whole text.
+#[defun]
+fn read<'e>(env: &'e Env, session: &mut Session, n_chars: usize) -> Result<Value<'e>> {
+    door(env, || {
+        session.plan = None;
+        session.reading = ongoing(env, session)?.reading(n_chars);
+        match &session.reading {
+            Some(reading) => chars(env, reading.part()),
+            None => ().into_lisp(env),
+        }
+    })
+}
+
+/// Go on reading the target of REVIEW: TEXT is what was asked for.
+///
+/// Return what is wanted next, as (FROM . TO).  At the end return t if the
+/// text is news, nil if not.
+#[defun]
+fn read_on<'e>(env: &'e Env, session: &mut Session, text: Value<'e>) -> Result<Value<'e>> {
+    door(env, || {
+        let Some(mut reading) = session.reading.take() else {
+            return signal(env, "error", "nothing is being read");
+        };
+        let review = ongoing(env, session)?;
+        let next = with_part(text, reading.part().len(), |text| {
+            review.read_on(&mut reading, text)
+        })?;
+        match next {
+            Next::Read(part) => {
+                session.reading = Some(reading);
+                chars(env, part)
+            }
+            // What it then reads as, it has found out.
+            Next::Changed(_) => true.into_lisp(env),
+            Next::Same => review.recognize().into_lisp(env),
+        }
+    })
+}
+
+/// Calls `body` with the bytes of `text`, a string of `n_chars` characters.
+///
+/// Emacs encodes a string once to tell its length and once to copy it. Into room that is there and
+/// large enough it is copied at once.
+fn with_part<T>(text: Value<'_>, n_chars: usize, body: impl FnOnce(&[u8]) -> T) -> Result<T> {
+    // With the zero byte that Emacs puts behind it.
+    if MAX_CHAR_LEN * n_chars + 1 > ROOM_LEN {
+        return Ok(body(&text.clone_string_contents()?));
+    }
+    ROOM.with_borrow_mut(|room| {
+        room.resize(ROOM_LEN, 0);
+        Ok(body(text.copy_string_contents(room)?))
+    })
+}
+
+/// Returns characters of a buffer for Lisp: (FROM . TO), from 0.
+fn chars<'e>(env: &'e Env, chars: Range<usize>) -> Result<Value<'e>> {
+    env.cons(chars.start, chars.end)
 }
 
 /// Take it in that REVIEW was told of every edit of its target.

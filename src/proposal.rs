@@ -11,6 +11,7 @@
 //! Following a target that is as the map has it costs one comparison of its bytes; anything else
 //! costs a diff, or for a bare diff one exact search for each hunk.
 
+mod anchors;
 mod fold;
 mod follow;
 mod fuzz;
@@ -26,8 +27,7 @@ use crate::hunk::{Hunk, LineKind};
 use crate::parse::{self, FileDiff, ParseError, ParsedHunk};
 use crate::place::{self, NotPlaced, Place};
 use crate::text::{Text, is_unterminated};
-use crate::trust::History;
-use crate::weave::{Atom, FlipError, LineEdit, Weave};
+use crate::weave::{Atom, Changed, FlipError, LineEdit, Next, Reading, Weave};
 pub use fold::Seen;
 use rewrite::Lines;
 pub use rewrite::{Change, Rewrite};
@@ -338,20 +338,43 @@ impl Proposal {
     /// Learns that the target is now `live`, and tells whether that is news.
     pub fn follow(&mut self, live: &[u8]) -> bool {
         let is_first = !std::mem::replace(&mut self.has_target, true);
-        // The map knows the places of its own edits; a search might lose one of them.
-        if !(is_first && self.bare.is_some()) && self.weave.is_target(live) {
-            return false;
-        }
-        let is_whole = self.bare.is_none();
-        match is_whole.then(|| self.facts_in(&[live])) {
-            Some(Some(facts)) => self.unravel(&facts),
-            Some(None) => {
-                let all = 0..self.weave.n_lines();
-                self.fold(all, &Text::new(live.to_vec()), History::Unknown);
+        let changed = self.weave.changed_in(live);
+        if self.bare.is_some() {
+            // The map knows the places of its own edits; a search might lose one of them.
+            let is_news = is_first || changed.is_some();
+            if is_news {
+                self.search(live);
             }
-            None => self.search(live),
+            return is_news;
         }
-        true
+        changed.is_some_and(|changed| {
+            self.follow_change(&changed);
+            true
+        })
+    }
+
+    /// Returns a reading of the target's text, for [`Proposal::read_on`]; `None` if the whole text is
+    /// needed. The text has `n_chars` characters, as Emacs counts them.
+    pub fn reading(&self, n_chars: usize) -> Option<Reading> {
+        // A bare diff is searched for everywhere.
+        self.bare.is_none().then(|| Reading::new(n_chars))
+    }
+
+    /// Goes on with `reading`, as [`Weave::read_on`] does, and at its end learns what was found.
+    pub fn read_on(&mut self, reading: &mut Reading, text: &[u8]) -> Next {
+        let step = self.weave.read_on(reading, text);
+        if let Next::Changed(changed) = &step {
+            self.follow_change(changed);
+        }
+        step
+    }
+
+    fn follow_change(&mut self, changed: &Changed) {
+        let pieces = self.weave.pieces_with(&changed.lines, &changed.text);
+        match self.facts_in(&pieces) {
+            Some(facts) => self.unravel(&facts),
+            None => self.fold_missed(changed),
+        }
     }
 
     fn atoms_of(&self, hunk: usize) -> Range<usize> {

@@ -16,7 +16,7 @@ use crate::merge::Merged;
 use crate::place::NotPlaced;
 use crate::proposal::{Obstacle, Proposal, Rewrite, Seen};
 use crate::text::Text;
-use crate::weave::{FlipError, LineEdit};
+use crate::weave::{FlipError, LineEdit, Next, Reading};
 use history::History;
 pub use history::Role;
 
@@ -329,6 +329,16 @@ impl Review {
     /// Learns that the target is now `live`, and tells whether that is news.
     pub fn follow(&mut self, live: &[u8]) -> bool {
         self.proposal.follow(live)
+    }
+
+    /// Returns a reading of the target's text; see [`Proposal::reading`].
+    pub fn reading(&self, n_chars: usize) -> Option<Reading> {
+        self.proposal.reading(n_chars)
+    }
+
+    /// Goes on with `reading`; see [`Proposal::read_on`].
+    pub fn read_on(&mut self, reading: &mut Reading, text: &[u8]) -> Next {
+        self.proposal.read_on(reading, text)
     }
 
     /// Returns the mark of hunk `hunk`. Panics if there is no such hunk.

@@ -11,6 +11,8 @@ mod scan;
 
 use std::ops::Range;
 
+pub(crate) use same::{equal_head, equal_tail};
+
 /// Largest length of a text, in bytes: where its lines begin is kept in 32 bits, so that the table
 /// of a text of short lines is not several times the text.
 pub const MAX_LEN: usize = u32::MAX as usize;

@@ -11,24 +11,28 @@
 //! With n lines the checks take O(n) time and space, and the four diffs what a diff takes of the
 //! part that differs; where that has more than `MAX_LEN` lines, nothing in it is proven.
 
-mod anchors;
+mod census;
 mod numbers;
 
 use std::ops::Range;
 
-use anchors::Anchors;
+pub use census::Census;
 use numbers::Numbers;
 
 use crate::diff::Edit;
 use crate::text::Text;
 
-/// What is known about how one text became the other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum History {
-    /// Nothing.
-    Unknown,
-    /// It was one command, and nothing around the two texts changed.
-    Inside,
+/// Two states of a text, or of a part of it that has all that differs, and a diff of them.
+#[derive(Clone, Copy)]
+pub struct Compared<'a> {
+    /// The old text.
+    pub old: &'a Text,
+    /// The new one.
+    pub new: &'a Text,
+    /// What makes one to the other.
+    pub edits: &'a [Edit],
+    /// Number of lines around the part, before it and behind it, which are the same in both.
+    pub n_around: (usize, usize),
 }
 
 /// The lines of an old text that a diff can be trusted about.
@@ -39,15 +43,25 @@ pub struct Trust {
 }
 
 impl Trust {
-    /// Weighs `edits`, which make `old` to `new`.
-    pub fn new(old: &Text, new: &Text, edits: &[Edit], history: History) -> Trust {
-        let numbers = Numbers::new(old, new);
-        let runs = match history == History::Inside && edits.len() <= 1 {
-            true => None,
-            false => Some(held_runs(&numbers, old, new, history == History::Inside)),
-        };
+    /// Weighs a diff, where nothing is known of how the old text became the new one.
+    ///
+    /// `is_anchor` tells whether a line of the old text, all of it, is unique in both.
+    pub fn new(compared: &Compared, is_anchor: impl FnMut(usize) -> bool) -> Trust {
+        let numbers = Numbers::new(compared);
+        let runs = Some(held_runs(&numbers, false, is_anchor));
         Trust {
-            zones: zones(old, new, edits),
+            zones: compared.zones(),
+            kept: Kept { numbers, runs },
+        }
+    }
+
+    /// Weighs a diff of what was one command's work, so that nothing around the part changed.
+    pub fn of_command(compared: &Compared) -> Trust {
+        let numbers = Numbers::new(compared);
+        let is_simple = compared.edits.len() <= 1;
+        let runs = (!is_simple).then(|| held_runs(&numbers, true, compared.anchors()));
+        Trust {
+            zones: compared.zones(),
             kept: Kept { numbers, runs },
         }
     }
@@ -79,23 +93,53 @@ impl Trust {
     }
 }
 
-/// Returns the lines of `old` over which runs of `edits` can slide, where they can.
-fn zones(old: &Text, new: &Text, edits: &[Edit]) -> Vec<Range<usize>> {
-    let mut zones = Vec::new();
-    for (index, edit) in edits.iter().enumerate() {
-        let above = index.checked_sub(1).map(|above| &edits[above]);
-        let room = edit.before.start - above.map_or(0, |above| above.before.end);
-        let below = edits.get(index + 1);
-        let end = below.map_or(old.len(), |below| below.before.start);
-        let room = (room, end - edit.before.end);
-        let (up, down) = slide(old, &edit.before, room);
-        let (other_up, other_down) = slide(new, &edit.after, room);
-        let (up, down) = (up.max(other_up), down.max(other_down));
-        if up + down > 0 {
-            zones.push(edit.before.start - up..edit.before.end + down);
+impl Compared<'_> {
+    /// Tells whether a run of the diff can slide up to an end of the part that is none of the text:
+    /// there may be more to it than the part shows.
+    pub fn is_too_narrow(&self) -> bool {
+        let reaches = self.reaches();
+        let is_at_start = |reach: &Range<usize>| self.n_around.0 > 0 && reach.start == 0;
+        let is_at_end = |reach: &Range<usize>| self.n_around.1 > 0 && reach.end == self.old.len();
+        reaches.first().is_some_and(is_at_start) || reaches.last().is_some_and(is_at_end)
+    }
+
+    /// Returns the lines of the old text over which runs of the diff can slide, where they can.
+    fn zones(&self) -> Vec<Range<usize>> {
+        let reaches = self.reaches().into_iter().zip(self.edits);
+        let zones = reaches.filter(|(reach, edit)| *reach != edit.before);
+        let in_text = |zone: Range<usize>| zone.start + self.n_around.0..zone.end + self.n_around.0;
+        zones.map(|(zone, _)| in_text(zone)).collect()
+    }
+
+    /// Returns for each edit the lines of the old part over which it can slide, its own included.
+    fn reaches(&self) -> Vec<Range<usize>> {
+        let Compared {
+            old, new, edits, ..
+        } = self;
+        let reach = |(index, edit): (usize, &Edit)| {
+            let above = index.checked_sub(1).map(|above| &edits[above]);
+            let room = edit.before.start - above.map_or(0, |above| above.before.end);
+            let below = edits.get(index + 1);
+            let end = below.map_or(old.len(), |below| below.before.start);
+            let room = (room, end - edit.before.end);
+            let (up, down) = slide(old, &edit.before, room);
+            let (other_up, other_down) = slide(new, &edit.after, room);
+            edit.before.start - up.max(other_up)..edit.before.end + down.max(other_down)
+        };
+        edits.iter().enumerate().map(reach).collect()
+    }
+
+    /// Returns what tells whether a line of the old text is unique in both parts, or around them,
+    /// where nothing changed.
+    fn anchors(&self) -> impl FnMut(usize) -> bool {
+        let old = self.old;
+        let mut texts = [old, self.new].map(|text| Census::new(vec![text.bytes()]));
+        let (first, end) = (self.n_around.0, self.n_around.0 + old.len());
+        move |at| {
+            let is_unique = |text: &mut Census| text.count(old.line(at - first)) == 1;
+            !(first..end).contains(&at) || texts.iter_mut().all(is_unique)
         }
     }
-    zones
 }
 
 /// Returns how many lines `run` can move up and down in `text`, within `room`, so that the rest
@@ -126,20 +170,23 @@ struct Run {
     last_anchor: Option<usize>,
 }
 
-/// Returns the runs of `numbers` with their anchors. If `is_bounded`, nothing changed around both
-/// texts, and their first and last lines are anchors.
-fn held_runs(numbers: &Numbers, old: &Text, new: &Text, is_bounded: bool) -> Vec<Run> {
-    let mut anchors = Anchors::new(old, new);
+/// Returns the runs of `numbers` with their anchors. If `is_bounded`, nothing changed around what was
+/// compared, and its first and last lines are anchors.
+fn held_runs(
+    numbers: &Numbers,
+    is_bounded: bool,
+    mut is_anchor: impl FnMut(usize) -> bool,
+) -> Vec<Run> {
     let mut run = |lines: Range<usize>| {
         let (first, last) = (lines.start, lines.end - 1);
         Run {
             first_anchor: match is_bounded && numbers.is_first(first) {
                 true => Some(first),
-                false => lines.clone().find(|&at| anchors.is_anchor(at)),
+                false => lines.clone().find(|&at| is_anchor(at)),
             },
             last_anchor: match is_bounded && numbers.is_last(last) {
                 true => Some(last),
-                false => lines.clone().rfind(|&at| anchors.is_anchor(at)),
+                false => lines.clone().rfind(|&at| is_anchor(at)),
             },
             lines,
         }
@@ -191,10 +238,26 @@ mod tests {
     use super::*;
     use crate::diff;
 
+    /// What is known about how one text became the other.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    enum History {
+        Unknown,
+        Inside,
+    }
+
     fn trust(old: &str, new: &str, history: History) -> Trust {
         let text = |words: &str| Text::new(words.replace(' ', "\n").into_bytes());
         let (old, new) = (text(old), text(new));
-        Trust::new(&old, &new, &diff::edits(&old, &new), history)
+        let compared = Compared {
+            old: &old,
+            new: &new,
+            edits: &diff::edits(&old, &new),
+            n_around: (0, 0),
+        };
+        match history {
+            History::Unknown => Trust::new(&compared, compared.anchors()),
+            History::Inside => Trust::of_command(&compared),
+        }
     }
 
     #[test]
@@ -243,8 +306,14 @@ mod tests {
                 }
             };
             let is_bounded = roll(2) == 0;
-            let numbers = Numbers::new(&old, &new);
-            let runs = Some(held_runs(&numbers, &old, &new, is_bounded));
+            let compared = Compared {
+                old: &old,
+                new: &new,
+                edits: &[],
+                n_around: (0, 0),
+            };
+            let numbers = Numbers::new(&compared);
+            let runs = Some(held_runs(&numbers, is_bounded, compared.anchors()));
             let kept = Kept { numbers, runs };
             let n_there =
                 |text: &Text, line| text.lines(0..text.len()).filter(|&l| l == line).count();
@@ -252,10 +321,10 @@ mod tests {
                 let line = old.line(at);
                 n_there(&old, line) == 1 && n_there(&new, line) == 1
             };
-            let mut anchors = Anchors::new(&old, &new);
+            let mut found_anchor = compared.anchors();
             for at in 0..old.len() {
                 // The first are searched for, the others looked up.
-                (0..2).for_each(|_| assert_eq!(anchors.is_anchor(at), is_anchor(at)));
+                (0..2).for_each(|_| assert_eq!(found_anchor(at), is_anchor(at)));
                 let number = |at: usize| kept.numbers.get(at).ok().flatten();
                 let is_run = |range: Range<usize>| {
                     let mut pairs = range.clone().zip(range.skip(1));

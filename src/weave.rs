@@ -10,8 +10,11 @@
 //! Flipping one, or looking up its place, takes O(log s) and what is around it up to the nearest
 //! unchanged lines. A segment is 24 bytes.
 
+mod alone;
+mod changed;
 mod offsets;
 mod outside;
+mod reading;
 mod recast;
 mod segment;
 mod sums;
@@ -24,8 +27,11 @@ use thiserror::Error;
 
 use crate::diff::Edit;
 use crate::text::Text;
+pub(crate) use alone::TargetLines;
+pub use changed::Changed;
 use offsets::{Counted, Offsets};
 use outside::Past;
+pub use reading::{Next, Reading};
 pub use recast::Stretch;
 use segment::{Kind, Segment};
 use sums::Sums;
@@ -306,6 +312,14 @@ impl Weave {
     /// Returns the target, as the line map has it, in pieces.
     pub fn target_pieces(&self) -> Vec<&[u8]> {
         self.alive().map(|segment| self.bytes(segment)).collect()
+    }
+
+    /// Returns the target, as the line map has it, with `text` in the place of `lines`, in pieces.
+    pub(crate) fn pieces_with<'a>(&'a self, lines: &Range<usize>, text: &'a [u8]) -> Vec<&'a [u8]> {
+        let mut pieces = self.pieces_of(0..lines.start);
+        pieces.push(text);
+        pieces.extend(self.pieces_of(lines.end..self.n_lines()));
+        pieces
     }
 
     /// Returns the line of the target where atom `atom` is or would be, or `None` if it has no

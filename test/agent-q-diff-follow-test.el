@@ -19,6 +19,10 @@ The line is put into the function of that number, counted from 1."
            concat (concat "(defun f ()\n  (a)\n" (and line (concat line "\n"))
                           "  (b))\n\n")))
 
+(defun aqd-raw (bytes)
+  "Return BYTES, which are no UTF-8, as a buffer has them."
+  (decode-coding-string bytes 'utf-8-unix))
+
 (ert-deftest aqd-follow-typing-above-and-below-in-equal-blocks ()
   (aqd-with-review (aqd-blocks 8) (aqd-blocks 8 '((3 . "  new") (6 . "  more")))
     (aqd-in-target (insert ";; top\n") (forward-line 20) (insert ";; middle\n"))
@@ -100,6 +104,40 @@ The line is put into the function of that number, counted from 1."
     (should (aqd-accept 1))
     (should (equal (aqd-target)
                    (concat "more\nmine\n" (aqd-numbered 20 '((10 . "ten"))))))))
+
+;; The engine reads a buffer in parts of 32,768 characters, as long as they
+;; are what it knows, and all of a text in which Emacs has raw bytes.
+(ert-deftest aqd-follow-a-large-text-is-compared-wherever-it-was-changed ()
+  (pcase-dolist (`(,word ,typed) `(("plain" "mine") ("größer 行" "mine")
+                                   ("plain" "für 行")
+                                   ("plain" ,(aqd-raw "\xff\xc3"))
+                                   (,(aqd-raw "\xff") "mine")))
+    (let* ((coding-system-for-read 'utf-8-unix)
+           (filler (make-string 100 ?.))
+           (lines (lambda (changes)
+                    (mapconcat (lambda (n)
+                                 (format "%s %s %s %d\n" word filler
+                                         (alist-get n changes "line") n))
+                               (number-sequence 1 1000) "")))
+           (changes '((50 . "one") (500 . "two") (950 . "three"))))
+      (dolist (line '(1 51 490 501 940 1000))
+        (aqd-with-review (funcall lines nil) (funcall lines changes)
+          (aqd-in-target
+            (forward-line (1- line))
+            (let ((inhibit-modification-hooks t))
+              (insert typed "\n"))
+            (narrow-to-region (point-min) (line-end-position)))
+          (dotimes (n 3)
+            (should-not (member (aqd-sign (1+ n))
+                                '("[DOES NOT APPLY]" "[AMBIGUOUS, look]"))))
+          (aqd-in-target (widen))
+          (dotimes (n 3)
+            (should (aqd-accept (1+ n))))
+          (aqd-in-target
+            (should (search-forward (concat typed "\n")))
+            (should (= line (line-number-at-pos (match-beginning 0))))
+            (replace-match "")
+            (should (equal (buffer-string) (funcall lines changes)))))))))
 
 (ert-deftest aqd-follow-an-ambiguous-hunk-takes-a-second-key ()
   (aqd-with-review (aqd-blocks 6) (aqd-blocks 6 '((4 . "  new")))

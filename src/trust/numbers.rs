@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use imara_diff::{Algorithm, Diff, InternedInput};
 
-use crate::text::Text;
+use super::Compared;
 
 /// How many lines of both texts together are compared four times over. imara-diff cannot be
 /// stopped, and this takes half a second at worst.
@@ -28,21 +28,27 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    /// Compares `old` with `new`.
-    pub(super) fn new(old: &Text, new: &Text) -> Numbers {
+    /// Compares the texts anew.
+    pub(super) fn new(compared: &Compared) -> Numbers {
+        let Compared {
+            old,
+            new,
+            n_around: (n_above, n_below),
+            ..
+        } = *compared;
         let n_head = old.equal_head(0..old.len(), new, 0..new.len());
         let n_tail = old.equal_tail(n_head..old.len(), new, n_head..new.len());
         let old_part: Vec<&[u8]> = old.lines(n_head..old.len() - n_tail).collect();
         let new_part: Vec<&[u8]> = new.lines(n_head..new.len() - n_tail).collect();
         let part = match old_part.len() + new_part.len() {
-            0..=MAX_LEN => agreed_part(old_part, new_part, n_head),
+            0..=MAX_LEN => agreed_part(old_part, new_part, n_above + n_head),
             _ => vec![Err(Disagree); old_part.len()],
         };
         Numbers {
-            n_head,
+            n_head: n_above + n_head,
             part,
-            n_tail,
-            n_new: new.len(),
+            n_tail: n_tail + n_below,
+            n_new: n_above + new.len() + n_below,
         }
     }
 

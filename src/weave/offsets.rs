@@ -4,6 +4,7 @@
 
 use std::cell::OnceCell;
 
+use super::alone::Alone;
 use super::sums::Sums;
 use super::{Kind, Segment, Weave};
 use crate::replace::n_chars;
@@ -39,6 +40,7 @@ impl Chars {
 pub(super) struct Counted {
     original: OnceCell<Chars>,
     modified: OnceCell<Chars>,
+    pub(super) alone: OnceCell<Alone>,
 }
 
 /// How many characters of the target come before each segment.
@@ -189,7 +191,7 @@ impl Weave {
 }
 
 /// Returns how many of the numbers below `n` are `true` to `is_first`, as the first ones are.
-fn partition_point(n: usize, is_first: impl Fn(usize) -> bool) -> usize {
+pub(super) fn partition_point(n: usize, is_first: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, n);
     while low < high {
         let middle = low + (high - low) / 2;

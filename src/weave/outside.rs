@@ -253,19 +253,26 @@ impl Weave {
 
     /// Returns the lines of the target in `range`, as bytes.
     pub fn target_lines(&self, range: Range<usize>) -> Vec<u8> {
-        let mut bytes = Vec::new();
+        self.pieces_of(range).concat()
+    }
+
+    /// Returns the lines of the target in `range`, in pieces.
+    pub(super) fn pieces_of(&self, range: Range<usize>) -> Vec<&[u8]> {
+        let mut pieces = Vec::new();
         let mut line = 0;
         for segment in self.alive() {
             let end = line + segment.len();
             let from = range.start.clamp(line, end) - line + segment.lines().start;
             let to = range.end.clamp(line, end) - line + segment.lines().start;
-            bytes.extend_from_slice(self.text_of(segment).lines_bytes(from..to));
+            if from < to {
+                pieces.push(self.text_of(segment).lines_bytes(from..to));
+            }
             line = end;
             if line >= range.end {
                 break;
             }
         }
-        bytes
+        pieces
     }
 }
 

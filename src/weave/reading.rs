@@ -1,0 +1,271 @@
+//! Reading a text part by part, to find where it differs from the target.
+//!
+//! An editor that hands out its text copies it. Part by part that takes no more room than a part,
+//! and the processor still has at hand what was copied when it is compared.
+
+use std::ops::Range;
+
+use super::{Changed, Weave};
+use crate::text::{equal_head, equal_tail};
+
+/// How far a text was read; see [`Weave::read_on`].
+#[derive(Debug, Clone)]
+pub struct Reading {
+    /// Number of characters of the text, as Emacs counts them.
+    n_chars: usize,
+    /// [`Reading::PART_LEN`].
+    part_len: usize,
+    /// The characters that are asked for.
+    part: Range<usize>,
+    place: Place,
+    /// Where the comparison with the target is.
+    at: Cursor,
+}
+
+#[derive(Debug, Clone)]
+enum Place {
+    /// At the first characters, as long as they are the target's.
+    Head,
+    /// At the last ones, likewise, down to where a line of the target begins in both.
+    Tail(Floor),
+    /// At what stands in the place of these lines of the target.
+    Middle { lines: Range<usize> },
+}
+
+/// The line of the target in which the text is the first time not the same.
+#[derive(Debug, Clone)]
+struct Floor {
+    line: usize,
+    /// Number of characters before it.
+    n_chars: usize,
+    /// Number of bytes behind its start that the tail has not passed.
+    n_left: usize,
+}
+
+/// A place between two bytes of the target.
+#[derive(Debug, Clone, Default)]
+struct Cursor {
+    /// Number of bytes that were passed.
+    n_passed: usize,
+    /// Number of segments that were passed.
+    n_segments: usize,
+    /// Number of bytes that were passed in the next one.
+    n_inside: usize,
+}
+
+/// What is to be done next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Next {
+    /// To read these characters (0-based).
+    Read(Range<usize>),
+    /// Nothing more: the text is the target.
+    Same,
+    /// Nothing more: this is the difference.
+    Changed(Changed),
+}
+
+impl Reading {
+    /// How many characters are asked for at once, as long as they are the target's.
+    pub const PART_LEN: usize = 1 << 15;
+
+    /// Begins to read a text of `n_chars` characters.
+    pub fn new(n_chars: usize) -> Reading {
+        Reading::in_parts(n_chars, Reading::PART_LEN)
+    }
+
+    fn in_parts(n_chars: usize, part_len: usize) -> Reading {
+        Reading {
+            n_chars,
+            part_len,
+            part: 0..n_chars.min(part_len),
+            place: Place::Head,
+            at: Cursor::default(),
+        }
+    }
+
+    /// Returns the characters to be read next.
+    pub fn part(&self) -> Range<usize> {
+        self.part.clone()
+    }
+}
+
+impl Weave {
+    /// Goes on with `reading`: `text` are the characters that it asked for.
+    ///
+    /// The target must be what it was when the reading began.
+    pub fn read_on(&self, reading: &mut Reading, text: &[u8]) -> Next {
+        match reading.place.clone() {
+            Place::Head => self.read_head(reading, text),
+            Place::Tail(floor) => self.read_tail(reading, text, floor),
+            Place::Middle { lines } => {
+                let changed = self.changed_inside(lines, text);
+                changed.map_or(Next::Same, Next::Changed)
+            }
+        }
+    }
+
+    fn read_head(&self, reading: &mut Reading, text: &[u8]) -> Next {
+        let n_same = self.pass_head(&mut reading.at, text);
+        if n_same == text.len() && reading.part.end < reading.n_chars {
+            return reading.ask_below(reading.part.end);
+        }
+        let n_bytes = self.n_bytes_before(self.n_lines());
+        let n_head = reading.at.n_passed;
+        if n_same == text.len() && n_head == n_bytes {
+            return Next::Same;
+        }
+        // A last line without newline may go on in the text.
+        let line = self.n_lines_before(n_head + 1).saturating_sub(1);
+        let floor = Floor {
+            line,
+            n_chars: self.chars_before(line),
+            n_left: n_bytes - self.n_bytes_before(line),
+        };
+        reading.at = Cursor::default();
+        reading.place = Place::Tail(floor.clone());
+        reading.ask_above(reading.n_chars, &floor)
+    }
+
+    fn read_tail(&self, reading: &mut Reading, text: &[u8], mut floor: Floor) -> Next {
+        let text = &text[text.len().saturating_sub(floor.n_left)..];
+        let n_same = self.pass_tail(&mut reading.at, text);
+        floor.n_left -= n_same;
+        let start = reading.part.start;
+        if n_same == text.len() && floor.n_left > 0 && start > floor.n_chars {
+            reading.place = Place::Tail(floor.clone());
+            return reading.ask_above(start, &floor);
+        }
+        // The first line that begins behind a newline that both have.
+        let n_bytes = self.n_bytes_before(self.n_lines());
+        let end = self.n_lines_before(n_bytes - reading.at.n_passed + 1);
+        let n_behind = self.n_chars() - self.chars_before(end);
+        let lines = floor.line..end;
+        reading.place = Place::Middle { lines };
+        reading.ask(floor.n_chars..reading.n_chars - n_behind)
+    }
+
+    /// Moves `at` over the bytes at the head of `text` that are the target's from there on, and
+    /// returns their number.
+    fn pass_head(&self, at: &mut Cursor, text: &[u8]) -> usize {
+        let mut rest = text;
+        for segment in &self.segments[at.n_segments..] {
+            if self.is_alive(segment) {
+                let bytes = &self.bytes(segment)[at.n_inside..];
+                let n_same = equal_head(bytes, rest);
+                at.n_passed += n_same;
+                rest = &rest[n_same..];
+                if n_same < bytes.len() {
+                    at.n_inside += n_same;
+                    break;
+                }
+            }
+            at.n_segments += 1;
+            at.n_inside = 0;
+        }
+        text.len() - rest.len()
+    }
+
+    /// The same for the tail of `text`, with a place that counts from the end of the target.
+    fn pass_tail(&self, at: &mut Cursor, text: &[u8]) -> usize {
+        let mut rest = text;
+        for segment in self.segments.iter().rev().skip(at.n_segments) {
+            if self.is_alive(segment) {
+                let bytes = self.bytes(segment);
+                let bytes = &bytes[..bytes.len() - at.n_inside];
+                let n_same = equal_tail(bytes, rest);
+                at.n_passed += n_same;
+                rest = &rest[..rest.len() - n_same];
+                if n_same < bytes.len() {
+                    at.n_inside += n_same;
+                    break;
+                }
+            }
+            at.n_segments += 1;
+            at.n_inside = 0;
+        }
+        text.len() - rest.len()
+    }
+}
+
+impl Reading {
+    fn ask_below(&mut self, at: usize) -> Next {
+        self.ask(at..self.n_chars.min(at + self.part_len))
+    }
+
+    fn ask_above(&mut self, at: usize, floor: &Floor) -> Next {
+        self.ask(at.saturating_sub(self.part_len).max(floor.n_chars)..at)
+    }
+
+    fn ask(&mut self, part: Range<usize>) -> Next {
+        self.part = part;
+        Next::Read(self.part())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diff;
+    use crate::text::Text;
+
+    /// Returns a text of up to `max_len` lines, its last one perhaps without a newline.
+    fn any_text(roll: &mut impl FnMut(usize) -> usize, max_len: usize) -> String {
+        let lines = ["\n", "a\n", "b\u{e4}\n", "\u{1f600}\n"];
+        let n_lines = roll(max_len);
+        let mut text: String = (0..n_lines).map(|_| lines[roll(4)]).collect();
+        text.push_str(["", "", "a", "\u{e4}"][roll(4)]);
+        text
+    }
+
+    /// Reads all of `live`, a few characters at a time, and returns where it differs.
+    fn read(weave: &Weave, live: &str, part_len: usize) -> Option<Changed> {
+        let chars: Vec<char> = live.chars().collect();
+        let mut reading = Reading::in_parts(chars.len(), part_len);
+        let mut part = reading.part();
+        loop {
+            let text: String = chars[part].iter().collect();
+            part = match weave.read_on(&mut reading, text.as_bytes()) {
+                Next::Read(part) => part,
+                Next::Same => return None,
+                Next::Changed(changed) => return Some(changed),
+            };
+        }
+    }
+
+    #[test]
+    fn what_is_read_in_parts_differs_where_the_whole_does() {
+        let mut state = 1_u64;
+        let mut roll = |n: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state % n as u64) as usize
+        };
+        let mut n_changed = 0;
+        for case in 0..50_000 {
+            let [original, modified] = [(); 2].map(|()| any_text(&mut roll, 8));
+            let [original, modified] =
+                [original, modified].map(|text| Text::new(text.into_bytes()));
+            let edits = diff::edits(&original, &modified);
+            let mut weave = Weave::new(original, modified, &edits);
+            let all: Vec<usize> = (0..edits.len()).collect();
+            weave.flip(&all[..roll(all.len() + 1)]);
+            let target = String::from_utf8(weave.target()).expect("it is made of characters");
+            let live = match roll(3) {
+                0 => any_text(&mut roll, 8),
+                1 => target,
+                _ => {
+                    let mut chars: Vec<char> = target.chars().collect();
+                    let at = roll(chars.len() + 1);
+                    let end = (at + roll(3)).min(chars.len());
+                    chars.splice(at..end, any_text(&mut roll, 2).chars());
+                    chars.into_iter().collect()
+                }
+            };
+            let changed = read(&weave, &live, 1 + roll(6));
+            assert_eq!(changed, weave.changed_in(live.as_bytes()), "case {case}");
+            n_changed += usize::from(changed.is_some());
+        }
+        assert!(n_changed > 20_000, "only {n_changed} differ");
+    }
+}
