@@ -8,8 +8,9 @@
 //! texts changed, and the diff has one edit, the last is not needed: a diff of a whole file with one
 //! edit can still be the work of two.
 //!
-//! With n lines the checks take O(n) time and space, and the four diffs what a diff takes of the
-//! part that differs; where that has more than `MAX_LEN` lines, nothing in it is proven.
+//! It is enough to compare the part of the texts that has all that differs, and around it as much as
+//! a run can slide over. With n lines in it the checks take O(n) time and space, and the four diffs
+//! what a diff takes; where more than `MAX_LEN` lines differ, nothing about them is proven.
 
 mod census;
 mod numbers;
