@@ -7,112 +7,20 @@
 //! mark nor fact changes.
 
 mod history;
+mod plan;
+mod table;
 
 use std::ops::Range;
 
-use thiserror::Error;
-
 use crate::merge::Merged;
 use crate::place::NotPlaced;
-use crate::proposal::{Obstacle, Proposal, Rewrite, Seen};
+use crate::proposal::{Obstacle, Proposal, Seen};
 use crate::text::Text;
-use crate::weave::{FlipError, LineEdit, Next, Reading};
+use crate::weave::{Next, Reading};
 use history::History;
 pub use history::Role;
-
-/// The state of a hunk that the user sees.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Mark {
-    /// Not decided.
-    Pending,
-    /// Accepted.
-    Applied,
-    /// Rejected.
-    Rejected,
-}
-
-/// Whether a hunk's change is in the target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Fact {
-    /// The target has the lines of the original.
-    Out,
-    /// The target has the lines of the proposal.
-    In,
-    /// The target has the lines of the proposal for some of the hunk's changes.
-    Mixed,
-}
-
-/// What the user can do to one hunk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Command {
-    /// Put the change into the target.
-    Accept,
-    /// Decline the change; the target stays as it is.
-    Reject,
-    /// Accept, or take the mark of an applied hunk back and leave the target alone.
-    Toggle,
-    /// Take the change out of the target.
-    Unapply,
-}
-
-/// What a command came to, beyond the new mark.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Note {
-    /// The target changes.
-    Edited,
-    /// Only the mark changes.
-    Marked,
-    /// Nothing changes: the hunk has that mark already.
-    Unchanged,
-    /// The change is in the target already; only the mark changes.
-    AlreadyIn,
-    /// The change stays in the target, although the mark no longer says so.
-    StaysIn,
-    /// The change is no longer in the target; only the mark changes.
-    AlreadyOut,
-}
-
-/// What a command does to one hunk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Step {
-    /// The mark that the hunk gets.
-    pub mark: Mark,
-    /// Whether its atoms are flipped in the target.
-    pub is_flip: bool,
-    /// What to tell the user.
-    pub note: Note,
-}
-
-/// Why a command cannot be carried out. Mark and fact stay as they were.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Refusal {
-    /// There is no such hunk.
-    #[error("there is no hunk {}; the review has {n_hunks}", hunk + 1)]
-    NoSuchHunk {
-        /// The index that was asked for.
-        hunk: usize,
-        /// Number of hunks in the review.
-        n_hunks: usize,
-    },
-    /// The hunk has not so many changed lines, or none is chosen.
-    #[error("these lines are not among the changed lines of the hunk")]
-    NoSuchLines,
-    /// The user's text for the hunk is what the target has without it.
-    #[error("with this text the hunk would change nothing; reject it instead")]
-    ChangesNothing,
-    /// The hunk to unapply is not in the target.
-    #[error("its change is not in the target, so there is nothing to take out")]
-    NotIn,
-    /// The hunk has no place in the target.
-    #[error(transparent)]
-    NotPlaced(#[from] NotPlaced),
-    /// There is no decision, or none that was taken back.
-    #[error("there is no decision to take back")]
-    NothingToTakeBack,
-    /// The hunk's lines cannot change now.
-    #[error(transparent)]
-    Flip(#[from] FlipError),
-}
+pub use plan::Plan;
+pub use table::{Command, Fact, Mark, Note, Refusal, Step, step};
 
 /// What a review comes to when it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -167,113 +75,6 @@ pub struct Standing {
     pub shifted: usize,
     /// Hunks of which the change, or a part of it, is in the target.
     pub is_in: usize,
-}
-
-/// What a command would do: the edits to make, and what is so once they are made.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan {
-    /// Edits of the target in the order of their lines.
-    pub edits: Vec<LineEdit>,
-    /// The step for each hunk that is touched, by index.
-    pub steps: Vec<(usize, Step)>,
-    /// The hunks that are put in or taken out, in order, each with whether it is in then.
-    pub flips: Vec<(usize, bool)>,
-    /// What the user made of a hunk, if that is planned.
-    pub rewrite: Option<Rewrite>,
-    /// What it is to the history of decisions.
-    pub role: Role,
-}
-
-impl Plan {
-    fn new(edits: Vec<LineEdit>, steps: Vec<(usize, Step)>) -> Plan {
-        Plan {
-            flips: flips(&steps),
-            edits,
-            steps,
-            rewrite: None,
-            role: Role::Decision,
-        }
-    }
-
-    fn rewriting(mut self, rewrite: Option<Rewrite>) -> Plan {
-        self.rewrite = rewrite;
-        self
-    }
-}
-
-/// Returns the hunks whose fact `steps` of a decision change, each with what it becomes.
-fn flips(steps: &[(usize, Step)]) -> Vec<(usize, bool)> {
-    let flips = steps.iter().filter(|(_, step)| step.is_flip);
-    flips
-        .map(|&(hunk, step)| (hunk, step.mark == Mark::Applied))
-        .collect()
-}
-
-/// Returns what `command` does to a hunk with this mark and this fact.
-///
-/// # Errors
-///
-/// [`Refusal::NotIn`] if there is nothing to unapply.
-pub fn step(mark: Mark, fact: Fact, command: Command) -> Result<Step, Refusal> {
-    use Command::*;
-    use Fact::*;
-    use Mark::*;
-    match (mark, fact, command) {
-        (Pending, Out, Accept | Toggle) => to(Applied, true, Note::Edited),
-        (Pending, Out, Reject) => to(Rejected, false, Note::Marked),
-        (Pending, Out, Unapply) => Err(Refusal::NotIn),
-
-        (Pending, In, Accept | Toggle) => to(Applied, false, Note::AlreadyIn),
-        (Pending, In, Reject) => to(Rejected, false, Note::StaysIn),
-        (Pending, In, Unapply) => to(Pending, true, Note::Edited),
-
-        (Applied, Out, Accept) => to(Applied, true, Note::Edited),
-        (Applied, Out, Reject) => to(Rejected, false, Note::Marked),
-        (Applied, Out, Toggle) => to(Pending, false, Note::Marked),
-        (Applied, Out, Unapply) => to(Pending, false, Note::AlreadyOut),
-
-        (Applied, In, Accept) => to(Applied, false, Note::Unchanged),
-        (Applied, In, Reject) => to(Rejected, false, Note::StaysIn),
-        (Applied, In, Toggle) => to(Pending, false, Note::StaysIn),
-        (Applied, In, Unapply) => to(Pending, true, Note::Edited),
-
-        (Rejected, Out, Accept | Toggle) => to(Applied, true, Note::Edited),
-        (Rejected, Out, Reject) => to(Rejected, false, Note::Unchanged),
-        (Rejected, Out, Unapply) => Err(Refusal::NotIn),
-
-        (Rejected, In, Accept | Toggle) => to(Applied, false, Note::AlreadyIn),
-        (Rejected, In, Reject) => to(Rejected, false, Note::StaysIn),
-        (Rejected, In, Unapply) => to(Pending, true, Note::Edited),
-
-        (Pending | Applied | Rejected, Mixed, Accept | Toggle) => to(Applied, true, Note::Edited),
-        (Pending | Applied | Rejected, Mixed, Reject) => to(Rejected, false, Note::StaysIn),
-        (Pending | Applied | Rejected, Mixed, Unapply) => to(Pending, true, Note::Edited),
-    }
-}
-
-fn to(mark: Mark, is_flip: bool, note: Note) -> Result<Step, Refusal> {
-    Ok(Step {
-        mark,
-        is_flip,
-        note,
-    })
-}
-
-fn marked(mark: Mark, note: Note) -> Step {
-    Step {
-        mark,
-        is_flip: false,
-        note,
-    }
-}
-
-impl From<Obstacle> for Refusal {
-    fn from(obstacle: Obstacle) -> Refusal {
-        match obstacle {
-            Obstacle::NotPlaced(reason) => reason.into(),
-            Obstacle::Flip(conflict) => conflict.into(),
-        }
-    }
 }
 
 /// One proposal being decided.
@@ -425,18 +226,6 @@ impl Review {
         self.proposal.see_edit(seen)
     }
 
-    /// Plans `command` on hunk `hunk`.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal`] says why the hunk cannot be changed so.
-    pub fn plan(&self, hunk: usize, command: Command) -> Result<Plan, Refusal> {
-        self.check_hunk(hunk)?;
-        let steps = vec![(hunk, self.checked_step(hunk, command)?)];
-        let edits = self.proposal.edits_for(&flips(&steps))?;
-        Ok(Plan::new(edits, steps))
-    }
-
     /// Splits hunk `hunk` into its smallest parts, which keep its mark, and returns how many these
     /// are; see [`Proposal::split`].
     ///
@@ -491,44 +280,9 @@ impl Review {
         }
     }
 
-    /// Plans `command` on hunk `hunk`, whose place is ambiguous, where the line map has it:
-    /// somebody looked at that place and found it right. The hunk counts as placed from then on.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Review::plan`].
-    pub fn plan_vouched(&mut self, hunk: usize, command: Command) -> Result<Plan, Refusal> {
-        self.check_hunk(hunk)?;
-        self.proposal.vouch(hunk);
-        self.plan(hunk, command)
-    }
-
     /// Tells whether hunk `hunk` is what the user made of it. Panics if there is no such hunk.
     pub fn is_edited(&self, hunk: usize) -> bool {
         self.proposal.is_edited(hunk)
-    }
-
-    /// Plans that hunk `hunk` shall leave the lines `text` instead of those that were proposed. It
-    /// is pending then, unless its change is in the target: then so are these lines. If they are
-    /// the lines that it leaves already, nothing changes.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal`] says why the hunk cannot be changed so.
-    pub fn plan_edit(&self, hunk: usize, text: &[u8]) -> Result<Plan, Refusal> {
-        self.check_hunk(hunk)?;
-        if text == self.proposal.proposed(hunk) {
-            let step = marked(self.marks[hunk], Note::Unchanged);
-            return Ok(Plan::new(Vec::new(), vec![(hunk, step)]));
-        }
-        let (mark, note) = match self.fact(hunk) {
-            Fact::Out => (Mark::Pending, Note::Marked),
-            Fact::In | Fact::Mixed => (self.marks[hunk], Note::Edited),
-        };
-        let change = self.proposal.edited(hunk, text)?;
-        let (edits, rewrite) = change.ok_or(Refusal::ChangesNothing)?;
-        let steps = vec![(hunk, marked(mark, note))];
-        Ok(Plan::new(edits, steps).rewriting(Some(rewrite)))
     }
 
     /// Returns where hunk `hunk` is in the target and what stands there; see
@@ -550,100 +304,6 @@ impl Review {
     pub fn merge(&self, hunk: usize) -> Result<Merged, Refusal> {
         self.check_hunk(hunk)?;
         Ok(self.proposal.merge(hunk)?)
-    }
-
-    /// Plans that `text`, which the user made of [`Review::merge`], takes the place of what stands
-    /// there. The hunk is applied then. If that is what stands there already, a hunk that was out
-    /// is rejected, and one that was in is what others have made of it.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal`] says why there is no place for it.
-    pub fn plan_merge(&self, hunk: usize, text: &[u8]) -> Result<Plan, Refusal> {
-        self.check_hunk(hunk)?;
-        let (step, edits, rewrite) = match self.proposal.merged(hunk, text)? {
-            None => {
-                let (mark, note, rewrite) = self.settled(hunk)?;
-                (marked(mark, note), Vec::new(), rewrite)
-            }
-            Some((edits, rewrite)) => (marked(Mark::Applied, Note::Edited), edits, Some(rewrite)),
-        };
-        let steps = vec![(hunk, step)];
-        Ok(Plan::new(edits, steps).rewriting(rewrite))
-    }
-
-    /// Returns what becomes of hunk `hunk` if what stands in its place stays there. What others have
-    /// made of a hunk that was in the target is no refusal of it.
-    fn settled(&self, hunk: usize) -> Result<(Mark, Note, Option<Rewrite>), Refusal> {
-        if self.fact(hunk) == Fact::Out {
-            return Ok((Mark::Rejected, Note::Marked, None));
-        }
-        if self.proposal.is_as_proposed(hunk)? {
-            return Ok((Mark::Applied, Note::AlreadyIn, None));
-        }
-        Ok(match self.proposal.kept(hunk)? {
-            Some(rewrite) => (Mark::Applied, Note::AlreadyIn, Some(rewrite)),
-            None => (Mark::Rejected, Note::Marked, None),
-        })
-    }
-
-    /// Plans to accept every pending hunk, as one plan; never a rejected one. Also returns those
-    /// that cannot be, each with the reason.
-    pub fn plan_all(&self) -> (Plan, Vec<(usize, Refusal)>) {
-        self.plan_each(Command::Accept, |hunk| self.marks[hunk] == Mark::Pending)
-    }
-
-    /// Plans to take out of the target whatever of the proposal is there, as one plan. Also
-    /// returns the hunks that cannot be taken out, each with the reason.
-    pub fn plan_none(&self) -> (Plan, Vec<(usize, Refusal)>) {
-        self.plan_each(Command::Unapply, |hunk| self.fact(hunk) != Fact::Out)
-    }
-
-    /// Plans `command` on each of the hunks that `is_meant` tells, as one plan. Also returns those
-    /// on which it cannot be carried out, each with the reason.
-    fn plan_each(
-        &self,
-        command: Command,
-        is_meant: impl Fn(usize) -> bool,
-    ) -> (Plan, Vec<(usize, Refusal)>) {
-        let (mut steps, mut refused) = (Vec::new(), Vec::new());
-        for hunk in (0..self.marks.len()).filter(|&hunk| is_meant(hunk)) {
-            match self.checked_step(hunk, command) {
-                Ok(step) => steps.push((hunk, step)),
-                Err(refusal) => refused.push((hunk, refusal)),
-            }
-        }
-        loop {
-            match self.proposal.edits_for(&flips(&steps)) {
-                Ok(edits) => return (Plan::new(edits, steps), refused),
-                // Only a hunk at the end of the text can leave a line without newline behind.
-                Err(error) => match steps.pop() {
-                    Some((hunk, _)) => refused.push((hunk, error.into())),
-                    None => return (Plan::new(Vec::new(), steps), refused),
-                },
-            }
-        }
-    }
-
-    fn checked_step(&self, hunk: usize, command: Command) -> Result<Step, Refusal> {
-        let step = step(self.marks[hunk], self.fact(hunk), command)?;
-        self.check(hunk, step)?;
-        self.refuse_if_lost(hunk, step)?;
-        Ok(step)
-    }
-
-    fn check(&self, hunk: usize, step: Step) -> Result<(), Refusal> {
-        let obstacle = self.proposal.obstacle(hunk).filter(|_| step.is_flip);
-        obstacle.map_or(Ok(()), |obstacle| Err(obstacle.into()))
-    }
-
-    /// Refuses to call hunk `hunk` applied as it is if others have changed its lines in the target.
-    fn refuse_if_lost(&self, hunk: usize, step: Step) -> Result<(), Refusal> {
-        let calls_it_in = !step.is_flip && step.mark == Mark::Applied;
-        match self.proposal.obstacle(hunk) {
-            Some(obstacle) if calls_it_in && self.proposal.is_lost(hunk) => Err(obstacle.into()),
-            _ => Ok(()),
-        }
     }
 
     /// Rejects every hunk that is not marked applied.
