@@ -97,6 +97,27 @@ impl Weave {
             self.segments.drain(segments);
         }
         self.renumber(group.edits.clone(), edits.len());
+        self.replace_lines(group, old, new);
+        let atom = |edit: &Edit| Atom {
+            old: from(group.before.start, &edit.before),
+            new: from(group.after.start, &edit.after),
+            is_applied,
+            is_edited: true,
+        };
+        self.atoms
+            .splice(group.edits.clone(), edits.iter().map(atom));
+        if let Some(first) = first {
+            let rest = self.segments.split_off(first);
+            let lines = from(group.before.start, &(0..old.len()));
+            self.lay(lines, from(group.edits.start, &(0..edits.len())));
+            self.segments.extend(rest);
+        }
+        self.surveyed();
+    }
+
+    /// Puts `old` and `new` in the place of the lines of `group` in both texts, of which no segment is
+    /// left. What is below moves with its lines.
+    fn replace_lines(&mut self, group: &Group, old: &Text, new: &Text) {
         self.original.splice(group.before.clone(), old);
         self.modified.splice(group.after.clone(), new);
         self.counted = Counted::default();
@@ -113,21 +134,6 @@ impl Weave {
             moved(&mut atom.old, &group.before, old.len());
             moved(&mut atom.new, &group.after, new.len());
         }
-        let atom = |edit: &Edit| Atom {
-            old: from(group.before.start, &edit.before),
-            new: from(group.after.start, &edit.after),
-            is_applied,
-            is_edited: true,
-        };
-        self.atoms
-            .splice(group.edits.clone(), edits.iter().map(atom));
-        if let Some(first) = first {
-            let rest = self.segments.split_off(first);
-            let lines = from(group.before.start, &(0..old.len()));
-            self.lay(lines, from(group.edits.start, &(0..edits.len())));
-            self.segments.extend(rest);
-        }
-        self.surveyed();
     }
 
     /// Notes whether atom `atom` is what the user made of the proposal.
