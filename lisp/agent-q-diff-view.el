@@ -133,7 +133,8 @@ are then made what the target's buffer has."
           (visiting (and agent-q-diff--path
                          (find-buffer-visiting agent-q-diff--path))))
       (funcall (agent-q-diff-target-adapter
-                text (if visiting (agent-q-diff-target-text visiting) ""))
+                text (if visiting (agent-q-diff-target-text visiting) "")
+                (and visiting (agent-q-diff-target-crlf-p visiting)))
                text))))
 
 (defun agent-q-diff--drop-review ()
