@@ -136,11 +136,16 @@ may take, by default `e2e-limit-seconds'."
 
 (defun e2e-see (&rest regexps)
   "Wait until the screen shows a match of each of REGEXPS.
-They are matched as searches do in text, so that `^' is a line's start."
+They are matched as searches do in text, so that `^' is a line's start.
+A line that goes on in the next one of the screen may count as one: where
+it does depends on how long the names of files are."
   (e2e--wait (cons 'see regexps)
              (lambda ()
-               (let ((screen (e2e-screen)))
-                 (seq-every-p (lambda (regexp) (string-match-p regexp screen))
+               (let* ((screen (e2e-screen))
+                      (joined (string-replace "\\\n" "" screen)))
+                 (seq-every-p (lambda (regexp)
+                                (or (string-match-p regexp screen)
+                                    (string-match-p regexp joined)))
                               regexps)))))
 
 (defun e2e-see-gone (regexp)
@@ -249,6 +254,11 @@ error before the signal was read."
 (defvar e2e-load-arguments (list "-Q" "-L" e2e-lisp)
   "Arguments by which the Emacs under test finds the package.")
 
+(defconst e2e-no-compilation "EMACS_INHIBIT_AUTOMATIC_NATIVE_COMPILATION=t"
+  "Environment of an Emacs that is killed in the end.
+What compiles to native code for it would outlive it, and leave files in
+the folder for temporary ones.")
+
 (defvar e2e-environment '()
   "Environment of the Emacs under test, strings \"NAME=VALUE\".")
 
@@ -261,7 +271,8 @@ error before the signal was read."
   (e2e-write "notes" "Some notes.\n")
   (apply #'e2e-tmux "new-session" "-d"
          "-x" (number-to-string (car e2e-size)) "-y" (number-to-string (cdr e2e-size)) "--"
-         "env" "LC_ALL=C.UTF-8" (concat "AGENT_Q_DIFF_E2E=" e2e--folder)
+         "env" "LC_ALL=C.UTF-8" e2e-no-compilation
+         (concat "AGENT_Q_DIFF_E2E=" e2e--folder)
          (append e2e-environment
                  (list (or (getenv "EMACS") "emacs") "-nw")
                  e2e-load-arguments

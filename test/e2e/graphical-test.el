@@ -33,7 +33,7 @@ Return the process that holds its display."
   (make-process
    :name "display" :buffer "*display*" :noquery t
    :command (list (expand-file-name "test/tools/xvfb" graphical-root) "env"
-                  "LC_ALL=C.UTF-8"
+                  "LC_ALL=C.UTF-8" e2e-no-compilation
                   (concat "HOME=" (e2e-path "home"))
                   (concat "AGENT_Q_DIFF_E2E=" e2e--folder)
                   (concat "AGENT_Q_DIFF_DEMO=" (expand-file-name "test/demo" graphical-root))
