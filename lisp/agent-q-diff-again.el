@@ -89,7 +89,7 @@ If there is an error, REVIEW is kept as it was."
       (agent-q-diff--stop-refreshing))
     (agent-q-diff-again--return review again)
     (unless (eq outcome 'killed)
-      (quit-windows-on buffer t)
+      (agent-q-diff--quit-windows buffer t)
       ;; It goes even if it was in no window.
       (when (buffer-live-p buffer)
         (kill-buffer buffer)))))

@@ -170,6 +170,12 @@ where there is no project."
   '((t :inherit shadow :extend t))
   "Face over the lines of a hunk that is decided.")
 
+;; Gray on the gray of `diff-header' is hard to read.
+(defface agent-q-diff-decided-header
+  '((((background light)) :inherit default)
+    (t :inherit (shadow default)))
+  "Face over the `@@' line of a hunk that is decided.")
+
 (defface agent-q-diff-header
   '((t :inherit diff-header))
   "Face of the lines that say what the proposal is about.")

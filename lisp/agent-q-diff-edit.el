@@ -90,7 +90,23 @@ MERGED is as `agent-q-diff-edit--merged'."
              hunk (agent-q-diff-engine-line (car identity) hunk) merged))
       (add-hook 'kill-buffer-query-functions #'agent-q-diff-edit--may-kill-p nil t)
       (set-buffer-modified-p nil))
-    (pop-to-buffer buffer '((display-buffer-below-selected)))))
+    (agent-q-diff-edit--pop-to buffer)))
+
+(defun agent-q-diff-edit--pop-to (buffer)
+  "Show BUFFER in a window below this one, high enough to work in; select it.
+Half of this one may be a few lines, since the file is shown as well; so
+all windows above and below give some of theirs."
+  (let ((window-combination-resize t)
+        (window-combination-limit nil))
+    (pop-to-buffer buffer '(display-buffer-below-selected
+                            (window-height . agent-q-diff-edit--fit)))))
+
+(defun agent-q-diff-edit--fit (window)
+  "Make WINDOW as high as its text, but at most half as high as its frame.
+It does not become lower."
+  (let ((least (window-total-height window))
+        (half (/ (window-total-height (frame-root-window window)) 2)))
+    (fit-window-to-buffer window (max least half) least)))
 
 (defun agent-q-diff-edit--n-context (review hunk)
   "Return how many context lines HUNK of REVIEW begins with."
@@ -131,7 +147,7 @@ If IS-MERGED is non-nil, show the one in which it is merged."
                                   t))))
                   (buffer-list))))
     (when buffer
-      (pop-to-buffer buffer '((display-buffer-below-selected))))))
+      (agent-q-diff-edit--pop-to buffer))))
 
 (defun agent-q-diff-edit--may-kill-p ()
   "Ask whether to throw away what was edited here."
@@ -285,7 +301,9 @@ If something was edited here, ask first."
   (let ((diff-buffer (buffer-local-value 'agent-q-diff-edit--diff-buffer buffer)))
     (with-current-buffer buffer
       (set-buffer-modified-p nil))
-    (quit-windows-on buffer t)
+    ;; The windows above and below get back what they gave.
+    (let ((window-combination-resize t))
+      (quit-windows-on buffer t))
     (when (buffer-live-p buffer)
       (kill-buffer buffer))
     (when (buffer-live-p diff-buffer)

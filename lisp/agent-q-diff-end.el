@@ -172,6 +172,29 @@ An error there is said, and no matter of the review."
   (when agent-q-diff--end-function
     (funcall agent-q-diff--end-function agent-q-diff--review 'killed)))
 
+(defconst agent-q-diff-list-buffer-name "*Agent-Q Reviews*"
+  "Name of the buffer with the list of open reviews.")
+
+(defun agent-q-diff--listed-elsewhere-p (window buffer &rest _)
+  "Return non-nil if BUFFER is the list of reviews, and beside WINDOW already.
+This is a function for `switch-to-prev-buffer-skip'."
+  (and (equal (buffer-name buffer) agent-q-diff-list-buffer-name)
+       (remq window (get-buffer-window-list buffer 'never (window-frame window)))))
+
+(defun agent-q-diff--quit-windows (buffer &optional is-to-be-killed)
+  "Have all windows of BUFFER show what they showed before it.
+If IS-TO-BE-KILLED, kill it.  The list of reviews may have been in one of
+them, and be in another window of the frame by now; once is enough."
+  (dolist (window (get-buffer-window-list buffer 'never t))
+    (pcase (window-parameter window 'quit-restore)
+      (`(,_ (,before . ,_) . ,_)
+       (when (and (buffer-live-p before)
+                  (agent-q-diff--listed-elsewhere-p window before))
+         (set-window-parameter window 'quit-restore nil)))))
+  (let ((switch-to-prev-buffer-skip (or switch-to-prev-buffer-skip
+                                        #'agent-q-diff--listed-elsewhere-p)))
+    (quit-windows-on buffer is-to-be-killed)))
+
 (defun agent-q-diff--end-unwaited (review outcome)
   "End REVIEW, for which nobody waits in a recursive edit, with OUTCOME.
 Its buffer is taken out of sight, and one of several is not kept."
@@ -179,7 +202,7 @@ Its buffer is taken out of sight, and one of several is not kept."
   (agent-q-diff--close review)
   (let ((buffer (agent-q-diff-review-buffer review)))
     (when (and (buffer-live-p buffer) (not (eq outcome 'killed)))
-      (quit-windows-on buffer)
+      (agent-q-diff--quit-windows buffer)
       (agent-q-diff--kill-further buffer))))
 
 (defun agent-q-diff--kill-further (buffer)

@@ -21,9 +21,6 @@
 (require 'agent-q-diff-open)
 (require 'agent-q-diff-again)
 
-(defconst agent-q-diff-list-buffer-name "*Agent-Q Reviews*"
-  "Name of the buffer with the list of open reviews.")
-
 (defun agent-q-diff-list--age (review)
   "Return how long REVIEW has been open, as a string."
   (format-seconds "%h:%.2m:%.2s"

@@ -26,7 +26,9 @@
 (require 'agent-q-diff-fontify)
 
 (declare-function treesit-buffer-root-node "treesit.c" (&optional language))
+(declare-function treesit-node-check "treesit.c" (node property))
 (declare-function treesit-node-start "treesit.c" (node))
+(declare-function treesit-node-type "treesit.c" (node))
 (declare-function treesit-parser-list "treesit.c" (&optional buffer))
 (declare-function treesit-search-subtree "treesit.c")
 
@@ -49,9 +51,18 @@
 (defun agent-q-diff-outcome--unparsable ()
   "Return the position of what tree-sitter cannot parse here, or nil."
   (when (and (fboundp 'treesit-parser-list) (treesit-parser-list))
-    (when-let ((node (treesit-search-subtree (treesit-buffer-root-node)
-                                             "\\`ERROR\\'" nil t)))
-      (treesit-node-start node))))
+    (let ((root (treesit-buffer-root-node)))
+      ;; Looking for where it is takes a call for each node.
+      (when (treesit-node-check root 'has-error)
+        (treesit-node-start
+         (or (treesit-search-subtree root #'agent-q-diff-outcome--error-node-p nil t)
+             root))))))
+
+(defun agent-q-diff-outcome--error-node-p (node)
+  "Return non-nil if NODE is what tree-sitter could not parse, or missed.
+What it missed has the type of what it had expected, and no text."
+  (or (treesit-node-check node 'missing)
+      (equal "ERROR" (treesit-node-type node))))
 
 (defun agent-q-diff-outcome--flaw (text mode)
   "Return the line, from 1, where TEXT is not sound in MODE, or nil."

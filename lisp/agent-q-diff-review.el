@@ -107,22 +107,28 @@ the target can be none any more."
 
 (defun agent-q-diff-review--load (review original modified)
   "Give REVIEW its engine, for ORIGINAL becoming MODIFIED."
-  (let* ((live (agent-q-diff-target-text (agent-q-diff-review-target review)))
-         (adapt (agent-q-diff-target-adapter original live))
+  (let* ((target (agent-q-diff-review-target review))
+         (live (agent-q-diff-target-text target))
+         (adapt (agent-q-diff-target-adapter
+                 original live (agent-q-diff-target-crlf-p target)))
          (adapted (funcall adapt original))
          (proposed (funcall adapt modified)))
     (when (and (equal adapted proposed) (not (equal original modified)))
-      (signal 'agent-q-diff-identical
-              '("only line ends or the byte order mark would change, and \
-those are the file's coding system; C-x RET f changes it")))
+      (agent-q-diff-review--refuse-line-ends))
     (setf (agent-q-diff-review-is-adapted review)
-          (not (equal original adapted))
+          (not (and (equal original adapted) (equal modified proposed)))
           (agent-q-diff-review-engine review)
           (agent-q-diff-engine-review adapted proposed))
     (if (equal live adapted)
         ;; The engine begins with just that.
-        (agent-q-diff-review--note-tick review (agent-q-diff-review-target review))
+        (agent-q-diff-review--note-tick review target)
       (agent-q-diff-review-follow review))))
+
+(defun agent-q-diff-review--refuse-line-ends ()
+  "Signal that a proposal would change nothing that Emacs has in a buffer."
+  (signal 'agent-q-diff-identical
+          '("only line ends or the byte order mark would change, and \
+those are the file's coding system; C-x RET f changes it")))
 
 (defun agent-q-diff-review-open-diff (diff)
   "Return a new review of DIFF, a unified diff of one file.
@@ -135,32 +141,49 @@ Its hunks are placed in the file as it is.  Signal an error if DIFF is
 none or PATH cannot be a target."
   (let ((review (agent-q-diff-review--make :path path :begun (current-time))))
     (condition-case err
-        (let ((adapted (agent-q-diff-review--adapt-diff
-                        diff (agent-q-diff-target-text
-                              (agent-q-diff-review--visit review)))))
-          (setf (agent-q-diff-review-is-adapted review)
-                (not (equal diff adapted))
-                (agent-q-diff-review-engine review)
-                (agent-q-diff-engine-review-diff adapted))
+        (let* ((adapted (agent-q-diff-review--adapt-diff
+                         diff (agent-q-diff-review--visit review)))
+               (engine (agent-q-diff-engine-review-diff adapted))
+               (is-adapted (not (equal diff adapted))))
+          (setf (agent-q-diff-review-is-adapted review) is-adapted
+                (agent-q-diff-review-engine review) engine)
+          (when (and is-adapted (agent-q-diff-review--idle-p engine))
+            (agent-q-diff-review--refuse-line-ends))
           (agent-q-diff-review-follow review)
           review)
       (error
        (agent-q-diff-review-close review)
        (signal (car err) (cdr err))))))
 
-(defun agent-q-diff-review--adapt-diff (diff live)
-  "Return DIFF for a target whose text is LIVE.
+(defun agent-q-diff-review--idle-p (engine)
+  "Return non-nil if the lines that the hunks of ENGINE add are those removed."
+  (let ((lines (split-string
+                ;; A marker that there is no newline belongs to its line.
+                (replace-regexp-in-string
+                 "\n\\\\.*" "\\\\"
+                 (car (agent-q-diff-engine-print-hunks
+                       engine 0 (car (agent-q-diff-engine-counts engine)) "")))
+                "\n")))
+    (cl-flet ((without (sign)
+                (cl-loop for line in lines
+                         unless (string-prefix-p sign line)
+                         collect (replace-regexp-in-string "\\`[-+ ]" "" line))))
+      (equal (without "-") (without "+")))))
+
+(defun agent-q-diff-review--adapt-diff (diff target)
+  "Return DIFF for the buffer TARGET.
 Line ends and byte order mark are adapted as those of a whole text are;
 see `agent-q-diff-target-adapter'."
-  (let ((unmarked (if (string-prefix-p "\ufeff" live)
-                      diff
-                    (replace-regexp-in-string "^\\([-+ ]\\)\ufeff" "\\1" diff))))
+  (let* ((live (agent-q-diff-target-text target))
+         (unmarked (if (string-prefix-p "\ufeff" live)
+                       diff
+                     (replace-regexp-in-string "^\\([-+ ]\\)\ufeff" "\\1" diff))))
     (funcall (agent-q-diff-target-adapter
               ;; A file that is new, or empty, has no line ends to adapt to.
               (if (string-search "\n" live)
                   (agent-q-diff-review--hunk-lines unmarked)
                 unmarked)
-              live)
+              live (agent-q-diff-target-crlf-p target))
              unmarked)))
 
 (defun agent-q-diff-review--hunk-lines (diff)

@@ -149,17 +149,24 @@ The innermost comes first."
   (and (string-search "\n" text)
        (not (string-match-p "\\(?:\\`\\|[^\r]\\)\n" text))))
 
-(defun agent-q-diff-target-adapter (original live)
+(defun agent-q-diff-target-crlf-p (buffer)
+  "Return non-nil if the line ends CRLF of its file are not in BUFFER.
+Each line has such an end in the file, whatever the text says."
+  (let ((coding (buffer-local-value 'buffer-file-coding-system buffer)))
+    (and coding (eq 1 (coding-system-eol-type coding)))))
+
+(defun agent-q-diff-target-adapter (original live &optional is-crlf)
   "Return a function from a text of a proposal to one for the target.
 Emacs keeps the byte order mark and the CRLF line ends of a file out of
 its buffer, so a proposal made from the file's bytes differs from LIVE,
 the buffer's text, in every line.  If its ORIGINAL begins with a mark and
 LIVE does not, the function drops the mark.  If all lines of ORIGINAL end
 with CRLF and none of LIVE does, it turns CRLF into LF, and the other way
-round.  Otherwise it returns its argument as it is."
+round; if IS-CRLF, as `agent-q-diff-target-crlf-p' has it, that is so for
+any line.  Otherwise it returns its argument as it is."
   (let ((drop-mark (and (string-prefix-p "\ufeff" original)
                         (not (string-prefix-p "\ufeff" live))))
-        (drop-cr (and (agent-q-diff-target--all-crlf-p original)
+        (drop-cr (and (or is-crlf (agent-q-diff-target--all-crlf-p original))
                       (not (string-search "\r\n" live))))
         (add-cr (and (agent-q-diff-target--all-crlf-p live)
                      (not (string-search "\r\n" original)))))

@@ -133,7 +133,8 @@ are then made what the target's buffer has."
           (visiting (and agent-q-diff--path
                          (find-buffer-visiting agent-q-diff--path))))
       (funcall (agent-q-diff-target-adapter
-                text (if visiting (agent-q-diff-target-text visiting) ""))
+                text (if visiting (agent-q-diff-target-text visiting) "")
+                (and visiting (agent-q-diff-target-crlf-p visiting)))
                text))))
 
 (defun agent-q-diff--drop-review ()
@@ -543,10 +544,15 @@ IS-IN and PLACE are as in `agent-q-diff--sign'."
   "Return the face of the sign for STATE."
   (if (eq state 'applied) 'agent-q-diff-applied 'agent-q-diff-rejected))
 
+(defun agent-q-diff--overlay-p (overlay)
+  "Return non-nil if OVERLAY is on a hunk because of its state."
+  (or (overlay-get overlay 'agent-q-diff)
+      (overlay-get overlay 'agent-q-diff-header)))
+
 (defun agent-q-diff--overlays-at (position)
   "Return our overlays on the hunk whose `@@' line is at POSITION."
   (seq-filter (lambda (overlay)
-                (and (overlay-get overlay 'agent-q-diff)
+                (and (agent-q-diff--overlay-p overlay)
                      (eq (overlay-start overlay) position)))
               (overlays-in position (1+ position))))
 
@@ -565,8 +571,24 @@ These four are those of `agent-q-diff--sign'; REASON explains them."
        (overlay-put overlay 'help-echo reason)
        (overlay-put overlay 'face (and state 'agent-q-diff-decided))
        (overlay-put overlay 'before-string
-                    (concat (propertize text 'face face) " "))
+                    (concat (propertize text 'face face)
+                            (if state
+                                (propertize " " 'face 'agent-q-diff-decided-header)
+                              " ")))
+       (when state
+         (agent-q-diff--put-header position))
        (cl-incf agent-q-diff--n-signs)))))
+
+(defun agent-q-diff--put-header (position)
+  "Show the `@@' line at POSITION as that of a hunk that is decided."
+  (let ((overlay (make-overlay position (save-restriction
+                                          (widen)
+                                          (save-excursion
+                                            (goto-char position)
+                                            (line-end-position))))))
+    (overlay-put overlay 'agent-q-diff-header t)
+    (overlay-put overlay 'evaporate t)
+    (overlay-put overlay 'face 'agent-q-diff-decided-header)))
 
 (defun agent-q-diff-apply-visual-feedback (hunk-start state)
   "Show STATE on the hunk whose `@@' line is at HUNK-START.
@@ -622,7 +644,7 @@ and thousands of overlays make every edit of a buffer slow.")
   (save-restriction
     (widen)
     (dolist (overlay (overlays-in (point-min) (point-max)))
-      (when (overlay-get overlay 'agent-q-diff)
+      (when (agent-q-diff--overlay-p overlay)
         (delete-overlay overlay)))
     (jit-lock-register #'agent-q-diff--show-between)
     (jit-lock-refontify)))

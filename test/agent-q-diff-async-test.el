@@ -218,6 +218,53 @@ The user says of hunk 2, which is rejected: Not this one,\nplease"
     (should (equal (aqd-answer :status) '(cancelled)))
     (kill-buffer agent-q-diff-list-buffer-name)))
 
+;; The diff buffer came up where the list had been, and the list then beside it.
+(defun aqd-async-should-list-once (show end)
+  "Check that the list is in one window once the diff buffer has left its own.
+SHOW is called with the diff buffer, in the window of the list, and shows
+it there; END is called in the window of the list, and ends the review."
+  (aqd-with-async aqd-async-original aqd-async-modified
+    (save-window-excursion
+      (delete-other-windows)
+      (switch-to-buffer "*scratch*")
+      (switch-to-buffer (get-buffer-create agent-q-diff-list-buffer-name))
+      (let ((window (selected-window))
+            (split-height-threshold 0)
+            (window-min-height 2))
+        (funcall show (agent-q-diff-review-buffer review))
+        (should (eq window (selected-window)))
+        (should (eq (window-buffer) (agent-q-diff-review-buffer review)))
+        (agent-q-diff-list)
+        (should-not (eq window (selected-window)))
+        (goto-char (point-min))
+        (funcall end window)
+        (should (equal (list (buffer-name (window-buffer window))
+                             (length (get-buffer-window-list
+                                      agent-q-diff-list-buffer-name)))
+                       '("*scratch*" 1)))))
+    (kill-buffer agent-q-diff-list-buffer-name)))
+
+(defun aqd-async-press-k (_window)
+  "Cancel the review at point in the list."
+  (cl-letf (((symbol-function 'y-or-n-p) #'always))
+    (aqd-press "k")))
+
+(defun aqd-async-show-here (buffer)
+  "Show BUFFER in the selected window, as `display-buffer' may."
+  (pop-to-buffer buffer '(display-buffer-same-window)))
+
+(ert-deftest aqd-async-list-is-shown-once-after-k-where-it-was-recorded ()
+  (aqd-async-should-list-once #'aqd-async-show-here #'aqd-async-press-k))
+
+(ert-deftest aqd-async-list-is-shown-once-after-k-where-it-was-before ()
+  (aqd-async-should-list-once #'switch-to-buffer #'aqd-async-press-k))
+
+(ert-deftest aqd-async-list-is-shown-once-after-q ()
+  (aqd-async-should-list-once #'aqd-async-show-here
+                              (lambda (window)
+                                (with-selected-window window
+                                  (aqd-press "r r q")))))
+
 (ert-deftest aqd-async-j-goes-to-the-next ()
   (aqd-with-file aqd-async-original
     (let ((one (aqd-async aqd-async-original aqd-async-modified))

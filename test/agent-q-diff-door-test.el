@@ -376,6 +376,32 @@ and no question may be open then."
   (should (equal (aqd-door-bytes "" "--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\r\n")
                  "a\r\n")))
 
+;; Of a file whose lines all end with CRLF, Emacs has no CR in the buffer.
+(ert-deftest aqd-door-line-ends-alone-are-not-in-the-file-already ()
+  (aqd-with-file ""
+    (aqd-put-bytes "a\r\nb\r\n" aqd-file)
+    (dolist (diff '("@@ -1,2 +1,2 @@\n-a\r\n-b\r\n+a\n+b\n"
+                    "@@ -1,2 +1,2 @@\n a\r\n-b\r\n+b\n"
+                    "@@ -1,2 +1,2 @@\n-a\n-b\n+a\r\n+b\r\n"
+                    "@@ -1 +1 @@\r\n-a\r\n+a\n@@ -2 +2 @@\n-b\r\n+b\n"))
+      (let ((result (agent-q-diff-review-result
+                     (agent-q-diff-review-patch aqd-file diff "d" nil))))
+        (should (eq 'agent-q-diff-identical (plist-get result :error)))
+        (should (string-match-p "only line ends" (plist-get result :message)))))
+    (should-not (agent-q-diff-open-reviews))
+    (should (equal (aqd-disk) "a\r\nb\r\n"))))
+
+(ert-deftest aqd-door-line-ends-that-change-with-the-line-are-the-files ()
+  (dolist (lines '("-b\r\n+B\n" "-b\n+B\r\n" "-b\r\n+B\r\n" "-b\n+B\n"))
+    (should (equal (aqd-door-bytes "a\r\nb\r\n" (concat "@@ -1,2 +1,2 @@\n a\n" lines))
+                   "a\r\nB\r\n"))))
+
+(ert-deftest aqd-door-line-ends-change-where-they-are-in-the-text ()
+  (should (equal (aqd-door-bytes "a\r\nb\r\nc\n" "@@ -1,3 +1,3 @@\n a\r\n-b\r\n+b\n c\n")
+                 "a\r\nb\nc\n"))
+  (should (equal (aqd-door-bytes "a\nb\n" "@@ -1,2 +1,2 @@\n a\n-b\n+b\r\n")
+                 "a\nb\r\n")))
+
 (ert-deftest aqd-door-byte-order-mark-in-a-diff ()
   (should (equal (aqd-door-bytes "\357\273\277a\nb\n"
                                  "@@ -1,2 +1,2 @@\n-\ufeffa\n+\ufeffA\n b\n")

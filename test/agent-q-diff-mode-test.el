@@ -232,13 +232,39 @@
 
 (ert-deftest aqd-mode-faces-inherit-and-name-no-colors ()
   (dolist (face '(agent-q-diff-applied agent-q-diff-rejected agent-q-diff-differs
-                  agent-q-diff-decided agent-q-diff-header agent-q-diff-progress
+                  agent-q-diff-decided agent-q-diff-decided-header
+                  agent-q-diff-header agent-q-diff-progress
                   agent-q-diff-warning))
     (should (facep face))
     (let ((attributes (cdar (face-default-spec face))))
       (should (plist-get attributes :inherit))
       (should-not (plist-get attributes :foreground))
       (should-not (plist-get attributes :background)))))
+
+;; Their order is that in which Emacs merges them.
+(defun aqd-mode-header-faces ()
+  "Return for each hunk the faces of the overlays on its `@@' line."
+  (mapcar (lambda (position)
+            (delq nil (mapcar (lambda (overlay) (overlay-get overlay 'face))
+                              (overlays-at position t))))
+          agent-q-diff--positions))
+
+(ert-deftest aqd-mode-header-of-a-decided-hunk-has-its-face-and-no-other-has ()
+  (let ((decided '(agent-q-diff-decided-header agent-q-diff-decided)))
+    (aqd-with-shown-review (aqd-numbered 30)
+                           (aqd-numbered 30 '((5 . "five") (6 . "six") (7) (25 . "x")))
+      (should (equal (aqd-mode-header-faces) '(nil nil)))
+      (aqd-press "a")
+      (should (equal (aqd-mode-header-faces) (list decided nil)))
+      (aqd-press "p s")
+      (should (equal (delete-dups (butlast (aqd-mode-header-faces))) (list decided)))
+      (should (equal (last (aqd-mode-header-faces)) '(nil)))
+      (aqd-press "u")
+      (should-not (car (aqd-mode-header-faces)))
+      (agent-q-diff-unapply-all)
+      (should (equal (delete-dups (aqd-mode-header-faces)) '(nil)))
+      (should-not (seq-some (lambda (overlay) (overlay-get overlay 'agent-q-diff-header))
+                            (overlays-in (point-min) (point-max)))))))
 
 (ert-deftest aqd-mode-takes-nothing-from-a-directorys-local-variables ()
   (aqd-with-file "a\n"

@@ -15,11 +15,15 @@
   (concat "(defun foo ()\n  (when x\n" (aqd-numbered 20) "  (bar)))\n")
   "What is proposed for it: two hunks that need each other.")
 
+(defvar aqd-outcome-suffix ".el"
+  "End of the name of the file that is reviewed.")
+
 (defmacro aqd-with-outcome (original modified &rest body)
-  "Run BODY in the diff buffer of ORIGINAL becoming MODIFIED, of Emacs Lisp."
+  "Run BODY in the diff buffer of ORIGINAL becoming MODIFIED.
+The file's name ends with `aqd-outcome-suffix'."
   (declare (indent 2) (debug t))
   `(aqd-with-file ,original
-     (let ((aqd-file (concat aqd-file ".el")))
+     (let ((aqd-file (concat aqd-file aqd-outcome-suffix)))
        (aqd-write ,original)
        (aqd-call ,original ,modified
                  (lambda ()
@@ -72,6 +76,54 @@
         (concat "(foo \"a)\n" (aqd-numbered 20) "\"(bar))\n")
       (aqd-accept 1)
       (should (string-match-p "NOT SOUND" (nth 1 (aqd-outcome)))))))
+
+;;;; With tree-sitter
+
+;; run-tests says in AGENT_Q_DIFF_TREESIT where the grammar of JSON is.
+(defvar treesit-extra-load-path)
+
+(defmacro aqd-with-outcome-of-json (original modified &rest body)
+  "Run BODY in the diff buffer of ORIGINAL becoming MODIFIED, of JSON.
+Hunks have no context, so that two of them can need each other although
+parentheses are balanced."
+  (declare (indent 2) (debug t))
+  `(progn
+     (unless (and (fboundp 'treesit-available-p) (treesit-available-p))
+       (ert-skip "this Emacs has no tree-sitter"))
+     (let ((treesit-extra-load-path
+            (list (or (getenv "AGENT_Q_DIFF_TREESIT")
+                      (error "There is no grammar in AGENT_Q_DIFF_TREESIT"))))
+           (auto-mode-alist '(("\\.json\\'" . json-ts-mode)))
+           (aqd-outcome-suffix ".json")
+           (agent-q-diff-context-length 0))
+       (aqd-with-outcome ,original ,modified
+         (should (equal (aqd-progress) "0/2 applied, 0 rejected, 2 pending"))
+         (should (eq 'json-ts-mode (agent-q-diff-fontify-mode)))
+         (should (string-suffix-p "finish now" (nth 1 (aqd-outcome))))
+         ,@body))))
+
+(ert-deftest aqd-outcome-warns-of-what-tree-sitter-cannot-parse ()
+  (aqd-with-outcome-of-json "{\n\"a\": 1\n\n}\n" "{\n\"a\": 1,\n\n\"b\": 2\n}\n"
+    (aqd-accept 2)
+    (should (string-match-p "finish now: NOT SOUND at line 2," (nth 1 (aqd-outcome))))
+    (should (equal (agent-q-diff-outcome-at-finish)
+                   "target.txt.json: NOT SOUND at line 2, although the original and the whole proposal are"))
+    (aqd-accept 1)
+    (should (string-suffix-p "finish now" (nth 1 (aqd-outcome))))
+    (should-not (agent-q-diff-outcome-at-finish))))
+
+;; Such a node has no text, and is no error.
+(ert-deftest aqd-outcome-warns-of-what-tree-sitter-misses ()
+  (aqd-with-outcome-of-json "{\n\"a\":\n\n1\n}\n" "{\n\n}\n"
+    (aqd-accept 2)
+    (should (string-match-p "finish now: NOT SOUND at line 2," (nth 1 (aqd-outcome))))
+    (aqd-accept 1)
+    (should (string-suffix-p "finish now" (nth 1 (aqd-outcome))))))
+
+(ert-deftest aqd-outcome-does-not-blame-what-tree-sitter-could-not-parse-before ()
+  (aqd-with-outcome-of-json "{,\n\"a\": 1\n\n}\n" "{,\n\"a\": 1,\n\n\"b\": 2\n}\n"
+    (aqd-accept 2)
+    (should (string-suffix-p "finish now" (nth 1 (aqd-outcome))))))
 
 ;;;; At the end
 

@@ -137,10 +137,18 @@
     (should (equal (aqd-disk) (aqd-truth-with '(5 . "five"))))))
 
 (ert-deftest aqd-truth-line-ends-alone-are-no-identical-texts ()
+  (pcase-dolist (`(,original . ,modified) '(("a\r\nb\r\n" . "a\nb\n")
+                                            ("a\nb\n" . "a\r\nb\r\n")
+                                            ("a\r\nb\r\n" . "a\r\nb\n")))
+    (aqd-with-file "a\r\nb\r\n"
+      (let ((err (aqd-review original modified "q")))
+        (should (eq 'agent-q-diff-identical (car err)))
+        (should (string-match-p "only line ends" (cadr err)))))))
+
+(ert-deftest aqd-truth-line-ends-that-the-file-has-are-not-doubled ()
   (aqd-with-file "a\r\nb\r\n"
-    (let ((err (aqd-review "a\r\nb\r\n" "a\nb\n" "q")))
-      (should (eq 'agent-q-diff-identical (car err)))
-      (should (string-match-p "only line ends" (cadr err))))))
+    (aqd-review "a\nb\n" "a\r\nB\r\n" "a q")
+    (should (equal (aqd-disk) "a\r\nB\r\n"))))
 
 ;;;; All at once
 

@@ -136,11 +136,16 @@ may take, by default `e2e-limit-seconds'."
 
 (defun e2e-see (&rest regexps)
   "Wait until the screen shows a match of each of REGEXPS.
-They are matched as searches do in text, so that `^' is a line's start."
+They are matched as searches do in text, so that `^' is a line's start.
+A line that goes on in the next one of the screen may count as one: where
+it does depends on how long the names of files are."
   (e2e--wait (cons 'see regexps)
              (lambda ()
-               (let ((screen (e2e-screen)))
-                 (seq-every-p (lambda (regexp) (string-match-p regexp screen))
+               (let* ((screen (e2e-screen))
+                      (joined (string-replace "\\\n" "" screen)))
+                 (seq-every-p (lambda (regexp)
+                                (or (string-match-p regexp screen)
+                                    (string-match-p regexp joined)))
                               regexps)))))
 
 (defun e2e-see-gone (regexp)
@@ -152,6 +157,66 @@ They are matched as searches do in text, so that `^' is a line's start."
   "Wait until the cursor is in a line that matches REGEXP."
   (e2e--wait (list 'see-cursor-at regexp)
              (lambda () (string-match-p regexp (e2e-cursor-line)))))
+
+;;;; Colors
+
+(defun e2e-contrast (one other)
+  "Return the contrast of the colors ONE and OTHER, from 1 to 21.
+A color is (RED GREEN BLUE), each up to 65535.  The contrast is that of
+the Web Content Accessibility Guidelines, where text that is easy to read
+has 4.5."
+  (pcase-let ((`(,one ,other)
+               (mapcar (lambda (color)
+                         (cl-loop for value in color
+                                  for weight in '(0.2126 0.7152 0.0722)
+                                  for part = (/ value 65535.0)
+                                  sum (* weight (if (<= part 0.03928)
+                                                    (/ part 12.92)
+                                                  (expt (/ (+ part 0.055) 1.055) 2.4)))))
+                       (list one other))))
+    (/ (+ (max one other) 0.05) (+ (min one other) 0.05))))
+
+(defun e2e-terminal-color (number)
+  "Return color NUMBER of a terminal of 256, as in `e2e-contrast'."
+  (mapcar (lambda (value) (* 257 value))
+          (cond
+           ((< number 16)
+            (nth number '((0 0 0) (205 0 0) (0 205 0) (205 205 0)
+                          (0 0 238) (205 0 205) (0 205 205) (229 229 229)
+                          (127 127 127) (255 0 0) (0 255 0) (255 255 0)
+                          (92 92 255) (255 0 255) (0 255 255) (255 255 255))))
+           ((< number 232)
+            (let ((levels [0 95 135 175 215 255])
+                  (number (- number 16)))
+              (list (aref levels (/ number 36))
+                    (aref levels (% (/ number 6) 6))
+                    (aref levels (% number 6)))))
+           (t (make-list 3 (+ 8 (* 10 (- number 232))))))))
+
+(defun e2e-painted (regexp)
+  "Return (FOREGROUND BACKGROUND) of what REGEXP matches on the screen.
+They are numbers of a terminal's colors, or nil for its own."
+  (let (foreground background end)
+    (with-temp-buffer
+      (insert (e2e-tmux "capture-pane" "-p" "-e"))
+      (goto-char (point-min))
+      (re-search-forward regexp)
+      (setq end (match-beginning 0))
+      (goto-char (point-min))
+      (while (re-search-forward "\e\\[\\([0-9;]*\\)m" end t)
+        (let ((codes (mapcar #'string-to-number (split-string (match-string 1) ";"))))
+          (while codes
+            (pcase (pop codes)
+              (0 (setq foreground nil background nil))
+              (38 (setq foreground (cadr codes) codes (cddr codes)))
+              (48 (setq background (cadr codes) codes (cddr codes)))
+              (39 (setq foreground nil))
+              (49 (setq background nil))
+              ((and code (guard (<= 30 code 37))) (setq foreground (- code 30)))
+              ((and code (guard (<= 40 code 47))) (setq background (- code 40)))
+              ((and code (guard (<= 90 code 97))) (setq foreground (- code 82)))
+              ((and code (guard (<= 100 code 107))) (setq background (- code 92))))))))
+    (list foreground background)))
 
 ;;;; The Emacs under test
 
@@ -189,6 +254,11 @@ error before the signal was read."
 (defvar e2e-load-arguments (list "-Q" "-L" e2e-lisp)
   "Arguments by which the Emacs under test finds the package.")
 
+(defconst e2e-no-compilation "EMACS_INHIBIT_AUTOMATIC_NATIVE_COMPILATION=t"
+  "Environment of an Emacs that is killed in the end.
+What compiles to native code for it would outlive it, and leave files in
+the folder for temporary ones.")
+
 (defvar e2e-environment '()
   "Environment of the Emacs under test, strings \"NAME=VALUE\".")
 
@@ -201,7 +271,8 @@ error before the signal was read."
   (e2e-write "notes" "Some notes.\n")
   (apply #'e2e-tmux "new-session" "-d"
          "-x" (number-to-string (car e2e-size)) "-y" (number-to-string (cdr e2e-size)) "--"
-         "env" "LC_ALL=C.UTF-8" (concat "AGENT_Q_DIFF_E2E=" e2e--folder)
+         "env" "LC_ALL=C.UTF-8" e2e-no-compilation
+         (concat "AGENT_Q_DIFF_E2E=" e2e--folder)
          (append e2e-environment
                  (list (or (getenv "EMACS") "emacs") "-nw")
                  e2e-load-arguments

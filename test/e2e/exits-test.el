@@ -165,5 +165,24 @@ the lines that are changed in the file afterwards."
               (should (= (e2e-eval '(recursion-depth)) 1))
               (e2e-keys "r q"))))
 
+;;;; What the tests leave
+
+(ert-deftest e2e-the-emacs-under-test-leaves-no-file ()
+  (let* ((temporary-file-directory (file-name-as-directory (make-temp-file "aqd" t)))
+         ;; Nothing is compiled to native code there yet.
+         (e2e-environment (list (concat "TMPDIR=" temporary-file-directory)
+                                (concat "HOME=" temporary-file-directory "home"))))
+    (unwind-protect
+        (progn
+          (make-directory (expand-file-name "home" temporary-file-directory))
+          (e2e-with-emacs
+            (e2e-propose 'key 'call (e2e-proposal "target"))
+            (e2e-keys "C-c C-c")
+            (e2e-answer 'call))
+          (should (equal (directory-files temporary-file-directory nil
+                                          directory-files-no-dot-files-regexp)
+                         '("home"))))
+      (delete-directory temporary-file-directory t))))
+
 (provide 'exits-test)
 ;;; exits-test.el ends here

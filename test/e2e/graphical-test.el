@@ -33,7 +33,7 @@ Return the process that holds its display."
   (make-process
    :name "display" :buffer "*display*" :noquery t
    :command (list (expand-file-name "test/tools/xvfb" graphical-root) "env"
-                  "LC_ALL=C.UTF-8"
+                  "LC_ALL=C.UTF-8" e2e-no-compilation
                   (concat "HOME=" (e2e-path "home"))
                   (concat "AGENT_Q_DIFF_E2E=" e2e--folder)
                   (concat "AGENT_Q_DIFF_DEMO=" (expand-file-name "test/demo" graphical-root))
@@ -126,20 +126,51 @@ Return the process that holds its display."
 ;;;; What is to be seen
 
 (defun graphical-contrast (face)
-  "Return the contrast of FACE in the frame under test, from 1 to 21.
-It is that of the Web Content Accessibility Guidelines, where text that is
-easy to read has 4.5."
-  (pcase-let ((`(,one ,other)
-               (mapcar (lambda (color)
-                         (cl-loop for value in color
-                                  for weight in '(0.2126 0.7152 0.0722)
-                                  for part = (/ value 65535.0)
-                                  sum (* weight (if (<= part 0.03928)
-                                                    (/ part 12.92)
-                                                  (expt (/ (+ part 0.055) 1.055) 2.4)))))
-                       (e2e-eval `(list (color-values (face-foreground ',face nil 'default))
-                                        (color-values (face-background ',face nil 'default)))))))
-    (/ (+ (max one other) 0.05) (+ (min one other) 0.05))))
+  "Return the contrast of FACE in the frame under test."
+  (apply #'e2e-contrast
+         (e2e-eval `(list (color-values (face-foreground ',face nil 'default))
+                          (color-values (face-background ',face nil 'default))))))
+
+(defun graphical-painted (form n)
+  "Return (FOREGROUND BACKGROUND) of the N characters at FORM, as painted.
+Of the colors there, the background is the most frequent one, and the
+foreground that with the most contrast to it."
+  (pcase-let* ((file (e2e-path "screen.xwd"))
+               (`(,left ,top) (graphical-place form))
+               (`(,width ,height)
+                (e2e-eval `(list (* ,n (frame-char-width)) (frame-char-height))))
+               (colors '()))
+    (graphical-run "xwd" "-silent" "-root" "-out" file)
+    (dolist (line (split-string
+                   (graphical-run "convert" (concat "xwd:" file) "-crop"
+                                  ;; `graphical-place' is a bit inside.
+                                  (format "%dx%d+%d+%d" width height (- left 3) (- top 3))
+                                  "-depth" "8" "-format" "%c" "histogram:info:-")
+                   "\n" t))
+      (when (string-match "\\([0-9]+\\):.* #\\(..\\)\\(..\\)\\(..\\)" line)
+        (push (cons (string-to-number (match-string 1 line))
+                    (mapcar (lambda (n) (* 257 (string-to-number (match-string n line) 16)))
+                            '(2 3 4)))
+              colors)))
+    (let ((background (cdar (seq-sort-by #'car #'> colors))))
+      (list (cdar (seq-sort-by (lambda (color) (e2e-contrast (cdr color) background))
+                               #'> colors))
+            background))))
+
+(defun graphical-should-have-quiet-headers ()
+  "Check that headers of decided hunks can be read, and are no bars.
+The first two hunks are decided, and the third is not."
+  (let ((page (e2e-eval '(color-values (face-background 'default))))
+        (headers (mapcar (lambda (hunk)
+                           ;; The cursor may be on the first character.
+                           (graphical-painted `(1+ (aref agent-q-diff--positions ,hunk)) 14))
+                         '(0 1 2))))
+    ;; The color of the bar is diff-mode's.
+    (dolist (header (seq-take headers 2))
+      (ert-info ((format "%S" header))
+        (should (> (apply #'e2e-contrast header) 4.5))))
+    (should (equal (mapcar (lambda (header) (equal (cadr header) page)) headers)
+                   '(t t nil)))))
 
 (defun graphical-n-windows ()
   "Return the number of windows on the display; a tooltip is one."
@@ -190,6 +221,7 @@ COLORS is an alist from faces to their backgrounds there."
                                               (< (overlay-start one) (overlay-start other))))))
                    '(applied rejected)))
     (graphical-should-be-painted)
+    (graphical-should-have-quiet-headers)
     ;; Keys.
     (graphical-type "r")
     (e2e-wait-for (equal (graphical-counts) '(9 1 2 6)))

@@ -256,6 +256,41 @@
     (should (equal (e2e-read "target") (e2e-text 5)))
     (e2e-should-be-as-found)))
 
+;; Three windows: the diff, the file, and what is merged.
+(defun keys-merge-on-40-lines (layout)
+  "Check that a merge is seen whole on 40 lines, with LAYOUT typed before it.
+When it is left, each window is as high as it was."
+  (let ((e2e-size '(100 . 40))
+        (heights '(mapcar (lambda (window)
+                            (cons (buffer-name (window-buffer window))
+                                  (window-total-height window)))
+                          (window-list nil 'never (frame-first-window)))))
+    (e2e-with-emacs
+      (e2e-propose 'key 'call (e2e-proposal "target"))
+      (e2e-keys "RET C-x o")
+      (e2e-see-cursor-at "^line 5")
+      (e2e-type "my ")
+      (e2e-see "^\\[DOES NOT APPLY\\] @@ -2,7 ")
+      (e2e-keys "C-x o")
+      (e2e-keys layout)
+      (e2e-wait-for (equal "*Agent-Q Diff*" (e2e-eval '(buffer-name (window-buffer)))))
+      (let ((before (e2e-eval heights)))
+        (keys-press "m" "^line 4\n<<<<<<< ours\nmy line 5\n||||||| original\nline 5\n=======\nLINE 5\n>>>>>>> theirs\nline 6\nline 7\nline 8\n"
+                    "^\\[DOES NOT APPLY\\] @@ -2,7 "
+                    "^line 4\nmy line 5\nline 6\nline 7\n")
+        (should (= 3 (length (e2e-eval heights))))
+        (keys-press "C-c C-k" (keys-echo "Hunk left as it is"))
+        (when (cdr before)
+          (should (equal (e2e-eval heights) before))))
+      (e2e-keys "C-]")
+      (e2e-answer 'call))))
+
+(ert-deftest e2e-keys-m-on-40-lines-below-the-file ()
+  (keys-merge-on-40-lines ""))
+
+(ert-deftest e2e-keys-m-on-40-lines-alone ()
+  (keys-merge-on-40-lines "C-x 1"))
+
 ;;;; SPC
 
 (ert-deftest e2e-keys-SPC-leaves-an-applied-change-in-the-file ()

@@ -119,5 +119,52 @@ left out."
     (should-not (e2e-eval '(display-color-p)))
     (screens-compare "every-state")))
 
+;;;; With few colors
+
+(defun screens-terminal (n-colors)
+  "Return the environment of a terminal with N-COLORS."
+  (with-temp-buffer
+    (should (eq 0 (call-process "infocmp" nil t nil "-x" "screen-256color")))
+    (goto-char (point-min))
+    (re-search-forward "^screen-256color|[^,]*,")
+    (replace-match (format "few-%d|few colors," n-colors) t t)
+    (re-search-forward "colors#[^,]*,")
+    (replace-match (format "colors#%d," n-colors) t t)
+    (write-region nil nil (e2e-path "few.info") nil 'silent)
+    (should (eq 0 (call-process "tic" nil nil nil "-x" "-o" (e2e-path "terminfo")
+                                (e2e-path "few.info")))))
+  (list (format "TERM=few-%d" n-colors)
+        (concat "TERMINFO=" (e2e-path "terminfo"))))
+
+(defun screens-should-have-quiet-headers (n-colors background)
+  "Check that headers of decided hunks can be read, and are quieter than others.
+The terminal has N-COLORS and BACKGROUND, `light' or `dark'."
+  (screens-with-emacs (screens-terminal n-colors)
+    (should (= n-colors (e2e-eval '(display-color-cells))))
+    (e2e-eval `(progn (setq frame-background-mode ',background)
+                      (frame-set-background-mode (selected-frame))))
+    (e2e-propose 'key 'call (e2e-proposal "target"))
+    (e2e-keys "C-x 1 a r")
+    (e2e-see "^\\[APPLIED\\] @@ -2,7" "^\\[REJECTED\\] @@ -17,7" "^@@ -32,7"
+             "1/3 applied, 1 rejected, 1 pending")
+    (pcase-let ((own (if (eq background 'light) '(0 15) '(15 0)))
+                (`(,applied ,rejected ,pending)
+                 (mapcar #'e2e-painted '("@@ -2,7" "@@ -17,7" "@@ -32,7"))))
+      (should (equal applied rejected))
+      (should-not (equal applied pending))
+      ;; No bar.
+      (should-not (cadr applied))
+      (ert-info ((format "%d colors, %s: %S" n-colors background applied))
+        (should (> (apply #'e2e-contrast
+                          (cl-mapcar (lambda (seen default)
+                                       (e2e-terminal-color (or seen default)))
+                                     applied own))
+                   4.5))))))
+
+(ert-deftest e2e-screens-decided-headers-are-read-with-few-colors ()
+  (dolist (n-colors '(8 16 256))
+    (dolist (background '(light dark))
+      (screens-should-have-quiet-headers n-colors background))))
+
 (provide 'screens-test)
 ;;; screens-test.el ends here
