@@ -121,19 +121,23 @@ has changed."
           (agent-q-diff--hunk-here))
          (agent-q-diff--show-ambiguous agent-q-diff--review
                                        (agent-q-diff--hunk-here))
-       (message "Failed to apply hunk: %s" (agent-q-diff--error-text err)))
+       (agent-q-diff--say-failure command err))
      nil)
     (error
      (agent-q-diff--note-failure command err)
-     (message (if (eq command 'unapply)
-                  "Failed to take hunk out: %s%s"
-                "Failed to apply hunk: %s%s")
-              (agent-q-diff--error-text err)
-              (if (eq (car err) 'agent-q-diff-conflict)
-                  (substitute-command-keys
-                   "; \\<agent-q-diff-mode-map>\\[agent-q-diff-merge-hunk] merges")
-                ""))
+     (agent-q-diff--say-failure command err)
      nil)))
+
+(defun agent-q-diff--say-failure (command err)
+  "Say that COMMAND failed on a hunk with ERR, and how a conflict is solved."
+  (message (if (eq command 'unapply)
+               "Failed to take hunk out: %s%s"
+             "Failed to apply hunk: %s%s")
+           (agent-q-diff--error-text err)
+           (if (eq (car err) 'agent-q-diff-conflict)
+               (substitute-command-keys
+                "; \\<agent-q-diff-mode-map>\\[agent-q-diff-merge-hunk] merges")
+             "")))
 
 (defun agent-q-diff--note-failure (command err)
   "Note that COMMAND, if it accepts, failed on the hunk at point with ERR.
