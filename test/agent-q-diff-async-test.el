@@ -290,6 +290,13 @@ it there; END is called in the window of the list, and ends the review."
           (agent-q-diff-cancel review)
           (should-not (get-buffer-window (agent-q-diff-review-buffer review))))))))
 
+(ert-deftest aqd-async-the-header-line-begins-at-the-first-hunk ()
+  (aqd-with-async (aqd-numbered 40) (aqd-numbered 40 '((5 . "five") (30 . "thirty")))
+    ;; No command has moved there.
+    (aqd-in-diff review
+      (should (string-prefix-p " hunk 1/2 · " header-line-format)))
+    (agent-q-diff-cancel review)))
+
 (ert-deftest aqd-async-keys-that-decide-are-ignored-for-a-moment ()
   (aqd-with-async aqd-async-original aqd-async-modified
     (aqd-in-diff review
