@@ -127,9 +127,14 @@ impl Text {
     /// Tells whether line `line` is the same as line `other_line` of `other`.
     #[inline]
     pub fn is_line_same(&self, line: usize, other: &Text, other_line: usize) -> bool {
-        // Mostly the length tells.
+        self.may_be_same(line, other, other_line) && self.line(line) == other.line(other_line)
+    }
+
+    /// Tells whether line `line` may be the same as line `other_line` of `other`, by their lengths,
+    /// which mostly tell.
+    #[inline]
+    pub fn may_be_same(&self, line: usize, other: &Text, other_line: usize) -> bool {
         self.starts.low_len(line) == other.starts.low_len(other_line)
-            && self.line(line) == other.line(other_line)
     }
 
     /// Returns a number that is the same for equal lines, and mostly another one for others.
@@ -150,20 +155,18 @@ impl Text {
     ) -> usize {
         if range.is_empty()
             || other_range.is_empty()
-            || self.starts.low_len(range.start) != other.starts.low_len(other_range.start)
+            || !self.may_be_same(range.start, other, other_range.start)
         {
             return 0;
         }
-        let (ours, theirs) = (
-            self.lines_bytes(range.clone()),
-            other.lines_bytes(other_range.clone()),
-        );
-        let end = self.start(range.start) + same::equal_head(ours, theirs);
+        let (start, other_start) = (self.start(range.start), other.start(other_range.start));
+        let ours = &self.bytes[start..self.start(range.end)];
+        let theirs = &other.bytes[other_start..other.start(other_range.end)];
+        let end = start + same::equal_head(ours, theirs);
         let n_lines = self.starts.n_up_to(range.start, range.end, end);
-        let n_lines = n_lines.min(other_range.len());
-        let len = |text: &Text, first: usize, n: usize| text.start(first + n) - text.start(first);
-        self.n_agreed(other, n_lines, |n| {
-            len(self, range.start, n) == len(other, other_range.start, n)
+        self.n_agreed(other, n_lines.min(other_range.len()), |n| {
+            let end = self.start(range.start + n);
+            end - start == other.start(other_range.start + n) - other_start
         })
     }
 
@@ -176,20 +179,18 @@ impl Text {
     ) -> usize {
         if range.is_empty()
             || other_range.is_empty()
-            || self.starts.low_len(range.end - 1) != other.starts.low_len(other_range.end - 1)
+            || !self.may_be_same(range.end - 1, other, other_range.end - 1)
         {
             return 0;
         }
-        let (ours, theirs) = (
-            self.lines_bytes(range.clone()),
-            other.lines_bytes(other_range.clone()),
-        );
-        let first = self.start(range.end) - same::equal_tail(ours, theirs);
+        let (end, other_end) = (self.start(range.end), other.start(other_range.end));
+        let ours = &self.bytes[self.start(range.start)..end];
+        let theirs = &other.bytes[other.start(other_range.start)..other_end];
+        let first = end - same::equal_tail(ours, theirs);
         let n_lines = self.starts.n_from(range.start, range.end, first);
-        let n_lines = n_lines.min(other_range.len());
-        let len = |text: &Text, end: usize, n: usize| text.start(end) - text.start(end - n);
-        self.n_agreed(other, n_lines, |n| {
-            len(self, range.end, n) == len(other, other_range.end, n)
+        self.n_agreed(other, n_lines.min(other_range.len()), |n| {
+            let start = self.start(range.end - n);
+            end - start == other_end - other.start(other_range.end - n)
         })
     }
 

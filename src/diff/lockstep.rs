@@ -118,25 +118,23 @@ impl Walk<'_> {
         // For each diagonal the largest number of lines of the original that was reached. Numbers
         // are too small to wrap, and this runs for each cell of the search.
         let mut reached = [NOWHERE; 2 * MAX_COST + 3];
-        let middle = MAX_COST + 1;
-        reached[middle] = 0;
+        reached[MAX_COST + 1] = 0;
         for cost in 1..=MAX_COST {
             self.n_left = self.n_left.checked_sub(cost + 1)?;
             let mut best = None;
             let mut left = NOWHERE;
-            for step in 0..=cost {
-                let diagonal = middle.wrapping_sub(cost).wrapping_add(2 * step);
-                let right = reached[diagonal + 1];
+            // Every second cell, from the first that this cost reaches on, and the one behind it.
+            let cells = &mut reached[MAX_COST + 1 - cost..];
+            for (step, cell) in cells.as_chunks_mut::<2>().0[..=cost].iter_mut().enumerate() {
+                let right = cell[1];
                 let before = left.wrapping_add(1).max(right);
                 left = right;
-                let after = before
-                    .wrapping_add(middle as i32)
-                    .wrapping_sub(diagonal as i32);
-                let (before, after) = (before as usize, after as usize);
-                let len = self.agreed_len_from(rest, before, after);
-                reached[diagonal] = (before + len) as i32;
+                let diagonal = (2 * step as i32).wrapping_sub(cost as i32);
+                let after = before.wrapping_sub(diagonal);
+                let len = self.agreed_len_from(rest, before as usize, after as usize);
+                cell[0] = before.wrapping_add(len as i32);
                 if len >= AGREED_LEN {
-                    best = best.max(Some((len, before, after)));
+                    best = best.max(Some((len, before as usize, after as usize)));
                 }
             }
             if let Some((len, before, after)) = best {
@@ -147,12 +145,13 @@ impl Walk<'_> {
     }
 
     /// Returns how many lines agree, up to [`COMPARED_LEN`], below as many lines of `rest`.
+    #[inline]
     fn agreed_len_from(&self, rest: &Edit, before: usize, after: usize) -> usize {
         if before >= rest.before.len() || after >= rest.after.len() {
             return 0;
         }
         let (line, other) = (rest.before.start + before, rest.after.start + after);
-        if !self.original.is_line_same(line, self.modified, other) {
+        if !self.original.may_be_same(line, self.modified, other) {
             return 0;
         }
         let below = Edit {

@@ -99,6 +99,10 @@ struct Slider<'a> {
 
 impl Slider<'_> {
     fn settled(&mut self, mut run: Run) -> Run {
+        // As most are.
+        if !self.can_go_up(&run) && !self.can_go_down(&run) {
+            return run;
+        }
         let (mut earliest_end, mut is_modification);
         loop {
             while self.up(&mut run) {}
@@ -135,13 +139,24 @@ impl Slider<'_> {
         next.is_some_and(|other| other.n_kept == run.n_kept)
     }
 
+    #[inline]
+    fn can_go_up(&self, run: &Run) -> bool {
+        let Range { start, end } = run.lines;
+        start > 0 && self.text.is_line_same(start - 1, self.text, end - 1)
+    }
+
+    #[inline]
+    fn can_go_down(&self, run: &Run) -> bool {
+        let Range { start, end } = run.lines;
+        end < self.text.len() && self.text.is_line_same(start, self.text, end)
+    }
+
     /// Slides `run` up by a line, if it can, and tells whether it did.
     fn up(&mut self, run: &mut Run) -> bool {
-        let Range { start, end } = run.lines;
-        let can = start > 0 && self.text.is_line_same(start - 1, self.text, end - 1);
-        if !can || !self.work.spend(1) {
+        if !self.can_go_up(run) || !self.work.spend(1) {
             return false;
         }
+        let Range { start, end } = run.lines;
         run.n_kept -= 1;
         run.lines = start - 1..end - 1;
         if let Some(met) = self.above.pop_if(|above| above.n_kept == run.n_kept) {
@@ -152,11 +167,10 @@ impl Slider<'_> {
 
     /// Slides `run` down by a line, if it can, and tells whether it did.
     fn down(&mut self, run: &mut Run) -> bool {
-        let Range { start, end } = run.lines;
-        let can = end < self.text.len() && self.text.is_line_same(start, self.text, end);
-        if !can || !self.work.spend(1) {
+        if !self.can_go_down(run) || !self.work.spend(1) {
             return false;
         }
+        let Range { start, end } = run.lines;
         run.n_kept += 1;
         run.lines = start + 1..end + 1;
         if let Some(met) = self.below.next_if(|below| below.n_kept == run.n_kept) {

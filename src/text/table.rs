@@ -83,22 +83,28 @@ impl Table {
     /// Returns where line `index` is.
     #[inline]
     pub fn line(&self, index: usize) -> Range<usize> {
-        match self.low.get(index..index + 2) {
+        match self.low_ends(index) {
             Some(&[low, next]) => {
                 let start = entry(self.firsts[index / BLOCK_LEN], low) as usize;
                 start..start + usize::from(next.wrapping_sub(low))
             }
-            _ => self.wide[index] as usize..self.wide[index + 1] as usize,
+            None => self.wide[index] as usize..self.wide[index + 1] as usize,
         }
+    }
+
+    /// Returns the low halves of where line `index` begins and ends.
+    #[inline]
+    fn low_ends(&self, index: usize) -> Option<&[u16; 2]> {
+        self.low.get(index..)?.first_chunk()
     }
 
     /// Returns the low 16 bits of the length of line `index`: of two lines that differ in them, so
     /// do the lengths.
     #[inline]
     pub fn low_len(&self, index: usize) -> u16 {
-        match self.low.get(index..index + 2) {
+        match self.low_ends(index) {
             Some(&[low, next]) => next.wrapping_sub(low),
-            _ => self.wide[index + 1].wrapping_sub(self.wide[index]) as u16,
+            None => self.wide[index + 1].wrapping_sub(self.wide[index]) as u16,
         }
     }
 
