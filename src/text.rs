@@ -137,11 +137,17 @@ impl Text {
         self.starts.low_len(line) == other.starts.low_len(other_line)
     }
 
-    /// Returns a number that is the same for equal lines, and mostly another one for others.
+    /// Returns line `index` and a number that is the same for equal lines, and mostly another one for
+    /// others.
     ///
-    /// Takes O(1) time, however long line `index` is.
-    pub fn fingerprint(&self, index: usize) -> u32 {
-        same::fingerprint(&self.bytes, self.starts.line(index))
+    /// Takes O(1) time, however long the line is.
+    #[inline]
+    pub fn line_with_fingerprint(&self, index: usize) -> (&[u8], u32) {
+        let range = self.starts.line(index);
+        (
+            &self.bytes[range.clone()],
+            same::fingerprint(&self.bytes, range),
+        )
     }
 
     /// Returns how many lines at the head of `range` and of `other_range` in `other` are the same.

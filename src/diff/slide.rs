@@ -41,7 +41,9 @@ fn runs<'a>(sides: impl Iterator<Item = &'a Range<usize>>) -> Vec<Run> {
         let lines = lines.clone();
         (!lines.is_empty()).then_some(Run { n_kept, lines })
     };
-    sides.filter_map(run).collect()
+    let mut runs = Vec::with_capacity(sides.size_hint().1.unwrap_or(0));
+    runs.extend(sides.filter_map(run));
+    runs
 }
 
 /// Returns the edits of which these are the sides.
