@@ -129,9 +129,8 @@ impl Proposal {
         context_len: usize,
         budget: Budget,
     ) -> Result<Proposal, ProposalError> {
-        let original = Text::new(original);
-        let modified = Text::beside(modified, &original);
-        let Comparison { edits, is_coarse } = diff::edits_within(&original, &modified, budget);
+        let (original, modified, found) = diff::texts_and_edits(original, modified, budget);
+        let Comparison { edits, is_coarse } = found;
         if edits.is_empty() {
             return Err(ProposalError::Identical);
         }

@@ -38,6 +38,14 @@ pub struct Text {
     is_plain: bool,
 }
 
+/// Numbers of bytes that are known to be the same at the head of two texts or runs of lines, and at
+/// the tail of what follows.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Alike {
+    pub head: usize,
+    pub tail: usize,
+}
+
 impl PartialEq for Text {
     fn eq(&self, other: &Text) -> bool {
         (&self.bytes, &self.starts) == (&other.bytes, &other.starts)
@@ -71,16 +79,22 @@ impl Text {
     /// assert_eq!(modified.line(1), b"2\n");
     /// ```
     pub fn beside(bytes: Vec<u8>, other: &Text) -> Text {
+        Text::beside_alike(bytes, other).0
+    }
+
+    /// Returns the same, and what was found to be alike, `other` being the first of both.
+    pub(crate) fn beside_alike(bytes: Vec<u8>, other: &Text) -> (Text, Alike) {
         assert!(bytes.len() <= MAX_LEN, "a text of 4 GiB or more");
         if !other.is_plain {
-            return Text::new(bytes);
+            return (Text::new(bytes), Alike::default());
         }
-        let starts = scan::line_starts_beside(&bytes, &other.bytes, &other.starts);
-        Text {
+        let (starts, alike) = scan::line_starts_beside(&bytes, &other.bytes, &other.starts);
+        let text = Text {
             bytes,
             starts,
             is_plain: true,
-        }
+        };
+        (text, alike)
     }
 
     /// Joins `lines` into one text.
@@ -159,6 +173,18 @@ impl Text {
         other: &Text,
         other_range: Range<usize>,
     ) -> usize {
+        self.equal_head_beyond(0, range, other, other_range)
+    }
+
+    /// Returns the same, where `known` bytes at the head are known to be the same.
+    #[inline]
+    pub(crate) fn equal_head_beyond(
+        &self,
+        known: usize,
+        range: Range<usize>,
+        other: &Text,
+        other_range: Range<usize>,
+    ) -> usize {
         if range.is_empty()
             || other_range.is_empty()
             || !self.may_be_same(range.start, other, other_range.start)
@@ -168,7 +194,7 @@ impl Text {
         let (start, other_start) = (self.start(range.start), other.start(other_range.start));
         let ours = &self.bytes[start..self.start(range.end)];
         let theirs = &other.bytes[other_start..other.start(other_range.end)];
-        let end = start + same::equal_head(ours, theirs);
+        let end = start + known + same::equal_head(&ours[known..], &theirs[known..]);
         let n_lines = self.starts.n_up_to(range.start, range.end, end);
         self.n_agreed(other, n_lines.min(other_range.len()), |n| {
             let end = self.start(range.start + n);
@@ -183,6 +209,18 @@ impl Text {
         other: &Text,
         other_range: Range<usize>,
     ) -> usize {
+        self.equal_tail_beyond(0, range, other, other_range)
+    }
+
+    /// Returns the same, where `known` bytes at the tail are known to be the same.
+    #[inline]
+    pub(crate) fn equal_tail_beyond(
+        &self,
+        known: usize,
+        range: Range<usize>,
+        other: &Text,
+        other_range: Range<usize>,
+    ) -> usize {
         if range.is_empty()
             || other_range.is_empty()
             || !self.may_be_same(range.end - 1, other, other_range.end - 1)
@@ -192,7 +230,8 @@ impl Text {
         let (end, other_end) = (self.start(range.end), other.start(other_range.end));
         let ours = &self.bytes[self.start(range.start)..end];
         let theirs = &other.bytes[other.start(other_range.start)..other_end];
-        let first = end - same::equal_tail(ours, theirs);
+        let (ours, theirs) = (&ours[..ours.len() - known], &theirs[..theirs.len() - known]);
+        let first = end - known - same::equal_tail(ours, theirs);
         let n_lines = self.starts.n_from(range.start, range.end, first);
         self.n_agreed(other, n_lines.min(other_range.len()), |n| {
             let start = self.start(range.end - n);

@@ -19,8 +19,8 @@ use super::moved::doubtful_parts;
 use super::search::{self, Part};
 use super::sides::Sides;
 use super::work::Work;
-use super::{Edit, equal_ends};
-use crate::text::Text;
+use super::{Edit, equal_ends_beyond};
+use crate::text::{Alike, Text};
 
 /// Lines of both sides up to which a search of everything is as fast.
 const MIN_LEN: usize = 256;
@@ -43,9 +43,16 @@ const WINDOWS: [usize; 3] = [1 << 8, 1 << 11, 1 << 14];
 /// Of so many lines one may be in doubt, or all of the texts are searched.
 const MIN_PLAIN: usize = 8;
 
-/// Returns the edits in `whole`, all of both texts, or `None` if they are not near-identical.
-pub fn edits(original: &Text, modified: &Text, whole: &Edit, work: &mut Work) -> Option<Vec<Edit>> {
-    let (head, tail) = equal_ends(original, modified, whole);
+/// Returns the edits in `whole`, all of both texts, of which it is known what is `alike`; or `None`
+/// if they are not near-identical.
+pub fn edits(
+    alike: Alike,
+    original: &Text,
+    modified: &Text,
+    whole: &Edit,
+    work: &mut Work,
+) -> Option<Vec<Edit>> {
+    let (head, tail) = equal_ends_beyond(alike, original, modified, whole);
     let rest = whole.without_ends(head, tail);
     if rest.is_one_sided() {
         return Some(Vec::from_iter((rest.n_lines() > 0).then_some(rest)));

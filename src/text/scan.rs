@@ -4,7 +4,7 @@ use memchr::memchr_iter;
 use wide::{CmpEq, i8x16};
 
 use super::table::{self, Table};
-use super::{offset, same};
+use super::{Alike, offset, same};
 
 /// Number of bytes in which newlines are looked for at once.
 const BLOCK_LEN: usize = 64;
@@ -23,10 +23,11 @@ pub fn line_starts(bytes: &[u8]) -> Table {
 }
 
 /// Returns the same of bytes that are the same as `others` but for what is in their middle, given
-/// the starts `other_starts` of these, of which each but the first and the last follows a newline.
-pub fn line_starts_beside(bytes: &[u8], others: &[u8], other_starts: &Table) -> Table {
+/// the starts `other_starts` of these, of which each but the first and the last follows a newline;
+/// and how much was found to be the same.
+pub fn line_starts_beside(bytes: &[u8], others: &[u8], other_starts: &Table) -> (Table, Alike) {
     if other_starts.is_wide() {
-        return line_starts(bytes);
+        return (line_starts(bytes), Alike::default());
     }
     let head = same::equal_head(bytes, others);
     let tail = same::equal_tail(&bytes[head..], &others[head..]);
@@ -40,7 +41,7 @@ pub fn line_starts_beside(bytes: &[u8], others: &[u8], other_starts: &Table) -> 
     let mut starts = Starts::new(other_starts, n_above, &bytes[first..end], n_below);
     starts.scan(&bytes[..end], first);
     starts.extend_from(other_starts, n_not_below, end.wrapping_sub(other_end));
-    starts.finish(bytes)
+    (starts.finish(bytes), Alike { head, tail })
 }
 
 /// Where lines begin, found from the first to the last, as a [`Table`] that is not wide has them.
@@ -261,7 +262,7 @@ mod tests {
                 let mut other = bytes.clone();
                 other.splice(at..at + long, text(900, 5, 2));
                 for (a, b) in [(&bytes, &other), (&other, &bytes)] {
-                    let starts = line_starts_beside(a, b, &line_starts(b));
+                    let (starts, _) = line_starts_beside(a, b, &line_starts(b));
                     assert_eq!(starts, naive_starts(a), "{long} {at}");
                 }
             }
@@ -289,7 +290,7 @@ mod tests {
                         let gone = cut.min(len)..(cut + n_gone).min(len);
                         let mut bytes = other.clone();
                         bytes.splice(gone, text(n_new, n, seed));
-                        let starts = line_starts_beside(&bytes, &other, &line_starts(&other));
+                        let (starts, _) = line_starts_beside(&bytes, &other, &line_starts(&other));
                         let case = || {
                             format!(
                                 "{:?} {:?}",
