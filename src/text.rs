@@ -119,6 +119,7 @@ impl Text {
     }
 
     /// Returns line `index` (0-based) with its terminator. Panics if there is no such line.
+    #[inline]
     pub fn line(&self, index: usize) -> &[u8] {
         &self.bytes[self.starts.line(index)]
     }

@@ -158,7 +158,10 @@ impl Walk<'_> {
             return 0;
         }
         let (line, other) = (rest.before.start + before, rest.after.start + after);
-        if !self.original.may_be_same(line, self.modified, other) {
+        // The first tells mostly, and in line; where all lines have one length, the second does.
+        if !self.original.may_be_same(line, self.modified, other)
+            || !self.original.is_line_same(line, self.modified, other)
+        {
             return 0;
         }
         let below = Edit {

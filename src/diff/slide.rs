@@ -101,13 +101,14 @@ struct Slider<'a> {
 
 impl Slider<'_> {
     fn settled(&mut self, mut run: Run) -> Run {
-        // As most are.
-        if !self.can_go_up(&run) && !self.can_go_down(&run) {
-            return run;
-        }
+        let n_kept = run.n_kept;
         let (mut earliest_end, mut is_modification);
         loop {
             while self.up(&mut run) {}
+            // Most can go nowhere.
+            if run.n_kept == n_kept && !self.can_go_down(&run) {
+                return run;
+            }
             earliest_end = run.lines.end;
             is_modification = self.is_beside_other(&run);
             let len = run.lines.len();
