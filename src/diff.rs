@@ -26,7 +26,7 @@ mod work;
 use std::ops::Range;
 
 use crate::hunk::{Hunk, Line, LineKind};
-use crate::text::Text;
+use crate::text::{Alike, Text};
 use search::Part;
 pub use work::Budget;
 use work::Work;
@@ -89,12 +89,41 @@ pub fn edits(original: &Text, modified: &Text) -> Vec<Edit> {
 /// Lines are compared with their terminators: `x` and `x\n` differ, as do `x\n` and `x\r\n`. The
 /// same texts and the same budget always give the same edits.
 pub fn edits_within(original: &Text, modified: &Text, budget: Budget) -> Comparison {
+    edits_beyond(Alike::default(), original, modified, budget)
+}
+
+/// Splits two texts into lines and returns them with what changes the first to the second, as
+/// [`edits_within`] does.
+///
+/// What both begin and end with is compared once for both, which is a part of the time that counts
+/// where little changed.
+///
+/// ```
+/// use agent_q_diff::diff::{Budget, Edit, texts_and_edits};
+/// let texts = [b"a\nb\nc\n".to_vec(), b"a\nB\nc\n".to_vec()];
+/// let [original, modified] = texts;
+/// let (_, modified, found) = texts_and_edits(original, modified, Budget::default());
+/// assert_eq!(found.edits, [Edit { before: 1..2, after: 1..2 }]);
+/// assert_eq!(modified.line(1), b"B\n");
+/// ```
+pub fn texts_and_edits(
+    original: Vec<u8>,
+    modified: Vec<u8>,
+    budget: Budget,
+) -> (Text, Text, Comparison) {
+    let original = Text::new(original);
+    let (modified, alike) = Text::beside_alike(modified, &original);
+    let found = edits_beyond(alike, &original, &modified, budget);
+    (original, modified, found)
+}
+
+fn edits_beyond(alike: Alike, original: &Text, modified: &Text, budget: Budget) -> Comparison {
     let mut work = Work::new(budget);
     let whole = Edit {
         before: 0..original.len(),
         after: 0..modified.len(),
     };
-    let edits = lockstep::edits(original, modified, &whole, &mut work)
+    let edits = lockstep::edits(alike, original, modified, &whole, &mut work)
         .unwrap_or_else(|| search::edits(original, modified, [Part::Unknown(whole)], &mut work));
     let edits = slide::settled(original, modified, edits, &mut work);
     Comparison {
@@ -106,9 +135,24 @@ pub fn edits_within(original: &Text, modified: &Text, budget: Budget) -> Compari
 /// Returns how many lines at the head of `part`, a pair of line ranges, and then at its tail are
 /// the same on both sides.
 fn equal_ends(original: &Text, modified: &Text, part: &Edit) -> (usize, usize) {
-    let head = original.equal_head(part.before.clone(), modified, part.after.clone());
+    equal_ends_beyond(Alike::default(), original, modified, part)
+}
+
+/// Returns the same, where it is known what is `alike` in `part`.
+fn equal_ends_beyond(
+    alike: Alike,
+    original: &Text,
+    modified: &Text,
+    part: &Edit,
+) -> (usize, usize) {
+    let (before, after) = (part.before.clone(), part.after.clone());
+    let head = original.equal_head_beyond(alike.head, before, modified, after);
     let rest = part.without_ends(head, 0);
-    (head, original.equal_tail(rest.before, modified, rest.after))
+    let (before, after) = (rest.before, rest.after);
+    (
+        head,
+        original.equal_tail_beyond(alike.tail, before, modified, after),
+    )
 }
 
 /// Returns `edit` without what is the same on both sides at its ends.

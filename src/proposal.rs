@@ -27,7 +27,6 @@ use crate::diff::{self, Budget, Comparison, Edit, Group};
 use crate::hunk::Hunk;
 use crate::parse::ParseError;
 use crate::place::{self, NotPlaced, Place};
-use crate::text::Text;
 use crate::weave::{Atom, Changed, FlipError, LineEdit, Next, Reading, Weave};
 use bare::Bare;
 pub use fold::Seen;
@@ -116,9 +115,8 @@ impl Proposal {
         context_len: usize,
         budget: Budget,
     ) -> Result<Proposal, ProposalError> {
-        let original = Text::new(original);
-        let modified = Text::beside(modified, &original);
-        let Comparison { edits, is_coarse } = diff::edits_within(&original, &modified, budget);
+        let (original, modified, found) = diff::texts_and_edits(original, modified, budget);
+        let Comparison { edits, is_coarse } = found;
         if edits.is_empty() {
             return Err(ProposalError::Identical);
         }

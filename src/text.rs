@@ -8,18 +8,20 @@
 
 mod same;
 mod scan;
+mod table;
 
 use std::ops::Range;
 
 pub(crate) use same::{equal_head, equal_tail};
+use table::Table;
 
-/// Largest length of a text, in bytes: where its lines begin is kept in 32 bits, so that the table
-/// of a text of short lines is not several times the text.
+/// Largest length of a text, in bytes: where its lines begin is kept in 32 bits, or fewer, so that
+/// the table of a text of short lines is not several times the text.
 pub const MAX_LEN: usize = u32::MAX as usize;
 
 /// A text that owns its bytes and knows where its lines begin.
 ///
-/// Time to build is O(bytes), space is the bytes plus four bytes for each line.
+/// Time to build is O(bytes), space is the bytes plus little more than two bytes for each line.
 ///
 /// ```
 /// use agent_q_diff::text::Text;
@@ -31,11 +33,18 @@ pub const MAX_LEN: usize = u32::MAX as usize;
 #[derive(Debug, Clone)]
 pub struct Text {
     bytes: Vec<u8>,
-    /// Byte offset of each line's first byte, and one more entry: the length of the text.
-    starts: Vec<u32>,
+    starts: Table,
     /// Whether it is known that a line begins behind each newline and nowhere else. Where texts were
     /// put together, a line in the middle may lack its terminator.
     is_plain: bool,
+}
+
+/// Numbers of bytes that are known to be the same at the head of two texts or runs of lines, and at
+/// the tail of what follows.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Alike {
+    pub head: usize,
+    pub tail: usize,
 }
 
 impl PartialEq for Text {
@@ -71,16 +80,22 @@ impl Text {
     /// assert_eq!(modified.line(1), b"2\n");
     /// ```
     pub fn beside(bytes: Vec<u8>, other: &Text) -> Text {
+        Text::beside_alike(bytes, other).0
+    }
+
+    /// Returns the same, and what was found to be alike, `other` being the first of both.
+    pub(crate) fn beside_alike(bytes: Vec<u8>, other: &Text) -> (Text, Alike) {
         assert!(bytes.len() <= MAX_LEN, "a text of 4 GiB or more");
         if !other.is_plain {
-            return Text::new(bytes);
+            return (Text::new(bytes), Alike::default());
         }
-        let starts = scan::line_starts_beside(&bytes, &other.bytes, &other.starts);
-        Text {
+        let (starts, alike) = scan::line_starts_beside(&bytes, &other.bytes, &other.starts);
+        let text = Text {
             bytes,
             starts,
             is_plain: true,
-        }
+        };
+        (text, alike)
     }
 
     /// Joins `lines` into one text.
@@ -105,8 +120,9 @@ impl Text {
     }
 
     /// Returns line `index` (0-based) with its terminator. Panics if there is no such line.
+    #[inline]
     pub fn line(&self, index: usize) -> &[u8] {
-        &self.bytes[self.start(index)..self.start(index + 1)]
+        &self.bytes[self.starts.line(index)]
     }
 
     /// Returns the bytes of the lines in `range` (0-based, half-open).
@@ -116,7 +132,7 @@ impl Text {
 
     /// Returns where line `index` begins, in bytes; of the number of lines, where the text ends.
     fn start(&self, index: usize) -> usize {
-        self.starts[index] as usize
+        self.starts.at(index)
     }
 
     /// Returns an iterator over the lines in `range` (0-based, half-open).
@@ -127,21 +143,27 @@ impl Text {
     /// Tells whether line `line` is the same as line `other_line` of `other`.
     #[inline]
     pub fn is_line_same(&self, line: usize, other: &Text, other_line: usize) -> bool {
-        // Mostly the length tells.
-        self.line_len(line) == other.line_len(other_line)
-            && self.line(line) == other.line(other_line)
+        self.may_be_same(line, other, other_line) && self.line(line) == other.line(other_line)
     }
 
+    /// Tells whether line `line` may be the same as line `other_line` of `other`, by their lengths,
+    /// which mostly tell.
     #[inline]
-    fn line_len(&self, line: usize) -> u32 {
-        self.starts[line + 1].wrapping_sub(self.starts[line])
+    pub fn may_be_same(&self, line: usize, other: &Text, other_line: usize) -> bool {
+        self.starts.low_len(line) == other.starts.low_len(other_line)
     }
 
-    /// Returns a number that is the same for equal lines, and mostly another one for others.
+    /// Returns line `index` and a number that is the same for equal lines, and mostly another one for
+    /// others.
     ///
-    /// Takes O(1) time, however long line `index` is.
-    pub fn fingerprint(&self, index: usize) -> u32 {
-        same::fingerprint(&self.bytes, self.start(index)..self.start(index + 1))
+    /// Takes O(1) time, however long the line is.
+    #[inline]
+    pub fn line_with_fingerprint(&self, index: usize) -> (&[u8], u32) {
+        let range = self.starts.line(index);
+        (
+            &self.bytes[range.clone()],
+            same::fingerprint(&self.bytes, range),
+        )
     }
 
     /// Returns how many lines at the head of `range` and of `other_range` in `other` are the same.
@@ -153,22 +175,32 @@ impl Text {
         other: &Text,
         other_range: Range<usize>,
     ) -> usize {
+        self.equal_head_beyond(0, range, other, other_range)
+    }
+
+    /// Returns the same, where `known` bytes at the head are known to be the same.
+    #[inline]
+    pub(crate) fn equal_head_beyond(
+        &self,
+        known: usize,
+        range: Range<usize>,
+        other: &Text,
+        other_range: Range<usize>,
+    ) -> usize {
         if range.is_empty()
             || other_range.is_empty()
-            || self.line_len(range.start) != other.line_len(other_range.start)
+            || !self.may_be_same(range.start, other, other_range.start)
         {
             return 0;
         }
-        let (ours, theirs) = (
-            self.lines_bytes(range.clone()),
-            other.lines_bytes(other_range.clone()),
-        );
-        let end = offset(self.start(range.start) + same::equal_head(ours, theirs));
-        let ends = &self.starts[range.start + 1..=range.end];
-        let n_lines = n_up_to(ends, end).min(other_range.len());
-        let len = |text: &Text, first: usize, n: usize| text.starts[first + n] - text.starts[first];
-        self.n_agreed(other, n_lines, |n| {
-            len(self, range.start, n) == len(other, other_range.start, n)
+        let (start, other_start) = (self.start(range.start), other.start(other_range.start));
+        let ours = &self.bytes[start..self.start(range.end)];
+        let theirs = &other.bytes[other_start..other.start(other_range.end)];
+        let end = start + known + same::equal_head(&ours[known..], &theirs[known..]);
+        let n_lines = self.starts.n_up_to(range.start, range.end, end);
+        self.n_agreed(other, n_lines.min(other_range.len()), |n| {
+            let end = self.start(range.start + n);
+            end - start == other.start(other_range.start + n) - other_start
         })
     }
 
@@ -179,22 +211,33 @@ impl Text {
         other: &Text,
         other_range: Range<usize>,
     ) -> usize {
+        self.equal_tail_beyond(0, range, other, other_range)
+    }
+
+    /// Returns the same, where `known` bytes at the tail are known to be the same.
+    #[inline]
+    pub(crate) fn equal_tail_beyond(
+        &self,
+        known: usize,
+        range: Range<usize>,
+        other: &Text,
+        other_range: Range<usize>,
+    ) -> usize {
         if range.is_empty()
             || other_range.is_empty()
-            || self.line_len(range.end - 1) != other.line_len(other_range.end - 1)
+            || !self.may_be_same(range.end - 1, other, other_range.end - 1)
         {
             return 0;
         }
-        let (ours, theirs) = (
-            self.lines_bytes(range.clone()),
-            other.lines_bytes(other_range.clone()),
-        );
-        let first = offset(self.start(range.end) - same::equal_tail(ours, theirs));
-        let starts = &self.starts[range.clone()];
-        let n_lines = n_from(starts, first).min(other_range.len());
-        let len = |text: &Text, end: usize, n: usize| text.starts[end] - text.starts[end - n];
-        self.n_agreed(other, n_lines, |n| {
-            len(self, range.end, n) == len(other, other_range.end, n)
+        let (end, other_end) = (self.start(range.end), other.start(other_range.end));
+        let ours = &self.bytes[self.start(range.start)..end];
+        let theirs = &other.bytes[other.start(other_range.start)..other_end];
+        let (ours, theirs) = (&ours[..ours.len() - known], &theirs[..theirs.len() - known]);
+        let first = end - known - same::equal_tail(ours, theirs);
+        let n_lines = self.starts.n_from(range.start, range.end, first);
+        self.n_agreed(other, n_lines.min(other_range.len()), |n| {
+            let start = self.start(range.end - n);
+            end - start == other_end - other.start(other_range.end - n)
         })
     }
 
@@ -225,8 +268,8 @@ impl Text {
         self.bytes.extend_from_slice(more);
         assert!(self.bytes.len() <= MAX_LEN, "a text of 4 GiB or more");
         let added = Text::new(more.to_vec());
-        self.starts
-            .extend(added.starts[1..].iter().map(|at| offset(base) + at));
+        let ends = (1..=added.len()).map(|line| base + added.start(line));
+        self.starts.extend(ends);
         first..self.len()
     }
 
@@ -238,13 +281,13 @@ impl Text {
         self.is_plain = false;
         self.bytes.splice(from..to, lines.bytes.iter().copied());
         assert!(self.bytes.len() <= MAX_LEN, "a text of 4 GiB or more");
-        let tail = self.starts.split_off(range.end);
-        self.starts.truncate(range.start);
-        let inside = lines.starts[..lines.len()].iter();
-        self.starts.extend(inside.map(|at| at + offset(from)));
-        let added = offset(lines.bytes.len());
-        let tail = tail.iter().map(|at| at - offset(to) + offset(from) + added);
-        self.starts.extend(tail);
+        let below = from + lines.bytes.len();
+        let tail = range.end..=self.len();
+        let tail: Vec<usize> = tail.map(|line| self.start(line) - to + below).collect();
+        let inside = (0..lines.len()).map(|line| from + lines.start(line));
+        // Whatever follows them, the lines above end where they did.
+        self.starts.truncate(range.start + 1);
+        self.starts.extend(inside.chain(tail).skip(1));
     }
 
     /// Returns the text without the newline at its end, or with one if it has none.
@@ -260,39 +303,6 @@ impl Text {
         }
         Text::new(bytes)
     }
-}
-
-/// Number of lines in a row that are counted at once: mostly there are fewer.
-const NEAR: usize = 32;
-
-/// Returns how many of `sorted` are at most `end`: few, or it takes a step for each doubling.
-fn n_up_to(sorted: &[u32], end: u32) -> usize {
-    let is_up_to = |at: &u32| *at <= end;
-    match sorted.first_chunk::<NEAR>() {
-        // Without a branch for each.
-        Some(near) if !is_up_to(&near[NEAR - 1]) => {
-            near.iter()
-                .fold(0u32, |n, at| n.wrapping_add(u32::from(is_up_to(at)))) as usize
-        }
-        Some(_) => {
-            let mut len = 2 * NEAR;
-            while sorted.get(len).is_some_and(is_up_to) {
-                len *= 2;
-            }
-            sorted[..len.min(sorted.len())].partition_point(is_up_to)
-        }
-        None => sorted.partition_point(is_up_to),
-    }
-}
-
-/// Returns how many of `sorted` are at least `first`, likewise.
-fn n_from(sorted: &[u32], first: u32) -> usize {
-    let mut len = 1;
-    while len < sorted.len() && sorted[sorted.len() - len] >= first {
-        len *= 2;
-    }
-    let last = &sorted[sorted.len() - len.min(sorted.len())..];
-    last.len() - last.partition_point(|&at| at < first)
 }
 
 /// Returns `at`, an offset in a text, as the table of lines keeps it.

@@ -19,8 +19,8 @@ use super::moved::doubtful_parts;
 use super::search::{self, Part};
 use super::sides::Sides;
 use super::work::Work;
-use super::{Edit, equal_ends};
-use crate::text::Text;
+use super::{Edit, equal_ends_beyond};
+use crate::text::{Alike, Text};
 
 /// Lines of both sides up to which a search of everything is as fast.
 const MIN_LEN: usize = 256;
@@ -43,9 +43,16 @@ const WINDOWS: [usize; 3] = [1 << 8, 1 << 11, 1 << 14];
 /// Of so many lines one may be in doubt, or all of the texts are searched.
 const MIN_PLAIN: usize = 8;
 
-/// Returns the edits in `whole`, all of both texts, or `None` if they are not near-identical.
-pub fn edits(original: &Text, modified: &Text, whole: &Edit, work: &mut Work) -> Option<Vec<Edit>> {
-    let (head, tail) = equal_ends(original, modified, whole);
+/// Returns the edits in `whole`, all of both texts, of which it is known what is `alike`; or `None`
+/// if they are not near-identical.
+pub fn edits(
+    alike: Alike,
+    original: &Text,
+    modified: &Text,
+    whole: &Edit,
+    work: &mut Work,
+) -> Option<Vec<Edit>> {
+    let (head, tail) = equal_ends_beyond(alike, original, modified, whole);
     let rest = whole.without_ends(head, tail);
     if rest.is_one_sided() {
         return Some(Vec::from_iter((rest.n_lines() > 0).then_some(rest)));
@@ -118,25 +125,23 @@ impl Walk<'_> {
         // For each diagonal the largest number of lines of the original that was reached. Numbers
         // are too small to wrap, and this runs for each cell of the search.
         let mut reached = [NOWHERE; 2 * MAX_COST + 3];
-        let middle = MAX_COST + 1;
-        reached[middle] = 0;
+        reached[MAX_COST + 1] = 0;
         for cost in 1..=MAX_COST {
             self.n_left = self.n_left.checked_sub(cost + 1)?;
             let mut best = None;
             let mut left = NOWHERE;
-            for step in 0..=cost {
-                let diagonal = middle.wrapping_sub(cost).wrapping_add(2 * step);
-                let right = reached[diagonal + 1];
+            // Every second cell, from the first that this cost reaches on, and the one behind it.
+            let cells = &mut reached[MAX_COST + 1 - cost..];
+            for (step, cell) in cells.as_chunks_mut::<2>().0[..=cost].iter_mut().enumerate() {
+                let right = cell[1];
                 let before = left.wrapping_add(1).max(right);
                 left = right;
-                let after = before
-                    .wrapping_add(middle as i32)
-                    .wrapping_sub(diagonal as i32);
-                let (before, after) = (before as usize, after as usize);
-                let len = self.agreed_len_from(rest, before, after);
-                reached[diagonal] = (before + len) as i32;
+                let diagonal = (2 * step as i32).wrapping_sub(cost as i32);
+                let after = before.wrapping_sub(diagonal);
+                let len = self.agreed_len_from(rest, before as usize, after as usize);
+                cell[0] = before.wrapping_add(len as i32);
                 if len >= AGREED_LEN {
-                    best = best.max(Some((len, before, after)));
+                    best = best.max(Some((len, before as usize, after as usize)));
                 }
             }
             if let Some((len, before, after)) = best {
@@ -147,12 +152,16 @@ impl Walk<'_> {
     }
 
     /// Returns how many lines agree, up to [`COMPARED_LEN`], below as many lines of `rest`.
+    #[inline]
     fn agreed_len_from(&self, rest: &Edit, before: usize, after: usize) -> usize {
         if before >= rest.before.len() || after >= rest.after.len() {
             return 0;
         }
         let (line, other) = (rest.before.start + before, rest.after.start + after);
-        if !self.original.is_line_same(line, self.modified, other) {
+        // The first tells mostly, and in line; where all lines have one length, the second does.
+        if !self.original.may_be_same(line, self.modified, other)
+            || !self.original.is_line_same(line, self.modified, other)
+        {
             return 0;
         }
         let below = Edit {

@@ -53,7 +53,9 @@ impl Matches {
             (before, after) = (found.before + found.len, found.after + found.len);
             edit
         };
-        let edits = self.0.into_iter().chain([end]).map(&mut edit);
-        edits.filter(|edit| edit.n_lines() > 0).collect()
+        let mut edits = Vec::with_capacity(self.0.len() + 1);
+        let all = self.0.into_iter().chain([end]).map(&mut edit);
+        edits.extend(all.filter(|edit| edit.n_lines() > 0));
+        edits
     }
 }

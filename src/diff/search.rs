@@ -80,6 +80,9 @@ struct Search<'a> {
 impl<'a> Search<'a> {
     /// Adds what is the same in `part`, a pair of line ranges below all that were searched.
     fn search(&mut self, part: &Edit, work: &mut Work) {
+        if part.is_one_sided() {
+            return;
+        }
         let (head, tail) = equal_ends(self.original, self.modified, part);
         self.matches.push(part.before.start, part.after.start, head);
         self.search_inside(&part.without_ends(head, tail), work);

@@ -41,7 +41,9 @@ fn runs<'a>(sides: impl Iterator<Item = &'a Range<usize>>) -> Vec<Run> {
         let lines = lines.clone();
         (!lines.is_empty()).then_some(Run { n_kept, lines })
     };
-    sides.filter_map(run).collect()
+    let mut runs = Vec::with_capacity(sides.size_hint().1.unwrap_or(0));
+    runs.extend(sides.filter_map(run));
+    runs
 }
 
 /// Returns the edits of which these are the sides.
@@ -99,9 +101,14 @@ struct Slider<'a> {
 
 impl Slider<'_> {
     fn settled(&mut self, mut run: Run) -> Run {
+        let n_kept = run.n_kept;
         let (mut earliest_end, mut is_modification);
         loop {
             while self.up(&mut run) {}
+            // Most can go nowhere.
+            if run.n_kept == n_kept && !self.can_go_down(&run) {
+                return run;
+            }
             earliest_end = run.lines.end;
             is_modification = self.is_beside_other(&run);
             let len = run.lines.len();
@@ -135,13 +142,24 @@ impl Slider<'_> {
         next.is_some_and(|other| other.n_kept == run.n_kept)
     }
 
+    #[inline]
+    fn can_go_up(&self, run: &Run) -> bool {
+        let Range { start, end } = run.lines;
+        start > 0 && self.text.is_line_same(start - 1, self.text, end - 1)
+    }
+
+    #[inline]
+    fn can_go_down(&self, run: &Run) -> bool {
+        let Range { start, end } = run.lines;
+        end < self.text.len() && self.text.is_line_same(start, self.text, end)
+    }
+
     /// Slides `run` up by a line, if it can, and tells whether it did.
     fn up(&mut self, run: &mut Run) -> bool {
-        let Range { start, end } = run.lines;
-        let can = start > 0 && self.text.is_line_same(start - 1, self.text, end - 1);
-        if !can || !self.work.spend(1) {
+        if !self.can_go_up(run) || !self.work.spend(1) {
             return false;
         }
+        let Range { start, end } = run.lines;
         run.n_kept -= 1;
         run.lines = start - 1..end - 1;
         if let Some(met) = self.above.pop_if(|above| above.n_kept == run.n_kept) {
@@ -152,11 +170,10 @@ impl Slider<'_> {
 
     /// Slides `run` down by a line, if it can, and tells whether it did.
     fn down(&mut self, run: &mut Run) -> bool {
-        let Range { start, end } = run.lines;
-        let can = end < self.text.len() && self.text.is_line_same(start, self.text, end);
-        if !can || !self.work.spend(1) {
+        if !self.can_go_down(run) || !self.work.spend(1) {
             return false;
         }
+        let Range { start, end } = run.lines;
         run.n_kept += 1;
         run.lines = start + 1..end + 1;
         if let Some(met) = self.below.next_if(|below| below.n_kept == run.n_kept) {

@@ -55,12 +55,12 @@ impl Seen {
     fn add(&mut self, text: &Text, lines: Range<usize>, side: u8) {
         let n_flags = self.sides.len() - 1;
         for index in lines {
-            let line = text.line(index);
-            if line.len() <= SHORT_LEN && !says_something(line) {
+            let (line, fingerprint) = text.line_with_fingerprint(index);
+            if line.len() <= SHORT_LEN && (line.len() < MIN_WORD_LEN || !says_something(line)) {
                 self.lines.push(n_flags as u32);
                 continue;
             }
-            let place = text.fingerprint(index) as usize & (n_flags - 1);
+            let place = fingerprint as usize & (n_flags - 1);
             self.sides[place] |= side;
             self.lines.push(place as u32);
         }

@@ -158,7 +158,8 @@ fn in_step_or_by_a_search_the_same_lines_change() {
     for (original, modified) in near_identical() {
         let whole = whole(&original, &modified);
         let work = &mut Work::new(Budget::default());
-        let Some(in_step) = lockstep::edits(&original, &modified, &whole, work) else {
+        let Some(in_step) = lockstep::edits(Alike::default(), &original, &modified, &whole, work)
+        else {
             continue;
         };
         check_edits(&original, &modified, &in_step);
@@ -181,6 +182,24 @@ fn in_step_or_by_a_search_the_same_lines_change() {
 }
 
 #[test]
+fn split_and_compared_at_once_gives_the_same_as_one_after_the_other() {
+    let cut = |text: &Text, n: usize| text.bytes()[..text.bytes().len().saturating_sub(n)].to_vec();
+    for (n, (original, modified)) in pairs().chain(near_identical()).enumerate() {
+        // Some without a newline at the end of one or both.
+        let (original, modified) = (cut(&original, n % 2), cut(&modified, n / 2 % 2));
+        let budget = Budget::default();
+        let one = Text::new(original.clone());
+        let both = [&original[..], &modified].concat();
+        for modified in [modified, both] {
+            let other = Text::new(modified.clone());
+            let found = edits_within(&one, &other, budget);
+            let at_once = texts_and_edits(original.clone(), modified, budget);
+            assert_eq!(at_once, (one.clone(), other, found), "{n}");
+        }
+    }
+}
+
+#[test]
 fn a_block_that_was_moved_far_is_not_for_the_way_in_step() {
     let mut dice = Dice(5);
     let mut lines: Vec<String> = (0..60_000).map(|at| format!("line {at}\n")).collect();
@@ -190,7 +209,10 @@ fn a_block_that_was_moved_far_is_not_for_the_way_in_step() {
     let modified = text(&lines);
     let whole = whole(&original, &modified);
     let work = &mut Work::new(Budget::default());
-    assert_eq!(lockstep::edits(&original, &modified, &whole, work), None);
+    assert_eq!(
+        lockstep::edits(Alike::default(), &original, &modified, &whole, work),
+        None
+    );
     let found = edits(&original, &modified);
     check_edits(&original, &modified, &found);
     assert!(n_changed(&found) < 2 * 20_000 + 100);

@@ -3,87 +3,161 @@
 use memchr::memchr_iter;
 use wide::{CmpEq, i8x16};
 
-use super::{offset, same};
+use super::table::{self, Table};
+use super::{Alike, offset, same};
 
 /// Number of bytes in which newlines are looked for at once.
 const BLOCK_LEN: usize = 64;
 
+/// Number of bytes after which blocks of lines are told where they begin: what is in so many, the
+/// low half of an entry tells.
+const CHUNK_LEN: usize = 1 << 15;
+
 /// Returns where each line of `bytes` begins, and where the last one ends.
 ///
 /// A search for one newline after the other takes three times as long: lines are short.
-pub fn line_starts(bytes: &[u8]) -> Vec<u32> {
-    let mut starts = Starts::new(&[0], bytes, 0);
+pub fn line_starts(bytes: &[u8]) -> Table {
+    let mut starts = Starts::new(&Table::new(), 1, bytes, 0);
     starts.scan(bytes, 0);
-    starts.finish(bytes.len())
+    starts.finish(bytes)
 }
 
 /// Returns the same of bytes that are the same as `others` but for what is in their middle, given
-/// the starts `other_starts` of these, of which each but the first and the last follows a newline.
-pub fn line_starts_beside(bytes: &[u8], others: &[u8], other_starts: &[u32]) -> Vec<u32> {
+/// the starts `other_starts` of these, of which each but the first and the last follows a newline;
+/// and how much was found to be the same.
+pub fn line_starts_beside(bytes: &[u8], others: &[u8], other_starts: &Table) -> (Table, Alike) {
+    if other_starts.is_wide() {
+        return (line_starts(bytes), Alike::default());
+    }
     let head = same::equal_head(bytes, others);
     let tail = same::equal_tail(&bytes[head..], &others[head..]);
     let (end, other_end) = (bytes.len() - tail, others.len() - tail);
-    let n_above = other_starts.partition_point(|&at| at <= offset(head));
     // Where the other text ends, this one goes on with the same line, unless that has its newline.
-    let above = &other_starts[..n_above.clamp(1, other_starts.len().max(2) - 1)];
-    let below = &other_starts[other_starts.partition_point(|&at| at <= offset(other_end))..];
-    let first = above[above.len() - 1] as usize;
-    let mut starts = Starts::new(above, &bytes[first..end], below.len());
+    let n_above = other_starts.n_all_up_to(head);
+    let n_above = n_above.clamp(1, other_starts.len().max(2) - 1);
+    let n_not_below = other_starts.n_all_up_to(other_end);
+    let first = other_starts.at(n_above - 1);
+    let n_below = other_starts.len() - n_not_below;
+    let mut starts = Starts::new(other_starts, n_above, &bytes[first..end], n_below);
     starts.scan(&bytes[..end], first);
-    let by = offset(end).wrapping_sub(offset(other_end));
-    starts.extend(below.iter().map(|at| at.wrapping_add(by)));
-    starts.finish(bytes.len())
+    starts.extend_from(other_starts, n_not_below, end.wrapping_sub(other_end));
+    (starts.finish(bytes), Alike { head, tail })
 }
 
-/// Where lines begin, found from the first to the last.
+/// Where lines begin, found from the first to the last, as a [`Table`] that is not wide has them.
 struct Starts {
-    /// The starts, and behind them room for more.
-    starts: Vec<u32>,
+    /// The low halves of the entries, and behind them room for more.
+    low: Vec<u16>,
     /// How many there are.
     len: usize,
+    /// The first entry of each block of lines.
+    firsts: Vec<u32>,
 }
 
 impl Starts {
-    /// Begins with the starts `known` and makes room for about the lines of `bytes` and `n_more`.
-    fn new(known: &[u32], bytes: &[u8], n_more: usize) -> Starts {
-        let len = known.len();
+    /// Begins with `n_known` entries of `known` and makes room for about the lines of `bytes` and
+    /// `n_more`.
+    fn new(known: &Table, n_known: usize, bytes: &[u8], n_more: usize) -> Starts {
         let room = estimated_len(bytes) + BLOCK_LEN;
-        let mut starts = Vec::with_capacity(len + room + n_more);
-        starts.extend_from_slice(known);
-        starts.resize(len + room, 0);
-        Starts { starts, len }
+        let all = n_known + room + n_more;
+        let mut low = Vec::with_capacity(all);
+        low.extend_from_slice(&known.low()[..n_known]);
+        low.resize(n_known + room, 0);
+        let mut firsts = Vec::with_capacity(all / table::BLOCK_LEN + 1);
+        firsts.extend_from_slice(&known.firsts()[..n_known.div_ceil(table::BLOCK_LEN)]);
+        let len = n_known;
+        Starts { low, len, firsts }
     }
 
     /// Adds what follows the newlines of `bytes` from `from` on.
     fn scan(&mut self, bytes: &[u8], from: usize) {
-        let (blocks, rest) = bytes[from..].as_chunks::<BLOCK_LEN>();
         let mut base = from;
-        for block in blocks {
-            if self.starts.len() < self.len + BLOCK_LEN {
-                self.starts.resize(2 * (self.len + BLOCK_LEN), 0);
+        for chunk in bytes[from..].chunks(CHUNK_LEN) {
+            self.scan_chunk(chunk, base as u16);
+            while let Some(low) = self.next_block() {
+                self.firsts.push(table::entry(offset(base), low));
             }
-            let room = &mut self.starts[self.len..self.len + BLOCK_LEN];
-            self.len += put_ends(room, newlines(block), offset(base));
-            base += BLOCK_LEN;
+            base += chunk.len();
         }
-        self.extend(memchr_iter(b'\n', rest).map(|at| offset(base + at + 1)));
     }
 
-    fn extend(&mut self, more: impl Iterator<Item = u32>) {
-        self.starts.truncate(self.len);
-        self.starts.extend(more);
-        self.len = self.starts.len();
+    /// Returns the low half of the first block of lines whose first entry is still to be told.
+    fn next_block(&self) -> Option<u16> {
+        self.low[..self.len]
+            .get(self.firsts.len() * table::BLOCK_LEN)
+            .copied()
     }
 
-    /// Ends the table with `len`, where the text ends.
-    fn finish(mut self, len: usize) -> Vec<u32> {
-        self.starts.truncate(self.len);
-        if self.starts.last() != Some(&offset(len)) {
-            self.starts.push(offset(len));
+    fn scan_chunk(&mut self, chunk: &[u8], mut base: u16) {
+        let (blocks, rest) = chunk.as_chunks::<BLOCK_LEN>();
+        let mut len = self.len;
+        for block in blocks {
+            if self.low.len() < len + BLOCK_LEN {
+                self.low.resize(2 * (len + BLOCK_LEN), 0);
+            }
+            let room = &mut self.low[len..len + BLOCK_LEN];
+            len += put_ends(room, newlines(block), base);
+            base = base.wrapping_add(BLOCK_LEN as u16);
         }
-        self.starts.shrink_to_fit();
-        self.starts
+        self.len = len;
+        // Only the last chunk has any, and then no room is needed any more.
+        if !rest.is_empty() {
+            self.extend(memchr_iter(b'\n', rest).map(|at| base.wrapping_add(at as u16 + 1)));
+        }
     }
+
+    fn extend(&mut self, more: impl Iterator<Item = u16>) {
+        self.low.truncate(self.len);
+        self.low.extend(more);
+        self.len = self.low.len();
+    }
+
+    /// Adds the entries of `other` from `index` on, each moved by `by`.
+    fn extend_from(&mut self, other: &Table, index: usize, by: usize) {
+        let n_above = self.len;
+        self.extend(
+            other.low()[index..]
+                .iter()
+                .map(|low| low.wrapping_add(by as u16)),
+        );
+        while self.next_block().is_some() {
+            let at = self.firsts.len() * table::BLOCK_LEN;
+            let entry = other.at(index + at - n_above).wrapping_add(by);
+            self.firsts.push(offset(entry));
+        }
+    }
+
+    /// Ends the table with the length of `bytes`, whose lines these are.
+    fn finish(mut self, bytes: &[u8]) -> Table {
+        self.low.truncate(self.len);
+        let len = offset(bytes.len());
+        let ends = self.firsts[1..].iter().chain([&len]);
+        if !self
+            .firsts
+            .iter()
+            .zip(ends)
+            .all(|(&first, &end)| table::is_near(first, end))
+        {
+            return Table::wide(wide_starts(bytes));
+        }
+        let mut table = Table::narrow(self.low, self.firsts);
+        if table.at(table.len() - 1) != bytes.len() {
+            table.push(len);
+        }
+        table.shrink_to_fit();
+        table
+    }
+}
+
+/// Returns all entries of the table of `bytes`, most of whose lines are long.
+fn wide_starts(bytes: &[u8]) -> Vec<u32> {
+    let ends = memchr_iter(b'\n', bytes).map(|at| offset(at + 1));
+    let mut starts: Vec<u32> = [0].into_iter().chain(ends).collect();
+    if starts.last() != Some(&offset(bytes.len())) {
+        starts.push(offset(bytes.len()));
+    }
+    starts.shrink_to_fit();
+    starts
 }
 
 /// Number of places where newlines are counted to guess how many there are, and how many bytes
@@ -108,17 +182,23 @@ fn estimated_len(bytes: &[u8]) -> usize {
 
 /// Puts where the bits of `newlines` are, from `base` on, into `ends`; returns their number.
 #[inline]
-fn put_ends(ends: &mut [u32], mut newlines: u64, base: u32) -> usize {
-    let n_newlines = newlines.count_ones() as usize;
+fn put_ends(ends: &mut [u16], mut newlines: u64, base: u16) -> usize {
     // Mostly there are no more than these, and to write them always is cheaper than to branch.
-    const USUAL: usize = 4;
+    const USUAL: usize = 5;
     let (usual, others) = ends.split_at_mut(USUAL);
+    let mut n_newlines = 0usize;
     for end in usual {
-        *end = base.wrapping_add(newlines.trailing_zeros() + 1);
+        *end = base.wrapping_add(newlines.trailing_zeros() as u16 + 1);
+        // Many processors count all bits at once, but not those that every build is for.
+        n_newlines = n_newlines.wrapping_add(usize::from(newlines != 0));
         newlines &= newlines.wrapping_sub(1);
     }
-    for end in others.iter_mut().take(n_newlines.saturating_sub(USUAL)) {
-        *end = base + newlines.trailing_zeros() + 1;
+    for end in others {
+        if newlines == 0 {
+            break;
+        }
+        *end = base.wrapping_add(newlines.trailing_zeros() as u16 + 1);
+        n_newlines = n_newlines.wrapping_add(1);
         newlines &= newlines.wrapping_sub(1);
     }
     n_newlines
@@ -141,12 +221,12 @@ mod tests {
     use super::*;
 
     /// What the tables must be, found the slow and obvious way.
-    fn naive_starts(bytes: &[u8]) -> Vec<u32> {
+    fn naive_starts(bytes: &[u8]) -> Table {
         let mut starts = vec![0];
         for line in bytes.split_inclusive(|&byte| byte == b'\n') {
             starts.push(starts[starts.len() - 1] + line.len() as u32);
         }
-        starts
+        Table::wide(starts)
     }
 
     /// Bytes of which about one in `n` is a newline, the same for each `seed`.
@@ -173,6 +253,23 @@ mod tests {
     }
 
     #[test]
+    fn long_lines_among_short_ones_begin_where_they_do() {
+        for long in [CHUNK_LEN - 40, CHUNK_LEN, 2 * CHUNK_LEN, 5 * CHUNK_LEN + 7] {
+            for at in [0, 1, 70_000] {
+                let mut bytes = text(100_000, 5, 1);
+                bytes.splice(at..at, vec![b'x'; long]);
+                assert_eq!(line_starts(&bytes), naive_starts(&bytes), "{long} {at}");
+                let mut other = bytes.clone();
+                other.splice(at..at + long, text(900, 5, 2));
+                for (a, b) in [(&bytes, &other), (&other, &bytes)] {
+                    let (starts, _) = line_starts_beside(a, b, &line_starts(b));
+                    assert_eq!(starts, naive_starts(a), "{long} {at}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn what_no_sample_tells_finds_its_room() {
         let mut text = vec![b'x'; 1 << 20];
         text[SAMPLE_LEN..(1 << 16) - SAMPLE_LEN].fill(b'\n');
@@ -193,7 +290,7 @@ mod tests {
                         let gone = cut.min(len)..(cut + n_gone).min(len);
                         let mut bytes = other.clone();
                         bytes.splice(gone, text(n_new, n, seed));
-                        let starts = line_starts_beside(&bytes, &other, &naive_starts(&other));
+                        let (starts, _) = line_starts_beside(&bytes, &other, &line_starts(&other));
                         let case = || {
                             format!(
                                 "{:?} {:?}",

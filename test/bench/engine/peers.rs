@@ -15,11 +15,7 @@ use crate::texts::Pair;
 pub fn ours(pair: &Pair) -> Duration {
     timed(
         || (pair.original.clone(), pair.modified.clone()),
-        |(original, modified)| {
-            let original = Text::new(original);
-            let modified = Text::beside(modified, &original);
-            compared(&original, &modified)
-        },
+        |(original, modified)| diff::texts_and_edits(original, modified, diff::Budget::default()).2,
     )
 }
 
