@@ -54,7 +54,7 @@ fn held(n_lines: usize, len: usize, step: usize) -> usize {
 }
 
 #[test]
-fn a_review_holds_at_most_two_and_a_half_times_its_texts() {
+fn a_review_holds_at_most_two_and_a_half_times_its_texts_and_little_for_each_edit() {
     // One test, so that no other one's memory is counted.
     for (n_lines, len, step) in [
         (250_000, 40, 250_000),
@@ -70,4 +70,27 @@ fn a_review_holds_at_most_two_and_a_half_times_its_texts() {
             "{n_lines} lines of {len} bytes, one in {step}: {held} %"
         );
     }
+    let [original, modified] = [None, Some(1_000)].map(|step| text(100_000, 40, step));
+    let live = original.clone();
+    let mut review = Review::new(Proposal::from_texts(original, modified, 3).unwrap());
+    review.follow(&live);
+    let held = held_by_missed_edits(&mut review, live);
+    assert!(held <= 10, "100 edits that were missed: {held} %");
+}
+
+/// Edits `review`'s target 100 times without telling, each time one line of the text `live`, and
+/// returns what the review has come to hold, in hundredths of that text.
+fn held_by_missed_edits(review: &mut Review, mut live: Vec<u8>) -> usize {
+    let n_bytes = live.len();
+    let at = live.len() / 2;
+    let mut before = 0;
+    for n in 0..=100 {
+        live[at] = b'a' + (n % 26) as u8;
+        assert!(review.follow(&live));
+        if n == 0 {
+            // What is found out once, of the texts, is kept.
+            before = HELD.load(Ordering::Relaxed);
+        }
+    }
+    100 * (HELD.load(Ordering::Relaxed) - before) / n_bytes
 }
