@@ -69,7 +69,9 @@
   (let ((review (agent-q-diff-list--here)))
     (if (agent-q-diff-review-outcome review)
         (agent-q-diff-look-again review)
-      (pop-to-buffer (agent-q-diff-review-buffer review)))))
+      (pop-to-buffer (agent-q-diff-review-buffer review))
+      ;; A terminal's menu bar would not be that of the buffer by this alone.
+      (force-mode-line-update))))
 
 (defun agent-q-diff-list-cancel ()
   "Cancel the review at point: its agent is told that nobody decided.
