@@ -22,6 +22,11 @@
 //! - [`words`]: changed words inside changed lines
 //! - [`honest`]: characters that read as something else
 
+// Only the walks need dice that depend on texts.
+#[allow(dead_code)]
+#[cfg(test)]
+#[path = "../test/engine/dice.rs"]
+mod dice;
 pub mod diff;
 pub mod honest;
 pub mod hunk;

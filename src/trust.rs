@@ -237,6 +237,7 @@ impl Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dice::Dice;
     use crate::diff;
 
     /// What is known about how one text became the other.
@@ -288,13 +289,8 @@ mod tests {
 
     #[test]
     fn anchors_are_the_lines_of_a_run_that_are_once_in_both_texts() {
-        let mut state = 1_u64;
-        let mut roll = |n: usize| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            (state % n as u64) as usize
-        };
+        let mut dice = Dice::new(1);
+        let mut roll = |n: usize| dice.roll(n);
         let mut n_held = 0;
         for _ in 0..20_000 {
             let old = any_text(&mut roll, 12);

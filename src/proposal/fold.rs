@@ -260,27 +260,20 @@ impl Proposal {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Returns a number below `n`.
-    fn roll(state: &mut u64, n: usize) -> usize {
-        *state ^= *state << 13;
-        *state ^= *state >> 7;
-        *state ^= *state << 17;
-        (*state % n as u64) as usize
-    }
+    use crate::dice::Dice;
 
     /// Returns `lines` after some random edits, perhaps without the last newline.
-    fn edited(state: &mut u64, lines: &[Vec<u8>], n_edits: usize) -> Vec<u8> {
+    fn edited(dice: &mut Dice, lines: &[Vec<u8>], n_edits: usize) -> Vec<u8> {
         let words: [&[u8]; 5] = [b"{\n", b"}\n", b"\n", b"x\n", b"y\n"];
         let mut lines = lines.to_vec();
         for _ in 0..n_edits {
-            let at = roll(state, lines.len() + 1);
-            let end = (at + roll(state, 3)).min(lines.len());
-            let with = (0..roll(state, 3)).map(|_| words[roll(state, 5)].to_vec());
+            let at = dice.roll(lines.len() + 1);
+            let end = (at + dice.roll(3)).min(lines.len());
+            let with = (0..dice.roll(3)).map(|_| words[dice.roll(5)].to_vec());
             lines.splice(at..end, with);
         }
         let mut text = lines.concat();
-        if roll(state, 6) == 0 {
+        if dice.roll(6) == 0 {
             text.pop();
         }
         text
@@ -293,42 +286,42 @@ mod tests {
 
     /// Returns a proposal, some of it in a target that others edited, too, and what that became when
     /// nobody looked.
-    fn missed(state: &mut u64) -> Option<(Proposal, Vec<u8>, Changed)> {
+    fn missed(dice: &mut Dice) -> Option<(Proposal, Vec<u8>, Changed)> {
         // Blocks that are alike, with a unique line here and there.
-        let line = |at: usize| match roll(state, 4) {
+        let line = |at: usize| match dice.roll(4) {
             0 => format!("line {at}\n").into_bytes(),
             _ => [&b"{\n"[..], b"x\n", b"y\n", b"}\n", b"\n"][at % 5].to_vec(),
         };
         let lines: Vec<Vec<u8>> = (0..40).map(line).collect();
-        let modified = edited(state, &lines, 5);
+        let modified = edited(dice, &lines, 5);
         let mut proposal = Proposal::from_texts(lines.concat(), modified, 1).ok()?;
         proposal.follow(&lines.concat());
         for hunk in 0..proposal.n_hunks() {
-            if roll(state, 2) == 0 && proposal.edits_for(&[(hunk, true)]).is_ok() {
+            if dice.roll(2) == 0 && proposal.edits_for(&[(hunk, true)]).is_ok() {
                 proposal.bring_to(&[(hunk, true)]);
             }
         }
-        if roll(state, 2) == 0 {
-            let at = roll(state, proposal.weave.n_lines());
-            let text = [&b"typed\n"[..], &lines[roll(state, 40)]].concat();
+        if dice.roll(2) == 0 {
+            let at = dice.roll(proposal.weave.n_lines());
+            let text = [&b"typed\n"[..], &lines[dice.roll(40)]].concat();
             proposal.edit_outside(at, 0, &text, false);
         }
-        let n_edits = 1 + roll(state, 2);
-        let live = edited(state, &lines_of(&proposal.target()), n_edits);
+        let n_edits = 1 + dice.roll(2);
+        let live = edited(dice, &lines_of(&proposal.target()), n_edits);
         let changed = proposal.weave.changed_in(&live)?;
         Some((proposal, live, changed))
     }
 
     #[test]
     fn what_is_around_the_change_proves_as_much_as_the_whole_text() {
-        let mut state = 1_u64;
+        let mut dice = Dice::new(1);
         let (mut n_doubted, mut n_certain) = (0, 0);
         for case in 0..20_000 {
-            let Some((mut proposal, live, changed)) = missed(&mut state) else {
+            let Some((mut proposal, live, changed)) = missed(&mut dice) else {
                 continue;
             };
             let mut narrow = proposal.clone();
-            narrow.fold_around(&changed, roll(&mut state, 3));
+            narrow.fold_around(&changed, dice.roll(3));
             proposal.fold_around(&changed, usize::MAX);
             assert_eq!(narrow.target(), live);
             assert_eq!(proposal.target(), live);
@@ -351,13 +344,13 @@ mod tests {
 
     #[test]
     fn anchors_are_once_in_the_target_and_once_in_what_it_became() {
-        let mut state = 7_u64;
+        let mut dice = Dice::new(7);
         let (mut n_anchors, mut n_others) = (0, 0);
         for _ in 0..5_000 {
-            let Some((proposal, live, changed)) = missed(&mut state) else {
+            let Some((proposal, live, changed)) = missed(&mut dice) else {
                 continue;
             };
-            let window = proposal.weave.widened(&changed, roll(&mut state, 3));
+            let window = proposal.weave.widened(&changed, dice.roll(3));
             let target = proposal.target();
             let (old, new) = (lines_of(&target), lines_of(&live));
             let part = |text: &[u8]| Text::new(text.to_vec());

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::{Changed, Weave};
+use super::{Changed, Segment, Weave};
 use crate::text::{equal_head, equal_tail};
 
 /// How far a text was read; see [`Weave::read_on`].
@@ -147,43 +147,47 @@ impl Weave {
     /// Moves `at` over the bytes at the head of `text` that are the target's from there on, and
     /// returns their number.
     fn pass_head(&self, at: &mut Cursor, text: &[u8]) -> usize {
-        let mut rest = text;
-        for segment in &self.segments[at.n_segments..] {
-            if self.is_alive(segment) {
-                let bytes = &self.bytes(segment)[at.n_inside..];
-                let n_same = equal_head(bytes, rest);
-                at.n_passed += n_same;
-                rest = &rest[n_same..];
-                if n_same < bytes.len() {
-                    at.n_inside += n_same;
-                    break;
-                }
-            }
-            at.n_segments += 1;
-            at.n_inside = 0;
-        }
-        text.len() - rest.len()
+        let segments = self.segments[at.n_segments..].iter();
+        self.pass(at, segments, |bytes, n_inside, n_done| {
+            equal_head(&bytes[n_inside..], &text[n_done..])
+        })
     }
 
     /// The same for the tail of `text`, with a place that counts from the end of the target.
     fn pass_tail(&self, at: &mut Cursor, text: &[u8]) -> usize {
-        let mut rest = text;
-        for segment in self.segments.iter().rev().skip(at.n_segments) {
+        let segments = self.segments.iter().rev().skip(at.n_segments);
+        self.pass(at, segments, |bytes, n_inside, n_done| {
+            equal_tail(
+                &bytes[..bytes.len() - n_inside],
+                &text[..text.len() - n_done],
+            )
+        })
+    }
+
+    /// Moves `at` over the bytes of `segments` for as long as `n_same`, which is called with those of
+    /// one, how many of these were passed, and how many in all, says that they are the same.
+    fn pass<'a>(
+        &'a self,
+        at: &mut Cursor,
+        segments: impl Iterator<Item = &'a Segment>,
+        n_same: impl Fn(&[u8], usize, usize) -> usize,
+    ) -> usize {
+        let mut n_done = 0;
+        for segment in segments {
             if self.is_alive(segment) {
                 let bytes = self.bytes(segment);
-                let bytes = &bytes[..bytes.len() - at.n_inside];
-                let n_same = equal_tail(bytes, rest);
-                at.n_passed += n_same;
-                rest = &rest[..rest.len() - n_same];
-                if n_same < bytes.len() {
-                    at.n_inside += n_same;
+                let n_more = n_same(bytes, at.n_inside, n_done);
+                n_done += n_more;
+                at.n_passed += n_more;
+                at.n_inside += n_more;
+                if at.n_inside < bytes.len() {
                     break;
                 }
             }
             at.n_segments += 1;
             at.n_inside = 0;
         }
-        text.len() - rest.len()
+        n_done
     }
 }
 
@@ -205,6 +209,7 @@ impl Reading {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dice::Dice;
     use crate::diff;
     use crate::text::Text;
 
@@ -234,13 +239,8 @@ mod tests {
 
     #[test]
     fn what_is_read_in_parts_differs_where_the_whole_does() {
-        let mut state = 1_u64;
-        let mut roll = |n: usize| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            (state % n as u64) as usize
-        };
+        let mut dice = Dice::new(1);
+        let mut roll = |n: usize| dice.roll(n);
         let mut n_changed = 0;
         for case in 0..50_000 {
             let [original, modified] = [(); 2].map(|()| any_text(&mut roll, 8));
