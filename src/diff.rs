@@ -112,7 +112,7 @@ pub fn texts_and_edits(
     budget: Budget,
 ) -> (Text, Text, Comparison) {
     let original = Text::new(original);
-    let (modified, alike) = Text::beside_alike(modified, &original);
+    let (modified, alike) = Text::beside(modified, &original);
     let found = edits_beyond(alike, &original, &modified, budget);
     (original, modified, found)
 }

@@ -68,23 +68,12 @@ impl Text {
         }
     }
 
-    /// Splits `bytes` into lines, as [`Text::new`] does, by the help of a text that is much the same.
+    /// Splits `bytes` into lines, as [`Text::new`] does, by the help of a text that is much the same;
+    /// also returns what was found to be alike, `other` being the first of both.
     ///
     /// Where both begin alike and where they end alike, what is known of `other` serves, which is
     /// several times cheaper; the rest takes as long as it does by itself.
-    ///
-    /// ```
-    /// use agent_q_diff::text::Text;
-    /// let original = Text::new(b"one\ntwo\nthree".to_vec());
-    /// let modified = Text::beside(b"one\n2\nthree".to_vec(), &original);
-    /// assert_eq!(modified.line(1), b"2\n");
-    /// ```
-    pub fn beside(bytes: Vec<u8>, other: &Text) -> Text {
-        Text::beside_alike(bytes, other).0
-    }
-
-    /// Returns the same, and what was found to be alike, `other` being the first of both.
-    pub(crate) fn beside_alike(bytes: Vec<u8>, other: &Text) -> (Text, Alike) {
+    pub(crate) fn beside(bytes: Vec<u8>, other: &Text) -> (Text, Alike) {
         assert!(bytes.len() <= MAX_LEN, "a text of 4 GiB or more");
         if !other.is_plain {
             return (Text::new(bytes), Alike::default());
