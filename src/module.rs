@@ -77,6 +77,14 @@ fn session(review: Review) -> Session {
     }
 }
 
+impl Session {
+    /// Leaves off what was planned, and what was read: the target may be another one then.
+    fn leave_off(&mut self) {
+        self.plan = None;
+        self.reading = None;
+    }
+}
+
 /// The number of reviews that hold memory.
 static N_REVIEWS: AtomicUsize = AtomicUsize::new(0);
 
@@ -168,7 +176,7 @@ fn files<'e>(env: &'e Env, text: Vec<u8>) -> Result<Value<'e>> {
 #[defun]
 fn free(session: &mut Session) -> Result<()> {
     session.review = None;
-    session.plan = None;
+    session.leave_off();
     Ok(())
 }
 
@@ -210,7 +218,7 @@ fn header_lines<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
 #[defun]
 fn follow(env: &Env, session: &mut Session, live: Vec<u8>) -> Result<bool> {
     door(env, || {
-        session.plan = None;
+        session.leave_off();
         let review = ongoing(env, session)?;
         // What it then reads as, it has found out.
         Ok(review.follow(&live) || review.recognize())
@@ -224,7 +232,7 @@ fn follow(env: &Env, session: &mut Session, live: Vec<u8>) -> Result<bool> {
 #[defun]
 fn read<'e>(env: &'e Env, session: &mut Session, n_chars: usize) -> Result<Value<'e>> {
     door(env, || {
-        session.plan = None;
+        session.leave_off();
         session.reading = ongoing(env, session)?.reading(n_chars);
         match &session.reading {
             Some(reading) => chars(env, reading.part()),
@@ -288,7 +296,7 @@ fn chars<'e>(env: &'e Env, chars: Range<usize>) -> Result<Value<'e>> {
 #[defun]
 fn recognize<'e>(env: &'e Env, session: &mut Session, n_chars: usize) -> Result<Value<'e>> {
     door(env, || {
-        session.plan = None;
+        session.leave_off();
         let review = ongoing(env, session)?;
         if review.proposal().n_chars() != n_chars {
             return env.intern("follow");
@@ -314,7 +322,7 @@ fn edit_outside<'e>(
     how: Value<'e>,
 ) -> Result<bool> {
     door(env, || {
-        session.plan = None;
+        session.leave_off();
         let seen = Seen {
             n_before,
             n_behind,
@@ -473,7 +481,7 @@ fn place<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'
 #[defun]
 fn split(env: &Env, session: &mut Session, hunk: usize) -> Result<usize> {
     door(env, || {
-        session.plan = None;
+        session.leave_off();
         let n_parts = ongoing(env, session)?.split(hunk);
         answer(env, n_parts)
     })
@@ -493,7 +501,7 @@ fn pick<'e>(
     to: usize,
 ) -> Result<Value<'e>> {
     door(env, || {
-        session.plan = None;
+        session.leave_off();
         let picked = ongoing(env, session)?.pick(hunk, from..to);
         let (n_parts, index) = answer(env, picked)?;
         env.cons(n_parts, index)
@@ -808,6 +816,7 @@ fn join_decisions(env: &Env, session: &mut Session, n: usize) -> Result<()> {
 /// Take over what was planned for REVIEW last, now that its edits are made.
 #[defun]
 fn commit(env: &Env, session: &mut Session) -> Result<()> {
+    session.reading = None;
     door(env, || match session.plan.take() {
         Some(plan) => {
             ongoing(env, session)?.commit(&plan);
@@ -821,7 +830,7 @@ fn commit(env: &Env, session: &mut Session) -> Result<()> {
 #[defun]
 fn fail(env: &Env, session: &mut Session, hunk: usize) -> Result<()> {
     door(env, || {
-        session.plan = None;
+        session.leave_off();
         ongoing(env, session)?.fail(hunk);
         Ok(())
     })

@@ -9,7 +9,7 @@
 //! ambiguous: it takes somebody who looks at the place, and vouches for it, to change it.
 //!
 //! Following a target that is as the map has it costs one comparison of its bytes; anything else
-//! costs a diff, or for a bare diff one exact search for each hunk.
+//! costs a diff of what is different, or for a bare diff one exact search for each hunk.
 
 mod anchors;
 mod bare;
@@ -79,8 +79,8 @@ pub struct Proposal {
     fuzz: Vec<usize>,
     /// For each atom whether it may be elsewhere than the map has it.
     is_doubted: Vec<bool>,
-    /// The same before edits that added doubts, with how many changes could then be undone.
-    past_doubts: Vec<(usize, Vec<bool>)>,
+    /// The atoms that edits made doubtful, each with how much had happened to the target before.
+    past_doubts: Vec<(usize, Vec<usize>)>,
     /// The atoms of the agent's that the user has made something else of.
     agents: Vec<Lines>,
     /// Whether the budget to compare the texts was spent.

@@ -30,7 +30,7 @@ pub(crate) use alone::TargetLines;
 pub use atom::{Atom, FlipError, LineEdit, Placed};
 pub use changed::Changed;
 use offsets::{Counted, Offsets};
-use outside::Past;
+use outside::Journal;
 pub use reading::{Next, Reading};
 pub use recast::Stretch;
 use segment::{Kind, Segment};
@@ -60,7 +60,7 @@ pub struct Weave {
     open: Vec<usize>,
     counted: Counted,
     offsets: OnceCell<Offsets>,
-    past: Vec<Past>,
+    past: Journal,
 }
 
 impl Weave {
@@ -87,7 +87,7 @@ impl Weave {
             open: Vec::new(),
             counted: Counted::default(),
             offsets: OnceCell::new(),
-            past: Vec::new(),
+            past: Journal::default(),
         };
         weave.unravel();
         weave
@@ -145,7 +145,7 @@ impl Weave {
         let n_sides = n_sides.filter(|side| !side.is_empty()).count();
         self.segments = Vec::with_capacity(n_sides + self.atoms.len() + 1);
         self.lay(0..self.original.len(), 0..self.atoms.len());
-        self.past.clear();
+        self.past.forget();
         self.surveyed();
     }
 
@@ -164,7 +164,7 @@ impl Weave {
         self.push(Kind::User, at..live.len());
         self.n_around = live.len();
         self.user = live;
-        self.past.clear();
+        self.past.forget();
         self.surveyed();
     }
 
@@ -287,7 +287,7 @@ impl Weave {
 
     /// Learns that atom `atom` was flipped in the target by somebody else.
     pub(crate) fn learn_flip(&mut self, atom: usize) {
-        self.past.clear();
+        self.past.forget();
         self.flip_surveyed(&[atom]);
     }
 

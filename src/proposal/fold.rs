@@ -80,6 +80,9 @@ impl Proposal {
         let text = Text::new(text.to_vec());
         if n_removed.min(text.len()) <= MAX_PLAIN_LEN {
             (self.weave).edit_outside(line, n_removed, text.bytes(), is_undo);
+            if is_undo {
+                self.forget_doubts();
+            }
             return self.begin_anew_if_reverted(is_undo);
         }
         if is_undo && self.weave.undo_outside(line, n_removed, text.bytes()) {
@@ -200,17 +203,18 @@ impl Proposal {
                 }
             }
         }
-        if done.is_empty() {
-            let doubts = self.is_doubted.clone();
-            self.past_doubts.push((before.n_past(), doubts));
-            self.weave.count_as_one(before, line, was, is);
-        }
         let is_in_doubt = |(atom, span): &&(usize, Range<usize>)| {
             !done.contains(atom) && !trust.is_certain(span.clone())
         };
         is_doubted.extend(spans.iter().filter(is_in_doubt).map(|(atom, _)| *atom));
-        for atom in is_doubted {
-            self.is_doubted[atom] = true;
+        is_doubted.retain(|&atom| !std::mem::replace(&mut self.is_doubted[atom], true));
+        // Most were in doubt already, perhaps.
+        is_doubted.shrink_to_fit();
+        if done.is_empty() {
+            let n_forgotten = self.weave.n_forgotten();
+            (self.past_doubts).retain(|(then, _)| *then >= n_forgotten);
+            self.past_doubts.push((before.n_done(), is_doubted));
+            self.weave.count_as_one(before, line, was, is);
         }
     }
 
@@ -250,9 +254,11 @@ impl Proposal {
 
     /// Forgets the doubts that came with edits that are undone.
     fn forget_doubts(&mut self) {
-        let n_past = self.weave.now().n_past();
-        while let Some((_, doubts)) = self.past_doubts.pop_if(|(then, _)| *then >= n_past) {
-            self.is_doubted = doubts;
+        let n_done = self.weave.n_done();
+        while let Some((_, atoms)) = self.past_doubts.pop_if(|(then, _)| *then >= n_done) {
+            for atom in atoms {
+                self.is_doubted[atom] = false;
+            }
         }
     }
 }

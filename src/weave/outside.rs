@@ -30,9 +30,44 @@ pub(super) struct Replaced {
     n_segments: usize,
 }
 
+/// What happened to the target and can be undone, the latest last.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Journal {
+    entries: Vec<Past>,
+    /// How many were forgotten, which came before these.
+    n_forgotten: usize,
+}
+
+impl Journal {
+    /// Returns how many things have happened, those forgotten included.
+    fn n_done(&self) -> usize {
+        self.n_forgotten + self.entries.len()
+    }
+
+    fn push(&mut self, past: Past) {
+        if self.entries.len() == MAX_PAST {
+            self.entries.drain(..MAX_PAST / 2);
+            self.n_forgotten += MAX_PAST / 2;
+        }
+        self.entries.push(past);
+    }
+
+    /// Leaves no more than the first `n_done`, those forgotten included.
+    fn cut(&mut self, n_done: usize) {
+        self.entries
+            .truncate(n_done.saturating_sub(self.n_forgotten));
+    }
+
+    /// Forgets everything: it can no longer be undone line by line.
+    pub fn forget(&mut self) {
+        self.n_forgotten = self.n_done();
+        self.entries.clear();
+    }
+}
+
 /// The segments at some time, and how much had happened by then.
 pub(crate) struct Now {
-    n_past: usize,
+    n_done: usize,
     segments: Vec<Segment>,
 }
 
@@ -43,9 +78,9 @@ struct Around {
 }
 
 impl Now {
-    /// Returns how many changes can be undone.
-    pub(crate) fn n_past(&self) -> usize {
-        self.n_past
+    /// Returns how much had happened; see [`Weave::n_done`].
+    pub(crate) fn n_done(&self) -> usize {
+        self.n_done
     }
 }
 
@@ -109,22 +144,31 @@ impl Weave {
         is_undone
     }
 
+    /// Returns how many things have happened to the target. Less if one of them is undone.
+    pub(crate) fn n_done(&self) -> usize {
+        self.past.n_done()
+    }
+
+    /// Returns how many of these are too long ago to be undone.
+    pub(crate) fn n_forgotten(&self) -> usize {
+        self.past.n_forgotten
+    }
+
     /// Returns a mark for [`Weave::count_as_one`].
     pub(crate) fn now(&self) -> Now {
         Now {
-            n_past: self.past.len(),
+            n_done: self.n_done(),
             segments: self.segments.clone(),
         }
     }
 
     /// Makes all edits from outside since `before` one, which replaced `old` by `new` at `line`.
     pub(crate) fn count_as_one(&mut self, before: Now, line: usize, old: &[u8], new: &[u8]) {
-        // Where the oldest was forgotten meanwhile, what is left counts one by one.
-        if self.past.len() > before.n_past {
-            self.past.truncate(before.n_past);
+        if self.n_done() > before.n_done {
+            self.past.cut(before.n_done);
             let old = old.to_vec();
             let all = Replaced::between(line, old, new, &before.segments, &self.segments);
-            self.remember(Past::Edit(all));
+            self.past.push(Past::Edit(all));
         }
     }
 
@@ -157,7 +201,7 @@ impl Weave {
         let after = &self.segments[before.range.start..self.segments.len() - n_below];
         let mut replaced = Replaced::between(line, old, text, &before.segments, after);
         replaced.first += before.range.start;
-        self.remember(Past::Edit(replaced));
+        self.past.push(Past::Edit(replaced));
     }
 
     /// Returns the segments that an edit of `n_removed` lines from line `line` on can change: those
@@ -279,14 +323,7 @@ impl Weave {
 /// Undoing.
 impl Weave {
     pub(super) fn remember_flip(&mut self, chosen: &[usize]) {
-        self.remember(Past::Flip(chosen.to_vec()));
-    }
-
-    fn remember(&mut self, past: Past) {
-        if self.past.len() == MAX_PAST {
-            self.past.drain(..MAX_PAST / 2);
-        }
-        self.past.push(past);
+        self.past.push(Past::Flip(chosen.to_vec()));
     }
 
     /// Takes the last edits from outside back if that is what the given edit does to the text.
@@ -296,9 +333,10 @@ impl Weave {
     fn undo_edit(&mut self, line: usize, n_removed: usize, text: &[u8]) -> bool {
         let now = self.target_lines(line..line + n_removed);
         let mut removed = &now[..];
-        let mut n_left = self.past.len();
+        let mut n_left = self.past.entries.len();
         loop {
-            let Some(Past::Edit(last)) = n_left.checked_sub(1).map(|last| &self.past[last]) else {
+            let Some(Past::Edit(last)) = n_left.checked_sub(1).map(|last| &self.past.entries[last])
+            else {
                 return false;
             };
             if last.line != line || last.new != removed {
@@ -310,7 +348,7 @@ impl Weave {
             }
             removed = &last.old;
         }
-        for past in self.past.split_off(n_left).iter().rev() {
+        for past in self.past.entries.split_off(n_left).iter().rev() {
             if let Past::Edit(last) = past {
                 last.undo(&mut self.segments);
             }
@@ -321,12 +359,12 @@ impl Weave {
     /// Takes the last flip back, with all that came after it, if the target now reads as before.
     fn undo_flip(&mut self) {
         let is_flip = |past: &Past| matches!(past, Past::Flip(_));
-        let Some(at) = self.past.iter().rposition(is_flip) else {
+        let Some(at) = self.past.entries.iter().rposition(is_flip) else {
             return;
         };
         let mut segments = self.segments.clone();
         let mut facts: Vec<bool> = self.atoms.iter().map(|atom| atom.is_applied).collect();
-        for past in self.past[at..].iter().rev() {
+        for past in self.past.entries[at..].iter().rev() {
             match past {
                 Past::Edit(edit) => edit.undo(&mut segments),
                 Past::Flip(chosen) => chosen.iter().for_each(|&atom| facts[atom] ^= true),
@@ -336,7 +374,7 @@ impl Weave {
             let atoms = self.atoms.iter_mut().zip(facts);
             atoms.for_each(|(atom, is_applied)| atom.is_applied = is_applied);
             self.segments = segments;
-            self.past.truncate(at);
+            self.past.entries.truncate(at);
         }
     }
 

@@ -36,7 +36,7 @@ impl Weave {
         let part = |old, new| Atom { old, new, ..whole };
         let head = part(whole.old.start..old, whole.new.start..new);
         let tail = part(old..whole.old.end, new..whole.new.end);
-        self.past.clear();
+        self.past.forget();
         self.renumber(atom..atom + 1, 2);
         self.atoms.splice(atom..=atom, [head, tail]);
         let mut segments = Vec::with_capacity(self.segments.len() + 2);
@@ -91,7 +91,7 @@ impl Weave {
         let mut all = mem::take(&mut self.segments);
         let segments = self.segments_of(&mut all, group);
         self.segments = all;
-        self.past.clear();
+        self.past.forget();
         let first = segments.as_ref().map(|segments| segments.start);
         if let Some(segments) = segments {
             self.segments.drain(segments);

@@ -2,6 +2,7 @@
 
 mod dice;
 mod fuzz_pictures;
+mod journal;
 mod outside;
 mod pairs;
 mod placing;
