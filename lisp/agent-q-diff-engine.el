@@ -421,28 +421,41 @@ That is for a review made of a diff; of two texts it is nil."
 
 (defun agent-q-diff-engine-follow (review)
   "Tell REVIEW that its target's text is now that of the current buffer.
-Return non-nil if that is news."
+Return non-nil if that is news; `changed', and nothing is learned, if the
+text was changed while it was read, as a hook of garbage collection can."
   (save-restriction
     (widen)
-    (let ((part (condition-case nil
-                    (agent-q-diff-engine--read review)
-                  (rust-module-non-unicode-string 'whole))))
+    (let* ((tick (buffer-chars-modified-tick))
+           (part (condition-case nil
+                     (agent-q-diff-engine--read review tick)
+                   (rust-module-non-unicode-string 'whole))))
       (if (eq part 'whole)
-          (agent-q-diff-engine--call #'agent-q-diff-module-follow review
-                                     (buffer-substring-no-properties
-                                      (point-min) (point-max)))
+          (let ((text (agent-q-diff-engine--part tick (point-min) (point-max))))
+            (if text
+                (agent-q-diff-engine--call #'agent-q-diff-module-follow review text)
+              'changed))
         part))))
 
-(defun agent-q-diff-engine--read (review)
-  "Let REVIEW read the current buffer, part by part.
-Return non-nil if it is news, and `whole' if parts do not do."
+(defun agent-q-diff-engine--read (review tick)
+  "Let REVIEW read the current buffer as it is at TICK, part by part.
+Return non-nil if it is news, `whole' if parts do not do, and `changed' if
+the buffer no longer is as it was."
   (let ((part (or (agent-q-diff-module-read review (buffer-size)) 'whole)))
     (while (consp part)
-      (setq part (agent-q-diff-module-read-on
-                  review (buffer-substring-no-properties
-                          (+ (point-min) (car part))
-                          (+ (point-min) (cdr part))))))
+      (let ((text (agent-q-diff-engine--part tick
+                                             (+ (point-min) (car part))
+                                             (+ (point-min) (cdr part)))))
+        (setq part (if text
+                       (agent-q-diff-module-read-on review text)
+                     'changed))))
     part))
+
+(defun agent-q-diff-engine--part (tick from to)
+  "Return the text between FROM and TO, or nil if it is not that of TICK."
+  (let ((text (condition-case nil
+                  (buffer-substring-no-properties from to)
+                (args-out-of-range nil))))
+    (and (= tick (buffer-chars-modified-tick)) text)))
 
 (defun agent-q-diff-engine-recognize (review n-chars)
   "Take it in that REVIEW was told of every edit of its target.

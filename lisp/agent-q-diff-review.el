@@ -108,6 +108,7 @@ the target can be none any more."
 (defun agent-q-diff-review--load (review original modified)
   "Give REVIEW its engine, for ORIGINAL becoming MODIFIED."
   (let* ((target (agent-q-diff-review-target review))
+         (tick (agent-q-diff-target-tick target))
          (live (agent-q-diff-target-text target))
          (adapt (agent-q-diff-target-adapter
                  original live (agent-q-diff-target-crlf-p target)))
@@ -121,7 +122,7 @@ the target can be none any more."
           (agent-q-diff-engine-review adapted proposed))
     (if (equal live adapted)
         ;; The engine begins with just that.
-        (agent-q-diff-review--note-tick review target)
+        (agent-q-diff-review--note-tick review tick)
       (agent-q-diff-review-follow review))))
 
 (defun agent-q-diff-review--refuse-line-ends ()
@@ -264,25 +265,35 @@ Visit the file anew if the buffer was killed or visits another one now."
 The engine was told of most edits as they were made; whatever it missed
 it finds out by comparing."
   (let* ((buffer (agent-q-diff-review-ensure-target review))
-         (tick (agent-q-diff-target-tick buffer))
-         (was-told (not (eq (agent-q-diff-review-told review)
-                            (agent-q-diff-review-tick review)))))
-    (unless (eq tick (agent-q-diff-review-tick review))
-      (let ((is-news (agent-q-diff-review--take-in review buffer tick)))
-        (agent-q-diff-review--note-tick review buffer)
-        (or is-news was-told)))))
+         (is-known (lambda (tick)
+                     (eq tick (agent-q-diff-review-tick review))))
+         (is-news (not (eq (agent-q-diff-review-told review)
+                           (agent-q-diff-review-tick review)))))
+    (unless (funcall is-known (agent-q-diff-target-tick buffer))
+      ;; A hook may have changed it before this is done.
+      (cl-loop repeat 100
+               for tick = (agent-q-diff-target-tick buffer)
+               until (funcall is-known tick)
+               do (pcase (agent-q-diff-review--take-in review buffer tick)
+                    ('changed)
+                    (found (agent-q-diff-review--note-tick review tick)
+                           (setq is-news (or found is-news))))
+               finally (unless (funcall is-known (agent-q-diff-target-tick buffer))
+                         (error "The text of %s does not stay as it is; try again"
+                                (buffer-name buffer))))
+      is-news)))
 
-(defun agent-q-diff-review--note-tick (review buffer)
-  "Note that the engine of REVIEW knows BUFFER, the target, as it is.
-It is told of edits from now on."
-  (let ((tick (agent-q-diff-target-tick buffer)))
-    (setf (agent-q-diff-review-tick review) tick
-          (agent-q-diff-review-told review) tick)
-    (agent-q-diff-review--listen review)))
+(defun agent-q-diff-review--note-tick (review tick)
+  "Note that the engine of REVIEW knows the target as it is at TICK.
+It is told of edits from then on."
+  (setf (agent-q-diff-review-tick review) tick
+        (agent-q-diff-review-told review) tick)
+  (agent-q-diff-review--listen review))
 
 (defun agent-q-diff-review--take-in (review buffer tick)
   "Let the engine of REVIEW know BUFFER, the target, as it is at TICK.
-Return non-nil if that is news to it."
+Return non-nil if that is news to it, and `changed' if BUFFER is no longer
+as it was, so that nothing is known."
   (let* ((engine (agent-q-diff-review-engine review))
          (is-news (if (eq tick (agent-q-diff-review-told review))
                       (agent-q-diff-engine-recognize engine (buffer-size buffer))

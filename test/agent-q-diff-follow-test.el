@@ -139,6 +139,47 @@ The line is put into the function of that number, counted from 1."
             (replace-match "")
             (should (equal (buffer-string) (funcall lines changes)))))))))
 
+;; Collecting garbage runs Lisp in the midst of reading a buffer.
+(ert-deftest aqd-follow-a-text-that-is-changed-while-it-is-read-is-read-again ()
+  (let* ((lines (lambda (new)
+                  (mapconcat (lambda (n) (if (and new (= n 100)) "NEW\n"
+                                           (format "line %d\n" n)))
+                             (number-sequence 1 30000) "")))
+         (original (funcall lines nil)))
+    (dolist (change (list (lambda () (insert "hook 1\nhook 2\n"))
+                          (lambda () (delete-region (point) (/ (point-max) 2)))))
+      (aqd-with-file original
+        (let* ((review (agent-q-diff-review-open aqd-file original (funcall lines t)))
+               (buffer (agent-q-diff-review-target review))
+               (is-done nil)
+               (hook (lambda ()
+                       (unless is-done
+                         (setq is-done t)
+                         (with-current-buffer buffer
+                           (save-excursion
+                             (goto-char (point-min))
+                             (forward-line 200)
+                             (funcall change)))))))
+          (with-current-buffer buffer
+            (goto-char (point-min))
+            (forward-line 27999)
+            (let ((inhibit-modification-hooks t))
+              (insert "missed\n")))
+          (garbage-collect)
+          (add-hook 'post-gc-hook hook)
+          (unwind-protect
+              (let ((gc-cons-threshold 100000)
+                    (gc-cons-percentage 0.0))
+                (agent-q-diff-review-follow review))
+            (remove-hook 'post-gc-hook hook))
+          (should is-done)
+          (should (eq 'edited (agent-q-diff-review-do review 'accept 0)))
+          (with-current-buffer buffer
+            (goto-char (point-min))
+            (should (search-forward "line 99\nNEW\nline 101\n"))
+            (set-buffer-modified-p nil))
+          (agent-q-diff-review-close review))))))
+
 (ert-deftest aqd-follow-an-ambiguous-hunk-takes-a-second-key ()
   (aqd-with-review (aqd-blocks 6) (aqd-blocks 6 '((4 . "  new")))
     (aqd-in-target (let ((inhibit-modification-hooks t)) (insert "mine\n")))
