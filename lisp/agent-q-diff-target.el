@@ -151,9 +151,20 @@ The innermost comes first."
 
 (defun agent-q-diff-target-crlf-p (buffer)
   "Return non-nil if the line ends CRLF of its file are not in BUFFER.
-Each line has such an end in the file, whatever the text says."
+Each line has such an end in the file, whatever the text says.  A buffer
+without a file has none."
   (let ((coding (buffer-local-value 'buffer-file-coding-system buffer)))
-    (and coding (eq 1 (coding-system-eol-type coding)))))
+    (and (buffer-file-name buffer)
+         coding
+         (eq 1 (coding-system-eol-type coding)))))
+
+(defun agent-q-diff-target--drop-cr-p (original live is-crlf)
+  "Return non-nil if CRLF is to be LF in a proposal for a target.
+ORIGINAL, LIVE and IS-CRLF are as in `agent-q-diff-target-adapter'."
+  (let ((is-all (agent-q-diff-target--all-crlf-p original))
+        (is-none (not (string-search "\r\n" live))))
+    (and (if is-crlf (or is-all is-none) (and is-all is-none))
+         (or is-none (not (equal original live))))))
 
 (defun agent-q-diff-target-adapter (original live &optional is-crlf)
   "Return a function from a text of a proposal to one for the target.
@@ -162,12 +173,12 @@ its buffer, so a proposal made from the file's bytes differs from LIVE,
 the buffer's text, in every line.  If its ORIGINAL begins with a mark and
 LIVE does not, the function drops the mark.  If all lines of ORIGINAL end
 with CRLF and none of LIVE does, it turns CRLF into LF, and the other way
-round; if IS-CRLF, as `agent-q-diff-target-crlf-p' has it, that is so for
-any line.  Otherwise it returns its argument as it is."
+round.  If IS-CRLF, as `agent-q-diff-target-crlf-p' has it, one of the two
+is enough to turn CRLF into LF.  Otherwise, and if ORIGINAL is LIVE, it
+returns its argument as it is, but for a mark."
   (let ((drop-mark (and (string-prefix-p "\ufeff" original)
                         (not (string-prefix-p "\ufeff" live))))
-        (drop-cr (and (or is-crlf (agent-q-diff-target--all-crlf-p original))
-                      (not (string-search "\r\n" live))))
+        (drop-cr (agent-q-diff-target--drop-cr-p original live is-crlf))
         (add-cr (and (agent-q-diff-target--all-crlf-p live)
                      (not (string-search "\r\n" original)))))
     (lambda (text)

@@ -224,6 +224,23 @@ All hunks are accepted."
   (should (equal "A\nb\r\nc\n"
                  (aqd-target-bytes "a\nb\r\nc\n" "a\nb\r\nc\n" "A\nb\r\nc\n"))))
 
+(ert-deftest aqd-target-a-cr-before-crlf-stays ()
+  (should (equal "a\r\r\nb\r\nC\r\n"
+                 (aqd-target-bytes "a\r\r\nb\r\nc\r\n" "a\r\r\nb\r\nc\r\n"
+                                   "a\r\r\nb\r\nC\r\n")))
+  ;; As the buffer has it.
+  (should (equal "a\r\r\nb\r\nC\r\n"
+                 (aqd-target-bytes "a\r\r\nb\r\nc\r\n" "a\r\nb\nc\n"
+                                   "a\r\nb\nC\n"))))
+
+(ert-deftest aqd-target-no-file-has-the-line-ends-of-its-text ()
+  (let ((review (cl-letf (((default-value 'buffer-file-coding-system) 'utf-8-dos))
+                  (agent-q-diff-review-open "/nowhere/a" "a\nb\n" "a\r\nb\r\n" t))))
+    (should (eq 'edited (agent-q-diff-review-do review 'accept 0)))
+    (should (equal "a\r\nb\r\n"
+                   (agent-q-diff-target-text (agent-q-diff-review-target review))))
+    (agent-q-diff-review-close review)))
+
 (ert-deftest aqd-target-byte-order-mark-stays ()
   (should (equal "\xef\xbb\xbf\ A\nb\n"
                  (aqd-target-bytes "\xef\xbb\xbf\ a\nb\n" "\ufeff\ a\nb\n"
