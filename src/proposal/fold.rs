@@ -183,6 +183,7 @@ impl Proposal {
         spans: &[(usize, Range<usize>)],
         (line, was, is): (usize, &[u8], &[u8]),
     ) {
+        let n_done = self.weave.n_done();
         let before = self.weave.now();
         let mut is_doubted: Vec<usize> = Vec::new();
         let mut done: Vec<usize> = Vec::new();
@@ -213,7 +214,7 @@ impl Proposal {
         if done.is_empty() {
             let n_forgotten = self.weave.n_forgotten();
             (self.past_doubts).retain(|(then, _)| *then >= n_forgotten);
-            self.past_doubts.push((before.n_done(), is_doubted));
+            self.past_doubts.push((n_done, is_doubted));
             self.weave.count_as_one(before, line, was, is);
         }
     }

@@ -5,11 +5,8 @@
 
 use std::ops::Range;
 
-use memchr::{memchr, memrchr};
-
 use super::Weave;
-use super::offsets::partition_point;
-use crate::text::{equal_head, equal_tail};
+use crate::text::Text;
 
 /// The part that differs between the target and another text: whole lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,34 +20,23 @@ pub struct Changed {
 impl Weave {
     /// Returns where `live` differs from the target, as the line map has it; `None` if nowhere.
     ///
-    /// Before and behind that both have the same lines. Takes one comparison of their bytes.
+    /// Before and behind that both have the same lines. Takes O(n) time and space for n bytes.
     pub fn changed_in(&self, live: &[u8]) -> Option<Changed> {
         self.changed_inside(0..self.n_lines(), live)
     }
 
     /// Returns the same for a text that has `text` in the place of the target's `lines`.
     pub(super) fn changed_inside(&self, lines: Range<usize>, text: &[u8]) -> Option<Changed> {
-        let pieces = self.pieces_of(lines.clone());
-        let n_bytes: usize = pieces.iter().map(|piece| piece.len()).sum();
-        let n_head = common_head(&pieces, text);
-        if n_head == n_bytes && n_head == text.len() {
+        let old = Text::new(self.target_lines(lines.clone()));
+        let new = Text::new(text.to_vec());
+        if old == new {
             return None;
         }
-        let start = memrchr(b'\n', &text[..n_head]).map_or(0, |at| at + 1);
-        let n_tail = common_tail(&pieces, text).min(n_bytes.min(text.len()) - start);
-        let (end, text_end) = (n_bytes - n_tail, text.len() - n_tail);
-        let is_line = (end == start || byte_at(&pieces, end - 1) == Some(b'\n'))
-            && (text_end == start || text[text_end - 1] == b'\n');
-        // Behind a newline that both have, both begin a line.
-        let n_rest = match is_line {
-            true => 0,
-            false => memchr(b'\n', &text[text_end..]).map_or(n_tail, |at| at + 1),
-        };
-        let above = self.n_bytes_before(lines.start);
-        let line_at = |at| self.n_lines_before(above + at);
+        let n_head = old.equal_head(0..old.len(), &new, 0..new.len());
+        let n_tail = old.equal_tail(n_head..old.len(), &new, n_head..new.len());
         Some(Changed {
-            lines: line_at(start)..line_at(end + n_rest),
-            text: text[start..text_end + n_rest].to_vec(),
+            lines: lines.start + n_head..lines.end - n_tail,
+            text: new.lines_bytes(n_head..new.len() - n_tail).to_vec(),
         })
     }
 
@@ -66,63 +52,6 @@ impl Weave {
             text: [&above, &text[..], &below].concat(),
         }
     }
-
-    /// Returns how many lines of the target begin before its byte `at`.
-    pub(super) fn n_lines_before(&self, at: usize) -> usize {
-        let (mut n_lines, mut rest) = (0, at);
-        for segment in self.alive() {
-            let (text, lines) = (self.text_of(segment), segment.lines());
-            let len = |n: usize| text.lines_bytes(lines.start..lines.start + n).len();
-            if rest < len(lines.len()) {
-                return n_lines + partition_point(lines.len(), |n| len(n) < rest);
-            }
-            n_lines += lines.len();
-            rest -= len(lines.len());
-        }
-        n_lines
-    }
-
-    /// Returns how many bytes of the target come before its line `line`.
-    pub(super) fn n_bytes_before(&self, line: usize) -> usize {
-        let pieces = self.pieces_of(0..line);
-        pieces.iter().map(|piece| piece.len()).sum()
-    }
-}
-
-/// Returns how many bytes are the same at the head of `text` and of the text of `pieces`.
-fn common_head(pieces: &[&[u8]], text: &[u8]) -> usize {
-    let mut n_same = 0;
-    for piece in pieces {
-        let n_more = equal_head(piece, &text[n_same..]);
-        n_same += n_more;
-        if n_more < piece.len() {
-            break;
-        }
-    }
-    n_same
-}
-
-/// Returns how many bytes are the same at the tail of `text` and of the text of `pieces`.
-fn common_tail(pieces: &[&[u8]], text: &[u8]) -> usize {
-    let mut n_same = 0;
-    for piece in pieces.iter().rev() {
-        let n_more = equal_tail(piece, &text[..text.len() - n_same]);
-        n_same += n_more;
-        if n_more < piece.len() {
-            break;
-        }
-    }
-    n_same
-}
-
-fn byte_at(pieces: &[&[u8]], mut at: usize) -> Option<u8> {
-    for piece in pieces {
-        match piece.get(at) {
-            Some(&byte) => return Some(byte),
-            None => at -= piece.len(),
-        }
-    }
-    None
 }
 
 #[cfg(test)]
@@ -130,7 +59,6 @@ mod tests {
     use super::*;
     use crate::dice::Dice;
     use crate::diff;
-    use crate::text::Text;
 
     /// Returns a text of up to `max_len` lines, its last one perhaps without a newline.
     fn any_text(roll: &mut impl FnMut(usize) -> usize, max_len: usize) -> Vec<u8> {

@@ -77,13 +77,6 @@ struct Around {
     segments: Vec<Segment>,
 }
 
-impl Now {
-    /// Returns how much had happened; see [`Weave::n_done`].
-    pub(crate) fn n_done(&self) -> usize {
-        self.n_done
-    }
-}
-
 impl Replaced {
     /// Returns what made the segments `before` those `after`.
     fn between(

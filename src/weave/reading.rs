@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use super::offsets::partition_point;
 use super::{Changed, Segment, Weave};
 use crate::text::{equal_head, equal_tail};
 
@@ -142,6 +143,27 @@ impl Weave {
         let lines = floor.line..end;
         reading.place = Place::Middle { lines };
         reading.ask(floor.n_chars..reading.n_chars - n_behind)
+    }
+
+    /// Returns how many lines of the target begin before its byte `at`.
+    fn n_lines_before(&self, at: usize) -> usize {
+        let (mut n_lines, mut rest) = (0, at);
+        for segment in self.alive() {
+            let (text, lines) = (self.text_of(segment), segment.lines());
+            let len = |n: usize| text.lines_bytes(lines.start..lines.start + n).len();
+            if rest < len(lines.len()) {
+                return n_lines + partition_point(lines.len(), |n| len(n) < rest);
+            }
+            n_lines += lines.len();
+            rest -= len(lines.len());
+        }
+        n_lines
+    }
+
+    /// Returns how many bytes of the target come before its line `line`.
+    fn n_bytes_before(&self, line: usize) -> usize {
+        let pieces = self.pieces_of(0..line);
+        pieces.iter().map(|piece| piece.len()).sum()
     }
 
     /// Moves `at` over the bytes at the head of `text` that are the target's from there on, and
