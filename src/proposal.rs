@@ -85,8 +85,6 @@ pub struct Proposal {
     agents: Vec<Lines>,
     /// Whether the budget to compare the texts was spent.
     is_coarse: bool,
-    /// Whether a target was seen.
-    has_target: bool,
     bare: Option<Bare>,
 }
 
@@ -140,7 +138,6 @@ impl Proposal {
             offsets,
             fuzz,
             is_coarse: false,
-            has_target: false,
             bare,
         }
     }
@@ -278,16 +275,16 @@ impl Proposal {
 
     /// Learns that the target is now `live`, and tells whether that is news.
     pub fn follow(&mut self, live: &[u8]) -> bool {
-        let is_first = !std::mem::replace(&mut self.has_target, true);
-        let changed = self.weave.changed_in(live);
-        if self.bare.is_some() {
+        if let Some(bare) = &mut self.bare {
+            let is_first = !std::mem::replace(&mut bare.has_target, true);
             // The map knows the places of its own edits; a search might lose one of them.
-            let is_news = is_first || changed.is_some();
+            let is_news = is_first || !self.weave.is_target(live);
             if is_news {
                 self.search(live);
             }
             return is_news;
         }
+        let changed = self.weave.changed_in(live);
         changed.is_some_and(|changed| {
             self.follow_change(&changed);
             true
@@ -303,11 +300,11 @@ impl Proposal {
 
     /// Goes on with `reading`, as [`Weave::read_on`] does, and at its end learns what was found.
     pub fn read_on(&mut self, reading: &mut Reading, text: &[u8]) -> Next {
-        let step = self.weave.read_on(reading, text);
-        if let Next::Changed(changed) = &step {
+        let next = self.weave.read_on(reading, text);
+        if let Next::Changed(changed) = &next {
             self.follow_change(changed);
         }
-        step
+        next
     }
 
     fn follow_change(&mut self, changed: &Changed) {

@@ -24,6 +24,8 @@ pub(super) struct Bare {
     /// Whether the last line of the diff had no newline of its own, and no marker says that its
     /// side of the file has none.
     pub is_open_ended: bool,
+    /// Whether a target was seen.
+    pub has_target: bool,
 }
 
 impl Proposal {
@@ -49,6 +51,7 @@ impl Proposal {
             header_lines: hunks.iter().map(|parsed| parsed.header_line).collect(),
             is_cut: vec![false; hunks.len()],
             is_open_ended: hunks.last().is_some_and(|last| last.hunk.is_open_ended),
+            has_target: false,
         };
         let mut stand_in = StandIn::default();
         for (index, ParsedHunk { hunk, .. }) in hunks.iter().enumerate() {

@@ -137,7 +137,7 @@ impl Proposal {
         self.groups.splice(hunk..=hunk, parts);
         self.offsets.splice(hunk..=hunk, vec![offset; n_parts]);
         self.fuzz.splice(hunk..=hunk, vec![fuzz; n_parts]);
-        if was_lost && n_parts > 1 && self.has_target && self.bare.is_some() {
+        if was_lost && n_parts > 1 && self.bare.as_ref().is_some_and(|bare| bare.has_target) {
             let live = self.target();
             self.search(&live);
         }
