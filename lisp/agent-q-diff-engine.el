@@ -38,6 +38,7 @@
 (declare-function agent-q-diff-module-hunk-with-id "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-is-coarse "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-is-edited "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-is-idle "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-join-decisions "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-line "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-live-lines "ext:agent-q-diff-module")
@@ -418,6 +419,11 @@ Signal an error that says why if they cannot be told from the others."
   "Return the lines, from 0, of REVIEW's hunk headers in its diff.
 That is for a review made of a diff; of two texts it is nil."
   (agent-q-diff-module-header-lines review))
+
+(defun agent-q-diff-engine-idle-p (review)
+  "Return non-nil if all hunks of REVIEW leave their lines as they are.
+A diff can remove lines and add the same."
+  (agent-q-diff-module-is-idle review))
 
 (defun agent-q-diff-engine-follow (review)
   "Tell REVIEW that its target's text is now that of the current buffer.

@@ -148,28 +148,13 @@ none or PATH cannot be a target."
                (is-adapted (not (equal diff adapted))))
           (setf (agent-q-diff-review-is-adapted review) is-adapted
                 (agent-q-diff-review-engine review) engine)
-          (when (and is-adapted (agent-q-diff-review--idle-p engine))
+          (when (and is-adapted (agent-q-diff-engine-idle-p engine))
             (agent-q-diff-review--refuse-line-ends))
           (agent-q-diff-review-follow review)
           review)
       (error
        (agent-q-diff-review-close review)
        (signal (car err) (cdr err))))))
-
-(defun agent-q-diff-review--idle-p (engine)
-  "Return non-nil if the lines that the hunks of ENGINE add are those removed."
-  (let ((lines (split-string
-                ;; A marker that there is no newline belongs to its line.
-                (replace-regexp-in-string
-                 "\n\\\\.*" "\\\\"
-                 (car (agent-q-diff-engine-print-hunks
-                       engine 0 (car (agent-q-diff-engine-counts engine)) "")))
-                "\n")))
-    (cl-flet ((without (sign)
-                (cl-loop for line in lines
-                         unless (string-prefix-p sign line)
-                         collect (replace-regexp-in-string "\\`[-+ ]" "" line))))
-      (equal (without "-") (without "+")))))
 
 (defun agent-q-diff-review--adapt-diff (diff target)
   "Return DIFF for the buffer TARGET.
@@ -264,24 +249,22 @@ Visit the file anew if the buffer was killed or visits another one now."
   "Let REVIEW see the target as it is now.  Return non-nil if that is news.
 The engine was told of most edits as they were made; whatever it missed
 it finds out by comparing."
-  (let* ((buffer (agent-q-diff-review-ensure-target review))
-         (is-known (lambda (tick)
-                     (eq tick (agent-q-diff-review-tick review))))
-         (is-news (not (eq (agent-q-diff-review-told review)
-                           (agent-q-diff-review-tick review)))))
-    (unless (funcall is-known (agent-q-diff-target-tick buffer))
+  (let ((buffer (agent-q-diff-review-ensure-target review))
+        (is-news (not (eq (agent-q-diff-review-told review)
+                          (agent-q-diff-review-tick review))))
+        (rounds 0)
+        tick)
+    (while (not (eq (setq tick (agent-q-diff-target-tick buffer))
+                    (agent-q-diff-review-tick review)))
       ;; A hook may have changed it before this is done.
-      (cl-loop repeat 100
-               for tick = (agent-q-diff-target-tick buffer)
-               until (funcall is-known tick)
-               do (pcase (agent-q-diff-review--take-in review buffer tick)
-                    ('changed)
-                    (found (agent-q-diff-review--note-tick review tick)
-                           (setq is-news (or found is-news))))
-               finally (unless (funcall is-known (agent-q-diff-target-tick buffer))
-                         (error "The text of %s does not stay as it is; try again"
-                                (buffer-name buffer))))
-      is-news)))
+      (when (> (cl-incf rounds) 100)
+        (error "The text of %s does not stay as it is; try again"
+               (buffer-name buffer)))
+      (let ((found (agent-q-diff-review--take-in review buffer tick)))
+        (unless (eq found 'changed)
+          (agent-q-diff-review--note-tick review tick)
+          (setq is-news (or found is-news)))))
+    (and (> rounds 0) is-news)))
 
 (defun agent-q-diff-review--note-tick (review tick)
   "Note that the engine of REVIEW knows the target as it is at TICK.

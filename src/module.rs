@@ -214,6 +214,12 @@ fn header_lines<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
     })
 }
 
+/// Return t if all hunks of REVIEW leave their lines as they are.
+#[defun]
+fn is_idle(env: &Env, session: &mut Session) -> Result<bool> {
+    door(env, || Ok(ongoing(env, session)?.proposal().is_idle()))
+}
+
 /// Tell REVIEW that its target's text is now LIVE.  Return t if that is news.
 #[defun]
 fn follow(env: &Env, session: &mut Session, live: Vec<u8>) -> Result<bool> {

@@ -153,6 +153,12 @@ impl Proposal {
         self.is_coarse
     }
 
+    /// Tells whether all hunks leave their lines as they are. Of two texts none does, but a diff can
+    /// remove lines and add the same.
+    pub fn is_idle(&self) -> bool {
+        self.weave.original() == self.weave.modified()
+    }
+
     /// Tells whether the change of hunk `hunk` is in the target, all of it.
     pub fn is_in(&self, hunk: usize) -> bool {
         self.atoms_of(hunk)
