@@ -1,7 +1,7 @@
 //! Where the lines of a text begin.
 
+use fearless_simd::{Level, Simd, SimdInt, SimdInto, SimdMask, dispatch, u8x64};
 use memchr::memchr_iter;
-use wide::{CmpEq, i8x16};
 
 use super::table::{self, Table};
 use super::{Alike, offset, same};
@@ -17,8 +17,13 @@ const CHUNK_LEN: usize = 1 << 15;
 ///
 /// A search for one newline after the other takes three times as long: lines are short.
 pub fn line_starts(bytes: &[u8]) -> Table {
+    line_starts_on(Level::new(), bytes)
+}
+
+/// Returns the same, with what a processor of this level can do.
+fn line_starts_on(level: Level, bytes: &[u8]) -> Table {
     let mut starts = Starts::new(&Table::new(), 1, bytes, 0);
-    starts.scan(bytes, 0);
+    starts.scan(level, bytes, 0);
     starts.finish(bytes)
 }
 
@@ -39,7 +44,7 @@ pub fn line_starts_beside(bytes: &[u8], others: &[u8], other_starts: &Table) -> 
     let first = other_starts.at(n_above - 1);
     let n_below = other_starts.len() - n_not_below;
     let mut starts = Starts::new(other_starts, n_above, &bytes[first..end], n_below);
-    starts.scan(&bytes[..end], first);
+    starts.scan(Level::new(), &bytes[..end], first);
     starts.extend_from(other_starts, n_not_below, end.wrapping_sub(other_end));
     (starts.finish(bytes), Alike { head, tail })
 }
@@ -70,10 +75,10 @@ impl Starts {
     }
 
     /// Adds what follows the newlines of `bytes` from `from` on.
-    fn scan(&mut self, bytes: &[u8], from: usize) {
+    fn scan(&mut self, level: Level, bytes: &[u8], from: usize) {
         let mut base = from;
         for chunk in bytes[from..].chunks(CHUNK_LEN) {
-            self.scan_chunk(chunk, base as u16);
+            dispatch!(level, simd => self.scan_chunk(simd, chunk, base as u16));
             while let Some(low) = self.next_block() {
                 self.firsts.push(table::entry(offset(base), low));
             }
@@ -88,7 +93,8 @@ impl Starts {
             .copied()
     }
 
-    fn scan_chunk(&mut self, chunk: &[u8], mut base: u16) {
+    #[inline(always)]
+    fn scan_chunk<S: Simd>(&mut self, simd: S, chunk: &[u8], mut base: u16) {
         let (blocks, rest) = chunk.as_chunks::<BLOCK_LEN>();
         let mut len = self.len;
         for block in blocks {
@@ -96,7 +102,7 @@ impl Starts {
                 self.low.resize(2 * (len + BLOCK_LEN), 0);
             }
             let room = &mut self.low[len..len + BLOCK_LEN];
-            len += put_ends(room, newlines(block), base);
+            len += put_ends(room, newlines(simd, block), base);
             base = base.wrapping_add(BLOCK_LEN as u16);
         }
         self.len = len;
@@ -181,39 +187,35 @@ fn estimated_len(bytes: &[u8]) -> usize {
 }
 
 /// Puts where the bits of `newlines` are, from `base` on, into `ends`; returns their number.
-#[inline]
+#[inline(always)]
 fn put_ends(ends: &mut [u16], mut newlines: u64, base: u16) -> usize {
     // Mostly there are no more than these, and to write them always is cheaper than to branch.
     const USUAL: usize = 5;
+    let n_newlines = newlines.count_ones() as usize;
     let (usual, others) = ends.split_at_mut(USUAL);
-    let mut n_newlines = 0usize;
     for end in usual {
-        *end = base.wrapping_add(newlines.trailing_zeros() as u16 + 1);
-        // Many processors count all bits at once, but not those that every build is for.
-        n_newlines = n_newlines.wrapping_add(usize::from(newlines != 0));
+        *end = end_of_first(newlines, base);
         newlines &= newlines.wrapping_sub(1);
     }
-    for end in others {
-        if newlines == 0 {
-            break;
-        }
-        *end = base.wrapping_add(newlines.trailing_zeros() as u16 + 1);
-        n_newlines = n_newlines.wrapping_add(1);
+    for end in &mut others[..n_newlines.saturating_sub(USUAL)] {
+        *end = end_of_first(newlines, base);
         newlines &= newlines.wrapping_sub(1);
     }
     n_newlines
 }
 
+/// Returns what follows the first bit of `newlines`, the low half of the offset of their lowest
+/// being `base`.
+#[inline(always)]
+fn end_of_first(newlines: u64, base: u16) -> u16 {
+    base.wrapping_add(newlines.trailing_zeros() as u16 + 1)
+}
+
 /// Returns a bit for each byte of `block`, set if it is a newline.
-#[inline]
-fn newlines(block: &[u8; BLOCK_LEN]) -> u64 {
-    let (parts, _) = block.as_chunks::<16>();
-    let bits = parts.iter().map(|part| {
-        let is_newline = i8x16::new(part.map(|byte| byte as i8)).cmp_eq(i8x16::splat(b'\n' as i8));
-        // One bit for each of the 16.
-        is_newline.move_mask() as u16 as u64
-    });
-    bits.rev().fold(0, |all, bits| all << 16 | bits)
+#[inline(always)]
+fn newlines<S: Simd>(simd: S, block: &[u8; BLOCK_LEN]) -> u64 {
+    let block: u8x64<S> = (*block).simd_into(simd);
+    block.simd_eq(b'\n').to_bitmask()
 }
 
 #[cfg(test)]
@@ -242,12 +244,23 @@ mod tests {
         (0..len).map(|_| byte()).collect()
     }
 
+    /// What this processor can do, and what less able ones can.
+    fn levels() -> Vec<Level> {
+        let mut levels = vec![Level::new(), Level::baseline()];
+        #[cfg(target_arch = "x86_64")]
+        levels.extend(Level::new().as_sse4_2().map(|simd| simd.level()));
+        levels
+    }
+
     #[test]
     fn a_line_begins_behind_each_newline() {
         for n in [1, 2, 5, 30, 200] {
             for len in (0..300).chain([1_000, 1_023, 4_096, 70_001]) {
                 let text = text(len, n, len as u64);
-                assert_eq!(line_starts(&text), naive_starts(&text), "{len} {n}");
+                for level in levels() {
+                    let starts = line_starts_on(level, &text);
+                    assert_eq!(starts, naive_starts(&text), "{len} {n} {level:?}");
+                }
             }
         }
     }
