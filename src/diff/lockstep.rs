@@ -67,7 +67,7 @@ pub fn edits(
         modified,
         n_left: n_lines,
     };
-    let gaps = walk.gaps(rest)?.into_iter().map(Part::Unknown);
+    let gaps = walk.gaps(rest)?;
     let edits = search::edits(original, modified, gaps, work);
     let Some(parts) = doubtful_parts(original, modified, &edits) else {
         return Some(edits);
@@ -88,24 +88,24 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     /// Returns the places in `rest` where the texts part, each up to where they agree again.
-    fn gaps(&mut self, mut rest: Edit) -> Option<Vec<Edit>> {
+    fn gaps(&mut self, mut rest: Edit) -> Option<Vec<Part>> {
         let mut gaps = Vec::new();
         while !rest.is_one_sided() {
             let (gap, n_agreed) = match self.near_gap(&rest) {
                 Some(found) => found,
-                None => (self.far_gap(&rest)?, 0),
+                None => (Part::Unknown(self.far_gap(&rest)?), 0),
             };
-            let (before, after) = (gap.before.end + n_agreed, gap.after.end + n_agreed);
+            let passed = gap.lines();
             rest = Edit {
-                before: before..rest.before.end,
-                after: after..rest.after.end,
+                before: passed.before.end + n_agreed..rest.before.end,
+                after: passed.after.end + n_agreed..rest.after.end,
             };
             if n_agreed == 0 || n_agreed == COMPARED_LEN {
                 rest = rest.without_ends(self.agreed_len(&rest, usize::MAX), 0);
             }
             gaps.push(gap);
         }
-        gaps.extend((rest.n_lines() > 0).then_some(rest));
+        gaps.extend((rest.n_lines() > 0).then_some(Part::Known(rest)));
         Some(gaps)
     }
 
@@ -120,8 +120,9 @@ impl Walk<'_> {
     /// Returns the gap at the head of `rest` with the fewest changed lines; of several, that after
     /// which most lines agree; and how many, up to [`COMPARED_LEN`].
     ///
-    /// This is Myers' search, from the head only.
-    fn near_gap(&mut self, rest: &Edit) -> Option<(Edit, usize)> {
+    /// This is Myers' search, from the head only. So if all lines of the gap are changed ones, none
+    /// of them is on both sides: with one that is, less would have led as far.
+    fn near_gap(&mut self, rest: &Edit) -> Option<(Part, usize)> {
         // For each diagonal the largest number of lines of the original that was reached. Numbers
         // are too small to wrap, and this runs for each cell of the search.
         let mut reached = [NOWHERE; 2 * MAX_COST + 3];
@@ -145,7 +146,12 @@ impl Walk<'_> {
                 }
             }
             if let Some((len, before, after)) = best {
-                return Some((head_of(rest, before, after), len));
+                let gap = head_of(rest, before, after);
+                let part = match before + after == cost {
+                    true => Part::Known(gap),
+                    false => Part::Unknown(gap),
+                };
+                return Some((part, len));
             }
         }
         None
@@ -213,5 +219,64 @@ fn head_of(part: &Edit, before: usize, after: usize) -> Edit {
     Edit {
         before: part.before.start..part.before.start + before,
         after: part.after.start..part.after.start + after,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dice::Dice;
+
+    /// Texts of a few different lines, of which some in a row were changed here and there.
+    fn texts(dice: &mut Dice) -> (Text, Text) {
+        let line = |dice: &mut Dice| format!("{}\n", "x".repeat(dice.roll(6)));
+        let lines: Vec<String> = (0..60).map(|at| format!("{at} {}", line(dice))).collect();
+        let mut changed = lines.clone();
+        for _ in 0..4 {
+            let at = dice.roll(changed.len() - 8);
+            let added: Vec<String> = (0..dice.roll(8)).map(|_| line(dice)).collect();
+            changed.splice(at..at + dice.roll(8), added);
+        }
+        let [lines, changed] = [lines, changed].map(|lines| Text::new(lines.concat().into_bytes()));
+        (lines, changed)
+    }
+
+    #[test]
+    fn nothing_is_on_both_sides_of_a_gap_that_is_known() {
+        let (mut dice, mut n_known, mut n_unknown) = (Dice::new(1), 0, 0);
+        for _ in 0..3000 {
+            let (before, _) = texts(&mut dice);
+            let (original, modified) = texts(&mut dice);
+            // Of two texts that differ everywhere as well.
+            for (original, modified) in [(&original, &modified), (&before, &modified)] {
+                let mut walk = Walk {
+                    original,
+                    modified,
+                    n_left: 100_000,
+                };
+                let whole = Edit {
+                    before: 0..original.len(),
+                    after: 0..modified.len(),
+                };
+                let (head, tail) = super::super::equal_ends(original, modified, &whole);
+                for gap in walk
+                    .gaps(whole.without_ends(head, tail))
+                    .unwrap_or_default()
+                {
+                    let Part::Known(gap) = gap else {
+                        n_unknown += 1;
+                        continue;
+                    };
+                    n_known += usize::from(!gap.is_one_sided());
+                    let added: Vec<&[u8]> = modified.lines(gap.after).collect();
+                    assert!(
+                        original
+                            .lines(gap.before)
+                            .all(|line| !added.contains(&line))
+                    );
+                }
+            }
+        }
+        assert!(n_known > 1000 && n_unknown > 1000, "{n_known} {n_unknown}");
     }
 }

@@ -37,25 +37,22 @@ impl Matches {
         self.0.iter()
     }
 
-    /// Returns the edits between the matches, in texts of these lengths.
-    pub fn into_edits(self, before_len: usize, after_len: usize) -> Vec<Edit> {
-        let (mut before, mut after) = (0, 0);
+    /// Adds the edits between the matches, which are in `part`, a pair of line ranges, to `edits`,
+    /// and leaves none of the matches.
+    pub fn drain_edits(&mut self, part: &Edit, edits: &mut Vec<Edit>) {
+        let (mut before, mut after) = (part.before.start, part.after.start);
         let end = Match {
-            before: before_len,
-            after: after_len,
+            before: part.before.end,
+            after: part.after.end,
             len: 0,
         };
-        let mut edit = |found: Match| {
+        for found in self.0.drain(..).chain([end]) {
             let edit = Edit {
                 before: before..found.before,
                 after: after..found.after,
             };
             (before, after) = (found.before + found.len, found.after + found.len);
-            edit
-        };
-        let mut edits = Vec::with_capacity(self.0.len() + 1);
-        let all = self.0.into_iter().chain([end]).map(&mut edit);
-        edits.extend(all.filter(|edit| edit.n_lines() > 0));
-        edits
+            edits.extend((edit.n_lines() > 0).then_some(edit));
+        }
     }
 }

@@ -53,22 +53,21 @@ pub fn edits(
         histogram: Histogram::default(),
         matches: Matches::default(),
     };
-    let (mut before, mut after) = (0, 0);
+    let parts = parts.into_iter();
+    let mut edits = Vec::with_capacity(parts.size_hint().0);
     for part in parts {
-        let lines = part.lines();
-        search
-            .matches
-            .push(before, after, lines.before.start - before);
-        if let Part::Unknown(lines) = &part {
-            search.search(lines, work);
+        match part {
+            Part::Known(edit) => edits.push(edit),
+            Part::Unknown(part) => {
+                search.search(&part, work);
+                search.matches.drain_edits(&part, &mut edits);
+            }
         }
-        (before, after) = (lines.before.end, lines.after.end);
     }
-    search.matches.push(before, after, original.len() - before);
-    search.matches.into_edits(original.len(), modified.len())
+    edits
 }
 
-/// Two texts, what was found in them so far, and a place for numbers.
+/// Two texts, what was found in a part of them so far, and a place for numbers.
 struct Search<'a> {
     original: &'a Text,
     modified: &'a Text,
@@ -78,7 +77,7 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// Adds what is the same in `part`, a pair of line ranges below all that were searched.
+    /// Adds what is the same in `part`, a pair of line ranges.
     fn search(&mut self, part: &Edit, work: &mut Work) {
         if part.is_one_sided() {
             return;

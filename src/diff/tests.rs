@@ -252,7 +252,8 @@ fn myers_changes_as_few_lines_as_possible() {
         let (mut myers, mut matches) = (Myers::default(), Matches::default());
         myers.reserve(input.interner.num_tokens() as usize);
         myers.compare(sides, &mut matches, &mut Work::new(Budget::default()));
-        let edits = matches.into_edits(original.len(), modified.len());
+        let mut edits = Vec::new();
+        matches.drain_edits(&whole(&original, &modified), &mut edits);
         check_edits(&original, &modified, &edits);
         let least = original.len() + modified.len() - 2 * n_common(&original, &modified);
         assert_eq!(n_changed(&edits), least);
