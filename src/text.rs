@@ -193,6 +193,29 @@ impl Text {
         })
     }
 
+    /// Returns the same as [`Text::equal_head`], where the ranges are short: mostly the lengths of lines
+    /// tell how many it is.
+    #[inline]
+    pub fn equal_head_near(
+        &self,
+        range: Range<usize>,
+        other: &Text,
+        other_range: Range<usize>,
+    ) -> usize {
+        let n_as_long = self
+            .starts
+            .n_as_long(range.clone(), &other.starts, other_range.clone());
+        let (start, other_start) = (range.start, other_range.start);
+        let (lines, other_lines) = (
+            start..start + n_as_long,
+            other_start..other_start + n_as_long,
+        );
+        match self.lines_bytes(lines.clone()) == other.lines_bytes(other_lines.clone()) {
+            true => n_as_long,
+            false => self.equal_head(lines, other, other_lines),
+        }
+    }
+
     /// Returns how many lines at the tail of `range` and of `other_range` in `other` are the same.
     pub fn equal_tail(
         &self,

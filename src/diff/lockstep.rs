@@ -10,8 +10,6 @@
 //! With *n* lines it takes O(n) time: steps are counted, and when there are more than lines, this
 //! way is left.
 
-use std::ops::Range;
-
 use imara_diff::InternedInput;
 
 use super::anchors;
@@ -101,20 +99,13 @@ impl Walk<'_> {
                 after: passed.after.end + n_agreed..rest.after.end,
             };
             if n_agreed == 0 || n_agreed == COMPARED_LEN {
-                rest = rest.without_ends(self.agreed_len(&rest, usize::MAX), 0);
+                let (before, after) = (rest.before.clone(), rest.after.clone());
+                rest = rest.without_ends(self.original.equal_head(before, self.modified, after), 0);
             }
             gaps.push(gap);
         }
         gaps.extend((rest.n_lines() > 0).then_some(Part::Known(rest)));
         Some(gaps)
-    }
-
-    /// Returns how many lines at the head of `part` are the same, up to `max_len`.
-    fn agreed_len(&self, part: &Edit, max_len: usize) -> usize {
-        let first =
-            |lines: &Range<usize>| lines.start..lines.end.min(lines.start.saturating_add(max_len));
-        let (before, after) = (first(&part.before), first(&part.after));
-        self.original.equal_head(before, self.modified, after)
     }
 
     /// Returns the gap at the head of `rest` with the fewest changed lines; of several, that after
@@ -164,17 +155,14 @@ impl Walk<'_> {
             return 0;
         }
         let (line, other) = (rest.before.start + before, rest.after.start + after);
-        // The first tells mostly, and in line; where all lines have one length, the second does.
-        if !self.original.may_be_same(line, self.modified, other)
-            || !self.original.is_line_same(line, self.modified, other)
-        {
+        // The first tells mostly, and in line.
+        if !self.original.may_be_same(line, self.modified, other) {
             return 0;
         }
-        let below = Edit {
-            before: line..rest.before.end,
-            after: other..rest.after.end,
-        };
-        self.agreed_len(&below, COMPARED_LEN)
+        let lines = line..rest.before.end.min(line + COMPARED_LEN);
+        let other_lines = other..rest.after.end.min(other + COMPARED_LEN);
+        self.original
+            .equal_head_near(lines, self.modified, other_lines)
     }
 
     /// Returns the gap at the head of `rest` after which a line agrees that is unique around, or

@@ -3,6 +3,7 @@
 //! A text of short lines has so many that four bytes for each would be twice the text. So the table
 //! keeps two for each line, and four for each block of lines, as long as no block is long.
 
+use std::iter::zip;
 use std::ops::Range;
 
 use super::offset;
@@ -106,6 +107,33 @@ impl Table {
             Some(&[low, next]) => next.wrapping_sub(low),
             None => self.wide[index + 1].wrapping_sub(self.wide[index]) as u16,
         }
+    }
+
+    /// Returns how many of `lines` from the first on are as long as those of `other_lines` in `other`,
+    /// by the low 16 bits of their lengths.
+    #[inline]
+    pub fn n_as_long(
+        &self,
+        lines: Range<usize>,
+        other: &Table,
+        other_lines: Range<usize>,
+    ) -> usize {
+        let low = self.low.get(lines.start..=lines.end);
+        let other_low = other.low.get(other_lines.start..=other_lines.end);
+        if let (Some(&[first, ref ends @ ..]), Some(&[other_first, ref other_ends @ ..])) =
+            (low, other_low)
+        {
+            // As long as all lines are, one end is always as far from the other.
+            let by = first.wrapping_sub(other_first);
+            let ends = zip(ends, other_ends);
+            return ends
+                .take_while(|(end, other)| end.wrapping_sub(**other) == by)
+                .count();
+        }
+        let lines = zip(lines, other_lines);
+        lines
+            .take_while(|&(line, other_line)| self.low_len(line) == other.low_len(other_line))
+            .count()
     }
 
     /// Returns how many of the entries below `first`, up to `last`, are at most `end`, which is no
@@ -300,6 +328,25 @@ mod tests {
                         assert_eq!(table.n_all_up_to(end), n_all);
                     }
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn lines_are_as_long_up_to_the_first_that_is_not() {
+        let cases = cases();
+        for (entries, others) in cases.iter().flat_map(|a| cases.iter().map(move |b| (a, b))) {
+            let (table, other) = (table(entries), table(others));
+            for (first, other_first) in [(0, 0), (1, 0), (33, 34), (40, 70)] {
+                let lines = first.min(table.len() - 1)..table.len() - 1;
+                let other_lines = other_first.min(other.len() - 1)..other.len() - 1;
+                let lens = |entries: &[usize], lines: &Range<usize>| -> Vec<u16> {
+                    let lens = entries[lines.start..].windows(2);
+                    lens.map(|line| (line[1] - line[0]) as u16).collect()
+                };
+                let lens = zip(lens(entries, &lines), lens(others, &other_lines));
+                let n_as_long = lens.take_while(|(len, other)| len == other).count();
+                assert_eq!(table.n_as_long(lines, &other, other_lines), n_as_long);
             }
         }
     }

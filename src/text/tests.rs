@@ -77,6 +77,10 @@ fn equal_ends_are_those_that_a_look_at_each_line_finds() {
                 text.equal_head(range.clone(), other, other_range.clone()),
                 head
             );
+            assert_eq!(
+                text.equal_head_near(range.clone(), other, other_range.clone()),
+                head
+            );
             let (range, other_range) = (0..range.start, 0..other_range.start);
             for (range, other_range) in [(range, other_range), (0..text.len(), 0..other.len())] {
                 let ends = text.lines(range.clone()).rev();
