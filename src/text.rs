@@ -142,17 +142,17 @@ impl Text {
         self.starts.low_len(line) == other.starts.low_len(other_line)
     }
 
-    /// Returns line `index` and a number that is the same for equal lines, and mostly another one for
-    /// others.
+    /// Calls `each` for each of the lines in `range` with its length, a number that is the same for equal
+    /// lines, and mostly another one for others, and its last eight bytes as a number, the first of them
+    /// in its lowest bits.
     ///
-    /// Takes O(1) time, however long the line is.
+    /// Takes O(1) time for each, however long it is.
     #[inline]
-    pub fn line_with_fingerprint(&self, index: usize) -> (&[u8], u32) {
-        let range = self.starts.line(index);
-        (
-            &self.bytes[range.clone()],
-            same::fingerprint(&self.bytes, range),
-        )
+    pub fn each_fingerprint(&self, range: Range<usize>, mut each: impl FnMut(usize, u32, u64)) {
+        self.starts.each_line(range, |line| {
+            let (fingerprint, last) = same::fingerprint(&self.bytes, line.clone());
+            each(line.len(), fingerprint, last);
+        });
     }
 
     /// Returns how many lines at the head of `range` and of `other_range` in `other` are the same.

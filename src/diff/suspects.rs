@@ -20,8 +20,9 @@ const ADDED: u8 = 2;
 /// Letters and digits from which on a line says something; a brace and a blank line are everywhere.
 const MIN_WORD_LEN: usize = 4;
 
-/// Length of a line, in bytes, up to which it is cheap to see whether it says something.
-const SHORT_LEN: usize = 12;
+/// Length of a line, in bytes, up to which it is cheap to see whether it says something: they are looked
+/// at as one number.
+const SHORT_LEN: usize = 8;
 
 /// Returns the indices of those of the lines of `edits` that may have been taken away and added,
 /// and may say something; they are counted from edit to edit, what goes before what comes.
@@ -39,6 +40,7 @@ pub fn suspects(original: &Text, modified: &Text, edits: &[Edit]) -> Vec<usize> 
         seen.add(original, edit.before.clone(), REMOVED);
         seen.add(modified, edit.after.clone(), ADDED);
     }
+    seen.sides[n_flags] = 0;
     let lines = seen.lines.iter().enumerate();
     let both = lines.filter(|&(_, &place)| seen.sides[place as usize] == REMOVED | ADDED);
     both.map(|(line, _)| line).collect()
@@ -54,16 +56,14 @@ struct Seen {
 impl Seen {
     fn add(&mut self, text: &Text, lines: Range<usize>, side: u8) {
         let n_flags = self.sides.len() - 1;
-        for index in lines {
-            let (line, fingerprint) = text.line_with_fingerprint(index);
-            if line.len() <= SHORT_LEN && (line.len() < MIN_WORD_LEN || !says_something(line)) {
-                self.lines.push(n_flags as u32);
-                continue;
-            }
-            let place = fingerprint as usize & (n_flags - 1);
+        text.each_fingerprint(lines, |len, fingerprint, last| {
+            let place = match len <= SHORT_LEN && !has_word(last) {
+                true => n_flags,
+                false => fingerprint as usize & (n_flags - 1),
+            };
             self.sides[place] |= side;
             self.lines.push(place as u32);
-        }
+        });
     }
 }
 
@@ -75,9 +75,46 @@ pub fn says_something(line: &[u8]) -> bool {
     word.take(MIN_WORD_LEN).count() == MIN_WORD_LEN
 }
 
+/// Returns `byte` so often as a number has bytes.
+const fn each(byte: u8) -> u64 {
+    u64::from_le_bytes([byte; SHORT_LEN])
+}
+
+/// Tells the same of the line that `bytes` are, with zeros around it.
+///
+/// Without a branch for each: which of the short lines say something is hard to foretell.
+#[inline]
+fn has_word(bytes: u64) -> bool {
+    // Sets the highest bit of each byte that is at least so much, where none is set before.
+    let is_from = |bytes: u64, least: u8| bytes.wrapping_add(each(0x80 - least));
+    let ascii = bytes & each(0x7f);
+    let small = ascii | each(b'a' - b'A');
+    let is_digit = is_from(ascii, b'0') & !is_from(ascii, b'9' + 1);
+    let is_letter = is_from(small, b'a') & !is_from(small, b'z' + 1);
+    let is_word = (is_digit | is_letter | bytes) & each(0x80);
+    // All are summed up in the highest byte.
+    (is_word >> 7).wrapping_mul(each(1)) >> 56 >= MIN_WORD_LEN as u64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_short_line_says_something_by_its_number_as_by_its_bytes() {
+        for byte in 0..=u8::MAX {
+            for len in 1..=SHORT_LEN {
+                for n_words in 0..len {
+                    let mut line = vec![byte; len];
+                    line[..n_words].copy_from_slice(&b"zA09a1\xffZ"[..n_words]);
+                    let mut word = [0; SHORT_LEN];
+                    word[..len].copy_from_slice(&line);
+                    let found = has_word(u64::from_le_bytes(word));
+                    assert_eq!(found, says_something(&line), "{line:?}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn a_line_that_goes_and_comes_is_a_suspect_and_few_others_are() {

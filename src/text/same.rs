@@ -70,35 +70,37 @@ fn equal_bytes(a: &[u8], b: &[u8]) -> usize {
     done + rest.take_while(|(a, b)| a == b).count()
 }
 
-/// Returns the first of `bytes` as a number, as if zeros followed.
-#[cold]
-fn padded_word(bytes: &[u8]) -> u64 {
-    let mut word = [0; WORD_LEN];
-    let len = bytes.len().min(WORD_LEN);
-    word[..len].copy_from_slice(&bytes[..len]);
-    u64::from_le_bytes(word)
+/// Returns a number that is the same for lines of equal bytes, and mostly another one for others; and
+/// the last bytes of `line` as a number, the first of them in its lowest bits.
+///
+/// The first number is made of some of the bytes in `line`: lines that begin alike mostly differ in the
+/// middle or at the end.
+#[inline]
+pub fn fingerprint(bytes: &[u8], line: Range<usize>) -> (u32, u64) {
+    let len = line.end.wrapping_sub(line.start);
+    let n_above = len.saturating_sub(WORD_LEN);
+    let n_missing = WORD_LEN.saturating_sub(len) as u32;
+    let last = word_before(bytes, line.end).wrapping_shr(8 * n_missing);
+    let middle = word_before(bytes, line.end.wrapping_sub(n_above / 2)).wrapping_shr(8 * n_missing);
+    // Odd numbers with bits all over, as Knuth's, mix what is below upward.
+    let mixed = (middle ^ len as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ last;
+    let mixed = (mixed.wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32) as u32;
+    (mixed, last)
 }
 
-/// Returns a number that is the same for lines of equal bytes, and mostly another one for others.
-///
-/// It is made of some of the bytes in `line`, which are not none: lines that begin alike mostly
-/// differ in the middle or at the end.
+/// Returns the bytes in front of `end` as a number, as if zeros were in front of all.
 #[inline]
-pub fn fingerprint(bytes: &[u8], line: Range<usize>) -> u32 {
-    let len = line.len();
-    let n_missing = WORD_LEN.saturating_sub(len);
-    let word = |at: usize| match bytes
-        .get(at..at + WORD_LEN)
-        .and_then(|word| word.first_chunk())
-    {
-        Some(word) => u64::from_le_bytes(*word) << (8 * n_missing),
-        None => padded_word(&bytes[at..line.end]) << (8 * n_missing),
-    };
-    let middle = word(line.start + (len + n_missing - WORD_LEN) / 2);
-    let end = word(line.end - len.min(WORD_LEN));
-    // Odd numbers with bits all over, as Knuth's, mix what is below upward.
-    let mixed = (middle ^ len as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ end;
-    (mixed.wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32) as u32
+fn word_before(bytes: &[u8], end: usize) -> u64 {
+    match bytes[..end].last_chunk() {
+        Some(word) => u64::from_le_bytes(*word),
+        None => first_word(&bytes[..end]),
+    }
+}
+
+#[cold]
+fn first_word(bytes: &[u8]) -> u64 {
+    let byte = |word: u64, byte: &u8| word >> 8 | u64::from(*byte) << 56;
+    bytes.iter().fold(0, byte)
 }
 
 #[cfg(test)]

@@ -93,6 +93,24 @@ impl Table {
         }
     }
 
+    /// Calls `each` with where each of `lines` is.
+    #[inline]
+    pub fn each_line(&self, lines: Range<usize>, mut each: impl FnMut(Range<usize>)) {
+        let mut start = self.at(lines.start);
+        let mut each = |len| {
+            let line = start..start.wrapping_add(len);
+            start = line.end;
+            each(line);
+        };
+        match self.low.get(lines.start..=lines.end) {
+            Some(low) => {
+                let lens = zip(low, &low[1..]).map(|(low, next)| next.wrapping_sub(*low));
+                lens.for_each(|len| each(usize::from(len)));
+            }
+            None => lines.for_each(|line| each(self.line(line).len())),
+        }
+    }
+
     /// Returns the low halves of where line `index` begins and ends.
     #[inline]
     fn low_ends(&self, index: usize) -> Option<&[u16; 2]> {
@@ -306,6 +324,15 @@ mod tests {
             for (index, line) in entries.windows(2).enumerate() {
                 assert_eq!(table.line(index), line[0]..line[1]);
                 assert_eq!(table.low_len(index), (line[1] - line[0]) as u16);
+            }
+            for first in 0..table.len() {
+                let lines = first..table.len() - 1;
+                let mut n_seen = 0;
+                table.each_line(lines.clone(), |line| {
+                    assert_eq!(line, table.line(first + n_seen));
+                    n_seen += 1;
+                });
+                assert_eq!(n_seen, lines.len());
             }
         }
         assert_eq!(n_wide, 5);

@@ -99,15 +99,19 @@ fn equal_ends_are_those_that_a_look_at_each_line_finds() {
 #[test]
 fn equal_lines_have_equal_fingerprints_wherever_they_are() {
     let texts = texts();
-    let lines = texts
-        .iter()
-        .flat_map(|text| (0..text.len()).map(move |line| (text, line)));
     let mut seen = std::collections::HashMap::new();
-    for (text, line) in lines {
-        let found = *seen
-            .entry(text.line(line))
-            .or_insert(text.line_with_fingerprint(line).1);
-        assert_eq!(found, text.line_with_fingerprint(line).1);
+    for text in &texts {
+        let mut lines = text.lines(0..text.len());
+        text.each_fingerprint(0..text.len(), |len, fingerprint, last| {
+            let line = lines.next().expect("a line for each fingerprint");
+            assert_eq!(len, line.len());
+            let mut end = [0; 8];
+            let n = len.min(8);
+            end[..n].copy_from_slice(&line[len - n..]);
+            assert_eq!(last, u64::from_le_bytes(end));
+            assert_eq!(*seen.entry(line).or_insert(fingerprint), fingerprint);
+        });
+        assert_eq!(lines.next(), None);
     }
     let numbers: std::collections::HashSet<u32> = seen.values().copied().collect();
     assert_eq!(numbers.len(), seen.len());
