@@ -142,6 +142,12 @@ impl Text {
         self.starts.low_len(line) == other.starts.low_len(other_line)
     }
 
+    /// Returns the low 16 bits of where the lines in `range` begin, and where the last of them ends; or
+    /// `None` where some lines are so long that more bits are kept.
+    pub fn low_edges(&self, range: Range<usize>) -> Option<&[u16]> {
+        self.starts.low().get(range.start..=range.end)
+    }
+
     /// Calls `each` for each of the lines in `range` with its length, a number that is the same for equal
     /// lines, and mostly another one for others, and its last eight bytes as a number, the first of them
     /// in its lowest bits.
@@ -176,12 +182,24 @@ impl Text {
         other: &Text,
         other_range: Range<usize>,
     ) -> usize {
+        // The first lines tell mostly, and in line.
         if range.is_empty()
             || other_range.is_empty()
             || !self.may_be_same(range.start, other, other_range.start)
         {
             return 0;
         }
+        self.n_equal_at_head(known, range, other, other_range)
+    }
+
+    #[inline(never)]
+    fn n_equal_at_head(
+        &self,
+        known: usize,
+        range: Range<usize>,
+        other: &Text,
+        other_range: Range<usize>,
+    ) -> usize {
         let (start, other_start) = (self.start(range.start), other.start(other_range.start));
         let ours = &self.bytes[start..self.start(range.end)];
         let theirs = &other.bytes[other_start..other.start(other_range.end)];
@@ -241,6 +259,17 @@ impl Text {
         {
             return 0;
         }
+        self.n_equal_at_tail(known, range, other, other_range)
+    }
+
+    #[inline(never)]
+    fn n_equal_at_tail(
+        &self,
+        known: usize,
+        range: Range<usize>,
+        other: &Text,
+        other_range: Range<usize>,
+    ) -> usize {
         let (end, other_end) = (self.start(range.end), other.start(other_range.end));
         let ours = &self.bytes[self.start(range.start)..end];
         let theirs = &other.bytes[other.start(other_range.start)..other_end];

@@ -114,6 +114,36 @@ impl Walk<'_> {
     /// This is Myers' search, from the head only. So if all lines of the gap are changed ones, none
     /// of them is on both sides: with one that is, less would have led as far.
     fn near_gap(&mut self, rest: &Edit) -> Option<(Part, usize)> {
+        let (original, modified) = (self.original, self.modified);
+        let (lines, other_lines) = (rest.before.clone(), rest.after.clone());
+        let edges = (
+            original.low_edges(lines.clone()),
+            modified.low_edges(other_lines.clone()),
+        );
+        if let (Some(edges), Some(other_edges)) = edges {
+            let len = |edges: &[u16], line: usize| {
+                let &[start, end] = edges.get(line..)?.first_chunk()?;
+                Some(end.wrapping_sub(start))
+            };
+            return self.cheapest_gap(rest, |before, after| {
+                len(edges, before).is_some_and(|found| len(other_edges, after) == Some(found))
+            });
+        }
+        self.cheapest_gap(rest, |before, after| {
+            before < lines.len()
+                && after < other_lines.len()
+                && original.may_be_same(lines.start + before, modified, other_lines.start + after)
+        })
+    }
+
+    /// Returns the same, where `may_agree` tells of lines that are so many below the head of `rest`
+    /// whether they may be the same.
+    #[inline(always)]
+    fn cheapest_gap(
+        &mut self,
+        rest: &Edit,
+        may_agree: impl Fn(usize, usize) -> bool,
+    ) -> Option<(Part, usize)> {
         // For each diagonal the largest number of lines of the original that was reached. Numbers
         // are too small to wrap, and this runs for each cell of the search.
         let mut reached = [NOWHERE; 2 * MAX_COST + 3];
@@ -122,14 +152,19 @@ impl Walk<'_> {
             self.n_left = self.n_left.checked_sub(cost + 1)?;
             let mut best = None;
             let mut left = NOWHERE;
+            let mut diagonal = (cost as i32).wrapping_neg();
             // Every second cell, from the first that this cost reaches on, and the one behind it.
             let cells = &mut reached[MAX_COST + 1 - cost..];
-            for (step, cell) in cells.as_chunks_mut::<2>().0[..=cost].iter_mut().enumerate() {
+            for cell in &mut cells.as_chunks_mut::<2>().0[..=cost] {
                 let right = cell[1];
                 let before = left.wrapping_add(1).max(right);
                 left = right;
-                let diagonal = (2 * step as i32).wrapping_sub(cost as i32);
                 let after = before.wrapping_sub(diagonal);
+                diagonal = diagonal.wrapping_add(2);
+                cell[0] = before;
+                if !may_agree(before as usize, after as usize) {
+                    continue;
+                }
                 let len = self.agreed_len_from(rest, before as usize, after as usize);
                 cell[0] = before.wrapping_add(len as i32);
                 if len >= AGREED_LEN {
@@ -149,16 +184,8 @@ impl Walk<'_> {
     }
 
     /// Returns how many lines agree, up to [`COMPARED_LEN`], below as many lines of `rest`.
-    #[inline]
     fn agreed_len_from(&self, rest: &Edit, before: usize, after: usize) -> usize {
-        if before >= rest.before.len() || after >= rest.after.len() {
-            return 0;
-        }
         let (line, other) = (rest.before.start + before, rest.after.start + after);
-        // The first tells mostly, and in line.
-        if !self.original.may_be_same(line, self.modified, other) {
-            return 0;
-        }
         let lines = line..rest.before.end.min(line + COMPARED_LEN);
         let other_lines = other..rest.after.end.min(other + COMPARED_LEN);
         self.original
