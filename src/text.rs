@@ -1,8 +1,9 @@
 //! Text as lines.
 //!
-//! A line includes its terminator: everything up to and including `\n`. A `\r` before it is part
-//! of the terminator, so CRLF files need no special case; a lone `\r` is an ordinary byte. Only the
-//! last line of a text can lack `\n`. Texts are bytes: nothing is decoded, trimmed or re-terminated.
+//! A line includes its terminator: everything up to and including `\n`. A `\r` before it is part of
+//! the terminator, so CRLF files need no special case; a lone `\r` is an ordinary byte. Only the
+//! last line of a text can lack `\n`. Texts are bytes: nothing is decoded, trimmed or
+//! re-terminated.
 //!
 //! A text has fewer than 4 GiB ([`MAX_LEN`]), or making it panics.
 
@@ -34,8 +35,8 @@ pub const MAX_LEN: usize = u32::MAX as usize;
 pub struct Text {
     bytes: Vec<u8>,
     starts: Table,
-    /// Whether it is known that a line begins behind each newline and nowhere else. Where texts were
-    /// put together, a line in the middle may lack its terminator.
+    /// Whether it is known that a line begins behind each newline and nowhere else. Where texts
+    /// were put together, a line in the middle may lack its terminator.
     is_plain: bool,
 }
 
@@ -68,8 +69,8 @@ impl Text {
         }
     }
 
-    /// Splits `bytes` into lines, as [`Text::new`] does, by the help of a text that is much the same;
-    /// also returns what was found to be alike, `other` being the first of both.
+    /// Splits `bytes` into lines, as [`Text::new`] does, by the help of a text that is much the
+    /// same; also returns what was found to be alike, `other` being the first of both.
     ///
     /// Where both begin alike and where they end alike, what is known of `other` serves, which is
     /// several times cheaper; the rest takes as long as it does by itself.
@@ -142,15 +143,15 @@ impl Text {
         self.starts.low_len(line) == other.starts.low_len(other_line)
     }
 
-    /// Returns the low 16 bits of where the lines in `range` begin, and where the last of them ends; or
-    /// `None` where some lines are so long that more bits are kept.
+    /// Returns the low 16 bits of where the lines in `range` begin, and where the last of them
+    /// ends; or `None` where some lines are so long that more bits are kept.
     pub fn low_edges(&self, range: Range<usize>) -> Option<&[u16]> {
         self.starts.low().get(range.start..=range.end)
     }
 
-    /// Calls `each` for each of the lines in `range` with its length, a number that is the same for equal
-    /// lines, and mostly another one for others, and its last eight bytes as a number, the first of them
-    /// in its lowest bits.
+    /// Calls `each` for each of the lines in `range` with its length, a number that is the same for
+    /// equal lines, and mostly another one for others, and its last eight bytes as a number, the
+    /// first of them in its lowest bits.
     ///
     /// Takes O(1) time for each, however long it is.
     #[inline]
@@ -211,8 +212,8 @@ impl Text {
         })
     }
 
-    /// Returns the same as [`Text::equal_head`], where the ranges are short: mostly the lengths of lines
-    /// tell how many it is.
+    /// Returns the same as [`Text::equal_head`], where the ranges are short: mostly the lengths of
+    /// lines tell how many it is.
     #[inline]
     pub fn equal_head_near(
         &self,

@@ -70,11 +70,11 @@ fn equal_bytes(a: &[u8], b: &[u8]) -> usize {
     done + rest.take_while(|(a, b)| a == b).count()
 }
 
-/// Returns a number that is the same for lines of equal bytes, and mostly another one for others; and
-/// the last bytes of `line` as a number, the first of them in its lowest bits.
+/// Returns a number that is the same for lines of equal bytes, and mostly another one for others;
+/// and the last bytes of `line` as a number, the first of them in its lowest bits.
 ///
-/// The first number is made of some of the bytes in `line`: lines that begin alike mostly differ in the
-/// middle or at the end.
+/// The first number is made of some of the bytes in `line`: lines that begin alike mostly differ in
+/// the middle or at the end.
 #[inline]
 pub fn fingerprint(bytes: &[u8], line: Range<usize>) -> (u32, u64) {
     let len = line.end.wrapping_sub(line.start);

@@ -127,8 +127,8 @@ impl Table {
         }
     }
 
-    /// Returns how many of `lines` from the first on are as long as those of `other_lines` in `other`,
-    /// by the low 16 bits of their lengths.
+    /// Returns how many of `lines` from the first on are as long as those of `other_lines` in
+    /// `other`, by the low 16 bits of their lengths.
     #[inline]
     pub fn n_as_long(
         &self,
@@ -285,8 +285,8 @@ mod tests {
         table
     }
 
-    /// Tables of short lines, of those that fill their blocks to the last byte or to one more, and of
-    /// a long one among others.
+    /// Tables of short lines, of those that fill their blocks to the last byte or to one more, and
+    /// of a long one among others.
     fn cases() -> Vec<Vec<usize>> {
         let most = MAX_SPAN as usize;
         let full = |more: usize| {
