@@ -125,7 +125,7 @@ fn edits_beyond(alike: Alike, original: &Text, modified: &Text, budget: Budget) 
     };
     let edits = lockstep::edits(alike, original, modified, &whole, &mut work)
         .unwrap_or_else(|| search::edits(original, modified, [Part::Unknown(whole)], &mut work));
-    let edits = slide::settled(original, modified, edits, &mut work);
+    let edits = slide::settled(original, modified, &edits, &mut work);
     Comparison {
         edits,
         is_coarse: work.is_coarse(),

@@ -20,8 +20,8 @@ const ADDED: u8 = 2;
 /// Letters and digits from which on a line says something; a brace and a blank line are everywhere.
 const MIN_WORD_LEN: usize = 4;
 
-/// Length of a line, in bytes, up to which it is cheap to see whether it says something: they are looked
-/// at as one number.
+/// Length of a line, in bytes, up to which it is cheap to see whether it says something: they are
+/// looked at as one number.
 const SHORT_LEN: usize = 8;
 
 /// Returns the indices of those of the lines of `edits` that may have been taken away and added,

@@ -167,7 +167,7 @@ fn in_step_or_by_a_search_the_same_lines_change() {
         n_in_step += n_changed(&in_step);
         n_searched += n_changed(&searched);
         let [in_step, searched] =
-            [in_step, searched].map(|edits| slide::settled(&original, &modified, edits, work));
+            [in_step, searched].map(|edits| slide::settled(&original, &modified, &edits, work));
         n_pairs += 1;
         n_same += usize::from(in_step == searched);
         assert!(n_changed(&in_step) <= n_changed(&searched) + 8);
@@ -274,7 +274,7 @@ fn edits_slide_as_those_of_imara_do() {
             diff.hunks().map(edit).collect::<Vec<_>>()
         };
         let mut work = Work::new(Budget::default());
-        let ours = slide::settled(&original, &modified, edits(&diff), &mut work);
+        let ours = slide::settled(&original, &modified, &edits(&diff), &mut work);
         let best_end = |tokens: &[Token], run: std::ops::Range<u32>, earliest: u32| {
             let lines = tokens.iter().map(|&token| input.interner[token]);
             let run = run.start as usize..run.end as usize;
