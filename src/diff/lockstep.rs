@@ -29,6 +29,10 @@ const AGREED_LEN: usize = 4;
 /// Largest number of changed lines that are looked for line by line.
 const MAX_COST: usize = 48;
 
+/// Number of diagonals that such a search can look at, and index of the first one.
+const N_CELLS: usize = 2 * MAX_COST + 3;
+const MIDDLE: usize = MAX_COST + 1;
+
 /// Less than any number of lines.
 const NOWHERE: i32 = -1;
 
@@ -88,8 +92,9 @@ impl Walk<'_> {
     /// Returns the places in `rest` where the texts part, each up to where they agree again.
     fn gaps(&mut self, mut rest: Edit) -> Option<Vec<Part>> {
         let mut gaps = Vec::new();
+        let mut reached = [NOWHERE; N_CELLS];
         while !rest.is_one_sided() {
-            let (gap, n_agreed) = match self.near_gap(&rest) {
+            let (gap, n_agreed) = match self.near_gap(&rest, &mut reached) {
                 Some(found) => found,
                 None => (Part::Unknown(self.far_gap(&rest)?), 0),
             };
@@ -113,7 +118,9 @@ impl Walk<'_> {
     ///
     /// This is Myers' search, from the head only. So if all lines of the gap are changed ones, none
     /// of them is on both sides: with one that is, less would have led as far.
-    fn near_gap(&mut self, rest: &Edit) -> Option<(Part, usize)> {
+    ///
+    /// `reached` is for the search: what was in it does not matter.
+    fn near_gap(&mut self, rest: &Edit, reached: &mut [i32; N_CELLS]) -> Option<(Part, usize)> {
         let (original, modified) = (self.original, self.modified);
         let (lines, other_lines) = (rest.before.clone(), rest.after.clone());
         let edges = (
@@ -125,11 +132,11 @@ impl Walk<'_> {
                 let &[start, end] = edges.get(line..)?.first_chunk()?;
                 Some(end.wrapping_sub(start))
             };
-            return self.cheapest_gap(rest, |before, after| {
+            return self.cheapest_gap(rest, reached, |before, after| {
                 len(edges, before).is_some_and(|found| len(other_edges, after) == Some(found))
             });
         }
-        self.cheapest_gap(rest, |before, after| {
+        self.cheapest_gap(rest, reached, |before, after| {
             before < lines.len()
                 && after < other_lines.len()
                 && original.may_be_same(lines.start + before, modified, other_lines.start + after)
@@ -142,19 +149,22 @@ impl Walk<'_> {
     fn cheapest_gap(
         &mut self,
         rest: &Edit,
-        may_agree: impl Fn(usize, usize) -> bool,
-    ) -> Option<(Part, usize)> {
         // For each diagonal the largest number of lines of the original that was reached. Numbers
         // are too small to wrap, and this runs for each cell of the search.
-        let mut reached = [NOWHERE; 2 * MAX_COST + 3];
-        reached[MAX_COST + 1] = 0;
+        reached: &mut [i32; N_CELLS],
+        may_agree: impl Fn(usize, usize) -> bool,
+    ) -> Option<(Part, usize)> {
+        reached[MIDDLE] = 0;
         for cost in 1..=MAX_COST {
             self.n_left = self.n_left.checked_sub(cost + 1)?;
+            // Of what is looked at, only this was not reached before. To clear all at first takes
+            // longer than most searches.
+            reached[MIDDLE + cost + 1] = NOWHERE;
             let mut best = None;
             let mut left = NOWHERE;
             let mut diagonal = (cost as i32).wrapping_neg();
             // Every second cell, from the first that this cost reaches on, and the one behind it.
-            let cells = &mut reached[MAX_COST + 1 - cost..];
+            let cells = &mut reached[MIDDLE - cost..];
             for cell in &mut cells.as_chunks_mut::<2>().0[..=cost] {
                 let right = cell[1];
                 let before = left.wrapping_add(1).max(right);

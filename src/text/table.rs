@@ -97,17 +97,15 @@ impl Table {
     #[inline]
     pub fn each_line(&self, lines: Range<usize>, mut each: impl FnMut(Range<usize>)) {
         let mut start = self.at(lines.start);
-        let mut each = |len| {
-            let line = start..start.wrapping_add(len);
-            start = line.end;
-            each(line);
-        };
-        match self.low.get(lines.start..=lines.end) {
-            Some(low) => {
-                let lens = zip(low, &low[1..]).map(|(low, next)| next.wrapping_sub(*low));
-                lens.for_each(|len| each(usize::from(len)));
-            }
-            None => lines.for_each(|line| each(self.line(line).len())),
+        let low = self.low.get(lines.start..=lines.end).unwrap_or(&[]);
+        for (n, line) in lines.enumerate() {
+            let len = match low.get(n..).and_then(|low| low.first_chunk()) {
+                Some(&[low, next]) => usize::from(u16::wrapping_sub(next, low)),
+                None => self.line(line).len(),
+            };
+            let end = start.wrapping_add(len);
+            each(start..end);
+            start = end;
         }
     }
 
