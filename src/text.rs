@@ -221,6 +221,22 @@ impl Text {
         other: &Text,
         other_range: Range<usize>,
     ) -> usize {
+        if range.is_empty() || other_range.is_empty() {
+            return 0;
+        }
+        let (at, other_at) = (self.start(range.start), other.start(other_range.start));
+        let words = (word(&self.bytes[at..]), word(&other.bytes[other_at..]));
+        if let (Some(word), Some(other_word)) = words {
+            // Of lines that are as long this mostly tells whether they are the same.
+            let n_same = (word ^ other_word).trailing_zeros() as usize / 8;
+            if n_same < self.starts.line(range.start).len().min(8) {
+                return 0;
+            }
+        }
+        // Lengths tell less of short lines, and there are more of them.
+        if self.start(range.end) - at < 8 * range.len() {
+            return self.equal_head(range, other, other_range);
+        }
         let n_as_long = self
             .starts
             .n_as_long(range.clone(), &other.starts, other_range.clone());
@@ -345,6 +361,11 @@ impl Text {
         }
         Text::new(bytes)
     }
+}
+
+/// Returns the first eight of `bytes` as a number, the first of them in its lowest bits.
+fn word(bytes: &[u8]) -> Option<u64> {
+    bytes.first_chunk().map(|word| u64::from_le_bytes(*word))
 }
 
 /// Returns `at`, an offset in a text, as the table of lines keeps it.

@@ -45,6 +45,10 @@ fn texts() -> Vec<Text> {
         "b\na\nb\n",
         "ab\na\nb",
         "a\nb\na\nbb\na\nb\n",
+        "one longer line\nanother line\nthis line\n",
+        "one longer line\nanother lime\nthis line\nanother line",
+        "one longer lime\nanother line\nthat line\n",
+        "ane lonter line\nan\nher line\nthis line\n",
     ];
     let mut texts: Vec<Text> = plain.map(|text| Text::new(text.into())).into();
     for at in 0..plain.len() {
