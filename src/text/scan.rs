@@ -94,21 +94,23 @@ impl Starts {
     }
 
     #[inline(always)]
-    fn scan_chunk<S: Simd>(&mut self, simd: S, chunk: &[u8], mut base: u16) {
+    fn scan_chunk<S: Simd>(&mut self, simd: S, chunk: &[u8], base: u16) {
         let (blocks, rest) = chunk.as_chunks::<BLOCK_LEN>();
         let mut len = self.len;
+        // What follows the first byte of a block.
+        let mut second = base.wrapping_add(1);
         for block in blocks {
             if self.low.len() < len + BLOCK_LEN {
                 self.low.resize(2 * (len + BLOCK_LEN), 0);
             }
             let room = &mut self.low[len..len + BLOCK_LEN];
-            len += put_ends(room, newlines(simd, block), base);
-            base = base.wrapping_add(BLOCK_LEN as u16);
+            len += put_ends(room, newlines(simd, block), second);
+            second = second.wrapping_add(BLOCK_LEN as u16);
         }
         self.len = len;
         // Only the last chunk has any, and then no room is needed any more.
         if !rest.is_empty() {
-            self.extend(memchr_iter(b'\n', rest).map(|at| base.wrapping_add(at as u16 + 1)));
+            self.extend(memchr_iter(b'\n', rest).map(|at| second.wrapping_add(at as u16)));
         }
     }
 
@@ -186,29 +188,23 @@ fn estimated_len(bytes: &[u8]) -> usize {
     n_lines * (bytes.len() / n_bytes.max(1) + 1) / 16 * 17
 }
 
-/// Puts where the bits of `newlines` are, from `base` on, into `ends`; returns their number.
+/// Puts what follows the bits of `newlines` into `ends`, `second` being what follows the lowest; returns
+/// their number.
 #[inline(always)]
-fn put_ends(ends: &mut [u16], mut newlines: u64, base: u16) -> usize {
+fn put_ends(ends: &mut [u16], mut newlines: u64, second: u16) -> usize {
     // Mostly there are no more than these, and to write them always is cheaper than to branch.
     const USUAL: usize = 5;
     let n_newlines = newlines.count_ones() as usize;
     let (usual, others) = ends.split_at_mut(USUAL);
     for end in usual {
-        *end = end_of_first(newlines, base);
+        *end = second.wrapping_add(newlines.trailing_zeros() as u16);
         newlines &= newlines.wrapping_sub(1);
     }
     for end in &mut others[..n_newlines.saturating_sub(USUAL)] {
-        *end = end_of_first(newlines, base);
+        *end = second.wrapping_add(newlines.trailing_zeros() as u16);
         newlines &= newlines.wrapping_sub(1);
     }
     n_newlines
-}
-
-/// Returns what follows the first bit of `newlines`, the low half of the offset of their lowest
-/// being `base`.
-#[inline(always)]
-fn end_of_first(newlines: u64, base: u16) -> u16 {
-    base.wrapping_add(newlines.trailing_zeros() as u16 + 1)
 }
 
 /// Returns a bit for each byte of `block`, set if it is a newline.
