@@ -20,23 +20,18 @@ pub fn doubtful_parts(original: &Text, modified: &Text, edits: &[Edit]) -> Optio
     if suspects.is_empty() {
         return None;
     }
-    let longest = edits.iter().map(Edit::n_lines).max().unwrap_or(0);
-    let (mut n_seen, mut suspects) = (0, suspects.into_iter().peekable());
-    let mut changed = Changed::default();
+    let pairs = pairs(original, modified, edits, &suspects);
+    let mut pairs = pairs.into_iter().peekable();
+    pairs.peek()?;
     let mut parts: Vec<Part> = Vec::with_capacity(edits.len());
-    for edit in edits {
-        let reach = edit.before.start.saturating_sub(2 * longest + MIN_REACH);
-        let line = |at: usize| match at.checked_sub(edit.before.len()) {
-            None => (original.line(edit.before.start + at), true),
-            Some(at) => (modified.line(edit.after.start + at), false),
+    for (index, edit) in edits.iter().enumerate() {
+        let first = pairs.next_if(|pair| pair.edit == index);
+        let is_in = |above: &mut Part| {
+            first
+                .as_ref()
+                .is_some_and(|pair| pair.first <= above.lines().before.end)
         };
-        let first = n_seen;
-        n_seen += edit.n_lines();
-        let lines = std::iter::from_fn(|| suspects.next_if(|&at| at < n_seen));
-        let lines = lines.map(|at| line(at - first));
-        let first = changed.first_pair(lines, edit.before.start, reach);
         let mut part = Part::Known(edit.clone());
-        let is_in = |above: &mut Part| first.is_some_and(|at| at <= above.lines().before.end);
         while let Some(above) = parts.pop_if(is_in) {
             part = Part::Unknown(Edit {
                 before: above.lines().before.start..edit.before.end,
@@ -45,7 +40,40 @@ pub fn doubtful_parts(original: &Text, modified: &Text, edits: &[Edit]) -> Optio
         }
         parts.push(part);
     }
-    (parts.len() < edits.len()).then_some(parts)
+    Some(parts)
+}
+
+/// An edit to which a line may have moved.
+struct Pair {
+    /// Its index.
+    edit: usize,
+    /// Where the first edit is from which one may have come, as a line of the original.
+    first: usize,
+}
+
+/// Returns the pairs of `edits`, of whose lines those at the indices `suspects` are looked at.
+fn pairs(original: &Text, modified: &Text, edits: &[Edit], suspects: &[usize]) -> Vec<Pair> {
+    let longest = edits.iter().map(Edit::n_lines).max().unwrap_or(0);
+    let (mut n_seen, mut suspects) = (0, suspects.iter().peekable());
+    let mut changed = Changed::default();
+    let mut pairs = Vec::new();
+    for (index, edit) in edits.iter().enumerate() {
+        let first = n_seen;
+        n_seen += edit.n_lines();
+        if suspects.peek().is_none_or(|&&at| at >= n_seen) {
+            continue;
+        }
+        let line = |at: usize| match at.checked_sub(edit.before.len()) {
+            None => (original.line(edit.before.start + at), true),
+            Some(at) => (modified.line(edit.after.start + at), false),
+        };
+        let lines = std::iter::from_fn(|| suspects.next_if(|&&at| at < n_seen));
+        let lines = lines.map(|at| line(at - first));
+        let reach = edit.before.start.saturating_sub(2 * longest + MIN_REACH);
+        let first = changed.first_pair(lines, edit.before.start, reach);
+        pairs.extend(first.map(|first| Pair { edit: index, first }));
+    }
+    pairs
 }
 
 /// The lines that edits take away and add, as far as they are suspects.
