@@ -59,15 +59,8 @@ impl Weave {
     pub fn chars_before(&self, line: usize) -> usize {
         let rank = self.n_placed_up_to(line);
         let offsets = self.offsets();
-        let (first, mut rest) = match rank.checked_sub(1) {
-            Some(last) => {
-                let atom = self.ranks[last];
-                let look = self.looks[atom].as_ref();
-                let first = look.map_or(0, |look| look.segments.start);
-                (first, line - self.line_of(atom).unwrap_or(0))
-            }
-            None => (0, line),
-        };
+        let (first, start) = self.start_of_rank(rank.checked_sub(1));
+        let mut rest = line - start;
         let shift = offsets.shifts.before(rank.saturating_sub(1));
         let mut chars = offsets.before.get(first).map_or(0, |before| {
             before
@@ -124,6 +117,40 @@ impl Weave {
         let offsets = self.offsets();
         let end = offsets.before.last().copied().unwrap_or(0);
         end.saturating_add_signed(offsets.total)
+    }
+
+    /// Returns a segment that begins at line `line` of the target or above, not far above it, and the
+    /// line with which it begins.
+    pub(super) fn segment_above(&self, line: usize) -> (usize, usize) {
+        self.start_of_rank(self.n_placed_up_to(line).checked_sub(1))
+    }
+
+    /// Returns the first segment of the atom of rank `rank`, or of all if that is `None`, and the line
+    /// of the target with which it begins.
+    fn start_of_rank(&self, rank: Option<usize>) -> (usize, usize) {
+        let atom = rank.map(|rank| self.ranks[rank]);
+        let start = atom.and_then(|atom| {
+            let look = self.looks[atom].as_ref()?;
+            Some((look.segments.start, self.line_of(atom)?))
+        });
+        start.unwrap_or((0, 0))
+    }
+
+    /// Returns the line of the target with which segment `index` begins, if it is alive.
+    pub(super) fn line_of_segment(&self, index: usize) -> usize {
+        let is_up_to = |&atom: &usize| {
+            let look = self.looks[atom].as_ref();
+            look.is_some_and(|look| look.segments.start <= index)
+        };
+        let rank = self.ranks.partition_point(is_up_to);
+        let (first, line) = self.start_of_rank(rank.checked_sub(1));
+        line + self.n_alive(&self.segments[first..index])
+    }
+
+    /// Returns how many lines of the target are those of `segments`.
+    pub(super) fn n_alive(&self, segments: &[Segment]) -> usize {
+        let alive = segments.iter().filter(|segment| self.is_alive(segment));
+        alive.map(|segment| segment.len()).sum()
     }
 
     /// Returns how many of the atoms that have a place begin at line `line` of the target or above.

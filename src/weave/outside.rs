@@ -296,8 +296,9 @@ impl Weave {
     /// Returns the lines of the target in `range`, in pieces.
     pub(super) fn pieces_of(&self, range: Range<usize>) -> Vec<&[u8]> {
         let mut pieces = Vec::new();
-        let mut line = 0;
-        for segment in self.alive() {
+        let (first, mut line) = self.segment_above(range.start);
+        let segments = self.segments[first..].iter();
+        for segment in segments.filter(|segment| self.is_alive(segment)) {
             let end = line + segment.len();
             let from = range.start.clamp(line, end) - line + segment.lines().start;
             let to = range.end.clamp(line, end) - line + segment.lines().start;

@@ -58,22 +58,45 @@ impl Weave {
     }
 
     /// Returns what stands in the target where `group` is, or `None` if it has no place.
+    ///
+    /// Takes time for what is there, and O(log s) for s segments.
     pub(crate) fn stretch(&self, group: &Group) -> Option<Stretch> {
-        // The texts, which are big, are not copied with them.
-        let mut segments = self.segments.clone();
+        let window = self.window_of(group)?;
+        let mut segments = self.segments[window.clone()].to_vec();
         let range = self.segments_of(&mut segments, group)?;
         let (before, inside) = (&segments[..range.start], &segments[range]);
-        let alive = |segment: &&Segment| self.is_alive(segment);
-        let line = before.iter().filter(alive).map(|segment| segment.len());
-        let live = inside.iter().filter(alive);
+        let live = inside.iter().filter(|segment| self.is_alive(segment));
         let live = live.flat_map(|segment| self.text_of(segment).lines(segment.lines()));
         let is_ours = |segment: &Segment| !segment.is_dead && !segment.is_user();
         let is_sound = |atom| self.check(atom).is_ok();
         Some(Stretch {
-            line: line.sum(),
+            line: self.line_of_segment(window.start) + self.n_alive(before),
             live: Text::from_lines(live),
             is_untouched: inside.iter().all(is_ours) && group.edits.clone().all(is_sound),
         })
+    }
+
+    /// Returns segments among which are all that [`Weave::segments_of`] has to look at for `group`:
+    /// those of its atoms and of its lines of the original, and user text around them.
+    fn window_of(&self, group: &Group) -> Option<Range<usize>> {
+        let looks = group
+            .edits
+            .clone()
+            .filter_map(|atom| self.looks[atom].as_ref());
+        let start = looks.clone().map(|look| look.segments.start).min()?;
+        let end = looks.map(|look| look.segments.end).max()?;
+        let is_near = |segment: &&Segment| match segment.kind() {
+            Kind::Common => {
+                let Range { start, end } = segment.lines();
+                start < group.before.end && group.before.start < end
+            }
+            Kind::Old(atom) | Kind::New(atom) => group.edits.contains(&atom),
+            Kind::User => true,
+        };
+        let above = self.segments[..start].iter().rev();
+        let below = self.segments[end..].iter();
+        let n_above = above.take_while(is_near).count();
+        Some(start - n_above..end + below.take_while(is_near).count())
     }
 
     /// Casts `group` anew: its lines of the original are now `old`, those of the modified text are

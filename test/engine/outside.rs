@@ -366,6 +366,7 @@ impl Walk<'_> {
                 "{obstacle:?}"
             );
         }
+        self.desk.check_live_lines();
     }
 
     fn act(&mut self, hunk: usize, command: Command) {

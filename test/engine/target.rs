@@ -53,6 +53,17 @@ impl Desk {
         Ok(plan.steps[0].1.note)
     }
 
+    /// Checks that what is said to stand in the place of a hunk stands there.
+    pub fn check_live_lines(&self) {
+        let lines: Vec<&[u8]> = self.live.split_inclusive(|&byte| byte == b'\n').collect();
+        for hunk in 0..self.review.proposal().n_hunks() {
+            if let Ok((line, found)) = self.review.live_lines(hunk) {
+                let there = &lines[line..line + found.len()];
+                assert!(there.concat() == found.bytes(), "hunk {hunk}, line {line}");
+            }
+        }
+    }
+
     pub fn carry_out(&mut self, plan: &Plan) {
         self.live = edited(&self.live, &plan.edits);
         self.review.commit(plan);

@@ -121,6 +121,7 @@ impl Walk<'_> {
             }
         }
         self.counts.n_needless += n_needless;
+        self.desk.check_live_lines();
     }
 
     /// Tells whether nothing typed can make the place of `hunk` uncertain.
