@@ -233,8 +233,10 @@ impl Text {
                 return 0;
             }
         }
-        // Lengths tell less of short lines, and there are more of them.
-        if self.start(range.end) - at < 8 * range.len() {
+        // Lengths tell less of short lines, and there are more of them. Where a line may lack its
+        // newline, bytes alone do not tell where lines end.
+        let is_plain = self.is_plain && other.is_plain;
+        if !is_plain || self.start(range.end) - at < 8 * range.len() {
             return self.equal_head(range, other, other_range);
         }
         let n_as_long = self

@@ -11,7 +11,8 @@ use crate::text::Text;
 const MIN_REACH: usize = 64;
 
 /// Returns `edits`, and those as one to search in between which a line may have moved: that says
-/// something, and was taken away in one and added in another near it. `None` if there are none such.
+/// something, and was taken away in one and added in another near it. `None` if there are none
+/// such.
 ///
 /// How near depends on the longest edit: for a line to go from one to the other, all between them
 /// would be moved by as much.

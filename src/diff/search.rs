@@ -25,7 +25,7 @@ const MAX_LEN: usize = 1 << 13;
 
 /// A pair of line ranges with equal lines above and below.
 pub enum Part {
-    /// Nothing is the same in it.
+    /// Nothing is looked for in it: it is an edit.
     Known(Edit),
     /// It is to be searched.
     Unknown(Edit),

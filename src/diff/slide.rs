@@ -93,8 +93,8 @@ impl Settling<'_> {
         end
     }
 
-    /// Returns `group` with as many edits more above it, and below it, if there are. Those above
-    /// have no place any more.
+    /// Returns `group` with as many edits more above it, or groups, and then as many below as that
+    /// makes, if there are. Those above have no place any more.
     fn grown(&mut self, group: Range<usize>) -> Range<usize> {
         let mut start = group.start;
         while start > 0 && group.start - start < group.len() {
@@ -109,7 +109,9 @@ impl Settling<'_> {
                 }
             }
         }
-        start..self.edits.len().min(group.end + group.len())
+        // Whatever slides again is in a group of twice the size.
+        let n = group.end - start;
+        start..self.edits.len().min(group.end + n)
     }
 
     /// Slides `group`, by itself. Returns how many unchanged lines below its last edit one of its
@@ -132,20 +134,9 @@ impl Settling<'_> {
             last,
             is_left: false,
         };
-        slide(
-            self.modified,
-            &mut self.added,
-            &self.removed,
-            &mut room,
-            work,
-        );
-        slide(
-            self.original,
-            &mut self.removed,
-            &self.added,
-            &mut room,
-            work,
-        );
+        let (removed, added) = (&mut self.removed, &mut self.added);
+        slide(self.modified, added, removed, &mut room, work);
+        slide(self.original, removed, added, &mut room, work);
         (!room.is_left).then(|| room.last - last)
     }
 
@@ -220,14 +211,15 @@ struct Room {
     free: Range<usize>,
     /// The last place where a run has been.
     last: usize,
-    /// Whether one would have come to a place of others. Then no more slide.
+    /// Whether one would have come to a place of others. Then no more slide, and what came of them
+    /// is for nothing.
     is_left: bool,
 }
 
 impl Room {
-    /// Tells whether a run may be at `place`.
-    fn has(&mut self, place: Option<usize>) -> bool {
-        self.is_left |= !place.is_some_and(|place| self.free.contains(&place));
+    /// Tells whether a run may come to `place`.
+    fn has(&mut self, place: usize) -> bool {
+        self.is_left |= !self.free.contains(&place);
         !self.is_left
     }
 }
@@ -255,7 +247,9 @@ fn slide(text: &Text, runs: &mut Vec<Run>, others: &[Run], room: &mut Room, work
         room,
         work,
     };
-    while let Some(run) = slider.next_below(|_| true) {
+    while !slider.room.is_left
+        && let Some(run) = slider.next_below(|_| true)
+    {
         let run = slider.settled(run);
         // No more come to be above than were taken.
         slider.runs[slider.n_above] = run;
@@ -317,14 +311,22 @@ impl Slider<'_> {
         next.is_some_and(|other| other.place == run.place)
     }
 
+    /// Tells whether a run that can go to `place`, if it can, may go there. That is a step of the
+    /// work: without work left no run is in the way of another.
+    fn may_go(&mut self, place: usize, can_go: bool) -> bool {
+        can_go && !self.room.is_left && self.work.spend(1) && self.room.has(place)
+    }
+
     /// Slides `run` up by a line, if it can, and tells whether it did.
     fn up(&mut self, run: &mut Run) -> bool {
-        let place = run.place.checked_sub(1);
-        if !can_go_up(self.text, &run.lines) || !self.room.has(place) || !self.work.spend(1) {
+        let Some(place) = run.place.checked_sub(1) else {
+            return false;
+        };
+        if !self.may_go(place, can_go_up(self.text, &run.lines)) {
             return false;
         }
         let Range { start, end } = run.lines;
-        run.place -= 1;
+        run.place = place;
         run.lines = start - 1..end - 1;
         if let Some(above) = self.runs[..self.n_above].last()
             && above.place == run.place
@@ -337,12 +339,12 @@ impl Slider<'_> {
 
     /// Slides `run` down by a line, if it can, and tells whether it did.
     fn down(&mut self, run: &mut Run) -> bool {
-        let place = Some(run.place + 1);
-        if !can_go_down(self.text, &run.lines) || !self.room.has(place) || !self.work.spend(1) {
+        let place = run.place + 1;
+        if !self.may_go(place, can_go_down(self.text, &run.lines)) {
             return false;
         }
         let Range { start, end } = run.lines;
-        run.place += 1;
+        run.place = place;
         run.lines = start + 1..end + 1;
         self.room.last = self.room.last.max(run.place);
         if let Some(met) = self.next_below(|below| below.place == run.place) {
@@ -411,10 +413,39 @@ mod tests {
                 after: 0..modified.len(),
             };
             let edits = search::edits(&original, &modified, [Part::Unknown(whole)], work);
+            if edits.is_empty() {
+                continue;
+            }
             let in_groups = settled(&original, &modified, &edits, work);
             n_changed += usize::from(in_groups != edits);
             assert_eq!(in_groups, settled_at_once(&original, &modified, &edits));
         }
         assert!(n_changed > 10_000, "{n_changed}");
+    }
+
+    /// Each value of a sorted file comes once more: each edit can slide up to the one above.
+    #[test]
+    fn a_long_chain_of_groups_slides_in_few_steps() {
+        let text = |n_copies: usize| {
+            let lines = (0..5000).map(|value| format!("{value}\n").repeat(n_copies));
+            Text::new(lines.collect::<String>().into_bytes())
+        };
+        let (original, modified) = (text(4), text(5));
+        let edit = |value: usize| Edit {
+            before: 4 * value + 4..4 * value + 4,
+            after: 5 * value + 4..5 * value + 5,
+        };
+        let edits: Vec<Edit> = (0..5000).map(edit).collect();
+        let mut work = Work::new(Budget(100 * 5000));
+        let in_groups = settled(&original, &modified, &edits, &mut work);
+        assert!(!work.is_coarse());
+        assert_eq!(in_groups, settled_at_once(&original, &modified, &edits));
+        // However little work there is, it ends.
+        for budget in [0, 1, 7, 5000] {
+            let mut work = Work::new(Budget(budget));
+            let some = settled(&original, &modified, &edits, &mut work);
+            assert_eq!(some.iter().map(Edit::n_lines).sum::<usize>(), 5000);
+            assert!(work.is_coarse());
+        }
     }
 }

@@ -4,7 +4,7 @@
 //! still takes its lines of the original away. Merged, it is as if the proposal had been made for
 //! the lines that stand in the target: they are what taking it out brings back.
 //!
-//! Each takes the time of one comparison of the hunk's lines, and of copying the line map.
+//! Each takes the time of one comparison of the hunk's lines, and of one walk over the line map.
 
 use std::ops::Range;
 
@@ -136,7 +136,7 @@ impl Proposal {
 
     /// Returns the line of the target (0-based) where hunk `hunk` with its context begins, and the
     /// lines that stand there now, whether its change is among them or what others made of its
-    /// lines. Takes the time of one walk over the line map.
+    /// lines. Takes time for these, and O(log s) for s segments of the line map.
     ///
     /// # Errors
     ///

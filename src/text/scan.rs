@@ -188,8 +188,8 @@ fn estimated_len(bytes: &[u8]) -> usize {
     n_lines * (bytes.len() / n_bytes.max(1) + 1) / 16 * 17
 }
 
-/// Puts what follows the bits of `newlines` into `ends`, `second` being what follows the lowest; returns
-/// their number.
+/// Puts what follows the bits of `newlines` into `ends`, `second` being what follows the lowest;
+/// returns their number.
 #[inline(always)]
 fn put_ends(ends: &mut [u16], mut newlines: u64, second: u16) -> usize {
     // Mostly there are no more than these, and to write them always is cheaper than to branch.

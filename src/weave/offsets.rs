@@ -119,14 +119,14 @@ impl Weave {
         end.saturating_add_signed(offsets.total)
     }
 
-    /// Returns a segment that begins at line `line` of the target or above, not far above it, and the
-    /// line with which it begins.
+    /// Returns a segment that begins at line `line` of the target or above, not far above it, and
+    /// the line with which it begins.
     pub(super) fn segment_above(&self, line: usize) -> (usize, usize) {
         self.start_of_rank(self.n_placed_up_to(line).checked_sub(1))
     }
 
-    /// Returns the first segment of the atom of rank `rank`, or of all if that is `None`, and the line
-    /// of the target with which it begins.
+    /// Returns the first segment of the atom of rank `rank`, or of all if that is `None`, and the
+    /// line of the target with which it begins.
     fn start_of_rank(&self, rank: Option<usize>) -> (usize, usize) {
         let atom = rank.map(|rank| self.ranks[rank]);
         let start = atom.and_then(|atom| {

@@ -138,8 +138,8 @@ impl Weave {
         self.surveyed();
     }
 
-    /// Puts `old` and `new` in the place of the lines of `group` in both texts, of which no segment is
-    /// left. What is below moves with its lines.
+    /// Puts `old` and `new` in the place of the lines of `group` in both texts, of which no segment
+    /// is left. What is below moves with its lines.
     fn replace_lines(&mut self, group: &Group, old: &Text, new: &Text) {
         self.original.splice(group.before.clone(), old);
         self.modified.splice(group.after.clone(), new);
@@ -250,7 +250,8 @@ fn from(start: usize, range: &Range<usize>) -> Range<usize> {
 mod tests {
     use super::*;
 
-    /// No caller cuts such an atom, so that no walk can tell. The line map keeps the rule by itself.
+    /// No caller cuts such an atom, so that no walk can tell. The line map keeps the rule by
+    /// itself.
     #[test]
     fn text_at_the_point_of_an_insertion_is_at_the_point_of_each_of_its_parts() {
         let text = |text: &str| Text::new(text.into());
