@@ -146,7 +146,7 @@ impl Text {
     /// Returns the low 16 bits of where the lines in `range` begin, and where the last of them
     /// ends; or `None` where some lines are so long that more bits are kept.
     pub fn low_edges(&self, range: Range<usize>) -> Option<&[u16]> {
-        self.starts.low().get(range.start..=range.end)
+        self.starts.low_edges(range)
     }
 
     /// Calls `each` for each of the lines in `range` with its length, a number that is the same for
@@ -225,18 +225,21 @@ impl Text {
             return 0;
         }
         let (at, other_at) = (self.start(range.start), other.start(other_range.start));
-        let words = (word(&self.bytes[at..]), word(&other.bytes[other_at..]));
+        let words = (
+            self.bytes[at..].first_chunk(),
+            other.bytes[other_at..].first_chunk(),
+        );
         if let (Some(word), Some(other_word)) = words {
             // Of lines that are as long this mostly tells whether they are the same.
-            let n_same = (word ^ other_word).trailing_zeros() as usize / 8;
-            if n_same < self.starts.line(range.start).len().min(8) {
+            let len = self.starts.line(range.start).len();
+            if same::equal_word(word, other_word) < len.min(same::WORD_LEN) {
                 return 0;
             }
         }
         // Lengths tell less of short lines, and there are more of them. Where a line may lack its
         // newline, bytes alone do not tell where lines end.
         let is_plain = self.is_plain && other.is_plain;
-        if !is_plain || self.start(range.end) - at < 8 * range.len() {
+        if !is_plain || self.start(range.end) - at < same::WORD_LEN * range.len() {
             return self.equal_head(range, other, other_range);
         }
         let n_as_long = self
@@ -363,11 +366,6 @@ impl Text {
         }
         Text::new(bytes)
     }
-}
-
-/// Returns the first eight of `bytes` as a number, the first of them in its lowest bits.
-fn word(bytes: &[u8]) -> Option<u64> {
-    bytes.first_chunk().map(|word| u64::from_le_bytes(*word))
 }
 
 /// Returns `at`, an offset in a text, as the table of lines keeps it.

@@ -7,7 +7,7 @@ use std::ops::Range;
 const BLOCK_LEN: usize = 32;
 
 /// Number of bytes that are looked at as one number.
-const WORD_LEN: usize = 8;
+pub const WORD_LEN: usize = 8;
 
 /// Number of bytes from which on they are compared by the C library, which knows the processor.
 const NEAR_LEN: usize = 512;
@@ -54,17 +54,23 @@ fn equal_last_chunks<const N: usize>(a: &[u8], b: &[u8]) -> usize {
     N * chunks.take_while(|(a, b)| a == b).count()
 }
 
+/// Returns the same of so few bytes that one look is enough.
+#[inline]
+pub fn equal_word(a: &[u8; WORD_LEN], b: &[u8; WORD_LEN]) -> usize {
+    (u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b)).trailing_zeros() as usize / 8
+}
+
 /// Returns the same as [`equal_head`] where that is little.
 #[inline]
 fn equal_bytes(a: &[u8], b: &[u8]) -> usize {
     let words = zip(a.as_chunks::<WORD_LEN>().0, b.as_chunks::<WORD_LEN>().0);
     let mut done = 0;
     for (a, b) in words {
-        let differing = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
-        if differing != 0 {
-            return done + differing.trailing_zeros() as usize / 8;
+        let n_same = equal_word(a, b);
+        done += n_same;
+        if n_same < WORD_LEN {
+            return done;
         }
-        done += WORD_LEN;
     }
     let rest = zip(&a[done..], &b[done..]);
     done + rest.take_while(|(a, b)| a == b).count()

@@ -93,11 +93,18 @@ impl Table {
         }
     }
 
+    /// Returns the low halves of where `lines` begin, and where the last of them ends; `None` if the
+    /// table is wide.
+    #[inline]
+    pub fn low_edges(&self, lines: Range<usize>) -> Option<&[u16]> {
+        self.low.get(lines.start..=lines.end)
+    }
+
     /// Calls `each` with where each of `lines` is.
     #[inline]
     pub fn each_line(&self, lines: Range<usize>, mut each: impl FnMut(Range<usize>)) {
         let mut start = self.at(lines.start);
-        let low = self.low.get(lines.start..=lines.end).unwrap_or(&[]);
+        let low = self.low_edges(lines.clone()).unwrap_or(&[]);
         for (n, line) in lines.enumerate() {
             let len = match low.get(n..).and_then(|low| low.first_chunk()) {
                 Some(&[low, next]) => usize::from(u16::wrapping_sub(next, low)),
@@ -134,11 +141,11 @@ impl Table {
         other: &Table,
         other_lines: Range<usize>,
     ) -> usize {
-        let low = self.low.get(lines.start..=lines.end);
-        let other_low = other.low.get(other_lines.start..=other_lines.end);
-        if let (Some(&[first, ref ends @ ..]), Some(&[other_first, ref other_ends @ ..])) =
-            (low, other_low)
-        {
+        let edges = (
+            self.low_edges(lines.clone()),
+            other.low_edges(other_lines.clone()),
+        );
+        if let (Some(&[first, ref ends @ ..]), Some(&[other_first, ref other_ends @ ..])) = edges {
             // As long as all lines are, one end is always as far from the other.
             let by = first.wrapping_sub(other_first);
             let ends = zip(ends, other_ends);
