@@ -299,7 +299,7 @@ impl Weave {
 
     /// Returns the number of lines of the target.
     pub fn n_lines(&self) -> usize {
-        self.alive().map(|segment| segment.len()).sum()
+        self.n_alive(&self.segments)
     }
 
     fn edit_to_flip(&self, atom: usize, line: usize) -> LineEdit {
@@ -330,9 +330,17 @@ impl Weave {
     }
 
     fn alive(&self) -> impl Iterator<Item = &Segment> {
-        self.segments
-            .iter()
-            .filter(|segment| self.is_alive(segment))
+        self.alive_of(&self.segments)
+    }
+
+    /// Returns those of `segments` that are in the target.
+    fn alive_of<'a>(&'a self, segments: &'a [Segment]) -> impl Iterator<Item = &'a Segment> {
+        segments.iter().filter(|segment| self.is_alive(segment))
+    }
+
+    /// Returns how many lines of the target are those of `segments`.
+    fn n_alive(&self, segments: &[Segment]) -> usize {
+        self.alive_of(segments).map(Segment::len).sum()
     }
 
     fn is_alive(&self, segment: &Segment) -> bool {

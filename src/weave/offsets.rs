@@ -67,10 +67,7 @@ impl Weave {
                 .checked_add_signed(shift)
                 .expect("no text is shorter than nothing")
         });
-        for segment in self.segments[first..]
-            .iter()
-            .filter(|segment| self.is_alive(segment))
-        {
+        for segment in self.alive_of(&self.segments[first..]) {
             if rest == 0 {
                 break;
             }
@@ -96,8 +93,7 @@ impl Weave {
         let (first, at) = rank.and_then(start_of).unwrap_or((0, 0));
         let mut line = rank.map_or(Some(0), |rank| self.line_of(self.ranks[rank]))?;
         let mut rest = chars - at;
-        let rest_of_segments = self.segments[first..].iter();
-        for segment in rest_of_segments.filter(|segment| self.is_alive(segment)) {
+        for segment in self.alive_of(&self.segments[first..]) {
             let len = segment.len();
             let n_chars = self.chars_of_head(offsets, segment, len);
             if rest < n_chars {
@@ -147,12 +143,6 @@ impl Weave {
         line + self.n_alive(&self.segments[first..index])
     }
 
-    /// Returns how many lines of the target are those of `segments`.
-    pub(super) fn n_alive(&self, segments: &[Segment]) -> usize {
-        let alive = segments.iter().filter(|segment| self.is_alive(segment));
-        alive.map(|segment| segment.len()).sum()
-    }
-
     /// Returns how many of the atoms that have a place begin at line `line` of the target or above.
     fn n_placed_up_to(&self, line: usize) -> usize {
         let is_up_to = |&atom: &usize| self.line_of(atom).is_some_and(|at| at <= line);
@@ -198,9 +188,7 @@ impl Weave {
     pub(super) fn chars_of(&self, atom: usize) -> Option<usize> {
         let offsets = self.offsets.get()?;
         let segments = self.looks[atom].as_ref()?.segments.clone();
-        let alive = self.segments[segments]
-            .iter()
-            .filter(|segment| self.is_alive(segment));
+        let alive = self.alive_of(&self.segments[segments]);
         Some(
             alive
                 .map(|segment| self.chars_of_head(offsets, segment, segment.len()))

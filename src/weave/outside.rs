@@ -297,8 +297,7 @@ impl Weave {
     pub(super) fn pieces_of(&self, range: Range<usize>) -> Vec<&[u8]> {
         let mut pieces = Vec::new();
         let (first, mut line) = self.segment_above(range.start);
-        let segments = self.segments[first..].iter();
-        for segment in segments.filter(|segment| self.is_alive(segment)) {
+        for segment in self.alive_of(&self.segments[first..]) {
             let end = line + segment.len();
             let from = range.start.clamp(line, end) - line + segment.lines().start;
             let to = range.end.clamp(line, end) - line + segment.lines().start;

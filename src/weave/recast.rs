@@ -65,7 +65,7 @@ impl Weave {
         let mut segments = self.segments[window.clone()].to_vec();
         let range = self.segments_of(&mut segments, group)?;
         let (before, inside) = (&segments[..range.start], &segments[range]);
-        let live = inside.iter().filter(|segment| self.is_alive(segment));
+        let live = self.alive_of(inside);
         let live = live.flat_map(|segment| self.text_of(segment).lines(segment.lines()));
         let is_ours = |segment: &Segment| !segment.is_dead && !segment.is_user();
         let is_sound = |atom| self.check(atom).is_ok();

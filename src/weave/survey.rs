@@ -104,9 +104,9 @@ impl Weave {
     /// Returns the number of lines of the target that are those of atom `atom`.
     fn lines_of(&self, atom: usize) -> usize {
         let segments = self.looks[atom].as_ref().map(|look| look.segments.clone());
-        let segments = self.segments[segments.unwrap_or(0..0)].iter();
-        let alive = segments.filter(|segment| segment.atom().is_some() && self.is_alive(segment));
-        alive.map(|segment| segment.len()).sum()
+        let alive = self.alive_of(&self.segments[segments.unwrap_or(0..0)]);
+        let own = alive.filter(|segment| segment.atom().is_some());
+        own.map(Segment::len).sum()
     }
 
     /// Takes note anew of what is around atom `atom`.
@@ -197,8 +197,7 @@ impl Weave {
     fn touched(&self, window: Range<usize>) -> Vec<(usize, usize)> {
         let mut touched = Vec::new();
         let mut gap = 0;
-        let segments = self.segments[window].iter();
-        for segment in segments.filter(|segment| self.is_alive(segment)) {
+        for segment in self.alive_of(&self.segments[window]) {
             gap += usize::from(!segment.is_user());
             touched.extend(segment.amb().iter().map(|&atom| (atom, gap)));
         }
