@@ -5,9 +5,11 @@ mod pairs;
 
 use std::ops::Range;
 
-use agent_q_diff::diff::{Budget, Edit, Group, HeadingRule, edits_within, group, section_headings};
-use agent_q_diff::proposal::Proposal;
-use agent_q_diff::text::Text;
+use agent_q_diff_engine::diff::{
+    Budget, Edit, Group, HeadingRule, edits_within, group, section_headings,
+};
+use agent_q_diff_engine::proposal::Proposal;
+use agent_q_diff_engine::text::Text;
 use pairs::{compare, for_each_pair, patched};
 
 #[test]
@@ -81,7 +83,7 @@ fn no_edit_puts_back_what_it_takes_away() {
     };
     let original = lines("baaabbbbaaaabaaaababbab");
     let modified = lines("aababbbbaaaabaaaababbabb");
-    for edit in agent_q_diff::diff::edits(&original, &modified) {
+    for edit in agent_q_diff_engine::diff::edits(&original, &modified) {
         let (before, after) = (edit.before.clone(), edit.after.clone());
         let removed: Vec<_> = original.lines(before).collect();
         let added: Vec<_> = modified.lines(after).collect();
@@ -217,8 +219,9 @@ fn any_budget_leads_to_the_modified_text_and_what_was_not_spent_changes_nothing(
         for budget in [0, 20, 500].map(Budget) {
             let found = edits_within(original, modified, budget);
             let groups = group(&found.edits, original.len(), 0);
-            let hunk =
-                |group| agent_q_diff::diff::hunk(group, &found.edits, original, modified, b"");
+            let hunk = |group| {
+                agent_q_diff_engine::diff::hunk(group, &found.edits, original, modified, b"")
+            };
             let hunks: Vec<_> = groups.iter().map(hunk).collect();
             assert_eq!(patched(original, &hunks), pair.modified);
             assert!(found.is_coarse || found.edits == compared.edits);

@@ -1,8 +1,8 @@
 //! Hunks of a bare diff whose outermost context lines differ in the target.
 
-use agent_q_diff::place::NotPlaced;
-use agent_q_diff::review::Command::{Accept, Unapply};
-use agent_q_diff::review::Refusal;
+use agent_q_diff_engine::patch::locate::NotPlaced;
+use agent_q_diff_engine::review::Command::{Accept, Unapply};
+use agent_q_diff_engine::review::Refusal;
 
 use crate::target::Desk;
 

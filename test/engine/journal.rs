@@ -1,6 +1,6 @@
 //! What can be undone, and what comes back with it, when the journal of edits is cut or forgotten.
 
-use agent_q_diff::proposal::Proposal;
+use agent_q_diff_engine::proposal::Proposal;
 
 /// A proposal and its target, edited alike.
 struct Edited {

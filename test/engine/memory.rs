@@ -6,8 +6,8 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use agent_q_diff::proposal::Proposal;
-use agent_q_diff::review::Review;
+use agent_q_diff_engine::proposal::Proposal;
+use agent_q_diff_engine::review::Review;
 
 /// The system's allocator, and how many bytes it has given.
 struct Counting;

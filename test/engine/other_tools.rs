@@ -7,9 +7,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use agent_q_diff::hunk::{Hunk, Line, LineKind, header_range};
-use agent_q_diff::parse::parse;
-use agent_q_diff::print::print;
+use agent_q_diff_engine::patch::hunk::{Hunk, Line, LineKind, header_range};
+use agent_q_diff_engine::patch::parse::parse;
+use agent_q_diff_engine::patch::print::print;
 use pairs::{Pair, compare, for_each_insertion, for_each_pair};
 
 /// Where another tool and we part, and why. Each has a test of its name.

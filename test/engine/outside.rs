@@ -7,10 +7,10 @@
 
 use std::ops::Range;
 
-use agent_q_diff::diff::{self, Edit};
-use agent_q_diff::proposal::Proposal;
-use agent_q_diff::review::{Command, Fact, Note, Plan, Refusal};
-use agent_q_diff::text::Text;
+use agent_q_diff_engine::diff::{self, Edit};
+use agent_q_diff_engine::proposal::Proposal;
+use agent_q_diff_engine::review::{Command, Fact, Note, Plan, Refusal};
+use agent_q_diff_engine::text::Text;
 
 use crate::dice::Dice;
 use crate::target::Desk;
@@ -669,4 +669,30 @@ fn among_few_distinct_lines_every_hunk_stays_in_its_own_place_whatever_is_typed(
             .map(|_| ["a\n", "b\n"][dice.roll(2)].to_owned())
             .collect()
     });
+}
+
+/// Others have changed every second line between two hunks, which is too much to be learned place by
+/// place: a hunk among them is in doubt, those above and below apply where they belong.
+#[test]
+fn among_too_many_places_changed_by_others_no_hunk_is_put_in_unseen() {
+    const N_LINES: usize = 700_000;
+    let original: Vec<String> = (0..N_LINES).map(|n| format!("line {n}\n")).collect();
+    let with = |changed: &[usize], lines: &[String]| {
+        let mut lines = lines.to_vec();
+        for &line in changed {
+            lines[line] = format!("PROPOSED {line}\n");
+        }
+        lines.concat()
+    };
+    let hunks = [10, N_LINES / 2, N_LINES - 10];
+    let mut desk = Desk::of_texts(&original.concat(), &with(&hunks, &original));
+    let mut theirs = original;
+    for line in (101..N_LINES - 100).step_by(2) {
+        theirs[line] = format!("theirs {line}\n");
+    }
+    desk.becomes(&theirs.concat());
+    let answers: Vec<_> = (0..3).map(|hunk| desk.act(hunk, Command::Accept)).collect();
+    assert!(answers[0].is_ok() && answers[2].is_ok(), "{answers:?}");
+    assert!(answers[1].is_err(), "{answers:?}");
+    assert!(desk.text() == with(&[10, N_LINES - 10], &theirs));
 }

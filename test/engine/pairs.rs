@@ -3,9 +3,9 @@
 //! Each test file includes this one, and few use all of it.
 #![allow(dead_code)]
 
-use agent_q_diff::diff::{self, Edit, HeadingRule};
-use agent_q_diff::hunk::Hunk;
-use agent_q_diff::text::Text;
+use agent_q_diff_engine::diff::{self, Edit, HeadingRule};
+use agent_q_diff_engine::patch::hunk::Hunk;
+use agent_q_diff_engine::text::Text;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};

@@ -1,7 +1,7 @@
 //! Diffs from anywhere, and texts that are not quite diffs.
 
-use agent_q_diff::hunk::LineKind;
-use agent_q_diff::parse::{FileDiff, ParseError, parse};
+use agent_q_diff_engine::patch::hunk::LineKind;
+use agent_q_diff_engine::patch::parse::{FileDiff, ParseError, parse};
 
 /// Returns what is read from `diff`: for each file its names, for each hunk the line of its header,
 /// its ranges, heading and lines.

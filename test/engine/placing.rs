@@ -1,9 +1,9 @@
 //! Where hunks are found in a target that is not the original, or whose original is not known.
 
-use agent_q_diff::place::NotPlaced;
-use agent_q_diff::proposal::{Proposal, ProposalError};
-use agent_q_diff::review::{Command, Fact, Note, Refusal};
-use agent_q_diff::weave::FlipError::{self, ChangedByUser, NeighborsGone};
+use agent_q_diff_engine::patch::locate::{Doubt, NotPlaced};
+use agent_q_diff_engine::proposal::{Proposal, ProposalError, Side};
+use agent_q_diff_engine::review::{Command, Fact, Note, Refusal};
+use agent_q_diff_engine::weave::FlipError::{self, ChangedByUser, NeighborsGone};
 
 use crate::target::Desk;
 
@@ -56,7 +56,7 @@ const IN_EQUAL_BLOCKS: &str = "\
 #[test]
 fn in_equal_blocks_a_rejected_hunk_does_not_move_the_next() {
     // diff-mode, git apply and diffy search from the new start, line 7, as if hunk 1 were in.
-    let mut desk = Desk::of_diff(IN_EQUAL_BLOCKS, &text("- { } { } { } { }"));
+    let mut desk = named(IN_EQUAL_BLOCKS, &text("- { } { } { } { }"));
     desk.act(0, Reject).unwrap();
     desk.act(1, Accept).unwrap();
     assert_eq!(desk.text(), text("- { } { } { new } { }"));
@@ -64,12 +64,199 @@ fn in_equal_blocks_a_rejected_hunk_does_not_move_the_next() {
 
 #[test]
 fn in_equal_blocks_hunks_can_be_taken_in_any_order_and_back() {
-    let mut desk = Desk::of_diff(IN_EQUAL_BLOCKS, &text("- { } { } { } { }"));
+    let mut desk = named(IN_EQUAL_BLOCKS, &text("- { } { } { } { }"));
     desk.act(1, Accept).unwrap();
     desk.act(0, Accept).unwrap();
     assert_eq!(desk.text(), text("- { new } { } { new } { }"));
     desk.act(1, Unapply).unwrap();
     assert_eq!(desk.text(), text("- { new } { } { } { }"));
+}
+
+/// Opens a review of `diff`, of which git says that `live` is the text before the change.
+fn named(diff: &str, live: &str) -> Desk {
+    let mut proposal = Proposal::from_diff(diff.as_bytes()).expect("a diff");
+    assert!(proposal.adopt(live.as_bytes(), Side::Old));
+    Desk::open(proposal, live.as_bytes())
+}
+
+#[test]
+fn the_stated_line_alone_does_not_decide_between_equal_places() {
+    // The lines are at four places, and models get line numbers wrong.
+    let mut desk = Desk::of_diff(IN_EQUAL_BLOCKS, &text("- { } { } { } { }"));
+    for (hunk, stated) in [(0, 1), (1, 5)] {
+        let candidates = vec![1, 3, 5, 7];
+        check_refused(&mut desk, hunk, NotPlaced::Ambiguous { candidates });
+        assert_eq!(offered(&desk, hunk)[0], stated);
+    }
+    let (plan, refused) = desk.review.plan_all();
+    assert_eq!((plan.edits.len(), refused.len()), (0, 2));
+}
+
+/// Returns the lines at which `hunk` may belong, in the order in which they are offered.
+fn offered(desk: &Desk, hunk: usize) -> Vec<usize> {
+    let candidates = desk.review.proposal().candidates(hunk);
+    candidates.iter().map(|place| place.line).collect()
+}
+
+#[test]
+fn the_stated_place_is_offered_first_and_then_the_nearest() {
+    let desk = Desk::of_diff(IN_EQUAL_BLOCKS, &text("- { } { } { } { }"));
+    assert_eq!(offered(&desk, 0), [1, 3, 5, 7]);
+    assert_eq!(offered(&desk, 1), [5, 3, 7, 1]);
+    let desk = Desk::of_diff(IN_EQUAL_BLOCKS, &text("- - { } - - - { }"));
+    assert_eq!(offered(&desk, 0), [2, 7]);
+    assert_eq!(offered(&desk, 1), [7, 2]);
+}
+
+#[test]
+fn a_place_that_is_named_is_taken_and_given_back() {
+    let before = text("- { } { } { } { }");
+    let mut desk = Desk::of_diff(IN_EQUAL_BLOCKS, &before);
+    assert_eq!(desk.act_at(0, 3, Accept), Ok(Note::Edited));
+    assert_eq!(desk.text(), text("- { } { new } { } { }"));
+    // What was added above has moved the others.
+    assert_eq!(offered(&desk, 1), [6, 8, 1]);
+    let reason = desk.review.proposal().place(1).unwrap_err();
+    assert_eq!(reason.candidates(), [1, 3, 6, 8]);
+    assert_eq!(desk.act_at(1, 8, Accept), Ok(Note::Edited));
+    assert_eq!(desk.text(), text("- { } { new } { } { new }"));
+    desk.act(0, Unapply).unwrap();
+    desk.act(1, Unapply).unwrap();
+    assert_eq!(desk.text(), before);
+}
+
+#[test]
+fn of_two_ways_to_fit_one_line_either_can_be_named() {
+    // One line more or less of five that are equal: nobody can tell by them what was done.
+    let diff = "@@ -2,4 +2,5 @@\n a\n a\n+a\n a\n a\n";
+    let live = text("- a a a a a -");
+    let mut desk = Desk::of_diff(diff, &live);
+    let places = desk.review.proposal().candidates(0);
+    let ways: Vec<_> = places
+        .iter()
+        .map(|place| (place.line, place.is_in))
+        .collect();
+    assert_eq!(ways, [(1, false), (1, true), (2, false)]);
+    let plan = desk.review.plan_at(0, (1, Some(true)), Accept).unwrap();
+    assert_eq!(plan.steps[0].1.note, Note::AlreadyIn);
+    let mut desk = Desk::of_diff(diff, &live);
+    let plan = desk.review.plan_at(0, (1, Some(false)), Accept).unwrap();
+    assert_eq!(plan.steps[0].1.note, Note::Edited);
+}
+
+#[test]
+fn only_a_place_where_the_lines_are_can_be_named() {
+    let mut desk = Desk::of_diff(IN_EQUAL_BLOCKS, &text("- { } { } { } { }"));
+    let candidates = vec![1, 3, 5, 7];
+    let expected = Refusal::NotPlaced(NotPlaced::NotThere { candidates });
+    assert_eq!(desk.act_at(0, 2, Accept), Err(expected));
+    let mut desk = Desk::of_diff(ONE_LINE, &text("- a b c"));
+    let candidates = vec![1];
+    let expected = Refusal::NotPlaced(NotPlaced::NotThere { candidates });
+    assert_eq!(desk.act_at(0, 0, Accept), Err(expected));
+    assert_eq!(desk.act_at(0, 1, Accept), Ok(Note::Edited));
+    let mut desk = Desk::of_diff(ONE_LINE, &text("- x b c"));
+    let expected = Refusal::NotPlaced(NotPlaced::NotFound);
+    assert_eq!(desk.act_at(0, 1, Accept), Err(expected));
+}
+
+#[test]
+fn two_hunks_cannot_be_given_one_place() {
+    let diff = "@@ -1,3 +1,3 @@\n a\n-b\n+1\n c\n@@ -5,3 +5,3 @@\n a\n-b\n+2\n c\n";
+    let mut desk = Desk::of_diff(diff, &text("a b c a b c -"));
+    desk.review.plan_at(0, (3, None), Reject).unwrap();
+    assert_eq!(offered(&desk, 1), [0]);
+    let candidates = vec![0];
+    let expected = Refusal::NotPlaced(NotPlaced::NotThere { candidates });
+    assert_eq!(desk.act_at(1, 3, Accept), Err(expected));
+    assert_eq!(desk.act_at(1, 0, Accept), Ok(Note::Edited));
+    assert_eq!(desk.text(), text("a 2 c a b c -"));
+}
+
+#[test]
+fn a_named_place_stays_while_lines_elsewhere_are_rewritten() {
+    let mut desk = Desk::of_diff(IN_EQUAL_BLOCKS, &text("- { } { } { } { }"));
+    desk.act_at(0, 3, Accept).unwrap();
+    // Several lines at once: what is inside has to be searched, what is outside has not.
+    desk.edit_outside(0, 3, text("x y z { }").as_bytes(), false);
+    assert_eq!(desk.text(), text("x y z { } { new } { } { }"));
+    check_place(&desk, 0, 6, 4);
+    desk.act(0, Unapply).unwrap();
+    assert_eq!(desk.text(), text("x y z { } { } { } { }"));
+}
+
+/// Three hunks: the first and the last change lines that are there once.
+const BETWEEN: &str = "\
+@@ -1,2 +1,2 @@
+-top
++TOP
+ {
+@@ -4,2 +4,3 @@
+ {
++new
+ }
+@@ -9,2 +10,2 @@
+ }
+-end
++END
+";
+
+#[test]
+fn neighbors_that_moved_alike_vouch_for_the_stated_line() {
+    let live = text("top { } { } { } { } end");
+    let mut desk = Desk::of_diff(BETWEEN, &live);
+    check_place(&desk, 1, 4, 0);
+    desk.act(1, Accept).unwrap();
+    assert_eq!(desk.text(), text("top { } { new } { } { } end"));
+    // With lines above all of them, and the first one in.
+    let mut desk = Desk::of_diff(BETWEEN, &text("x y TOP { } { } { } { } end"));
+    assert_eq!(desk.review.fact(0), Fact::In);
+    check_place(&desk, 1, 6, 2);
+    desk.act(1, Accept).unwrap();
+    assert_eq!(desk.text(), text("x y TOP { } { new } { } { } end"));
+}
+
+#[test]
+fn neighbors_that_moved_differently_do_not_vouch() {
+    let mut desk = Desk::of_diff(BETWEEN, &text("top { } { } { } end"));
+    let candidates = vec![1, 3, 5];
+    check_refused(&mut desk, 1, NotPlaced::Ambiguous { candidates });
+    let mut desk = Desk::of_diff(BETWEEN, &text("x top { } { } { } { } end"));
+    check_place(&desk, 1, 5, 1);
+    desk.becomes(&text("x top { } { } { } { } y end"));
+    let candidates = vec![2, 4, 6, 8];
+    check_refused(&mut desk, 1, NotPlaced::Ambiguous { candidates });
+}
+
+#[test]
+fn a_neighbor_on_one_side_does_not_vouch() {
+    let (head, tail) = BETWEEN.split_at(BETWEEN.find("@@ -9").unwrap());
+    let mut desk = Desk::of_diff(head, &text("top { } { } { } { } end"));
+    let candidates = vec![1, 3, 5, 7];
+    check_refused(
+        &mut desk,
+        1,
+        NotPlaced::Ambiguous {
+            candidates: candidates.clone(),
+        },
+    );
+    let middle = &head[head.find("@@ -4").unwrap()..];
+    let mut desk = Desk::of_diff(&format!("{middle}{tail}"), &text("top { } { } { } { } end"));
+    check_refused(&mut desk, 0, NotPlaced::Ambiguous { candidates });
+}
+
+#[test]
+fn neighbors_vouch_also_for_what_is_in_already() {
+    let desk = Desk::of_diff(BETWEEN, &text("top { } { new } { new } { } end"));
+    // Two blocks have the line already; the numbers fit only if the stated one was given it.
+    let reason = desk.review.proposal().place(1).unwrap_err();
+    assert_eq!(reason.candidates(), [1, 3, 6, 9]);
+    let desk = Desk::of_diff(
+        &BETWEEN.replace("-9,2 +10,2", "-10,2 +11,2"),
+        &text("top { } { new } { new } { } end"),
+    );
+    assert_eq!(desk.review.fact(1), Fact::In);
+    check_place(&desk, 1, 4, 0);
 }
 
 #[test]
@@ -93,9 +280,120 @@ fn a_tie_away_from_the_expected_line_is_refused_and_the_places_are_told() {
 
 #[test]
 fn hunks_that_are_in_move_the_expected_line_of_those_below() {
-    let desk = Desk::of_diff(IN_EQUAL_BLOCKS, &text("- { new } { } { } { }"));
+    let mut desk = Desk::of_diff(IN_EQUAL_BLOCKS, &text("- { new } { } { } { }"));
+    // The other blocks can be the one that the first hunk is for, as well.
+    assert_eq!(desk.review.fact(0), Fact::Out);
+    assert_eq!(desk.act_at(0, 1, Accept), Ok(Note::AlreadyIn));
     assert_eq!(desk.review.fact(0), Fact::In);
+    assert_eq!(offered(&desk, 1)[0], 6);
+    desk.review.plan_at(1, (6, None), Reject).unwrap();
     check_place(&desk, 1, 7, 0);
+}
+
+#[test]
+fn a_hunk_without_context_below_belongs_at_the_end_of_the_file() {
+    // As git apply (match_end) and GNU patch (suffix_fuzz) have it, whatever line is stated.
+    for (diff, before, after) in [
+        (
+            "@@ -1,2 +1,3 @@\n {\n }\n+new\n",
+            "{ } { } { }",
+            "{ } { } { } new",
+        ),
+        (
+            "@@ -1,2 +1,2 @@\n {\n-}\n+]\n",
+            "{ } { } { }",
+            "{ } { } { ]",
+        ),
+        ("@@ -1,2 +1 @@\n {\n-}\n", "{ } { } { }", "{ } { } {"),
+    ] {
+        let mut desk = Desk::of_diff(diff, &text(before));
+        assert_eq!(desk.act(0, Accept), Ok(Note::Edited));
+        assert_eq!(desk.text(), text(after));
+        let desk = Desk::of_diff(diff, &text(after));
+        // Of a hunk that only removes lines the context alone is left, and it is elsewhere as well.
+        let is_left = diff.contains('+') && !diff.contains("+1 @@");
+        assert_eq!(desk.review.fact(0) == Fact::In, is_left);
+    }
+}
+
+#[test]
+fn a_hunk_without_context_above_belongs_at_the_beginning() {
+    let diff = "@@ -1,2 +1,3 @@\n+new\n {\n }\n";
+    let mut desk = Desk::of_diff(diff, &text("{ } { } { }"));
+    assert_eq!(desk.act(0, Accept), Ok(Note::Edited));
+    assert_eq!(desk.text(), text("new { } { } { }"));
+    assert_eq!(Desk::of_diff(diff, &desk.text()).review.fact(0), Fact::In);
+    // Its header states another line: then it was not made there.
+    let mut desk = Desk::of_diff(
+        &diff.replace("-1,2 +1,3", "-3,2 +3,3"),
+        &text("{ } { } { }"),
+    );
+    let candidates = vec![0, 2, 4];
+    check_refused(&mut desk, 0, NotPlaced::Ambiguous { candidates });
+}
+
+#[test]
+fn lines_added_at_an_end_wait_where_others_have_added_some_there() {
+    let mut desk = Desk::of_diff("@@ -1,2 +1,3 @@\n a\n b\n+new\n", &text("x a b theirs"));
+    let (candidates, doubt) = (vec![1], Doubt::NotAtEnd);
+    check_refused(&mut desk, 0, NotPlaced::Doubtful { candidates, doubt });
+    assert_eq!(desk.act_at(0, 1, Accept), Ok(Note::Edited));
+    assert_eq!(desk.text(), text("x a b new theirs"));
+    let mut desk = Desk::of_diff("@@ -1,2 +1,3 @@\n+new\n a\n b\n", &text("theirs a b"));
+    let (candidates, doubt) = (vec![1], Doubt::NotAtTop);
+    check_refused(&mut desk, 0, NotPlaced::Doubtful { candidates, doubt });
+}
+
+#[test]
+fn a_line_above_the_first_hunk_does_not_refuse_it() {
+    // git apply refuses it (match_beginning); its own lines are at one place.
+    let diff = "@@ -1,3 +1,3 @@\n-a\n+A\n b\n c\n";
+    let mut desk = Desk::of_diff(diff, &text("above a b c"));
+    check_place(&desk, 0, 1, 1);
+    desk.act(0, Accept).unwrap();
+    assert_eq!(desk.text(), text("above A b c"));
+}
+
+#[test]
+fn without_any_context_a_hunk_says_nothing_of_its_place() {
+    // diff -U0 makes every hunk so, wherever it is.
+    let diff = "@@ -2 +2 @@\n-a\n+A\n";
+    let mut desk = Desk::of_diff(diff, &text("x a y a"));
+    let candidates = vec![1, 3];
+    check_refused(&mut desk, 0, NotPlaced::Ambiguous { candidates });
+    let mut desk = Desk::of_diff(diff, &text("x y a z"));
+    check_place(&desk, 0, 2, 1);
+    desk.act(0, Accept).unwrap();
+    assert_eq!(desk.text(), text("x y A z"));
+}
+
+#[test]
+fn one_equal_line_is_no_proof_that_a_hunk_without_context_is_in() {
+    let diff = "@@ -2 +2 @@\n-a\n+A\n";
+    for live in ["A x y", "x A y"] {
+        let mut desk = Desk::of_diff(diff, &text(live));
+        let at = usize::from(live.starts_with('x'));
+        let (candidates, doubt) = (vec![at], Doubt::NoContext);
+        check_refused(&mut desk, 0, NotPlaced::Doubtful { candidates, doubt });
+        assert_eq!(desk.review.fact(0), Fact::Out);
+        // Whoever looks may know better.
+        assert_eq!(desk.act_at(0, at, Accept), Ok(Note::AlreadyIn));
+    }
+    // All of the file is proof.
+    let mut desk = Desk::of_diff("@@ -1 +1 @@\n-a\n+A\n", &text("A"));
+    assert_eq!(desk.act(0, Accept), Ok(Note::AlreadyIn));
+}
+
+#[test]
+fn the_last_lines_of_a_file_are_not_in_already_in_the_middle_of_it() {
+    let diff = "@@ -1,3 +1,3 @@\n a\n b\n-c\n\\ No newline at end of file\n+c\n";
+    for live in ["a b c more", "a b c a b"] {
+        let mut desk = Desk::of_diff(diff, &text(live));
+        assert_eq!(desk.review.fact(0), Fact::Out);
+        check_refused(&mut desk, 0, NotPlaced::NotFound);
+    }
+    let mut desk = Desk::of_diff(diff, &text("x a b c"));
+    assert_eq!(desk.act(0, Accept), Ok(Note::AlreadyIn));
 }
 
 const ONE_LINE: &str = "@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n";
@@ -125,10 +423,15 @@ fn what_is_in_already_is_marked_and_not_done_twice() {
 }
 
 #[test]
-fn what_is_in_at_the_expected_line_is_not_done_to_a_block_that_looks_like_it() {
+fn at_the_stated_line_both_sides_are_a_tie_too() {
     let mut desk = Desk::of_diff(ONE_LINE, &text("a B c a b c"));
-    assert_eq!(desk.act(0, Accept), Ok(Note::AlreadyIn));
+    let candidates = vec![0, 3];
+    check_refused(&mut desk, 0, NotPlaced::Ambiguous { candidates });
+    assert_eq!(desk.act_at(0, 0, Accept), Ok(Note::AlreadyIn));
     assert_eq!(desk.text(), text("a B c a b c"));
+    let mut desk = Desk::of_diff(ONE_LINE, &text("a B c a b c"));
+    assert_eq!(desk.act_at(0, 3, Accept), Ok(Note::Edited));
+    assert_eq!(desk.text(), text("a B c a B c"));
 }
 
 #[test]
@@ -278,11 +581,21 @@ fn where_the_diff_breaks_off_the_terminator_of_the_target_stays() {
 }
 
 #[test]
-fn where_the_diff_breaks_off_the_expected_line_still_decides() {
-    check_there_and_back("@@ -3 +3 @@\n-b\n+B", "b\nx\nb", "b\nx\nB");
-    let mut desk = Desk::of_diff("@@ -9 +9 @@\n-b\n+B", "b\nx\nb");
-    let candidates = vec![0, 2];
-    check_refused(&mut desk, 0, NotPlaced::Ambiguous { candidates });
+fn where_the_diff_breaks_off_both_ends_of_its_last_line_count() {
+    for (start, first) in [(3, 2), (9, 2), (1, 0)] {
+        let diff = format!("@@ -{start} +{start} @@\n-b\n+B");
+        let mut desk = Desk::of_diff(&diff, "b\nx\nb");
+        let candidates = vec![0, 2];
+        check_refused(&mut desk, 0, NotPlaced::Ambiguous { candidates });
+        assert_eq!(offered(&desk, 0)[0], first);
+        desk.act_at(0, 2, Accept).unwrap();
+        assert_eq!(desk.text(), "b\nx\nB");
+        desk.act(0, Unapply).unwrap();
+        assert_eq!(desk.text(), "b\nx\nb");
+        let mut desk = Desk::of_diff(&diff, "b\nx\nb");
+        desk.act_at(0, 0, Accept).unwrap();
+        assert_eq!(desk.text(), "B\nx\nb");
+    }
 }
 
 #[test]

@@ -3,11 +3,11 @@
 #[path = "pairs.rs"]
 mod pairs;
 
-use agent_q_diff::hunk::{Hunk, Line, LineKind};
-use agent_q_diff::parse::parse;
-use agent_q_diff::print::{print, print_headers};
-use agent_q_diff::quote::unquoted;
-use agent_q_diff::text::Text;
+use agent_q_diff_engine::patch::hunk::{Hunk, Line, LineKind};
+use agent_q_diff_engine::patch::parse::parse;
+use agent_q_diff_engine::patch::print::{print, print_headers};
+use agent_q_diff_engine::patch::quote::unquoted;
+use agent_q_diff_engine::text::Text;
 use pairs::{compare, for_each_pair, patched};
 
 #[test]

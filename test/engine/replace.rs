@@ -5,9 +5,10 @@
 #[allow(dead_code)]
 mod dice;
 
-use agent_q_diff::replace::nearest::{Difference, Nearest, nearest};
-use agent_q_diff::replace::{Match, ReplaceError, Scope, find, matches, n_chars};
-use agent_q_diff::typed::{Kind, TypedLine, typed_lines, typed_replacement};
+use agent_q_diff_engine::text::n_chars;
+use agent_q_diff_engine::tool::diff_lines::{Kind, TypedLine, typed_lines, typed_replacement};
+use agent_q_diff_engine::tool::nearest::{Difference, Nearest, nearest};
+use agent_q_diff_engine::tool::replacement::{Match, ReplaceError, Scope, find, matches};
 use dice::Dice;
 use sha2::{Digest, Sha256};
 

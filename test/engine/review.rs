@@ -6,6 +6,7 @@ mod journal;
 mod outside;
 mod pairs;
 mod placing;
+mod repeated;
 mod reworked;
 mod rewriting;
 mod rules;
@@ -13,10 +14,10 @@ mod splitting;
 mod target;
 mod walks;
 
-use agent_q_diff::review::{
+use agent_q_diff_engine::review::{
     Basis, Command, Counts, Decision, Fact, Mark, Note, Plan, Refusal, Step, step,
 };
-use agent_q_diff::weave::FlipError;
+use agent_q_diff_engine::weave::FlipError;
 use target::Desk;
 
 use Command::{Accept, Reject, Toggle, Unapply};

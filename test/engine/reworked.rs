@@ -6,9 +6,9 @@
 //! this to be said: the hunk is refused, or just its own lines give way to just its other lines;
 //! and refused it must be once lines are gone that it would replace.
 
-use agent_q_diff::hunk::{Hunk, Line, LineKind};
-use agent_q_diff::review::Mark;
-use agent_q_diff::weave::LineEdit;
+use agent_q_diff_engine::patch::hunk::{Hunk, Line, LineKind};
+use agent_q_diff_engine::review::Mark;
+use agent_q_diff_engine::weave::LineEdit;
 
 mod walk;
 

@@ -1,11 +1,11 @@
 //! What the user makes of a hunk: other lines, or lines merged with those of the target.
 
-use agent_q_diff::diff::HeadingRule;
-use agent_q_diff::place::NotPlaced;
-use agent_q_diff::print::print_hunks;
-use agent_q_diff::review::Command::{Accept, Unapply};
-use agent_q_diff::review::{Fact, Mark, Plan, Refusal};
-use agent_q_diff::weave::FlipError;
+use agent_q_diff_engine::diff::HeadingRule;
+use agent_q_diff_engine::patch::locate::NotPlaced;
+use agent_q_diff_engine::patch::print::print_hunks;
+use agent_q_diff_engine::review::Command::{Accept, Unapply};
+use agent_q_diff_engine::review::{Fact, Mark, Plan, Refusal};
+use agent_q_diff_engine::weave::FlipError;
 
 use crate::target::Desk;
 

@@ -1,7 +1,9 @@
 //! One small picture for each rule of the line map. The texts' lines are single words.
 
-use agent_q_diff::review::{Command, Fact, Note, Refusal};
-use agent_q_diff::weave::FlipError::{self, ChangedByUser, InsertionPointTouched, NeighborsGone};
+use agent_q_diff_engine::review::{Command, Fact, Note, Refusal};
+use agent_q_diff_engine::weave::FlipError::{
+    self, ChangedByUser, InsertionPointTouched, NeighborsGone,
+};
 
 use crate::target::Desk;
 

@@ -1,13 +1,13 @@
 //! Splitting hunks: the parts are hunks of their own, and together they are what the whole was.
 
-use agent_q_diff::diff::{self, HeadingRule};
-use agent_q_diff::place::NotPlaced;
-use agent_q_diff::print::print_hunks;
-use agent_q_diff::proposal::Proposal;
-use agent_q_diff::review::Command::{Accept, Reject, Unapply};
-use agent_q_diff::review::{Fact, Mark, Refusal, Review};
-use agent_q_diff::text::Text;
-use agent_q_diff::weave::FlipError;
+use agent_q_diff_engine::diff::{self, HeadingRule};
+use agent_q_diff_engine::patch::locate::NotPlaced;
+use agent_q_diff_engine::patch::print::print_hunks;
+use agent_q_diff_engine::proposal::Proposal;
+use agent_q_diff_engine::review::Command::{Accept, Reject, Unapply};
+use agent_q_diff_engine::review::{Fact, Mark, Refusal, Review};
+use agent_q_diff_engine::text::Text;
+use agent_q_diff_engine::weave::FlipError;
 
 use crate::dice::Dice;
 use crate::pairs::{compare, for_each_pair, patched};

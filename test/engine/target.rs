@@ -1,8 +1,8 @@
 //! A target as a plain text, and the naive ways to change it.
 
-use agent_q_diff::proposal::Proposal;
-use agent_q_diff::review::{Command, Note, Plan, Refusal, Review};
-use agent_q_diff::weave::LineEdit;
+use agent_q_diff_engine::proposal::Proposal;
+use agent_q_diff_engine::review::{Command, Note, Plan, Refusal, Review};
+use agent_q_diff_engine::weave::LineEdit;
 
 /// Returns `text` after `edits`, each done by counting lines; panics if they are out of order,
 /// overlap or reach past the end.
@@ -49,6 +49,13 @@ impl Desk {
     /// Does `command` to hunk `hunk`: plans it, edits the target and commits.
     pub fn act(&mut self, hunk: usize, command: Command) -> Result<Note, Refusal> {
         let plan = self.review.plan(hunk, command)?;
+        self.carry_out(&plan);
+        Ok(plan.steps[0].1.note)
+    }
+
+    /// Does `command` to hunk `hunk` at line `line` of the target, as who names the place does.
+    pub fn act_at(&mut self, hunk: usize, line: usize, command: Command) -> Result<Note, Refusal> {
+        let plan = self.review.plan_at(hunk, (line, None), command)?;
         self.carry_out(&plan);
         Ok(plan.steps[0].1.note)
     }

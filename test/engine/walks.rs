@@ -2,11 +2,12 @@
 
 use std::cell::Cell;
 
-use agent_q_diff::diff::{self, Group};
-use agent_q_diff::print::print;
-use agent_q_diff::proposal::Proposal;
-use agent_q_diff::review::{Command, Fact, Mark, Refusal};
-use agent_q_diff::weave::LineEdit;
+use agent_q_diff_engine::diff::{self, Group};
+use agent_q_diff_engine::patch::locate::{Doubt, NotPlaced};
+use agent_q_diff_engine::patch::print::print;
+use agent_q_diff_engine::proposal::{Proposal, Side};
+use agent_q_diff_engine::review::{Command, Fact, Mark, Refusal};
+use agent_q_diff_engine::weave::LineEdit;
 
 use crate::dice::Dice;
 use crate::pairs::{Compared, Pair, compare, for_each_pair};
@@ -170,10 +171,41 @@ fn a_bare_diff_of_any_text_leaves_the_naive_result_too() {
         };
         let mut desk = bare_desk_of(&naive, &pair.original);
         for hunk in 0..naive.groups.len() {
+            let stated = naive.groups[hunk].before.start;
+            if desk.review.proposal().place(hunk).is_err() {
+                // Its lines are at several places; whoever looks at the stated one finds it right.
+                assert_eq!(desk.review.proposal().candidates(hunk)[0].line, stated);
+                desk.review
+                    .plan_at(hunk, (stated, None), Command::Reject)
+                    .unwrap();
+            }
             assert_eq!(desk.review.proposal().place(hunk).map(|p| p.offset), Ok(0));
         }
         let none = vec![false; naive.groups.len()];
         walk(&mut desk, &naive, none, b"", &mut dice);
+    });
+}
+
+#[test]
+fn of_a_bare_diff_whose_text_is_named_every_stated_line_is_certain() {
+    for_each_pair(N_CASES, |pair| {
+        let mut dice = Dice::of(&pair.original, &pair.modified);
+        let context_len = [0, 1, 3][dice.roll(3)];
+        let Some(naive) = Naive::new(pair, context_len) else {
+            return;
+        };
+        let diff = print(b"f", &naive.compared.hunks(context_len)).bytes;
+        for (side, live) in [(Side::Old, &pair.original), (Side::New, &pair.modified)] {
+            let mut proposal = Proposal::from_diff(&diff).expect("a diff");
+            assert!(proposal.adopt(live, side));
+            let mut desk = Desk::open(proposal, live);
+            for hunk in 0..naive.groups.len() {
+                assert_eq!(desk.review.proposal().place(hunk).map(|p| p.offset), Ok(0));
+            }
+            let all = vec![side == Side::New; naive.groups.len()];
+            assert_eq!(facts(&desk), all);
+            walk(&mut desk, &naive, all, b"", &mut dice);
+        }
     });
 }
 
@@ -192,7 +224,28 @@ fn a_bare_diff_of_source_is_found_in_a_target_with_any_hunks_in_it_and_lines_abo
         let head = &b"above\nall\n"[..[0, 6, 10][shift]];
         let live = [head, &naive.text(&chosen)].concat();
         let mut desk = bare_desk_of(&naive, &live);
+        let edits = &naive.compared.edits;
+        let first = edits[naive.groups[0].edits.clone()].iter();
+        let n_removed: usize = first.map(|edit| edit.before.len()).sum();
+        if shift > 0 && chosen[0] && n_removed == naive.groups[0].before.len() {
+            // Of a text of which no line stays, the new lines alone prove nothing elsewhere.
+            let (candidates, doubt) = (vec![shift], Doubt::NoContext);
+            let place = desk.review.proposal().place(0);
+            assert_eq!(place, Err(NotPlaced::Doubtful { candidates, doubt }));
+            desk.review
+                .plan_at(0, (shift, None), Command::Reject)
+                .unwrap();
+        }
         assert_eq!(facts(&desk), chosen);
+        if shift > 0 && !chosen[0] && edits[0].before == (0..0) {
+            // What is added above all belongs at the top, and others have put lines there.
+            let (candidates, doubt) = (vec![shift], Doubt::NotAtTop);
+            let place = desk.review.proposal().place(0);
+            assert_eq!(place, Err(NotPlaced::Doubtful { candidates, doubt }));
+            desk.review
+                .plan_at(0, (shift, None), Command::Reject)
+                .unwrap();
+        }
         for hunk in 0..chosen.len() {
             let offset = desk.review.proposal().place(hunk).map(|p| p.offset);
             assert_eq!(offset, Ok(shift as isize));

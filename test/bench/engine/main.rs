@@ -5,12 +5,18 @@
 //! function after the other; here they take turns, so that a noisy machine disturbs both alike.
 //!
 //! `--quick` leaves out the slowest rows and takes fewer rounds. `--worst` looks for the worst text
-//! of 10 MB instead.
+//! of 10 MB instead, `--families LINES NAME` prints what comes of the families of hard texts with so
+//! many lines and such a name, `--calls NAME` measures calls into the engine on 10 MB, and `--rows
+//! NAME` the groups of rows with such a name.
 
+#[path = "../../engine/families.rs"]
+mod all;
+mod calls;
 #[path = "../../engine/dice.rs"]
 // The tests use all of it.
 #[allow(dead_code)]
 mod dice;
+mod families;
 mod harness;
 mod peers;
 mod rows;
@@ -25,9 +31,39 @@ fn main() {
     if is_given("--worst") {
         return worst::print_all();
     }
-    rows::local_edits(&bench);
-    rows::rewrites(&bench);
-    rows::pathological(&bench);
-    rows::real_pairs(&bench);
-    worst::row(&bench);
+    let argument = |index| std::env::args().nth(index).unwrap_or_default();
+    if is_given("--families") {
+        return families::print_all(argument(2).parse().unwrap_or(20_000), &argument(3));
+    }
+    if is_given("--calls") {
+        return calls::rows(&argument(2));
+    }
+    let only = if is_given("--rows") {
+        argument(2)
+    } else {
+        String::new()
+    };
+    for (name, rows) in GROUPS {
+        if name.contains(&only) {
+            rows(&bench);
+        }
+    }
 }
+
+/// Rows that are measured together, with their name.
+type Group = (&'static str, fn(&Bench));
+
+const GROUPS: &[Group] = &[
+    ("local edits", rows::local_edits),
+    ("rewrites", rows::rewrites),
+    ("pathological", rows::pathological),
+    ("long lines", rows::long_lines),
+    ("real pairs", rows::real_pairs),
+    ("worst", worst::row),
+    ("families", families::rows),
+    ("calls", |bench| {
+        if !bench.is_quick {
+            calls::rows("");
+        }
+    }),
+];

@@ -147,6 +147,36 @@ pub fn pathological(bench: &Bench) {
     }
 }
 
+/// A hundred lines of 100 kB each: what counts is how often each byte is read.
+pub fn long_lines(bench: &Bench) {
+    let text = |change: &dyn Fn(usize) -> usize| -> Vec<String> {
+        (0..100)
+            .map(|at| format!("{}{}\n", "long ".repeat(20_000), change(at)))
+            .collect()
+    };
+    let original = text(&|at| at);
+    let changed = [
+        (
+            "one in 3 changed",
+            text(&|at| at + 1000 * usize::from(at % 3 == 0)),
+        ),
+        ("all changed", text(&|at| at + 1000)),
+        ("backward", original.iter().rev().cloned().collect()),
+        ("two halves swapped", text(&|at| (at + 50) % 100)),
+    ];
+    for (what, modified) in changed {
+        let pair = Pair::new(&original, &modified);
+        let [our_time, histogram] =
+            bench.medians([&mut || ours(&pair), &mut || imara(Histogram, &pair)]);
+        time_row(
+            &format!("100 lines of 100 kB, {what} : imara histogram"),
+            our_time,
+            histogram,
+            Some(1.0),
+        );
+    }
+}
+
 /// Rows beside programs, each once: the first takes half a minute here.
 fn slow_peers(name: &str, pair: &Pair) {
     let files = Files::new(pair);
@@ -273,6 +303,6 @@ fn history(n_each: usize) -> Vec<Pair> {
 fn git(arguments: &[&str]) -> Vec<u8> {
     let mut git = Command::new("git");
     git.args(arguments)
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")));
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
     git.output().expect("git runs").stdout
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use agent_q_diff::text::Text;
+use agent_q_diff_engine::text::Text;
 
 use crate::dice::Dice;
 use crate::harness::{Bench, time_row, timed};

@@ -1,10 +1,10 @@
 //! The walks themselves; the oracle is the parent module's.
 
-use agent_q_diff::diff::HeadingRule;
-use agent_q_diff::print::print;
-use agent_q_diff::proposal::Proposal;
-use agent_q_diff::review::{Command, Fact, Plan, Refusal, Step, step};
-use agent_q_diff::weave::FlipError;
+use agent_q_diff_engine::diff::HeadingRule;
+use agent_q_diff_engine::patch::print::print;
+use agent_q_diff_engine::proposal::Proposal;
+use agent_q_diff_engine::review::{Command, Fact, Plan, Refusal, Step, step};
+use agent_q_diff_engine::weave::FlipError;
 
 use super::*;
 use crate::dice::Dice;

@@ -6,9 +6,9 @@
 
 use std::ops::Range;
 
-use agent_q_diff::diff::{self, Edit, HeadingRule};
-use agent_q_diff::hunk::Hunk;
-use agent_q_diff::text::Text;
+use agent_q_diff_engine::diff::{self, Edit, HeadingRule};
+use agent_q_diff_engine::patch::hunk::Hunk;
+use agent_q_diff_engine::text::Text;
 
 /// Most lines of a text: small texts meet every boundary, and many of them are tried in a second.
 const MAX_LINES: usize = 32;

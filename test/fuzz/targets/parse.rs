@@ -7,13 +7,13 @@ mod input;
 #[allow(dead_code)]
 mod target;
 
-use agent_q_diff::hunk::{Hunk, LineKind};
-use agent_q_diff::parse::{FileDiff, ParseError, ParsedHunk, parse};
-use agent_q_diff::print::{print, print_hunks};
-use agent_q_diff::proposal::Proposal;
-use agent_q_diff::quote::unquoted;
-use agent_q_diff::review::Command;
-use agent_q_diff::text::Text;
+use agent_q_diff_engine::patch::hunk::{Hunk, LineKind};
+use agent_q_diff_engine::patch::parse::{FileDiff, ParseError, ParsedHunk, parse};
+use agent_q_diff_engine::patch::print::{print, print_hunks};
+use agent_q_diff_engine::patch::quote::unquoted;
+use agent_q_diff_engine::proposal::Proposal;
+use agent_q_diff_engine::review::Command;
+use agent_q_diff_engine::text::Text;
 use input::Input;
 use libfuzzer_sys::fuzz_target;
 use target::Desk;

@@ -13,11 +13,13 @@ mod target;
 
 use std::ops::Range;
 
-use agent_q_diff::diff::{self, Edit, HeadingRule};
-use agent_q_diff::proposal::Proposal;
-use agent_q_diff::review::{Basis, Command, Decision, Fact, Mark, Plan, Refusal, Step, step};
-use agent_q_diff::text::{Text, is_unterminated};
-use agent_q_diff::weave::{FlipError, LineEdit};
+use agent_q_diff_engine::diff::{self, Edit, HeadingRule};
+use agent_q_diff_engine::proposal::Proposal;
+use agent_q_diff_engine::review::{
+    Basis, Command, Decision, Fact, Mark, Plan, Refusal, Step, step,
+};
+use agent_q_diff_engine::text::{Text, is_unterminated};
+use agent_q_diff_engine::weave::{FlipError, LineEdit};
 use input::{Input, Pair};
 use libfuzzer_sys::fuzz_target;
 use target::Desk;

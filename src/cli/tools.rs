@@ -1,0 +1,139 @@
+//! What agents read: the tools, and messages that do not come from Emacs.
+
+use rmcp::model::{JsonObject, Tool};
+use serde_json::{Value, json};
+
+use crate::socket::Progress;
+
+/// The tool that asks for the result of a review which took longer than the client waits.
+pub const REVIEW_RESULT: &str = "review_result";
+
+/// The tools that Emacs answers.
+pub const TOOLS_OF_EMACS: [&str; 3] = ["propose_file_edit", "edit_file", "propose_patch"];
+
+/// What the agent is told of this server.
+pub const INSTRUCTIONS: &str = "\
+The user reviews edits of files in Emacs, hunk by hunk, before they are in the file. Wait for the \
+decision. If an answer is pending, call review_result. If the user rejects an edit, stop: do not \
+propose it again and do not make it by other means.";
+
+/// Returns the tools.
+pub fn all() -> Vec<Tool> {
+    vec![
+        propose_file_edit(),
+        edit_file(),
+        propose_patch(),
+        review_result(),
+    ]
+}
+
+fn propose_file_edit() -> Tool {
+    Tool::new(
+        TOOLS_OF_EMACS[0],
+        "Propose changes to a file as a diff for user review. The user decides about each hunk in \
+         Emacs, and the answer says what is in the file. If the changes are rejected, do not \
+         propose them again; do as the answer says.",
+        schema(
+            json!({
+                "path": text("File path to edit, absolute or relative to the working directory"),
+                "original": text("The whole content of the file as it is now; empty for a new file"),
+                "modified": text("The whole content of the file as it should be"),
+                "description": text("What changed and why"),
+            }),
+            &["path", "original", "modified", "description"],
+        ),
+    )
+}
+
+fn edit_file() -> Tool {
+    Tool::new(
+        TOOLS_OF_EMACS[1],
+        "Make a targeted edit to a file by exact string replacement. The old_str must match \
+         exactly once in the file. For several changes, call several times. The user may review \
+         the edit in Emacs; if it is rejected, do as the answer says.",
+        schema(
+            json!({
+                "path": text("File path, absolute or relative to the working directory"),
+                "old_str": text("Exact string to find (must be unique)"),
+                "new_str": text("Replacement string"),
+                "description": text("What this change does"),
+                "shouldReplaceAll": {
+                    "type": "boolean",
+                    "description": "Replace every match instead of exactly one (default false)",
+                },
+            }),
+            &["path", "old_str", "new_str"],
+        ),
+    )
+}
+
+fn propose_patch() -> Tool {
+    Tool::new(
+        TOOLS_OF_EMACS[2],
+        "Propose changes to a file as a unified diff for user review, without sending the whole \
+         file. The user decides about each hunk in Emacs, and the answer says what is in the file. \
+         Each hunk is placed by its context and removed lines, which must be exact, not by its line \
+         number; give three lines of context, more where the file repeats itself, and keep the \
+         \"index\" line that git diff writes. If the changes are rejected, do not propose them \
+         again; do as the answer says.",
+        schema(
+            json!({
+                "path": text("File path to edit, absolute or relative to the working directory"),
+                "diff": text("Unified diff of this one file, with @@ headers"),
+                "description": text("What changed and why"),
+            }),
+            &["path", "diff", "description"],
+        ),
+    )
+}
+
+fn review_result() -> Tool {
+    Tool::new(
+        REVIEW_RESULT,
+        "Wait for the result of a review that was answered as pending. May be called again while \
+         it is pending. Cancelling this call does not cancel the review.",
+        schema(
+            json!({ "id": text("The review's id, as the pending answer named it") }),
+            &["id"],
+        ),
+    )
+}
+
+fn text(description: &str) -> Value {
+    json!({ "type": "string", "description": description })
+}
+
+fn schema(properties: Value, required: &[&str]) -> JsonObject {
+    JsonObject::from_iter([
+        ("type".to_owned(), json!("object")),
+        ("properties".to_owned(), properties),
+        ("required".to_owned(), json!(required)),
+    ])
+}
+
+/// Returns where a review stands, in words.
+pub fn progress(progress: Option<Progress>) -> String {
+    match progress {
+        None => "Emacs has not taken the call yet; it may be busy".to_owned(),
+        Some(Progress { decided, total }) => {
+            format!("The user is reviewing in Emacs: {decided} of {total} hunks decided")
+        }
+    }
+}
+
+/// Returns the answer about the review `id` that is not decided yet.
+pub fn pending(id: &str, state: Option<Progress>) -> String {
+    format!(
+        "PENDING: there is no decision yet. {}.\n\nDo not propose this again, and do not change \
+         the file by other means. Call {REVIEW_RESULT} with id \"{id}\" to wait for the decision.",
+        progress(state)
+    )
+}
+
+/// Returns the answer that there is no review `id`.
+pub fn unknown_review(id: &str) -> String {
+    format!(
+        "Error: there is no review with id \"{id}\". Ids are those that pending answers named \
+         since this MCP server was started."
+    )
+}

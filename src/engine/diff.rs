@@ -1,0 +1,314 @@
+//! Two texts to hunks.
+//!
+//! The way from texts to a diff is [`edits`], [`group`], [`section_headings`], [`hunk`]; each step
+//! is a plain value, so that a review can regroup or split without comparing the texts again.
+//!
+//! Near-identical texts are read in step, and searched only where they part. Else edits come from a
+//! histogram search, as git's `--histogram` does it, with Myers' algorithm where that is not safe.
+//! They are slid to where a reader expects them by git's indent heuristic. With *n* lines that
+//! usually takes O(n log n) time, and O(n) space. What could take longer counts its steps, and once
+//! a [`Budget`] of them is spent, the answer is coarse.
+
+mod anchors;
+mod front;
+mod histogram;
+mod indent;
+mod lockstep;
+mod long_lines;
+mod matches;
+mod maybe_moved;
+mod moved;
+mod myers;
+mod recheck;
+mod search;
+mod slide;
+mod token_slices;
+mod work;
+
+use std::ops::Range;
+
+use crate::patch::hunk::{Hunk, Line, LineKind};
+use crate::text::{Alike, Text};
+use search::Part;
+pub use work::Budget;
+use work::Work;
+
+/// A maximal run of changed lines.
+///
+/// The edits of two texts are in order, each changes something, and at least one unchanged line
+/// stands between two of them.
+///
+/// ```
+/// use agent_q_diff_engine::diff::{Edit, edits};
+/// use agent_q_diff_engine::text::Text;
+/// let original = Text::new(b"a\nb\nc\n".to_vec());
+/// let modified = Text::new(b"a\nB\nc\n".to_vec());
+/// assert_eq!(edits(&original, &modified), [Edit { before: 1..2, after: 1..2 }]);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Edit {
+    /// Lines of the original that go (0-based, half-open).
+    pub before: Range<usize>,
+    /// Lines of the modified text that come in their place.
+    pub after: Range<usize>,
+}
+
+impl Edit {
+    fn n_lines(&self) -> usize {
+        self.before.len() + self.after.len()
+    }
+
+    fn is_one_sided(&self) -> bool {
+        self.before.is_empty() || self.after.is_empty()
+    }
+
+    /// Returns the edit without `head` lines of each side above and `tail` lines below.
+    fn without_ends(&self, head: usize, tail: usize) -> Edit {
+        Edit {
+            before: self.before.start + head..self.before.end - tail,
+            after: self.after.start + head..self.after.end - tail,
+        }
+    }
+}
+
+/// What changes one text to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Comparison {
+    /// The edits, in order.
+    pub edits: Vec<Edit>,
+    /// Whether the budget was spent, so that edits may be bigger than they need to be, or not stand
+    /// where a reader expects them. They lead to the modified text all the same.
+    pub is_coarse: bool,
+}
+
+/// Returns what changes `original` to `modified`; see [`edits_within`].
+pub fn edits(original: &Text, modified: &Text) -> Vec<Edit> {
+    edits_within(original, modified, Budget::default()).edits
+}
+
+/// Returns what changes `original` to `modified`, as well as `budget` allows.
+///
+/// Lines are compared with their terminators: `x` and `x\n` differ, as do `x\n` and `x\r\n`. The
+/// same texts and the same budget always give the same edits.
+pub fn edits_within(original: &Text, modified: &Text, budget: Budget) -> Comparison {
+    edits_beyond(Alike::default(), original, modified, budget)
+}
+
+/// Splits two texts into lines and returns them with what changes the first to the second, as
+/// [`edits_within`] does.
+///
+/// What both begin and end with is compared once for both, which is a part of the time that counts
+/// where little changed.
+///
+/// ```
+/// use agent_q_diff_engine::diff::{Budget, Edit, texts_and_edits};
+/// let texts = [b"a\nb\nc\n".to_vec(), b"a\nB\nc\n".to_vec()];
+/// let [original, modified] = texts;
+/// let (_, modified, found) = texts_and_edits(original, modified, Budget::default());
+/// assert_eq!(found.edits, [Edit { before: 1..2, after: 1..2 }]);
+/// assert_eq!(modified.line(1), b"B\n");
+/// ```
+pub fn texts_and_edits(
+    original: Vec<u8>,
+    modified: Vec<u8>,
+    budget: Budget,
+) -> (Text, Text, Comparison) {
+    let original = Text::new(original);
+    let (modified, alike) = Text::beside(modified, &original);
+    let found = edits_beyond(alike, &original, &modified, budget);
+    (original, modified, found)
+}
+
+fn edits_beyond(alike: Alike, original: &Text, modified: &Text, budget: Budget) -> Comparison {
+    let mut work = Work::new(budget);
+    let whole = Edit {
+        before: 0..original.len(),
+        after: 0..modified.len(),
+    };
+    let edits = lockstep::edits(alike, original, modified, &whole, &mut work)
+        .unwrap_or_else(|| search::edits(original, modified, [Part::Unknown(whole)], &mut work));
+    work.release();
+    let edits = slide::settled(original, modified, &edits, &mut work);
+    Comparison {
+        edits,
+        is_coarse: work.is_coarse(),
+    }
+}
+
+/// Returns how many lines at the head of `part`, a pair of line ranges, and then at its tail are
+/// the same on both sides.
+fn equal_ends(original: &Text, modified: &Text, part: &Edit) -> (usize, usize) {
+    equal_ends_beyond(Alike::default(), original, modified, part)
+}
+
+/// Returns the same, where it is known what is `alike` in `part`.
+fn equal_ends_beyond(
+    alike: Alike,
+    original: &Text,
+    modified: &Text,
+    part: &Edit,
+) -> (usize, usize) {
+    let (before, after) = (part.before.clone(), part.after.clone());
+    let head = original.equal_head_beyond(alike.head, before, modified, after);
+    let rest = part.without_ends(head, 0);
+    let (before, after) = (rest.before, rest.after);
+    (
+        head,
+        original.equal_tail_beyond(alike.tail, before, modified, after),
+    )
+}
+
+/// Returns `edit` without what is the same on both sides at its ends.
+fn without_equal_ends(original: &Text, modified: &Text, edit: Edit) -> Edit {
+    let (head, tail) = equal_ends(original, modified, &edit);
+    edit.without_ends(head, tail)
+}
+
+/// Edits that are shown together under one hunk header.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Group {
+    /// Indices into the edits.
+    pub edits: Range<usize>,
+    /// Lines of the original, context included.
+    pub before: Range<usize>,
+    /// Lines of the modified text, context included.
+    pub after: Range<usize>,
+}
+
+/// Groups `edits` of an original of `original_len` lines, with up to `context_len` unchanged lines
+/// around each.
+///
+/// Edits that at most twice `context_len` unchanged lines separate are one group, as in GNU diff
+/// and git: their contexts touch or overlap.
+pub fn group(edits: &[Edit], original_len: usize, context_len: usize) -> Vec<Group> {
+    let near = |a: &Edit, b: &Edit| b.before.start - a.before.end <= context_len.saturating_mul(2);
+    let mut groups = Vec::new();
+    let mut first = 0;
+    for run in edits.chunk_by(near) {
+        let range = first..first + run.len();
+        first = range.end;
+        groups.push(with_context(range, run, original_len, context_len));
+    }
+    groups
+}
+
+/// Returns the group of `run`, which is not empty and stands at `range` among the edits.
+fn with_context(
+    range: Range<usize>,
+    run: &[Edit],
+    original_len: usize,
+    context_len: usize,
+) -> Group {
+    let (first, last) = (&run[0], &run[run.len() - 1]);
+    // Unchanged lines have as many lines around them on both sides, so one count serves both.
+    let lead = context_len.min(first.before.start);
+    let trail = context_len.min(original_len - last.before.end);
+    Group {
+        edits: range,
+        before: first.before.start - lead..last.before.end + trail,
+        after: first.after.start - lead..last.after.end + trail,
+    }
+}
+
+/// Which lines serve as section headings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum HeadingRule {
+    /// git's rule for files that it has no better one for: a line that starts with an ASCII
+    /// letter, `_` or `$`.
+    Default,
+    /// A line that starts with an open parenthesis: where Emacs takes a top-level form to begin
+    /// (`open-paren-in-column-0-is-defun-start`). git's own driver for Scheme misses forms whose
+    /// names it does not list.
+    Lisp,
+}
+
+impl HeadingRule {
+    fn matches(self, line: &[u8]) -> bool {
+        let Some(&first) = line.first() else {
+            return false;
+        };
+        match self {
+            HeadingRule::Default => first.is_ascii_alphabetic() || first == b'_' || first == b'$',
+            HeadingRule::Lisp => first == b'(',
+        }
+    }
+}
+
+/// Longest section heading, in bytes, as in git.
+const HEADING_LEN: usize = 80;
+
+/// Returns the section heading of each of `groups`: the nearest line of `original` above the
+/// group that `rule` takes, or nothing.
+///
+/// A search goes back no farther than to the group before, whose heading then serves again. So all
+/// together read each line once.
+pub fn section_headings<'a>(
+    original: &'a Text,
+    groups: &[Group],
+    rule: HeadingRule,
+) -> Vec<&'a [u8]> {
+    let mut heading: &[u8] = b"";
+    let mut searched = 0;
+    let mut headings = Vec::with_capacity(groups.len());
+    for group in groups {
+        let start = group.before.start;
+        if let Some(found) = heading_in(original, searched..start, rule) {
+            heading = found;
+        }
+        searched = start;
+        headings.push(heading);
+    }
+    headings
+}
+
+fn heading_in(original: &Text, range: Range<usize>, rule: HeadingRule) -> Option<&[u8]> {
+    let line = original.lines(range).rfind(|line| rule.matches(line))?;
+    Some(cut(line).trim_ascii_end())
+}
+
+/// Returns at most [`HEADING_LEN`] bytes of `line`, whole characters if it is UTF-8.
+///
+/// git cuts inside a character, and the terminal then shows a replacement character.
+fn cut(line: &[u8]) -> &[u8] {
+    let is_boundary = |&at: &usize| line[at] & 0b1100_0000 != 0b1000_0000;
+    match line.len() {
+        // A character has at most four bytes. Where no boundary is near, the line is not UTF-8.
+        len if len > HEADING_LEN => {
+            let near = HEADING_LEN - 3..=HEADING_LEN;
+            &line[..near.rev().find(is_boundary).unwrap_or(HEADING_LEN)]
+        }
+        _ => line,
+    }
+}
+
+/// Returns the hunk of `group`, which [`group`](fn@group) made of `edits`.
+pub fn hunk<'a>(
+    group: &Group,
+    edits: &[Edit],
+    original: &'a Text,
+    modified: &'a Text,
+    heading: &'a [u8],
+) -> Hunk<'a> {
+    let mut lines = Vec::with_capacity(group.before.len() + group.after.len());
+    let mut push = |kind, text: &'a Text, range| {
+        lines.extend(text.lines(range).map(|text| Line { kind, text }));
+    };
+    let mut shown = group.before.start;
+    for edit in &edits[group.edits.clone()] {
+        push(LineKind::Context, original, shown..edit.before.start);
+        push(LineKind::Removed, original, edit.before.clone());
+        push(LineKind::Added, modified, edit.after.clone());
+        shown = edit.before.end;
+    }
+    push(LineKind::Context, original, shown..group.before.end);
+    Hunk {
+        before: group.before.clone(),
+        after: group.after.clone(),
+        heading,
+        lines,
+        is_open_ended: false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,222 @@
+//! Lines that may be among those taken away as well as among those added.
+//!
+//! Most changed lines are on one side only, and to say so a few bytes of each and a table of flags
+//! are enough. What this takes for the same may still differ; what it takes for different does.
+
+use std::ops::Range;
+
+use super::Edit;
+use crate::text::Text;
+
+/// Flags for each changed line: the more, the fewer different lines share one.
+const FLAGS: usize = 4;
+
+/// Most flags of all, so that making them never takes long.
+const MAX_FLAGS: usize = 1 << 22;
+
+const REMOVED: u8 = 1;
+const ADDED: u8 = 2;
+
+/// Greater than any fingerprint of which there is a flag.
+const MUTE: u32 = 1 << 31;
+
+/// Letters and digits from which on a line says something; a brace and a blank line are everywhere.
+const MIN_WORD_LEN: usize = 4;
+
+/// Length of a line, in bytes, up to which it is cheap to see whether it says something: they are
+/// looked at as one number.
+const SHORT_LEN: usize = 8;
+
+/// What a few bytes of each changed line tell.
+pub struct Changed {
+    /// See [`Changed::suspects`].
+    suspects: Vec<usize>,
+    n_lines: usize,
+    /// How many of the lines may have been taken away and added, whether they say something or not.
+    n_both: usize,
+}
+
+impl Changed {
+    /// Takes O(1) time for each of the lines of `edits`, however long it is.
+    pub fn new(original: &Text, modified: &Text, edits: &[Edit]) -> Changed {
+        let n_lines: usize = edits.iter().map(Edit::n_lines).sum();
+        let n_flags = (FLAGS * n_lines).next_power_of_two().min(MAX_FLAGS);
+        let mut seen = Seen {
+            sides: vec![0; n_flags],
+            lines: Vec::with_capacity(n_lines),
+        };
+        for edit in edits {
+            seen.add(original, edit.before.clone(), REMOVED);
+            seen.add(modified, edit.after.clone(), ADDED);
+        }
+        let (mut suspects, mut n_both) = (Vec::new(), 0);
+        for (index, &line) in seen.lines.iter().enumerate() {
+            if seen.sides[(line & !MUTE) as usize] == REMOVED | ADDED {
+                n_both += 1;
+                suspects.extend((line & MUTE == 0).then_some(index));
+            }
+        }
+        Changed {
+            suspects,
+            n_lines,
+            n_both,
+        }
+    }
+
+    /// Returns the indices of those of the lines that may have been taken away and added, and may
+    /// say something; they are counted from edit to edit, what goes before what comes.
+    pub fn suspects(&self) -> &[usize] {
+        &self.suspects
+    }
+
+    /// Tells whether so many lines go and come that [`recur`] may find that they do.
+    pub fn may_recur(&self) -> bool {
+        self.n_lines >= MIN_CHANGED && 2 * self.n_both >= self.n_lines
+    }
+}
+
+/// Changed lines below which a better answer would not be worth the search.
+const MIN_CHANGED: usize = 24;
+
+/// Tells whether half of the lines of `edits` are taken away as well as added, and each of these more
+/// than once: then the texts may have come apart by a run of lines that recurs, and a search of all
+/// may change much less.
+///
+/// What was moved as a whole is no such thing, since most of its lines go and come once. Takes O(1)
+/// time for each changed line.
+pub fn recur(original: &Text, modified: &Text, edits: &[Edit]) -> bool {
+    let n_lines: usize = edits.iter().map(Edit::n_lines).sum();
+    let n_flags = (FLAGS * n_lines).next_power_of_two().min(MAX_FLAGS);
+    let mut counts = vec![[0_u8; 2]; n_flags];
+    for edit in edits {
+        let sides = [(original, &edit.before), (modified, &edit.after)];
+        for (side, (text, lines)) in sides.into_iter().enumerate() {
+            text.each_fingerprint(lines.clone(), |_, fingerprint, _| {
+                let count = &mut counts[fingerprint as usize & (n_flags - 1)][side];
+                *count = count.saturating_add(1);
+            });
+        }
+    }
+    let n_both = counts.iter().map(|[removed, added]| removed.min(added));
+    let n_both = n_both.filter(|&&n| n > 1).map(|&n| match n {
+        // There may be many more of one line.
+        u8::MAX => n_lines,
+        _ => usize::from(n),
+    });
+    4 * n_both.sum::<usize>() >= n_lines
+}
+
+struct Seen {
+    /// On which sides the lines of each fingerprint are.
+    sides: Vec<u8>,
+    /// The fingerprint of each line, with [`MUTE`] added if it says nothing.
+    lines: Vec<u32>,
+}
+
+impl Seen {
+    fn add(&mut self, text: &Text, lines: Range<usize>, side: u8) {
+        // There are no more than `MAX_FLAGS`.
+        let mask = (self.sides.len() - 1) as u32;
+        text.each_fingerprint(lines, |len, fingerprint, last| {
+            let place = fingerprint & mask;
+            let is_mute = len <= SHORT_LEN && !has_word(last);
+            self.sides[place as usize] |= side;
+            self.lines.push(match is_mute {
+                true => place | MUTE,
+                false => place,
+            });
+        });
+    }
+}
+
+/// Tells whether `line` says something, so that it is one to be followed.
+pub fn says_something(line: &[u8]) -> bool {
+    let word = line
+        .iter()
+        .filter(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii());
+    word.take(MIN_WORD_LEN).count() == MIN_WORD_LEN
+}
+
+/// Returns `byte` so often as a number has bytes.
+const fn each(byte: u8) -> u64 {
+    u64::from_le_bytes([byte; SHORT_LEN])
+}
+
+/// Tells the same of the line that `bytes` are, with zeros around it.
+///
+/// Without a branch for each: which of the short lines say something is hard to foretell.
+#[inline]
+fn has_word(bytes: u64) -> bool {
+    // Sets the highest bit of each byte that is at least so much, where none is set before.
+    let is_from = |bytes: u64, least: u8| bytes.wrapping_add(each(0x80 - least));
+    let ascii = bytes & each(0x7f);
+    let small = ascii | each(b'a' - b'A');
+    let is_digit = is_from(ascii, b'0') & !is_from(ascii, b'9' + 1);
+    let is_letter = is_from(small, b'a') & !is_from(small, b'z' + 1);
+    let is_word = (is_digit | is_letter | bytes) & each(0x80);
+    // All are summed up in the highest byte.
+    (is_word >> 7).wrapping_mul(each(1)) >> 56 >= MIN_WORD_LEN as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_line_says_something_by_its_number_as_by_its_bytes() {
+        for byte in 0..=u8::MAX {
+            for len in 1..=SHORT_LEN {
+                for n_words in 0..len {
+                    let mut line = vec![byte; len];
+                    line[..n_words].copy_from_slice(&b"zA09a1\xffZ"[..n_words]);
+                    let mut word = [0; SHORT_LEN];
+                    word[..len].copy_from_slice(&line);
+                    let found = has_word(u64::from_le_bytes(word));
+                    assert_eq!(found, says_something(&line), "{line:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_that_goes_and_comes_is_a_suspect_and_few_others_are() {
+        let text = |step: usize| {
+            let lines = (0..2_000).map(|at| format!("line {}\n", at * step));
+            Text::new(lines.collect::<String>().into_bytes())
+        };
+        let (original, modified) = (text(3), text(1_000));
+        let edit = |at: usize| Edit {
+            before: at..at + 10,
+            after: at..at + 10,
+        };
+        let edits: Vec<Edit> = (0..2_000).step_by(20).map(edit).collect();
+        let changed = Changed::new(&original, &modified, &edits);
+        let found = changed.suspects();
+        let lines = |text: &Text, range: &Range<usize>| -> Vec<Vec<u8>> {
+            text.lines(range.clone()).map(<[u8]>::to_vec).collect()
+        };
+        let removed: Vec<_> = edits
+            .iter()
+            .flat_map(|edit| lines(&original, &edit.before))
+            .collect();
+        let added: Vec<_> = edits
+            .iter()
+            .flat_map(|edit| lines(&modified, &edit.after))
+            .collect();
+        let mut n_right = 0;
+        for at in 0..2_000 {
+            let index = at / 20 * 10 + at % 10;
+            let is_both = match at % 20 < 10 {
+                true => added.contains(&removed[index]),
+                false => removed.contains(&added[index]),
+            };
+            assert!(!is_both || found.contains(&at), "{at}");
+            n_right += usize::from(is_both);
+        }
+        assert!(
+            n_right > 0 && found.len() < n_right + 400,
+            "{n_right} {}",
+            found.len()
+        );
+    }
+}

@@ -1,0 +1,289 @@
+//! The ways of comparing, each beside another that is slower or more naive.
+
+use imara_diff::{Algorithm, Diff, InternedInput, Token};
+
+use super::matches::Matches;
+use super::myers::Myers;
+use super::token_slices::TokenSlices;
+use super::*;
+
+/// Numbers that are the same each time (an LCG of Knuth's).
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, n_sides: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005);
+        self.0 = self.0.wrapping_add(1);
+        (self.0 >> 33) % n_sides
+    }
+}
+
+fn text(lines: &[String]) -> Text {
+    Text::new(lines.concat().into_bytes())
+}
+
+/// Four thousand small pairs of texts with lines that recur and lines that do not.
+fn pairs() -> impl Iterator<Item = (Text, Text)> {
+    let mut dice = Dice(1);
+    (0..4000).map(move |_| {
+        let mut side = || {
+            let lines = (0..dice.roll(40)).map(|at| match dice.roll(3) {
+                0 => format!("{}\n", dice.roll(3)),
+                _ => format!("line {}\n", at + dice.roll(4)),
+            });
+            Text::new(lines.collect::<String>().into_bytes())
+        };
+        (side(), side())
+    })
+}
+
+/// Lines like those of a source file: copies of blocks, lines that recur, few that are unique.
+fn source(n_lines: u64, dice: &mut Dice) -> Vec<String> {
+    let line = |at: u64, dice: &mut Dice| match dice.roll(8) {
+        0 => "}\n".into(),
+        1 => "\n".into(),
+        2 => "    return 0;\n".into(),
+        3 => format!("    common({});\n", dice.roll(30)),
+        4 => format!("fn f{at}() {{\n"),
+        _ => format!("    call({at});\n"),
+    };
+    (0..n_lines).map(|at| line(at, dice)).collect()
+}
+
+/// Changes `lines` in `n` places by a few lines, some of which are copies of those around.
+fn edit(lines: &mut Vec<String>, n: u64, dice: &mut Dice) {
+    for _ in 0..n {
+        let at = dice.roll(lines.len() as u64) as usize;
+        let end = lines.len().min(at + dice.roll(4) as usize);
+        let added = match dice.roll(4) {
+            0 => lines[at..lines.len().min(at + dice.roll(12) as usize)].to_vec(),
+            _ => (0..dice.roll(4))
+                .map(|_| format!("    new({});\n", dice.roll(9999)))
+                .collect(),
+        };
+        lines.splice(at..end, added);
+    }
+}
+
+/// Pairs of texts of some thousand lines that differ in a few places.
+fn near_identical() -> impl Iterator<Item = (Text, Text)> {
+    let mut dice = Dice(2);
+    (0..200).map(move |round| {
+        let mut lines = source(500 + 10 * round, &mut dice);
+        let original = text(&lines);
+        let n_edits = 1 + dice.roll(40);
+        edit(&mut lines, n_edits, &mut dice);
+        (original, text(&lines))
+    })
+}
+
+fn whole(original: &Text, modified: &Text) -> Edit {
+    Edit {
+        before: 0..original.len(),
+        after: 0..modified.len(),
+    }
+}
+
+fn n_changed(edits: &[Edit]) -> usize {
+    edits.iter().map(Edit::n_lines).sum()
+}
+
+#[track_caller]
+fn check_edits(original: &Text, modified: &Text, edits: &[Edit]) {
+    let mut result = Vec::new();
+    let mut done = 0;
+    for edit in edits {
+        assert!(edit.n_lines() > 0);
+        assert!(edit.before.start > done || done == 0, "{edits:?}");
+        result.extend_from_slice(original.lines_bytes(done..edit.before.start));
+        result.extend_from_slice(modified.lines_bytes(edit.after.clone()));
+        done = edit.before.end;
+    }
+    result.extend_from_slice(original.lines_bytes(done..original.len()));
+    assert_eq!(result, modified.bytes());
+}
+
+#[test]
+fn any_budget_gives_exact_edits_that_are_apart() {
+    for (original, modified) in pairs().chain(near_identical().take(20)) {
+        for budget in [0, 1, 10, 100, 1000].map(Budget) {
+            let found = edits_within(&original, &modified, budget);
+            check_edits(&original, &modified, &found.edits);
+            let best = edits_within(&original, &modified, Budget::default());
+            assert!(!best.is_coarse);
+            assert!(found.is_coarse || found == best);
+        }
+    }
+}
+
+#[test]
+fn without_a_budget_what_is_not_plain_is_coarse() {
+    let mut dice = Dice(4);
+    let mut lines = || {
+        (0..300)
+            .map(|_| format!("{}\n", dice.roll(3)))
+            .collect::<Vec<_>>()
+    };
+    let (original, modified) = (text(&lines()), text(&lines()));
+    assert!(edits_within(&original, &modified, Budget(0)).is_coarse);
+    let same = edits_within(&original, &original, Budget(0));
+    assert!(same.edits.is_empty() && !same.is_coarse);
+}
+
+#[test]
+fn texts_compared_in_parts_give_exact_edits_that_are_apart() {
+    let mut dice = Dice(3);
+    for _ in 0..4 {
+        let mut lines = source(8_000, &mut dice);
+        let original = text(&lines);
+        lines.rotate_left(3_000);
+        edit(&mut lines, 200, &mut dice);
+        let modified = text(&lines);
+        check_edits(&original, &modified, &edits(&original, &modified));
+    }
+}
+
+#[test]
+fn big_texts_of_few_lines_are_compared_as_well() {
+    let original = Text::new(b"a\nb\n".repeat(30_000));
+    let modified = Text::new(b"b\na\n".repeat(30_000));
+    let found = edits(&original, &modified);
+    check_edits(&original, &modified, &found);
+    assert_eq!(n_changed(&found), 2);
+}
+
+#[test]
+fn in_step_or_by_a_search_the_same_lines_change() {
+    let (mut n_in_step, mut n_searched, mut n_pairs, mut n_same) = (0, 0, 0, 0);
+    for (original, modified) in near_identical() {
+        let whole = whole(&original, &modified);
+        let work = &mut Work::new(Budget::default());
+        let Some(in_step) = lockstep::edits(Alike::default(), &original, &modified, &whole, work)
+        else {
+            continue;
+        };
+        check_edits(&original, &modified, &in_step);
+        let searched = search::edits(&original, &modified, [Part::Unknown(whole)], work);
+        n_in_step += n_changed(&in_step);
+        n_searched += n_changed(&searched);
+        let [in_step, searched] =
+            [in_step, searched].map(|edits| slide::settled(&original, &modified, &edits, work));
+        n_pairs += 1;
+        n_same += usize::from(in_step == searched);
+        assert!(n_changed(&in_step) <= n_changed(&searched) + 8);
+    }
+    // One in four edits of these copies lines from around, which is harder than what people do.
+    assert!(n_pairs >= 150, "{n_pairs}");
+    assert!(
+        1000 * n_in_step <= 1001 * n_searched,
+        "{n_in_step} {n_searched}"
+    );
+    assert!(100 * n_same >= 98 * n_pairs, "{n_same} {n_pairs}");
+}
+
+#[test]
+fn split_and_compared_at_once_gives_the_same_as_one_after_the_other() {
+    let cut = |text: &Text, n: usize| text.bytes()[..text.bytes().len().saturating_sub(n)].to_vec();
+    for (n, (original, modified)) in pairs().chain(near_identical()).enumerate() {
+        // Some without a newline at the end of one or both.
+        let (original, modified) = (cut(&original, n % 2), cut(&modified, n / 2 % 2));
+        let budget = Budget::default();
+        let one = Text::new(original.clone());
+        let both = [&original[..], &modified].concat();
+        for modified in [modified, both] {
+            let other = Text::new(modified.clone());
+            let found = edits_within(&one, &other, budget);
+            let at_once = texts_and_edits(original.clone(), modified, budget);
+            assert_eq!(at_once, (one.clone(), other, found), "{n}");
+        }
+    }
+}
+
+#[test]
+fn a_block_that_was_moved_far_is_not_for_the_way_in_step() {
+    let mut dice = Dice(5);
+    let mut lines: Vec<String> = (0..60_000).map(|at| format!("line {at}\n")).collect();
+    let original = text(&lines);
+    lines[5_000..55_000].rotate_left(20_000);
+    edit(&mut lines, 5, &mut dice);
+    let modified = text(&lines);
+    let whole = whole(&original, &modified);
+    let work = &mut Work::new(Budget::default());
+    assert_eq!(
+        lockstep::edits(Alike::default(), &original, &modified, &whole, work),
+        None
+    );
+    let found = edits(&original, &modified);
+    check_edits(&original, &modified, &found);
+    assert!(n_changed(&found) < 2 * 20_000 + 100);
+}
+
+/// Returns the length of the longest common subsequence of all lines.
+fn n_common(original: &Text, modified: &Text) -> usize {
+    let mut above = vec![0; modified.len() + 1];
+    for line in original.lines(0..original.len()) {
+        let mut here = vec![0];
+        for (at, other) in modified.lines(0..modified.len()).enumerate() {
+            let best = above[at + 1].max(here[at]);
+            here.push(if line == other { above[at] + 1 } else { best });
+        }
+        above = here;
+    }
+    above[modified.len()]
+}
+
+fn input<'a>(original: &'a Text, modified: &'a Text) -> InternedInput<&'a [u8]> {
+    let mut input = InternedInput::default();
+    input.update_before(original.lines(0..original.len()));
+    input.update_after(modified.lines(0..modified.len()));
+    input
+}
+
+#[test]
+fn myers_changes_as_few_lines_as_possible() {
+    for (original, modified) in pairs() {
+        let input = input(&original, &modified);
+        let (before, after) = (&input.before[..], &input.after[..]);
+        let sides = TokenSlices {
+            before,
+            after,
+            start: (0, 0),
+        };
+        let (mut myers, mut matches) = (Myers::default(), Matches::default());
+        myers.reserve(input.interner.num_tokens() as usize);
+        myers.compare(sides, &mut matches, &mut Work::new(Budget::default()));
+        let mut edits = Vec::new();
+        matches.drain_edits(&whole(&original, &modified), &mut edits);
+        check_edits(&original, &modified, &edits);
+        let least = original.len() + modified.len() - 2 * n_common(&original, &modified);
+        assert_eq!(n_changed(&edits), least);
+    }
+}
+
+#[test]
+fn edits_slide_as_those_of_imara_do() {
+    for (original, modified) in pairs() {
+        let input = input(&original, &modified);
+        let mut diff = Diff::compute(Algorithm::Histogram, &input);
+        let edits = |diff: &Diff| {
+            let lines = |range: std::ops::Range<u32>| range.start as usize..range.end as usize;
+            let edit = |hunk: imara_diff::Hunk| Edit {
+                before: lines(hunk.before),
+                after: lines(hunk.after),
+            };
+            diff.hunks().map(edit).collect::<Vec<_>>()
+        };
+        let mut work = Work::new(Budget::default());
+        let ours = slide::settled(&original, &modified, &edits(&diff), &mut work);
+        let best_end = |tokens: &[Token], run: std::ops::Range<u32>, earliest: u32| {
+            let lines = tokens.iter().map(|&token| input.interner[token]);
+            let run = run.start as usize..run.end as usize;
+            indent::best_end(&Text::from_lines(lines), run, earliest as usize) as u32
+        };
+        diff.postprocess_with_heuristic(&input, best_end);
+        let trimmed = edits(&diff).into_iter();
+        let trimmed = trimmed.map(|edit| without_equal_ends(&original, &modified, edit));
+        let theirs: Vec<_> = trimmed.filter(|edit| edit.n_lines() > 0).collect();
+        assert_eq!(ours, theirs);
+    }
+}

@@ -1,0 +1,222 @@
+//! Three texts to one: what the user did to the original and what the proposal does to it.
+//!
+//! The algorithm is that of GNU diff3 ("A Formal Investigation of Diff3", Khanna, Kunal and Pierce
+//! 2007): both texts are compared with the original, and edits of the two sides that overlap or
+//! touch become one region. Where only one side changed a region, or both made the same of it, the
+//! merge takes that; elsewhere all three stand between conflict markers, as `git merge-file
+//! --diff3` writes them, so that Emacs's `smerge-mode` knows them.
+//!
+//! Time is that of two comparisons, each within a third of the budget, and O(bytes) for the rest.
+
+use std::ops::Range;
+
+use crate::diff::{self, Budget, Comparison, Edit};
+use crate::text::{Text, is_unterminated};
+
+/// A text merged of three.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Merged {
+    /// The text; with conflict markers unless `is_clean`.
+    pub bytes: Vec<u8>,
+    /// Whether no line was changed in two ways.
+    pub is_clean: bool,
+    /// Whether the texts were too much to be compared in full. Conflicts may then be bigger than
+    /// they need to be; what is merged without one is right all the same.
+    pub is_coarse: bool,
+}
+
+/// Merges what makes `live` of `original` with what makes `modified` of it; see [`merge_within`].
+///
+/// ```
+/// use agent_q_diff_engine::merge::merge;
+/// let merged = merge(b"a\nb\nc\n", b"A\nb\nc\n", b"a\nb\nC\n");
+/// assert!(merged.is_clean);
+/// assert_eq!(merged.bytes, b"A\nb\nC\n");
+/// ```
+pub fn merge(original: &[u8], live: &[u8], modified: &[u8]) -> Merged {
+    merge_within(original, live, modified, Budget::default())
+}
+
+/// Merges what makes `live` of `original` with what makes `modified` of it, as well as `budget`
+/// allows. The same texts and the same budget always give the same result.
+///
+/// In a conflict `live` is called `ours`, and `modified` `theirs`. A marker is always on a line of
+/// its own: a line without newline before it gets one.
+pub fn merge_within(original: &[u8], live: &[u8], modified: &[u8], budget: Budget) -> Merged {
+    let [original, live, modified] =
+        [original, live, modified].map(|bytes| Text::new(bytes.to_vec()));
+    // Splitting three texts and putting them together takes the rest of the time.
+    let each = Budget(budget.0 / 3);
+    let ours = diff::edits_within(&original, &live, each);
+    let theirs = diff::edits_within(&original, &modified, each);
+    let is_coarse = ours.is_coarse || theirs.is_coarse;
+    let mut merging = Merging {
+        original: &original,
+        ours: Side::new(&live, &ours),
+        theirs: Side::new(&modified, &theirs),
+        merged: Merged {
+            bytes: Vec::new(),
+            is_clean: true,
+            is_coarse,
+        },
+    };
+    merging.run();
+    merging.merged
+}
+
+/// What one side made of the original.
+struct Side<'a> {
+    text: &'a Text,
+    edits: &'a [Edit],
+    /// How many of the edits are in regions that are merged.
+    n_merged: usize,
+}
+
+impl<'a> Side<'a> {
+    fn new(text: &'a Text, found: &'a Comparison) -> Side<'a> {
+        Side {
+            text,
+            edits: &found.edits,
+            n_merged: 0,
+        }
+    }
+
+    /// Returns the next edit that is not merged.
+    fn next(&self) -> Option<&'a Edit> {
+        self.edits.get(self.n_merged)
+    }
+
+    /// Takes the next edit if it overlaps or touches the lines of the original up to `end`, and
+    /// returns where these then end.
+    fn next_up_to(&mut self, end: usize) -> Option<usize> {
+        let edit = self.next().filter(|edit| edit.before.start <= end)?;
+        self.n_merged += 1;
+        Some(end.max(edit.before.end))
+    }
+
+    /// Returns the lines that this side has in place of `region` of the original, around which all
+    /// edits from `first` on up to the next one are.
+    fn lines(&self, region: &Range<usize>, first: usize) -> &'a [u8] {
+        let line = |edits: &[Edit], line: usize| {
+            let above = edits
+                .last()
+                .map_or((0, 0), |edit| (edit.before.end, edit.after.end));
+            above.1 + (line - above.0)
+        };
+        let start = line(&self.edits[..first], region.start);
+        let end = line(&self.edits[..self.n_merged], region.end);
+        self.text.lines_bytes(start..end)
+    }
+}
+
+struct Merging<'a> {
+    original: &'a Text,
+    ours: Side<'a>,
+    theirs: Side<'a>,
+    merged: Merged,
+}
+
+impl Merging<'_> {
+    fn run(&mut self) {
+        let mut done = 0;
+        loop {
+            let (ours, theirs) = (self.ours.n_merged, self.theirs.n_merged);
+            let Some(region) = self.next_region() else {
+                break;
+            };
+            self.push(self.original.lines_bytes(done..region.start));
+            done = region.end;
+            self.push_region(&region, ours, theirs);
+        }
+        self.push(self.original.lines_bytes(done..self.original.len()));
+    }
+
+    /// Returns the next lines of the original in whose place edits of either side are: the first
+    /// edit, and all that overlap or touch what there is of the region.
+    fn next_region(&mut self) -> Option<Range<usize>> {
+        let next = [self.ours.next(), self.theirs.next()];
+        let starts = next.into_iter().flatten().map(|edit| edit.before.start);
+        let start = starts.min()?;
+        let mut end = start;
+        while let Some(more) = None
+            .or_else(|| self.ours.next_up_to(end))
+            .or_else(|| self.theirs.next_up_to(end))
+        {
+            end = more;
+        }
+        Some(start..end)
+    }
+
+    /// Adds what becomes of `region` of the original, where the edits are from the given ones on.
+    fn push_region(&mut self, region: &Range<usize>, first_ours: usize, first_theirs: usize) {
+        let original = self.original.lines_bytes(region.clone());
+        let ours = self.ours.lines(region, first_ours);
+        let theirs = self.theirs.lines(region, first_theirs);
+        match () {
+            () if ours == theirs || theirs == original => self.push(ours),
+            () if ours == original => self.push(theirs),
+            () => self.push_conflict(original, ours, theirs),
+        }
+    }
+
+    fn push_conflict(&mut self, original: &[u8], ours: &[u8], theirs: &[u8]) {
+        self.merged.is_clean = false;
+        self.push_marker("<<<<<<< ours\n");
+        self.push(ours);
+        self.push_marker("||||||| original\n");
+        self.push(original);
+        self.push_marker("=======\n");
+        self.push(theirs);
+        self.push_marker(">>>>>>> theirs\n");
+    }
+
+    fn push_marker(&mut self, marker: &str) {
+        // GNU diff3 puts a marker behind a line without newline, where nobody would find it.
+        if !self.merged.bytes.is_empty() && is_unterminated(&self.merged.bytes) {
+            self.push(b"\n");
+        }
+        self.push(marker.as_bytes());
+    }
+
+    fn push(&mut self, lines: &[u8]) {
+        self.merged.bytes.extend_from_slice(lines);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_changed_twice_stand_between_markers_with_the_original_among_them() {
+        let merged = merge(b"a\nb\nc\n", b"a\nmine\nc\n", b"a\ntheirs\nc\n");
+        assert!(!merged.is_clean);
+        let expected =
+            "a\n<<<<<<< ours\nmine\n||||||| original\nb\n=======\ntheirs\n>>>>>>> theirs\nc\n";
+        assert_eq!(String::from_utf8_lossy(&merged.bytes), expected);
+    }
+
+    #[test]
+    fn a_last_line_without_newline_leaves_every_marker_on_a_line_of_its_own() {
+        let merged = merge(b"a", b"b", b"c");
+        let text = String::from_utf8_lossy(&merged.bytes).into_owned();
+        let expected = "<<<<<<< ours\nb\n||||||| original\na\n=======\nc\n>>>>>>> theirs";
+        assert_eq!(text.trim_end(), expected);
+    }
+
+    #[test]
+    fn edits_that_touch_are_a_conflict_as_in_git() {
+        assert!(!merge(b"a\nb\n", b"A\nb\n", b"a\nB\n").is_clean);
+        assert!(!merge(b"a\nb\n", b"a\nx\nb\n", b"A\nb\n").is_clean);
+        assert!(!merge(b"a\nb\n", b"a\nx\nb\n", b"a\ny\nb\n").is_clean);
+        assert!(merge(b"a\nb\nc\n", b"A\nb\nc\n", b"a\nb\nC\n").is_clean);
+    }
+
+    #[test]
+    fn without_a_budget_a_merge_says_that_it_is_coarse() {
+        let (original, live) = (b"a\nb\nc\nb\na\n", b"c\nb\nb\na\nc\n");
+        let coarse = merge_within(original, live, b"a\nb\nc\nb\nb\n", Budget(0));
+        assert!(coarse.is_coarse && !coarse.is_clean);
+        assert!(!merge(original, live, b"a\nb\nc\nb\nb\n").is_coarse);
+    }
+}

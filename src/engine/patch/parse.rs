@@ -1,0 +1,363 @@
+//! Unified diff text to hunks.
+//!
+//! This is the one authoritative reader of diffs; what it accepts is what a reviewer sees and what
+//! is applied. It takes a diff from anywhere: written by git, GNU diff, a mail, a person or a model,
+//! with prose around it. What it cannot read exactly is an error. GNU patch and git mend or skip
+//! such places silently, and the change that is made is then not the change that was read.
+//!
+//! Inside a hunk only the counts of its header decide what a line is: changed lines may look like
+//! headers. Time and space are O(bytes); nothing is allocated from a stated count.
+
+mod blobs;
+mod error;
+mod header;
+
+pub use blobs::Blobs;
+pub use error::ParseError;
+
+use crate::patch::hunk::{Hunk, Line, LineKind};
+use crate::text::is_unterminated;
+use header::{Header, beginning, without_terminator};
+
+/// The changes to one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileDiff<'a> {
+    /// The name after `---` without the time stamp, as it is written: [`crate::patch::quote::unquoted`]
+    /// gives the path. `None` if the hunks came without file header lines.
+    pub old_name: Option<&'a [u8]>,
+    /// The name after `+++`, likewise.
+    pub new_name: Option<&'a [u8]>,
+    /// The ids in the line `index OLD..NEW` above the file header, if git wrote one.
+    pub blobs: Option<Blobs>,
+    /// At least one hunk. On the old side they are in order and do not overlap.
+    pub hunks: Vec<ParsedHunk<'a>>,
+}
+
+/// A hunk and where it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParsedHunk<'a> {
+    /// The hunk. Its `after` range is as stated, which in diffs written by hand is often wrong and
+    /// which nothing here relies on.
+    pub hunk: Hunk<'a>,
+    /// Line of the diff text (0-based) on which the hunk header stands.
+    pub header_line: usize,
+}
+
+/// Reads all hunks of `diff`.
+///
+/// A text that ends in the middle of a hunk's last line gives an open-ended hunk. An empty line
+/// among the counted ones is an empty context line, as in GNU patch and git: editors and models drop
+/// the space. Hunks without a file header are those of one file without names.
+///
+/// ```
+/// use agent_q_diff_engine::patch::parse::{ParseError, parse};
+/// let files = parse(b"a word\n--- a/f\n+++ b/f\n@@ -1 +1,2 @@ here\n-b\n+B\n+C\n").unwrap();
+/// assert_eq!(files[0].new_name, Some(&b"b/f"[..]));
+/// assert_eq!(files[0].hunks[0].header_line, 3);
+/// assert_eq!(files[0].hunks[0].hunk.after, 0..2);
+/// let short = parse(b"@@ -1 +1,2 @@\n-b\n+B\n");
+/// assert!(matches!(short, Err(ParseError::Truncated { line: 4, n_after: 1, .. })));
+/// ```
+pub fn parse(diff: &[u8]) -> Result<Vec<FileDiff<'_>>, ParseError> {
+    let mut parser = Parser {
+        lines: diff.split_inclusive(|&byte| byte == b'\n').collect(),
+        at: 0,
+        files: Vec::new(),
+        place: Place::Outside,
+        blobs: None,
+        marker: None,
+    };
+    while parser.at < parser.lines.len() {
+        parser.outside_hunk()?;
+    }
+    match parser.files {
+        files if files.is_empty() => Err(ParseError::NoHunk {
+            n_lines: parser.lines.len(),
+        }),
+        files => Ok(files),
+    }
+}
+
+struct Parser<'a> {
+    lines: Vec<&'a [u8]>,
+    /// Index of the next line to read.
+    at: usize,
+    files: Vec<FileDiff<'a>>,
+    place: Place,
+    /// What the last line `index OLD..NEW` says that belongs to the next file.
+    blobs: Option<Blobs>,
+    /// Number of the line (1-based) of the last no-newline marker in the current file.
+    marker: Option<usize>,
+}
+
+/// Where the next line stands, if it does not begin a hunk.
+#[derive(Clone, Copy)]
+enum Place {
+    /// Before the hunks of a file whose header, if it has one, is still to come.
+    Outside,
+    /// In the last file of `files`.
+    InFile,
+    /// In the last file of `files`, after a hunk with its header on this line (1-based), with
+    /// nothing in between but blank lines and a mail signature.
+    AfterHunk(usize),
+}
+
+impl<'a> Parser<'a> {
+    fn outside_hunk(&mut self) -> Result<(), ParseError> {
+        let line = self.lines[self.at];
+        self.refuse_other_formats(line)?;
+        if line.starts_with(b"@@") {
+            return self.hunk();
+        }
+        match (line, self.line_after(1), self.line_after(2)) {
+            ([b'-', b'-', b'-', b' ', ..], [b'+', b'+', b'+', b' ', ..], [b'@', b'@', ..]) => {
+                self.file_header();
+                Ok(())
+            }
+            (_, next, _) => self.prose(line, next),
+        }
+    }
+
+    fn line_after(&self, n_lines: usize) -> &'a [u8] {
+        self.lines
+            .get(self.at + n_lines)
+            .copied()
+            .unwrap_or_default()
+    }
+
+    /// Number of the next line to read (1-based).
+    fn line_number(&self) -> usize {
+        self.at + 1
+    }
+
+    fn refuse_other_formats(&self, line: &[u8]) -> Result<(), ParseError> {
+        let number = self.line_number();
+        let is_combined = |start: &&[u8]| line.starts_with(start);
+        let combined: [&[u8]; 3] = [b"@@@", b"diff --cc ", b"diff --combined "];
+        if combined.iter().any(is_combined) {
+            return Err(ParseError::Combined { line: number });
+        }
+        let text = line.trim_ascii_end();
+        let is_difference = text.starts_with(b"Binary files ") && text.ends_with(b" differ");
+        match is_difference || text == b"GIT binary patch" {
+            true => Err(ParseError::Binary { line: number }),
+            false => Ok(()),
+        }
+    }
+
+    fn file_header(&mut self) {
+        self.files.push(FileDiff {
+            old_name: Some(name(self.line_after(0))),
+            new_name: Some(name(self.line_after(1))),
+            blobs: self.blobs.take(),
+            hunks: Vec::new(),
+        });
+        self.at += 2;
+        self.place = Place::InFile;
+        self.marker = None;
+    }
+
+    /// Passes over a line that is neither a header nor in a hunk, unless it looks as if it were
+    /// meant to be.
+    fn prose(&mut self, line: &[u8], next: &[u8]) -> Result<(), ParseError> {
+        let number = self.line_number();
+        if let Place::AfterHunk(header_line) = self.place {
+            self.place = after_hunk(line, number, header_line)?;
+        }
+        let names_file = line.starts_with(b"--- ") || line.starts_with(b"+++ ");
+        if names_file && next.starts_with(b"@@") {
+            let found = beginning(line);
+            return Err(ParseError::LoneFileHeader {
+                line: number,
+                found,
+            });
+        }
+        if line.starts_with(b"--- ") && next.starts_with(b"+++ ") {
+            return Err(ParseError::FileWithoutHunk { line: number + 2 });
+        }
+        if line.starts_with(b"diff ") {
+            self.place = Place::Outside;
+            self.blobs = None;
+        }
+        self.blobs = Blobs::read(without_terminator(line)).or(self.blobs.take());
+        self.at += 1;
+        Ok(())
+    }
+
+    fn hunk(&mut self) -> Result<(), ParseError> {
+        let header_line = self.at;
+        let header = Header::read(self.line_after(0), self.line_number())?;
+        self.enter_file(&header)?;
+        self.at += 1;
+        let lines = self.hunk_lines(&header)?;
+        if lines.iter().all(|line| line.kind == LineKind::Context) {
+            return Err(ParseError::NoChange {
+                line: header_line + 1,
+            });
+        }
+        let is_at_end = self.at == self.lines.len();
+        let hunk = Hunk {
+            before: header.before,
+            after: header.after,
+            heading: header.heading,
+            lines,
+            is_open_ended: is_at_end
+                && is_unterminated(self.lines[self.at - 1])
+                && self.marker != Some(self.at),
+        };
+        let file = self.files.last_mut().expect("enter_file left a file");
+        file.hunks.push(ParsedHunk { hunk, header_line });
+        self.place = Place::AfterHunk(header_line + 1);
+        Ok(())
+    }
+
+    /// Sees to it that the last file is the one that the hunk belongs to, and that it fits there.
+    fn enter_file(&mut self, header: &Header<'_>) -> Result<(), ParseError> {
+        if let Place::Outside = self.place {
+            self.files.push(FileDiff {
+                old_name: None,
+                new_name: None,
+                blobs: self.blobs.take(),
+                hunks: Vec::new(),
+            });
+            self.marker = None;
+        }
+        let file = self.files.last().expect("outside a file, one was added");
+        let previous_end = file.hunks.last().map_or(0, |last| last.hunk.before.end);
+        if header.before.start < previous_end {
+            return Err(ParseError::OutOfOrder {
+                line: self.line_number(),
+                start: header.before.start + 1,
+                previous_end: previous_end + 1,
+            });
+        }
+        match self.marker {
+            Some(line) => Err(ParseError::MisplacedMarker { line }),
+            None => Ok(()),
+        }
+    }
+
+    fn hunk_lines(&mut self, header: &Header<'_>) -> Result<Vec<Line<'a>>, ParseError> {
+        let header_line = self.at;
+        let mut left = Left {
+            n_before: header.before.len(),
+            n_after: header.after.len(),
+        };
+        let mut lines = Vec::new();
+        loop {
+            let next = self.line_after(0);
+            if next.starts_with(b"\\ ") {
+                self.no_newline_marker(&mut lines, &left)?;
+            } else if left.n_before == 0 && left.n_after == 0 {
+                return Ok(lines);
+            } else {
+                let line = self.hunk_line(next, header_line, &left)?;
+                left.count(line.kind).ok_or(ParseError::TooManyLines {
+                    line: self.line_number(),
+                    header_line,
+                })?;
+                lines.push(line);
+            }
+            self.at += 1;
+        }
+    }
+
+    fn hunk_line(
+        &self,
+        text: &'a [u8],
+        header_line: usize,
+        left: &Left,
+    ) -> Result<Line<'a>, ParseError> {
+        let kind = match text {
+            [b'-', ..] => LineKind::Removed,
+            [b'+', ..] => LineKind::Added,
+            [b' ', ..] | b"\n" | b"\r\n" => LineKind::Context,
+            // None of these can be a line of a hunk whose sign was merely forgotten.
+            b"" | [b'@', b'@', b' ', ..] | [b'd', b'i', b'f', b'f', b' ', b'-', b'-', ..] => {
+                return Err(ParseError::Truncated {
+                    line: self.line_number(),
+                    header_line,
+                    n_before: left.n_before,
+                    n_after: left.n_after,
+                });
+            }
+            _ => {
+                return Err(ParseError::UnknownSign {
+                    line: self.line_number(),
+                    found: beginning(text),
+                });
+            }
+        };
+        let is_blank = matches!(text[0], b'\n' | b'\r');
+        let text = if is_blank { text } else { &text[1..] };
+        Ok(Line { kind, text })
+    }
+
+    /// Takes the terminator from the line before the marker that comes next.
+    ///
+    /// That is `\n`. A `\r` before it belongs to the line, unless the marker itself ends in CRLF:
+    /// then the whole diff was saved with such line ends.
+    fn no_newline_marker(&mut self, lines: &mut [Line<'a>], left: &Left) -> Result<(), ParseError> {
+        let number = self.line_number();
+        let ended = lines.last_mut().filter(|line| left.is_last(line.kind));
+        let stripped = ended.and_then(|line| Some((line.text.strip_suffix(b"\n")?, line)));
+        let Some((text, line)) = stripped else {
+            return Err(ParseError::MisplacedMarker { line: number });
+        };
+        let is_crlf = self.line_after(0).ends_with(b"\r\n");
+        line.text = match text {
+            [text @ .., b'\r'] if is_crlf => text,
+            text => text,
+        };
+        if line.text.is_empty() {
+            // What has neither bytes nor a terminator is no line, although it was counted as one.
+            return Err(ParseError::MisplacedMarker { line: number });
+        }
+        self.marker = Some(number);
+        Ok(())
+    }
+}
+
+/// Returns where the parser is after `line`, which follows a hunk, or says that it belongs to it.
+fn after_hunk(line: &[u8], number: usize, header_line: usize) -> Result<Place, ParseError> {
+    match line {
+        b"\n" | b"\r\n" | b"-- \n" | b"-- \r\n" | b"-- " => Ok(Place::AfterHunk(header_line)),
+        [b' ' | b'+' | b'-', ..] => Err(ParseError::TooManyLines {
+            line: number,
+            header_line,
+        }),
+        [b'\\', ..] => Err(ParseError::MisplacedMarker { line: number }),
+        _ => Ok(Place::InFile),
+    }
+}
+
+/// Number of lines that a hunk header counts and that are not read yet.
+struct Left {
+    n_before: usize,
+    n_after: usize,
+}
+
+impl Left {
+    /// Counts one line, or returns `None` if none of its kind is left.
+    fn count(&mut self, kind: LineKind) -> Option<()> {
+        if kind != LineKind::Added {
+            self.n_before = self.n_before.checked_sub(1)?;
+        }
+        if kind != LineKind::Removed {
+            self.n_after = self.n_after.checked_sub(1)?;
+        }
+        Some(())
+    }
+
+    /// Tells whether no line follows on any side that a line of `kind` is on.
+    fn is_last(&self, kind: LineKind) -> bool {
+        (kind == LineKind::Added || self.n_before == 0)
+            && (kind == LineKind::Removed || self.n_after == 0)
+    }
+}
+
+/// Returns the name on a file header line.
+fn name(line: &[u8]) -> &[u8] {
+    let line = without_terminator(&line["--- ".len()..]);
+    line.split(|&byte| byte == b'\t').next().unwrap_or_default()
+}

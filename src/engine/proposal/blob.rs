@@ -1,0 +1,141 @@
+//! When the text that a diff was made from is known after all: git names it in the diff.
+//!
+//! The line `index OLD..NEW` has the ids of the two texts. If the target is one of them byte for
+//! byte, every stated line is right, and the diff is as good as two whole texts: from then on its
+//! hunks have places that are known and not searched for.
+//!
+//! The engine does not see the bytes of the file, only its text; who compares the ids is the caller.
+
+use crate::diff::{Edit, Group};
+use crate::patch::parse::Blobs;
+use crate::text::{Text, is_unterminated};
+use crate::weave::{Atom, Weave};
+
+use super::Proposal;
+
+/// One of the two texts that a diff compares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// The text before the change.
+    Old,
+    /// The text after it.
+    New,
+}
+
+impl Proposal {
+    /// Returns the ids of the texts that the diff compares, while neither is known; `None` if it
+    /// states none, or for a proposal of two texts.
+    pub fn blobs(&self) -> Option<&Blobs> {
+        self.bare.as_ref()?.blobs.as_ref()
+    }
+
+    /// Takes it that `live`, the target, is the text of the diff's `side`, so that each hunk is
+    /// where its header says, and returns whether that is so.
+    ///
+    /// If the lines there are not the hunk's, whoever wrote the diff changed it by hand and left
+    /// the ids: then they prove nothing, and nothing has changed. So it is where the user has
+    /// rewritten a hunk.
+    pub fn adopt(&mut self, live: &[u8], side: Side) -> bool {
+        let is_open = match &self.bare {
+            Some(bare) if self.agents.is_empty() => bare.is_open_ended,
+            _ => return false,
+        };
+        let live = Text::new(live.to_vec());
+        let mut whole = self.whole(&live, side);
+        if whole.is_none() && is_open {
+            self.toggle_last_end(true);
+            whole = self.whole(&live, side);
+            self.toggle_last_end(whole.is_none());
+        }
+        let Some(whole) = whole else {
+            return false;
+        };
+        let (original, modified) = (Text::new(whole.original), Text::new(whole.modified));
+        self.weave = Weave::new(original, modified, &whole.edits);
+        self.groups = whole.groups;
+        self.bare = None;
+        self.is_doubted = vec![false; self.weave.atoms().len()];
+        self.unravel(&vec![side == Side::New; self.n_hunks()]);
+        true
+    }
+
+    /// Returns the two whole texts, if `live` is the one of `side`; `None` if it cannot be.
+    fn whole(&self, live: &Text, side: Side) -> Option<Whole> {
+        let mut whole = Whole::default();
+        let mut at = 0;
+        for (hunk, group) in self.groups.iter().enumerate() {
+            let gap = self.stated(hunk).checked_sub(whole.n_before)?;
+            let start = at + gap;
+            let old = self.weave.original().lines_bytes(group.before.clone());
+            let new = self.weave.modified().lines_bytes(group.after.clone());
+            let (here, len) = match side {
+                Side::Old => (old, group.before.len()),
+                Side::New => (new, group.after.len()),
+            };
+            let end = start + len;
+            if end > live.len() || live.lines_bytes(start..end) != here {
+                return None;
+            }
+            whole.push_both(live.lines_bytes(at..start), gap)?;
+            whole.push(group, &self.weave.atoms()[group.edits.clone()], (old, new))?;
+            at = end;
+        }
+        whole.push_both(live.lines_bytes(at..live.len()), live.len() - at)?;
+        Some(whole)
+    }
+}
+
+/// The two texts of a diff, put together from the top.
+#[derive(Default)]
+struct Whole {
+    original: Vec<u8>,
+    modified: Vec<u8>,
+    n_before: usize,
+    n_after: usize,
+    edits: Vec<Edit>,
+    groups: Vec<Group>,
+}
+
+impl Whole {
+    /// Adds `bytes`, `n_lines` lines that both texts have.
+    fn push_both(&mut self, bytes: &[u8], n_lines: usize) -> Option<()> {
+        append(&mut self.original, bytes)?;
+        append(&mut self.modified, bytes)?;
+        self.n_before += n_lines;
+        self.n_after += n_lines;
+        Some(())
+    }
+
+    /// Adds a hunk: `group` with `atoms`, of which these are the lines in each text.
+    fn push(&mut self, group: &Group, atoms: &[Atom], (old, new): (&[u8], &[u8])) -> Option<()> {
+        append(&mut self.original, old)?;
+        append(&mut self.modified, new)?;
+        let (before, after) = (group.before.start, group.after.start);
+        let first = self.edits.len();
+        for Atom { old, new, .. } in atoms {
+            self.edits.push(Edit {
+                before: old.start - before + self.n_before..old.end - before + self.n_before,
+                after: new.start - after + self.n_after..new.end - after + self.n_after,
+            });
+        }
+        let (n_before, n_after) = (self.n_before, self.n_after);
+        self.n_before += group.before.len();
+        self.n_after += group.after.len();
+        self.groups.push(Group {
+            edits: first..self.edits.len(),
+            before: n_before..self.n_before,
+            after: n_after..self.n_after,
+        });
+        Some(())
+    }
+}
+
+/// Adds `bytes` to `text`, unless that has ended: nothing can follow a line without newline.
+fn append(text: &mut Vec<u8>, bytes: &[u8]) -> Option<()> {
+    let is_ended = !text.is_empty() && is_unterminated(text);
+    if is_ended && !bytes.is_empty() {
+        return None;
+    }
+    text.extend_from_slice(bytes);
+    Some(())
+}

@@ -1,0 +1,624 @@
+//! Following a target that somebody else changed: what they did enters the line map.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use crate::diff::{self, Budget, Edit};
+use crate::patch::locate;
+use crate::text::Text;
+use crate::trust::{Compared, Trust};
+use crate::weave::Changed;
+
+use super::Proposal;
+use super::anchors::Anchors;
+
+/// How many lines on one side of an edit are taken at its word. Wider ones come from commands that
+/// rewrite a whole region, and what is inside is compared.
+const MAX_PLAIN_LEN: usize = 1;
+
+/// How many lines around what changed are compared with it, at first: the comparison chooses among
+/// equal ways by what is around, and in repetitive text a run of lines can slide.
+const N_AROUND: usize = 64;
+
+/// How many places others may have changed at once for each to be learned by itself. Beyond that
+/// all between the first and the last count as changed: learning takes long by then, and nobody
+/// decides hunks among so many.
+const MAX_PLACES: usize = 300_000;
+
+/// An atom, and lines of the target that are its own.
+type Span = (usize, Range<usize>);
+
+/// An edit of the target as an editor tells it: which whole lines hold the new text.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen<'a> {
+    /// Number of characters, as Emacs counts them, before the first of these lines.
+    pub n_before: usize,
+    /// Number of characters behind the last of them.
+    pub n_behind: usize,
+    /// Number of characters that the target had before the edit.
+    pub n_chars: usize,
+    /// The lines, as they are now.
+    pub text: &'a [u8],
+    /// Whether the edit began at the start of the first line.
+    pub is_at_start: bool,
+    /// Whether the edit undid another.
+    pub is_undo: bool,
+}
+
+impl Proposal {
+    /// Learns of an edit of the target by somebody else, and tells whether there can have been one.
+    ///
+    /// If not, an edit before it was missed, or the editor counts raw bytes one by one that make up
+    /// a character: follow the target then. A line at the edge of the edit of which nothing changed
+    /// keeps its identity: the one after an edit that began at the start of a line, or the one
+    /// before an edit that began at its end.
+    pub fn see_edit(&mut self, seen: &Seen) -> bool {
+        let is_told = self.see_edit_loosely(seen);
+        self.settle();
+        is_told
+    }
+
+    /// The same for one of a run of edits: nothing can be asked before [`Proposal::settle`] is called.
+    pub fn see_edit_loosely(&mut self, seen: &Seen) -> bool {
+        let Some(Range { start, end }) = self.lines_of(seen) else {
+            return false;
+        };
+        let old = Text::new(self.weave.lines_near(start..end));
+        let new = Text::new(seen.text.to_vec());
+        let (mut head, mut tail) = (0, 0);
+        match (old.len().checked_sub(1), new.len().checked_sub(1)) {
+            (Some(a), Some(b)) if seen.is_at_start => {
+                tail = usize::from(old.line(a) == new.line(b));
+            }
+            (Some(_), Some(_)) => head = usize::from(old.line(0) == new.line(0)),
+            _ => {}
+        }
+        let n_removed = old.len() - head - tail;
+        let lines = start + head..start + head + n_removed;
+        let text = match (head, tail) {
+            (0, 0) => new,
+            _ => Text::new(new.lines_bytes(head..new.len() - tail).to_vec()),
+        };
+        self.edit_loosely(lines, text, seen.is_undo);
+        true
+    }
+
+    /// Takes note of the edits of which [`Proposal::see_edit_loosely`] was told.
+    pub fn settle(&mut self) {
+        self.weave.settle();
+    }
+
+    /// Returns the lines of the target that the edit `seen` has replaced, if there are such lines.
+    fn lines_of(&mut self, seen: &Seen) -> Option<Range<usize>> {
+        let end = seen.n_chars.checked_sub(seen.n_behind)?;
+        (self.weave).lines_between(seen.n_before, end, seen.n_chars)
+    }
+
+    /// Learns that somebody else replaced `n_removed` lines of the target from line `line` on by
+    /// `text`, and whether that was the undoing of something.
+    ///
+    /// Panics if the target has no such lines. `text` consists of whole lines; only at the end of
+    /// the target can its last one lack the newline.
+    pub fn edit_outside(&mut self, line: usize, n_removed: usize, text: &[u8], is_undo: bool) {
+        self.edit_loosely(line..line + n_removed, Text::new(text.to_vec()), is_undo);
+        self.settle();
+    }
+
+    fn edit_loosely(&mut self, lines: Range<usize>, text: Text, is_undo: bool) {
+        if lines.len().min(text.len()) <= MAX_PLAIN_LEN {
+            (self.weave).edit_loosely(lines.start, lines.len(), text.bytes(), is_undo);
+            self.move_candidates(lines.start, lines.len(), text.len());
+            if is_undo {
+                self.forget_doubts();
+            }
+            return self.begin_anew_if_reverted(is_undo);
+        }
+        self.settle();
+        if is_undo
+            && self
+                .weave
+                .undo_outside(lines.start, lines.len(), text.bytes())
+        {
+            self.move_candidates(lines.start, lines.len(), text.len());
+            return self.forget_doubts();
+        }
+        if self.bare.is_some() {
+            let live = self.weave.pieces_with(&lines, text.bytes()).concat();
+            self.search_but(&live, self.places_around(&lines, text.len()));
+        } else if let Some(facts) = self.facts_in(&self.weave.pieces_with(&lines, text.bytes())) {
+            self.unravel(&facts);
+        } else {
+            self.fold_command(lines, &text);
+        }
+    }
+
+    /// Lays the map anew if the target reads as the original: whatever was done to it was taken
+    /// back, by a revert that came in pieces or by hand.
+    ///
+    /// Not while something is undone, since that comes in pieces that can read like anything.
+    fn begin_anew_if_reverted(&mut self, is_undo: bool) {
+        let is_whole = self.bare.is_none();
+        if is_whole && !is_undo && self.weave.reads_as_original() {
+            self.unravel(&vec![false; self.n_hunks()]);
+        }
+    }
+
+    /// Takes the target for a choice of hunks if it reads as one, although others had a hand in it,
+    /// and tells whether that is news.
+    ///
+    /// So a hunk that another program applied is known to be in. Which lines are which no longer
+    /// matters then: any reading that gives this text gives the same text for every choice.
+    pub fn recognize(&mut self) -> bool {
+        if self.bare.is_some() || !self.weave.is_touched() {
+            return false;
+        }
+        let facts = self.facts_in(&self.weave.target_pieces());
+        facts.map(|facts| self.unravel(&facts)).is_some()
+    }
+
+    /// Takes it over that one command put `new` in the place of the `lines` of the target. Hunks whose
+    /// place a comparison does not prove are ambiguous from then on.
+    fn fold_command(&mut self, lines: Range<usize>, new: &Text) {
+        let old = Text::new(self.weave.target_lines(lines.clone()));
+        // What comes after it takes as long as the comparison.
+        let edits = edits_to_learn(&old, new, Budget::default().half());
+        let compared = Compared {
+            old: &old,
+            new,
+            edits: &edits,
+            n_around: (lines.start, self.weave.n_lines() - lines.end),
+        };
+        let trust = Trust::of_command(&compared);
+        let spans = self.spans_in(&lines);
+        self.fold(
+            &compared,
+            &trust,
+            &spans,
+            (lines.start, old.bytes(), new.bytes()),
+        );
+    }
+
+    /// Takes it over that the target differs as `changed` says, nobody knows by how many edits. Hunks
+    /// whose place a comparison does not prove are ambiguous from then on.
+    pub(super) fn fold_missed(&mut self, changed: &Changed) {
+        self.fold_around(changed, N_AROUND, Budget::default().half().half());
+    }
+
+    /// The same, but `n_around` lines around what changed are compared with it within `budget`, or
+    /// more if need be, each time within half of what the time before had: all together take no more
+    /// than half of one comparison.
+    fn fold_around(&mut self, changed: &Changed, n_around: usize, budget: Budget) {
+        let n_lines = self.weave.n_lines();
+        let window = self.weave.widened(changed, n_around);
+        let old = Text::new(self.weave.target_lines(window.lines.clone()));
+        let new = Text::new(window.text);
+        let edits = edits_to_learn(&old, &new, budget);
+        let compared = Compared {
+            old: &old,
+            new: &new,
+            edits: &edits,
+            n_around: (window.lines.start, n_lines - window.lines.end),
+        };
+        if compared.is_too_narrow() {
+            // To go on in steps takes longer than all of it does, once that is not much more.
+            let wider = match 2 * window.lines.len() >= n_lines {
+                true => n_lines,
+                false => 8 * (n_around + 1),
+            };
+            return self.fold_around(changed, wider, budget.half());
+        }
+        let mut anchors = Anchors::new(&self.weave, &compared, changed);
+        let trust = Trust::new(&compared, |at| anchors.is_anchor(at));
+        let spans = self.spans_in(&(0..n_lines));
+        let was = self.weave.target_lines(changed.lines.clone());
+        let replaced = (changed.lines.start, &was[..], &changed.text[..]);
+        self.fold(&compared, &trust, &spans, replaced);
+    }
+
+    /// Takes over what `compared` says, as far as `trust` goes for the atoms of `spans`; all of it is
+    /// that at a line one text was replaced by another.
+    fn fold(
+        &mut self,
+        compared: &Compared,
+        trust: &Trust,
+        spans: &[Span],
+        (line, was, is): (usize, &[u8], &[u8]),
+    ) {
+        let (done, others) = self.done_and_others(compared, spans);
+        let is_doubted = self.doubts_about(&done, spans, trust);
+        if done.is_empty() {
+            let (n_done, before) = (self.weave.n_done(), self.weave.now());
+            self.edit_all(compared, &others);
+            let n_forgotten = self.weave.n_forgotten();
+            (self.past_doubts).retain(|(then, _)| *then >= n_forgotten);
+            self.past_doubts.push((n_done, is_doubted));
+            self.weave.count_as_one(before, line, was, is);
+        } else {
+            let atoms: Vec<usize> = done.iter().map(|(atom, _)| *atom).collect();
+            self.weave.learn_flips(&atoms);
+            self.edit_all(compared, &others);
+        }
+    }
+
+    /// Returns the atoms that edits of `compared` put in or take out, each with its lines in the
+    /// target; and the other edits, each with the line where it is once the atoms are flipped.
+    fn done_and_others<'a>(
+        &self,
+        compared: &Compared<'a>,
+        spans: &[Span],
+    ) -> (Vec<Span>, Vec<(usize, &'a Edit)>) {
+        let (mut done, mut others) = (Vec::new(), Vec::new());
+        let mut moved = 0;
+        for edit in compared.edits {
+            let first = compared.n_around.0;
+            let lines = first + edit.before.start..first + edit.before.end;
+            match self.atom_done_by(edit, &lines, spans, compared) {
+                Some(atom) => {
+                    moved += locate::offset(edit.before.len(), edit.after.len());
+                    done.push((atom, lines));
+                }
+                None => others.push((lines.start.saturating_add_signed(moved), edit)),
+            }
+        }
+        (done, others)
+    }
+
+    /// Notes which atoms are in doubt, and returns those that were not before.
+    fn doubts_about(&mut self, done: &[Span], spans: &[Span], trust: &Trust) -> Vec<usize> {
+        let is_flip_doubted = |(_, lines): &&Span| !trust.is_certain_around(lines.clone());
+        let is_done: HashSet<usize> = done.iter().map(|(atom, _)| *atom).collect();
+        let is_in_doubt =
+            |(atom, span): &&Span| !is_done.contains(atom) && !trust.is_certain(span.clone());
+        let flips = done.iter().filter(is_flip_doubted);
+        let doubted = flips.chain(spans.iter().filter(is_in_doubt));
+        let mut is_doubted: Vec<usize> = doubted.map(|(atom, _)| *atom).collect();
+        is_doubted.retain(|&atom| !std::mem::replace(&mut self.is_doubted[atom], true));
+        // Most were in doubt already, perhaps.
+        is_doubted.shrink_to_fit();
+        is_doubted
+    }
+
+    /// Makes `edits` of `compared`, each at its line of the target: from the last to the first, so
+    /// that none moves another, and with one walk over the map for all.
+    fn edit_all(&mut self, compared: &Compared, edits: &[(usize, &Edit)]) {
+        for (line, edit) in edits.iter().rev() {
+            let text = compared.new.lines_bytes(edit.after.clone());
+            (self.weave).edit_loosely(*line, edit.before.len(), text, false);
+        }
+        self.weave.settle();
+    }
+
+    /// Returns the atoms that stand whole inside `lines` of the target, each with its own lines.
+    fn spans_in(&self, lines: &Range<usize>) -> Vec<Span> {
+        let span = |atom: usize| {
+            self.weave.check(atom).ok()?;
+            let start = self.weave.line_of(atom)?;
+            let end = start + self.weave.atoms()[atom].alive_side().len();
+            (lines.start <= start && end <= lines.end).then_some((atom, start..end))
+        };
+        (0..self.weave.atoms().len()).filter_map(span).collect()
+    }
+
+    /// Returns the atom that `edit`, of these `lines` of the target, puts in or takes out, if that is
+    /// all it does.
+    fn atom_done_by(
+        &self,
+        edit: &Edit,
+        lines: &Range<usize>,
+        spans: &[Span],
+        compared: &Compared,
+    ) -> Option<usize> {
+        let was = compared.old.lines_bytes(edit.before.clone());
+        let is = compared.new.lines_bytes(edit.after.clone());
+        let is_done = |(atom, span): &&Span| {
+            let atom = &self.weave.atoms()[*atom];
+            span == lines
+                && self.weave.side(atom, !atom.is_applied) == is
+                && self.weave.side(atom, atom.is_applied) == was
+        };
+        let first = spans.partition_point(|(_, span)| span.start < lines.start);
+        let here = spans[first..].iter();
+        let mut here = here.take_while(|(_, span)| span.start == lines.start);
+        here.find(is_done).map(|(atom, _)| *atom)
+    }
+
+    /// Forgets the doubts that came with edits that are undone.
+    fn forget_doubts(&mut self) {
+        let n_done = self.weave.n_done();
+        while let Some((_, atoms)) = self.past_doubts.pop_if(|(then, _)| *then >= n_done) {
+            for atom in atoms {
+                self.is_doubted[atom] = false;
+            }
+        }
+    }
+}
+
+/// Returns what leads from `old` to `new`, or one edit for all of it if those are too many.
+fn edits_to_learn(old: &Text, new: &Text, budget: Budget) -> Vec<Edit> {
+    let edits = diff::edits_within(old, new, budget).edits;
+    match &edits[..] {
+        [first, .., last] if edits.len() > MAX_PLACES => vec![Edit {
+            before: first.before.start..last.before.end,
+            after: first.after.start..last.after.end,
+        }],
+        _ => edits,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dice::Dice;
+
+    /// Returns `lines` after some random edits, perhaps without the last newline.
+    fn edited(dice: &mut Dice, lines: &[Vec<u8>], n_edits: usize) -> Vec<u8> {
+        let words: [&[u8]; 5] = [b"{\n", b"}\n", b"\n", b"x\n", b"y\n"];
+        let mut lines = lines.to_vec();
+        for _ in 0..n_edits {
+            let at = dice.roll(lines.len() + 1);
+            let end = (at + dice.roll(3)).min(lines.len());
+            let with = (0..dice.roll(3)).map(|_| words[dice.roll(5)].to_vec());
+            lines.splice(at..end, with);
+        }
+        let mut text = lines.concat();
+        if dice.roll(6) == 0 {
+            text.pop();
+        }
+        text
+    }
+
+    fn lines_of(text: &[u8]) -> Vec<Vec<u8>> {
+        let lines = text.split_inclusive(|&byte| byte == b'\n');
+        lines.map(<[u8]>::to_vec).collect()
+    }
+
+    /// Returns a proposal, some of it in a target that others edited, too, and what that became when
+    /// nobody looked.
+    fn missed(dice: &mut Dice) -> Option<(Proposal, Vec<u8>, Changed)> {
+        // Blocks that are alike, with a unique line here and there.
+        let line = |at: usize| match dice.roll(4) {
+            0 => format!("line {at}\n").into_bytes(),
+            _ => [&b"{\n"[..], b"x\n", b"y\n", b"}\n", b"\n"][at % 5].to_vec(),
+        };
+        let lines: Vec<Vec<u8>> = (0..40).map(line).collect();
+        let modified = edited(dice, &lines, 5);
+        let mut proposal = Proposal::from_texts(lines.concat(), modified, 1).ok()?;
+        proposal.follow(&lines.concat());
+        for hunk in 0..proposal.n_hunks() {
+            if dice.roll(2) == 0 && proposal.edits_for(&[(hunk, true)]).is_ok() {
+                proposal.bring_to(&[(hunk, true)]);
+            }
+        }
+        if dice.roll(2) == 0 {
+            let at = dice.roll(proposal.weave.n_lines());
+            let text = [&b"typed\n"[..], &lines[dice.roll(40)]].concat();
+            proposal.edit_outside(at, 0, &text, false);
+        }
+        let n_edits = 1 + dice.roll(2);
+        let live = edited(dice, &lines_of(&proposal.target()), n_edits);
+        let changed = proposal.weave.changed_in(&live)?;
+        Some((proposal, live, changed))
+    }
+
+    #[test]
+    fn what_is_around_the_change_proves_as_much_as_the_whole_text() {
+        let mut dice = Dice::new(1);
+        let (mut n_doubted, mut n_certain) = (0, 0);
+        for case in 0..20_000 {
+            let Some((mut proposal, live, changed)) = missed(&mut dice) else {
+                continue;
+            };
+            let mut narrow = proposal.clone();
+            narrow.fold_around(&changed, dice.roll(3), Budget::default());
+            proposal.fold_around(&changed, usize::MAX, Budget::default());
+            assert_eq!(narrow.target(), live);
+            assert_eq!(proposal.target(), live);
+            assert_eq!(narrow.is_doubted, proposal.is_doubted, "case {case}");
+            for hunk in 0..proposal.n_hunks() {
+                // Of equal ways the comparison may choose another one, and doubt it.
+                let place = |proposal: &Proposal| proposal.place(hunk).ok();
+                assert_eq!(place(&narrow), place(&proposal), "case {case}");
+                let is_certain = proposal.obstacle(hunk).is_none();
+                assert_eq!(narrow.obstacle(hunk).is_none(), is_certain, "case {case}");
+                n_certain += usize::from(is_certain);
+                n_doubted += usize::from(!is_certain);
+            }
+        }
+        assert!(
+            n_doubted > 10_000 && n_certain > 10_000,
+            "{n_doubted}, {n_certain}"
+        );
+    }
+
+    /// Returns sixty lines of which each is unique.
+    fn sixty_lines() -> Vec<Vec<u8>> {
+        (0..60)
+            .map(|at| format!("line {at}\n").into_bytes())
+            .collect()
+    }
+
+    #[test]
+    fn what_others_put_in_and_what_they_changed_are_told_apart() {
+        let lines = sixty_lines();
+        let mut modified = lines.clone();
+        modified[40] = b"changed\n".to_vec();
+        modified.insert(10, b"one\ntwo\n".to_vec());
+        let proposal = Proposal::from_texts(lines.concat(), modified.concat(), 1);
+        let mut proposal = proposal.expect("two hunks");
+        let mut live = lines.clone();
+        live.remove(50);
+        live[25] = b"theirs\n".to_vec();
+        live.insert(10, b"one\ntwo\n".to_vec());
+        live[2] = b"theirs, too\n".to_vec();
+        assert!(proposal.follow(&live.concat()));
+        assert_eq!(proposal.target(), live.concat());
+        assert!(proposal.is_in(0) && proposal.is_out(1));
+        assert_eq!(proposal.place(1).map(|place| place.line), Ok(42));
+        assert!((0..2).all(|hunk| proposal.obstacle(hunk).is_none()));
+    }
+
+    /// A walk over the map for each of them would take minutes.
+    #[test]
+    fn many_edits_that_were_missed_are_learned_at_once() {
+        let text = |theirs: usize, ours: usize| -> Vec<u8> {
+            let line = |at: usize| match (at % theirs, at % ours) {
+                (0, _) => format!("theirs {at}\n"),
+                (_, 0) => format!("ours {at}\n"),
+                _ => format!("line {at}\n"),
+            };
+            (1..200_000).flat_map(|at| line(at).into_bytes()).collect()
+        };
+        let never = usize::MAX;
+        let proposal = Proposal::from_texts(text(never, never), text(never, 7), 1);
+        let mut proposal = proposal.expect("many hunks");
+        let live = text(5, never);
+        assert!(proposal.follow(&live));
+        assert_eq!(proposal.target(), live);
+    }
+
+    #[test]
+    fn anchors_are_once_in_the_target_and_once_in_what_it_became() {
+        let mut dice = Dice::new(7);
+        let (mut n_anchors, mut n_others) = (0, 0);
+        for _ in 0..5_000 {
+            let Some((proposal, live, changed)) = missed(&mut dice) else {
+                continue;
+            };
+            let window = proposal.weave.widened(&changed, dice.roll(3));
+            let target = proposal.target();
+            let (old, new) = (lines_of(&target), lines_of(&live));
+            let part = |text: &[u8]| Text::new(text.to_vec());
+            let compared = Compared {
+                old: &part(&old[window.lines.clone()].concat()),
+                new: &part(&window.text),
+                edits: &[],
+                n_around: (window.lines.start, old.len() - window.lines.end),
+            };
+            let mut anchors = Anchors::new(&proposal.weave, &compared, &changed);
+            for (at, line) in old.iter().enumerate() {
+                let n_there = |text: &[Vec<u8>]| text.iter().filter(|&other| other == line).count();
+                let is_anchor = n_there(&old) == 1 && n_there(&new) == 1;
+                assert_eq!(anchors.is_anchor(at), is_anchor, "line {at}");
+                n_anchors += usize::from(is_anchor);
+                n_others += usize::from(!is_anchor);
+            }
+        }
+        assert!(
+            n_anchors > 10_000 && n_others > 10_000,
+            "{n_anchors}, {n_others}"
+        );
+    }
+
+    /// An edit of characters, as an editor makes it: those of `range` give way to `new`.
+    #[derive(Clone)]
+    struct Typed {
+        range: Range<usize>,
+        new: Vec<u8>,
+    }
+
+    /// Makes the edit in `text` and returns what would undo it.
+    fn make(text: &mut Vec<u8>, edit: &Typed) -> Typed {
+        let old = text.splice(edit.range.clone(), edit.new.iter().copied());
+        let new = old.collect();
+        let range = edit.range.start..edit.range.start + edit.new.len();
+        Typed { range, new }
+    }
+
+    /// Returns how an editor tells of `edit`, which has made `text` of `n_chars` characters.
+    fn seen<'a>(text: &'a [u8], edit: &Typed, n_chars: usize, is_undo: bool) -> Seen<'a> {
+        let (start, end) = (edit.range.start, edit.range.start + edit.new.len());
+        let is_newline = |&byte: &u8| byte == b'\n';
+        let first = text[..start].iter().rposition(is_newline);
+        let first = first.map_or(0, |at| at + 1);
+        let next = text[end..].iter().position(is_newline);
+        let next = next.map_or(text.len(), |at| end + at + 1);
+        Seen {
+            n_before: n_chars_of(&text[..first]),
+            n_behind: n_chars_of(&text[next..]),
+            n_chars,
+            text: &text[first..next],
+            is_at_start: first == start,
+            is_undo,
+        }
+    }
+
+    fn n_chars_of(text: &[u8]) -> usize {
+        String::from_utf8_lossy(text).chars().count()
+    }
+
+    /// Returns where the character begins that is at `at`.
+    fn char_start(text: &[u8], at: usize) -> usize {
+        let is_inside = |at: &usize| text.get(*at).is_some_and(|byte| byte & 0xc0 == 0x80);
+        at - (0..=at).rev().take_while(is_inside).count()
+    }
+
+    fn typed(dice: &mut Dice, text: &[u8], near: usize) -> Typed {
+        let at = match dice.roll(4) {
+            0 => dice.roll(text.len() + 1),
+            _ => (near + dice.roll(20)).saturating_sub(8).min(text.len()),
+        };
+        let at = char_start(text, at);
+        let end = (at + [0, 0, 1, 7, 30][dice.roll(5)]).min(text.len());
+        let words = ["", "x", "}\n", "{\nx\n", "line 7\n", "\n", "é", "日\nö\n"];
+        Typed {
+            range: at..char_start(text, end).max(at),
+            new: words[dice.roll(8)].as_bytes().to_vec(),
+        }
+    }
+
+    /// Tells all that can be asked of a proposal.
+    fn known(proposal: &Proposal) -> String {
+        let hunks = 0..proposal.n_hunks();
+        let known = hunks.map(|hunk| {
+            let facts = (proposal.is_in(hunk), proposal.is_out(hunk));
+            let (place, obstacle) = (proposal.place(hunk), proposal.obstacle(hunk));
+            let is_next_to_edit = proposal.is_next_to_edit(hunk);
+            (facts, place, obstacle, is_next_to_edit)
+        });
+        let counts = (proposal.n_chars(), proposal.weave.n_done());
+        format!("{:?} {counts:?}", known.collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_run_of_edits_comes_to_the_same_as_one_edit_after_the_other() {
+        let mut dice = Dice::new(11);
+        let (mut n_edits, mut n_undone, mut n_original) = (0, 0, 0);
+        for case in 0..4_000 {
+            let Some((mut one_by_one, ..)) = missed(&mut dice) else {
+                continue;
+            };
+            let mut run = one_by_one.clone();
+            let mut text = one_by_one.target();
+            let (mut undo, mut near) = (Vec::new(), 0);
+            for _ in 0..1 + dice.roll(40) {
+                let is_undo = !undo.is_empty() && dice.roll(5) < 2;
+                let edit = match is_undo {
+                    true => undo.pop().expect("an edit"),
+                    false => typed(&mut dice, &text, near),
+                };
+                near = edit.range.start;
+                let n_chars = n_chars_of(&text);
+                let back = make(&mut text, &edit);
+                if !is_undo {
+                    undo.push(back);
+                }
+                let seen = seen(&text, &edit, n_chars, is_undo);
+                assert!(one_by_one.see_edit(&seen), "case {case}");
+                assert!(run.see_edit_loosely(&seen), "case {case}");
+                n_original += usize::from(text == one_by_one.weave.original().bytes());
+                (n_edits, n_undone) = (n_edits + 1, n_undone + usize::from(is_undo));
+                if dice.roll(8) == 0 {
+                    run.settle();
+                }
+            }
+            run.settle();
+            assert_eq!(run.target(), text, "case {case}");
+            assert_eq!(one_by_one.target(), text, "case {case}");
+            assert_eq!(known(&run), known(&one_by_one), "case {case}");
+        }
+        assert!(
+            n_edits > 50_000 && n_undone > 15_000 && n_original > 100,
+            "{n_edits}, {n_undone}, {n_original}"
+        );
+    }
+}

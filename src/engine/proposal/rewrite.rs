@@ -1,0 +1,408 @@
+//! What the user makes of a hunk: other proposed lines, or lines merged with those of the target.
+//!
+//! Either casts the hunk's stretch of both texts anew, and the line map with it. Edited, the hunk
+//! still takes its lines of the original away. Merged, it is as if the proposal had been made for
+//! the lines that stand in the target: they are what taking it out brings back.
+//!
+//! Each takes the time of one comparison of the hunk's lines, and of one walk over the line map.
+
+use std::ops::Range;
+
+use crate::diff::{self, Budget, Edit, Group};
+use crate::merge::{self, Merged};
+use crate::patch::locate;
+use crate::text::{Text, is_unterminated};
+use crate::weave::{FlipError, LineEdit, Stretch};
+
+use super::{Obstacle, Proposal};
+
+/// A hunk's lines as the user made them, to take the place of those that it had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rewrite {
+    hunk: usize,
+    /// What is cast anew.
+    group: Group,
+    old: Text,
+    new: Text,
+    /// What makes `new` of `old`, counted from the first lines of these.
+    edits: Vec<Edit>,
+    is_applied: bool,
+    /// Whether `old` is what stood in the target.
+    is_merged: bool,
+}
+
+/// The lines of an atom and where in the original it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Lines {
+    start: usize,
+    old: Vec<u8>,
+    new: Vec<u8>,
+}
+
+/// Edits of the target in the order of their lines, and what is so once they are made.
+pub type Change = (Vec<LineEdit>, Rewrite);
+
+impl Rewrite {
+    /// Index of the hunk.
+    pub fn hunk(&self) -> usize {
+        self.hunk
+    }
+}
+
+impl Proposal {
+    /// Returns the lines that hunk `hunk` leaves, its context among them.
+    pub fn proposed(&self, hunk: usize) -> &[u8] {
+        let after = self.groups[hunk].after.clone();
+        self.weave.modified().lines_bytes(after)
+    }
+
+    /// Returns how hunk `hunk` comes to leave the lines `text` instead of [`Proposal::proposed`],
+    /// with the edits of the target for it; `None` if these are its lines of the original.
+    ///
+    /// If the hunk is in the target, wholly or in part, then so are the new lines.
+    ///
+    /// # Errors
+    ///
+    /// If the lines that would change are not as the original has them.
+    pub fn edited(&self, hunk: usize, text: &[u8]) -> Result<Option<Change>, Obstacle> {
+        let whole = self.groups[hunk].clone();
+        let old = self.original_lines(whole.before.clone());
+        if text == old.bytes() {
+            return Ok(None);
+        }
+        // Another part of the last change may follow, or a line of the user's.
+        let can_be_last = hunk + 1 == self.n_hunks() && (self.is_out(hunk) || self.is_last(&whole));
+        let new = whole_lines(text, [old.bytes(), self.proposed(hunk)], can_be_last);
+        // Two comparisons are to take no longer than one may.
+        let half = Budget::default().half();
+        let edits = diff::edits_within(&old, &new, half).edits;
+        let Some(core) = self.core(hunk, &edits) else {
+            return Ok(None);
+        };
+        let n_below = old.len() - core.end;
+        let group = without_ends(whole, core.start, n_below);
+        let new = Text::new(new.lines_bytes(core.start..new.len() - n_below).to_vec());
+        let is_applied = !self.is_out(hunk);
+        let stretch = self.untouched(hunk, &group)?;
+        let rewrite = Rewrite {
+            hunk,
+            group,
+            old: Text::new(old.lines_bytes(core.clone()).to_vec()),
+            new,
+            edits: edits
+                .iter()
+                .map(|edit| moved_up(edit, core.start))
+                .collect(),
+            is_applied,
+            is_merged: false,
+        };
+        let stretch = stretch.filter(|_| is_applied);
+        let edits = stretch.map_or(Vec::new(), |stretch| {
+            let found = diff::edits_within(&stretch.live, &rewrite.new, half);
+            line_edits(&stretch, &rewrite.new, &found.edits)
+        });
+        self.refuse_to_glue(&edits)?;
+        Ok(Some((edits, rewrite)))
+    }
+
+    /// Returns which lines of `hunk`, counted from its first, have changes, or `edits` would change.
+    /// `None` if there are no `edits`.
+    fn core(&self, hunk: usize, edits: &[Edit]) -> Option<Range<usize>> {
+        let group = &self.groups[hunk];
+        let atoms = &self.weave.atoms()[group.edits.clone()];
+        let (first, last) = (edits.first()?, edits.last()?);
+        let start = atoms[0].old.start - group.before.start;
+        let end = atoms[atoms.len() - 1].old.end - group.before.start;
+        Some(start.min(first.before.start)..end.max(last.before.end))
+    }
+
+    /// Returns what stands in the target where `group` of `hunk` is, which nobody else has changed;
+    /// `None` if it has no place.
+    fn untouched(&self, hunk: usize, group: &Group) -> Result<Option<Stretch>, Obstacle> {
+        let Some(stretch) = self.weave.stretch(group) else {
+            return Ok(None);
+        };
+        let known = self.placed_group(hunk).before;
+        let is_known = known.start <= group.before.start && group.before.end <= known.end;
+        if !stretch.is_untouched || !is_known {
+            let line = stretch.line;
+            return Err(FlipError::ChangedByUser { line }.into());
+        }
+        match self.reason(hunk).filter(|_| !self.is_out(hunk)) {
+            Some(reason) => Err(reason.into()),
+            None => Ok(Some(stretch)),
+        }
+    }
+
+    /// Returns the line of the target (0-based) where hunk `hunk` with its context begins, and the
+    /// lines that stand there now, whether its change is among them or what others made of its
+    /// lines. Takes time for these, and O(log s) for s segments of the line map.
+    ///
+    /// # Errors
+    ///
+    /// If that place is not known.
+    pub fn live_lines(&self, hunk: usize) -> Result<(usize, Text), Obstacle> {
+        match self.obstacle(hunk) {
+            Some(Obstacle::NotPlaced(reason)) => Err(reason.into()),
+            Some(Obstacle::Flip(_)) | None => {
+                let stretch = self.stretch(hunk)?;
+                Ok((stretch.line, stretch.live))
+            }
+        }
+    }
+
+    /// Returns the lines of hunk `hunk` merged with what stands in their place in the target, within
+    /// the budget that the proposal was made with.
+    ///
+    /// # Errors
+    ///
+    /// If that place is not known.
+    pub fn merge(&self, hunk: usize) -> Result<Merged, Obstacle> {
+        let group = self.placed_group(hunk);
+        let live = self.stretch(hunk)?.live;
+        let original = self.weave.original().lines_bytes(group.before);
+        let modified = self.weave.modified().lines_bytes(group.after);
+        Ok(merge::merge_within(
+            original,
+            live.bytes(),
+            modified,
+            self.budget,
+        ))
+    }
+
+    /// Returns how `text` takes the place of what [`Proposal::merge`] merged hunk `hunk` with, and
+    /// the edits of the target for it; `None` if that is what stands there.
+    ///
+    /// # Errors
+    ///
+    /// If that place is not known.
+    pub fn merged(&self, hunk: usize, text: &[u8]) -> Result<Option<Change>, Obstacle> {
+        let group = self.placed_group(hunk);
+        let stretch = self.stretch(hunk)?;
+        let modified = self.weave.modified().lines_bytes(group.after.clone());
+        let models = [stretch.live.bytes(), modified];
+        let new = whole_lines(text, models, self.ends_with(&stretch));
+        let edits = diff::edits(&stretch.live, &new);
+        if edits.is_empty() {
+            return Ok(None);
+        }
+        let line_edits = line_edits(&stretch, &new, &edits);
+        self.refuse_to_glue(&line_edits)?;
+        let rewrite = Rewrite {
+            hunk,
+            group,
+            old: stretch.live,
+            new,
+            edits,
+            is_applied: true,
+            is_merged: true,
+        };
+        Ok(Some((line_edits, rewrite)))
+    }
+
+    /// Returns how hunk `hunk`, which was in the target and whose lines others have changed there,
+    /// comes to be what now stands in its place; `None` if these are its lines of the original.
+    ///
+    /// # Errors
+    ///
+    /// If that place is not known.
+    pub fn kept(&self, hunk: usize) -> Result<Option<Rewrite>, Obstacle> {
+        let group = self.placed_group(hunk);
+        let old = self.original_lines(group.before.clone());
+        let new = self.stretch(hunk)?.live;
+        let edits = diff::edits(&old, &new);
+        let rewrite = Rewrite {
+            hunk,
+            group,
+            old,
+            new,
+            edits,
+            is_applied: true,
+            is_merged: false,
+        };
+        Ok(Some(rewrite).filter(|rewrite| !rewrite.edits.is_empty()))
+    }
+
+    /// Tells whether the lines that hunk `hunk` leaves stand in its place, with nothing among them.
+    ///
+    /// # Errors
+    ///
+    /// If that place is not known.
+    pub fn is_as_proposed(&self, hunk: usize) -> Result<bool, Obstacle> {
+        let after = self.placed_group(hunk).after;
+        let stretch = self.stretch(hunk)?;
+        Ok(stretch.live.bytes() == self.weave.modified().lines_bytes(after))
+    }
+
+    /// Returns what stands in the target in the place of `hunk`. That may be in doubt: whoever merges
+    /// looks at it.
+    pub(super) fn stretch(&self, hunk: usize) -> Result<Stretch, Obstacle> {
+        let lost = || {
+            self.reason(hunk)
+                .map_or(FlipError::NoPlace.into(), Obstacle::from)
+        };
+        self.weave
+            .stretch(&self.placed_group(hunk))
+            .ok_or_else(lost)
+    }
+
+    /// Returns `hunk` without the context lines that were ignored to find it.
+    fn placed_group(&self, hunk: usize) -> Group {
+        let (head, tail) = self.cut(hunk, self.fuzz[hunk]);
+        let group = self.groups[hunk].clone();
+        Group {
+            before: group.before.start + head..group.before.end - tail,
+            after: group.after.start + head..group.after.end - tail,
+            ..group
+        }
+    }
+
+    fn original_lines(&self, range: Range<usize>) -> Text {
+        Text::new(self.weave.original().lines_bytes(range).to_vec())
+    }
+
+    /// Tells whether no line of the target follows `group`, as far as its place is known.
+    fn is_last(&self, group: &Group) -> bool {
+        let stretch = self.weave.stretch(group);
+        stretch.is_none_or(|stretch| self.ends_with(&stretch))
+    }
+
+    fn ends_with(&self, stretch: &Stretch) -> bool {
+        stretch.line + stretch.live.len() == self.weave.n_lines()
+    }
+
+    /// Refuses edits after which a line without terminator would be followed by another one.
+    fn refuse_to_glue(&self, edits: &[LineEdit]) -> Result<(), FlipError> {
+        let n_lines = self.weave.n_lines();
+        let last = self.weave.target_lines(n_lines.saturating_sub(1)..n_lines);
+        let glues = |edit: &LineEdit| match edit.line + edit.n_removed < n_lines {
+            true => is_open(&edit.text),
+            false => edit.line == n_lines && !edit.text.is_empty() && is_open(&last),
+        };
+        match edits.iter().any(glues) {
+            true => Err(FlipError::Glued),
+            false => Ok(()),
+        }
+    }
+
+    /// Takes over `rewrite`, now that its edits are made.
+    pub fn take_over(&mut self, rewrite: &Rewrite) {
+        let Rewrite { hunk, group, .. } = rewrite;
+        let is_doubted = self.is_doubted[group.edits.clone()].contains(&true);
+        self.remember_agents(group.edits.clone());
+        let (n_atoms, n_old, n_new) = (rewrite.edits.len(), rewrite.old.len(), rewrite.new.len());
+        let is_applied = rewrite.is_applied && !rewrite.is_merged;
+        let texts = (&rewrite.old, &rewrite.new);
+        self.weave
+            .rewrite_atoms(group, texts, &rewrite.edits, is_applied);
+        let first = group.edits.start;
+        self.find_agents(first..first + n_atoms);
+        if rewrite.is_merged {
+            // Told apart, so that undoing the edit in the target takes the hunk out.
+            let atoms: Vec<usize> = (first..first + n_atoms).collect();
+            self.weave.flip(&atoms);
+        }
+        let doubts = vec![is_doubted && !rewrite.is_merged; n_atoms];
+        self.is_doubted.splice(group.edits.clone(), doubts);
+        self.past_doubts.clear();
+        self.move_groups(*hunk, group, (n_atoms, n_old, n_new));
+    }
+
+    /// Tells whether any change of hunk `hunk` is what the user made of the proposal.
+    pub fn is_edited(&self, hunk: usize) -> bool {
+        let atoms = &self.weave.atoms()[self.atoms_of(hunk)];
+        atoms.iter().any(|atom| atom.is_edited)
+    }
+
+    /// Keeps the lines of those `atoms` that are the agent's.
+    fn remember_agents(&mut self, atoms: Range<usize>) {
+        let is_agents = |&atom: &usize| !self.weave.atoms()[atom].is_edited;
+        let lines: Vec<Lines> = atoms
+            .filter(is_agents)
+            .map(|atom| self.lines(atom))
+            .collect();
+        self.agents.extend(lines);
+    }
+
+    /// Notes which of `atoms` the agent proposed as they are, so that the user made nothing else of
+    /// them, or what was made of them was taken back.
+    fn find_agents(&mut self, atoms: Range<usize>) {
+        for atom in atoms {
+            let is_agents = self.agents.contains(&self.lines(atom));
+            self.weave.set_edited(atom, !is_agents);
+        }
+    }
+
+    fn lines(&self, atom: usize) -> Lines {
+        let atom = &self.weave.atoms()[atom];
+        Lines {
+            start: atom.old.start,
+            old: self.weave.side(atom, false).to_vec(),
+            new: self.weave.side(atom, true).to_vec(),
+        }
+    }
+
+    /// Moves the groups from `hunk` on, in which `group` now has so many atoms, lines of the
+    /// original and lines of the modified text.
+    fn move_groups(&mut self, hunk: usize, group: &Group, now: (usize, usize, usize)) {
+        let moved = |at: &mut usize, was: usize, now: usize| *at = *at - was + now;
+        let was = (group.edits.len(), group.before.len(), group.after.len());
+        for (at, other) in self.groups.iter_mut().enumerate().skip(hunk) {
+            if at > hunk {
+                moved(&mut other.edits.start, was.0, now.0);
+                moved(&mut other.before.start, was.1, now.1);
+                moved(&mut other.after.start, was.2, now.2);
+            }
+            moved(&mut other.edits.end, was.0, now.0);
+            moved(&mut other.before.end, was.1, now.1);
+            moved(&mut other.after.end, was.2, now.2);
+        }
+        if self.bare.is_some() {
+            // Its headers keep the numbers of an original that nobody has.
+            let added = locate::offset(was.1, now.1);
+            let behind = self.offsets[hunk + 1..].iter_mut().flatten();
+            behind.for_each(|offset| *offset += added);
+        }
+    }
+}
+
+/// Returns `edits`, which make `new` of `stretch`, as edits of the target.
+fn line_edits(stretch: &Stretch, new: &Text, edits: &[Edit]) -> Vec<LineEdit> {
+    let edit = |edit: &Edit| LineEdit {
+        line: stretch.line + edit.before.start,
+        n_removed: edit.before.len(),
+        text: new.lines_bytes(edit.after.clone()).to_vec(),
+    };
+    edits.iter().map(edit).collect()
+}
+
+/// Returns `text` with a terminator at its end, as `models` have them, unless it `can_be_last` in
+/// the target and one of `models` ends without: then the user may want none.
+fn whole_lines(text: &[u8], models: [&[u8]; 2], can_be_last: bool) -> Text {
+    let mut text = text.to_vec();
+    if is_open(&text) && !(can_be_last && models.iter().any(|model| is_open(model))) {
+        let has_cr = models.iter().any(|model| model.ends_with(b"\r\n"));
+        text.extend_from_slice(if has_cr { b"\r\n" } else { b"\n" });
+    }
+    Text::new(text)
+}
+
+fn is_open(text: &[u8]) -> bool {
+    !text.is_empty() && is_unterminated(text)
+}
+
+/// Returns `group` without `head` lines above and `tail` lines below, on both sides.
+fn without_ends(group: Group, head: usize, tail: usize) -> Group {
+    Group {
+        before: group.before.start + head..group.before.end - tail,
+        after: group.after.start + head..group.after.end - tail,
+        ..group
+    }
+}
+
+fn moved_up(edit: &Edit, by: usize) -> Edit {
+    Edit {
+        before: edit.before.start - by..edit.before.end - by,
+        after: edit.after.start - by..edit.after.end - by,
+    }
+}

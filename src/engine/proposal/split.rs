@@ -1,0 +1,240 @@
+//! Splitting a hunk into its smallest parts, or at lines of the user's choice.
+//!
+//! A hunk is a display group of atoms, so splitting it regroups them and moves nothing: every place
+//! stays as it is. The unchanged lines between two atoms are shared out, half to the part above and
+//! half to the one below, so that no line is shown twice. An atom can be cut as well; its lines
+//! keep their order, which is that of the diff.
+
+use std::ops::Range;
+
+use crate::diff::{self, Group, HeadingRule};
+use crate::patch::hunk::Hunk;
+use crate::patch::locate;
+
+use crate::weave::{Atom, FlipError};
+
+use super::{Proposal, edit_of};
+
+impl Proposal {
+    /// Splits hunk `hunk` into its smallest parts and returns how many these are; 1 if it has only
+    /// one and stays as it is.
+    ///
+    /// The parts are its atoms. If it has only one, that is cut between its removed lines and its
+    /// added ones, unless others have changed them. A hunk of a bare diff that has no place is
+    /// searched for again, part by part.
+    pub fn split(&mut self, hunk: usize) -> usize {
+        let atoms = self.atoms_of(hunk);
+        let firsts: Vec<usize> = match atoms.len() {
+            1 => match self.cut_between_sides(atoms.start) {
+                true => vec![atoms.start, atoms.start + 1],
+                false => return 1,
+            },
+            _ => atoms.collect(),
+        };
+        self.regroup(hunk, &firsts);
+        firsts.len()
+    }
+
+    /// Makes a hunk of its own of those changed lines of hunk `hunk` that `lines` counts in the
+    /// order of the diff, removed and added ones alike.
+    ///
+    /// Returns how many hunks take its place, and which of them has the lines; 1 and 0 if all its
+    /// lines are chosen. Panics unless it has these lines and at least one is chosen.
+    ///
+    /// # Errors
+    ///
+    /// A [`FlipError`] if an atom would have to be cut that has no place or whose lines others have
+    /// changed. Then nothing has changed.
+    pub fn pick(&mut self, hunk: usize, lines: Range<usize>) -> Result<(usize, usize), FlipError> {
+        assert!(!lines.is_empty());
+        for line in [lines.start, lines.end] {
+            if let (atom, 1..) = self.cut_point(hunk, line) {
+                self.weave.check(atom)?;
+            }
+        }
+        // The later cut first, since it does not move the earlier one.
+        let (behind, n_lines) = self.cut_point(hunk, lines.end);
+        let behind = self.cut_atom(behind, n_lines);
+        let n_atoms = self.weave.atoms().len();
+        let (picked, n_lines) = self.cut_point(hunk, lines.start);
+        let picked = self.cut_atom(picked, n_lines);
+        let behind = behind + self.weave.atoms().len() - n_atoms;
+        let Range { start, end } = self.atoms_of(hunk);
+        let mut firsts = vec![start, picked, behind];
+        firsts.dedup();
+        firsts.retain(|&first| first < end);
+        self.regroup(hunk, &firsts);
+        Ok((firsts.len(), usize::from(picked > start)))
+    }
+
+    /// Returns the number of lines that hunk `hunk` removes and adds.
+    pub fn n_changed_lines(&self, hunk: usize) -> usize {
+        let atoms = &self.weave.atoms()[self.atoms_of(hunk)];
+        atoms.iter().map(Atom::n_lines).sum()
+    }
+
+    /// Returns the atom of `hunk` with its changed line `line`, and how many of its lines are
+    /// before that; behind the last line, the atom after the last one.
+    fn cut_point(&self, hunk: usize, line: usize) -> (usize, usize) {
+        let mut rest = line;
+        let atoms = self.atoms_of(hunk);
+        for atom in atoms.clone() {
+            let n_lines = self.weave.atoms()[atom].n_lines();
+            if rest < n_lines {
+                return (atom, rest);
+            }
+            rest -= n_lines;
+        }
+        assert_eq!(rest, 0, "a changed line past the end of the hunk");
+        (atoms.end, 0)
+    }
+
+    /// Cuts atom `atom` between its removed lines and its added ones, and tells whether it could.
+    fn cut_between_sides(&mut self, atom: usize) -> bool {
+        let Atom { old, new, .. } = &self.weave.atoms()[atom];
+        let n_removed = old.len();
+        let can = n_removed > 0 && !new.is_empty() && self.weave.check(atom).is_ok();
+        if can {
+            self.cut_atom(atom, n_removed);
+        }
+        can
+    }
+
+    /// Cuts `atom` behind its first `n_lines` changed lines and returns the atom that then begins
+    /// there; if that is none, it is `atom` itself.
+    fn cut_atom(&mut self, atom: usize, n_lines: usize) -> usize {
+        if n_lines == 0 {
+            return atom;
+        }
+        self.weave.cut(atom, n_lines);
+        self.is_doubted.insert(atom, self.is_doubted[atom]);
+        self.past_doubts.clear();
+        for Group { edits, .. } in &mut self.groups {
+            edits.start += usize::from(edits.start > atom);
+            edits.end += usize::from(edits.end > atom);
+        }
+        atom + 1
+    }
+
+    /// Makes of `hunk` one hunk for each of the atoms `firsts` and what follows it.
+    fn regroup(&mut self, hunk: usize, firsts: &[usize]) {
+        let parts = self.parts(hunk, firsts);
+        let n_parts = parts.len();
+        let offset = self.offsets[hunk].clone();
+        let was_lost = offset.is_err();
+        let (fuzz, whole) = (self.fuzz[hunk], self.groups[hunk].clone());
+        let is_cut = self.is_cut(&parts);
+        if let Some(&line) = self.header_lines.get(hunk) {
+            self.header_lines.splice(hunk..=hunk, vec![line; n_parts]);
+        }
+        if let Some(bare) = &mut self.bare {
+            let (start, edges) = (bare.starts[hunk], bare.edges[hunk]);
+            let starts = parts
+                .iter()
+                .map(|part| start + part.before.start - whole.before.start);
+            bare.starts.splice(hunk..=hunk, starts);
+            let edges = (0..n_parts).map(|part| edges.of_part(part, n_parts));
+            bare.edges.splice(hunk..=hunk, edges.collect::<Vec<_>>());
+            let is_cut = is_cut.into_iter().map(|is_cut| is_cut || bare.is_cut[hunk]);
+            bare.is_cut.splice(hunk..=hunk, is_cut.collect::<Vec<_>>());
+        }
+        self.groups.splice(hunk..=hunk, parts);
+        self.offsets.splice(hunk..=hunk, vec![offset; n_parts]);
+        self.fuzz.splice(hunk..=hunk, vec![fuzz; n_parts]);
+        if was_lost && n_parts > 1 && self.bare.as_ref().is_some_and(|bare| bare.has_target) {
+            let live = self.target();
+            self.search(&live);
+        }
+    }
+
+    /// Returns for each of `parts` whether no unchanged line is between it and a neighbor.
+    fn is_cut(&self, parts: &[Group]) -> Vec<bool> {
+        let atoms = self.weave.atoms();
+        let is_near = |pair: &[Group]| {
+            let (above, below) = (&pair[0].edits, &pair[1].edits);
+            atoms[above.end - 1].old.end == atoms[below.start].old.start
+        };
+        let mut is_cut = vec![false; parts.len()];
+        for (at, pair) in parts.windows(2).enumerate() {
+            is_cut[at] |= is_near(pair);
+            is_cut[at + 1] |= is_near(pair);
+        }
+        is_cut
+    }
+
+    /// Returns a group for each of the atoms `firsts` of `hunk` and what follows it.
+    fn parts(&self, hunk: usize, firsts: &[usize]) -> Vec<Group> {
+        let Group {
+            edits,
+            before,
+            after,
+        } = self.groups[hunk].clone();
+        let atoms = self.weave.atoms();
+        let mut parts = Vec::with_capacity(firsts.len());
+        let (mut old, mut new) = (before.start, after.start);
+        for (at, &first) in firsts.iter().enumerate() {
+            let next = firsts.get(at + 1).copied().unwrap_or(edits.end);
+            let last = &atoms[next - 1];
+            let end = match next == edits.end {
+                true => before.end,
+                false => middle(last.old.end..atoms[next].old.start),
+            };
+            let new_end = last.new.end + (end - last.old.end);
+            parts.push(Group {
+                edits: first..next,
+                before: old..end,
+                after: new..new_end,
+            });
+            (old, new) = (end, new_end);
+        }
+        parts
+    }
+
+    /// Returns the hunks `range` as a diff shows them; `rule` finds their section headings.
+    ///
+    /// Those of a bare diff have the line numbers that its headers state, and no headings. All
+    /// together read each line once.
+    pub fn hunks_in(&self, range: Range<usize>, rule: HeadingRule) -> Vec<Hunk<'_>> {
+        let groups = &self.groups[range.clone()];
+        let headings = match &self.bare {
+            None => diff::section_headings(self.weave.original(), groups, rule),
+            Some(_) => vec![&b""[..]; groups.len()],
+        };
+        let delta = |group: &Group| locate::offset(group.before.len(), group.after.len());
+        let mut added: isize = self.groups[..range.start].iter().map(delta).sum();
+        let mut hunks = Vec::with_capacity(groups.len());
+        for (hunk, heading) in range.zip(headings) {
+            hunks.push(self.hunk(hunk, heading, added));
+            added += delta(&self.groups[hunk]);
+        }
+        hunks
+    }
+
+    /// Returns hunk `hunk` under `heading`; those above it add `added` lines.
+    fn hunk<'a>(&'a self, hunk: usize, heading: &'a [u8], added: isize) -> Hunk<'a> {
+        let group = &self.groups[hunk];
+        let (original, modified) = (self.weave.original(), self.weave.modified());
+        let atoms = &self.weave.atoms()[group.edits.clone()];
+        let edits: Vec<_> = atoms.iter().map(edit_of).collect();
+        let shown = Group {
+            edits: 0..edits.len(),
+            ..group.clone()
+        };
+        let shown = diff::hunk(&shown, &edits, original, modified, heading);
+        let Some(bare) = &self.bare else {
+            return shown;
+        };
+        let start = bare.starts[hunk];
+        let new_start = start.saturating_add_signed(added);
+        Hunk {
+            before: start..start + group.before.len(),
+            after: new_start..new_start + group.after.len(),
+            ..shown
+        }
+    }
+}
+
+/// Returns where the unchanged lines `gap` are shared out.
+fn middle(gap: Range<usize>) -> usize {
+    gap.start + gap.len().div_ceil(2)
+}

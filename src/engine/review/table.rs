@@ -1,0 +1,168 @@
+//! The state machine of one hunk: a table on mark, fact and command.
+
+use thiserror::Error;
+
+use crate::patch::locate::NotPlaced;
+use crate::proposal::Obstacle;
+use crate::weave::FlipError;
+
+/// The state of a hunk that the user sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Mark {
+    /// Not decided.
+    Pending,
+    /// Accepted.
+    Applied,
+    /// Rejected.
+    Rejected,
+}
+
+/// Whether a hunk's change is in the target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Fact {
+    /// The target has the lines of the original.
+    Out,
+    /// The target has the lines of the proposal.
+    In,
+    /// The target has the lines of the proposal for some of the hunk's changes.
+    Mixed,
+}
+
+/// What the user can do to one hunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Command {
+    /// Put the change into the target.
+    Accept,
+    /// Decline the change; the target stays as it is.
+    Reject,
+    /// Accept, or take the mark of an applied hunk back and leave the target alone.
+    Toggle,
+    /// Take the change out of the target.
+    Unapply,
+}
+
+/// What a command came to, beyond the new mark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Note {
+    /// The target changes.
+    Edited,
+    /// Only the mark changes.
+    Marked,
+    /// Nothing changes: the hunk has that mark already.
+    Unchanged,
+    /// The change is in the target already; only the mark changes.
+    AlreadyIn,
+    /// The change stays in the target, although the mark no longer says so.
+    StaysIn,
+    /// The change is no longer in the target; only the mark changes.
+    AlreadyOut,
+}
+
+/// What a command does to one hunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    /// The mark that the hunk gets.
+    pub mark: Mark,
+    /// Whether its atoms are flipped in the target.
+    pub is_flip: bool,
+    /// What to tell the user.
+    pub note: Note,
+}
+
+/// Why a command cannot be carried out. Mark and fact stay as they were.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Refusal {
+    /// There is no such hunk.
+    #[error("there is no hunk {}; the review has {n_hunks}", hunk + 1)]
+    NoSuchHunk {
+        /// The index that was asked for.
+        hunk: usize,
+        /// Number of hunks in the review.
+        n_hunks: usize,
+    },
+    /// The hunk has fewer changed lines, or none is chosen.
+    #[error("these lines are not among the changed lines of the hunk")]
+    NoSuchLines,
+    /// The user's text for the hunk is what the target has without it.
+    #[error("with this text the hunk would change nothing; reject it instead")]
+    ChangesNothing,
+    /// The hunk to unapply is not in the target.
+    #[error("its change is not in the target, so there is nothing to take out")]
+    NotIn,
+    /// The hunk has no place in the target.
+    #[error(transparent)]
+    NotPlaced(#[from] NotPlaced),
+    /// There is no decision, or none that was taken back.
+    #[error("there is no decision to take back")]
+    NothingToTakeBack,
+    /// The hunk's lines cannot change now.
+    #[error(transparent)]
+    Flip(#[from] FlipError),
+}
+
+/// Returns what `command` does to a hunk with this mark and this fact.
+///
+/// # Errors
+///
+/// [`Refusal::NotIn`] if there is nothing to unapply.
+pub fn step(mark: Mark, fact: Fact, command: Command) -> Result<Step, Refusal> {
+    use Command::*;
+    use Fact::*;
+    use Mark::*;
+    match (mark, fact, command) {
+        (Pending, Out, Accept | Toggle) => to(Applied, true, Note::Edited),
+        (Pending, Out, Reject) => to(Rejected, false, Note::Marked),
+        (Pending, Out, Unapply) => Err(Refusal::NotIn),
+
+        (Pending, In, Accept | Toggle) => to(Applied, false, Note::AlreadyIn),
+        (Pending, In, Reject) => to(Rejected, false, Note::StaysIn),
+        (Pending, In, Unapply) => to(Pending, true, Note::Edited),
+
+        (Applied, Out, Accept) => to(Applied, true, Note::Edited),
+        (Applied, Out, Reject) => to(Rejected, false, Note::Marked),
+        (Applied, Out, Toggle) => to(Pending, false, Note::Marked),
+        (Applied, Out, Unapply) => to(Pending, false, Note::AlreadyOut),
+
+        (Applied, In, Accept) => to(Applied, false, Note::Unchanged),
+        (Applied, In, Reject) => to(Rejected, false, Note::StaysIn),
+        (Applied, In, Toggle) => to(Pending, false, Note::StaysIn),
+        (Applied, In, Unapply) => to(Pending, true, Note::Edited),
+
+        (Rejected, Out, Accept | Toggle) => to(Applied, true, Note::Edited),
+        (Rejected, Out, Reject) => to(Rejected, false, Note::Unchanged),
+        (Rejected, Out, Unapply) => Err(Refusal::NotIn),
+
+        (Rejected, In, Accept | Toggle) => to(Applied, false, Note::AlreadyIn),
+        (Rejected, In, Reject) => to(Rejected, false, Note::StaysIn),
+        (Rejected, In, Unapply) => to(Pending, true, Note::Edited),
+
+        (Pending | Applied | Rejected, Mixed, Accept | Toggle) => to(Applied, true, Note::Edited),
+        (Pending | Applied | Rejected, Mixed, Reject) => to(Rejected, false, Note::StaysIn),
+        (Pending | Applied | Rejected, Mixed, Unapply) => to(Pending, true, Note::Edited),
+    }
+}
+
+fn to(mark: Mark, is_flip: bool, note: Note) -> Result<Step, Refusal> {
+    Ok(Step {
+        mark,
+        is_flip,
+        note,
+    })
+}
+
+pub(super) fn marked(mark: Mark, note: Note) -> Step {
+    Step {
+        mark,
+        is_flip: false,
+        note,
+    }
+}
+
+impl From<Obstacle> for Refusal {
+    fn from(obstacle: Obstacle) -> Refusal {
+        match obstacle {
+            Obstacle::NotPlaced(reason) => reason.into(),
+            Obstacle::Flip(conflict) => conflict.into(),
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! Changed words inside changed lines.
+//!
+//! Where lines go and others come in their place, the words that differ are found as lines are: a
+//! text is cut at word boundaries ([UAX #29](https://www.unicode.org/reports/tr29/)), words of
+//! letters and digits whole, everything else by grapheme cluster, and both cuts are compared.
+//! With *n* such tokens that takes O(n log n) time, or O(n √n) where most recur. Runs of more than
+//! [`MAX_TOKENS`] are left alone, as is what is beyond [`MAX_LEN`] bytes of a hunk, and lines that
+//! have next to nothing in common, where marks would be confetti.
+
+use std::ops::Range;
+
+use imara_diff::{Algorithm, Diff, InternedInput};
+use unicode_segmentation::UnicodeSegmentation;
+
+use crate::patch::hunk::{Hunk, LineKind};
+
+/// Most tokens on each side of a change that are compared.
+pub const MAX_TOKENS: usize = 20_000;
+
+/// Most bytes of the changes of a hunk in which words are looked for. A change with more than is left
+/// of that is left alone.
+pub const MAX_LEN: usize = 1 << 18;
+
+/// Changed characters of one line of a hunk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Span {
+    /// Index of the line in the hunk, its header not counted.
+    pub line: usize,
+    /// Its changed characters, counted from 0 behind the line's sign.
+    pub columns: Range<usize>,
+}
+
+/// Returns the changed words of `hunk`, in the order of its lines.
+///
+/// ```
+/// use agent_q_diff_engine::patch::hunk::{Hunk, Line, LineKind};
+/// use agent_q_diff_engine::show::words::{Span, changed_words};
+/// let line = |kind, text| Line { kind, text };
+/// let lines = vec![
+///     line(LineKind::Removed, b"let x = 1;\n".as_slice()),
+///     line(LineKind::Added, b"let y = 1;\n"),
+/// ];
+/// let hunk = Hunk { before: 0..1, after: 0..1, heading: b"", lines, is_open_ended: false };
+/// let spans = changed_words(&hunk);
+/// assert_eq!(spans, [Span { line: 0, columns: 4..5 }, Span { line: 1, columns: 4..5 }]);
+/// ```
+pub fn changed_words(hunk: &Hunk) -> Vec<Span> {
+    let mut spans = Vec::new();
+    let (mut at, mut n_left) = (0, MAX_LEN);
+    for run in hunk.lines.chunk_by(|a, b| !begins_run(a.kind, b.kind)) {
+        let n_removed = run
+            .iter()
+            .filter(|line| line.kind == LineKind::Removed)
+            .count();
+        let is_change = run[0].kind != LineKind::Context;
+        let len: usize = run.iter().map(|line| line.text.len()).sum();
+        if is_change && n_removed > 0 && n_removed < run.len() && len <= n_left {
+            n_left -= len;
+            let lines: Option<Vec<_>> = run
+                .iter()
+                .map(|line| str::from_utf8(line.text).ok())
+                .collect();
+            let found = lines.and_then(|lines| compare(&lines[..n_removed], &lines[n_removed..]));
+            let [removed, added] = found.unwrap_or_default();
+            spans.extend(moved(removed, at));
+            spans.extend(moved(added, at + n_removed));
+        }
+        at += run.len();
+    }
+    spans
+}
+
+/// Tells whether `hunk` changes nothing but spaces, tabs, and where lines end.
+pub fn is_white_space_only(hunk: &Hunk) -> bool {
+    let side = |kind| {
+        let lines = hunk.lines.iter().filter(move |line| line.kind == kind);
+        lines
+            .flat_map(|line| line.text)
+            .filter(|byte| !byte.is_ascii_whitespace())
+    };
+    side(LineKind::Removed).eq(side(LineKind::Added))
+}
+
+/// Tells whether a line of kind `next` after one of kind `last` begins another change.
+fn begins_run(last: LineKind, next: LineKind) -> bool {
+    use LineKind::{Added, Context, Removed};
+    match (last, next) {
+        (Context, Context) | (Removed, Removed | Added) | (Added, Added) => false,
+        (Context, Removed | Added) | (Removed | Added, Context) | (Added, Removed) => true,
+    }
+}
+
+fn moved(spans: Vec<Span>, n_lines: usize) -> impl Iterator<Item = Span> {
+    spans.into_iter().map(move |mut span| {
+        span.line += n_lines;
+        span
+    })
+}
+
+/// A piece of a line that changes as a whole.
+#[derive(Debug, Clone, Copy)]
+struct Token<'a> {
+    text: &'a str,
+    line: usize,
+    column: usize,
+}
+
+/// Returns the changed words of the lines `removed` and of the lines `added`, or nothing if these
+/// are too many or have too little in common.
+fn compare(removed: &[&str], added: &[&str]) -> Option<[Vec<Span>; 2]> {
+    let (before, after) = (tokens(removed)?, tokens(added)?);
+    let mut input = InternedInput::<&str>::default();
+    input.update_before(before.iter().map(|token| token.text));
+    input.update_after(after.iter().map(|token| token.text));
+    let mut diff = Diff::compute(Algorithm::Myers, &input);
+    diff.postprocess_no_heuristic(&input);
+    let is_same = |side: &[Token], is_changed: &dyn Fn(u32) -> bool| -> usize {
+        let kept = (0_u32..)
+            .zip(side)
+            .filter(|(at, _)| !is_changed(*at))
+            .map(|(_, token)| token.text.trim().chars().count());
+        kept.sum()
+    };
+    let n_same = is_same(&before, &|at| diff.is_removed(at));
+    let smaller = n_chars(removed).min(n_chars(added));
+    // Less than a third is in common: the lines are others, not changed ones.
+    if n_same * 3 < smaller || n_same == 0 {
+        return None;
+    }
+    Some([
+        spans(&before, |at| diff.is_removed(at)),
+        spans(&after, |at| diff.is_added(at)),
+    ])
+}
+
+fn n_chars(lines: &[&str]) -> usize {
+    lines.iter().map(|line| line.trim().chars().count()).sum()
+}
+
+/// Cuts `lines` into tokens; `None` if these are more than one may compare.
+fn tokens<'a>(lines: &[&'a str]) -> Option<Vec<Token<'a>>> {
+    let mut tokens = Vec::new();
+    for (line, text) in lines.iter().enumerate() {
+        let mut column = 0;
+        for word in text.split_word_bounds() {
+            let is_word = word.contains(char::is_alphanumeric);
+            for text in pieces(word, is_word) {
+                tokens.push(Token { text, line, column });
+                column += text.chars().count();
+            }
+        }
+        if tokens.len() > MAX_TOKENS {
+            return None;
+        }
+    }
+    Some(tokens)
+}
+
+/// Cuts `word` at each underscore if it is one, since words in code are joined by these; else at
+/// each grapheme cluster.
+fn pieces(word: &str, is_word: bool) -> Vec<&str> {
+    match is_word {
+        true => word.split_inclusive('_').collect(),
+        false => word.graphemes(true).collect(),
+    }
+}
+
+/// Returns the changed among `tokens`, runs on one line as one span. The end of a line is none.
+fn spans(tokens: &[Token], is_changed: impl Fn(u32) -> bool) -> Vec<Span> {
+    let mut spans: Vec<Span> = Vec::new();
+    for (_, token) in (0..).zip(tokens).filter(|(at, _)| is_changed(*at)) {
+        let text = token.text.trim_end_matches(['\n', '\r']);
+        let columns = token.column..token.column + text.chars().count();
+        match spans.last_mut() {
+            Some(last) if last.line == token.line && last.columns.end == columns.start => {
+                last.columns.end = columns.end;
+            }
+            _ if columns.is_empty() => {}
+            _ => spans.push(Span {
+                line: token.line,
+                columns,
+            }),
+        }
+    }
+    spans
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::patch::hunk::Line;
+
+    /// Returns the lines of `diff`, each with its sign, with what changed in `[` and `]`.
+    fn shown(diff: &str) -> String {
+        let line = |text: &'static str| {
+            let (kind, text) = match text.split_at(1) {
+                ("-", text) => (LineKind::Removed, text),
+                ("+", text) => (LineKind::Added, text),
+                (_, text) => (LineKind::Context, text),
+            };
+            let text = text.as_bytes();
+            Line { kind, text }
+        };
+        let diff: &'static str = diff.to_owned().leak();
+        let lines: Vec<_> = diff.split_inclusive('\n').map(line).collect();
+        let hunk = Hunk {
+            before: 0..0,
+            after: 0..0,
+            heading: b"",
+            lines,
+            is_open_ended: false,
+        };
+        let mut marked: Vec<Vec<String>> = diff
+            .split_inclusive('\n')
+            .map(|line| line.chars().map(String::from).collect())
+            .collect();
+        for Span { line, columns } in changed_words(&hunk) {
+            marked[line][columns.start + 1].insert(0, '[');
+            marked[line][columns.end].push(']');
+        }
+        marked.concat().concat()
+    }
+
+    #[test]
+    fn words_are_marked_whole_and_signs_by_themselves() {
+        assert_eq!(
+            shown(" same\n-let count = old + 1;\n+let total = old - 1;\n same\n"),
+            " same\n-let [count] = old [+] 1;\n+let [total] = old [-] 1;\n same\n"
+        );
+        assert_eq!(
+            shown("-call(read_old_file, x)\n+call(read_new_file, x)\n"),
+            "-call(read_[old_]file, x)\n+call(read_[new_]file, x)\n"
+        );
+    }
+
+    #[test]
+    fn a_change_can_run_over_lines() {
+        assert_eq!(
+            shown("-if a then b\n+if a\n+then b\n"),
+            "-if a[ ]then b\n+if a\n+then b\n"
+        );
+    }
+
+    #[test]
+    fn characters_are_whole_however_many_make_them_up() {
+        assert_eq!(
+            shown("-one: 👩‍👩‍👧 day\n+one: 👩‍👩‍👦 day\n"),
+            "-one: [👩‍👩‍👧] day\n+one: [👩‍👩‍👦] day\n"
+        );
+        assert_eq!(
+            shown("-die Straße hier\n+die Größe hier\n"),
+            "-die [Straße] hier\n+die [Größe] hier\n"
+        );
+    }
+
+    #[test]
+    fn lines_that_are_others_have_no_changed_words() {
+        for diff in [
+            "-alpha beta gamma\n+one two three\n",
+            "-only removed\n same\n+only added\n",
+            "+added\n+more\n",
+        ] {
+            assert_eq!(shown(diff), diff);
+        }
+    }
+
+    #[test]
+    fn white_space_is_told_from_what_matters() {
+        let is_blank = |removed: &'static str, added: &'static str| {
+            let line = |kind, text: &'static str| Line {
+                kind,
+                text: text.as_bytes(),
+            };
+            let lines = vec![
+                line(LineKind::Context, "same\n"),
+                line(LineKind::Removed, removed),
+                line(LineKind::Added, added),
+            ];
+            is_white_space_only(&Hunk {
+                before: 0..2,
+                after: 0..2,
+                heading: b"",
+                lines,
+                is_open_ended: false,
+            })
+        };
+        assert!(is_blank("if (x)  y;\n", "\tif (x) y;\r\n"));
+        assert!(is_blank("", "\n"));
+        assert!(!is_blank("ab\n", "b\n"));
+        assert!(!is_blank("a b\n", "a\u{a0}b\n"));
+    }
+
+    #[test]
+    fn two_changes_in_one_hunk_are_apart() {
+        assert_eq!(
+            shown("-a = 1\n+a = 2\n x\n-b = 1\n+b = 2\n"),
+            "-a = [1]\n+a = [2]\n x\n-b = [1]\n+b = [2]\n"
+        );
+    }
+
+    #[test]
+    fn what_is_no_text_or_too_long_is_left_alone() {
+        let line = |kind, text| Line { kind, text };
+        let long = ". ".repeat(MAX_TOKENS);
+        for (removed, added) in [
+            (&b"a \xff b\n"[..], &b"a c b\n"[..]),
+            (long.as_bytes(), b". . x\n"),
+        ] {
+            let lines = vec![
+                line(LineKind::Removed, removed),
+                line(LineKind::Added, added),
+            ];
+            let hunk = Hunk {
+                before: 0..1,
+                after: 0..1,
+                heading: b"",
+                lines,
+                is_open_ended: false,
+            };
+            assert_eq!(changed_words(&hunk), []);
+        }
+    }
+
+    #[test]
+    fn of_a_big_hunk_the_changes_that_fit_are_compared() {
+        let long = "word ".repeat(MAX_LEN / 4);
+        let texts = [
+            "x a\n", "x b\n", "same\n", &long, "x\n", "same\n", "y a\n", "y b\n",
+        ];
+        use LineKind::{Added, Context, Removed};
+        let kinds = [
+            Removed, Added, Context, Removed, Added, Context, Removed, Added,
+        ];
+        let lines = kinds.iter().zip(texts).map(|(&kind, text)| Line {
+            kind,
+            text: text.as_bytes(),
+        });
+        let hunk = Hunk {
+            before: 0..0,
+            after: 0..0,
+            heading: b"",
+            lines: lines.collect(),
+            is_open_ended: false,
+        };
+        let found: Vec<usize> = changed_words(&hunk).iter().map(|span| span.line).collect();
+        assert_eq!(found, [0, 1, 6, 7]);
+    }
+}

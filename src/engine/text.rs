@@ -1,0 +1,399 @@
+//! Text as lines.
+//!
+//! A line includes its terminator: everything up to and including `\n`. A `\r` before it is part of
+//! the terminator, so CRLF files need no special case; a lone `\r` is an ordinary byte. Only the
+//! last line of a text can lack `\n`. Texts are bytes: nothing is decoded, trimmed or
+//! re-terminated.
+//!
+//! A text has fewer than 4 GiB ([`MAX_LEN`]), or making it panics.
+
+mod chars;
+mod same;
+mod scan;
+mod table;
+
+use std::ops::Range;
+
+pub use chars::n_chars;
+pub(crate) use chars::{char_len, n_crlf, n_newlines};
+pub(crate) use same::{equal_head, equal_tail};
+use table::Table;
+
+/// Largest length of a text, in bytes: where its lines begin is kept in 32 bits, or fewer, so that
+/// the table of a text of short lines is not several times the text.
+pub const MAX_LEN: usize = u32::MAX as usize;
+
+/// A text that owns its bytes and knows where its lines begin.
+///
+/// Time to build is O(bytes), space is the bytes plus little more than two bytes for each line.
+///
+/// ```
+/// use agent_q_diff_engine::text::Text;
+/// let text = Text::new(b"one\ntwo".to_vec());
+/// assert_eq!(text.len(), 2);
+/// assert_eq!(text.line(0), b"one\n");
+/// assert_eq!(text.line(1), b"two");
+/// ```
+#[derive(Debug, Clone)]
+pub struct Text {
+    bytes: Vec<u8>,
+    starts: Table,
+    /// Whether it is known that a line begins behind each newline and nowhere else. Where texts
+    /// were put together, a line in the middle may lack its terminator.
+    is_plain: bool,
+}
+
+/// Numbers of bytes that are known to be the same at the head of two texts or runs of lines, and at
+/// the tail of what follows.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Alike {
+    pub head: usize,
+    pub tail: usize,
+}
+
+impl PartialEq for Text {
+    fn eq(&self, other: &Text) -> bool {
+        (&self.bytes, &self.starts) == (&other.bytes, &other.starts)
+    }
+}
+
+impl Eq for Text {}
+
+impl Text {
+    /// Splits `bytes` into lines.
+    pub fn new(bytes: Vec<u8>) -> Text {
+        assert!(bytes.len() <= MAX_LEN, "a text of 4 GiB or more");
+        let starts = scan::line_starts(&bytes);
+        let is_plain = true;
+        Text {
+            bytes,
+            starts,
+            is_plain,
+        }
+    }
+
+    /// Splits `bytes` into lines, as [`Text::new`] does, by the help of a text that is much the
+    /// same; also returns what was found to be alike, `other` being the first of both.
+    ///
+    /// Where both begin alike and where they end alike, what is known of `other` serves, which is
+    /// several times cheaper; the rest takes as long as it does by itself.
+    pub(crate) fn beside(bytes: Vec<u8>, other: &Text) -> (Text, Alike) {
+        assert!(bytes.len() <= MAX_LEN, "a text of 4 GiB or more");
+        if !other.is_plain {
+            return (Text::new(bytes), Alike::default());
+        }
+        let (starts, alike) = scan::line_starts_beside(&bytes, &other.bytes, &other.starts);
+        let text = Text {
+            bytes,
+            starts,
+            is_plain: true,
+        };
+        (text, alike)
+    }
+
+    /// Joins `lines` into one text.
+    ///
+    /// Each but the last must end with `\n`, or two of them become one line.
+    pub fn from_lines<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> Text {
+        let mut bytes = Vec::new();
+        lines
+            .into_iter()
+            .for_each(|line| bytes.extend_from_slice(line));
+        Text::new(bytes)
+    }
+
+    /// Returns the number of lines.
+    pub fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Tells whether the text has no lines, that is, no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Returns line `index` (0-based) with its terminator. Panics if there is no such line.
+    #[inline]
+    pub fn line(&self, index: usize) -> &[u8] {
+        &self.bytes[self.starts.line(index)]
+    }
+
+    /// Returns the bytes of the lines in `range` (0-based, half-open).
+    pub fn lines_bytes(&self, range: Range<usize>) -> &[u8] {
+        &self.bytes[self.start(range.start)..self.start(range.end)]
+    }
+
+    /// Returns where line `index` begins, in bytes; of the number of lines, where the text ends.
+    fn start(&self, index: usize) -> usize {
+        self.starts.at(index)
+    }
+
+    /// Returns an iterator over the lines in `range` (0-based, half-open).
+    pub fn lines(&self, range: Range<usize>) -> impl DoubleEndedIterator<Item = &[u8]> {
+        range.map(|index| self.line(index))
+    }
+
+    /// Tells whether line `line` is the same as line `other_line` of `other`.
+    #[inline]
+    pub fn is_line_same(&self, line: usize, other: &Text, other_line: usize) -> bool {
+        self.may_be_same(line, other, other_line)
+            && is_equal(self.line(line), other.line(other_line))
+    }
+
+    /// Tells whether line `line` may be the same as line `other_line` of `other`, by their lengths,
+    /// which mostly tell.
+    #[inline]
+    pub fn may_be_same(&self, line: usize, other: &Text, other_line: usize) -> bool {
+        self.starts.low_len(line) == other.starts.low_len(other_line)
+    }
+
+    /// Returns the low 16 bits of where the lines in `range` begin, and where the last of them
+    /// ends; or `None` where some lines are so long that more bits are kept.
+    pub fn low_edges(&self, range: Range<usize>) -> Option<&[u16]> {
+        self.starts.low_edges(range)
+    }
+
+    /// Calls `each` for each of the lines in `range` with its length, a number that is the same for
+    /// equal lines, and mostly another one for others, and its last eight bytes as a number, the
+    /// first of them in its lowest bits.
+    ///
+    /// Takes O(1) time for each, however long it is.
+    #[inline]
+    pub fn each_fingerprint(&self, range: Range<usize>, mut each: impl FnMut(usize, u32, u64)) {
+        self.starts.each_line(range, |line| {
+            let (fingerprint, last) = same::fingerprint(&self.bytes, line.clone());
+            each(line.len(), fingerprint, last);
+        });
+    }
+
+    /// Returns how many lines at the head of `range` and of `other_range` in `other` are the same.
+    ///
+    /// Compares memory, which is many times cheaper than line by line.
+    pub fn equal_head(
+        &self,
+        range: Range<usize>,
+        other: &Text,
+        other_range: Range<usize>,
+    ) -> usize {
+        self.equal_head_beyond(0, range, other, other_range)
+    }
+
+    /// Returns the same, where `known` bytes at the head are known to be the same.
+    #[inline]
+    pub(crate) fn equal_head_beyond(
+        &self,
+        known: usize,
+        range: Range<usize>,
+        other: &Text,
+        other_range: Range<usize>,
+    ) -> usize {
+        // The first lines tell mostly, and in line.
+        if range.is_empty()
+            || other_range.is_empty()
+            || !self.may_be_same(range.start, other, other_range.start)
+        {
+            return 0;
+        }
+        self.n_equal_at_head(known, range, other, other_range)
+    }
+
+    #[inline(never)]
+    fn n_equal_at_head(
+        &self,
+        known: usize,
+        range: Range<usize>,
+        other: &Text,
+        other_range: Range<usize>,
+    ) -> usize {
+        let (start, other_start) = (self.start(range.start), other.start(other_range.start));
+        let ours = &self.bytes[start..self.start(range.end)];
+        let theirs = &other.bytes[other_start..other.start(other_range.end)];
+        let end = start + known + same::equal_head(&ours[known..], &theirs[known..]);
+        let n_lines = self.starts.n_up_to(range.start, range.end, end);
+        self.n_agreed(other, n_lines.min(other_range.len()), |n| {
+            let end = self.start(range.start + n);
+            end - start == other.start(other_range.start + n) - other_start
+        })
+    }
+
+    /// Returns the same as [`Text::equal_head`], where the ranges are short: mostly the lengths of
+    /// lines tell how many it is.
+    #[inline]
+    pub fn equal_head_near(
+        &self,
+        range: Range<usize>,
+        other: &Text,
+        other_range: Range<usize>,
+    ) -> usize {
+        if range.is_empty() || other_range.is_empty() {
+            return 0;
+        }
+        let (at, other_at) = (self.start(range.start), other.start(other_range.start));
+        let words = (
+            self.bytes[at..].first_chunk(),
+            other.bytes[other_at..].first_chunk(),
+        );
+        if let (Some(word), Some(other_word)) = words {
+            // Of lines that are as long this mostly tells whether they are the same.
+            let len = self.starts.line(range.start).len();
+            if same::equal_word(word, other_word) < len.min(same::WORD_LEN) {
+                return 0;
+            }
+        }
+        // Lengths tell less of short lines, and there are more of them. Where a line may lack its
+        // newline, bytes alone do not tell where lines end.
+        let is_plain = self.is_plain && other.is_plain;
+        if !is_plain || self.start(range.end) - at < same::WORD_LEN * range.len() {
+            return self.equal_head(range, other, other_range);
+        }
+        let n_as_long = self
+            .starts
+            .n_as_long(range.clone(), &other.starts, other_range.clone());
+        let (start, other_start) = (range.start, other_range.start);
+        let (lines, other_lines) = (
+            start..start + n_as_long,
+            other_start..other_start + n_as_long,
+        );
+        match self.lines_bytes(lines.clone()) == other.lines_bytes(other_lines.clone()) {
+            true => n_as_long,
+            false => self.equal_head(lines, other, other_lines),
+        }
+    }
+
+    /// Returns how many lines at the tail of `range` and of `other_range` in `other` are the same.
+    pub fn equal_tail(
+        &self,
+        range: Range<usize>,
+        other: &Text,
+        other_range: Range<usize>,
+    ) -> usize {
+        self.equal_tail_beyond(0, range, other, other_range)
+    }
+
+    /// Returns the same, where `known` bytes at the tail are known to be the same.
+    #[inline]
+    pub(crate) fn equal_tail_beyond(
+        &self,
+        known: usize,
+        range: Range<usize>,
+        other: &Text,
+        other_range: Range<usize>,
+    ) -> usize {
+        if range.is_empty()
+            || other_range.is_empty()
+            || !self.may_be_same(range.end - 1, other, other_range.end - 1)
+        {
+            return 0;
+        }
+        self.n_equal_at_tail(known, range, other, other_range)
+    }
+
+    #[inline(never)]
+    fn n_equal_at_tail(
+        &self,
+        known: usize,
+        range: Range<usize>,
+        other: &Text,
+        other_range: Range<usize>,
+    ) -> usize {
+        let (end, other_end) = (self.start(range.end), other.start(other_range.end));
+        let ours = &self.bytes[self.start(range.start)..end];
+        let theirs = &other.bytes[other.start(other_range.start)..other_end];
+        let (ours, theirs) = (&ours[..ours.len() - known], &theirs[..theirs.len() - known]);
+        let first = end - known - same::equal_tail(ours, theirs);
+        let n_lines = self.starts.n_from(range.start, range.end, first);
+        self.n_agreed(other, n_lines.min(other_range.len()), |n| {
+            let start = self.start(range.end - n);
+            end - start == other_end - other.start(other_range.end - n)
+        })
+    }
+
+    /// Returns how many of `n_lines` lines, whose bytes are the same in `other`, are lines there,
+    /// too; `is_same` tells whether the first so many have the same length.
+    fn n_agreed(&self, other: &Text, n_lines: usize, is_same: impl Fn(usize) -> bool) -> usize {
+        match self.is_plain && other.is_plain {
+            // Where bytes are the same, so are newlines. Only the last of the lines may end, or at
+            // a tail begin, with the text instead.
+            true => n_lines - usize::from(n_lines > 0 && !is_same(n_lines)),
+            // A line of one text can span two of the other.
+            false => (1..=n_lines).take_while(|&n| is_same(n)).count(),
+        }
+    }
+
+    /// Returns the whole text.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Appends the lines of `more` and returns their range.
+    ///
+    /// A last line so far that lacks its terminator stays a line of its own.
+    pub fn append(&mut self, more: &[u8]) -> Range<usize> {
+        let first = self.len();
+        let base = self.bytes.len();
+        self.is_plain &= base == 0 || self.bytes.ends_with(b"\n");
+        self.bytes.extend_from_slice(more);
+        assert!(self.bytes.len() <= MAX_LEN, "a text of 4 GiB or more");
+        let added = Text::new(more.to_vec());
+        let ends = (1..=added.len()).map(|line| base + added.start(line));
+        self.starts.extend(ends);
+        first..self.len()
+    }
+
+    /// Puts `lines` in the place of the lines in `range` (0-based, half-open).
+    ///
+    /// Each line stays a line of its own, whether it has its terminator or not.
+    pub fn splice(&mut self, range: Range<usize>, lines: &Text) {
+        let (from, to) = (self.start(range.start), self.start(range.end));
+        self.is_plain = false;
+        self.bytes.splice(from..to, lines.bytes.iter().copied());
+        assert!(self.bytes.len() <= MAX_LEN, "a text of 4 GiB or more");
+        let below = from + lines.bytes.len();
+        let tail = range.end..=self.len();
+        let tail: Vec<usize> = tail.map(|line| self.start(line) - to + below).collect();
+        let inside = (0..lines.len()).map(|line| from + lines.start(line));
+        // Whatever follows them, the lines above end where they did.
+        self.starts.truncate(range.start + 1);
+        self.starts.extend(inside.chain(tail).skip(1));
+    }
+
+    /// Returns the text without the newline at its end, or with one if it has none.
+    ///
+    /// A text that is empty or ends with an empty line is returned as it is: it would have another
+    /// number of lines.
+    pub fn with_last_terminator_toggled(&self) -> Text {
+        let mut bytes = self.bytes.clone();
+        match bytes[..] {
+            [] | [b'\n'] | [.., b'\n', b'\n'] => {}
+            [.., b'\n'] => drop(bytes.pop()),
+            _ => bytes.push(b'\n'),
+        }
+        Text::new(bytes)
+    }
+}
+
+/// Returns `at`, an offset in a text, as the table of lines keeps it.
+fn offset(at: usize) -> u32 {
+    debug_assert!(at <= MAX_LEN);
+    // Each text is checked to be no longer than `MAX_LEN`.
+    at as u32
+}
+
+/// Length of a line, in bytes, from which on its end is looked at first.
+const LONG_LEN: usize = 512;
+
+/// Tells whether two lines are the same. Long ones often begin alike, as generated lines do, and end
+/// otherwise.
+#[inline]
+fn is_equal(line: &[u8], other: &[u8]) -> bool {
+    let is_long = line.len() >= LONG_LEN;
+    !(is_long && line.last_chunk::<16>() != other.last_chunk()) && line == other
+}
+
+/// Tells whether `line` lacks its terminator, as only the last line of a text may.
+pub fn is_unterminated(line: &[u8]) -> bool {
+    !line.ends_with(b"\n")
+}
+
+#[cfg(test)]
+mod tests;

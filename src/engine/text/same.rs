@@ -1,0 +1,133 @@
+//! How much of two runs of bytes is the same.
+
+use std::iter::zip;
+use std::ops::Range;
+
+/// Number of bytes that are compared at once.
+const BLOCK_LEN: usize = 32;
+
+/// Number of bytes that are looked at as one number.
+pub const WORD_LEN: usize = 8;
+
+/// Number of bytes from which on they are compared by the C library, which knows the processor.
+const NEAR_LEN: usize = 512;
+
+/// Numbers of bytes that it compares at once: a call must be worth its while.
+const STEP_LEN: usize = 1 << 10;
+const LEAP_LEN: usize = 1 << 14;
+
+/// Returns how many bytes at the head of both are the same.
+pub fn equal_head(a: &[u8], b: &[u8]) -> usize {
+    let len = a.len().min(b.len());
+    let (a, b) = (&a[..len], &b[..len]);
+    let near = len.min(NEAR_LEN);
+    let mut done = equal_chunks::<BLOCK_LEN>(&a[..near], &b[..near]);
+    if done == NEAR_LEN {
+        done += equal_chunks::<LEAP_LEN>(&a[done..], &b[done..]);
+        done += equal_chunks::<STEP_LEN>(&a[done..], &b[done..]);
+        done += equal_chunks::<BLOCK_LEN>(&a[done..], &b[done..]);
+    }
+    done + equal_bytes(&a[done..], &b[done..])
+}
+
+/// Returns how many bytes at the tail of both are the same.
+pub fn equal_tail(a: &[u8], b: &[u8]) -> usize {
+    let mut done = equal_last_chunks::<LEAP_LEN>(a, b);
+    done += equal_last_chunks::<STEP_LEN>(&a[..a.len() - done], &b[..b.len() - done]);
+    done += equal_last_chunks::<BLOCK_LEN>(&a[..a.len() - done], &b[..b.len() - done]);
+    let (a, b) = (&a[..a.len() - done], &b[..b.len() - done]);
+    let rest = zip(a.iter().rev(), b.iter().rev());
+    done + rest.take_while(|(a, b)| a == b).count()
+}
+
+/// Returns how many bytes the `N` bytes long chunks have that are the same at the head of both.
+#[inline]
+fn equal_chunks<const N: usize>(a: &[u8], b: &[u8]) -> usize {
+    let chunks = zip(a.as_chunks::<N>().0, b.as_chunks::<N>().0);
+    N * chunks.take_while(|(a, b)| a == b).count()
+}
+
+#[inline]
+fn equal_last_chunks<const N: usize>(a: &[u8], b: &[u8]) -> usize {
+    let (a, b) = (a.as_rchunks::<N>().1, b.as_rchunks::<N>().1);
+    let chunks = zip(a.iter().rev(), b.iter().rev());
+    N * chunks.take_while(|(a, b)| a == b).count()
+}
+
+/// Returns how many leading bytes of two words are equal.
+#[inline]
+pub fn equal_word(a: &[u8; WORD_LEN], b: &[u8; WORD_LEN]) -> usize {
+    (u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b)).trailing_zeros() as usize / 8
+}
+
+/// Returns the same as [`equal_head`] where that is little.
+#[inline]
+fn equal_bytes(a: &[u8], b: &[u8]) -> usize {
+    let words = zip(a.as_chunks::<WORD_LEN>().0, b.as_chunks::<WORD_LEN>().0);
+    let mut done = 0;
+    for (a, b) in words {
+        let n_same = equal_word(a, b);
+        done += n_same;
+        if n_same < WORD_LEN {
+            return done;
+        }
+    }
+    let rest = zip(&a[done..], &b[done..]);
+    done + rest.take_while(|(a, b)| a == b).count()
+}
+
+/// Returns a number that is the same for lines of equal bytes, and mostly another one for others;
+/// and the last bytes of `line` as a number, the first of them in its lowest bits.
+///
+/// The first number is made of some of the bytes in `line`: lines that begin alike mostly differ in
+/// the middle or at the end.
+#[inline]
+pub fn fingerprint(bytes: &[u8], line: Range<usize>) -> (u32, u64) {
+    let len = line.end.wrapping_sub(line.start);
+    let n_above = len.saturating_sub(WORD_LEN);
+    let n_missing = WORD_LEN.saturating_sub(len) as u32;
+    let last = word_before(bytes, line.end).wrapping_shr(8 * n_missing);
+    let middle = word_before(bytes, line.end.wrapping_sub(n_above / 2)).wrapping_shr(8 * n_missing);
+    // Odd numbers with bits all over, as Knuth's, mix what is below upward.
+    let mixed = (middle ^ len as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ last;
+    let mixed = (mixed.wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32) as u32;
+    (mixed, last)
+}
+
+/// Returns the bytes in front of `end` as a number, as if zeros were in front of all.
+#[inline]
+fn word_before(bytes: &[u8], end: usize) -> u64 {
+    match bytes[..end].last_chunk() {
+        Some(word) => u64::from_le_bytes(*word),
+        None => first_word(&bytes[..end]),
+    }
+}
+
+#[cold]
+fn first_word(bytes: &[u8]) -> u64 {
+    let byte = |word: u64, byte: &u8| word >> 8 | u64::from(*byte) << 56;
+    bytes.iter().fold(0, byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_the_same_ends_at_the_first_byte_that_differs() {
+        let long: Vec<u8> = (0..3 * LEAP_LEN).map(|at| (at % 251) as u8).collect();
+        for len in (0..700).chain([LEAP_LEN + NEAR_LEN, 2 * LEAP_LEN + 1, long.len()]) {
+            let a = &long[..len];
+            assert_eq!((equal_head(a, a), equal_tail(a, a)), (len, len));
+            assert_eq!((equal_head(a, &long), equal_head(&long, a)), (len, len));
+            assert_eq!(equal_tail(&long[long.len() - len..], &long), len);
+            for at in [0, 1, len / 3, len / 2, len.saturating_sub(1)] {
+                let mut b = a.to_vec();
+                if let Some(byte) = b.get_mut(at) {
+                    *byte ^= 0x80;
+                    assert_eq!((equal_head(a, &b), equal_tail(a, &b)), (at, len - at - 1));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! A diff as typed lines with their numbers, to be shown where an edit is made.
+//!
+//! This is what a program gets that shows an edit in its own way. Time and space are those of
+//! [`crate::diff`].
+
+use std::ops::Range;
+
+use memchr::{memchr_iter, memrchr_iter};
+
+use crate::diff::{Edit, edits, group, hunk};
+use crate::patch::hunk::{Hunk, LineKind, range_start};
+use crate::text::n_newlines;
+use crate::text::{Text, is_unterminated};
+use crate::tool::replacement::{Match, Replacement};
+
+/// What a typed line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A hunk header.
+    Hunk,
+    /// On both sides.
+    Context,
+    /// On the new side only.
+    Added,
+    /// On the old side only.
+    Removed,
+    /// The marker that the line above has no newline.
+    NoNewline,
+}
+
+/// One line of a typed diff.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TypedLine {
+    /// What it is.
+    pub kind: Kind,
+    /// Its number (1-based) in the original, or 0 where it is not there.
+    pub old_number: usize,
+    /// Its number (1-based) in the modified text, or 0 where it is not there.
+    pub new_number: usize,
+    /// The line without its sign and without its newline; a CR before that stays.
+    pub text: Vec<u8>,
+}
+
+/// Returns what changes `original` to `modified`, with `context_len` unchanged lines around it.
+///
+/// ```
+/// use agent_q_diff_engine::tool::diff_lines::{Kind, typed_lines};
+/// let lines = typed_lines(b"a\nb\n".to_vec(), b"a\nB\n".to_vec(), 3);
+/// let seen: Vec<_> = lines.iter().map(|l| (l.kind, l.old_number, l.new_number)).collect();
+/// assert_eq!(lines[0].text, b"@@ -1,2 +1,2 @@");
+/// assert_eq!(seen[1..], [(Kind::Context, 1, 1), (Kind::Removed, 2, 0), (Kind::Added, 0, 2)]);
+/// ```
+pub fn typed_lines(original: Vec<u8>, modified: Vec<u8>, context_len: usize) -> Vec<TypedLine> {
+    let (original, modified) = (Text::new(original), Text::new(modified));
+    let edits = edits(&original, &modified);
+    lines_of(&original, &modified, &edits, context_len, 0)
+}
+
+/// Returns what `replacement` changes in `text`, with `context_len` unchanged lines around it.
+///
+/// Nothing is compared but what is replaced with what comes in, so that the answer is as small as
+/// the replacement, whatever the text. Time and space are those of the part of the text from the
+/// first replacement to the last, and of its context.
+pub fn typed_replacement(
+    text: &[u8],
+    replacement: &Replacement<'_>,
+    context_len: usize,
+) -> Vec<TypedLine> {
+    match (replacement.matches.first(), replacement.matches.last()) {
+        (Some(first), Some(last)) => {
+            let part = lines_around(text, first.bytes.start..last.bytes.end, context_len);
+            typed_part(text, part, replacement, context_len)
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Does what [`typed_replacement`] does by `part` of `text` alone, which is whole lines and has all
+/// replacements and their context.
+fn typed_part(
+    text: &[u8],
+    part: Range<usize>,
+    replacement: &Replacement<'_>,
+    context_len: usize,
+) -> Vec<TypedLine> {
+    let first_line = replacement.matches.first().map_or(0, |first| {
+        first.line - n_newlines(&text[part.start..first.bytes.start])
+    });
+    let moved = |found: &Match| Match {
+        line: found.line - first_line,
+        bytes: found.bytes.start - part.start..found.bytes.end - part.start,
+    };
+    let replacement = Replacement {
+        matches: replacement.matches.iter().map(moved).collect(),
+        new: (&*replacement.new).into(),
+    };
+    let text = &text[part];
+    let (original, modified) = (Text::new(text.to_vec()), Text::new(replacement.apply(text)));
+    let edits: Vec<_> = blocks(&original, &modified, &replacement)
+        .iter()
+        .flat_map(|block| edits_in(&original, &modified, block))
+        .collect();
+    lines_of(&original, &modified, &edits, context_len, first_line)
+}
+
+/// Returns the bytes of the lines that `bytes` touch and of `n_lines` more on either side.
+fn lines_around(text: &[u8], bytes: Range<usize>, n_lines: usize) -> Range<usize> {
+    let head = memrchr_iter(b'\n', &text[..bytes.start]).nth(n_lines);
+    let tail = memchr_iter(b'\n', &text[bytes.end..]).nth(n_lines);
+    head.map_or(0, |at| at + 1)..tail.map_or(text.len(), |at| bytes.end + at + 1)
+}
+
+/// Returns what `edits` change, where `first_line` lines are before both texts.
+fn lines_of(
+    original: &Text,
+    modified: &Text,
+    edits: &[Edit],
+    context_len: usize,
+    first_line: usize,
+) -> Vec<TypedLine> {
+    let mut lines = Vec::new();
+    for group in &group(edits, original.len(), context_len) {
+        let mut hunk = hunk(group, edits, original, modified, b"");
+        for range in [&mut hunk.before, &mut hunk.after] {
+            *range = range.start + first_line..range.end + first_line;
+        }
+        put_hunk(&hunk, &mut lines);
+    }
+    lines
+}
+
+/// Returns the runs of whole lines that `replacement` touches, with at least one line that it does
+/// not touch between two of them.
+fn blocks(original: &Text, modified: &Text, replacement: &Replacement<'_>) -> Vec<Edit> {
+    let n_new = n_newlines(&replacement.new);
+    let (mut added, mut removed) = (0, 0);
+    let mut blocks: Vec<Edit> = Vec::new();
+    for found in &replacement.matches {
+        let n_old = n_newlines(&original.bytes()[found.bytes.clone()]);
+        let before = found.line..found.line + n_old + 1;
+        let after = before.start + added - removed..before.start + added - removed + n_new + 1;
+        added += n_new;
+        removed += n_old;
+        match blocks.last_mut() {
+            Some(last) if last.before.end >= before.start => {
+                last.before.end = before.end;
+                last.after.end = after.end;
+            }
+            _ => blocks.push(Edit { before, after }),
+        }
+    }
+    if let Some(last) = blocks.last_mut() {
+        // After the last newline there is a line only if it has bytes.
+        last.before.end = last.before.end.min(original.len());
+        last.after.end = last.after.end.min(modified.len());
+    }
+    blocks
+}
+
+/// Returns the edits within `block`, a pair of runs of whole lines.
+fn edits_in(original: &Text, modified: &Text, block: &Edit) -> Vec<Edit> {
+    let part = |text: &Text, range: &Range<usize>| {
+        let start = range.start.min(range.end);
+        Text::new(text.lines_bytes(start..range.end).to_vec())
+    };
+    let inner = edits(
+        &part(original, &block.before),
+        &part(modified, &block.after),
+    );
+    let moved = |range: Range<usize>, by: usize| range.start + by..range.end + by;
+    let (before, after) = (block.before.start, block.after.start);
+    let moved = inner.into_iter().map(|edit| Edit {
+        before: moved(edit.before, before.min(original.len())),
+        after: moved(edit.after, after.min(modified.len())),
+    });
+    moved.collect()
+}
+
+fn put_hunk(hunk: &Hunk<'_>, lines: &mut Vec<TypedLine>) {
+    let (before, after) = (&hunk.before, &hunk.after);
+    let header = format!(
+        "@@ -{},{} +{},{} @@",
+        range_start(before),
+        before.len(),
+        range_start(after),
+        after.len(),
+    );
+    let unnumbered = |kind, text: &[u8]| TypedLine {
+        kind,
+        old_number: 0,
+        new_number: 0,
+        text: text.to_vec(),
+    };
+    lines.push(unnumbered(Kind::Hunk, header.as_bytes()));
+    let (mut old_next, mut new_next) = (range_start(before), range_start(after));
+    let take = |next: &mut usize, is_there| {
+        let number = if is_there { *next } else { 0 };
+        *next += usize::from(is_there);
+        number
+    };
+    for line in &hunk.lines {
+        lines.push(TypedLine {
+            kind: match line.kind {
+                LineKind::Context => Kind::Context,
+                LineKind::Removed => Kind::Removed,
+                LineKind::Added => Kind::Added,
+            },
+            old_number: take(&mut old_next, line.kind != LineKind::Added),
+            new_number: take(&mut new_next, line.kind != LineKind::Removed),
+            text: line.text.strip_suffix(b"\n").unwrap_or(line.text).to_vec(),
+        });
+        if is_unterminated(line.text) {
+            lines.push(unnumbered(Kind::NoNewline, b"\\ No newline at end of file"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tool::replacement::{Scope, find};
+
+    #[test]
+    fn a_part_of_the_text_is_enough() {
+        let mut n_parts = 0;
+        for case in 0..20_000_usize {
+            // Few letters, in an order that differs from case to case.
+            let letter = |at: usize| b"ab\n\n"[(case + at) * (case / 7 + at) % 31 % 4];
+            let text: Vec<u8> = (0..case % 60).map(letter).collect();
+            let old: Vec<u8> = (case..case + 1 + case % 3).map(letter).collect();
+            for new in [&b""[..], b"x", b"\n", b"x\ny"] {
+                let Ok(found) = find(&text, &old, new, Scope::All) else {
+                    continue;
+                };
+                for context_len in [0, 1, 3] {
+                    let whole = typed_part(&text, 0..text.len(), &found, context_len);
+                    let lines = typed_replacement(&text, &found, context_len);
+                    assert_eq!(lines, whole, "{text:?} {old:?} {new:?}");
+                    n_parts += 1;
+                }
+            }
+        }
+        assert!(n_parts > 10_000, "only {n_parts} replacements");
+    }
+}

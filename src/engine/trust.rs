@@ -1,0 +1,357 @@
+//! What a diff between two states of a target proves about its lines.
+//!
+//! A diff finds a shortest way from one text to the other, not what was done. Among equal lines it
+//! may name others than those that were touched, so its word about a line counts only if checks
+//! hold: the line is in no zone over which a run of the diff could slide; histogram and Myers
+//! diffs, forward and backward, agree about it; and on both sides, on the same unbroken run of kept
+//! lines, stands a line that is unique in both texts. Only where it is known that nothing around the
+//! texts changed, and the diff has one edit, the last is not needed: a diff of a whole file with one
+//! edit can still be the work of two.
+//!
+//! It is enough to compare the part of the texts that has all that differs, and around it as much as
+//! a run can slide over. With n lines in it the checks take O(n) time and space, and the four diffs
+//! what a diff takes; where more than `MAX_LEN` lines differ, nothing about them is proven.
+
+mod agreement;
+mod line_counts;
+
+use std::ops::Range;
+
+use agreement::Agreement;
+pub use line_counts::LineCounts;
+
+use crate::diff::Edit;
+use crate::text::Text;
+
+/// Two states of a text, or of a part of it that has all that differs, and a diff of them.
+#[derive(Clone, Copy)]
+pub struct Compared<'a> {
+    /// The old text.
+    pub old: &'a Text,
+    /// The new one.
+    pub new: &'a Text,
+    /// What makes one to the other.
+    pub edits: &'a [Edit],
+    /// Number of lines around the part, before it and behind it, which are the same in both.
+    pub n_around: (usize, usize),
+}
+
+/// The lines of an old text that a diff can be trusted about.
+pub struct Trust {
+    /// The lines of the old text over which runs of the diff can slide, in order; they may overlap.
+    zones: Vec<Range<usize>>,
+    kept: Kept,
+}
+
+impl Trust {
+    /// Weighs a diff, where nothing is known of how the old text became the new one.
+    ///
+    /// `is_anchor` tells whether a line of the old text, all of it, is unique in both.
+    pub fn new(compared: &Compared, is_anchor: impl FnMut(usize) -> bool) -> Trust {
+        let numbers = Agreement::new(compared);
+        let runs = Some(held_runs(&numbers, false, is_anchor));
+        Trust {
+            zones: compared.zones(),
+            kept: Kept { numbers, runs },
+        }
+    }
+
+    /// Weighs a diff of what was one command's work, so that nothing around the part changed.
+    pub fn of_command(compared: &Compared) -> Trust {
+        let numbers = Agreement::new(compared);
+        let is_simple = compared.edits.len() <= 1;
+        let runs = (!is_simple).then(|| held_runs(&numbers, true, compared.anchors()));
+        Trust {
+            zones: compared.zones(),
+            kept: Kept { numbers, runs },
+        }
+    }
+
+    /// Tells whether it is certain what became of the old `lines`, which are kept; if there are
+    /// none, what became of the place between the lines before and after.
+    pub fn is_certain(&self, lines: Range<usize>) -> bool {
+        !self.is_loose(&lines) && self.kept.is_certain(lines)
+    }
+
+    /// Tells whether it is certain what became of the places before and after the old `lines`,
+    /// which are not kept.
+    pub fn is_certain_around(&self, lines: Range<usize>) -> bool {
+        self.kept.is_certain_around(lines)
+    }
+
+    /// Tells whether a run of the diff can slide over one of `lines`, or over the place where they
+    /// are if there are none.
+    fn is_loose(&self, lines: &Range<usize>) -> bool {
+        let is_above = |zone: &Range<usize>| match lines.is_empty() {
+            true => zone.end < lines.start,
+            false => zone.end <= lines.start,
+        };
+        let zone = self.zones.get(self.zones.partition_point(is_above));
+        zone.is_some_and(|zone| match lines.is_empty() {
+            true => zone.start <= lines.start,
+            false => zone.start < lines.end,
+        })
+    }
+}
+
+impl<'a> Compared<'a> {
+    /// Tells whether a run of the diff can slide up to an end of the part that is none of the text:
+    /// there may be more to it than the part shows.
+    pub fn is_too_narrow(&self) -> bool {
+        let reaches = self.reaches();
+        let is_at_start = |reach: &Range<usize>| self.n_around.0 > 0 && reach.start == 0;
+        let is_at_end = |reach: &Range<usize>| self.n_around.1 > 0 && reach.end == self.old.len();
+        reaches.first().is_some_and(is_at_start) || reaches.last().is_some_and(is_at_end)
+    }
+
+    /// Returns the lines of the old text over which runs of the diff can slide, where they can.
+    fn zones(&self) -> Vec<Range<usize>> {
+        let reaches = self.reaches().into_iter().zip(self.edits);
+        let zones = reaches.filter(|(reach, edit)| *reach != edit.before);
+        let in_text = |zone: Range<usize>| zone.start + self.n_around.0..zone.end + self.n_around.0;
+        zones.map(|(zone, _)| in_text(zone)).collect()
+    }
+
+    /// Returns for each edit the lines of the old part over which it can slide, its own included.
+    fn reaches(&self) -> Vec<Range<usize>> {
+        let Compared {
+            old, new, edits, ..
+        } = self;
+        let reach = |(index, edit): (usize, &Edit)| {
+            let above = index.checked_sub(1).map(|above| &edits[above]);
+            let room = edit.before.start - above.map_or(0, |above| above.before.end);
+            let below = edits.get(index + 1);
+            let end = below.map_or(old.len(), |below| below.before.start);
+            let room = (room, end - edit.before.end);
+            let (up, down) = slide(old, &edit.before, room);
+            let (other_up, other_down) = slide(new, &edit.after, room);
+            edit.before.start - up.max(other_up)..edit.before.end + down.max(other_down)
+        };
+        edits.iter().enumerate().map(reach).collect()
+    }
+
+    /// Returns what tells whether a line of the old text is unique in both parts, or around them,
+    /// where nothing changed.
+    fn anchors(&self) -> impl FnMut(usize) -> bool + use<'a> {
+        let old = self.old;
+        let mut texts = [old, self.new].map(|text| LineCounts::new(vec![text.bytes()]));
+        let (first, end) = (self.n_around.0, self.n_around.0 + old.len());
+        move |at| {
+            let is_unique = |text: &mut LineCounts<'a>| text.count(old.line(at - first)) == 1;
+            !(first..end).contains(&at) || texts.iter_mut().all(is_unique)
+        }
+    }
+}
+
+/// Returns how many lines `run` can move up and down in `text`, within `room`, so that the rest
+/// reads the same.
+fn slide(text: &Text, run: &Range<usize>, room: (usize, usize)) -> (usize, usize) {
+    if run.is_empty() {
+        return (0, 0);
+    }
+    let is_same_up = |&by: &usize| text.line(run.start - by) == text.line(run.end - by);
+    let is_same_down = |&by: &usize| text.line(run.start + by) == text.line(run.end + by);
+    let up = (1..=room.0).take_while(is_same_up).count();
+    (up, (0..room.1).take_while(is_same_down).count())
+}
+
+/// The lines that four diffs keep alike, and those among them that are on a run with an anchor.
+struct Kept {
+    numbers: Agreement,
+    /// The runs of lines that are kept, in order; `None` if agreement is enough.
+    runs: Option<Vec<Run>>,
+}
+
+/// An unbroken run of lines that are kept.
+struct Run {
+    lines: Range<usize>,
+    /// The first of its lines that is unique in both texts, or as good as that.
+    first_anchor: Option<usize>,
+    /// The last one.
+    last_anchor: Option<usize>,
+}
+
+/// Returns the runs of `numbers` with their anchors. If `is_bounded`, nothing changed around what was
+/// compared, and its first and last lines are anchors.
+fn held_runs(
+    numbers: &Agreement,
+    is_bounded: bool,
+    mut is_anchor: impl FnMut(usize) -> bool,
+) -> Vec<Run> {
+    let mut run = |lines: Range<usize>| {
+        let (first, last) = (lines.start, lines.end - 1);
+        Run {
+            first_anchor: match is_bounded && numbers.is_first(first) {
+                true => Some(first),
+                false => lines.clone().find(|&at| is_anchor(at)),
+            },
+            last_anchor: match is_bounded && numbers.is_last(last) {
+                true => Some(last),
+                false => lines.clone().rfind(|&at| is_anchor(at)),
+            },
+            lines,
+        }
+    };
+    numbers.runs().map(&mut run).collect()
+}
+
+impl Kept {
+    /// Tells whether an anchor stands on the same run as line `at`, there or above.
+    fn is_held_above(&self, at: usize) -> bool {
+        self.is_held(at, |run| {
+            run.first_anchor.is_some_and(|anchor| anchor <= at)
+        })
+    }
+
+    /// The same for there or below.
+    fn is_held_below(&self, at: usize) -> bool {
+        self.is_held(at, |run| run.last_anchor.is_some_and(|anchor| anchor >= at))
+    }
+
+    fn is_held(&self, at: usize, has_anchor: impl Fn(&Run) -> bool) -> bool {
+        let Some(runs) = &self.runs else {
+            return self.numbers.get(at).is_ok();
+        };
+        let run = runs.get(runs.partition_point(|run| run.lines.end <= at));
+        run.is_some_and(|run| run.lines.start <= at && has_anchor(run))
+    }
+
+    fn is_certain(&self, mut lines: Range<usize>) -> bool {
+        match lines.is_empty() {
+            true => self.is_certain_around(lines),
+            false => {
+                let is_held = self.is_held_above(lines.end - 1) && self.is_held_below(lines.start);
+                is_held && lines.all(|at| self.numbers.get(at).is_ok())
+            }
+        }
+    }
+
+    fn is_certain_around(&self, lines: Range<usize>) -> bool {
+        let above = lines.start.checked_sub(1);
+        let below = Some(lines.end).filter(|&below| below < self.numbers.len());
+        above.is_none_or(|above| self.is_held_above(above))
+            && below.is_none_or(|below| self.is_held_below(below))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dice::Dice;
+    use crate::diff;
+
+    /// What is known about how one text became the other.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    enum History {
+        Unknown,
+        Inside,
+    }
+
+    fn trust(old: &str, new: &str, history: History) -> Trust {
+        let text = |words: &str| Text::new(words.replace(' ', "\n").into_bytes());
+        let (old, new) = (text(old), text(new));
+        let compared = Compared {
+            old: &old,
+            new: &new,
+            edits: &diff::edits(&old, &new),
+            n_around: (0, 0),
+        };
+        match history {
+            History::Unknown => Trust::new(&compared, compared.anchors()),
+            History::Inside => Trust::of_command(&compared),
+        }
+    }
+
+    #[test]
+    fn of_equal_neighbors_nobody_knows_which_one_went() {
+        let trust = trust("1 a a 2", "1 a 2", History::Inside);
+        assert!(!trust.is_certain(1..2) && !trust.is_certain(2..3));
+        assert!(trust.is_certain(0..1) && trust.is_certain(3..4));
+        assert!(!trust.is_certain(2..2));
+    }
+
+    #[test]
+    fn of_lines_that_changed_places_nobody_knows_which_one_stayed() {
+        let trust = trust("1 a b 2", "1 b a 2", History::Unknown);
+        assert!(!trust.is_certain(1..2) && !trust.is_certain(2..3));
+    }
+
+    /// Returns a text of up to `max_len` lines, its last one perhaps without a newline.
+    fn any_text(roll: &mut impl FnMut(usize) -> usize, max_len: usize) -> Text {
+        let lines = ["\n", "a\n", "ba\n", "b\n", "c\n", "d\n", "e\n", "f\n"];
+        let n_lines = roll(max_len);
+        let mut text: String = (0..n_lines).map(|_| lines[roll(lines.len())]).collect();
+        if roll(4) == 0 {
+            text.push_str(["a", "c"][roll(2)]);
+        }
+        Text::new(text.into_bytes())
+    }
+
+    #[test]
+    fn anchors_are_the_lines_of_a_run_that_are_once_in_both_texts() {
+        let mut dice = Dice::new(1);
+        let mut roll = |n: usize| dice.roll(n);
+        let mut n_held = 0;
+        for _ in 0..20_000 {
+            let old = any_text(&mut roll, 12);
+            let new = match roll(3) {
+                0 => any_text(&mut roll, 12),
+                _ => {
+                    let mut lines: Vec<&[u8]> = old.lines(0..old.len()).collect();
+                    lines.insert(roll(lines.len() + 1), b"g\n");
+                    Text::new(lines.concat())
+                }
+            };
+            let is_bounded = roll(2) == 0;
+            let compared = Compared {
+                old: &old,
+                new: &new,
+                edits: &[],
+                n_around: (0, 0),
+            };
+            let numbers = Agreement::new(&compared);
+            let runs = Some(held_runs(&numbers, is_bounded, compared.anchors()));
+            let kept = Kept { numbers, runs };
+            let n_there =
+                |text: &Text, line| text.lines(0..text.len()).filter(|&l| l == line).count();
+            let is_anchor = |at: usize| {
+                let line = old.line(at);
+                n_there(&old, line) == 1 && n_there(&new, line) == 1
+            };
+            let mut found_anchor = compared.anchors();
+            for at in 0..old.len() {
+                // The first are searched for, the others looked up.
+                (0..2).for_each(|_| assert_eq!(found_anchor(at), is_anchor(at)));
+                let number = |at: usize| kept.numbers.get(at).ok().flatten();
+                let is_run = |range: Range<usize>| {
+                    let mut pairs = range.clone().zip(range.skip(1));
+                    pairs.all(|(a, b)| number(a).map(|a| a + 1) == number(b))
+                };
+                let is_above = |&first: &usize| {
+                    let is_edge = is_bounded && first == 0 && number(0) == Some(0);
+                    (is_edge || is_anchor(first)) && is_run(first..at + 1)
+                };
+                let is_below = |&last: &usize| {
+                    let is_edge = last + 1 == old.len() && number(last) == Some(new.len() - 1);
+                    (is_bounded && is_edge || is_anchor(last)) && is_run(at..last + 1)
+                };
+                let is_kept = number(at).is_some();
+                let is_held_above = is_kept && (0..=at).any(|first| is_above(&first));
+                let is_held_below = is_kept && (at..old.len()).any(|last| is_below(&last));
+                assert_eq!(kept.is_held_above(at), is_held_above);
+                assert_eq!(kept.is_held_below(at), is_held_below);
+                n_held += usize::from(is_held_above && is_held_below);
+            }
+        }
+        assert!(n_held > 10_000, "only {n_held} lines are held");
+    }
+
+    #[test]
+    fn among_equal_lines_a_unique_one_on_both_sides_is_needed() {
+        let edited = |history| trust("1 x a x a x 2", "3 x a x a x 2", history);
+        assert!(!edited(History::Unknown).is_certain(2..3));
+        assert!(edited(History::Inside).is_certain(2..3));
+        let trust = trust("0 1 x a x 2 3", "one 1 x a x 2 three", History::Unknown);
+        assert!(trust.is_certain(3..4));
+    }
+}
