@@ -15,7 +15,6 @@
 
 (require 'cl-lib)
 (require 'seq)
-(require 'smerge-mode)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-target)
@@ -125,6 +124,7 @@ LINE is where it is in the target, from 0, or nil."
             ('nil "")
             (`(nil . ,_) ": ours is the file, theirs the proposal")
             (_ ", merged with the file"))
+          (and (cadr merged) " (coarse)")
           (substitute-command-keys
            "   \\<agent-q-diff-edit-mode-map>\
 \\[agent-q-diff-edit-finish] takes it, \\[agent-q-diff-edit-abort] leaves it")))
@@ -189,7 +189,10 @@ What one wrote could then not take their place."
 The result is shown in a buffer of its own, where original, target and
 proposal stand between conflict markers if both have changed the same
 lines; the keys of `smerge-mode' choose, and `smerge-ediff' compares.
-What is made of it there goes into the target as the hunk."
+What is made of it there goes into the target as the hunk.
+If the texts were too much to compare in full (see `agent-q-diff-budget'),
+the merge is coarse, and says so: more stands between the markers than
+need be.  Nothing is lost."
   (interactive)
   (condition-case err
       (let* ((review (agent-q-diff--review-with-target))
@@ -200,9 +203,19 @@ What is made of it there goes into the target as the hunk."
         (unless (agent-q-diff-edit--show-open review hunk t)
           (let ((merged (agent-q-diff-engine-merge engine hunk)))
             (agent-q-diff-edit--show-place review hunk)
-            (agent-q-diff-edit--open review hunk (cdr merged) merged))))
+            (agent-q-diff-edit--open review hunk (cddr merged) merged)
+            (agent-q-diff-edit--say-coarse merged))))
     (agent-q-diff-error
      (message "Nothing to merge with: %s" (agent-q-diff--error-text err)))))
+
+(defun agent-q-diff-edit--say-coarse (merged)
+  "Say so in the echo area if the texts of MERGED were too much to compare."
+  (when (cadr merged)
+    (message "Coarse merge: the texts are too much to compare in full (%s); %s"
+             'agent-q-diff-budget
+             (if (car merged)
+                 "look at what came out"
+               "conflicts may be bigger than they need to be"))))
 
 (defun agent-q-diff-edit--show-place (review hunk)
   "Show in another window where HUNK of REVIEW would be merged."
@@ -243,8 +256,12 @@ What is made of it there goes into the target as the hunk."
         (user-error "The file has changed in this place; your text stays here")))
     hunk))
 
+(defvar smerge-begin-re)
+
 (defun agent-q-diff-edit--conflict-p ()
   "Return non-nil if conflict markers are left in this buffer."
+  ;; Here and not above: few reviews merge anything.
+  (require 'smerge-mode)
   (save-excursion
     (goto-char (point-min))
     (re-search-forward smerge-begin-re nil t)))

@@ -30,6 +30,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
 (require 'agent-q-diff-protected)
 
 ;;;; Options
@@ -70,21 +71,13 @@ FORMAT and ARGUMENTS make a sentence that says why, where KIND does not."
 (defconst agent-q-diff-guard--max-shown 200
   "Number of characters of a path that a message repeats.")
 
-(defun agent-q-diff-guard--visible (text)
-  "Return the beginning of TEXT with nothing in it that cannot be seen."
-  (let ((shown (if (> (length text) agent-q-diff-guard--max-shown)
-                   (concat (substring text 0 agent-q-diff-guard--max-shown) "…")
-                 text)))
-    (replace-regexp-in-string
-     "[^[:print:]]\\|[\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000E0000-\U000E0FFF]"
-     (lambda (char) (format "\\x%x" (aref char 0)))
-     (string-to-multibyte shown) t t)))
-
 (defun agent-q-diff-guard--message (path refusal)
   "Return the message to the agent about PATH and REFUSAL, (KIND . WHY)."
   (pcase-let ((`(,kind . ,why) refusal))
     (concat (format (alist-get kind agent-q-diff-guard--messages)
-                    (if (stringp path) (agent-q-diff-guard--visible path) path))
+                    (if (stringp path)
+                        (agent-q-diff-visible path agent-q-diff-guard--max-shown)
+                      path))
             (and why (concat "\n\n" why ".")))))
 
 (defmacro agent-q-diff-guard--answer (path &rest body)
@@ -130,8 +123,20 @@ It is empty, or holds the one handler of the remote of ROOT."
                (directory-name-p root)
                (file-directory-p root))
     (agent-q-diff-guard--no 'unwritable "The project root %s is no directory" root))
-  (unless (equal (file-name-as-directory (file-truename root)) root)
+  (unless (agent-q-diff-guard--resolved-p root)
     (agent-q-diff-guard--no 'unwritable "The project root %s is not what it was" root)))
+
+(defun agent-q-diff-guard--resolved-p (root)
+  "Return non-nil if ROOT, an absolute directory name, is its own `file-truename'.
+If ROOT is local and has no \"..\" or the like, it is enough that none of
+its parts is a symbolic link, which takes a tenth of the time to find out."
+  (if (and (string-prefix-p "/" root)
+           (equal "" (agent-q-diff-guard--remote root))
+           (not (string-match-p "/\\.\\{0,2\\}/" root)))
+      (not (seq-some (lambda (directory)
+                       (file-symlink-p (directory-file-name directory)))
+                     (agent-q-diff-guard--ancestors root)))
+    (equal (file-name-as-directory (file-truename root)) root)))
 
 ;;;; Reading the path as a string
 
@@ -142,22 +147,12 @@ It is empty, or holds the one handler of the remote of ROOT."
   "Longest part of a path in bytes, Linux's and most file systems' NAME_MAX.")
 
 (defconst agent-q-diff-guard--spellings
-  '(("\\`\\'" unwritable "The path is empty")
-    ("[\u0000-\u001f\u007f-\u009f\u2028\u2029]"
-     unwritable "The path contains a control character")
-    ("[^\u0000-\U0010ffff]"
-     unwritable "The path contains a byte that is no character")
-    ("[\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
-     unwritable "The path contains a code that is no character")
-    ("[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffc\U000E0000-\U000E0FFF]"
-     unwritable "The path contains a character that cannot be seen")
-    ("\\`~" outside)
-    ("\\\\" unwritable "The path contains a backslash; separate directories with /")
+  '(("\\`~" outside)
     ("\\`[a-zA-Z]:" outside)
     ("//" unwritable "Two slashes in a row begin a new absolute name in Emacs"))
-  "Paths that are refused for how they are written: (REGEXP KIND WHY).
-They are those that two programs read in two ways, or a person and a
-program.  The first match counts.")
+  "Paths that are refused for where they begin: (REGEXP KIND WHY).
+How a path is spelled is looked at before, for every tool, by
+`agent-q-diff-visible-path-flaw'.  The first match counts.")
 
 (defconst agent-q-diff-guard--windows-spellings
   '((":" unwritable "A colon in a name means a stream of a file, or a drive")
@@ -205,8 +200,23 @@ Only a path that was relative may begin with anything but \"./\"."
        ((equal (concat path "/") root) "./")
        (t (agent-q-diff-guard--no 'outside))))))
 
+(defun agent-q-diff-guard--plainly-spelled-p (path)
+  "Return non-nil if PATH is written as nearly all are, so that no spelling fits.
+To try them one by one takes a good part of the time for a small edit."
+  (not (or (string-empty-p path)
+           (string-match-p "[^-_.+@=, a-zA-Z0-9/]" path)
+           (string-search "//" path)
+           (memq system-type '(windows-nt ms-dos cygwin)))))
+
 (defun agent-q-diff-guard--check-spelling (path)
   "Refuse PATH, below the root, for how it is written."
+  (unless (agent-q-diff-guard--plainly-spelled-p path)
+    (agent-q-diff-guard--check-spellings path)))
+
+(defun agent-q-diff-guard--check-spellings (path)
+  "Refuse PATH, below the root, if one of the spellings fits it."
+  (when-let ((flaw (agent-q-diff-visible-path-flaw path)))
+    (agent-q-diff-guard--no 'unwritable "The path %s" flaw))
   (let ((case-fold-search nil)
         (path (agent-q-diff-protected-fold-case path)))
     (pcase-dolist (`(,regexp ,kind ,why)
@@ -218,9 +228,16 @@ Only a path that was relative may begin with anything but \"./\"."
 
 (defun agent-q-diff-guard--check-encoding (path)
   "Refuse PATH if the system cannot hold it, for its length or its characters."
-  (let* ((coding (or file-name-coding-system default-file-name-coding-system
-                     'utf-8-unix))
-         (n-bytes (lambda (text) (length (encode-coding-string text coding)))))
+  (let ((coding (or file-name-coding-system default-file-name-coding-system
+                    'utf-8-unix)))
+    (unless (and (length< path agent-q-diff-guard--max-name)
+                 (not (string-match-p "[^\x01-\x7f]" path))
+                 (coding-system-get coding :ascii-compatible-p))
+      (agent-q-diff-guard--check-encoded path coding))))
+
+(defun agent-q-diff-guard--check-encoded (path coding)
+  "Refuse PATH if it cannot be written in CODING, or is too long in that."
+  (let ((n-bytes (lambda (text) (length (encode-coding-string text coding)))))
     (when (unencodable-char-position 0 (length path) coding nil path)
       (agent-q-diff-guard--no
        'unwritable "A character of the path has no place in %s, the coding of names"
@@ -380,6 +397,15 @@ Nothing is looked at but the string, and ROOT."
                 (not agent-q-diff-guard-hard-links))
        (agent-q-diff-guard--no 'unwritable "The file has other names, hard links")))))
 
+(defun agent-q-diff-guard--archive-p (local)
+  "Return non-nil if Emacs would show the file LOCAL as an archive.
+Of the hundreds of patterns, those for archives are tried first."
+  (let ((is-archive (lambda (mode) (memq mode '(archive-mode tar-mode)))))
+    (and (seq-some (pcase-lambda (`(,regexp . ,mode))
+                     (and (funcall is-archive mode) (string-match-p regexp local)))
+                   auto-mode-alist)
+         (funcall is-archive (assoc-default local auto-mode-alist #'string-match)))))
+
 (defun agent-q-diff-guard--check-contents (local)
   "Refuse the file LOCAL, a local name, if it does not hold plain text.
 Only the name tells."
@@ -392,8 +418,7 @@ Only the name tells."
                         '(insert-file-contents write-region))
               (seq-some (lambda (regexp) (string-match-p regexp plain))
                         agent-q-diff-guard-opaque-names)
-              (memq (assoc-default plain auto-mode-alist #'string-match)
-                    '(archive-mode tar-mode)))
+              (agent-q-diff-guard--archive-p plain))
       (agent-q-diff-guard--no
        'unwritable "The file is an archive, or compressed or encrypted"))
     (when (string-match-p "\\`/\\(?:proc\\|sys\\|dev\\)/" local)
@@ -407,6 +432,18 @@ Only the name tells."
     (and (funcall there-p "HEAD")
          (or (funcall there-p "commondir")
              (and (funcall there-p "objects") (funcall there-p "refs"))))))
+
+(defun agent-q-diff-guard--in-git-directory-p (name root)
+  "Return non-nil if NAME, below ROOT, is inside a directory of git's own.
+Outside of a project, a working tree inside of one is the user's: some
+keep the trees of a bare repository there."
+  (let ((directories (agent-q-diff-guard--directories name root)))
+    (when (agent-q-diff-guard-outermost-p root)
+      (setq directories (seq-take-while
+                         (lambda (directory)
+                           (not (file-exists-p (expand-file-name ".git" directory))))
+                         directories)))
+    (seq-some #'agent-q-diff-guard--git-directory-p directories)))
 
 (defun agent-q-diff-guard--directories (name root)
   "Return the directories that exist from that of NAME up to ROOT."
@@ -422,9 +459,13 @@ Only the name tells."
 
 (defun agent-q-diff-guard--links (directory)
   "Return the names of the symbolic links in DIRECTORY."
-  (mapcar #'car (seq-filter (lambda (entry)
-                              (stringp (file-attribute-type (cdr entry))))
-                            (directory-files-and-attributes directory nil nil t))))
+  (if (file-remote-p directory)
+      ;; One question for all of them.
+      (mapcar #'car (seq-filter (lambda (entry)
+                                  (stringp (file-attribute-type (cdr entry))))
+                                (directory-files-and-attributes directory nil nil t)))
+    (seq-filter (lambda (name) (file-symlink-p (concat directory name)))
+                (directory-files directory nil nil t))))
 
 (defun agent-q-diff-guard--called (link name root)
   "Return what NAME is called through LINK, both below ROOT, or nil.
@@ -440,22 +481,30 @@ The value is a list of parts below ROOT."
      ((string-prefix-p (concat target "/") name)
       (append parts (split-string (substring name (length target)) "/" t))))))
 
+(defun agent-q-diff-guard-outermost-p (root)
+  "Return non-nil if ROOT is that of a file system, and of no project."
+  (equal root (file-name-directory (directory-file-name root))))
+
 (defun agent-q-diff-guard--names (name root path)
   "Return what NAME, below ROOT, is called, each a list of parts below ROOT.
 That is NAME itself, PATH unless it is nil, and every name that there is
 through a symbolic link in its directory or one above: .envrc may be a
-link to a file with a harmless name.  Links elsewhere are not looked for."
+link to a file with a harmless name.  Links elsewhere are not looked for,
+and none is if ROOT is no project's: links of others lead anywhere, and
+their directories need not be readable."
   (let ((below (and path (catch 'agent-q-diff-guard
                            (agent-q-diff-guard--below path root)))))
-    (append
-     (list (split-string (substring name (length root)) "/" t))
-     (and (stringp below) (list (split-string below "/" t)))
-     (delq nil
-           (cl-loop for directory in (agent-q-diff-guard--directories name root)
-                    nconc (mapcar (lambda (link)
-                                    (agent-q-diff-guard--called
-                                     (concat directory link) name root))
-                                  (agent-q-diff-guard--links directory)))))))
+    (seq-uniq
+     (append
+      (list (split-string (substring name (length root)) "/" t))
+      (and (stringp below) (list (split-string below "/" t)))
+      (delq nil
+            (cl-loop for directory in (unless (agent-q-diff-guard-outermost-p root)
+                                        (agent-q-diff-guard--directories name root))
+                     nconc (mapcar (lambda (link)
+                                     (agent-q-diff-guard--called
+                                      (concat directory link) name root))
+                                   (agent-q-diff-guard--links directory))))))))
 
 (defun agent-q-diff-guard-protection (name root &optional path)
   "Return how NAME, a resolved file name below ROOT, is protected.
@@ -470,8 +519,7 @@ granted.  REASON is a clause to say to the user, and to the agent."
                                   (agent-q-diff-guard--names name root path)))))
     (cond
      ((assq 'denied kinds))
-     ((seq-some #'agent-q-diff-guard--git-directory-p
-                (agent-q-diff-guard--directories name root))
+     ((agent-q-diff-guard--in-git-directory-p name root)
       '(denied . "it is inside a directory of git's own"))
      (t (car kinds)))))
 

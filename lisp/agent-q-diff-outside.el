@@ -53,19 +53,10 @@ start of a line if AT-START is non-nil; it undid another if IS-UNDO is."
 (put 'agent-q-diff-outside--before 'permanent-local-hook t)
 (put 'agent-q-diff-outside--after 'permanent-local-hook t)
 
-(defun agent-q-diff-outside--audience ()
-  "Return every listener but the speaker."
-  (remq agent-q-diff-outside-speaker agent-q-diff-outside--listeners))
+;; The hooks run at each of the thousands of edits that a command can make, so
+;; they make no garbage that they need not.
 
-(defun agent-q-diff-outside--tell (&rest arguments)
-  "Call every listener but the speaker with ARGUMENTS.
-An error in one is shown; it must not reach Emacs, which would take our
-hook away."
-  (dolist (listener (agent-q-diff-outside--audience))
-    (with-demoted-errors "agent-q-diff: %S"
-      (apply listener arguments))))
-
-(defun agent-q-diff-outside--before (&rest _)
+(defun agent-q-diff-outside--before (_beg _end)
   "Note the tick before an edit."
   (setq agent-q-diff-outside--tick (buffer-chars-modified-tick)))
 
@@ -76,26 +67,35 @@ Changed text properties are no edit and leave the tick alone."
         (now (buffer-chars-modified-tick)))
     (unless (eq was now)
       (setq agent-q-diff-outside--tick now)
-      (when (agent-q-diff-outside--audience)
-        (save-match-data
-          (save-excursion
-            (save-restriction
-              (widen)
-              (apply #'agent-q-diff-outside--tell was now
-                     (agent-q-diff-outside--lines beg end length)))))))))
+      (cond
+       ;; Nobody else listens.
+       ((and (eq agent-q-diff-outside-speaker (car agent-q-diff-outside--listeners))
+             (null (cdr agent-q-diff-outside--listeners))))
+       ((buffer-narrowed-p)
+        (save-restriction
+          (widen)
+          (agent-q-diff-outside--tell was now beg end length)))
+       (t (agent-q-diff-outside--tell was now beg end length))))))
 
-(defun agent-q-diff-outside--lines (beg end length)
-  "Return what is to be told of the new text from BEG to END, but the ticks.
-It has taken the place of LENGTH characters.  Lines are not counted: that
-would take as long as what is above and below them."
-  (let* ((first (progn (goto-char beg) (line-beginning-position)))
-         (next (progn (goto-char end) (line-beginning-position 2))))
-    (list (- first (point-min))
-          (- (point-max) next)
-          (+ (- (buffer-size) (- end beg)) length)
-          (buffer-substring-no-properties first next)
-          (= first beg)
-          undo-in-progress)))
+(defun agent-q-diff-outside--tell (was now beg end length)
+  "Tell every listener but the speaker of new text from BEG to END.
+It has taken the place of LENGTH characters; WAS and NOW are the buffer's
+ticks.  Lines are not counted: that would take as long as what is above
+and below them.  An error in a listener is shown; it must not reach Emacs,
+which would take our hook away."
+  (let* ((inhibit-quit t)
+         (inhibit-field-text-motion t)
+         (point (point))
+         (first (progn (goto-char beg) (line-beginning-position)))
+         (next (progn (goto-char end) (line-beginning-position 2)))
+         (text (buffer-substring-no-properties first next))
+         (n-chars (+ (- (buffer-size) (- end beg)) length)))
+    (goto-char point)
+    (dolist (listener agent-q-diff-outside--listeners)
+      (unless (eq listener agent-q-diff-outside-speaker)
+        (with-demoted-errors "agent-q-diff: %S"
+          (funcall listener was now (- first (point-min)) (- (point-max) next)
+                   n-chars text (= first beg) undo-in-progress))))))
 
 (provide 'agent-q-diff-outside)
 ;;; agent-q-diff-outside.el ends here

@@ -146,15 +146,21 @@ them are an i here."
                          (if (memq low '(?I ?ı ?İ)) ?i low)))))
                  text)))
 
+(defun agent-q-diff-protected--normalized (name)
+  "Return NAME in one of its spellings, without characters that have no width."
+  (let ((visible (replace-regexp-in-string agent-q-diff-protected--ignorable "" name)))
+    (if (string-match-p "\\`[[:ascii:]]*\\'" visible)
+        visible
+      (require 'ucs-normalize)
+      (ucs-normalize-NFKC-string visible))))
+
 (defun agent-q-diff-protected-fold (name)
   "Fold NAME, one part of a file name, the way that the most lenient system does.
 HFS+ and APFS ignore case and characters without width, NTFS drops dots
 and spaces at the end and reads a colon as the name of a stream."
-  (let* ((visible (replace-regexp-in-string agent-q-diff-protected--ignorable "" name))
-         (plain (if (string-match-p "\\`[[:ascii:]]*\\'" visible)
-                    visible
-                  (require 'ucs-normalize)
-                  (ucs-normalize-NFKC-string visible)))
+  (let* ((plain (if (string-match-p "[^[:ascii:]]" name)
+                    (agent-q-diff-protected--normalized name)
+                  name))
          (low (string-replace "\u0307" "" (agent-q-diff-protected-fold-case plain))))
     (string-trim-right (replace-regexp-in-string "\\(.\\):.*\\'" "\\1" low)
                        "[. ]+")))
@@ -185,19 +191,47 @@ and spaces at the end and reads a colon as the name of a stream."
         (case-fold-search nil))
     (and patterns (string-match-p regexp name))))
 
+(defun agent-q-diff-protected--match (name)
+  "Return what `agent-q-diff-protected-kind' does for NAME.
+That is the folded parts, each with a slash before it."
+  (if (agent-q-diff-protected--any-p agent-q-diff-protected-denied name)
+      '(denied . "it belongs to the version control system")
+    (pcase (seq-find (lambda (row)
+                       (agent-q-diff-protected--any-p (cdr row) name))
+                     agent-q-diff-protected-asked)
+      (`(,reason . ,_) (cons 'asked reason)))))
+
+(defvar agent-q-diff-protected--known nil
+  "Answers for names, (OPTIONS . TABLE), since an edit asks several times.
+OPTIONS is a copy of both options, for which the answers in TABLE hold.")
+
+(defconst agent-q-diff-protected--max-known 200
+  "Number of names for which answers are kept.")
+
+(defun agent-q-diff-protected--answers ()
+  "Return the table of answers for both options as they are now."
+  (let ((options (cons agent-q-diff-protected-denied agent-q-diff-protected-asked)))
+    (unless (and (equal options (car agent-q-diff-protected--known))
+                 (< (hash-table-count (cdr agent-q-diff-protected--known))
+                    agent-q-diff-protected--max-known))
+      (setq agent-q-diff-protected--known
+            (cons (copy-tree options) (make-hash-table :test #'equal))))
+    (cdr agent-q-diff-protected--known)))
+
 (defun agent-q-diff-protected-kind (parts)
   "Return how the file whose name has PARTS below the root is protected.
 The value is nil, (`denied' . REASON) or (`asked' . REASON); REASON is a
 sentence without its full stop."
-  (let ((name (mapconcat (lambda (part)
-                           (concat "/" (agent-q-diff-protected-fold part)))
-                         parts "")))
-    (if (agent-q-diff-protected--any-p agent-q-diff-protected-denied name)
-        '(denied . "it belongs to the version control system")
-      (pcase (seq-find (lambda (row)
-                         (agent-q-diff-protected--any-p (cdr row) name))
-                       agent-q-diff-protected-asked)
-        (`(,reason . ,_) (cons 'asked reason))))))
+  (let* ((answers (agent-q-diff-protected--answers))
+         (answer (gethash parts answers 'unknown)))
+    (if (eq answer 'unknown)
+        (puthash parts
+                 (agent-q-diff-protected--match
+                  (mapconcat (lambda (part)
+                               (concat "/" (agent-q-diff-protected-fold part)))
+                             parts ""))
+                 answers)
+      answer)))
 
 (provide 'agent-q-diff-protected)
 ;;; agent-q-diff-protected.el ends here

@@ -21,8 +21,10 @@
 (require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
+(require 'agent-q-diff-file)
 (require 'agent-q-diff-guard)
 (require 'agent-q-diff-log)
+(require 'agent-q-diff-visible)
 (require 'agent-q-diff-transcript)
 (require 'agent-q-diff-write)
 (require 'agent-q-diff-permit)
@@ -77,6 +79,8 @@ Removed and added lines count alike.  If nil, no edit is too large."
   "Find in LIVE what CALL is to replace, as `agent-q-diff-engine-replace' does.
 The data of an error `agent-q-diff-no-match' get the nearest lines' text
 as a third element."
+  (agent-q-diff-file-check-surrogates (agent-q-diff-replace--new call)
+                                      (agent-q-diff-replace--old call))
   (let ((text (agent-q-diff-live-text live)))
     (condition-case err
         (agent-q-diff-engine-replace
@@ -167,16 +171,20 @@ as a third element."
 Note it in the transcript as well."
   (when-let ((info (agent-q-diff-request-info request)))
     (agent-q-diff-transcript-conclude info (plist-get outcome :said)))
-  (agent-q-diff-log-record
-   (list :tool (agent-q-diff-request-tool request)
-         :path (agent-q-diff-request-name request)
-         :hash-before (plist-get outcome :hash-before)
-         :hash-after (plist-get outcome :hash-after)
-         :hunks (plist-get outcome :hunks)
-         :decided-by (plist-get outcome :by)
-         :reason (plist-get outcome :reason)
-         :diff (agent-q-diff-transcript-diff
-                lines (agent-q-diff-request-path request)))))
+  (unless (agent-q-diff-request-is-logged request)
+    (agent-q-diff-log-record
+     (list :tool (agent-q-diff-request-tool request)
+           :agent (car agent-q-diff-caller)
+           :path (agent-q-diff-request-name request)
+           :outcome (plist-get outcome :outcome)
+           :saved (plist-get outcome :saved)
+           :hash-before (plist-get outcome :hash-before)
+           :hash-after (plist-get outcome :hash-after)
+           :hunks (plist-get outcome :hunks)
+           :decided-by (plist-get outcome :by)
+           :reason (plist-get outcome :reason)
+           :diff (agent-q-diff-transcript-diff
+                  lines (agent-q-diff-request-path request))))))
 
 (defun agent-q-diff-replace--denied (request lines by reason hash)
   "Return that REQUEST, an edit of typed LINES, was denied BY for REASON.
@@ -184,15 +192,17 @@ HASH is of the file, which stays."
   (agent-q-diff-replace--record
    request lines
    (list :said (concat "denied" (and reason (concat ": " reason)))
+         :outcome "rejected"
          :hash-before hash :hash-after hash :by by :reason reason
          :hunks (list (list :index 0 :state 'rejected))))
   (list :outcome 'denied :by by :reason reason))
 
-(defun agent-q-diff-replace--review (request call plan lines by why)
+(defun agent-q-diff-replace--review (request call plan lines why)
   "Let the user review CALL, whose PLAN and typed LINES are of REQUEST.
-BY decided that, WHY is a string for the user."
+WHY is a string for the user.  The log learns of it where the review ends."
+  (setf (agent-q-diff-request-is-logged request) t)
   (let* ((live (agent-q-diff-replace-plan-live plan))
-         (hash (agent-q-diff-replace--hash-before plan))
+         (agent-q-diff-tool (agent-q-diff-request-tool request))
          (notes (append (list why)
                         (and (agent-q-diff-request-protection request)
                              (list (format "PROTECTED: %s"
@@ -212,18 +222,8 @@ BY decided that, WHY is a string for the user."
                     (signal (car err) (list (concat why "  But " (cadr err))))))))
     (agent-q-diff-replace--record
      request lines
-     (list :said (format "reviewed: %s" (plist-get result :decision))
-           :hash-before hash
-           :hash-after (agent-q-diff-replace--hash-now request)
-           :by (if (eq by 'policy) 'user by)
-           :reason (plist-get result :comment)
-           :hunks (plist-get result :hunks)))
+     (list :said (format "reviewed: %s" (plist-get result :decision))))
     (list :outcome 'reviewed :result result)))
-
-(defun agent-q-diff-replace--hash-now (request)
-  "Return a hash of the file of REQUEST as it is now, or nil."
-  (ignore-errors
-    (agent-q-diff-write-hash-of (agent-q-diff-request-name request))))
 
 (defun agent-q-diff-replace--apply (request call plan lines by)
   "Make the edit that CALL asks for, as it was shown as PLAN.
@@ -238,27 +238,78 @@ another now, since time has passed, it is searched anew."
       (signal 'agent-q-diff-bad-target
               (list (format "%s was changed while permission was asked" name))))
     (let* ((hash (agent-q-diff-replace--hash-before now))
-           (written (agent-q-diff-write
-                     live (agent-q-diff-replace-plan-spans now)
-                     (agent-q-diff-replace-plan-new now)
-                     (lambda ()
-                       (agent-q-diff-guard-recheck
-                        name (agent-q-diff-request-root request)))))
-           (is-saved (plist-get written :saved)))
-      (agent-q-diff-replace--record
-       request lines
-       (list :said (format "%s by %s" (if is-saved "written, allowed"
-                                        "in the buffer but not saved, allowed")
-                           by)
-             :hash-before hash
-             :hash-after (ignore-errors
-                           (agent-q-diff-write-hash-after
-                            live (agent-q-diff-replace-plan-hashes now)))
-             :by by
-             :hunks (list (list :index 0 :state 'applied :in-file t))))
+           ;; What is written must not be told as undone because of a C-g.
+           (inhibit-quit t)
+           (written (let ((inhibit-quit nil))
+                      (agent-q-diff-write
+                       live (agent-q-diff-replace-plan-spans now)
+                       (agent-q-diff-replace-plan-new now)
+                       (lambda ()
+                         (agent-q-diff-guard-recheck
+                          name (agent-q-diff-request-root request)))))))
+      (agent-q-diff-replace--note-applied request now lines by hash
+                                          (plist-get written :saved))
+      (setq quit-flag nil)
       (append (list :outcome 'applied :lines (agent-q-diff-replace-plan-lines now)
                     :by by)
               written))))
+
+(defun agent-q-diff-replace--note-applied (request plan lines by hash is-saved)
+  "Record and say that the edit of REQUEST, of typed LINES, was made as PLAN.
+BY allowed it, HASH is of the file before, and IS-SAVED tells whether it
+is in the file."
+  (agent-q-diff-replace--record
+   request lines
+   (list :said (format "%s by %s" (if is-saved "written, allowed"
+                                    "in the buffer but not saved, allowed")
+                       by)
+         :outcome "accepted" :saved is-saved
+         :hash-before hash
+         :hash-after (ignore-errors
+                       (agent-q-diff-write-hash-after
+                        (agent-q-diff-replace-plan-live plan)
+                        (agent-q-diff-replace-plan-hashes plan)))
+         :by by
+         :hunks (list (list :index 0 :state 'applied :in-file t))))
+  (agent-q-diff-replace--announce request plan by is-saved))
+
+;;;; What the user reads of an edit without a question
+
+(defvar agent-q-diff-replace--row nil
+  "The edits made without a question since the user's last key, (N . KEYS).
+KEYS is what `num-input-keys' was then.")
+
+(defun agent-q-diff-replace--n-before ()
+  "Count this edit, and return how many came before it since the last key."
+  (pcase-let ((`(,n . ,keys) agent-q-diff-replace--row))
+    (unless (eql num-input-keys keys)
+      (setq n 0))
+    (setq agent-q-diff-replace--row (cons (1+ n) num-input-keys))
+    n))
+
+(defun agent-q-diff-replace--announce (request plan by is-saved)
+  "Say that the edit of REQUEST was made, as PLAN has it, if nobody was asked.
+BY is who allowed it: a grant of the user's for the session, or the
+user's policy.  IS-SAVED tells if it is on disk.  Of several edits in a
+row one reads the last; only the first is logged as a message, since the
+buffer of edits has them all."
+  (when (memq by '(session policy))
+    (let* ((n (agent-q-diff-replace--n-before))
+           (message-log-max (and (zerop n) message-log-max)))
+      (message "%s edited %s:%d (%s)%s, by your %s%s; M-x agent-q-diff-edits"
+               (if-let ((agent (car agent-q-diff-caller)))
+                   (agent-q-diff-visible agent)
+                 "An agent")
+               (agent-q-diff-visible
+                (file-name-nondirectory (agent-q-diff-request-name request)))
+               (1+ (caar (agent-q-diff-replace-plan-lines plan)))
+               (agent-q-diff-request-summary request)
+               (if is-saved "" ", not saved")
+               (if (eq by 'session) "grant" "policy")
+               (pcase n
+                 (0 "")
+                 (1 ", after another edit")
+                 (_ (format ", after %d others" n)))))))
 
 ;;;; The steps
 
@@ -274,7 +325,7 @@ CALL comes to PLAN and typed LINES; POLICY is the policy's answer."
               request lines by reason
               (agent-q-diff-replace--hash-before plan)))
       ('review (agent-q-diff-replace--review
-                request call plan lines by
+                request call plan lines
                 (if (eq by 'policy)
                     "agent-q-diff-tools-policy asks for the full review."
                   "You asked for the full review."))))))
@@ -285,6 +336,11 @@ CALL comes to PLAN and typed LINES; POLICY is the policy's answer."
    request lines
    (list :said (format "not done: %s" (agent-q-diff--error-text err))
          :reason (agent-q-diff--error-text err)
+         :outcome (pcase (car err)
+                    ((or 'agent-q-diff-cancelled 'quit) "cancelled")
+                    ((or 'agent-q-diff-bad-target 'agent-q-diff-forbidden)
+                     "could not be applied")
+                    (_ "error"))
          :by (pcase (car err)
                ('agent-q-diff-no-user 'nobody)
                ((or 'agent-q-diff-cancelled 'quit) 'cancelled)
@@ -299,7 +355,7 @@ CALL comes to PLAN and typed LINES; POLICY is the policy's answer."
     (condition-case err
         (if (agent-q-diff-replace--large-p lines)
             (agent-q-diff-replace--review
-             request call plan lines 'policy
+             request call plan lines
              (format "The edit changes more than %d lines; %s sets how many are too many."
                      agent-q-diff-tools-review-lines
                      'agent-q-diff-tools-review-lines))
@@ -316,7 +372,7 @@ Return a plist with :outcome, a symbol, and what belongs to it:
 `reviewed'  :result, of which see `agent-q-diff-review-and-wait'
 
 Signal an error if it cannot be done; then nothing has changed but by the
-hunks of a review, of which `agent-q-diff--remains' tells."
+hunks of a review, of which `agent-q-diff--undecided' tells."
   (let* ((root (agent-q-diff-guard-root))
          (name (agent-q-diff-guard-check (agent-q-diff-replace--path call) root))
          (request (agent-q-diff-replace--request call name root))

@@ -7,10 +7,9 @@
 ;;; Commentary:
 
 ;; The tools `edit_file', `propose_file_edit' and `propose_patch' as
-;; functions that return the message for the agent, whatever happens.  The texts of the messages
-;; are an interface: agents are prompted with them, so their words, signs
-;; and line breaks stay.  What is said beyond them follows on lines of its
-;; own.
+;; functions that return the message for the agent, whatever happens.
+;; `agent-q-diff-contract' says whose words it has; see
+;; agent-q-diff-message.el.
 ;;
 ;; A framework registers what `agent-q-diff-tools-list' returns, and calls
 ;; `agent-q-diff-tools-call', or `agent-q-diff-tools-call-async' if it must
@@ -22,6 +21,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-file)
 (require 'agent-q-diff-schema)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-message)
@@ -110,8 +110,8 @@ OUTCOME tells who denied it and why."
   (let ((reason (or (plist-get outcome :reason)
                     (and (eq (plist-get outcome :by) 'policy)
                          (format "the user's settings deny %s here." tool)))))
-    (concat (agent-q-diff-message-of-decision "rejected" path)
-            (and reason (format "\n\nReason: %s" reason)))))
+    (agent-q-diff-message-of-denial path reason
+                                    (eq (plist-get outcome :by) 'policy))))
 
 (defconst agent-q-diff-tools--differences
   '((line-ends . "line ends")
@@ -190,11 +190,17 @@ They begin at lines %s."
 
 ;;;; What is left without a decision
 
-(defun agent-q-diff-tools--with-remains (message)
-  "Return MESSAGE, about an error, and what is left of a review before it."
-  (if agent-q-diff--remains
-      (concat message "\n\n" agent-q-diff--remains)
-    message))
+(defun agent-q-diff-tools--error-message (err message)
+  "Return the text of MESSAGE for ERR, and what a review left behind.
+MESSAGE is a function of an error.  If ERR is why a review came to no
+decision, its result says more."
+  (let* ((result agent-q-diff--undecided)
+         (remains (and result (agent-q-diff-message-of-remains result))))
+    (concat (funcall message
+                     (if result
+                         (list (plist-get result :error) (plist-get result :reason))
+                       err))
+            (and remains (concat "\n\n" remains)))))
 
 ;;;; edit_file
 
@@ -210,7 +216,7 @@ They begin at lines %s."
 (defun agent-q-diff-tools--edit-file (arguments)
   "Do what `edit_file' was called for with ARGUMENTS, an alist."
   (let-alist arguments
-    (let ((agent-q-diff--remains nil)
+    (let ((agent-q-diff--undecided nil)
           (call (agent-q-diff-replace-call-make
                  :path .path :old .old_str :new .new_str
                  :is-all .shouldReplaceAll :description .description
@@ -219,12 +225,11 @@ They begin at lines %s."
           (agent-q-diff-tools--edit-outcome-message
            call (agent-q-diff-replace-run call))
         (agent-q-diff-forbidden
-         (agent-q-diff-log-record (list :tool "edit_file" :path .path
-                                        :decided-by 'guard :reason (cadr err)))
+         (agent-q-diff-tools--record-refusal "edit_file" .path err)
          (agent-q-diff-tools--edit-error-message call err))
         ((error quit)
-         (agent-q-diff-tools--with-remains
-          (agent-q-diff-tools--edit-error-message call err)))))))
+         (agent-q-diff-tools--error-message
+          err (apply-partially #'agent-q-diff-tools--edit-error-message call)))))))
 
 ;;;; propose_file_edit and propose_patch
 
@@ -232,72 +237,102 @@ They begin at lines %s."
 ;; one `path', `original', `modified' and `description', of the other
 ;; `path', `diff' and `description'.
 
-(defun agent-q-diff-tools--notes (name root path)
+;; A file outside the project may be proposed for, with a warning.  All else
+;; that the guard looks at holds there as well; it then walks from the root
+;; of the file system.
+
+(defun agent-q-diff-tools--outermost (name)
+  "Return the outermost directory above the file NAME."
+  (let ((directory (file-name-directory name)))
+    (while (not (agent-q-diff-guard-outermost-p directory))
+      (setq directory (file-name-directory (directory-file-name directory))))
+    directory))
+
+(defun agent-q-diff-tools--root-for (name root)
+  "Return the root from which the guard is to walk to the file NAME.
+It is ROOT, the project's, unless NAME is outside of that."
+  (if (condition-case nil
+          (file-in-directory-p name root)
+        ;; Links in a circle, of which the guard says that.
+        (error (string-prefix-p root name)))
+      root
+    (agent-q-diff-tools--outermost (file-truename name))))
+
+(defun agent-q-diff-tools--checked (name root)
+  "Return the resolved name of NAME, or signal that no agent may edit that file.
+ROOT is what `agent-q-diff-tools--root-for' returned."
+  (agent-q-diff-file-uncached
+    (agent-q-diff-guard-check (if (string-prefix-p root name)
+                                  name
+                                (file-truename name))
+                              root)))
+
+(defun agent-q-diff-tools--notes (name resolved root project)
   "Return what one must know before editing the file NAME, strings.
-ROOT is the project's, PATH what the agent called it.  Signal an error if
-no agent may ever edit it."
-  (if (not (file-in-directory-p name root))
-      (list (format "The file is OUTSIDE the project %s" (abbreviate-file-name root)))
-    (pcase (agent-q-diff-guard-protection (file-truename name) root path)
-      (`(denied . ,reason)
-       (signal 'agent-q-diff-forbidden (list (format "not for agents: %s" reason))))
-      (`(asked . ,reason) (list (format "PROTECTED: %s" reason))))))
+RESOLVED is its resolved name below ROOT, from which the guard walks;
+PROJECT is the project's root.  Signal an error if no agent may edit it."
+  (append
+   (unless (equal root project)
+     (list (format "The file is OUTSIDE the project %s" (abbreviate-file-name project))))
+   (pcase (agent-q-diff-guard-protection resolved root name)
+     (`(denied . ,reason)
+      (signal 'agent-q-diff-forbidden
+              (list (format "Error: Cannot write to file\n\nNot for agents: %s." reason))))
+     (`(asked . ,reason) (list (format "PROTECTED: %s" reason))))))
 
-(defun agent-q-diff-tools--hash (name)
-  "Return a hash of the file NAME as it is now, or nil."
-  (ignore-errors
-    (agent-q-diff-write-hash (agent-q-diff-write-read name))))
+(defun agent-q-diff-tools--target (tool path)
+  "Return (NAME NOTES CHECK) for the file PATH that a call of TOOL is to change.
+NAME is absolute; NOTES are strings for the user.  CHECK is a function
+that signals an error if the file must not be written: while a proposal is
+reviewed, a directory on the way to it may be replaced by a link, or
+become one of git's own.  That PATH is refused is logged; what becomes of
+a review is, where it ends.  `default-directory' is the project's root."
+  (agent-q-diff-tools--logging-refusals
+   tool path
+   (lambda ()
+     (let* ((name (agent-q-diff-target-name path))
+            (root (agent-q-diff-tools--root-for name default-directory))
+            (resolved (agent-q-diff-tools--checked name root)))
+       (list name
+             (agent-q-diff-tools--notes name resolved root default-directory)
+             (lambda () (agent-q-diff-guard-recheck resolved root)))))))
 
-(defun agent-q-diff-tools--diff (name arguments)
-  "Return what ARGUMENTS would change in the file NAME, as a diff, or nil."
-  (let-alist arguments
-    (or .diff
-        (ignore-errors
-          (agent-q-diff-transcript-diff
-           (agent-q-diff-engine-typed-lines .original .modified) name)))))
+(defun agent-q-diff-tools--logging-refusals (tool path function)
+  "Call FUNCTION and return its value.
+If it signals that PATH is refused to a call of TOOL, the log has that."
+  (condition-case err
+      (funcall function)
+    ((agent-q-diff-bad-target agent-q-diff-forbidden)
+     (agent-q-diff-tools--record-refusal tool path err)
+     (signal (car err) (cdr err)))))
 
-(defun agent-q-diff-tools--recorder (tool name arguments)
-  "Return a function that logs what a proposal for the file NAME came to.
-TOOL and ARGUMENTS are the proposal.  The function takes the result of
-the review, or an error as `condition-case' binds it, and must be made
-before the file is changed."
-  (let ((before (agent-q-diff-tools--hash name)))
-    (lambda (result)
-      (let ((is-decided (keywordp (car result))))
-        (agent-q-diff-log-record
-         (list :tool tool :path name
-               :hash-before before :hash-after (agent-q-diff-tools--hash name)
-               :hunks (and is-decided (plist-get result :hunks))
-               :decided-by (if is-decided 'user 'error)
-               :reason (unless is-decided (agent-q-diff--error-text result))
-               :diff (agent-q-diff-tools--diff name arguments)))))))
+(defun agent-q-diff-tools--record-refusal (tool path err)
+  "Record that PATH was refused to a call of TOOL by ERR."
+  (agent-q-diff-log-record
+   (list :tool tool :agent (car agent-q-diff-caller) :path path
+         :outcome "refused" :decided-by 'guard
+         :reason (agent-q-diff--error-text err))))
 
-(defun agent-q-diff-tools--review-and-wait (name arguments notes)
-  "Review ARGUMENTS for the file NAME under NOTES, and return the result."
-  (let-alist arguments
-    (if .diff
-        (agent-q-diff-review-patch-and-wait name .diff .description :notes notes)
-      (agent-q-diff-review-and-wait name .original .modified .description
-                                    :notes notes))))
+(defun agent-q-diff-tools--review-and-wait (target arguments)
+  "Review ARGUMENTS for TARGET, and return the result.
+TARGET is what `agent-q-diff-tools--target' returned."
+  (pcase-let ((`(,name ,notes ,check) target))
+    (let-alist arguments
+      (if .diff
+          (agent-q-diff-review-patch-and-wait name .diff .description
+                                              :notes notes :check check)
+        (agent-q-diff-review-and-wait name .original .modified .description
+                                      :notes notes :check check)))))
 
 (defun agent-q-diff-tools--propose (tool arguments)
   "Wait for the decision on the proposal of TOOL with ARGUMENTS.
 Return the message for the agent, or signal why there is no decision."
-  (let* ((path (alist-get 'path arguments))
-         (default-directory (agent-q-diff-guard-root))
-         (name (agent-q-diff-target-name path))
-         (record (agent-q-diff-tools--recorder tool name arguments))
-         (result '(quit)))
-    (unwind-protect
-        (condition-case err
-            (setq result (agent-q-diff-tools--review-and-wait
-                          name arguments
-                          (agent-q-diff-tools--notes name default-directory path)))
-          ((error quit)
-           (setq result err)
-           (signal (car err) (cdr err))))
-      (funcall record result))
-    (agent-q-diff-tools--message result arguments)))
+  (let* ((default-directory (agent-q-diff-guard-root))
+         (agent-q-diff-tool tool)
+         (target (agent-q-diff-tools--target tool (alist-get 'path arguments))))
+    (agent-q-diff-tools--message
+     (agent-q-diff-tools--review-and-wait target arguments)
+     arguments)))
 
 (defun agent-q-diff-tools--message (result arguments)
   "Return the message about RESULT of the proposal with ARGUMENTS.
@@ -322,26 +357,28 @@ that more of a diff was done than its hunks."
 (defun agent-q-diff-tools--answer-errors (path function)
   "Call FUNCTION, which proposes to change PATH, and return its message.
 If it signals, that is the message about that."
-  (let ((agent-q-diff--remains nil))
+  (let ((agent-q-diff--undecided nil))
     (condition-case err
         (funcall function)
       ((error quit)
-       (agent-q-diff-tools--with-remains
-        (agent-q-diff-message-of-error path err))))))
+       (agent-q-diff-tools--error-message
+        err (apply-partially #'agent-q-diff-message-of-error path))))))
 
 (defun agent-q-diff-tools-propose-file-edit (path original modified description)
-  "Let the user decide a proposal and return the message for the agent.
-PATH is absolute or relative to the project's root; a file outside of it
-is shown with a warning.  ORIGINAL, MODIFIED and DESCRIPTION are as for
-`agent-q-diff-review-and-wait'.  Whatever happens, quitting included, the
-value is a string."
-  (agent-q-diff-tools--answer-errors
-   path
-   (lambda ()
-     (agent-q-diff-tools--propose
-      "propose_file_edit"
-      `((path . ,path) (original . ,original) (modified . ,modified)
-        (description . ,description))))))
+  "Let the user decide a proposal and return the message for Agent-Q's agent.
+It has the words of Agent-Q's documents; for any other agent there is
+`agent-q-diff-tools-call'.  PATH is absolute or relative to the project's
+root; a file outside of it is shown with a warning.  ORIGINAL, MODIFIED
+and DESCRIPTION are as for `agent-q-diff-review-and-wait'.  Whatever
+happens, quitting included, the value is a string."
+  (let ((agent-q-diff-contract 'agent-q))
+    (agent-q-diff-tools--answer-errors
+     path
+     (lambda ()
+       (agent-q-diff-tools--propose
+        "propose_file_edit"
+        `((path . ,path) (original . ,original) (modified . ,modified)
+          (description . ,description)))))))
 
 (defun agent-q-diff-tools--denial (tool arguments)
   "Return the message for the agent if TOOL is denied to ARGUMENTS, or nil.
@@ -349,32 +386,34 @@ The user's policy denies."
   (let* ((path (alist-get 'path arguments))
          (default-directory (agent-q-diff-guard-root))
          (request (agent-q-diff-request-make
-                   :tool tool :path path :name (agent-q-diff-target-name path)
+                   :tool tool :path path
+                   :name (agent-q-diff-tools--logging-refusals
+                          tool path (lambda () (agent-q-diff-target-name path)))
                    :root default-directory :arguments arguments)))
-    (and (eq (agent-q-diff-permit-policy request) 'deny)
-         (agent-q-diff-tools--denied-message path tool '(:by policy)))))
+    (when (eq (agent-q-diff-permit-policy request) 'deny)
+      (agent-q-diff-log-record
+       (list :tool tool :agent (car agent-q-diff-caller)
+             :path (agent-q-diff-request-name request)
+             :outcome "rejected" :decided-by 'policy))
+      (agent-q-diff-tools--denied-message path tool '(:by policy)))))
 
 (defun agent-q-diff-tools--begin (tool arguments callback)
   "Begin the review of the proposal of TOOL with ARGUMENTS and return it.
-CALLBACK is called once with its result.  What that is is logged."
+CALLBACK is called once with its result."
   (let-alist arguments
-    (let* ((default-directory (agent-q-diff-guard-root))
-           (name (agent-q-diff-target-name .path))
-           (notes (agent-q-diff-tools--notes name default-directory .path))
-           (record (agent-q-diff-tools--recorder tool name arguments))
-           (tell (lambda (result)
-                   (funcall record
-                            (if (plist-get result :decision)
-                                result
-                              (list 'agent-q-diff-error (plist-get result :reason))))
-                   (funcall callback
-                            (plist-put result :message
-                                       (agent-q-diff-tools--message
-                                        result arguments))))))
+    (pcase-let* ((default-directory (agent-q-diff-guard-root))
+                 (agent-q-diff-tool tool)
+                 (`(,name ,notes ,check) (agent-q-diff-tools--target tool .path))
+                 (tell (lambda (result)
+                         (funcall callback
+                                  (plist-put result :message
+                                             (agent-q-diff-tools--message
+                                              result arguments))))))
       (if .diff
-          (agent-q-diff-review-patch name .diff .description tell :notes notes)
+          (agent-q-diff-review-patch name .diff .description tell
+                                     :notes notes :check check)
         (agent-q-diff-review name .original .modified .description tell
-                             :notes notes)))))
+                             :notes notes :check check)))))
 
 (defun agent-q-diff-tools-review (tool arguments callback)
   "Let the user decide a proposal, and return the review at once.
@@ -468,6 +507,7 @@ CALLBACK is called with the message for the agent."
   "Call TOOL with ARGUMENTS when it is its turn, and CALLBACK with the message."
   (let ((directory default-directory)
         (root agent-q-diff-project-root)
+        (contract agent-q-diff-contract)
         (caller agent-q-diff-caller))
     (setq agent-q-diff-tools--queue
           (append agent-q-diff-tools--queue
@@ -475,6 +515,7 @@ CALLBACK is called with the message for the agent."
                               (lambda ()
                                 (let ((default-directory directory)
                                       (agent-q-diff-project-root root)
+                                      (agent-q-diff-contract contract)
                                       (agent-q-diff-caller caller))
                                   (agent-q-diff-tools--answer tool arguments
                                                               callback)))

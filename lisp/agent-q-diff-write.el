@@ -20,6 +20,8 @@
 (require 'seq)
 (require 'subr-x)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-file)
 (require 'agent-q-diff-target)
 
 (cl-defstruct (agent-q-diff-live (:constructor agent-q-diff-live--make)
@@ -34,18 +36,21 @@
   (written nil :documentation "What the file is since it was written, if that is known.")
   (tick nil :documentation "The buffer's tick when its text was taken."))
 
-(defun agent-q-diff-write--refuse (format &rest arguments)
-  "Signal `agent-q-diff-bad-target' with FORMAT and ARGUMENTS."
-  (signal 'agent-q-diff-bad-target (list (apply #'format format arguments))))
-
 ;;;; Reading
 
-(defun agent-q-diff-write--bytes (name)
-  "Return the bytes of the file NAME, a unibyte string."
-  (with-temp-buffer
-    (set-buffer-multibyte nil)
-    (insert-file-contents-literally name)
-    (buffer-string)))
+(defun agent-q-diff-write--visitor (name)
+  "Return the buffer that visits the file NAME, which is resolved, or nil.
+This is `find-buffer-visiting', which is only called if there is a buffer
+that it could return: it resolves NAME anew."
+  (let ((short (abbreviate-file-name name))
+        (number (nthcdr 10 (file-attributes name))))
+    (and (seq-some (lambda (buffer)
+                     (and (buffer-file-name buffer)
+                          (or (equal name (buffer-file-name buffer))
+                              (equal short (buffer-local-value 'buffer-file-truename buffer))
+                              (equal number (buffer-local-value 'buffer-file-number buffer)))))
+                   (buffer-list))
+         (find-buffer-visiting name))))
 
 (defun agent-q-diff-write--stated-coding (name)
   "Return the coding system that the file NAME, in this buffer, states, or nil.
@@ -123,10 +128,25 @@ STATED is the one that it states, or nil."
                      (coding-system-change-text-conversion detected 'utf-8))
                 detected))))
 
+(defun agent-q-diff-write--decoded (bytes coding)
+  "Return BYTES as text in CODING, as a buffer that visits them has it.
+Emacs decodes a string otherwise than a buffer in one case: of the bytes
+of half a surrogate pair, which are no UTF-8, it makes three raw bytes
+instead of one character.  The engine counts characters as buffers do."
+  (if (not (string-search "\355" bytes))
+      (decode-coding-string bytes coding)
+    (with-temp-buffer
+      (set-buffer-multibyte nil)
+      (insert bytes)
+      (set-buffer-multibyte t)
+      (decode-coding-region (point-min) (point-max) coding)
+      (buffer-string))))
+
 (defun agent-q-diff-write--decode-in (bytes guess)
   "Return (TEXT . CODING) for BYTES, if their coding system is GUESS, or nil.
-It is nil if TEXT written in CODING is not BYTES, to the last of them."
-  (let* ((text (decode-coding-string bytes guess))
+It is nil if TEXT written in CODING is not BYTES, to the last of them.  TEXT
+keeps the property `charset' that decoding gave it, since bytes depend on it."
+  (let* ((text (agent-q-diff-write--decoded bytes guess))
          ;; With the kind of line ends that was found.
          (coding last-coding-system-used)
          (with-cr (coding-system-change-eol-conversion coding 'unix)))
@@ -134,11 +154,11 @@ It is nil if TEXT written in CODING is not BYTES, to the last of them."
      ((eq (coding-system-type coding) 'raw-text)
       (cons bytes 'no-conversion))
      ((agent-q-diff-write--same-bytes-p bytes text coding)
-      (cons (substring-no-properties text) coding))
+      (cons text coding))
      ;; Line ends are mixed: then CR is part of the text.
-     ((let ((verbatim (decode-coding-string bytes with-cr)))
+     ((let ((verbatim (agent-q-diff-write--decoded bytes with-cr)))
         (and (agent-q-diff-write--same-bytes-p bytes verbatim with-cr)
-             (cons (substring-no-properties verbatim) with-cr)))))))
+             (cons verbatim with-cr)))))))
 
 (defun agent-q-diff-write--decode (name stated bytes)
   "Return (TEXT . CODING) for BYTES, those of the file NAME.
@@ -156,16 +176,17 @@ the file states, or nil."
   "Return what `agent-q-diff-write--decode' does for NAME, BYTES and CODINGS.
 These are coding systems, best first."
   (or (seq-some (apply-partially #'agent-q-diff-write--decode-in bytes) codings)
-      (agent-q-diff-write--refuse
+      (agent-q-diff-file-refuse
        "%s cannot be written in its coding system %s without changing it elsewhere"
        name (car codings))))
 
 (defun agent-q-diff-write--read-file (name)
   "Return the live text of the file NAME, which no buffer visits."
-  (pcase-let* ((attributes (agent-q-diff-target-attributes name))
+  (pcase-let* ((attributes (agent-q-diff-file-attributes name))
                (`(,bytes . ,stated)
                 (with-temp-buffer
                   (set-buffer-multibyte nil)
+                  (agent-q-diff-file-check-regular name)
                   (insert-file-contents-literally name)
                   (cons (buffer-string) (agent-q-diff-write--stated-coding name))))
                (`(,text . ,coding) (agent-q-diff-write--decode name stated bytes)))
@@ -177,7 +198,7 @@ These are coding systems, best first."
 Each character must be one, so that positions are the same."
   (let ((bytes (encode-coding-string text 'no-conversion)))
     (unless (= (length bytes) (length text))
-      (agent-q-diff-write--refuse
+      (agent-q-diff-file-refuse
        "%s is visited as bytes, but its buffer holds characters, too" name))
     bytes))
 
@@ -193,38 +214,54 @@ Each character must be one, so that positions are the same."
                (agent-q-diff-write--buffer-bytes name text)
              text))))
 
+(defun agent-q-diff-write--live (name buffer)
+  "Return the live text of the file NAME, an `agent-q-diff-live', or nil.
+BUFFER visits it, or is nil.  The value is nil if there is neither."
+  (cond
+   (buffer (agent-q-diff-write--read-buffer name buffer))
+   ((file-exists-p name) (agent-q-diff-write--read-file name))))
+
 (defun agent-q-diff-write-read (name)
   "Return the live text of the file NAME, an `agent-q-diff-live', or nil.
 NAME is absolute.  The value is nil if there is neither such a file nor a
-buffer that visits it."
-  (let ((buffer (find-buffer-visiting name)))
-    (cond
-     (buffer (agent-q-diff-write--read-buffer name buffer))
-     ((file-exists-p name) (agent-q-diff-write--read-file name)))))
+buffer that visits it.  A buffer without unsaved edits follows its file
+first; one that cannot is refused."
+  (agent-q-diff-file-uncached
+    (agent-q-diff-file-clean-up)
+    (let ((buffer (agent-q-diff-write--visitor name)))
+      (when buffer
+        (agent-q-diff-target-check-visits buffer name)
+        (agent-q-diff-target-watch buffer)
+        (when-let ((message (agent-q-diff-target-disk-message
+                             buffer (agent-q-diff-target-sync buffer))))
+          (agent-q-diff-file-refuse "%s" message)))
+      (agent-q-diff-write--live name buffer))))
 
 (defun agent-q-diff-write-same-p (live)
   "Return non-nil if reading the file of LIVE again would give the same.
 That of a file that was not touched since is not read for that.  Whoever
 writes it compares its bytes all the same."
-  (let ((name (agent-q-diff-live-name live))
-        (buffer (agent-q-diff-live-buffer live)))
-    (and (eq buffer (find-buffer-visiting name))
-         (if buffer
-             (and (eql (agent-q-diff-live-tick live)
-                       (agent-q-diff-target-tick buffer))
-                  (eq (agent-q-diff-live-coding live)
-                      (with-current-buffer buffer
-                        (agent-q-diff-target-coding))))
-           (let ((attributes (agent-q-diff-target-attributes name)))
-             (and attributes
-                  (or (equal attributes (agent-q-diff-live-attributes live))
-                      (equal (agent-q-diff-live-bytes live)
-                             (agent-q-diff-write--bytes name)))))))))
+  (agent-q-diff-file-uncached
+    (let ((name (agent-q-diff-live-name live))
+          (buffer (agent-q-diff-live-buffer live)))
+      (and (eq buffer (agent-q-diff-write--visitor name))
+           (if buffer
+               (and (null (agent-q-diff-target-disk-state buffer))
+                    (eql (agent-q-diff-live-tick live)
+                         (agent-q-diff-target-tick buffer))
+                    (eq (agent-q-diff-live-coding live)
+                        (with-current-buffer buffer
+                          (agent-q-diff-target-coding))))
+             (let ((attributes (agent-q-diff-file-attributes name)))
+               (and attributes
+                    (or (equal attributes (agent-q-diff-live-attributes live))
+                        (equal (agent-q-diff-live-bytes live)
+                               (agent-q-diff-file-bytes name))))))))))
 
 (defun agent-q-diff-write-unsaved-p (live)
   "Return non-nil if LIVE has edits of the user's that are not saved."
   (and (agent-q-diff-live-buffer live)
-       (buffer-modified-p (agent-q-diff-live-buffer live))))
+       (agent-q-diff-target-unsaved-p (agent-q-diff-live-buffer live))))
 
 (defun agent-q-diff-write-saves-p (live)
   "Return non-nil if an edit of LIVE is to be saved at once."
@@ -250,12 +287,11 @@ saves reading that again where the file has the same bytes."
 
 (defun agent-q-diff-write-hash-after (live hashes)
   "Return a hash of the bytes that the file of LIVE has now.
-HASHES is as above, for what was to be written; it is taken if nobody has
-written the file since."
+HASHES is as for `agent-q-diff-write-hash-before', but of what was to be
+written; it is taken if nobody has written the file since."
   (let ((name (agent-q-diff-live-name live)))
     (if (and hashes
              (agent-q-diff-live-written live)
-             (not (find-buffer-visiting name))
              (equal (agent-q-diff-live-written live)
                     (agent-q-diff-write--identity name)))
         (cdr hashes)
@@ -263,30 +299,47 @@ written the file since."
 
 (defun agent-q-diff-write--identity (name)
   "Return attributes of the file NAME that change when it is written, not renamed."
-  (pcase (agent-q-diff-target-attributes name)
+  (pcase (agent-q-diff-file-attributes name)
     (`(,size ,modified ,_ ,inode) (list size modified inode))))
 
 (defun agent-q-diff-write-hash (live)
   "Return a hash of the bytes that LIVE is or would be in its file."
+  (or (agent-q-diff-write--hash-as-kept live)
+      (agent-q-diff-write--hash-encoded live)))
+
+(defun agent-q-diff-write--hash-as-kept (live)
+  "Return a hash of LIVE if it is in its file what it is in memory, or nil."
+  (let ((text (agent-q-diff-live-text live))
+        (coding (agent-q-diff-write--coding live)))
+    (and (multibyte-string-p text)
+         (if (agent-q-diff-live-bytes live)
+             (agent-q-diff-write--kept-p live)
+           (and (eq 0 (coding-system-eol-type coding))
+                (eq 'utf-8 (coding-system-base coding))))
+         (agent-q-diff-engine-hash text))))
+
+(defun agent-q-diff-write--hash-encoded (live)
+  "Return what `agent-q-diff-write-hash' does for LIVE, whatever its coding system."
   (secure-hash 'sha256 (or (agent-q-diff-live-bytes live)
                            (encode-coding-string (agent-q-diff-live-text live)
                                                  (agent-q-diff-live-coding live)))))
 
 (defun agent-q-diff-write-hash-of (name)
   "Return what `agent-q-diff-write-hash' does for the file NAME as it is now."
-  (if (find-buffer-visiting name)
-      (agent-q-diff-write-hash (agent-q-diff-write-read name))
-    (secure-hash 'sha256 (agent-q-diff-write--bytes name))))
+  (if-let ((buffer (agent-q-diff-write--visitor name)))
+      (agent-q-diff-write-hash (agent-q-diff-write--live name buffer))
+    (secure-hash 'sha256 (agent-q-diff-file-bytes name))))
 
 ;;;; What an agent writes, and what the text has
 
 (defun agent-q-diff-write-adapt (live string)
   "Return STRING, an agent's, as it would stand in the text of LIVE.
-If Emacs keeps CRLF out of that text, so must STRING; if the text is
-bytes, STRING is those of its UTF-8."
-  (let ((lines (if (eq 1 (coding-system-eol-type (agent-q-diff-live-coding live)))
-                   (string-replace "\r\n" "\n" string)
-                 string)))
+If Emacs keeps CRLF, or CR as old Macs wrote it, out of that text, so must
+STRING; if the text is bytes, STRING is those of its UTF-8."
+  (let ((lines (pcase (coding-system-eol-type (agent-q-diff-live-coding live))
+                 (1 (string-replace "\r\n" "\n" string))
+                 (2 (replace-regexp-in-string "\r\n?" "\n" string t t))
+                 (_ string))))
     (if (and (multibyte-string-p lines) (agent-q-diff-write--bytes-p live))
         (encode-coding-string lines 'utf-8-emacs-unix)
       lines)))
@@ -312,96 +365,6 @@ SPANS is as for `agent-q-diff-write-result'."
     (push (substring text done) pieces)
     (apply #'concat (nreverse pieces))))
 
-;;;; Replacing a file as a whole
-
-(defun agent-q-diff-write--put (text coding name)
-  "Make TEXT, a string written in CODING, the content of the file NAME."
-  (let ((coding-system-for-write coding)
-        (write-region-annotate-functions nil)
-        (write-region-post-annotation-function nil))
-    (write-region text nil name nil 'silent)))
-
-(defun agent-q-diff-write--owner (name)
-  "Return who owns the file NAME, and with which mode."
-  (let ((attributes (file-attributes name 'integer)))
-    (list (file-attribute-user-id attributes)
-          (file-attribute-group-id attributes)
-          (file-attribute-modes attributes))))
-
-(defun agent-q-diff-write--twin (name)
-  "Return a new file beside NAME, a copy with its owner and mode, or nil.
-It is nil if there cannot be one that may take the place of NAME: its
-directory cannot be written, only NAME's owner could make such a file, or
-NAME is one of several names of a file, of which the others would keep
-the old text."
-  (when (and (file-exists-p name)
-             (= 1 (file-attribute-link-number (file-attributes name)))
-             (file-writable-p (file-name-directory name)))
-    (let ((twin (make-temp-file (expand-file-name ".agent-q-diff-"
-                                                  (file-name-directory name))))
-          (is-fit nil))
-      (unwind-protect
-          (progn
-            (copy-file name twin t nil t t)
-            (setq is-fit (equal (agent-q-diff-write--owner name)
-                                (agent-q-diff-write--owner twin)))
-            (and is-fit twin))
-        (unless is-fit
-          (delete-file twin))))))
-
-(defun agent-q-diff-write--by-twin (name twin put check)
-  "Have PUT write TWIN, which then takes the place of NAME.
-CHECK is called between the two.  If anything fails, NAME stays and TWIN
-goes."
-  (let ((modes (file-modes name))
-        (is-done nil))
-    (unwind-protect
-        (progn
-          (funcall put twin)
-          (set-file-modes twin modes)
-          (funcall check)
-          (let ((inhibit-quit t))
-            (rename-file twin name t)
-            (setq is-done t)))
-      (unless is-done
-        (delete-file twin)))))
-
-(defun agent-q-diff-write--put-back (name old)
-  "Make the bytes OLD the content of the file NAME again.
-The error if that fails says where a copy of them is."
-  (let ((copy (make-temp-file "agent-q-diff-rescued-")))
-    (agent-q-diff-write--put old 'no-conversion copy)
-    (condition-case err
-        (agent-q-diff-write--put old 'no-conversion name)
-      (error
-       (agent-q-diff-write--refuse
-        "%s is damaged, since writing it failed (%s); what it held is in %s"
-        name (error-message-string err) copy)))
-    (delete-file copy)))
-
-(defun agent-q-diff-write--in-place (name put check)
-  "Have PUT write NAME itself, after CHECK was called.
-If that fails, put back what it held."
-  (let ((old (agent-q-diff-write--bytes name))
-        (is-done nil))
-    (funcall check)
-    (unwind-protect
-        (let ((inhibit-quit t))
-          (funcall put name)
-          (setq is-done t))
-      (unless is-done
-        (agent-q-diff-write--put-back name old)))))
-
-(defun agent-q-diff-write-file (name put check)
-  "Have PUT write the file NAME, so that it is whole whatever happens.
-PUT is called with the name of a file that it is to write.  CHECK is
-called without arguments at the last moment; if it signals an error, NAME
-stays as it is.  Mode, owner and links are kept."
-  (let ((twin (agent-q-diff-write--twin name)))
-    (if twin
-        (agent-q-diff-write--by-twin name twin put check)
-      (agent-q-diff-write--in-place name put check))))
-
 ;;;; Writing
 
 (defun agent-q-diff-write--check-encodable (live new)
@@ -409,17 +372,17 @@ stays as it is.  Mode, owner and links are kept."
   (let ((char (agent-q-diff-target-unencodable
                0 (length new) (agent-q-diff-write--coding live) new)))
     (when char
-      (agent-q-diff-write--refuse
+      (agent-q-diff-file-refuse
        "the file's coding system %s cannot hold the character %c"
        (agent-q-diff-live-coding live) char))))
 
 (defun agent-q-diff-write--check-writable (name)
   "Refuse the file NAME if it cannot be written or somebody else edits it."
-  (let ((holder (file-locked-p name)))
-    (when (stringp holder)
-      (agent-q-diff-write--refuse "%s is locked by %s" name holder)))
+  (let ((holder (agent-q-diff-file-lock-holder name)))
+    (when holder
+      (agent-q-diff-file-refuse "%s is locked by %s" name holder)))
   (unless (file-writable-p name)
-    (agent-q-diff-write--refuse "%s cannot be written" name)))
+    (agent-q-diff-file-refuse "%s cannot be written" name)))
 
 (defun agent-q-diff-write--coding (live)
   "Return the coding system in which LIVE is to be written.
@@ -444,85 +407,53 @@ Where nothing is decided, as for text that was all ASCII, it is UTF-8."
                 spans)))))
 
 (defun agent-q-diff-write--outcome (live spans new)
-  "Return (TEXT . CODING), the text of LIVE with each of SPANS replaced by NEW.
-TEXT is to be written in CODING.  It is bytes where those of the rest can
-be taken as they are, which is much faster."
-  (let ((text (agent-q-diff-live-text live))
-        (coding (agent-q-diff-write--coding live)))
+  "Return the bytes of the text of LIVE with each of SPANS replaced by NEW.
+Those of the rest are taken as they are where they can be, which is much
+faster."
+  (let ((coding (agent-q-diff-write--coding live)))
     (if (agent-q-diff-write--kept-p live)
-        (cons (agent-q-diff-write--spliced
-               (agent-q-diff-live-bytes live) (agent-q-diff-write--byte-spans text spans)
-               (encode-coding-string new coding))
-              'no-conversion)
-      (cons (agent-q-diff-write-result live spans new) coding))))
+        (agent-q-diff-write--spliced
+         (agent-q-diff-live-bytes live)
+         (agent-q-diff-write--byte-spans (agent-q-diff-live-text live) spans)
+         (encode-coding-string new coding))
+      (agent-q-diff-file-encode (agent-q-diff-write-result live spans new) coding))))
 
 (defun agent-q-diff-write--to-file (live spans new check)
   "Replace SPANS by NEW in the file of LIVE.  CHECK is called before."
-  (pcase-let ((name (agent-q-diff-live-name live))
-              (`(,text . ,coding) (agent-q-diff-write--outcome live spans new)))
+  (agent-q-diff-write--check-encodable live new)
+  (let ((name (agent-q-diff-live-name live))
+        (bytes (agent-q-diff-write--outcome live spans new))
+        (is-written nil))
     (agent-q-diff-write--check-writable name)
-    (agent-q-diff-write--check-encodable live new)
-    (agent-q-diff-write-file
-     name
-     (lambda (file)
-       (agent-q-diff-write--put text coding file)
-       (when (eq coding 'no-conversion)
-         (setf (agent-q-diff-live-written live)
-               (agent-q-diff-write--identity file))))
-     (lambda ()
-       (funcall check)
-       (unless (equal (agent-q-diff-live-bytes live) (agent-q-diff-write--bytes name))
-         (agent-q-diff-write--refuse "%s was changed meanwhile" name))))
+    (let ((inhibit-quit t))
+      (condition-case nil
+          (let ((inhibit-quit nil))
+            (agent-q-diff-file-write
+             name
+             (lambda (file)
+               (agent-q-diff-file-put bytes 'no-conversion file)
+               (when (agent-q-diff-write--kept-p live)
+                 (setf (agent-q-diff-live-written live)
+                       (agent-q-diff-write--identity file))))
+             (lambda ()
+               (funcall check)
+               (unless (equal (agent-q-diff-live-bytes live) (agent-q-diff-file-bytes name))
+                 (agent-q-diff-file-refuse "%s was changed meanwhile" name)))
+             (lambda () (setq is-written t))))
+        (quit (unless is-written (signal 'quit nil))))
+      ;; Too late: it is written, and must not be reported as undone.
+      (setq quit-flag nil))
     (list :saved t)))
-
-(defun agent-q-diff-write--check-faithful (live)
-  "Refuse LIVE if saving its buffer would change what nobody has edited.
-So it is if a file of mixed line ends was visited as one of CRLF."
-  (let ((name (agent-q-diff-live-name live)))
-    (with-current-buffer (agent-q-diff-live-buffer live)
-      (unless (or (buffer-modified-p)
-                  buffer-file-format
-                  write-region-annotate-functions
-                  (not (file-exists-p name))
-                  (agent-q-diff-write--same-bytes-p
-                   (agent-q-diff-write--bytes name)
-                   (agent-q-diff-live-text live) (agent-q-diff-live-coding live)))
-        (agent-q-diff-write--refuse
-         (if (verify-visited-file-modtime (current-buffer))
-             "saving %s would change bytes elsewhere; C-x RET r utf-8-unix RET in its buffer shows them"
-           "%s changed on disk; M-x revert-buffer in its buffer first")
-         name)))))
-
-(defun agent-q-diff-write--save-whole (check)
-  "Save the current buffer so that its file is whole whatever happens.
-CHECK is called at the last moment.  Return t, for `write-file-functions'."
-  (let ((name (file-truename buffer-file-name)))
-    (when (file-exists-p name)
-      (let ((backup-by-copying t))
-        (backup-buffer))
-      (agent-q-diff-write-file
-       name (lambda (file) (write-region nil nil file nil 'silent)) check)
-      (set-visited-file-modtime)
-      (set-buffer-modified-p nil)
-      t)))
 
 (defun agent-q-diff-write--to-buffer (live spans new check)
   "Replace SPANS by NEW in the buffer of LIVE, and save it as is the option.
 CHECK is called before."
   (let ((buffer (agent-q-diff-live-buffer live))
-        (is-saving (agent-q-diff-write-saves-p live))
-        (save (lambda () (agent-q-diff-write--save-whole check))))
-    (when is-saving
-      (agent-q-diff-write--check-faithful live))
+        (is-saving (agent-q-diff-write-saves-p live)))
     (funcall check)
-    (with-current-buffer buffer
-      (unwind-protect
-          (progn
-            (add-hook 'write-file-functions save 100 t)
-            (let ((tick (agent-q-diff-target-replace buffer spans new is-saving)))
-              (list :saved is-saving
-                    :altered (/= tick (agent-q-diff-target-tick buffer)))))
-        (remove-hook 'write-file-functions save t)))))
+    (let ((tick (agent-q-diff-target-replace buffer spans new is-saving check)))
+      (list :saved (and is-saving (agent-q-diff-target-written-p buffer))
+            :altered (/= tick (agent-q-diff-target-tick buffer))))))
 
 (defun agent-q-diff-write (live spans new check)
   "Replace each of SPANS of LIVE by NEW, and write that.
@@ -533,9 +464,10 @@ and signals an error if the file must not be written after all.
 Return a plist: :saved tells whether it is in the file, and :altered
 whether saving changed more than that, as hooks may.  If anything fails,
 signal an error, and text and file are as they were."
-  (if (agent-q-diff-live-buffer live)
-      (agent-q-diff-write--to-buffer live spans new check)
-    (agent-q-diff-write--to-file live spans new check)))
+  (agent-q-diff-file-uncached
+    (if (agent-q-diff-live-buffer live)
+        (agent-q-diff-write--to-buffer live spans new check)
+      (agent-q-diff-write--to-file live spans new check))))
 
 (provide 'agent-q-diff-write)
 ;;; agent-q-diff-write.el ends here

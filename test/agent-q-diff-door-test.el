@@ -67,7 +67,8 @@
         (display-buffer (agent-q-diff-review-buffer one))
         (let ((two (aqd-door-begin nil)))
           (aqd-in-diff two
-            (let ((this-command 'agent-q-diff-accept-hunk))
+            (let ((this-command 'agent-q-diff-accept-hunk)
+                  (noninteractive nil))
               (run-hooks 'pre-command-hook)
               (should (eq this-command 'agent-q-diff-ignore-key))))
           (agent-q-diff-cancel two))))))
@@ -113,7 +114,7 @@
       (should-not messages)
       (mapc #'agent-q-diff-end (agent-q-diff-open-reviews))
       (should (= 1 (length messages)))
-      (should (string-prefix-p "✗ REJECTED" (car messages))))
+      (should (string-prefix-p "✗ Rejected" (car messages))))
     (aqd-should-leave-nothing)))
 
 (ert-deftest aqd-door-callback-that-fails-is-called-once-by-the-policy-too ()
@@ -224,6 +225,12 @@ and no question may be open then."
                        aqd-door-taken-back)))
       (should (equal (aqd-disk) "a\n")))))
 
+(ert-deftest aqd-door-taken-back-is-said ()
+  (let ((aqd-policy 'ask))
+    (aqd-with-project "a\n"
+      (should (equal "Nobody is waiting any more for the edit of target.txt; nothing was changed"
+                     (aqd-said (aqd-door-ask "<f6>" #'aqd-door-withdraw)))))))
+
 (ert-deftest aqd-door-taken-back-and-not-noticed-before-the-answer ()
   (let ((aqd-policy 'ask))
     (aqd-with-project "a\n"
@@ -296,7 +303,9 @@ and no question may be open then."
 
 ;;;; What is in the file after no decision
 
-(defconst aqd-door-remains "1 of its 2 hunks are in the file."
+(defconst aqd-door-remains "1 of 2 hunks is in the file.
+In the file: hunk 1.
+Not in the file: hunk 2."
   "What an agent reads after one of two hunks was applied.")
 
 (ert-deftest aqd-door-cancelled-with-a-hunk-in-the-file ()

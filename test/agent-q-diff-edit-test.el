@@ -11,6 +11,7 @@
 
 (require 'agent-q-diff-test-help)
 (require 'seq)
+(require 'smerge-mode)
 
 ;;;; Lines
 
@@ -265,6 +266,24 @@
     (agent-q-diff-unapply-hunk)
     (should (equal (aqd-disk) aqd-merge-mine))))
 
+;; Compared in full, only the middle line is in conflict.
+(ert-deftest aqd-merge-beyond-the-budget-says-that-it-is-coarse ()
+  (let ((original (aqd-lines "p" "q" "r" "s" "t" "q"))
+        (mine (aqd-lines "p" "mine" "q" "r" "file" "s" "t" "q" "z"))
+        (proposed (aqd-lines "q" "p" "r" "agent" "s" "q" "t")))
+    (pcase-dolist (`(,budget ,is-coarse) '((nil nil) (0 t)))
+      (let ((agent-q-diff-budget budget)
+            said)
+        (aqd-with-review original proposed
+          (aqd-in-target (erase-buffer) (insert mine))
+          (aqd-goto-hunk 1)
+          (setq said (aqd-said (agent-q-diff-merge-hunk)))
+          (should (eq is-coarse (and said (string-prefix-p "Coarse merge: " said))))
+          (aqd-in-small-buffer
+            (should (eq is-coarse (and (string-search "(coarse)" header-line-format) t)))
+            (set-buffer-modified-p nil)
+            (agent-q-diff-edit-abort)))))))
+
 (ert-deftest aqd-merge-is-undone-in-the-target-as-one ()
   (aqd-with-conflict
     (agent-q-diff-merge-hunk)
@@ -333,7 +352,7 @@
                         aqd-file aqd-edit-original aqd-edit-modified nil)))))
       (should (equal (aqd-disk) "x\n"))
       (should (string-suffix-p
-               (concat "The user made something else of hunk 1, and so it is in the file:\n"
+               (concat "The user edited hunk 1; in the file it is:\n"
                        (string-trim-right
                         (aqd-lines "@@ -1,6 +1 @@" "-1" "-2" "-mine" "-c" "-3" "-4" "+x")))
                message)))))

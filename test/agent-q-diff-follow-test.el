@@ -113,6 +113,7 @@ The line is put into the function of that number, counted from 1."
                                    ("plain" ,(aqd-raw "\xff\xc3"))
                                    (,(aqd-raw "\xff") "mine")))
     (let* ((coding-system-for-read 'utf-8-unix)
+           (agent-q-diff-save 'always)
            (filler (make-string 100 ?.))
            (lines (lambda (changes)
                     (mapconcat (lambda (n)

@@ -16,6 +16,7 @@
 (require 'ert)
 (require 'agent-q-diff-guard)
 (require 'agent-q-diff-test-help)
+(require 'agent-q-diff-replace-help)
 
 ;;;; A project and its surroundings
 
@@ -157,7 +158,9 @@ Tramp's syntaxes takes for remote."
 
 (defun aqd-guard-first-line (path kind)
   "Return the first line of the refusal of PATH for KIND."
-  (let ((shown (if (stringp path) (agent-q-diff-guard--visible path) path)))
+  (let ((shown (if (stringp path)
+                   (agent-q-diff-visible path agent-q-diff-guard--max-shown)
+                 path)))
     (pcase kind
       ('outside (format "Error: Path '%s' is outside project root" shown))
       ('missing (format "Error: File '%s' not found" shown))
@@ -335,8 +338,8 @@ Tramp's syntaxes takes for remote."
     (should (equal (aqd-guard-answer "no/../x") "Error: File 'no/../x' not found"))
     (should (equal (aqd-guard-answer "../\e[2J\u202e\377")
                    "Error: Cannot write to file\n\nThe path contains a control character."))
-    (should (equal (agent-q-diff-guard--visible "../\e[2J\u202ex\377 ü'%s")
-                   "../\\x1b[2J\\x202ex\\x3fffff ü'%s"))
+    (should (equal (aqd-guard-answer "../a\u00a0b'%s")
+                   "Error: Path '../a<U+00A0>b'%s' is outside project root"))
     (should (< (length (aqd-guard-answer (concat "../" (make-string 3000 ?x)))) 300))))
 
 ;;;; Paths that must pass
@@ -514,6 +517,39 @@ Tramp's syntaxes takes for remote."
           (should (string-prefix-p "Error: Cannot" (aqd-guard-answer "a.ZIP"))))
       (turkish-case-conversion-disable))))
 
+(ert-deftest aqd-guard-an-option-that-was-changed-counts-at-once ()
+  "Answers are kept, but not beyond a change inside the option's own list."
+  (let ((agent-q-diff-protected-asked (copy-tree agent-q-diff-protected-asked)))
+    (should-not (agent-q-diff-protected-kind '("src" "mine.txt")))
+    (setcdr (last (car (last agent-q-diff-protected-asked))) (list "mine.txt"))
+    (should (eq 'asked (car (agent-q-diff-protected-kind '("src" "mine.txt")))))
+    (let ((agent-q-diff-protected-denied '("src/")))
+      (should (eq 'denied (car (agent-q-diff-protected-kind '("src" "mine.txt"))))))))
+
+(ert-deftest aqd-guard-outside-of-projects-links-are-not-looked-for ()
+  "Directories above need not be readable, and links there lead anywhere."
+  (aqd-guard-with-project
+    (cl-letf (((symbol-function 'agent-q-diff-guard--links)
+               (lambda (directory) (error "Looked into %s" directory))))
+      (should-error (agent-q-diff-guard-check "a/new.el" aqd-guard-root)
+                    :type 'agent-q-diff-forbidden)
+      (let ((name (concat aqd-guard-root "a/new.el")))
+        (should (equal name (agent-q-diff-guard-check name "/")))))))
+
+(ert-deftest aqd-guard-a-working-tree-in-a-bare-repository-is-the-users ()
+  (aqd-guard-with-project
+    (let ((bare (concat aqd-guard-root "bare/")))
+      (make-directory (concat bare "refs") t)
+      (make-directory (concat bare "objects") t)
+      (make-directory (concat bare "tree") t)
+      (write-region "" nil (concat bare "HEAD") nil 'silent)
+      (should (eq 'denied (car (agent-q-diff-guard-protection
+                                (concat bare "tree/a.el") "/"))))
+      (write-region "gitdir: .." nil (concat bare "tree/.git") nil 'silent)
+      (should-not (agent-q-diff-guard-protection (concat bare "tree/a.el") "/"))
+      (should (eq 'denied (car (agent-q-diff-guard-protection
+                                (concat bare "hooks/a") "/")))))))
+
 (ert-deftest aqd-guard-a-name-that-the-system-cannot-hold ()
   "Else Emacs would write another character for it: another name."
   (aqd-guard-with-project
@@ -544,6 +580,97 @@ Tramp's syntaxes takes for remote."
           (auto-mode-alist nil))
       (dolist (path '("a.gz" "a.gpg" "a.tar" "a.zip" "a.gz~" "a.gpg.~3~"))
         (should (string-prefix-p "Error: Cannot" (aqd-guard-answer path)))))))
+
+;;;; Proposals
+
+(defvar aqd-guard-reviews nil
+  "The notes of the reviews that were begun, each a list of strings.")
+
+(defun aqd-guard-propose (tool path)
+  "Have TOOL propose something for PATH, and return the message.
+A review that is begun is noted in `aqd-guard-reviews' and cancelled."
+  (cl-letf (((symbol-function 'agent-q-diff-review-and-wait)
+             (lambda (&rest arguments)
+               (push (plist-get (nthcdr 4 arguments) :notes) aqd-guard-reviews)
+               (signal 'agent-q-diff-cancelled '("a test"))))
+            ((symbol-function 'agent-q-diff-review-patch-and-wait)
+             (lambda (&rest arguments)
+               (push (plist-get (nthcdr 3 arguments) :notes) aqd-guard-reviews)
+               (signal 'agent-q-diff-cancelled '("a test")))))
+    (agent-q-diff-tools-call
+     tool (if (equal tool "propose_patch")
+              `(:path ,path :diff "@@ -1 +1 @@\n-text\n+evil\n" :description "d")
+            `(:path ,path :original "text\n" :modified "evil\n" :description "d")))))
+
+(ert-deftest aqd-guard-what-an-edit-is-refused-a-proposal-is-refused ()
+  "What is inside the project, but no file for agents, is none for any tool."
+  (aqd-guard-with-project
+    (dolist (tool '("propose_file_edit" "propose_patch"))
+      (dolist (path '("hard-secret" "in-hard" "once" "a.gz" "in-gz" "a.gpg" "a.zip" "a.tar"
+                      "fifo" "in-fifo" "src" "dangling" "self" ".git/config" "in-hook"
+                      "sub/.git" "bare/config" "new.gpg" "README.md/x"))
+        (ert-info ((format "%s %s" tool path) :prefix "call: ")
+          (let ((aqd-guard-reviews nil)
+                (before (aqd-guard-snapshot)))
+            (should (equal (aqd-guard-answer (aqd-guard-in path))
+                           (aqd-guard-propose tool path)))
+            (should-not aqd-guard-reviews)
+            (should (equal before (aqd-guard-snapshot)))
+            (should-not aqd-guard-asked)))))))
+
+(defun aqd-guard-build-outside ()
+  "Create what is no file for agents, next to the project."
+  (mapc #'aqd-guard-file '("outside/.git/HEAD" "outside/.git/hooks/pre-commit"
+                           "outside/a.gz" "outside/a.gpg" "outside/.envrc"
+                           "outside/bare/HEAD" "outside/bare/config"))
+  (dolist (directory '("outside/bare/objects" "outside/bare/refs"))
+    (make-directory (concat aqd-guard-top directory) t))
+  (aqd-guard-run "mkfifo" "outside/fifo")
+  (aqd-guard-run "ln" "outside/file" "outside/hard")
+  (aqd-guard-link "../outside/.git/hooks/pre-commit" "proj/out-hook"))
+
+(ert-deftest aqd-guard-what-is-outside-is-proposed-with-a-warning-or-refused ()
+  (aqd-guard-with-project
+    (aqd-guard-build-outside)
+    (dolist (tool '("propose_file_edit" "propose_patch"))
+      (dolist (path (list "outside/.git/hooks/pre-commit" "outside/a.gz" "outside/a.gpg"
+                          "outside/bare/config" "outside/fifo" "outside/hard" "outside/dir"))
+        (ert-info ((format "%s %s" tool path) :prefix "call: ")
+          (let ((aqd-guard-reviews nil))
+            (should (string-prefix-p "Error: "
+                                     (aqd-guard-propose tool (concat aqd-guard-top path))))
+            (should-not aqd-guard-reviews))))
+      (let ((aqd-guard-reviews nil))
+        (should (string-prefix-p "Error: " (aqd-guard-propose tool "out-hook")))
+        (should-not aqd-guard-reviews)
+        (aqd-guard-propose tool (concat aqd-guard-top "outside/dir/file"))
+        (should (string-match-p "OUTSIDE" (string-join (car aqd-guard-reviews) "\n")))
+        (should-not (string-match-p "PROTECTED" (string-join (car aqd-guard-reviews) "\n")))
+        (aqd-guard-propose tool (concat aqd-guard-top "outside/.envrc"))
+        (should (string-match-p "OUTSIDE\\(.\\|\n\\)*PROTECTED"
+                                (string-join (car aqd-guard-reviews) "\n"))))
+      (should-not aqd-guard-asked))))
+
+(ert-deftest aqd-guard-what-is-outside-is-checked-again-before-it-is-written ()
+  (dolist (what '(hard git))
+    (aqd-guard-with-project
+      (let* ((file (concat aqd-guard-top "outside/dir/file"))
+             (review (agent-q-diff-tools-review
+                      "propose_file_edit"
+                      `((path . ,file) (original . "text\n") (modified . "evil\n")
+                        (description . "d"))
+                      #'ignore)))
+        (if (eq what 'hard)
+            (aqd-guard-run "ln" "outside/dir/file" "outside/other")
+          (mapc #'aqd-guard-file '("outside/HEAD" "outside/objects/x" "outside/refs/x")))
+        (let ((came-to (condition-case err
+                           (agent-q-diff-accept review 0)
+                         (agent-q-diff-error (car err)))))
+          (should (memq came-to '(agent-q-diff-forbidden agent-q-diff-bad-target))))
+        (agent-q-diff-cancel review)
+        (should (equal "text\n" (with-temp-buffer
+                                  (insert-file-contents file)
+                                  (buffer-string))))))))
 
 ;;;; A remote root
 

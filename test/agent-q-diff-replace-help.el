@@ -8,6 +8,7 @@
 
 ;;; Code:
 
+(require 'tramp)
 (require 'agent-q-diff-test-help)
 
 (defvar aqd-project nil
@@ -16,15 +17,23 @@
 (defvar aqd-policy 'allow
   "The policy in the test's project.")
 
+(defvar agent-q-diff-replace--row)
+
 (defconst aqd-lisp-folder (file-name-directory (locate-library "agent-q-diff"))
   "Folder of the Lisp files under test.")
 
-(defconst aqd-rejected "✗ REJECTED: User explicitly declined changes to target.txt
-
-STOP: Do NOT retry or propose alternative changes. The user has made a
-deliberate decision to reject this edit. Report to the user that the
-changes were not applied and ask if they would like to proceed differently."
+(defconst aqd-declined "✗ Rejected: the user declined the change to target.txt. \
+None of it is in the file."
   "What the agent reads when the test's file was not to be edited.")
+
+(defconst aqd-stop "
+
+STOP: Do not try this again, and do not propose something else instead. Tell
+the user how the file stands, and ask how to go on."
+  "What it reads besides if the user gave no reason.")
+
+(defconst aqd-rejected (concat aqd-declined aqd-stop)
+  "What the agent reads when the user gave no reason.")
 
 (defmacro aqd-with-project (text &rest body)
   "Run BODY in a project whose one file, `aqd-file', holds TEXT.
@@ -36,6 +45,7 @@ and no grant is left."
             (agent-q-diff-project-root aqd-project)
             (agent-q-diff-tools-policy aqd-policy)
             (agent-q-diff-permit--grants nil)
+            (agent-q-diff-replace--row nil)
             (agent-q-diff-log-file nil))
        (unwind-protect (progn ,@body)
          (when (get-buffer agent-q-diff-transcript-buffer-name)
@@ -61,6 +71,20 @@ MORE are further arguments, a plist."
   "Make BYTES what the file NAME holds."
   (let ((coding-system-for-write 'no-conversion))
     (write-region bytes nil name nil 'silent)))
+
+(defmacro aqd-with-mock-host (&rest body)
+  "Evaluate BODY where TRAMP reaches this host by the method `mock'."
+  (declare (debug t))
+  `(let ((tramp-methods (cons '("mock"
+                                (tramp-login-program "sh")
+                                (tramp-login-args (("-i")))
+                                (tramp-remote-shell "/bin/sh")
+                                (tramp-remote-shell-args ("-c"))
+                                (tramp-connection-timeout 10))
+                              tramp-methods))
+         (tramp-verbose 0))
+     (unwind-protect (progn ,@body)
+       (tramp-cleanup-all-connections))))
 
 (provide 'agent-q-diff-replace-help)
 ;;; agent-q-diff-replace-help.el ends here

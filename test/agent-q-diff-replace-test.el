@@ -12,7 +12,6 @@
 ;;; Code:
 
 (require 'json)
-(require 'tramp)
 (require 'agent-q-diff-test-help)
 (require 'agent-q-diff-replace-help)
 
@@ -63,6 +62,90 @@ Replacements: 3"))
     (let ((agent-q-diff-tools-review-lines nil))
       (should (string-suffix-p "\n  + line 20\n  + … 80 more lines"
                                (aqd-edit "x\n" (aqd-numbered 100)))))))
+
+;;;; What the user reads
+
+(defun aqd-edit-said (&rest calls)
+  "Make each of CALLS, (OLD NEW), by a grant, and return what was said last."
+  (let ((agent-q-diff-tools-policy 'ask)
+        (agent-q-diff-replace--row nil))
+    (setq agent-q-diff-permit--grants
+          (list (list "edit_file" aqd-project (current-time))))
+    (aqd-said (dolist (call calls)
+                (should (string-prefix-p "✓ Edit applied" (apply #'aqd-edit call)))))))
+
+(ert-deftest aqd-edit-by-a-grant-is-said ()
+  (aqd-with-project (aqd-numbered 9)
+    (let ((agent-q-diff-caller '("Claude Code" . client)))
+      (should (equal (aqd-edit-said '("line 3" "three"))
+                     (concat "Claude Code edited target.txt:3 (+1 -1), by your grant; "
+                             "M-x agent-q-diff-edits"))))
+    (should (equal (aqd-edit-said '("line 5\n" "5\n5 1/2\n"))
+                   (concat "An agent edited target.txt:5 (+2 -1), by your grant; "
+                           "M-x agent-q-diff-edits")))))
+
+(ert-deftest aqd-edit-by-the-policy-is-said ()
+  (aqd-with-project "a\nb\n"
+    (should (equal (aqd-said (aqd-edit "b" "c"))
+                   (concat "An agent edited target.txt:2 (+1 -1), by your policy; "
+                           "M-x agent-q-diff-edits")))))
+
+(ert-deftest aqd-edit-that-is-not-saved-is-said-so ()
+  (aqd-with-project "a\nb\n"
+    (let ((agent-q-diff-save 'never))
+      (with-current-buffer (aqd-visit)
+        (should (equal (aqd-edit-said '("b" "c"))
+                       (concat "An agent edited target.txt:2 (+1 -1), not saved, by your grant; "
+                               "M-x agent-q-diff-edits")))))))
+
+(ert-deftest aqd-edit-by-a-key-is-not-said-again ()
+  (aqd-with-project "a\nb\n"
+    (let ((agent-q-diff-tools-policy 'ask)
+          (agent-q-diff-permission-function (lambda (_) 'once)))
+      (should-not (aqd-said (aqd-edit "b" "c"))))))
+
+(ert-deftest aqd-edit-of-many-in-a-row-the-last-is-said ()
+  (aqd-with-project (aqd-numbered 9)
+    (should (equal (aqd-edit-said '("line 3" "three") '("line 4" "four"))
+                   (concat "An agent edited target.txt:4 (+1 -1), by your grant, "
+                           "after another edit; M-x agent-q-diff-edits")))
+    (should (equal (aqd-edit-said '("line 5" "five") '("line 6" "six") '("line 7" "seven"))
+                   (concat "An agent edited target.txt:7 (+1 -1), by your grant, "
+                           "after 2 others; M-x agent-q-diff-edits")))
+    ;; A key of the user's begins anew.
+    (let ((agent-q-diff-replace--row (cons 5 (1- num-input-keys))))
+      (should (string-search "policy; M-x" (aqd-said (aqd-edit "line 8" "eight")))))))
+
+(ert-deftest aqd-edit-of-many-in-a-row-does-not-flood-the-messages ()
+  (aqd-with-project (aqd-numbered 9)
+    (let ((agent-q-diff-replace--row nil)
+          logged)
+      (cl-letf (((symbol-function 'message)
+                 (lambda (format &rest arguments)
+                   (when message-log-max
+                     (push (apply #'format format arguments) logged)))))
+        (dolist (n '(3 4 5))
+          (aqd-edit (format "line %d" n) (format "LINE %d" n))))
+      (should (equal (length logged) 1)))))
+
+(ert-deftest aqd-edit-is-said-with-names-that-deceive-nobody ()
+  (aqd-with-project "a\n"
+    (let ((agent-q-diff-caller '("Claude\u202e\e[31m\n" . client)))
+      (should (equal (aqd-said (aqd-edit "a" "b"))
+                     (concat "Claude<U+202E><U+001B>[31m<U+000A> edited target.txt:1 (+1 -1), "
+                             "by your policy; M-x agent-q-diff-edits"))))))
+
+(ert-deftest aqd-edit-edits-shows-the-latest ()
+  (aqd-with-project (aqd-numbered 9)
+    (should-error (agent-q-diff-edits) :type 'user-error)
+    (aqd-edit "line 3" "three")
+    (aqd-edit "line 7" "seven")
+    (save-window-excursion
+      (agent-q-diff-edits)
+      (should (equal (buffer-name (window-buffer)) "*Agent-Q Edits*"))
+      (should (looking-at ".* edit_file target.txt"))
+      (should (string-search "seven" (buffer-substring (point) (point-max))))
+      (should-not (string-search "three" (buffer-substring (point) (point-max)))))))
 
 ;;;; Document 003: error cases
 
@@ -278,8 +361,9 @@ propose_file_edit, propose_patch")))
     (let ((agent-q-diff-tools-policy 'deny)
           (agent-q-diff-permission-function (lambda (_) (ert-fail "asked"))))
       (should (equal (aqd-edit "a" "b")
-                     (concat aqd-rejected
-                             "\n\nReason: the user's settings deny edit_file here.")))
+                     (concat "✗ Rejected: the user's settings deny edit_file here. \
+None of it is in the file."
+                             aqd-stop)))
       (should (equal (aqd-disk) "a\n")))))
 
 (ert-deftest aqd-edit-permission-denied-by-user ()
@@ -291,7 +375,7 @@ propose_file_edit, propose_patch")))
     (let ((agent-q-diff-tools-policy 'ask)
           (agent-q-diff-permission-function (lambda (_) '(deny . "Use the other file."))))
       (should (equal (aqd-edit "a" "b")
-                     (concat aqd-rejected "\n\nReason: Use the other file."))))))
+                     (concat aqd-declined "\n\nReason: Use the other file."))))))
 
 (ert-deftest aqd-edit-shown-before-asked ()
   (aqd-with-project "a\n"
@@ -418,30 +502,16 @@ propose_file_edit, propose_patch")))
 
 ;;;; A project on another host
 
-(defmacro aqd-edit-with-mock-host (&rest body)
-  "Evaluate BODY where TRAMP reaches this host by the method `mock'."
-  (declare (debug t))
-  `(let ((tramp-methods (cons '("mock"
-                                (tramp-login-program "sh")
-                                (tramp-login-args (("-i")))
-                                (tramp-remote-shell "/bin/sh")
-                                (tramp-remote-shell-args ("-c"))
-                                (tramp-connection-timeout 10))
-                              tramp-methods))
-         (tramp-verbose 0))
-     ,@body))
-
 (ert-deftest aqd-edit-project-on-another-host ()
   (aqd-with-project "a\nb\n"
     (set-file-modes aqd-file #o640)
     (make-symbolic-link "target.txt" (concat aqd-file "-link"))
-    (aqd-edit-with-mock-host
+    (aqd-with-mock-host
      (let ((agent-q-diff-project-root (concat "/mock:localhost:" aqd-project)))
        (should (string-prefix-p "✓" (aqd-edit "b" "c\nd")))
        (should (string-prefix-p "✓" (aqd-call-tool "edit_file"
                                                    '(:path "target.txt-link"
-                                                     :old_str "d" :new_str "é"))))
-       (tramp-cleanup-all-connections)))
+                                                     :old_str "d" :new_str "é"))))))
     (should (equal (aqd-disk) "a\nc\n\303\251\n"))
     (should (= (file-modes aqd-file) #o640))
     (should (equal (file-symlink-p (concat aqd-file "-link")) "target.txt"))))
@@ -460,7 +530,8 @@ propose_file_edit, propose_patch")))
 
 (ert-deftest aqd-edit-real-file-open-with-unsaved-edits ()
   (aqd-with-project ""
-    (let ((name (expand-file-name "original.lisp" aqd-project))
+    (let ((agent-q-diff-save 'always)
+          (name (expand-file-name "original.lisp" aqd-project))
           (old "(defun discounted (cents rate)"))
       (aqd-put-bytes (aqd-bytes-of (expand-file-name "../test/demo/original.lisp"
                                                      aqd-lisp-folder))

@@ -10,6 +10,7 @@
 
 (require 'agent-q-diff-test-help)
 (require 'seq)
+(require 'smerge-mode)
 
 (defun aqd-shown-lines (n)
   "Return the lines of the Nth hunk shown, without its header."

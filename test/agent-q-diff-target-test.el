@@ -39,6 +39,37 @@ REPAIR is run afterwards; then accepting must succeed."
                    (should (agent-q-diff-accept-hunk))
                    (agent-q-diff-finish))))))
 
+;;;; What the target has
+
+(defun aqd-target-known-p (live text)
+  "Return whether a target with LIVE, its buffer narrowed, is told to have TEXT."
+  (aqd-with-file live
+    (with-current-buffer (aqd-visit)
+      (setq-local case-fold-search t)
+      (narrow-to-region (1+ (point-min)) (point-max))
+      (prog1 (agent-q-diff-target-known-p (current-buffer) (string-to-multibyte text))
+        (should (buffer-narrowed-p))
+        (should (= 2 (point-min)))))))
+
+(ert-deftest aqd-target-is-known-by-the-very-same-text ()
+  (dolist (text '("a\nb\n" "a\nb" "\n" "ä\nß\n"))
+    (should (aqd-target-known-p text text)))
+  (pcase-dolist (`(,live ,text) '(("a\nb\n" "a\nB\n") ("a\nb\n" "a\nb\nc\n")
+                                  ("a\nb\n" "a\n") ("ä\n" "Ä\n") ("a\nb\n" "a\nc\n")))
+    (should-not (aqd-target-known-p live text)))
+  (let ((agent-q-diff-target--max-compared 3))
+    (should-not (aqd-target-known-p "a\nb\n" "a\nb\n"))
+    (should (aqd-target-known-p "a\n" "a\n"))))
+
+(ert-deftest aqd-target-with-other-line-ends-is-left-to-be-adapted ()
+  (dolist (text '("a\r\nb\r\n" "a\r\nb\n" "a\rb\n" "\ufeffa\n"))
+    (aqd-with-file ""
+      (let ((coding-system-for-write 'utf-8-unix))
+        (write-region text nil aqd-file nil 'silent))
+      (dolist (proposed (list text "a\nb\n"))
+        (should-not (agent-q-diff-target-known-p (aqd-visit)
+                                                 (string-to-multibyte proposed)))))))
+
 ;;;; What must end in a message
 
 (ert-deftest aqd-target-read-only ()
@@ -56,8 +87,12 @@ REPAIR is run afterwards; then accepting must succeed."
       (aqd-target-refuses (ignore)
         (setq locked nil)))))
 
+;; A buffer without unsaved edits follows its file instead: see the suite of
+;; `agent-q-diff-disk-test.el'.
 (ert-deftest aqd-target-changed-on-disk ()
   (aqd-target-refuses (progn
+                        (goto-char (point-max))
+                        (insert "mine\n")
                         (write-region "other\n" nil aqd-file nil 'silent)
                         (set-file-times aqd-file (time-add nil 60)))
     (revert-buffer t t)
@@ -94,12 +129,13 @@ REPAIR is run afterwards; then accepting must succeed."
     (should (equal (aqd-disk) (encode-coding-string "a\n€\n" 'utf-8)))))
 
 (ert-deftest aqd-target-unsaved-text-that-the-coding-cannot-hold ()
-  (aqd-with-file aqd-original
-    (aqd-target-refuses (progn
-                          (setq buffer-file-coding-system 'iso-latin-1-unix)
-                          (goto-char (point-max))
-                          (insert "€\n"))
-      (setq buffer-file-coding-system 'utf-8-unix))))
+  (let ((agent-q-diff-save 'always))
+    (aqd-with-file aqd-original
+      (aqd-target-refuses (progn
+                            (setq buffer-file-coding-system 'iso-latin-1-unix)
+                            (goto-char (point-max))
+                            (insert "€\n"))
+        (setq buffer-file-coding-system 'utf-8-unix)))))
 
 (ert-deftest aqd-target-names-that-are-refused ()
   (aqd-with-file aqd-original
@@ -329,6 +365,40 @@ Return (HEADER DISK TEXT)."
     (should (equal disk aqd-original))
     (should (equal text (concat aqd-modified "mine\n")))))
 
+(ert-deftest aqd-ruling-11-if-clean-is-the-default ()
+  (should (eq 'if-clean (default-value 'agent-q-diff-save))))
+
+(ert-deftest aqd-ruling-11-half-a-word-that-is-being-typed-stays-out-of-the-file ()
+  (aqd-with-file aqd-original
+    (let (said)
+      (aqd-call aqd-original (aqd-numbered 20 '((2 . "two") (10 . "LINE 10")))
+                (lambda ()
+                  (should (agent-q-diff-accept-hunk))
+                  (with-current-buffer (find-buffer-visiting aqd-file)
+                    (goto-char (point-max))
+                    (insert "half a wo"))
+                  (aqd-goto-hunk 2)
+                  (setq said (agent-q-diff-accept-hunk))
+                  (agent-q-diff-finish)))
+      (should (equal said "Hunk applied; not saved, since target.txt has unsaved edits"))
+      (should (equal (aqd-disk) (aqd-numbered 20 '((2 . "two"))))))))
+
+(ert-deftest aqd-ruling-11-finishing-says-what-is-only-in-the-buffer ()
+  (aqd-with-file aqd-original
+    (with-current-buffer (aqd-visit)
+      (insert "mine\n"))
+    (let (said)
+      (aqd-call aqd-original aqd-modified
+                (lambda ()
+                  (agent-q-diff-accept-hunk)
+                  (cl-letf (((symbol-function 'message)
+                             (lambda (format &rest arguments)
+                               (when format
+                                 (setq said (apply #'format format arguments))))))
+                    (agent-q-diff-finish nil t))))
+      (should (equal said
+                     "What you accepted is in the buffer target.txt and not saved")))))
+
 (ert-deftest aqd-ruling-11-if-clean-saves-a-clean-target ()
   (aqd-with-file aqd-original
     (let ((agent-q-diff-save 'if-clean))
@@ -408,6 +478,62 @@ Return (HEADER DISK TEXT)."
       (with-current-buffer (find-buffer-visiting new)
         (set-buffer-modified-p nil)
         (kill-buffer)))))
+
+(defun aqd-target-accept-new (below function)
+  "Have a new file of the name BELOW the test's directory accepted in vain.
+FUNCTION is called in its buffer, with the review, before that."
+  (let* ((aqd-answers nil)
+         (new (expand-file-name below (file-name-directory aqd-file)))
+         (review (agent-q-diff-review new "" "new ٢\n" "d" #'ignore)))
+    (unwind-protect
+        (progn
+          (with-current-buffer (agent-q-diff-review-target review)
+            (funcall function review))
+          (let ((came-to (condition-case nil
+                             (agent-q-diff-accept review 0)
+                           ((error quit) 'refused))))
+            (should (eq 'refused came-to)))
+          (should-not (file-exists-p new)))
+      (let ((target (agent-q-diff-review-target review)))
+        (agent-q-diff-cancel review)
+        (when (buffer-live-p target)
+          (with-current-buffer target
+            (set-buffer-modified-p nil)
+            (kill-buffer)))))))
+
+(ert-deftest aqd-target-directories-of-a-file-that-is-refused-are-removed ()
+  (pcase-dolist
+      (`(,what ,below ,function)
+       `(("text that cannot be written" "one/two/new.txt"
+          ,(lambda (_) (setq buffer-file-coding-system 'latin-1-unix)))
+         ("a check of the caller's" "one/two/new.txt"
+          ,(lambda (review)
+             (let ((n 0))
+               (setf (agent-q-diff-review-check review)
+                     (lambda ()
+                       (when (= 2 (cl-incf n))
+                         (agent-q-diff-file-refuse "not any more")))))))
+         ("a hook that fails" "one/two/new.txt"
+          ,(lambda (_) (add-hook 'write-file-functions (lambda () (error "No")) nil t)))
+         ("a hook that quits" "one/two/new.txt"
+          ,(lambda (_) (add-hook 'write-file-functions (lambda () (signal 'quit nil)) nil t)))
+         ("a directory that cannot be made" ,(format "one/%s/new.txt" (make-string 300 ?n))
+          ,#'ignore)))
+    (ert-info (what :prefix "case: ")
+      (aqd-with-file ""
+        (aqd-target-accept-new below function)
+        (should (equal '("target.txt")
+                       (directory-files (file-name-directory aqd-file) nil
+                                        directory-files-no-dot-files-regexp)))))))
+
+(ert-deftest aqd-target-directories-that-were-there-stay-when-a-file-is-refused ()
+  (aqd-with-file ""
+    (let ((one (expand-file-name "one" (file-name-directory aqd-file))))
+      (make-directory one)
+      (aqd-target-accept-new "one/two/new.txt"
+                             (lambda (_)
+                               (setq buffer-file-coding-system 'latin-1-unix)))
+      (should (directory-empty-p one)))))
 
 (ert-deftest aqd-target-directory-that-others-use-meanwhile-stays ()
   (aqd-with-file ""

@@ -73,7 +73,7 @@ PLACES are lists (HUNK WHERE FROM TO), the lines counted from 1."
   (aqd-with-file "a\nb\nc\nd\ne\nf\ng\nh\n"
     (should (string-suffix-p
              "
-1 of 2 hunks are in the file.
+1 of 2 hunks is in the file.
 In the file: hunk 1.
 Not in the file: hunk 2.
 The lines as they now are:
@@ -106,7 +106,7 @@ hunk 2, not in the file:
                (concat "
 
 2 of 3 hunks are in the file.
-In the file: hunk 1, 3.
+In the file: hunks 1 and 3.
 Not in the file: hunk 2."
                        (aqd-tools-now (aqd-numbered 40 '((5 . "five") (35 . "x")))
                                       '(1 "in the file" 2 8)
@@ -118,9 +118,9 @@ Not in the file: hunk 2."
       (should (string-suffix-p
                (concat "
 
-1 of 3 hunks are in the file.
+1 of 3 hunks is in the file.
 In the file: hunk 1.
-Not in the file: hunk 2, 3."
+Not in the file: hunks 2 and 3."
                        (aqd-tools-now (aqd-numbered 40 '((5 . "five")))
                                       '(1 "in the file" 2 8)
                                       '(2 "not in the file" 17 23)
@@ -131,7 +131,7 @@ Not in the file: hunk 2, 3."
                (concat "
 
 2 of 3 hunks are in the file.
-In the file: hunk 1, 3.
+In the file: hunks 1 and 3.
 Not in the file: hunk 2.
 Could not be applied where it belongs: hunk 2."
                        (aqd-tools-now (aqd-numbered 40 '((5 . "five") (20 . "other")
@@ -186,15 +186,15 @@ Could not be applied where it belongs: hunk 2."
 
 (ert-deftest aqd-patch-is-decided-hunk-by-hunk ()
   (aqd-with-file (aqd-numbered 40)
-    (should (string-prefix-p "✓ Changes accepted and applied to target.txt"
-                             (aqd-tools-patch aqd-tools-diff "C-c C-c")))
+    (should (equal "✓ Accepted: both hunks are in target.txt, which is saved."
+                   (aqd-tools-patch aqd-tools-diff "C-c C-c")))
     (should (equal (aqd-disk) (aqd-numbered 40 '((5 . "five") (20 . "twenty"))))))
   (aqd-with-file (aqd-numbered 40)
-    (should (string-search "1 of 2 hunks are in the file.\nIn the file: hunk 2."
+    (should (string-search "1 of 2 hunks is in target.txt, which is saved.\n\nIn the file: hunk 2."
                            (aqd-tools-patch aqd-tools-diff "r a q")))
     (should (equal (aqd-disk) (aqd-numbered 40 '((20 . "twenty"))))))
   (aqd-with-file (aqd-numbered 40)
-    (should (string-prefix-p "✗ REJECTED"
+    (should (string-prefix-p "✗ Rejected: "
                              (aqd-tools-patch aqd-tools-diff "C-c C-k")))
     (should (equal (aqd-disk) (aqd-numbered 40)))))
 
@@ -223,14 +223,14 @@ Could not be applied where it belongs: hunk 2."
                      (,(concat aqd-tools-diff "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n")
                       . "2 files; review them one at a time")))
       (let ((message (aqd-tools-patch diff "C-c C-c")))
-        (should (string-prefix-p "Error showing diff for target.txt: " message))
+        (should (string-prefix-p "Error: there is no decision about target.txt: " message))
         (should (string-match-p why message))))
     (should (equal (aqd-disk) (aqd-numbered 40)))))
 
 (ert-deftest aqd-patch-that-applies-nowhere-is-no-refusal ()
   (aqd-with-file "other\n"
     (let ((message (aqd-tools-patch aqd-tools-diff "a a q")))
-      (should (string-prefix-p "Error showing diff for target.txt: Could not be applied"
+      (should (string-prefix-p "Error: the change could not be applied to target.txt: hunk 1: "
                                message)))))
 
 (ert-deftest aqd-patch-of-another-file-is-said ()
@@ -277,8 +277,8 @@ Could not be applied where it belongs: hunk 2."
       (with-current-buffer (agent-q-diff-review-buffer
                             (car (agent-q-diff-open-reviews)))
         (agent-q-diff-accept-all))
-      (should (equal (mapcar (lambda (message) (substring message 0 45)) messages)
-                     '("✓ Changes accepted and applied to target.txt\n"))))))
+      (should (equal messages
+                     '("✓ Accepted: both hunks are in target.txt, which is saved."))))))
 
 (ert-deftest aqd-tools-wrong-arguments-are-an-answer-too ()
   (dolist (arguments '((nil "a" "b" "d") ("f" 1 "b" "d") ("f" "a" nil "d")))

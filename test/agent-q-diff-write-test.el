@@ -50,6 +50,22 @@ It is done without a buffer that visits the file, and with one."
 
 ;;;; Bytes
 
+(ert-deftest aqd-write-hash-is-that-of-the-bytes ()
+  (dolist (coding '(utf-8-unix utf-8-dos utf-8-with-signature-unix latin-1-unix
+                    undecided-unix utf-16-unix iso-2022-jp-unix no-conversion raw-text-unix))
+    (dolist (text (list "" "a\nb\n" "ä\n日本\n" "x\0y\r\n" (string ?a #x3fffff ?b)
+                        (string ?a #xd800 ?b) (string ?a #xd83d #xde00) "\xff\n"
+                        (make-string 100000 ?é)))
+      (let ((live (agent-q-diff-live--make :name "/x" :text text :coding coding)))
+        (ert-info ((format "%s %S" coding text))
+          (should (equal (agent-q-diff-write-hash live)
+                         (agent-q-diff-write--hash-encoded live))))
+        ;; And as it was read from a file.
+        (setf (agent-q-diff-live-bytes live) (encode-coding-string text coding))
+        (ert-info ((format "%s %S, read" coding text))
+          (should (equal (agent-q-diff-write-hash live)
+                         (secure-hash 'sha256 (agent-q-diff-live-bytes live)))))))))
+
 (ert-deftest aqd-write-changes-only-its-bytes ()
   (aqd-write-both "a\nb\nc" "b" "x\ny" "a\nx\ny\nc")
   (aqd-write-both "a" "a" "" ""))
@@ -152,8 +168,11 @@ It is done without a buffer that visits the file, and with one."
       (call-process "chown" nil nil nil "12345:54321" aqd-file)
       (when visit (aqd-visit))
       (aqd-write-replace "a" "b")
-      (should (equal (agent-q-diff-write--owner aqd-file)
-                     '(12345 54321 "-rw-r--r--"))))))
+      (let ((attributes (file-attributes aqd-file 'integer)))
+        (should (equal (list (file-attribute-user-id attributes)
+                             (file-attribute-group-id attributes)
+                             (file-attribute-modes attributes))
+                       '(12345 54321 "-rw-r--r--")))))))
 
 (ert-deftest aqd-write-keeps-hard-links ()
   (dolist (visit '(nil t))
@@ -244,8 +263,15 @@ FAILS-P is called with the name of the file that is to be written."
     (should-error (aqd-write-replace "a" "b" (lambda () (aqd-write-bytes "z\n")))
                   :type 'agent-q-diff-bad-target)
     (should (equal (aqd-disk) "z\n")))
+  ;; A buffer without unsaved edits has followed, and "a" is gone from it.
   (aqd-with-file "a\n"
     (aqd-visit)
+    (aqd-write-bytes "z\n")
+    (should-error (aqd-write-replace "a" "b") :type 'agent-q-diff-no-match)
+    (should (equal (aqd-disk) "z\n")))
+  (aqd-with-file "a\n"
+    (with-current-buffer (aqd-visit)
+      (insert "typed\n"))
     (aqd-write-bytes "z\n")
     (should-error (aqd-write-replace "a" "b") :type 'agent-q-diff-bad-target)
     (should (equal (aqd-disk) "z\n"))))

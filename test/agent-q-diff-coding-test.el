@@ -1,0 +1,300 @@
+;;; agent-q-diff-coding-test.el --- Every coding system  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; For each coding system that this Emacs has, one line of a file is changed
+;; and changed back, by `edit_file' and in a review, with the file open and
+;; not.  No other byte may change, and in the end none at all.
+
+;;; Code:
+
+(require 'agent-q-diff-replace-help)
+(require 'agent-q-diff-test-help)
+
+(defconst aqd-coding-candidates
+  (concat "éüßñÿ£€ąčőşğŵŷЖяђіאבحبआகกລვայཀခខあアｱ漢字日本語中文體한글"
+          "ΑΩώ„—’™√½ªªºθəẠơư")
+  "Characters of which each coding system has some.")
+
+(defun aqd-coding-text (coding)
+  "Return a text of some lines with characters that CODING has."
+  (let* ((chars (seq-filter (lambda (char)
+                              (not (unencodable-char-position
+                                    0 1 coding nil (string char))))
+                            (delete-dups (append aqd-coding-candidates nil))))
+         (line (lambda (n)
+                 (format "line %d %s\n" n
+                         (apply #'string
+                                (cl-loop for i below 4
+                                         when chars
+                                         collect (nth (% (+ (* 4 n) i) (length chars))
+                                                      chars)))))))
+    (concat (funcall line 1) (funcall line 2) (funcall line 3)
+            "please change me now\n"
+            (funcall line 4) (funcall line 5) (funcall line 6))))
+
+(defun aqd-coding-systems ()
+  "Return the coding systems to be tried, with each kind of line ends."
+  (cl-loop for coding in (coding-system-list t)
+           for eol = (coding-system-eol-type coding)
+           append (if (vectorp eol) (append eol nil) (list coding))))
+
+(defun aqd-coding-bytes (coding)
+  "Return the bytes of a file in CODING, or nil if it cannot hold its own text."
+  (let* ((text (aqd-coding-text coding))
+         (bytes (ignore-errors (encode-coding-string text coding))))
+    (and bytes
+         (equal text (ignore-errors (decode-coding-string bytes coding)))
+         bytes)))
+
+(defun aqd-coding-changed (bytes coding)
+  "Return what BYTES may be in CODING after the change, a list."
+  (let ((change (lambda (text) (string-replace "change me" "changed it" text))))
+    (list (encode-coding-string (funcall change (aqd-coding-text coding)) coding)
+          (funcall change bytes))))
+
+(defun aqd-coding-visited-text (coding)
+  "Return the text of a buffer that visits the test's file.
+It does so in CODING, or as Emacs guesses if that is nil."
+  (with-temp-buffer
+    (let ((coding-system-for-read coding))
+      (insert-file-contents aqd-file))
+    (buffer-substring-no-properties (point-min) (point-max))))
+
+(defun aqd-coding-by-edit ()
+  "Change the line by edit_file, and back.
+Return the bytes after the first, and a message if that was refused."
+  (let* ((said (aqd-edit "change me" "changed it"))
+         (bytes (aqd-disk)))
+    (if (string-prefix-p "✓" said)
+        (let ((back (aqd-edit "changed it" "change me")))
+          (cons bytes (and (not (string-prefix-p "✓" back)) back)))
+      (cons bytes said))))
+
+(defun aqd-coding-by-review (coding)
+  "Accept the change in a review and take it out again, with the file in CODING.
+The value is as for `aqd-coding-by-edit'."
+  (let* ((original (aqd-coding-visited-text coding))
+         (modified (string-replace "change me" "changed it" original))
+         (bytes nil)
+         (said nil))
+    (if (equal original modified)
+        (cons (aqd-disk) "not there as text")
+      (aqd-call original modified
+                (lambda ()
+                  (let ((is-in (agent-q-diff-accept-hunk)))
+                    (setq bytes (aqd-disk))
+                    (unless (and is-in (agent-q-diff-unapply-hunk))
+                      (setq said (current-message))))
+                  (agent-q-diff-reject-all)))
+      (cons bytes (or said (and (null bytes) "refused"))))))
+
+(defun aqd-coding-check (coding way is-open)
+  "Check WAY, `edit' or `review', with a file in CODING.
+If IS-OPEN, a buffer visits it in CODING.  Return whether the change was made."
+  (let ((bytes (aqd-coding-bytes coding)))
+    (aqd-with-project ""
+      (let ((coding-system-for-write 'no-conversion)
+            (inhibit-message t))
+        (write-region bytes nil aqd-file nil 'silent))
+      (when is-open
+        (let ((coding-system-for-read coding))
+          (aqd-visit)))
+      (pcase-let ((`(,changed . ,said)
+                   (if (eq way 'edit)
+                       (aqd-coding-by-edit)
+                     (aqd-coding-by-review (and is-open coding))))
+                  (what (list coding way (if is-open 'open 'not-open))))
+        ;; Never anything but the change, and nothing when it was refused.
+        (should (equal (cons what t)
+                       (cons what (and (member changed
+                                               (cons bytes (aqd-coding-changed bytes coding)))
+                                       t))))
+        (should (equal (cons what bytes)
+                       (cons what (if (and said (not (equal changed bytes)))
+                                      (list said changed)
+                                    (aqd-disk)))))
+        (not (equal changed bytes))))))
+
+(defun aqd-coding-check-all (way is-open)
+  "Check every coding system by WAY; IS-OPEN is as for `aqd-coding-check'.
+Of those that Emacs is told, a tenth may be refused; of those that it has to
+guess, a fifth, since EBCDIC does not read as text then."
+  (let ((n 0)
+        (refused nil)
+        (part (if is-open 10 5))
+        (inhibit-message t))
+    (dolist (coding (aqd-coding-systems))
+      (when (aqd-coding-bytes coding)
+        (setq n (1+ n))
+        (unless (aqd-coding-check coding way is-open)
+          (push coding refused))))
+    (should (< 100 n))
+    (should (equal (list way is-open (length refused) refused)
+                   (list way is-open (min (length refused) (/ n part)) refused)))))
+
+(ert-deftest aqd-coding-every-one-by-edit-not-open ()
+  (aqd-coding-check-all 'edit nil))
+
+(ert-deftest aqd-coding-every-one-by-edit-open ()
+  (aqd-coding-check-all 'edit t))
+
+(ert-deftest aqd-coding-every-one-by-review-not-open ()
+  (aqd-coding-check-all 'review nil))
+
+(ert-deftest aqd-coding-every-one-by-review-open ()
+  (aqd-coding-check-all 'review t))
+
+;;;; What a caller binds, and lone surrogates
+
+(defmacro aqd-coding-with-bytes (bytes &rest body)
+  "Run BODY in a project whose file holds BYTES; return the file's bytes then."
+  (declare (indent 1) (debug t))
+  `(aqd-with-project ""
+     (let ((coding-system-for-write 'no-conversion))
+       (write-region ,bytes nil aqd-file nil 'silent))
+     ,@body
+     (aqd-disk)))
+
+(ert-deftest aqd-coding-what-a-caller-binds-for-writing-does-not-count ()
+  ;; In batch Emacs writes its messages in that coding system too.
+  (dolist (coding '(latin-1-unix utf-8-dos utf-16 no-conversion))
+    (dolist (is-open '(nil t))
+      (should (equal "\303\251\nc\303\251\n"
+                     (aqd-coding-with-bytes "\303\251\nb\n"
+                       (when is-open (aqd-visit))
+                       (let ((coding-system-for-write coding) (inhibit-message t))
+                         (should (string-prefix-p "✓" (aqd-edit "b" "cé")))))))
+      (should (equal "\303\251\nc\303\251\n"
+                     (aqd-coding-with-bytes "\303\251\nb\n"
+                       (when is-open (aqd-visit))
+                       (let ((coding-system-for-write coding) (inhibit-message t))
+                         (should (equal "accepted"
+                                        (aqd-review "é\nb\n" "é\ncé\n" "a q"))))))))))
+
+(ert-deftest aqd-coding-half-a-surrogate-pair-is-refused ()
+  (dolist (is-open '(nil t))
+    (should (equal "a\nb\n"
+                   (aqd-coding-with-bytes "a\nb\n"
+                     (when is-open (aqd-visit))
+                     (should (string-search "U+D83D, half of a surrogate pair"
+                                            (aqd-edit "b" "c\ud83d")))
+                     (should (eq 'agent-q-diff-bad-target
+                                 (car (aqd-review "a\nb\n" "a\nc\ud83d\n" "a q"))))
+                     (should (eq 'agent-q-diff-bad-target
+                                 (car (should-error
+                                       (agent-q-diff-review-open-patch
+                                        aqd-file
+                                        "@@ -1,2 +1,2 @@\n a\n-b\n+\ud83d\n"))))))))))
+
+(ert-deftest aqd-coding-text-beside-half-a-surrogate-pair-is-found ()
+  (dolist (is-open '(nil t))
+    (should (equal "a\nx\355\240\200y\nc\n"
+                   (aqd-coding-with-bytes "a\nx\355\240\200y\nb\n"
+                     (when is-open (aqd-visit))
+                     (should (string-prefix-p "✓" (aqd-edit "b" "c"))))))
+    ;; Where the file has one, so may the text.
+    (should (equal "a\nz\355\240\200\nb\n"
+                   (aqd-coding-with-bytes "a\nx\355\240\200y\nb\n"
+                     (when is-open (aqd-visit))
+                     (should (string-prefix-p "✓" (aqd-edit "x\ud800y" "z\ud800"))))))))
+
+(ert-deftest aqd-coding-iso-2022-jp-keeps-the-charsets-of-its-lines ()
+  "JIS X 0208 of 1978 and of 1983 have other escape sequences."
+  (let* ((bytes "\e$@F|K\\\e(B one\n\e$BF|K\\\e(B two\nthree\n\e$@8l\e(B four\n")
+         (changed (string-replace "three" "3" bytes)))
+    (should (equal changed (aqd-coding-with-bytes bytes
+                             (should (string-prefix-p "✓" (aqd-edit "three" "3"))))))
+    (dolist (is-open '(nil t))
+      (should (equal bytes
+                     (aqd-coding-with-bytes bytes
+                       (when is-open (aqd-visit))
+                       (let ((original (aqd-coding-visited-text nil)))
+                         ;; The whole text is taken out and put back.
+                         (aqd-call original "other\n"
+                                   (lambda ()
+                                     (should (agent-q-diff-accept-hunk))
+                                     (should (equal "other\n" (aqd-disk)))
+                                     (should (agent-q-diff-unapply-hunk))
+                                     (agent-q-diff-reject-all))))))))))
+
+;;;; What a buffer is to be saved as
+
+(defun aqd-coding-visit-to-save-as (coding)
+  "Visit the test's file in a buffer that is to be saved as CODING; return it."
+  (with-current-buffer (aqd-visit)
+    (setq-local save-buffer-coding-system coding)
+    (current-buffer)))
+
+(defun aqd-coding-alone (bytes coding)
+  "Return what Emacs alone makes of BYTES if \"two\" becomes \"2\" in a buffer.
+That is to be saved as CODING."
+  (aqd-coding-with-bytes bytes
+    (with-current-buffer (aqd-coding-visit-to-save-as coding)
+      (aqd-retype "two" "2")
+      (save-buffer))))
+
+(defun aqd-coding-by-us (way bytes coding)
+  "Return what WAY makes of BYTES where `aqd-coding-alone' has CODING."
+  (aqd-coding-with-bytes bytes
+    (aqd-coding-visit-to-save-as coding)
+    (pcase-exhaustive way
+      ('edit (should (string-prefix-p "✓" (aqd-edit "two" "2"))))
+      ('review (let* ((old (with-current-buffer (aqd-visit) (buffer-string)))
+                      (result (aqd-result old (string-replace "two" "2" old) "a q")))
+                 (should (plist-get result :saved))
+                 (should (equal 1 (plist-get result :in-file))))))
+    (with-current-buffer (aqd-visit)
+      (should-not (agent-q-diff-target-unsaved-p (current-buffer)))
+      (should (agent-q-diff-target-in-file-p (current-buffer)))
+      (should (coding-system-equal (coding-system-base save-buffer-coding-system)
+                                   (coding-system-base coding)))
+      (set-visited-file-modtime)
+      ;; It is known without the note that we have written it, too.
+      (setq agent-q-diff-target--disk nil)
+      (agent-q-diff-target-watch (current-buffer))
+      (should (agent-q-diff-target-in-file-p (current-buffer))))))
+
+(ert-deftest aqd-coding-what-a-buffer-is-to-be-saved-as-is-heeded ()
+  "Emacs reads a file in one coding system and can write it in another."
+  (pcase-dolist (`(,coding ,char)
+                 '((latin-1 "é") (latin-1-unix "é") (latin-1-dos "é") (utf-8-dos "é")
+                   (utf-8-with-signature-unix "é") (utf-16le-unix "é") (mac-roman-mac "é")
+                   (iso-2022-jp-unix "日") (euc-jp-dos "日")))
+    (dolist (bytes (list (encode-coding-string (concat char " one\ntwo\n") 'utf-8-unix)
+                         (encode-coding-string (concat char " one\ntwo\n") 'utf-8-dos)
+                         "one\ntwo\n"))
+      (dolist (way '(edit review))
+        (ert-info ((format "%S" (list coding bytes way)) :prefix "case: ")
+          (should (equal (aqd-coding-by-us way bytes coding)
+                         (aqd-coding-alone bytes coding))))))))
+
+(ert-deftest aqd-coding-what-cannot-be-saved-as-that-is-refused ()
+  (dolist (coding '(latin-1-unix euc-jp-unix))
+    (dolist (way '(edit review))
+      (let ((bytes (encode-coding-string "one\ntwo\n" 'utf-8-unix)))
+        (should
+         (equal bytes
+                (aqd-coding-with-bytes bytes
+                  (aqd-coding-visit-to-save-as coding)
+                  (if (eq way 'edit)
+                      (should (string-search "cannot hold the character"
+                                             (aqd-edit "two" "٢")))
+                    (aqd-call "one\ntwo\n" "one\n٢\n"
+                              (lambda ()
+                                (should-not (agent-q-diff-accept-hunk))
+                                (agent-q-diff-reject-all))))
+                  (with-current-buffer (aqd-visit)
+                    (should (equal (buffer-string) "one\ntwo\n"))))))))))
+
+(ert-deftest aqd-coding-a-buffer-to-be-saved-as-another-can-be-made-utf-8 ()
+  (should
+   (equal (encode-coding-string "one\n٢\n" 'utf-8-unix)
+          (aqd-coding-with-bytes "one\ntwo\n"
+            (agent-q-diff-target-recode (aqd-coding-visit-to-save-as 'latin-1-unix))
+            (should (string-prefix-p "✓" (aqd-edit "two" "٢")))))))
+
+(provide 'agent-q-diff-coding-test)
+;;; agent-q-diff-coding-test.el ends here

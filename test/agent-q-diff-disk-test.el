@@ -1,0 +1,889 @@
+;;; agent-q-diff-disk-test.el --- A file that changes on disk  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; What becomes of a proposal when another program changes the file: before
+;; the review, before a key, or before the end.  One table has every
+;; combination of what the buffer is, what the disk becomes, when, and by
+;; which tool; the checks below it hold in every row.
+
+;;; Code:
+
+(require 'agent-q-diff-replace-help)
+(require 'agent-q-diff-test-help)
+(require 'agent-q-diff-transcript)
+
+(defconst aqd-disk-original (aqd-numbered 20)
+  "What the agent has read.")
+
+(defconst aqd-disk-proposed (aqd-numbered 20 '((3 . "three") (12 . "twelve")))
+  "What it proposes, two hunks.")
+
+(defconst aqd-disk-first (aqd-numbered 20 '((3 . "three")))
+  "The original with the first hunk.")
+
+(defconst aqd-disk-foreign "LINE 18\n"
+  "A line that another program puts in the place of line 18.")
+
+(defun aqd-disk-with-foreign (text)
+  "Return TEXT as another program changes it."
+  (string-replace "line 18\n" aqd-disk-foreign text))
+
+(defvar aqd-disk-outside nil
+  "A file outside the project, which nobody may change.")
+
+(defun aqd-disk-change (how)
+  "Do to the test's file what HOW says, as another program does."
+  (let ((name aqd-file))
+    (unless (memq how '(same original other))
+      (delete-file name))
+    (pcase-exhaustive how
+      ('same (set-file-times name (time-add nil 60)))
+      ('original (aqd-disk-put aqd-disk-original))
+      ('other (aqd-disk-put (aqd-disk-with-foreign aqd-disk-original)))
+      ('deleted)
+      ('directory (make-directory name))
+      ('link (make-symbolic-link aqd-disk-outside name))
+      ('fifo (should (equal 0 (call-process "mkfifo" nil nil nil name)))))))
+
+(defun aqd-disk-put (text)
+  "Make TEXT what the test's file holds, with another time."
+  (aqd-write text)
+  (set-file-times aqd-file (time-add nil 60)))
+
+(defun aqd-disk-visit (buffer disk moment)
+  "Visit the test's file as BUFFER says, or do not, for DISK at MOMENT.
+Where the disk is to be the original again at the opening, the buffer holds
+what is proposed: a file that was changed and then checked out."
+  (when (and (eq disk 'original) (eq moment 'opening))
+    (aqd-write aqd-disk-proposed))
+  (unless (eq buffer 'none)
+    (with-current-buffer (aqd-visit)
+      (when (eq buffer 'modified)
+        (goto-char (point-max))
+        (insert "mine\n")
+        (should (buffer-modified-p))))))
+
+(defun aqd-disk-here ()
+  "Return what the test's file is: its text, or a symbol."
+  (cond
+   ((file-symlink-p aqd-file) 'link)
+   ((not (file-exists-p aqd-file)) 'deleted)
+   ((file-directory-p aqd-file) 'directory)
+   ((not (file-regular-p aqd-file)) 'fifo)
+   (t (aqd-disk-named (aqd-disk)))))
+
+(defun aqd-disk-named (text)
+  "Return a symbol for TEXT, what the file holds, or TEXT if it has none."
+  (pcase text
+    ((pred (equal aqd-disk-original)) 'original)
+    ((pred (equal aqd-disk-first)) 'first)
+    ((pred (equal aqd-disk-proposed)) 'both)
+    ((pred (equal (aqd-disk-with-foreign aqd-disk-original))) 'foreign)
+    ((pred (equal (aqd-disk-with-foreign aqd-disk-first))) 'foreign+first)
+    ((pred (equal (aqd-disk-with-foreign
+                   (aqd-numbered 20 '((12 . "twelve"))))))
+     'foreign+second)
+    ((pred (equal (aqd-disk-with-foreign aqd-disk-proposed))) 'foreign+both)
+    ((pred (equal (aqd-numbered 20 '((12 . "twelve"))))) 'second)
+    (_ text)))
+
+;;;; The tools
+
+(defun aqd-disk-diff ()
+  "Return the proposal as a unified diff."
+  (concat "--- a/target.txt\n+++ b/target.txt\n"
+          "@@ -1,6 +1,6 @@\n line 1\n line 2\n-line 3\n+three\n line 4\n line 5\n line 6\n"
+          "@@ -9,7 +9,7 @@\n line 9\n line 10\n line 11\n-line 12\n+twelve\n"
+          " line 13\n line 14\n line 15\n"))
+
+(defun aqd-disk-propose (tool change moment)
+  "Have both hunks of TOOL's proposal accepted, one by one, and finish.
+CHANGE is called at MOMENT.  Return the result."
+  (let ((result nil))
+    (when (eq moment 'opening)
+      (funcall change))
+    (condition-case err
+        (let ((review
+               (agent-q-diff-tools-review
+                tool
+                (if (equal tool "propose_patch")
+                    `((path . "target.txt") (diff . ,(aqd-disk-diff)) (description . "d"))
+                  `((path . "target.txt") (original . ,aqd-disk-original)
+                    (modified . ,aqd-disk-proposed) (description . "d")))
+                (lambda (told) (setq result told)))))
+          (unless result
+            (with-current-buffer (agent-q-diff-review-buffer review)
+              (aqd-goto-hunk 1)
+              (agent-q-diff-accept-hunk)
+              (when (eq moment 'key)
+                (funcall change))
+              (aqd-goto-hunk 2)
+              (agent-q-diff-accept-hunk)
+              (when (eq moment 'finish)
+                (funcall change))
+              (agent-q-diff-finish))))
+      (agent-q-diff-error
+       (setq result (list :status 'refused :message (agent-q-diff--error-text err)))))
+    result))
+
+(defun aqd-disk-edit (change moment)
+  "Have edit_file replace the line of the first hunk, with CHANGE called at MOMENT.
+Return a plist like the result of a review."
+  (let* ((recheck (symbol-function 'agent-q-diff-guard-recheck))
+         (is-changed nil)
+         (agent-q-diff-tools-policy 'ask)
+         (agent-q-diff-permission-function
+          (lambda (_)
+            (when (eq moment 'key)
+              (funcall change))
+            'once))
+         (message
+          (cl-letf (((symbol-function 'agent-q-diff-guard-recheck)
+                     (lambda (&rest arguments)
+                       (when (and (eq moment 'finish) (not is-changed))
+                         (setq is-changed t)
+                         (funcall change))
+                       (apply recheck arguments))))
+            (when (eq moment 'opening)
+              (funcall change))
+            (aqd-edit "line 3\n" "three\n"))))
+    (list :status (if (string-prefix-p "✓" message) 'applied 'refused)
+          :saved (not (string-search "not been saved" message))
+          :in-file (if (string-prefix-p "✓" message) 1 0)
+          :message message)))
+
+(defun aqd-disk-run (buffer disk moment tool)
+  "Return (STATUS IN-FILE SAVED HERE) for BUFFER, DISK, MOMENT and TOOL.
+What holds in every row is checked as well."
+  (aqd-with-project aqd-disk-original
+    (let* ((aqd-disk-outside (make-temp-file "agent-q-diff-outside" nil nil "outside\n"))
+           (agent-q-diff-confirm-finish nil)
+           (change (lambda () (aqd-disk-change disk)))
+           (make-backup-files nil))
+      (unwind-protect
+          (with-timeout (20 (ert-fail (list 'hangs buffer disk moment tool)))
+            (aqd-disk-visit buffer disk moment)
+            (let* ((result (if (equal tool "edit_file")
+                               (aqd-disk-edit change moment)
+                             (aqd-disk-propose tool change moment)))
+                   (row (list (plist-get result :status)
+                              (or (plist-get result :in-file) 0)
+                              (and (plist-get result :saved) t)
+                              (aqd-disk-here))))
+              (aqd-disk-check-row buffer disk row (plist-get result :message))
+              row))
+        (delete-file aqd-disk-outside)))))
+
+(defun aqd-disk-check-row (buffer disk row message)
+  "Check what must hold for BUFFER and DISK, whatever ROW and MESSAGE are.
+No change of another program's is lost, nothing outside is touched, and
+what is said to be in the file is in it."
+  (pcase-let ((`(,status ,in-file ,is-saved ,here) row)
+              (bytes (and (not (file-symlink-p aqd-file))
+                          (file-regular-p aqd-file)
+                          (aqd-disk))))
+    (should (stringp message))
+    (should (equal "outside\n" (with-temp-buffer
+                                 (insert-file-contents aqd-disk-outside)
+                                 (buffer-string))))
+    (when (and (eq disk 'other) bytes)
+      (should (string-search aqd-disk-foreign bytes)))
+    (when (memq disk '(directory fifo link deleted))
+      (should (eq here disk)))
+    (unless (eq buffer 'modified)
+      (should-not (and bytes (string-search "mine" bytes))))
+    (when (and is-saved (< 0 in-file))
+      (should bytes)
+      (should (<= in-file (+ (if (string-search "\nthree\n" bytes) 1 0)
+                             (if (string-search "\ntwelve\n" bytes) 1 0)))))
+    (when (memq status '(accepted partial applied))
+      (should (string-prefix-p "✓" message)))))
+
+;;;; The tables
+
+(defconst aqd-disk-table-of-proposals
+  '(
+    (opening none
+     (same accepted 2 t both)
+     (original accepted 2 t both)
+     (other accepted 2 t foreign+both)
+     (deleted stale 0 t deleted)
+     (directory refused 0 nil directory)
+     (link stale 0 t link)
+     (fifo refused 0 nil fifo))
+    (opening clean
+     (same accepted 2 t both)
+     (original accepted 2 t both)
+     (other accepted 2 t foreign+both)
+     (deleted stale 0 nil deleted)
+     (directory refused 0 nil directory)
+     (link stale 0 t link)
+     (fifo refused 0 nil fifo))
+    (opening modified
+     (same stale 0 nil original)
+     (original accepted 2 nil original)
+     (other stale 0 nil foreign)
+     (deleted stale 0 nil deleted)
+     (directory refused 0 nil directory)
+     (link stale 0 nil link)
+     (fifo refused 0 nil fifo))
+    (key none
+     (same accepted 2 t both)
+     (original partial 1 t second)
+     (other partial 1 t foreign+second)
+     (deleted stale 0 nil deleted)
+     (directory stale 0 nil directory)
+     (link stale 0 nil link)
+     (fifo stale 0 nil fifo))
+    (key clean
+     (same accepted 2 t both)
+     (original partial 1 t second)
+     (other partial 1 t foreign+second)
+     (deleted stale 0 nil deleted)
+     (directory stale 0 nil directory)
+     (link stale 0 nil link)
+     (fifo stale 0 nil fifo))
+    (key modified
+     (same partial 1 nil original)
+     (original partial 1 nil original)
+     (other partial 1 nil foreign)
+     (deleted partial 1 nil deleted)
+     (directory partial 1 nil directory)
+     (link partial 1 nil link)
+     (fifo partial 1 nil fifo))
+    (finish none
+     (same accepted 2 t both)
+     (original partial 0 t original)
+     (other partial 0 t foreign)
+     (deleted stale 0 nil deleted)
+     (directory stale 0 nil directory)
+     (link stale 0 nil link)
+     (fifo stale 0 nil fifo))
+    (finish clean
+     (same accepted 2 t both)
+     (original partial 0 t original)
+     (other partial 0 t foreign)
+     (deleted stale 0 nil deleted)
+     (directory stale 0 nil directory)
+     (link stale 0 nil link)
+     (fifo stale 0 nil fifo))
+    (finish modified
+     (same accepted 2 nil original)
+     (original accepted 2 nil original)
+     (other accepted 2 nil foreign)
+     (deleted accepted 2 nil deleted)
+     (directory accepted 2 nil directory)
+     (link accepted 2 nil link)
+     (fifo accepted 2 nil fifo)))
+  "What becomes of a proposal of two hunks that are accepted one by one.
+Each entry is (MOMENT BUFFER (DISK STATUS IN-FILE IS-SAVED HERE)...), with
+IN-FILE the number of hunks that the result says are in the target, and
+HERE what the file then is.")
+
+(defconst aqd-disk-table-of-edits
+  '(
+    (opening none
+     (same applied 1 t first)
+     (original applied 1 t first)
+     (other applied 1 t foreign+first)
+     (deleted refused 0 t deleted)
+     (directory refused 0 t directory)
+     (link refused 0 t link)
+     (fifo refused 0 t fifo))
+    (opening clean
+     (same applied 1 t first)
+     (original applied 1 t first)
+     (other applied 1 t foreign+first)
+     (deleted refused 0 t deleted)
+     (directory refused 0 t directory)
+     (link refused 0 t link)
+     (fifo refused 0 t fifo))
+    (opening modified
+     (same refused 0 t original)
+     (original refused 0 t original)
+     (other refused 0 t foreign)
+     (deleted refused 0 t deleted)
+     (directory refused 0 t directory)
+     (link refused 0 t link)
+     (fifo refused 0 t fifo))
+    (key none
+     (same applied 1 t first)
+     (original applied 1 t first)
+     (other applied 1 t foreign+first)
+     (deleted refused 0 t deleted)
+     (directory refused 0 t directory)
+     (link refused 0 t link)
+     (fifo refused 0 t fifo))
+    (key clean
+     (same applied 1 t first)
+     (original applied 1 t first)
+     (other applied 1 t foreign+first)
+     (deleted refused 0 t deleted)
+     (directory refused 0 t directory)
+     (link refused 0 t link)
+     (fifo refused 0 t fifo))
+    (key modified
+     (same refused 0 t original)
+     (original refused 0 t original)
+     (other refused 0 t foreign)
+     (deleted refused 0 t deleted)
+     (directory refused 0 t directory)
+     (link refused 0 t link)
+     (fifo refused 0 t fifo))
+    (finish none
+     (same applied 1 t first)
+     (original applied 1 t first)
+     (other refused 0 t foreign)
+     (deleted refused 0 t deleted)
+     (directory refused 0 t directory)
+     (link refused 0 t link)
+     (fifo refused 0 t fifo))
+    (finish clean
+     (same applied 1 t first)
+     (original applied 1 t first)
+     (other refused 0 t foreign)
+     (deleted refused 0 t deleted)
+     (directory refused 0 t directory)
+     (link refused 0 t link)
+     (fifo refused 0 t fifo))
+    (finish modified
+     (same refused 0 t original)
+     (original refused 0 t original)
+     (other refused 0 t foreign)
+     (deleted refused 0 t deleted)
+     (directory refused 0 t directory)
+     (link refused 0 t link)
+     (fifo refused 0 t fifo)))
+  "What becomes of an exact replacement, in the same terms.")
+
+(defun aqd-disk-check (table tool)
+  "Check each row of TABLE with TOOL."
+  (let ((inhibit-message t)
+        (n 0))
+    (pcase-dolist (`(,moment ,buffer . ,rows) table)
+      (pcase-dolist (`(,disk . ,expected) rows)
+        (should (equal (list tool moment buffer disk expected)
+                       (list tool moment buffer disk
+                             (aqd-disk-run buffer disk moment tool))))
+        (setq n (1+ n))))
+    (should (= n 63))))
+
+(ert-deftest aqd-disk-propose-file-edit ()
+  (aqd-disk-check aqd-disk-table-of-proposals "propose_file_edit"))
+
+(ert-deftest aqd-disk-propose-patch ()
+  (aqd-disk-check aqd-disk-table-of-proposals "propose_patch"))
+
+(ert-deftest aqd-disk-edit-file ()
+  (aqd-disk-check aqd-disk-table-of-edits "edit_file"))
+
+;;;; What is said, and what stays
+
+(ert-deftest aqd-disk-following-is-said-above-the-diff-and-at-a-key ()
+  (aqd-with-file aqd-disk-original
+    (aqd-visit)
+    (aqd-disk-change 'other)
+    (let (header said)
+      (aqd-call aqd-disk-original aqd-disk-proposed
+                (lambda ()
+                  (setq header (buffer-substring-no-properties
+                                (point-min) (aqd-goto-hunk 1)))
+                  (aqd-disk-put (concat "on top\n" (aqd-disk)))
+                  (setq said (agent-q-diff-accept-hunk))
+                  (agent-q-diff-reject-all)))
+      (should (string-search "The file had changed on disk; its buffer" header))
+      (should (string-search "; the file had changed on disk" said))
+      (should (equal (aqd-disk)
+                     (concat "on top\n" (aqd-disk-with-foreign aqd-disk-first)))))))
+
+(ert-deftest aqd-disk-conflict-is-said-above-the-diff-with-the-ways-out ()
+  (aqd-with-file aqd-disk-original
+    (with-current-buffer (aqd-visit)
+      (goto-char (point-max))
+      (insert "mine\n"))
+    (aqd-disk-change 'other)
+    (aqd-call aqd-disk-original aqd-disk-proposed
+              (lambda ()
+                (let ((header (buffer-substring-no-properties
+                               (point-min) (aqd-goto-hunk 1))))
+                  (should (string-search "No hunk can be accepted yet" header))
+                  (should (string-search "M-x revert-buffer there drops them" header)))
+                (should-not (agent-q-diff-accept-hunk))
+                (with-current-buffer (find-buffer-visiting aqd-file)
+                  (revert-buffer t t))
+                (aqd-goto-hunk 1)
+                (should (agent-q-diff-accept-hunk))
+                (agent-q-diff-reject-all)))
+    (should (equal (aqd-disk) (aqd-disk-with-foreign aqd-disk-first)))))
+
+(ert-deftest aqd-disk-following-keeps-point-markers-and-undo ()
+  (aqd-with-file aqd-disk-original
+    (with-current-buffer (aqd-visit)
+      (buffer-enable-undo)
+      (goto-char (point-min))
+      (search-forward "line 7")
+      (let ((marker (save-excursion (search-forward "line 15") (copy-marker (point))))
+            (overlay (make-overlay (line-beginning-position) (line-end-position))))
+        (agent-q-diff-target-watch (current-buffer))
+        (aqd-disk-put (concat "one\ntwo\n" (aqd-disk-with-foreign aqd-disk-original)))
+        (should (eq 'followed (agent-q-diff-target-sync (current-buffer))))
+        (should (equal (buffer-string) (aqd-disk)))
+        (should-not (buffer-modified-p))
+        (should (verify-visited-file-modtime (current-buffer)))
+        (should (looking-back "^line 7" (line-beginning-position)))
+        (should (equal "line 15" (buffer-substring (- marker 7) marker)))
+        (should (equal "line 7" (buffer-substring (overlay-start overlay)
+                                                  (overlay-end overlay))))
+        (should-not (agent-q-diff-target-sync (current-buffer)))))))
+
+(ert-deftest aqd-disk-following-runs-the-hooks-of-revert-buffer ()
+  (aqd-with-file "a\nb\n"
+    (with-current-buffer (aqd-visit)
+      (let ((ran nil))
+        (add-hook 'before-revert-hook (lambda () (push 'before ran)) nil t)
+        (add-hook 'after-revert-hook (lambda () (push 'after ran)) nil t)
+        (agent-q-diff-target-watch (current-buffer))
+        (aqd-disk-put "a\nc\n")
+        (should (eq 'followed (agent-q-diff-target-sync (current-buffer))))
+        (should (equal ran '(after before)))))))
+
+;;;; Found by a reader
+
+(defmacro aqd-disk-with-link (&rest body)
+  "Run BODY where a buffer visits a link to the test's file that leads out by then.
+`outside' is where it leads to."
+  (declare (indent 0) (debug t))
+  `(aqd-with-project aqd-disk-original
+     (let* ((outside (make-temp-file "agent-q-diff-outside" nil nil aqd-disk-original))
+            (link (expand-file-name "link.txt" aqd-project)))
+       (unwind-protect
+           (progn
+             (make-symbolic-link aqd-file link)
+             (find-file-noselect link)
+             (delete-file link)
+             (make-symbolic-link outside link)
+             ,@body
+             (should (equal aqd-disk-original
+                            (let ((aqd-file outside)) (aqd-disk)))))
+         (let ((buffer (get-file-buffer link)))
+           (with-current-buffer buffer
+             (set-buffer-modified-p nil))
+           (kill-buffer buffer))
+         (delete-file outside)))))
+
+(ert-deftest aqd-disk-a-buffer-whose-link-leads-out-is-not-the-file-s ()
+  (aqd-disk-with-link
+    (should (eq 'agent-q-diff-bad-target
+                (car (aqd-review aqd-disk-original aqd-disk-first "a q")))))
+  (aqd-disk-with-link
+    (should (string-search "leads elsewhere now" (aqd-edit "line 3\n" "three\n")))))
+
+(ert-deftest aqd-disk-a-directory-that-is-moved-out-is-noticed ()
+  (aqd-with-project ""
+    (let* ((folder (expand-file-name "sub/" aqd-project))
+           (aqd-file (expand-file-name "f.txt" folder))
+           (outside (make-temp-file "agent-q-diff-outside" t)))
+      (make-directory folder)
+      (aqd-write aqd-disk-original)
+      (aqd-call aqd-disk-original aqd-disk-first
+                (lambda ()
+                  (rename-file (directory-file-name folder) (concat outside "/sub"))
+                  (make-symbolic-link (concat outside "/sub") (directory-file-name folder))
+                  (should-not (agent-q-diff-accept-hunk))
+                  (agent-q-diff-reject-all)))
+      (should (equal aqd-disk-original
+                     (let ((aqd-file (concat outside "/sub/f.txt"))) (aqd-disk))))
+      (delete-directory outside t))))
+
+(ert-deftest aqd-disk-undoing-what-was-followed-is-an-edit ()
+  (aqd-with-file aqd-disk-original
+    (with-current-buffer (aqd-visit)
+      (buffer-enable-undo)
+      (agent-q-diff-target-watch (current-buffer))
+      (aqd-disk-change 'other)
+      (should (eq 'followed (agent-q-diff-target-sync (current-buffer))))
+      (undo-boundary)
+      (undo)
+      (should (equal (buffer-string) aqd-disk-original))
+      (should (buffer-modified-p))
+      (should-not (agent-q-diff-target-in-file-p (current-buffer))))))
+
+(ert-deftest aqd-disk-a-writer-while-the-buffer-follows-is-noticed ()
+  "Another program writes the file right after one of the reads."
+  (dolist (nth-read '(1 2))
+    (aqd-with-file aqd-disk-original
+      (with-current-buffer (aqd-visit)
+        (agent-q-diff-target-watch (current-buffer))
+        (aqd-disk-change 'other)
+        (let ((insert-file (symbol-function 'insert-file-contents))
+              (n 0))
+          (cl-letf (((symbol-function 'insert-file-contents)
+                     (lambda (&rest arguments)
+                       (prog1 (apply insert-file arguments)
+                         (when (= nth-read (setq n (1+ n)))
+                           (call-process "sh" nil nil nil "-c" "echo another > \"$0\""
+                                         aqd-file))))))
+            (agent-q-diff-target-sync (current-buffer)))
+          (should (<= nth-read n)))
+        (agent-q-diff-target-sync (current-buffer))
+        (should (equal (buffer-string) "another\n"))
+        (should (agent-q-diff-target-in-file-p (current-buffer)))))))
+
+(ert-deftest aqd-disk-a-buffer-that-cannot-follow-is-not-said-to-have-edits ()
+  (aqd-with-file aqd-disk-original
+    (with-current-buffer (aqd-visit)
+      (add-hook 'before-revert-hook (lambda () (error "No")) nil t))
+    (aqd-disk-change 'other)
+    (aqd-call aqd-disk-original aqd-disk-first
+              (lambda ()
+                (should-not (agent-q-diff-accept-hunk))
+                (should (string-search "the buffer cannot follow it"
+                                       (cdar (agent-q-diff-review-failures
+                                              agent-q-diff--review))))
+                (agent-q-diff-reject-all)))
+    (should (equal (aqd-disk) (aqd-disk-with-foreign aqd-disk-original)))))
+
+(ert-deftest aqd-disk-a-read-only-buffer-stays-one ()
+  (aqd-with-file aqd-disk-original
+    (with-current-buffer (aqd-visit)
+      (agent-q-diff-target-watch (current-buffer))
+      (setq buffer-read-only t)
+      (aqd-disk-change 'other)
+      (should (eq 'followed (agent-q-diff-target-sync (current-buffer))))
+      (should buffer-read-only))))
+
+(ert-deftest aqd-disk-a-literal-buffer-keeps-its-bytes ()
+  (aqd-with-file "a\nb\n"
+    (with-current-buffer (find-file-literally aqd-file)
+      (agent-q-diff-target-watch (current-buffer))
+      (aqd-disk-put "éü\nc\n")
+      (should (eq 'followed (agent-q-diff-target-sync (current-buffer))))
+      (should (equal (buffer-string) (aqd-disk))))))
+
+(ert-deftest aqd-disk-a-hook-that-edits-after-saving-undoes-nothing ()
+  (aqd-with-file aqd-disk-original
+    (with-current-buffer (aqd-visit)
+      (add-hook 'after-save-hook
+                (lambda () (save-excursion (goto-char (point-max)) (insert "hook\n")))
+                nil t))
+    (let ((result (aqd-result aqd-disk-original aqd-disk-first "a q")))
+      (should (equal (aqd-disk) aqd-disk-first))
+      (should (equal "accepted" (plist-get result :decision)))
+      (should (plist-get result :altered))
+      (should-not (plist-get result :saved)))))
+
+(ert-deftest aqd-disk-a-quit-after-the-write-is-no-undoing ()
+  (aqd-with-project aqd-disk-original
+    (let ((message (cl-letf (((symbol-function 'agent-q-diff-log-record)
+                              (lambda (&rest _) (setq quit-flag t) (ignore (list 1)))))
+                     (aqd-edit "line 3\n" "three\n"))))
+      (should (equal (aqd-disk) aqd-disk-first))
+      (should (string-prefix-p "✓" message)))))
+
+;;;; A buffer that is only called unmodified
+
+(defun aqd-disk-type-and-deny ()
+  "Edit the last line of the target and have Emacs take it for unmodified."
+  (aqd-in-target
+    (goto-char (point-max))
+    (insert "half a wo")
+    (call-interactively #'not-modified)))
+
+(ert-deftest aqd-disk-what-is-called-unmodified-is-not-said-to-be-in-the-file ()
+  "M-~ writes nothing, so that what the buffer has more is only there."
+  (let ((agent-q-diff-save 'always))
+    (aqd-with-async aqd-disk-original aqd-disk-first
+      (agent-q-diff-accept review 0)
+      (aqd-disk-type-and-deny)
+      (agent-q-diff-end review)
+      (should (equal (aqd-disk) aqd-disk-first))
+      (should (equal '(accepted nil) (aqd-answer :status :saved)))
+      (should (string-search "unsaved changes" (car (aqd-answer :message)))))))
+
+(ert-deftest aqd-disk-what-is-called-unmodified-is-not-saved-with-a-hunk ()
+  "Neither before the review nor in it does M-~ make half a word fit to be saved."
+  (dolist (moment '(before within))
+    (aqd-with-async aqd-disk-original aqd-disk-first
+      (ignore review)
+      (agent-q-diff-cancel review)
+      (aqd-visit)
+      (setq aqd-answers nil)
+      (when (eq moment 'before)
+        (aqd-disk-type-and-deny))
+      (let ((again (aqd-async aqd-disk-original aqd-disk-first)))
+        (when (eq moment 'within)
+          (aqd-disk-type-and-deny))
+        (agent-q-diff-accept again 0)
+        (should (equal (aqd-disk) aqd-disk-original))
+        (agent-q-diff-end again))
+      (should-not (car (aqd-answer :saved))))))
+
+(ert-deftest aqd-disk-what-is-called-unmodified-is-not-saved-with-an-edit ()
+  (aqd-with-project aqd-disk-original
+    (aqd-visit)
+    (aqd-disk-type-and-deny)
+    (should (string-search "has not been saved" (aqd-edit "line 3\n" "three\n")))
+    (should (equal (aqd-disk) aqd-disk-original))))
+
+(ert-deftest aqd-disk-what-was-undone-is-unmodified ()
+  "Undoing all since the last save leaves the file's text."
+  (aqd-with-project aqd-disk-original
+    (with-current-buffer (aqd-visit)
+      (buffer-enable-undo)
+      (insert "half a wo")
+      (undo-boundary)
+      (undo-only)
+      (should-not (buffer-modified-p)))
+    (should-not (string-search "not been saved" (aqd-edit "line 3\n" "three\n")))
+    (should (equal (aqd-disk) aqd-disk-first))))
+
+(ert-deftest aqd-disk-a-hook-that-only-says-it-has-saved-is-not-believed ()
+  (aqd-with-project aqd-disk-original
+    (with-current-buffer (aqd-visit)
+      (add-hook 'write-contents-functions
+                (lambda () (set-buffer-modified-p nil) t)
+                nil t))
+    (let ((message (aqd-edit "line 3\n" "three\n")))
+      (should (equal (aqd-disk) aqd-disk-original))
+      (should (string-search "has not been saved" message)))))
+
+(ert-deftest aqd-disk-an-edit-is-saved-though-a-hook-edits-after-saving ()
+  (aqd-with-project aqd-disk-original
+    (with-current-buffer (aqd-visit)
+      (add-hook 'after-save-hook
+                (lambda () (save-excursion (goto-char (point-max)) (insert "hook\n")))
+                nil t))
+    (let ((message (aqd-edit "line 3\n" "three\n")))
+      (should (equal (aqd-disk) aqd-disk-first))
+      (should-not (string-search "not been saved" message)))))
+
+;;;; A file on another host
+
+(defvar aqd-disk-here-file nil
+  "The test's file as it is named on its own host.")
+
+(defmacro aqd-disk-with-mock-host (&rest body)
+  "Run BODY with `aqd-file' named as TRAMP reaches it, by the method `mock'.
+What BODY does with `aqd-disk-here-file' TRAMP does not learn of."
+  (declare (indent 0) (debug t))
+  `(aqd-with-mock-host
+    ;; TRAMP keeps what it once knew, for longer than a test takes.
+    (let* ((remote-file-name-inhibit-cache nil)
+           (aqd-disk-here-file aqd-file)
+           (aqd-file (concat "/mock:localhost:" aqd-file))
+           (default-directory (file-name-directory aqd-file))
+           (agent-q-diff-project-root default-directory))
+      (unwind-protect (progn ,@body)
+        (when-let ((buffer (find-buffer-visiting aqd-file)))
+          (with-current-buffer buffer
+            (set-buffer-modified-p nil)
+            (kill-buffer)))))))
+
+(defun aqd-disk-put-there (text)
+  "Have another program write TEXT to the test's file on its host."
+  (aqd-put-bytes text aqd-disk-here-file))
+
+(ert-deftest aqd-disk-on-another-host-a-change-is-seen-before-a-key ()
+  (aqd-with-file aqd-disk-original
+    (aqd-disk-with-mock-host
+      (let* ((review (aqd-async aqd-disk-original aqd-disk-proposed))
+             (target (agent-q-diff-review-target review)))
+        (should (file-exists-p aqd-file))
+        (aqd-disk-put-there (concat "on top\n" aqd-disk-original))
+        (agent-q-diff-accept review 0)
+        (should (equal (aqd-bytes-of aqd-disk-here-file)
+                       (concat "on top\n" aqd-disk-first)))
+        (should (equal (concat "on top\n" aqd-disk-first)
+                       (agent-q-diff-target-text target)))
+        (agent-q-diff-cancel review)))))
+
+(ert-deftest aqd-disk-on-another-host-a-change-is-seen-at-the-end ()
+  (aqd-with-file aqd-disk-original
+    (aqd-disk-with-mock-host
+      (let* ((aqd-answers nil)
+             (review (aqd-async aqd-disk-original aqd-disk-first)))
+        (agent-q-diff-accept review 0)
+        (should (equal (aqd-bytes-of aqd-disk-here-file) aqd-disk-first))
+        (aqd-disk-put-there aqd-disk-original)
+        (agent-q-diff-end review)
+        (should (equal 0 (car (aqd-answer :in-file))))))))
+
+(ert-deftest aqd-disk-on-another-host-what-is-not-a-file-any-more-is-not-opened ()
+  (aqd-with-file aqd-disk-original
+    (aqd-disk-with-mock-host
+      (let* ((aqd-answers nil)
+             (review (aqd-async aqd-disk-original aqd-disk-first)))
+        (delete-file aqd-disk-here-file)
+        (call-process "mkfifo" nil nil nil aqd-disk-here-file)
+        (with-timeout (20 (ert-fail "It hangs"))
+          (let ((came-to (condition-case err
+                             (agent-q-diff-accept review 0)
+                           (agent-q-diff-bad-target (cadr err)))))
+            (should (string-search "not a regular file" came-to))))
+        (agent-q-diff-cancel review)))))
+
+(ert-deftest aqd-disk-on-another-host-an-edit-sees-what-is-there ()
+  (aqd-with-project aqd-disk-original
+    (aqd-disk-with-mock-host
+      (dolist (is-open '(nil t))
+        (aqd-disk-put-there aqd-disk-original)
+        (when is-open (aqd-visit))
+        (should (string-prefix-p "✓" (aqd-edit "line 3\n" "three\n")))
+        (aqd-disk-put-there (concat "on top\n" aqd-disk-original))
+        (should (string-prefix-p "✓" (aqd-edit "line 3\n" "three\n")))
+        (should (equal (aqd-bytes-of aqd-disk-here-file)
+                       (concat "on top\n" aqd-disk-first)))))))
+
+;;;; A file whose markup Emacs decodes
+
+(defconst aqd-disk-enriched
+  (concat "Content-Type: text/enriched\nText-Width: 70\n\n"
+          "<bold>one</bold>\n\n<italic>two</italic>\n\nthree\n\nfour\n")
+  "A file that Emacs shows without its markup.")
+
+(defconst aqd-disk-enriched-proposed
+  (string-replace "<italic>two</italic>" "<bold>two</bold>" aqd-disk-enriched)
+  "What an agent that has read its bytes proposes.")
+
+(ert-deftest aqd-disk-markup-is-text-in-a-review-of-a-file-that-is-not-open ()
+  (aqd-with-file aqd-disk-enriched
+    (let ((result (aqd-result aqd-disk-enriched aqd-disk-enriched-proposed "a q")))
+      (should (equal (aqd-disk) aqd-disk-enriched-proposed))
+      (should (equal '(accepted t) (list (plist-get result :status)
+                                         (plist-get result :saved)))))))
+
+(ert-deftest aqd-disk-markup-is-text-when-a-review-follows-the-file ()
+  (aqd-with-async aqd-disk-enriched aqd-disk-enriched-proposed
+    (let ((changed (string-replace "three" "<bold>three</bold>" aqd-disk-enriched)))
+      (aqd-write changed)
+      (agent-q-diff-accept review 0)
+      (should (equal (aqd-disk) (string-replace "<italic>two</italic>" "<bold>two</bold>"
+                                                changed)))
+      (should (equal (aqd-disk) (aqd-target)))
+      (agent-q-diff-end review)
+      (should (equal '(accepted t) (aqd-answer :status :saved))))))
+
+(ert-deftest aqd-disk-markup-that-a-buffer-hides-is-not-written-over ()
+  "The file is open without its markup, so that its text is not the agent's."
+  (aqd-with-project aqd-disk-enriched
+    (should (equal "one" (with-current-buffer (aqd-visit)
+                           (buffer-substring-no-properties 1 4))))
+    (should (string-search "is open with its markup hidden" (aqd-edit "three\n" "3\n")))
+    (should (equal (aqd-disk) aqd-disk-enriched))
+    ;; What it says helps.
+    (kill-buffer (find-buffer-visiting aqd-file))
+    (should (string-prefix-p "✓" (aqd-edit "three\n" "3\n")))
+    (should (equal (aqd-disk) (string-replace "three" "3" aqd-disk-enriched)))))
+
+(defun aqd-disk-accept-hidden (review)
+  "Accept the hunk of REVIEW, whose buffer hides the markup, and kill that."
+  (let ((came-to (condition-case err
+                     (agent-q-diff-accept review 0)
+                   (agent-q-diff-error (car err)))))
+    (should (memq came-to '(agent-q-diff-conflict agent-q-diff-bad-target))))
+  (should (equal (aqd-disk) aqd-disk-enriched))
+  (should (string-search "is open with its markup hidden; kill its buffer"
+                         (agent-q-diff-review-disk-message review)))
+  (kill-buffer (find-buffer-visiting aqd-file))
+  (agent-q-diff-accept review 0)
+  (should (equal (aqd-disk) aqd-disk-enriched-proposed))
+  (agent-q-diff-end review)
+  (should (equal '(accepted t) (aqd-answer :status :saved))))
+
+(ert-deftest aqd-disk-markup-that-is-hidden-before-a-review-is-not-written-over ()
+  (let ((aqd-answers nil))
+    (aqd-with-file aqd-disk-enriched
+      (aqd-visit)
+      (let ((review (aqd-async aqd-disk-enriched aqd-disk-enriched-proposed)))
+        (aqd-in-diff review
+          (should (string-search "No hunk can be accepted yet" (buffer-string)))
+          (should (string-search "markup hidden; kill its buffer" (buffer-string))))
+        (aqd-disk-accept-hidden review)))))
+
+(ert-deftest aqd-disk-markup-that-is-hidden-during-a-review-is-not-written-over ()
+  (aqd-with-async aqd-disk-enriched aqd-disk-enriched-proposed
+    (aqd-in-target (format-decode-buffer 'text/enriched))
+    (should (equal "one" (aqd-in-target (buffer-substring-no-properties 1 4))))
+    (aqd-disk-accept-hidden review)))
+
+(ert-deftest aqd-disk-a-hunk-that-fits-where-the-markup-is-hidden-is-not-applied ()
+  "Some lines are the same with the markup and without."
+  (aqd-with-file aqd-disk-enriched
+    (aqd-visit)
+    (let* ((aqd-answers nil)
+           (review (agent-q-diff-review-patch
+                    aqd-file "@@ -8 +8 @@\n-three\n+3\n" "d"
+                    (lambda (result) (push result aqd-answers))))
+           (came-to (condition-case err
+                        (agent-q-diff-accept review 0)
+                      (agent-q-diff-error (agent-q-diff--error-text err)))))
+      (should (string-search "markup hidden" came-to))
+      (should (equal (aqd-disk) aqd-disk-enriched))
+      (agent-q-diff-cancel review))))
+
+;;;; Hooks that take the buffer away, or leave
+
+(ert-deftest aqd-disk-a-hook-that-kills-the-buffer-after-saving-undoes-nothing ()
+  "What is in the file is said to be there."
+  (dolist (way '(edit review))
+    (aqd-with-project aqd-disk-original
+      (with-current-buffer (aqd-visit)
+        (add-hook 'after-save-hook #'kill-current-buffer nil t))
+      (if (eq way 'edit)
+          (let ((message (aqd-edit "line 3\n" "three\n")))
+            (should (equal (aqd-disk) aqd-disk-first))
+            (should (string-prefix-p "✓" message))
+            (should-not (string-search "not been saved" message)))
+        (let ((result (aqd-result aqd-disk-original aqd-disk-first "a q")))
+          (should (equal (aqd-disk) aqd-disk-first))
+          (should (equal '(accepted 1 t) (list (plist-get result :status)
+                                               (plist-get result :in-file)
+                                               (plist-get result :saved)))))))))
+
+(ert-deftest aqd-disk-a-hook-that-kills-the-buffer-before-saving-is-a-failure ()
+  (aqd-with-project aqd-disk-original
+    (with-current-buffer (aqd-visit)
+      (add-hook 'write-file-functions
+                (lambda () (set-buffer-modified-p nil) (kill-buffer) nil)
+                nil t))
+    (let ((message (aqd-edit "line 3\n" "three\n")))
+      (should (equal (aqd-disk) aqd-disk-original))
+      (should (string-prefix-p "Error" message)))))
+
+(ert-deftest aqd-disk-a-hook-that-leaves-after-saving-undoes-nothing ()
+  "A throw goes past all that handles errors."
+  (aqd-with-file aqd-disk-original
+    (with-current-buffer (aqd-visit)
+      (buffer-enable-undo)
+      (add-hook 'after-save-hook (lambda () (throw 'aqd-left 'left)) nil t))
+    (aqd-call aqd-disk-original aqd-disk-first
+              (lambda ()
+                (should (eq 'left (catch 'aqd-left (agent-q-diff-accept-hunk))))
+                (should (equal (aqd-disk) aqd-disk-first))
+                (should (equal (aqd-target) aqd-disk-first))
+                (with-current-buffer (find-buffer-visiting aqd-file)
+                  (should (agent-q-diff-target-in-file-p (current-buffer)))
+                  (remove-hook 'after-save-hook (car after-save-hook) t))
+                (agent-q-diff--review-with-target)
+                (should (equal 1 (nth 3 (agent-q-diff-engine-counts
+                                         (agent-q-diff-review-engine
+                                          agent-q-diff--review)))))
+                (agent-q-diff-reject-all)))))
+
+(ert-deftest aqd-disk-a-hook-that-leaves-before-saving-undoes-the-edit ()
+  (aqd-with-file aqd-disk-original
+    (with-current-buffer (aqd-visit)
+      (buffer-enable-undo)
+      (add-hook 'write-file-functions (lambda () (throw 'aqd-left 'left)) nil t))
+    (aqd-call aqd-disk-original aqd-disk-first
+              (lambda ()
+                (should (eq 'left (catch 'aqd-left (agent-q-diff-accept-hunk))))
+                (should (equal (aqd-disk) aqd-disk-original))
+                (should (equal (aqd-target) aqd-disk-original))
+                (agent-q-diff-reject-all)))))
+
+(provide 'agent-q-diff-disk-test)
+;;; agent-q-diff-disk-test.el ends here
