@@ -48,6 +48,7 @@
       ;; What ends here is no decision, so there is nothing to ask about.
       (setq-local agent-q-diff-confirm-finish nil)
       (setq-local agent-q-diff-finish-when-decided nil)
+      (remove-hook 'kill-buffer-query-functions #'agent-q-diff--query-kill-buffer t)
       (setq agent-q-diff-again--past review
             agent-q-diff--end-function #'agent-q-diff-again--end))
     buffer))

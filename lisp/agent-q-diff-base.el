@@ -27,24 +27,26 @@
   "Number of steps after which two texts are compared no further.
 What is not looked at by then is one change, so that hunks can be bigger
 than they need to be; they are right, and the diff buffer says so.  A
-step takes some nanoseconds.  If nil, the number keeps the comparison of
-texts of 10 MB under about half a second, whatever they are."
+merge of a hunk has as many steps, and says so as well.  A step takes
+some nanoseconds.  If nil, the number keeps the comparison of texts of
+10 MB under about half a second, whatever they are."
   :type '(choice (const :tag "About half a second" nil) natnum))
 
-(defcustom agent-q-diff-save 'always
+(defcustom agent-q-diff-save 'if-clean
   "Whether an accepted hunk is saved to the target's file at once.
 The value is one of these symbols:
 
+`if-clean'  Save unless the target has unsaved edits of the user's, so that
+            half a word that was just typed never reaches the file.
 `always'    Save after every command that changed the target, the
             user's own unsaved edits included.
-`if-clean'  Save only if the target had no unsaved edits when the
-            review began.
 `never'     Leave saving to the user.
 
 With unsaved edits in the target, the diff buffer says before the first
-key what saving will include."
-  :type '(choice (const :tag "Always" always)
-                 (const :tag "Only if there were no unsaved edits" if-clean)
+key whether saving will include them.  What is in the buffer only is said
+to be so, to the user and to the agent."
+  :type '(choice (const :tag "Unless there are unsaved edits" if-clean)
+                 (const :tag "Always" always)
                  (const :tag "Never" never)))
 
 (defcustom agent-q-diff-create-directories t
@@ -92,7 +94,8 @@ The window that the user is in is never taken, nor a key.
 (defcustom agent-q-diff-grace 0.5
   "Seconds for which the keys that decide are ignored in a new diff buffer.
 A review can come while one types; what was meant for another buffer must
-decide nothing."
+decide nothing.  Keys of a keyboard macro or of a batch Emacs are never
+ignored."
   :type 'number)
 
 (defcustom agent-q-diff-finish-when-decided nil
@@ -133,6 +136,21 @@ That is noticed when a connection is closed or an agent interrupted.
 `keep'    It goes on, and says so: what is accepted goes into the file.
 `cancel'  It ends undecided."
   :type '(choice (const :tag "Keep it" keep) (const :tag "Cancel it" cancel)))
+
+(defcustom agent-q-diff-stop-directive 'without-reason
+  "When an agent whose proposal you rejected is told to stop.
+A reason can ask for another proposal, which the words \"STOP\" and \"do
+not propose something else\" would forbid.
+
+`without-reason'  If you gave no reason: neither a comment nor, where you
+                  were asked for permission, one behind your denial.
+`always'          Whatever you said.
+`never'           The agent reads only that you rejected it, and why.
+
+Agent-Q is told to stop each time, as its documents have it."
+  :type '(choice (const :tag "If you gave no reason" without-reason)
+                 (const :tag "Always" always)
+                 (const :tag "Never" never)))
 
 (defcustom agent-q-diff-project-root nil
   "Directory against which agents' relative paths are resolved, or nil.
@@ -209,9 +227,32 @@ where there is no project."
 
 (defvar agent-q-diff-caller nil
   "Who waits for what is begun now, or nil.
-A door binds it to (AGENT . CALLER).  AGENT is a string, or nil; CALLER is
-whatever `agent-q-diff-forsake' is to find its reviews by, and
+A connector binds it to (AGENT . CALLER).  AGENT is a string, or nil; CALLER is
+whatever `agent-q-diff-abandon' is to find its reviews by, and
 `agent-q-diff-tools-withdraw' its calls.")
+
+(defvar agent-q-diff-contract nil
+  "Whose words the agent is to read about what is begun now.
+If it is `agent-q', they are those that Agent-Q's documents fix; if nil,
+plain sentences for any other agent.  An integration binds it, as it does
+`agent-q-diff-caller'; a review keeps the value that it was begun with.")
+
+(defvar agent-q-diff-tool nil
+  "Name of the tool that asks for what is begun now, or nil.
+It is for the log.")
+
+;;;; Garbage
+
+(defconst agent-q-diff--garbage-limit (* 128 1024 1024)
+  "Number of bytes of garbage that may pile up while something large is done.")
+
+(defmacro agent-q-diff--collecting-once (&rest body)
+  "Evaluate BODY, and let garbage be collected after it and not meanwhile.
+A text of a megabyte is garbage enough for Emacs to collect at once, and
+what is done to a whole file makes several of them."
+  (declare (indent 0) (debug t))
+  `(let ((gc-cons-threshold (max gc-cons-threshold agent-q-diff--garbage-limit)))
+     ,@body))
 
 ;;;; Modal editing
 

@@ -15,10 +15,13 @@
 
 (require 'cl-lib)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-target)
+(require 'agent-q-diff-log)
 (require 'agent-q-diff-review)
 (require 'agent-q-diff-message)
+(require 'agent-q-diff-transcript)
 (require 'agent-q-diff-view)
 (require 'agent-q-diff-fontify)
 (require 'agent-q-diff-mode)
@@ -27,6 +30,9 @@
 
 (defvar agent-q-diff--open nil
   "Reviews that have not ended, the oldest first.")
+
+(defvar agent-q-diff--past nil
+  "Reviews that have ended and can be looked at again, the latest first.")
 
 (defun agent-q-diff-open-reviews ()
   "Return the reviews that have not ended, the oldest first."
@@ -58,19 +64,33 @@ one that is no list of constructs becomes an element of one."
                    (t (list "" construct)))
                   (list agent-q-diff--mode-line)))))
 
+(defconst agent-q-diff--agent-length 40
+  "Number of characters of an agent's name that are shown.")
+
 (defun agent-q-diff--begin (review)
   "Note that REVIEW is open, and who waits for it."
   (setf (agent-q-diff-review-caller review) (cdr agent-q-diff-caller)
         (agent-q-diff-review-agent review)
+        ;; It is for nothing but to be shown.
         (when-let ((agent (or (agent-q-diff-review-agent review)
                               (car agent-q-diff-caller))))
-          (substring-no-properties agent)))
+          (agent-q-diff-visible agent agent-q-diff--agent-length)))
+  (setf (agent-q-diff-review-disk review) (agent-q-diff--disk review)
+        (agent-q-diff-review-hash review) (agent-q-diff--logged-hash review))
   (unless agent-q-diff--open
     (agent-q-diff--begin-mode-line)
     (add-hook 'kill-emacs-query-functions #'agent-q-diff--query-kill-emacs)
     (add-hook 'kill-emacs-hook #'agent-q-diff--emacs-killed))
   (setq agent-q-diff--open (append agent-q-diff--open (list review)))
   (force-mode-line-update t))
+
+(defun agent-q-diff--disk (review)
+  "Return what is known of the file of REVIEW now, or nil if nothing is.
+The value is another once somebody has written the file."
+  (unless (agent-q-diff-review-is-detached review)
+    ;; The host of a remote file may be gone, and the caller must be told.
+    (ignore-errors
+      (list (agent-q-diff-file-attributes (agent-q-diff-review-path review))))))
 
 (defun agent-q-diff--cease (review)
   "Note that REVIEW is open no more, and leave nothing behind after the last."
@@ -127,23 +147,110 @@ Nothing changes it any more; a caller that waits may be answered later."
       (with-current-buffer buffer
         (setq agent-q-diff--end-function nil)
         (agent-q-diff--stop-refreshing)
-        (remove-hook 'kill-buffer-hook #'agent-q-diff--buffer-killed t)))
+        (agent-q-diff--unmark-place)
+        (remove-hook 'kill-buffer-query-functions #'agent-q-diff--query-kill-buffer t)
+        (remove-hook 'kill-buffer-hook #'agent-q-diff--buffer-killed t)
+        (remove-hook 'post-command-hook #'agent-q-diff--abort-at-top-level t)))
     (unless (agent-q-diff-review-result review)
-      (setf (agent-q-diff-review-result review) (agent-q-diff--result review))
-      (agent-q-diff--keep-engine review)
-      (agent-q-diff--cease review)
-      (agent-q-diff--give-back review)
-      (agent-q-diff--tell review))))
+      (let ((agent-q-diff-contract (agent-q-diff-review-contract review)))
+        (agent-q-diff--note-lost review)
+        (setf (agent-q-diff-review-result review) (agent-q-diff--result review))
+        (agent-q-diff--keep-engine review)
+        (agent-q-diff--cease review)
+        (with-demoted-errors "The log of reviews: %S"
+          (agent-q-diff--record review))
+        (agent-q-diff--give-back review)
+        (agent-q-diff--say-undecided review)
+        (agent-q-diff--tell review)))))
+
+(defun agent-q-diff--note-lost (review)
+  "Bring REVIEW up to date with its target, and note if the file is gone.
+Then no hunk is in the file any more, so that the review did not end with
+a decision even if the user made one."
+  ;; To visit it anew runs hooks of others.
+  (ignore-error (error quit)
+    (agent-q-diff-review-follow review))
+  (when (and (eq 'decided (agent-q-diff-review-outcome review))
+             (memq (agent-q-diff-review-disk-state review) '(deleted irregular moved))
+             (buffer-live-p (agent-q-diff-review-target review))
+             (not (buffer-modified-p (agent-q-diff-review-target review)))
+             (< 0 (nth 3 (agent-q-diff-engine-counts
+                          (agent-q-diff-review-engine review)))))
+    (setf (agent-q-diff-review-outcome review)
+          (list 'lost (agent-q-diff-review-disk-message review)))))
 
 (defun agent-q-diff--give-back (review)
-  "Give back the memory of REVIEW, and say what fails then.
-To put its target away runs hooks of others, and its caller must be told
-whatever they do."
+  "Free the memory of REVIEW, and say what fails while doing so.
+Putting its target away runs other people's hooks, and the caller must get
+its answer whatever they do."
   (condition-case err
       (agent-q-diff-review-close review)
     ((error quit)
-     (message "After the review of %s: %s" (agent-q-diff-review-path review)
-              (agent-q-diff--error-text err)))))
+     (message "After the review of %s: %s"
+              (agent-q-diff-visible (agent-q-diff-review-path review))
+              (agent-q-diff-visible (agent-q-diff--error-text err))))))
+
+;;;; What the user reads of an end without a decision
+
+(defun agent-q-diff--shown-name (review)
+  "Return the name of the file of REVIEW, without its folder, to be shown."
+  (agent-q-diff-visible
+   (file-name-nondirectory (agent-q-diff-review-path review))))
+
+(defun agent-q-diff--shown-agent (review)
+  "Return the name of the agent of REVIEW, to be shown at the head of a sentence."
+  (if-let ((agent (agent-q-diff-review-agent review)))
+      (agent-q-diff-visible agent)
+    "An agent"))
+
+(defun agent-q-diff--undecided-text (review n)
+  "Return what to tell the user of REVIEW if it ended without a decision.
+N of its hunks stay in the file.  The value is nil if it was decided, and
+when Emacs exits, since nobody could read it."
+  (let* ((name (agent-q-diff--shown-name review))
+         (hunks (if (= n 1) "1 hunk stays in" (format "%d hunks stay in" n)))
+         (stay (if (zerop n) "" (format "; %s the file" hunks))))
+    (pcase (agent-q-diff-review-outcome review)
+      ((or 'abandoned (and 'cancelled (guard (agent-q-diff-review-is-abandoned review))))
+       (format "Nobody is waiting any more for the review of %s, so it is cancelled%s" name stay))
+      ('cancelled (format "%s withdrew its proposal for %s%s"
+                          (agent-q-diff--shown-agent review) name stay))
+      ((or 'killed 'aborted)
+       (if (zerop n)
+           (format "Cancelled the review of %s" name)
+         (format "Cancelled; %s %s" hunks name))))))
+
+(defun agent-q-diff--say-undecided (review)
+  "Tell the user if REVIEW ended without a decision, and what stays of it.
+A program may have ended it while the user was looking elsewhere."
+  (when-let ((text (agent-q-diff--undecided-text
+                    review
+                    (if (agent-q-diff-review-is-detached review)
+                        0
+                      (plist-get (agent-q-diff-review-result review) :in-file)))))
+    (message "%s%s" text
+             (if (memq review agent-q-diff--past)
+                 "; M-x agent-q-diff-look-again shows it"
+               ""))))
+
+(defun agent-q-diff--query-kill-buffer ()
+  "Ask whether to kill this buffer, if hunks of its review were decided.
+Only a command is asked: a timer or a process that kills the buffer has
+its reasons, and nobody may be there to answer."
+  (let ((enable-recursive-minibuffers t))
+    (or noninteractive
+        (null this-command)
+        (null agent-q-diff--end-function)
+        (pcase-let ((`(,total ,_ ,_ ,pending) (agent-q-diff--counts)))
+          (or (and (= total pending)
+                   (not (agent-q-diff-review-is-edited agent-q-diff--review)))
+              (save-selected-window
+                (y-or-n-p (format "%d of %d hunks decided.  Cancel the review of %s? "
+                                  (- total pending) total
+                                  (agent-q-diff--shown-name agent-q-diff--review)))))))))
+(put 'agent-q-diff--query-kill-buffer 'permanent-local-hook t)
+
+;;;; Telling the caller
 
 (defvar agent-q-diff--leaving nil
   "Diff buffers whose reviews have ended, and which are about to go.
@@ -166,6 +273,8 @@ An error there is said, and no matter of the review."
       ((error quit)
        (message "The caller of a review failed: %s"
                 (error-message-string err))))))
+
+;;;; Buffers and windows
 
 (defun agent-q-diff--buffer-killed ()
   "Cancel the review of the buffer that is being killed."
@@ -216,34 +325,35 @@ caller from its answer."
       ((error quit) (message "After a review: %s" (agent-q-diff--error-text err))))))
 
 (defun agent-q-diff-cancel (review)
-  "End REVIEW undecided, since who proposed it no longer wants it decided.
-What was accepted until then stays in the target.  Return non-nil unless
-it had ended before."
+  "End REVIEW without a decision, since its proposal was withdrawn.
+Hunks that were accepted by then stay in the target.  Return non-nil
+unless REVIEW had ended before."
   (unless (agent-q-diff-review-outcome review)
     (agent-q-diff--end-by-program review 'cancelled)
     t))
 
-(defun agent-q-diff-forsake (predicate)
-  "Note that nobody waits any more for some of the reviews that are open.
-They are those for whose caller PREDICATE returns non-nil.  What becomes
-of them is up to `agent-q-diff-when-caller-gone'."
+(defun agent-q-diff-abandon (predicate)
+  "Mark the open reviews as abandoned whose caller is gone.
+PREDICATE is called with each caller, and returns non-nil if it is.  What
+becomes of these reviews is up to `agent-q-diff-when-caller-gone'."
   (dolist (review (agent-q-diff-open-reviews))
-    (when (and (not (agent-q-diff-review-is-forsaken review))
+    (when (and (not (agent-q-diff-review-is-abandoned review))
                (agent-q-diff-review-caller review)
                (funcall predicate (agent-q-diff-review-caller review)))
-      (setf (agent-q-diff-review-is-forsaken review) t)
+      (setf (agent-q-diff-review-is-abandoned review) t)
       (if (eq agent-q-diff-when-caller-gone 'cancel)
-          (agent-q-diff--end-by-program review 'forsaken)
-        (agent-q-diff--say-forsaken review)))))
+          (agent-q-diff--end-by-program review 'abandoned)
+        (agent-q-diff--say-abandoned review)))))
 
-(defun agent-q-diff--say-forsaken (review)
-  "Say that nobody waits for REVIEW any more, in its buffer as well."
+(defun agent-q-diff--say-abandoned (review)
+  "Tell the user, also in the diff buffer, that nobody is waiting for REVIEW."
   (let ((buffer (agent-q-diff-review-buffer review)))
     (when (buffer-live-p buffer)
       (with-current-buffer buffer
         (agent-q-diff--refresh-progress))))
-  (message "Nobody waits any more for the review of %s"
-           (abbreviate-file-name (agent-q-diff-review-path review))))
+  (message "Nobody is waiting any more for the review of %s"
+           (agent-q-diff-visible
+            (abbreviate-file-name (agent-q-diff-review-path review)))))
 
 (defun agent-q-diff--end-by-program (review outcome)
   "End REVIEW with OUTCOME, wherever it is being decided."
@@ -254,9 +364,6 @@ of them is up to `agent-q-diff-when-caller-gone'."
              review outcome)))
 
 ;;;; Reviews that have ended
-
-(defvar agent-q-diff--past nil
-  "Reviews that have ended and can be looked at again, the latest first.")
 
 (defconst agent-q-diff--kept-characters (* 32 1024 1024)
   "Number of characters that the targets of kept reviews may have together.
@@ -303,24 +410,25 @@ It can then not be looked at again."
 ;;;; Result
 
 (defun agent-q-diff--why (review)
-  "Return why REVIEW came to no decision, as an error (SYMBOL MESSAGE).
+  "Return why REVIEW ended without a decision, as an error (SYMBOL MESSAGE).
 Return nil if it was decided."
   (pcase-exhaustive (agent-q-diff-review-outcome review)
     ('decided nil)
     (`(error ,symbol ,message) (list symbol message))
+    (`(lost ,message) (list 'agent-q-diff-not-applied message))
     ('not-applied
      (list 'agent-q-diff-not-applied
            (mapconcat (pcase-lambda (`(,hunk . ,reason))
                         (format "hunk %d: %s" (1+ hunk) reason))
                       (reverse (agent-q-diff-review-failures review))
                       "; ")))
-    ('cancelled (list 'agent-q-diff-cancelled "who proposed it took it back"))
-    ('forsaken (list 'agent-q-diff-cancelled "who proposed it is gone"))
+    ('cancelled (list 'agent-q-diff-cancelled "the agent withdrew it"))
+    ('abandoned (list 'agent-q-diff-cancelled "the agent that proposed it is gone"))
     ('killed (list 'agent-q-diff-cancelled "its buffer was killed"))
-    ('emacs-killed (list 'agent-q-diff-cancelled "Emacs was left"))
+    ('emacs-killed (list 'agent-q-diff-cancelled "Emacs exited"))
     ('aborted (list 'agent-q-diff-cancelled "the user left it undecided"))
     ('no-user (list 'agent-q-diff-no-user
-                    "the keys of this batch Emacs ran out"))))
+                    "this Emacs runs in batch mode, and there are no keys left to read"))))
 
 (defun agent-q-diff--status (review decision counts)
   "Return the status of REVIEW, a symbol, with DECISION and COUNTS.
@@ -328,7 +436,7 @@ DECISION is a string or nil; COUNTS is as `agent-q-diff-engine-counts'
 has it, or nil."
   (pcase (agent-q-diff-review-outcome review)
     (`(error . ,_) 'error)
-    ('not-applied 'stale)
+    ((or 'not-applied `(lost . ,_)) 'stale)
     ('decided (pcase-let ((`(,total ,_ ,_ ,in-file) counts))
                 (cond
                  ((equal decision "rejected") 'rejected)
@@ -340,12 +448,11 @@ has it, or nil."
   "Return the result of REVIEW, a plist; see `agent-q-diff-review'.
 It tells what is in the target now, whoever put it there; if that can no
 longer be had, what was in it last."
-  ;; To visit it anew runs hooks of others.
-  (ignore-error (error quit)
-    (agent-q-diff-review-follow review))
   (pcase-let* ((counts (agent-q-diff-engine-counts
                         (agent-q-diff-review-engine review)))
-               (`(,total ,applied ,rejected ,in-file) counts)
+               (is-lost (eq 'lost (car-safe (agent-q-diff-review-outcome review))))
+               (`(,total ,applied ,rejected ,in-target) counts)
+               (in-file (if is-lost 0 in-target))
                (buffer (agent-q-diff-review-buffer review))
                (decision (and (eq (agent-q-diff-review-outcome review) 'decided)
                               (buffer-live-p buffer)
@@ -361,8 +468,12 @@ longer be had, what was in it last."
             :total total :applied applied :rejected rejected
             :pending (- total applied rejected) :in-file in-file
             :altered (agent-q-diff-review-is-altered review)
-            :hunks (agent-q-diff--hunk-results review total))
-      (agent-q-diff--content review)))))
+            :detached (agent-q-diff-review-is-detached review)
+            :untouched (and (agent-q-diff-review-disk review)
+                            (equal (agent-q-diff-review-disk review)
+                                   (agent-q-diff--disk review)))
+            :hunks (agent-q-diff--hunk-results review total is-lost))
+      (agent-q-diff--content review (< 0 in-file))))))
 
 (defun agent-q-diff--with-message (result)
   "Return RESULT with the message that the agent is to read."
@@ -370,16 +481,48 @@ longer be had, what was in it last."
           (list :message (agent-q-diff-message-of-result
                           result (plist-get result :path)))))
 
-(defun agent-q-diff--content (review)
-  "Return a plist with the text of the target of REVIEW, and if it is saved."
+(defun agent-q-diff--target-text (review)
+  "Return the text of the target of REVIEW.
+If that is one of the proposal's texts, it is that string: a copy of a
+large one would be garbage enough for Emacs to collect."
+  (or (agent-q-diff--proposal-text review)
+      (agent-q-diff-target-text (agent-q-diff-review-target review))))
+
+(defun agent-q-diff--proposal-text (review)
+  "Return the proposal's text that the target of REVIEW certainly is, or nil."
+  (let ((target (agent-q-diff-review-target review))
+        (buffer (agent-q-diff-review-buffer review)))
+    (when (and (buffer-live-p buffer)
+               (not (agent-q-diff-review-is-adapted review))
+               (eq (agent-q-diff-target-tick target) (agent-q-diff-review-tick review)))
+      (let ((text (pcase (agent-q-diff-engine-side (agent-q-diff-review-engine review)
+                                                   (buffer-size target))
+                    ('original (buffer-local-value 'agent-q-diff--original buffer))
+                    ('modified (buffer-local-value 'agent-q-diff--modified buffer)))))
+        (and text
+             (multibyte-string-p text)
+             (buffer-local-value 'enable-multibyte-characters target)
+             (= (length text) (buffer-size target))
+             (null (object-intervals text))
+             text)))))
+
+(defun agent-q-diff--content (review is-any-in)
+  "Return a plist with the text of the target of REVIEW, and if it is saved.
+If IS-ANY-IN, hunks are in it, so that nothing but the file's bytes is
+proof that it is saved."
   (let ((target (agent-q-diff-review-target review)))
     (when (buffer-live-p target)
-      (list :content (agent-q-diff-target-text target)
+      (list :content (agent-q-diff--target-text review)
             :saved (and (not (agent-q-diff-review-is-detached review))
-                        (not (buffer-modified-p target)))))))
+                        (if is-any-in
+                            (agent-q-diff-target-in-file-p target)
+                          (not (or (agent-q-diff-target-unsaved-p target)
+                                   (agent-q-diff-review-disk-state review))))
+                        t)))))
 
-(defun agent-q-diff--hunk-results (review total)
-  "Return a plist for each of the TOTAL hunks of REVIEW."
+(defun agent-q-diff--hunk-results (review total is-lost)
+  "Return a plist for each of the TOTAL hunks of REVIEW.
+IS-LOST is non-nil if the file is gone, so that none is in it."
   (cl-loop with engine = (agent-q-diff-review-engine review)
            with is-cut = (agent-q-diff-review-is-cut review)
            with edited = (cl-loop for hunk below total
@@ -392,10 +535,15 @@ longer be had, what was in it last."
            for hunk from 0
            for text = (pop texts)
            for (mark is-in _ place) = (agent-q-diff-engine-state engine hunk)
+           for (places fuzz was-in) = (agent-q-diff-engine-certainty engine hunk)
            collect (list :index hunk :state mark
                          :header header
-                         :in-file (and is-in (not (eq place 'lost)))
-                         :lost (eq place 'lost)
+                         :in-file (and is-in (not is-lost) (not (eq place 'lost)))
+                         :lost (or (eq place 'lost) (and is-in is-lost))
+                         :was-in was-in
+                         :offset (and (integerp place) place)
+                         :fuzz fuzz
+                         :places places
                          :now (and (< hunk agent-q-diff--n-shown)
                                    (ignore-error agent-q-diff-error
                                      (agent-q-diff-engine-live-lines engine hunk)))
@@ -423,6 +571,67 @@ heading from the top of the file."
                       (forward-line (- next here))
                     (goto-char (point-max)))
                collect (buffer-substring-no-properties beg (point))))))
+
+;;;; The log
+
+(defconst agent-q-diff--outcomes
+  '((accepted . "accepted")
+    (partial . "partly accepted")
+    (rejected . "rejected")
+    (cancelled . "cancelled")
+    (stale . "could not be applied")
+    (error . "error"))
+  "What the log calls the statuses of results.")
+
+(defun agent-q-diff--record (review)
+  "Record in the log how REVIEW ended, whoever began it."
+  (let ((result (agent-q-diff-review-result review)))
+    (agent-q-diff-log-record
+     (list :tool (or (agent-q-diff-review-tool review) "review")
+           :agent (agent-q-diff-review-agent review)
+           :path (plist-get result :path)
+           :outcome (alist-get (plist-get result :status) agent-q-diff--outcomes)
+           :total (plist-get result :total)
+           :in-file (plist-get result :in-file)
+           :saved (plist-get result :saved)
+           :hash-before (agent-q-diff-review-hash review)
+           :hash-after (agent-q-diff--logged-hash review)
+           :hunks (mapcar #'agent-q-diff--logged-hunk (plist-get result :hunks))
+           :decided-by (agent-q-diff--decided-by review)
+           :reason (or (plist-get result :reason) (plist-get result :comment))
+           :diff (agent-q-diff-review-proposed review))))
+  ;; It can be as long as the file, and the review may be kept.
+  (setf (agent-q-diff-review-proposed review) nil))
+
+(defun agent-q-diff--logged-hunk (hunk)
+  "Return what the log has of HUNK, a hunk's result.
+The proposal's diff has its lines, and what is nil is left out: a review
+can have thousands of hunks."
+  (cl-loop for key in '(:index :state :in-file :edited :comment :reason)
+           for value = (plist-get hunk key)
+           when value nconc (list key value)))
+
+(defun agent-q-diff--decided-by (review)
+  "Return who ended REVIEW, a symbol."
+  (pcase (agent-q-diff-review-outcome review)
+    ((and 'decided (guard (agent-q-diff-review-is-by-program review))) 'program)
+    ((or 'cancelled 'abandoned) 'caller)
+    ((or 'no-user `(error agent-q-diff-no-user . ,_)) 'nobody)
+    (`(error . ,_) 'error)
+    (_ 'user)))
+
+(defun agent-q-diff--logged-hash (review)
+  "Return a hash of the file of REVIEW as it is now, for the log, or nil.
+Only calls of tools have one: it takes reading the file once more."
+  (when (and agent-q-diff-log-file
+             (agent-q-diff-review-tool review)
+             (agent-q-diff-review-path review)
+             (not (agent-q-diff-review-is-detached review)))
+    (ignore-errors
+      (with-temp-buffer
+        (set-buffer-multibyte nil)
+        (insert-file-contents-literally (agent-q-diff-review-path review))
+        (secure-hash 'sha256 (current-buffer))))))
 
 (provide 'agent-q-diff-end)
 ;;; agent-q-diff-end.el ends here

@@ -1,4 +1,4 @@
-;;; agent-q-diff-engine.el --- The door to the Rust engine  -*- lexical-binding: t; -*-
+;;; agent-q-diff-engine.el --- Builds, loads and calls the Rust engine  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -16,13 +16,18 @@
 ;;; Code:
 
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
 (require 'subr-x)
 
 (defconst agent-q-diff-engine-version "0.1.0"
   "Version of the engine that this Lisp code goes with.")
 
 (declare-function agent-q-diff-module-commit "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-adopt "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-blank-hunks "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-blobs "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-candidates "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-certainty "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-changed-words "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-counts "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-decision "ext:agent-q-diff-module")
@@ -33,6 +38,7 @@
 (declare-function agent-q-diff-module-read "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-read-on "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-free "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-hash "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-header-lines "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-hunk-id "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-hunk-with-id "ext:agent-q-diff-module")
@@ -67,6 +73,7 @@
 (declare-function agent-q-diff-module-review "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-review-diff "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-set-mark "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-side "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-split "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-state "ext:agent-q-diff-module")
 (declare-function agent-q-diff-module-suspects "ext:agent-q-diff-module")
@@ -92,8 +99,9 @@
                     agent-q-diff-engine--directory))
 
 (defun agent-q-diff-engine--installed ()
-  "Return (VERSION SOURCES) of the installed module, or nil if there is none.
-SOURCES is the digest of the files it was built from, if that was noted."
+  "Return (VERSION SOURCES STAMP) of the installed module, or nil if there is none.
+SOURCES is the digest of the files it was built from and STAMP what
+`agent-q-diff-engine--stamp' said of them, if that was noted."
   (when (and (file-exists-p (agent-q-diff-engine--module-file))
              (file-readable-p (agent-q-diff-engine--version-file)))
     (with-temp-buffer
@@ -127,8 +135,8 @@ SOURCES is the digest of the files it was built from, if that was noted."
       "the engine is version %s; run M-x agent-q-diff-build-module"
       (agent-q-diff-engine--compared version)))
     ;; An upgrade from version control brings other sources under one version.
-    ((and `(,_ ,sources)
-          (guard (not (member (agent-q-diff-engine--sources) (list nil sources)))))
+    ((and `(,_ ,sources . ,stamp)
+          (guard (not (agent-q-diff-engine--same-sources-p sources (car stamp)))))
      (agent-q-diff-engine--refuse
       "the engine was built from other sources than those beside its Lisp code; \
 run M-x agent-q-diff-build-module"))))
@@ -177,11 +185,11 @@ it: so the true place comes first."
             (list true here))))
 
 (defun agent-q-diff-engine--manifest-p (file)
-  "Return non-nil if FILE is the engine's Cargo.toml, and not somebody else's."
+  "Return non-nil if FILE is the Cargo.toml of our workspace, not somebody else's."
   (and (file-readable-p file)
        (with-temp-buffer
          (insert-file-contents file)
-         (re-search-forward "^name = \"agent-q-diff\"$" nil t))))
+         (re-search-forward "^members = \\[.*\"src/module\"" nil t))))
 
 (defun agent-q-diff-engine--find-sources ()
   "Return the directory of the engine's Cargo.toml, or nil."
@@ -198,6 +206,16 @@ it: so the true place comes first."
                                     (seq-uniq (agent-q-diff-engine--source-directories))
                                     " or "))))
 
+(defun agent-q-diff-engine--source-files ()
+  "Return the names of the module's sources, relative to `default-directory'.
+That is the directory of its Cargo.toml."
+  (append '("Cargo.toml" "Cargo.lock")
+          (mapcan (lambda (crate)
+                    (and (file-directory-p crate)
+                         (directory-files-recursively
+                          crate "\\.rs\\'\\|\\`Cargo\\.toml\\'")))
+                  (list "src/engine" "src/module"))))
+
 (defun agent-q-diff-engine--sources ()
   "Return a digest of the module's sources, or nil if they are not here.
 Reading them takes a few milliseconds."
@@ -205,18 +223,37 @@ Reading them takes a few milliseconds."
              (default-directory directory))
     (with-temp-buffer
       (set-buffer-multibyte nil)
-      (dolist (file (append '("Cargo.toml" "Cargo.lock")
-                            (and (file-directory-p "src")
-                                 (directory-files-recursively
-                                  "src" "\\.rs\\'" nil
-                                  ;; The programs there are no part of the module.
-                                  (lambda (folder)
-                                    (not (string-suffix-p "/bin" folder)))))))
+      (dolist (file (agent-q-diff-engine--source-files))
         (when (file-readable-p file)
           (insert file "\n")
           (insert-file-contents-literally file)
           (goto-char (point-max))))
       (secure-hash 'sha256 (current-buffer)))))
+
+(defun agent-q-diff-engine--stamp ()
+  "Return a digest of the times and sizes of the module's sources, or nil.
+It is nil if they are not here.  As long as it is the same, they need not
+be read."
+  (when-let ((directory (agent-q-diff-engine--find-sources))
+             (default-directory directory))
+    (secure-hash
+     'sha256
+     (mapconcat (lambda (file)
+                  (let ((attributes (file-attributes file)))
+                    (format "%s %s %s" file (file-attribute-size attributes)
+                            ;; Of no time that would be the present one.
+                            (and attributes
+                                 (format-time-string
+                                  "%s.%N" (file-attribute-modification-time
+                                           attributes))))))
+                (agent-q-diff-engine--source-files) "\n"))))
+
+(defun agent-q-diff-engine--same-sources-p (sources stamp)
+  "Return non-nil if the module's sources are those with the digest SOURCES.
+STAMP is what `agent-q-diff-engine--stamp' said of those, or nil.  If
+there are no sources here, there is nothing to compare."
+  (or (and stamp (equal stamp (agent-q-diff-engine--stamp)))
+      (member (agent-q-diff-engine--sources) (list nil sources))))
 
 (defun agent-q-diff-engine--cargo ()
   "Return the name of the cargo program."
@@ -230,14 +267,14 @@ Reading them takes a few milliseconds."
   "Return the name of the library that cargo built in SOURCE."
   (let ((target (or (getenv "CARGO_TARGET_DIR") "target"))
         (name (pcase system-type
-                ('windows-nt "agent_q_diff.dll")
-                ('darwin "libagent_q_diff.dylib")
-                (_ "libagent_q_diff.so"))))
+                ('windows-nt "agent_q_diff_module.dll")
+                ('darwin "libagent_q_diff_module.dylib")
+                (_ "libagent_q_diff_module.so"))))
     (expand-file-name (concat "release/" name) (expand-file-name target source))))
 
-(defun agent-q-diff-engine--install (source digest)
+(defun agent-q-diff-engine--install (source digest stamp)
   "Install the library built in SOURCE as the module.
-DIGEST is that of the sources when the build began, or nil.
+DIGEST and STAMP are those of the sources when the build began, or nil.
 The file is renamed into place: writing over a loaded module would crash
 the Emacs that has it loaded."
   (let* ((file (agent-q-diff-engine--module-file))
@@ -247,11 +284,12 @@ the Emacs that has it loaded."
     (with-temp-file (agent-q-diff-engine--version-file)
       (insert agent-q-diff-engine-version
               (if digest (concat " " digest) "")
+              (if (and digest stamp) (concat " " stamp) "")
               "\n"))))
 
 (defun agent-q-diff-engine--build-arguments ()
   "Return the arguments of cargo for building the module."
-  (append '("build" "--release" "--locked" "--lib")
+  (append '("build" "--release" "--locked" "-p" "agent-q-diff-module")
           (when-let ((features (getenv "AGENT_Q_DIFF_FEATURES")))
             (list "--features" features))))
 
@@ -264,6 +302,7 @@ Show cargo's output in a buffer, and say what to do next when it ends."
          (command (cons (agent-q-diff-engine--cargo)
                         (agent-q-diff-engine--build-arguments)))
          (digest (agent-q-diff-engine--sources))
+         (stamp (agent-q-diff-engine--stamp))
          (buffer (get-buffer-create "*agent-q-diff build*")))
     (with-current-buffer buffer
       (let ((inhibit-read-only t))
@@ -275,6 +314,7 @@ Show cargo's output in a buffer, and say what to do next when it ends."
                          :sentinel #'agent-q-diff-engine--build-sentinel)))
       (process-put process 'source default-directory)
       (process-put process 'digest digest)
+      (process-put process 'stamp stamp)
       process)))
 
 (defun agent-q-diff-engine--build-sentinel (process _event)
@@ -284,7 +324,8 @@ Show cargo's output in a buffer, and say what to do next when it ends."
         (message "Building the engine failed; see %s"
                  (buffer-name (process-buffer process)))
       (agent-q-diff-engine--install (process-get process 'source)
-                                    (process-get process 'digest))
+                                    (process-get process 'digest)
+                                    (process-get process 'stamp))
       (message "Engine %s is built%s" agent-q-diff-engine-version
                (if (featurep 'agent-q-diff-module)
                    "; restart Emacs to use it"
@@ -294,22 +335,23 @@ Show cargo's output in a buffer, and say what to do next when it ends."
   "Build and install the engine in a batch Emacs, as \"make build\" does."
   (let* ((default-directory (agent-q-diff-engine--source-directory))
          (digest (agent-q-diff-engine--sources))
+         (stamp (agent-q-diff-engine--stamp))
          (status (apply #'call-process (agent-q-diff-engine--cargo) nil
                         '(:file "/dev/stderr") nil
                         (agent-q-diff-engine--build-arguments))))
     (unless (eq status 0)
       (message "agent-q-diff: cargo failed (%s)" status)
       (kill-emacs 1))
-    (agent-q-diff-engine--install default-directory digest)))
+    (agent-q-diff-engine--install default-directory digest stamp)))
 
 ;;;; Strings at the boundary
 
 (defun agent-q-diff-engine--text (string)
   "Return STRING as the engine gave it, decoded.
-Text that is not valid UTF-8 comes as bytes."
+Text that is not valid UTF-8 comes as bytes, and ASCII stays as it comes."
   (if (multibyte-string-p string)
       string
-    (decode-coding-string string 'utf-8-emacs-unix)))
+    (decode-coding-string string 'utf-8-emacs-unix t)))
 
 (defun agent-q-diff-engine--call (function &rest arguments)
   "Call FUNCTION of the module with ARGUMENTS.
@@ -350,8 +392,9 @@ Signal `agent-q-diff-malformed' with the line and the cause, or
 (defun agent-q-diff-engine-files (diff)
   "Return a list of (OLD NEW HUNKS), one for each file in DIFF.
 DIFF is a unified diff.  OLD and NEW are the names in the file's header,
-or nil if it has none; HUNKS is a diff of that file alone.  Signal
-`agent-q-diff-malformed' with the line and the cause."
+or nil if it has none; HUNKS is a diff of that file alone, with the ids
+of its texts if git wrote them.  Signal `agent-q-diff-malformed' with the
+line and the cause."
   (mapcar (lambda (file)
             (mapcar (lambda (text) (and text (agent-q-diff-engine--text text)))
                     file))
@@ -433,7 +476,8 @@ text was changed while it was read, as a hook of garbage collection can."
     (widen)
     (let* ((tick (buffer-chars-modified-tick))
            (part (condition-case nil
-                     (agent-q-diff-engine--read review tick)
+                     (agent-q-diff--collecting-once
+                       (agent-q-diff-engine--read review tick))
                    (rust-module-non-unicode-string 'whole))))
       (if (eq part 'whole)
           (let ((text (agent-q-diff-engine--part tick (point-min) (point-max))))
@@ -463,6 +507,46 @@ the buffer no longer is as it was."
                 (args-out-of-range nil))))
     (and (= tick (buffer-chars-modified-tick)) text)))
 
+(defun agent-q-diff-engine-side (review n-chars)
+  "Return `original' or `modified' if the target of REVIEW is that text, else nil.
+They are the texts that `agent-q-diff-engine-review' was called with, and
+N-CHARS is the number of characters that the target has.  Nil is also
+returned once the user has rewritten a hunk."
+  (agent-q-diff-module-side review n-chars))
+
+(defun agent-q-diff-engine-blobs (review)
+  "Return (OLD . NEW), the ids of the texts that REVIEW's diff compares, or nil.
+They are the beginnings of the ids that git has for these texts, 7
+hexadecimal digits or more.  Once one of the texts is known, the value is
+nil; of a review of two texts it always is."
+  (agent-q-diff-module-blobs review))
+
+(defun agent-q-diff-engine-adopt (review live is-new)
+  "Tell REVIEW that LIVE, its target's text, is one that its diff compares.
+It is the one after the change if IS-NEW is non-nil, or else the one
+before.  Then each hunk is where its header says; return non-nil.  If the
+lines are not there, return nil, and nothing is learned."
+  (agent-q-diff-engine--call #'agent-q-diff-module-adopt review live is-new))
+
+(defun agent-q-diff-engine-candidates (review hunk)
+  "Return a list of (LINE CHANGE IS-IN FUZZ N-LINES): where HUNK of REVIEW may be.
+The likeliest place comes first: that which the hunk's header states, or
+else the nearest to it.  LINE is the line of the target, from 0, where
+the hunk's lines begin, CHANGE that of its first change.  IS-IN is
+non-nil if the lines there have the change.  FUZZ is how many outer
+context lines on a side differ there, and N-LINES how many lines of the
+target are its own.  A hunk that has a certain place has no other, and
+one that cannot be found has none."
+  (agent-q-diff-module-candidates review hunk))
+
+(defun agent-q-diff-engine-certainty (review hunk)
+  "Return (PLACES FUZZ WAS-IN) of HUNK of REVIEW.
+PLACES are the lines of the target, from 0 and in order, among which
+somebody has to choose, or nil if there is no choice; FUZZ is how many
+outer context lines on a side were ignored to find it; WAS-IN is non-nil
+if its change is in the target and no command put it there."
+  (agent-q-diff-module-certainty review hunk))
+
 (defun agent-q-diff-engine-recognize (review n-chars)
   "Take it in that REVIEW was told of every edit of its target.
 N-CHARS is the number of characters that the target now has.  Return
@@ -477,9 +561,13 @@ All but the first N-BEFORE characters and the last N-BEHIND are now TEXT,
 whole lines; there were N-CHARS in all before.  AT-START is non-nil if
 the edit began at the start of a line, IS-UNDO if it undid another.
 Return nil if that cannot be, because an edit before it was missed."
-  (agent-q-diff-engine--call #'agent-q-diff-module-edit-outside
-                             review n-before n-behind n-chars text
-                             (cons at-start is-undo)))
+  (let ((how (+ (if at-start 1 0) (if is-undo 2 0))))
+    (condition-case nil
+        (agent-q-diff-module-edit-outside review n-before n-behind n-chars text how)
+      (rust-module-non-unicode-string
+       (agent-q-diff-module-edit-outside review n-before n-behind n-chars
+                                         (encode-coding-string text 'utf-8-emacs-unix)
+                                         how)))))
 
 (defun agent-q-diff-engine-state (review hunk)
   "Return (MARK FACT REASON PLACE) of HUNK in REVIEW.
@@ -547,16 +635,18 @@ It may be ambiguous whether that is right."
     (setcar rest (agent-q-diff-engine--text (car rest))))
   edits)
 
-(defun agent-q-diff-engine-plan (review command hunk &optional is-vouched)
+(defun agent-q-diff-engine-plan (review command hunk &optional place)
   "Plan COMMAND on HUNK of REVIEW and return (NOTE . EDITS).
 COMMAND is `accept', `reject', `toggle' or `unapply'.  NOTE says what
 the command comes to: `edited', `marked', `unchanged', `already-in',
 `stays-in' or `already-out'.  EDITS is a list of (LINE N-REMOVED TEXT)
 for `agent-q-diff-target-edit'.  Signal an error that says why if the
-command cannot be carried out.  If IS-VOUCHED is non-nil, the user has
-looked at an ambiguous place and found it right."
+command cannot be carried out.  If PLACE is non-nil, somebody has looked
+at an ambiguous place and found it right: it is a line from
+`agent-q-diff-engine-candidates', or (LINE . IS-IN) for one of two there
+with that line, or t for the place that is known."
   (pcase-let ((`(,note . ,edits)
-               (agent-q-diff-module-plan review command hunk is-vouched)))
+               (agent-q-diff-module-plan review command hunk place)))
     (cons note (agent-q-diff-engine--edits edits))))
 
 (defun agent-q-diff-engine-proposed (review hunk)
@@ -588,18 +678,30 @@ it deceives: `direction', `invisible', `space', `control', `lookalike' or
 `combining'."
   (agent-q-diff-engine--call #'agent-q-diff-module-suspects text))
 
+(defun agent-q-diff-engine--suspects-if-loaded (text)
+  "Like `agent-q-diff-engine-suspects' for TEXT, but never load the engine.
+Return t if it is not loaded: to show a name is no reason to load it."
+  (or (not (featurep 'agent-q-diff-module))
+      (agent-q-diff-engine-suspects text)))
+
+(setq agent-q-diff-visible-suspects-function
+      #'agent-q-diff-engine--suspects-if-loaded)
+
 (defun agent-q-diff-engine-n-suspects (review)
   "Return the number of characters in REVIEW's hunks that read as something else."
   (agent-q-diff-module-n-suspects review))
 
 (defun agent-q-diff-engine-merge (review hunk)
-  "Return (IS-CLEAN . TEXT) for HUNK of REVIEW.
+  "Return (IS-CLEAN IS-COARSE . TEXT) for HUNK of REVIEW.
 TEXT is its lines merged with what stands in their place in the target.
 Where both have changed the same lines, IS-CLEAN is nil and TEXT has
 conflict markers around those of the target, original and proposal.
+IS-COARSE is non-nil if they were too much to compare in full: conflicts
+may then be bigger than they need to be.
 Signal an error that says why if that place is not known."
-  (pcase-let ((`(,is-clean . ,text) (agent-q-diff-module-merge review hunk)))
-    (cons is-clean (agent-q-diff-engine--text text))))
+  (pcase-let ((`(,is-clean ,is-coarse . ,text)
+               (agent-q-diff-module-merge review hunk)))
+    (cons is-clean (cons is-coarse (agent-q-diff-engine--text text)))))
 
 (defun agent-q-diff-engine-plan-text (review hunk text is-merged)
   "Plan to make TEXT the post-image of HUNK of REVIEW.
@@ -629,7 +731,7 @@ of it instead.  Return (EDITS . REFUSED), with EDITS as
 
 (defun agent-q-diff-engine-plan-back (review &optional is-redo)
   "Plan to take the latest decision on REVIEW back, and return (HUNKS . EDITS).
-If IS-REDO is non-nil, plan to take it again that was taken back last.
+If IS-REDO is non-nil, plan to redo the decision that was undone last.
 HUNKS are those that it changes, EDITS as in `agent-q-diff-engine-plan'.
 Signal `agent-q-diff-nothing-to-take-back' if there is none, or an error
 that says why a hunk cannot be changed now."
@@ -729,6 +831,13 @@ an error whose data is (MESSAGE DETAILS):
                 (encode-coding-string result 'utf-8-emacs-unix))
              ,hashes
              . ,(agent-q-diff-engine--typed typed))))
+
+(defun agent-q-diff-engine-hash (text)
+  "Return the SHA-256 of TEXT in UTF-8, or nil if it cannot be written in that.
+It takes a tenth of the time of `secure-hash'."
+  (agent-q-diff-engine-ensure)
+  (ignore-error rust-module-non-unicode-string
+    (agent-q-diff-module-hash text)))
 
 (defun agent-q-diff-engine-typed-lines (original modified)
   "Return the diff of ORIGINAL to MODIFIED as typed lines.

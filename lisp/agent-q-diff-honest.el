@@ -16,6 +16,7 @@
 
 (require 'jit-lock)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
 
 (defconst agent-q-diff-honest--line-length 1000
@@ -35,15 +36,9 @@
 
 ;;;; Signs
 
-(defun agent-q-diff-honest-sign (char)
-  "Return what is shown in the place of CHAR, a string of ASCII."
-  (if (> char #x10ffff)
-      (format "<%02X>" (if (> char #x3fff7f) (- char #x3fff00) char))
-    (format "<U+%04X>" char)))
-
 (defun agent-q-diff-honest-name (char deceit)
   "Return what there is to say of CHAR, whose DECEIT the engine has told."
-  (format "%s %s: %s" (agent-q-diff-honest-sign char)
+  (format "%s %s: %s" (agent-q-diff-visible-sign char)
           (or (get-char-code-property char 'name)
               (get-char-code-property char 'old-name)
               "no character of Unicode")
@@ -67,7 +62,7 @@ There is one for each character in it that reads as something else."
            (char (char-after at)))
       (add-text-properties
        at (1+ at)
-       (list 'display (propertize (agent-q-diff-honest-sign char)
+       (list 'display (propertize (agent-q-diff-visible-sign char)
                                   'face 'agent-q-diff-deceiving)
              ;; The table of names is loaded when somebody wants one.
              'help-echo (lambda (&rest _)

@@ -1,4 +1,4 @@
-;;; agent-q-diff-lisp.el --- The door for Common Lisp  -*- lexical-binding: t; -*-
+;;; agent-q-diff-lisp.el --- Connector for Common Lisp  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -200,18 +200,18 @@ Return non-nil if so."
 
 (defun agent-q-diff-lisp--closed (connection)
   "Note that CONNECTION, a process, is closed."
-  (agent-q-diff-lisp--forsake
+  (agent-q-diff-lisp--abandon
    (lambda (request)
      (eq connection (agent-q-diff-lisp-request-connection request)))))
 
-(defun agent-q-diff-lisp--forsake (predicate)
+(defun agent-q-diff-lisp--abandon (predicate)
   "Note that Lisp does not wait any more for requests that PREDICATE is true of.
 Reviews say so; what was only asked for is taken back."
   (let ((is-gone (lambda (caller)
                    (when (and (agent-q-diff-lisp-request-p caller)
                               (funcall predicate caller))
                      (setf (agent-q-diff-lisp-request-is-gone caller) t)))))
-    (agent-q-diff-forsake is-gone)
+    (agent-q-diff-abandon is-gone)
     (agent-q-diff-tools-withdraw-calls is-gone)))
 
 ;;;###autoload
@@ -238,7 +238,7 @@ for say so."
 (defun agent-q-diff-lisp-call (id tool &rest arguments)
   "Call TOOL for Common Lisp, wait, and return the message for the agent.
 ARGUMENTS are names and values in turn.  ID is a string by which
-`agent-q-diff-lisp-forsake' knows the call."
+`agent-q-diff-lisp-abandon' knows the call."
   (let ((agent-q-diff-caller (cons "Common Lisp" (agent-q-diff-lisp-current id))))
     (agent-q-diff-lisp--text
      (agent-q-diff-tools-call tool (agent-q-diff-lisp--arguments arguments)))))
@@ -256,9 +256,24 @@ ID and ARGUMENTS are as for `agent-q-diff-lisp-call'."
 (setf (alist-get 'agent-q-diff-lisp-call agent-q-diff-lisp-functions)
       #'agent-q-diff-lisp--call-later)
 
-(defun agent-q-diff-lisp-forsake (id)
+(defun agent-q-diff-lisp-call-for-agent-q (id tool &rest arguments)
+  "Call TOOL for Agent-Q, whose agent knows the words of its documents.
+ID, ARGUMENTS and the value are as for `agent-q-diff-lisp-call'."
+  (let ((agent-q-diff-contract 'agent-q))
+    (apply #'agent-q-diff-lisp-call id tool arguments)))
+
+(defun agent-q-diff-lisp--call-for-agent-q-later (request id tool &rest arguments)
+  "Call TOOL for Agent-Q's REQUEST, and answer that later.
+ID and ARGUMENTS are as for `agent-q-diff-lisp-call'."
+  (let ((agent-q-diff-contract 'agent-q))
+    (apply #'agent-q-diff-lisp--call-later request id tool arguments)))
+
+(setf (alist-get 'agent-q-diff-lisp-call-for-agent-q agent-q-diff-lisp-functions)
+      #'agent-q-diff-lisp--call-for-agent-q-later)
+
+(defun agent-q-diff-lisp-abandon (id)
   "Note that Lisp does not wait any more for the call that it named ID."
-  (agent-q-diff-lisp--forsake
+  (agent-q-diff-lisp--abandon
    (lambda (request)
      (equal id (agent-q-diff-lisp-request-id request)))))
 

@@ -14,6 +14,7 @@
 
 (require 'tabulated-list)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-review)
 (require 'agent-q-diff-view)
@@ -37,7 +38,7 @@
   (with-current-buffer (agent-q-diff-review-buffer review)
     (pcase-let ((`(,total ,applied ,rejected ,pending) (agent-q-diff--counts)))
       (format "%s%d applied, %d rejected, %d of %d pending"
-              (if (agent-q-diff-review-is-forsaken review) "nobody waits; " "")
+              (if (agent-q-diff-review-is-abandoned review) "nobody is waiting; " "")
               applied rejected pending total))))
 
 (defun agent-q-diff-list--entries ()
@@ -45,8 +46,9 @@
   (mapcar (lambda (review)
             (list review
                   (vector (or (agent-q-diff-review-agent review) "?")
-                          (abbreviate-file-name
-                           (agent-q-diff-review-path review))
+                          (agent-q-diff-visible
+                           (abbreviate-file-name
+                            (agent-q-diff-review-path review)))
                           (agent-q-diff-list--age review)
                           (if (agent-q-diff-review-outcome review)
                               (agent-q-diff-list--ended review)
@@ -83,7 +85,7 @@ One that has ended is forgotten."
       (agent-q-diff-forget review)
       (revert-buffer))
      ((y-or-n-p "Cancel this review undecided? ")
-      (agent-q-diff-cancel review)
+      (agent-q-diff--end-by-program review 'aborted)
       (revert-buffer)))))
 
 (defun agent-q-diff-list-take-back ()
@@ -93,8 +95,9 @@ One that has ended is forgotten."
     (unless (agent-q-diff-review-outcome review)
       (user-error "This review has not ended; RET goes to it"))
     (when (y-or-n-p (format "Take what it changed out of %s again? "
-                            (abbreviate-file-name
-                             (agent-q-diff-review-path review))))
+                            (agent-q-diff-visible
+                             (abbreviate-file-name
+                              (agent-q-diff-review-path review)))))
       (agent-q-diff-take-back review))))
 
 (defvar agent-q-diff-list-mode-map

@@ -17,12 +17,13 @@
 
 ;;; Code:
 
+(require 'cl-lib)
 (require 'diff-mode)
-(require 'json)
 (require 'seq)
 (require 'subr-x)
 (require 'tabulated-list)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
 
 ;;;; Options
 
@@ -53,34 +54,54 @@ The latest of them has the name of the log with \".1\" behind it."
 
 ;;;; Entries as JSON
 
+(defun agent-q-diff-log--plain-p (string)
+  "Return non-nil if STRING is all ASCII and has no NUL."
+  (and (not (string-search "\0" string))
+       ;; That is known at once, which a regexp takes long to find out.
+       (eq string (encode-coding-string string 'utf-8-unix t))))
+
 (defun agent-q-diff-log--text (string)
   "Return STRING with nothing in it that JSON cannot hold.
 A byte that is no character becomes \"\\xNN\" and half of a surrogate pair
 \"\\uNNNN\", as plain text; so does NUL, which Emacs 28 cannot read back."
-  (replace-regexp-in-string
-   "[^\u0001-\ud7ff\ue000-\U0010ffff]"
-   (lambda (char)
-     (let ((code (aref char 0)))
-       (if (<= #xd800 code #xdfff)
-           (format "\\u%x" code)
-         (format "\\x%02x" (logand code #xff)))))
-   (string-to-multibyte (substring-no-properties string)) t t))
+  ;; JSON has no text properties, and to copy a long diff makes garbage.
+  (if (agent-q-diff-log--plain-p string)
+      string
+    (let ((plain (substring-no-properties string)))
+      (replace-regexp-in-string
+       "[^\u0001-\ud7ff\ue000-\U0010ffff]"
+       (lambda (char)
+         (let ((code (aref char 0)))
+           (if (<= #xd800 code #xdfff)
+               (format "\\u%x" code)
+             (format "\\x%02x" (logand code #xff)))))
+       (string-to-multibyte plain) t t))))
+
+(defconst agent-q-diff-log--hunk-keys '(:index :state :in-file :edited :comment :reason)
+  "The keys of a hunk in an entry.")
 
 (defun agent-q-diff-log--object (plist)
-  "Return PLIST as a hash table, keys without their colons, values for JSON."
-  (let ((object (make-hash-table :test #'equal)))
-    (while plist
-      (puthash (agent-q-diff-log--text
-                (string-remove-prefix ":" (format "%s" (pop plist))))
-               (agent-q-diff-log--value (pop plist))
-               object))
-    object))
+  "Return PLIST as an object for JSON, keys without their colons.
+That of a hunk is a plist: a review can have thousands, and a hash table
+for each makes much garbage.  Other plists may have any keys."
+  (if (and plist (cl-loop for (key) on plist by #'cddr
+                          always (memq key agent-q-diff-log--hunk-keys)))
+      (cl-loop for (key value) on plist by #'cddr
+               collect key
+               collect (agent-q-diff-log--value value))
+    (let ((object (make-hash-table :test #'equal)))
+      (cl-loop for (key value) on plist by #'cddr
+               do (puthash (agent-q-diff-log--text
+                            (string-remove-prefix ":" (format "%s" key)))
+                           (agent-q-diff-log--value value)
+                           object))
+      object)))
 
 (defun agent-q-diff-log--value (value)
   "Return VALUE as `json-encode' takes it, whatever it is."
   (cond
    ((memq value '(nil t)) value)
-   ((memq value '(:false :json-false)) json-false)
+   ((memq value '(:false :json-false)) :json-false)
    ((memq value '(:null)) nil)
    ((stringp value) (agent-q-diff-log--text value))
    ;; Beyond these JSON readers lose digits, or fail.
@@ -92,15 +113,28 @@ A byte that is no character becomes \"\\xNN\" and half of a surrogate pair
    ((proper-list-p value) (vconcat (mapcar #'agent-q-diff-log--value value)))
    (t (agent-q-diff-log--text (format "%S" value)))))
 
-(defun agent-q-diff-log--line (plist)
-  "Return the line, as bytes, that records PLIST as of now."
+;; Only an Emacs that was built without JSON needs this library, which takes
+;; longer to load than all that is written to a log in a day.
+(declare-function json-encode "json" (object))
+(declare-function json-read-from-string "json" (string))
+(defvar json-encoding-pretty-print)
+(defvar json-object-type)
+(defvar json-array-type)
+(defvar json-false)
+
+(defun agent-q-diff-log--insert (plist)
+  "Insert at point the line that records PLIST as of now.
+In a buffer it is no garbage, which a long diff makes much of as a string."
   (unless (proper-list-p plist)
     (signal 'wrong-type-argument (list #'proper-list-p plist)))
-  (let ((json-encoding-pretty-print nil)
-        (entry (append (list :time (format-time-string "%FT%T.%3NZ" nil t)) plist)))
-    (encode-coding-string
-     (concat (json-encode (agent-q-diff-log--object entry)) "\n")
-     'utf-8-unix)))
+  (let ((object (agent-q-diff-log--object
+                 (append (list :time (format-time-string "%FT%T.%3NZ" nil t)) plist))))
+    (if (fboundp 'json-insert)
+        (json-insert object :null-object nil :false-object :json-false)
+      (require 'json)
+      (let ((json-encoding-pretty-print nil))
+        (insert (json-encode object))))
+    (insert "\n")))
 
 (defun agent-q-diff-log--parse (line)
   "Return LINE, bytes, as a plist, or nil if it is no entry."
@@ -109,6 +143,7 @@ A byte that is no character becomes \"\\xNN\" and half of a surrogate pair
                   (if (fboundp 'json-parse-string)
                       (json-parse-string text :object-type 'plist :array-type 'list
                                          :null-object nil :false-object nil)
+                    (require 'json)
                     (let ((json-object-type 'plist)
                           (json-array-type 'list)
                           (json-false nil))
@@ -179,10 +214,10 @@ answer does not matter."
              (insert-file-contents-literally file nil (1- size) size))
            (not (member (buffer-string) '("\n" "")))))))
 
-(defun agent-q-diff-log--append (line)
-  "Append LINE, bytes that end with a newline, to the log."
+(defun agent-q-diff-log--append (plist)
+  "Append a line that records PLIST to the log."
   (let ((file agent-q-diff-log-file)
-        (coding-system-for-write 'no-conversion)
+        (write-region-annotate-functions nil)
         (write-region-inhibit-fsync t)
         (create-lockfiles nil))
     (with-file-modes #o700
@@ -190,16 +225,28 @@ answer does not matter."
     ;; A log that is too long is better than an entry that is not in it.
     (ignore-errors
       (agent-q-diff-log--rotate))
-    (with-file-modes #o600
-      (write-region (if (agent-q-diff-log--torn-p file) (concat "\n" line) line)
-                    nil file t 'silent))))
+    (with-temp-buffer
+      (when (agent-q-diff-log--torn-p file)
+        (insert "\n"))
+      (agent-q-diff-log--insert plist)
+      (let ((coding-system-for-write (agent-q-diff-log--coding)))
+        (with-file-modes #o600
+          (write-region nil nil file t 'silent))))))
+
+(defun agent-q-diff-log--coding ()
+  "Return the coding system in which the current buffer is to be written.
+It is UTF-8; ASCII is that without Emacs encoding a copy of it."
+  (if (= (point-max) (position-bytes (point-max)))
+      'no-conversion
+    'utf-8-unix))
 
 (defun agent-q-diff-log-record (plist)
   "Record PLIST, what an agent proposed and what became of it.
-Its keys are :tool, :path, :hash-before, :hash-after, :hunks,
-:decided-by, :reason, :diff and whatever else there is to tell; the time
-is added.  Values may be strings, integers, symbols, and lists, vectors
-and plists of those.
+Its keys are :tool, :agent, :path, :outcome, :total and :in-file (numbers
+of hunks), :saved, :hash-before, :hash-after, :hunks, :decided-by,
+:reason, :diff and whatever else there is to tell; the time is added.
+Values may be strings, integers, symbols, and lists, vectors and plists
+of those.
 
 Return non-nil if it is in the log.  Never signal an error: that the log
 cannot be written is said once, until it can be again."
@@ -207,7 +254,7 @@ cannot be written is said once, until it can be again."
     (condition-case err
         (let ((inhibit-quit t)
               (agent-q-diff-log-file (expand-file-name agent-q-diff-log-file)))
-          (agent-q-diff-log--append (agent-q-diff-log--line plist))
+          (agent-q-diff-log--append plist)
           (setq agent-q-diff-log--failed nil)
           t)
       (error
@@ -268,13 +315,10 @@ If there are fewer in the current log, go on in those that were put aside."
 
 ;;;; One entry
 
-(defun agent-q-diff-log--visible (value)
-  "Return VALUE as one line of text with nothing in it that cannot be seen."
-  (replace-regexp-in-string
-   "[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000E0000-\U000E0FFF]"
-   (lambda (char) (format "\\u%04x" (aref char 0)))
-   (if (stringp value) value (format "%S" value))
-   t t))
+(defun agent-q-diff-log--visible (value &optional limit)
+  "Return VALUE as one line of text with nothing in it that misleads.
+LIMIT is as for `agent-q-diff-visible'."
+  (agent-q-diff-visible (if (stringp value) value (format "%S" value)) limit))
 
 (defun agent-q-diff-log--fields (entry)
   "Return all of ENTRY but its diff, each field a line."
@@ -284,7 +328,7 @@ If there are fewer in the current log, go on in those that were put aside."
             (value (pop entry)))
         (unless (or (eq key :diff) (null value))
           (push (format "# %s: %s" (string-remove-prefix ":" (symbol-name key))
-                        (agent-q-diff-log--visible value))
+                        (agent-q-diff-log--visible value most-positive-fixnum))
                 lines))))
     (string-join (nreverse lines) "\n")))
 
@@ -394,16 +438,24 @@ A path that the agent gave relative to the root is so still."
      ((or (null after) (equal after (plist-get entry :hash-before))) "unchanged")
      (t "changed"))))
 
+(defun agent-q-diff-log--hunks (entry)
+  "Return how many of the hunks of ENTRY's review are in the file, or \"\"."
+  (let ((in (plist-get entry :in-file))
+        (total (plist-get entry :total)))
+    (if (and (integerp in) (integerp total))
+        (format "%d/%d" in total)
+      "")))
+
 (defun agent-q-diff-log--row (entry)
   "Return ENTRY as an element of `tabulated-list-entries'."
   (let ((cell (lambda (key)
                 (let ((value (plist-get entry key)))
-                  (truncate-string-to-width
-                   (agent-q-diff-log--visible (or value "")) 500)))))
+                  (agent-q-diff-log--visible (or value ""))))))
     (list entry
           (vector (agent-q-diff-log--time entry)
                   (funcall cell :tool)
                   (agent-q-diff-log--visible (agent-q-diff-log--outcome entry))
+                  (agent-q-diff-log--hunks entry)
                   (funcall cell :decided-by)
                   (funcall cell :path)
                   (funcall cell :reason)))))
@@ -431,8 +483,8 @@ A path that the agent gave relative to the root is so still."
   "Major mode for the list of what agents proposed, the latest first.
 
 \\{agent-q-diff-log-mode-map}"
-  (setq tabulated-list-format [("Time" 19 t) ("Tool" 17 t) ("Outcome" 10 t)
-                               ("By" 10 t) ("Path" 40 t) ("Reason" 0 nil)]
+  (setq tabulated-list-format [("Time" 19 t) ("Tool" 17 t) ("Outcome" 20 t)
+                               ("Hunks" 5 nil) ("By" 7 t) ("Path" 40 t) ("Reason" 0 nil)]
         tabulated-list-padding 1)
   (setq-local bidi-display-reordering nil)
   (agent-q-diff--claim-single-keys)

@@ -34,7 +34,7 @@
     (agent-q-diff-unapply-hunk   . "take the hunk out of the file again")
     (agent-q-diff-unapply-all    . "take all of the proposal out of the file again")
     (agent-q-diff-undo           . "take the last decision back, in the file, too")
-    (agent-q-diff-redo           . "take it again")
+    (agent-q-diff-redo           . "redo it")
     (agent-q-diff-split-hunk     . "split the hunk into its smallest parts")
     (agent-q-diff-edit-hunk      . "edit the lines that the hunk proposes")
     (agent-q-diff-merge-hunk     . "merge a hunk that does not apply with the file")

@@ -17,6 +17,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-review)
@@ -72,31 +73,6 @@ needed."
       (agent-q-diff--current-review)
     (agent-q-diff--review-with-target)))
 
-(defvar-local agent-q-diff--shown nil
-  "The ambiguous hunk whose place was shown last, as (ID . TICK).
-ID is the engine's number for it, since its index changes when others are
-split.  TICK is that of the target, so that the place was shown as it is.")
-
-(defun agent-q-diff--place-shown (review hunk)
-  "Return what `agent-q-diff--shown' is if HUNK of REVIEW is shown now."
-  (cons (agent-q-diff-engine-hunk-id (agent-q-diff-review-engine review) hunk)
-        (agent-q-diff-review-tick review)))
-
-(defun agent-q-diff--shown-p (review hunk)
-  "Return non-nil if the place of HUNK of REVIEW was just shown as it is."
-  (equal agent-q-diff--shown (agent-q-diff--place-shown review hunk)))
-
-(defun agent-q-diff--show-ambiguous (review hunk)
-  "Show where HUNK of REVIEW would be applied, and how to say that it is right."
-  (setq agent-q-diff--shown (agent-q-diff--place-shown review hunk))
-  (let* ((target (agent-q-diff-review-target review))
-         (line (agent-q-diff-engine-line (agent-q-diff-review-engine review) hunk))
-         (window (display-buffer target '(nil (inhibit-same-window . t)))))
-    (when window
-      (set-window-point window (agent-q-diff-target-position target line)))
-    (message "Ambiguous: is line %d of %s the place?  The same key again says yes"
-             (1+ line) (buffer-name target))))
-
 (defun agent-q-diff--do (command)
   "Carry out COMMAND on the hunk at point, and return what was said.
 What cannot be done is said as well, but then nil is returned and nothing
@@ -105,21 +81,20 @@ has changed."
       (let* ((review (agent-q-diff--review-for command))
              (hunk (agent-q-diff--hunk-here))
              (note (agent-q-diff-review-do review command hunk
-                                           (agent-q-diff--shown-p review hunk)))
+                                           (agent-q-diff--shown-place review hunk)))
              (said (agent-q-diff--note-text command note hunk)))
         (setq agent-q-diff--shown nil)
         (agent-q-diff--write-state hunk)
         (agent-q-diff--show-hunk hunk)
         (agent-q-diff--refresh-progress)
-        (setq said (concat said (agent-q-diff--follow-hooks review note)))
+        (setq said (concat said (agent-q-diff--follow-hooks review note)
+                           (agent-q-diff--unsaved-words review note)
+                           (agent-q-diff--followed-words review)))
         (message "%s" said)
         said)
     (user-error (signal (car err) (cdr err)))
     (agent-q-diff-ambiguous
-     (if (agent-q-diff-engine-line
-          (agent-q-diff-review-engine agent-q-diff--review)
-          (agent-q-diff--hunk-here))
-         (agent-q-diff--show-ambiguous agent-q-diff--review
+     (unless (agent-q-diff--show-place agent-q-diff--review
                                        (agent-q-diff--hunk-here))
        (agent-q-diff--say-failure command err))
      nil)
@@ -128,16 +103,36 @@ has changed."
      (agent-q-diff--say-failure command err)
      nil)))
 
+(defun agent-q-diff--followed-words (review)
+  "Return words to append if the target of REVIEW has just followed its file."
+  (if (and review (agent-q-diff-review-told-followed review))
+      "; the file had changed on disk, and its buffer now shows what it holds"
+    ""))
+
+(defun agent-q-diff--unsaved-words (review note)
+  "Return words to append if an edit is only in the buffer of REVIEW.
+NOTE is what the command came to.  With `agent-q-diff-save' as `never',
+the user knows."
+  (let ((target (agent-q-diff-review-target review)))
+    (if (and (eq note 'edited)
+             (not (agent-q-diff-review-is-detached review))
+             (not (eq agent-q-diff-save 'never))
+             (agent-q-diff-target-unsaved-p target))
+        (format "; not saved, since %s has unsaved edits"
+                (agent-q-diff-visible (buffer-name target)))
+      "")))
+
 (defun agent-q-diff--say-failure (command err)
   "Say that COMMAND failed on a hunk with ERR, and how a conflict is solved."
   (message (if (eq command 'unapply)
-               "Failed to take hunk out: %s%s"
-             "Failed to apply hunk: %s%s")
+               "Failed to take hunk out: %s%s%s"
+             "Failed to apply hunk: %s%s%s")
            (agent-q-diff--error-text err)
            (if (eq (car err) 'agent-q-diff-conflict)
                (substitute-command-keys
                 "; \\<agent-q-diff-mode-map>\\[agent-q-diff-merge-hunk] merges")
-             "")))
+             "")
+           (agent-q-diff--followed-words agent-q-diff--review)))
 
 (defun agent-q-diff--note-failure (command err)
   "Note that COMMAND, if it accepts, failed on the hunk at point with ERR.
@@ -294,7 +289,25 @@ then writes the whole file anew in UTF-8."
   (let ((review (agent-q-diff--review-with-target)))
     (agent-q-diff-target-recode (agent-q-diff-review-target review))
     (message "%s will be saved as UTF-8; accept the hunk again"
-             (agent-q-diff-review-target review))))
+             (agent-q-diff-visible
+              (buffer-name (agent-q-diff-review-target review))))))
+
+(defun agent-q-diff--accept-pending (by-key)
+  "Accept every pending hunk, and finish if all of them applied.
+BY-KEY is as for `agent-q-diff-accept-all'."
+  (let ((review (agent-q-diff--review-with-target)))
+    (if (zerop (nth 3 (agent-q-diff--counts)))
+        (agent-q-diff-finish nil by-key)
+      (let ((failed (agent-q-diff-review-accept-all review)))
+        (agent-q-diff-review-follow review)
+        (agent-q-diff--write-states)
+        (agent-q-diff--show-all)
+        (cond
+         ((null failed) (agent-q-diff--decide "accepted" by-key))
+         (agent-q-diff--end-function
+          (agent-q-diff--say-failures failed "Not applied"))
+         (t (agent-q-diff--say-failures failed "Not applied")
+            (agent-q-diff-finish nil by-key)))))))
 
 (defun agent-q-diff-accept-all (&optional by-key)
   "Apply every pending hunk, never a rejected one, and finish.
@@ -305,19 +318,8 @@ pending, just finish.  BY-KEY tells that a person called."
   (agent-q-diff--confirm-unfinished by-key)
   (agent-q-diff--distrust-states)
   (condition-case err
-      (let ((review (agent-q-diff--review-with-target)))
-        (if (zerop (nth 3 (agent-q-diff--counts)))
-            (agent-q-diff-finish nil by-key)
-          (let ((failed (agent-q-diff-review-accept-all review)))
-            (agent-q-diff-review-follow review)
-            (agent-q-diff--write-states)
-            (agent-q-diff--show-all)
-            (cond
-             ((null failed) (agent-q-diff--decide "accepted" by-key))
-             (agent-q-diff--end-function
-              (agent-q-diff--say-failures failed "Not applied"))
-             (t (agent-q-diff--say-failures failed "Not applied")
-                (agent-q-diff-finish nil by-key))))))
+      (agent-q-diff--collecting-once
+        (agent-q-diff--accept-pending by-key))
     (error
      (message "Failed to apply: %s" (agent-q-diff--error-text err))
      (unless (or agent-q-diff--end-function (agent-q-diff--ended-p))
@@ -467,8 +469,8 @@ The agent reads it when the review has ended."
 (defconst agent-q-diff--decisions
   '(agent-q-diff-accept-hunk agent-q-diff-reject-hunk agent-q-diff-toggle-hunk
     agent-q-diff-unapply-hunk agent-q-diff-unapply-all agent-q-diff-accept-all agent-q-diff-reject-all
-    agent-q-diff-finish)
-  "The commands that decide.")
+    agent-q-diff-finish agent-q-diff-finish-now agent-q-diff-abort)
+  "The commands that decide, or end the review undecided.")
 
 (defvar-local agent-q-diff--grace-end nil
   "Time until which keys that decide are ignored in this buffer, or nil.")
@@ -480,10 +482,13 @@ It has just come up, perhaps under the fingers of somebody who types."
   (add-hook 'pre-command-hook #'agent-q-diff--ignore-in-grace nil t))
 
 (defun agent-q-diff--ignore-in-grace ()
-  "Do nothing instead of a command that decides, if it comes too early."
+  "Do nothing instead of a command that decides, if it comes too early.
+Keys of a keyboard macro, and all keys of a batch Emacs, come from a
+program, which does not type ahead by mistake."
   (if (time-less-p agent-q-diff--grace-end nil)
       (remove-hook 'pre-command-hook #'agent-q-diff--ignore-in-grace t)
     (when (and (not executing-kbd-macro)
+               (not noninteractive)
                (memq (indirect-function this-command)
                      (mapcar #'indirect-function agent-q-diff--decisions)))
       (setq this-command #'agent-q-diff-ignore-key))))
@@ -495,11 +500,31 @@ It has just come up, perhaps under the fingers of somebody who types."
 
 ;;;; The end of a review
 
+(defun agent-q-diff--joined (&rest sentences)
+  "Return SENTENCES, of which some may be nil, as one string, or nil."
+  (and (delq nil sentences)
+       (string-join (delq nil sentences) "; ")))
+
+(defun agent-q-diff--only-in-buffer ()
+  "Return what to say if hunks are in the target's buffer and not saved, or nil."
+  (let* ((review agent-q-diff--review)
+         (target (and review (agent-q-diff-review-target review))))
+    (when (and (buffer-live-p target)
+               (agent-q-diff-review-engine review)
+               (not (agent-q-diff-review-is-detached review))
+               (agent-q-diff-target-unsaved-p target)
+               (< 0 (nth 3 (agent-q-diff-engine-counts
+                            (agent-q-diff-review-engine review)))))
+      (format "What you accepted is in the buffer %s and not saved"
+              (agent-q-diff-visible (buffer-name target))))))
+
 (defun agent-q-diff--decide (decision by-key)
   "Set the decision to DECISION, a string, and end the review.
 BY-KEY tells that a person did, who is then told if what was chosen
 leaves the target unsound."
-  (let ((warning (and by-key (agent-q-diff-outcome-at-finish))))
+  (let ((warning (and by-key
+                      (agent-q-diff--joined (agent-q-diff--only-in-buffer)
+                                            (agent-q-diff-outcome-at-finish)))))
     (setq agent-q-diff--decision decision)
     (unwind-protect
         (agent-q-diff--end 'decided by-key)
@@ -520,6 +545,44 @@ buffer, leave that if BY-KEY is non-nil."
                  (zerop (minibuffer-depth))
                  (not (bound-and-true-p agent-q-diff--waiting))))
     (exit-recursive-edit)))
+
+(defun agent-q-diff--unwaited-p ()
+  "Return non-nil if this buffer's review is open without a recursive edit."
+  (and agent-q-diff--end-function
+       (not (memq agent-q-diff--review (bound-and-true-p agent-q-diff--waiting)))))
+
+(defun agent-q-diff-finish-now ()
+  "Finish the review as \\[agent-q-diff-finish] does, but without a question.
+While Emacs waits for the review in a recursive edit,
+\\[exit-recursive-edit] does the same by leaving that."
+  (interactive)
+  (agent-q-diff-finish))
+
+(defun agent-q-diff-abort ()
+  "Cancel the review: the agent is told that there was no decision.
+What was accepted stays in the file; see `agent-q-diff-look-again'.
+While Emacs waits for the review in a recursive edit,
+\\[abort-recursive-edit] does the same by leaving that."
+  (interactive)
+  (unless agent-q-diff--end-function
+    (user-error "The review has ended"))
+  (agent-q-diff--end 'aborted nil))
+
+(defun agent-q-diff--abort-at-top-level ()
+  "Cancel this buffer's review if the user called the command `top-level'.
+That command throws past its own end, but Emacs runs `post-command-hook'
+all the same.  Where a review is waited for, `agent-q-diff--wait' catches
+that throw."
+  (when (and (eq this-command 'top-level) (agent-q-diff--unwaited-p))
+    (agent-q-diff-abort)))
+(put 'agent-q-diff--abort-at-top-level 'permanent-local-hook t)
+
+(defun agent-q-diff--if-unwaited (command)
+  "Return a key binding that is COMMAND where no recursive edit waits.
+Elsewhere the key has its usual command, which leaves the recursive edit."
+  `(menu-item "" ,command
+              :filter ,(lambda (command)
+                         (and (agent-q-diff--unwaited-p) command))))
 
 ;;;; Mode
 
@@ -567,6 +630,10 @@ In a buffer whose diff came by hand, carry it out."
                        diff-kill-applied-hunks
                        diff-delete-other-hunks))
       (define-key map (vector 'remap command) #'agent-q-diff-refuse))
+    (define-key map [remap exit-recursive-edit]
+      (agent-q-diff--if-unwaited #'agent-q-diff-finish-now))
+    (define-key map [remap abort-recursive-edit]
+      (agent-q-diff--if-unwaited #'agent-q-diff-abort))
     (define-key map [remap diff-split-hunk] #'agent-q-diff-split-hunk)
     (define-key map [remap undo] #'agent-q-diff-undo)
     (define-key map [remap undo-only] #'agent-q-diff-undo)

@@ -6,7 +6,8 @@
 
 ;;; Commentary:
 
-;; Commands that only move or show.
+;; Commands that only move or show: hunks, and the places in the target
+;; where one may belong.
 
 ;;; Code:
 
@@ -14,6 +15,7 @@
 (require 'diff-mode)
 (require 'seq)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-review)
@@ -23,8 +25,9 @@
   "Say the state of the hunk at point."
   (pcase-let* ((hunk (agent-q-diff--hunk-here))
                (`(,mark ,is-in ,reason ,place) (agent-q-diff--state-of hunk)))
-    (message "Hunk %s (%d of %d)%s"
+    (message "Hunk %s (%d of %d)%s%s"
              (or mark 'pending) (1+ hunk) (length agent-q-diff--positions)
+             (agent-q-diff--fuzz-text hunk)
              (cond
               ((eq place 'lost) "; its lines were changed in the file since")
               ((and is-in (not (eq mark 'applied))) "; its change is in the file")
@@ -36,6 +39,16 @@
                (format "; shifted by %d line%s" place
                        (if (= 1 (abs place)) "" "s")))
               (t "")))))
+
+(defun agent-q-diff--fuzz-text (hunk)
+  "Return what to say of context lines that differ where HUNK was found."
+  (let ((fuzz (if (agent-q-diff--ended-p)
+                  0
+                (nth 1 (agent-q-diff-engine-certainty
+                        (agent-q-diff-review-engine agent-q-diff--review) hunk)))))
+    (if (> fuzz 0)
+        (format "; fuzz %d" fuzz)
+      "")))
 
 (defun agent-q-diff--state-of (hunk)
   "Return (MARK FACT REASON PLACE) of HUNK, as `agent-q-diff-engine-state' does.
@@ -82,12 +95,18 @@ If there is none, return DEFAULT."
     (if (< -1 hunk n) hunk default)))
 
 (defun agent-q-diff-next-conflict (&optional n)
-  "Move to the Nth next hunk that does not apply, and say why."
+  "Move to the Nth next hunk that does not apply, and say why.
+While the place of an ambiguous hunk is shown, as accepting it does at
+first, show the Nth next place where that hunk may belong instead."
   (interactive "p")
+  (unless (agent-q-diff--show-next-place (or n 1))
+    (agent-q-diff--goto-conflict (or n 1))))
+
+(defun agent-q-diff--goto-conflict (n)
+  "Move to the Nth next hunk that does not apply, and say why."
   (let* ((review (agent-q-diff--review-with-target))
          (here (or (agent-q-diff--hunk-at-point) -1))
          (conflicts (agent-q-diff--conflicts review))
-         (n (or n 1))
          (ahead (if (> n 0)
                     (seq-filter (lambda (hunk) (> hunk here)) conflicts)
                   (nreverse (seq-filter (lambda (hunk) (< hunk here)) conflicts))))
@@ -100,7 +119,9 @@ If there is none, return DEFAULT."
       (agent-q-diff--say-state))))
 
 (defun agent-q-diff-previous-conflict (&optional n)
-  "Move to the Nth previous hunk that does not apply, and say why."
+  "Move to the Nth previous hunk that does not apply, and say why.
+While the place of an ambiguous hunk is shown, show the Nth previous
+place where that hunk may belong instead."
   (interactive "p")
   (agent-q-diff-next-conflict (- (or n 1))))
 
@@ -110,6 +131,99 @@ If there is none, return DEFAULT."
            when (nth 2 (agent-q-diff-engine-state
                         (agent-q-diff-review-engine review) hunk))
            collect hunk))
+
+;;;; The places of an ambiguous hunk
+
+(defvar-local agent-q-diff--place-overlay nil
+  "The overlay on the lines of the target that are shown as a hunk's place.")
+
+(defun agent-q-diff--shown-place (review hunk)
+  "Return the place of HUNK of REVIEW that was just shown, or nil.
+It is (LINE . IS-IN), as `agent-q-diff-engine-plan' takes it, and nil as
+well if the target has changed since."
+  (pcase agent-q-diff--shown
+    (`(,id ,tick ,nth . ,places)
+     (and (eql id (agent-q-diff-engine-hunk-id
+                   (agent-q-diff-review-engine review) hunk))
+          (eql tick (agent-q-diff-review-tick review))
+          (pcase-let ((`(,line ,_ ,is-in . ,_) (nth nth places)))
+            (cons line is-in))))))
+
+(defun agent-q-diff--show-place (review hunk)
+  "Show the likeliest place of HUNK of REVIEW, which is ambiguous.
+Say how to take it.  Return nil if HUNK has no place to choose."
+  (let* ((engine (agent-q-diff-review-engine review))
+         (places (agent-q-diff-engine-candidates engine hunk)))
+    (when places
+      (setq agent-q-diff--shown
+            `(,(agent-q-diff-engine-hunk-id engine hunk)
+              ,(agent-q-diff-review-tick review) 0 . ,places))
+      (agent-q-diff--show-shown review hunk)
+      t)))
+
+(defun agent-q-diff--show-next-place (n)
+  "Show the Nth next place of the hunk at point, if one of several is shown.
+After the last comes the first.  Return nil if that is not so."
+  (let* ((review (and (not (agent-q-diff--ended-p)) (agent-q-diff--review-or-nil)))
+         (hunk (and review (agent-q-diff--hunk-at-point))))
+    (pcase agent-q-diff--shown
+      ((and `(,_ ,_ ,nth . ,places)
+            (guard (and hunk (cdr places)
+                        (agent-q-diff--shown-place review hunk))))
+       (setf (nth 2 agent-q-diff--shown) (mod (+ nth n) (length places)))
+       (agent-q-diff--show-shown review hunk)
+       t))))
+
+(defun agent-q-diff--show-shown (review hunk)
+  "Show the place of HUNK of REVIEW that `agent-q-diff--shown' names.
+Its lines are marked until the next command in this buffer."
+  (pcase-let* ((`(,_ ,_ ,nth . ,places) agent-q-diff--shown)
+               (`(,line ,change ,is-in ,fuzz ,n-lines) (nth nth places))
+               (target (agent-q-diff-review-target review))
+               (window (display-buffer target '(nil (inhibit-same-window . t)))))
+    (agent-q-diff--mark-place target line n-lines)
+    (when window
+      (let ((position (agent-q-diff-target-position target change)))
+        (set-window-point window position)
+        (with-selected-window window
+          (goto-char position)
+          (recenter))))
+    (agent-q-diff--show-hunk hunk)
+    (message "%s" (agent-q-diff--place-text
+                   (buffer-name target) change is-in fuzz nth (length places)))))
+
+(defun agent-q-diff--place-text (name line is-in fuzz nth n)
+  "Return what to say of a place at LINE, from 0, of the buffer called NAME.
+IS-IN tells whether the change is there, FUZZ how many outer context lines
+differ; it is the place with the index NTH of N."
+  (let ((aside (concat (if is-in ", where its change is already" "")
+                       (if (> fuzz 0) (format ", with fuzz %d" fuzz) ""))))
+    (if (= n 1)
+        (format "Ambiguous: is line %d of %s%s the place?  The same key again says yes"
+                (1+ line) name aside)
+      (substitute-command-keys
+       (format "Place %d of %d: line %d of %s%s.  The same key takes it; \\<agent-q-diff-mode-map>\\[agent-q-diff-next-conflict] \\[agent-q-diff-previous-conflict] show others"
+               (1+ nth) n (1+ line) name aside)))))
+
+(defun agent-q-diff--mark-place (target line n-lines)
+  "Mark N-LINES lines of TARGET from LINE, from 0, until the next command."
+  (agent-q-diff--unmark-place)
+  (let ((beg (agent-q-diff-target-position target line))
+        (end (agent-q-diff-target-position target (+ line n-lines))))
+    (setq agent-q-diff--place-overlay (make-overlay beg end target))
+    (overlay-put agent-q-diff--place-overlay 'face 'agent-q-diff-place)
+    (add-hook 'pre-command-hook #'agent-q-diff--unmark-place nil t)
+    (add-hook 'kill-buffer-hook #'agent-q-diff--unmark-place nil t)))
+
+(defun agent-q-diff--unmark-place ()
+  "Take the mark off the lines that were shown as a hunk's place."
+  (remove-hook 'pre-command-hook #'agent-q-diff--unmark-place t)
+  (remove-hook 'kill-buffer-hook #'agent-q-diff--unmark-place t)
+  (when agent-q-diff--place-overlay
+    (delete-overlay agent-q-diff--place-overlay)
+    (setq agent-q-diff--place-overlay nil)))
+
+;;;; The target
 
 (defun agent-q-diff-preview-hunk ()
   "Show the place of the hunk at point in the target, in another window."
@@ -132,7 +246,8 @@ If there is none, return DEFAULT."
     (with-selected-window window
       (goto-char position)
       (recenter))
-    (message "Line %d of %s" (1+ line) (buffer-name buffer))))
+    (message "Line %d of %s" (1+ line)
+             (agent-q-diff-visible (buffer-name buffer)))))
 
 (provide 'agent-q-diff-motion)
 ;;; agent-q-diff-motion.el ends here

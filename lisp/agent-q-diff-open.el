@@ -12,9 +12,16 @@
 
 ;;; Code:
 
+;; The first use of the package loads twenty files here.  To read them makes
+;; garbage for several collections, which take longer than the reading.
+(let ((gc-cons-threshold (max gc-cons-threshold (* 64 1024 1024))))
+  (require 'agent-q-diff-end)
+  (require 'agent-q-diff-wait))
+
 (require 'cl-lib)
 (require 'subr-x)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-review)
@@ -52,7 +59,11 @@ Nor is it one that is about to go, or that the user reads."
           (list
            (unless (file-exists-p (agent-q-diff-review-path review))
              "The file does not exist.")
-           (when (buffer-modified-p target)
+           (when (agent-q-diff-review-told-followed review)
+             "The file had changed on disk; its buffer, which had no unsaved edits, now shows what it holds.")
+           (when-let ((message (agent-q-diff-review-disk-message review)))
+             (format "No hunk can be accepted yet: %s." message))
+           (when (agent-q-diff-target-unsaved-p target)
              (format "The file has unsaved edits in %s; %s" target
                      (if (agent-q-diff-review-saves-p review)
                          "accepting a hunk saves them, too."
@@ -73,10 +84,10 @@ Nor is it one that is about to go, or that the user reads."
       (format (if (= n 1)
                   "%d character reads as something else, and is shown like %s; ? names it."
                 "%d characters read as something else, and are shown like %s; ? names them.")
-              n (agent-q-diff-honest-sign #x202e)))))
+              n (agent-q-diff-visible-sign #x202e)))))
 
 (defun agent-q-diff--differs-note (review)
-  "Return what to say if the target of REVIEW is not the original, or nil."
+  "Return what to say if the hunks of REVIEW are not all as expected, or nil."
   (let* ((engine (agent-q-diff-review-engine review))
          (total (car (agent-q-diff-engine-tally engine)))
          (numbers (agent-q-diff-engine-standing engine))
@@ -90,7 +101,10 @@ Nor is it one that is about to go, or that the user reads."
      ((= total (car numbers))
       "The file is not what the proposal was made for: no hunk applies.")
      (parts
-      (format "The file differs from the proposal's original; of %d hunk%s %s."
+      ;; A diff came without its original, so that nobody knows that.
+      (format (if agent-q-diff--original
+                  "The file differs from the proposal's original; of %d hunk%s %s."
+                "Of %d hunk%s %s.")
               total (if (= total 1) "" "s") (string-join parts ", "))))))
 
 (defun agent-q-diff--insert-header (review notes)
@@ -104,9 +118,15 @@ Nor is it one that is about to go, or that the user reads."
             "\n")
     (put-text-property start (point) 'font-lock-face 'agent-q-diff-header))
   (dolist (note (append notes (agent-q-diff--notes review)))
-    (insert (propertize (agent-q-diff--comment (concat "Note: " note))
+    (insert (propertize (concat "# Note: " (agent-q-diff--note-line note))
                         'font-lock-face 'agent-q-diff-warning)
             "\n")))
+
+(defun agent-q-diff--note-line (note)
+  "Return NOTE, a string, as one line of the diff buffer.
+Unlike the diff below, it is no text to be decided; a name in it must not
+begin another line."
+  (agent-q-diff-visible note most-positive-fixnum))
 
 (defun agent-q-diff--render (review notes)
   "Fill the current buffer with the proposal of REVIEW and NOTES."
@@ -115,8 +135,11 @@ Nor is it one that is about to go, or that the user reads."
                                           agent-q-diff--path))
               (inhibit-read-only t))
     (erase-buffer)
+    (setf (agent-q-diff-review-proposed review) diff)
     (agent-q-diff--insert-header review notes)
-    (insert "Progress:\n\n")
+    ;; With the numbers that it will have, so that it is not replaced and the
+    ;; hunks stay where they are.
+    (insert (agent-q-diff--progress-line (agent-q-diff--tally review)) "\n\n")
     (let ((start (point)))
       (insert diff)
       (agent-q-diff--adopt review lines start)
@@ -164,8 +187,11 @@ for the header."
           (agent-q-diff-review-description review) description)
     (agent-q-diff--goto-hunk 0)
     (agent-q-diff--show-all)
+    (add-hook 'kill-buffer-query-functions #'agent-q-diff--query-kill-buffer nil t)
     (add-hook 'kill-buffer-hook #'agent-q-diff--buffer-killed nil t)
     (add-hook 'post-command-hook #'agent-q-diff--update-header-line nil t)
+    ;; Last, since this buffer may be gone after it.
+    (add-hook 'post-command-hook #'agent-q-diff--abort-at-top-level 90 t)
     (current-buffer)))
 
 (defun agent-q-diff--prepare-or-close (review &rest arguments)
@@ -199,8 +225,8 @@ The proposal is to change the file PATH, expanded against
 `default-directory', from the text ORIGINAL to the text MODIFIED;
 DESCRIPTION, a string or nil, says what for.  MODE is the major mode of
 the diff buffer, NOTES a list of strings to show above the diff.  CHECK is
-a function that is called before each edit of the file, and signals an
-error if that must not be.
+a function that is called before each edit, and again right before the
+file is replaced; it signals an error if that must not be.
 
 Return a plist once the user has decided:
 
@@ -225,7 +251,7 @@ proposal could not be shown, what was accepted could not be applied, the
 review was cancelled, or this is a batch Emacs with nobody to ask."
   (agent-q-diff--check-arguments original modified description)
   (agent-q-diff--start-and-wait
-   original modified description mode notes check
+   path original modified description mode notes check
    (lambda ()
      (agent-q-diff-review-open (agent-q-diff-target-name path)
                                original modified))))
@@ -240,23 +266,37 @@ the other arguments and the value are those of
 `agent-q-diff-review-and-wait'."
   (agent-q-diff--check-arguments diff diff description)
   (agent-q-diff--start-and-wait
-   nil nil description mode (append notes (agent-q-diff--diff-notes path diff)) check
+   path nil nil description mode (append notes (agent-q-diff--diff-notes path diff)) check
    (lambda ()
      (agent-q-diff-review-open-patch (agent-q-diff-target-name path) diff))))
 
-(defun agent-q-diff--start-and-wait (original modified description mode notes
-                                              check open)
+(defun agent-q-diff--start-and-wait (path original modified description mode
+                                          notes check open)
   "Open a review by calling OPEN, wait until it has ended, return its result.
-ORIGINAL, MODIFIED, DESCRIPTION, MODE, NOTES and CHECK are as for
+PATH, ORIGINAL, MODIFIED, DESCRIPTION, MODE, NOTES and CHECK are as for
 `agent-q-diff-review-and-wait'."
-  (unless (agent-q-diff--somebody-there-p)
-    (signal 'agent-q-diff-no-user '("a batch Emacs has no user to decide")))
-  (let ((review (funcall open)))
-    (agent-q-diff--prepare-or-close review original modified
-                                    (or description "") mode notes)
+  (let ((review (agent-q-diff--logging-errors
+                 path
+                 (lambda ()
+                   (unless (agent-q-diff--somebody-there-p)
+                     (signal 'agent-q-diff-no-user
+                             '("a batch Emacs has no user to decide")))
+                   (let ((review (funcall open)))
+                     (agent-q-diff--prepare-or-close review original modified
+                                                     (or description "") mode notes)
+                     review)))))
     (setf (agent-q-diff-review-check review) check)
     (agent-q-diff--begin review)
     (agent-q-diff-wait review)))
+
+(defun agent-q-diff--logging-errors (path function)
+  "Call FUNCTION, which begins a review of the file PATH, and return its value.
+If it signals, the log has that."
+  (condition-case err
+      (funcall function)
+    (error
+     (agent-q-diff--record (agent-q-diff--unbegun path nil err))
+     (signal (car err) (cdr err)))))
 
 (defun agent-q-diff-wait (review)
   "Show REVIEW, wait in a recursive edit until it has ended, and return its result.
@@ -268,9 +308,9 @@ Signal an error under `agent-q-diff-error' if there is no decision."
 ;;;###autoload
 (cl-defun agent-q-diff-review (path original modified description callback
                                     &key (mode #'agent-q-diff-mode) notes agent
-                                    detached)
+                                    detached check)
   "Ask the user what becomes of a proposal, and return the review at once.
-PATH, ORIGINAL, MODIFIED, DESCRIPTION, MODE and NOTES are as for
+PATH, ORIGINAL, MODIFIED, DESCRIPTION, MODE, NOTES and CHECK are as for
 `agent-q-diff-review-and-wait'.  CALLBACK is a function, or nil, that is
 called once with the result when the review has ended, however that was;
 if it could not begin, before this function returns.  AGENT says who
@@ -288,23 +328,32 @@ The result is that of `agent-q-diff-review-and-wait' and
 :comment  what the user says of the whole, or nil
 :content  the text of the target
 :saved    non-nil if that is what its file holds
+:untouched  non-nil if nobody has written the file since the review began
+:detached  DETACHED
 
-and of each hunk its :header and the user's :comment, or nil, and of the
-first 50 as :now (LINE . TEXT) what stands in their place, with LINE from
+and of each hunk its :header and the user's :comment, or nil; :was-in,
+non-nil if its change is in the file and was not put there by this review;
+:offset, the number of lines by which it is below the expected place, or
+nil if it is not; :fuzz, how many outer context lines on a side differ
+where it was found; :places, a list of the lines, from 0, at which it may
+begin, if nobody has said which of them is right; and of the first 50 as
+:now (LINE . TEXT) what stands in their place, with LINE from
 0 where the context begins, or nil if that place is not known."
   (agent-q-diff--check-arguments original modified description)
   (agent-q-diff--start
    path callback agent original modified description mode notes
    (lambda ()
-     (agent-q-diff-review-open (if detached
-                                   (substring-no-properties (expand-file-name path))
-                                 (agent-q-diff-target-name path))
-                               original modified detached))))
+     (agent-q-diff--with-check
+      check
+      (agent-q-diff-review-open (if detached
+                                    (agent-q-diff--detached-name path)
+                                  (agent-q-diff-target-name path))
+                                original modified detached)))))
 
 ;;;###autoload
 (cl-defun agent-q-diff-review-patch (path diff description callback
                                           &key (mode #'agent-q-diff-mode) notes
-                                          agent)
+                                          agent check)
   "Ask the user what becomes of DIFF, and return the review at once.
 DIFF is a unified diff of the file PATH, of which nobody has the
 original: a hunk goes where its lines are, if that is certain.  The other
@@ -314,7 +363,20 @@ arguments and the value are those of `agent-q-diff-review'."
    path callback agent nil nil description mode
    (append notes (agent-q-diff--diff-notes path diff))
    (lambda ()
-     (agent-q-diff-review-open-patch (agent-q-diff-target-name path) diff))))
+     (agent-q-diff--with-check
+      check
+      (agent-q-diff-review-open-patch (agent-q-diff-target-name path) diff)))))
+
+(defun agent-q-diff--with-check (check review)
+  "Return REVIEW, for which CHECK is called before each edit, if it is not nil."
+  (setf (agent-q-diff-review-check review) check)
+  review)
+
+(defun agent-q-diff--detached-name (path)
+  "Return PATH, the name of a text that is no file, as an absolute file name.
+Nothing is looked at there, so it may be remote."
+  (agent-q-diff-target-check-spelling path)
+  (substring-no-properties (expand-file-name path)))
 
 (defun agent-q-diff--start (path callback agent original modified description
                                  mode notes open)
@@ -322,7 +384,7 @@ arguments and the value are those of `agent-q-diff-review'."
 PATH, CALLBACK, AGENT, ORIGINAL, MODIFIED, DESCRIPTION, MODE and NOTES
 are as for `agent-q-diff-review'."
   (condition-case err
-      (let ((review (funcall open)))
+      (let ((review (agent-q-diff--collecting-once (funcall open))))
         (agent-q-diff--prepare-or-close review original modified
                                         (or description "") mode notes)
         (setf (agent-q-diff-review-callback review) callback
@@ -338,15 +400,21 @@ are as for `agent-q-diff-review'."
 (defun agent-q-diff--end-unbegun (path callback err)
   "Return a review of the file PATH that ended with ERR before it began.
 CALLBACK is told."
+  (let ((review (agent-q-diff--unbegun path callback err)))
+    (agent-q-diff--record review)
+    (agent-q-diff--tell review)
+    review))
+
+(defun agent-q-diff--unbegun (path callback err)
+  "Return a review of the file PATH, with CALLBACK, that ERR kept from beginning."
   (let* ((message (agent-q-diff--error-text err))
          (review (agent-q-diff-review--make
-                  :path path :callback callback
+                  :path path :callback callback :agent (car agent-q-diff-caller)
                   :outcome (list 'error (car err) message))))
     (setf (agent-q-diff-review-result review)
           (agent-q-diff--with-message
            (list :status 'error :decision nil :path path
                  :error (car err) :reason message)))
-    (agent-q-diff--tell review)
     review))
 
 ;;;; Showing a review that nobody waits for
@@ -364,7 +432,8 @@ It is open even if it cannot be shown, and answered when it has ended."
                       (agent-q-diff--error-text err))))
     (message "%s proposes to change %s; M-x agent-q-diff-list"
              (or (agent-q-diff-review-agent review) "An agent")
-             (abbreviate-file-name (agent-q-diff-review-path review)))))
+             (agent-q-diff-visible
+              (abbreviate-file-name (agent-q-diff-review-path review))))))
 
 (defun agent-q-diff--display (buffer)
   "Show the diff buffer BUFFER in a window that is not selected, if it waits."
@@ -405,8 +474,10 @@ there."
                           reviews)))
     (dolist (review reviews)
       (when (agent-q-diff-review-outcome review)
-        (message "%s: %s" (agent-q-diff-review-path review)
-                 (plist-get (agent-q-diff-review-result review) :reason))))
+        (message "%s: %s"
+                 (agent-q-diff-visible (agent-q-diff-review-path review))
+                 (agent-q-diff-visible
+                  (plist-get (agent-q-diff-review-result review) :reason)))))
     (when first
       (pop-to-buffer (agent-q-diff-review-buffer first)))
     reviews))
@@ -505,22 +576,27 @@ counts; what is wrong with DIFF itself is said elsewhere."
 
 ;;;; Deciding by program
 
-(defun agent-q-diff-command (review command hunk)
+(defun agent-q-diff-command (review command hunk &optional place)
   "Carry out COMMAND on HUNK of REVIEW, as its key would, and show that.
 COMMAND is `accept', `reject', `toggle' or `unapply'; hunks are counted
-from 0.  Return what it came to, as `agent-q-diff-engine-plan' has it, or
-signal an error that says why it cannot be done."
+from 0.  PLACE is for a hunk that is ambiguous: the line of the file, from
+0, where its lines begin, one of the :places in a result or the first
+elements of `agent-q-diff-engine-candidates'.  Return what it came to, as
+`agent-q-diff-engine-plan' has it, or signal an error that says why it
+cannot be done: `agent-q-diff-ambiguous' if a place has to be named,
+`agent-q-diff-not-found' if HUNK is not at PLACE."
   (with-current-buffer (agent-q-diff--buffer-of review)
     (agent-q-diff--review-with-target)
-    (let ((note (agent-q-diff-review-do review command hunk)))
+    (let ((note (agent-q-diff-review-do review command hunk place)))
       (agent-q-diff--write-state hunk)
       (agent-q-diff--show-hunk hunk)
       (agent-q-diff--refresh-progress)
       note)))
 
-(defun agent-q-diff-accept (review hunk)
-  "Accept HUNK of REVIEW, as `agent-q-diff-command' does."
-  (agent-q-diff-command review 'accept hunk))
+(defun agent-q-diff-accept (review hunk &optional place)
+  "Accept HUNK of REVIEW, at PLACE if it is ambiguous.
+Arguments, errors and value are those of `agent-q-diff-command'."
+  (agent-q-diff-command review 'accept hunk place))
 
 (defun agent-q-diff-reject (review hunk)
   "Reject HUNK of REVIEW, as `agent-q-diff-command' does."
@@ -533,7 +609,12 @@ signal an error that says why it cannot be done."
 (defun agent-q-diff-end (review)
   "Finish REVIEW, as the key does: decide by the mark of each hunk."
   (with-current-buffer (agent-q-diff--buffer-of review)
-    (agent-q-diff-finish)))
+    (setf (agent-q-diff-review-is-by-program review) t)
+    (unwind-protect
+        (agent-q-diff-finish)
+      ;; Something may have kept it from ending.
+      (unless (agent-q-diff-review-outcome review)
+        (setf (agent-q-diff-review-is-by-program review) nil)))))
 
 (defun agent-q-diff--buffer-of (review)
   "Return the diff buffer of REVIEW, or signal that it has ended."

@@ -19,6 +19,7 @@
 
 (require 'cl-lib)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-review)
@@ -88,6 +89,10 @@ Nothing is said if ORIGINAL or MODIFIED, the proposal's, is not either."
 
 ;;;; Saying it at the end
 
+(defun agent-q-diff-outcome--name (review)
+  "Return the name of the file of REVIEW, without folder, as one can show it."
+  (agent-q-diff-visible (file-name-nondirectory (agent-q-diff-review-path review))))
+
 (defun agent-q-diff-outcome-at-finish ()
   "Return what is to be said of the target when the review finishes, or nil.
 That is so if it is not sound, not too big to be looked through, and not
@@ -107,8 +112,7 @@ what it was: some of the proposal is in it."
                              (agent-q-diff-target-text target)
                              (agent-q-diff-fontify-mode)
                              agent-q-diff--original agent-q-diff--modified))))
-        (format "%s: %s" (file-name-nondirectory (agent-q-diff-review-path review))
-                warning)))))
+        (format "%s: %s" (agent-q-diff-outcome--name review) warning)))))
 
 ;;;; Showing it
 
@@ -152,7 +156,7 @@ are.  Return what is said of it."
          (mode (agent-q-diff-fontify-mode))
          (warning (agent-q-diff-outcome--warning
                    text mode agent-q-diff--original agent-q-diff--modified))
-         (name (file-name-nondirectory (agent-q-diff-review-path review))))
+         (name (agent-q-diff-outcome--name review)))
     (agent-q-diff-outcome--show
      text mode
      (and hunk (agent-q-diff-engine-line (agent-q-diff-review-engine review) hunk))

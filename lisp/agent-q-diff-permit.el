@@ -21,6 +21,7 @@
 (require 'subr-x)
 (require 'tabulated-list)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
 (require 'agent-q-diff-transcript)
 
 ;;;; Options
@@ -70,6 +71,7 @@ follow upon it, or upon each other, sooner than this are ignored."
   (root nil :documentation "Directory of the project.")
   (arguments nil :documentation "The arguments of the call, an alist.")
   (caller (cdr agent-q-diff-caller) :documentation "What waits for it, or nil.")
+  (is-logged nil :documentation "Non-nil if the log learns of it by its review.")
   (is-withdrawn nil :documentation "Non-nil if nobody wants it any more.")
   (protection nil :documentation "Why the user is to be asked each time, or nil.")
   (notes nil :documentation "What else the user must know, strings.")
@@ -161,6 +163,11 @@ Signal `agent-q-diff-no-user' if nobody can be asked and
     (list 'allow 'session))
    (t (agent-q-diff-permit--by-user request))))
 
+(defun agent-q-diff-permit--say-withdrawn (request)
+  "Say why the question about REQUEST is gone, which the user did not answer."
+  (message "Nobody is waiting any more for the edit of %s; nothing was changed"
+           (agent-q-diff-visible (agent-q-diff-request-path request))))
+
 (defun agent-q-diff-permit--by-user (request)
   "Let the user decide on REQUEST, and return what `agent-q-diff-permit' does."
   (pcase (let ((answer (funcall agent-q-diff-permission-function request)))
@@ -168,7 +175,8 @@ Signal `agent-q-diff-no-user' if nobody can be asked and
            (if (agent-q-diff-request-is-withdrawn request) 'withdrawn answer))
     ('once (list 'allow 'user))
     ('covered (list 'allow 'session))
-    ('withdrawn (signal 'agent-q-diff-cancelled
+    ('withdrawn (agent-q-diff-permit--say-withdrawn request)
+                (signal 'agent-q-diff-cancelled
                         '("who asked for it took it back; nothing was changed")))
     ('session (unless (agent-q-diff-request-protection request)
                 (agent-q-diff-permit--add-grant request))
@@ -273,15 +281,18 @@ first."
   (let ((protection (agent-q-diff-request-protection request)))
     (concat
      (mapconcat (lambda (note)
-                  (concat (propertize note 'face 'agent-q-diff-warning) "\n"))
+                  (concat (propertize (agent-q-diff-visible note)
+                                      'face 'agent-q-diff-warning)
+                          "\n"))
                 (append (and protection
                              (list (format "PROTECTED: %s" protection)))
                         (agent-q-diff-request-notes request))
                 "")
      (format "%s %s (%s) in %s?  " (agent-q-diff-request-tool request)
-             (agent-q-diff-transcript-visible (agent-q-diff-request-path request))
+             (agent-q-diff-visible (agent-q-diff-request-path request))
              (agent-q-diff-request-summary request)
-             (abbreviate-file-name (agent-q-diff-request-root request)))
+             (agent-q-diff-visible
+              (abbreviate-file-name (agent-q-diff-request-root request))))
      (if protection
          "[y]es [n]o [r]eason [f]ull review "
        "[y]es [s]ession [n]o [r]eason [f]ull review "))))
@@ -351,6 +362,10 @@ agent-q-diff-tools-policy can allow it")))
         (agent-q-diff-permit--asked (cons request agent-q-diff-permit--asked))
         ;; The caller may be in `while-no-input', or in a process filter.
         (throw-on-input nil)
+        ;; What others begin meanwhile is not the caller's.
+        (agent-q-diff-caller nil)
+        (agent-q-diff-contract nil)
+        (agent-q-diff-tool nil)
         (inhibit-quit nil))
     ;; Its keys would be looked up before those of the question.
     (when isearch-mode
@@ -399,7 +414,8 @@ OUTER are the requests about which questions are still open."
   (mapcar (lambda (grant)
             (pcase-let ((`(,tool ,root ,time) grant))
               (list grant (vector tool (format-time-string "%T" time)
-                                  (abbreviate-file-name root)))))
+                                  (agent-q-diff-visible
+                                   (abbreviate-file-name root))))))
           agent-q-diff-permit--grants))
 
 ;;;###autoload
@@ -421,7 +437,8 @@ OUTER are the requests about which questions are still open."
     (setq agent-q-diff-permit--grants
           (delq grant agent-q-diff-permit--grants))
     (tabulated-list-print t)
-    (message "%s will ask again in %s" (car grant) (cadr grant))))
+    (message "%s will ask again in %s" (car grant)
+             (agent-q-diff-visible (cadr grant)))))
 
 ;;;###autoload
 (defun agent-q-diff-revoke-grants ()

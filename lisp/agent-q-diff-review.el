@@ -16,8 +16,11 @@
 ;;; Code:
 
 (require 'cl-lib)
+(require 'seq)
+(require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
+(require 'agent-q-diff-file)
 (require 'agent-q-diff-outside)
 (require 'agent-q-diff-target)
 
@@ -25,6 +28,9 @@
                                    (:copier nil))
   "One proposal being decided."
   (path nil :documentation "Absolute name of the target's file, or nil.")
+  (truename nil :documentation "That name without links, as it was at first.")
+  (has-followed nil :documentation "Non-nil if the target has followed its file, and nobody was told.")
+  (disk-state nil :documentation "What `agent-q-diff-target-sync' returned last, or nil.")
   (engine nil :documentation "The engine's review.")
   (tick nil :documentation "Tick of the target when the engine saw it last.")
   (told nil :documentation "Tick of the target up to which the engine was told.")
@@ -44,9 +50,15 @@
   (comments nil :documentation "Alist of hunks to what the user says of them.")
   (comment nil :documentation "What the user says of the whole, or nil.")
   (agent nil :documentation "Who proposes, a string, or nil.")
+  (contract agent-q-diff-contract :documentation "Whose words that reads.")
+  (tool agent-q-diff-tool :documentation "Name of the tool that was called, or nil.")
+  (disk nil :documentation "Attributes of the file when the review was begun.")
+  (hash nil :documentation "Hash of the file's bytes then, if it is for the log.")
+  (proposed nil :documentation "The proposal as a diff, for the log.")
+  (is-by-program nil :documentation "Non-nil if a program made the decision.")
   (description nil :documentation "What that says of the proposal, a string.")
-  (caller nil :documentation "What waits for the answer, in its door's own terms.")
-  (is-forsaken nil :documentation "Non-nil if that has gone meanwhile.")
+  (caller nil :documentation "What waits for the answer, in its connector's own terms.")
+  (is-abandoned nil :documentation "Non-nil if the caller has gone, so that nobody is waiting.")
   (begun nil :documentation "Time at which the review was begun.")
   (callback nil :documentation "Function to be called with the result, or nil.")
   (buffer nil :documentation "The diff buffer.")
@@ -63,6 +75,7 @@
 PATH is absolute.  If IS-DETACHED is non-nil, the target is no file but
 the text ORIGINAL, in a buffer of its own.  Signal an error if there is
 nothing to review or PATH cannot be a target."
+  (agent-q-diff-file-check-surrogates modified original)
   (let ((review (agent-q-diff-review--make :path path :begun (current-time)
                                            :is-detached is-detached)))
     (if is-detached
@@ -108,10 +121,22 @@ the target can be none any more."
 (defun agent-q-diff-review--load (review original modified)
   "Give REVIEW its engine, for ORIGINAL becoming MODIFIED."
   (let* ((target (agent-q-diff-review-target review))
-         (tick (agent-q-diff-target-tick target))
-         (live (agent-q-diff-target-text target))
-         (adapt (agent-q-diff-target-adapter
-                 original live (agent-q-diff-target-crlf-p target)))
+         (tick (agent-q-diff-target-tick target)))
+    (if (agent-q-diff-target-known-p target original)
+        (progn
+          (setf (agent-q-diff-review-engine review)
+                (agent-q-diff-engine-review original modified))
+          ;; The engine begins with just that.
+          (agent-q-diff-review--note-tick review tick))
+      (agent-q-diff-review--load-adapted review original modified
+                                         (agent-q-diff-target-text target) tick))))
+
+(defun agent-q-diff-review--load-adapted (review original modified live tick)
+  "Give REVIEW its engine, for ORIGINAL becoming MODIFIED.
+Both are adapted to LIVE, the text of the target at TICK."
+  (let* ((adapt (agent-q-diff-target-adapter
+                 original live
+                 (agent-q-diff-target-line-ends (agent-q-diff-review-target review))))
          (adapted (funcall adapt original))
          (proposed (funcall adapt modified)))
     (when (and (equal adapted proposed) (not (equal original modified)))
@@ -121,7 +146,6 @@ the target can be none any more."
           (agent-q-diff-review-engine review)
           (agent-q-diff-engine-review adapted proposed))
     (if (equal live adapted)
-        ;; The engine begins with just that.
         (agent-q-diff-review--note-tick review tick)
       (agent-q-diff-review-follow review))))
 
@@ -140,11 +164,13 @@ Its path is to be set before a hunk can be applied."
   "Return a new review of DIFF, a unified diff of the file PATH, an absolute name.
 Its hunks are placed in the file as it is.  Signal an error if DIFF is
 none or PATH cannot be a target."
+  (agent-q-diff-file-check-surrogates
+   diff (replace-regexp-in-string "^\\+.*" "" diff))
   (let ((review (agent-q-diff-review--make :path path :begun (current-time))))
     (condition-case err
-        (let* ((adapted (agent-q-diff-review--adapt-diff
-                         diff (agent-q-diff-review--visit review)))
-               (engine (agent-q-diff-engine-review-diff adapted))
+        (let* ((target (agent-q-diff-review--visit review))
+               (adapted (agent-q-diff-review--adapt-diff diff target))
+               (engine (agent-q-diff-review--diff-engine diff adapted target))
                (is-adapted (not (equal diff adapted))))
           (setf (agent-q-diff-review-is-adapted review) is-adapted
                 (agent-q-diff-review-engine review) engine)
@@ -156,21 +182,29 @@ none or PATH cannot be a target."
        (agent-q-diff-review-close review)
        (signal (car err) (cdr err))))))
 
+(defun agent-q-diff-review--diff-engine (diff adapted target)
+  "Return the engine's review of DIFF, which is ADAPTED to the buffer TARGET.
+If DIFF has all of a file of CR line ends in one line, it is one of its
+texts, with a hunk for each change."
+  (pcase (agent-q-diff-target-cr-texts diff (agent-q-diff-target-line-ends target))
+    (`(,old . ,new) (agent-q-diff-engine-review old new))
+    (_ (agent-q-diff-engine-review-diff adapted))))
+
 (defun agent-q-diff-review--adapt-diff (diff target)
   "Return DIFF for the buffer TARGET.
 Line ends and byte order mark are adapted as those of a whole text are;
-see `agent-q-diff-target-adapter'."
+see `agent-q-diff-target-adapt-diff'."
   (let* ((live (agent-q-diff-target-text target))
          (unmarked (if (string-prefix-p "\ufeff" live)
                        diff
                      (replace-regexp-in-string "^\\([-+ ]\\)\ufeff" "\\1" diff))))
-    (funcall (agent-q-diff-target-adapter
-              ;; A file that is new, or empty, has no line ends to adapt to.
-              (if (string-search "\n" live)
-                  (agent-q-diff-review--hunk-lines unmarked)
-                unmarked)
-              live (agent-q-diff-target-crlf-p target))
-             unmarked)))
+    (agent-q-diff-target-adapt-diff
+     unmarked
+     ;; A file that is new, or empty, has no line ends to adapt to.
+     (if (string-search "\n" live)
+         (agent-q-diff-review--hunk-lines unmarked)
+       unmarked)
+     live (agent-q-diff-target-line-ends target))))
 
 (defun agent-q-diff-review--hunk-lines (diff)
   "Return the lines in the hunks of DIFF, whose ends are those of a file.
@@ -206,17 +240,57 @@ A file that it created stays only if something is in it."
 
 (defun agent-q-diff-review--visit (review)
   "Visit the target of REVIEW and return its buffer."
-  (let ((path (agent-q-diff-review-path review)))
-    (unless path
+  (agent-q-diff-file-uncached
+    (let ((path (agent-q-diff-review-path review)))
+      (unless path
+        (signal 'agent-q-diff-bad-target
+                '("the diff has no target; set its path first")))
+      (agent-q-diff-review--cease review)
+      (agent-q-diff-file-clean-up)
+      (unless (agent-q-diff-review-truename review)
+        (setf (agent-q-diff-review-truename review) (file-truename path)))
+      (pcase-let ((`(,buffer . ,is-new) (agent-q-diff-target-visit path)))
+        (agent-q-diff-target-watch buffer is-new)
+        (setf (agent-q-diff-review-target review) buffer
+              (agent-q-diff-review-is-new review) is-new
+              (agent-q-diff-review-tick review) nil)
+        (agent-q-diff-review--sync review)
+        buffer))))
+
+(defun agent-q-diff-review--sync (review)
+  "Let the target of REVIEW follow its file if it has no unsaved edits.
+What came of it is noted in REVIEW."
+  (unless (agent-q-diff-review-is-detached review)
+    (let ((state (agent-q-diff-target-sync (agent-q-diff-review-target review))))
+      (when (eq state 'followed)
+        (setf (agent-q-diff-review-has-followed review) t))
+      (setf (agent-q-diff-review-disk-state review)
+            (and (not (eq state 'followed)) state)))))
+
+(defun agent-q-diff-review-told-followed (review)
+  "Return non-nil if the target of REVIEW has followed its file; forget that.
+Call this to tell the user."
+  (prog1 (agent-q-diff-review-has-followed review)
+    (setf (agent-q-diff-review-has-followed review) nil)))
+
+(defun agent-q-diff-review-disk-message (review)
+  "Return why the target of REVIEW is not its file's text any more, or nil."
+  (agent-q-diff-target-disk-message (agent-q-diff-review-target review)
+                                    (agent-q-diff-review-disk-state review)))
+
+(defun agent-q-diff-review--check (review)
+  "Signal an error if the file of REVIEW must not be written.
+Its name must lead where it led when the review began, and whoever began
+the review may have a check of its own."
+  (agent-q-diff-file-uncached
+    (unless (or (agent-q-diff-review-is-detached review)
+                (equal (agent-q-diff-review-truename review)
+                       (file-truename (agent-q-diff-review-path review))))
       (signal 'agent-q-diff-bad-target
-              '("the diff has no target; set its path first")))
-    (agent-q-diff-review--cease review)
-    (pcase-let ((`(,buffer . ,is-new) (agent-q-diff-target-visit path)))
-      (agent-q-diff-target-watch buffer)
-      (setf (agent-q-diff-review-target review) buffer
-            (agent-q-diff-review-is-new review) is-new
-            (agent-q-diff-review-tick review) nil)
-      buffer)))
+              (list (agent-q-diff-target-disk-message
+                     (agent-q-diff-review-target review) 'moved))))
+    (when (agent-q-diff-review-check review)
+      (funcall (agent-q-diff-review-check review)))))
 
 (defun agent-q-diff-review-ensure-target (review)
   "Return the target's buffer of REVIEW.
@@ -242,18 +316,21 @@ Visit the file anew if the buffer was killed or visits another one now."
   (unless (equal path (agent-q-diff-review-path review))
     (agent-q-diff-review--cease review)
     (setf (agent-q-diff-review-path review) path
+          (agent-q-diff-review-truename review) nil
           (agent-q-diff-review-target review) nil
           (agent-q-diff-review-tick review) nil)))
 
 (defun agent-q-diff-review-follow (review)
   "Let REVIEW see the target as it is now.  Return non-nil if that is news.
-The engine was told of most edits as they were made; whatever it missed
-it finds out by comparing."
+A target without unsaved edits follows its file first.  The engine was
+told of most edits as they were made; whatever it missed it finds out by
+comparing."
   (let ((buffer (agent-q-diff-review-ensure-target review))
         (is-news (not (eq (agent-q-diff-review-told review)
                           (agent-q-diff-review-tick review))))
         (rounds 0)
         tick)
+    (agent-q-diff-review--sync review)
     (while (not (eq (setq tick (agent-q-diff-target-tick buffer))
                     (agent-q-diff-review-tick review)))
       ;; A hook may have changed it before this is done.
@@ -281,16 +358,32 @@ as it was, so that nothing is known."
          (is-news (if (eq tick (agent-q-diff-review-told review))
                       (agent-q-diff-engine-recognize engine (buffer-size buffer))
                     'follow)))
-    (if (eq is-news 'follow)
-        (with-current-buffer buffer
-          (agent-q-diff-engine-follow engine))
-      is-news)))
+    (cond
+     ((not (eq is-news 'follow)) is-news)
+     ((agent-q-diff-review--adopt-blob engine buffer))
+     (t (with-current-buffer buffer
+          (agent-q-diff-engine-follow engine))))))
+
+(defun agent-q-diff-review--adopt-blob (engine buffer)
+  "Return non-nil if ENGINE's diff names the text of BUFFER, and is told so.
+Git writes the ids of both texts above the hunks.  Then every line that
+the diff states is certain."
+  (pcase (agent-q-diff-engine-blobs engine)
+    (`(,old . ,new)
+     (let ((ids (agent-q-diff-target-blob-ids buffer)))
+       (cl-flet ((named-p (id)
+                   (seq-some (lambda (full) (string-prefix-p id full)) ids)))
+         (when-let ((side (cond ((named-p old) 'old)
+                                ((named-p new) 'new))))
+           (agent-q-diff-engine-adopt engine (agent-q-diff-target-text buffer)
+                                      (eq side 'new))))))))
 
 (defun agent-q-diff-review--listen (review)
   "Let REVIEW be told of edits in its target, from now on."
   (unless (agent-q-diff-review-listener review)
-    (let ((listener (lambda (&rest edit)
-                      (apply #'agent-q-diff-review--learn review edit))))
+    (let ((listener (lambda (was now n-before n-behind n-chars text at-start is-undo)
+                      (agent-q-diff-review--learn review was now n-before n-behind
+                                                  n-chars text at-start is-undo))))
       (setf (agent-q-diff-review-listener review) listener)
       (agent-q-diff-outside-listen (agent-q-diff-review-target review)
                                    listener))))
@@ -302,13 +395,16 @@ as it was, so that nothing is known."
                                 (agent-q-diff-review-listener review))
     (setf (agent-q-diff-review-listener review) nil)))
 
-(defun agent-q-diff-review--learn (review was now &rest edit)
-  "Tell the engine of REVIEW of an EDIT made by somebody else.
-WAS, NOW and EDIT are as `agent-q-diff-outside-listen' has them.  An edit
-that follows one that was missed is left to `agent-q-diff-review-follow'."
+(defun agent-q-diff-review--learn (review was now n-before n-behind n-chars text
+                                          at-start is-undo)
+  "Tell the engine of REVIEW of an edit made by somebody else.
+WAS, NOW, N-BEFORE, N-BEHIND, N-CHARS, TEXT, AT-START and IS-UNDO are as
+`agent-q-diff-outside-listen' has them.  An edit that follows one that was
+missed is left to `agent-q-diff-review-follow'."
   (when (and (eq was (agent-q-diff-review-told review))
-             (apply #'agent-q-diff-engine-edit-outside
-                    (agent-q-diff-review-engine review) edit))
+             (agent-q-diff-engine-edit-outside
+              (agent-q-diff-review-engine review)
+              n-before n-behind n-chars text at-start is-undo))
     (setf (agent-q-diff-review-told review) now))
   (when (agent-q-diff-review-edited-function review)
     (funcall (agent-q-diff-review-edited-function review))))
@@ -319,7 +415,7 @@ that follows one that was missed is left to `agent-q-diff-review-follow'."
                         'never
                       agent-q-diff-save)
     ('always t)
-    ('if-clean (not (buffer-modified-p (agent-q-diff-review-target review))))
+    ('if-clean (not (agent-q-diff-target-unsaved-p (agent-q-diff-review-target review))))
     ('never nil)))
 
 ;;;; Commands
@@ -341,19 +437,20 @@ What a hook changed on the way to the file is then followed."
 (defun agent-q-diff-review--edit (review edits)
   "Make EDITS in the target of REVIEW and return its tick before saving.
 Note what comes into being by that."
-  (when (agent-q-diff-review-check review)
-    (funcall (agent-q-diff-review-check review)))
-  (let* ((path (agent-q-diff-review-path review))
-         (is-saving (agent-q-diff-review-saves-p review))
-         (was-missing (and is-saving (not (file-exists-p path))))
-         (missing (and was-missing (agent-q-diff-target-missing-directories path))))
-    (prog1 (agent-q-diff-target-edit (agent-q-diff-review-target review) edits
-                                     is-saving
-                                     (agent-q-diff-engine-offsets
-                                      (agent-q-diff-review-engine review)))
-      (when (and was-missing (file-exists-p path))
-        (setf (agent-q-diff-review-is-created review) t
-              (agent-q-diff-review-missing review) missing)))))
+  (agent-q-diff-file-uncached
+    (agent-q-diff-review--check review)
+    (let* ((path (agent-q-diff-review-path review))
+           (is-saving (agent-q-diff-review-saves-p review))
+           (was-missing (and is-saving (not (file-exists-p path))))
+           (missing (and was-missing (agent-q-diff-target-missing-directories path))))
+      (prog1 (agent-q-diff-target-edit (agent-q-diff-review-target review) edits
+                                       is-saving
+                                       (agent-q-diff-engine-offsets
+                                        (agent-q-diff-review-engine review))
+                                       (lambda () (agent-q-diff-review--check review)))
+        (when (and was-missing (file-exists-p path))
+          (setf (agent-q-diff-review-is-created review) t
+                (agent-q-diff-review-missing review) missing))))))
 
 (defun agent-q-diff-review-note-failure (review hunk reason)
   "Note that HUNK of REVIEW was accepted and could not be applied for REASON."
@@ -380,15 +477,15 @@ Each has failed if it had, and has its comment."
           (agent-q-diff-review-comments review)
           (parted (agent-q-diff-review-comments review)))))
 
-(defun agent-q-diff-review-do (review command hunk &optional is-vouched)
+(defun agent-q-diff-review-do (review command hunk &optional place)
   "Carry out COMMAND on HUNK of REVIEW and return what it came to.
-COMMAND, IS-VOUCHED and the value are as `agent-q-diff-engine-plan' has
+COMMAND, PLACE and the value are as `agent-q-diff-engine-plan' has
 them.  Signal an error that says why if it cannot be done; then nothing
 has changed."
   (agent-q-diff-review--do-planned
    review hunk (memq command '(accept toggle))
    (lambda (engine)
-     (agent-q-diff-engine-plan engine command hunk is-vouched))))
+     (agent-q-diff-engine-plan engine command hunk place))))
 
 (defun agent-q-diff-review-rewrite (review hunk text is-merged)
   "Make TEXT the post-image of HUNK of REVIEW; return what that came to.
@@ -474,7 +571,7 @@ Return a list of (HUNK . REASON): those that could not be taken out."
 
 (defun agent-q-diff-review-back (review is-redo)
   "Take the latest decision on REVIEW back, and return the hunks it was on.
-If IS-REDO is non-nil, take it again that was taken back last.  Signal
+If IS-REDO is non-nil, redo the decision that was undone last.  Signal
 `agent-q-diff-nothing-to-take-back', or an error that says why it cannot
 be done; then nothing has changed."
   (pcase-let ((`(,hunks . ,edits)

@@ -35,7 +35,8 @@ approval."
                         "Replace every match instead of exactly one (default false)")))
     (:name "propose_file_edit"
      :description "Propose changes to a file as a diff for user review. The user \
-decides about each hunk. If the changes are rejected, STOP: do not propose them again."
+decides about each hunk, and the answer says what is in the file. If the changes are \
+rejected, do not propose them again; do as the answer says."
      :is-proposal t
      :safety-level moderate
      :categories (buffer editing)
@@ -46,9 +47,11 @@ decides about each hunk. If the changes are rejected, STOP: do not propose them 
       (description string t "What changed and why")))
     (:name "propose_patch"
      :description "Propose changes to a file as a unified diff for user review, without \
-sending the whole file. The user decides about each hunk. Each hunk is placed by its \
-context and removed lines, which must be exact; give three lines of context, more where \
-the file repeats itself. If the changes are rejected, STOP: do not propose them again."
+sending the whole file. The user decides about each hunk, and the answer says what is in \
+the file. Each hunk is placed by its context and removed lines, which must be exact, not \
+by its line number; give three lines of context, more where the file repeats itself, and \
+keep the \"index\" line that git diff writes. If the changes are rejected, do not propose \
+them again; do as the answer says."
      :is-proposal t
      :safety-level moderate
      :categories (buffer editing)

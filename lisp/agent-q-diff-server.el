@@ -1,4 +1,4 @@
-;;; agent-q-diff-server.el --- The door for MCP clients  -*- lexical-binding: t; -*-
+;;; agent-q-diff-server.el --- Connector for MCP clients  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -14,7 +14,25 @@
 ;;
 ;;   {"version": 1, "tool": NAME, "directory": DIR, "agent": WHO, "arguments": {…}}
 ;;
-;; and reads lines of JSON: any number of
+;; or, since JSON takes Emacs longer to read than all else that it does with
+;; a large text,
+;;
+;;   {"version": 2, …, "texts": [[KEY, N], …]}
+;;
+;; and behind that line the N bytes of the argument KEY, a text in UTF-8, and
+;; so on.  Each piece that comes over a socket is garbage, so that Emacs
+;; collects while a text of a megabyte comes in.  Therefore, in
+;;
+;;   {"version": 3, …, "texts": [[KEY, N], …], "file": FILE}
+;;
+;; FILE names a file beside the socket that has these bytes.  Emacs removes
+;; it once it has read it.  If it cannot, since the socket that the caller
+;; sees is a link or comes from another machine, it says
+;;
+;;   {"send": "texts"}
+;;
+;; and the caller sends them over the socket.  It reads lines of JSON: any
+;; number of
 ;;
 ;;   {"progress": {"decided": N, "total": M}}
 ;;
@@ -33,7 +51,6 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-schema)
 (require 'agent-q-diff-review)
-(require 'agent-q-diff-message)
 (require 'agent-q-diff-view)
 (require 'agent-q-diff-end)
 (require 'agent-q-diff-tools)
@@ -47,8 +64,10 @@ program agent-q-diff-mcp looks there by itself, and needs the option
   :type '(choice (const :tag "The usual one" nil) file)
   :group 'agent-q-diff)
 
-(defconst agent-q-diff-server--version 1
-  "Version of what is said over the socket.")
+(defconst agent-q-diff-server--versions '(1 2 3)
+  "Versions of what is said over the socket.
+Since the second, texts can follow the line; since the third, a file can
+have them.")
 
 (defconst agent-q-diff-server--limit (* 256 1024 1024)
   "Number of bytes that a request may have.
@@ -93,20 +112,11 @@ IS-ERROR says that it is about a failure of the call."
   (agent-q-diff-server--answer
    client (format "Error: %s" (agent-q-diff--error-text err)) t))
 
-(defun agent-q-diff-server--no-decision (result)
-  "Return the message about RESULT, which is no decision."
-  (concat
-   (format "Error: there is no decision about %s: %s"
-           (plist-get result :path) (plist-get result :reason))
-   (when-let ((remains (agent-q-diff-message-of-remains result)))
-     (concat "\n\n" remains))))
-
 (defun agent-q-diff-server--answer-result (client result)
   "Answer CLIENT with RESULT, that of a review."
-  (if (memq (plist-get result :status) '(accepted partial rejected))
-      (agent-q-diff-server--answer client (plist-get result :message) nil)
-    (agent-q-diff-server--answer
-     client (agent-q-diff-server--no-decision result) t)))
+  (agent-q-diff-server--answer
+   client (plist-get result :message)
+   (not (memq (plist-get result :status) '(accepted partial rejected)))))
 
 (defun agent-q-diff-server--send-progress (client total _applied _rejected pending)
   "Tell CLIENT how many of TOTAL hunks are not PENDING."
@@ -165,10 +175,6 @@ anything else."
 
 (defun agent-q-diff-server--serve (client request)
   "Do what REQUEST, a hash table, asks for, and see that CLIENT is answered."
-  (unless (equal agent-q-diff-server--version (gethash "version" request))
-    (signal 'agent-q-diff-bad-arguments
-            '("agent-q-diff-mcp and agent-q-diff in Emacs are of different \
-versions; build the one, or load the other, anew")))
   (let* ((default-directory (agent-q-diff-server--directory
                              (gethash "directory" request)))
          (agent-q-diff-project-root (or agent-q-diff-project-root
@@ -183,51 +189,213 @@ versions; build the one, or load the other, anew")))
 
 ;;;; Connections
 
+(defconst agent-q-diff-server--read-max (* 1024 1024)
+  "Number of bytes that are read at once while a request comes in.
+By default these are 4096 in Emacs before 30, and a filter call for each
+so many of 40 MB takes longer than all that is done with them.")
+
+(defvar agent-q-diff-server--read-max-before nil
+  "What `read-process-output-max' was before a request came in, or nil.")
+
+(defun agent-q-diff-server--read-much ()
+  "Read more at once than usually, until the request is there."
+  (when (< read-process-output-max agent-q-diff-server--read-max)
+    (setq agent-q-diff-server--read-max-before read-process-output-max
+          read-process-output-max agent-q-diff-server--read-max)))
+
+(defun agent-q-diff-server--read-as-before ()
+  "Read as much at once as before, unless another request still comes in.
+What the user has set meanwhile stays."
+  (when (and agent-q-diff-server--read-max-before
+             (seq-every-p (lambda (client) (process-get client 'is-asked))
+                          agent-q-diff-server--clients))
+    (when (= read-process-output-max agent-q-diff-server--read-max)
+      (setq read-process-output-max agent-q-diff-server--read-max-before))
+    (setq agent-q-diff-server--read-max-before nil)))
+
+(defun agent-q-diff-server--check-version (request)
+  "Return REQUEST, or signal that it is of a version that is not known here."
+  (unless (member (gethash "version" request) agent-q-diff-server--versions)
+    (signal 'agent-q-diff-bad-arguments
+            '("agent-q-diff-mcp and agent-q-diff in Emacs are of different \
+versions; build the one, or load the other, anew")))
+  request)
+
 (defun agent-q-diff-server--parse (line)
   "Return the request in LINE, a unibyte string, as a hash table."
   (let ((request (condition-case err
                      (json-parse-string (decode-coding-string line 'utf-8-unix))
                    (error (error-message-string err)))))
     (if (hash-table-p request)
-        request
+        (agent-q-diff-server--check-version request)
       (signal 'agent-q-diff-bad-arguments
               (list (format "the request is not an object in JSON and UTF-8: %s"
                             (if (stringp request) request "something else")))))))
 
 (defun agent-q-diff-server--filter (client bytes)
-  "Add BYTES to what CLIENT has said; if the line is whole, do what it asks for.
+  "Add BYTES to what CLIENT has said; if that is all, do what it asks for.
 Bytes are decoded when all are there, so that no character is cut in two."
   (unless (process-get client 'is-asked)
-    (let* ((end (string-search "\n" bytes))
-           (parts (cons (substring bytes 0 end) (process-get client 'parts)))
-           (size (+ (length bytes) (or (process-get client 'size) 0))))
-      (process-put client 'parts parts)
-      (process-put client 'size size)
-      (condition-case err
-          (cond
-           ((> size agent-q-diff-server--limit)
-            (signal 'agent-q-diff-bad-arguments
-                    (list (format "the request has more than %d bytes"
-                                  agent-q-diff-server--limit))))
-           (end
-            (process-put client 'is-asked t)
-            (process-put client 'parts nil)
-            (agent-q-diff-server--serve
-             client (agent-q-diff-server--parse
-                     (mapconcat #'identity (nreverse parts) "")))))
-        ((error quit) (agent-q-diff-server--fail client err))))))
+    (condition-case err
+        (agent-q-diff--collecting-once
+          (let ((request (agent-q-diff-server--hear client bytes)))
+            (when request
+              (process-put client 'is-asked t)
+              (process-put client 'parts nil)
+              (agent-q-diff-server--read-as-before)
+              (agent-q-diff-server--serve client request))))
+      ((error quit)
+       (process-put client 'is-asked t)
+       (agent-q-diff-server--fail client err)))))
+
+(defun agent-q-diff-server--hear (client bytes)
+  "Add BYTES to what CLIENT has said, and return its request if that is whole.
+Signal an error if it cannot be one."
+  (let ((end (and (not (process-get client 'request))
+                  (string-search "\n" bytes))))
+    (agent-q-diff-server--keep client (if end (substring bytes 0 end) bytes))
+    (when end
+      (let ((request (agent-q-diff-server--parse
+                      (agent-q-diff-server--kept client))))
+        (process-put client 'request request)
+        (process-put client 'n-bytes (agent-q-diff-server--n-bytes request))
+        (agent-q-diff-server--keep client (substring bytes (1+ end)))))
+    (or (and end (agent-q-diff-server--with-file client))
+        (when (and (process-get client 'request)
+                   (>= (process-get client 'size) (process-get client 'n-bytes)))
+          (agent-q-diff-server--with-texts
+           (process-get client 'request)
+           (apply-partially #'substring (agent-q-diff-server--kept client)))))))
+
+(defun agent-q-diff-server--keep (client bytes)
+  "Keep BYTES, which CLIENT has said, unless they are too many with the others."
+  (let ((size (+ (length bytes) (or (process-get client 'size) 0))))
+    (when (> (+ size (or (process-get client 'n-line) 0)) agent-q-diff-server--limit)
+      (agent-q-diff-server--refuse-size))
+    (process-put client 'size size)
+    (process-put client 'parts (cons bytes (process-get client 'parts)))))
+
+(defun agent-q-diff-server--refuse-size ()
+  "Signal that a request is too large."
+  (signal 'agent-q-diff-bad-arguments
+          (list (format "the request has more than %d bytes"
+                        agent-q-diff-server--limit))))
+
+(defun agent-q-diff-server--kept (client)
+  "Return what was kept of what CLIENT has said, and keep it no longer."
+  (prog1 (apply #'concat (nreverse (process-get client 'parts)))
+    (process-put client 'n-line (process-get client 'size))
+    (process-put client 'parts nil)
+    (process-put client 'size 0)))
+
+(defun agent-q-diff-server--n-bytes (request)
+  "Return the number of bytes of the texts that follow the line of REQUEST.
+Signal an error if they cannot be."
+  (let ((texts (gethash "texts" request [])))
+    (unless (and (vectorp texts)
+                 (seq-every-p (lambda (text)
+                                (and (vectorp text) (= 2 (length text))
+                                     (stringp (aref text 0)) (natnump (aref text 1))))
+                              texts)
+                 (hash-table-p (gethash "arguments" request)))
+      (signal 'agent-q-diff-bad-arguments
+              '("the arguments must be an object, and the texts pairs of key and length")))
+    (let ((n-bytes (apply #'+ (mapcar (lambda (text) (aref text 1)) texts))))
+      (when (> n-bytes agent-q-diff-server--limit)
+        (agent-q-diff-server--refuse-size))
+      n-bytes)))
+
+(defun agent-q-diff-server--with-texts (request cut)
+  "Return REQUEST, with the texts that came behind its line among its arguments.
+CUT is a function that returns their bytes from one position, counted from
+0, up to another."
+  (let ((at 0))
+    (seq-doseq (entry (gethash "texts" request []))
+      (let* ((end (+ at (aref entry 1)))
+             (own (funcall cut at end))
+             ;; A text in ASCII is not copied.
+             (text (decode-coding-string own 'utf-8-unix t)))
+        ;; A byte that is no text takes two.
+        (unless (= (string-bytes text) (length own))
+          (signal 'agent-q-diff-bad-arguments
+                  (list (format "the text of %s is not UTF-8" (aref entry 0)))))
+        (puthash (aref entry 0) text (gethash "arguments" request))
+        (setq at end)))
+    request))
+
+;;;; Texts in a file
+
+(defun agent-q-diff-server--file-regexp (socket)
+  "Return what matches the names of files with texts for SOCKET.
+They have no directory; the program has them from there too."
+  (rx-to-string `(seq bos ,(file-name-nondirectory socket)
+                      "-texts-" (+ digit) "-" (+ digit) eos)
+                t))
+
+(defun agent-q-diff-server--with-file (client)
+  "Return the request of CLIENT with the texts of the file that it names.
+Return nil if it names none, or if that cannot be; then CLIENT is asked to
+send them."
+  (let* ((request (process-get client 'request))
+         (name (gethash "file" request))
+         ;; Nothing but a plain file of this machine is meant.
+         (file-name-handler-alist nil))
+    (when name
+      (let* ((n-bytes (process-get client 'n-bytes))
+             (file (agent-q-diff-server--file name n-bytes)))
+        (or (and file (agent-q-diff-server--read-file request file n-bytes))
+            (progn
+              (agent-q-diff-server--send client '((send . "texts")))
+              nil))))))
+
+(defun agent-q-diff-server--file (name n-bytes)
+  "Return the absolute name of the file NAME with texts of N-BYTES, or nil.
+It must be a plain file beside the socket that only the user can read."
+  (let* ((socket (process-get agent-q-diff-server--process 'socket))
+         (file (and (stringp name)
+                    (string-match-p (agent-q-diff-server--file-regexp socket) name)
+                    (concat (file-name-directory socket) name)))
+         (attributes (and file (file-attributes file 'integer))))
+    (and attributes
+         (equal "-rw-------" (file-attribute-modes attributes))
+         (= (user-uid) (file-attribute-user-id attributes))
+         (= n-bytes (file-attribute-size attributes))
+         file)))
+
+(defun agent-q-diff-server--read-file (request file n-bytes)
+  "Return REQUEST with the texts in FILE, which has N-BYTES, and remove FILE.
+Return nil if it cannot be read."
+  (with-temp-buffer
+    (set-buffer-multibyte nil)
+    (when (ignore-error file-error
+            (unwind-protect
+                (= n-bytes (cadr (insert-file-contents-literally file nil 0 n-bytes)))
+              (delete-file file)))
+      (agent-q-diff-server--with-texts
+       request
+       (lambda (from to)
+         (buffer-substring (+ (point-min) from) (+ (point-min) to)))))))
+
+(defun agent-q-diff-server--remove-files (socket)
+  "Remove files with texts for SOCKET, on which nobody listens.
+A program that was killed leaves one behind."
+  (dolist (file (directory-files (file-name-directory socket) t
+                                 (agent-q-diff-server--file-regexp socket) t))
+    (delete-file file)))
 
 (defun agent-q-diff-server--sentinel (client _event)
   "Forget CLIENT if it has gone, and take back what it asked for."
   (unless (process-live-p client)
     (setq agent-q-diff-server--clients (delq client agent-q-diff-server--clients))
     (process-put client 'parts nil)
+    (agent-q-diff-server--read-as-before)
     (agent-q-diff-tools-withdraw client)))
 
 (defun agent-q-diff-server--accepted (_server client _message)
   "Note that CLIENT has connected."
   (set-process-query-on-exit-flag client nil)
-  (push client agent-q-diff-server--clients))
+  (push client agent-q-diff-server--clients)
+  (agent-q-diff-server--read-much))
 
 ;;;; The socket
 
@@ -307,6 +475,7 @@ Return the name of the socket that is open until
       (agent-q-diff-server--ensure-private
        (directory-file-name (file-name-directory socket)))
       (agent-q-diff-server--clear socket)
+      (agent-q-diff-server--remove-files socket)
       (let ((process (agent-q-diff-server--listen socket)))
         (process-put process 'socket socket)
         (process-put process 'inode (agent-q-diff-server--inode socket))
@@ -327,6 +496,10 @@ BY-KEY tells that a person called, who is told whether any were served."
                  "MCP clients are served no more"
                "No MCP clients were served")))
   (remove-hook 'kill-emacs-hook #'agent-q-diff-serve-stop)
+  ;; Closing the connections cancels their reviews, but no client asked for that.
+  (dolist (review (agent-q-diff-open-reviews))
+    (when (memq (agent-q-diff-review-caller review) agent-q-diff-server--clients)
+      (setf (agent-q-diff-review-is-abandoned review) t)))
   (dolist (client agent-q-diff-server--clients)
     (agent-q-diff-server--answer
      client "Error: there is no decision: Emacs has stopped serving" t))

@@ -20,6 +20,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
 
 ;;;; Options and faces
@@ -94,45 +95,17 @@ could not be shown is not asked about either."
 (defconst agent-q-diff-transcript--max-width 2000
   "Number of characters of a line that are shown.")
 
-(defun agent-q-diff-transcript--sign (char)
-  "Return what is shown in the place of CHAR."
-  (propertize (format "\\u%04X" char) 'face 'escape-glyph))
-
-(defun agent-q-diff-transcript--honest (text)
-  "Return TEXT with the numbers of characters that read as something else."
-  (let ((done 0)
-        (pieces nil))
-    (pcase-dolist (`(,index . ,_) (agent-q-diff-engine-suspects text))
-      ;; Emacs shows a byte that is no text as one.
-      (unless (> (aref text index) #x10ffff)
-        (push (substring text done index) pieces)
-        (push (agent-q-diff-transcript--sign (aref text index)) pieces)
-        (setq done (1+ index))))
-    (push (substring text done) pieces)
-    (replace-regexp-in-string
-     "[\n\f]" (lambda (char) (agent-q-diff-transcript--sign (aref char 0)))
-     (apply #'concat (nreverse pieces)) t t)))
-
 (defun agent-q-diff-transcript-visible (text)
-  "Return TEXT, a line, in which every character is what it seems to be.
-Characters without width, those that change the direction of what
-follows, odd spaces, controls and those that look like others are shown
-by their numbers; tabs stay.  Of a very long line the end is left out,
-and that is said."
-  (let* ((width agent-q-diff-transcript--max-width)
-         (more (- (length text) width))
-         (shown (if (> more 0) (substring text 0 width) text)))
-    (concat
-     (agent-q-diff-transcript--honest (substring-no-properties shown))
-     (when (> more 0)
-       (propertize (format "… and %d more characters" more) 'face 'warning)))))
+  "Return TEXT, a line, as `agent-q-diff-visible' does; but tabs stay.
+Of a very long line the end is left out, and that is said."
+  (agent-q-diff-visible text agent-q-diff-transcript--max-width '(?\t)))
 
 (defun agent-q-diff-transcript--number (number)
   "Return NUMBER in four columns, or as many spaces for 0."
   (if (zerop number) "    " (format "%4d" number)))
 
-(defun agent-q-diff-transcript--line (line)
-  "Return the typed LINE as it is shown, with its numbers."
+(defun agent-q-diff-transcript--insert-line (line)
+  "Insert the typed LINE as it is shown, with its numbers."
   (pcase-let* ((`(,kind ,old ,new ,text) line)
                (`(,sign . ,face)
                 (pcase kind
@@ -140,15 +113,17 @@ and that is said."
                   ('added '("+ " . agent-q-diff-line-added))
                   ('removed '("- " . agent-q-diff-line-removed))
                   (_ '("  " . agent-q-diff-line-context))))
-               (shown (concat sign (agent-q-diff-transcript-visible text))))
-    (add-face-text-property 0 (length shown) face t shown)
-    (propertize
-     (concat (when sign
-               (propertize (concat (agent-q-diff-transcript--number old) " "
-                                   (agent-q-diff-transcript--number new) " ")
-                           'face 'agent-q-diff-line-number))
-             shown "\n")
-     'agent-q-diff-line line)))
+               (start (point)))
+    (when sign
+      (insert (agent-q-diff-transcript--number old) " "
+              (agent-q-diff-transcript--number new) " ")
+      (put-text-property start (point) 'face 'agent-q-diff-line-number))
+    (let ((text-start (point)))
+      (insert (or sign "") (agent-q-diff-transcript-visible text))
+      ;; What stands for a character that misleads has a face already.
+      (add-face-text-property text-start (point) face t))
+    (insert "\n")
+    (put-text-property start (point) 'agent-q-diff-line line)))
 
 ;;;; The buffer
 
@@ -191,21 +166,23 @@ and that is said."
              (and description (split-string description "\n"))
              ""))
 
-(defun agent-q-diff-transcript--entry (lines info)
-  "Return what is shown of the edit of typed LINES and INFO."
-  (pcase-let* ((`(,added . ,removed) (agent-q-diff-transcript-counts lines))
-               (head (format "%s %s %s  +%d -%d" (format-time-string "%T")
-                             (plist-get info :tool)
-                             (agent-q-diff-transcript-visible
-                              (or (plist-get info :path) ""))
-                             added removed)))
-    (propertize
-     (concat (propertize (concat head "\n") 'face 'agent-q-diff-header
-                         'agent-q-diff-head t)
-             (agent-q-diff-transcript--description (plist-get info :description))
-             (mapconcat #'agent-q-diff-transcript--line lines "")
-             "\n")
-     'agent-q-diff-edit (append info (list :lines lines)))))
+(defun agent-q-diff-transcript--insert-entry (lines info)
+  "Insert what is shown of the edit of typed LINES and INFO."
+  (let ((start (point))
+        (edit (append info (list :lines lines))))
+    (pcase-let ((`(,added . ,removed) (agent-q-diff-transcript-counts lines)))
+      (insert (format "%s %s %s  +%d -%d\n" (format-time-string "%T")
+                      (plist-get info :tool)
+                      (agent-q-diff-visible (or (plist-get info :path) ""))
+                      added removed)))
+    (add-text-properties start (point) '(face agent-q-diff-header agent-q-diff-head t))
+    (insert (agent-q-diff-transcript--description (plist-get info :description)))
+    (mapc #'agent-q-diff-transcript--insert-line lines)
+    (insert "\n")
+    (put-text-property start (point) 'agent-q-diff-edit edit)))
+
+(defvar-local agent-q-diff-transcript--n-entries 0
+  "Number of edits in this buffer.")
 
 (defun agent-q-diff-transcript-append (lines info)
   "Append the edit of typed LINES and INFO to the buffer of edits.
@@ -214,23 +191,30 @@ This is what `agent-q-diff-show-edit-functions' does by default."
     (let ((inhibit-read-only t))
       (save-excursion
         (goto-char (point-max))
-        (insert (agent-q-diff-transcript--entry lines info)))
+        (agent-q-diff-transcript--insert-entry lines info))
+      (cl-incf agent-q-diff-transcript--n-entries)
       (agent-q-diff-transcript--drop-oldest))))
 
 (defun agent-q-diff-transcript--drop-oldest ()
   "Drop the oldest edits beyond `agent-q-diff-transcript-max-entries'."
-  (let ((heads (agent-q-diff-transcript--heads)))
-    (when (> (length heads) agent-q-diff-transcript-max-entries)
-      (delete-region (point-min)
-                     (nth (- (length heads) agent-q-diff-transcript-max-entries)
-                          heads)))))
+  (let ((here (point-min)))
+    (while (> agent-q-diff-transcript--n-entries agent-q-diff-transcript-max-entries)
+      (setq here (agent-q-diff-transcript--end here))
+      (cl-decf agent-q-diff-transcript--n-entries))
+    (delete-region (point-min) here)))
 
 (defun agent-q-diff-transcript--position (id)
-  "Return where the edit numbered ID begins in the current buffer, or nil."
-  (seq-find (lambda (position)
-              (eql id (plist-get (get-text-property position 'agent-q-diff-edit)
-                                 :id)))
-            (nreverse (agent-q-diff-transcript--heads))))
+  "Return where the edit numbered ID begins in the current buffer, or nil.
+The latest are looked at first."
+  (let ((here (point-max))
+        found)
+    (while (and (not found) (> here (point-min)))
+      (setq here (previous-single-property-change here 'agent-q-diff-head nil
+                                                  (point-min)))
+      (when (and (get-text-property here 'agent-q-diff-head)
+                 (eql id (plist-get (get-text-property here 'agent-q-diff-edit) :id)))
+        (setq found here)))
+    found))
 
 (defun agent-q-diff-transcript-conclude (info outcome)
   "Note below the edit of INFO what became of it: OUTCOME, a string."
@@ -242,7 +226,7 @@ This is what `agent-q-diff-show-edit-functions' does by default."
           (save-excursion
             (goto-char (1- (agent-q-diff-transcript--end start)))
             (insert (propertize
-                     (concat "=> " (agent-q-diff-transcript-visible outcome) "\n")
+                     (concat "=> " (agent-q-diff-visible outcome) "\n")
                      'face 'agent-q-diff-progress 'agent-q-diff-edit edit))))))))
 
 (defun agent-q-diff-transcript-show (info)
@@ -278,10 +262,21 @@ Return the window if it was not there before, else nil."
 
 (defun agent-q-diff-transcript--end (start)
   "Return where the edit that begins at START ends."
-  (or (seq-find (lambda (head) (> head start)) (agent-q-diff-transcript--heads))
-      (point-max)))
+  (let ((below (next-single-property-change start 'agent-q-diff-head)))
+    (or (and below (next-single-property-change below 'agent-q-diff-head))
+        (point-max))))
 
 ;;;; Commands
+
+;;;###autoload
+(defun agent-q-diff-edits ()
+  "Show the edits that agents asked for, with point at the latest.
+Below each is what became of it, and who allowed it."
+  (interactive)
+  (pop-to-buffer (or (get-buffer agent-q-diff-transcript-buffer-name)
+                     (user-error "No agent has asked for an edit")))
+  (goto-char (or (car (last (agent-q-diff-transcript--heads))) (point-min)))
+  (set-window-start nil (point)))
 
 (defun agent-q-diff-transcript-next ()
   "Move to the next edit."
@@ -340,7 +335,7 @@ Return the window if it was not there before, else nil."
     (kill-new (agent-q-diff-transcript-diff (plist-get edit :lines)
                                             (plist-get edit :path)))
     (message "Copied the diff of %s"
-             (agent-q-diff-transcript-visible (plist-get edit :path)))))
+             (agent-q-diff-visible (plist-get edit :path)))))
 
 (defun agent-q-diff-transcript--line-to-visit (start)
   "Return the number of the file's line to go to from point.

@@ -16,8 +16,9 @@
 
 (require 'seq)
 
-(declare-function agent-q-diff-cancel "agent-q-diff-end" (review))
+(declare-function agent-q-diff--end-by-program "agent-q-diff-end" (review outcome))
 (declare-function agent-q-diff-open-reviews "agent-q-diff-end" ())
+(declare-function agent-q-diff-file-forget-record "agent-q-diff-file" ())
 (declare-function agent-q-diff-serve-stop "agent-q-diff-server" (&optional by-key))
 
 (defun agent-q-diff-unload--ours-p (symbol)
@@ -43,9 +44,15 @@ The module is not among them: Emacs cannot unload one."
 (defun agent-q-diff-unload--end ()
   "End every review, connection, timer and process, and kill the buffers."
   (when (fboundp 'agent-q-diff-open-reviews)
-    (mapc #'agent-q-diff-cancel (agent-q-diff-open-reviews)))
+    ;; What is said of each end names commands that go, too.
+    (let ((inhibit-message t)
+          (message-log-max nil))
+      (dolist (review (agent-q-diff-open-reviews))
+        (agent-q-diff--end-by-program review 'aborted))))
   (when (fboundp 'agent-q-diff-serve-stop)
     (agent-q-diff-serve-stop))
+  (when (fboundp 'agent-q-diff-file-forget-record)
+    (agent-q-diff-file-forget-record))
   (dolist (timer (append timer-list timer-idle-list))
     (when (agent-q-diff-unload--ours-p (timer--function timer))
       (cancel-timer timer)))

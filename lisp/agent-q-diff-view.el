@@ -20,6 +20,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-outside)
@@ -71,6 +72,13 @@ That is the list itself: whoever puts an entry in has made another.")
 
 (defvar-local agent-q-diff--entries nil
   "Vector of the hunks' entries in `agent-q-diff--states-read', or nil.")
+
+(defvar-local agent-q-diff--shown nil
+  "The ambiguous hunk whose place was shown last: (ID TICK NTH . PLACES).
+ID is the engine's number for it, since its index changes when others are
+split.  TICK is that of the target, so that the place was shown as it is.
+NTH is the index, in PLACES, of the one that was shown; PLACES is as
+`agent-q-diff-engine-candidates' has it.")
 
 (defvar-local agent-q-diff--n-strays 0
   "Number of entries in `agent-q-diff--states-read' that are no hunk's.")
@@ -132,10 +140,9 @@ are then made what the target's buffer has."
     (let ((text (buffer-substring-no-properties (point-min) (point-max)))
           (visiting (and agent-q-diff--path
                          (find-buffer-visiting agent-q-diff--path))))
-      (funcall (agent-q-diff-target-adapter
-                text (if visiting (agent-q-diff-target-text visiting) "")
-                (and visiting (agent-q-diff-target-crlf-p visiting)))
-               text))))
+      (agent-q-diff-target-adapt-diff
+       text text (if visiting (agent-q-diff-target-text visiting) "")
+       (and visiting (agent-q-diff-target-line-ends visiting))))))
 
 (defun agent-q-diff--drop-review ()
   "Give back this buffer's review, if it has one."
@@ -186,14 +193,15 @@ The display is brought up to date if the target has changed."
 (defun agent-q-diff--refresh-soon (buffer)
   "Let the diff buffer BUFFER show how the target is, before long.
 That is done when there has been no input for a while."
-  (when (and agent-q-diff-refresh-delay (buffer-live-p buffer))
+  ;; After most edits it is already to be done.
+  (when (and agent-q-diff-refresh-delay (buffer-live-p buffer)
+             (not (buffer-local-value 'agent-q-diff--refresh-timer buffer)))
     (with-current-buffer buffer
-      (unless agent-q-diff--refresh-timer
-        (setq agent-q-diff--refresh-timer
-              (run-with-idle-timer
-               ;; While Emacs is idle the time counts from when that began.
-               (time-add (or (current-idle-time) 0) agent-q-diff-refresh-delay)
-               nil #'agent-q-diff--refresh buffer))))))
+      (setq agent-q-diff--refresh-timer
+            (run-with-idle-timer
+             ;; While Emacs is idle the time counts from when that began.
+             (time-add (or (current-idle-time) 0) agent-q-diff-refresh-delay)
+             nil #'agent-q-diff--refresh buffer)))))
 
 (defun agent-q-diff--stop-refreshing ()
   "Forget that this buffer was to show how the target is."
@@ -256,14 +264,16 @@ Of several for one position the first counts, as for `alist-get'."
 
 (defun agent-q-diff--note-entries ()
   "Note where in `agent-q-diff--hunk-states' the entries of hunks are."
-  (let ((entries (agent-q-diff--first-entries)))
+  (let ((entries (agent-q-diff--first-entries))
+        (n-found 0))
     (setq agent-q-diff--states-read agent-q-diff--hunk-states
-          agent-q-diff--entries
-          (vconcat (mapcar (lambda (position) (gethash position entries))
-                           agent-q-diff--positions))
-          agent-q-diff--n-strays
-          (- (hash-table-count entries)
-             (length (seq-filter #'identity agent-q-diff--entries))))))
+          agent-q-diff--entries (make-vector (length agent-q-diff--positions) nil))
+    (unless (zerop (hash-table-count entries))
+      (dotimes (hunk (length agent-q-diff--positions))
+        (when-let ((entry (gethash (aref agent-q-diff--positions hunk) entries)))
+          (aset agent-q-diff--entries hunk entry)
+          (cl-incf n-found))))
+    (setq agent-q-diff--n-strays (- (hash-table-count entries) n-found))))
 
 (defun agent-q-diff--write-state (hunk)
   "Note the engine's mark of HUNK in `agent-q-diff--hunk-states'."
@@ -285,7 +295,11 @@ Entries that are no hunk's are kept."
          (entries (cl-loop for position across agent-q-diff--positions
                            for mark in marks
                            collect (cons position mark)))
-         (strays (agent-q-diff--stray-states)))
+         ;; Among states that were read, it is known whether there are any.
+         (strays (and (not (and agent-q-diff--entries
+                                (eq agent-q-diff--hunk-states agent-q-diff--states-read)
+                                (zerop agent-q-diff--n-strays)))
+                      (agent-q-diff--stray-states))))
     (setq agent-q-diff--hunk-states (append entries strays)
           agent-q-diff--states-read agent-q-diff--hunk-states
           agent-q-diff--entries (vconcat entries)
@@ -311,11 +325,16 @@ Entries that are no hunk's are kept."
   "Return (TOTAL APPLIED REJECTED PENDING), numbers of hunks.
 States put in by hand for what is not a hunk count as well."
   (let ((review (and (not (agent-q-diff--ended-p)) (agent-q-diff--review-or-nil))))
-    (pcase-let ((`(,total ,applied ,rejected)
-                 (if (and review (zerop agent-q-diff--n-strays))
-                     (agent-q-diff-engine-tally (agent-q-diff-review-engine review))
-                   (agent-q-diff--counts-by-hand))))
-      (list total applied rejected (- total applied rejected)))))
+    (if (and review (zerop agent-q-diff--n-strays))
+        (agent-q-diff--tally review)
+      (pcase-let ((`(,total ,applied ,rejected) (agent-q-diff--counts-by-hand)))
+        (list total applied rejected (- total applied rejected))))))
+
+(defun agent-q-diff--tally (review)
+  "Return (TOTAL APPLIED REJECTED PENDING), numbers of hunks of REVIEW."
+  (pcase-let ((`(,total ,applied ,rejected)
+               (agent-q-diff-engine-tally (agent-q-diff-review-engine review))))
+    (list total applied rejected (- total applied rejected))))
 
 (defun agent-q-diff--counts-by-hand ()
   "Return (TOTAL APPLIED REJECTED), as `agent-q-diff--hunk-states' has them."
@@ -439,8 +458,8 @@ It runs after every command here, so that it must not grow with anything."
   (let* ((hunk (agent-q-diff--hunk-at-point))
          (total (length agent-q-diff--positions))
          (line (concat
-                (when (agent-q-diff-review-is-forsaken agent-q-diff--review)
-                  (propertize " Nobody waits for an answer any more ·"
+                (when (agent-q-diff-review-is-abandoned agent-q-diff--review)
+                  (propertize " Nobody is waiting for an answer any more ·"
                               'face 'agent-q-diff-warning))
                 (if hunk
                     (format " hunk %d/%d · " (1+ hunk) total)
@@ -472,7 +491,8 @@ too, since the line itself scrolls away."
                         " · commented"
                       "")
                     (replace-regexp-in-string
-                     "%" "%%" (file-name-nondirectory agent-q-diff--path))))
+                     "%" "%%" (agent-q-diff-visible
+                               (file-name-nondirectory agent-q-diff--path)))))
       (agent-q-diff--update-header-line))
     (apply #'run-hook-with-args 'agent-q-diff-progress-functions counts)))
 
@@ -500,14 +520,15 @@ In a buffer made for a proposal it is where the next hunk begins."
 (defun agent-q-diff--sign (state is-in place notes)
   "Return (TEXT . FACE), the sign of a hunk, or nil if it needs none.
 STATE is its state, IS-IN tells whether its change is in the target,
-PLACE is as `agent-q-diff-engine-state' has it, and NOTES says what the
-user did to it, a string or nil."
+PLACE is as `agent-q-diff-engine-state' has it, or (ambiguous NTH . N) if
+it is the place with the index NTH of N; and NOTES says what the user did
+to it and how it was found, a string or nil."
   (let ((name (upcase (symbol-name (or state 'pending)))))
     (pcase (agent-q-diff--difference state is-in place)
       ((and words (pred stringp))
        (cons (agent-q-diff--bracketed name notes words) 'agent-q-diff-differs))
-      ((guard (and (null state) (eq place 'ambiguous)))
-       (cons "[AMBIGUOUS, look]" 'agent-q-diff-differs))
+      ((guard (and (null state) (eq (or (car-safe place) place) 'ambiguous)))
+       (cons (agent-q-diff--ambiguous-sign (cdr-safe place)) 'agent-q-diff-differs))
       ((guard (and (null state) (eq place 'conflict)))
        (cons "[DOES NOT APPLY]" 'agent-q-diff-differs))
       (_
@@ -518,6 +539,14 @@ user did to it, a string or nil."
                   (state (agent-q-diff--state-face state))
                   ((eq place 'next-to-edit) 'agent-q-diff-differs)
                   (t 'agent-q-diff-pending)))))))))
+
+(defun agent-q-diff--ambiguous-sign (choice)
+  "Return the sign of a hunk that has to be looked at before it is accepted.
+CHOICE is nil, or (NTH . N) if it is the place with the index NTH of N."
+  (pcase choice
+    (`(,nth . ,(and n (guard (> n 1))))
+     (format "[AMBIGUOUS, look: %d of %d places]" (1+ nth) n))
+    (_ "[AMBIGUOUS, look]")))
 
 (defun agent-q-diff--bracketed (&rest words)
   "Return WORDS, of which some may be nil, as one sign."
@@ -599,18 +628,35 @@ STATE is `applied', `rejected', or nil, which takes the sign away."
   "Show the state of HUNK."
   (pcase-let* ((engine (agent-q-diff-review-engine agent-q-diff--review))
                (`(,mark ,is-in ,reason ,place)
-                (agent-q-diff-engine-state engine hunk)))
+                (agent-q-diff-engine-state engine hunk))
+               (`(,places ,fuzz ,_) (agent-q-diff-engine-certainty engine hunk)))
     (agent-q-diff--put-sign (aref agent-q-diff--positions hunk)
-                            mark is-in reason place
-                            (agent-q-diff--notes-on hunk))))
+                            mark is-in reason
+                            (if (eq place 'ambiguous)
+                                (cons place (agent-q-diff--choice engine hunk places))
+                              place)
+                            (agent-q-diff--notes-on hunk fuzz))))
 
-(defun agent-q-diff--notes-on (hunk)
-  "Return what the user did to HUNK besides deciding it, a string or nil."
+(defun agent-q-diff--choice (engine hunk places)
+  "Return (NTH . N): of N PLACES of HUNK that with the index NTH is offered.
+ENGINE is that of this buffer's review."
+  (pcase agent-q-diff--shown
+    (`(,id ,_ ,nth . ,shown)
+     (if (eql id (agent-q-diff-engine-hunk-id engine hunk))
+         (cons nth (length shown))
+       (cons 0 (length places))))
+    (_ (cons 0 (length places)))))
+
+(defun agent-q-diff--notes-on (hunk fuzz)
+  "Return what else there is to say of HUNK, a string or nil.
+That is FUZZ, the number of outer context lines that differ where it was
+found, and what the user did to it besides deciding it."
   (let* ((review agent-q-diff--review)
          (is-edited (agent-q-diff-engine-edited-p
                      (agent-q-diff-review-engine review) hunk))
          (comment (alist-get hunk (agent-q-diff-review-comments review)))
-         (notes (delq nil (list (and is-edited "edited")
+         (notes (delq nil (list (and (> fuzz 0) (format "fuzz %d" fuzz))
+                                (and is-edited "edited")
                                 (and comment "commented")))))
     (and notes (string-join notes ", "))))
 
@@ -685,7 +731,10 @@ If POSITION is non-nil, it is that of the hunk there."
       (user-error "Point is in front of the first hunk")))
 
 (defun agent-q-diff--goto-hunk (hunk)
-  "Move to HUNK, all of which is then visible."
+  "Move to HUNK, all of which is then visible.
+What was shown of another hunk's place is then no longer what is seen."
+  (unless (eql hunk (agent-q-diff--hunk-at-point))
+    (setq agent-q-diff--shown nil))
   (widen)
   (goto-char (aref agent-q-diff--positions hunk)))
 

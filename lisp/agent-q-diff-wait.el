@@ -59,7 +59,7 @@ a timer must not leave at all."
         (agent-q-diff--close review)
         (unless is-innermost
           (agent-q-diff--put-away (agent-q-diff-review-buffer review)))
-        (message "Ended; the caller is answered when what was begun since is ended")))))
+        (message "Ended; the caller is answered once newer reviews end")))))
 
 (defun agent-q-diff--put-away (buffer)
   "Take BUFFER, whose review ended before the innermost, out of sight."
@@ -82,10 +82,13 @@ A recursive edit cannot be left from a timer or a process filter."
       unread-command-events
       (not (subrp (symbol-function 'recursive-edit)))))
 
-(defun agent-q-diff--cancel-all (outcome)
-  "End every review that somebody waits for with OUTCOME."
+(defun agent-q-diff--cancel-at-top-level ()
+  "Cancel every review that somebody waits for, and that of the selected window.
+The command `top-level' leaves all that Emacs waits for."
   (dolist (review agent-q-diff--waiting)
-    (agent-q-diff--set-outcome review outcome)))
+    (agent-q-diff--set-outcome review 'aborted))
+  (with-current-buffer (window-buffer)
+    (agent-q-diff--abort-at-top-level)))
 
 (defun agent-q-diff--edit-recursively (review)
   "Let the user work until the recursive edit of REVIEW is left."
@@ -111,7 +114,7 @@ A recursive edit cannot be left from a timer or a process filter."
                 (agent-q-diff--set-outcome review 'aborted))))
       (setq is-top-level nil))
     (when is-top-level
-      (agent-q-diff--cancel-all 'aborted))))
+      (agent-q-diff--cancel-at-top-level))))
 
 (defun agent-q-diff--came-back (review is-macro)
   "Interpret that the recursive edit of REVIEW returned.
@@ -168,6 +171,10 @@ IS-MACRO tells whether a keyboard macro was running when it began."
         (inhibit-quit t)
         ;; The caller may be in `while-no-input'.
         (throw-on-input nil)
+        ;; What others begin meanwhile is not the caller's.
+        (agent-q-diff-caller nil)
+        (agent-q-diff-contract nil)
+        (agent-q-diff-tool nil)
         ;; To open a minibuffer while another one is open below the review
         ;; would otherwise end the review, to be rid of the other one.
         (enable-recursive-minibuffers t))
@@ -190,18 +197,18 @@ IS-MACRO tells whether a keyboard macro was running when it began."
 
 ;;;; The answer
 
-(defvar agent-q-diff--remains nil
-  "What is left of the last review that was waited for and not decided.
-It is a string for the agent, or nil.  The error says why, and no more.")
+(defvar agent-q-diff--undecided nil
+  "The result of the last review that was waited for and not decided, or nil.
+The error says why, and how much is in the file; here is the rest.")
 
 (defun agent-q-diff--answer (review)
   "Return the result of REVIEW, or signal why there is no decision."
   (pcase (agent-q-diff--why review)
     ('nil (agent-q-diff-review-result review))
-    (`(,symbol ,message)
-     (setq agent-q-diff--remains (agent-q-diff-message-of-remains
-                                  (agent-q-diff-review-result review)))
-     (signal symbol (list message)))))
+    (`(,symbol . ,_)
+     (setq agent-q-diff--undecided (agent-q-diff-review-result review))
+     (signal symbol (list (agent-q-diff-message-of-no-decision
+                           agent-q-diff--undecided))))))
 
 (provide 'agent-q-diff-wait)
 ;;; agent-q-diff-wait.el ends here

@@ -16,6 +16,7 @@
 (require 'diff-mode)
 (require 'subr-x)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-review)
@@ -36,7 +37,7 @@
   "Return the section heading of HUNK, or nil if it has none."
   (let ((header (agent-q-diff-where--header hunk)))
     (and (string-match "\\`@@ [^@]*@@ \\(.+\\)" header)
-         (match-string 1 header))))
+         (agent-q-diff-visible (match-string 1 header)))))
 
 ;;;; Index
 
@@ -46,7 +47,8 @@
            for hunk from 0
            for mark = (alist-get position agent-q-diff--hunk-states)
            collect (cons (format "%d %s  %s" (1+ hunk) (or mark 'pending)
-                                 (agent-q-diff-where--header hunk))
+                                 (agent-q-diff-visible
+                                  (agent-q-diff-where--header hunk)))
                          position)))
 
 (defun agent-q-diff-where--defun ()

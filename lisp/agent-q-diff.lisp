@@ -12,7 +12,7 @@
 ;;; The value is the message for the agent, a string, whatever happens: the user
 ;;; decides hunk by hunk, and says no, or Emacs is not there.  If Agent-Q is in
 ;;; the image, its tools propose_file_edit, propose_patch and edit_file become
-;;; these.
+;;; these, and answer in the words of its documents.
 ;;;
 ;;; SLYNK and SWANK are looked up when a call is made, never by the reader.
 ;;; In Emacs, sly-enable-evaluate-in-emacs or slime-enable-evaluate-in-emacs
@@ -100,6 +100,9 @@ name in both.")
 
 ;;;; Calling Emacs
 
+(defvar *for-agent-q* nil
+  "Whether the answer is to be in the words of Agent-Q's documents.")
+
 (defvar *random-state-for-ids* (make-random-state t)
   "Of our own, since that of an image is often the same whenever it starts.")
 
@@ -116,11 +119,14 @@ If the wait is cut short, as by an interrupt, Emacs is told that nobody waits."
         (*print-readably* nil))
     (unwind-protect
          (prog1 (funcall eval-in-emacs
-                         `(agent-q-diff-lisp-call ,id ,tool ,@names-and-values))
+                         `(,(if *for-agent-q*
+                                'agent-q-diff-lisp-call-for-agent-q
+                                'agent-q-diff-lisp-call)
+                           ,id ,tool ,@names-and-values))
            (setf is-answered t))
       (unless is-answered
         (ignore-errors
-         (funcall eval-in-emacs `(agent-q-diff-lisp-forsake ,id) t))))))
+         (funcall eval-in-emacs `(agent-q-diff-lisp-abandon ,id) t))))))
 
 (defun call-tool (tool &rest names-and-values)
   "Return what TOOL in Emacs says to NAMES-AND-VALUES, a string."
@@ -128,11 +134,15 @@ If the wait is cut short, as by an interrupt, Emacs is told that nobody waits."
   (let ((answer (call-with-connection
                  (lambda (eval-in-emacs)
                    (call-emacs eval-in-emacs tool names-and-values)))))
-    (if (stringp answer)
-        answer
-        (format nil "~C Unexpected response from diff UI: ~A~2%~
-                     The file may not have been modified."
-                (code-char #x26A0) answer))))
+    (cond
+      ((stringp answer) answer)
+      (*for-agent-q*
+       (format nil "~C Unexpected response from diff UI: ~A~2%~
+                    The file may not have been modified."
+               (code-char #x26A0) answer))
+      (t (format nil "Error: Emacs answered ~S, which is no message. Whether ~
+                      anything was changed is not known."
+                 answer)))))
 
 ;;;; What an agent calls
 
@@ -140,10 +150,12 @@ If the wait is cut short, as by an interrupt, Emacs is told that nobody waits."
   "Return what TOOL in Emacs says to the proposal for the file PATH, a string."
   (handler-case (apply #'call-tool tool "path" path names-and-values)
     (error (condition)
-      (format nil "Error showing diff for ~A: ~A~2%This might indicate an issue ~
-                   with the Emacs integration. Make sure~%sly-agent-q-diff.el is ~
-                   loaded."
-              path condition))))
+      (if *for-agent-q*
+          (format nil "Error showing diff for ~A: ~A~2%This might indicate an issue ~
+                       with the Emacs integration. Make sure~%sly-agent-q-diff.el is ~
+                       loaded."
+                  path condition)
+          (format nil "Error: there is no decision about ~A: ~A" path condition)))))
 
 (defun propose-file-edit (&key path original modified description)
   "Have the user review that the file PATH becomes MODIFIED, hunk by hunk.
@@ -185,7 +197,7 @@ for.  Return the message for the agent."
      :categories (:buffer :editing)
      :handler handle-propose-file-edit)
     ("propose_patch"
-     "Propose changes to a file as a unified diff for user review, without sending the whole file. The user decides about each hunk. Each hunk is placed by its context and removed lines, which must be exact; give three lines of context, more where the file repeats itself. If the changes are rejected, STOP: do not propose them again."
+     "Propose changes to a file as a unified diff for user review, without sending the whole file. The user decides about each hunk. Each hunk is placed by its context and removed lines, which must be exact, not by its line number; give three lines of context, more where the file repeats itself, and keep the \"index\" line that git diff writes. If the changes are rejected, STOP: do not propose them again."
      ((:name "path" :type :string :description "File path to edit")
       (:name "diff" :type :string :description "Unified diff of this one file, with @@ headers")
       (:name "description" :type :string :description "What changed and why"))
@@ -207,29 +219,32 @@ for.  Return the message for the agent."
   "The arguments of Agent-Q's DEFINE-TOOL.")
 
 (defun handle-propose-file-edit (arguments)
-  "Call PROPOSE-FILE-EDIT with ARGUMENTS, a hash table."
-  (propose-file-edit :path (gethash "path" arguments)
-                     :original (gethash "original" arguments)
-                     :modified (gethash "modified" arguments)
-                     :description (gethash "description" arguments)))
+  "Call PROPOSE-FILE-EDIT with ARGUMENTS, a hash table, for Agent-Q."
+  (let ((*for-agent-q* t))
+    (propose-file-edit :path (gethash "path" arguments)
+                       :original (gethash "original" arguments)
+                       :modified (gethash "modified" arguments)
+                       :description (gethash "description" arguments))))
 
 (defun handle-propose-patch (arguments)
-  "Call PROPOSE-PATCH with ARGUMENTS, a hash table."
-  (propose-patch :path (gethash "path" arguments)
-                 :diff (gethash "diff" arguments)
-                 :description (gethash "description" arguments)))
+  "Call PROPOSE-PATCH with ARGUMENTS, a hash table, for Agent-Q."
+  (let ((*for-agent-q* t))
+    (propose-patch :path (gethash "path" arguments)
+                   :diff (gethash "diff" arguments)
+                   :description (gethash "description" arguments))))
 
 (defun handle-edit-file (arguments)
-  "Call EDIT-FILE with ARGUMENTS, a hash table."
+  "Call EDIT-FILE with ARGUMENTS, a hash table, for Agent-Q."
   (flet ((given (name)
            ;; What JSON's null and false are read as.
            (let ((value (gethash name arguments)))
              (if (member value '(:null :false)) nil value))))
-    (edit-file :path (gethash "path" arguments)
-               :old-str (gethash "old_str" arguments)
-               :new-str (gethash "new_str" arguments)
-               :description (given "description")
-               :should-replace-all (given "shouldReplaceAll"))))
+    (let ((*for-agent-q* t))
+      (edit-file :path (gethash "path" arguments)
+                 :old-str (gethash "old_str" arguments)
+                 :new-str (gethash "new_str" arguments)
+                 :description (given "description")
+                 :should-replace-all (given "shouldReplaceAll")))))
 
 (defun register-tools ()
   "Make the tools Agent-Q's, if it is here, and return their names.

@@ -92,8 +92,9 @@ if the texts are the same."
   "Let the user decide a proposal of Agent-Q, and wait for the decision.
 PATH, ORIGINAL, MODIFIED and DESCRIPTION are as for
 `agent-q-diff-review-and-wait'.  Return \"accepted\" or \"rejected\"; signal
-an error if there is no decision."
-  (let ((agent-q-diff-caller (cons "Agent-Q" (agent-q-diff-lisp-current))))
+an error if there is no decision, which says how much is in the file."
+  (let ((agent-q-diff-contract 'agent-q)
+        (agent-q-diff-caller (cons "Agent-Q" (agent-q-diff-lisp-current))))
     (plist-get (agent-q-diff-review-and-wait path original modified description
                                              :mode #'sly-agent-q-diff-mode)
                :decision)))
@@ -101,13 +102,15 @@ an error if there is no decision."
 (defun sly-agent-q-diff--show-and-answer (request path original modified description)
   "Do what `sly-agent-q-show-diff-and-wait' does, and answer REQUEST then.
 PATH, ORIGINAL, MODIFIED and DESCRIPTION are that function's."
-  (let ((agent-q-diff-caller (cons "Agent-Q" request)))
+  (let ((agent-q-diff-contract 'agent-q)
+        (agent-q-diff-caller (cons "Agent-Q" request)))
     (agent-q-diff-review
      path original modified description
      (lambda (result)
        (agent-q-diff-lisp-answer
         request (or (plist-get result :decision)
-                    (list (plist-get result :error) (plist-get result :reason)))))
+                    (list (plist-get result :error)
+                          (agent-q-diff-message-of-no-decision result)))))
      :mode #'sly-agent-q-diff-mode)))
 
 (setf (alist-get 'sly-agent-q-show-diff-and-wait agent-q-diff-lisp-functions)

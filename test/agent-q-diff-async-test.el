@@ -22,7 +22,7 @@
     (should (equal (aqd-answer :status :decision :total :in-file :saved :content
                                :reason :path)
                    (list 'accepted "accepted" 2 2 t aqd-async-modified nil aqd-file)))
-    (should (string-prefix-p "✓ Changes accepted" (car (aqd-answer :message))))
+    (should (string-prefix-p "✓ Accepted" (car (aqd-answer :message))))
     (should (equal (aqd-disk) aqd-async-modified))))
 
 (ert-deftest aqd-async-accepted-in-part ()
@@ -38,7 +38,7 @@
                            (car (aqd-answer :hunks)))
                    '(("@@ -2,7 +2,7 @@ line 1" rejected nil)
                      ("@@ -22,7 +22,7 @@ line 21" applied t))))
-    (should (string-search "1 of 2 hunks are in the file." (car (aqd-answer :message))))
+    (should (string-search "1 of 2 hunks is in " (car (aqd-answer :message))))
     (should-error (agent-q-diff-accept review 0) :type 'agent-q-diff-ended)))
 
 (defun aqd-signs-of (review)
@@ -50,14 +50,14 @@
     (aqd-in-diff review (agent-q-diff-reject-all))
     (should (equal (aqd-answer :status :decision :in-file)
                    '(rejected "rejected" 0)))
-    (should (string-prefix-p "✗ REJECTED" (car (aqd-answer :message))))))
+    (should (string-prefix-p "✗ Rejected" (car (aqd-answer :message))))))
 
 (ert-deftest aqd-async-killed ()
   (aqd-with-async aqd-async-original aqd-async-modified
     (kill-buffer (agent-q-diff-review-buffer review))
     (should (equal (aqd-answer :status :decision :reason)
                    '(cancelled nil "its buffer was killed")))
-    (should-not (string-search "REJECTED" (car (aqd-answer :message))))))
+    (should-not (string-match-p "[Rr]ejected\\|REJECTED" (car (aqd-answer :message))))))
 
 (ert-deftest aqd-async-cancelled-by-program ()
   (aqd-with-async aqd-async-original aqd-async-modified
@@ -71,7 +71,7 @@
     (should (agent-q-diff-review-buffer review))
     (should (memq #'agent-q-diff--emacs-killed kill-emacs-hook))
     (run-hooks 'kill-emacs-hook)
-    (should (equal (aqd-answer :status :reason) '(cancelled "Emacs was left")))))
+    (should (equal (aqd-answer :status :reason) '(cancelled "Emacs exited")))))
 
 (ert-deftest aqd-async-stale ()
   (aqd-with-async aqd-async-original aqd-async-modified
@@ -176,6 +176,73 @@ The user says of hunk 2, which is rejected: Not this one,\nplease"
           (agent-q-diff-finish))
         (should (equal (aqd-answer :status) '(stale))))
       (aqd-should-leave-nothing))))
+
+;;;; The text of the target
+
+(defun aqd-async-content (original modified function)
+  "Return (CONTENT . TEXT) of a review of ORIGINAL becoming MODIFIED.
+It is decided by FUNCTION, called with the review.  CONTENT is what its
+caller is told, TEXT what the target's buffer then has."
+  (let ((aqd-answers nil))
+    (aqd-with-file original
+      (let ((buffer (aqd-visit)))
+        (funcall function (aqd-async original modified))
+        (cons (car (aqd-answer :content))
+              (with-current-buffer buffer (buffer-string)))))))
+
+(ert-deftest aqd-async-content-is-no-copy-of-the-proposal ()
+  (let ((original (string-to-multibyte aqd-async-original))
+        (modified (string-to-multibyte aqd-async-modified)))
+    (pcase-dolist (`(,expected ,function)
+                   `((,modified agent-q-diff-accept-all)
+                     (,original agent-q-diff-reject-all)))
+      (should (eq expected
+                  (car (aqd-async-content original modified
+                                          (lambda (review)
+                                            (aqd-in-diff review (funcall function))))))))))
+
+(ert-deftest aqd-async-content-is-what-the-target-has ()
+  "Somebody may change it, told or not, so that it is as long as a proposal's text."
+  (let ((original (string-to-multibyte aqd-async-original))
+        (modified (string-to-multibyte aqd-async-modified)))
+    (cl-flet ((retype (is-told)
+                (aqd-in-target
+                  (goto-char (point-min))
+                  (let ((inhibit-modification-hooks (not is-told)))
+                    (delete-char 1)
+                    (insert "L"))))
+              (rewrite ()
+                (let ((text (agent-q-diff-engine-proposed
+                             (agent-q-diff-review-engine agent-q-diff--review) 0)))
+                  (agent-q-diff-review-rewrite agent-q-diff--review 0
+                                               (string-replace "five" "FIVE" text) nil))))
+      (dolist (function
+               (list (lambda () (retype t) (agent-q-diff-accept-all))
+                     (lambda () (retype nil) (agent-q-diff-accept-all))
+                     (lambda () (agent-q-diff-accept-hunk) (retype t) (agent-q-diff-accept-all))
+                     (lambda () (retype t) (agent-q-diff-reject-all))
+                     (lambda () (rewrite) (agent-q-diff-accept-all))
+                     (lambda () (agent-q-diff-accept-hunk) (agent-q-diff-finish))))
+        (pcase-let ((`(,content . ,text)
+                     (aqd-async-content original modified
+                                        (lambda (review)
+                                          (aqd-in-diff review (funcall function))))))
+          (should-not (member text (list original modified)))
+          (should (equal content text)))))))
+
+(ert-deftest aqd-async-content-of-raw-bytes-is-what-the-target-has ()
+  "To the engine bytes that make up a character are that character."
+  (let ((raw (decode-coding-string "\303\244" 'raw-text)))
+    (should (= 2 (length (string-to-multibyte raw))))
+    (aqd-with-file ""
+      (let ((coding-system-for-write 'no-conversion))
+        (write-region (concat "a\n" (string-to-unibyte raw) "\n") nil aqd-file nil 'silent))
+      (let* ((buffer (let ((coding-system-for-read 'raw-text)) (aqd-visit)))
+             (text (with-current-buffer buffer (buffer-string)))
+             (aqd-answers nil))
+        (aqd-in-diff (aqd-async (string-to-multibyte "a\nä\n") (string-to-multibyte "b\nä\n"))
+          (agent-q-diff-reject-all))
+        (should (equal (aqd-answer :content) (list text)))))))
 
 ;;;; Several reviews
 
@@ -306,15 +373,212 @@ it there; END is called in the window of the list, and ends the review."
                       (agent-q-diff-finish . agent-q-diff-ignore-key)
                       (sly-agent-q-diff-accept-all . agent-q-diff-ignore-key)
                       (agent-q-diff-next-hunk . agent-q-diff-next-hunk)))
-        (let ((this-command (car case)))
-          (run-hooks 'pre-command-hook)
-          (should (eq this-command (cdr case)))))
+        (should (eq (aqd-async-command-run (car case)) (cdr case))))
       (let ((agent-q-diff-grace -1))
         (agent-q-diff--begin-grace))
-      (let ((this-command 'agent-q-diff-accept-hunk))
-        (run-hooks 'pre-command-hook)
-        (should (eq this-command 'agent-q-diff-accept-hunk))))
+      (should (eq (aqd-async-command-run 'agent-q-diff-accept-hunk)
+                  'agent-q-diff-accept-hunk)))
     (agent-q-diff-cancel review)))
+
+(defun aqd-async-command-run (command)
+  "Return the command that runs when a key here is bound to COMMAND.
+That is in an Emacs in which somebody types."
+  (let ((this-command command)
+        (noninteractive nil))
+    (run-hooks 'pre-command-hook)
+    this-command))
+
+(ert-deftest aqd-async-keys-of-a-program-are-not-ignored ()
+  "Those that a batch Emacs is fed, say by a test of somebody else's."
+  (aqd-with-file aqd-async-original
+    (let ((agent-q-diff-grace 1000)
+          (unread-command-events (listify-key-sequence (kbd "a r q"))))
+      (should (equal (plist-get (agent-q-diff-review-and-wait
+                                 aqd-file aqd-async-original aqd-async-modified "A test.")
+                                :status)
+                     'partial))
+      (should (equal (plist-get (aqd-play "C-c C-c"
+                                          (lambda ()
+                                            (agent-q-diff-review-and-wait
+                                             aqd-file (aqd-disk) aqd-async-modified "Again")))
+                                :status)
+                     'accepted)))))
+
+;;;; Ways out by key
+
+(defun aqd-async-press (review keys)
+  "Press KEYS in the diff buffer of REVIEW, as if it was selected."
+  (save-window-excursion
+    (pop-to-buffer (agent-q-diff-review-buffer review))
+    (aqd-press keys)))
+
+(ert-deftest aqd-async-exit-key-finishes ()
+  (pcase-dolist (`(,keys . ,status) '(("C-M-c" . rejected) ("a C-M-c" . partial)
+                                      ("a a C-M-c" . accepted) ("r C-M-c" . rejected)))
+    (aqd-with-async aqd-async-original aqd-async-modified
+      (aqd-async-press review keys)
+      (should (equal (aqd-answer :status) (list status))))))
+
+(ert-deftest aqd-async-abort-key-cancels ()
+  (aqd-with-async aqd-async-original aqd-async-modified
+    (should (string-search
+             "Cancelled; 1 hunk stays in target.txt; M-x agent-q-diff-look-again shows it"
+             (aqd-said (aqd-async-press review "a C-]"))))
+    (should (equal (aqd-answer :status :decision :in-file :reason)
+                   '(cancelled nil 1 "the user left it undecided")))
+    (should-error (aqd-in-diff review (agent-q-diff-abort)) :type 'user-error)))
+
+(ert-deftest aqd-async-exit-keys-work-under-agent-q-s-names ()
+  (let ((aqd-answers nil))
+    (aqd-with-file aqd-async-original
+      (aqd-async-press (aqd-async aqd-async-original aqd-async-modified
+                                  :mode #'sly-agent-q-diff-mode)
+                       "a C-]")
+      (should (equal (aqd-answer :status :in-file) '(cancelled 1))))))
+
+(ert-deftest aqd-async-exit-keys-leave-a-review-that-is-looked-at-again ()
+  (dolist (key '("C-M-c" "C-]"))
+    (aqd-with-async aqd-async-original aqd-async-modified
+      (agent-q-diff-accept review 0)
+      (agent-q-diff-end review)
+      (save-window-excursion
+        (let ((buffer (agent-q-diff-look-again)))
+          (aqd-press key)
+          (should-not (buffer-live-p buffer))))
+      (should (equal (aqd-answer :status :in-file) '(partial 1)))
+      (should (memq review (agent-q-diff-past-reviews))))))
+
+(ert-deftest aqd-async-exit-keys-leave-the-recursive-edit ()
+  "A review that Emacs waits for is the business of the recursive edit."
+  (dolist (case '(("a C-]" . agent-q-diff-cancelled) ("a C-M-c" . :status)))
+    (aqd-with-file aqd-async-original
+      (should (eq (cdr case)
+                  (car (aqd-result aqd-async-original aqd-async-modified (car case))))))))
+
+(ert-deftest aqd-async-top-level-cancels ()
+  "Emacs runs `post-command-hook' after that command."
+  (aqd-with-async aqd-async-original aqd-async-modified
+    (aqd-in-diff review
+      (let ((this-command 'next-line))
+        (run-hooks 'post-command-hook))
+      (should-not aqd-answers)
+      ;; Another mode must not make it forget.
+      (fundamental-mode)
+      (let ((this-command 'top-level))
+        (run-hooks 'post-command-hook)))
+    (should (equal (aqd-answer :status :reason)
+                   '(cancelled "the user left it undecided")))))
+
+;;;; What is said of an end without a decision
+
+(ert-deftest aqd-async-an-agent-that-takes-its-proposal-back-is-said ()
+  (aqd-with-file aqd-async-original
+    (dolist (case '((nil . "An agent withdrew its proposal for target.txt")
+                    ("Claude Code" . "Claude Code withdrew its proposal for target.txt")
+                    ("C\u202e\n" . "C<U+202E><U+000A> withdrew its proposal for target.txt")))
+      (let ((review (aqd-async aqd-async-original aqd-async-modified :agent (car case))))
+        (should (equal (concat (cdr case) "; M-x agent-q-diff-look-again shows it")
+                       (aqd-said (agent-q-diff-cancel review))))))
+    (let ((review (aqd-async aqd-async-original aqd-async-modified :agent "Claude Code")))
+      (agent-q-diff-accept review 0)
+      (agent-q-diff-accept review 1)
+      (should (equal (concat "Claude Code withdrew its proposal for target.txt; "
+                             "2 hunks stay in the file; M-x agent-q-diff-look-again shows it")
+                     (aqd-said (agent-q-diff-cancel review)))))
+    (let ((agent-q-diff-kept-reviews 0)
+          (review (aqd-async aqd-async-modified aqd-async-original)))
+      (should (equal "An agent withdrew its proposal for target.txt"
+                     (aqd-said (agent-q-diff-cancel review)))))))
+
+(ert-deftest aqd-async-a-decision-is-not-commented ()
+  (aqd-with-async aqd-async-original aqd-async-modified
+    (should-not (aqd-said (agent-q-diff-end review)))))
+
+(ert-deftest aqd-async-a-caller-that-is-gone-is-said ()
+  (let ((agent-q-diff-when-caller-gone 'cancel)
+        (agent-q-diff-caller '("Robin" . robin)))
+    (aqd-with-async aqd-async-original aqd-async-modified
+      (agent-q-diff-accept review 0)
+      (should (equal (concat "Nobody is waiting any more for the review of target.txt, "
+                             "so it is cancelled; 1 hunk stays in the file; "
+                             "M-x agent-q-diff-look-again shows it")
+                     (aqd-said (agent-q-diff-abandon (lambda (caller) (eq caller 'robin)))))))))
+
+(ert-deftest aqd-async-cancelling-in-the-list-is-the-user-s-doing ()
+  (aqd-with-async aqd-async-original aqd-async-modified
+    (save-window-excursion
+      (agent-q-diff-list)
+      (goto-char (point-min))
+      (should (eq review (tabulated-list-get-id)))
+      (cl-letf (((symbol-function 'y-or-n-p) #'always))
+        (should (string-prefix-p "Cancelled the review of target.txt;"
+                                 (aqd-said (agent-q-diff-list-cancel))))))
+    (should (equal (aqd-answer :reason) '("the user left it undecided")))))
+
+;;;; Killing the diff buffer
+
+(defun aqd-async-kill (review command answer)
+  "Kill the diff buffer of REVIEW in COMMAND, giving ANSWER to the question.
+Return what was asked, or nil."
+  (let ((noninteractive nil)
+        (this-command command)
+        asked)
+    (cl-letf (((symbol-function 'y-or-n-p)
+               (lambda (prompt) (setq asked prompt) answer)))
+      (kill-buffer (agent-q-diff-review-buffer review)))
+    asked))
+
+(ert-deftest aqd-async-killing-the-buffer-asks-if-anything-was-decided ()
+  (aqd-with-async aqd-async-original aqd-async-modified
+    (agent-q-diff-reject review 1)
+    ;; The user may have turned on another mode.
+    (aqd-in-diff review (fundamental-mode))
+    (should (equal "1 of 2 hunks decided.  Cancel the review of target.txt? "
+                   (aqd-async-kill review 'kill-buffer nil)))
+    (should-not aqd-answers)
+    (should (aqd-async-kill review 'kill-buffer t))
+    (should (equal (aqd-answer :status) '(cancelled)))))
+
+(ert-deftest aqd-async-killing-the-buffer-asks-for-what-is-in-the-file ()
+  "The mark was taken back, and the change stays."
+  (aqd-with-async aqd-async-original aqd-async-modified
+    (agent-q-diff-accept review 0)
+    (agent-q-diff-command review 'toggle 0)
+    (should (equal "0 of 2 hunks decided.  Cancel the review of target.txt? "
+                   (aqd-async-kill review 'kill-buffer t)))))
+
+(ert-deftest aqd-async-killing-the-buffer-asks-nothing-else ()
+  ;; Nothing is lost.
+  (aqd-with-async aqd-async-original aqd-async-modified
+    (should-not (aqd-async-kill review 'kill-buffer nil))
+    (should (equal (aqd-answer :status) '(cancelled))))
+  ;; A timer or a process kills it.
+  (aqd-with-async aqd-async-original aqd-async-modified
+    (agent-q-diff-accept review 0)
+    (should-not (aqd-async-kill review nil nil))
+    (should (equal (aqd-answer :status) '(cancelled))))
+  ;; The review has ended, and its buffer is only there to be read.
+  (aqd-with-async aqd-async-original aqd-async-modified
+    (agent-q-diff-accept review 0)
+    (agent-q-diff-end review)
+    (should-not (aqd-async-kill review 'kill-buffer nil)))
+  ;; A batch Emacs has nobody to ask.
+  (aqd-with-async aqd-async-original aqd-async-modified
+    (agent-q-diff-accept review 0)
+    (let ((this-command 'kill-buffer))
+      (kill-buffer (agent-q-diff-review-buffer review)))
+    (should (equal (aqd-answer :status) '(cancelled))))
+  ;; Looking at a review again decides nothing.
+  (aqd-with-async aqd-async-original aqd-async-modified
+    (agent-q-diff-accept review 0)
+    (agent-q-diff-end review)
+    (save-window-excursion
+      (let ((buffer (agent-q-diff-look-again))
+            (noninteractive nil)
+            (this-command 'kill-buffer))
+        (cl-letf (((symbol-function 'y-or-n-p) (lambda (_) (ert-fail "It asks"))))
+          (kill-buffer buffer))
+        (should-not (buffer-live-p buffer))))))
 
 (ert-deftest aqd-async-finishes-with-the-last-hunk-if-so-wished ()
   (let ((agent-q-diff-finish-when-decided t))

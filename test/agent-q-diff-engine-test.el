@@ -90,10 +90,43 @@ The engine's Lisp is loaded there, and nothing else of ours."
 (ert-deftest aqd-engine-module-of-other-sources-says-how-to-build ()
   (should (string-match-p
            "built from other sources .*; run M-x agent-q-diff-build-module\\'"
-           (aqd-load-error '(fset 'agent-q-diff-engine--sources (lambda () "other")))))
+           (aqd-load-error '(progn
+                              (fset 'agent-q-diff-engine--stamp (lambda () "other"))
+                              (fset 'agent-q-diff-engine--sources (lambda () "other"))))))
+  ;; The same sources with other times, as of a copy, are the same.
+  (should (equal (aqd-load-error '(fset 'agent-q-diff-engine--stamp (lambda () "other")))
+                 "no error"))
+  ;; With the same times and sizes they are not read.
+  (should (equal (aqd-load-error '(fset 'agent-q-diff-engine--sources
+                                        (lambda () (error "Read"))))
+                 "no error"))
   ;; Without sources there is nothing to compare with.
-  (should (equal (aqd-load-error '(fset 'agent-q-diff-engine--sources #'ignore))
+  (should (equal (aqd-load-error '(progn
+                                    (fset 'agent-q-diff-engine--stamp #'ignore)
+                                    (fset 'agent-q-diff-engine--sources #'ignore)))
                  "no error")))
+
+(defconst aqd-engine-manifest "members = [\"src/engine\", \"src/module\"]\n"
+  "What tells our Cargo.toml from others.")
+
+(ert-deftest aqd-engine-stamp-is-another-when-a-source-is ()
+  (let ((folder (file-name-as-directory (make-temp-file "aqd" t))))
+    (unwind-protect
+        (let ((agent-q-diff-engine--directory folder)
+              (file (expand-file-name "src/engine/lib.rs" folder)))
+          (should-not (agent-q-diff-engine--stamp))
+          (make-directory (expand-file-name "src/engine" folder) t)
+          (write-region aqd-engine-manifest nil
+                        (expand-file-name "Cargo.toml" folder) nil 'silent)
+          (write-region "a" nil file nil 'silent)
+          (let ((before (agent-q-diff-engine--stamp)))
+            (should before)
+            (should (equal before (agent-q-diff-engine--stamp)))
+            (write-region "b" nil file nil 'silent)
+            (should-not (equal before (agent-q-diff-engine--stamp)))
+            (delete-file file)
+            (should-not (equal before (agent-q-diff-engine--stamp)))))
+      (delete-directory folder t))))
 
 (ert-deftest aqd-engine-emacs-without-modules-is-said ()
   (should (equal (aqd-load-error '(setq module-file-suffix nil))
@@ -152,7 +185,7 @@ SCRIPT runs in the source directory; $module is the true module's file."
            (append (list "CARGO_TARGET_DIR" "AGENT_Q_DIFF_FEATURES")
                    process-environment)))
      (make-directory agent-q-diff-engine--directory)
-     (write-region "name = \"agent-q-diff\"\n" nil
+     (write-region aqd-engine-manifest nil
                    (expand-file-name "Cargo.toml" source) nil 'silent)
      (write-region (concat "#!/bin/sh\necho \"$@\" > arguments\nmodule="
                            (shell-quote-argument
@@ -178,14 +211,15 @@ SCRIPT runs in the source directory; $module is the true module's file."
 
 (ert-deftest aqd-engine-build-module-installs-what-cargo-built ()
   (aqd-with-cargo "mkdir -p target/release
-cp \"$module\" target/release/libagent_q_diff.so"
+cp \"$module\" target/release/libagent_q_diff_module.so"
     (should (string-match-p "\\`Engine .* is built" (aqd-build)))
     (should (equal (agent-q-diff-engine--installed)
-                   (list agent-q-diff-engine-version (agent-q-diff-engine--sources))))
+                   (list agent-q-diff-engine-version (agent-q-diff-engine--sources)
+                         (agent-q-diff-engine--stamp))))
     (should (equal (with-temp-buffer
                      (insert-file-contents (expand-file-name "arguments" source))
                      (buffer-string))
-                   "build --release --locked --lib\n"))
+                   "build --release --locked -p agent-q-diff-module\n"))
     ;; Nothing temporary stays beside it.
     (should (equal (directory-files agent-q-diff-engine--directory nil "\\`[^.]")
                    (list (concat "agent-q-diff-module" module-file-suffix)
@@ -213,7 +247,7 @@ Lisp files in use are those in its folder \"used\"."
                (make-directory (file-name-directory (expand-file-name name)) t)
                (make-symbolic-link (expand-file-name target) name))
               (_ (make-directory (file-name-directory (expand-file-name file)) t)
-                 (write-region "name = \"agent-q-diff\"\n" nil file nil 'silent))))
+                 (write-region aqd-engine-manifest nil file nil 'silent))))
           (when-let ((found (agent-q-diff-engine--find-sources)))
             (file-relative-name found folder)))
       (delete-directory folder t))))
@@ -254,7 +288,7 @@ Lisp files in use are those in its folder \"used\"."
     (with-temp-buffer
       (let ((file (make-temp-file "aqd")))
         (unwind-protect
-            (progn (write-region "name = \"agent-q-diff-x\"\n" nil file nil 'silent)
+            (progn (write-region "members = [\"src/x\"]\n" nil file nil 'silent)
                    (should-not (funcall find file)))
           (delete-file file))))))
 
@@ -331,6 +365,125 @@ The edits are made in a temporary buffer."
   (should-error (agent-q-diff-engine-plan (agent-q-diff-engine-review "a" "b")
                                           'sing 0))
   (should-error (agent-q-diff-engine-state (agent-q-diff-engine-review "a" "b") 7)))
+
+;;;; Indices
+
+(declare-function agent-q-diff-module-edit-outside "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-follow "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-hunk-with-id "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-join-decisions "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-pick "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-print-hunks "ext:agent-q-diff-module")
+(declare-function agent-q-diff-module-recognize "ext:agent-q-diff-module")
+
+(defconst aqd-engine-hunk-functions
+  '((agent-q-diff-module-state         review hunk)
+    (agent-q-diff-module-mark          review hunk)
+    (agent-q-diff-module-set-mark      review hunk 'rejected)
+    (agent-q-diff-module-next-pending  review hunk)
+    (agent-q-diff-module-place         review hunk)
+    (agent-q-diff-module-line          review hunk)
+    (agent-q-diff-module-proposed      review hunk)
+    (agent-q-diff-module-is-edited     review hunk)
+    (agent-q-diff-module-hunk-id       review hunk)
+    (agent-q-diff-module-changed-words review hunk)
+    (agent-q-diff-module-live-lines    review hunk)
+    (agent-q-diff-module-merge         review hunk)
+    (agent-q-diff-module-plan          review 'accept hunk nil)
+    (agent-q-diff-module-plan          review 'accept hunk t)
+    (agent-q-diff-module-candidates    review hunk)
+    (agent-q-diff-module-certainty     review hunk)
+    (agent-q-diff-module-plan-text     review hunk "x\n" nil)
+    (agent-q-diff-module-plan-text     review hunk "x\n" t)
+    (agent-q-diff-module-print-hunks   review hunk (1+ hunk) nil)
+    (agent-q-diff-module-fail          review hunk)
+    (agent-q-diff-module-pick          review hunk 0 1)
+    (agent-q-diff-module-split         review hunk))
+  "Calls of all functions of the module that take the index of a hunk.")
+
+(defconst aqd-engine-other-functions
+  '(agent-q-diff-module-n-reviews agent-q-diff-module-version
+    agent-q-diff-module-adopt agent-q-diff-module-blobs agent-q-diff-module-hash
+    agent-q-diff-module-review agent-q-diff-module-is-coarse
+    agent-q-diff-module-review-diff agent-q-diff-module-files
+    agent-q-diff-module-free agent-q-diff-module-print
+    agent-q-diff-module-header-lines agent-q-diff-module-is-idle
+    agent-q-diff-module-side
+    agent-q-diff-module-follow agent-q-diff-module-read
+    agent-q-diff-module-read-on agent-q-diff-module-recognize
+    agent-q-diff-module-edit-outside agent-q-diff-module-marks
+    agent-q-diff-module-counts agent-q-diff-module-tally
+    agent-q-diff-module-standing agent-q-diff-module-print-headers
+    agent-q-diff-module-hunk-with-id agent-q-diff-module-blank-hunks
+    agent-q-diff-module-suspects agent-q-diff-module-n-suspects
+    agent-q-diff-module-plan-all agent-q-diff-module-offsets
+    agent-q-diff-module-plan-back agent-q-diff-module-n-decisions
+    agent-q-diff-module-join-decisions agent-q-diff-module-commit
+    agent-q-diff-module-reject-all agent-q-diff-module-decision
+    agent-q-diff-module-matches agent-q-diff-module-replace
+    agent-q-diff-module-typed-lines)
+  "All other functions of the module.")
+
+(defun aqd-engine-three-hunks ()
+  "Return a review of three hunks that knows its target."
+  (let* ((lines (number-sequence 1 40))
+         (text (lambda (changed)
+                 (mapconcat (lambda (line)
+                              (format (if (memq line changed) "new %d\n" "%d\n") line))
+                            lines "")))
+         (review (agent-q-diff-engine-review (funcall text nil)
+                                             (funcall text '(5 20 35)))))
+    (agent-q-diff-module-follow review (funcall text nil))
+    review))
+
+(ert-deftest aqd-engine-no-function-takes-a-hunk-that-is-not-there ()
+  (let ((n 3))
+    (dolist (call aqd-engine-hunk-functions)
+      (dolist (hunk (list 0 1 2 n (1+ n) #x7fffffff #xffffffff most-positive-fixnum
+                          (ash 1 62) (- (ash 1 63) 2) -1 most-negative-fixnum))
+        (ert-info ((format "%S for hunk %d" call hunk))
+          (let* ((review (aqd-engine-three-hunks))
+                 (err (condition-case err
+                          (progn (eval call `((review . ,review) (hunk . ,hunk)))
+                                 nil)
+                        (error err))))
+            (if (< -1 hunk n)
+                (should-not err)
+              ;; What is below 0 the module does not take for an index at all.
+              (should (eq (if (< hunk 0) 'rust-integer-out-of-range 'agent-q-diff-no-hunk)
+                          (car err)))
+              (should (equal '(3 0 0 0) (agent-q-diff-engine-counts review))))
+            (agent-q-diff-engine-free review)))))))
+
+(ert-deftest aqd-engine-no-range-is-too-wide-for-a-function ()
+  (pcase-dolist (`(,from ,to) '((0 0) (0 3) (1 0) (0 99) (2 1) (99 99)
+                                (0 #x7fffffffffffffff) (#x7fffffffffffffff 0)))
+    (ert-info ((format "%d to %d" from to))
+      (let ((review (aqd-engine-three-hunks)))
+        (should-error (agent-q-diff-module-pick review 0 from to)
+                      :type 'agent-q-diff-no-hunk)
+        (if (<= from to 3)
+            (agent-q-diff-module-print-hunks review from to nil)
+          (should-error (agent-q-diff-module-print-hunks review from to nil)
+                        :type 'agent-q-diff-no-hunk))
+        ;; Numbers that cannot be are no news, and no panic.
+        (should-not (agent-q-diff-module-edit-outside review from to 7 "x\n" 1))
+        (should (eq 'follow (agent-q-diff-module-recognize review to)))
+        (should-not (agent-q-diff-module-hunk-with-id review (max 3 to)))
+        (agent-q-diff-module-join-decisions review to)
+        (agent-q-diff-engine-free review)))))
+
+(ert-deftest aqd-engine-each-function-of-the-module-is-tried-with-its-indices ()
+  (let (functions)
+    (agent-q-diff-engine-free (aqd-engine-three-hunks))
+    (mapatoms (lambda (symbol)
+                (when (and (fboundp symbol)
+                           (string-prefix-p "agent-q-diff-module-" (symbol-name symbol)))
+                  (push symbol functions))))
+    (should-not (seq-difference functions
+                                (append (mapcar #'car aqd-engine-hunk-functions)
+                                        aqd-engine-other-functions
+                                        '(agent-q-diff-module-panic))))))
 
 (ert-deftest aqd-engine-a-panic-is-a-lisp-error-with-its-text ()
   (let ((module (getenv "AGENT_Q_DIFF_PANIC_MODULE")))

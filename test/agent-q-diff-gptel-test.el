@@ -4,8 +4,8 @@
 
 ;;; Commentary:
 
-;; gptel is neither in Debian nor in any registry that the tests can reach, so
-;; its documented interface is played: `gptel-make-tool' takes keyword
+;; gptel's documented interface is played here, also where gptel itself is not
+;; at hand, of which agent-q-diff-gptel-client-test.el is: `gptel-make-tool' takes keyword
 ;; arguments, and an asynchronous tool's function a callback and then a value
 ;; for each of :args, nil where the model gave none.
 
@@ -14,6 +14,8 @@
 (require 'cl-lib)
 (require 'agent-q-diff-test-help)
 (require 'agent-q-diff-gptel)
+
+(declare-function gptel-abort "ext:gptel-request" (buffer))
 
 (defun aqd-gptel-check (slots)
   "Check that SLOTS are as the documentation of `gptel-make-tool' asks."
@@ -85,7 +87,7 @@ Return a function that returns the list of the results so far."
         (with-current-buffer (agent-q-diff-review-buffer review)
           (agent-q-diff-accept-all))
         (should (equal 1 (length (funcall results))))
-        (should (string-prefix-p "✓ Changes accepted" (car (funcall results))))
+        (should (string-prefix-p "✓ Accepted" (car (funcall results))))
         (should (equal (aqd-disk) "two\n"))))))
 
 (ert-deftest aqd-gptel-killed-review-is-answered ()
@@ -97,7 +99,71 @@ Return a function that returns the list of the results so far."
                             :description "A test."))))
         (kill-buffer (agent-q-diff-review-buffer (car (agent-q-diff-open-reviews))))
         (should (equal 1 (length (funcall results))))
-        (should (string-prefix-p "Error showing diff for" (car (funcall results))))))))
+        (should (string-prefix-p "Error: there is no decision about" (car (funcall results))))))))
+
+(defun aqd-gptel-propose (tools)
+  "Propose to change the test's file by one of TOOLS.
+Return a function as `aqd-gptel-call' does."
+  (aqd-gptel-call (aqd-gptel-tool tools "propose_file_edit")
+                  (list :path aqd-file :original "one\n" :modified "two\n"
+                        :description "A test.")))
+
+(defmacro aqd-gptel-in-chat (&rest body)
+  "Run BODY in a buffer that is then killed, and return its value.
+A temporary buffer would run no hooks."
+  (declare (indent 0) (debug t))
+  `(let ((chat (generate-new-buffer "*chat*")))
+     (unwind-protect (with-current-buffer chat ,@body)
+       (kill-buffer chat))))
+
+(defun aqd-gptel-should-be-abandoned (results)
+  "Check that nobody waits for the review, and that its end is told nobody.
+RESULTS returns what gptel was told."
+  (let ((review (car (agent-q-diff-open-reviews))))
+    (should (agent-q-diff-review-is-abandoned review))
+    (should-not (string-search "failed" (or (aqd-said (aqd-in-diff review
+                                                        (agent-q-diff-accept-all)))
+                                            ""))))
+  (should (equal (aqd-disk) "two\n"))
+  (should-not (funcall results))
+  (should-not agent-q-diff-gptel--calls)
+  (should-not (advice-member-p #'agent-q-diff-gptel--aborted 'gptel-abort)))
+
+(ert-deftest aqd-gptel-chat-buffer-that-is-killed-is-told-nothing ()
+  (aqd-with-gptel
+    (aqd-with-file "one\n"
+      (let ((results (aqd-gptel-in-chat
+                       ;; The mode may be another one by then.
+                       (prog1 (aqd-gptel-propose tools)
+                         (fundamental-mode)))))
+        (aqd-gptel-should-be-abandoned results)))))
+
+(ert-deftest aqd-gptel-request-that-is-aborted-is-told-nothing ()
+  (aqd-with-gptel
+    (aqd-with-file "one\n"
+      (cl-letf (((symbol-function 'gptel-abort) #'ignore))
+        (aqd-gptel-in-chat
+          (let ((results (aqd-gptel-propose tools)))
+            (with-temp-buffer
+              (gptel-abort (current-buffer)))
+            (should-not (agent-q-diff-review-is-abandoned (car (agent-q-diff-open-reviews))))
+            (gptel-abort (current-buffer))
+            (aqd-gptel-should-be-abandoned results))
+          (should-not (memq #'agent-q-diff-gptel--buffer-killed kill-buffer-hook)))))))
+
+(ert-deftest aqd-gptel-queued-edit-is-taken-back ()
+  (aqd-with-gptel
+    (aqd-with-file "one\n"
+      (let* ((agent-q-diff-project-root (file-name-directory aqd-file))
+             (agent-q-diff-tools-policy 'allow)
+             (results (aqd-gptel-in-chat
+                        (aqd-gptel-call (aqd-gptel-tool tools "edit_file")
+                                        (list :path aqd-file :old_str "one" :new_str "two")))))
+        (should-not agent-q-diff-tools--queue)
+        (accept-process-output nil 0.1)
+        (should (equal (aqd-disk) "one\n"))
+        (should-not (funcall results))
+        (should-not agent-q-diff-gptel--calls)))))
 
 (ert-deftest aqd-gptel-missing-argument-is-answered ()
   (aqd-with-gptel

@@ -92,14 +92,14 @@
 (ert-deftest aqd-honest-everywhere-in-the-buffer ()
   ;; Names, descriptions, headings, and bytes that are no text.
   (aqd-with-file "f\u202eoo(\n1\n2\n3\n4\na\n"
-    (let ((aqd-file (concat aqd-file "\u200b")))
+    (let ((aqd-file (concat aqd-file "\u00a0")))
       (aqd-write "f\u202eoo(\n1\n2\n3\n4\na\n")
       (cl-letf (((symbol-function 'recursive-edit)
                  (lambda ()
                    (pop-to-buffer (current-buffer))
                    (let ((shown (aqd-shown (point-min) (point-max))))
                      (should (string-search "File: " shown))
-                     (should (string-search "target.txt<U+200B>\n" shown))
+                     (should (string-search "target.txt<U+00A0>\n" shown))
                      (should (string-search "Description: Do <U+2066>it" shown))
                      (should (string-search "@@ -3,4 +3,4 @@ f<U+202E>oo(" shown))
                      (should (string-search "+x<FF>y\n" shown))

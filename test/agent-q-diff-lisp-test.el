@@ -106,6 +106,17 @@ there is a value."
   `(agent-q-diff:propose-file-edit :path ,path :original ,original
                                    :modified ,modified :description "A test."))
 
+(cl-defun aqd-lisp-tool-of-agent-q (&key (path aqd-file) (original aqd-lisp-original)
+                                         (modified aqd-lisp-modified))
+  "Return a call of the tool that Agent-Q's registry has.
+PATH, ORIGINAL and MODIFIED are as for `aqd-lisp-proposal'."
+  `(cl:let ((arguments (cl:make-hash-table :test 'cl:equal)))
+     (cl:setf (cl:gethash "path" arguments) ,path
+              (cl:gethash "original" arguments) ,original
+              (cl:gethash "modified" arguments) ,modified
+              (cl:gethash "description" arguments) "A test.")
+     (agent-q-diff::handle-propose-file-edit arguments)))
+
 (defun aqd-lisp-call-of-agent-q ()
   "Return a call of the entry point as Agent-Q makes it."
   `(swank:eval-in-emacs
@@ -142,6 +153,13 @@ there is a value."
 (ert-deftest aqd-lisp-accepted ()
   (aqd-lisp-in-both-ways
     (should (equal (aqd-lisp-decide (aqd-lisp-proposal) "C-c C-c")
+                   (format "✓ Accepted: both hunks are in %s, which is saved."
+                           aqd-file)))
+    (should (equal (aqd-disk) aqd-lisp-modified))))
+
+(ert-deftest aqd-lisp-tool-of-agent-q-accepted ()
+  (aqd-lisp-in-both-ways
+    (should (equal (aqd-lisp-decide (aqd-lisp-tool-of-agent-q) "C-c C-c")
                    (concat "✓ Changes accepted and applied to " aqd-file "
 
 The buffer has been updated with your proposed changes. Save the buffer when ready.")))
@@ -149,12 +167,26 @@ The buffer has been updated with your proposed changes. Save the buffer when rea
 
 (ert-deftest aqd-lisp-accepted-in-part ()
   (aqd-lisp-in-both-ways
-    (should (equal (aqd-lisp-decide (aqd-lisp-proposal) "a r q")
+    (should (string-prefix-p
+             (format "✓ Accepted in part: 1 of 2 hunks is in %s, which is saved.
+
+In the file: hunk 1.
+Not in the file: hunk 2.
+The lines as they now are:
+hunk 1, in the file:
+     2	line 2
+"
+                     aqd-file)
+             (aqd-lisp-decide (aqd-lisp-proposal) "a r q")))))
+
+(ert-deftest aqd-lisp-tool-of-agent-q-accepted-in-part ()
+  (aqd-lisp-in-both-ways
+    (should (equal (aqd-lisp-decide (aqd-lisp-tool-of-agent-q) "a r q")
                    (concat "✓ Changes accepted and applied to " aqd-file "
 
 The buffer has been updated with your proposed changes. Save the buffer when ready.
 
-1 of 2 hunks are in the file.
+1 of 2 hunks is in the file.
 In the file: hunk 1.
 Not in the file: hunk 2.
 The lines as they now are:
@@ -178,7 +210,15 @@ hunk 2, not in the file:
 
 (ert-deftest aqd-lisp-rejected ()
   (aqd-lisp-in-both-ways
-    (should (equal (aqd-lisp-decide (aqd-lisp-proposal) "C-c C-k")
+    (should (string-prefix-p
+             (format "✗ Rejected: the user declined the change to %s. \
+None of it is in the file.\n\nSTOP: "
+                     aqd-file)
+             (aqd-lisp-decide (aqd-lisp-proposal) "C-c C-k")))))
+
+(ert-deftest aqd-lisp-tool-of-agent-q-rejected ()
+  (aqd-lisp-in-both-ways
+    (should (equal (aqd-lisp-decide (aqd-lisp-tool-of-agent-q) "C-c C-k")
                    (concat "✗ REJECTED: User explicitly declined changes to " aqd-file "
 
 STOP: Do NOT retry or propose alternative changes. The user has made a
@@ -198,6 +238,14 @@ changes were not applied and ask if they would like to proceed differently."))))
 (ert-deftest aqd-lisp-buffer-killed ()
   (aqd-lisp-in-both-ways
     (should (equal (aqd-lisp-kill-and-answer (aqd-lisp-proposal))
+                   (format "Error: there is no decision about %s: its buffer was killed
+
+None of it is in the file."
+                           aqd-file)))))
+
+(ert-deftest aqd-lisp-tool-of-agent-q-buffer-killed ()
+  (aqd-lisp-in-both-ways
+    (should (equal (aqd-lisp-kill-and-answer (aqd-lisp-tool-of-agent-q))
                    (concat "Error showing diff for " aqd-file
                            ": Review cancelled: \"its buffer was killed\"
 
@@ -220,11 +268,15 @@ sly-agent-q-diff.el is loaded.")))))
 
 (ert-deftest aqd-lisp-proposal-that-cannot-be-shown ()
   (aqd-with-lisp aqd-lisp-original
-    (should (string-match-p "\\`Error showing diff for .*: .*changes nothing"
+    (should (string-match-p "\\`Error: there is no decision about .*: .*changes nothing"
                             (aqd-lisp-eval (aqd-lisp-proposal
                                             :modified aqd-lisp-original))))
-    (should (string-prefix-p "Error showing diff for NIL: path must be a string"
-                             (aqd-lisp-eval (aqd-lisp-proposal :path nil))))))
+    (should (string-prefix-p
+             "Error: there is no decision about NIL: path must be a string"
+             (aqd-lisp-eval (aqd-lisp-proposal :path nil))))
+    (should (string-prefix-p
+             "Error showing diff for NIL: path must be a string"
+             (aqd-lisp-eval (aqd-lisp-tool-of-agent-q :path nil))))))
 
 ;;;; Agent-Q's own call
 
@@ -236,7 +288,7 @@ sly-agent-q-diff.el is loaded.")))))
 (ert-deftest aqd-lisp-agent-q-without-decision-is-an-error ()
   (aqd-lisp-in-both-ways
     (should (equal (aqd-lisp-kill-and-answer (aqd-lisp-call-of-agent-q))
-                   '(:error "agent-q-diff-cancelled: \"its buffer was killed\"")))))
+                   '(:error "agent-q-diff-cancelled: \"its buffer was killed; none of it is in the file\"")))))
 
 (ert-deftest aqd-lisp-agent-q-in-its-own-mode ()
   (aqd-with-lisp aqd-lisp-original
@@ -360,15 +412,15 @@ sly-agent-q-diff.el is loaded.")))))
              (slime-dispatching-connection connection)
              (answer (aqd-lisp-begin (aqd-lisp-proposal)))
              (review (car (aqd-lisp-wait-for-reviews 1))))
-        (should-not (aqd-lisp-header-says review "Nobody waits"))
+        (should-not (aqd-lisp-header-says review "Nobody is waiting"))
         (aqd-sbcl-stop lisp)
         (if (eq agent-q-diff-when-caller-gone 'cancel)
             (progn
               (aqd-sbcl-wait 'end (lambda () (agent-q-diff-review-result review)))
-              (should (equal "who proposed it is gone"
+              (should (equal "the agent that proposed it is gone"
                              (plist-get (agent-q-diff-review-result review) :reason))))
           (aqd-sbcl-wait 'header (lambda ()
-                                   (aqd-lisp-header-says review "Nobody waits")))
+                                   (aqd-lisp-header-says review "Nobody is waiting")))
           (aqd-lisp-press review "C-c C-c")
           (should (equal (aqd-disk) aqd-lisp-modified)))
         (should-not (funcall answer))
@@ -388,7 +440,7 @@ sly-agent-q-diff.el is loaded.")))))
                      (aqd-sbcl-stop lisp)
                      (aqd-sbcl-wait 'header
                                     (lambda ()
-                                      (aqd-lisp-header-says review "Nobody waits")))
+                                      (aqd-lisp-header-says review "Nobody is waiting")))
                      (agent-q-diff-accept-all))))
           (aqd-lisp-begin (aqd-lisp-proposal))
           ;; SLIME signals that it cannot answer.
@@ -410,7 +462,7 @@ sly-agent-q-diff.el is loaded.")))))
                         (cl:get 'cl-user::proposer 'cl-user::thread))
                        t))
       (aqd-sbcl-wait 'header (lambda ()
-                               (aqd-lisp-header-says review "Nobody waits")))
+                               (aqd-lisp-header-says review "Nobody is waiting")))
       (aqd-lisp-press review "C-c C-c"))
     ;; Nothing was sent to the thread that is gone, and the connection lives.
     (should (equal 2 (aqd-lisp-eval '(cl:+ 1 1))))))
@@ -468,7 +520,7 @@ sly-agent-q-diff.el is loaded.")))))
                      '(:error "the texts take 16,777,216 bytes on the way to Emacs, and 16,777,215 are the most")))
       ;; A quote takes four.
       (should (string-prefix-p
-               "Error showing diff for f: the texts take 20,0"
+               "Error: there is no decision about f: the texts take 20,0"
                (aqd-lisp-eval '(agent-q-diff:propose-file-edit
                                 :path "f" :original "" :description ""
                                 :modified (cl:make-string
@@ -517,7 +569,7 @@ sly-agent-q-diff.el is loaded.")))))
       (should (equal required '("path" "original" "modified" "description")))
       (should (equal (list level categories) '(:moderate (:buffer :editing)))))
     (should (string-prefix-p
-             "✓"
+             "✓ Changes accepted and applied to "
              (aqd-lisp-decide
               `(cl:let ((arguments (cl:make-hash-table :test 'cl:equal)))
                        (cl:setf (cl:gethash "path" arguments) ,aqd-file

@@ -272,7 +272,7 @@ No line may be torn and none lost."
       (agent-q-diff-log)
       (should (derived-mode-p 'agent-q-diff-log-mode))
       (should (= 2 (count-lines (point-min) (point-max))))
-      (should (looking-at " 2[0-9-]+ [0-9:]\\{8\\} +propose_file_edit +unchanged +policy +b\\\\u000a\\\\u001b\\[2J\\\\u202e\\.el"))
+      (should (looking-at " 2[0-9-]+ [0-9:]\\{8\\} +propose_file_edit +unchanged +policy +b<U\\+000A><U\\+001B>\\[2J<U\\+202E>\\.el"))
       (forward-line 1)
       (should (looking-at ".*edit_file +changed +user +/p/src/a.el +Because\\."))
       ;; `g' reads it anew and stays at the entry.
@@ -314,7 +314,7 @@ No line may be torn and none lost."
         (should-not diff-font-lock-syntax)
         (should-not next-error-function)
         (should-not bidi-display-reordering)
-        (should (string-match-p "^# reason: no\\\\u000a@@ -1 \\+1 @@\\\\u000a-c$" (buffer-string)))
+        (should (string-match-p "^# reason: no<U\\+000A>@@ -1 \\+1 @@<U\\+000A>-c$" (buffer-string)))
         (should (string-suffix-p diff (buffer-string)))
         (should (= 1 (how-many "^@@" (point-min) (point-max))))
         (should (eq 'hex-code (aref glyphless-char-display #x200b)))

@@ -46,7 +46,7 @@
   (dolist (option (aqd-package-options))
     (let ((type (get option 'custom-type))
           (default (eval (car (get option 'standard-value)) t)))
-      (should (list option type))
+      (should type)
       (should (widgetp (widget-convert type)))
       (ert-info ((format "%s: %S" option default))
         (should (widget-apply (widget-convert type) :match default))))))
@@ -99,7 +99,7 @@
 
 (ert-deftest aqd-package-main-file-knows-what-a-package-manager-would-autoload ()
   "Without one, whoever required it is told to call \\`M-x agent-q-diff-list'.
-The doors for SLY, Common Lisp and gptel are required by their own names."
+The connectors for SLY, Common Lisp and gptel are required by their own names."
   (let ((cookies (aqd-package-in-files
                   (directory-files aqd-package-lisp nil "\\`agent-q-diff.*\\.el\\'")
                   "^;;;###autoload\n([a-z-]+ '?\\([^ ()\n]+\\)")))

@@ -52,7 +52,7 @@ PATH is the file's, relative to the project."
   (aqd-asking
    (aqd-with-project "a\n"
      (should (equal (aqd-ask "r Not SPC now RET")
-                    (concat aqd-rejected "\n\nReason: Not now")))
+                    (concat aqd-declined "\n\nReason: Not now")))
      (should (equal (aqd-ask "r RET") aqd-rejected))
      (should (equal (aqd-disk) "a\n")))))
 
@@ -78,9 +78,7 @@ PATH is the file's, relative to the project."
   (aqd-asking
    (aqd-with-project "a\n"
      (should (equal (aqd-ask "f a q")
-                    "✓ Changes accepted and applied to target.txt
-
-The buffer has been updated with your proposed changes. Save the buffer when ready."))
+                    "✓ Accepted: the change is in target.txt, which is saved."))
      (should (equal (aqd-disk) "b\n"))))
   (aqd-asking
    (aqd-with-project "a\n"
@@ -123,7 +121,8 @@ nothing was changed")))
 
 (ert-deftest aqd-permit-question-says-what-it-is-about ()
   (aqd-with-project "a\n"
-    (let (prompt)
+    (let ((agent-q-diff-save 'always)
+          prompt)
       (aqd-asking
        (cl-letf (((symbol-function 'read-from-minibuffer)
                   (lambda (said &rest _)
@@ -162,7 +161,10 @@ this saves them, too.\nedit_file target.txt (+1 -1) in %s?  [y]es [s]ession [n]o
                                  '((path . "target.txt") (old_str . "a")
                                    (new_str . "b") (description . "Why")))))
       (setq answer 'deny)
-      (should (string-prefix-p aqd-rejected (aqd-edit "b" "c")))
+      (should (equal (concat "✗ Rejected: the user's settings deny edit_file \
+here. None of it is in the file."
+                             aqd-stop)
+                     (aqd-edit "b" "c")))
       (setq answer 'perhaps)
       (should (equal (aqd-edit "b" "c")
                      "Error editing file: agent-q-diff-tools-policy gave perhaps; \
@@ -172,7 +174,7 @@ it must be ask, allow, deny or review"))
 (ert-deftest aqd-permit-policy-review-opens-the-review ()
   (aqd-with-project "a\n"
     (let ((agent-q-diff-tools-policy 'review))
-      (should (string-prefix-p "✓ Changes accepted" (aqd-ask "a q")))
+      (should (string-prefix-p "✓ Accepted: " (aqd-ask "a q")))
       (should (equal (aqd-disk) "b\n")))))
 
 (ert-deftest aqd-permit-policy-deny-counts-for-proposals ()
@@ -181,13 +183,14 @@ it must be ask, allow, deny or review"))
       (should (equal (aqd-call-tool "propose_file_edit"
                                     '(:path "target.txt" :original "a\n"
                                       :modified "b\n" :description "d"))
-                     (concat aqd-rejected "\n\nReason: the user's settings deny \
-propose_file_edit here."))))))
+                     (concat "✗ Rejected: the user's settings deny propose_file_edit \
+here. None of it is in the file."
+                             aqd-stop))))))
 
 (ert-deftest aqd-permit-proposal-by-call ()
   (aqd-with-project "a\n"
     (should (string-prefix-p
-             "✓ Changes accepted and applied to target.txt"
+             "✓ Accepted: the change is in target.txt"
              (aqd-play "a q" (lambda ()
                                (aqd-call-tool "propose_file_edit"
                                               '(:path "target.txt" :original "a\n"
@@ -239,15 +242,17 @@ propose_file_edit here."))))))
 
 (ert-deftest aqd-permit-git-internals-are-denied-outright ()
   (aqd-with-project "a\n"
-    (let ((file (aqd-protect ".git/config")))
-      (should (string-prefix-p "Error: " (aqd-call-tool "edit_file"
-                                                        '(:path ".git/config"
-                                                          :old_str "a" :new_str "b"))))
-      (should (string-prefix-p
-               "Error showing diff for .git/config: "
-               (aqd-call-tool "propose_file_edit"
-                              '(:path ".git/config" :original "a\n" :modified "b\n"
-                                :description "d"))))
+    (let ((file (aqd-protect ".git/config"))
+          (refusal "Error: Cannot write to file
+
+Not for agents: it belongs to the version control system."))
+      (should (equal refusal (aqd-call-tool "edit_file"
+                                            '(:path ".git/config"
+                                              :old_str "a" :new_str "b"))))
+      (should (equal refusal
+                     (aqd-call-tool "propose_file_edit"
+                                    '(:path ".git/config" :original "a\n" :modified "b\n"
+                                      :description "d"))))
       (should (equal (aqd-bytes-of file) "a\n")))))
 
 ;;;; Grants
@@ -318,8 +323,8 @@ propose_file_edit here."))))))
                                    (aqd-edit "end\n" (concat (funcall lines n)
                                                              "\nend\n"))))))))
     (should (string-prefix-p "✓ Edit applied" (funcall run 50 "C-l")))
-    (should (string-prefix-p "✓ Changes accepted" (funcall run 51 "a q")))
-    (should (string-prefix-p "✗ REJECTED" (funcall run 51 "r q")))
+    (should (string-prefix-p "✓ Accepted: " (funcall run 51 "a q")))
+    (should (string-prefix-p "✗ Rejected: " (funcall run 51 "r q")))
     (let ((agent-q-diff-tools-review-lines nil))
       (should (string-prefix-p "✓ Edit applied" (funcall run 51 "C-l"))))))
 
@@ -355,7 +360,7 @@ propose_file_edit here."))))))
     (aqd-put-bytes "caf\351\r\nb\r\n" aqd-file)
     (let ((agent-q-diff-tools-policy 'review))
       (should (string-prefix-p
-               "✓ Changes accepted"
+               "✓ Accepted: "
                (aqd-play "a q" (lambda () (aqd-edit "é\nb" "è\nc\nd")))))
       (should (equal (aqd-disk) "caf\350\r\nc\r\nd\r\n")))))
 
@@ -459,16 +464,16 @@ full review.  But a batch Emacs has no user to decide")))))
   (aqd-with-project "a\n"
     (aqd-edit "a" "x\u202ey\u200bz\u00a0\e[31m\ttab\u2028\U000E0041")
     (should (string-search
-             "+ x\\u202Ey\\u200Bz\\u00A0\\u001B[31m\ttab\\u2028\\uE0041\n"
+             "+ x<U+202E>y<U+200B>z<U+00A0><U+001B>[31m\ttab<U+2028><U+E0041>\n"
              (aqd-transcript)))
     (should (string-search "\u202e" (decode-coding-string (aqd-disk) 'utf-8)))))
 
 (ert-deftest aqd-transcript-tells-twins-apart-as-the-diff-buffer-does ()
   (pcase-dolist (`(,text . ,shown)
-                 '(("r\u0430ypal()" . "r\\u0430ypal()") ("a\u0301" . "a\\u0301")
-                   ("a\u2212b" . "a\\u2212b") ("a\nb\fc" . "a\\u000Ab\\u000Cc")
+                 '(("r\u0430ypal()" . "r<U+0430>ypal()") ("a\u0301" . "a<U+0301>")
+                   ("a\u2212b" . "a<U+2212>b") ("a\nb\fc" . "a<U+000A>b<U+000C>c")
                    ("Gr\u00f6\u00dfe \u6f22\u5b57 \u041f\u0440\u0438" . "Gr\u00f6\u00dfe \u6f22\u5b57 \u041f\u0440\u0438")
-                   ("\351 \u00e4" . "\351 \u00e4")))
+                   ("\351 \u00e4" . "<E9> \u00e4")))
     (should (equal (agent-q-diff-transcript-visible text) shown))))
 
 (ert-deftest aqd-transcript-says-that-a-line-is-longer ()
@@ -506,7 +511,12 @@ full review.  But a batch Emacs has no user to decide")))))
         (aqd-edit (format "%d" n) (format "%d" (1+ n))))
       (should-not (string-search "+ 2\n" (aqd-transcript)))
       (should (string-search "+ 3\n" (aqd-transcript)))
-      (should (string-search "+ 4\n" (aqd-transcript))))))
+      (should (string-search "+ 4\n" (aqd-transcript)))
+      ;; The option can become smaller than what is there.
+      (setq agent-q-diff-transcript-max-entries 1)
+      (aqd-edit "4" "5")
+      (should-not (string-search "+ 4\n" (aqd-transcript)))
+      (should (string-search "+ 5\n" (aqd-transcript))))))
 
 (ert-deftest aqd-transcript-leaves-the-windows-as-found ()
   (aqd-asking
@@ -557,6 +567,170 @@ full review.  But a batch Emacs has no user to decide")))))
            ("edit_file" "nobody" ,_ ,_ ,_)
            ("propose_file_edit" "user" nil nil ,_)))
         (other (ert-fail other))))))
+
+;;;; Every review
+
+(defun aqd-logged-of (function)
+  "Return what the log has after FUNCTION is called in a project, oldest first.
+The project's file has the lines 1 to 30."
+  (aqd-with-project (aqd-numbered 30)
+    (let ((agent-q-diff-log-file (expand-file-name "log" aqd-project))
+          (default-directory aqd-project))
+      (funcall function)
+      (mapc #'agent-q-diff-cancel (agent-q-diff-open-reviews))
+      (aqd-logged agent-q-diff-log-file))))
+
+(defun aqd-logged-words (entries)
+  "Return of each of ENTRIES its tool, its outcome, who decided and the hunks."
+  (mapcar (lambda (entry)
+            (let-alist entry
+              (list .tool .outcome .decided-by .in-file .total)))
+          entries))
+
+(defconst aqd-logged-modified (aqd-numbered 30 '((5 . "five") (25 . "x")))
+  "What is proposed for the project's file, two hunks.")
+
+(defun aqd-logged-proposal (&rest more)
+  "Return the arguments of a proposal for the project's file, then MORE."
+  (append (list aqd-file (aqd-numbered 30) aqd-logged-modified "d") more))
+
+(ert-deftest aqd-permit-every-way-to-a-review-is-logged-once ()
+  (pcase-dolist
+      (`(,tool . ,propose)
+       `(("review" . ,(lambda () (apply #'agent-q-diff-review (aqd-logged-proposal nil))))
+         ("review" . ,(lambda ()
+                        (aqd-play "C-]" (lambda ()
+                                          (apply #'agent-q-diff-review-and-wait
+                                                 (aqd-logged-proposal))))))
+         ("review" . ,(lambda ()
+                        (agent-q-diff-review-patch
+                         aqd-file "@@ -5 +5 @@\n-line 5\n+five\n" "d" nil)))
+         ("review" . ,(lambda ()
+                        (aqd-play "C-]" (lambda ()
+                                          (agent-q-diff-review-patch-and-wait
+                                           aqd-file "@@ -5 +5 @@\n-line 5\n+five\n"
+                                           "d")))))
+         ("review" . ,(lambda ()
+                        (agent-q-diff-review-diff
+                         "--- target.txt\n+++ target.txt\n@@ -5 +5 @@\n-line 5\n+five\n")))
+         ("review" . ,(lambda ()
+                        (agent-q-diff-review "x" "a\n" "b\n" "d" nil :detached t)))
+         ("review" . ,(lambda ()
+                        (aqd-play "C-]" (lambda ()
+                                          (apply #'sly-agent-q-show-diff-and-wait
+                                                 (aqd-logged-proposal))))))
+         ("propose_file_edit"
+          . ,(lambda ()
+               (aqd-play "C-]" (lambda ()
+                                 (apply #'agent-q-diff-tools-propose-file-edit
+                                        (aqd-logged-proposal))))))
+         ("propose_file_edit"
+          . ,(lambda ()
+               (agent-q-diff-tools-call-async
+                "propose_file_edit"
+                `(:path "target.txt" :original ,(aqd-numbered 30)
+                  :modified ,aqd-logged-modified :description "d")
+                #'ignore)))
+         ("edit_file" . ,(lambda ()
+                           (let ((agent-q-diff-tools-policy 'review))
+                             (aqd-play "C-]" (lambda () (aqd-edit "line 5\n" "five\n"))))))))
+    (ert-info ((format "%S" propose) :prefix "way: ")
+      (pcase-exhaustive (aqd-logged-words (aqd-logged-of propose))
+        (`((,logged "cancelled" ,(or "user" "caller") 0 ,(or 1 2)))
+         (should (equal logged tool)))))))
+
+(ert-deftest aqd-permit-log-has-a-word-for-each-outcome ()
+  (pcase-dolist
+      (`(,words . ,end)
+       `((("accepted" "user" 2 2) . "C-c C-c")
+         (("partly accepted" "user" 1 2) . "a r q")
+         (("rejected" "user" 0 2) . "C-c C-k")
+         (("rejected" "user" 1 2) . "a C-c C-k")
+         (("cancelled" "user" 1 2) . ,(lambda (_) (agent-q-diff-accept-hunk) (kill-buffer)))
+         (("cancelled" "user" 0 2) . ,(lambda (_) (run-hooks 'kill-emacs-hook)))
+         (("cancelled" "caller" 0 2) . agent-q-diff-cancel)
+         (("partly accepted" "program" 1 2)
+          . ,(lambda (review)
+               (agent-q-diff-accept review 1)
+               (agent-q-diff-end review)))
+         (("could not be applied" "user" 0 2)
+          . ,(lambda (_)
+               (aqd-in-target (erase-buffer) (insert "other\n") (save-buffer))
+               (aqd-goto-hunk 1)
+               (agent-q-diff-accept-hunk)
+               (agent-q-diff-finish)))))
+    (ert-info ((format "%S" end) :prefix "end: ")
+      (should (equal (list (cons "review" words))
+                     (aqd-logged-words
+                      (aqd-logged-of
+                       (lambda ()
+                         (let ((review (apply #'agent-q-diff-review
+                                              (aqd-logged-proposal nil))))
+                           (pop-to-buffer (agent-q-diff-review-buffer review))
+                           (setq-local agent-q-diff--grace-end 0)
+                           (if (stringp end)
+                               (aqd-press end)
+                             (funcall end review)))))))))))
+
+(ert-deftest aqd-permit-log-has-what-could-not-be-begun ()
+  (let ((propose (lambda (path)
+                   (aqd-call-tool "propose_file_edit"
+                                  `(:path ,path :original "a\n" :modified "b\n"
+                                    :description "d")))))
+    (should (equal '(("review" "error" "error" nil nil)
+                     ("review" "error" "error" nil nil)
+                     ("propose_file_edit" "error" "nobody" nil nil)
+                     ("propose_file_edit" "refused" "guard" nil nil)
+                     ("propose_file_edit" "refused" "guard" nil nil)
+                     ("propose_file_edit" "refused" "guard" nil nil)
+                     ("edit_file" "refused" "guard" nil nil)
+                     ("propose_file_edit" "rejected" "policy" nil nil)
+                     ("edit_file" "rejected" "policy" nil nil))
+                   (aqd-logged-words
+                    (aqd-logged-of
+                     (lambda ()
+                       (agent-q-diff-review aqd-file "a\n" "a\n" "d" nil)
+                       (aqd-play "C-l" (lambda ()
+                                         (agent-q-diff-review-and-wait
+                                          aqd-file "a\n" "a\n" "d")))
+                       (funcall propose "target.txt")
+                       (make-directory (expand-file-name ".git" aqd-project))
+                       (funcall propose ".git/config")
+                       (funcall propose "a\nb")
+                       (agent-q-diff-tools-call-async
+                        "propose_file_edit"
+                        '(:path ".git/config" :original "a\n" :modified "b\n"
+                          :description "d")
+                        #'ignore)
+                       (aqd-call-tool "edit_file" '(:path "../x" :old_str "a" :new_str "b"))
+                       (let ((agent-q-diff-tools-policy 'deny))
+                         (funcall propose "target.txt")
+                         (aqd-edit "line 5\n" "five\n")))))))))
+
+(ert-deftest aqd-permit-log-has-the-proposal-and-not-what-the-user-made-of-it ()
+  (let-alist (car (aqd-logged-of
+                   (lambda ()
+                     (let ((agent-q-diff-caller '("Claude Code" . nil)))
+                       (aqd-play "e M-< C-s five RET DEL DEL C-c C-c a r C too SPC long RET q"
+                                 (lambda ()
+                                   (apply #'agent-q-diff-review-and-wait
+                                          (aqd-logged-proposal))))))))
+    (should (equal .agent "Claude Code"))
+    (should (equal .reason "too long"))
+    (should (string-search "\n+five\n" .diff))
+    (should (string-search "\n+fi\n" (alist-get 'edited (aref .hunks 0))))
+    (should (equal (mapcar (lambda (hunk) (alist-get 'state hunk)) .hunks)
+                   '("applied" "rejected")))))
+
+(ert-deftest aqd-permit-log-lists-outcomes-in-words ()
+  (aqd-with-project (aqd-numbered 30)
+    (let ((agent-q-diff-log-file (expand-file-name "log" aqd-project)))
+      (aqd-play "a r q" (lambda ()
+                          (apply #'agent-q-diff-review-and-wait (aqd-logged-proposal))))
+      (save-window-excursion
+        (agent-q-diff-log)
+        (should (looking-at ".* review +partly accepted +1/2 +user +/.*/target\\.txt"))
+        (kill-buffer)))))
 
 (provide 'agent-q-diff-permit-test)
 ;;; agent-q-diff-permit-test.el ends here

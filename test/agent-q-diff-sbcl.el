@@ -42,17 +42,21 @@ depends on, or that of any."
         (accept-process-output process 0.1)))
     value))
 
-(defun aqd-sbcl-start ()
-  "Start a Lisp and return (PROCESS . PORT) once it can be connected."
+(defun aqd-sbcl-start (&optional loader loader-package server-package)
+  "Start a Lisp and return (PROCESS . PORT) once it can be connected.
+Its server is that of LOADER, a file; LOADER-PACKAGE and SERVER-PACKAGE
+are the names of its packages.  It is SWANK unless they are given."
   (let* ((buffer (generate-new-buffer " *sbcl*"))
          (process (make-process
                    :name "sbcl" :buffer buffer :noquery t :connection-type 'pipe
                    :command (list "sbcl" "--noinform" "--no-sysinit" "--no-userinit"
                                   "--disable-debugger"
-                                  "--load" aqd-sbcl-swank
-                                  "--eval" "(swank-loader:init)"
+                                  "--load" (or loader aqd-sbcl-swank)
+                                  "--eval" (format "(%s:init)"
+                                                   (or loader-package "swank-loader"))
                                   "--load" aqd-sbcl-agent
-                                  "--eval" "(format t \"~&PORT ~D.~%\" (swank:create-server :port 0 :style :spawn :dont-close t))"
+                                  "--eval" (format "(format t \"~&PORT ~D.~%%\" (%s:create-server :port 0 :style :spawn :dont-close t))"
+                                                   (or server-package "swank"))
                                   "--eval" "(finish-output)"))))
     (cons process
           (aqd-sbcl-wait

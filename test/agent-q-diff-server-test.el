@@ -70,7 +70,7 @@ They are pairs of a key, that of an argument or of the request, and a value."
   (let ((arguments (aqd-table `(,@changes
                                 ("path" . ,aqd-file) ("original" . "a\nb\n")
                                 ("modified" . "a\nB\n") ("description" . "Why")))))
-    (dolist (key '("version" "tool" "directory" "agent"))
+    (dolist (key '("version" "tool" "directory" "agent" "file"))
       (remhash key arguments))
     (concat (json-serialize
              (aqd-table `(("arguments" . ,arguments)
@@ -210,7 +210,7 @@ It is a list (ERROR TEXT)."
         (agent-q-diff-end review)
         (pcase-let ((`(,error ,text) (aqd-answer-to client)))
           (should-not error)
-          (should (string-prefix-p "✓ Changes accepted" text)))
+          (should (string-prefix-p "✓ Accepted" text)))
         (should (equal "a\nB\n" (aqd-disk)))))))
 
 (ert-deftest aqd-server-a-refusal-is-no-error ()
@@ -222,7 +222,7 @@ It is a list (ERROR TEXT)."
         (agent-q-diff-end review)
         (pcase-let ((`(,error ,text) (aqd-answer-to client)))
           (should-not error)
-          (should (string-prefix-p "✗ REJECTED" text)))))))
+          (should (string-prefix-p "✗ Rejected" text)))))))
 
 (ert-deftest aqd-server-no-decision-is-an-error ()
   (aqd-with-file "a\nb\n"
@@ -233,9 +233,9 @@ It is a list (ERROR TEXT)."
         (kill-buffer (agent-q-diff-review-buffer review))
         (pcase-let ((`(,error ,text) (aqd-answer-to client)))
           (should error)
-          (should-not (string-search "REJECTED" text))
+          (should-not (string-match-p "[Rr]ejected\\|REJECTED" text))
           (should (string-search "its buffer was killed" text))
-          (should (string-search "1 of its 1 hunks" text)))))))
+          (should (string-search "The change is in the file." text)))))))
 
 (ert-deftest aqd-server-relative-paths-begin-at-the-callers-directory ()
   (aqd-with-file "a\nb\n"
@@ -280,6 +280,31 @@ It is a list (ERROR TEXT)."
         (should (eq 'cancelled (agent-q-diff-review-outcome review)))
         (aqd-until (null agent-q-diff-server--clients))))))
 
+(ert-deftest aqd-server-closed-connection-is-said ()
+  "A client has given up; what was accepted stays, and one can look again."
+  (aqd-with-file "a\nb\n"
+    (aqd-with-server
+      (let ((client (aqd-ask (aqd-request '("agent" . "Claude Code")))))
+        (aqd-until (agent-q-diff-open-reviews))
+        (agent-q-diff-accept (car (agent-q-diff-open-reviews)) 0)
+        (should (equal (concat "Claude Code withdrew its proposal for target.txt; "
+                               "1 hunk stays in the file; M-x agent-q-diff-look-again shows it")
+                       (aqd-said
+                         (delete-process client)
+                         (aqd-until (not (agent-q-diff-open-reviews))))))
+        (should (equal "a\nB\n" (aqd-disk)))))))
+
+(ert-deftest aqd-server-stopped-by-the-user-blames-no-agent ()
+  (aqd-with-file "a\nb\n"
+    (aqd-with-server
+      (let ((client (aqd-ask (aqd-request))))
+        (aqd-until (agent-q-diff-open-reviews))
+        (should (equal (concat "Nobody is waiting any more for the review of target.txt, "
+                               "so it is cancelled; M-x agent-q-diff-look-again shows it")
+                       (aqd-said (agent-q-diff-serve-stop))))
+        (should (equal (aqd-answer-to client)
+                       '(t "Error: there is no decision: Emacs has stopped serving")))))))
+
 (ert-deftest aqd-server-emacs-ends ()
   (aqd-with-file "a\nb\n"
     (aqd-with-server
@@ -288,7 +313,7 @@ It is a list (ERROR TEXT)."
         (run-hooks 'kill-emacs-hook)
         (pcase-let ((`(,error ,text) (aqd-answer-to client)))
           (should error)
-          (should (string-search "Emacs was left" text)))
+          (should (string-search "Emacs exited" text)))
         (should-not (file-exists-p socket))))))
 
 (ert-deftest aqd-server-who-asks-is-shown-as-a-name ()
@@ -378,7 +403,7 @@ It is a list (ERROR TEXT)."
         (process-send-string client "{\"a\": \"\xff\"}\n")
         (should (car (aqd-answer-to client))))
       (aqd-should-refuse (concat (make-string 100000 ?\[) "\n") "JSON")
-      (aqd-should-refuse (aqd-request '("version" . 2)) "versions")
+      (aqd-should-refuse (aqd-request '("version" . 4)) "versions")
       (aqd-should-refuse (aqd-request '("directory" . "/ssh:nobody@nowhere:/")) "local")
       (aqd-should-refuse (aqd-request '("directory" . "here")) "local")
       (aqd-should-refuse (aqd-request '("modified" . 1)) "'modified' must be a string")
@@ -390,6 +415,180 @@ It is a list (ERROR TEXT)."
   (aqd-with-server
     (let ((agent-q-diff-server--limit 10000))
       (aqd-should-refuse (make-string 20000 ?x) "more than 10000 bytes"))))
+
+(defun aqd-request-with-texts (texts &rest changes)
+  "Return a request, bytes, behind which TEXTS follow, pairs of key and bytes.
+CHANGES are as for `aqd-request'; an argument that is nil is left out."
+  (let ((request (json-parse-string (apply #'aqd-request '("version" . 2) changes))))
+    (puthash "texts"
+             (vconcat (mapcar (lambda (text) (vector (car text) (length (cdr text)))) texts))
+             request)
+    (dolist (text texts)
+      (remhash (car text) (gethash "arguments" request)))
+    (concat (encode-coding-string (concat (json-serialize request) "\n") 'utf-8-unix)
+            (mapconcat #'cdr texts ""))))
+
+(ert-deftest aqd-server-texts-that-follow-the-line ()
+  ;; Whatever pieces they come in, and whatever is in them.
+  (let* ((original "a\n\"ä\"\\n\u2028\nb\n")
+         (modified (string-replace "b" "B\n日" original))
+         (bytes (lambda (text) (encode-coding-string text 'utf-8-unix)))
+         (request (lambda ()
+                    (aqd-request-with-texts
+                     (list (cons "modified" (funcall bytes modified))
+                           (cons "original" (funcall bytes original)))))))
+    (dolist (piece '(1 7 100000))
+      (aqd-with-file original
+        (aqd-with-server
+          (let ((client (aqd-connect))
+                (rest (funcall request)))
+            (while (not (string-empty-p rest))
+              (process-send-string client (substring rest 0 (min piece (length rest))))
+              (accept-process-output nil 0.001)
+              (setq rest (substring rest (min piece (length rest)))))
+            (aqd-until (agent-q-diff-open-reviews))
+            (with-current-buffer (agent-q-diff-review-buffer
+                                  (car (agent-q-diff-open-reviews)))
+              (agent-q-diff-accept-all))
+            (should-not (car (aqd-answer-to client)))
+            (should (equal modified (with-temp-buffer
+                                      (insert-file-contents aqd-file)
+                                      (buffer-string))))))))))
+
+(ert-deftest aqd-server-texts-that-cannot-be ()
+  (aqd-with-file "a\nb\n"
+    (aqd-with-server
+      (pcase-dolist (`(,texts ,regexp)
+                     '(("x" "pairs") (5 "pairs") ([5] "pairs") ([["modified" -1]] "pairs")
+                       ([["modified" "x"]] "pairs") ([["modified"]] "pairs")
+                       ([["modified" 1e9]] "pairs") ([["modified" 1000000000]] "more than")
+                       ([["modified" 300] ["modified" 1000000000]] "more than")))
+        (aqd-should-refuse (aqd-request '("version" . 2) (cons "texts" texts)) regexp))
+      (dolist (bytes '("\xff" "\xed\xa0\x80\n" "a\xc3"))
+        (let ((client (aqd-connect)))
+          (process-send-string client (aqd-request-with-texts `(("modified" . ,bytes))))
+          (pcase-let ((`(,error ,answer) (aqd-answer-to client)))
+            (should error)
+            (should (string-match-p "not UTF-8" answer)))))
+      (should-not (agent-q-diff-open-reviews)))))
+
+;;;; Texts in a file
+
+(defun aqd-text-file (socket texts &optional number)
+  "Write TEXTS, pairs of key and bytes, to a file for SOCKET; return its name.
+It has no directory.  NUMBER tells it from others."
+  (let ((name (format "socket-texts-1-%d" (or number 1)))
+        (coding-system-for-write 'binary))
+    (with-file-modes #o600
+      (write-region (mapconcat #'cdr texts "") nil
+                    (expand-file-name name (file-name-directory socket)) nil 'silent))
+    name))
+
+(defun aqd-request-with-file (name texts)
+  "Return a request, bytes, whose TEXTS, pairs of key and bytes, the file NAME has."
+  (let ((whole (aqd-request-with-texts texts '("version" . 3) (cons "file" name))))
+    (substring whole 0 (1+ (string-search "\n" whole)))))
+
+(defun aqd-modified ()
+  "Return what the only review proposes."
+  (buffer-local-value 'agent-q-diff--modified
+                      (agent-q-diff-review-buffer (aqd-only-review))))
+
+(ert-deftest aqd-server-texts-in-a-file ()
+  (dolist (original '("a\nb\n" "a\n\"ä\"\\n\u2028\nb\n"))
+    (aqd-with-file original
+      (aqd-with-server
+        (let* ((modified (string-replace "b" "B\n日" original))
+               (texts `(("modified" . ,(encode-coding-string modified 'utf-8-unix))
+                        ("original" . ,(encode-coding-string original 'utf-8-unix))))
+               (client (aqd-ask (aqd-request-with-file (aqd-text-file socket texts) texts))))
+          (should (equal modified (aqd-modified)))
+          (should (equal '("socket") (directory-files (file-name-directory socket) nil "[^.]")))
+          (with-current-buffer (agent-q-diff-review-buffer (aqd-only-review))
+            (agent-q-diff-accept-all))
+          (should-not (car (aqd-answer-to client)))
+          (should-not (seq-some (lambda (said) (plist-get said :send)) (aqd-heard client)))
+          (should (equal (cdr (assoc "modified" texts)) (aqd-disk))))))))
+
+(defun aqd-should-ask-for-texts (name)
+  "Check that a file NAME of texts is not read, and what is sent instead is."
+  (let* ((modified "a\nsent\n")
+         (texts `(("modified" . ,modified)))
+         (client (aqd-ask (aqd-request-with-file name texts))))
+    (aqd-until (aqd-heard client))
+    (should (equal '((:send "texts")) (aqd-heard client)))
+    (should-not (agent-q-diff-open-reviews))
+    (process-send-string client modified)
+    (should (equal modified (aqd-modified)))
+    (delete-process client)
+    (aqd-until (not (agent-q-diff-open-reviews)))))
+
+(ert-deftest aqd-server-files-that-cannot-be-read ()
+  (aqd-with-file "a\nb\n"
+    (aqd-with-server
+      (let* ((texts '(("modified" . "a\nfile\n")))
+             (file (lambda (name) (expand-file-name name (file-name-directory socket))))
+             (outside (expand-file-name "../socket-texts-1-1" (file-name-directory socket)))
+             (links (list (funcall file "socket-texts-2-1") (funcall file "other-texts-1-1"))))
+        (copy-file (funcall file (aqd-text-file socket texts)) outside)
+        (rename-file (funcall file "socket-texts-1-1") (funcall file "mine"))
+        ;; One that others can read, one of another length, and what is no file.
+        (set-file-modes (funcall file (aqd-text-file socket texts 2)) #o644)
+        (aqd-text-file socket '(("modified" . "a\nlonger\n")) 3)
+        (make-symbolic-link "mine" (car links))
+        (copy-file (funcall file "mine") (cadr links))
+        (make-directory (funcall file "socket-texts-3-1"))
+        (call-process "mkfifo" nil nil nil "-m" "600" (funcall file "socket-texts-4-1"))
+        (let ((before (directory-files (file-name-directory socket))))
+          (dolist (name (list "socket-texts-9-9" "socket-texts-1-2" "socket-texts-1-3"
+                              "socket-texts-2-1" "socket-texts-3-1" "socket-texts-4-1"
+                              "other-texts-1-1" "mine" "" "../socket-texts-1-1" outside
+                              "socket-texts-1-1\n" 5 [] t))
+            (aqd-should-ask-for-texts name))
+          (should (equal before (directory-files (file-name-directory socket))))
+          (should (file-exists-p outside)))))))
+
+(ert-deftest aqd-server-a-file-of-what-is-no-text ()
+  (aqd-with-file "a\nb\n"
+    (aqd-with-server
+      (dolist (bytes '("\xff" "\xed\xa0\x80\n" "a\xc3"))
+        (let* ((texts `(("modified" . ,bytes)))
+               (client (aqd-connect)))
+          (process-send-string
+           client (aqd-request-with-file (aqd-text-file socket texts) texts))
+          (pcase-let ((`(,error ,answer) (aqd-answer-to client)))
+            (should error)
+            (should (string-match-p "not UTF-8" answer)))
+          (should (equal '("socket")
+                         (directory-files (file-name-directory socket) nil "[^.]")))))
+      (should-not (agent-q-diff-open-reviews)))))
+
+(ert-deftest aqd-server-removes-files-that-were-left ()
+  "A program that was killed leaves its texts behind; what else is there stays."
+  (aqd-with-server
+    (let ((file (lambda (name) (expand-file-name name (file-name-directory socket)))))
+      (aqd-text-file socket '(("modified" . "a\n")))
+      (dolist (name '("other-texts-1-1" "socket-texts" "mine"))
+        (write-region "" nil (funcall file name) nil 'silent))
+      (agent-q-diff-serve-stop)
+      (agent-q-diff-serve)
+      (should (equal '("mine" "other-texts-1-1" "socket" "socket-texts")
+                     (directory-files (file-name-directory socket) nil "[^.]"))))))
+
+;;;; How much is read at once
+
+(ert-deftest aqd-server-reads-in-large-parts-only-meanwhile ()
+  (aqd-with-file "a\nb\n"
+    (let ((before read-process-output-max))
+      (aqd-with-server
+        (let ((one (aqd-ask "{"))
+              (other (aqd-ask (aqd-request))))
+          (aqd-until (agent-q-diff-open-reviews))
+          (should (<= before read-process-output-max))
+          (delete-process one)
+          (delete-process other)
+          (aqd-until (null agent-q-diff-server--clients))
+          (should (= before read-process-output-max)))))))
 
 (ert-deftest aqd-server-answers-what-unicode-has-not ()
   (should (equal "a\ufffd\ufffdz"
@@ -407,7 +606,7 @@ It is a list (ERROR TEXT)."
       (let ((agent-q-diff-tools-policy 'deny))
         (pcase-let ((`(,is-error ,answer) (aqd-answer-to (aqd-ask (aqd-request)))))
           (should-not is-error)
-          (should (string-prefix-p "✗ REJECTED" answer))))
+          (should (string-prefix-p "✗ Rejected" answer))))
       (should-not (agent-q-diff-open-reviews)))))
 
 (ert-deftest aqd-server-proposals-are-logged ()
@@ -416,8 +615,9 @@ It is a list (ERROR TEXT)."
       (aqd-with-server
         (let ((client (aqd-ask (aqd-request))))
           (aqd-until (agent-q-diff-open-reviews))
-          (agent-q-diff-accept (car (agent-q-diff-open-reviews)) 0)
-          (agent-q-diff-end (car (agent-q-diff-open-reviews)))
+          (with-current-buffer (agent-q-diff-review-buffer
+                                (car (agent-q-diff-open-reviews)))
+            (agent-q-diff-accept-all))
           (aqd-answer-to client))
         (with-temp-buffer
           (insert-file-contents agent-q-diff-log-file)
