@@ -290,18 +290,17 @@ It includes the command that takes it back."
   (pcase-dolist (`(,n-lines ,n-hunks ,target-each ,target-all)
                  (append '((10000 100 nil 0.01))
                          (unless aqd-bench-quick
-                           '((10000 1000 nil nil) (100000 1000 0.005 0.001)
-                             (100000 5000 nil nil)))))
+                           '((10000 1000 nil nil) (100000 1000 0.005 0.001)))))
     (let* ((texts (aqd-bench-texts n-lines n-hunks))
            (name (aqd-bench-name n-lines n-hunks))
-           (rounds (if (= n-hunks 100) 5 1))
-           (peer (aqd-bench-alone rounds (aqd-bench--peer-loop texts n-hunks))))
-      (aqd-bench-row (format "accept one by one, %s : loop of diff-apply-hunk" name)
-                     (aqd-bench-alone 5 (aqd-bench--our-one-by-one texts n-hunks))
-                     peer target-each)
-      (aqd-bench-row (format "accept all, %s : loop of diff-apply-hunk" name)
-                     (aqd-bench-alone 5 (aqd-bench--our-all texts))
-                     peer target-all)))
+           (rounds (if (= n-hunks 100) 5 3))
+           (peer (aqd-bench--peer-loop texts n-hunks)))
+      (aqd-bench-compare (format "accept one by one, %s : loop of diff-apply-hunk" name)
+                         target-each (aqd-bench--our-one-by-one texts n-hunks) peer
+                         :rounds rounds)
+      (aqd-bench-compare (format "accept all, %s : loop of diff-apply-hunk" name)
+                         target-all (aqd-bench--our-all texts) peer
+                         :rounds rounds)))
   (aqd-bench-compare "accept all, 5,000 hunks : 1,000 hunks" 6
                      (aqd-bench--our-all (aqd-bench-texts 100000 5000))
                      (aqd-bench--our-all (aqd-bench-texts 100000 1000))))

@@ -12,9 +12,18 @@
 (require 'aqd-bench)
 (require 'aqd-bench-review)
 (require 'aqd-bench-file)
+(require 'aqd-bench-felt)
 
 (defconst aqd-bench-sections
-  '((text . aqd-bench-diff-text)
+  '((felt-accepting . aqd-bench-felt-accepting)
+    (felt-opening . aqd-bench-felt-opening)
+    (felt-replacing . aqd-bench-felt-replacing)
+    (felt-typing . aqd-bench-felt-typing)
+    (felt-editing . aqd-bench-felt-editing)
+    (felt-mcp . aqd-bench-felt-mcp)
+    (felt-paging . aqd-bench-felt-paging)
+    (felt-first-use . aqd-bench-felt-first-use)
+    (text . aqd-bench-diff-text)
     (opening . aqd-bench-opening)
     (accepting . aqd-bench-accepting)
     (keys . aqd-bench-keys)
@@ -27,9 +36,16 @@
   "What is measured, by name.")
 
 (defun aqd-bench--section (name)
-  "Measure the section NAME, and print an error if there is one."
+  "Measure the section NAME, and print an error if there is one.
+In the sections named felt, the settings are those that a user begins with."
   (condition-case err
-      (funcall (alist-get name aqd-bench-sections))
+      (let ((measure (alist-get name aqd-bench-sections)))
+        (cond
+         ((string-prefix-p "felt-" (symbol-name name))
+          (aqd-bench-felt--as-user (funcall measure)))
+         ((memq name '(memory start)) (funcall measure))
+         (t (let ((aqd-bench-prefix "not saved, gc apart: "))
+              (funcall measure)))))
     (error (aqd-bench-print "ERROR\t%s\t%s" name (error-message-string err)))))
 
 (defun aqd-bench--no-question (prompt &rest _)

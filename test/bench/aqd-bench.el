@@ -23,6 +23,9 @@
 (defvar aqd-bench-output "/dev/stdout"
   "The file to which rows are written.")
 
+(defvar aqd-bench-prefix ""
+  "What stands before the name of each row, to say how it was measured.")
+
 (defun aqd-bench-print (format &rest arguments)
   "Write a line made of FORMAT and ARGUMENTS to the output."
   (let ((inhibit-message t))
@@ -57,10 +60,6 @@ COLLECTING is what the garbage collector took of that."
   "Return the median of NUMBERS."
   (let ((sorted (sort (copy-sequence numbers) #'<)))
     (nth (/ (length sorted) 2) sorted)))
-
-(defun aqd-bench-alone (rounds work)
-  "Return the median of ROUNDS times that WORK takes, without collecting garbage."
-  (aqd-bench--net (cl-loop repeat rounds collect (aqd-bench--once work))))
 
 (defun aqd-bench-rounds (rounds ours peer)
   "Do OURS and PEER in turn, ROUNDS times after one to warm up.
@@ -102,7 +101,7 @@ TARGET is the largest ratio that is good enough, or nil.  SHOWN makes a
 string of either number; by default it takes them for seconds."
   (let ((ratio (/ (float ours) peer))
         (shown (or shown #'aqd-bench-seconds)))
-    (aqd-bench-print "ROW\t%s\t%s\t%s\t%.4g\t%s\t%s" name
+    (aqd-bench-print "ROW\t%s\t%s\t%s\t%.4g\t%s\t%s" (concat aqd-bench-prefix name)
                      (funcall shown ours) (funcall shown peer) ratio
                      (if target (format "<= %s" target) "-")
                      (cond ((null target) "-")
@@ -117,7 +116,8 @@ target of a second row, with the time for collecting garbage."
                (aqd-bench-rounds rounds ours peer)))
     (aqd-bench-row name our-net peer-net target)
     (when with-garbage
-      (aqd-bench-row (concat name ", with garbage") our-all peer-all with-garbage))))
+      (let ((aqd-bench-prefix "not saved, gc counted: "))
+        (aqd-bench-row name our-all peer-all with-garbage)))))
 
 ;;;; Texts
 

@@ -148,6 +148,26 @@ A list in the place of a line is the lines for it, perhaps none."
                (format "block {\n  a = %d;\n}\n" (if (eq number changed) 2 1)))
              (number-sequence 1 n) ""))
 
+(screens-define-tour places
+  (nil nil (tours-propose-patch "target" (tours-blocks 6)
+                                "@@ -8,3 +8,4 @@
+   a = 1;
+ }
++// new
+ block {
+"))
+  ("places" nil "C-x 1")
+  ("places-a" agent-q-diff-accept-hunk "a")
+  ("places-N" agent-q-diff-next-conflict "N")
+  ("places-P-P" agent-q-diff-previous-conflict "P P")
+  ("places-a-again" agent-q-diff-accept-hunk "a"))
+
+(defun tours-propose-patch (name text diff)
+  "Propose DIFF for the file NAME, which holds TEXT, and wait to see it."
+  (e2e-write name text)
+  (e2e-propose 'filter (intern name)
+               `(agent-q-diff-review-patch-and-wait ,(e2e-path name) ,diff "One line")))
+
 ;;;; Other lines
 
 (screens-define-tour editing
@@ -245,6 +265,23 @@ A list in the place of a line is the lines for it, perhaps none."
   ("several-look-again" agent-q-diff-look-again agent-q-diff-look-again "C-x 1")
   ("several-look-again-q" agent-q-diff-finish "q"))
 
+;;;; Ways out where no recursive edit waits
+
+(screens-define-tour leaving
+  (nil nil (tours-review "Robin" "one") "C-x o")
+  ("leaving-C-M-c" agent-q-diff-finish-now "a C-M-c")
+  (nil nil (tours-review "Robin" "two") "C-x o" (e2e-see-cursor-at "^@@"))
+  ("leaving-abort" agent-q-diff-abort "a C-]")
+  (nil nil (tours-review "Robin" "three") "C-x o" (e2e-see-cursor-at "^@@"))
+  ("leaving-top-level" nil "M-x" ("top-level") "RET")
+  (nil nil (tours-review "Robin" "four") "C-x o" (e2e-see-cursor-at "^@@"))
+  ("leaving-kill-asks" nil "a C-x k RET")
+  ("leaving-kill" nil "y")
+  ("leaving-taken-back" nil (tours-review "Claude Code" "npm.js")
+   (e2e-eval '(let ((review (car (agent-q-diff-open-reviews))))
+                (agent-q-diff-accept review 0)
+                (agent-q-diff-cancel review)))))
+
 ;;;; Permission
 
 (defun tours-edit-file (name old new)
@@ -286,6 +323,13 @@ A list in the place of a line is the lines for it, perhaps none."
   ("permission-log" agent-q-diff-log "C-x 1" agent-q-diff-log "C-x 1")
   ("permission-log-RET" agent-q-diff-log-show-entry "RET")
   ("permission-log-o" agent-q-diff-log-visit "o"))
+
+(screens-define-tour granted
+  (nil nil (tours-edit-file "target" "line 9" "LINE 9") (e2e-see "LINE 9"))
+  (nil agent-q-diff-permit-for-session "s")
+  ("granted-edit" nil (tours-edit-file "target" "line 11" "LINE 11"))
+  ("granted-another" nil (tours-edit-file "target" "line 12" "LINE 12"))
+  ("granted-shown" agent-q-diff-edits agent-q-diff-edits))
 
 ;;;; What else there is
 

@@ -21,9 +21,21 @@ the lines that are changed in the file afterwards."
       (let ((name (format "target-%s" way)))
         (e2e-propose way way (e2e-proposal name))
         (funcall leave)
-        (should (equal (list way answer) (list way (e2e-answer way))))
+        (should (equal (list way (exits-answer answer changed))
+                       (list way (e2e-answer way))))
         (should (equal (e2e-read name) (apply #'e2e-text changed)))
         (e2e-should-be-as-found)))))
+
+(defun exits-answer (answer changed)
+  "Return ANSWER; that of a review that was left says what is in the file.
+CHANGED are the lines of those hunks."
+  (pcase answer
+    (`(:error ,symbol ,reason)
+     (list :error symbol
+           (concat reason (if changed
+                              (format "; %d of 3 hunks is in the file" (length changed))
+                            "; none of it is in the file"))))
+    (_ answer)))
 
 (defconst exits-killed
   '(:error agent-q-diff-cancelled "its buffer was killed")
@@ -121,7 +133,28 @@ the lines that are changed in the file afterwards."
             (lambda ()
               (e2e-keys "a C-x k")
               (e2e-see "Kill buffer (default \\*Agent-Q Diff\\*)")
+              (e2e-keys "RET")
+              (e2e-see "1 of 3 hunks decided.  Cancel the review of target-[a-z]+\\? ")
+              (e2e-keys "y")
+              (e2e-see "Cancelled; 1 hunk stays in target-[a-z]+; M-x agent-q-diff-look-again shows it"))))
+
+(ert-deftest e2e-exit-by-killing-the-buffer-before-anything-is-decided ()
+  (exits-by exits-killed '()
+            (lambda ()
+              (e2e-keys "C-x k")
+              (e2e-see "Kill buffer (default \\*Agent-Q Diff\\*)")
               (e2e-keys "RET"))))
+
+(ert-deftest e2e-no-exit-by-a-buffer-that-is-not-killed-after-all ()
+  (exits-by '(:ok "accepted") '(5)
+            (lambda ()
+              (e2e-keys "a C-x k")
+              (e2e-see "Kill buffer (default \\*Agent-Q Diff\\*)")
+              (e2e-keys "RET")
+              (e2e-see "Cancel the review of")
+              (e2e-keys "n")
+              (e2e-see "Cancel the review of .*(y or n) n")
+              (e2e-keys "r r q"))))
 
 (ert-deftest e2e-exit-by-a-timer-that-kills-the-buffer ()
   (exits-by exits-killed '(5)
@@ -145,6 +178,67 @@ the lines that are changed in the file afterwards."
   (exits-by exits-killed '()
             (lambda ()
               (e2e-call 'filter (gensym "kill") '(kill-buffer "*Agent-Q Diff*")))))
+
+;;;; Where no recursive edit waits
+
+(defun exits-unwaited (answer changed leave)
+  "Take the way out of a review that Emacs does not wait for.
+ANSWER is what the callback gets: status and reason.  CHANGED and LEAVE
+are as for `exits-by'; the diff buffer is selected before LEAVE is called."
+  (e2e-with-emacs
+    (e2e-write "target" (e2e-text))
+    (e2e-eval `(ignore (agent-q-diff-review
+                        ,(e2e-path "target") ,(e2e-text) ,(e2e-text 5 20 35) "Shout"
+                        (lambda (result)
+                          (inside-write (list 'unwaited (plist-get result :status)
+                                              (plist-get result :reason))
+                                        "answers" t)))))
+    (e2e-see "Progress: 0/3 applied")
+    (e2e-keys "C-x o")
+    (e2e-see-cursor-at "^@@ -2,")
+    (funcall leave)
+    (should (equal answer (e2e-answer 'unwaited)))
+    (should (equal (e2e-read "target") (apply #'e2e-text changed)))
+    (should (equal 0 (e2e-eval '(recursion-depth))))
+    (should (equal 0 (e2e-eval '(length (agent-q-diff-open-reviews)))))))
+
+(ert-deftest e2e-exit-unwaited-by-exit-recursive-edit ()
+  (exits-unwaited '(partial nil) '(5) (lambda () (e2e-keys "a C-M-c"))))
+
+(ert-deftest e2e-exit-unwaited-by-abort-recursive-edit ()
+  (exits-unwaited '(cancelled "the user left it undecided") '(5)
+                  (lambda ()
+                    (e2e-keys "a C-]")
+                    (e2e-see "Cancelled; 1 hunk stays in target; M-x agent-q-diff-look-again shows it"))))
+
+(ert-deftest e2e-exit-unwaited-by-top-level ()
+  (exits-unwaited '(cancelled "the user left it undecided") '(5)
+                  (lambda ()
+                    (e2e-keys "a M-x")
+                    (e2e-see "^M-x")
+                    (e2e-type "top-level")
+                    (e2e-keys "RET")
+                    (e2e-see "^Cancelled; 1 hunk stays in target;"))))
+
+(ert-deftest e2e-exit-unwaited-by-killing-the-buffer ()
+  (exits-unwaited '(cancelled "its buffer was killed") '(5)
+                  (lambda ()
+                    (e2e-keys "a C-x k")
+                    (e2e-see "Kill buffer (default \\*Agent-Q Diff\\*)")
+                    (e2e-keys "RET")
+                    (e2e-see "1 of 3 hunks decided.  Cancel the review of target\\? ")
+                    (e2e-keys "y"))))
+
+(ert-deftest e2e-top-level-elsewhere-leaves-a-review-that-nothing-waits-for ()
+  (exits-unwaited '(partial nil) '(5)
+                  (lambda ()
+                    (e2e-keys "a C-x o M-x")
+                    (e2e-see "^M-x")
+                    (e2e-type "top-level")
+                    (e2e-keys "RET")
+                    (e2e-see "Back to top level")
+                    (should (equal 1 (e2e-eval '(length (agent-q-diff-open-reviews)))))
+                    (e2e-keys "C-x o C-M-c"))))
 
 ;;;; No exits
 

@@ -98,6 +98,15 @@ Return the process that holds its display."
         (error "%s %S failed: %s" program arguments (buffer-string)))
       (buffer-string))))
 
+(defvar graphical--imagemagick nil "Path of ImageMagick's command, once it is known.")
+
+(defun graphical-imagemagick ()
+  "Return the path of ImageMagick's command, however it is called here."
+  (or graphical--imagemagick
+      (setq graphical--imagemagick
+            (string-trim (graphical-run (expand-file-name "test/tools/imagemagick"
+                                                          graphical-root))))))
+
 ;;;; Hands
 
 (defun graphical-window-id ()
@@ -142,7 +151,7 @@ foreground that with the most contrast to it."
                (colors '()))
     (graphical-run "xwd" "-silent" "-root" "-out" file)
     (dolist (line (split-string
-                   (graphical-run "convert" (concat "xwd:" file) "-crop"
+                   (graphical-run (graphical-imagemagick) (concat "xwd:" file) "-crop"
                                   ;; `graphical-place' is a bit inside.
                                   (format "%dx%d+%d+%d" width height (- left 3) (- top 3))
                                   "-depth" "8" "-format" "%c" "histogram:info:-")
@@ -188,17 +197,21 @@ The first two hunks are decided, and the third is not."
     (graphical-run (expand-file-name "test/tools/photograph" graphical-root) file)
     (pcase-let ((`(,width ,height ,n-colors)
                  (mapcar #'string-to-number
-                         (split-string (graphical-run "convert" file "-format" "%w %h %k"
-                                                      "info:")))))
+                         (split-string (graphical-run (graphical-imagemagick) file
+                                                      "-format" "%w %h %k" "info:")))))
       (should (> width 700))
       (should (> height 700))
       (should (> n-colors 20)))))
 
+(defun graphical-skip-unless-there ()
+  "Skip the test where run-tests says that there can be no graphical frame."
+  (when (getenv "AGENT_Q_DIFF_NO_GRAPHICAL")
+    (ert-skip (getenv "AGENT_Q_DIFF_NO_GRAPHICAL"))))
+
 (defun graphical-tour (background colors)
   "Look at the review in a frame with BACKGROUND, and decide a bit of it.
 COLORS is an alist from faces to their backgrounds there."
-  (when (getenv "AGENT_Q_DIFF_NO_GRAPHICAL")
-    (ert-skip (getenv "AGENT_Q_DIFF_NO_GRAPHICAL")))
+  (graphical-skip-unless-there)
   (graphical-with-frame background
     (should (e2e-eval '(display-graphic-p)))
     (should (eq (intern background) (e2e-eval '(frame-parameter nil 'background-mode))))
@@ -258,6 +271,37 @@ COLORS is an alist from faces to their backgrounds there."
 (ert-deftest e2e-graphical-dark ()
   (graphical-tour "dark" '((agent-q-diff-applied . "#335533")
                            (agent-q-diff-rejected . "#553333"))))
+
+(defun graphical-write-program (file script)
+  "Write FILE, a program that is SCRIPT for the shell, and return its name."
+  (make-directory (file-name-directory file) t)
+  (write-region (concat "#!/bin/sh\n" script "\n") nil file nil 'quiet)
+  (set-file-modes file #o755)
+  file)
+
+(ert-deftest e2e-graphical-finds-imagemagick ()
+  "Another program is called convert, or ImageMagick is called magick."
+  (graphical-skip-unless-there)
+  (let* ((folder (file-name-as-directory (make-temp-file "aqd" t)))
+         (real (graphical-imagemagick))
+         (graphical--imagemagick nil))
+    (unwind-protect
+        (let ((process-environment
+               (cons (concat "PATH=" folder "first:" folder "second:" (getenv "PATH"))
+                     process-environment)))
+          (graphical-write-program (concat folder "first/convert")
+                                   "echo 'convert: a stand-in' >&2; exit 1")
+          (should (equal real (graphical-imagemagick)))
+          ;; It says what it should, and does nothing.
+          (graphical-write-program (concat folder "first/magick")
+                                   "echo 'Version: ImageMagick 7.1.1-15'")
+          (setq graphical--imagemagick nil)
+          (should (equal real (graphical-imagemagick)))
+          (let ((magick (graphical-write-program (concat folder "second/magick")
+                                                 (format "exec %s \"$@\"" real))))
+            (setq graphical--imagemagick nil)
+            (should (equal magick (graphical-imagemagick)))))
+      (delete-directory folder t))))
 
 (provide 'graphical-test)
 ;;; graphical-test.el ends here

@@ -235,6 +235,7 @@
 
 (ert-deftest e2e-keys-m-merges-what-does-not-apply ()
   (e2e-with-emacs
+    (e2e-eval '(setq agent-q-diff-save 'always))
     (e2e-propose 'key 'call (e2e-proposal "target"))
     (e2e-keys "RET C-x o")
     (e2e-see-cursor-at "^line 5")
@@ -369,6 +370,7 @@ A search from the new line number of the other finds the next block."
 
 (ert-deftest e2e-unsaved-edits-are-announced-and-kept ()
   (e2e-with-emacs
+    (e2e-eval '(setq agent-q-diff-save 'always))
     (let ((proposal (e2e-proposal "target")))
       (e2e-eval `(with-current-buffer (find-file-noselect ,(e2e-path "target"))
                    (goto-char (point-max))
@@ -396,8 +398,27 @@ A search from the new line number of the other finds the next block."
                      (list t (concat (e2e-text) "typed\n"))))
       (e2e-should-be-as-found))))
 
+(ert-deftest e2e-half-a-word-that-is-typed-stays-out-of-the-file ()
+  (e2e-with-emacs
+    (e2e-propose 'key 'call (e2e-proposal "target"))
+    (e2e-keys "n a RET C-x o")
+    (e2e-see-cursor-at "line 35")
+    (e2e-keys "M-<")
+    (e2e-type "half a wo")
+    (e2e-keys "C-x o")
+    (e2e-see-cursor-at "^@@ -32")
+    (keys-press "a" (keys-echo "Hunk applied; not saved, since target has unsaved edits"))
+    (should (equal (e2e-read "target") (e2e-text 20)))
+    (keys-press "r" "^Hunk rejected; nothing is pending, q finishes")
+    (e2e-keys "q")
+    (should (equal (e2e-answer 'call) '(:ok "accepted")))
+    (e2e-see "What you accepted is in the buffer target and not saved")
+    (should (equal (e2e-read "target") (e2e-text 20)))
+    (e2e-should-be-as-found)))
+
 (ert-deftest e2e-what-the-user-types-meanwhile-stays ()
   (e2e-with-emacs
+    (e2e-eval '(setq agent-q-diff-save 'always))
     (e2e-propose 'key 'call (e2e-proposal "target"))
     (e2e-keys "n a RET C-x o")
     (e2e-see-cursor-at "line 35")
@@ -441,8 +462,9 @@ C-c C-c = accept"))
     (e2e-see-cursor-at "^@@ -2,7 ")
     (keys-press "p" (keys-echo "No previous hunk"))
     (e2e-see-cursor-at "^@@ -2,7 ")
-    (e2e-keys "M-< a")
-    (e2e-see "Progress: 0/3")
+    ;; An error drops what is typed before it is said.
+    (keys-press "M-< a" "Progress: 0/3"
+                (keys-echo "Point is in front of the first hunk"))
     (e2e-keys "C-c C-c")
     (should (equal (e2e-answer 'call) '(:ok "accepted")))
     (should (equal (e2e-read "target") (e2e-text 5 20 35)))

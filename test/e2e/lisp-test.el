@@ -75,13 +75,10 @@
       (`(:ok ,message)
        (should (string-search "\nhunk 2, in the file:\n    17\tline 17\n" message))
        (should (string-prefix-p
-                      (format "✓ Changes accepted and applied to %s
+                      (format "✓ Accepted in part: 1 of 3 hunks is in %s, which is saved.
 
-The buffer has been updated with your proposed changes. Save the buffer when ready.
-
-1 of 3 hunks are in the file.
 In the file: hunk 2.
-Not in the file: hunk 1, 3.
+Not in the file: hunks 1 and 3.
 The lines as they now are:
 hunk 1, not in the file:
      2	line 2
@@ -127,7 +124,7 @@ hunk 1, not in the file:
     (pcase-exhaustive (e2e-answer 'cancelled)
       (`(:ok ,message)
        (should (string-prefix-p
-                (format "Error showing diff for %s: Review cancelled: "
+                (format "Error: there is no decision about %s: the user left it undecided"
                         (e2e-path "other"))
                 message))))
     (e2e-should-be-as-found)))
@@ -137,7 +134,7 @@ hunk 1, not in the file:
     (lisp-propose 'call (lisp-tool "target"))
     (lisp-go-to-review)
     (aqd-sbcl-stop lisp)
-    (e2e-see "Nobody waits for an answer any more")
+    (e2e-see "Nobody is waiting for an answer any more")
     (e2e-keys "a r r q")
     (e2e-wait-for (= 0 (e2e-eval '(length (agent-q-diff-open-reviews)))))
     (should-not (e2e-answers))

@@ -173,7 +173,7 @@ One more only waits for what another one began."
                                  (car (agent-q-diff-open-reviews))))))
       (mcp-go-to "file")
       (e2e-keys "a a a q")
-      (mcp-should-answer "file.call" nil "\\`✓ Changes accepted")
+      (mcp-should-answer "file.call" nil "\\`✓ Accepted: ")
       (should (equal (e2e-text 5 20 35) (e2e-read "file")))
       (mcp-should-be-over))))
 
@@ -188,7 +188,7 @@ One more only waits for what another one began."
     (e2e-keys "c")
     (e2e-type "Not this line")
     (e2e-keys "RET r r q")
-    (mcp-should-answer "file.call" nil "1 of 3 hunks are in the file"
+    (mcp-should-answer "file.call" nil "1 of 3 hunks is in "
                        "hunk 2, which is rejected: Not this line")
     (should (equal (e2e-text 5) (e2e-read "file")))
     (should (apply #'> (append (mcp-words "file.call" :progress) '(0))))
@@ -199,7 +199,7 @@ One more only waits for what another one began."
     (mcp-propose "file")
     (mcp-go-to "file")
     (e2e-keys "r r r q")
-    (mcp-should-answer "file.call" nil "\\`✗ REJECTED")
+    (mcp-should-answer "file.call" nil "\\`✗ Rejected: ")
     (should (equal (e2e-text) (e2e-read "file")))
     (mcp-should-be-over)))
 
@@ -229,7 +229,76 @@ One more only waits for what another one began."
         (e2e-keys "a q")
         (mcp-should-answer "file.call" nil "\\`✓ "))
       (should (equal modified (e2e-read "file")))
+      ;; Nor is the file that had the texts left.
+      (should (equal '("socket") (directory-files (e2e-path "run/agent-q-diff") nil "[^.]")))
       (mcp-should-be-over))))
+
+(ert-deftest e2e-mcp-large-texts-where-emacs-cannot-read-the-file ()
+  "The program sees the socket in another folder than Emacs does."
+  (mcp-with-client (list "auto" "--socket" (e2e-path "elsewhere"))
+    (make-symbolic-link (e2e-path "run/agent-q-diff/socket") (e2e-path "elsewhere"))
+    (let ((original (apply #'concat (make-list 10000 "0123456789 \"naïve\" \\ 0123456789\n"))))
+      (mcp-propose "file" :original original :modified (concat original "one more\n"))
+      (should-not (directory-files (e2e-path "") nil "texts"))
+      (mcp-go-to "file")
+      (e2e-keys "a q")
+      (mcp-should-answer "file.call" nil "\\`✓ ")
+      (should (equal (concat original "one more\n") (e2e-read "file"))))
+    (mcp-should-be-over)))
+
+(defun mcp-raw (messages n)
+  "Return N things that the program says to MESSAGES, strings, as alists.
+No Emacs serves it."
+  (let* ((greeting
+          '((jsonrpc . "2.0") (id . 0) (method . "initialize")
+            (params . ((protocolVersion . "2025-06-18") (capabilities . #s(hash-table))
+                       (clientInfo . ((name . "raw") (version . "1")))))))
+         (said "")
+         (program (make-process
+                   :name "mcp-raw" :connection-type 'pipe :coding 'utf-8-unix :noquery t
+                   :filter (lambda (_ output) (setq said (concat said output)))
+                   :command (list (getenv "AGENT_Q_DIFF_MCP_SERVER")
+                                  "--socket" "/nowhere/socket"))))
+    (unwind-protect
+        (progn
+          (process-send-string program (concat (json-serialize greeting) "\n"))
+          (e2e-wait-for (string-search "\n" said))
+          (setq said "")
+          (dolist (message (cons "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"
+                                 messages))
+            (process-send-string program (concat message "\n")))
+          (e2e-wait-for (= n (seq-count (apply-partially #'eq ?\n) said)))
+          (mapcar (lambda (line) (json-parse-string line :object-type 'alist))
+                  (split-string said "\n" t)))
+      (delete-process program))))
+
+(defun mcp-raw-call (id method tool &rest arguments)
+  "Return a message ID that calls METHOD for TOOL with ARGUMENTS, an alist."
+  (json-serialize `((jsonrpc . "2.0") (id . ,id) (method . ,method)
+                    (params . ((name . ,tool) (arguments . ,arguments))))))
+
+(ert-deftest e2e-mcp-large-messages-that-are-no-proposals ()
+  (let* ((large (make-string 200000 ?x))
+         (said (mcp-raw
+                (list large (concat "{" large) (concat "[\"" large "\"]")
+                      (mcp-raw-call 1 "tools/call" "propose_file_edit"
+                                    (cons 'original large) (cons 'modified large))
+                      (mcp-raw-call 2 "tools/call" "review_result" (cons 'id large))
+                      (mcp-raw-call "three" "tools/call" "rm" (cons 'original large))
+                      (mcp-raw-call 4 "ping" "x" (cons 'original large))
+                      (mcp-raw-call 5 large "x" (cons 'original large))
+                      (mcp-raw-call 6 "tools/list" "x"))
+                7))
+         (answer (lambda (id) (seq-find (lambda (word) (equal id (alist-get 'id word))) said))))
+    (let-alist (funcall answer 1)
+      (should (eq t .result.isError))
+      (should (string-search "no Emacs is serving" (alist-get 'text (aref .result.content 0)))))
+    (let-alist (funcall answer 2)
+      (should (eq t .result.isError)))
+    (dolist (id '("three" 5))
+      (should (assq 'error (funcall answer id))))
+    (dolist (id '(4 6))
+      (should (assq 'result (funcall answer id))))))
 
 ;;;; Not decided
 
@@ -321,7 +390,7 @@ One more only waits for what another one began."
       ;; It can be asked for again, should an answer get lost.
       (dolist (tag '("wait3" "wait4"))
         (mcp-call tag "review_result" :id id)
-        (mcp-should-answer tag nil "1 of 3 hunks are in the file"))
+        (mcp-should-answer tag nil "1 of 3 hunks is in "))
       (mcp-call "wait5" "review_result" :id "nonsense")
       (mcp-should-answer "wait5" t "no review with id \"nonsense\"")
       (mcp-should-be-over))))
@@ -361,7 +430,7 @@ One more only waits for what another one began."
     (e2e-see "1 review is not decided")
     (e2e-type "yes")
     (e2e-keys "RET")
-    (mcp-should-answer "file.call" t "Emacs was left")
+    (mcp-should-answer "file.call" t "Emacs exited")
     (e2e-wait-for (not (file-exists-p (e2e-path "run/agent-q-diff/socket"))))))
 
 (ert-deftest e2e-mcp-wrong-arguments ()

@@ -54,7 +54,7 @@ ANSWER is a regexp of the message, CHANGED the list of changed lines."
                  '(20) "y"))
 
 (ert-deftest e2e-permission-denied ()
-  (permission-by "\\`✗ REJECTED: " '() "n"))
+  (permission-by "\\`✗ Rejected: " '() "n"))
 
 (ert-deftest e2e-permission-denied-with-a-reason ()
   (permission-by "\n\nReason: no\\'" '() "r n o RET"))
@@ -83,7 +83,7 @@ ANSWER is a regexp of the message, CHANGED the list of changed lines."
     (e2e-keys "f")
     (e2e-see "Progress: 0/1 applied" "You asked for the full review")
     (e2e-keys "a q")
-    (should (string-prefix-p "✓ Changes accepted" (cadr (e2e-answer 'call))))
+    (should (string-prefix-p "✓ Accepted: " (cadr (e2e-answer 'call))))
     (should (equal (e2e-read "target") (e2e-text 20)))
     (e2e-should-be-as-found)))
 
@@ -159,6 +159,7 @@ ANSWER is a regexp of the message, CHANGED the list of changed lines."
            (bytes (lambda (text coding) (encode-coding-string text coding))))
       (permission-put-bytes "open.lisp" (funcall bytes text 'utf-8-unix))
       (permission-put-bytes "latin.lisp" (funcall bytes latin 'latin-1-dos))
+      (e2e-eval '(setq agent-q-diff-save 'always))
       (e2e-eval `(ignore (find-file-noselect ,(e2e-path "open.lisp"))))
       (e2e-eval '(with-current-buffer "open.lisp"
                    (goto-char (point-max))

@@ -66,7 +66,7 @@
     (e2e-propose 'filter 'call (e2e-proposal "target"))
     (e2e-keys "a C-]")
     (should (equal (e2e-answer 'call) '(:error agent-q-diff-cancelled
-                                               "the user left it undecided")))
+                                               "the user left it undecided; 1 of 3 hunks is in the file")))
     (should (equal (e2e-read "target") (e2e-text 5)))
     (e2e-type "what-line")
     (e2e-see "^M-x what-line")
@@ -125,7 +125,8 @@
     (e2e-wait-for (not (e2e-eval '(get-buffer "*Agent-Q Diff*"))))
     (e2e-keys "y")
     (should (equal (e2e-answer 'call)
-                   '(:error agent-q-diff-cancelled "its buffer was killed")))
+                   '(:error agent-q-diff-cancelled
+                     "its buffer was killed; 1 of 3 hunks is in the file")))
     (should (equal (e2e-read "target") (e2e-text 5)))
     (e2e-should-be-as-found)
     (should-not (e2e-eval '(seq-filter
@@ -256,7 +257,7 @@
       (e2e-keys "RET")
       (e2e-wait-for (= (e2e-eval '(recursion-depth)) 2))
       (e2e-keys "r r q")
-      (e2e-see "Ended; the caller is answered when")
+      (e2e-see "Ended; the caller is answered once")
       (should-not (e2e-answers))
       (e2e-keys leave)
       (should (equal (e2e-answer 'call) '(:ok "accepted")))
@@ -321,7 +322,7 @@
       (waiting-propose-two way)
       (waiting-select "*Agent-Q Diff*")
       (e2e-keys "a r r q")
-      (e2e-see "Ended; the caller is answered when")
+      (e2e-see "Ended; the caller is answered once")
       (should-not (e2e-answers))
       (waiting-see-selected "*Agent-Q Diff*<2>")
       (e2e-keys "r r r q")
@@ -337,7 +338,7 @@
     (waiting-propose-two 'filter)
     (waiting-select "*Agent-Q Diff*")
     (e2e-keys "a r r q")
-    (e2e-see "Ended; the caller is answered when")
+    (e2e-see "Ended; the caller is answered once")
     (waiting-select "*Agent-Q Diff*")
     (mapc #'e2e-press '("p" "p" "a" "u" "C-c C-k"))
     (waiting-select "*Agent-Q Diff*<2>")
@@ -356,7 +357,8 @@
     (e2e-keys "a r r q")
     (should (equal (e2e-answer 'inner) '(:ok "accepted")))
     (should (equal (e2e-answer 'outer)
-                   '(:error agent-q-diff-cancelled "its buffer was killed")))
+                   '(:error agent-q-diff-cancelled
+                     "its buffer was killed; none of it is in the file")))
     (should (equal (e2e-read "inner") (e2e-text 5)))
     (should (equal (e2e-read "outer") (e2e-text)))
     (e2e-should-be-as-found)))
@@ -368,7 +370,7 @@
       (waiting-later '(mapc #'kill-buffer '("*Agent-Q Diff*<2>" "*Agent-Q Diff*")))
       (dolist (call '(inner outer))
         (should (equal (e2e-answer call) '(:error agent-q-diff-cancelled
-                                                  "its buffer was killed")))
+                                                  "its buffer was killed; none of it is in the file")))
         (should (equal (e2e-read (symbol-name call)) (e2e-text))))
       (e2e-should-be-as-found)
       ;; A wake-up too many would be reported as an undefined key.
@@ -381,9 +383,11 @@
     (e2e-see "^M-x")
     (e2e-type "top-level")
     (e2e-keys "RET")
-    (dolist (call '(inner outer))
-      (should (equal (e2e-answer call) '(:error agent-q-diff-cancelled
-                                                "the user left it undecided"))))
+    (pcase-dolist (`(,call . ,remains) '((inner . "1 of 3 hunks is in the file")
+                                         (outer . "none of it is in the file")))
+      (should (equal (e2e-answer call)
+                     (list :error 'agent-q-diff-cancelled
+                           (concat "the user left it undecided; " remains)))))
     (should (equal (e2e-read "inner") (e2e-text 5)))
     (should (equal (e2e-read "outer") (e2e-text)))
     (e2e-should-be-as-found)))
@@ -471,7 +475,7 @@
     (pcase-exhaustive (e2e-answer 'call)
       (`(:ok ,message)
        (should (string-match-p "\\`✓ Changes accepted and applied to " message))
-       (should (string-match-p "^1 of 3 hunks are in the file\\.$" message))))
+       (should (string-match-p "^1 of 3 hunks is in the file\\.$" message))))
     (should (equal (e2e-read "target") (e2e-text 20)))
     (e2e-should-be-as-found)))
 
