@@ -36,12 +36,12 @@ demo: ## Review a real proposal in this terminal (without one: watch it played)
 	@test/demo/run
 
 test: ## Run every test: Rust, Lisp, and Lisp in a real terminal
-	@test/tools/need emacs cargo cc patch git tmux timeout mcp-client sbcl slime swank makeinfo
+	@test/tools/need emacs cargo cc patch git tmux timeout mcp-client sbcl slime swank makeinfo setfacl
 	@$(MAKE) --no-print-directory build
 	@test/tools/run-tests $(SUITES)
 
-lint: ## Check style, warnings, documentation, and the walls between the parts
-	@test/tools/need emacs cargo cc package-lint
+lint: ## Check style, warnings, documentation, and the boundaries between modules
+	@test/tools/need emacs cargo rustfmt clippy cc package-lint
 	@test/tools/lint $(CHECKS)
 
 bench: ## Measure everything that has to be fast, beside a peer
@@ -57,12 +57,12 @@ bench-check: ## Measure a part of it in a few minutes, and fail if a target is m
 fuzz: ## Fuzz the engine (FUZZ_SECONDS=60 for each target), then walk at random (AGENT_Q_DIFF_CASES=30000)
 	@test/tools/need cargo cc c++ cargo-fuzz
 	@test/tools/fuzz $(FUZZ_SECONDS) $(FUZZ_TARGETS)
-	AGENT_Q_DIFF_CASES=$${AGENT_Q_DIFF_CASES:-30000} cargo test --release --locked --no-default-features
+	AGENT_Q_DIFF_CASES=$${AGENT_Q_DIFF_CASES:-30000} cargo test --release --locked -p agent-q-diff-engine
 
 doc: ## Build the manual, doc/agent-q-diff.info, and the engine's documentation
 	@test/tools/need cargo cc makeinfo
 	makeinfo --no-split --error-limit=1 doc/agent-q-diff.texi -o doc/agent-q-diff.info
-	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --no-default-features
+	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps -p agent-q-diff-engine
 
 .PHONY: pictures
 pictures: ## Photograph the demo in a graphical Emacs: doc/review-light.png and -dark.png

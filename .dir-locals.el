@@ -1,0 +1,5 @@
+((nil . ((indent-tabs-mode . nil)
+         (fill-column . 100)))
+ (emacs-lisp-mode . ((fill-column . 72)
+                     (sentence-end-double-space . t)))
+ (makefile-mode . ((indent-tabs-mode . t))))
