@@ -12,6 +12,7 @@
 //! costs a diff of what is different, or for a bare diff one exact search for each hunk.
 
 mod anchors;
+mod assembly;
 mod bare;
 mod blob;
 mod candidates;

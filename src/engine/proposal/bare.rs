@@ -2,13 +2,12 @@
 //!
 //! It brings only the lines of its hunks. End to end they stand in for the texts.
 
-use crate::diff::{Edit, Group};
+use crate::diff::Edit;
 use crate::patch::hunk::{Hunk, LineKind};
 use crate::patch::locate::NotPlaced;
 use crate::patch::parse::{self, Blobs, FileDiff, ParsedHunk};
-use crate::text::{Text, is_unterminated};
-use crate::weave::Weave;
 
+use super::assembly::Assembly;
 use super::sides::Edges;
 use super::{Proposal, ProposalError};
 
@@ -63,17 +62,16 @@ impl Proposal {
             is_toggled: false,
             has_target: false,
         };
-        let mut stand_in = StandIn::default();
+        let mut texts = Assembly::default();
         for (index, ParsedHunk { hunk, .. }) in hunks.iter().enumerate() {
-            if stand_in.is_ended() {
+            if texts.is_ended() {
                 return Err(ProposalError::EndsEarly { hunk: index - 1 });
             }
-            stand_in.push(hunk);
+            push_hunk(&mut texts, hunk);
         }
-        bare.is_open_ended &= !stand_in.is_ended();
-        let (original, modified) = (Text::new(stand_in.original), Text::new(stand_in.modified));
-        let weave = Weave::new(original, modified, &stand_in.edits);
-        let mut proposal = Proposal::new(weave, stand_in.groups, Some(bare));
+        bare.is_open_ended &= !texts.is_ended();
+        let (weave, groups) = texts.finish();
+        let mut proposal = Proposal::new(weave, groups, Some(bare));
         proposal.header_lines = hunks.iter().map(|parsed| parsed.header_line).collect();
         proposal.offsets.fill(Err(NotPlaced::NotFound));
         Ok(proposal)
@@ -86,66 +84,45 @@ impl Proposal {
     }
 }
 
-/// The texts that stand in for those that a bare diff lacks: its hunks' lines, end to end.
-#[derive(Default)]
-struct StandIn {
-    original: Vec<u8>,
-    modified: Vec<u8>,
-    n_before: usize,
-    n_after: usize,
-    edits: Vec<Edit>,
-    groups: Vec<Group>,
+/// Adds the lines of `hunk` to the texts that stand in for those that a bare diff lacks: its hunks'
+/// lines, end to end.
+fn push_hunk(texts: &mut Assembly, hunk: &Hunk) {
+    texts.begin_hunk();
+    let mut last = LineKind::Context;
+    for line in &hunk.lines {
+        let is_change = line.kind != LineKind::Context;
+        // An atom removes first and then adds. Where a diff by hand does otherwise, its lines keep
+        // their order as several atoms.
+        let goes_back = last == LineKind::Added && line.kind == LineKind::Removed;
+        if is_change && (last == LineKind::Context || goes_back) {
+            let before = texts.n_before..texts.n_before;
+            let after = texts.n_after..texts.n_after;
+            texts.edits.push(Edit { before, after });
+        }
+        last = line.kind;
+        push_line(texts, line.kind, line.text);
+    }
+    if let Some(last) = hunk.lines.last().filter(|_| hunk.is_open_ended) {
+        push_bytes(texts, last.kind, b"\n");
+    }
+    texts.end_hunk();
 }
 
-impl StandIn {
-    /// Tells whether a side's last line has no terminator, so that nothing can follow.
-    fn is_ended(&self) -> bool {
-        [&self.original, &self.modified]
-            .iter()
-            .any(|side| !side.is_empty() && is_unterminated(side))
+fn push_line(texts: &mut Assembly, kind: LineKind, text: &[u8]) {
+    push_bytes(texts, kind, text);
+    texts.n_before += usize::from(kind != LineKind::Added);
+    texts.n_after += usize::from(kind != LineKind::Removed);
+    if let Some(edit) = texts.edits.last_mut().filter(|_| kind != LineKind::Context) {
+        edit.before.end = texts.n_before;
+        edit.after.end = texts.n_after;
     }
+}
 
-    fn push(&mut self, hunk: &Hunk) {
-        let first = (self.edits.len(), self.n_before, self.n_after);
-        let mut last = LineKind::Context;
-        for line in &hunk.lines {
-            let is_change = line.kind != LineKind::Context;
-            // An atom removes first and then adds. Where a diff by hand does otherwise, its lines
-            // keep their order as several atoms.
-            let goes_back = last == LineKind::Added && line.kind == LineKind::Removed;
-            if is_change && (last == LineKind::Context || goes_back) {
-                let (before, after) = (self.n_before..self.n_before, self.n_after..self.n_after);
-                self.edits.push(Edit { before, after });
-            }
-            last = line.kind;
-            self.push_line(line.kind, line.text);
-        }
-        if let Some(last) = hunk.lines.last().filter(|_| hunk.is_open_ended) {
-            self.push_bytes(last.kind, b"\n");
-        }
-        self.groups.push(Group {
-            edits: first.0..self.edits.len(),
-            before: first.1..self.n_before,
-            after: first.2..self.n_after,
-        });
+fn push_bytes(texts: &mut Assembly, kind: LineKind, bytes: &[u8]) {
+    if kind != LineKind::Added {
+        texts.original.extend_from_slice(bytes);
     }
-
-    fn push_line(&mut self, kind: LineKind, text: &[u8]) {
-        self.push_bytes(kind, text);
-        self.n_before += usize::from(kind != LineKind::Added);
-        self.n_after += usize::from(kind != LineKind::Removed);
-        if let Some(edit) = self.edits.last_mut().filter(|_| kind != LineKind::Context) {
-            edit.before.end = self.n_before;
-            edit.after.end = self.n_after;
-        }
-    }
-
-    fn push_bytes(&mut self, kind: LineKind, bytes: &[u8]) {
-        if kind != LineKind::Added {
-            self.original.extend_from_slice(bytes);
-        }
-        if kind != LineKind::Removed {
-            self.modified.extend_from_slice(bytes);
-        }
+    if kind != LineKind::Removed {
+        texts.modified.extend_from_slice(bytes);
     }
 }

@@ -9,9 +9,10 @@
 use crate::diff::{Edit, Group};
 use crate::patch::parse::Blobs;
 use crate::text::{Text, is_unterminated};
-use crate::weave::{Atom, Weave};
+use crate::weave::Atom;
 
 use super::Proposal;
+use super::assembly::Assembly;
 
 /// One of the two texts that a diff compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,9 +51,7 @@ impl Proposal {
         let Some(whole) = whole else {
             return false;
         };
-        let (original, modified) = (Text::new(whole.original), Text::new(whole.modified));
-        self.weave = Weave::new(original, modified, &whole.edits);
-        self.groups = whole.groups;
+        (self.weave, self.groups) = whole.finish();
         self.bare = None;
         self.is_doubted = vec![false; self.weave.atoms().len()];
         self.unravel(&vec![side == Side::New; self.n_hunks()]);
@@ -60,8 +59,8 @@ impl Proposal {
     }
 
     /// Returns the two whole texts, if `live` is the one of `side`; `None` if it cannot be.
-    fn whole(&self, live: &Text, side: Side) -> Option<Whole> {
-        let mut whole = Whole::default();
+    fn whole(&self, live: &Text, side: Side) -> Option<Assembly> {
+        let mut whole = Assembly::default();
         let mut at = 0;
         for (hunk, group) in self.groups.iter().enumerate() {
             let gap = self.stated(hunk).checked_sub(whole.n_before)?;
@@ -76,58 +75,49 @@ impl Proposal {
             if end > live.len() || live.lines_bytes(start..end) != here {
                 return None;
             }
-            whole.push_both(live.lines_bytes(at..start), gap)?;
-            whole.push(group, &self.weave.atoms()[group.edits.clone()], (old, new))?;
+            push_both(&mut whole, live.lines_bytes(at..start), gap)?;
+            let atoms = &self.weave.atoms()[group.edits.clone()];
+            push_hunk(&mut whole, group, atoms, (old, new))?;
             at = end;
         }
-        whole.push_both(live.lines_bytes(at..live.len()), live.len() - at)?;
+        let rest = at..live.len();
+        push_both(&mut whole, live.lines_bytes(rest.clone()), rest.len())?;
         Some(whole)
     }
 }
 
-/// The two texts of a diff, put together from the top.
-#[derive(Default)]
-struct Whole {
-    original: Vec<u8>,
-    modified: Vec<u8>,
-    n_before: usize,
-    n_after: usize,
-    edits: Vec<Edit>,
-    groups: Vec<Group>,
+/// Adds `bytes`, `n_lines` lines that both texts have; `None` if nothing can follow what is there.
+fn push_both(texts: &mut Assembly, bytes: &[u8], n_lines: usize) -> Option<()> {
+    append(&mut texts.original, bytes)?;
+    append(&mut texts.modified, bytes)?;
+    texts.n_before += n_lines;
+    texts.n_after += n_lines;
+    Some(())
 }
 
-impl Whole {
-    /// Adds `bytes`, `n_lines` lines that both texts have.
-    fn push_both(&mut self, bytes: &[u8], n_lines: usize) -> Option<()> {
-        append(&mut self.original, bytes)?;
-        append(&mut self.modified, bytes)?;
-        self.n_before += n_lines;
-        self.n_after += n_lines;
-        Some(())
-    }
-
-    /// Adds a hunk: `group` with `atoms`, of which these are the lines in each text.
-    fn push(&mut self, group: &Group, atoms: &[Atom], (old, new): (&[u8], &[u8])) -> Option<()> {
-        append(&mut self.original, old)?;
-        append(&mut self.modified, new)?;
-        let (before, after) = (group.before.start, group.after.start);
-        let first = self.edits.len();
-        for Atom { old, new, .. } in atoms {
-            self.edits.push(Edit {
-                before: old.start - before + self.n_before..old.end - before + self.n_before,
-                after: new.start - after + self.n_after..new.end - after + self.n_after,
-            });
-        }
-        let (n_before, n_after) = (self.n_before, self.n_after);
-        self.n_before += group.before.len();
-        self.n_after += group.after.len();
-        self.groups.push(Group {
-            edits: first..self.edits.len(),
-            before: n_before..self.n_before,
-            after: n_after..self.n_after,
+/// Adds a hunk, `group` with `atoms`, whose lines are `old` and `new`; `None` if nothing can follow
+/// what is there.
+fn push_hunk(
+    texts: &mut Assembly,
+    group: &Group,
+    atoms: &[Atom],
+    (old, new): (&[u8], &[u8]),
+) -> Option<()> {
+    texts.begin_hunk();
+    append(&mut texts.original, old)?;
+    append(&mut texts.modified, new)?;
+    let (before, after) = (group.before.start, group.after.start);
+    let (n_before, n_after) = (texts.n_before, texts.n_after);
+    for Atom { old, new, .. } in atoms {
+        texts.edits.push(Edit {
+            before: old.start - before + n_before..old.end - before + n_before,
+            after: new.start - after + n_after..new.end - after + n_after,
         });
-        Some(())
     }
+    texts.n_before += group.before.len();
+    texts.n_after += group.after.len();
+    texts.end_hunk();
+    Some(())
 }
 
 /// Adds `bytes` to `text`, unless that has ended: nothing can follow a line without newline.
