@@ -250,11 +250,12 @@ decision, its result says more."
 
 (defun agent-q-diff-tools--root-for (name root)
   "Return the root from which the guard is to walk to the file NAME.
-It is ROOT, the project's, unless NAME is outside of that."
-  (if (condition-case nil
-          (file-in-directory-p name root)
-        ;; Links in a circle, of which the guard says that.
-        (error (string-prefix-p root name)))
+It is ROOT, the project's, unless that is nil or NAME is outside of it."
+  (if (and root
+           (condition-case nil
+               (file-in-directory-p name root)
+             ;; Links in a circle, of which the guard says that.
+             (error (string-prefix-p root name))))
       root
     (agent-q-diff-tools--outermost (file-truename name))))
 
@@ -270,9 +271,10 @@ ROOT is what `agent-q-diff-tools--root-for' returned."
 (defun agent-q-diff-tools--notes (name resolved root project)
   "Return what one must know before editing the file NAME, strings.
 RESOLVED is its resolved name below ROOT, from which the guard walks;
-PROJECT is the project's root.  Signal an error if no agent may edit it."
+PROJECT is the project's root, or nil if there is none to leave.  Signal an
+error if no agent may edit it."
   (append
-   (unless (equal root project)
+   (unless (or (not project) (equal root project))
      (list (format "The file is OUTSIDE the project %s" (abbreviate-file-name project))))
    (pcase (agent-q-diff-guard-protection resolved root name)
      (`(denied . ,reason)
@@ -280,21 +282,22 @@ PROJECT is the project's root.  Signal an error if no agent may edit it."
               (list (format "Error: Cannot write to file\n\nNot for agents: %s." reason))))
      (`(asked . ,reason) (list (format "PROTECTED: %s" reason))))))
 
-(defun agent-q-diff-tools--target (tool path)
+(defun agent-q-diff-tools-target (tool path &optional project)
   "Return (NAME NOTES CHECK) for the file PATH that a call of TOOL is to change.
+PROJECT is the root of the project that the agent works in, if known.
 NAME is absolute; NOTES are strings for the user.  CHECK is a function
 that signals an error if the file must not be written: while a proposal is
 reviewed, a directory on the way to it may be replaced by a link, or
 become one of git's own.  That PATH is refused is logged; what becomes of
-a review is, where it ends.  `default-directory' is the project's root."
+a review is, where it ends.  PATH is relative to `default-directory'."
   (agent-q-diff-tools--logging-refusals
    tool path
    (lambda ()
      (let* ((name (agent-q-diff-target-name path))
-            (root (agent-q-diff-tools--root-for name default-directory))
+            (root (agent-q-diff-tools--root-for name project))
             (resolved (agent-q-diff-tools--checked name root)))
        (list name
-             (agent-q-diff-tools--notes name resolved root default-directory)
+             (agent-q-diff-tools--notes name resolved root project)
              (lambda () (agent-q-diff-guard-recheck resolved root)))))))
 
 (defun agent-q-diff-tools--logging-refusals (tool path function)
@@ -315,7 +318,7 @@ If it signals that PATH is refused to a call of TOOL, the log has that."
 
 (defun agent-q-diff-tools--review-and-wait (target arguments)
   "Review ARGUMENTS for TARGET, and return the result.
-TARGET is what `agent-q-diff-tools--target' returned."
+TARGET is what `agent-q-diff-tools-target' returned."
   (pcase-let ((`(,name ,notes ,check) target))
     (let-alist arguments
       (if .diff
@@ -329,7 +332,8 @@ TARGET is what `agent-q-diff-tools--target' returned."
 Return the message for the agent, or signal why there is no decision."
   (let* ((default-directory (agent-q-diff-guard-root))
          (agent-q-diff-tool tool)
-         (target (agent-q-diff-tools--target tool (alist-get 'path arguments))))
+         (target (agent-q-diff-tools-target tool (alist-get 'path arguments)
+                                            default-directory)))
     (agent-q-diff-tools--message
      (agent-q-diff-tools--review-and-wait target arguments)
      arguments)))
@@ -403,7 +407,7 @@ CALLBACK is called once with its result."
   (let-alist arguments
     (pcase-let* ((default-directory (agent-q-diff-guard-root))
                  (agent-q-diff-tool tool)
-                 (`(,name ,notes ,check) (agent-q-diff-tools--target tool .path))
+                 (`(,name ,notes ,check) (agent-q-diff-tools-target tool .path default-directory))
                  (tell (lambda (result)
                          (funcall callback
                                   (plist-put result :message
@@ -459,8 +463,7 @@ with the arguments is said in it."
           ("edit_file" (agent-q-diff-tools--edit-file checked))
           ((or "propose_file_edit" "propose_patch")
            (agent-q-diff-tools--propose-unless-denied tool checked))))
-    (agent-q-diff-bad-arguments (format "Error: %s" (cadr err)))
-    ((error quit) (format "Error: %s" (agent-q-diff--error-text err)))))
+    ((error quit) (agent-q-diff-message-of-failure err))))
 
 ;;;; Calling a tool without waiting
 
@@ -500,7 +503,7 @@ CALLBACK is called with the message for the agent."
           ((error quit)
            (funcall callback (agent-q-diff-message-of-error path err)))))
     (agent-q-diff-bad-arguments
-     (funcall callback (format "Error: %s" (cadr err)))))
+     (funcall callback (agent-q-diff-message-of-failure err))))
   nil)
 
 (defun agent-q-diff-tools--enqueue (tool arguments callback)

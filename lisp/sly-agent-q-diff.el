@@ -16,6 +16,7 @@
 
 (require 'agent-q-diff-open)
 (require 'agent-q-diff-lisp)
+(require 'agent-q-diff-tools)
 
 ;;;; Variables
 
@@ -91,27 +92,33 @@ if the texts are the same."
 (defun sly-agent-q-show-diff-and-wait (path original modified description)
   "Let the user decide a proposal of Agent-Q, and wait for the decision.
 PATH, ORIGINAL, MODIFIED and DESCRIPTION are as for
-`agent-q-diff-review-and-wait'.  Return \"accepted\" or \"rejected\"; signal
-an error if there is no decision, which says how much is in the file."
+`agent-q-diff-review-and-wait'; a PATH that no agent may write is refused.
+Return \"accepted\" or \"rejected\"; signal an error if there is no decision,
+which says how much is in the file."
   (let ((agent-q-diff-contract 'agent-q)
         (agent-q-diff-caller (cons "Agent-Q" (agent-q-diff-lisp-current))))
-    (plist-get (agent-q-diff-review-and-wait path original modified description
-                                             :mode #'sly-agent-q-diff-mode)
-               :decision)))
+    (pcase-let ((`(,name ,notes ,check)
+                 (agent-q-diff-tools-target "propose_file_edit" path)))
+      (plist-get (agent-q-diff-review-and-wait name original modified description
+                                               :mode #'sly-agent-q-diff-mode
+                                               :notes notes :check check)
+                 :decision))))
 
 (defun sly-agent-q-diff--show-and-answer (request path original modified description)
   "Do what `sly-agent-q-show-diff-and-wait' does, and answer REQUEST then.
 PATH, ORIGINAL, MODIFIED and DESCRIPTION are that function's."
   (let ((agent-q-diff-contract 'agent-q)
         (agent-q-diff-caller (cons "Agent-Q" request)))
-    (agent-q-diff-review
-     path original modified description
-     (lambda (result)
-       (agent-q-diff-lisp-answer
-        request (or (plist-get result :decision)
-                    (list (plist-get result :error)
-                          (agent-q-diff-message-of-no-decision result)))))
-     :mode #'sly-agent-q-diff-mode)))
+    (pcase-let ((`(,name ,notes ,check)
+                 (agent-q-diff-tools-target "propose_file_edit" path)))
+      (agent-q-diff-review
+       name original modified description
+       (lambda (result)
+         (agent-q-diff-lisp-answer
+          request (or (plist-get result :decision)
+                      (list (plist-get result :error)
+                            (agent-q-diff-message-of-no-decision result)))))
+       :mode #'sly-agent-q-diff-mode :notes notes :check check))))
 
 (setf (alist-get 'sly-agent-q-show-diff-and-wait agent-q-diff-lisp-functions)
       #'sly-agent-q-diff--show-and-answer)

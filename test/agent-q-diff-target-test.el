@@ -464,7 +464,8 @@ Return (HEADER DISK TEXT)."
     (let* ((root (file-name-directory aqd-file))
            (new (expand-file-name "one/two/new.txt" root))
            (propose (lambda ()
-                      (sly-agent-q-show-diff-and-wait new "" "new\n" "d"))))
+                      (plist-get (agent-q-diff-review-and-wait new "" "new\n" "d")
+                                 :decision))))
       ;; Neither a rejection nor a change of mind leaves anything.
       (dolist (keys '("r q" "a u r q" "a u C-c C-k"))
         (should (equal "rejected" (aqd-play keys propose)))
@@ -478,6 +479,17 @@ Return (HEADER DISK TEXT)."
       (with-current-buffer (find-buffer-visiting new)
         (set-buffer-modified-p nil)
         (kill-buffer)))))
+
+(ert-deftest aqd-target-no-backup-of-what-a-review-created ()
+  (aqd-with-file ""
+    (let ((new (expand-file-name "new.txt" (file-name-directory aqd-file)))
+          (make-backup-files t)
+          (backup-inhibited nil)
+          (backup-enable-predicate #'always))
+      (aqd-play "a u r q" (lambda ()
+                            (agent-q-diff-review-and-wait new "" "new\n" "d")))
+      (should (equal (list (file-name-nondirectory aqd-file))
+                     (directory-files (file-name-directory new) nil "\\`[^.]"))))))
 
 (defun aqd-target-accept-new (below function)
   "Have a new file of the name BELOW the test's directory accepted in vain.

@@ -100,6 +100,15 @@
                              (lambda ()
                                (setq sly-agent-q-diff--decision "accepted")))))))
 
+(ert-deftest aqd-sly-what-no-agent-may-write-is-not-reviewed ()
+  (aqd-with-file aqd-lisp-original
+    (let ((other (concat aqd-file "-other")))
+      (add-name-to-file aqd-file other)
+      (should-error (sly-agent-q-show-diff-and-wait other aqd-lisp-original
+                                                    aqd-lisp-modified "d")
+                    :type 'agent-q-diff-forbidden)
+      (should-not (find-buffer-visiting other)))))
+
 (ert-deftest aqd-sly-finish-calls-a-replaced-exit-in-a-bare-buffer ()
   (let (exited)
     (cl-letf (((symbol-function 'exit-recursive-edit) (lambda () (setq exited t))))
