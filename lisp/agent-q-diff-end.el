@@ -472,6 +472,7 @@ longer be had, what was in it last."
             :untouched (and (agent-q-diff-review-disk review)
                             (equal (agent-q-diff-review-disk review)
                                    (agent-q-diff--disk review)))
+            :overwritten (and is-lost (< 0 in-target))
             :hunks (agent-q-diff--hunk-results review total is-lost))
       (agent-q-diff--content review (< 0 in-file))))))
 
@@ -607,7 +608,7 @@ heading from the top of the file."
   "Return what the log has of HUNK, a hunk's result.
 The proposal's diff has its lines, and what is nil is left out: a review
 can have thousands of hunks."
-  (cl-loop for key in '(:index :state :in-file :edited :comment :reason)
+  (cl-loop for key in agent-q-diff-log-hunk-keys
            for value = (plist-get hunk key)
            when value nconc (list key value)))
 

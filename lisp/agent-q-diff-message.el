@@ -82,6 +82,7 @@ What nobody saved is in no file."
   (cond
    ((plist-get result :detached) "the text")
    ((or (plist-get result :saved)
+        (plist-get result :overwritten)
         (not (plist-member result :saved))
         (and (plist-get result :untouched) (= 0 (plist-get result :in-file))))
     "the file")
@@ -100,6 +101,8 @@ Return nil if there is nothing to say."
   (cond
    ((or (plist-get result :detached) (not (plist-member result :saved))) nil)
    ((plist-get result :saved) nil)
+   ((plist-get result :overwritten)
+    "What was applied is still in the user's Emacs buffer.")
    ((not (plist-get result :untouched))
     "The buffer has unsaved changes, so the file on disk may differ from it.")
    ((< 0 (plist-get result :in-file))
@@ -161,6 +164,14 @@ IS-REASONED tells whether the user said why."
      "\n\n")))
 
 ;;;; No decision
+
+(defun agent-q-diff-message-of-failure (err)
+  "Return the message to the agent about ERR, whatever it was about.
+What the guard refuses has its first word already."
+  (let ((text (agent-q-diff--error-text err)))
+    (if (string-prefix-p "Error: " text)
+        text
+      (concat "Error: " text))))
 
 (defun agent-q-diff-message-of-error (path err)
   "Return the message to the agent about ERR, signaled by its proposal for PATH."

@@ -329,6 +329,8 @@ The result is that of `agent-q-diff-review-and-wait' and
 :content  the text of the target
 :saved    non-nil if that is what its file holds
 :untouched  non-nil if nobody has written the file since the review began
+:overwritten  non-nil if others have changed or deleted the file since hunks
+          were applied: they are in the buffer, and none is in the file
 :detached  DETACHED
 
 and of each hunk its :header and the user's :comment, or nil; :was-in,

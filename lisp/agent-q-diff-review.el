@@ -442,7 +442,10 @@ Note what comes into being by that."
     (let* ((path (agent-q-diff-review-path review))
            (is-saving (agent-q-diff-review-saves-p review))
            (was-missing (and is-saving (not (file-exists-p path))))
-           (missing (and was-missing (agent-q-diff-target-missing-directories path))))
+           (missing (and was-missing (agent-q-diff-target-missing-directories path)))
+           ;; What the file has came from this review, and may go with it.
+           (make-backup-files (and make-backup-files
+                                   (not (agent-q-diff-review-is-created review)))))
       (prog1 (agent-q-diff-target-edit (agent-q-diff-review-target review) edits
                                        is-saving
                                        (agent-q-diff-engine-offsets

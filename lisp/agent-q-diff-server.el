@@ -49,6 +49,7 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-message)
 (require 'agent-q-diff-schema)
 (require 'agent-q-diff-review)
 (require 'agent-q-diff-view)
@@ -110,7 +111,7 @@ IS-ERROR says that it is about a failure of the call."
 (defun agent-q-diff-server--fail (client err)
   "Tell CLIENT of ERR, an error as `condition-case' binds it."
   (agent-q-diff-server--answer
-   client (format "Error: %s" (agent-q-diff--error-text err)) t))
+   client (agent-q-diff-message-of-failure err) t))
 
 (defun agent-q-diff-server--answer-result (client result)
   "Answer CLIENT with RESULT, that of a review."

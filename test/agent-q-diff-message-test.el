@@ -68,6 +68,14 @@ In the buffer: hunk 1.
 Not in the buffer: hunk 2.
 The buffer is not saved; the file on disk is as it was.")))
 
+(ert-deftest aqd-message-file-deleted-after-a-hunk-was-applied ()
+  (global-set-key [f6] (lambda () (interactive) (delete-file aqd-file)))
+  (unwind-protect
+      (should (string-suffix-p "\n\nNone of it is in the file.
+What was applied is still in the user's Emacs buffer."
+                               (aqd-message-of "a <f6> r q")))
+    (global-unset-key [f6])))
+
 (ert-deftest aqd-message-one-hunk-is-saved-and-one-is-not ()
   "Half a word that the user typed must not reach the disk with a hunk."
   (let ((agent-q-diff-save 'if-clean))

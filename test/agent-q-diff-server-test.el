@@ -602,7 +602,7 @@ It has no directory.  NUMBER tells it from others."
     (aqd-with-server
       (make-directory (expand-file-name ".git" (file-name-directory aqd-file)))
       (aqd-should-refuse (aqd-request '("path" . ".git/config") '("original" . ""))
-                         "not for agents")
+                         "\\`Error: Cannot write to file\n\nNot for agents")
       (let ((agent-q-diff-tools-policy 'deny))
         (pcase-let ((`(,is-error ,answer) (aqd-answer-to (aqd-ask (aqd-request)))))
           (should-not is-error)

@@ -478,14 +478,17 @@ Told the name of a file, it hands the call in it to agent-q-diff-mcp."
       (agent-q-diff-accept-all)
       (redisplay t))))
 
+(defun aqd-bench-felt--mcp-begin (file texts)
+  "Write the first of TEXTS to FILE, and the call that proposes the second."
+  (aqd-bench--forget file)
+  (aqd-bench-file "proposed.txt" (car texts))
+  (aqd-bench-felt--mcp-request file texts))
+
 (defun aqd-bench-felt--mcp-call (client texts meanwhile)
   "Return a work that has CLIENT propose TEXTS, calling MEANWHILE while it waits."
   (let ((file (expand-file-name "proposed.txt" aqd-bench-directory)))
     (aqd-bench-work
-     :before (lambda ()
-               (aqd-bench--forget file)
-               (aqd-bench-file "proposed.txt" (car texts))
-               (aqd-bench-felt--mcp-request file texts))
+     :before (lambda () (aqd-bench-felt--mcp-begin file texts))
      :run (lambda ()
             (process-send-string client (concat (expand-file-name "call" aqd-bench-directory)
                                                 "\n"))
@@ -500,10 +503,7 @@ That is what anybody would have to do, without any connection."
   (let ((file (expand-file-name "proposed.txt" aqd-bench-directory))
         (call (expand-file-name "call" aqd-bench-directory)))
     (aqd-bench-work
-     :before (lambda ()
-               (aqd-bench--forget file)
-               (aqd-bench-file "proposed.txt" (car texts))
-               (aqd-bench-felt--mcp-request file texts))
+     :before (lambda () (aqd-bench-felt--mcp-begin file texts))
      :run (lambda ()
             (with-temp-buffer
               (insert-file-contents call)
