@@ -250,13 +250,21 @@ What it held before is in %s"
 
 ;;;; Writing
 
-(defun agent-q-diff-file-put (text coding name)
+(defun agent-q-diff-file-all-ascii-p ()
+  "Return non-nil if the current buffer is all ASCII, in constant time."
+  (save-restriction
+    (widen)
+    (and enable-multibyte-characters
+         (= (1+ (buffer-size)) (position-bytes (point-max))))))
+
+(defun agent-q-diff-file-put (text coding name &optional must-be-new)
   "Make TEXT, a string written in CODING, the content of the file NAME.
-NAME is opened as it is; see `agent-q-diff-file-write'."
+NAME is opened as it is; see `agent-q-diff-file-write'.  If it exists and
+MUST-BE-NEW is `excl', signal `file-already-exists'."
   (let ((coding-system-for-write coding)
         (write-region-annotate-functions nil)
         (write-region-post-annotation-function nil))
-    (write-region text nil name nil 'silent)))
+    (write-region text nil name nil 'silent nil must-be-new)))
 
 (defun agent-q-diff-file--owner (name)
   "Return the owner and the group of the file NAME, as numbers."
@@ -275,12 +283,10 @@ NAME is opened as it is; see `agent-q-diff-file-write'."
 (defun agent-q-diff-file--make-new-temporary (name)
   "Return a new empty file beside NAME, which is to be created, as its like.
 It has the mode and the access rules that a new file gets there."
-  (let ((temporary (agent-q-diff-file--make-temporary name))
-        (coding-system-for-write 'no-conversion)
-        (write-region-annotate-functions nil)
-        (write-region-post-annotation-function nil))
+  ;; `make-temp-file' makes files that only the user can read.
+  (let ((temporary (agent-q-diff-file--make-temporary name)))
     (delete-file temporary)
-    (write-region "" nil temporary nil 'silent nil 'excl)
+    (agent-q-diff-file-put "" 'no-conversion temporary 'excl)
     temporary))
 
 (defun agent-q-diff-file--replaceable-p (name)

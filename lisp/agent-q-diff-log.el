@@ -23,6 +23,7 @@
 (require 'subr-x)
 (require 'tabulated-list)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-file)
 (require 'agent-q-diff-visible)
 
 ;;;; Options
@@ -77,7 +78,7 @@ A byte that is no character becomes \"\\xNN\" and half of a surrogate pair
              (format "\\x%02x" (logand code #xff)))))
        (string-to-multibyte plain) t t))))
 
-(defconst agent-q-diff-log--hunk-keys '(:index :state :in-file :edited :comment :reason)
+(defconst agent-q-diff-log-hunk-keys '(:index :state :in-file :edited :comment :reason)
   "The keys of a hunk in an entry.")
 
 (defun agent-q-diff-log--object (plist)
@@ -85,7 +86,7 @@ A byte that is no character becomes \"\\xNN\" and half of a surrogate pair
 That of a hunk is a plist: a review can have thousands, and a hash table
 for each makes much garbage.  Other plists may have any keys."
   (if (and plist (cl-loop for (key) on plist by #'cddr
-                          always (memq key agent-q-diff-log--hunk-keys)))
+                          always (memq key agent-q-diff-log-hunk-keys)))
       (cl-loop for (key value) on plist by #'cddr
                collect key
                collect (agent-q-diff-log--value value))
@@ -236,7 +237,7 @@ answer does not matter."
 (defun agent-q-diff-log--coding ()
   "Return the coding system in which the current buffer is to be written.
 It is UTF-8; ASCII is that without Emacs encoding a copy of it."
-  (if (= (point-max) (position-bytes (point-max)))
+  (if (agent-q-diff-file-all-ascii-p)
       'no-conversion
     'utf-8-unix))
 

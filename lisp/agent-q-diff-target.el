@@ -205,13 +205,17 @@ not known."
        (not (agent-q-diff-target-line-ends buffer))
        (with-temp-buffer
          (insert text)
-         (let ((temporary (current-buffer)))
-           (with-current-buffer buffer
-             (save-restriction
-               (widen)
-               ;; Bound here: it may be the buffer's own.
-               (let ((case-fold-search nil))
-                 (zerop (compare-buffer-substrings nil nil nil temporary nil nil)))))))))
+         (agent-q-diff-target--equal-p buffer (current-buffer)))))
+
+(defun agent-q-diff-target--equal-p (buffer other)
+  "Return non-nil if all of BUFFER is the text of the buffer OTHER."
+  (with-current-buffer buffer
+    (save-restriction
+      (widen)
+      (and (= (buffer-size) (buffer-size other))
+           ;; Bound here: it may be the buffer's own.
+           (let ((case-fold-search nil))
+             (zerop (compare-buffer-substrings nil nil nil other nil nil)))))))
 
 (defun agent-q-diff-target--all-crlf-p (text)
   "Return non-nil if TEXT has lines and each of them ends with CRLF."
@@ -420,17 +424,10 @@ With `save-buffer-coding-system' they are others before it is saved."
   (let ((buffer (current-buffer))
         (file buffer-file-name))
     (with-temp-buffer
-      (let ((temporary (current-buffer))
-            (coding-system-for-read coding)
+      (let ((coding-system-for-read coding)
             (format-alist nil))
         (insert-file-contents file)
-        (with-current-buffer buffer
-          (save-restriction
-            (widen)
-            (and (= (buffer-size) (buffer-size temporary))
-                 (let ((case-fold-search nil))
-                   (zerop (compare-buffer-substrings
-                           nil nil nil temporary nil nil))))))))))
+        (agent-q-diff-target--equal-p buffer (current-buffer))))))
 
 (defun agent-q-diff-target-disk-state (buffer)
   "Return how the file of BUFFER has changed since the two agreed, or nil.
@@ -896,16 +893,9 @@ is many times faster."
   (let ((coding (or save-buffer-coding-system buffer-file-coding-system
                     'undecided-unix)))
     (if (and (eq (coding-system-type coding) 'undecided)
-             (not (agent-q-diff-target--all-ascii-p)))
+             (not (agent-q-diff-file-all-ascii-p)))
         (coding-system-change-text-conversion coding 'utf-8)
       coding)))
-
-(defun agent-q-diff-target--all-ascii-p ()
-  "Return non-nil if the current buffer is all ASCII, in constant time."
-  (save-restriction
-    (widen)
-    (and enable-multibyte-characters
-         (= (1+ (buffer-size)) (position-bytes (point-max))))))
 
 (defun agent-q-diff-target--choose-coding (from to &rest _)
   "Return the coding system for the text between FROM and TO, unasked.
