@@ -18,7 +18,7 @@
 
 (require 'cl-lib)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-honest)
+(require 'agent-q-diff-long-lines)
 (require 'agent-q-diff-view)
 
 (defvar-local agent-q-diff-cut--positions nil
@@ -129,7 +129,7 @@ Return nil if it is not that long."
 (defun agent-q-diff-cut-set-up ()
   "Hide the middle of long hunks in this buffer."
   (add-to-invisibility-spec 'agent-q-diff-cut)
-  (add-hook 'agent-q-diff-expand-functions #'agent-q-diff-cut--toggle nil t)
+  (add-hook 'agent-q-diff-long-lines-expand-functions #'agent-q-diff-cut--toggle nil t)
   (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-cut--update nil t))
 
 (provide 'agent-q-diff-cut)

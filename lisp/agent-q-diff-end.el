@@ -18,6 +18,7 @@
 (require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-target)
+(require 'agent-q-diff-disk)
 (require 'agent-q-diff-log)
 (require 'agent-q-diff-review)
 (require 'agent-q-diff-message)
@@ -516,8 +517,8 @@ proof that it is saved."
       (list :content (agent-q-diff--target-text review)
             :saved (and (not (agent-q-diff-review-is-detached review))
                         (if is-any-in
-                            (agent-q-diff-target-in-file-p target)
-                          (not (or (agent-q-diff-target-unsaved-p target)
+                            (agent-q-diff-disk-in-file-p target)
+                          (not (or (agent-q-diff-disk-unsaved-p target)
                                    (agent-q-diff-review-disk-state review))))
                         t)))))
 

@@ -640,7 +640,7 @@ It may be ambiguous whether that is right."
 COMMAND is `accept', `reject', `toggle' or `unapply'.  NOTE says what
 the command comes to: `edited', `marked', `unchanged', `already-in',
 `stays-in' or `already-out'.  EDITS is a list of (LINE N-REMOVED TEXT)
-for `agent-q-diff-target-edit'.  Signal an error that says why if the
+for `agent-q-diff-apply-edits'.  Signal an error that says why if the
 command cannot be carried out.  If PLACE is non-nil, somebody has looked
 at an ambiguous place and found it right: it is a line from
 `agent-q-diff-engine-candidates', or (LINE . IS-IN) for one of two there

@@ -82,39 +82,6 @@ A name can be too long to have a lock file."
   (let ((holder (ignore-error file-error (file-locked-p name))))
     (and (stringp holder) holder)))
 
-;;;; Coding systems
-
-(defun agent-q-diff-file-plain-coding-p (coding)
-  "Return non-nil if any bytes and any text survive CODING, there and back.
-That is known of UTF-8, Latin-1, ASCII and raw bytes; of other coding
-systems it depends on the text.  Line ends are not considered."
-  (and (memq (coding-system-base coding)
-             '(utf-8 utf-8-emacs iso-latin-1 us-ascii undecided no-conversion raw-text))
-       t))
-
-(defun agent-q-diff-file-encode (text coding)
-  "Return TEXT as bytes in CODING, or refuse it if they would not read as TEXT."
-  (let ((bytes (encode-coding-string text coding)))
-    (unless (or (agent-q-diff-file-plain-coding-p coding)
-                (equal text (decode-coding-string bytes coding)))
-      (agent-q-diff-file-refuse
-       "the file's coding system %s cannot hold the new text without changing it" coding))
-    bytes))
-
-(defun agent-q-diff-file-check-surrogates (new old)
-  "Refuse NEW, an agent's text, if it has a lone surrogate that OLD has not.
-That is half of a surrogate pair, and JSON can bring one.  No coding
-system has it, but Emacs would write it as three bytes that are no UTF-8.
-Where the file has such bytes, they stay."
-  (let ((at -1))
-    (while (and (< (length new) (string-bytes new)) ; ASCII has none.
-                (setq at (string-match-p "[\ud800-\udfff]" new (1+ at))))
-      (unless (seq-position old (aref new at))
-        (agent-q-diff-file-refuse
-         "the proposed text contains U+%X, half of a surrogate pair; \
-send the whole character"
-         (aref new at))))))
-
 ;;;; What a crash leaves behind
 
 (defvar agent-q-diff-file-state-directory (locate-user-emacs-file "agent-q-diff/")
@@ -249,13 +216,6 @@ What it held before is in %s"
                name copy)))))
 
 ;;;; Writing
-
-(defun agent-q-diff-file-all-ascii-p ()
-  "Return non-nil if the current buffer is all ASCII, in constant time."
-  (save-restriction
-    (widen)
-    (and enable-multibyte-characters
-         (= (1+ (buffer-size)) (position-bytes (point-max))))))
 
 (defun agent-q-diff-file-put (text coding name &optional must-be-new)
   "Make TEXT, a string written in CODING, the content of the file NAME.
@@ -427,6 +387,25 @@ the default ones."
           (or (and temporary
                    (agent-q-diff-file--replace name temporary modes put check done))
               (agent-q-diff-file--write-in-place name put check done)))))))
+
+;;;; Directories
+
+(defun agent-q-diff-file-missing-directories (path)
+  "Return the directories above the file PATH that do not exist yet.
+The innermost comes first."
+  (let ((directory (file-name-directory path))
+        missing)
+    (while (not (file-directory-p directory))
+      (push directory missing)
+      (setq directory (file-name-directory (directory-file-name directory))))
+    (nreverse missing)))
+
+(defun agent-q-diff-file-remove-directories (directories)
+  "Remove those of DIRECTORIES, innermost first, that are there and empty."
+  (dolist (directory directories)
+    (ignore-error file-error
+      (when (directory-empty-p directory)
+        (delete-directory directory)))))
 
 (provide 'agent-q-diff-file)
 ;;; agent-q-diff-file.el ends here

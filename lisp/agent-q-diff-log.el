@@ -18,13 +18,11 @@
 ;;; Code:
 
 (require 'cl-lib)
-(require 'diff-mode)
 (require 'seq)
 (require 'subr-x)
-(require 'tabulated-list)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-file)
-(require 'agent-q-diff-visible)
+(require 'agent-q-diff-coding)
 
 ;;;; Options
 
@@ -45,11 +43,6 @@ If nil, that never happens."
 (defcustom agent-q-diff-log-n-old 3
   "Number of logs that are kept beside the current one.
 The latest of them has the name of the log with \".1\" behind it."
-  :type 'natnum
-  :group 'agent-q-diff)
-
-(defcustom agent-q-diff-log-n-shown 500
-  "Number of entries, counted from the latest, that the log's buffer shows."
   :type 'natnum
   :group 'agent-q-diff)
 
@@ -237,7 +230,7 @@ answer does not matter."
 (defun agent-q-diff-log--coding ()
   "Return the coding system in which the current buffer is to be written.
 It is UTF-8; ASCII is that without Emacs encoding a copy of it."
-  (if (agent-q-diff-file-all-ascii-p)
+  (if (agent-q-diff-coding-all-ascii-p)
       'no-conversion
     'utf-8-unix))
 
@@ -314,194 +307,14 @@ If there are fewer in the current log, go on in those that were put aside."
       (setq old (1+ old)))
     entries))
 
-;;;; One entry
+;;;; Refusals
 
-(defun agent-q-diff-log--visible (value &optional limit)
-  "Return VALUE as one line of text with nothing in it that misleads.
-LIMIT is as for `agent-q-diff-visible'."
-  (agent-q-diff-visible (if (stringp value) value (format "%S" value)) limit))
-
-(defun agent-q-diff-log--fields (entry)
-  "Return all of ENTRY but its diff, each field a line."
-  (let (lines)
-    (while entry
-      (let ((key (pop entry))
-            (value (pop entry)))
-        (unless (or (eq key :diff) (null value))
-          (push (format "# %s: %s" (string-remove-prefix ":" (symbol-name key))
-                        (agent-q-diff-log--visible value most-positive-fixnum))
-                lines))))
-    (string-join (nreverse lines) "\n")))
-
-(defvar-local agent-q-diff-log--entry nil
-  "The entry that the current buffer shows.")
-(put 'agent-q-diff-log--entry 'permanent-local t)
-
-(defvar agent-q-diff-log-entry-mode-map
-  (let ((map (make-sparse-keymap)))
-    (define-key map "\r" #'agent-q-diff-log-visit)
-    (define-key map "o" #'agent-q-diff-log-visit)
-    (define-key map "q" #'quit-window)
-    (dolist (command '(diff-apply-hunk diff-test-hunk diff-goto-source
-                       diff-ediff-patch diff-refresh-hunk))
-      (define-key map (vector 'remap command) #'agent-q-diff-log-visit))
-    map)
-  "Keymap of `agent-q-diff-log-entry-mode'.")
-
-(define-derived-mode agent-q-diff-log-entry-mode diff-mode "Agent-Q Entry"
-  "Major mode for an entry of the log.
-The file is visited by a command only, never because a line names it.
-
-\\{agent-q-diff-log-entry-mode-map}"
-  (setq-local diff-refine nil)
-  (setq-local diff-font-lock-syntax nil)
-  ;; These look for the file in which a hunk is.
-  (setq-local add-log-current-defun-function #'ignore)
-  (setq-local add-log-buffer-file-name-function #'ignore)
-  (setq-local next-error-function nil)
-  ;; What is there is shown in its order, and all of it.
-  (setq-local bidi-display-reordering nil)
-  (setq-local glyphless-char-display (copy-sequence glyphless-char-display))
-  (dolist (range '((#xad . #xad) (#x61c . #x61c) (#x200b . #x200f)
-                   (#x2028 . #x202e) (#x2060 . #x206f) (#xfeff . #xfeff)
-                   (#xe0000 . #xe0fff)))
-    (set-char-table-range glyphless-char-display range 'hex-code))
-  (setq-local minor-mode-overriding-map-alist
-              (list (cons 'buffer-read-only agent-q-diff-log-entry-mode-map)
-                    (cons 'diff-mode-read-only agent-q-diff-log-entry-mode-map)))
-  (setq buffer-read-only t))
-
-(defun agent-q-diff-log--show (entry)
-  "Return a buffer with ENTRY and its diff."
-  (with-current-buffer (get-buffer-create "*Agent-Q Log Entry*")
-    (let ((inhibit-read-only t)
-          (diff (plist-get entry :diff)))
-      (erase-buffer)
-      (setq buffer-undo-list t
-            default-directory (file-name-as-directory (expand-file-name "~"))
-            agent-q-diff-log--entry entry)
-      (insert (agent-q-diff-log--fields entry) "\n\n")
-      (when (stringp diff)
-        (insert diff)))
-    (let ((enable-dir-local-variables nil)
-          (diff-update-on-the-fly nil))
-      (agent-q-diff-log-entry-mode))
-    (set-buffer-modified-p nil)
-    (goto-char (point-min))
-    (current-buffer)))
-
-(defun agent-q-diff-log--file (entry)
-  "Return the name of the file that ENTRY is about, or signal a `user-error'.
-A path that the agent gave relative to the root is so still."
-  (let ((path (plist-get entry :path))
-        (root (plist-get entry :root)))
-    (unless (and (stringp path) (not (string-empty-p path)))
-      (user-error "The entry names no file"))
-    (let ((name (cond
-                 ((string-prefix-p "/" path) path)
-                 ((string-match-p "\\`[[:alpha:]]:/" path) path)
-                 ((stringp root) (concat (file-name-as-directory root) path))
-                 (t (user-error "The entry does not say where %s is"
-                                (agent-q-diff-log--visible path))))))
-      ;; Neither question connects; asking whether the file exists would.
-      (when (and (file-remote-p name)
-                 (not (file-remote-p name nil t))
-                 (not (yes-or-no-p (format "Connect to %s? "
-                                           (agent-q-diff-log--visible name)))))
-        (user-error "Not visited"))
-      (unless (file-exists-p name)
-        (user-error "%s does not exist" (agent-q-diff-log--visible name)))
-      name)))
-
-(defun agent-q-diff-log-visit ()
-  "Visit the file of the entry at point, in the other window."
-  (interactive)
-  (find-file-other-window
-   (agent-q-diff-log--file (or agent-q-diff-log--entry
-                               (tabulated-list-get-id)
-                               (user-error "No entry here")))))
-
-;;;; The list
-
-(defun agent-q-diff-log--time (entry)
-  "Return when ENTRY was made, in the user's time zone."
-  (let ((time (plist-get entry :time)))
-    (condition-case nil
-        (format-time-string "%F %T" (encode-time (parse-time-string time)))
-      (error (format "%s" time)))))
-
-(defun agent-q-diff-log--outcome (entry)
-  "Return in a word what became of ENTRY's proposal."
-  (let ((outcome (plist-get entry :outcome))
-        (after (plist-get entry :hash-after)))
-    (cond
-     ((stringp outcome) outcome)
-     ((or (null after) (equal after (plist-get entry :hash-before))) "unchanged")
-     (t "changed"))))
-
-(defun agent-q-diff-log--hunks (entry)
-  "Return how many of the hunks of ENTRY's review are in the file, or \"\"."
-  (let ((in (plist-get entry :in-file))
-        (total (plist-get entry :total)))
-    (if (and (integerp in) (integerp total))
-        (format "%d/%d" in total)
-      "")))
-
-(defun agent-q-diff-log--row (entry)
-  "Return ENTRY as an element of `tabulated-list-entries'."
-  (let ((cell (lambda (key)
-                (let ((value (plist-get entry key)))
-                  (agent-q-diff-log--visible (or value ""))))))
-    (list entry
-          (vector (agent-q-diff-log--time entry)
-                  (funcall cell :tool)
-                  (agent-q-diff-log--visible (agent-q-diff-log--outcome entry))
-                  (agent-q-diff-log--hunks entry)
-                  (funcall cell :decided-by)
-                  (funcall cell :path)
-                  (funcall cell :reason)))))
-
-(defun agent-q-diff-log--refresh ()
-  "Read the log anew into `tabulated-list-entries'."
-  (setq tabulated-list-entries
-        (mapcar #'agent-q-diff-log--row
-                (agent-q-diff-log-entries agent-q-diff-log-n-shown))))
-
-(defun agent-q-diff-log-show-entry ()
-  "Show the entry at point with its diff, in the other window."
-  (interactive)
-  (pop-to-buffer (agent-q-diff-log--show (or (tabulated-list-get-id)
-                                             (user-error "No entry here")))))
-
-(defvar agent-q-diff-log-mode-map
-  (let ((map (make-sparse-keymap)))
-    (define-key map "\r" #'agent-q-diff-log-show-entry)
-    (define-key map "o" #'agent-q-diff-log-visit)
-    map)
-  "Keymap of `agent-q-diff-log-mode'.")
-
-(define-derived-mode agent-q-diff-log-mode tabulated-list-mode "Agent-Q Log"
-  "Major mode for the list of what agents proposed, the latest first.
-
-\\{agent-q-diff-log-mode-map}"
-  (setq tabulated-list-format [("Time" 19 t) ("Tool" 17 t) ("Outcome" 20 t)
-                               ("Hunks" 5 nil) ("By" 7 t) ("Path" 40 t) ("Reason" 0 nil)]
-        tabulated-list-padding 1)
-  (setq-local bidi-display-reordering nil)
-  (agent-q-diff--claim-single-keys)
-  (add-hook 'tabulated-list-revert-hook #'agent-q-diff-log--refresh nil t)
-  (tabulated-list-init-header))
-
-;;;###autoload
-(defun agent-q-diff-log ()
-  "List what agents proposed and what became of it, the latest first.
-\\<agent-q-diff-log-mode-map>\\[agent-q-diff-log-show-entry] shows an entry, \\[agent-q-diff-log-visit] visits its file, \\[revert-buffer] reads the log anew."
-  (interactive)
-  (let ((buffer (get-buffer-create "*Agent-Q Log*")))
-    (with-current-buffer buffer
-      (agent-q-diff-log-mode)
-      (revert-buffer))
-    (pop-to-buffer buffer)))
+(defun agent-q-diff-log-refusal (tool path err)
+  "Record that PATH was refused to a call of TOOL by ERR."
+  (agent-q-diff-log-record
+   (list :tool tool :agent (car agent-q-diff-caller) :path path
+         :outcome "refused" :decided-by 'guard
+         :reason (agent-q-diff--error-text err))))
 
 (provide 'agent-q-diff-log)
 ;;; agent-q-diff-log.el ends here

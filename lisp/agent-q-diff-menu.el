@@ -15,7 +15,7 @@
 (require 'easymenu)
 (require 'seq)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-honest)
+(require 'agent-q-diff-confusables)
 
 ;;;; Help
 
@@ -91,7 +91,7 @@ character: they have `C-_', but neither `C-/' nor `C-?'."
   (let ((lines (mapcar (pcase-lambda (`(,command . ,text))
                          (format "%-9s %s\n" (agent-q-diff--key-of command) text))
                        agent-q-diff--help-commands))
-        (names (agent-q-diff-honest-names (window-start) (window-end nil t))))
+        (names (agent-q-diff-confusables-in-region (window-start) (window-end nil t))))
     (with-help-window "*Agent-Q Diff Help*"
       (princ "Reviewing a proposal\n\n")
       (mapc #'princ lines)

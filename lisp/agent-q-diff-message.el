@@ -458,5 +458,27 @@ Each is numbered as agents know it from the tools by which they read."
                              comment))))
            (plist-get result :hunks))))
 
+;;;; Calls of tools
+
+(defun agent-q-diff-message-of-denied-call (path tool outcome)
+  "Return the message about a denied call of TOOL for PATH.
+OUTCOME tells who denied it and why."
+  (let ((reason (or (plist-get outcome :reason)
+                    (and (eq (plist-get outcome :by) 'policy)
+                         (format "the user's settings deny %s here." tool)))))
+    (agent-q-diff-message-of-denial path reason
+                                    (eq (plist-get outcome :by) 'policy))))
+
+(defun agent-q-diff-message-of-undecided (result err function)
+  "Return the message that FUNCTION makes of ERR, and what a review left behind.
+RESULT is that of a review that was not decided, which says more than ERR,
+or nil if there was no review."
+  (let ((remains (and result (agent-q-diff-message-of-remains result))))
+    (concat (funcall function
+                     (if result
+                         (list (plist-get result :error) (plist-get result :reason))
+                       err))
+            (and remains (concat "\n\n" remains)))))
+
 (provide 'agent-q-diff-message)
 ;;; agent-q-diff-message.el ends here

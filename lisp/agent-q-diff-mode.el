@@ -19,12 +19,13 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
-(require 'agent-q-diff-target)
+(require 'agent-q-diff-coding)
+(require 'agent-q-diff-disk)
 (require 'agent-q-diff-review)
 (require 'agent-q-diff-view)
 (require 'agent-q-diff-motion)
 (require 'agent-q-diff-hunks)
-(require 'agent-q-diff-honest)
+(require 'agent-q-diff-long-lines)
 (require 'agent-q-diff-fontify)
 (require 'agent-q-diff-where)
 (require 'agent-q-diff-filter)
@@ -117,7 +118,7 @@ the user knows."
     (if (and (eq note 'edited)
              (not (agent-q-diff-review-is-detached review))
              (not (eq agent-q-diff-save 'never))
-             (agent-q-diff-target-unsaved-p target))
+             (agent-q-diff-disk-unsaved-p target))
         (format "; not saved, since %s has unsaved edits"
                 (agent-q-diff-visible (buffer-name target)))
       "")))
@@ -287,7 +288,7 @@ For a hunk with a character that its coding system cannot hold: saving
 then writes the whole file anew in UTF-8."
   (interactive)
   (let ((review (agent-q-diff--review-with-target)))
-    (agent-q-diff-target-recode (agent-q-diff-review-target review))
+    (agent-q-diff-coding-recode (agent-q-diff-review-target review))
     (message "%s will be saved as UTF-8; accept the hunk again"
              (agent-q-diff-visible
               (buffer-name (agent-q-diff-review-target review))))))
@@ -512,7 +513,7 @@ program, which does not type ahead by mistake."
     (when (and (buffer-live-p target)
                (agent-q-diff-review-engine review)
                (not (agent-q-diff-review-is-detached review))
-               (agent-q-diff-target-unsaved-p target)
+               (agent-q-diff-disk-unsaved-p target)
                (< 0 (nth 3 (agent-q-diff-engine-counts
                             (agent-q-diff-review-engine review)))))
       (format "What you accepted is in the buffer %s and not saved"
@@ -658,7 +659,7 @@ In a buffer whose diff came by hand, carry it out."
   ;; them, are not what reading a proposal may cost.
   (setq-local diff-refine nil)
   (setq-local diff-font-lock-syntax nil)
-  (agent-q-diff-honest-set-up)
+  (agent-q-diff-long-lines-set-up)
   (agent-q-diff-cut-set-up)
   (agent-q-diff-fontify-set-up)
   (agent-q-diff-where-set-up)

@@ -23,9 +23,9 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
-(require 'agent-q-diff-target)
+(require 'agent-q-diff-visit)
+(require 'agent-q-diff-disk)
 (require 'agent-q-diff-review)
-(require 'agent-q-diff-honest)
 (require 'agent-q-diff-view)
 (require 'agent-q-diff-mode)
 (require 'agent-q-diff-end)
@@ -63,7 +63,7 @@ Nor is it one that is about to go, or that the user reads."
              "The file had changed on disk; its buffer, which had no unsaved edits, now shows what it holds.")
            (when-let ((message (agent-q-diff-review-disk-message review)))
              (format "No hunk can be accepted yet: %s." message))
-           (when (agent-q-diff-target-unsaved-p target)
+           (when (agent-q-diff-disk-unsaved-p target)
              (format "The file has unsaved edits in %s; %s" target
                      (if (agent-q-diff-review-saves-p review)
                          "accepting a hunk saves them, too."
@@ -253,7 +253,7 @@ review was cancelled, or this is a batch Emacs with nobody to ask."
   (agent-q-diff--start-and-wait
    path original modified description mode notes check
    (lambda ()
-     (agent-q-diff-review-open (agent-q-diff-target-name path)
+     (agent-q-diff-review-open (agent-q-diff-visit-name path)
                                original modified))))
 
 ;;;###autoload
@@ -268,7 +268,7 @@ the other arguments and the value are those of
   (agent-q-diff--start-and-wait
    path nil nil description mode (append notes (agent-q-diff--diff-notes path diff)) check
    (lambda ()
-     (agent-q-diff-review-open-patch (agent-q-diff-target-name path) diff))))
+     (agent-q-diff-review-open-patch (agent-q-diff-visit-name path) diff))))
 
 (defun agent-q-diff--start-and-wait (path original modified description mode
                                           notes check open)
@@ -349,7 +349,7 @@ begin, if nobody has said which of them is right; and of the first 50 as
       check
       (agent-q-diff-review-open (if detached
                                     (agent-q-diff--detached-name path)
-                                  (agent-q-diff-target-name path))
+                                  (agent-q-diff-visit-name path))
                                 original modified detached)))))
 
 ;;;###autoload
@@ -367,7 +367,7 @@ arguments and the value are those of `agent-q-diff-review'."
    (lambda ()
      (agent-q-diff--with-check
       check
-      (agent-q-diff-review-open-patch (agent-q-diff-target-name path) diff)))))
+      (agent-q-diff-review-open-patch (agent-q-diff-visit-name path) diff)))))
 
 (defun agent-q-diff--with-check (check review)
   "Return REVIEW, for which CHECK is called before each edit, if it is not nil."
@@ -377,7 +377,7 @@ arguments and the value are those of `agent-q-diff-review'."
 (defun agent-q-diff--detached-name (path)
   "Return PATH, the name of a text that is no file, as an absolute file name.
 Nothing is looked at there, so it may be remote."
-  (agent-q-diff-target-check-spelling path)
+  (agent-q-diff-visit-check-spelling path)
   (substring-no-properties (expand-file-name path)))
 
 (defun agent-q-diff--start (path callback agent original modified description

@@ -19,9 +19,9 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'subr-x)
-(require 'tabulated-list)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-visible)
+(require 'agent-q-diff-grants)
 (require 'agent-q-diff-transcript)
 
 ;;;; Options
@@ -99,26 +99,18 @@ follow upon it, or upon each other, sooner than this are ignored."
 (defvar agent-q-diff-permit--asked nil
   "Requests about which the user is being asked, the innermost first.")
 
-(defvar agent-q-diff-permit--grants nil
-  "What the user has allowed for the session, a list of (TOOL ROOT TIME).")
-
-(defun agent-q-diff-permit--grant (request)
-  "Return the grant that covers REQUEST, or nil."
-  (unless (agent-q-diff-request-protection request)
-    (seq-find (pcase-lambda (`(,tool ,root ,_))
-                (and (equal tool (agent-q-diff-request-tool request))
-                     (equal root (agent-q-diff-request-root request))))
-              agent-q-diff-permit--grants)))
+(defun agent-q-diff-permit--granted-p (request)
+  "Return non-nil if a grant for the session covers REQUEST."
+  (and (not (agent-q-diff-request-protection request))
+       (agent-q-diff-grants-cover-p (agent-q-diff-request-tool request)
+                                    (agent-q-diff-request-root request))))
 
 (defun agent-q-diff-permit--add-grant (request)
-  "Grant for the session what REQUEST asks for, and what is like it.
-Questions that are open and covered now are closed."
-  (unless (agent-q-diff-permit--grant request)
-    (push (list (agent-q-diff-request-tool request)
-                (agent-q-diff-request-root request)
-                (current-time))
-          agent-q-diff-permit--grants))
-  (when (seq-some #'agent-q-diff-permit--grant agent-q-diff-permit--asked)
+  "Grant the tool of REQUEST in its project until Emacs ends.
+Open questions that the grant covers are closed."
+  (agent-q-diff-grants-add (agent-q-diff-request-tool request)
+                           (agent-q-diff-request-root request))
+  (when (seq-some #'agent-q-diff-permit--granted-p agent-q-diff-permit--asked)
     (agent-q-diff-permit--wake)))
 
 (defvar agent-q-diff-permit--depth nil
@@ -142,7 +134,7 @@ The event gets there from whichever window is selected."
   "Return the answer to the question about REQUEST that needs no key, or nil."
   (cond
    ((agent-q-diff-request-is-withdrawn request) 'withdrawn)
-   ((agent-q-diff-permit--grant request) 'covered)))
+   ((agent-q-diff-permit--granted-p request) 'covered)))
 
 ;;;; The decision
 
@@ -159,7 +151,7 @@ Signal `agent-q-diff-no-user' if nobody can be asked and
     (list 'review 'policy))
    ((and (eq policy 'allow) (not (agent-q-diff-request-protection request)))
     (list 'allow 'policy))
-   ((agent-q-diff-permit--grant request)
+   ((agent-q-diff-permit--granted-p request)
     (list 'allow 'session))
    (t (agent-q-diff-permit--by-user request))))
 
@@ -390,64 +382,6 @@ OUTER are the requests about which questions are still open."
   (cond
    ((null outer) (define-key global-map [agent-q-diff-permit-wake] nil))
    ((agent-q-diff-permit--settlement (car outer)) (agent-q-diff-permit--wake))))
-
-;;;; Listing and revoking grants
-
-(defvar agent-q-diff-grants-mode-map
-  (let ((map (make-sparse-keymap)))
-    (define-key map (kbd "k") #'agent-q-diff-grants-revoke)
-    (define-key map (kbd "K") #'agent-q-diff-revoke-grants)
-    map)
-  "Keymap of `agent-q-diff-grants-mode'.")
-
-(define-derived-mode agent-q-diff-grants-mode tabulated-list-mode "Agent-Q Grants"
-  "Major mode of the list of what agents may do without asking.
-
-\\{agent-q-diff-grants-mode-map}"
-  (agent-q-diff--claim-single-keys)
-  (setq tabulated-list-format [("Tool" 20 t) ("Since" 10 t) ("Project" 0 t)]
-        tabulated-list-entries #'agent-q-diff-grants--entries)
-  (tabulated-list-init-header))
-
-(defun agent-q-diff-grants--entries ()
-  "Return the grants as `tabulated-list-entries' has them."
-  (mapcar (lambda (grant)
-            (pcase-let ((`(,tool ,root ,time) grant))
-              (list grant (vector tool (format-time-string "%T" time)
-                                  (agent-q-diff-visible
-                                   (abbreviate-file-name root))))))
-          agent-q-diff-permit--grants))
-
-;;;###autoload
-(defun agent-q-diff-grants ()
-  "List what agents may do without asking until Emacs ends.
-\\<agent-q-diff-grants-mode-map>There, \\[agent-q-diff-grants-revoke] revokes the grant at point."
-  (interactive)
-  (pop-to-buffer (get-buffer-create "*Agent-Q Grants*"))
-  (agent-q-diff-grants-mode)
-  (tabulated-list-print)
-  (unless agent-q-diff-permit--grants
-    (message "Nothing is granted")))
-
-(defun agent-q-diff-grants-revoke ()
-  "Revoke the grant at point."
-  (interactive nil agent-q-diff-grants-mode)
-  (let ((grant (or (tabulated-list-get-id)
-                   (user-error "No grant here"))))
-    (setq agent-q-diff-permit--grants
-          (delq grant agent-q-diff-permit--grants))
-    (tabulated-list-print t)
-    (message "%s will ask again in %s" (car grant)
-             (agent-q-diff-visible (cadr grant)))))
-
-;;;###autoload
-(defun agent-q-diff-revoke-grants ()
-  "Revoke everything that agents may do without asking."
-  (interactive)
-  (setq agent-q-diff-permit--grants nil)
-  (when (derived-mode-p 'agent-q-diff-grants-mode)
-    (tabulated-list-print t))
-  (message "Agents will ask again"))
 
 (provide 'agent-q-diff-permit)
 ;;; agent-q-diff-permit.el ends here

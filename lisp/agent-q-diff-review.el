@@ -23,6 +23,12 @@
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-outside)
 (require 'agent-q-diff-target)
+(require 'agent-q-diff-coding)
+(require 'agent-q-diff-line-ends)
+(require 'agent-q-diff-disk)
+(require 'agent-q-diff-git)
+(require 'agent-q-diff-visit)
+(require 'agent-q-diff-apply)
 
 (cl-defstruct (agent-q-diff-review (:constructor agent-q-diff-review--make)
                                    (:copier nil))
@@ -30,7 +36,7 @@
   (path nil :documentation "Absolute name of the target's file, or nil.")
   (truename nil :documentation "That name without links, as it was at first.")
   (has-followed nil :documentation "Non-nil if the target has followed its file, and nobody was told.")
-  (disk-state nil :documentation "What `agent-q-diff-target-sync' returned last, or nil.")
+  (disk-state nil :documentation "What `agent-q-diff-disk-sync' returned last, or nil.")
   (engine nil :documentation "The engine's review.")
   (tick nil :documentation "Tick of the target when the engine saw it last.")
   (told nil :documentation "Tick of the target up to which the engine was told.")
@@ -75,12 +81,12 @@
 PATH is absolute.  If IS-DETACHED is non-nil, the target is no file but
 the text ORIGINAL, in a buffer of its own.  Signal an error if there is
 nothing to review or PATH cannot be a target."
-  (agent-q-diff-file-check-surrogates modified original)
+  (agent-q-diff-coding-check-surrogates modified original)
   (let ((review (agent-q-diff-review--make :path path :begun (current-time)
                                            :is-detached is-detached)))
     (if is-detached
         (setf (agent-q-diff-review-target review)
-              (agent-q-diff-target-detached path original)
+              (agent-q-diff-visit-detached path original)
               (agent-q-diff-review-is-new review) t)
       (agent-q-diff-review--visit review))
     (condition-case err
@@ -134,9 +140,9 @@ the target can be none any more."
 (defun agent-q-diff-review--load-adapted (review original modified live tick)
   "Give REVIEW its engine, for ORIGINAL becoming MODIFIED.
 Both are adapted to LIVE, the text of the target at TICK."
-  (let* ((adapt (agent-q-diff-target-adapter
+  (let* ((adapt (agent-q-diff-line-ends-adapter
                  original live
-                 (agent-q-diff-target-line-ends (agent-q-diff-review-target review))))
+                 (agent-q-diff-line-ends (agent-q-diff-review-target review))))
          (adapted (funcall adapt original))
          (proposed (funcall adapt modified)))
     (when (and (equal adapted proposed) (not (equal original modified)))
@@ -164,7 +170,7 @@ Its path is to be set before a hunk can be applied."
   "Return a new review of DIFF, a unified diff of the file PATH, an absolute name.
 Its hunks are placed in the file as it is.  Signal an error if DIFF is
 none or PATH cannot be a target."
-  (agent-q-diff-file-check-surrogates
+  (agent-q-diff-coding-check-surrogates
    diff (replace-regexp-in-string "^\\+.*" "" diff))
   (let ((review (agent-q-diff-review--make :path path :begun (current-time))))
     (condition-case err
@@ -186,25 +192,25 @@ none or PATH cannot be a target."
   "Return the engine's review of DIFF, which is ADAPTED to the buffer TARGET.
 If DIFF has all of a file of CR line ends in one line, it is one of its
 texts, with a hunk for each change."
-  (pcase (agent-q-diff-target-cr-texts diff (agent-q-diff-target-line-ends target))
+  (pcase (agent-q-diff-line-ends-cr-texts diff (agent-q-diff-line-ends target))
     (`(,old . ,new) (agent-q-diff-engine-review old new))
     (_ (agent-q-diff-engine-review-diff adapted))))
 
 (defun agent-q-diff-review--adapt-diff (diff target)
   "Return DIFF for the buffer TARGET.
 Line ends and byte order mark are adapted as those of a whole text are;
-see `agent-q-diff-target-adapt-diff'."
+see `agent-q-diff-line-ends-adapt-diff'."
   (let* ((live (agent-q-diff-target-text target))
          (unmarked (if (string-prefix-p "\ufeff" live)
                        diff
                      (replace-regexp-in-string "^\\([-+ ]\\)\ufeff" "\\1" diff))))
-    (agent-q-diff-target-adapt-diff
+    (agent-q-diff-line-ends-adapt-diff
      unmarked
      ;; A file that is new, or empty, has no line ends to adapt to.
      (if (string-search "\n" live)
          (agent-q-diff-review--hunk-lines unmarked)
        unmarked)
-     live (agent-q-diff-target-line-ends target))))
+     live (agent-q-diff-line-ends target))))
 
 (defun agent-q-diff-review--hunk-lines (diff)
   "Return the lines in the hunks of DIFF, whose ends are those of a file.
@@ -225,7 +231,7 @@ A file that it created stays only if something is in it."
     (setf (agent-q-diff-review-engine review) nil))
   (let ((target (agent-q-diff-review-target review))
         (is-gone (and (agent-q-diff-review-is-created review)
-                      (agent-q-diff-target-forget-file
+                      (agent-q-diff-visit-delete-empty
                        (agent-q-diff-review-target review)
                        (agent-q-diff-review-missing review)))))
     ;; Whoever wants to undo the edits there must find the buffer again.
@@ -234,7 +240,7 @@ A file that it created stays only if something is in it."
       (kill-buffer target))
      ((and (agent-q-diff-review-is-new review)
            (or is-gone (not (agent-q-diff-review-is-edited review))))
-      (agent-q-diff-target-forget target)))))
+      (agent-q-diff-visit-close target)))))
 
 ;;;; The target
 
@@ -249,8 +255,8 @@ A file that it created stays only if something is in it."
       (agent-q-diff-file-clean-up)
       (unless (agent-q-diff-review-truename review)
         (setf (agent-q-diff-review-truename review) (file-truename path)))
-      (pcase-let ((`(,buffer . ,is-new) (agent-q-diff-target-visit path)))
-        (agent-q-diff-target-watch buffer is-new)
+      (pcase-let ((`(,buffer . ,is-new) (agent-q-diff-visit path)))
+        (agent-q-diff-disk-watch buffer is-new)
         (setf (agent-q-diff-review-target review) buffer
               (agent-q-diff-review-is-new review) is-new
               (agent-q-diff-review-tick review) nil)
@@ -261,7 +267,7 @@ A file that it created stays only if something is in it."
   "Let the target of REVIEW follow its file if it has no unsaved edits.
 What came of it is noted in REVIEW."
   (unless (agent-q-diff-review-is-detached review)
-    (let ((state (agent-q-diff-target-sync (agent-q-diff-review-target review))))
+    (let ((state (agent-q-diff-disk-sync (agent-q-diff-review-target review))))
       (when (eq state 'followed)
         (setf (agent-q-diff-review-has-followed review) t))
       (setf (agent-q-diff-review-disk-state review)
@@ -275,7 +281,7 @@ Call this to tell the user."
 
 (defun agent-q-diff-review-disk-message (review)
   "Return why the target of REVIEW is not its file's text any more, or nil."
-  (agent-q-diff-target-disk-message (agent-q-diff-review-target review)
+  (agent-q-diff-disk-message (agent-q-diff-review-target review)
                                     (agent-q-diff-review-disk-state review)))
 
 (defun agent-q-diff-review--check (review)
@@ -287,7 +293,7 @@ the review may have a check of its own."
                 (equal (agent-q-diff-review-truename review)
                        (file-truename (agent-q-diff-review-path review))))
       (signal 'agent-q-diff-bad-target
-              (list (agent-q-diff-target-disk-message
+              (list (agent-q-diff-disk-message
                      (agent-q-diff-review-target review) 'moved))))
     (when (agent-q-diff-review-check review)
       (funcall (agent-q-diff-review-check review)))))
@@ -370,7 +376,7 @@ Git writes the ids of both texts above the hunks.  Then every line that
 the diff states is certain."
   (pcase (agent-q-diff-engine-blobs engine)
     (`(,old . ,new)
-     (let ((ids (agent-q-diff-target-blob-ids buffer)))
+     (let ((ids (agent-q-diff-git-blob-ids buffer)))
        (cl-flet ((named-p (id)
                    (seq-some (lambda (full) (string-prefix-p id full)) ids)))
          (when-let ((side (cond ((named-p old) 'old)
@@ -415,7 +421,7 @@ missed is left to `agent-q-diff-review-follow'."
                         'never
                       agent-q-diff-save)
     ('always t)
-    ('if-clean (not (agent-q-diff-target-unsaved-p (agent-q-diff-review-target review))))
+    ('if-clean (not (agent-q-diff-disk-unsaved-p (agent-q-diff-review-target review))))
     ('never nil)))
 
 ;;;; Commands
@@ -442,11 +448,11 @@ Note what comes into being by that."
     (let* ((path (agent-q-diff-review-path review))
            (is-saving (agent-q-diff-review-saves-p review))
            (was-missing (and is-saving (not (file-exists-p path))))
-           (missing (and was-missing (agent-q-diff-target-missing-directories path)))
+           (missing (and was-missing (agent-q-diff-file-missing-directories path)))
            ;; What the file has came from this review, and may go with it.
            (make-backup-files (and make-backup-files
                                    (not (agent-q-diff-review-is-created review)))))
-      (prog1 (agent-q-diff-target-edit (agent-q-diff-review-target review) edits
+      (prog1 (agent-q-diff-apply-edits (agent-q-diff-review-target review) edits
                                        is-saving
                                        (agent-q-diff-engine-offsets
                                         (agent-q-diff-review-engine review))

@@ -54,6 +54,7 @@
 (require 'agent-q-diff-review)
 (require 'agent-q-diff-view)
 (require 'agent-q-diff-end)
+(require 'agent-q-diff-propose)
 (require 'agent-q-diff-tools)
 
 (defcustom agent-q-diff-server-socket nil
@@ -128,7 +129,7 @@ IS-ERROR says that it is about a failure of the call."
 
 (defun agent-q-diff-server--review (client tool arguments)
   "Begin the review that CLIENT asks for by TOOL with ARGUMENTS, a hash table."
-  (let ((review (agent-q-diff-tools-review
+  (let ((review (agent-q-diff-propose
                  tool (agent-q-diff-schema-arguments tool arguments)
                  (apply-partially #'agent-q-diff-server--answer-result client))))
     (cond

@@ -23,6 +23,8 @@
 (require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-target)
+(require 'agent-q-diff-line-ends)
+(require 'agent-q-diff-visit)
 (require 'agent-q-diff-outside)
 (require 'agent-q-diff-review)
 
@@ -140,9 +142,9 @@ are then made what the target's buffer has."
     (let ((text (buffer-substring-no-properties (point-min) (point-max)))
           (visiting (and agent-q-diff--path
                          (find-buffer-visiting agent-q-diff--path))))
-      (agent-q-diff-target-adapt-diff
+      (agent-q-diff-line-ends-adapt-diff
        text text (if visiting (agent-q-diff-target-text visiting) "")
-       (and visiting (agent-q-diff-target-line-ends visiting))))))
+       (and visiting (agent-q-diff-line-ends visiting))))))
 
 (defun agent-q-diff--drop-review ()
   "Give back this buffer's review, if it has one."
@@ -180,7 +182,7 @@ The display is brought up to date if the target has changed."
     (unless (eq agent-q-diff--parsed-tick t)
       (agent-q-diff-review-aim review
                                (and agent-q-diff--path
-                                    (agent-q-diff-target-name
+                                    (agent-q-diff-visit-name
                                      agent-q-diff--path))))
     (when (agent-q-diff-review-follow review)
       (agent-q-diff--show-all))

@@ -16,6 +16,7 @@
 
 (require 'agent-q-diff-open)
 (require 'agent-q-diff-lisp)
+(require 'agent-q-diff-propose)
 (require 'agent-q-diff-tools)
 
 ;;;; Variables
@@ -98,7 +99,7 @@ which says how much is in the file."
   (let ((agent-q-diff-contract 'agent-q)
         (agent-q-diff-caller (cons "Agent-Q" (agent-q-diff-lisp-current))))
     (pcase-let ((`(,name ,notes ,check)
-                 (agent-q-diff-tools-target "propose_file_edit" path)))
+                 (agent-q-diff-propose-target "propose_file_edit" path)))
       (plist-get (agent-q-diff-review-and-wait name original modified description
                                                :mode #'sly-agent-q-diff-mode
                                                :notes notes :check check)
@@ -110,7 +111,7 @@ PATH, ORIGINAL, MODIFIED and DESCRIPTION are that function's."
   (let ((agent-q-diff-contract 'agent-q)
         (agent-q-diff-caller (cons "Agent-Q" request)))
     (pcase-let ((`(,name ,notes ,check)
-                 (agent-q-diff-tools-target "propose_file_edit" path)))
+                 (agent-q-diff-propose-target "propose_file_edit" path)))
       (agent-q-diff-review
        name original modified description
        (lambda (result)

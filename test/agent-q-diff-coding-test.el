@@ -247,15 +247,15 @@ That is to be saved as CODING."
                  (should (plist-get result :saved))
                  (should (equal 1 (plist-get result :in-file))))))
     (with-current-buffer (aqd-visit)
-      (should-not (agent-q-diff-target-unsaved-p (current-buffer)))
-      (should (agent-q-diff-target-in-file-p (current-buffer)))
+      (should-not (agent-q-diff-disk-unsaved-p (current-buffer)))
+      (should (agent-q-diff-disk-in-file-p (current-buffer)))
       (should (coding-system-equal (coding-system-base save-buffer-coding-system)
                                    (coding-system-base coding)))
       (set-visited-file-modtime)
       ;; It is known without the note that we have written it, too.
-      (setq agent-q-diff-target--disk nil)
-      (agent-q-diff-target-watch (current-buffer))
-      (should (agent-q-diff-target-in-file-p (current-buffer))))))
+      (setq agent-q-diff-disk--agreed nil)
+      (agent-q-diff-disk-watch (current-buffer))
+      (should (agent-q-diff-disk-in-file-p (current-buffer))))))
 
 (ert-deftest aqd-coding-what-a-buffer-is-to-be-saved-as-is-heeded ()
   "Emacs reads a file in one coding system and can write it in another."
@@ -293,7 +293,7 @@ That is to be saved as CODING."
   (should
    (equal (encode-coding-string "one\n٢\n" 'utf-8-unix)
           (aqd-coding-with-bytes "one\ntwo\n"
-            (agent-q-diff-target-recode (aqd-coding-visit-to-save-as 'latin-1-unix))
+            (agent-q-diff-coding-recode (aqd-coding-visit-to-save-as 'latin-1-unix))
             (should (string-prefix-p "✓" (aqd-edit "two" "٢")))))))
 
 (provide 'agent-q-diff-coding-test)

@@ -107,7 +107,7 @@ CHANGE is called at MOMENT.  Return the result."
       (funcall change))
     (condition-case err
         (let ((review
-               (agent-q-diff-tools-review
+               (agent-q-diff-propose
                 tool
                 (if (equal tool "propose_patch")
                     `((path . "target.txt") (diff . ,(aqd-disk-diff)) (description . "d"))
@@ -427,9 +427,9 @@ HERE what the file then is.")
       (search-forward "line 7")
       (let ((marker (save-excursion (search-forward "line 15") (copy-marker (point))))
             (overlay (make-overlay (line-beginning-position) (line-end-position))))
-        (agent-q-diff-target-watch (current-buffer))
+        (agent-q-diff-disk-watch (current-buffer))
         (aqd-disk-put (concat "one\ntwo\n" (aqd-disk-with-foreign aqd-disk-original)))
-        (should (eq 'followed (agent-q-diff-target-sync (current-buffer))))
+        (should (eq 'followed (agent-q-diff-disk-sync (current-buffer))))
         (should (equal (buffer-string) (aqd-disk)))
         (should-not (buffer-modified-p))
         (should (verify-visited-file-modtime (current-buffer)))
@@ -437,7 +437,7 @@ HERE what the file then is.")
         (should (equal "line 15" (buffer-substring (- marker 7) marker)))
         (should (equal "line 7" (buffer-substring (overlay-start overlay)
                                                   (overlay-end overlay))))
-        (should-not (agent-q-diff-target-sync (current-buffer)))))))
+        (should-not (agent-q-diff-disk-sync (current-buffer)))))))
 
 (ert-deftest aqd-disk-following-runs-the-hooks-of-revert-buffer ()
   (aqd-with-file "a\nb\n"
@@ -445,9 +445,9 @@ HERE what the file then is.")
       (let ((ran nil))
         (add-hook 'before-revert-hook (lambda () (push 'before ran)) nil t)
         (add-hook 'after-revert-hook (lambda () (push 'after ran)) nil t)
-        (agent-q-diff-target-watch (current-buffer))
+        (agent-q-diff-disk-watch (current-buffer))
         (aqd-disk-put "a\nc\n")
-        (should (eq 'followed (agent-q-diff-target-sync (current-buffer))))
+        (should (eq 'followed (agent-q-diff-disk-sync (current-buffer))))
         (should (equal ran '(after before)))))))
 
 ;;;; Found by a reader
@@ -502,21 +502,21 @@ HERE what the file then is.")
   (aqd-with-file aqd-disk-original
     (with-current-buffer (aqd-visit)
       (buffer-enable-undo)
-      (agent-q-diff-target-watch (current-buffer))
+      (agent-q-diff-disk-watch (current-buffer))
       (aqd-disk-change 'other)
-      (should (eq 'followed (agent-q-diff-target-sync (current-buffer))))
+      (should (eq 'followed (agent-q-diff-disk-sync (current-buffer))))
       (undo-boundary)
       (undo)
       (should (equal (buffer-string) aqd-disk-original))
       (should (buffer-modified-p))
-      (should-not (agent-q-diff-target-in-file-p (current-buffer))))))
+      (should-not (agent-q-diff-disk-in-file-p (current-buffer))))))
 
 (ert-deftest aqd-disk-a-writer-while-the-buffer-follows-is-noticed ()
   "Another program writes the file right after one of the reads."
   (dolist (nth-read '(1 2))
     (aqd-with-file aqd-disk-original
       (with-current-buffer (aqd-visit)
-        (agent-q-diff-target-watch (current-buffer))
+        (agent-q-diff-disk-watch (current-buffer))
         (aqd-disk-change 'other)
         (let ((insert-file (symbol-function 'insert-file-contents))
               (n 0))
@@ -526,11 +526,11 @@ HERE what the file then is.")
                          (when (= nth-read (setq n (1+ n)))
                            (call-process "sh" nil nil nil "-c" "echo another > \"$0\""
                                          aqd-file))))))
-            (agent-q-diff-target-sync (current-buffer)))
+            (agent-q-diff-disk-sync (current-buffer)))
           (should (<= nth-read n)))
-        (agent-q-diff-target-sync (current-buffer))
+        (agent-q-diff-disk-sync (current-buffer))
         (should (equal (buffer-string) "another\n"))
-        (should (agent-q-diff-target-in-file-p (current-buffer)))))))
+        (should (agent-q-diff-disk-in-file-p (current-buffer)))))))
 
 (ert-deftest aqd-disk-a-buffer-that-cannot-follow-is-not-said-to-have-edits ()
   (aqd-with-file aqd-disk-original
@@ -549,18 +549,18 @@ HERE what the file then is.")
 (ert-deftest aqd-disk-a-read-only-buffer-stays-one ()
   (aqd-with-file aqd-disk-original
     (with-current-buffer (aqd-visit)
-      (agent-q-diff-target-watch (current-buffer))
+      (agent-q-diff-disk-watch (current-buffer))
       (setq buffer-read-only t)
       (aqd-disk-change 'other)
-      (should (eq 'followed (agent-q-diff-target-sync (current-buffer))))
+      (should (eq 'followed (agent-q-diff-disk-sync (current-buffer))))
       (should buffer-read-only))))
 
 (ert-deftest aqd-disk-a-literal-buffer-keeps-its-bytes ()
   (aqd-with-file "a\nb\n"
     (with-current-buffer (find-file-literally aqd-file)
-      (agent-q-diff-target-watch (current-buffer))
+      (agent-q-diff-disk-watch (current-buffer))
       (aqd-disk-put "éü\nc\n")
-      (should (eq 'followed (agent-q-diff-target-sync (current-buffer))))
+      (should (eq 'followed (agent-q-diff-disk-sync (current-buffer))))
       (should (equal (buffer-string) (aqd-disk))))))
 
 (ert-deftest aqd-disk-a-hook-that-edits-after-saving-undoes-nothing ()
@@ -865,7 +865,7 @@ What BODY does with `aqd-disk-here-file' TRAMP does not learn of."
                 (should (equal (aqd-disk) aqd-disk-first))
                 (should (equal (aqd-target) aqd-disk-first))
                 (with-current-buffer (find-buffer-visiting aqd-file)
-                  (should (agent-q-diff-target-in-file-p (current-buffer)))
+                  (should (agent-q-diff-disk-in-file-p (current-buffer)))
                   (remove-hook 'after-save-hook (car after-save-hook) t))
                 (agent-q-diff--review-with-target)
                 (should (equal 1 (nth 3 (agent-q-diff-engine-counts

@@ -283,7 +283,7 @@ and no question may be open then."
         (aqd-with-project "a\n"
           (let* ((request (agent-q-diff-lisp--request-make :wire 'slime
                                                            :connection connection))
-                 (agent-q-diff-tools--is-busy t)
+                 (agent-q-diff-queue--is-busy t)
                  (close (lambda () (agent-q-diff-lisp--closed connection)))
                  (ask (lambda ()
                         (let ((agent-q-diff-caller (cons "Common Lisp" request)))
@@ -296,7 +296,7 @@ and no question may be open then."
             (should (equal (aqd-play "<f6>" ask) aqd-door-taken-back))
             (should (equal answers
                            '("Error: the call was taken back; nothing was changed")))
-            (should-not agent-q-diff-tools--queue)
+            (should-not agent-q-diff-queue--calls)
             (should (equal (aqd-disk) "a\n"))))
       (global-set-key [f6] nil)
       (delete-process connection))))

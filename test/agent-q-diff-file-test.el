@@ -44,12 +44,12 @@
      . (let ((buffer (find-file-noselect file)))
          (lambda (old new)
            (ignore old)
-           (agent-q-diff-target-watch buffer)
-           (agent-q-diff-target-edit buffer (list (list 0 5000 new)) t))))
+           (agent-q-diff-disk-watch buffer)
+           (agent-q-diff-apply-edits buffer (list (list 0 5000 new)) t))))
     (edit
      . (lambda (old new)
          (ignore old)
-         (let ((live (agent-q-diff-write-read file)))
+         (let ((live (agent-q-diff-live-read file)))
            (agent-q-diff-write
             live (list (cons 0 (length (agent-q-diff-live-text live)))) new
             #'ignore)))))

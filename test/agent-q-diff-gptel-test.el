@@ -159,7 +159,7 @@ RESULTS returns what gptel was told."
              (results (aqd-gptel-in-chat
                         (aqd-gptel-call (aqd-gptel-tool tools "edit_file")
                                         (list :path aqd-file :old_str "one" :new_str "two")))))
-        (should-not agent-q-diff-tools--queue)
+        (should-not agent-q-diff-queue--calls)
         (accept-process-output nil 0.1)
         (should (equal (aqd-disk) "one\n"))
         (should-not (funcall results))

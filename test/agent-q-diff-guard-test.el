@@ -655,7 +655,7 @@ A review that is begun is noted in `aqd-guard-reviews' and cancelled."
   (dolist (what '(hard git))
     (aqd-guard-with-project
       (let* ((file (concat aqd-guard-top "outside/dir/file"))
-             (review (agent-q-diff-tools-review
+             (review (agent-q-diff-propose
                       "propose_file_edit"
                       `((path . ,file) (original . "text\n") (modified . "evil\n")
                         (description . "d"))

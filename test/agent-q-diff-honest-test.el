@@ -1,4 +1,4 @@
-;;; agent-q-diff-honest-test.el --- Text that shows what it is  -*- lexical-binding: t; -*-
+;;; agent-q-diff-confusables-test.el --- Text that shows what it is  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
@@ -221,5 +221,5 @@
         (should (equal opened (list aqd-file)))
         (should-not hook-ran)))))
 
-(provide 'agent-q-diff-honest-test)
-;;; agent-q-diff-honest-test.el ends here
+(provide 'agent-q-diff-confusables-test)
+;;; agent-q-diff-confusables-test.el ends here

@@ -13,6 +13,7 @@
 (require 'cus-edit)
 (require 'ert)
 (require 'agent-q-diff-log)
+(require 'agent-q-diff-log-list)
 
 (defmacro aqd-log-with-file (&rest body)
   "Run BODY with a log in a directory that does not exist yet."
@@ -170,6 +171,7 @@ No line may be torn and none lost."
            (n-entries 60)
            (program (format "%S" `(progn
                                     (require 'agent-q-diff-log)
+(require 'agent-q-diff-log-list)
                                     (setq agent-q-diff-log-file ,agent-q-diff-log-file
                                           agent-q-diff-log-max-bytes 2000000
                                           agent-q-diff-log-n-old 50)
@@ -340,18 +342,18 @@ No line may be torn and none lost."
     (ignore connected)
     (cl-letf (((symbol-function 'yes-or-no-p)
                (lambda (question) (push question asked) nil)))
-      (should-error (agent-q-diff-log--file '(:path "/far:h:/etc/passwd")) :type 'user-error))
+      (should-error (agent-q-diff-log-list--file '(:path "/far:h:/etc/passwd")) :type 'user-error))
     (should (= 1 (length asked)))))
 
 (ert-deftest aqd-log-jump-needs-a-file ()
   (aqd-log-with-file
     (let ((file (expand-file-name "a.el" top)))
       (write-region "" nil file nil 'silent)
-      (should (equal file (agent-q-diff-log--file (list :path file))))
-      (should (equal file (agent-q-diff-log--file (list :path "a.el" :root top))))
+      (should (equal file (agent-q-diff-log-list--file (list :path file))))
+      (should (equal file (agent-q-diff-log-list--file (list :path "a.el" :root top))))
       (dolist (entry (list nil '(:path "") '(:path 42) '(:path "a.el") '(:path "~/x")
                            (list :path (concat file "x"))))
-        (should-error (agent-q-diff-log--file entry) :type 'user-error)))))
+        (should-error (agent-q-diff-log-list--file entry) :type 'user-error)))))
 
 (ert-deftest aqd-log-of-any-size-opens-at-once ()
   "Only the end of it is read, whether its lines are many or long."

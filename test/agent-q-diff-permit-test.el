@@ -40,7 +40,7 @@ PATH is the file's, relative to the project."
    (aqd-with-project "a\n"
      (should (string-prefix-p "✓ Edit applied" (aqd-ask "y")))
      (should (equal (aqd-disk) "b\n"))
-     (should-not agent-q-diff-permit--grants))))
+     (should-not agent-q-diff-grants--all))))
 
 (ert-deftest aqd-permit-n-denies ()
   (aqd-asking
@@ -220,7 +220,7 @@ here. None of it is in the file."
         (should (string-prefix-p "✓" (aqd-call-tool "edit_file"
                                                     '(:path ".dir-locals.el"
                                                       :old_str "a" :new_str "b"))))
-        (should-not agent-q-diff-permit--grants))
+        (should-not agent-q-diff-grants--all))
       (should (= asked 2)))))
 
 (ert-deftest aqd-permit-s-is-no-answer-for-a-protected-file ()
@@ -264,10 +264,10 @@ Not for agents: it belongs to the version control system."))
        (let ((agent-q-diff-permission-function (aqd-answering 'session)))
          (aqd-edit "a" "b")
          (should (string-prefix-p "✓" (aqd-edit "b" "c"))))
-       (setq grants agent-q-diff-permit--grants)
+       (setq grants agent-q-diff-grants--all)
        (should (equal (mapcar #'car grants) '("edit_file"))))
      (aqd-with-project "a\n"
-       (let ((agent-q-diff-permit--grants grants)
+       (let ((agent-q-diff-grants--all grants)
              (agent-q-diff-permission-function (aqd-answering 'deny)))
          (should (equal (aqd-edit "a" "b") aqd-rejected)))))))
 
@@ -283,7 +283,7 @@ Not for agents: it belongs to the version control system."))
          (should (string-search (abbreviate-file-name (file-truename aqd-project))
                                 (buffer-string)))
          (aqd-press "k")
-         (should-not agent-q-diff-permit--grants)
+         (should-not agent-q-diff-grants--all)
          (should (equal (buffer-string) "")))
        (aqd-edit "b" "c")
        (agent-q-diff-revoke-grants)
@@ -430,9 +430,11 @@ full review.  But a batch Emacs has no user to decide")))))
     (let ((agent-q-diff-show-edit-functions (list (lambda (&rest _) (throw 'away t))))
           answer)
       (catch 'away
-        (agent-q-diff-tools--answer "edit_file"
-                                    '(:path "target.txt" :old_str "a" :new_str "b")
-                                    (lambda (message) (setq answer message))))
+        (agent-q-diff-queue--answer
+         (lambda ()
+           (agent-q-diff-tools-call
+            "edit_file" '(:path "target.txt" :old_str "a" :new_str "b")))
+         (lambda (message) (setq answer message))))
       (should (string-prefix-p "Error: the call was cut short" answer))
       (should (equal (aqd-disk) "a\n")))))
 

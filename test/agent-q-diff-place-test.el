@@ -254,10 +254,10 @@ Send it with more context, or keep the \"index\" line of git diff."
 (ert-deftest aqd-place-all-zeros-name-a-file-that-is-not-there ()
   (aqd-with-file ""
     (should (seq-some (lambda (id) (string-prefix-p "0000000" id))
-                      (agent-q-diff-target-blob-ids (aqd-visit)))))
+                      (agent-q-diff-git-blob-ids (aqd-visit)))))
   (aqd-with-file "x\n"
     (should-not (seq-some (lambda (id) (string-prefix-p "0000000" id))
-                          (agent-q-diff-target-blob-ids (aqd-visit))))))
+                          (agent-q-diff-git-blob-ids (aqd-visit))))))
 
 ;;;; Already in, and fuzz
 

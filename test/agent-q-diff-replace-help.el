@@ -17,7 +17,7 @@
 (defvar aqd-policy 'allow
   "The policy in the test's project.")
 
-(defvar agent-q-diff-replace--row)
+(defvar agent-q-diff-edit-file--row)
 
 (defconst aqd-lisp-folder (file-name-directory (locate-library "agent-q-diff"))
   "Folder of the Lisp files under test.")
@@ -44,8 +44,8 @@ and no grant is left."
      (let* ((aqd-project (file-name-directory aqd-file))
             (agent-q-diff-project-root aqd-project)
             (agent-q-diff-tools-policy aqd-policy)
-            (agent-q-diff-permit--grants nil)
-            (agent-q-diff-replace--row nil)
+            (agent-q-diff-grants--all nil)
+            (agent-q-diff-edit-file--row nil)
             (agent-q-diff-log-file nil))
        (unwind-protect (progn ,@body)
          (when (get-buffer agent-q-diff-transcript-buffer-name)

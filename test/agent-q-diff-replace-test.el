@@ -68,8 +68,8 @@ Replacements: 3"))
 (defun aqd-edit-said (&rest calls)
   "Make each of CALLS, (OLD NEW), by a grant, and return what was said last."
   (let ((agent-q-diff-tools-policy 'ask)
-        (agent-q-diff-replace--row nil))
-    (setq agent-q-diff-permit--grants
+        (agent-q-diff-edit-file--row nil))
+    (setq agent-q-diff-grants--all
           (list (list "edit_file" aqd-project (current-time))))
     (aqd-said (dolist (call calls)
                 (should (string-prefix-p "✓ Edit applied" (apply #'aqd-edit call)))))))
@@ -113,12 +113,12 @@ Replacements: 3"))
                    (concat "An agent edited target.txt:7 (+1 -1), by your grant, "
                            "after 2 others; M-x agent-q-diff-edits")))
     ;; A key of the user's begins anew.
-    (let ((agent-q-diff-replace--row (cons 5 (1- num-input-keys))))
+    (let ((agent-q-diff-edit-file--row (cons 5 (1- num-input-keys))))
       (should (string-search "policy; M-x" (aqd-said (aqd-edit "line 8" "eight")))))))
 
 (ert-deftest aqd-edit-of-many-in-a-row-does-not-flood-the-messages ()
   (aqd-with-project (aqd-numbered 9)
-    (let ((agent-q-diff-replace--row nil)
+    (let ((agent-q-diff-edit-file--row nil)
           logged)
       (cl-letf (((symbol-function 'message)
                  (lambda (format &rest arguments)

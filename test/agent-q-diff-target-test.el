@@ -151,8 +151,8 @@ REPAIR is run afterwards; then accepting must succeed."
                           (expand-file-name "x.gz" directory)
                           (expand-file-name "fifo" directory)))
         (should (eq 'agent-q-diff-bad-target
-                    (car (should-error (agent-q-diff-target-visit
-                                        (agent-q-diff-target-name name)))))))
+                    (car (should-error (agent-q-diff-visit
+                                        (agent-q-diff-visit-name name)))))))
       (should-not (get-file-buffer "/dev/null")))))
 
 ;;;; What must stay

@@ -20,12 +20,12 @@
 (defun aqd-write-replace (old new &optional check)
   "Replace OLD, which is there once, by NEW in the test's file.
 CHECK is called at the last moment."
-  (let ((live (agent-q-diff-write-read aqd-file)))
+  (let ((live (agent-q-diff-live-read aqd-file)))
     (pcase-let ((`(,spans ,_ ,text . ,_)
                  (agent-q-diff-engine-replace
                   (agent-q-diff-live-text live)
-                  (agent-q-diff-write-adapt live old)
-                  (agent-q-diff-write-adapt live new))))
+                  (agent-q-diff-live-adapt live old)
+                  (agent-q-diff-live-adapt live new))))
       (agent-q-diff-write live spans text (or check #'ignore)))))
 
 (defun aqd-write-buffers ()
@@ -58,12 +58,12 @@ It is done without a buffer that visits the file, and with one."
                         (make-string 100000 ?é)))
       (let ((live (agent-q-diff-live--make :name "/x" :text text :coding coding)))
         (ert-info ((format "%s %S" coding text))
-          (should (equal (agent-q-diff-write-hash live)
-                         (agent-q-diff-write--hash-encoded live))))
+          (should (equal (agent-q-diff-live-hash live)
+                         (agent-q-diff-live--hash-of-bytes live))))
         ;; And as it was read from a file.
         (setf (agent-q-diff-live-bytes live) (encode-coding-string text coding))
         (ert-info ((format "%s %S, read" coding text))
-          (should (equal (agent-q-diff-write-hash live)
+          (should (equal (agent-q-diff-live-hash live)
                          (secure-hash 'sha256 (agent-q-diff-live-bytes live)))))))))
 
 (ert-deftest aqd-write-changes-only-its-bytes ()
@@ -316,7 +316,7 @@ FAILS-P is called with the name of the file that is to be written."
       (goto-char (point-max))
       (insert "typed\n")
       (undo-boundary)
-      (let ((live (agent-q-diff-write-read aqd-file)))
+      (let ((live (agent-q-diff-live-read aqd-file)))
         (agent-q-diff-write live '((0 . 1) (4 . 5)) "xyz" #'ignore))
       (should (equal (buffer-string) "xyz b xyz\ntyped\n"))
       (undo-boundary)
@@ -394,12 +394,12 @@ FAILS-P is called with the name of the file that is to be written."
         (with-coding-priority (list (aref [utf-8 utf-8 iso-latin-1 japanese-iso-8bit]
                                           (% number 4)))
           (let ((slow (ignore-error agent-q-diff-bad-target
-                        (agent-q-diff-write--decode-by
-                         "x" bytes (agent-q-diff-write--codings nil bytes))))
+                        (agent-q-diff-coding--decode-by
+                         "x" bytes (agent-q-diff-coding--candidates nil bytes))))
                 (fast (ignore-error agent-q-diff-bad-target
-                        (agent-q-diff-write--decode "x" nil bytes))))
+                        (agent-q-diff-coding-decode "x" nil bytes))))
             (should (equal (list bytes fast) (list bytes slow)))
-            (when (agent-q-diff-write--plain-utf-8 bytes)
+            (when (agent-q-diff-coding--plain-utf-8 bytes)
               (cl-incf n-plain))))))
     (should (< 300 n-plain 1400))))
 
@@ -411,20 +411,20 @@ FAILS-P is called with the name of the file that is to be written."
                    ("\303\244\303\244\377\nb\n" "b" "x")))
     (aqd-with-file ""
       (aqd-write-bytes bytes)
-      (let ((live (agent-q-diff-write-read aqd-file))
+      (let ((live (agent-q-diff-live-read aqd-file))
             (hash (lambda () (secure-hash 'sha256 (aqd-disk)))))
         (pcase-let ((`(,spans ,_ ,text ,hashes . ,_)
                      (agent-q-diff-engine-replace
                       (agent-q-diff-live-text live)
-                      (agent-q-diff-write-adapt live old)
-                      (agent-q-diff-write-adapt live new))))
-          (should (equal (list bytes (agent-q-diff-write-hash-before live hashes))
+                      (agent-q-diff-live-adapt live old)
+                      (agent-q-diff-live-adapt live new))))
+          (should (equal (list bytes (agent-q-diff-live-hash-before live hashes))
                          (list bytes (funcall hash))))
           (agent-q-diff-write live spans text #'ignore)
-          (should (equal (list bytes (agent-q-diff-write-hash-after live hashes))
+          (should (equal (list bytes (agent-q-diff-live-hash-after live hashes))
                          (list bytes (funcall hash))))
           (aqd-write-bytes "another's")
-          (should (equal (agent-q-diff-write-hash-after live hashes)
+          (should (equal (agent-q-diff-live-hash-after live hashes)
                          (funcall hash))))))))
 
 (provide 'agent-q-diff-write-test)

@@ -1,0 +1,116 @@
+;;; agent-q-diff-apply.el --- Edits of the target as one undo step  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Carries out what a command has planned: all edits are one undo step, and
+;; are saved if asked to.  If anything fails, the buffer is as it was.
+
+;;; Code:
+
+(require 'agent-q-diff-file)
+(require 'agent-q-diff-coding)
+(require 'agent-q-diff-target)
+(require 'agent-q-diff-save)
+
+(defun agent-q-diff-apply--carry-out (buffer texts edit save check)
+  "Call EDIT in BUFFER as one undo step, and save it if SAVE is non-nil.
+TEXTS are the strings that EDIT inserts.  CHECK is a function or nil; it is
+called at the last moment before the file is replaced, and signals an error
+if that must not be.  If anything fails, saving included, signal an error
+and leave BUFFER as it was.
+
+Return the tick of BUFFER after the edit and before saving, so that what
+a hook changes on the way to the file is not taken for ours."
+  (agent-q-diff-file-uncached
+    (let ((missing (and save
+                        (agent-q-diff-file-missing-directories
+                         (buffer-file-name buffer))))
+          (is-done nil))
+      (unwind-protect
+          (prog1 (agent-q-diff-apply--edit-and-save buffer texts edit save check)
+            (setq is-done t))
+        (unless is-done
+          (agent-q-diff-file-remove-directories missing))))))
+
+(defun agent-q-diff-apply--edit-and-save (buffer texts edit save check)
+  "Do what `agent-q-diff-apply--carry-out' does.
+BUFFER, TEXTS, EDIT, SAVE and CHECK are that function's; directories that
+were made for a file that is then refused are left to it."
+  (agent-q-diff-save-check-editable buffer)
+  (when save
+    (agent-q-diff-save-check-writable buffer)
+    (agent-q-diff-save-check-faithful buffer))
+  (dolist (text texts)
+    (agent-q-diff-coding-check-text buffer text))
+  (let (tick)
+    (agent-q-diff-apply--as-one-step
+     buffer
+     (lambda (keep)
+       (save-excursion
+         (funcall edit))
+       (setq tick (agent-q-diff-target-tick buffer))
+       (when save
+         (agent-q-diff-save-buffer buffer check keep))))
+    tick))
+
+(defun agent-q-diff-apply--as-one-step (buffer function)
+  "Call FUNCTION in BUFFER; what it edits there is one undo step.
+If FUNCTION does not return, BUFFER is as it was before.  But once FUNCTION
+has called its argument, a function without arguments, the edit stays: it
+is on disk, and a hook that kills BUFFER or throws past us changes nothing
+about that."
+  (with-current-buffer buffer
+    (undo-boundary)
+    (let ((group (prepare-change-group))
+          (is-kept nil)
+          ;; As `atomic-change-group' has it: no collection of garbage may
+          ;; cut off what is needed to go back.
+          (undo-outer-limit nil)
+          (undo-limit most-positive-fixnum)
+          (undo-strong-limit most-positive-fixnum))
+      (unwind-protect
+          (progn
+            (activate-change-group group)
+            (funcall function (lambda () (setq is-kept t)))
+            (setq is-kept t))
+        (when (buffer-live-p buffer)
+          (if is-kept
+              (accept-change-group group)
+            (cancel-change-group group))))
+      (when (buffer-live-p buffer)
+        (with-current-buffer buffer
+          (undo-amalgamate-change-group group)
+          (undo-boundary))))))
+
+(defun agent-q-diff-apply-edits (buffer edits save &optional offsets check)
+  "Make EDITS in BUFFER, as one undo step, and save it if SAVE is non-nil.
+EDITS is a list of (LINE N-REMOVED TEXT), last line first.  Lines are
+counted from 0 in the whole buffer.  OFFSETS is nil or (TOTAL . LIST),
+with the number of characters before each edit; the list counts if TOTAL
+is the number of all.  CHECK, errors and value are those of
+`agent-q-diff-apply--carry-out'."
+  (agent-q-diff-apply--carry-out
+   buffer (mapcar #'caddr edits)
+   (lambda () (agent-q-diff-target-replace-lines edits offsets))
+   save check))
+
+(defun agent-q-diff-apply-replacement (buffer spans text save &optional check)
+  "Replace each of SPANS of BUFFER by TEXT, as one undo step.
+SPANS is a list of (START . END), characters counted from 0 in the whole
+buffer, in order and apart.  If SAVE is non-nil, save BUFFER.  CHECK,
+errors and value are those of `agent-q-diff-apply--carry-out'."
+  (agent-q-diff-apply--carry-out
+   buffer (list text)
+   (lambda ()
+     (save-restriction
+       (widen)
+       (pcase-dolist (`(,start . ,end) (reverse spans))
+         (agent-q-diff-target-replace-span (1+ start) (1+ end) text))))
+   save check))
+
+(provide 'agent-q-diff-apply)
+;;; agent-q-diff-apply.el ends here

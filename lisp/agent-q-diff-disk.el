@@ -1,0 +1,317 @@
+;;; agent-q-diff-disk.el --- How a buffer and its file differ  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Another program can write a file while a buffer visits it.  This file
+;; remembers what the file was when the two last agreed, tells how they
+;; differ now, and lets a buffer without unsaved edits follow its file.
+
+;;; Code:
+
+(require 'seq)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-file)
+(require 'agent-q-diff-coding)
+(require 'agent-q-diff-target)
+
+;;;; What is known of the file
+
+(defvar-local agent-q-diff-disk--agreed nil
+  "What the file was when the buffer and it were last known to agree.
+It is (TRUENAME ATTRIBUTES HOW TICK), or nil if they did not agree.
+TRUENAME is the file's name without links; ATTRIBUTES are those of
+`agent-q-diff-file-attributes', nil if there was no file.  HOW tells how
+that is known: `written' if we have written the file, `read' if it was
+read and compared, nil if only Emacs's record of its time says so.  TICK
+is the buffer's then, as `agent-q-diff-target-tick' has it.")
+(put 'agent-q-diff-disk--agreed 'permanent-local t)
+
+(defun agent-q-diff-disk-note (&optional how attributes)
+  "Note that the current buffer and its file agree.
+HOW is as in `agent-q-diff-disk--agreed'.  ATTRIBUTES are those that the
+file had just before it was read, if it was; nil means to look now."
+  (let ((truename (file-truename buffer-file-name)))
+    (setq agent-q-diff-disk--agreed
+          (list truename
+                (or attributes (agent-q-diff-file-attributes truename))
+                how
+                (agent-q-diff-target-tick (current-buffer))))))
+
+(defun agent-q-diff-disk-watch (buffer &optional was-read)
+  "Note what the file of BUFFER is, unless that is known.
+WAS-READ is non-nil if BUFFER was just read from it."
+  (agent-q-diff-file-uncached
+    (with-current-buffer buffer
+      (unless (equal (nth 0 agent-q-diff-disk--agreed) (file-truename buffer-file-name))
+        (if (verify-visited-file-modtime buffer)
+            (agent-q-diff-disk-note (and was-read 'read))
+          (setq agent-q-diff-disk--agreed nil))))))
+
+;;;; Comparing
+
+(defun agent-q-diff-disk--same-text-p ()
+  "Return non-nil if the file of the current buffer has the buffer's text."
+  (and (agent-q-diff-disk--reads-same-p)
+       (agent-q-diff-disk--same-line-ends-p)))
+
+(defun agent-q-diff-disk--same-line-ends-p ()
+  "Return non-nil if the file has the line ends that saving would write.
+Text read as CRLF does not tell whether the file has CR."
+  (or (eq 0 (coding-system-eol-type buffer-file-coding-system))
+      (agent-q-diff-disk--same-bytes-p)))
+
+(defun agent-q-diff-disk--same-bytes-p ()
+  "Return non-nil if the file has the bytes of the current buffer's text.
+With `save-buffer-coding-system' they are others before it is saved."
+  (let ((bytes (agent-q-diff-file-bytes buffer-file-name)))
+    (seq-some (lambda (coding)
+                (equal bytes (agent-q-diff-coding-buffer-bytes coding)))
+              (list (agent-q-diff-coding-of-buffer) buffer-file-coding-system))))
+
+(defun agent-q-diff-disk--reads-same-p ()
+  "Return non-nil if visiting the file anew would show the buffer's text."
+  (and (file-regular-p buffer-file-name)
+       (or (agent-q-diff-disk--reads-same-in-p buffer-file-coding-system)
+           (and save-buffer-coding-system
+                (agent-q-diff-disk--reads-same-in-p save-buffer-coding-system))
+           ;; Half a surrogate pair reads otherwise when the coding system is
+           ;; named than when it is found out.
+           (agent-q-diff-disk--same-bytes-p))))
+
+(defun agent-q-diff-disk--reads-same-in-p (coding)
+  "Return non-nil if visiting the file in CODING would show the buffer's text."
+  (let ((buffer (current-buffer))
+        (file buffer-file-name))
+    (with-temp-buffer
+      (let ((coding-system-for-read coding)
+            (format-alist nil))
+        (insert-file-contents file)
+        (agent-q-diff-target-equal-p buffer (current-buffer))))))
+
+(defun agent-q-diff-disk-state (buffer)
+  "Return how the file of BUFFER has changed since the two agreed, or nil.
+The value is nil if it has not, and else one of these symbols:
+
+`changed'    It holds something else.
+`deleted'    It is gone.
+`irregular'  It is a directory, a FIFO or the like now.
+`moved'      Its name leads to another file, through a link.
+`decoded'    BUFFER shows it without its markup, as `enriched-mode' does, so
+             that its text is not what an agent has read.
+
+Bytes decide, not times: a file that was merely touched has not changed.
+With unsaved edits in BUFFER that cannot be told any more, and `changed'
+is the careful answer."
+  (agent-q-diff-file-uncached
+    (with-current-buffer buffer
+      (pcase-let ((`(,truename ,attributes ,_) agent-q-diff-disk--agreed))
+        (cond
+         ((null buffer-file-name) nil)
+         (buffer-file-format 'decoded)
+         ((and agent-q-diff-disk--agreed
+               (equal truename (file-truename buffer-file-name))
+               (equal attributes (agent-q-diff-file-attributes truename)))
+          nil)
+         ((not (file-exists-p buffer-file-name))
+          (and (or attributes (null agent-q-diff-disk--agreed)) 'deleted))
+         ((not (file-regular-p buffer-file-name)) 'irregular)
+         ((and truename (not (equal truename (file-truename buffer-file-name)))) 'moved)
+         ((agent-q-diff-disk--agrees-again-p) nil)
+         (t 'changed))))))
+
+(defun agent-q-diff-disk--agrees-again-p ()
+  "Return non-nil if the current buffer agrees with its file, and note that.
+The user may have reverted or saved it, or the file was only touched."
+  (let ((noted (nth 1 agent-q-diff-disk--agreed))
+        (attributes (agent-q-diff-file-attributes (file-truename buffer-file-name))))
+    (cond
+     ((and (verify-visited-file-modtime (current-buffer))
+           (or (null noted)
+               (not (time-equal-p (visited-file-modtime) (nth 1 noted)))))
+      (agent-q-diff-disk-note)
+      t)
+     ((and (not (buffer-modified-p))
+           (agent-q-diff-disk--same-text-p))
+      (set-visited-file-modtime (nth 1 attributes))
+      (agent-q-diff-disk-note 'read attributes)
+      t))))
+
+(defun agent-q-diff-disk-in-file-p (buffer)
+  "Return non-nil if the file of BUFFER certainly has the text of BUFFER."
+  (with-current-buffer buffer
+    (and buffer-file-name
+         (not (agent-q-diff-disk-state buffer))
+         (not (agent-q-diff-disk-unsaved-p buffer))
+         (agent-q-diff-disk--known-in-file-p))))
+
+(defun agent-q-diff-disk-unsaved-p (buffer)
+  "Return non-nil if BUFFER has edits that are not in its file.
+The file is read unless that is known.  Emacs's own flag is not enough:
+`not-modified' clears it, and a hook may, while nothing is written.  Where
+the file has changed since, see `agent-q-diff-disk-state', nothing
+but the flag is known."
+  (agent-q-diff-file-uncached
+    (with-current-buffer buffer
+      (or (buffer-modified-p)
+          (and buffer-file-name
+               (not (agent-q-diff-disk--known-in-file-p))
+               (not (agent-q-diff-disk-state buffer))
+               (if (file-exists-p buffer-file-name)
+                   (not (agent-q-diff-disk--note-unedited))
+                 (< 0 (buffer-size))))))))
+
+(defun agent-q-diff-disk--note-unedited ()
+  "Return non-nil if visiting the file anew would show the buffer's text.
+Note it if the file has that text, line ends and all."
+  (let ((attributes (agent-q-diff-file-attributes (file-truename buffer-file-name))))
+    (when (agent-q-diff-disk--reads-same-p)
+      (when (agent-q-diff-disk--same-line-ends-p)
+        (agent-q-diff-disk-note 'read attributes))
+      t)))
+
+(defun agent-q-diff-disk--known-in-file-p ()
+  "Return non-nil if the buffer's text is that of its file unless that has changed."
+  (pcase agent-q-diff-disk--agreed
+    (`(,_ ,_ ,(pred identity) ,tick) (eql tick (agent-q-diff-target-tick (current-buffer))))))
+
+(defun agent-q-diff-disk-ours-p (buffer)
+  "Return non-nil if we wrote the file of BUFFER when the two last agreed."
+  (eq 'written (nth 2 (buffer-local-value 'agent-q-diff-disk--agreed buffer))))
+
+(defun agent-q-diff-disk-written-p (buffer)
+  "Return non-nil if the last save of BUFFER has reached the disk.
+Either we have written its file, whatever was edited since, or the file
+has its text.  A hook may have killed BUFFER after we have written it."
+  (or (not (buffer-live-p buffer))
+      (agent-q-diff-disk-ours-p buffer)
+      (agent-q-diff-disk-in-file-p buffer)))
+
+;;;; Following the file
+
+(defun agent-q-diff-disk-sync (buffer)
+  "Let BUFFER follow its file if that has changed and BUFFER has no unsaved edits.
+Return `followed' if it did; nil if there was no need; else what
+`agent-q-diff-disk-state' says, so that BUFFER is not its file's
+text any more and must not be saved over it."
+  (agent-q-diff-file-uncached
+    (let ((state (agent-q-diff-disk-state buffer)))
+      (if (and (eq state 'changed) (not (buffer-modified-p buffer)))
+          (with-current-buffer buffer
+            (agent-q-diff-disk--revert)
+            (if (agent-q-diff-disk-state buffer) 'changed 'followed))
+        state))))
+
+(defun agent-q-diff-disk--revert ()
+  "Edit the lines of the current buffer in which its file differs.
+Point, markers and overlays stay on their lines.  The hooks of
+`revert-buffer' run; an error in one of them is said."
+  (let ((revert-buffer-insert-file-contents-function
+         #'agent-q-diff-disk--insert-changes)
+        (coding-system-for-read nil))
+    (setq agent-q-diff-disk--agreed nil)
+    (condition-case err
+        (save-excursion
+          (let ((inhibit-message t)
+                ;; `after-find-file' sets it; the user's choice stays.
+                (buffer-read-only buffer-read-only))
+            (revert-buffer t t t)))
+      (error (message "While %s was reverted: %s" (buffer-name)
+                      (error-message-string err)))))
+  (when (and (null agent-q-diff-disk--agreed)
+             (not (buffer-modified-p))
+             (verify-visited-file-modtime (current-buffer)))
+    (agent-q-diff-disk-note)))
+
+(defun agent-q-diff-disk--insert-changes (file &rest _)
+  "Edit the lines of the current buffer in which FILE differs.
+This stands in for `revert-buffer-insert-file-contents-default-function'."
+  (agent-q-diff-file-check-regular file)
+  (pcase-let* ((attributes (agent-q-diff-file-attributes (file-truename file)))
+               (is-multibyte enable-multibyte-characters)
+               (explicit (if is-multibyte
+                             (car buffer-file-coding-system-explicit)
+                           ;; Its text is bytes, and stays that.
+                           (or buffer-file-coding-system 'no-conversion)))
+               (`(,text . ,coding)
+                (with-temp-buffer
+                  (set-buffer-multibyte is-multibyte)
+                  (let ((coding-system-for-read explicit)
+                        (format-alist nil))
+                    (insert-file-contents file)
+                    (cons (buffer-string) last-coding-system-used))))
+               (modtime (visited-file-modtime))
+               (is-done nil))
+    ;; Else the first edit would ask whether to edit a file that changed.  And
+    ;; undo must not take the old text for the file's, which it does if the
+    ;; file's time was that of the first edit.
+    (clear-visited-file-modtime)
+    (unwind-protect
+        (let ((inhibit-read-only t)
+              (create-lockfiles nil))
+          (agent-q-diff-coding-note-charsets text)
+          (atomic-change-group
+            (save-restriction
+              (widen)
+              (agent-q-diff-disk--edit-to (substring-no-properties text)))
+            (setq buffer-file-coding-system (if is-multibyte coding explicit)
+                  is-done t)))
+      (unless is-done
+        (set-visited-file-modtime modtime)
+        (set-buffer-modified-p nil)))
+    (set-visited-file-modtime (nth 1 attributes))
+    (set-buffer-modified-p nil)
+    (set-buffer-auto-saved)
+    (agent-q-diff-disk-note 'read attributes)))
+
+(defun agent-q-diff-disk--edit-to (text)
+  "Edit the lines of the current buffer in which TEXT differs."
+  (let ((live (agent-q-diff-target-text (current-buffer))))
+    (unless (equal live text)
+      (let ((engine (agent-q-diff-engine-review live text)))
+        (unwind-protect
+            (agent-q-diff-target-replace-lines
+             (car (agent-q-diff-engine-plan-all engine))
+             (agent-q-diff-engine-offsets engine))
+          (agent-q-diff-engine-free engine))))))
+
+;;;; Messages
+
+(defconst agent-q-diff-disk--messages
+  '((changed . "%s was written since its buffer was read, and the buffer has unsaved edits; \
+M-x revert-buffer there drops them, saving there keeps them")
+    (stuck . "%s was written since its buffer was read, and the buffer cannot follow it; \
+M-x revert-buffer there says why")
+    (deleted . "%s was deleted on disk; save or kill its buffer first")
+    (irregular . "%s is not a regular file any more; nothing is written to it")
+    (moved . "%s leads elsewhere now, through a link; nothing is written there")
+    (decoded . "%s is open with its markup hidden; kill its buffer to have the markup reviewed"))
+  "What to say of a file, by what `agent-q-diff-disk-sync' returns.")
+
+(defun agent-q-diff-disk-message (buffer state)
+  "Return what to say of the file of BUFFER and STATE, or nil if it is as it was.
+STATE is what `agent-q-diff-disk-sync' returned."
+  (when-let ((format (alist-get (if (and (eq state 'changed)
+                                         (not (buffer-modified-p buffer)))
+                                    ;; A hook kept it from following.
+                                    'stuck
+                                  state)
+                                agent-q-diff-disk--messages)))
+    (format format (buffer-file-name buffer))))
+
+(defun agent-q-diff-disk-check-visits (buffer path)
+  "Refuse BUFFER, which `find-buffer-visiting' found for PATH, if it is not its.
+Emacs goes by the name without links that BUFFER had when it was visited.
+A link in the name that it is saved under may lead elsewhere by now."
+  (agent-q-diff-file-uncached
+    (let ((name (buffer-file-name buffer)))
+      (unless (or (equal (file-truename name) (file-truename path))
+                  (file-equal-p name path))
+        (agent-q-diff-file-refuse "%s" (agent-q-diff-disk-message buffer 'moved))))))
+
+(provide 'agent-q-diff-disk)
+;;; agent-q-diff-disk.el ends here

@@ -1,0 +1,180 @@
+;;; agent-q-diff-edit-file-message.el --- What an agent reads about edit_file  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The messages of the tool `edit_file'.  Document 003 of Agent-Q fixes the
+;; words of most of them.
+
+;;; Code:
+
+(require 'seq)
+(require 'subr-x)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-message)
+(require 'agent-q-diff-edit-file)
+
+;;;; Parts of messages
+
+(defconst agent-q-diff-edit-file-message--max-characters 200
+  "Number of characters of a string that a message repeats.")
+
+(defconst agent-q-diff-edit-file-message--max-lines 20
+  "Number of lines of the old and the new text that a message repeats.")
+
+(defun agent-q-diff-edit-file-message--cut (text)
+  "Return TEXT, or its beginning if it is long."
+  (if (> (length text) agent-q-diff-edit-file-message--max-characters)
+      (concat (substring text 0 agent-q-diff-edit-file-message--max-characters) "...")
+    text))
+
+(defun agent-q-diff-edit-file-message--line-numbers (lines)
+  "Return LINES, from 0, each told once, as a string of numbers from 1."
+  (let* ((distinct (seq-uniq (seq-take lines 1000)))
+         (shown (seq-take distinct 10))
+         (said (mapconcat (lambda (line) (number-to-string (1+ line))) shown ", ")))
+    (if (nthcdr 10 distinct)
+        (concat said ", …")
+      said)))
+
+(defun agent-q-diff-edit-file-message--line-ranges (ranges)
+  "Return RANGES, each (FIRST . END) from 0, as numbers from 1."
+  (let ((said (mapconcat (pcase-lambda (`(,first . ,end))
+                           (if (= end (1+ first))
+                               (number-to-string end)
+                             (format "%d-%d" (1+ first) end)))
+                         (seq-take (seq-uniq ranges) 50) ", ")))
+    (if (nthcdr 50 ranges)
+        (concat said ", …")
+      said)))
+
+(defun agent-q-diff-edit-file-message--signed (sign text)
+  "Return the lines of TEXT with SIGN in front, as strings."
+  (unless (string-empty-p text)
+    (let* ((lines (split-string (string-remove-suffix "\n" text) "\n"))
+           (limit agent-q-diff-edit-file-message--max-lines)
+           (more (- (length lines) limit)))
+      (append (mapcar (lambda (line)
+                        (concat "  " sign " " (string-remove-suffix "\r" line)))
+                      (seq-take lines limit))
+              (when (> more 0)
+                (list (format "  %s … %d more lines" sign more)))))))
+
+;;;; An edit that was made
+
+(defun agent-q-diff-edit-file-message--notes (call outcome)
+  "Return what else there is to say of CALL, whose OUTCOME is `applied'."
+  (delq nil
+        (list (when (agent-q-diff-edit-file-call-is-all call)
+                (format "Replacements: %d" (length (plist-get outcome :lines))))
+              (unless (plist-get outcome :saved)
+                "The change is in the user's buffer, which has not been saved.")
+              (when (plist-get outcome :altered)
+                "On saving, a hook of the user's changed other lines as well."))))
+
+(defun agent-q-diff-edit-file-message--applied (call outcome)
+  "Return the message about CALL, whose OUTCOME is `applied'."
+  (let ((description (agent-q-diff-edit-file-call-description call))
+        (notes (agent-q-diff-edit-file-message--notes call outcome)))
+    (string-join
+     `(,(format "✓ Edit applied to %s\n" (agent-q-diff-edit-file-call-path call))
+       ,@(and description (list (format "Change: %s" description)))
+       ,(format "Lines affected: %s"
+                (agent-q-diff-edit-file-message--line-ranges (plist-get outcome :lines)))
+       "Diff:"
+       ,@(agent-q-diff-edit-file-message--signed "-" (agent-q-diff-edit-file-call-old call))
+       ,@(agent-q-diff-edit-file-message--signed "+" (agent-q-diff-edit-file-call-new call))
+       ,@(and notes (cons "" notes)))
+     "\n")))
+
+(defun agent-q-diff-edit-file-message-of-outcome (call outcome)
+  "Return the message about CALL, which came to OUTCOME."
+  (let ((path (agent-q-diff-edit-file-call-path call)))
+    (pcase-exhaustive (plist-get outcome :outcome)
+      ('applied (agent-q-diff-edit-file-message--applied call outcome))
+      ('denied (agent-q-diff-message-of-denied-call path "edit_file" outcome))
+      ('reviewed (agent-q-diff-message-of-result (plist-get outcome :result)
+                                                 path)))))
+
+;;;; An edit that failed
+
+(defconst agent-q-diff-edit-file-message--differences
+  '((line-ends . "line ends")
+    (white-space . "white space")
+    (case . "upper and lower case")
+    (normalization . "Unicode normalization (composed or decomposed characters)")
+    (punctuation . "typographic quotes, dashes or dots")
+    (invisible . "characters that cannot be seen")
+    (wording . "its wording"))
+  "In what the nearest text can differ, in words.")
+
+(defun agent-q-diff-edit-file-message--nearest (nearest text)
+  "Return what to say of TEXT, the NEAREST to one that is not there.
+NEAREST is (FIRST END . KINDS), lines from 0."
+  (pcase-let ((`(,first ,end . ,kinds) nearest))
+    (format "\n\nThe nearest text is at line%s %s and differs in %s:\n%s"
+            (if (> end (1+ first)) "s" "")
+            (agent-q-diff-edit-file-message--line-ranges (list (cons first end)))
+            (if kinds
+                (mapconcat (lambda (kind)
+                             (alist-get kind agent-q-diff-edit-file-message--differences))
+                           kinds ", ")
+              "several ways at once")
+            (agent-q-diff-edit-file-message--cut text))))
+
+(defun agent-q-diff-edit-file-message--no-match (call data)
+  "Return the message that the string of CALL was not found.
+DATA are those of the error."
+  (pcase-let ((`(,_ ,nearest ,text) data))
+    (concat (format "Error: String not found in %s\n\nSearched for:\n%s"
+                    (agent-q-diff-edit-file-call-path call)
+                    (agent-q-diff-edit-file-message--cut (agent-q-diff-edit-file-call-old call)))
+            (and nearest (agent-q-diff-edit-file-message--nearest nearest text)))))
+
+(defun agent-q-diff-edit-file-message--several (call lines)
+  "Return the message that the string of CALL was found on several LINES."
+  (format "Error: Found %d matches for the search string in %s.
+
+Please provide more surrounding context to make a unique match.
+
+They begin at lines %s."
+          (length lines) (agent-q-diff-edit-file-call-path call)
+          (agent-q-diff-edit-file-message--line-numbers lines)))
+
+(defun agent-q-diff-edit-file-message--overlapping (call lines)
+  "Return the message that matches of CALL, on LINES, overlap."
+  (format "Error: Found %d matches for the search string in %s, and some overlap.
+
+To replace one would change another. Please provide more surrounding context, or
+replace them one by one.
+
+They begin at lines %s."
+          (length lines) (agent-q-diff-edit-file-call-path call)
+          (agent-q-diff-edit-file-message--line-numbers lines)))
+
+(defun agent-q-diff-edit-file-message-of-error (call err)
+  "Return the message about ERR, which CALL came to."
+  (pcase err
+    (`(agent-q-diff-forbidden ,message) message)
+    (`(agent-q-diff-no-file . ,_)
+     (format "Error: File '%s' not found" (agent-q-diff-edit-file-call-path call)))
+    (`(agent-q-diff-no-match . ,data)
+     (agent-q-diff-edit-file-message--no-match call data))
+    (`(agent-q-diff-several-matches ,_ ,lines)
+     (agent-q-diff-edit-file-message--several call lines))
+    (`(agent-q-diff-overlapping-matches ,_ ,lines)
+     (agent-q-diff-edit-file-message--overlapping call lines))
+    (`(agent-q-diff-empty-search . ,_)
+     "Error: old_str is empty. It must be the exact text that is to be replaced.")
+    (`(agent-q-diff-equal-texts . ,_)
+     "Error: old_str and new_str are equal, so nothing would change.")
+    (`(,(or 'agent-q-diff-bad-target 'file-error 'file-date-error) . ,_)
+     (format "Error: Cannot write to file\n\n%s" (agent-q-diff--error-text err)))
+    (`(quit . ,_) "Error editing file: the user quit; nothing was changed")
+    (_ (format "Error editing file: %s" (agent-q-diff--error-text err)))))
+
+(provide 'agent-q-diff-edit-file-message)
+;;; agent-q-diff-edit-file-message.el ends here

@@ -1,0 +1,53 @@
+;;; agent-q-diff-git.el --- Git's ids of a file's text  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The "index" line of git's diffs names the text that a diff was made
+;; from.  If the target has that text, the line numbers of the diff are
+;; certain.
+
+;;; Code:
+
+(require 'seq)
+(require 'agent-q-diff-file)
+(require 'agent-q-diff-coding)
+
+(defun agent-q-diff-git-blob-ids (buffer)
+  "Return the ids by which git may know the text of BUFFER, hexadecimal strings.
+Git's id of a file is the hash of \"blob LENGTH\", a NUL character and its
+bytes: SHA-1, or SHA-256 in a repository that is kept so.  The bytes are
+those that BUFFER would be saved as, or if it is not modified, those of
+its file; git may have CRLF line ends as LF (core.autocrlf).  The id of an
+empty text is also all zeros, which stands for no file."
+  (let ((texts (seq-uniq
+                (mapcan (lambda (bytes)
+                          (list bytes (string-replace "\r\n" "\n" bytes)))
+                        (delq nil (list (with-current-buffer buffer
+                                          (agent-q-diff-coding-buffer-bytes
+                                           (agent-q-diff-coding-of-buffer)))
+                                        (agent-q-diff-git--file-bytes buffer)))))))
+    (append
+     (and (equal texts '("")) (list (make-string 64 ?0)))
+     (mapcan (lambda (bytes)
+               (let ((object (concat (format "blob %d\0" (length bytes)) bytes)))
+                 (list (secure-hash 'sha1 object) (secure-hash 'sha256 object))))
+             texts))))
+
+(defun agent-q-diff-git--file-bytes (buffer)
+  "Return the bytes of the file of BUFFER, or nil if they are not its text.
+Some coding systems can write one text in several ways, so that what
+BUFFER would be saved as need not be what is in its file."
+  (with-current-buffer buffer
+    (when (and buffer-file-name
+               (not buffer-file-format)
+               (not (buffer-modified-p))
+               (verify-visited-file-modtime buffer)
+               (file-regular-p buffer-file-name))
+      (agent-q-diff-file-bytes buffer-file-name))))
+
+(provide 'agent-q-diff-git)
+;;; agent-q-diff-git.el ends here

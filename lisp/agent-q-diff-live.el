@@ -1,0 +1,224 @@
+;;; agent-q-diff-live.el --- What a file holds now  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Where a buffer visits a file, its text counts, unsaved edits and all.
+;; Where none does, the file is read without being visited: no mode, no
+;; local variables, no hooks.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-file)
+(require 'agent-q-diff-coding)
+(require 'agent-q-diff-target)
+(require 'agent-q-diff-disk)
+
+(cl-defstruct (agent-q-diff-live (:constructor agent-q-diff-live--make)
+                                 (:copier nil))
+  "What a file holds now."
+  (name nil :documentation "Absolute name of the file, resolved.")
+  (buffer nil :documentation "The buffer that visits it, or nil.")
+  (text nil :documentation "The text, a string; unibyte if it is bytes.")
+  (coding nil :documentation "The coding system that TEXT is written in.")
+  (bytes nil :documentation "The bytes of the file, if no buffer visits it.")
+  (attributes nil :documentation "What the file was just before it was read.")
+  (written nil :documentation "What the file is since it was written, if that is known.")
+  (tick nil :documentation "The buffer's tick when its text was taken."))
+
+;;;; Reading
+
+(defun agent-q-diff-live--visitor (name)
+  "Return the buffer that visits the file NAME, which is resolved, or nil.
+This is `find-buffer-visiting', which is only called if there is a buffer
+that it could return: it resolves NAME anew."
+  (let ((short (abbreviate-file-name name))
+        (number (nthcdr 10 (file-attributes name))))
+    (and (seq-some (lambda (buffer)
+                     (and (buffer-file-name buffer)
+                          (or (equal name (buffer-file-name buffer))
+                              (equal short (buffer-local-value 'buffer-file-truename buffer))
+                              (equal number (buffer-local-value 'buffer-file-number buffer)))))
+                   (buffer-list))
+         (find-buffer-visiting name))))
+
+(defun agent-q-diff-live--read-file (name)
+  "Return the live text of the file NAME, which no buffer visits."
+  (pcase-let* ((attributes (agent-q-diff-file-attributes name))
+               (`(,bytes . ,stated)
+                (with-temp-buffer
+                  (set-buffer-multibyte nil)
+                  (agent-q-diff-file-check-regular name)
+                  (insert-file-contents-literally name)
+                  (cons (buffer-string) (agent-q-diff-coding-stated name))))
+               (`(,text . ,coding) (agent-q-diff-coding-decode name stated bytes)))
+    (agent-q-diff-live--make :name name :bytes bytes :attributes attributes
+                             :text text :coding coding)))
+
+(defun agent-q-diff-live--buffer-bytes (name text)
+  "Return TEXT, of the buffer that visits the file NAME as bytes, as bytes.
+Each character must be one, so that positions are the same."
+  (let ((bytes (encode-coding-string text 'no-conversion)))
+    (unless (= (length bytes) (length text))
+      (agent-q-diff-file-refuse
+       "%s is visited as bytes, but its buffer holds characters, too" name))
+    bytes))
+
+(defun agent-q-diff-live--read-buffer (name buffer)
+  "Return the live text of the file NAME in BUFFER, which visits it."
+  (let ((text (agent-q-diff-target-text buffer))
+        (coding (with-current-buffer buffer
+                  (agent-q-diff-coding-of-buffer))))
+    (agent-q-diff-live--make
+     :name name :buffer buffer :coding coding
+     :tick (agent-q-diff-target-tick buffer)
+     :text (if (eq (coding-system-type coding) 'raw-text)
+               (agent-q-diff-live--buffer-bytes name text)
+             text))))
+
+(defun agent-q-diff-live--of (name buffer)
+  "Return the live text of the file NAME, an `agent-q-diff-live', or nil.
+BUFFER visits it, or is nil.  The value is nil if there is neither."
+  (cond
+   (buffer (agent-q-diff-live--read-buffer name buffer))
+   ((file-exists-p name) (agent-q-diff-live--read-file name))))
+
+(defun agent-q-diff-live-read (name)
+  "Return the live text of the file NAME, an `agent-q-diff-live', or nil.
+NAME is absolute.  The value is nil if there is neither such a file nor a
+buffer that visits it.  A buffer without unsaved edits follows its file
+first; one that cannot is refused."
+  (agent-q-diff-file-uncached
+    (agent-q-diff-file-clean-up)
+    (let ((buffer (agent-q-diff-live--visitor name)))
+      (when buffer
+        (agent-q-diff-disk-check-visits buffer name)
+        (agent-q-diff-disk-watch buffer)
+        (when-let ((message (agent-q-diff-disk-message
+                             buffer (agent-q-diff-disk-sync buffer))))
+          (agent-q-diff-file-refuse "%s" message)))
+      (agent-q-diff-live--of name buffer))))
+
+(defun agent-q-diff-live-same-p (live)
+  "Return non-nil if reading the file of LIVE again would give the same.
+That of a file that was not touched since is not read for that.  Whoever
+writes it compares its bytes all the same."
+  (agent-q-diff-file-uncached
+    (let ((name (agent-q-diff-live-name live))
+          (buffer (agent-q-diff-live-buffer live)))
+      (and (eq buffer (agent-q-diff-live--visitor name))
+           (if buffer
+               (and (null (agent-q-diff-disk-state buffer))
+                    (eql (agent-q-diff-live-tick live)
+                         (agent-q-diff-target-tick buffer))
+                    (eq (agent-q-diff-live-coding live)
+                        (with-current-buffer buffer
+                          (agent-q-diff-coding-of-buffer))))
+             (let ((attributes (agent-q-diff-file-attributes name)))
+               (and attributes
+                    (or (equal attributes (agent-q-diff-live-attributes live))
+                        (equal (agent-q-diff-live-bytes live)
+                               (agent-q-diff-file-bytes name))))))))))
+
+(defun agent-q-diff-live-unsaved-p (live)
+  "Return non-nil if LIVE has edits of the user's that are not saved."
+  (and (agent-q-diff-live-buffer live)
+       (agent-q-diff-disk-unsaved-p (agent-q-diff-live-buffer live))))
+
+;;;; Encoding
+
+(defun agent-q-diff-live-write-coding (live)
+  "Return the coding system in which LIVE is to be written.
+Where nothing is decided, as for text that was all ASCII, it is UTF-8."
+  (let ((coding (agent-q-diff-live-coding live)))
+    (if (eq (coding-system-type coding) 'undecided)
+        (coding-system-change-text-conversion coding 'utf-8)
+      coding)))
+
+(defun agent-q-diff-live--bytes-p (live)
+  "Return non-nil if the text of LIVE is bytes, not characters."
+  (eq (coding-system-type (agent-q-diff-live-coding live)) 'raw-text))
+
+(defun agent-q-diff-live-adapt (live string)
+  "Return STRING, an agent's, as it would stand in the text of LIVE.
+If Emacs keeps CRLF, or CR as old Macs wrote it, out of that text, so must
+STRING; if the text is bytes, STRING is those of its UTF-8."
+  (let ((lines (pcase (coding-system-eol-type (agent-q-diff-live-coding live))
+                 (1 (string-replace "\r\n" "\n" string))
+                 (2 (replace-regexp-in-string "\r\n?" "\n" string t t))
+                 (_ string))))
+    (if (and (multibyte-string-p lines) (agent-q-diff-live--bytes-p live))
+        (encode-coding-string lines 'utf-8-emacs-unix)
+      lines)))
+
+(defun agent-q-diff-live-utf-8-p (live)
+  "Return non-nil if LIVE is in its file what it is in memory, and stays that."
+  (and (agent-q-diff-live-bytes live)
+       (agent-q-diff-coding-utf-8-p (agent-q-diff-live-bytes live)
+                                    (agent-q-diff-live-text live)
+                                    (agent-q-diff-live-write-coding live))))
+
+;;;; Hashes
+
+(defun agent-q-diff-live-hash-before (live hashes)
+  "Return what `agent-q-diff-live-hash' does for LIVE.
+HASHES is as `agent-q-diff-engine-replace' has it for the text of LIVE; it
+saves reading that again where the file has the same bytes."
+  (if (and hashes (agent-q-diff-live-utf-8-p live))
+      (car hashes)
+    (agent-q-diff-live-hash live)))
+
+(defun agent-q-diff-live-hash-after (live hashes)
+  "Return a hash of the bytes that the file of LIVE has now.
+HASHES is as for `agent-q-diff-live-hash-before', but of what was to be
+written; it is taken if nobody has written the file since."
+  (let ((name (agent-q-diff-live-name live)))
+    (if (and hashes
+             (agent-q-diff-live-written live)
+             (equal (agent-q-diff-live-written live)
+                    (agent-q-diff-live-identity name)))
+        (cdr hashes)
+      (agent-q-diff-live--hash-of-file name))))
+
+(defun agent-q-diff-live-identity (name)
+  "Return attributes of the file NAME that change when it is written, not renamed."
+  (pcase (agent-q-diff-file-attributes name)
+    (`(,size ,modified ,_ ,inode) (list size modified inode))))
+
+(defun agent-q-diff-live-hash (live)
+  "Return a hash of the bytes that LIVE is or would be in its file."
+  (or (agent-q-diff-live--hash-of-text live)
+      (agent-q-diff-live--hash-of-bytes live)))
+
+(defun agent-q-diff-live--hash-of-text (live)
+  "Return a hash of LIVE if it is in its file what it is in memory, or nil."
+  (let ((text (agent-q-diff-live-text live))
+        (coding (agent-q-diff-live-write-coding live)))
+    (and (multibyte-string-p text)
+         (if (agent-q-diff-live-bytes live)
+             (agent-q-diff-live-utf-8-p live)
+           (and (eq 0 (coding-system-eol-type coding))
+                (eq 'utf-8 (coding-system-base coding))))
+         (agent-q-diff-engine-hash text))))
+
+(defun agent-q-diff-live--hash-of-bytes (live)
+  "Return what `agent-q-diff-live-hash' does for LIVE, whatever its coding system."
+  (secure-hash 'sha256 (or (agent-q-diff-live-bytes live)
+                           (encode-coding-string (agent-q-diff-live-text live)
+                                                 (agent-q-diff-live-coding live)))))
+
+(defun agent-q-diff-live--hash-of-file (name)
+  "Return what `agent-q-diff-live-hash' does for the file NAME as it is now."
+  (if-let ((buffer (agent-q-diff-live--visitor name)))
+      (agent-q-diff-live-hash (agent-q-diff-live--of name buffer))
+    (secure-hash 'sha256 (agent-q-diff-file-bytes name))))
+
+(provide 'agent-q-diff-live)
+;;; agent-q-diff-live.el ends here

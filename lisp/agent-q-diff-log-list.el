@@ -1,0 +1,216 @@
+;;; agent-q-diff-log-list.el --- The log as a list, and its entries  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Reads no more than the end of the log, and opens no file that an entry
+;; names unless told to.
+
+;;; Code:
+
+(require 'diff-mode)
+(require 'subr-x)
+(require 'tabulated-list)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
+(require 'agent-q-diff-log)
+
+(defcustom agent-q-diff-log-n-shown 500
+  "Number of entries, counted from the latest, that the log's buffer shows."
+  :type 'natnum
+  :group 'agent-q-diff)
+
+;;;; One entry
+
+(defun agent-q-diff-log-list--visible (value &optional limit)
+  "Return VALUE as one line of text with nothing in it that misleads.
+LIMIT is as for `agent-q-diff-visible'."
+  (agent-q-diff-visible (if (stringp value) value (format "%S" value)) limit))
+
+(defun agent-q-diff-log-list--fields (entry)
+  "Return all of ENTRY but its diff, each field a line."
+  (let (lines)
+    (while entry
+      (let ((key (pop entry))
+            (value (pop entry)))
+        (unless (or (eq key :diff) (null value))
+          (push (format "# %s: %s" (string-remove-prefix ":" (symbol-name key))
+                        (agent-q-diff-log-list--visible value most-positive-fixnum))
+                lines))))
+    (string-join (nreverse lines) "\n")))
+
+(defvar-local agent-q-diff-log-list--entry nil
+  "The entry that the current buffer shows.")
+(put 'agent-q-diff-log-list--entry 'permanent-local t)
+
+(defvar agent-q-diff-log-entry-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map "\r" #'agent-q-diff-log-visit)
+    (define-key map "o" #'agent-q-diff-log-visit)
+    (define-key map "q" #'quit-window)
+    (dolist (command '(diff-apply-hunk diff-test-hunk diff-goto-source
+                                       diff-ediff-patch diff-refresh-hunk))
+      (define-key map (vector 'remap command) #'agent-q-diff-log-visit))
+    map)
+  "Keymap of `agent-q-diff-log-entry-mode'.")
+
+(define-derived-mode agent-q-diff-log-entry-mode diff-mode "Agent-Q Entry"
+  "Major mode for an entry of the log.
+The file is visited by a command only, never because a line names it.
+
+\\{agent-q-diff-log-entry-mode-map}"
+  (setq-local diff-refine nil)
+  (setq-local diff-font-lock-syntax nil)
+  ;; These look for the file in which a hunk is.
+  (setq-local add-log-current-defun-function #'ignore)
+  (setq-local add-log-buffer-file-name-function #'ignore)
+  (setq-local next-error-function nil)
+  ;; What is there is shown in its order, and all of it.
+  (setq-local bidi-display-reordering nil)
+  (setq-local glyphless-char-display (copy-sequence glyphless-char-display))
+  (dolist (range '((#xad . #xad) (#x61c . #x61c) (#x200b . #x200f)
+                   (#x2028 . #x202e) (#x2060 . #x206f) (#xfeff . #xfeff)
+                   (#xe0000 . #xe0fff)))
+    (set-char-table-range glyphless-char-display range 'hex-code))
+  (setq-local minor-mode-overriding-map-alist
+              (list (cons 'buffer-read-only agent-q-diff-log-entry-mode-map)
+                    (cons 'diff-mode-read-only agent-q-diff-log-entry-mode-map)))
+  (setq buffer-read-only t))
+
+(defun agent-q-diff-log-list--show (entry)
+  "Return a buffer with ENTRY and its diff."
+  (with-current-buffer (get-buffer-create "*Agent-Q Log Entry*")
+    (let ((inhibit-read-only t)
+          (diff (plist-get entry :diff)))
+      (erase-buffer)
+      (setq buffer-undo-list t
+            default-directory (file-name-as-directory (expand-file-name "~"))
+            agent-q-diff-log-list--entry entry)
+      (insert (agent-q-diff-log-list--fields entry) "\n\n")
+      (when (stringp diff)
+        (insert diff)))
+    (let ((enable-dir-local-variables nil)
+          (diff-update-on-the-fly nil))
+      (agent-q-diff-log-entry-mode))
+    (set-buffer-modified-p nil)
+    (goto-char (point-min))
+    (current-buffer)))
+
+(defun agent-q-diff-log-list--file (entry)
+  "Return the name of the file that ENTRY is about, or signal a `user-error'.
+A path that the agent gave relative to the root is so still."
+  (let ((path (plist-get entry :path))
+        (root (plist-get entry :root)))
+    (unless (and (stringp path) (not (string-empty-p path)))
+      (user-error "The entry names no file"))
+    (let ((name (cond
+                 ((string-prefix-p "/" path) path)
+                 ((string-match-p "\\`[[:alpha:]]:/" path) path)
+                 ((stringp root) (concat (file-name-as-directory root) path))
+                 (t (user-error "The entry does not say where %s is"
+                                (agent-q-diff-log-list--visible path))))))
+      ;; Neither question connects; asking whether the file exists would.
+      (when (and (file-remote-p name)
+                 (not (file-remote-p name nil t))
+                 (not (yes-or-no-p (format "Connect to %s? "
+                                           (agent-q-diff-log-list--visible name)))))
+        (user-error "Not visited"))
+      (unless (file-exists-p name)
+        (user-error "%s does not exist" (agent-q-diff-log-list--visible name)))
+      name)))
+
+(defun agent-q-diff-log-visit ()
+  "Visit the file of the entry at point, in the other window."
+  (interactive)
+  (find-file-other-window
+   (agent-q-diff-log-list--file (or agent-q-diff-log-list--entry
+                                    (tabulated-list-get-id)
+                                    (user-error "No entry here")))))
+
+;;;; The list
+
+(defun agent-q-diff-log-list--time (entry)
+  "Return when ENTRY was made, in the user's time zone."
+  (let ((time (plist-get entry :time)))
+    (condition-case nil
+        (format-time-string "%F %T" (encode-time (parse-time-string time)))
+      (error (format "%s" time)))))
+
+(defun agent-q-diff-log-list--outcome (entry)
+  "Return in a word what became of ENTRY's proposal."
+  (let ((outcome (plist-get entry :outcome))
+        (after (plist-get entry :hash-after)))
+    (cond
+     ((stringp outcome) outcome)
+     ((or (null after) (equal after (plist-get entry :hash-before))) "unchanged")
+     (t "changed"))))
+
+(defun agent-q-diff-log-list--hunks (entry)
+  "Return how many of the hunks of ENTRY's review are in the file, or \"\"."
+  (let ((in (plist-get entry :in-file))
+        (total (plist-get entry :total)))
+    (if (and (integerp in) (integerp total))
+        (format "%d/%d" in total)
+      "")))
+
+(defun agent-q-diff-log-list--row (entry)
+  "Return ENTRY as an element of `tabulated-list-entries'."
+  (let ((cell (lambda (key)
+                (let ((value (plist-get entry key)))
+                  (agent-q-diff-log-list--visible (or value ""))))))
+    (list entry
+          (vector (agent-q-diff-log-list--time entry)
+                  (funcall cell :tool)
+                  (agent-q-diff-log-list--visible (agent-q-diff-log-list--outcome entry))
+                  (agent-q-diff-log-list--hunks entry)
+                  (funcall cell :decided-by)
+                  (funcall cell :path)
+                  (funcall cell :reason)))))
+
+(defun agent-q-diff-log-list--refresh ()
+  "Read the log anew into `tabulated-list-entries'."
+  (setq tabulated-list-entries
+        (mapcar #'agent-q-diff-log-list--row
+                (agent-q-diff-log-entries agent-q-diff-log-n-shown))))
+
+(defun agent-q-diff-log-show-entry ()
+  "Show the entry at point with its diff, in the other window."
+  (interactive)
+  (pop-to-buffer (agent-q-diff-log-list--show (or (tabulated-list-get-id)
+                                                  (user-error "No entry here")))))
+
+(defvar agent-q-diff-log-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map "\r" #'agent-q-diff-log-show-entry)
+    (define-key map "o" #'agent-q-diff-log-visit)
+    map)
+  "Keymap of `agent-q-diff-log-mode'.")
+
+(define-derived-mode agent-q-diff-log-mode tabulated-list-mode "Agent-Q Log"
+  "Major mode for the list of what agents proposed, the latest first.
+
+\\{agent-q-diff-log-mode-map}"
+  (setq tabulated-list-format [("Time" 19 t) ("Tool" 17 t) ("Outcome" 20 t)
+                               ("Hunks" 5 nil) ("By" 7 t) ("Path" 40 t) ("Reason" 0 nil)]
+        tabulated-list-padding 1)
+  (setq-local bidi-display-reordering nil)
+  (agent-q-diff--claim-single-keys)
+  (add-hook 'tabulated-list-revert-hook #'agent-q-diff-log-list--refresh nil t)
+  (tabulated-list-init-header))
+
+;;;###autoload
+(defun agent-q-diff-log ()
+  "List what agents proposed and what became of it, the latest first.
+\\<agent-q-diff-log-mode-map>\\[agent-q-diff-log-show-entry] shows an entry, \\[agent-q-diff-log-visit] visits its file, \\[revert-buffer] reads the log anew."
+  (interactive)
+  (let ((buffer (get-buffer-create "*Agent-Q Log*")))
+    (with-current-buffer buffer
+      (agent-q-diff-log-mode)
+      (revert-buffer))
+    (pop-to-buffer buffer)))
+
+(provide 'agent-q-diff-log-list)
+;;; agent-q-diff-log-list.el ends here

@@ -1,0 +1,230 @@
+;;; agent-q-diff-propose.el --- The tools propose_file_edit and propose_patch  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; From the arguments of a call to a review: the path is checked, the policy
+;; consulted, the review begun, and its result told in a message.
+;;
+;; A proposal is the name of its tool and the arguments, an alist: `path',
+;; `original', `modified' and `description' for `propose_file_edit', or
+;; `path', `diff' and `description' for `propose_patch'.
+;;
+;; A file outside the project may be proposed for, with a warning.  All
+;; other checks of the guard hold there as well; it then walks from the root
+;; of the file system.
+
+;;; Code:
+
+(require 'subr-x)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-file)
+(require 'agent-q-diff-visit)
+(require 'agent-q-diff-message)
+(require 'agent-q-diff-schema)
+(require 'agent-q-diff-guard)
+(require 'agent-q-diff-log)
+(require 'agent-q-diff-permit)
+(require 'agent-q-diff-open)
+
+;;;; The file
+
+(defun agent-q-diff-propose--outermost (name)
+  "Return the outermost directory above the file NAME."
+  (let ((directory (file-name-directory name)))
+    (while (not (agent-q-diff-guard-outermost-p directory))
+      (setq directory (file-name-directory (directory-file-name directory))))
+    directory))
+
+(defun agent-q-diff-propose--root-for (name root)
+  "Return the root from which the guard is to walk to the file NAME.
+It is ROOT, the project's, unless that is nil or NAME is outside of it."
+  (if (and root
+           (condition-case nil
+               (file-in-directory-p name root)
+             ;; Links in a circle, of which the guard says that.
+             (error (string-prefix-p root name))))
+      root
+    (agent-q-diff-propose--outermost (file-truename name))))
+
+(defun agent-q-diff-propose--check (name root)
+  "Return the resolved name of NAME, or signal that no agent may edit that file.
+ROOT is what `agent-q-diff-propose--root-for' returned."
+  (agent-q-diff-file-uncached
+    (agent-q-diff-guard-check (if (string-prefix-p root name)
+                                  name
+                                (file-truename name))
+                              root)))
+
+(defun agent-q-diff-propose--notes (name resolved root project)
+  "Return what one must know before editing the file NAME, strings.
+RESOLVED is its resolved name below ROOT, from which the guard walks;
+PROJECT is the project's root, or nil if there is none to leave.  Signal an
+error if no agent may edit it."
+  (append
+   (unless (or (not project) (equal root project))
+     (list (format "The file is OUTSIDE the project %s" (abbreviate-file-name project))))
+   (pcase (agent-q-diff-guard-protection resolved root name)
+     (`(denied . ,reason)
+      (signal 'agent-q-diff-forbidden
+              (list (format "Error: Cannot write to file\n\nNot for agents: %s." reason))))
+     (`(asked . ,reason) (list (format "PROTECTED: %s" reason))))))
+
+(defun agent-q-diff-propose-target (tool path &optional project)
+  "Return (NAME NOTES CHECK) for the file PATH that a call of TOOL is to change.
+PROJECT is the root of the project that the agent works in, if known.
+NAME is absolute; NOTES are strings for the user.  CHECK is a function
+that signals an error if the file must not be written: while a proposal is
+reviewed, a directory on the way to it may be replaced by a link, or
+become one of git's own.  That PATH is refused is logged; what becomes of
+a review is, where it ends.  PATH is relative to `default-directory'."
+  (agent-q-diff-propose--logging-refusals
+   tool path
+   (lambda ()
+     (let* ((name (agent-q-diff-visit-name path))
+            (root (agent-q-diff-propose--root-for name project))
+            (resolved (agent-q-diff-propose--check name root)))
+       (list name
+             (agent-q-diff-propose--notes name resolved root project)
+             (lambda () (agent-q-diff-guard-recheck resolved root)))))))
+
+(defun agent-q-diff-propose--logging-refusals (tool path function)
+  "Call FUNCTION and return its value.
+If it signals that PATH is refused to a call of TOOL, the log has that."
+  (condition-case err
+      (funcall function)
+    ((agent-q-diff-bad-target agent-q-diff-forbidden)
+     (agent-q-diff-log-refusal tool path err)
+     (signal (car err) (cdr err)))))
+
+;;;; Policy
+
+(defun agent-q-diff-propose--denial (tool arguments)
+  "Return the message for the agent if TOOL is denied to ARGUMENTS, or nil.
+The user's policy denies."
+  (let* ((path (alist-get 'path arguments))
+         (default-directory (agent-q-diff-guard-root))
+         (request (agent-q-diff-request-make
+                   :tool tool :path path
+                   :name (agent-q-diff-propose--logging-refusals
+                          tool path (lambda () (agent-q-diff-visit-name path)))
+                   :root default-directory :arguments arguments)))
+    (when (eq (agent-q-diff-permit-policy request) 'deny)
+      (agent-q-diff-log-record
+       (list :tool tool :agent (car agent-q-diff-caller)
+             :path (agent-q-diff-request-name request)
+             :outcome "rejected" :decided-by 'policy))
+      (agent-q-diff-message-of-denied-call path tool '(:by policy)))))
+
+;;;; Waiting for the decision
+
+(defun agent-q-diff-propose--message (result arguments)
+  "Return the message about RESULT of the proposal with ARGUMENTS.
+The agent knows the file by the name that it gave; it must not believe
+that more of a diff was done than its hunks."
+  (let-alist arguments
+    (string-join
+     (cons (agent-q-diff-message-of-result result .path)
+           (and .diff
+                (equal "accepted" (plist-get result :decision))
+                (agent-q-diff--undone-notes .diff)))
+     "\n\n")))
+
+(defun agent-q-diff-propose--review-and-wait (target arguments)
+  "Review ARGUMENTS for TARGET, and return the result.
+TARGET is what `agent-q-diff-propose-target' returned."
+  (pcase-let ((`(,name ,notes ,check) target))
+    (let-alist arguments
+      (if .diff
+          (agent-q-diff-review-patch-and-wait name .diff .description
+                                              :notes notes :check check)
+        (agent-q-diff-review-and-wait name .original .modified .description
+                                      :notes notes :check check)))))
+
+(defun agent-q-diff-propose-and-wait (tool arguments)
+  "Wait for the decision on the proposal of TOOL with ARGUMENTS.
+Return the message for the agent, or signal why there is no decision."
+  (let* ((default-directory (agent-q-diff-guard-root))
+         (agent-q-diff-tool tool)
+         (target (agent-q-diff-propose-target tool (alist-get 'path arguments)
+                                              default-directory)))
+    (agent-q-diff-propose--message
+     (agent-q-diff-propose--review-and-wait target arguments)
+     arguments)))
+
+(defun agent-q-diff-propose-answering-errors (path function)
+  "Call FUNCTION, which proposes to change PATH, and return its message.
+If it signals, that is the message about that."
+  (let ((agent-q-diff--undecided nil))
+    (condition-case err
+        (funcall function)
+      ((error quit)
+       (agent-q-diff-message-of-undecided
+        agent-q-diff--undecided err (apply-partially #'agent-q-diff-message-of-error path))))))
+
+(defun agent-q-diff-propose-unless-denied (tool arguments)
+  "Return the message about the proposal of TOOL with ARGUMENTS, come what may."
+  (agent-q-diff-propose-answering-errors
+   (alist-get 'path arguments)
+   (lambda ()
+     (or (agent-q-diff-propose--denial tool arguments)
+         (agent-q-diff-propose-and-wait tool arguments)))))
+
+;;;; Without waiting
+
+(defun agent-q-diff-propose--begin (tool arguments callback)
+  "Begin the review of the proposal of TOOL with ARGUMENTS and return it.
+CALLBACK is called once with its result."
+  (let-alist arguments
+    (pcase-let* ((default-directory (agent-q-diff-guard-root))
+                 (agent-q-diff-tool tool)
+                 (`(,name ,notes ,check) (agent-q-diff-propose-target tool .path default-directory))
+                 (tell (lambda (result)
+                         (funcall callback
+                                  (plist-put result :message
+                                             (agent-q-diff-propose--message
+                                              result arguments))))))
+      (if .diff
+          (agent-q-diff-review-patch name .diff .description tell
+                                     :notes notes :check check)
+        (agent-q-diff-review name .original .modified .description tell
+                             :notes notes :check check)))))
+
+(defun agent-q-diff-propose (tool arguments callback)
+  "Let the user decide a proposal, and return the review at once.
+TOOL is \"propose_file_edit\" or \"propose_patch\", ARGUMENTS an alist as
+`agent-q-diff-schema-arguments' returns it.  CALLBACK is called once with
+the result, as `agent-q-diff-review' has it; if the user's policy denies
+the proposal, before this function returns nil, with a result of nothing
+but :status `rejected', :decision and :message.  Signal an error if the
+path can be no target's."
+  (if-let ((denial (agent-q-diff-propose--denial tool arguments)))
+      (progn
+        (agent-q-diff--call-back callback
+                                 (list :status 'rejected :decision "rejected"
+                                       :message denial))
+        nil)
+    (agent-q-diff-propose--begin tool arguments callback)))
+
+(defun agent-q-diff-propose-async (tool arguments callback)
+  "Begin the review of the proposal of TOOL with ARGUMENTS.
+CALLBACK is called with the message for the agent."
+  (condition-case err
+      (let* ((checked (agent-q-diff-schema-arguments tool arguments))
+             (path (alist-get 'path checked)))
+        (condition-case err
+            (agent-q-diff-propose
+             tool checked
+             (lambda (result)
+               (funcall callback (plist-get result :message))))
+          ((error quit)
+           (funcall callback (agent-q-diff-message-of-error path err)))))
+    (agent-q-diff-bad-arguments
+     (funcall callback (agent-q-diff-message-of-failure err))))
+  nil)
+
+(provide 'agent-q-diff-propose)
+;;; agent-q-diff-propose.el ends here

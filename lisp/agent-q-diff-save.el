@@ -1,0 +1,159 @@
+;;; agent-q-diff-save.el --- Saving the target  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Saves a buffer as `save-buffer' does, hooks included, but asks nothing
+;; and replaces the file as a whole or not at all.
+
+;;; Code:
+
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-file)
+(require 'agent-q-diff-coding)
+(require 'agent-q-diff-disk)
+
+;;;; Checks
+
+(defun agent-q-diff-save-check-editable (buffer)
+  "Refuse BUFFER if an edit would prompt or fail."
+  (let* ((file (buffer-file-name buffer))
+         (holder (and file (agent-q-diff-file-lock-holder file))))
+    (cond
+     ((buffer-local-value 'buffer-read-only buffer)
+      (agent-q-diff-file-refuse
+       "%s is read-only; C-x C-q in its buffer makes it writable" buffer))
+     ((null file))
+     (holder
+      (agent-q-diff-file-refuse "%s is locked by %s" file holder))
+     (t (when-let ((message (agent-q-diff-disk-message
+                             buffer (agent-q-diff-disk-state buffer))))
+          (agent-q-diff-file-refuse "%s" message))))))
+
+(defun agent-q-diff-save-check-writable (buffer)
+  "Refuse BUFFER if its file cannot be written.
+Create its directory if that is missing and may be created."
+  (let* ((file (buffer-file-name buffer))
+         (directory (file-name-directory file)))
+    (unless (file-directory-p directory)
+      (unless agent-q-diff-create-directories
+        (agent-q-diff-file-refuse "there is no directory %s; create it first"
+                                  directory))
+      (make-directory directory t))
+    (unless (file-writable-p file)
+      (agent-q-diff-file-refuse "%s cannot be written" file))))
+
+(defun agent-q-diff-save-check-faithful (buffer)
+  "Refuse BUFFER if saving it would change what nobody has edited.
+So it is if a file of mixed line ends was visited as one of CRLF, or if its
+coding system does not give the same bytes back."
+  (with-current-buffer buffer
+    (let ((coding (agent-q-diff-coding-of-buffer)))
+      (unless (or (buffer-modified-p)
+                  ;; Other bytes are just what the user wants.
+                  save-buffer-coding-system
+                  (agent-q-diff-disk-ours-p buffer)
+                  (and (agent-q-diff-coding-plain-p coding)
+                       (eq 0 (coding-system-eol-type coding)))
+                  write-region-annotate-functions
+                  (not (file-exists-p buffer-file-name))
+                  (equal (agent-q-diff-file-bytes buffer-file-name)
+                         (agent-q-diff-coding-buffer-bytes coding)))
+        (agent-q-diff-file-refuse
+         "saving %s would change bytes elsewhere; C-x RET r utf-8-unix RET in its buffer shows them"
+         buffer-file-name)))))
+
+;;;; Saving
+
+(defun agent-q-diff-save--put (file)
+  "Write the text of the current buffer to FILE, and nothing of its state.
+A coding system of which it is not known whether it holds any text is
+checked with the very bytes that are written."
+  (let ((coding (agent-q-diff-coding-of-buffer)))
+    (if (or (agent-q-diff-coding-plain-p coding)
+            write-region-annotate-functions)
+        (write-region nil nil file nil 'silent)
+      (agent-q-diff-coding-choose nil nil)
+      (agent-q-diff-file-put (save-restriction
+                               (widen)
+                               (agent-q-diff-coding-encode (buffer-string) coding))
+                             'no-conversion file)
+      (setq last-coding-system-used coding))))
+
+(defun agent-q-diff-save--write (check done)
+  "Write the current buffer to its file, whole or not at all.
+CHECK is a function or nil, called at the last moment.  DONE is called
+once the file is written, whatever happens then."
+  (let ((name (file-truename buffer-file-name))
+        coding)
+    (agent-q-diff-file-check-regular name)
+    (when (file-exists-p name)
+      (let ((backup-by-copying t))
+        (backup-buffer)))
+    (agent-q-diff-file-write
+     name
+     (lambda (file)
+       (agent-q-diff-save--put file)
+       (setq coding last-coding-system-used))
+     (lambda ()
+       (when check
+         (funcall check))
+       (agent-q-diff-save-check-editable (current-buffer)))
+     (lambda ()
+       (set-visited-file-modtime)
+       (set-buffer-modified-p nil)
+       (set-buffer-auto-saved)
+       (agent-q-diff-disk-note 'written)
+       (funcall done)))
+    ;; `basic-save-buffer' makes this the buffer's own.
+    (setq last-coding-system-used coding)))
+
+(defun agent-q-diff-save-buffer (buffer &optional check done)
+  "Save BUFFER without a question and without adding a final newline.
+Hooks run as for `save-buffer', but the file is replaced whole or not at
+all.  CHECK is as in `agent-q-diff-apply--carry-out'.  DONE is a function
+or nil, called as soon as we have written the file."
+  (with-current-buffer buffer
+    (let* ((is-ours nil)
+           (writer (lambda ()
+                     (agent-q-diff-save--write check
+                                               (lambda ()
+                                                 (setq is-ours t)
+                                                 (when done
+                                                   (funcall done))))
+                     t)))
+      (unwind-protect
+          (progn
+            ;; Last, so that whoever else writes files has the first say.
+            (add-hook 'write-file-functions writer 100 t)
+            (agent-q-diff-save--run (lambda () is-ours)))
+        (remove-hook 'write-file-functions writer t))
+      (unless (or is-ours (buffer-live-p buffer))
+        (agent-q-diff-file-refuse "a hook has killed the buffer before it was saved"))
+      ;; A hook may have edited it again once it was saved.
+      (unless (or is-ours (not (buffer-modified-p)))
+        (agent-q-diff-file-refuse "%s could not be saved" buffer-file-name))
+      (unless is-ours
+        (agent-q-diff-disk-note)))))
+
+(defun agent-q-diff-save--run (written-p)
+  "Call `basic-save-buffer' so that it neither asks nor takes a caller's coding.
+An error after the text is on disk does not take it back.  WRITTEN-P is a
+function that tells whether we have put it there."
+  (let ((require-final-newline nil)
+        (mode-require-final-newline nil)
+        (coding-system-for-write nil)
+        (select-safe-coding-system-function #'agent-q-diff-coding-choose)
+        (save-silently t))
+    (condition-case err
+        (basic-save-buffer nil)
+      ((error quit)
+       (when (and (buffer-modified-p) (not (funcall written-p)))
+         (signal (car err) (cdr err)))
+       (message "Saved, but a hook failed: %s" (error-message-string err))))))
+
+(provide 'agent-q-diff-save)
+;;; agent-q-diff-save.el ends here

@@ -1,0 +1,155 @@
+;;; agent-q-diff-visit.el --- Naming, visiting and closing the target  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Turns an agent's path into a file name, visits that file without asking
+;; anything, and closes what a review opened in vain.  What cannot be
+;; visited is an error `agent-q-diff-bad-target' whose message says what to
+;; do about it.
+
+;;; Code:
+
+(require 'subr-x)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
+(require 'agent-q-diff-file)
+(require 'agent-q-diff-target)
+(require 'agent-q-diff-disk)
+
+;;;; Naming
+
+(defun agent-q-diff-visit-check-spelling (path)
+  "Refuse PATH, an agent's name for a file, for how it is spelled.
+A name that reads as another in a prompt or a list is refused, whoever it
+is for; see `agent-q-diff-visible-path-flaw'."
+  (unless (and (stringp path) (not (string-empty-p path)))
+    (agent-q-diff-file-refuse "the path must be a string that is not empty"))
+  (when-let ((flaw (agent-q-diff-visible-path-flaw path)))
+    (agent-q-diff-file-refuse "the path %s" flaw)))
+
+(defun agent-q-diff-visit-name (path)
+  "Return PATH, an agent's name for a file, as an absolute file name.
+It is expanded against `default-directory'.  A misleading spelling is
+refused, and a remote name unless `default-directory' is on the same
+remote: merely expanding such a name can open a connection, so that is
+looked at first."
+  (agent-q-diff-visit-check-spelling path)
+  (let ((remote (file-remote-p path)))
+    (unless (or (null remote)
+                (equal remote (file-remote-p default-directory)))
+      (agent-q-diff-file-refuse "%s is on a remote host that nobody opened"
+                                path)))
+  (substring-no-properties (expand-file-name path)))
+
+;;;; Visiting
+
+(defun agent-q-diff-visit--check-kind (path)
+  "Refuse PATH unless it is, or could become, a plain text file."
+  (when (directory-name-p path)
+    (agent-q-diff-file-refuse "%s names a directory" path))
+  (agent-q-diff-file-check-regular path)
+  (let ((local (file-local-name path)))
+    (cond
+     ((and (file-exists-p path) (not (file-readable-p path)))
+      (agent-q-diff-file-refuse "%s cannot be read" path))
+     ((find-file-name-handler local 'insert-file-contents)
+      (agent-q-diff-file-refuse "%s is compressed or encrypted" path))
+     ((memq (assoc-default local auto-mode-alist #'string-match)
+            '(archive-mode tar-mode))
+      (agent-q-diff-file-refuse "%s is an archive" path)))))
+
+(defvar vc-follow-symlinks)
+
+(defun agent-q-diff-visit--find (path)
+  "Return a new buffer visiting PATH, without surprises.
+Of its file-local variables only the safe ones count, none is evaluated,
+and nothing is asked."
+  (let ((enable-local-variables :safe)
+        (enable-local-eval nil)
+        (large-file-warning-threshold nil)
+        (find-file-run-dired nil)
+        (vc-follow-symlinks nil)
+        ;; An agent reads the markup of a file, so it is text here, too.
+        (format-alist nil)
+        (inhibit-message t))
+    (let ((buffer (find-file-noselect path t)))
+      (unless (file-exists-p path)
+        ;; Emacs makes it read-only if the directory is missing as well.
+        (with-current-buffer buffer
+          (setq buffer-read-only nil)))
+      buffer)))
+
+(defun agent-q-diff-visit (path)
+  "Return (BUFFER . IS-NEW) for PATH, an absolute file name.
+BUFFER visits it; IS-NEW is non-nil if none did before."
+  (agent-q-diff-file-uncached
+    (let ((buffer (find-buffer-visiting path)))
+      (if buffer
+          (progn
+            (agent-q-diff-file-check-regular path)
+            (agent-q-diff-disk-check-visits buffer path)
+            (cons buffer nil))
+        (agent-q-diff-visit--check-kind path)
+        (let ((new (agent-q-diff-visit--find path)))
+          (agent-q-diff-visit--shorten-companions new)
+          (cons new t))))))
+
+(defconst agent-q-diff-visit--max-name 255
+  "Longest name of a file in bytes, without its directory, on most file systems.")
+
+(defun agent-q-diff-visit--shorten-companions (buffer)
+  "Do without lock file and backup in BUFFER if their names would be too long.
+They have one or two characters more than the file's own name."
+  (with-current-buffer buffer
+    (when (> (+ 2 (string-bytes (file-name-nondirectory buffer-file-name)))
+             agent-q-diff-visit--max-name)
+      (setq-local create-lockfiles nil)
+      (setq-local backup-inhibited t)
+      (auto-save-mode -1))))
+
+(defun agent-q-diff-visit-detached (path text)
+  "Return a new buffer with TEXT, what the file PATH would be.
+It visits no file, so nothing done to it is ever written."
+  (with-current-buffer (generate-new-buffer
+                        (format "*Agent-Q Content: %s*"
+                                (agent-q-diff-visible
+                                 (file-name-nondirectory path))))
+    (insert text)
+    (set-buffer-modified-p nil)
+    (setq buffer-undo-list nil)
+    (current-buffer)))
+
+;;;; Closing
+
+(defun agent-q-diff-visit-delete-empty (buffer directories)
+  "Delete the file of BUFFER if nothing is in it, and DIRECTORIES.
+It is a file that a review has created, with the DIRECTORIES, innermost
+first, above it; those that hold anything else stay.  Return non-nil if
+the file is gone."
+  (agent-q-diff-file-uncached
+    (when (and (buffer-live-p buffer)
+               (not (buffer-modified-p buffer))
+               (string-empty-p (agent-q-diff-target-text buffer)))
+      (let ((file (buffer-file-name buffer)))
+        (when (equal 0 (file-attribute-size (file-attributes file)))
+          (delete-file file)
+          ;; A buffer that stays visits a file that there is not, as before.
+          (with-current-buffer buffer
+            (set-visited-file-modtime -1)
+            (agent-q-diff-disk-note)))
+        (agent-q-diff-file-remove-directories directories)
+        (not (file-exists-p file))))))
+
+(defun agent-q-diff-visit-close (buffer)
+  "Kill BUFFER, which a review opened, if nobody would miss it."
+  (when (and (buffer-live-p buffer)
+             (not (agent-q-diff-disk-unsaved-p buffer))
+             (not (get-buffer-window buffer t)))
+    (kill-buffer buffer)))
+
+(provide 'agent-q-diff-visit)
+;;; agent-q-diff-visit.el ends here
