@@ -7,7 +7,7 @@
 ;;; Commentary:
 
 ;; Carries out what a command has planned: all edits are one undo step, and
-;; are saved if asked to.  If anything fails, the buffer is as it was.
+;; are saved if requested.  If anything fails, the buffer is as it was.
 
 ;;; Code:
 
@@ -18,13 +18,13 @@
 
 (defun agent-q-diff-apply--carry-out (buffer texts edit save check)
   "Call EDIT in BUFFER as one undo step, and save it if SAVE is non-nil.
-TEXTS are the strings that EDIT inserts.  CHECK is a function or nil; it is
-called at the last moment before the file is replaced, and signals an error
-if that must not be.  If anything fails, saving included, signal an error
-and leave BUFFER as it was.
+TEXTS are the strings that EDIT inserts.  CHECK is nil or a function that
+is called just before the file is replaced, and signals an error if the
+file must not be written.  If anything fails, saving included, signal an
+error and leave BUFFER as it was.
 
 Return the tick of BUFFER after the edit and before saving, so that what
-a hook changes on the way to the file is not taken for ours."
+a hook changes while saving is not mistaken for our edit."
   (agent-q-diff-file-uncached
     (let ((missing (and save
                         (agent-q-diff-file-missing-directories
@@ -37,9 +37,9 @@ a hook changes on the way to the file is not taken for ours."
           (agent-q-diff-file-remove-directories missing))))))
 
 (defun agent-q-diff-apply--edit-and-save (buffer texts edit save check)
-  "Do what `agent-q-diff-apply--carry-out' does.
-BUFFER, TEXTS, EDIT, SAVE and CHECK are that function's; directories that
-were made for a file that is then refused are left to it."
+  "Edit BUFFER and save it, for `agent-q-diff-apply--carry-out'.
+BUFFER, TEXTS, EDIT, SAVE and CHECK are that function's.  It also removes
+directories that were made for a file that is then refused."
   (agent-q-diff-save-check-editable buffer)
   (when save
     (agent-q-diff-save-check-writable buffer)
@@ -58,17 +58,16 @@ were made for a file that is then refused are left to it."
     tick))
 
 (defun agent-q-diff-apply--as-one-step (buffer function)
-  "Call FUNCTION in BUFFER; what it edits there is one undo step.
-If FUNCTION does not return, BUFFER is as it was before.  But once FUNCTION
-has called its argument, a function without arguments, the edit stays: it
-is on disk, and a hook that kills BUFFER or throws past us changes nothing
-about that."
+  "Call FUNCTION in BUFFER so that its edits there are one undo step.
+If FUNCTION does not return, BUFFER is as it was before.  FUNCTION gets
+one argument, a function without arguments.  Once it has called that, the
+edit is on disk and stays, even if a hook kills BUFFER or throws past us."
   (with-current-buffer buffer
     (undo-boundary)
     (let ((group (prepare-change-group))
           (is-kept nil)
-          ;; As `atomic-change-group' has it: no collection of garbage may
-          ;; cut off what is needed to go back.
+          ;; As in `atomic-change-group': garbage collection must not
+          ;; truncate the undo list that is needed to go back.
           (undo-outer-limit nil)
           (undo-limit most-positive-fixnum)
           (undo-strong-limit most-positive-fixnum))
@@ -87,11 +86,11 @@ about that."
           (undo-boundary))))))
 
 (defun agent-q-diff-apply-edits (buffer edits save &optional offsets check)
-  "Make EDITS in BUFFER, as one undo step, and save it if SAVE is non-nil.
+  "Make EDITS in BUFFER as one undo step, and save it if SAVE is non-nil.
 EDITS is a list of (LINE N-REMOVED TEXT), last line first.  Lines are
 counted from 0 in the whole buffer.  OFFSETS is nil or (TOTAL . LIST),
-with the number of characters before each edit; the list counts if TOTAL
-is the number of all.  CHECK, errors and value are those of
+with the number of characters before each edit; LIST is used only if
+BUFFER has TOTAL characters.  CHECK, errors and value are as for
 `agent-q-diff-apply--carry-out'."
   (agent-q-diff-apply--carry-out
    buffer (mapcar #'caddr edits)
@@ -99,10 +98,10 @@ is the number of all.  CHECK, errors and value are those of
    save check))
 
 (defun agent-q-diff-apply-replacement (buffer spans text save &optional check)
-  "Replace each of SPANS of BUFFER by TEXT, as one undo step.
-SPANS is a list of (START . END), characters counted from 0 in the whole
-buffer, in order and apart.  If SAVE is non-nil, save BUFFER.  CHECK,
-errors and value are those of `agent-q-diff-apply--carry-out'."
+  "Replace each of SPANS of BUFFER by TEXT as one undo step.
+SPANS is a sorted list of disjoint (START . END), characters counted from
+0 in the whole buffer.  If SAVE is non-nil, save BUFFER.  CHECK, errors and
+value are as for `agent-q-diff-apply--carry-out'."
   (agent-q-diff-apply--carry-out
    buffer (list text)
    (lambda ()

@@ -22,19 +22,19 @@
 ;;;; What is known of the file
 
 (defvar-local agent-q-diff-disk--agreed nil
-  "What the file was when the buffer and it were last known to agree.
-It is (TRUENAME ATTRIBUTES HOW TICK), or nil if they did not agree.
-TRUENAME is the file's name without links; ATTRIBUTES are those of
-`agent-q-diff-file-attributes', nil if there was no file.  HOW tells how
-that is known: `written' if we have written the file, `read' if it was
-read and compared, nil if only Emacs's record of its time says so.  TICK
-is the buffer's then, as `agent-q-diff-target-tick' has it.")
+  "What the file was when it and the buffer were last known to agree.
+The value is (TRUENAME ATTRIBUTES HOW TICK), or nil if they did not agree.
+TRUENAME is the file's name without links.  ATTRIBUTES are those of
+`agent-q-diff-file-attributes', nil if there was no file.  HOW says how
+that is known: `written' if we wrote the file, `read' if it was read and
+compared, nil if only Emacs's record of its time says so.  TICK is the
+buffer's tick then; see `agent-q-diff-target-tick'.")
 (put 'agent-q-diff-disk--agreed 'permanent-local t)
 
 (defun agent-q-diff-disk-note (&optional how attributes)
   "Note that the current buffer and its file agree.
 HOW is as in `agent-q-diff-disk--agreed'.  ATTRIBUTES are those that the
-file had just before it was read, if it was; nil means to look now."
+file had just before it was read; nil means to get them now."
   (let ((truename (file-truename buffer-file-name)))
     (setq agent-q-diff-disk--agreed
           (list truename
@@ -43,8 +43,8 @@ file had just before it was read, if it was; nil means to look now."
                 (agent-q-diff-target-tick (current-buffer))))))
 
 (defun agent-q-diff-disk-watch (buffer &optional was-read)
-  "Note what the file of BUFFER is, unless that is known.
-WAS-READ is non-nil if BUFFER was just read from it."
+  "Note the state of the file of BUFFER, unless it is already known.
+WAS-READ is non-nil if BUFFER was just read from the file."
   (agent-q-diff-file-uncached
     (with-current-buffer buffer
       (unless (equal (nth 0 agent-q-diff-disk--agreed) (file-truename buffer-file-name))
@@ -61,26 +61,26 @@ WAS-READ is non-nil if BUFFER was just read from it."
 
 (defun agent-q-diff-disk--same-line-ends-p ()
   "Return non-nil if the file has the line ends that saving would write.
-Text read as CRLF does not tell whether the file has CR."
+The text does not tell: it was read as CRLF whether or not each line had CR."
   (or (eq 0 (coding-system-eol-type buffer-file-coding-system))
       (agent-q-diff-disk--same-bytes-p)))
 
 (defun agent-q-diff-disk--same-bytes-p ()
   "Return non-nil if the file has the bytes of the current buffer's text.
-With `save-buffer-coding-system' they are others before it is saved."
+If `save-buffer-coding-system' is set, these differ until it is saved."
   (let ((bytes (agent-q-diff-file-bytes buffer-file-name)))
     (seq-some (lambda (coding)
                 (equal bytes (agent-q-diff-coding-buffer-bytes coding)))
               (list (agent-q-diff-coding-of-buffer) buffer-file-coding-system))))
 
 (defun agent-q-diff-disk--reads-same-p ()
-  "Return non-nil if visiting the file anew would show the buffer's text."
+  "Return non-nil if visiting the file again would show the buffer's text."
   (and (file-regular-p buffer-file-name)
        (or (agent-q-diff-disk--reads-same-in-p buffer-file-coding-system)
            (and save-buffer-coding-system
                 (agent-q-diff-disk--reads-same-in-p save-buffer-coding-system))
-           ;; Half a surrogate pair reads otherwise when the coding system is
-           ;; named than when it is found out.
+           ;; Half a surrogate pair is decoded differently when the coding
+           ;; system is given than when it is detected.
            (agent-q-diff-disk--same-bytes-p))))
 
 (defun agent-q-diff-disk--reads-same-in-p (coding)
@@ -95,18 +95,18 @@ With `save-buffer-coding-system' they are others before it is saved."
 
 (defun agent-q-diff-disk-state (buffer)
   "Return how the file of BUFFER has changed since the two agreed, or nil.
-The value is nil if it has not, and else one of these symbols:
+The value is nil if it has not changed, else one of these symbols:
 
-`changed'    It holds something else.
+`changed'    It has other content.
 `deleted'    It is gone.
-`irregular'  It is a directory, a FIFO or the like now.
+`irregular'  It is now a directory, a FIFO or the like.
 `moved'      Its name leads to another file, through a link.
 `decoded'    BUFFER shows it without its markup, as `enriched-mode' does, so
              that its text is not what an agent has read.
 
 Bytes decide, not times: a file that was merely touched has not changed.
-With unsaved edits in BUFFER that cannot be told any more, and `changed'
-is the careful answer."
+If BUFFER has unsaved edits, the bytes cannot be compared any more, and
+`changed' is the safe answer."
   (agent-q-diff-file-uncached
     (with-current-buffer buffer
       (pcase-let ((`(,truename ,attributes ,_) agent-q-diff-disk--agreed))
@@ -151,10 +151,10 @@ The user may have reverted or saved it, or the file was only touched."
 
 (defun agent-q-diff-disk-unsaved-p (buffer)
   "Return non-nil if BUFFER has edits that are not in its file.
-The file is read unless that is known.  Emacs's own flag is not enough:
-`not-modified' clears it, and a hook may, while nothing is written.  Where
-the file has changed since, see `agent-q-diff-disk-state', nothing
-but the flag is known."
+The file is read unless the answer is known.  Emacs's own flag is not
+enough: `not-modified' or a hook may clear it although nothing is written.
+But if the file has changed meanwhile, see `agent-q-diff-disk-state', only
+the flag counts."
   (agent-q-diff-file-uncached
     (with-current-buffer buffer
       (or (buffer-modified-p)
@@ -166,8 +166,8 @@ but the flag is known."
                  (< 0 (buffer-size))))))))
 
 (defun agent-q-diff-disk--note-unedited ()
-  "Return non-nil if visiting the file anew would show the buffer's text.
-Note it if the file has that text, line ends and all."
+  "Return non-nil if visiting the file again would show the buffer's text.
+If the line ends are the same as well, note that the two agree."
   (let ((attributes (agent-q-diff-file-attributes (file-truename buffer-file-name))))
     (when (agent-q-diff-disk--reads-same-p)
       (when (agent-q-diff-disk--same-line-ends-p)
@@ -175,7 +175,8 @@ Note it if the file has that text, line ends and all."
       t)))
 
 (defun agent-q-diff-disk--known-in-file-p ()
-  "Return non-nil if the buffer's text is that of its file unless that has changed."
+  "Return non-nil if the text was in the file when the two last agreed.
+It still is, unless the file has changed since."
   (pcase agent-q-diff-disk--agreed
     (`(,_ ,_ ,(pred identity) ,tick) (eql tick (agent-q-diff-target-tick (current-buffer))))))
 
@@ -185,8 +186,8 @@ Note it if the file has that text, line ends and all."
 
 (defun agent-q-diff-disk-written-p (buffer)
   "Return non-nil if the last save of BUFFER has reached the disk.
-Either we have written its file, whatever was edited since, or the file
-has its text.  A hook may have killed BUFFER after we have written it."
+Either we wrote its file, whatever was edited afterwards, or the file has
+its text.  A hook may have killed BUFFER after we wrote the file."
   (or (not (buffer-live-p buffer))
       (agent-q-diff-disk-ours-p buffer)
       (agent-q-diff-disk-in-file-p buffer)))
@@ -195,9 +196,9 @@ has its text.  A hook may have killed BUFFER after we have written it."
 
 (defun agent-q-diff-disk-sync (buffer)
   "Let BUFFER follow its file if that has changed and BUFFER has no unsaved edits.
-Return `followed' if it did; nil if there was no need; else what
-`agent-q-diff-disk-state' says, so that BUFFER is not its file's
-text any more and must not be saved over it."
+Return `followed' if it did, and nil if there was no need.  Otherwise
+return what `agent-q-diff-disk-state' says: BUFFER differs from its file
+and must not be saved over it."
   (agent-q-diff-file-uncached
     (let ((state (agent-q-diff-disk-state buffer)))
       (if (and (eq state 'changed) (not (buffer-modified-p buffer)))
@@ -207,9 +208,9 @@ text any more and must not be saved over it."
         state))))
 
 (defun agent-q-diff-disk--revert ()
-  "Edit the lines of the current buffer in which its file differs.
+  "Replace the lines of the current buffer that differ from its file.
 Point, markers and overlays stay on their lines.  The hooks of
-`revert-buffer' run; an error in one of them is said."
+`revert-buffer' run; an error in one of them is shown."
   (let ((revert-buffer-insert-file-contents-function
          #'agent-q-diff-disk--insert-changes)
         (coding-system-for-read nil))
@@ -228,14 +229,14 @@ Point, markers and overlays stay on their lines.  The hooks of
     (agent-q-diff-disk-note)))
 
 (defun agent-q-diff-disk--insert-changes (file &rest _)
-  "Edit the lines of the current buffer in which FILE differs.
-This stands in for `revert-buffer-insert-file-contents-default-function'."
+  "Replace the lines of the current buffer that differ from FILE.
+This is a value for `revert-buffer-insert-file-contents-function'."
   (agent-q-diff-file-check-regular file)
   (pcase-let* ((attributes (agent-q-diff-file-attributes (file-truename file)))
                (is-multibyte enable-multibyte-characters)
                (explicit (if is-multibyte
                              (car buffer-file-coding-system-explicit)
-                           ;; Its text is bytes, and stays that.
+                           ;; Its text is bytes, and must stay bytes.
                            (or buffer-file-coding-system 'no-conversion)))
                (`(,text . ,coding)
                 (with-temp-buffer
@@ -246,9 +247,9 @@ This stands in for `revert-buffer-insert-file-contents-default-function'."
                     (cons (buffer-string) last-coding-system-used))))
                (modtime (visited-file-modtime))
                (is-done nil))
-    ;; Else the first edit would ask whether to edit a file that changed.  And
-    ;; undo must not take the old text for the file's, which it does if the
-    ;; file's time was that of the first edit.
+    ;; Otherwise the first edit would ask whether to edit a changed file.  And
+    ;; undo would mark the old text as unmodified if the file still had the
+    ;; time that is recorded with the first edit.
     (clear-visited-file-modtime)
     (unwind-protect
         (let ((inhibit-read-only t)
@@ -269,7 +270,7 @@ This stands in for `revert-buffer-insert-file-contents-default-function'."
     (agent-q-diff-disk-note 'read attributes)))
 
 (defun agent-q-diff-disk--edit-to (text)
-  "Edit the lines of the current buffer in which TEXT differs."
+  "Replace the lines of the current buffer that differ from TEXT."
   (let ((live (agent-q-diff-target-text (current-buffer))))
     (unless (equal live text)
       (let ((engine (agent-q-diff-engine-review live text)))
@@ -290,23 +291,24 @@ M-x revert-buffer there says why")
     (irregular . "%s is not a regular file any more; nothing is written to it")
     (moved . "%s leads elsewhere now, through a link; nothing is written there")
     (decoded . "%s is open with its markup hidden; kill its buffer to have the markup reviewed"))
-  "What to say of a file, by what `agent-q-diff-disk-sync' returns.")
+  "Messages about a file, by the state that `agent-q-diff-disk-sync' returns.
+The state `stuck' is a changed file that an unmodified buffer cannot follow.")
 
 (defun agent-q-diff-disk-message (buffer state)
-  "Return what to say of the file of BUFFER and STATE, or nil if it is as it was.
+  "Return a message about the file of BUFFER and STATE, or nil if it is unchanged.
 STATE is what `agent-q-diff-disk-sync' returned."
   (when-let ((format (alist-get (if (and (eq state 'changed)
                                          (not (buffer-modified-p buffer)))
-                                    ;; A hook kept it from following.
+                                    ;; A hook has kept it from following.
                                     'stuck
                                   state)
                                 agent-q-diff-disk--messages)))
     (format format (buffer-file-name buffer))))
 
 (defun agent-q-diff-disk-check-visits (buffer path)
-  "Refuse BUFFER, which `find-buffer-visiting' found for PATH, if it is not its.
-Emacs goes by the name without links that BUFFER had when it was visited.
-A link in the name that it is saved under may lead elsewhere by now."
+  "Refuse BUFFER, which `find-buffer-visiting' found for PATH, if it visits another.
+Emacs compares the name without links that BUFFER had when it was visited.
+A link in the name under which BUFFER is saved may lead elsewhere by now."
   (agent-q-diff-file-uncached
     (let ((name (buffer-file-name buffer)))
       (unless (or (equal (file-truename name) (file-truename path))

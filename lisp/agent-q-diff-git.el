@@ -18,11 +18,12 @@
 
 (defun agent-q-diff-git-blob-ids (buffer)
   "Return the ids by which git may know the text of BUFFER, hexadecimal strings.
-Git's id of a file is the hash of \"blob LENGTH\", a NUL character and its
-bytes: SHA-1, or SHA-256 in a repository that is kept so.  The bytes are
-those that BUFFER would be saved as, or if it is not modified, those of
-its file; git may have CRLF line ends as LF (core.autocrlf).  The id of an
-empty text is also all zeros, which stands for no file."
+Git's id of a file is the hash of \"blob LENGTH\", a NUL character and the
+file's bytes: SHA-1, or SHA-256 in a repository that uses it.  The bytes
+are those that saving BUFFER would write and, if it is not modified, those
+of its file.  Git may store CRLF line ends as LF (core.autocrlf), so that
+is tried, too.  An empty text also gets the id of all zeros, by which git
+means that there is no file."
   (let ((texts (seq-uniq
                 (mapcan (lambda (bytes)
                           (list bytes (string-replace "\r\n" "\n" bytes)))
@@ -39,8 +40,8 @@ empty text is also all zeros, which stands for no file."
 
 (defun agent-q-diff-git--file-bytes (buffer)
   "Return the bytes of the file of BUFFER, or nil if they are not its text.
-Some coding systems can write one text in several ways, so that what
-BUFFER would be saved as need not be what is in its file."
+In some coding systems one text can be encoded in several ways, so the
+bytes of the file may differ from what saving would write."
   (with-current-buffer buffer
     (when (and buffer-file-name
                (not buffer-file-format)

@@ -17,8 +17,8 @@
 
 (defun agent-q-diff-line-ends (buffer)
   "Return the line ends of the file of BUFFER that are not in its text, or nil.
-They are `crlf', or `cr' alone, which old Macs wrote.  Each line has such
-an end in the file, whatever the text says.  A buffer without a file has
+The value is `crlf', or `cr' for lines that end with CR alone, as on old
+Macs.  In the file every line has that end.  A buffer without a file has
 none."
   (let ((coding (buffer-local-value 'buffer-file-coding-system buffer)))
     (and (buffer-file-name buffer)
@@ -28,15 +28,15 @@ none."
            (2 'cr)))))
 
 (defun agent-q-diff-line-ends--all-crlf-p (text)
-  "Return non-nil if TEXT has lines and each of them ends with CRLF."
+  "Return non-nil if TEXT has a line end and all of them are CRLF."
   (and (string-search "\n" text)
        (not (string-match-p "\\(?:\\`\\|[^\r]\\)\n" text))))
 
 (defun agent-q-diff-line-ends--drop-cr-p (original live is-crlf)
-  "Return non-nil if CRLF is to be LF in a proposal for a target.
-ORIGINAL and LIVE are as in `agent-q-diff-line-ends-adapter'; IS-CRLF tells
-that its LINE-ENDS are `crlf'."
-  ;; To look through all of LIVE takes a while, and is seldom needed.
+  "Return non-nil if CRLF is to become LF in a proposal for a target.
+ORIGINAL and LIVE are as for `agent-q-diff-line-ends-adapter'; IS-CRLF is
+non-nil if its LINE-ENDS are `crlf'."
+  ;; Searching all of LIVE takes a while, and is seldom needed.
   (let ((is-all (agent-q-diff-line-ends--all-crlf-p original)))
     (and (or is-crlf is-all)
          (let ((is-none (not (string-search "\r\n" live))))
@@ -44,16 +44,18 @@ that its LINE-ENDS are `crlf'."
                 (or is-none (not (equal original live))))))))
 
 (defun agent-q-diff-line-ends-adapter (original live &optional line-ends)
-  "Return a function from a text of a proposal to one for the target.
+  "Return a function that converts a proposal's text to one for the target.
 Emacs keeps the byte order mark and the CRLF line ends of a file out of
 its buffer, so a proposal made from the file's bytes differs from LIVE,
-the buffer's text, in every line.  If its ORIGINAL begins with a mark and
-LIVE does not, the function drops the mark.  If all lines of ORIGINAL end
-with CRLF and none of LIVE does, it turns CRLF into LF, and the other way
-round.  If LINE-ENDS, as `agent-q-diff-line-ends' has them, are
-`crlf', one of the two is enough to turn CRLF into LF; if they are `cr',
-each CR is a line end.  Otherwise, and if ORIGINAL is LIVE, it returns its
-argument as it is, but for a mark."
+the buffer's text, in every line.
+
+The function drops a byte order mark if the proposal's ORIGINAL begins
+with one and LIVE does not.  It turns CRLF into LF if all lines of
+ORIGINAL end with CRLF and none of LIVE does, and LF into CRLF in the
+opposite case.  LINE-ENDS is the value of `agent-q-diff-line-ends' for the
+buffer: with `crlf', one of the two conditions is enough to turn CRLF into
+LF; with `cr', each CR is a line end.  In all other cases, and if ORIGINAL
+equals LIVE, the function leaves line ends alone."
   (let ((drop-mark (and (string-prefix-p "\ufeff" original)
                         (not (string-prefix-p "\ufeff" live))))
         (drop-cr (agent-q-diff-line-ends--drop-cr-p original live
@@ -70,12 +72,12 @@ argument as it is, but for a mark."
          (t unmarked))))))
 
 (defun agent-q-diff-line-ends-adapt-diff (diff original live line-ends)
-  "Return DIFF, a unified diff, for a target with the text LIVE.
-ORIGINAL is what tells its line ends; LIVE and LINE-ENDS are as in
-`agent-q-diff-line-ends-adapter'.  Between its lines and a no-newline marker
-that itself ends with LF, a CR is no line end but the last character of
-the file, and stays.  In a diff for a file of CR line ends a CR inside a
-line stays, too; see `agent-q-diff-line-ends-cr-texts'."
+  "Return DIFF, a unified diff, with the line ends of a target's text LIVE.
+ORIGINAL is the text that shows the line ends of DIFF; LIVE and LINE-ENDS
+are as for `agent-q-diff-line-ends-adapter'.  A CR before a no-newline
+marker that itself ends with LF is the last character of the file, no line
+end, and stays.  In a diff for a file with CR line ends a CR inside a line
+stays, too; see `agent-q-diff-line-ends-cr-texts'."
   (let* ((guard (string #x110000))
          (guarded (replace-regexp-in-string
                    "\r\\(\n\\\\ [^\r\n]*\n\\)" (concat "\r" guard "\\1") diff)))
@@ -87,9 +89,10 @@ line stays, too; see `agent-q-diff-line-ends-cr-texts'."
 
 (defun agent-q-diff-line-ends-cr-texts (diff line-ends)
   "Return (OLD . NEW), the whole texts that DIFF compares, or nil.
-LINE-ENDS is as in `agent-q-diff-line-ends-adapter'.  To whoever compares the
-bytes of a file of CR line ends it is a single line, so that a diff has
-all of it; the texts that are returned have LF."
+LINE-ENDS is as for `agent-q-diff-line-ends-adapter'; unless it is `cr',
+the value is nil.  A program that compares the bytes of a file with CR
+line ends sees a single line, so its diff has the whole file.  The texts
+that are returned have LF line ends."
   (when (and (eq line-ends 'cr)
              (string-match "^@@ .*\n" diff)
              (string-match-p "\\`[-+][^\n]*\r" (substring diff (match-end 0))))
@@ -102,8 +105,8 @@ all of it; the texts that are returned have LF."
             (agent-q-diff-line-ends--cr-side lines ?+)))))
 
 (defun agent-q-diff-line-ends--cr-side (lines sign)
-  "Return the text of those of LINES, of a hunk, that have SIGN or none.
-CR in them becomes LF."
+  "Return the text of those LINES of a hunk that begin with SIGN or a space.
+CR becomes LF."
   (mapconcat (lambda (line)
                (if (memq (aref line 0) (list sign ?\s))
                    (replace-regexp-in-string "\r\n?" "\n" (substring line 1) t t)

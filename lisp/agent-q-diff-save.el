@@ -19,7 +19,7 @@
 ;;;; Checks
 
 (defun agent-q-diff-save-check-editable (buffer)
-  "Refuse BUFFER if an edit would prompt or fail."
+  "Refuse BUFFER if editing it would ask a question or fail."
   (let* ((file (buffer-file-name buffer))
          (holder (and file (agent-q-diff-file-lock-holder file))))
     (cond
@@ -35,7 +35,7 @@
 
 (defun agent-q-diff-save-check-writable (buffer)
   "Refuse BUFFER if its file cannot be written.
-Create its directory if that is missing and may be created."
+Create the file's directory if it is missing and may be created."
   (let* ((file (buffer-file-name buffer))
          (directory (file-name-directory file)))
     (unless (file-directory-p directory)
@@ -47,13 +47,13 @@ Create its directory if that is missing and may be created."
       (agent-q-diff-file-refuse "%s cannot be written" file))))
 
 (defun agent-q-diff-save-check-faithful (buffer)
-  "Refuse BUFFER if saving it would change what nobody has edited.
-So it is if a file of mixed line ends was visited as one of CRLF, or if its
-coding system does not give the same bytes back."
+  "Refuse BUFFER if saving it would change bytes that nobody has edited.
+That happens if a file with mixed line ends was visited as CRLF, or if its
+coding system does not encode the text to the same bytes again."
   (with-current-buffer buffer
     (let ((coding (agent-q-diff-coding-of-buffer)))
       (unless (or (buffer-modified-p)
-                  ;; Other bytes are just what the user wants.
+                  ;; The user has asked for other bytes.
                   save-buffer-coding-system
                   (agent-q-diff-disk-ours-p buffer)
                   (and (agent-q-diff-coding-plain-p coding)
@@ -69,9 +69,9 @@ coding system does not give the same bytes back."
 ;;;; Saving
 
 (defun agent-q-diff-save--put (file)
-  "Write the text of the current buffer to FILE, and nothing of its state.
-A coding system of which it is not known whether it holds any text is
-checked with the very bytes that are written."
+  "Write the text of the current buffer to FILE without changing its state.
+If a coding system may not hold every text, the bytes that are written are
+checked first."
   (let ((coding (agent-q-diff-coding-of-buffer)))
     (if (or (agent-q-diff-coding-plain-p coding)
             write-region-annotate-functions)
@@ -84,9 +84,10 @@ checked with the very bytes that are written."
       (setq last-coding-system-used coding))))
 
 (defun agent-q-diff-save--write (check done)
-  "Write the current buffer to its file, whole or not at all.
-CHECK is a function or nil, called at the last moment.  DONE is called
-once the file is written, whatever happens then."
+  "Write the current buffer to its file as a whole or not at all.
+CHECK is a function or nil, called just before the file is replaced.  DONE
+is a function that is called as soon as the file is written, whatever
+happens then."
   (let ((name (file-truename buffer-file-name))
         coding)
     (agent-q-diff-file-check-regular name)
@@ -108,14 +109,14 @@ once the file is written, whatever happens then."
        (set-buffer-auto-saved)
        (agent-q-diff-disk-note 'written)
        (funcall done)))
-    ;; `basic-save-buffer' makes this the buffer's own.
+    ;; `basic-save-buffer' makes this the buffer's coding system.
     (setq last-coding-system-used coding)))
 
 (defun agent-q-diff-save-buffer (buffer &optional check done)
   "Save BUFFER without a question and without adding a final newline.
-Hooks run as for `save-buffer', but the file is replaced whole or not at
-all.  CHECK is as in `agent-q-diff-apply--carry-out'.  DONE is a function
-or nil, called as soon as we have written the file."
+Hooks run as for `save-buffer', but the file is replaced as a whole or not
+at all.  CHECK is as for `agent-q-diff-apply--carry-out'.  DONE is a
+function or nil, called as soon as we have written the file."
   (with-current-buffer buffer
     (let* ((is-ours nil)
            (writer (lambda ()
@@ -127,22 +128,22 @@ or nil, called as soon as we have written the file."
                      t)))
       (unwind-protect
           (progn
-            ;; Last, so that whoever else writes files has the first say.
+            ;; Last, so that other functions that write files come first.
             (add-hook 'write-file-functions writer 100 t)
             (agent-q-diff-save--run (lambda () is-ours)))
         (remove-hook 'write-file-functions writer t))
       (unless (or is-ours (buffer-live-p buffer))
         (agent-q-diff-file-refuse "a hook has killed the buffer before it was saved"))
-      ;; A hook may have edited it again once it was saved.
+      ;; A hook may have edited the buffer again after it was saved.
       (unless (or is-ours (not (buffer-modified-p)))
         (agent-q-diff-file-refuse "%s could not be saved" buffer-file-name))
       (unless is-ours
         (agent-q-diff-disk-note)))))
 
 (defun agent-q-diff-save--run (written-p)
-  "Call `basic-save-buffer' so that it neither asks nor takes a caller's coding.
-An error after the text is on disk does not take it back.  WRITTEN-P is a
-function that tells whether we have put it there."
+  "Call `basic-save-buffer' so that it asks nothing, in the buffer's coding system.
+An error after the text is on disk does not undo it; it is only shown.
+WRITTEN-P is a function that returns non-nil if we have written the file."
   (let ((require-final-newline nil)
         (mode-require-final-newline nil)
         (coding-system-for-write nil)

@@ -1,4 +1,4 @@
-;;; agent-q-diff-target.el --- The file that a review would change  -*- lexical-binding: t; -*-
+;;; agent-q-diff-target.el --- The text of the target  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -6,8 +6,9 @@
 
 ;;; Commentary:
 
-;; Names, visits, reads, edits and saves the target.  No user interface:
-;; nothing here asks a question, and whatever cannot be done is an error
+;; The target is the buffer whose text a review changes.  This file reads
+;; that text, compares it and replaces parts of it, always in the whole
+;; buffer, however it is narrowed.  What must not be replaced is an error
 ;; `agent-q-diff-bad-target' whose message says what to do about it.
 
 ;;; Code:
@@ -27,20 +28,21 @@
       (buffer-substring-no-properties (point-min) (point-max)))))
 
 (defun agent-q-diff-target-tick (buffer)
-  "Return a number that is another whenever the text of BUFFER is."
+  "Return a number that changes whenever the text of BUFFER does."
   (buffer-chars-modified-tick buffer))
 
 (defconst agent-q-diff-target--max-compared 8000000
   "Number of characters up to which a buffer is compared in place.
-For each, that takes twice as long as to copy and compare them.  But the
-copy is garbage, and to collect a megabyte takes several times as long as
-to compare it, unless it is so much that there is one collection anyway.")
+Comparing in place takes twice as long for each character as copying the
+text and comparing the copy.  But the copy is garbage, and collecting a
+megabyte takes several times as long as comparing it.  Beyond this number
+one collection is due anyway.")
 
 (defun agent-q-diff-target-known-p (buffer text)
-  "Return non-nil if BUFFER has the TEXT of a proposal, which is as it has to be.
-That is so if it has no line ends but LF and no byte order mark, and its
-file the same; nothing is copied to find that out.  Nil means that this is
-not known."
+  "Return non-nil if BUFFER certainly has TEXT, which needs no conversion.
+TEXT, a proposal's, then has only LF line ends and no byte order mark, and
+so has the file of BUFFER.  Nothing is copied to find that out.  Nil means
+that it is not known."
   (and (<= (length text) agent-q-diff-target--max-compared)
        (= (length text) (buffer-size buffer))
        (multibyte-string-p text)
@@ -52,16 +54,14 @@ not known."
          (agent-q-diff-target-equal-p buffer (current-buffer)))))
 
 (defun agent-q-diff-target-equal-p (buffer other)
-  "Return non-nil if all of BUFFER is the text of the buffer OTHER."
+  "Return non-nil if the whole text of BUFFER equals that of the buffer OTHER."
   (with-current-buffer buffer
     (save-restriction
       (widen)
       (and (= (buffer-size) (buffer-size other))
-           ;; Bound here: it may be the buffer's own.
+           ;; Bound inside `with-current-buffer', since it may be buffer-local.
            (let ((case-fold-search nil))
              (zerop (compare-buffer-substrings nil nil nil other nil nil)))))))
-
-;;;; The text as git has it
 
 (defun agent-q-diff-target-position (buffer line)
   "Return the position where LINE, counted from 0, begins in BUFFER."
@@ -85,8 +85,8 @@ VISIBLE is (BEG . END), the narrowed part of the current buffer."
 
 (defun agent-q-diff-target--replace (n-removed text visible)
   "Replace N-REMOVED lines from point by TEXT, inside VISIBLE.
-The new text goes in behind the old one before that is deleted, so that
-markers in the old text stay at the new one, and those on the line below
+The new text is inserted after the old one before that is deleted, so that
+markers in the old text stay at the new one, and markers on the line below
 stay on that line.  Leave point where it was."
   (let ((beg (point))
         (end (progn (forward-line n-removed) (point))))
@@ -103,8 +103,8 @@ stay on that line.  Leave point where it was."
 
 (defun agent-q-diff-target-replace-lines (edits &optional offsets)
   "Make EDITS, last line first, in the current buffer.
-OFFSETS is as in `agent-q-diff-apply-edits'.  Without it lines are walked
-from one edit to the next, never from the beginning."
+OFFSETS is as for `agent-q-diff-apply-edits'.  Without it, lines are
+counted from one edit to the next, never again from the beginning."
   (let ((visible (cons (point-min) (point-max)))
         (starts (and (eql (car offsets) (buffer-size)) (cdr offsets)))
         (here 0))
@@ -131,9 +131,9 @@ from one edit to the next, never from the beginning."
     (cons head tail)))
 
 (defun agent-q-diff-target-replace-span (beg end text)
-  "Replace what stands between BEG and END by TEXT.
-What both have at their ends is not touched, and of the rest the new goes
-in behind the old, as in `agent-q-diff-target--replace'."
+  "Replace the text between BEG and END by TEXT.
+What both have in common at their ends is not touched.  Of the rest, the
+new text is inserted after the old, as in `agent-q-diff-target--replace'."
   (pcase-let ((`(,head . ,tail)
                (agent-q-diff-target--common-ends
                 (buffer-substring-no-properties beg end) text)))

@@ -23,9 +23,9 @@
 ;;;; Naming
 
 (defun agent-q-diff-visit-check-spelling (path)
-  "Refuse PATH, an agent's name for a file, for how it is spelled.
-A name that reads as another in a prompt or a list is refused, whoever it
-is for; see `agent-q-diff-visible-path-flaw'."
+  "Refuse PATH, an agent's name for a file, if its spelling is misleading.
+A name that could be mistaken for another in a prompt or a list is refused
+for every agent; see `agent-q-diff-visible-path-flaw'."
   (unless (and (stringp path) (not (string-empty-p path)))
     (agent-q-diff-file-refuse "the path must be a string that is not empty"))
   (when-let ((flaw (agent-q-diff-visible-path-flaw path)))
@@ -34,9 +34,8 @@ is for; see `agent-q-diff-visible-path-flaw'."
 (defun agent-q-diff-visit-name (path)
   "Return PATH, an agent's name for a file, as an absolute file name.
 It is expanded against `default-directory'.  A misleading spelling is
-refused, and a remote name unless `default-directory' is on the same
-remote: merely expanding such a name can open a connection, so that is
-looked at first."
+refused, and so is a remote name unless `default-directory' is on the same
+remote.  That is checked before expanding, which can open a connection."
   (agent-q-diff-visit-check-spelling path)
   (let ((remote (file-remote-p path)))
     (unless (or (null remote)
@@ -65,15 +64,14 @@ looked at first."
 (defvar vc-follow-symlinks)
 
 (defun agent-q-diff-visit--find (path)
-  "Return a new buffer visiting PATH, without surprises.
-Of its file-local variables only the safe ones count, none is evaluated,
-and nothing is asked."
+  "Return a new buffer that visits PATH, asking nothing.
+Only safe file-local variables are set, and none is evaluated."
   (let ((enable-local-variables :safe)
         (enable-local-eval nil)
         (large-file-warning-threshold nil)
         (find-file-run-dired nil)
         (vc-follow-symlinks nil)
-        ;; An agent reads the markup of a file, so it is text here, too.
+        ;; An agent reads the markup of a file, so the buffer shows it, too.
         (format-alist nil)
         (inhibit-message t))
     (let ((buffer (find-file-noselect path t)))
@@ -85,7 +83,7 @@ and nothing is asked."
 
 (defun agent-q-diff-visit (path)
   "Return (BUFFER . IS-NEW) for PATH, an absolute file name.
-BUFFER visits it; IS-NEW is non-nil if none did before."
+BUFFER visits PATH; IS-NEW is non-nil if no buffer visited it before."
   (agent-q-diff-file-uncached
     (let ((buffer (find-buffer-visiting path)))
       (if buffer
@@ -99,11 +97,12 @@ BUFFER visits it; IS-NEW is non-nil if none did before."
           (cons new t))))))
 
 (defconst agent-q-diff-visit--max-name 255
-  "Longest name of a file in bytes, without its directory, on most file systems.")
+  "Maximum length in bytes of a file's name without directory.
+That is the limit of most file systems.")
 
 (defun agent-q-diff-visit--shorten-companions (buffer)
-  "Do without lock file and backup in BUFFER if their names would be too long.
-They have one or two characters more than the file's own name."
+  "Turn off lock file and backup in BUFFER if their names would be too long.
+They are one or two characters longer than the file's own name."
   (with-current-buffer buffer
     (when (> (+ 2 (string-bytes (file-name-nondirectory buffer-file-name)))
              agent-q-diff-visit--max-name)
@@ -112,7 +111,7 @@ They have one or two characters more than the file's own name."
       (auto-save-mode -1))))
 
 (defun agent-q-diff-visit-detached (path text)
-  "Return a new buffer with TEXT, what the file PATH would be.
+  "Return a new buffer with TEXT, the proposed content of the file PATH.
 It visits no file, so nothing done to it is ever written."
   (with-current-buffer (generate-new-buffer
                         (format "*Agent-Q Content: %s*"
@@ -126,10 +125,9 @@ It visits no file, so nothing done to it is ever written."
 ;;;; Closing
 
 (defun agent-q-diff-visit-delete-empty (buffer directories)
-  "Delete the file of BUFFER if nothing is in it, and DIRECTORIES.
-It is a file that a review has created, with the DIRECTORIES, innermost
-first, above it; those that hold anything else stay.  Return non-nil if
-the file is gone."
+  "Delete the file of BUFFER if it is empty, and the empty ones of DIRECTORIES.
+A review has created the file and DIRECTORIES, innermost first, above it.
+Return non-nil if the file is gone."
   (agent-q-diff-file-uncached
     (when (and (buffer-live-p buffer)
                (not (buffer-modified-p buffer))
@@ -137,7 +135,7 @@ the file is gone."
       (let ((file (buffer-file-name buffer)))
         (when (equal 0 (file-attribute-size (file-attributes file)))
           (delete-file file)
-          ;; A buffer that stays visits a file that there is not, as before.
+          ;; If the buffer stays, it visits a file that does not exist, as before.
           (with-current-buffer buffer
             (set-visited-file-modtime -1)
             (agent-q-diff-disk-note)))
@@ -145,7 +143,7 @@ the file is gone."
         (not (file-exists-p file))))))
 
 (defun agent-q-diff-visit-close (buffer)
-  "Kill BUFFER, which a review opened, if nobody would miss it."
+  "Kill BUFFER, which a review opened, unless it is shown or has unsaved edits."
   (when (and (buffer-live-p buffer)
              (not (agent-q-diff-disk-unsaved-p buffer))
              (not (get-buffer-window buffer t)))

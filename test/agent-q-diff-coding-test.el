@@ -10,7 +10,7 @@
 
 ;;; Code:
 
-(require 'agent-q-diff-replace-help)
+(require 'agent-q-diff-project-help)
 (require 'agent-q-diff-test-help)
 
 (defconst aqd-coding-candidates
@@ -295,6 +295,83 @@ That is to be saved as CODING."
           (aqd-coding-with-bytes "one\ntwo\n"
             (agent-q-diff-coding-recode (aqd-coding-visit-to-save-as 'latin-1-unix))
             (should (string-prefix-p "✓" (aqd-edit "two" "٢")))))))
+
+;;;; Characters that a coding system cannot hold
+
+(ert-deftest aqd-coding-a-character-that-the-coding-cannot-hold ()
+  (aqd-with-file "a\nb\n"
+    (with-current-buffer (aqd-visit)
+      (setq buffer-file-coding-system 'iso-latin-1-unix))
+    (aqd-call "a\nb\n" "a\n€\n"
+              (lambda ()
+                (should-not (agent-q-diff-accept-hunk))
+                (should (equal (aqd-disk) "a\nb\n"))
+                (agent-q-diff-recode-target)
+                (should (agent-q-diff-accept-hunk))
+                (agent-q-diff-finish)))
+    (should (equal (aqd-disk) (encode-coding-string "a\n€\n" 'utf-8)))))
+
+(ert-deftest aqd-coding-unsaved-text-that-the-coding-cannot-hold ()
+  (let ((agent-q-diff-save 'always))
+    (aqd-with-file aqd-original
+      (aqd-target-refuses (progn
+                            (setq buffer-file-coding-system 'iso-latin-1-unix)
+                            (goto-char (point-max))
+                            (insert "€\n"))
+        (setq buffer-file-coding-system 'utf-8-unix)))))
+
+;;;; Files in other coding systems
+
+(ert-deftest aqd-coding-latin-1-stays-latin-1 ()
+  (should (equal "\xe9\nB\n"
+                 (let ((coding-system-for-read 'iso-latin-1))
+                   (aqd-target-bytes "\xe9\nb\n" "é\nb\n" "é\nB\n")))))
+
+(ert-deftest aqd-coding-utf-16-stays-utf-16 ()
+  (dolist (coding '(utf-16le-with-signature-dos utf-16be-with-signature-unix))
+    (should (equal (encode-coding-string "é\n€\nC\n" coding)
+                   (aqd-target-bytes (encode-coding-string "é\n€\nc\n" coding)
+                                     "é\n€\nc\n" "é\n€\nC\n")))))
+
+(ert-deftest aqd-coding-raw-bytes-stay ()
+  (let ((raw (decode-coding-string "\xff\xfe\x80" 'utf-8)))
+    (should (equal "\xff\xfe\x80\nB\n"
+                   (let ((coding-system-for-read 'utf-8-unix))
+                     (aqd-target-bytes "\xff\xfe\x80\nb\n" (concat raw "\nb\n")
+                                       (concat raw "\nB\n")))))))
+
+(ert-deftest aqd-coding-nul-bytes-stay ()
+  (let ((coding-system-for-read 'utf-8-unix))
+    (should (equal "\0\nB\n" (aqd-target-bytes "\0\nb\n" "\0\nb\n" "\0\nB\n")))))
+
+(ert-deftest aqd-coding-plain-utf-8-is-what-decoding-finds ()
+  (random "agent-q-diff")
+  (let ((n-plain 0))
+    (dotimes (number 3000)
+      (let ((bytes (aqd-coding-random-bytes (% number 12))))
+        (with-coding-priority (list (aref [utf-8 utf-8 iso-latin-1 japanese-iso-8bit]
+                                          (% number 4)))
+          (let ((slow (ignore-error agent-q-diff-bad-target
+                        (agent-q-diff-coding--decode-by
+                         "x" bytes (agent-q-diff-coding--candidates nil bytes))))
+                (fast (ignore-error agent-q-diff-bad-target
+                        (agent-q-diff-coding-decode "x" nil bytes))))
+            (should (equal (list bytes fast) (list bytes slow)))
+            (when (agent-q-diff-coding--plain-utf-8 bytes)
+              (cl-incf n-plain))))))
+    (should (< 300 n-plain 1400))))
+
+(defun aqd-coding-random-bytes (length)
+  "Return LENGTH pieces of text in some coding systems, at random, as bytes."
+  (let ((pieces ["a" "b" "\n" "\n" "\r\n" "\e" "\0" "\16" "\17" "\303\244" "\343\201\202" "\344"
+                 "\340\200\200" "\340\270\201" "\355\240\200" "\355\225\234" "\300\200"
+                 "\360\237\230\200" "\360\200\200\200" "\364\220\200\200" "\370\210\200\200"
+                 "\357\273\277" "\377"]))
+    (apply #'concat
+           (cl-loop repeat length
+                    collect (aref pieces (if (zerop (random 4))
+                                             (random (length pieces))
+                                           (random 4)))))))
 
 (provide 'agent-q-diff-coding-test)
 ;;; agent-q-diff-coding-test.el ends here

@@ -9,7 +9,7 @@
 
 ;;; Code:
 
-(require 'agent-q-diff-replace-help)
+(require 'agent-q-diff-project-help)
 (require 'agent-q-diff-test-help)
 
 (defun aqd-file-version (n)

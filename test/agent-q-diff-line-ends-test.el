@@ -108,5 +108,137 @@
       (aqd-line-ends-call tool "one\ntwo\nthree\n" "one\nTWO\nthree\n")
       (should (equal (list tool (aqd-disk)) (list tool "one\rTWO\rthree\r"))))))
 
+;;;; Files
+
+(ert-deftest aqd-line-ends-crlf-files-stay-crlf ()
+  (dolist (eol '("\n" "\r\n"))
+    (should (equal "A\r\nb\r\nc\r\n"
+                   (aqd-target-bytes "a\r\nb\r\nc\r\n"
+                                     (string-replace "\n" eol "a\nb\nc\n")
+                                     (string-replace "\n" eol "A\nb\nc\n"))))))
+
+(ert-deftest aqd-line-ends-mixed-line-ends-stay-mixed ()
+  (should (equal "A\nb\r\nc\n"
+                 (aqd-target-bytes "a\nb\r\nc\n" "a\nb\r\nc\n" "A\nb\r\nc\n"))))
+
+(ert-deftest aqd-line-ends-a-cr-before-crlf-stays ()
+  (should (equal "a\r\r\nb\r\nC\r\n"
+                 (aqd-target-bytes "a\r\r\nb\r\nc\r\n" "a\r\r\nb\r\nc\r\n"
+                                   "a\r\r\nb\r\nC\r\n")))
+  ;; As the buffer has it.
+  (should (equal "a\r\r\nb\r\nC\r\n"
+                 (aqd-target-bytes "a\r\r\nb\r\nc\r\n" "a\r\nb\nc\n"
+                                   "a\r\nb\nC\n"))))
+
+(ert-deftest aqd-line-ends-no-file-has-the-line-ends-of-its-text ()
+  (let ((review (cl-letf (((default-value 'buffer-file-coding-system) 'utf-8-dos))
+                  (agent-q-diff-review-open "/nowhere/a" "a\nb\n" "a\r\nb\r\n" t))))
+    (should (eq 'edited (agent-q-diff-review-do review 'accept 0)))
+    (should (equal "a\r\nb\r\n"
+                   (agent-q-diff-target-text (agent-q-diff-review-target review))))
+    (agent-q-diff-review-close review)))
+
+(ert-deftest aqd-line-ends-byte-order-mark-stays ()
+  (should (equal "\xef\xbb\xbf\ A\nb\n"
+                 (aqd-target-bytes "\xef\xbb\xbf\ a\nb\n" "\ufeff\ a\nb\n"
+                                   "\ufeff\ A\nb\n")))
+  (should (equal "\xef\xbb\xbf\ A\nb\n"
+                 (aqd-target-bytes "\xef\xbb\xbf\ a\nb\n" "a\nb\n" "A\nb\n"))))
+
+(ert-deftest aqd-line-ends-proposal-without-cr-for-a-text-with-cr ()
+  ;; The file is read as it is, so that the CRs are in the buffer.
+  (let ((coding-system-for-read 'utf-8-unix))
+    (should (equal "A\r\nb\r\nc\r\n"
+                   (aqd-target-bytes "a\r\nb\r\nc\r\n" "a\nb\nc\n" "A\nb\nc\n")))))
+
+(ert-deftest aqd-line-ends-new-file-with-crlf-has-crlf ()
+  (aqd-with-file ""
+    (delete-file aqd-file)
+    (should (equal "accepted" (aqd-review "" "a\r\nb\r\n" "a q")))
+    (should (equal (aqd-disk) "a\r\nb\r\n"))))
+
+(ert-deftest aqd-line-ends-line-ends-alone-are-no-identical-texts ()
+  (pcase-dolist (`(,original . ,modified) '(("a\r\nb\r\n" . "a\nb\n")
+                                            ("a\nb\n" . "a\r\nb\r\n")
+                                            ("a\r\nb\r\n" . "a\r\nb\n")))
+    (aqd-with-file "a\r\nb\r\n"
+      (let ((err (aqd-review original modified "q")))
+        (should (eq 'agent-q-diff-identical (car err)))
+        (should (string-match-p "only line ends" (cadr err)))))))
+
+(ert-deftest aqd-line-ends-line-ends-that-the-file-has-are-not-doubled ()
+  (aqd-with-file "a\r\nb\r\n"
+    (aqd-review "a\nb\n" "a\r\nB\r\n" "a q")
+    (should (equal (aqd-disk) "a\r\nB\r\n"))))
+
+;;;; Diffs as git makes them
+
+(defun aqd-line-ends-apply (bytes diff)
+  "Return what DIFF, accepted whole, makes of a file of BYTES."
+  (aqd-with-file ""
+    (aqd-put-bytes bytes aqd-file)
+    (let ((review (agent-q-diff-review-patch aqd-file diff "d" nil)))
+      (aqd-in-diff review (agent-q-diff-accept-all))
+      (aqd-disk))))
+
+(ert-deftest aqd-line-ends-git-ends-its-headers-with-LF ()
+  (should (equal (aqd-line-ends-apply "a\r\nb\r\nc\r\n"
+                                      (concat "--- a/target.txt\n+++ b/target.txt\n"
+                                              "@@ -1,3 +1,3 @@ x\n a\r\n-b\r\n+B\r\n c\r\n"))
+                 "a\r\nB\r\nc\r\n"))
+  (should (equal (aqd-line-ends-apply "a\r\nb"
+                                      (concat "@@ -1,2 +1,2 @@\n a\r\n"
+                                              "-b\n\\ No newline at end of file\n"
+                                              "+B\r\n"))
+                 "a\r\nB\r\n")))
+
+(ert-deftest aqd-line-ends-line-ends-that-are-in-the-text-stay ()
+  ;; Here and there a line ends with CRLF, and the diff says which.
+  (should (equal (aqd-line-ends-apply "a\r\nb\nc\r\n"
+                                      "@@ -1,2 +1,2 @@\n a\r\n-b\n+B\r\n")
+                 "a\r\nB\r\nc\r\n"))
+  (should (equal (aqd-line-ends-apply "" "--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\r\n")
+                 "a\r\n")))
+
+;; Of a file whose lines all end with CRLF, Emacs has no CR in the buffer.
+(ert-deftest aqd-line-ends-line-ends-alone-are-not-in-the-file-already ()
+  (aqd-with-file ""
+    (aqd-put-bytes "a\r\nb\r\n" aqd-file)
+    (dolist (diff '("@@ -1,2 +1,2 @@\n-a\r\n-b\r\n+a\n+b\n"
+                    "@@ -1,2 +1,2 @@\n a\r\n-b\r\n+b\n"
+                    "@@ -1,2 +1,2 @@\n-a\n-b\n+a\r\n+b\r\n"
+                    "@@ -1 +1 @@\r\n-a\r\n+a\n@@ -2 +2 @@\n-b\r\n+b\n"))
+      (let ((result (agent-q-diff-review-result
+                     (agent-q-diff-review-patch aqd-file diff "d" nil))))
+        (should (eq 'agent-q-diff-identical (plist-get result :error)))
+        (should (string-match-p "only line ends" (plist-get result :message)))))
+    (should-not (agent-q-diff-open-reviews))
+    (should (equal (aqd-disk) "a\r\nb\r\n"))))
+
+(ert-deftest aqd-line-ends-line-ends-that-change-with-the-line-are-the-files ()
+  (dolist (lines '("-b\r\n+B\n" "-b\n+B\r\n" "-b\r\n+B\r\n" "-b\n+B\n"))
+    (should (equal (aqd-line-ends-apply "a\r\nb\r\n" (concat "@@ -1,2 +1,2 @@\n a\n" lines))
+                   "a\r\nB\r\n"))))
+
+(ert-deftest aqd-line-ends-line-ends-change-where-they-are-in-the-text ()
+  (should (equal (aqd-line-ends-apply "a\r\nb\r\nc\n" "@@ -1,3 +1,3 @@\n a\r\n-b\r\n+b\n c\n")
+                 "a\r\nb\nc\n"))
+  (should (equal (aqd-line-ends-apply "a\nb\n" "@@ -1,2 +1,2 @@\n a\n-b\n+b\r\n")
+                 "a\nb\r\n")))
+
+(ert-deftest aqd-line-ends-byte-order-mark-in-a-diff ()
+  (should (equal (aqd-line-ends-apply "\357\273\277a\nb\n"
+                                      "@@ -1,2 +1,2 @@\n-\ufeffa\n+\ufeffA\n b\n")
+                 "\357\273\277A\nb\n")))
+
+(ert-deftest aqd-line-ends-a-diff-with-crlf-fits-a-file-with-crlf ()
+  (aqd-with-file (string-replace "\n" "\r\n" (aqd-numbered 10))
+    (aqd-with-diff (string-replace "\n" "\r\n" aqd-truth-diff)
+      (aqd-goto-hunk 1)
+      (should (sly-agent-q-diff-accept-hunk)))
+    (should (equal (aqd-disk)
+                   (string-replace "\n" "\r\n"
+                                   (aqd-numbered 10 '((2 . "LINE 2"))))))))
+
 (provide 'agent-q-diff-line-ends-test)
 ;;; agent-q-diff-line-ends-test.el ends here

@@ -14,39 +14,11 @@
 (require 'ert)
 (require 'agent-q-diff-log)
 (require 'agent-q-diff-log-list)
-
-(defmacro aqd-log-with-file (&rest body)
-  "Run BODY with a log in a directory that does not exist yet."
-  (declare (indent 0) (debug t))
-  `(let* ((top (make-temp-file "aqd-log" t))
-          (agent-q-diff-log-file (expand-file-name "new/deep/log.jsonl" top))
-          (agent-q-diff-log--failed nil))
-     (unwind-protect (progn ,@body)
-       (dolist (name '("*Agent-Q Log*" "*Agent-Q Log Entry*"))
-         (when (get-buffer name)
-           (kill-buffer name)))
-       (delete-directory top t))))
-
-(defun aqd-log-bytes (&optional file)
-  "Return the bytes of FILE, the log by default."
-  (with-temp-buffer
-    (set-buffer-multibyte nil)
-    (insert-file-contents-literally (or file agent-q-diff-log-file))
-    (buffer-string)))
-
-(defun aqd-log-lines ()
-  "Return the lines of the log."
-  (split-string (aqd-log-bytes) "\n" t))
+(require 'agent-q-diff-project-help)
 
 (defun aqd-log-modes (file)
   "Return the permission bits of FILE."
   (logand #o777 (file-modes file)))
-
-(defconst aqd-log-entry
-  '(:tool "edit_file" :path "/p/src/a.el" :hash-before "aa" :hash-after "bb"
-    :hunks ((:index 0 :state applied :in-file t) (:index 1 :state rejected :in-file nil))
-    :decided-by user :reason "Because." :diff "--- a/a.el\n+++ b/a.el\n@@ -1 +1 @@\n-a\n+b\n")
-  "An entry as a tool records it.")
 
 ;;;; Writing
 
@@ -93,10 +65,10 @@
 (ert-deftest aqd-log-strange-values-do-not-break-a-line ()
   (aqd-log-with-file
     (let ((values (list "\377\200 raw" (unibyte-string 1 200) "\ud800 half" "\udfffx" "a\0b" "a\nb\r\n"
-                         "\u2028\u2029" "\"\\" "\U0010ffff" "🚀" 1.5 0.0e+NaN '(a . b) '(1 . (2 . 3))
-                         (make-hash-table) (current-buffer) 'sym :null :false t nil (list nil t)
-                         ["v" nil] (expt 2 70) "\u202e" (lambda () 1)
-                         (propertize "p" 'face 'bold) (string-to-multibyte "\300\257")))
+                        "\u2028\u2029" "\"\\" "\U0010ffff" "🚀" 1.5 0.0e+NaN '(a . b) '(1 . (2 . 3))
+                        (make-hash-table) (current-buffer) 'sym :null :false t nil (list nil t)
+                        ["v" nil] (expt 2 70) "\u202e" (lambda () 1)
+                        (propertize "p" 'face 'bold) (string-to-multibyte "\300\257")))
           (n 0))
       (dolist (value values)
         (should (agent-q-diff-log-record (list :tool "t" :path value :diff value))))
@@ -171,7 +143,6 @@ No line may be torn and none lost."
            (n-entries 60)
            (program (format "%S" `(progn
                                     (require 'agent-q-diff-log)
-(require 'agent-q-diff-log-list)
                                     (setq agent-q-diff-log-file ,agent-q-diff-log-file
                                           agent-q-diff-log-max-bytes 2000000
                                           agent-q-diff-log-n-old 50)
@@ -256,129 +227,6 @@ No line may be torn and none lost."
 
 ;;;; Browsing
 
-(defmacro aqd-log-watching-visits (&rest body)
-  "Run BODY and return the files that were visited meanwhile."
-  (declare (indent 0) (debug t))
-  `(let (visited)
-     (cl-letf (((symbol-function 'find-file-noselect)
-                (lambda (file &rest _) (push file visited) (error "Visited"))))
-       ,@body)
-     visited))
-
-(ert-deftest aqd-log-list-shows-the-latest-first ()
-  (aqd-log-with-file
-    (agent-q-diff-log-record aqd-log-entry)
-    (agent-q-diff-log-record '(:tool "propose_file_edit" :path "b\n\e[2J\u202e.el"
-                               :hash-before "aa" :hash-after "aa" :decided-by policy))
-    (save-window-excursion
-      (agent-q-diff-log)
-      (should (derived-mode-p 'agent-q-diff-log-mode))
-      (should (= 2 (count-lines (point-min) (point-max))))
-      (should (looking-at " 2[0-9-]+ [0-9:]\\{8\\} +propose_file_edit +unchanged +policy +b<U\\+000A><U\\+001B>\\[2J<U\\+202E>\\.el"))
-      (forward-line 1)
-      (should (looking-at ".*edit_file +changed +user +/p/src/a.el +Because\\."))
-      ;; `g' reads it anew and stays at the entry.
-      (agent-q-diff-log-record '(:tool "third"))
-      (execute-kbd-macro "g")
-      (should (= 3 (count-lines (point-min) (point-max))))
-      (should (equal "/p/src/a.el" (plist-get (tabulated-list-get-id) :path))))))
-
-(ert-deftest aqd-log-list-of-nothing ()
-  (aqd-log-with-file
-    (save-window-excursion
-      (agent-q-diff-log)
-      (should (= (point-min) (point-max)))
-      (should-error (agent-q-diff-log-show-entry) :type 'user-error)
-      (should-error (agent-q-diff-log-visit) :type 'user-error))))
-
-(ert-deftest aqd-log-entry-is-shown-without-opening-its-file ()
-  (aqd-log-with-file
-    (let* ((file (expand-file-name "named.el" top))
-           (diff (format "--- %s\n+++ %s\n@@ -1,2 +1,2 @@ (defun x ())\n-a\n+b\r\u200b\n c\n" file file)))
-      (write-region "a\nc\n" nil file nil 'silent)
-      (agent-q-diff-log-record (list :tool "edit_file" :path file :diff diff
-                                     :reason "no\n@@ -1 +1 @@\n-c"))
-      (save-window-excursion
-        (agent-q-diff-log)
-        (let ((which-function-mode t)
-              (diff-font-lock-syntax t)
-              (diff-refine 'font-lock))
-          (should-not
-           (aqd-log-watching-visits
-             (execute-kbd-macro (kbd "RET"))
-             (should (derived-mode-p 'diff-mode))
-             (font-lock-ensure)
-             (goto-char (point-max))
-             (forward-line -1)
-             (add-log-current-defun)
-             (should-error (next-error)))))
-        (should buffer-read-only)
-        (should-not diff-font-lock-syntax)
-        (should-not next-error-function)
-        (should-not bidi-display-reordering)
-        (should (string-match-p "^# reason: no<U\\+000A>@@ -1 \\+1 @@<U\\+000A>-c$" (buffer-string)))
-        (should (string-suffix-p diff (buffer-string)))
-        (should (= 1 (how-many "^@@" (point-min) (point-max))))
-        (should (eq 'hex-code (aref glyphless-char-display #x200b)))
-        (should-not (eq 'hex-code (aref (default-value 'glyphless-char-display) #x200b)))
-        ;; The keys of a diff buffer that would visit or patch visit here.
-        (goto-char (point-max))
-        (dolist (key '("o" "RET" "C-c C-c" "C-c C-a" "C-c C-t"))
-          (ert-info (key :prefix "key: ")
-            (should (eq #'agent-q-diff-log-visit (key-binding (kbd key) nil))) ))
-        (should (equal (list file)
-                       (aqd-log-watching-visits
-                         (should-error (execute-kbd-macro "o")))))))))
-
-(ert-deftest aqd-log-jump-asks-before-it-connects ()
-  (let* ((connected nil)
-         (file-name-handler-alist
-          (cons '("\\`/far:" . (lambda (operation &rest arguments)
-                                 (pcase operation
-                                   ('file-remote-p (unless (nth 2 arguments) "/far:h:"))
-                                   (_ (push operation connected) nil))))
-                file-name-handler-alist))
-         (asked nil))
-    (ignore connected)
-    (cl-letf (((symbol-function 'yes-or-no-p)
-               (lambda (question) (push question asked) nil)))
-      (should-error (agent-q-diff-log-list--file '(:path "/far:h:/etc/passwd")) :type 'user-error))
-    (should (= 1 (length asked)))))
-
-(ert-deftest aqd-log-jump-needs-a-file ()
-  (aqd-log-with-file
-    (let ((file (expand-file-name "a.el" top)))
-      (write-region "" nil file nil 'silent)
-      (should (equal file (agent-q-diff-log-list--file (list :path file))))
-      (should (equal file (agent-q-diff-log-list--file (list :path "a.el" :root top))))
-      (dolist (entry (list nil '(:path "") '(:path 42) '(:path "a.el") '(:path "~/x")
-                           (list :path (concat file "x"))))
-        (should-error (agent-q-diff-log-list--file entry) :type 'user-error)))))
-
-(ert-deftest aqd-log-of-any-size-opens-at-once ()
-  "Only the end of it is read, whether its lines are many or long."
-  (aqd-log-with-file
-    (make-directory (file-name-directory agent-q-diff-log-file) t)
-    (let ((line (concat "{\"tool\":\"t\",\"diff\":\"" (make-string 1000 ?x) "\"}\n"))
-          (agent-q-diff-log-n-shown 100)
-          (n-read 0))
-      (with-temp-buffer
-        (dotimes (_ 60000) (insert line))
-        (write-region nil nil agent-q-diff-log-file nil 'silent))
-      (cl-letf* ((real (symbol-function 'insert-file-contents-literally))
-                 ((symbol-function 'insert-file-contents-literally)
-                  (lambda (file &optional visit beg end replace)
-                    (cl-incf n-read (- end beg))
-                    (funcall real file visit beg end replace))))
-        (should (= 100 (length (agent-q-diff-log-entries 100))))
-        (should (< n-read 1000000))
-        (with-temp-buffer
-          (dotimes (_ 30) (insert "{\"tool\":\"t\",\"diff\":\"" (make-string 1000000 ?x) "\"}\n"))
-          (write-region nil nil agent-q-diff-log-file nil 'silent))
-        (setq n-read 0)
-        (should (< 5 (length (agent-q-diff-log-entries 100)) 20))
-        (should (< n-read (* 3 agent-q-diff-log--max-read)))))))
-
 (ert-deftest aqd-log-lines-that-are-no-entries-are-left-out ()
   (aqd-log-with-file
     (agent-q-diff-log-record '(:tool "first"))
@@ -390,9 +238,169 @@ No line may be torn and none lost."
 
 (ert-deftest aqd-log-default-options-fit-their-types ()
   (dolist (option '(agent-q-diff-log-file agent-q-diff-log-max-bytes
-                    agent-q-diff-log-n-old agent-q-diff-log-n-shown))
+                                          agent-q-diff-log-n-old agent-q-diff-log-n-shown))
     (should (widget-apply (widget-convert (custom-variable-type option))
                           :match (symbol-value option)))))
+
+;;;; What is recorded
+
+(ert-deftest aqd-log-refused-paths-are-logged ()
+  (aqd-with-project "a\n"
+    (let ((agent-q-diff-log-file (expand-file-name "log" aqd-project)))
+      (aqd-call-tool "edit_file" '(:path "../x" :old_str "a" :new_str "b"))
+      (let-alist (car (aqd-logged agent-q-diff-log-file))
+        (should (equal (list .path .decided-by) '("../x" "guard")))))))
+
+(ert-deftest aqd-log-edits-and-proposals-are-logged ()
+  (aqd-with-project "a\n"
+    (let ((agent-q-diff-log-file (expand-file-name "log" aqd-project)))
+      (aqd-asking
+       (aqd-ask "y")
+       (aqd-play "r n o RET" (lambda () (aqd-edit "b" "c")))
+       (aqd-edit "b" "c")
+       (aqd-play "a q" (lambda ()
+                         (aqd-call-tool "propose_file_edit"
+                                        '(:path "target.txt" :original "b\n"
+                                                :modified "d\n" :description "d")))))
+      (pcase (mapcar (lambda (entry)
+                       (let-alist entry
+                         (list .tool .decided-by .reason
+                               (equal .hash-before .hash-after)
+                               (string-search "@@ -1,1 +1,1 @@" .diff))))
+                     (aqd-logged agent-q-diff-log-file))
+        (`(("edit_file" "user" nil nil ,_)
+           ("edit_file" "user" "no" t ,_)
+           ("edit_file" "nobody" ,_ ,_ ,_)
+           ("propose_file_edit" "user" nil nil ,_)))
+        (other (ert-fail other))))))
+
+(ert-deftest aqd-log-every-way-to-a-review-is-logged-once ()
+  (pcase-dolist
+      (`(,tool . ,propose)
+       `(("review" . ,(lambda () (apply #'agent-q-diff-review (aqd-logged-proposal nil))))
+         ("review" . ,(lambda ()
+                        (aqd-play "C-]" (lambda ()
+                                          (apply #'agent-q-diff-review-and-wait
+                                                 (aqd-logged-proposal))))))
+         ("review" . ,(lambda ()
+                        (agent-q-diff-review-patch
+                         aqd-file "@@ -5 +5 @@\n-line 5\n+five\n" "d" nil)))
+         ("review" . ,(lambda ()
+                        (aqd-play "C-]" (lambda ()
+                                          (agent-q-diff-review-patch-and-wait
+                                           aqd-file "@@ -5 +5 @@\n-line 5\n+five\n"
+                                           "d")))))
+         ("review" . ,(lambda ()
+                        (agent-q-diff-review-diff
+                         "--- target.txt\n+++ target.txt\n@@ -5 +5 @@\n-line 5\n+five\n")))
+         ("review" . ,(lambda ()
+                        (agent-q-diff-review "x" "a\n" "b\n" "d" nil :detached t)))
+         ("review" . ,(lambda ()
+                        (aqd-play "C-]" (lambda ()
+                                          (apply #'sly-agent-q-show-diff-and-wait
+                                                 (aqd-logged-proposal))))))
+         ("propose_file_edit"
+          . ,(lambda ()
+               (aqd-play "C-]" (lambda ()
+                                 (apply #'agent-q-diff-tools-propose-file-edit
+                                        (aqd-logged-proposal))))))
+         ("propose_file_edit"
+          . ,(lambda ()
+               (agent-q-diff-tools-call-async
+                "propose_file_edit"
+                `(:path "target.txt" :original ,(aqd-numbered 30)
+                        :modified ,aqd-logged-modified :description "d")
+                #'ignore)))
+         ("edit_file" . ,(lambda ()
+                           (let ((agent-q-diff-tools-policy 'review))
+                             (aqd-play "C-]" (lambda () (aqd-edit "line 5\n" "five\n"))))))))
+    (ert-info ((format "%S" propose) :prefix "way: ")
+      (pcase-exhaustive (aqd-logged-words (aqd-logged-of propose))
+        (`((,logged "cancelled" ,(or "user" "caller") 0 ,(or 1 2)))
+         (should (equal logged tool)))))))
+
+(ert-deftest aqd-log-has-a-word-for-each-outcome ()
+  (pcase-dolist
+      (`(,words . ,end)
+       `((("accepted" "user" 2 2) . "C-c C-c")
+         (("partly accepted" "user" 1 2) . "a r q")
+         (("rejected" "user" 0 2) . "C-c C-k")
+         (("rejected" "user" 1 2) . "a C-c C-k")
+         (("cancelled" "user" 1 2) . ,(lambda (_) (agent-q-diff-accept-hunk) (kill-buffer)))
+         (("cancelled" "user" 0 2) . ,(lambda (_) (run-hooks 'kill-emacs-hook)))
+         (("cancelled" "caller" 0 2) . agent-q-diff-cancel)
+         (("partly accepted" "program" 1 2)
+          . ,(lambda (review)
+               (agent-q-diff-accept review 1)
+               (agent-q-diff-end review)))
+         (("could not be applied" "user" 0 2)
+          . ,(lambda (_)
+               (aqd-in-target (erase-buffer) (insert "other\n") (save-buffer))
+               (aqd-goto-hunk 1)
+               (agent-q-diff-accept-hunk)
+               (agent-q-diff-finish)))))
+    (ert-info ((format "%S" end) :prefix "end: ")
+      (should (equal (list (cons "review" words))
+                     (aqd-logged-words
+                      (aqd-logged-of
+                       (lambda ()
+                         (let ((review (apply #'agent-q-diff-review
+                                              (aqd-logged-proposal nil))))
+                           (pop-to-buffer (agent-q-diff-review-buffer review))
+                           (setq-local agent-q-diff--grace-end 0)
+                           (if (stringp end)
+                               (aqd-press end)
+                             (funcall end review)))))))))))
+
+(ert-deftest aqd-log-has-what-could-not-be-begun ()
+  (let ((propose (lambda (path)
+                   (aqd-call-tool "propose_file_edit"
+                                  `(:path ,path :original "a\n" :modified "b\n"
+                                          :description "d")))))
+    (should (equal '(("review" "error" "error" nil nil)
+                     ("review" "error" "error" nil nil)
+                     ("propose_file_edit" "error" "nobody" nil nil)
+                     ("propose_file_edit" "refused" "guard" nil nil)
+                     ("propose_file_edit" "refused" "guard" nil nil)
+                     ("propose_file_edit" "refused" "guard" nil nil)
+                     ("edit_file" "refused" "guard" nil nil)
+                     ("propose_file_edit" "rejected" "policy" nil nil)
+                     ("edit_file" "rejected" "policy" nil nil))
+                   (aqd-logged-words
+                    (aqd-logged-of
+                     (lambda ()
+                       (agent-q-diff-review aqd-file "a\n" "a\n" "d" nil)
+                       (aqd-play "C-l" (lambda ()
+                                         (agent-q-diff-review-and-wait
+                                          aqd-file "a\n" "a\n" "d")))
+                       (funcall propose "target.txt")
+                       (make-directory (expand-file-name ".git" aqd-project))
+                       (funcall propose ".git/config")
+                       (funcall propose "a\nb")
+                       (agent-q-diff-tools-call-async
+                        "propose_file_edit"
+                        '(:path ".git/config" :original "a\n" :modified "b\n"
+                                :description "d")
+                        #'ignore)
+                       (aqd-call-tool "edit_file" '(:path "../x" :old_str "a" :new_str "b"))
+                       (let ((agent-q-diff-tools-policy 'deny))
+                         (funcall propose "target.txt")
+                         (aqd-edit "line 5\n" "five\n")))))))))
+
+(ert-deftest aqd-log-has-the-proposal-and-not-what-the-user-made-of-it ()
+  (let-alist (car (aqd-logged-of
+                   (lambda ()
+                     (let ((agent-q-diff-caller '("Claude Code" . nil)))
+                       (aqd-play "e M-< C-s five RET DEL DEL C-c C-c a r C too SPC long RET q"
+                                 (lambda ()
+                                   (apply #'agent-q-diff-review-and-wait
+                                          (aqd-logged-proposal))))))))
+    (should (equal .agent "Claude Code"))
+    (should (equal .reason "too long"))
+    (should (string-search "\n+five\n" .diff))
+    (should (string-search "\n+fi\n" (alist-get 'edited (aref .hunks 0))))
+    (should (equal (mapcar (lambda (hunk) (alist-get 'state hunk)) .hunks)
+                   '("applied" "rejected")))))
 
 (provide 'agent-q-diff-log-test)
 ;;; agent-q-diff-log-test.el ends here

@@ -10,7 +10,7 @@
 
 ;;; Code:
 
-(require 'agent-q-diff-replace-help)
+(require 'agent-q-diff-project-help)
 
 (defconst aqd-message-original (aqd-numbered 30)
   "A file.")
@@ -23,8 +23,8 @@
   (aqd-play keys (lambda ()
                    (aqd-call-tool "propose_file_edit"
                                   `(:path "target.txt" :original ,aqd-message-original
-                                    :modified ,aqd-message-modified
-                                    :description "d")))))
+                                          :modified ,aqd-message-modified
+                                          :description "d")))))
 
 (defun aqd-message-of (keys &optional save)
   "Return what an agent reads whose proposal is decided with KEYS.
@@ -130,7 +130,7 @@ The buffer has unsaved changes, so the file on disk may differ from it."))))))
                    (agent-q-diff-finish))))
         (setq message (aqd-call-tool "propose_file_edit"
                                      '(:path "target.txt" :original "a\n"
-                                       :modified "b\n" :description "d"))))
+                                             :modified "b\n" :description "d"))))
       (should (string-prefix-p "✓ Accepted, but none of it is in target.txt."
                                message)))))
 
@@ -140,9 +140,9 @@ The buffer has unsaved changes, so the file on disk may differ from it."))))))
                              (lambda ()
                                (aqd-call-tool "propose_file_edit"
                                               `(:path "target.txt"
-                                                :original ,aqd-edit-original
-                                                :modified ,aqd-edit-modified
-                                                :description "d"))))
+                                                      :original ,aqd-edit-original
+                                                      :modified ,aqd-edit-modified
+                                                      :description "d"))))
                    "✓ Accepted, with the user's edits: the change is in target.txt, which is saved.
 
 The user edited hunk 1; in the file it is:
@@ -165,8 +165,8 @@ The user edited hunk 1; in the file it is:
                                (lambda ()
                                  (aqd-call-tool "propose_file_edit"
                                                 `(:path "target.txt" :original ,original
-                                                  :modified ,modified
-                                                  :description "d"))))))
+                                                        :modified ,modified
+                                                        :description "d"))))))
         (should-not (string-search "hunks." message))
         (should (string-match-p "\n\nIn the file:\nhunk 1:\n@@ .*\n\\(?:.*\n\\)*?-a\n\\+A\n"
                                 message))
@@ -214,7 +214,7 @@ The buffer is not saved; the file on disk is as it was.")))
                                      (aqd-call-tool
                                       "propose_file_edit"
                                       '(:path "target.txt" :original "a\n"
-                                        :modified "b\n" :description "d"))))
+                                              :modified "b\n" :description "d"))))
                    "Error: the change could not be applied to target.txt: \
 hunk 1: its lines were changed since, at line 1
 
@@ -226,7 +226,7 @@ None of it is in the file."))))
       (agent-q-diff-tools-call-async
        "propose_file_edit"
        `(:path "target.txt" :original ,aqd-message-original
-         :modified ,aqd-message-modified :description "d")
+               :modified ,aqd-message-modified :description "d")
        (lambda (message) (push message messages)))
       (let ((review (car (agent-q-diff-open-reviews))))
         (agent-q-diff-accept review 0)
@@ -425,6 +425,193 @@ The user says of hunk 1, which is rejected: long"))))
         (should (eq is-expected (and (aqd-message-stops-p message) t)))
         (should (eq (consp answer)
                     (and (string-search "Reason: Use b." message) t)))))))
+
+;;;; What is in the file after no decision
+
+(ert-deftest aqd-message-cancelled-with-a-hunk-in-the-file ()
+  (aqd-with-async aqd-async-original aqd-async-modified
+    (agent-q-diff-accept review 0)
+    (agent-q-diff-cancel review)
+    (should (string-suffix-p (concat "\n\n" aqd-message-remains)
+                             (car (aqd-answer :message))))))
+
+(ert-deftest aqd-message-comments-reach-the-agent-without-a-decision ()
+  (aqd-with-async aqd-async-original aqd-async-modified
+    (agent-q-diff-accept review 0)
+    (aqd-in-diff review
+      (agent-q-diff-comment-hunk "too long")
+      (agent-q-diff-comment "later"))
+    (agent-q-diff-cancel review)
+    (should (string-suffix-p (concat "\n\n" aqd-message-remains "\nThe user says: later\n"
+                                     "The user says of hunk 1: too long")
+                             (car (aqd-answer :message))))))
+
+(ert-deftest aqd-message-lines-that-are-not-shown-are-said ()
+  (let ((original (aqd-numbered 600)))
+    (aqd-with-async original (replace-regexp-in-string "5$" "x" original)
+      (agent-q-diff-reject review 0)
+      (aqd-in-diff review (agent-q-diff-accept-all))
+      (should (string-suffix-p
+               "\nThe lines of 10 more hunks, from hunk 51 on, are not shown."
+               (car (aqd-answer :message)))))))
+
+(ert-deftest aqd-message-cancelled-with-a-hunk-in-the-file-for-one-who-waits ()
+  (aqd-with-file aqd-async-original
+    (should (string-suffix-p
+             (concat "\n\n" aqd-message-remains)
+             (aqd-play "a C-]"
+                       (lambda ()
+                         (agent-q-diff-tools-propose-file-edit
+                          aqd-file aqd-async-original aqd-async-modified "d")))))
+    ;; Of the next that has nothing to do with it.
+    (should-not (string-search
+                 aqd-message-remains
+                 (agent-q-diff-tools-propose-file-edit aqd-file "a\n" "a\n" "d")))))
+
+;;;; The words of Agent-Q's documents
+
+(defun aqd-message-to-agent-q-about (original modified keys)
+  "Return the message about a proposal of ORIGINAL to MODIFIED, given KEYS."
+  (let ((agent-q-diff-project-root (file-name-directory aqd-file)))
+    (aqd-play keys
+              (lambda ()
+                (agent-q-diff-tools-propose-file-edit "target.txt" original
+                                                      modified "Because.")))))
+
+(ert-deftest aqd-checklist-message-when-accepted ()
+  (aqd-with-file "a\n"
+    (should (equal (aqd-message-to-agent-q-about "a\n" "b\n" "a q")
+                   "✓ Changes accepted and applied to target.txt
+
+The buffer has been updated with your proposed changes. Save the buffer when ready."))))
+
+(ert-deftest aqd-checklist-message-when-rejected-says-stop ()
+  (aqd-with-file "a\n"
+    (should (equal (aqd-message-to-agent-q-about "a\n" "b\n" "C-c C-k")
+                   "✗ REJECTED: User explicitly declined changes to target.txt
+
+STOP: Do NOT retry or propose alternative changes. The user has made a
+deliberate decision to reject this edit. Report to the user that the
+changes were not applied and ask if they would like to proceed differently."))))
+
+(ert-deftest aqd-message-when-it-fails ()
+  (aqd-with-file "other\n"
+    (should (equal (aqd-message-to-agent-q-about "a\n" "b\n" "a q")
+                   "Error showing diff for target.txt: Could not be applied: \
+\"hunk 1: its lines were changed since, at line 1\"
+
+This might indicate an issue with the Emacs integration. Make sure
+sly-agent-q-diff.el is loaded."))))
+
+(ert-deftest aqd-message-when-cancelled-is-no-refusal ()
+  (aqd-with-file "a\n"
+    (let ((message (aqd-message-to-agent-q-about "a\n" "b\n" "a C-]")))
+      (should (string-prefix-p "Error showing diff for target.txt: Review cancelled"
+                               message))
+      (should-not (string-search "REJECTED" message)))))
+
+(ert-deftest aqd-message-about-no-decision ()
+  (should (equal (agent-q-diff-message-of-decision "maybe" "f")
+                 "⚠ Unexpected response from diff UI: maybe
+
+The file may not have been modified.")))
+
+(ert-deftest aqd-message-shows-the-lines-as-they-are ()
+  (aqd-with-file "a\nb\nc\nd\ne\nf\ng\nh\n"
+    (should (string-suffix-p
+             "
+1 of 2 hunks is in the file.
+In the file: hunk 1.
+Not in the file: hunk 2.
+The lines as they now are:
+hunk 1, in the file:
+     1	A
+     2	A2
+     3	b
+hunk 2, not in the file:
+     8	g
+     9	h"
+             (let ((agent-q-diff-context-length 1))
+               (aqd-message-to-agent-q-about "a\nb\nc\nd\ne\nf\ng\nh\n"
+                                             "A\nA2\nb\nc\nd\ne\nf\ng\nH\n" "a r q")))))
+  ;; Where others have changed its lines, those are what is there.
+  (aqd-with-file (concat "other\n" (aqd-numbered 20))
+    (let ((message (aqd-message-to-agent-q-about
+                    (concat "a\n" (aqd-numbered 20))
+                    (concat "b\n" (aqd-numbered 10)
+                            (mapconcat #'identity (make-list 30 "new\n") "")
+                            (string-remove-prefix (aqd-numbered 10) (aqd-numbered 20)))
+                    "C-c C-c q")))
+      (should (string-search "now are:\nhunk 1, not in the file:\n     1\tother\n" message))
+      (should (string-suffix-p "    28\tnew\n       … 16 more lines" message)))))
+
+(ert-deftest aqd-message-tells-what-is-in-the-file ()
+  (let ((original (aqd-numbered 40))
+        (modified (aqd-numbered 40 '((5 . "five") (20 . "twenty") (35 . "x")))))
+    (aqd-with-file original
+      (should (string-suffix-p
+               (concat "
+
+2 of 3 hunks are in the file.
+In the file: hunks 1 and 3.
+Not in the file: hunk 2."
+                       (aqd-message-now (aqd-numbered 40 '((5 . "five") (35 . "x")))
+                                        '(1 "in the file" 2 8)
+                                        '(2 "not in the file" 17 23)
+                                        '(3 "in the file" 32 38)))
+               (aqd-message-to-agent-q-about original modified "a r a q"))))
+    ;; Toggled back, so the marks say rejected, and the file says otherwise.
+    (aqd-with-file original
+      (should (string-suffix-p
+               (concat "
+
+1 of 3 hunks is in the file.
+In the file: hunk 1.
+Not in the file: hunks 2 and 3."
+                       (aqd-message-now (aqd-numbered 40 '((5 . "five")))
+                                        '(1 "in the file" 2 8)
+                                        '(2 "not in the file" 17 23)
+                                        '(3 "not in the file" 32 38)))
+               (aqd-message-to-agent-q-about original modified "SPC SPC C-c C-k"))))
+    (aqd-with-file (aqd-numbered 40 '((20 . "other")))
+      (should (string-suffix-p
+               (concat "
+
+2 of 3 hunks are in the file.
+In the file: hunks 1 and 3.
+Not in the file: hunk 2.
+Could not be applied where it belongs: hunk 2."
+                       (aqd-message-now (aqd-numbered 40 '((5 . "five") (20 . "other")
+                                                           (35 . "x")))
+                                        '(1 "in the file" 2 8)
+                                        '(2 "not in the file" 17 23)
+                                        '(3 "in the file" 32 38)))
+               (aqd-message-to-agent-q-about original modified "C-c C-c q"))))))
+
+(ert-deftest aqd-message-tells-what-was-undone-in-the-file ()
+  (aqd-with-file "a\n"
+    (let ((agent-q-diff-project-root (file-name-directory aqd-file)))
+      (cl-letf (((symbol-function 'recursive-edit)
+                 (lambda ()
+                   (agent-q-diff-accept-hunk)
+                   (with-current-buffer (find-buffer-visiting aqd-file)
+                     (erase-buffer)
+                     (insert "a\n"))
+                   (agent-q-diff-reject-all))))
+        (should-not (string-search
+                     "in the file"
+                     (agent-q-diff-tools-propose-file-edit "target.txt" "a\n" "b\n"
+                                                           "d")))))))
+
+(ert-deftest aqd-message-tells-that-a-hook-changed-more ()
+  (let ((original (concat "a  \n" (aqd-numbered 20)))
+        (modified (concat "a  \n" (aqd-numbered 20 '((15 . "x"))))))
+    (aqd-with-file original
+      (with-current-buffer (aqd-visit)
+        (add-hook 'before-save-hook #'delete-trailing-whitespace nil t))
+      (should (string-suffix-p
+               "\n\nOn saving, a hook of the user's changed other lines as well."
+               (aqd-message-to-agent-q-about original modified "C-c C-c"))))))
 
 (provide 'agent-q-diff-message-test)
 ;;; agent-q-diff-message-test.el ends here

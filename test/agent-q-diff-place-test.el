@@ -14,21 +14,6 @@
 (require 'seq)
 (require 'agent-q-diff-test-help)
 
-(defconst aqd-place-blocks
-  (concat "top\n" (apply #'concat (make-list 4 "{\n  x\n}\n")))
-  "A text of equal blocks.")
-
-(defconst aqd-place-diff
-  "--- a/target.txt\n+++ b/target.txt\n@@ -8,3 +8,4 @@\n {\n   x\n+  new\n }\n"
-  "A diff of the third of the blocks, which fits each of them.")
-
-(defun aqd-place-with-line-in (n)
-  "Return the blocks with the new line in the one with the index N."
-  (concat "top\n"
-          (apply #'concat
-                 (cl-loop for block below 4
-                          collect (if (= n block) "{\n  x\n  new\n}\n" "{\n  x\n}\n")))))
-
 (defmacro aqd-place-with-patch (text diff &rest body)
   "Run BODY in the diff buffer of `review', of DIFF for a file that holds TEXT.
 The function `answer' returns what the caller was told."
@@ -159,105 +144,6 @@ Send it with more context, or keep the \"index\" line of git diff."
                             `(:path "target.txt" :description "A test."
                               :diff ,(concat aqd-place-diff
                                              "@@ -13,2 +14,2 @@\n }\n-end\n+END\n"))))))))))
-
-;;;; Texts that git names
-
-(defun aqd-place-git-id (text)
-  "Return the id that git has for TEXT, by git itself."
-  (with-temp-buffer
-    (let ((coding-system-for-write 'no-conversion))
-      (write-region text nil (expand-file-name "blob" (file-name-directory aqd-file))
-                    nil 'silent))
-    (call-process "git" nil t nil "hash-object" "--no-filters"
-                  (expand-file-name "blob" (file-name-directory aqd-file)))
-    (string-trim (buffer-string))))
-
-(defun aqd-place-with-ids (old new diff)
-  "Return DIFF as git writes it for texts with the ids OLD and NEW."
-  (concat (format "diff --git a/target.txt b/target.txt\nindex %s..%s 100644\n"
-                  (substring old 0 7) (substring new 0 7))
-          diff))
-
-(defconst aqd-place-no-id (make-string 40 ?f)
-  "An id that no text has.")
-
-(ert-deftest aqd-place-the-id-of-the-text-makes-every-stated-line-certain ()
-  (dolist (text (list aqd-place-blocks
-                      (string-replace "\n" "\r\n" aqd-place-blocks)
-                      (concat "\xef\xbb\xbf" (string-replace "top" "tschüß" aqd-place-blocks))))
-    (aqd-with-file text
-      (let* ((bytes (aqd-disk))
-             (diff (aqd-place-with-ids (aqd-place-git-id bytes) aqd-place-no-id
-                                       aqd-place-diff))
-             (review (agent-q-diff-review-patch aqd-file diff "A test." #'ignore)))
-        (agent-q-diff-accept review 0)
-        (should (equal (string-replace "\r" "" (aqd-disk))
-                       (string-replace
-                        "top" (if (string-match-p "ü" text) "\xef\xbb\xbftsch\xc3\xbc\xc3\x9f" "top")
-                        (aqd-place-with-line-in 2))))
-        (agent-q-diff-end review)))))
-
-(ert-deftest aqd-place-git-may-have-crlf-as-lf ()
-  (aqd-with-file (string-replace "\n" "\r\n" aqd-place-blocks)
-    (let ((review (agent-q-diff-review-patch
-                   aqd-file
-                   (aqd-place-with-ids (aqd-place-git-id aqd-place-blocks)
-                                       aqd-place-no-id aqd-place-diff)
-                   "A test." #'ignore)))
-      (agent-q-diff-accept review 0)
-      (should (equal (aqd-disk) (string-replace "\n" "\r\n" (aqd-place-with-line-in 2))))
-      (agent-q-diff-end review))))
-
-(ert-deftest aqd-place-the-id-of-another-text-makes-nothing-certain ()
-  (aqd-with-file (concat aqd-place-blocks "{\n")
-    (let ((review (agent-q-diff-review-patch
-                   aqd-file
-                   (aqd-place-with-ids (aqd-place-git-id aqd-place-blocks)
-                                       aqd-place-no-id aqd-place-diff)
-                   "A test." #'ignore)))
-      (should-error (agent-q-diff-accept review 0) :type 'agent-q-diff-ambiguous)
-      (agent-q-diff-cancel review))))
-
-(ert-deftest aqd-place-the-id-after-the-change-tells-that-it-is-in ()
-  (aqd-with-file (aqd-place-with-line-in 2)
-    (let* ((result nil)
-           (review (agent-q-diff-review-patch
-                    aqd-file
-                    (aqd-place-with-ids aqd-place-no-id
-                                        (aqd-place-git-id (aqd-place-with-line-in 2))
-                                        aqd-place-diff)
-                    "A test." (lambda (value) (setq result value)))))
-      (should (eq 'already-in (agent-q-diff-accept review 0)))
-      (agent-q-diff-end review)
-      (should (plist-get (car (plist-get result :hunks)) :was-in))
-      (should (string-search "Was in the file already, and was not put there by this review: hunk 1."
-                             (plist-get result :message))))))
-
-(ert-deftest aqd-place-the-id-counts-in-each-file-of-a-diff ()
-  (aqd-with-file aqd-place-blocks
-    (let* ((default-directory (file-name-directory aqd-file))
-           (reviews (agent-q-diff-review-diff
-                     (aqd-place-with-ids (aqd-place-git-id aqd-place-blocks)
-                                         aqd-place-no-id aqd-place-diff))))
-      (agent-q-diff-accept (car reviews) 0)
-      (should (equal (aqd-disk) (aqd-place-with-line-in 2)))
-      (agent-q-diff-end (car reviews)))))
-
-(ert-deftest aqd-place-the-id-counts-in-a-diff-typed-by-hand ()
-  (aqd-with-file aqd-place-blocks
-    (aqd-with-diff (aqd-place-with-ids (aqd-place-git-id aqd-place-blocks)
-                                       aqd-place-no-id aqd-place-diff)
-      (aqd-goto-hunk 1)
-      (should (equal "Hunk applied" (aqd-said (agent-q-diff-accept-hunk))))
-      (should (equal (aqd-disk) (aqd-place-with-line-in 2))))))
-
-(ert-deftest aqd-place-all-zeros-name-a-file-that-is-not-there ()
-  (aqd-with-file ""
-    (should (seq-some (lambda (id) (string-prefix-p "0000000" id))
-                      (agent-q-diff-git-blob-ids (aqd-visit)))))
-  (aqd-with-file "x\n"
-    (should-not (seq-some (lambda (id) (string-prefix-p "0000000" id))
-                          (agent-q-diff-git-blob-ids (aqd-visit))))))
 
 ;;;; Already in, and fuzz
 

@@ -15,6 +15,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'agent-q-diff)
+(require 'agent-q-diff-log)
 (require 'agent-q-diff-tools)
 (require 'sly-agent-q-diff)
 
@@ -308,6 +309,164 @@ ORIGINAL and MODIFIED are the texts."
 
 (defconst aqd-async-modified (aqd-numbered 30 '((5 . "five") (25 . "x")))
   "What is proposed for it.")
+
+;;;; Reviews of three hunks in forty lines
+
+(defconst aqd-truth-original (aqd-numbered 40)
+  "The original of the proposals here.")
+
+(defconst aqd-truth-modified
+  (aqd-numbered 40 '((5 . "five") (20 . "twenty") (35 . "x")))
+  "The modified text of the proposals here, of three hunks.")
+
+(defmacro aqd-truth (&rest body)
+  "Run BODY with a file that holds `aqd-truth-original'."
+  (declare (indent 0) (debug t))
+  `(aqd-with-file aqd-truth-original ,@body))
+
+(defun aqd-truth-review (function)
+  "Review the proposal with FUNCTION in place of the user."
+  (aqd-call aqd-truth-original aqd-truth-modified function))
+
+(defun aqd-truth-with (&rest changes)
+  "Return the original with CHANGES, an alist from line to text."
+  (aqd-numbered 40 changes))
+
+;;;; Diffs of equal blocks
+
+(defconst aqd-place-blocks
+  (concat "top\n" (apply #'concat (make-list 4 "{\n  x\n}\n")))
+  "A text of equal blocks.")
+
+(defconst aqd-place-diff
+  "--- a/target.txt\n+++ b/target.txt\n@@ -8,3 +8,4 @@\n {\n   x\n+  new\n }\n"
+  "A diff of the third of the blocks, which fits each of them.")
+
+(defun aqd-place-with-line-in (n)
+  "Return the blocks with the new line in the one with the index N."
+  (concat "top\n"
+          (apply #'concat
+                 (cl-loop for block below 4
+                          collect (if (= n block) "{\n  x\n  new\n}\n" "{\n  x\n}\n")))))
+
+;;;; What is shown in a window
+
+(defun aqd-shown (beg end)
+  "Return what is shown of the text from BEG to END, without colors."
+  (jit-lock-fontify-now beg end)
+  (let ((at beg)
+        (shown ""))
+    (while (< at end)
+      (let ((display (get-text-property at 'display))
+            (next (next-single-property-change at 'display nil end)))
+        (setq shown (concat shown (if (stringp display)
+                                      (substring-no-properties display)
+                                    (buffer-substring-no-properties at next)))
+              at next)))
+    shown))
+
+(defmacro aqd-with-shown-diff (original modified &rest body)
+  "Run BODY in the diff buffer of ORIGINAL becoming MODIFIED, shown in a window."
+  (declare (indent 2) (debug t))
+  `(aqd-with-review ,original ,modified
+     (pop-to-buffer (current-buffer))
+     (jit-lock-mode 1)
+     ,@body))
+
+;;;; Bytes
+
+(defun aqd-bytes-of (name)
+  "Return the bytes of the file NAME."
+  (with-temp-buffer
+    (set-buffer-multibyte nil)
+    (insert-file-contents-literally name)
+    (buffer-string)))
+
+(defun aqd-put-bytes (bytes name)
+  "Make BYTES what the file NAME holds."
+  (let ((coding-system-for-write 'no-conversion))
+    (write-region bytes nil name nil 'silent)))
+
+;;;; Reviews of one hunk in twenty lines
+
+(defconst aqd-original (aqd-numbered 20)
+  "The original of the proposals here.")
+
+(defconst aqd-modified (aqd-numbered 20 '((10 . "LINE 10")))
+  "The modified text of the proposals here.")
+
+(defmacro aqd-target-refuses (prepare &rest repair)
+  "Check that accepting fails cleanly in a target after PREPARE.
+REPAIR is run afterwards; then accepting must succeed."
+  (declare (indent 1) (debug t))
+  `(aqd-with-file aqd-original
+     (let ((buffer (aqd-visit)))
+       (ignore buffer)
+       (aqd-call aqd-original aqd-modified
+                 (lambda ()
+                   (with-current-buffer buffer ,prepare)
+                   (let ((disk (and (file-exists-p aqd-file) (aqd-disk)))
+                         (text (agent-q-diff-target-text buffer)))
+                     (should-not (agent-q-diff-accept-hunk))
+                     (should-not (rassq 'applied sly-agent-q-diff--hunk-states))
+                     (should-not (assq 1 (aqd-signs)))
+                     (should (equal text (agent-q-diff-target-text buffer)))
+                     (should (equal disk (and (file-exists-p aqd-file)
+                                              (aqd-disk)))))
+                   (with-current-buffer buffer ,@repair)
+                   (should (agent-q-diff-accept-hunk))
+                   (agent-q-diff-finish))))))
+
+;;;; The log
+
+(defmacro aqd-log-with-file (&rest body)
+  "Run BODY with a log in a directory that does not exist yet."
+  (declare (indent 0) (debug t))
+  `(let* ((top (make-temp-file "aqd-log" t))
+          (agent-q-diff-log-file (expand-file-name "new/deep/log.jsonl" top))
+          (agent-q-diff-log--failed nil))
+     (unwind-protect (progn ,@body)
+       (dolist (name '("*Agent-Q Log*" "*Agent-Q Log Entry*"))
+         (when (get-buffer name)
+           (kill-buffer name)))
+       (delete-directory top t))))
+
+(defun aqd-log-bytes (&optional file)
+  "Return the bytes of FILE, the log by default."
+  (with-temp-buffer
+    (set-buffer-multibyte nil)
+    (insert-file-contents-literally (or file agent-q-diff-log-file))
+    (buffer-string)))
+
+(defun aqd-log-lines ()
+  "Return the lines of the log."
+  (split-string (aqd-log-bytes) "\n" t))
+
+(defconst aqd-log-entry
+  '(:tool "edit_file" :path "/p/src/a.el" :hash-before "aa" :hash-after "bb"
+          :hunks ((:index 0 :state applied :in-file t) (:index 1 :state rejected :in-file nil))
+          :decided-by user :reason "Because." :diff "--- a/a.el\n+++ b/a.el\n@@ -1 +1 @@\n-a\n+b\n")
+  "An entry as a tool records it.")
+
+;;;; Hooks that fail
+
+(defun aqd-fail (&rest _)
+  "Signal an error that is none of the package's."
+  (error "Broken"))
+
+(defconst aqd-truth-diff
+  (aqd-lines "@@ -1,3 +1,3 @@" " line 1" "-line 2" "+LINE 2" " line 3"
+             "@@ -7,3 +7,3 @@" " line 7" "-line 8" "+LINE 8" " line 9")
+  "A bare diff of two hunks.")
+
+(defun aqd-target-bytes (bytes original modified)
+  "Return what becomes of a file of BYTES that ORIGINAL to MODIFIED changes.
+All hunks are accepted."
+  (aqd-with-file ""
+    (let ((coding-system-for-write 'no-conversion))
+      (write-region bytes nil aqd-file nil 'silent))
+    (should (equal "accepted" (aqd-review original modified "C-c C-c")))
+    (aqd-disk)))
 
 (provide 'agent-q-diff-test-help)
 ;;; agent-q-diff-test-help.el ends here

@@ -12,37 +12,7 @@
 
 (require 'agent-q-diff-test-help)
 
-(defconst aqd-truth-original (aqd-numbered 40)
-  "The original of the proposals here.")
-
-(defconst aqd-truth-modified
-  (aqd-numbered 40 '((5 . "five") (20 . "twenty") (35 . "x")))
-  "The modified text of the proposals here, of three hunks.")
-
-(defmacro aqd-truth (&rest body)
-  "Run BODY with a file that holds `aqd-truth-original'."
-  (declare (indent 0) (debug t))
-  `(aqd-with-file aqd-truth-original ,@body))
-
-(defun aqd-truth-review (function)
-  "Review the proposal with FUNCTION in place of the user."
-  (aqd-call aqd-truth-original aqd-truth-modified function))
-
-(defun aqd-truth-with (&rest changes)
-  "Return the original with CHANGES, an alist from line to text."
-  (aqd-numbered 40 changes))
-
 ;;;; The file
-
-(ert-deftest aqd-truth-error-after-the-write-is-no-failure ()
-  (aqd-truth
-    (with-current-buffer (aqd-visit)
-      (add-hook 'after-save-hook (lambda () (error "Linter crashed")) nil t))
-    (should (equal "accepted"
-                   (aqd-review aqd-truth-original aqd-truth-modified "a q")))
-    (should (equal (aqd-disk) (aqd-truth-with '(5 . "five"))))
-    (should (equal (agent-q-diff-target-text (aqd-visit))
-                   (aqd-truth-with '(5 . "five"))))))
 
 (ert-deftest aqd-truth-what-was-erased-is-not-in-the-file ()
   (aqd-truth
@@ -79,77 +49,6 @@
       (with-current-buffer (find-buffer-visiting other)
         (should (equal (buffer-string) aqd-truth-original))
         (kill-buffer)))))
-
-(ert-deftest aqd-truth-same-size-and-time-is-no-proof ()
-  (aqd-truth
-    (aqd-visit)
-    (let ((time (file-attribute-modification-time (file-attributes aqd-file)))
-          (foreign (string-replace "line 30" "LINE 30" aqd-truth-original)))
-      (aqd-truth-review
-       (lambda ()
-         (aqd-write foreign)
-         (set-file-times aqd-file time)
-         ;; The buffer follows its file first, so that nothing is lost of it.
-         (should (agent-q-diff-accept-hunk))
-         (agent-q-diff-finish)))
-      (should (equal (aqd-disk) (string-replace "line 5\n" "five\n" foreign))))))
-
-(ert-deftest aqd-truth-a-touched-file-has-not-changed ()
-  (aqd-truth
-    (aqd-visit)
-    (aqd-truth-review
-     (lambda ()
-       (set-file-times aqd-file (time-add nil 100))
-       (should (agent-q-diff-accept-hunk))
-       (agent-q-diff-finish)))
-    (should (equal (aqd-disk) (aqd-truth-with '(5 . "five"))))))
-
-(ert-deftest aqd-truth-what-others-created-is-not-removed ()
-  (aqd-truth
-    (let ((new (expand-file-name "dir/new.txt" (file-name-directory aqd-file))))
-      (cl-letf (((symbol-function 'recursive-edit)
-                 (lambda ()
-                   (make-directory (file-name-directory new))
-                   (write-region "" nil new nil 'silent)
-                   (agent-q-diff-reject-all))))
-        (sly-agent-q-show-diff-and-wait new "" "x\n" "d"))
-      (should (file-exists-p new)))))
-
-(ert-deftest aqd-truth-the-users-own-new-buffer-stays ()
-  (aqd-truth
-    (delete-file aqd-file)
-    (let ((buffer (aqd-visit)))
-      (should (equal "rejected" (aqd-review "" "x\n" "a u r q")))
-      (should (buffer-live-p buffer))
-      (should-not (file-exists-p aqd-file)))))
-
-(ert-deftest aqd-truth-if-clean-does-not-save-what-is-typed-meanwhile ()
-  (aqd-truth
-    (let ((agent-q-diff-save 'if-clean))
-      (aqd-truth-review
-       (lambda ()
-         (agent-q-diff-accept-hunk)
-         (with-current-buffer (find-buffer-visiting aqd-file)
-           (goto-char (point-max))
-           (insert "mine\n"))
-         (aqd-goto-hunk 2)
-         (agent-q-diff-accept-hunk)
-         (agent-q-diff-finish))))
-    (should (equal (aqd-disk) (aqd-truth-with '(5 . "five"))))))
-
-(ert-deftest aqd-truth-line-ends-alone-are-no-identical-texts ()
-  (pcase-dolist (`(,original . ,modified) '(("a\r\nb\r\n" . "a\nb\n")
-                                            ("a\nb\n" . "a\r\nb\r\n")
-                                            ("a\r\nb\r\n" . "a\r\nb\n")))
-    (aqd-with-file "a\r\nb\r\n"
-      (let ((err (aqd-review original modified "q")))
-        (should (eq 'agent-q-diff-identical (car err)))
-        (should (string-match-p "only line ends" (cadr err)))))))
-
-(ert-deftest aqd-truth-line-ends-that-the-file-has-are-not-doubled ()
-  (aqd-with-file "a\r\nb\r\n"
-    (aqd-review "a\nb\n" "a\r\nB\r\n" "a q")
-    (should (equal (aqd-disk) "a\r\nB\r\n"))))
 
 ;;;; All at once
 
@@ -214,11 +113,6 @@
     (should (equal (aqd-disk) (aqd-truth-with '(5 . "five"))))))
 
 ;;;; Bare buffers
-
-(defconst aqd-truth-diff
-  (aqd-lines "@@ -1,3 +1,3 @@" " line 1" "-line 2" "+LINE 2" " line 3"
-             "@@ -7,3 +7,3 @@" " line 7" "-line 8" "+LINE 8" " line 9")
-  "A bare diff of two hunks.")
 
 (ert-deftest aqd-truth-toggling-a-mark-needs-no-target ()
   (dolist (diff (list aqd-truth-diff "@@ -1,9 +1,9 @@\n-a\n+b\n"))
@@ -309,15 +203,6 @@
           (should (equal (aqd-disk) (aqd-numbered 10 '((8 . "LINE 8"))))))
         (kill-buffer (find-buffer-visiting other))))
     (should (equal (aqd-disk) (aqd-numbered 10 '((2 . "LINE 2")))))))
-
-(ert-deftest aqd-truth-a-diff-with-crlf-fits-a-file-with-crlf ()
-  (aqd-with-file (string-replace "\n" "\r\n" (aqd-numbered 10))
-    (aqd-with-diff (string-replace "\n" "\r\n" aqd-truth-diff)
-      (aqd-goto-hunk 1)
-      (should (sly-agent-q-diff-accept-hunk)))
-    (should (equal (aqd-disk)
-                   (string-replace "\n" "\r\n"
-                                   (aqd-numbered 10 '((2 . "LINE 2"))))))))
 
 (provide 'agent-q-diff-truth-test)
 ;;; agent-q-diff-truth-test.el ends here

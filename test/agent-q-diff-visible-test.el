@@ -10,7 +10,7 @@
 
 ;;; Code:
 
-(require 'agent-q-diff-replace-help)
+(require 'agent-q-diff-project-help)
 (require 'agent-q-diff-list)
 (require 'agent-q-diff-visible)
 

@@ -12,11 +12,6 @@
 (require 'agent-q-diff-test-help)
 (require 'agent-q-diff-write)
 
-(defun aqd-write-bytes (bytes)
-  "Make BYTES what the test's file holds."
-  (let ((coding-system-for-write 'no-conversion))
-    (write-region bytes nil aqd-file nil 'silent)))
-
 (defun aqd-write-replace (old new &optional check)
   "Replace OLD, which is there once, by NEW in the test's file.
 CHECK is called at the last moment."
@@ -39,7 +34,7 @@ CHECK is called at the last moment."
 It is done without a buffer that visits the file, and with one."
   (dolist (visit '(nil t))
     (aqd-with-file ""
-      (aqd-write-bytes before)
+      (aqd-put-bytes before aqd-file)
       (let ((buffer (and visit (aqd-visit)))
             (buffers (aqd-write-buffers)))
         (aqd-write-replace old new)
@@ -49,22 +44,6 @@ It is done without a buffer that visits the file, and with one."
           (should-not (buffer-modified-p buffer)))))))
 
 ;;;; Bytes
-
-(ert-deftest aqd-write-hash-is-that-of-the-bytes ()
-  (dolist (coding '(utf-8-unix utf-8-dos utf-8-with-signature-unix latin-1-unix
-                    undecided-unix utf-16-unix iso-2022-jp-unix no-conversion raw-text-unix))
-    (dolist (text (list "" "a\nb\n" "ä\n日本\n" "x\0y\r\n" (string ?a #x3fffff ?b)
-                        (string ?a #xd800 ?b) (string ?a #xd83d #xde00) "\xff\n"
-                        (make-string 100000 ?é)))
-      (let ((live (agent-q-diff-live--make :name "/x" :text text :coding coding)))
-        (ert-info ((format "%s %S" coding text))
-          (should (equal (agent-q-diff-live-hash live)
-                         (agent-q-diff-live--hash-of-bytes live))))
-        ;; And as it was read from a file.
-        (setf (agent-q-diff-live-bytes live) (encode-coding-string text coding))
-        (ert-info ((format "%s %S, read" coding text))
-          (should (equal (agent-q-diff-live-hash live)
-                         (secure-hash 'sha256 (agent-q-diff-live-bytes live)))))))))
 
 (ert-deftest aqd-write-changes-only-its-bytes ()
   (aqd-write-both "a\nb\nc" "b" "x\ny" "a\nx\ny\nc")
@@ -96,13 +75,13 @@ It is done without a buffer that visits the file, and with one."
 
 (ert-deftest aqd-write-takes-utf-8-with-a-stray-byte-for-utf-8 ()
   (aqd-with-file ""
-    (aqd-write-bytes "caf\303\251 \342\234\223 \377\r\nx\r\n")
+    (aqd-put-bytes "caf\303\251 \342\234\223 \377\r\nx\r\n" aqd-file)
     (aqd-write-replace "✓" "é\n")
     (should (equal (aqd-disk) "caf\303\251 \303\251\r\n \377\r\nx\r\n"))))
 
 (ert-deftest aqd-write-disbelieves-a-file-that-states-another-coding ()
   (aqd-with-file ""
-    (aqd-write-bytes ";; -*- coding: utf-16 -*-\ncaf\303\251\n")
+    (aqd-put-bytes ";; -*- coding: utf-16 -*-\ncaf\303\251\n" aqd-file)
     (aqd-write-replace "é" "è")
     (should (equal (aqd-disk) ";; -*- coding: utf-16 -*-\ncaf\303\250\n"))))
 
@@ -110,7 +89,7 @@ It is done without a buffer that visits the file, and with one."
   "Escape sequences that say nothing are lost when a text is read."
   (aqd-with-file ""
     (let ((bytes "\e(B\e$B$\"\e(B x\n"))
-      (aqd-write-bytes bytes)
+      (aqd-put-bytes bytes aqd-file)
       (should-error (aqd-write-replace "x" "y") :type 'agent-q-diff-bad-target)
       (should (equal (aqd-disk) bytes)))))
 
@@ -124,7 +103,7 @@ It is done without a buffer that visits the file, and with one."
 (ert-deftest aqd-write-refuses-to-unify-line-ends ()
   (aqd-with-file ""
     (let ((bytes "a\r\nb\r\nc\r\nd\r\ne\nf\n"))
-      (aqd-write-bytes bytes)
+      (aqd-put-bytes bytes aqd-file)
       (let ((coding-system-for-read 'utf-8-dos))
         (aqd-visit))
       (should-error (aqd-write-replace "c\n" "x\n") :type 'agent-q-diff-bad-target)
@@ -133,7 +112,7 @@ It is done without a buffer that visits the file, and with one."
 (ert-deftest aqd-write-refuses-what-the-coding-cannot-hold ()
   (dolist (visit '(nil t))
     (aqd-with-file ""
-      (aqd-write-bytes "caf\351\n")
+      (aqd-put-bytes "caf\351\n" aqd-file)
       (when visit (aqd-visit))
       (should-error (aqd-write-replace "caf" "✓") :type 'agent-q-diff-bad-target)
       (should (equal (aqd-disk) "caf\351\n")))))
@@ -260,19 +239,19 @@ FAILS-P is called with the name of the file that is to be written."
 
 (ert-deftest aqd-write-notices-another-writer ()
   (aqd-with-file "a\n"
-    (should-error (aqd-write-replace "a" "b" (lambda () (aqd-write-bytes "z\n")))
+    (should-error (aqd-write-replace "a" "b" (lambda () (aqd-put-bytes "z\n" aqd-file)))
                   :type 'agent-q-diff-bad-target)
     (should (equal (aqd-disk) "z\n")))
   ;; A buffer without unsaved edits has followed, and "a" is gone from it.
   (aqd-with-file "a\n"
     (aqd-visit)
-    (aqd-write-bytes "z\n")
+    (aqd-put-bytes "z\n" aqd-file)
     (should-error (aqd-write-replace "a" "b") :type 'agent-q-diff-no-match)
     (should (equal (aqd-disk) "z\n")))
   (aqd-with-file "a\n"
     (with-current-buffer (aqd-visit)
       (insert "typed\n"))
-    (aqd-write-bytes "z\n")
+    (aqd-put-bytes "z\n" aqd-file)
     (should-error (aqd-write-replace "a" "b") :type 'agent-q-diff-bad-target)
     (should (equal (aqd-disk) "z\n"))))
 
@@ -371,61 +350,6 @@ FAILS-P is called with the name of the file that is to be written."
       (should-not (plist-get (aqd-write-replace "b" "c") :altered))
       (add-hook 'before-save-hook #'delete-trailing-whitespace nil t)
       (should (plist-get (aqd-write-replace "c" "d") :altered)))))
-
-;;;; Fast ways
-
-(defun aqd-write-random-bytes (length)
-  "Return LENGTH pieces of text in some coding systems, at random, as bytes."
-  (let ((pieces ["a" "b" "\n" "\n" "\r\n" "\e" "\0" "\16" "\17" "\303\244" "\343\201\202" "\344"
-                 "\340\200\200" "\340\270\201" "\355\240\200" "\355\225\234" "\300\200"
-                 "\360\237\230\200" "\360\200\200\200" "\364\220\200\200" "\370\210\200\200"
-                 "\357\273\277" "\377"]))
-    (apply #'concat
-           (cl-loop repeat length
-                    collect (aref pieces (if (zerop (random 4))
-                                             (random (length pieces))
-                                           (random 4)))))))
-
-(ert-deftest aqd-write-plain-utf-8-is-what-decoding-finds ()
-  (random "agent-q-diff")
-  (let ((n-plain 0))
-    (dotimes (number 3000)
-      (let ((bytes (aqd-write-random-bytes (% number 12))))
-        (with-coding-priority (list (aref [utf-8 utf-8 iso-latin-1 japanese-iso-8bit]
-                                          (% number 4)))
-          (let ((slow (ignore-error agent-q-diff-bad-target
-                        (agent-q-diff-coding--decode-by
-                         "x" bytes (agent-q-diff-coding--candidates nil bytes))))
-                (fast (ignore-error agent-q-diff-bad-target
-                        (agent-q-diff-coding-decode "x" nil bytes))))
-            (should (equal (list bytes fast) (list bytes slow)))
-            (when (agent-q-diff-coding--plain-utf-8 bytes)
-              (cl-incf n-plain))))))
-    (should (< 300 n-plain 1400))))
-
-(ert-deftest aqd-write-hashes-are-those-of-the-file ()
-  (pcase-dolist (`(,bytes ,old ,new)
-                 '(("a\nb\n" "b" "x\ny") ("a\nb\n" "b" "ä") ("\303\244\nb\n" "b" "あ")
-                   ("\344\nb\n" "b" "ö") ("a\r\nb\r\n" "b" "x\ny") ("a\r\nb\n" "b" "x")
-                   ("\357\273\277a\nb\n" "b" "x") ("\0\377\nb\n" "b" "ä")
-                   ("\303\244\303\244\377\nb\n" "b" "x")))
-    (aqd-with-file ""
-      (aqd-write-bytes bytes)
-      (let ((live (agent-q-diff-live-read aqd-file))
-            (hash (lambda () (secure-hash 'sha256 (aqd-disk)))))
-        (pcase-let ((`(,spans ,_ ,text ,hashes . ,_)
-                     (agent-q-diff-engine-replace
-                      (agent-q-diff-live-text live)
-                      (agent-q-diff-live-adapt live old)
-                      (agent-q-diff-live-adapt live new))))
-          (should (equal (list bytes (agent-q-diff-live-hash-before live hashes))
-                         (list bytes (funcall hash))))
-          (agent-q-diff-write live spans text #'ignore)
-          (should (equal (list bytes (agent-q-diff-live-hash-after live hashes))
-                         (list bytes (funcall hash))))
-          (aqd-write-bytes "another's")
-          (should (equal (agent-q-diff-live-hash-after live hashes)
-                         (funcall hash))))))))
 
 (provide 'agent-q-diff-write-test)
 ;;; agent-q-diff-write-test.el ends here

@@ -1,4 +1,4 @@
-;;; agent-q-diff-follow-test.el --- The target changes during a review  -*- lexical-binding: t; -*-
+;;; agent-q-diff-outside-test.el --- The target changes during a review  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
@@ -23,7 +23,7 @@ The line is put into the function of that number, counted from 1."
   "Return BYTES, which are no UTF-8, as a buffer has them."
   (decode-coding-string bytes 'utf-8-unix))
 
-(ert-deftest aqd-follow-typing-above-and-below-in-equal-blocks ()
+(ert-deftest aqd-outside-typing-above-and-below-in-equal-blocks ()
   (aqd-with-review (aqd-blocks 8) (aqd-blocks 8 '((3 . "  new") (6 . "  more")))
     (aqd-in-target (insert ";; top\n") (forward-line 20) (insert ";; middle\n"))
     (should (aqd-accept 2))
@@ -36,7 +36,7 @@ The line is put into the function of that number, counted from 1."
     (should (equal (aqd-target)
                    (aqd-blocks 8 '((3 . "  new") (6 . "  more")))))))
 
-(ert-deftest aqd-follow-typing-in-the-lines-of-a-hunk ()
+(ert-deftest aqd-outside-typing-in-the-lines-of-a-hunk ()
   (aqd-with-review (aqd-numbered 20) (aqd-numbered 20 '((10 . "ten")))
     (aqd-in-target (forward-line 9) (end-of-line) (insert "!"))
     (should (equal (aqd-sign 1) "[DOES NOT APPLY]"))
@@ -45,7 +45,7 @@ The line is put into the function of that number, counted from 1."
     (should-not (aqd-sign 1))
     (should (aqd-accept 1))))
 
-(ert-deftest aqd-follow-typing-where-lines-are-to-be-inserted ()
+(ert-deftest aqd-outside-typing-where-lines-are-to-be-inserted ()
   (aqd-with-review (aqd-blocks 4) (aqd-blocks 4 '((2 . "  new")))
     (aqd-in-target (forward-line 6) (insert ";; mine\n"))
     (should (equal (aqd-sign 1) "[DOES NOT APPLY]"))
@@ -54,7 +54,7 @@ The line is put into the function of that number, counted from 1."
     (should (aqd-accept 1))
     (should (equal (aqd-target) (aqd-blocks 4 '((2 . "  new")))))))
 
-(ert-deftest aqd-follow-next-to-an-edit-is-shown-and-applies ()
+(ert-deftest aqd-outside-next-to-an-edit-is-shown-and-applies ()
   (aqd-with-review (aqd-numbered 20) (aqd-numbered 20 '((10 . "ten")))
     (aqd-in-target (forward-line 10) (insert "mine\n"))
     (should (equal (aqd-sign 1) "[PENDING, next to your edit]"))
@@ -64,13 +64,13 @@ The line is put into the function of that number, counted from 1."
                    (string-replace "ten\n" "ten\nmine\n"
                                    (aqd-numbered 20 '((10 . "ten"))))))))
 
-(ert-deftest aqd-follow-a-newline-leaves-both-lines-around-it-alone ()
+(ert-deftest aqd-outside-a-newline-leaves-both-lines-around-it-alone ()
   (aqd-with-review (aqd-numbered 20) (aqd-numbered 20 '((10 . "ten")))
     (aqd-in-target (forward-line 9) (end-of-line) (insert "\n"))
     (should (aqd-accept 1))
     (should (string-search "ten\n\nline 11" (aqd-target)))))
 
-(ert-deftest aqd-follow-undo-gives-lines-and-hunks-back ()
+(ert-deftest aqd-outside-undo-gives-lines-and-hunks-back ()
   (aqd-with-review (aqd-blocks 6) (aqd-blocks 6 '((2 . "  new") (5 . "  more")))
     (aqd-in-target
       (undo-boundary)
@@ -86,7 +86,7 @@ The line is put into the function of that number, counted from 1."
     (should (aqd-accept 1))
     (should (equal (aqd-target) (aqd-blocks 6 '((2 . "  new")))))))
 
-(ert-deftest aqd-follow-revert-brings-every-hunk-back ()
+(ert-deftest aqd-outside-revert-brings-every-hunk-back ()
   (aqd-with-review (aqd-blocks 6) (aqd-blocks 6 '((2 . "  new") (5 . "  more")))
     (let ((agent-q-diff-save 'never))
       (should (aqd-accept 2))
@@ -97,7 +97,7 @@ The line is put into the function of that number, counted from 1."
       (should (aqd-accept 1))
       (should (equal (aqd-target) (concat "mine\n" (aqd-blocks 6 '((2 . "  new")))))))))
 
-(ert-deftest aqd-follow-an-edit-that-no-hook-tells-is-found-by-comparing ()
+(ert-deftest aqd-outside-an-edit-that-no-hook-tells-is-found-by-comparing ()
   (aqd-with-review (aqd-numbered 20) (aqd-numbered 20 '((10 . "ten")))
     (aqd-in-target (let ((inhibit-modification-hooks t)) (insert "mine\n")))
     (aqd-in-target (insert "more\n"))
@@ -107,7 +107,7 @@ The line is put into the function of that number, counted from 1."
 
 ;; The engine reads a buffer in parts of 32,768 characters, as long as they
 ;; are what it knows, and all of a text in which Emacs has raw bytes.
-(ert-deftest aqd-follow-a-large-text-is-compared-wherever-it-was-changed ()
+(ert-deftest aqd-outside-a-large-text-is-compared-wherever-it-was-changed ()
   (pcase-dolist (`(,word ,typed) `(("plain" "mine") ("größer 行" "mine")
                                    ("plain" "für 行")
                                    ("plain" ,(aqd-raw "\xff\xc3"))
@@ -141,7 +141,7 @@ The line is put into the function of that number, counted from 1."
             (should (equal (buffer-string) (funcall lines changes)))))))))
 
 ;; Collecting garbage runs Lisp in the midst of reading a buffer.
-(ert-deftest aqd-follow-a-text-that-is-changed-while-it-is-read-is-read-again ()
+(ert-deftest aqd-outside-a-text-that-is-changed-while-it-is-read-is-read-again ()
   (let* ((lines (lambda (new)
                   (mapconcat (lambda (n) (if (and new (= n 100)) "NEW\n"
                                            (format "line %d\n" n)))
@@ -181,7 +181,7 @@ The line is put into the function of that number, counted from 1."
             (set-buffer-modified-p nil))
           (agent-q-diff-review-close review))))))
 
-(ert-deftest aqd-follow-an-ambiguous-hunk-takes-a-second-key ()
+(ert-deftest aqd-outside-an-ambiguous-hunk-takes-a-second-key ()
   (aqd-with-review (aqd-blocks 6) (aqd-blocks 6 '((4 . "  new")))
     (aqd-in-target (let ((inhibit-modification-hooks t)) (insert "mine\n")))
     (should (equal (aqd-sign 1) "[AMBIGUOUS, look]"))
@@ -190,7 +190,7 @@ The line is put into the function of that number, counted from 1."
     (should (aqd-accept 1))
     (should (equal (aqd-target) (concat "mine\n" (aqd-blocks 6 '((4 . "  new"))))))))
 
-(ert-deftest aqd-follow-the-second-key-counts-only-for-what-was-shown ()
+(ert-deftest aqd-outside-the-second-key-counts-only-for-what-was-shown ()
   (aqd-with-review (aqd-blocks 6) (aqd-blocks 6 '((4 . "  new")))
     (aqd-in-target (let ((inhibit-modification-hooks t)) (insert "mine\n")))
     (should-not (aqd-accept 1))
@@ -198,7 +198,7 @@ The line is put into the function of that number, counted from 1."
     (should-not (aqd-accept 1))
     (should (aqd-accept 1))))
 
-(ert-deftest aqd-follow-sorted-lines ()
+(ert-deftest aqd-outside-sorted-lines ()
   (let ((original "1\n2\n3\nd\nb\nc\na\n7\n8\n9\n"))
     (aqd-with-review original (string-replace "8" "eight" original)
       (aqd-in-target (forward-line 3)
@@ -206,13 +206,13 @@ The line is put into the function of that number, counted from 1."
       (should (aqd-accept 1))
       (should (equal (aqd-target) "1\n2\n3\na\nb\nc\nd\n7\neight\n9\n")))))
 
-(ert-deftest aqd-follow-text-properties-are-no-edit ()
+(ert-deftest aqd-outside-text-properties-are-no-edit ()
   (aqd-with-review (aqd-blocks 6) (aqd-blocks 6 '((4 . "  new")))
     (aqd-in-target (put-text-property 1 20 'face 'bold))
     (should-not (aqd-sign 1))
     (should (aqd-accept 1))))
 
-(ert-deftest aqd-follow-leaves-no-hook-behind ()
+(ert-deftest aqd-outside-leaves-no-hook-behind ()
   (aqd-with-file (aqd-blocks 4)
     (let ((buffer (aqd-visit)))
       (aqd-call (aqd-blocks 4) (aqd-blocks 4 '((2 . "  new")))
@@ -223,7 +223,7 @@ The line is put into the function of that number, counted from 1."
         (should-not (memq #'agent-q-diff-outside--after after-change-functions))
         (should-not (memq #'agent-q-diff-outside--before before-change-functions))))))
 
-(ert-deftest aqd-follow-half-of-fifty-hunks-in-a-hundred-equal-functions ()
+(ert-deftest aqd-outside-half-of-fifty-hunks-in-a-hundred-equal-functions ()
   "The promise of all this: every hunk is in its own function."
   (random "agent-q-diff")
   (let* ((numbers (cl-loop for n from 2 to 100 by 2 collect n))
@@ -249,5 +249,5 @@ The line is put into the function of that number, counted from 1."
                      (aqd-blocks 100 (mapcar (lambda (hunk) (funcall line (* 2 hunk)))
                                              chosen)))))))
 
-(provide 'agent-q-diff-follow-test)
-;;; agent-q-diff-follow-test.el ends here
+(provide 'agent-q-diff-outside-test)
+;;; agent-q-diff-outside-test.el ends here

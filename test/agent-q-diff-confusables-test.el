@@ -13,28 +13,6 @@
 (require 'agent-q-diff-test-help)
 (require 'agent-q-diff-fontify)
 
-(defun aqd-shown (beg end)
-  "Return what is shown of the text from BEG to END, without colors."
-  (jit-lock-fontify-now beg end)
-  (let ((at beg)
-        (shown ""))
-    (while (< at end)
-      (let ((display (get-text-property at 'display))
-            (next (next-single-property-change at 'display nil end)))
-        (setq shown (concat shown (if (stringp display)
-                                      (substring-no-properties display)
-                                    (buffer-substring-no-properties at next)))
-              at next)))
-    shown))
-
-(defmacro aqd-with-shown-diff (original modified &rest body)
-  "Run BODY in the diff buffer of ORIGINAL becoming MODIFIED, shown in a window."
-  (declare (indent 2) (debug t))
-  `(aqd-with-review ,original ,modified
-     (pop-to-buffer (current-buffer))
-     (jit-lock-mode 1)
-     ,@body))
-
 (defun aqd-shown-text (text)
   "Return how the diff buffer shows the added line TEXT."
   (let (shown)
@@ -75,7 +53,7 @@
     ("if (a \u2236 b)" . "if (a : b)"))
   "Texts that deceive, and for each the innocent one that it could be taken for.")
 
-(ert-deftest aqd-honest-a-deceiving-text-differs-from-its-innocent-twin ()
+(ert-deftest aqd-confusables-a-deceiving-text-differs-from-its-innocent-twin ()
   (should (<= 60 (length aqd-deceptions)))
   (pcase-dolist (`(,deceiving . ,innocent) aqd-deceptions)
     (let ((shown (aqd-shown-text deceiving)))
@@ -84,12 +62,12 @@
       ;; What is shown can be seen, all of it.
       (should-not (agent-q-diff-engine-suspects shown)))))
 
-(ert-deftest aqd-honest-an-innocent-text-is-shown-as-it-is ()
+(ert-deftest aqd-confusables-an-innocent-text-is-shown-as-it-is ()
   (dolist (text '("(defun naïve (x) \"quoted\" 'so)" "Привет, это а" "变量：值" "α + β ≤ γ"
                   "❤️ ☎️" "tab\there" "x × y – z…"))
     (should (equal (aqd-shown-text text) (concat "+" text)))))
 
-(ert-deftest aqd-honest-everywhere-in-the-buffer ()
+(ert-deftest aqd-confusables-everywhere-in-the-buffer ()
   ;; Names, descriptions, headings, and bytes that are no text.
   (aqd-with-file "f\u202eoo(\n1\n2\n3\n4\na\n"
     (let ((aqd-file (concat aqd-file "\u00a0")))
@@ -110,7 +88,7 @@
                                       "f\u202eoo(\n1\n2\n3\n4\nx\377y\n"
                                       "Do \u2066it")))))
 
-(ert-deftest aqd-honest-help-names-what-is-visible ()
+(ert-deftest aqd-confusables-help-names-what-is-visible ()
   (aqd-with-shown-diff "a\n" "a\nb\u202ec\u00a0\n"
     (goto-char (point-min))
     (agent-q-diff-help)
@@ -125,7 +103,7 @@
     (should (string-match-p "RIGHT-TO-LEFT OVERRIDE"
                             (funcall (get-text-property (point) 'help-echo))))))
 
-(ert-deftest aqd-honest-nothing-of-the-agents-is-more-than-text ()
+(ert-deftest aqd-confusables-nothing-of-the-agents-is-more-than-text ()
   (let* ((map (make-sparse-keymap))
          (bad (lambda (text)
                 (propertize text 'display "innocent" 'keymap map 'invisible t
@@ -148,78 +126,6 @@
           (agent-q-diff-accept-all))
         (should-not (with-current-buffer (find-buffer-visiting aqd-file)
                       (text-properties-at (point-min))))))))
-
-;;;; Long lines
-
-(ert-deftest aqd-honest-long-line-is-cut-visibly-and-shown-on-demand ()
-  (aqd-with-shown-diff "a\n" (concat "a\n" (make-string 3000 ?y) "z\n")
-    (goto-char (point-min))
-    (re-search-forward "^\\+y")
-    (let ((shown (lambda () (aqd-shown (line-beginning-position) (line-end-position)))))
-      (should (string-match-p "\\`\\+y\\{999\\}… 2002 more characters, x shows them\\'"
-                              (funcall shown)))
-      (agent-q-diff-expand-line)
-      (should (string-suffix-p "yz" (funcall shown)))
-      (agent-q-diff-expand-line)
-      (should (string-match-p "2002 more" (funcall shown)))
-      (forward-line -1)
-      (should-error (agent-q-diff-expand-line) :type 'user-error))))
-
-;;;; Colors inside hunks
-
-(defun aqd-faces-of (text)
-  "Return the faces of the first TEXT behind point, a list."
-  (save-excursion
-    (search-forward text)
-    (let ((face (get-text-property (match-beginning 0) 'face)))
-      (if (listp face) face (list face)))))
-
-(defmacro aqd-with-colored-diff (original modified &rest body)
-  "Run BODY in a fontified diff of ORIGINAL becoming MODIFIED, of Emacs Lisp."
-  (declare (indent 2) (debug t))
-  `(aqd-with-file "x"
-     (let ((aqd-file (concat aqd-file ".el")))
-       (aqd-write ,original)
-       (aqd-call ,original ,modified
-                 (lambda ()
-                   (font-lock-ensure)
-                   (aqd-goto-hunk 1)
-                   ,@body
-                   (agent-q-diff-reject-all)))
-       (agent-q-diff-fontify-forget))))
-
-(ert-deftest aqd-fontify-changed-words-and-code ()
-  (aqd-with-colored-diff "(defun foo (a)\n  (list a \"b\"))\n"
-      "(defun foo (x)\n  (list x \"b\"))\n"
-    (should (memq 'agent-q-diff-word-removed (aqd-faces-of "a)\n-")))
-    (should (memq 'agent-q-diff-word-added (aqd-faces-of "x)\n+")))
-    (should-not (memq 'agent-q-diff-word-removed (aqd-faces-of "foo")))
-    (should (memq 'font-lock-keyword-face (aqd-faces-of "defun")))
-    (should (memq 'font-lock-function-name-face (aqd-faces-of "foo")))
-    (should (memq 'font-lock-string-face (aqd-faces-of "\"b\"")))))
-
-(ert-deftest aqd-fontify-knows-that-a-hunk-begins-in-a-string ()
-  (let ((text (concat "(defun foo ()\n  \"A string\n" (aqd-numbered 10) "of (defun bar)\n\")\n")))
-    (aqd-with-colored-diff text (string-replace "line 10" "LINE" text)
-      (should (memq 'font-lock-string-face (aqd-faces-of "line 9")))
-      (should-not (memq 'font-lock-keyword-face (aqd-faces-of "defun bar"))))))
-
-(ert-deftest aqd-fontify-can-be-turned-off ()
-  (let ((agent-q-diff-code-colors nil))
-    (aqd-with-colored-diff "(defun foo (a))\n" "(defun foo (x))\n"
-      (should-not (memq 'font-lock-keyword-face (aqd-faces-of "defun")))
-      (should (memq 'agent-q-diff-word-removed (aqd-faces-of "a)"))))))
-
-(ert-deftest aqd-fontify-opens-and-visits-nothing ()
-  (let ((opened nil)
-        (hook-ran nil))
-    (let ((emacs-lisp-mode-hook (list (lambda ()
-                                        (unless buffer-file-name
-                                          (setq hook-ran t)))))
-          (find-file-hook (list (lambda () (push buffer-file-name opened)))))
-      (aqd-with-colored-diff "(defun foo (a))\n" "(defun foo (x))\n"
-        (should (equal opened (list aqd-file)))
-        (should-not hook-ran)))))
 
 (provide 'agent-q-diff-confusables-test)
 ;;; agent-q-diff-confusables-test.el ends here

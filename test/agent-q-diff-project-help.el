@@ -1,0 +1,174 @@
+;;; agent-q-diff-project-help.el --- Tool calls for tests  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; A project with one file, and the calls of tools that edit it.
+
+;;; Code:
+
+(require 'tramp)
+(require 'agent-q-diff-test-help)
+
+(defvar aqd-project nil
+  "Folder of the project of the test that runs.")
+
+(defvar aqd-policy 'allow
+  "The policy in the test's project.")
+
+(defvar agent-q-diff-edit-file--row)
+
+(defconst aqd-lisp-folder (file-name-directory (locate-library "agent-q-diff"))
+  "Folder of the Lisp files under test.")
+
+(defconst aqd-declined "✗ Rejected: the user declined the change to target.txt. \
+None of it is in the file."
+  "What the agent reads when the test's file was not to be edited.")
+
+(defconst aqd-stop "
+
+STOP: Do not try this again, and do not propose something else instead. Tell
+the user how the file stands, and ask how to go on."
+  "What it reads besides if the user gave no reason.")
+
+(defconst aqd-rejected (concat aqd-declined aqd-stop)
+  "What the agent reads when the user gave no reason.")
+
+(defmacro aqd-with-project (text &rest body)
+  "Run BODY in a project whose one file, `aqd-file', holds TEXT.
+Everything is allowed unless `aqd-policy' is another, nothing is logged,
+and no grant is left."
+  (declare (indent 1) (debug t))
+  `(aqd-with-file ,text
+     (let* ((aqd-project (file-name-directory aqd-file))
+            (agent-q-diff-project-root aqd-project)
+            (agent-q-diff-tools-policy aqd-policy)
+            (agent-q-diff-grants--all nil)
+            (agent-q-diff-edit-file--row nil)
+            (agent-q-diff-log-file nil))
+       (unwind-protect (progn ,@body)
+         (when (get-buffer agent-q-diff-transcript-buffer-name)
+           (kill-buffer agent-q-diff-transcript-buffer-name))))))
+
+(defun aqd-call-tool (tool arguments)
+  "Call TOOL with ARGUMENTS and return the message."
+  (agent-q-diff-tools-call tool arguments))
+
+(defun aqd-edit (old new &rest more)
+  "Have OLD in the test's file replaced by NEW, and return the message.
+MORE are further arguments, a plist."
+  (aqd-call-tool "edit_file" `(:path "target.txt" :old_str ,old :new_str ,new ,@more)))
+
+(defmacro aqd-with-mock-host (&rest body)
+  "Evaluate BODY where TRAMP reaches this host by the method `mock'."
+  (declare (debug t))
+  `(let ((tramp-methods (cons '("mock"
+                                (tramp-login-program "sh")
+                                (tramp-login-args (("-i")))
+                                (tramp-remote-shell "/bin/sh")
+                                (tramp-remote-shell-args ("-c"))
+                                (tramp-connection-timeout 10))
+                              tramp-methods))
+         (tramp-verbose 0))
+     (unwind-protect (progn ,@body)
+       (tramp-cleanup-all-connections))))
+
+;;;; Two hunks that another program may meet
+
+(defconst aqd-disk-original (aqd-numbered 20)
+  "What the agent has read.")
+
+(defconst aqd-disk-proposed (aqd-numbered 20 '((3 . "three") (12 . "twelve")))
+  "What it proposes, two hunks.")
+
+(defconst aqd-disk-first (aqd-numbered 20 '((3 . "three")))
+  "The original with the first hunk.")
+
+;;;; Questions
+
+(defmacro aqd-asking (&rest body)
+  "Evaluate BODY where the user is asked."
+  (declare (debug t))
+  `(let ((aqd-policy 'ask)
+         (agent-q-diff-tools-policy 'ask)
+         (agent-q-diff-permission-pause 0))
+     ,@body))
+
+(defun aqd-ask (keys &optional path)
+  "Ask for a change of \"a\" to \"b\", with KEYS pressed, and return the message.
+PATH is the file's, relative to the project."
+  (aqd-play keys
+            (lambda ()
+              (aqd-call-tool "edit_file" `(:path ,(or path "target.txt")
+                                                 :old_str "a" :new_str "b")))))
+
+(defun aqd-answering (&rest answers)
+  "Return a function that gives ANSWERS, one after the other, when asked."
+  (lambda (request)
+    (ignore request)
+    (or (pop answers) (ert-fail "Asked once too often"))))
+
+(defun aqd-wait-for (predicate)
+  "Wait until PREDICATE returns non-nil, for a while."
+  (let ((deadline (+ (float-time) 10)))
+    (while (and (not (funcall predicate)) (< (float-time) deadline))
+      (accept-process-output nil 0.01))
+    (should (funcall predicate))))
+
+;;;; The log
+
+(defun aqd-logged (name)
+  "Return the entries of the log file NAME, oldest first, as alists."
+  (mapcar (lambda (line) (json-parse-string line :object-type 'alist
+                                            :null-object nil))
+          (split-string (decode-coding-string (aqd-bytes-of name) 'utf-8) "\n" t)))
+
+(defun aqd-logged-of (function)
+  "Return what the log has after FUNCTION is called in a project, oldest first.
+The project's file has the lines 1 to 30."
+  (aqd-with-project (aqd-numbered 30)
+    (let ((agent-q-diff-log-file (expand-file-name "log" aqd-project))
+          (default-directory aqd-project))
+      (funcall function)
+      (mapc #'agent-q-diff-cancel (agent-q-diff-open-reviews))
+      (aqd-logged agent-q-diff-log-file))))
+
+(defun aqd-logged-words (entries)
+  "Return of each of ENTRIES its tool, its outcome, who decided and the hunks."
+  (mapcar (lambda (entry)
+            (let-alist entry
+              (list .tool .outcome .decided-by .in-file .total)))
+          entries))
+
+(defconst aqd-logged-modified (aqd-numbered 30 '((5 . "five") (25 . "x")))
+  "What is proposed for the project's file, two hunks.")
+
+(defun aqd-logged-proposal (&rest more)
+  "Return the arguments of a proposal for the project's file, then MORE."
+  (append (list aqd-file (aqd-numbered 30) aqd-logged-modified "d") more))
+
+;;;; Reviews that end without a decision
+
+(defconst aqd-message-remains "1 of 2 hunks is in the file.
+In the file: hunk 1.
+Not in the file: hunk 2."
+  "What an agent reads after one of two hunks was applied.")
+
+;;;; Messages
+
+(defun aqd-message-now (file &rest places)
+  "Return what a message says of the lines of FILE, a string, as they now are.
+PLACES are lists (HUNK WHERE FROM TO), the lines counted from 1."
+  (concat "\nThe lines as they now are:"
+          (mapconcat
+           (pcase-lambda (`(,hunk ,where ,from ,to))
+             (concat (format "\nhunk %d, %s:" hunk where)
+                     (cl-loop for number from from to to
+                              concat (format "\n%6d\t%s" number
+                                             (nth (1- number)
+                                                  (split-string file "\n"))))))
+           places "")))
+
+(provide 'agent-q-diff-project-help)
+;;; agent-q-diff-project-help.el ends here

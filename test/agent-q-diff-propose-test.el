@@ -1,0 +1,283 @@
+;;; agent-q-diff-propose-test.el --- Proposals of agents  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; From the call of a tool to a review and its message: diffs, policy, and
+;; files outside the project.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'agent-q-diff-guard-help)
+(require 'agent-q-diff-project-help)
+
+;;;; Diffs
+
+(defconst aqd-propose-diff
+  (concat "--- a/target.txt\n+++ b/target.txt\n"
+          "@@ -4,3 +4,3 @@\n line 4\n-line 5\n+five\n line 6\n"
+          ;; Models count badly; the lines say where it is.
+          "@@ -33,3 +33,3 @@\n line 19\n-line 20\n+twenty\n line 21\n")
+  "A diff of the test's file.")
+
+(defun aqd-propose-patch (diff keys &optional path)
+  "Return the message about the patch DIFF of PATH, given KEYS."
+  (let ((agent-q-diff-project-root (file-name-directory aqd-file)))
+    (aqd-play keys
+              (lambda ()
+                (agent-q-diff-tools-call "propose_patch"
+                                         `(:path ,(or path "target.txt") :diff ,diff
+                                                 :description "Because."))))))
+
+(ert-deftest aqd-propose-diff-is-decided-hunk-by-hunk ()
+  (aqd-with-file (aqd-numbered 40)
+    (should (equal "✓ Accepted: both hunks are in target.txt, which is saved."
+                   (aqd-propose-patch aqd-propose-diff "C-c C-c")))
+    (should (equal (aqd-disk) (aqd-numbered 40 '((5 . "five") (20 . "twenty"))))))
+  (aqd-with-file (aqd-numbered 40)
+    (should (string-search "1 of 2 hunks is in target.txt, which is saved.\n\nIn the file: hunk 2."
+                           (aqd-propose-patch aqd-propose-diff "r a q")))
+    (should (equal (aqd-disk) (aqd-numbered 40 '((20 . "twenty"))))))
+  (aqd-with-file (aqd-numbered 40)
+    (should (string-prefix-p "✗ Rejected: "
+                             (aqd-propose-patch aqd-propose-diff "C-c C-k")))
+    (should (equal (aqd-disk) (aqd-numbered 40)))))
+
+(ert-deftest aqd-propose-diff-shows-no-lines-of-a-hunk-without-a-place ()
+  (aqd-with-file (aqd-numbered 40 '((20 . "x")))
+    (should (string-suffix-p
+             (concat "belongs: hunk 2."
+                     (aqd-message-now (aqd-numbered 40 '((5 . "five")))
+                                      '(1 "in the file" 4 6)))
+             (aqd-propose-patch aqd-propose-diff "C-c C-c q")))))
+
+(ert-deftest aqd-propose-diff-creates-a-file ()
+  (aqd-with-file ""
+    (should (string-prefix-p
+             "✓" (aqd-propose-patch "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1,2 @@\n+a\n+b\n"
+                                    "C-c C-c" "new.txt")))
+    (let ((aqd-file (expand-file-name "new.txt" (file-name-directory aqd-file))))
+      (should (equal (aqd-disk) "a\nb\n")))))
+
+(ert-deftest aqd-propose-diff-that-is-none-is-told-why ()
+  (aqd-with-file (aqd-numbered 40)
+    (pcase-dolist (`(,diff . ,why)
+                   `(("" . "no hunk")
+                     ("nonsense\n" . "no hunk")
+                     ("@@ -1,2 +1,2 @@\n line 1\n" . "line 1")
+                     (,(concat aqd-propose-diff "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n")
+                      . "2 files; review them one at a time")))
+      (let ((message (aqd-propose-patch diff "C-c C-c")))
+        (should (string-prefix-p "Error: there is no decision about target.txt: " message))
+        (should (string-match-p why message))))
+    (should (equal (aqd-disk) (aqd-numbered 40)))))
+
+(ert-deftest aqd-propose-diff-that-applies-nowhere-is-no-refusal ()
+  (aqd-with-file "other\n"
+    (let ((message (aqd-propose-patch aqd-propose-diff "a a q")))
+      (should (string-prefix-p "Error: the change could not be applied to target.txt: hunk 1: "
+                               message)))))
+
+(ert-deftest aqd-propose-diff-of-another-file-is-said ()
+  (pcase-dolist (`(,name . ,is-other) '(("a/target.txt" . nil) ("deep/er/target.txt" . nil)
+                                        ("a/other.txt" . t)))
+    (aqd-with-file (aqd-numbered 40)
+      (let (notes)
+        (cl-letf (((symbol-function 'recursive-edit)
+                   (lambda ()
+                     (setq notes (buffer-string))
+                     (agent-q-diff-reject-all))))
+          (agent-q-diff-review-patch-and-wait
+           aqd-file (string-replace "b/target.txt" name
+                                    (string-replace "a/target.txt" name aqd-propose-diff))
+           "d"))
+        (should (eq is-other
+                    (and (string-search "The diff names another file: a/other.txt" notes)
+                         t)))))))
+
+(ert-deftest aqd-propose-diff-is-for-policy-and-log-too ()
+  (aqd-with-file (aqd-numbered 40)
+    (let ((agent-q-diff-tools-policy 'deny))
+      (should (string-search "settings deny propose_patch here"
+                             (aqd-propose-patch aqd-propose-diff ""))))
+    (let ((agent-q-diff-log-file (concat aqd-file ".log")))
+      (aqd-propose-patch aqd-propose-diff "C-c C-c")
+      (with-temp-buffer
+        (insert-file-contents agent-q-diff-log-file)
+        (let-alist (json-parse-buffer :object-type 'alist)
+          (should (equal .tool "propose_patch"))
+          (should (string-search "+twenty" .diff))
+          (should .hash-before)
+          (should-not (equal .hash-before .hash-after)))))))
+
+(ert-deftest aqd-propose-diff-without-waiting ()
+  (aqd-with-file (aqd-numbered 40)
+    (let ((agent-q-diff-project-root (file-name-directory aqd-file))
+          (messages nil))
+      (agent-q-diff-tools-call-async "propose_patch"
+                                     `(:path "target.txt" :diff ,aqd-propose-diff
+                                             :description "Because.")
+                                     (lambda (message) (push message messages)))
+      (should-not messages)
+      (with-current-buffer (agent-q-diff-review-buffer
+                            (car (agent-q-diff-open-reviews)))
+        (agent-q-diff-accept-all))
+      (should (equal messages
+                     '("✓ Accepted: both hunks are in target.txt, which is saved."))))))
+
+(ert-deftest aqd-propose-agent-is-told-that-its-file-is-not-deleted ()
+  (let ((aqd-policy 'ask))
+    (aqd-with-project "a\n"
+      (should (string-suffix-p
+               "\n\nOnly lines are changed.  Not done: +++ /dev/null (--- a/target.txt)"
+               (aqd-play "a q"
+                         (lambda ()
+                           (aqd-call-tool
+                            "propose_patch"
+                            '(:path "target.txt" :description "d" :diff
+                                    "--- a/target.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"))))))
+      (should (equal (aqd-disk) "")))))
+
+;;;; Policy
+
+(ert-deftest aqd-propose-policy-deny-counts ()
+  (aqd-with-project "a\n"
+    (let ((agent-q-diff-tools-policy 'deny))
+      (should (equal (aqd-call-tool "propose_file_edit"
+                                    '(:path "target.txt" :original "a\n"
+                                            :modified "b\n" :description "d"))
+                     (concat "✗ Rejected: the user's settings deny propose_file_edit \
+here. None of it is in the file."
+                             aqd-stop))))))
+
+(ert-deftest aqd-propose-by-call ()
+  (aqd-with-project "a\n"
+    (should (string-prefix-p
+             "✓ Accepted: the change is in target.txt"
+             (aqd-play "a q" (lambda ()
+                               (aqd-call-tool "propose_file_edit"
+                                              '(:path "target.txt" :original "a\n"
+                                                      :modified "b\n" :description "d"))))))
+    (should (equal (aqd-disk) "b\n"))))
+
+(ert-deftest aqd-propose-callback-that-fails-is-called-once-by-the-policy-too ()
+  (aqd-with-file aqd-async-original
+    (let ((agent-q-diff-tools-policy 'deny)
+          (n 0))
+      (agent-q-diff-tools-call-async
+       "propose_file_edit"
+       (list :path aqd-file :original aqd-async-original
+             :modified aqd-async-modified :description "d")
+       (lambda (_) (cl-incf n) (error "Broken")))
+      (should (= n 1)))))
+
+(ert-deftest aqd-propose-review-that-cannot-be-shown-is-answered-once ()
+  (let ((messages nil))
+    (aqd-with-file aqd-async-original
+      (let ((display-buffer-overriding-action '(aqd-fail)))
+        (agent-q-diff-tools-call-async
+         "propose_file_edit"
+         (list :path aqd-file :original aqd-async-original
+               :modified aqd-async-modified :description "d")
+         (lambda (message) (push message messages))))
+      (should-not messages)
+      (mapc #'agent-q-diff-end (agent-q-diff-open-reviews))
+      (should (= 1 (length messages)))
+      (should (string-prefix-p "✗ Rejected" (car messages))))
+    (aqd-should-leave-nothing)))
+
+;;;; Files outside the project
+
+(defvar aqd-propose-reviews nil
+  "The notes of the reviews that were begun, each a list of strings.")
+
+(defun aqd-propose-for (tool path)
+  "Have TOOL propose something for PATH, and return the message.
+A review that is begun is noted in `aqd-propose-reviews' and cancelled."
+  (cl-letf (((symbol-function 'agent-q-diff-review-and-wait)
+             (lambda (&rest arguments)
+               (push (plist-get (nthcdr 4 arguments) :notes) aqd-propose-reviews)
+               (signal 'agent-q-diff-cancelled '("a test"))))
+            ((symbol-function 'agent-q-diff-review-patch-and-wait)
+             (lambda (&rest arguments)
+               (push (plist-get (nthcdr 3 arguments) :notes) aqd-propose-reviews)
+               (signal 'agent-q-diff-cancelled '("a test")))))
+    (agent-q-diff-tools-call
+     tool (if (equal tool "propose_patch")
+              `(:path ,path :diff "@@ -1 +1 @@\n-text\n+evil\n" :description "d")
+            `(:path ,path :original "text\n" :modified "evil\n" :description "d")))))
+
+(ert-deftest aqd-propose-what-an-edit-is-refused-a-proposal-is-refused ()
+  "What is inside the project, but no file for agents, is none for any tool."
+  (aqd-guard-with-project
+    (dolist (tool '("propose_file_edit" "propose_patch"))
+      (dolist (path '("hard-secret" "in-hard" "once" "a.gz" "in-gz" "a.gpg" "a.zip" "a.tar"
+                      "fifo" "in-fifo" "src" "dangling" "self" ".git/config" "in-hook"
+                      "sub/.git" "bare/config" "new.gpg" "README.md/x"))
+        (ert-info ((format "%s %s" tool path) :prefix "call: ")
+          (let ((aqd-propose-reviews nil)
+                (before (aqd-guard-snapshot)))
+            (should (equal (aqd-guard-answer (aqd-guard-in path))
+                           (aqd-propose-for tool path)))
+            (should-not aqd-propose-reviews)
+            (should (equal before (aqd-guard-snapshot)))
+            (should-not aqd-guard-asked)))))))
+
+(defun aqd-propose-build-outside ()
+  "Create what is no file for agents, next to the project."
+  (mapc #'aqd-guard-file '("outside/.git/HEAD" "outside/.git/hooks/pre-commit"
+                           "outside/a.gz" "outside/a.gpg" "outside/.envrc"
+                           "outside/bare/HEAD" "outside/bare/config"))
+  (dolist (directory '("outside/bare/objects" "outside/bare/refs"))
+    (make-directory (concat aqd-guard-top directory) t))
+  (aqd-guard-run "mkfifo" "outside/fifo")
+  (aqd-guard-run "ln" "outside/file" "outside/hard")
+  (aqd-guard-link "../outside/.git/hooks/pre-commit" "proj/out-hook"))
+
+(ert-deftest aqd-propose-what-is-outside-is-proposed-with-a-warning-or-refused ()
+  (aqd-guard-with-project
+    (aqd-propose-build-outside)
+    (dolist (tool '("propose_file_edit" "propose_patch"))
+      (dolist (path (list "outside/.git/hooks/pre-commit" "outside/a.gz" "outside/a.gpg"
+                          "outside/bare/config" "outside/fifo" "outside/hard" "outside/dir"))
+        (ert-info ((format "%s %s" tool path) :prefix "call: ")
+          (let ((aqd-propose-reviews nil))
+            (should (string-prefix-p "Error: "
+                                     (aqd-propose-for tool (concat aqd-guard-top path))))
+            (should-not aqd-propose-reviews))))
+      (let ((aqd-propose-reviews nil))
+        (should (string-prefix-p "Error: " (aqd-propose-for tool "out-hook")))
+        (should-not aqd-propose-reviews)
+        (aqd-propose-for tool (concat aqd-guard-top "outside/dir/file"))
+        (should (string-match-p "OUTSIDE" (string-join (car aqd-propose-reviews) "\n")))
+        (should-not (string-match-p "PROTECTED" (string-join (car aqd-propose-reviews) "\n")))
+        (aqd-propose-for tool (concat aqd-guard-top "outside/.envrc"))
+        (should (string-match-p "OUTSIDE\\(.\\|\n\\)*PROTECTED"
+                                (string-join (car aqd-propose-reviews) "\n"))))
+      (should-not aqd-guard-asked))))
+
+(ert-deftest aqd-propose-what-is-outside-is-checked-again-before-it-is-written ()
+  (dolist (what '(hard git))
+    (aqd-guard-with-project
+      (let* ((file (concat aqd-guard-top "outside/dir/file"))
+             (review (agent-q-diff-propose
+                      "propose_file_edit"
+                      `((path . ,file) (original . "text\n") (modified . "evil\n")
+                        (description . "d"))
+                      #'ignore)))
+        (if (eq what 'hard)
+            (aqd-guard-run "ln" "outside/dir/file" "outside/other")
+          (mapc #'aqd-guard-file '("outside/HEAD" "outside/objects/x" "outside/refs/x")))
+        (let ((came-to (condition-case err
+                           (agent-q-diff-accept review 0)
+                         (agent-q-diff-error (car err)))))
+          (should (memq came-to '(agent-q-diff-forbidden agent-q-diff-bad-target))))
+        (agent-q-diff-cancel review)
+        (should (equal "text\n" (with-temp-buffer
+                                  (insert-file-contents file)
+                                  (buffer-string))))))))
+
+(provide 'agent-q-diff-propose-test)
+;;; agent-q-diff-propose-test.el ends here

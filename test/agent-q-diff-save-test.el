@@ -1,0 +1,280 @@
+;;; agent-q-diff-save-test.el --- Saving the target  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; What is saved and when, what saving leaves alone, and what hooks can do
+;; to it.
+
+;;; Code:
+
+(require 'agent-q-diff-project-help)
+
+;;;; Hooks
+
+(ert-deftest aqd-save-a-hook-that-edits-after-saving-undoes-nothing ()
+  (aqd-with-file aqd-disk-original
+    (with-current-buffer (aqd-visit)
+      (add-hook 'after-save-hook
+                (lambda () (save-excursion (goto-char (point-max)) (insert "hook\n")))
+                nil t))
+    (let ((result (aqd-result aqd-disk-original aqd-disk-first "a q")))
+      (should (equal (aqd-disk) aqd-disk-first))
+      (should (equal "accepted" (plist-get result :decision)))
+      (should (plist-get result :altered))
+      (should-not (plist-get result :saved)))))
+
+(ert-deftest aqd-save-a-hook-that-only-says-it-has-saved-is-not-believed ()
+  (aqd-with-project aqd-disk-original
+    (with-current-buffer (aqd-visit)
+      (add-hook 'write-contents-functions
+                (lambda () (set-buffer-modified-p nil) t)
+                nil t))
+    (let ((message (aqd-edit "line 3\n" "three\n")))
+      (should (equal (aqd-disk) aqd-disk-original))
+      (should (string-search "has not been saved" message)))))
+
+(ert-deftest aqd-save-an-edit-is-saved-though-a-hook-edits-after-saving ()
+  (aqd-with-project aqd-disk-original
+    (with-current-buffer (aqd-visit)
+      (add-hook 'after-save-hook
+                (lambda () (save-excursion (goto-char (point-max)) (insert "hook\n")))
+                nil t))
+    (let ((message (aqd-edit "line 3\n" "three\n")))
+      (should (equal (aqd-disk) aqd-disk-first))
+      (should-not (string-search "not been saved" message)))))
+
+(ert-deftest aqd-save-a-hook-that-kills-the-buffer-after-saving-undoes-nothing ()
+  "What is in the file is said to be there."
+  (dolist (way '(edit review))
+    (aqd-with-project aqd-disk-original
+      (with-current-buffer (aqd-visit)
+        (add-hook 'after-save-hook #'kill-current-buffer nil t))
+      (if (eq way 'edit)
+          (let ((message (aqd-edit "line 3\n" "three\n")))
+            (should (equal (aqd-disk) aqd-disk-first))
+            (should (string-prefix-p "✓" message))
+            (should-not (string-search "not been saved" message)))
+        (let ((result (aqd-result aqd-disk-original aqd-disk-first "a q")))
+          (should (equal (aqd-disk) aqd-disk-first))
+          (should (equal '(accepted 1 t) (list (plist-get result :status)
+                                               (plist-get result :in-file)
+                                               (plist-get result :saved)))))))))
+
+(ert-deftest aqd-save-a-hook-that-kills-the-buffer-before-saving-is-a-failure ()
+  (aqd-with-project aqd-disk-original
+    (with-current-buffer (aqd-visit)
+      (add-hook 'write-file-functions
+                (lambda () (set-buffer-modified-p nil) (kill-buffer) nil)
+                nil t))
+    (let ((message (aqd-edit "line 3\n" "three\n")))
+      (should (equal (aqd-disk) aqd-disk-original))
+      (should (string-prefix-p "Error" message)))))
+
+(ert-deftest aqd-save-a-hook-that-leaves-after-saving-undoes-nothing ()
+  "A throw goes past all that handles errors."
+  (aqd-with-file aqd-disk-original
+    (with-current-buffer (aqd-visit)
+      (buffer-enable-undo)
+      (add-hook 'after-save-hook (lambda () (throw 'aqd-left 'left)) nil t))
+    (aqd-call aqd-disk-original aqd-disk-first
+              (lambda ()
+                (should (eq 'left (catch 'aqd-left (agent-q-diff-accept-hunk))))
+                (should (equal (aqd-disk) aqd-disk-first))
+                (should (equal (aqd-target) aqd-disk-first))
+                (with-current-buffer (find-buffer-visiting aqd-file)
+                  (should (agent-q-diff-disk-in-file-p (current-buffer)))
+                  (remove-hook 'after-save-hook (car after-save-hook) t))
+                (agent-q-diff--review-with-target)
+                (should (equal 1 (nth 3 (agent-q-diff-engine-counts
+                                         (agent-q-diff-review-engine
+                                          agent-q-diff--review)))))
+                (agent-q-diff-reject-all)))))
+
+(ert-deftest aqd-save-a-hook-that-leaves-before-saving-undoes-the-edit ()
+  (aqd-with-file aqd-disk-original
+    (with-current-buffer (aqd-visit)
+      (buffer-enable-undo)
+      (add-hook 'write-file-functions (lambda () (throw 'aqd-left 'left)) nil t))
+    (aqd-call aqd-disk-original aqd-disk-first
+              (lambda ()
+                (should (eq 'left (catch 'aqd-left (agent-q-diff-accept-hunk))))
+                (should (equal (aqd-disk) aqd-disk-original))
+                (should (equal (aqd-target) aqd-disk-original))
+                (agent-q-diff-reject-all)))))
+
+(ert-deftest aqd-save-error-after-the-write-is-no-failure ()
+  (aqd-truth
+    (with-current-buffer (aqd-visit)
+      (add-hook 'after-save-hook (lambda () (error "Linter crashed")) nil t))
+    (should (equal "accepted"
+                   (aqd-review aqd-truth-original aqd-truth-modified "a q")))
+    (should (equal (aqd-disk) (aqd-truth-with '(5 . "five"))))
+    (should (equal (agent-q-diff-target-text (aqd-visit))
+                   (aqd-truth-with '(5 . "five"))))))
+
+(ert-deftest aqd-save-hook-that-alters-on-saving-is-noticed ()
+  (let ((original (concat "trailing   \n" (aqd-numbered 20)))
+        (modified (concat "trailing   \n" (aqd-numbered 20 '((10 . "ten")
+                                                             (18 . "x"))))))
+    (aqd-with-file original
+      (with-current-buffer (aqd-visit)
+        (add-hook 'before-save-hook #'delete-trailing-whitespace nil t))
+      (let (said)
+        (aqd-call original modified
+                  (lambda ()
+                    (cl-letf (((symbol-function 'message)
+                               (lambda (format &rest arguments)
+                                 (setq said (and format (apply #'format format
+                                                               arguments))))))
+                      (agent-q-diff-accept-hunk))
+                    (should (string-match-p "applied; on saving, a hook" said))
+                    (should (equal (aqd-signs) '((1 . "[APPLIED]"))))
+                    (aqd-goto-hunk 2)
+                    (agent-q-diff-accept-hunk)
+                    (agent-q-diff-finish)))
+        (should (equal (aqd-disk)
+                       (string-replace "trailing   " "trailing" modified)))))))
+
+;;;; What cannot be saved
+
+(ert-deftest aqd-save-read-only ()
+  (aqd-target-refuses (setq buffer-read-only t)
+    (setq buffer-read-only nil)))
+
+(ert-deftest aqd-save-locked-by-another ()
+  (let ((locked t))
+    (cl-letf (((symbol-function 'file-locked-p)
+               (lambda (_) (and locked "somebody@elsewhere"))))
+      (aqd-target-refuses (ignore)
+        (setq locked nil)))))
+
+(ert-deftest aqd-save-unwritable ()
+  (let ((writable t))
+    (cl-letf (((symbol-function 'file-writable-p) (lambda (_) writable)))
+      (aqd-target-refuses (setq writable nil)
+        (setq writable t)))))
+
+(ert-deftest aqd-save-that-cannot-be-saved-is-rolled-back ()
+  (aqd-target-refuses (add-hook 'write-contents-functions
+                                (lambda () (error "No space left")) nil t)
+    (setq write-contents-functions nil)))
+
+;;;; What stays
+
+(ert-deftest aqd-save-final-newline-is-nobodys-to-add ()
+  (aqd-with-file "a\nb\nc"
+    (with-current-buffer (aqd-visit)
+      (setq-local require-final-newline t))
+    (aqd-review "a\nb\nc" "A\nb\nc" "a q")
+    (should (equal (aqd-disk) "A\nb\nc"))))
+
+(ert-deftest aqd-save-mode-bits-and-symlink-stay ()
+  (aqd-with-file aqd-original
+    (let ((link (expand-file-name "link" (file-name-directory aqd-file))))
+      (set-file-modes aqd-file #o751)
+      (make-symbolic-link aqd-file link)
+      (aqd-play "a q" (lambda ()
+                        (sly-agent-q-show-diff-and-wait link aqd-original
+                                                        aqd-modified "d")))
+      (should (file-symlink-p link))
+      (should (equal #o751 (file-modes aqd-file)))
+      (should (equal (aqd-disk) aqd-modified)))))
+
+;;;; Unsaved edits
+
+(defun aqd-save-with-unsaved (save)
+  "Accept a hunk in a target with unsaved edits, `agent-q-diff-save' being SAVE.
+Return (HEADER DISK TEXT)."
+  (aqd-with-file aqd-original
+    (with-current-buffer (aqd-visit)
+      (goto-char (point-max))
+      (insert "mine\n"))
+    (let ((agent-q-diff-save save)
+          header)
+      (aqd-call aqd-original aqd-modified
+                (lambda ()
+                  (setq header (buffer-substring-no-properties
+                                (point-min) (aqd-goto-hunk 1)))
+                  (agent-q-diff-accept-all)))
+      (list header (aqd-disk)
+            (agent-q-diff-target-text (aqd-visit))))))
+
+(ert-deftest aqd-save-always-saves-and-says-so ()
+  (pcase-let ((`(,header ,disk ,text) (aqd-save-with-unsaved 'always)))
+    (should (string-search "has unsaved edits" header))
+    (should (string-search "saves them, too" header))
+    (should (equal disk (concat aqd-modified "mine\n")))
+    (should (equal disk text))))
+
+(ert-deftest aqd-save-if-clean-leaves-unsaved-edits-unsaved ()
+  (pcase-let ((`(,header ,disk ,text) (aqd-save-with-unsaved 'if-clean)))
+    (should (string-search "does not save" header))
+    (should (equal disk aqd-original))
+    (should (equal text (concat aqd-modified "mine\n")))))
+
+(ert-deftest aqd-save-if-clean-is-the-default ()
+  (should (eq 'if-clean (default-value 'agent-q-diff-save))))
+
+(ert-deftest aqd-save-half-a-word-that-is-being-typed-stays-out-of-the-file ()
+  (aqd-with-file aqd-original
+    (let (said)
+      (aqd-call aqd-original (aqd-numbered 20 '((2 . "two") (10 . "LINE 10")))
+                (lambda ()
+                  (should (agent-q-diff-accept-hunk))
+                  (with-current-buffer (find-buffer-visiting aqd-file)
+                    (goto-char (point-max))
+                    (insert "half a wo"))
+                  (aqd-goto-hunk 2)
+                  (setq said (agent-q-diff-accept-hunk))
+                  (agent-q-diff-finish)))
+      (should (equal said "Hunk applied; not saved, since target.txt has unsaved edits"))
+      (should (equal (aqd-disk) (aqd-numbered 20 '((2 . "two"))))))))
+
+(ert-deftest aqd-save-finishing-says-what-is-only-in-the-buffer ()
+  (aqd-with-file aqd-original
+    (with-current-buffer (aqd-visit)
+      (insert "mine\n"))
+    (let (said)
+      (aqd-call aqd-original aqd-modified
+                (lambda ()
+                  (agent-q-diff-accept-hunk)
+                  (cl-letf (((symbol-function 'message)
+                             (lambda (format &rest arguments)
+                               (when format
+                                 (setq said (apply #'format format arguments))))))
+                    (agent-q-diff-finish nil t))))
+      (should (equal said
+                     "What you accepted is in the buffer target.txt and not saved")))))
+
+(ert-deftest aqd-save-if-clean-saves-a-clean-target ()
+  (aqd-with-file aqd-original
+    (let ((agent-q-diff-save 'if-clean))
+      (aqd-review aqd-original
+                  (aqd-numbered 20 '((2 . "two") (18 . "eighteen"))) "a a q"))
+    (should (equal (aqd-disk) (aqd-numbered 20 '((2 . "two") (18 . "eighteen")))))))
+
+(ert-deftest aqd-save-never-saves-never ()
+  (aqd-with-file aqd-original
+    (let ((agent-q-diff-save 'never))
+      (aqd-review aqd-original aqd-modified "a q"))
+    (should (equal (aqd-disk) aqd-original))
+    (should (equal (agent-q-diff-target-text (aqd-visit)) aqd-modified))))
+
+(ert-deftest aqd-save-if-clean-does-not-save-what-is-typed-meanwhile ()
+  (aqd-truth
+    (let ((agent-q-diff-save 'if-clean))
+      (aqd-truth-review
+       (lambda ()
+         (agent-q-diff-accept-hunk)
+         (with-current-buffer (find-buffer-visiting aqd-file)
+           (goto-char (point-max))
+           (insert "mine\n"))
+         (aqd-goto-hunk 2)
+         (agent-q-diff-accept-hunk)
+         (agent-q-diff-finish))))
+    (should (equal (aqd-disk) (aqd-truth-with '(5 . "five"))))))
+
+(provide 'agent-q-diff-save-test)
+;;; agent-q-diff-save-test.el ends here

@@ -1,0 +1,99 @@
+;;; agent-q-diff-visit-test.el --- Naming, visiting and closing the target  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Names that are refused, what visiting must not run, and which buffers
+;; and files stay after a review.
+
+;;; Code:
+
+(require 'agent-q-diff-project-help)
+
+(ert-deftest aqd-visit-names-that-are-refused ()
+  (aqd-with-file aqd-original
+    (let ((directory (file-name-directory aqd-file)))
+      (let ((file-name-handler-alist nil))
+        (dolist (name '("x.tar" "x.gpg" "x.gz"))
+          (write-region "x" nil (expand-file-name name directory) nil 'silent)))
+      (call-process "mkfifo" nil nil nil (expand-file-name "fifo" directory))
+      (dolist (name (list "" "a\0b" directory (directory-file-name directory)
+                          "/dev/null" "/ssh:nowhere:/x" "/sudo::/etc/passwd"
+                          (expand-file-name "x.tar" directory)
+                          (expand-file-name "x.gpg" directory)
+                          (expand-file-name "x.gz" directory)
+                          (expand-file-name "fifo" directory)))
+        (should (eq 'agent-q-diff-bad-target
+                    (car (should-error (agent-q-diff-visit
+                                        (agent-q-diff-visit-name name)))))))
+      (should-not (get-file-buffer "/dev/null")))))
+
+(ert-deftest aqd-visit-local-variables-do-not-run-code ()
+  (let* ((tail (concat "# Local Vari" "ables:\n# eval: (setq aqd-evil t)\n# End:\n"))
+         (original (concat "a\nb\n" tail))
+         (modified (concat "A\nb\n" tail)))
+    (aqd-with-file original
+      (aqd-review original modified "a q")
+      (should-not (boundp 'aqd-evil))
+      (should (equal (aqd-disk) modified)))))
+
+(ert-deftest aqd-visit-that-does-not-exist-is-created-on-acceptance ()
+  (aqd-with-file aqd-original
+    (delete-file aqd-file)
+    (should (equal "rejected" (aqd-review "" "new\n" "r q")))
+    (should-not (file-exists-p aqd-file))
+    (should (equal "accepted" (aqd-review "" "new\n" "a q")))
+    (should (equal (aqd-disk) "new\n"))))
+
+(ert-deftest aqd-visit-no-backup-of-what-a-review-created ()
+  (aqd-with-file ""
+    (let ((new (expand-file-name "new.txt" (file-name-directory aqd-file)))
+          (make-backup-files t)
+          (backup-inhibited nil)
+          (backup-enable-predicate #'always))
+      (aqd-play "a u r q" (lambda ()
+                            (agent-q-diff-review-and-wait new "" "new\n" "d")))
+      (should (equal (list (file-name-nondirectory aqd-file))
+                     (directory-files (file-name-directory new) nil "\\`[^.]"))))))
+
+(ert-deftest aqd-visit-what-others-created-is-not-removed ()
+  (aqd-truth
+    (let ((new (expand-file-name "dir/new.txt" (file-name-directory aqd-file))))
+      (cl-letf (((symbol-function 'recursive-edit)
+                 (lambda ()
+                   (make-directory (file-name-directory new))
+                   (write-region "" nil new nil 'silent)
+                   (agent-q-diff-reject-all))))
+        (sly-agent-q-show-diff-and-wait new "" "x\n" "d"))
+      (should (file-exists-p new)))))
+
+(ert-deftest aqd-visit-the-users-own-new-buffer-stays ()
+  (aqd-truth
+    (delete-file aqd-file)
+    (let ((buffer (aqd-visit)))
+      (should (equal "rejected" (aqd-review "" "x\n" "a u r q")))
+      (should (buffer-live-p buffer))
+      (should-not (file-exists-p aqd-file)))))
+
+(ert-deftest aqd-visit-opened-in-vain-is-closed ()
+  (aqd-with-file aqd-original
+    (aqd-review aqd-original aqd-modified "r q")
+    (should-not (find-buffer-visiting aqd-file))))
+
+(ert-deftest aqd-visit-that-was-changed-stays-open-for-undo ()
+  (aqd-with-file aqd-original
+    (aqd-review aqd-original aqd-modified "a q")
+    (with-current-buffer (find-buffer-visiting aqd-file)
+      (let ((last-command nil))
+        (undo))
+      (should (equal (buffer-string) aqd-original)))))
+
+(ert-deftest aqd-visit-that-was-open-stays-open ()
+  (aqd-with-file aqd-original
+    (let ((buffer (aqd-visit)))
+      (aqd-review aqd-original aqd-modified "r q")
+      (should (buffer-live-p buffer)))))
+
+(provide 'agent-q-diff-visit-test)
+;;; agent-q-diff-visit-test.el ends here
