@@ -19,24 +19,24 @@
 ;;;; What a coding system can hold
 
 (defun agent-q-diff-coding-plain-p (coding)
-  "Return non-nil if any bytes and any text survive CODING, there and back.
-That is known of UTF-8, Latin-1, ASCII and raw bytes; of other coding
+  "Return non-nil if CODING encodes and decodes any text and bytes without loss.
+That is known of UTF-8, Latin-1, ASCII and raw bytes; for other coding
 systems it depends on the text.  Line ends are not considered."
   (and (memq (coding-system-base coding)
              '(utf-8 utf-8-emacs iso-latin-1 us-ascii undecided no-conversion raw-text))
        t))
 
 (defun agent-q-diff-coding-all-ascii-p ()
-  "Return non-nil if the current buffer is all ASCII, in constant time."
+  "Return non-nil if the current buffer is all ASCII.  Takes constant time."
   (save-restriction
     (widen)
     (and enable-multibyte-characters
          (= (1+ (buffer-size)) (position-bytes (point-max))))))
 
 (defun agent-q-diff-coding-unencodable (from to coding &optional text)
-  "Return a character between FROM and TO that CODING cannot hold, or nil.
-The range is one of TEXT, from 0, or else of the current buffer.  Raw
-bytes do not count, since they are written as they are."
+  "Return the first character between FROM and TO that CODING cannot hold, or nil.
+FROM and TO are positions in TEXT, counted from 0, or if TEXT is nil, in the
+current buffer.  Raw bytes do not count, since they are written unchanged."
   (let (at found)
     (while (and (not found)
                 (setq at (unencodable-char-position from to coding nil text)))
@@ -47,8 +47,8 @@ bytes do not count, since they are written as they are."
     found))
 
 (defun agent-q-diff-coding-check (from to coding &optional text)
-  "Refuse what stands between FROM and TO if CODING cannot hold it.
-The range is as in `agent-q-diff-coding-unencodable', TEXT as well."
+  "Refuse the text between FROM and TO if CODING cannot hold it.
+FROM, TO and TEXT are as for `agent-q-diff-coding-unencodable'."
   (let ((char (agent-q-diff-coding-unencodable from to coding text)))
     (when char
       (agent-q-diff-file-refuse
@@ -56,10 +56,10 @@ The range is as in `agent-q-diff-coding-unencodable', TEXT as well."
        "M-x agent-q-diff-recode-target makes the file UTF-8, or reject the hunk"))))
 
 (defun agent-q-diff-coding-check-surrogates (new old)
-  "Refuse NEW, an agent's text, if it has a lone surrogate that OLD has not.
-That is half of a surrogate pair, and JSON can bring one.  No coding
-system has it, but Emacs would write it as three bytes that are no UTF-8.
-Where the file has such bytes, they stay."
+  "Refuse NEW, an agent's text, if it has a lone surrogate that OLD does not have.
+A lone surrogate is half of a surrogate pair; JSON can contain one.  No
+coding system can encode it, but Emacs would write it as three bytes that
+are not UTF-8.  Such bytes that the file already has stay."
   (let ((at -1))
     (while (and (< (length new) (string-bytes new)) ; ASCII has none.
                 (setq at (string-match-p "[\ud800-\udfff]" new (1+ at))))
@@ -70,7 +70,7 @@ send the whole character"
          (aref new at))))))
 
 (defun agent-q-diff-coding-encode (text coding)
-  "Return TEXT as bytes in CODING, or refuse it if they would not read as TEXT."
+  "Return TEXT as bytes in CODING, or refuse it if they do not decode to TEXT."
   (let ((bytes (encode-coding-string text coding)))
     (unless (or (agent-q-diff-coding-plain-p coding)
                 (equal text (decode-coding-string bytes coding)))
@@ -81,10 +81,10 @@ send the whole character"
 ;;;; Decoding a file
 
 (defun agent-q-diff-coding-stated (name)
-  "Return the coding system that the file NAME, in this buffer, states, or nil.
-Its own words count first, then the user's table of names.  A function in
-that table is not called: some open other files.  The table's last entry
-takes every name, and says nothing."
+  "Return the coding system that the file NAME declares, or nil.
+The current buffer has the bytes of the file.  A declaration in the file
+takes precedence over `file-coding-system-alist'.  A function in that list
+is not called, since some open other files."
   (let ((stated (or (progn
                       (goto-char (point-min))
                       (car (find-auto-coding name (buffer-size))))
@@ -98,29 +98,30 @@ takes every name, and says nothing."
          stated)))
 
 (defconst agent-q-diff-coding--doubtful-bytes '("\0" "\e" "\r" "\16" "\17" "\355")
-  "Bytes that text may have which is not lines of UTF-8.
-The last begins surrogates, which Emacs keeps in memory but does not read.")
+  "Bytes that may occur in text that is not lines of UTF-8.
+The last begins surrogates, which Emacs can hold but does not decode.")
 
 (defun agent-q-diff-coding--plain-utf-8 (bytes)
-  "Return BYTES as text if they are lines of UTF-8 beyond doubt, or nil.
-In memory, text is UTF-8, so that it need not be decoded, which takes ten
-times as long."
+  "Return BYTES as text if they are certainly lines of UTF-8, else nil.
+Text in memory is UTF-8, so the bytes need not be decoded, which would take
+ten times as long."
   (unless (or (string-prefix-p "\357\273\277" bytes)
               (not (string-search "\n" bytes))
               (seq-some (lambda (byte) (string-search byte bytes))
                         agent-q-diff-coding--doubtful-bytes)
-              ;; Else the user's language makes something else of it.
+              ;; Otherwise Emacs may detect another coding system, by the
+              ;; user's language.
               (not (eq 'utf-8 (coding-system-priority-list t))))
     (let ((text (with-suppressed-warnings ((obsolete string-as-multibyte))
                   (string-as-multibyte bytes))))
-      ;; A byte that is no character takes two.
+      ;; A byte that is not part of a character takes two bytes in memory.
       (and (= (string-bytes text) (length bytes))
            text))))
 
 (defun agent-q-diff-coding--same-bytes-p (bytes text coding)
-  "Return non-nil if TEXT, written in CODING, is BYTES."
+  "Return non-nil if TEXT encoded in CODING equals BYTES."
   (equal bytes
-         ;; What is all ASCII, Emacs encodes faster than that.
+         ;; Emacs encodes ASCII text faster than this.
          (if (and (< (length text) (string-bytes text))
                   (agent-q-diff-coding-utf-8-p bytes text coding))
              (with-suppressed-warnings ((obsolete string-as-unibyte))
@@ -128,17 +129,17 @@ times as long."
            (encode-coding-string text coding))))
 
 (defun agent-q-diff-coding-utf-8-p (bytes text coding)
-  "Return non-nil if TEXT in CODING is what it is in memory.
-BYTES are what it was read from.  In memory, text is UTF-8, but for a byte
-that is none it takes two."
+  "Return non-nil if TEXT encoded in CODING equals its bytes in memory.
+TEXT was decoded from BYTES.  Text in memory is UTF-8, except that a byte
+that is not part of a character takes two."
   (and (eq 0 (coding-system-eol-type coding))
-       ;; Not one of the kind that converts more, or writes a mark.
+       ;; Not a variant that converts more or writes a byte order mark.
        (eq 'utf-8 (coding-system-base coding))
        (= (length bytes) (string-bytes text))))
 
 (defun agent-q-diff-coding--mostly-utf-8-p (bytes)
-  "Return non-nil if BYTES are UTF-8 but for a few stray ones.
-Emacs takes such a file for Latin-1, and what an agent adds would be of
+  "Return non-nil if BYTES are UTF-8 except for a few stray bytes.
+Emacs takes such a file for Latin-1, and an agent's additions would be in
 another coding system than the rest."
   (let ((text (decode-coding-string bytes 'utf-8-unix)))
     (> (cl-count-if (lambda (char) (< 127 char #x3fff80)) text)
@@ -146,7 +147,7 @@ another coding system than the rest."
 
 (defun agent-q-diff-coding--candidates (stated bytes)
   "Return coding systems for BYTES of a file, best first.
-STATED is the one that it states, or nil."
+STATED is the one that the file declares, or nil."
   (let* ((detected (detect-coding-string bytes t))
          (is-doubtful (eq (coding-system-type detected) 'charset)))
     (delq nil
@@ -157,10 +158,11 @@ STATED is the one that it states, or nil."
                 detected))))
 
 (defun agent-q-diff-coding--decode-as-buffer (bytes coding)
-  "Return BYTES as text in CODING, as a buffer that visits them has it.
-Emacs decodes a string otherwise than a buffer in one case: of the bytes
-of half a surrogate pair, which are no UTF-8, it makes three raw bytes
-instead of one character.  The engine counts characters as buffers do."
+  "Return BYTES decoded in CODING as a buffer that visits them has them.
+Emacs decodes strings and buffers differently in one case: the bytes of
+half a surrogate pair, which are not UTF-8, become three raw bytes in a
+string but one character in a buffer.  The engine counts characters as
+buffers do."
   (if (not (string-search "\355" bytes))
       (decode-coding-string bytes coding)
     (with-temp-buffer
@@ -171,9 +173,10 @@ instead of one character.  The engine counts characters as buffers do."
       (buffer-string))))
 
 (defun agent-q-diff-coding--decode-in (bytes guess)
-  "Return (TEXT . CODING) for BYTES, if their coding system is GUESS, or nil.
-It is nil if TEXT written in CODING is not BYTES, to the last of them.  TEXT
-keeps the property `charset' that decoding gave it, since bytes depend on it."
+  "Return (TEXT . CODING) for BYTES if their coding system is GUESS, else nil.
+CODING has the kind of line ends that was found.  The value is nil if TEXT
+encoded in CODING differs from BYTES.  TEXT keeps its property `charset',
+since encoding depends on it."
   (let* ((text (agent-q-diff-coding--decode-as-buffer bytes guess))
          ;; With the kind of line ends that was found.
          (coding last-coding-system-used)
@@ -183,15 +186,15 @@ keeps the property `charset' that decoding gave it, since bytes depend on it."
       (cons bytes 'no-conversion))
      ((agent-q-diff-coding--same-bytes-p bytes text coding)
       (cons text coding))
-     ;; Line ends are mixed: then CR is part of the text.
+     ;; With mixed line ends, CR is part of the text.
      ((let ((verbatim (agent-q-diff-coding--decode-as-buffer bytes with-cr)))
         (and (agent-q-diff-coding--same-bytes-p bytes verbatim with-cr)
              (cons verbatim with-cr)))))))
 
 (defun agent-q-diff-coding-decode (name stated bytes)
   "Return (TEXT . CODING) for BYTES, those of the file NAME.
-TEXT written in CODING is BYTES again.  STATED is the coding system that
-the file states, or nil."
+TEXT encoded in CODING is BYTES again; if that is impossible, refuse the
+file.  STATED is the coding system that the file declares, or nil."
   (let ((plain (and (null stated) (agent-q-diff-coding--plain-utf-8 bytes))))
     (if plain
         (cons plain (if (= (length plain) (length bytes))
@@ -201,8 +204,8 @@ the file states, or nil."
        name bytes (agent-q-diff-coding--candidates stated bytes)))))
 
 (defun agent-q-diff-coding--decode-by (name bytes codings)
-  "Return what `agent-q-diff-coding-decode' does for NAME, BYTES and CODINGS.
-These are coding systems, best first."
+  "Return (TEXT . CODING) for BYTES of the file NAME, or refuse it.
+CODINGS are the coding systems to try, best first."
   (or (seq-some (apply-partially #'agent-q-diff-coding--decode-in bytes) codings)
       (agent-q-diff-file-refuse
        "%s cannot be written in its coding system %s without changing it elsewhere"
@@ -211,11 +214,11 @@ These are coding systems, best first."
 ;;;; Buffers
 
 (defun agent-q-diff-coding-of-buffer ()
-  "Return the coding system in which the current buffer is to be saved.
-It is the file's own, unless `save-buffer-coding-system' is another; where
-nothing is decided, as for a file that was all ASCII, it is UTF-8 once
-there is anything else.  Text that is all ASCII is written as it is, which
-is many times faster."
+  "Return the coding system in which the current buffer will be saved.
+It is `save-buffer-coding-system' if that is set, or else the file's.  If
+neither is decided, as for a file that was all ASCII, it is UTF-8 as soon
+as the text has other characters.  A text that is still all ASCII is not
+converted, which is many times faster."
   (let ((coding (or save-buffer-coding-system buffer-file-coding-system
                     'undecided-unix)))
     (if (and (eq (coding-system-type coding) 'undecided)
@@ -224,16 +227,16 @@ is many times faster."
       coding)))
 
 (defun agent-q-diff-coding-buffer-bytes (coding)
-  "Return the text of the current buffer as bytes in CODING.
-Its property `charset', which decides on bytes, is heeded."
+  "Return the text of the current buffer encoded in CODING.
+Its property `charset', which can decide between encodings, is respected."
   (save-restriction
     (widen)
     (encode-coding-string (buffer-string) coding)))
 
 (defun agent-q-diff-coding-choose (from to &rest _)
-  "Return the coding system for the text between FROM and TO, unasked.
-This stands in for `select-safe-coding-system', which would ask.  FROM
-and TO are as `write-region' has them."
+  "Return the coding system for the text between FROM and TO.
+This is a value for `select-safe-coding-system-function' that asks nothing.
+FROM and TO are as for `write-region'."
   (let ((coding (agent-q-diff-coding-of-buffer)))
     (cond
      ((memq (coding-system-base coding) '(utf-8 undecided)))
@@ -247,7 +250,7 @@ and TO are as `write-region' has them."
 
 (defun agent-q-diff-coding-check-text (buffer text)
   "Refuse TEXT if the coding system of BUFFER's file cannot hold it.
-Saving would otherwise re-encode the whole file."
+Otherwise saving would re-encode the whole file."
   (let ((coding (or (buffer-local-value 'save-buffer-coding-system buffer)
                     (buffer-local-value 'buffer-file-coding-system buffer))))
     (unless (or (null coding)
@@ -255,7 +258,7 @@ Saving would otherwise re-encode the whole file."
       (agent-q-diff-coding-check 0 (length text) coding text))))
 
 (defun agent-q-diff-coding-recode (buffer)
-  "Let BUFFER be saved as UTF-8 from now on, with the line ends that it has."
+  "Save BUFFER as UTF-8 from now on, with the line ends that it has."
   (with-current-buffer buffer
     (let ((coding (coding-system-change-text-conversion
                    (or buffer-file-coding-system 'utf-8-unix) 'utf-8)))
@@ -266,14 +269,14 @@ Saving would otherwise re-encode the whole file."
 ;;;; Charsets
 
 (defvar-local agent-q-diff-coding--charsets nil
-  "Hash table of lines to themselves with their property `charset', or nil.
-Where a coding system has several ways to write a character, as those of
-ISO 2022 have, that property tells which one the file has.  A line that is
-taken out of the buffer and put back must be written as before.")
+  "Hash table from lines to the same lines with the property `charset', or nil.
+Some coding systems, such as those of ISO 2022, can encode a character in
+several ways, and this property tells which one the file has.  A line that
+is removed from the buffer and put back must be encoded as before.")
 (put 'agent-q-diff-coding--charsets 'permanent-local t)
 
 (defun agent-q-diff-coding-note-charsets (text)
-  "Note the lines of TEXT that have the property `charset'."
+  "Remember the lines of TEXT that have the property `charset'."
   (when (text-property-not-all 0 (length text) 'charset nil text)
     (unless agent-q-diff-coding--charsets
       (setq agent-q-diff-coding--charsets (make-hash-table :test #'equal)))
@@ -283,7 +286,7 @@ taken out of the buffer and put back must be written as before.")
                  agent-q-diff-coding--charsets)))))
 
 (defun agent-q-diff-coding-with-charsets (text)
-  "Return TEXT with the property `charset' on the lines for which it was noted."
+  "Return TEXT with the property `charset' on the lines that are remembered."
   (if (null agent-q-diff-coding--charsets)
       text
     (mapconcat (lambda (line) (gethash line agent-q-diff-coding--charsets line))

@@ -306,7 +306,7 @@ STATE is what `agent-q-diff-disk-sync' returned."
     (format format (buffer-file-name buffer))))
 
 (defun agent-q-diff-disk-check-visits (buffer path)
-  "Refuse BUFFER, which `find-buffer-visiting' found for PATH, if it visits another.
+  "Refuse BUFFER, found by `find-buffer-visiting' for PATH, if it visits another.
 Emacs compares the name without links that BUFFER had when it was visited.
 A link in the name under which BUFFER is saved may lead elsewhere by now."
   (agent-q-diff-file-uncached

@@ -7,19 +7,19 @@
 ;;; Commentary:
 
 ;; The only file of the package that reads a file's bytes or replaces a
-;; file.  No buffers, no user interface.
+;; file.  It knows no buffers and has no user interface.
 ;;
-;; A file is written as a temporary file beside it, which then takes its
-;; place by a rename.  So a full disk, an error, a C-g or a crash leaves
-;; either the old file or the new one, never a piece of one.  Where a rename
-;; would lose something (other names of the file, its owner) or is not
-;; allowed (a directory that cannot be written, a file that is mounted), the
-;; file is written in place, after a copy of what it held was put into a
-;; directory of ours.
+;; The new text is written to a temporary file in the same directory, which
+;; is then renamed to the file's name.  So a full disk, an error, a C-g or a
+;; crash leaves either the old file or the new one, never a part of one.
+;; Where a rename would lose something (other names of the file, its owner)
+;; or is not allowed (a directory that cannot be written, a mounted file),
+;; the file is written in place, after a copy of its old content was put
+;; into `agent-q-diff-file-state-directory'.
 ;;
-;; What a crash leaves behind is dealt with by the next Emacs that uses the
-;; package: temporary files are removed, and a file that may be incomplete
-;; is named together with the copy of what it held.
+;; The next Emacs that uses the package cleans up after a crash: it removes
+;; temporary files, and names a file that may be incomplete together with
+;; the copy of its old content.
 
 ;;; Code:
 
@@ -29,27 +29,28 @@
 (require 'subr-x)
 
 (defun agent-q-diff-file-refuse (format &rest arguments)
-  "Signal `agent-q-diff-bad-target' with FORMAT and ARGUMENTS.
-The names in them are an agent's, and the message is shown to the user."
+  "Signal `agent-q-diff-bad-target' with a message made of FORMAT and ARGUMENTS.
+File names in the message come from an agent, and the user reads it, so
+misleading characters in it are made visible."
   (signal 'agent-q-diff-bad-target
           (list (agent-q-diff-visible (apply #'format format arguments)))))
 
-;;;; Looking
+;;;; Reading
 
 (defmacro agent-q-diff-file-uncached (&rest body)
-  "Run BODY so that it learns of files on other hosts what is true now.
-TRAMP otherwise answers from memory for a while, and another program there
-may have written, removed or replaced a file meanwhile."
+  "Run BODY so that it sees the current state of files on other hosts.
+TRAMP otherwise answers from a cache for a while, although another program
+there may have written, removed or replaced a file meanwhile."
   (declare (indent 0) (debug t))
-  ;; As TRAMP itself has it, a time lets what was learned since then count:
-  ;; with t a key takes twice as many round trips.
+  ;; With a time as its value, TRAMP uses what it has learned since then.
+  ;; With t, a key would take twice as many round trips.
   `(let ((remote-file-name-inhibit-cache (time-convert nil 'list)))
      ,@body))
 
 (defun agent-q-diff-file-attributes (name)
   "Return attributes of the file NAME that change when it is written, or nil.
 They are (SIZE MODIFIED STATUS-CHANGED INODE).  The time of the last status
-change gives away even a writer who sets the modification time back."
+change reveals even a write after which the modification time was reset."
   (agent-q-diff-file-uncached
     (let ((attributes (file-attributes name)))
       (and attributes
@@ -60,8 +61,8 @@ change gives away even a writer who sets the modification time back."
 
 (defun agent-q-diff-file-check-regular (name)
   "Refuse the file NAME if it exists and is not a regular file.
-Links are followed.  Opening a FIFO would hang Emacs, and so might a
-device, so call this before each time a file is opened."
+Links are followed.  Opening a FIFO, or a device, could hang Emacs, so call
+this each time before a file is opened."
   (agent-q-diff-file-uncached
     (when (and (file-exists-p name) (not (file-regular-p name)))
       (agent-q-diff-file-refuse
@@ -69,7 +70,7 @@ device, so call this before each time a file is opened."
        name))))
 
 (defun agent-q-diff-file-bytes (name)
-  "Return the bytes of the regular file NAME, a unibyte string."
+  "Return the bytes of the regular file NAME as a unibyte string."
   (agent-q-diff-file-check-regular name)
   (with-temp-buffer
     (set-buffer-multibyte nil)
@@ -77,33 +78,33 @@ device, so call this before each time a file is opened."
     (buffer-string)))
 
 (defun agent-q-diff-file-lock-holder (name)
-  "Return who else edits the file NAME, a string, or nil.
-A name can be too long to have a lock file."
+  "Return who else is editing the file NAME, a string, or nil."
+  ;; A name can be too long for a lock file, which is a `file-error'.
   (let ((holder (ignore-error file-error (file-locked-p name))))
     (and (stringp holder) holder)))
 
-;;;; What a crash leaves behind
+;;;; Cleaning up after a crash
 
 (defvar agent-q-diff-file-state-directory (locate-user-emacs-file "agent-q-diff/")
-  "Directory in which this file notes where temporary files are.
-Copies of files that are written in place are there as well.")
+  "Directory for records of temporary files.
+It also has copies of files that are being written in place.")
 
 (defvar agent-q-diff-file--noted nil
-  "What this Emacs has noted in its record, a list of strings.")
+  "The entries in the record of this Emacs; see `agent-q-diff-file--note'.")
 
 (defvar agent-q-diff-file--has-looked nil
-  "Non-nil if this Emacs has looked for what others left behind.")
+  "Non-nil if this Emacs has cleaned up after others that crashed.")
 
 (defun agent-q-diff-file--record (&optional pid)
   "Return the name of the record of an Emacs.
-PID is its process number; nil means this Emacs."
+PID is its process id; nil means this Emacs."
   (expand-file-name (format "writing-%s-%d" (system-name) (or pid (emacs-pid)))
                     agent-q-diff-file-state-directory))
 
 (defun agent-q-diff-file--note (entry)
-  "Note ENTRY, a list of strings, in the record of this Emacs.
-Its first element is \"beside\" with a directory in which temporary files
-are made, or \"copy\" with the name of a copy and of its file."
+  "Add ENTRY to the record of this Emacs.
+ENTRY is (\"beside\" DIRECTORY) before a temporary file is made in
+DIRECTORY, or (\"copy\" COPY NAME) once COPY has the old content of NAME."
   (agent-q-diff-file-clean-up)
   (unless (member entry agent-q-diff-file--noted)
     (let ((coding-system-for-write 'utf-8-emacs-unix)
@@ -111,8 +112,8 @@ are made, or \"copy\" with the name of a copy and of its file."
           (print-level nil)
           (write-region-inhibit-fsync t)
           (create-lockfiles nil))
-      ;; Without a record a crash leaves a hidden file, which is no reason
-      ;; not to write.
+      ;; Without a record, a crash leaves a hidden file behind.  That is no
+      ;; reason to refuse writing.
       (ignore-errors
         (with-file-modes #o700
           (make-directory agent-q-diff-file-state-directory t))
@@ -129,7 +130,7 @@ are made, or \"copy\" with the name of a copy and of its file."
   (ignore-errors (delete-file (agent-q-diff-file--record))))
 
 (defun agent-q-diff-file--pids ()
-  "Return the process numbers of the records that there are on this machine."
+  "Return the process ids of the records on this machine."
   (let ((regexp (concat "\\`writing-" (regexp-quote (system-name)) "-\\([0-9]+\\)\\'")))
     (when (file-directory-p agent-q-diff-file-state-directory)
       (mapcar (lambda (name)
@@ -138,20 +139,20 @@ are made, or \"copy\" with the name of a copy and of its file."
               (directory-files agent-q-diff-file-state-directory nil regexp t)))))
 
 (defun agent-q-diff-file--pids-of-the-dead ()
-  "Return the process numbers of records whose Emacs has ended.
-A record with the number of this Emacs, which has noted nothing yet, is
+  "Return the process ids of records whose Emacs has ended.
+As long as this Emacs has noted nothing, a record with its process id is
 that of an earlier one."
   (when-let ((pids (agent-q-diff-file--pids))
-             ;; Where Emacs cannot list processes, nothing is known of them.
+             ;; Nil where Emacs cannot list processes.
              (alive (list-system-processes)))
     (seq-difference pids (remove (and (null agent-q-diff-file--noted) (emacs-pid))
                                  alive))))
 
 (defun agent-q-diff-file-clean-up ()
-  "Deal with what an Emacs that crashed has left behind, once in each Emacs.
-Its temporary files are removed.  A file that was being written in place
-may be incomplete: its name, and that of a copy of what it held, is shown
-as a warning."
+  "Clean up after Emacs processes that crashed, once in each Emacs.
+Their temporary files are removed.  If one was writing a file in place, a
+warning names that file, which may be incomplete, and the copy of its old
+content."
   (unless agent-q-diff-file--has-looked
     (setq agent-q-diff-file--has-looked t)
     (with-demoted-errors "agent-q-diff: %S"
@@ -159,7 +160,7 @@ as a warning."
         (agent-q-diff-file--clean-up-after pid)))))
 
 (defun agent-q-diff-file--clean-up-after (pid)
-  "Deal with what the Emacs with process number PID has left behind."
+  "Clean up after the Emacs with process id PID."
   (let* ((record (agent-q-diff-file--record pid))
          (entries (agent-q-diff-file--entries record))
          (copies (delq nil (mapcar (pcase-lambda (`(,kind ,copy ,_))
@@ -171,14 +172,15 @@ as a warning."
          (agent-q-diff-file--remove directory (agent-q-diff-file--temporary-prefix pid)))
         (`("copy" ,copy ,name)
          (agent-q-diff-file--offer copy name))))
-    ;; A copy that was not noted is not whole, and its file not yet written.
+    ;; A copy that is not in the record is incomplete, and its file was not
+    ;; yet written.
     (agent-q-diff-file--remove agent-q-diff-file-state-directory
                                (agent-q-diff-file--copy-prefix pid)
                                copies)
     (delete-file record)))
 
 (defun agent-q-diff-file--entries (record)
-  "Return the entries of the file RECORD, as far as it is whole."
+  "Return the entries of the file RECORD, up to the first incomplete one."
   (with-temp-buffer
     (let ((coding-system-for-read 'utf-8-emacs-unix)
           entries)
@@ -189,13 +191,13 @@ as a warning."
       (nreverse entries))))
 
 (defun agent-q-diff-file--temporary-prefix (pid)
-  "Return the beginning of the names of an Emacs's temporary files.
-PID is its process number."
+  "Return the prefix of the names of an Emacs's temporary files.
+PID is its process id."
   (format ".agent-q-diff-%d-" pid))
 
 (defun agent-q-diff-file--remove (directory prefix &optional kept)
   "Remove the files in DIRECTORY whose names begin with PREFIX.
-KEPT is a list of absolute names, which stay."
+KEPT is a list of absolute names of files that stay."
   (when (and (not (file-remote-p directory)) (file-directory-p directory))
     (dolist (name (directory-files (expand-file-name directory) t
                                    (concat "\\`" (regexp-quote prefix)) t))
@@ -203,8 +205,8 @@ KEPT is a list of absolute names, which stay."
         (ignore-errors (delete-file name))))))
 
 (defun agent-q-diff-file--offer (copy name)
-  "Say that the file NAME may be incomplete, and that COPY has what it held.
-If they are equal, remove COPY instead."
+  "Warn that the file NAME may be incomplete, and that COPY has its old content.
+If the two are equal, remove COPY instead."
   (when (file-regular-p copy)
     (if (and (file-regular-p name)
              (equal (agent-q-diff-file-bytes copy) (agent-q-diff-file-bytes name)))
@@ -218,22 +220,23 @@ What it held before is in %s"
 ;;;; Writing
 
 (defun agent-q-diff-file-put (text coding name &optional must-be-new)
-  "Make TEXT, a string written in CODING, the content of the file NAME.
-NAME is opened as it is; see `agent-q-diff-file-write'.  If it exists and
-MUST-BE-NEW is `excl', signal `file-already-exists'."
+  "Write TEXT to the file NAME in CODING.
+NAME itself is opened and overwritten; see `agent-q-diff-file-write' for
+the safe way.  If NAME exists and MUST-BE-NEW is `excl', signal
+`file-already-exists'."
   (let ((coding-system-for-write coding)
         (write-region-annotate-functions nil)
         (write-region-post-annotation-function nil))
     (write-region text nil name nil 'silent nil must-be-new)))
 
 (defun agent-q-diff-file--owner (name)
-  "Return the owner and the group of the file NAME, as numbers."
+  "Return (USER GROUP), the numeric owner and group of the file NAME."
   (let ((attributes (file-attributes name 'integer)))
     (list (file-attribute-user-id attributes)
           (file-attribute-group-id attributes))))
 
 (defun agent-q-diff-file--make-temporary (name)
-  "Return a new empty file beside the file NAME, readable by the user alone."
+  "Return a new empty file in the directory of NAME, for the user alone."
   (let ((directory (file-name-directory name)))
     (unless (file-remote-p directory)
       (agent-q-diff-file--note (list "beside" directory)))
@@ -241,23 +244,24 @@ MUST-BE-NEW is `excl', signal `file-already-exists'."
                      (agent-q-diff-file--temporary-prefix (emacs-pid)) directory))))
 
 (defun agent-q-diff-file--make-new-temporary (name)
-  "Return a new empty file beside NAME, which is to be created, as its like.
+  "Return a new empty file in the directory of NAME, which is to be created.
 It has the mode and the access rules that a new file gets there."
-  ;; `make-temp-file' makes files that only the user can read.
+  ;; `make-temp-file' makes files that only the user can read, so let
+  ;; `write-region' create it again.
   (let ((temporary (agent-q-diff-file--make-temporary name)))
     (delete-file temporary)
     (agent-q-diff-file-put "" 'no-conversion temporary 'excl)
     temporary))
 
 (defun agent-q-diff-file--replaceable-p (name)
-  "Return non-nil if another file can take the place of NAME by a rename.
-The other names of a file that has several would keep the old text."
+  "Return non-nil if renaming another file to NAME loses nothing.
+If the file has several names, the others would keep the old text."
   (and (file-writable-p (file-name-directory name))
        (= 1 (file-attribute-link-number (file-attributes name)))))
 
 (defun agent-q-diff-file--give-owner (temporary name)
-  "Give TEMPORARY the owner and access rules of NAME; return whether it has them.
-Only a copy by the superuser changes the owner."
+  "Give TEMPORARY the owner and access rules of NAME; return non-nil on success.
+Changing the owner takes a copy by the superuser."
   (unless (equal (agent-q-diff-file--owner name) (agent-q-diff-file--owner temporary))
     (copy-file name temporary t nil t t))
   (and (equal (agent-q-diff-file--owner name) (agent-q-diff-file--owner temporary))
@@ -267,7 +271,7 @@ Only a copy by the superuser changes the owner."
          t)))
 
 (defun agent-q-diff-file--temporary (name)
-  "Return a new file beside NAME that may take its place, or nil if none may."
+  "Return a new file that may replace NAME by a rename, or nil if none may."
   (when (agent-q-diff-file--replaceable-p name)
     (let ((temporary (agent-q-diff-file--make-temporary name))
           (is-fit nil))
@@ -279,32 +283,32 @@ Only a copy by the superuser changes the owner."
 
 (defconst agent-q-diff-file--no-rename
   "busy\\|not permitted\\|denied"
-  "Regexp of what a system says where nothing may be renamed onto a file.
-A full disk is no such reason: to write in place takes room as well.")
+  "Regexp of error messages of a system that refuses to rename onto a file.
+A full disk is not among them: writing in place takes space as well.")
 
 (defun agent-q-diff-file--rename (temporary name is-new)
-  "Let TEMPORARY take the place of NAME; return nil if nothing can.
-Nothing can be renamed onto a mount point, say a file that is mounted into
-a container.  If IS-NEW, a file that somebody else has created meanwhile
+  "Rename TEMPORARY to NAME; return nil if NAME cannot be replaced at all.
+That is so for a mount point, say a file that is mounted into a container.
+If IS-NEW is non-nil, a file that somebody else has created meanwhile
 stays, and that is an error."
   (condition-case err
-      ;; The system's message, in words that do not depend on the user's language.
+      ;; Error messages in English, whatever the user's language.
       (let ((system-messages-locale "C"))
         (rename-file temporary name (not is-new))
         t)
     (file-error
      (when (or is-new
                (not (string-match-p agent-q-diff-file--no-rename
-                                    ;; Without the names of the files.
+                                    ;; The system's message without file names.
                                     (format "%s" (nth 2 err)))))
        (signal (car err) (cdr err))))))
 
 (defun agent-q-diff-file--replace (name temporary modes put check done)
-  "Have PUT write TEMPORARY, which then takes the place of NAME, with MODES.
-MODES are nil if NAME is to be created.  CHECK is called between the two,
-and DONE, which no quit interrupts, after them.  If anything fails before,
-NAME is as it was and TEMPORARY is removed.  Return nil if nothing can take
-the place of NAME."
+  "Have PUT write TEMPORARY, and rename that to NAME, with MODES.
+MODES is nil if NAME is to be created.  CHECK is called between the two,
+and DONE after them, without a quit in between.  If anything fails before
+the rename, NAME is as it was and TEMPORARY is removed.  Return nil if NAME
+cannot be replaced by a rename."
   (let ((is-done nil))
     (unwind-protect
         (progn
@@ -321,13 +325,13 @@ the place of NAME."
         (delete-file temporary)))))
 
 (defun agent-q-diff-file--copy-prefix (pid)
-  "Return the beginning of the names of an Emacs's copies.
-PID is its process number."
+  "Return the prefix of the names of an Emacs's copies.
+PID is its process id."
   (format "rescued-%d-" pid))
 
 (defun agent-q-diff-file--save-copy (name bytes)
-  "Put BYTES, the content of the file NAME, into a copy; return its name.
-The copy is noted once it is whole."
+  "Write BYTES, the content of the file NAME, to a new copy; return its name.
+The copy is recorded once it is complete."
   (with-file-modes #o700
     (make-directory agent-q-diff-file-state-directory t))
   (let ((copy (make-temp-file
@@ -338,7 +342,7 @@ The copy is noted once it is whole."
     copy))
 
 (defun agent-q-diff-file--put-back (name bytes copy)
-  "Make BYTES the content of the file NAME again, of which COPY is a copy."
+  "Write BYTES, which COPY also has, to the file NAME again."
   (condition-case err
       (agent-q-diff-file-put bytes 'no-conversion name)
     (error
@@ -348,8 +352,8 @@ The copy is noted once it is whole."
   (delete-file copy))
 
 (defun agent-q-diff-file--write-in-place (name put check done)
-  "Have PUT write NAME itself, after CHECK was called; then call DONE.
-If that fails, put back its old content."
+  "Call CHECK, have PUT write the file NAME itself, and call DONE.
+If that fails, write the old content again."
   (let* ((bytes (agent-q-diff-file-bytes name))
          (copy (agent-q-diff-file--save-copy name bytes))
          (is-done nil))
@@ -363,18 +367,18 @@ If that fails, put back its old content."
                 (funcall done))
             (unless is-done
               (agent-q-diff-file--put-back name bytes copy))))
-      ;; It stays only where the file could not be put back.
+      ;; The copy stays only if the old content could not be written again.
       (when (or is-done (equal bytes (ignore-errors (agent-q-diff-file-bytes name))))
         (ignore-errors (delete-file copy))))))
 
 (defun agent-q-diff-file-write (name put check &optional done)
-  "Have PUT write the file NAME, so that it is whole whatever happens.
-NAME is absolute and goes through no link at its end.  PUT is called with
-the name of a file that it is to write, perhaps another one than NAME.
-CHECK is called without arguments at the last moment; if it signals an
-error, NAME stays as it is.  Where no rename can replace NAME, both are
-called once more.  DONE is called once NAME is written; a quit cannot come
-between.  Mode, owner and access rules are kept; a file that is new gets
+  "Have PUT write the file NAME, so that it is complete whatever happens.
+NAME is absolute and not a symbolic link.  PUT is called with the name of
+the file that it is to write, which may differ from NAME.  CHECK is called
+without arguments just before NAME is replaced; if it signals an error,
+NAME stays as it is.  If no rename can replace NAME, PUT and CHECK are
+called a second time.  DONE is called as soon as NAME is written, without
+a quit in between.  Mode, owner and access rules are kept; a new file gets
 the default ones."
   (agent-q-diff-file-uncached
     (agent-q-diff-file-check-regular name)
@@ -401,7 +405,7 @@ The innermost comes first."
     (nreverse missing)))
 
 (defun agent-q-diff-file-remove-directories (directories)
-  "Remove those of DIRECTORIES, innermost first, that are there and empty."
+  "Remove those of DIRECTORIES, innermost first, that exist and are empty."
   (dolist (directory directories)
     (ignore-error file-error
       (when (directory-empty-p directory)

@@ -44,7 +44,7 @@ non-nil if its LINE-ENDS are `crlf'."
                 (or is-none (not (equal original live))))))))
 
 (defun agent-q-diff-line-ends-adapter (original live &optional line-ends)
-  "Return a function that converts a proposal's text to one for the target.
+  "Return a function from a text of a proposal to that text for the target.
 Emacs keeps the byte order mark and the CRLF line ends of a file out of
 its buffer, so a proposal made from the file's bytes differs from LIVE,
 the buffer's text, in every line.

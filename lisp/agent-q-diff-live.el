@@ -23,22 +23,22 @@
 
 (cl-defstruct (agent-q-diff-live (:constructor agent-q-diff-live--make)
                                  (:copier nil))
-  "What a file holds now."
+  "The text that a file has now, or that its buffer has."
   (name nil :documentation "Absolute name of the file, resolved.")
   (buffer nil :documentation "The buffer that visits it, or nil.")
   (text nil :documentation "The text, a string; unibyte if it is bytes.")
-  (coding nil :documentation "The coding system that TEXT is written in.")
+  (coding nil :documentation "The coding system of the text.")
   (bytes nil :documentation "The bytes of the file, if no buffer visits it.")
-  (attributes nil :documentation "What the file was just before it was read.")
-  (written nil :documentation "What the file is since it was written, if that is known.")
+  (attributes nil :documentation "`agent-q-diff-file-attributes' just before it was read.")
+  (written nil :documentation "The file's identity after it was written, or nil.")
   (tick nil :documentation "The buffer's tick when its text was taken."))
 
 ;;;; Reading
 
 (defun agent-q-diff-live--visitor (name)
   "Return the buffer that visits the file NAME, which is resolved, or nil.
-This is `find-buffer-visiting', which is only called if there is a buffer
-that it could return: it resolves NAME anew."
+`find-buffer-visiting' resolves NAME again, so it is only called if some
+buffer may visit that file."
   (let ((short (abbreviate-file-name name))
         (number (nthcdr 10 (file-attributes name))))
     (and (seq-some (lambda (buffer)
@@ -63,8 +63,8 @@ that it could return: it resolves NAME anew."
                              :text text :coding coding)))
 
 (defun agent-q-diff-live--buffer-bytes (name text)
-  "Return TEXT, of the buffer that visits the file NAME as bytes, as bytes.
-Each character must be one, so that positions are the same."
+  "Return TEXT as bytes; it is that of a buffer which visits NAME as bytes.
+Each character must be one byte, so that positions stay the same."
   (let ((bytes (encode-coding-string text 'no-conversion)))
     (unless (= (length bytes) (length text))
       (agent-q-diff-file-refuse
@@ -85,7 +85,8 @@ Each character must be one, so that positions are the same."
 
 (defun agent-q-diff-live--of (name buffer)
   "Return the live text of the file NAME, an `agent-q-diff-live', or nil.
-BUFFER visits it, or is nil.  The value is nil if there is neither."
+BUFFER visits it, or is nil.  The value is nil if there is neither a
+buffer nor a file."
   (cond
    (buffer (agent-q-diff-live--read-buffer name buffer))
    ((file-exists-p name) (agent-q-diff-live--read-file name))))
@@ -93,8 +94,8 @@ BUFFER visits it, or is nil.  The value is nil if there is neither."
 (defun agent-q-diff-live-read (name)
   "Return the live text of the file NAME, an `agent-q-diff-live', or nil.
 NAME is absolute.  The value is nil if there is neither such a file nor a
-buffer that visits it.  A buffer without unsaved edits follows its file
-first; one that cannot is refused."
+buffer that visits it.  A buffer without unsaved edits is brought up to
+date with its file first; if that is impossible, the file is refused."
   (agent-q-diff-file-uncached
     (agent-q-diff-file-clean-up)
     (let ((buffer (agent-q-diff-live--visitor name)))
@@ -108,8 +109,8 @@ first; one that cannot is refused."
 
 (defun agent-q-diff-live-same-p (live)
   "Return non-nil if reading the file of LIVE again would give the same.
-That of a file that was not touched since is not read for that.  Whoever
-writes it compares its bytes all the same."
+A file whose attributes are unchanged is not read for that; before it is
+written, its bytes are compared anyway."
   (agent-q-diff-file-uncached
     (let ((name (agent-q-diff-live-name live))
           (buffer (agent-q-diff-live-buffer live)))
@@ -128,15 +129,15 @@ writes it compares its bytes all the same."
                                (agent-q-diff-file-bytes name))))))))))
 
 (defun agent-q-diff-live-unsaved-p (live)
-  "Return non-nil if LIVE has edits of the user's that are not saved."
+  "Return non-nil if LIVE has unsaved edits of the user's."
   (and (agent-q-diff-live-buffer live)
        (agent-q-diff-disk-unsaved-p (agent-q-diff-live-buffer live))))
 
 ;;;; Encoding
 
 (defun agent-q-diff-live-write-coding (live)
-  "Return the coding system in which LIVE is to be written.
-Where nothing is decided, as for text that was all ASCII, it is UTF-8."
+  "Return the coding system in which LIVE will be written.
+If none is decided, as for text that was all ASCII, it is UTF-8."
   (let ((coding (agent-q-diff-live-coding live)))
     (if (eq (coding-system-type coding) 'undecided)
         (coding-system-change-text-conversion coding 'utf-8)
@@ -147,9 +148,9 @@ Where nothing is decided, as for text that was all ASCII, it is UTF-8."
   (eq (coding-system-type (agent-q-diff-live-coding live)) 'raw-text))
 
 (defun agent-q-diff-live-adapt (live string)
-  "Return STRING, an agent's, as it would stand in the text of LIVE.
-If Emacs keeps CRLF, or CR as old Macs wrote it, out of that text, so must
-STRING; if the text is bytes, STRING is those of its UTF-8."
+  "Return STRING, an agent's, as it would be in the text of LIVE.
+If Emacs keeps CRLF or CR line ends out of that text, they become LF in
+STRING.  If the text is bytes, the value is STRING as UTF-8 bytes."
   (let ((lines (pcase (coding-system-eol-type (agent-q-diff-live-coding live))
                  (1 (string-replace "\r\n" "\n" string))
                  (2 (replace-regexp-in-string "\r\n?" "\n" string t t))
@@ -159,7 +160,8 @@ STRING; if the text is bytes, STRING is those of its UTF-8."
       lines)))
 
 (defun agent-q-diff-live-utf-8-p (live)
-  "Return non-nil if LIVE is in its file what it is in memory, and stays that."
+  "Return non-nil if LIVE has the same bytes in its file as in memory.
+The same holds after an edit."
   (and (agent-q-diff-live-bytes live)
        (agent-q-diff-coding-utf-8-p (agent-q-diff-live-bytes live)
                                     (agent-q-diff-live-text live)
@@ -168,17 +170,18 @@ STRING; if the text is bytes, STRING is those of its UTF-8."
 ;;;; Hashes
 
 (defun agent-q-diff-live-hash-before (live hashes)
-  "Return what `agent-q-diff-live-hash' does for LIVE.
-HASHES is as `agent-q-diff-engine-replace' has it for the text of LIVE; it
-saves reading that again where the file has the same bytes."
+  "Return the hash of LIVE, as `agent-q-diff-live-hash' does.
+HASHES is what `agent-q-diff-engine-replace' returns for the text of LIVE.
+If the file has the same bytes, the hash is taken from there instead of
+being computed again."
   (if (and hashes (agent-q-diff-live-utf-8-p live))
       (car hashes)
     (agent-q-diff-live-hash live)))
 
 (defun agent-q-diff-live-hash-after (live hashes)
   "Return a hash of the bytes that the file of LIVE has now.
-HASHES is as for `agent-q-diff-live-hash-before', but of what was to be
-written; it is taken if nobody has written the file since."
+HASHES is as for `agent-q-diff-live-hash-before'; the hash of the new text
+is taken from there if nobody has written the file since."
   (let ((name (agent-q-diff-live-name live)))
     (if (and hashes
              (agent-q-diff-live-written live)
@@ -188,17 +191,18 @@ written; it is taken if nobody has written the file since."
       (agent-q-diff-live--hash-of-file name))))
 
 (defun agent-q-diff-live-identity (name)
-  "Return attributes of the file NAME that change when it is written, not renamed."
+  "Return attributes of the file NAME that change when it is written.
+They do not change when it is renamed."
   (pcase (agent-q-diff-file-attributes name)
     (`(,size ,modified ,_ ,inode) (list size modified inode))))
 
 (defun agent-q-diff-live-hash (live)
-  "Return a hash of the bytes that LIVE is or would be in its file."
+  "Return a hash of the bytes that LIVE has, or would have, in its file."
   (or (agent-q-diff-live--hash-of-text live)
       (agent-q-diff-live--hash-of-bytes live)))
 
 (defun agent-q-diff-live--hash-of-text (live)
-  "Return a hash of LIVE if it is in its file what it is in memory, or nil."
+  "Return a hash of LIVE by its text in memory, or nil if its bytes differ."
   (let ((text (agent-q-diff-live-text live))
         (coding (agent-q-diff-live-write-coding live)))
     (and (multibyte-string-p text)
@@ -209,13 +213,13 @@ written; it is taken if nobody has written the file since."
          (agent-q-diff-engine-hash text))))
 
 (defun agent-q-diff-live--hash-of-bytes (live)
-  "Return what `agent-q-diff-live-hash' does for LIVE, whatever its coding system."
+  "Return a hash of LIVE by its bytes, whatever its coding system."
   (secure-hash 'sha256 (or (agent-q-diff-live-bytes live)
                            (encode-coding-string (agent-q-diff-live-text live)
                                                  (agent-q-diff-live-coding live)))))
 
 (defun agent-q-diff-live--hash-of-file (name)
-  "Return what `agent-q-diff-live-hash' does for the file NAME as it is now."
+  "Return a hash of the bytes that the file NAME, or its buffer, has now."
   (if-let ((buffer (agent-q-diff-live--visitor name)))
       (agent-q-diff-live-hash (agent-q-diff-live--of name buffer))
     (secure-hash 'sha256 (agent-q-diff-file-bytes name))))

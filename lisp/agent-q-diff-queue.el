@@ -16,8 +16,8 @@
 
 (defvar agent-q-diff-queue--calls nil
   "Calls that wait for their turn, each a list (CALLER RUN CALLBACK).
-RUN is a function without arguments that makes the call and gives CALLBACK
-the message for the agent.")
+RUN is a function without arguments that makes the call and passes the
+message for the agent to CALLBACK.")
 
 (defvar agent-q-diff-queue--is-busy nil
   "Non-nil while a call from the queue runs.")
@@ -26,7 +26,7 @@ the message for the agent.")
   "Seconds between two attempts to go on while a minibuffer is open.")
 
 (defun agent-q-diff-queue-add (function callback)
-  "Call FUNCTION when its turn comes, and CALLBACK with the message it returns.
+  "Call FUNCTION when its turn comes, and CALLBACK with its value, a message.
 FUNCTION is called with the directory, project, contract and caller that
 are current now."
   (let ((directory default-directory)
@@ -47,7 +47,7 @@ are current now."
     nil))
 
 (defun agent-q-diff-queue-withdraw (predicate)
-  "Drop the waiting calls whose caller satisfies PREDICATE, and answer them."
+  "Drop what waits for callers that satisfy PREDICATE, and answer it."
   (let* ((is-theirs (lambda (call) (funcall predicate (car call))))
          (theirs (seq-filter is-theirs agent-q-diff-queue--calls)))
     (setq agent-q-diff-queue--calls
@@ -56,7 +56,7 @@ are current now."
       (funcall callback "Error: the call was taken back; nothing was changed"))))
 
 (defun agent-q-diff-queue--answer (function callback)
-  "Call CALLBACK with the message that FUNCTION returns.
+  "Call CALLBACK with the value of FUNCTION, a message.
 It is called even if FUNCTION does not return."
   (let ((message "Error: the call was cut short; nothing is known of its outcome"))
     (unwind-protect

@@ -28,7 +28,7 @@
       (buffer-substring-no-properties (point-min) (point-max)))))
 
 (defun agent-q-diff-target-tick (buffer)
-  "Return a number that changes whenever the text of BUFFER does."
+  "Return a number that is different after each change of the text of BUFFER."
   (buffer-chars-modified-tick buffer))
 
 (defconst agent-q-diff-target--max-compared 8000000

@@ -120,7 +120,7 @@ Changes that are already in a file stay there."
       (agent-q-diff-cancel review))))
 
 (defun agent-q-diff-tools-withdraw-calls (predicate)
-  "Withdraw the calls, but not the reviews, of callers that satisfy PREDICATE.
+  "Withdraw what callers that satisfy PREDICATE asked for, except reviews.
 A call in the queue is dropped and a question closed."
   (agent-q-diff-queue-withdraw predicate)
   (agent-q-diff-permit-withdraw predicate))

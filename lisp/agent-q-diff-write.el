@@ -1,4 +1,4 @@
-;;; agent-q-diff-write.el --- A file's live text, and writing it  -*- lexical-binding: t; -*-
+;;; agent-q-diff-write.el --- Replacing parts of a file  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -6,12 +6,9 @@
 
 ;;; Commentary:
 
-;; What a file holds now, whether a buffer visits it or not, and how parts
-;; of that are replaced.  No user interface.
-;;
-;; Where a buffer visits the file, its text counts, unsaved edits and all,
-;; and the edit is made there.  Where none does, the file is read and
-;; written without being visited: no mode, no local variables, no hooks.
+;; Replaces parts of a file's live text; see agent-q-diff-live.el.  If a
+;; buffer visits the file, the edit is made there.  If none does, the file
+;; is written without being visited: no mode, no local variables, no hooks.
 ;; Either way the file is replaced as a whole or not at all.
 
 ;;; Code:
@@ -25,20 +22,19 @@
 (require 'agent-q-diff-apply)
 (require 'agent-q-diff-live)
 
-;;;; Reading
 
 (defun agent-q-diff-write-saves-p (live)
-  "Return non-nil if an edit of LIVE is to be saved at once."
+  "Return non-nil if an edit of LIVE is saved at once."
   (pcase-exhaustive (and (agent-q-diff-live-buffer live) agent-q-diff-save)
     ((or 'nil 'always) t)
     ('if-clean (not (agent-q-diff-live-unsaved-p live)))
     ('never nil)))
 
-;;;; What an agent writes, and what the text has
+;;;; The new text
 
 (defun agent-q-diff-write-result (live spans new)
   "Return the text of LIVE with each of SPANS replaced by NEW.
-SPANS is a list of (START . END), in order and apart."
+SPANS is a sorted list of disjoint (START . END), characters from 0."
   (agent-q-diff-write--spliced (agent-q-diff-live-text live) spans new))
 
 (defun agent-q-diff-write--spliced (text spans new)
@@ -65,7 +61,7 @@ SPANS is as for `agent-q-diff-write-result'."
        (agent-q-diff-live-coding live) char))))
 
 (defun agent-q-diff-write--check-writable (name)
-  "Refuse the file NAME if it cannot be written or somebody else edits it."
+  "Refuse the file NAME if it cannot be written or somebody else is editing it."
   (let ((holder (agent-q-diff-file-lock-holder name)))
     (when holder
       (agent-q-diff-file-refuse "%s is locked by %s" name holder)))
@@ -73,7 +69,7 @@ SPANS is as for `agent-q-diff-write-result'."
     (agent-q-diff-file-refuse "%s cannot be written" name)))
 
 (defun agent-q-diff-write--byte-spans (text spans)
-  "Return SPANS of TEXT, counted in the bytes by which it is kept in memory."
+  "Return SPANS of TEXT, counted in the bytes of its representation in memory."
   (let ((done 0)
         (n-bytes 0))
     (cl-flet ((upto (end)
@@ -87,9 +83,9 @@ SPANS is as for `agent-q-diff-write-result'."
                 spans)))))
 
 (defun agent-q-diff-write--outcome (live spans new)
-  "Return the bytes of the text of LIVE with each of SPANS replaced by NEW.
-Those of the rest are taken as they are where they can be, which is much
-faster."
+  "Return the bytes of LIVE with each of SPANS replaced by NEW.
+If possible, the bytes of the rest are reused instead of encoding the whole
+text, which is much faster."
   (let ((coding (agent-q-diff-live-write-coding live)))
     (if (agent-q-diff-live-utf-8-p live)
         (agent-q-diff-write--spliced
@@ -99,7 +95,8 @@ faster."
       (agent-q-diff-coding-encode (agent-q-diff-write-result live spans new) coding))))
 
 (defun agent-q-diff-write--to-file (live spans new check)
-  "Replace SPANS by NEW in the file of LIVE.  CHECK is called before."
+  "Replace SPANS by NEW in the file of LIVE.
+CHECK and the value are as for `agent-q-diff-write'."
   (agent-q-diff-write--check-encodable live new)
   (let ((name (agent-q-diff-live-name live))
         (bytes (agent-q-diff-write--outcome live spans new))
@@ -121,13 +118,13 @@ faster."
                  (agent-q-diff-file-refuse "%s was changed meanwhile" name)))
              (lambda () (setq is-written t))))
         (quit (unless is-written (signal 'quit nil))))
-      ;; Too late: it is written, and must not be reported as undone.
+      ;; Too late to quit: the file is written, and the caller must learn that.
       (setq quit-flag nil))
     (list :saved t)))
 
 (defun agent-q-diff-write--to-buffer (live spans new check)
-  "Replace SPANS by NEW in the buffer of LIVE, and save it as is the option.
-CHECK is called before."
+  "Replace SPANS by NEW in the buffer of LIVE; save it if it is to be saved.
+CHECK and the value are as for `agent-q-diff-write'."
   (let ((buffer (agent-q-diff-live-buffer live))
         (is-saving (agent-q-diff-write-saves-p live)))
     (funcall check)
@@ -136,14 +133,14 @@ CHECK is called before."
             :altered (/= tick (agent-q-diff-target-tick buffer))))))
 
 (defun agent-q-diff-write (live spans new check)
-  "Replace each of SPANS of LIVE by NEW, and write that.
-SPANS is a list of (START . END), characters of the text of LIVE, in
-order and apart.  CHECK is a function that is called at the last moment
-and signals an error if the file must not be written after all.
+  "Replace each of SPANS of LIVE by NEW, and write the result.
+SPANS is a sorted list of disjoint (START . END), characters of the text
+of LIVE from 0.  CHECK is a function that is called just before writing and
+signals an error if the file must not be written after all.
 
-Return a plist: :saved tells whether it is in the file, and :altered
-whether saving changed more than that, as hooks may.  If anything fails,
-signal an error, and text and file are as they were."
+Return a plist: :saved is non-nil if the change is in the file, :altered
+is non-nil if saving changed more than that, as hooks may.  If anything
+fails, signal an error; then text and file are as they were."
   (agent-q-diff-file-uncached
     (if (agent-q-diff-live-buffer live)
         (agent-q-diff-write--to-buffer live spans new check)
