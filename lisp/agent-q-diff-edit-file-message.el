@@ -20,10 +20,10 @@
 ;;;; Parts of messages
 
 (defconst agent-q-diff-edit-file-message--max-characters 200
-  "Number of characters of a string that a message repeats.")
+  "Number of characters of a string that a message shows.")
 
 (defconst agent-q-diff-edit-file-message--max-lines 20
-  "Number of lines of the old and the new text that a message repeats.")
+  "Number of lines of the old and of the new text that a message shows.")
 
 (defun agent-q-diff-edit-file-message--cut (text)
   "Return TEXT, or its beginning if it is long."
@@ -32,7 +32,7 @@
     text))
 
 (defun agent-q-diff-edit-file-message--line-numbers (lines)
-  "Return LINES, from 0, each told once, as a string of numbers from 1."
+  "Return LINES, numbers from 0, as a string of distinct numbers from 1."
   (let* ((distinct (seq-uniq (seq-take lines 1000)))
          (shown (seq-take distinct 10))
          (said (mapconcat (lambda (line) (number-to-string (1+ line))) shown ", ")))
@@ -41,7 +41,7 @@
       said)))
 
 (defun agent-q-diff-edit-file-message--line-ranges (ranges)
-  "Return RANGES, each (FIRST . END) from 0, as numbers from 1."
+  "Return RANGES, each (FIRST . END) from 0, as a string of ranges from 1."
   (let ((said (mapconcat (pcase-lambda (`(,first . ,end))
                            (if (= end (1+ first))
                                (number-to-string end)
@@ -52,7 +52,7 @@
       said)))
 
 (defun agent-q-diff-edit-file-message--signed (sign text)
-  "Return the lines of TEXT with SIGN in front, as strings."
+  "Return the lines of TEXT, each prefixed with SIGN, as strings."
   (unless (string-empty-p text)
     (let* ((lines (split-string (string-remove-suffix "\n" text) "\n"))
            (limit agent-q-diff-edit-file-message--max-lines)
@@ -66,7 +66,7 @@
 ;;;; An edit that was made
 
 (defun agent-q-diff-edit-file-message--notes (call outcome)
-  "Return what else there is to say of CALL, whose OUTCOME is `applied'."
+  "Return further notes about CALL, whose OUTCOME is `applied', strings."
   (delq nil
         (list (when (agent-q-diff-edit-file-call-is-all call)
                 (format "Replacements: %d" (length (plist-get outcome :lines))))
@@ -91,7 +91,8 @@
      "\n")))
 
 (defun agent-q-diff-edit-file-message-of-outcome (call outcome)
-  "Return the message about CALL, which came to OUTCOME."
+  "Return the message about CALL, whose result is OUTCOME.
+OUTCOME is what `agent-q-diff-edit-file-run' returned."
   (let ((path (agent-q-diff-edit-file-call-path call)))
     (pcase-exhaustive (plist-get outcome :outcome)
       ('applied (agent-q-diff-edit-file-message--applied call outcome))
@@ -109,10 +110,10 @@
     (punctuation . "typographic quotes, dashes or dots")
     (invisible . "characters that cannot be seen")
     (wording . "its wording"))
-  "In what the nearest text can differ, in words.")
+  "How the nearest text can differ, in words.")
 
 (defun agent-q-diff-edit-file-message--nearest (nearest text)
-  "Return what to say of TEXT, the NEAREST to one that is not there.
+  "Return a paragraph about TEXT, the nearest to a string that was not found.
 NEAREST is (FIRST END . KINDS), lines from 0."
   (pcase-let ((`(,first ,end . ,kinds) nearest))
     (format "\n\nThe nearest text is at line%s %s and differs in %s:\n%s"
@@ -127,7 +128,7 @@ NEAREST is (FIRST END . KINDS), lines from 0."
 
 (defun agent-q-diff-edit-file-message--no-match (call data)
   "Return the message that the string of CALL was not found.
-DATA are those of the error."
+DATA is the data of the error."
   (pcase-let ((`(,_ ,nearest ,text) data))
     (concat (format "Error: String not found in %s\n\nSearched for:\n%s"
                     (agent-q-diff-edit-file-call-path call)
@@ -145,7 +146,7 @@ They begin at lines %s."
           (agent-q-diff-edit-file-message--line-numbers lines)))
 
 (defun agent-q-diff-edit-file-message--overlapping (call lines)
-  "Return the message that matches of CALL, on LINES, overlap."
+  "Return the message that matches of the string of CALL, on LINES, overlap."
   (format "Error: Found %d matches for the search string in %s, and some overlap.
 
 To replace one would change another. Please provide more surrounding context, or
@@ -156,7 +157,7 @@ They begin at lines %s."
           (agent-q-diff-edit-file-message--line-numbers lines)))
 
 (defun agent-q-diff-edit-file-message-of-error (call err)
-  "Return the message about ERR, which CALL came to."
+  "Return the message about ERR, the error of CALL."
   (pcase err
     (`(agent-q-diff-forbidden ,message) message)
     (`(agent-q-diff-no-file . ,_)

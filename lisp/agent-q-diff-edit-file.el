@@ -1,4 +1,4 @@
-;;; agent-q-diff-edit-file.el --- One exact replacement, from call to file  -*- lexical-binding: t; -*-
+;;; agent-q-diff-edit-file.el --- The tool edit_file, from call to file  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -6,13 +6,15 @@
 
 ;;; Commentary:
 
-;; What the tool `edit_file' does, step by step: the path is checked, the
-;; policy heard, the text read and searched, the edit shown, permission
-;; asked, the text searched once more, and the file written.  Messages are
-;; not made here; the value is a plist, and what goes wrong is an error.
+;; What the tool `edit_file' does, step by step: check the path, consult the
+;; policy, read and search the text, show the edit, ask for permission,
+;; search the text once more, and write the file.  The messages for the
+;; agent are in agent-q-diff-edit-file-message.el; the value here is a plist,
+;; and every failure is an error.
 ;;
-;; What the user saw is what is written: the same string is replaced by the
-;; same string, in as many places, whatever else has changed meanwhile.
+;; The user gets exactly the edit that was shown: the same string replaced
+;; by the same string, in as many places, whatever else has changed
+;; meanwhile.
 
 ;;; Code:
 
@@ -39,45 +41,47 @@ Removed and added lines count alike.  If nil, no edit is too large."
 
 (cl-defstruct (agent-q-diff-edit-file-call (:constructor agent-q-diff-edit-file-call-make)
                                            (:copier nil))
-  "A call that asks for an exact replacement."
+  "A call of `edit_file': an exact replacement."
   (tool "edit_file" :documentation "Name of the tool.")
   (path nil :documentation "The file as the agent named it.")
-  (old nil :documentation "The string that is to be replaced.")
-  (new nil :documentation "What is to come into its place.")
-  (is-all nil :documentation "Whether it may be there more than once.")
+  (old nil :documentation "The string to replace.")
+  (new nil :documentation "The string to replace it by.")
+  (is-all nil :documentation "Non-nil to replace every occurrence.")
   (description nil :documentation "What the agent says about it, or nil.")
   (arguments nil :documentation "The arguments, an alist."))
 
 (cl-defstruct (agent-q-diff-edit-file-plan (:constructor agent-q-diff-edit-file--plan-make)
                                            (:copier nil))
-  "Where a replacement is to be made in a live text."
+  "The places of a replacement in a live text."
   (live nil :documentation "The `agent-q-diff-live'.")
-  (spans nil :documentation "Parts of its text that are to be replaced.")
-  (lines nil :documentation "The lines, from 0, on which each then stands.")
-  (new nil :documentation "What comes into each.")
-  (hashes nil :documentation "Of the text, and of what it becomes, or nil.")
-  (typed nil :documentation "What that changes, as typed lines."))
+  (spans nil :documentation "The places, (START . END), characters from 0.")
+  (lines nil :documentation "The lines, from 0, of each place afterwards.")
+  (new nil :documentation "The string that replaces each place.")
+  (hashes nil :documentation "(BEFORE . AFTER), hashes of both texts, or nil.")
+  (diff-lines nil :documentation "The change as diff lines, see the engine."))
 
-;;;; Where it is to be made
+;;;; The plan
 
 (defun agent-q-diff-edit-file--plan (call name)
-  "Return where CALL is to replace what in the file NAME, as it is now."
+  "Return the plan for CALL in the file NAME as it is now."
   (let ((live (or (agent-q-diff-live-read name)
                   (signal 'agent-q-diff-no-file (list name)))))
-    (pcase-let ((`(,spans ,lines ,new ,hashes . ,typed)
+    (pcase-let ((`(,spans ,lines ,new ,hashes . ,diff-lines)
                  (agent-q-diff-edit-file--search live call)))
       (agent-q-diff-edit-file--plan-make :live live :spans spans :lines lines
-                                         :new new :hashes hashes :typed typed))))
+                                         :new new :hashes hashes
+                                         :diff-lines diff-lines))))
 
 (defun agent-q-diff-edit-file--hash-before (plan)
-  "Return a hash of the file of PLAN as it was found."
+  "Return a hash of the file of PLAN as it was when the plan was made."
   (agent-q-diff-live-hash-before (agent-q-diff-edit-file-plan-live plan)
                                  (agent-q-diff-edit-file-plan-hashes plan)))
 
 (defun agent-q-diff-edit-file--search (live call)
-  "Find in LIVE what CALL is to replace, as `agent-q-diff-engine-replace' does.
-The data of an error `agent-q-diff-no-match' get the nearest lines' text
-as a third element."
+  "Search LIVE for the string of CALL.
+Return what `agent-q-diff-engine-replace' does.
+The data of an error `agent-q-diff-no-match' get the text of the nearest
+lines as a third element."
   (agent-q-diff-coding-check-surrogates (agent-q-diff-edit-file-call-new call)
                                         (agent-q-diff-edit-file-call-old call))
   (let ((text (agent-q-diff-live-text live)))
@@ -96,7 +100,7 @@ as a third element."
                              text (car nearest) (cadr nearest))))))))))
 
 (defun agent-q-diff-edit-file--lines-text (text first end)
-  "Return the lines of TEXT from FIRST, counted from 0, up to END."
+  "Return the lines of TEXT from FIRST up to but not including END, from 0."
   (with-temp-buffer
     (insert text)
     (goto-char (point-min))
@@ -106,25 +110,25 @@ as a third element."
       (string-remove-suffix "\n" (buffer-substring start (point))))))
 
 (defun agent-q-diff-edit-file--same-p (one other)
-  "Return non-nil if the plans ONE and OTHER replace the same."
+  "Return non-nil if the plans ONE and OTHER make the same edit."
   (and (= (length (agent-q-diff-edit-file-plan-spans one))
           (length (agent-q-diff-edit-file-plan-spans other)))
        (equal (agent-q-diff-edit-file-plan-new one)
               (agent-q-diff-edit-file-plan-new other))))
 
 (defun agent-q-diff-edit-file--modified (plan)
-  "Return the text that PLAN leads to."
+  "Return the text that PLAN results in."
   (agent-q-diff-write-result (agent-q-diff-edit-file-plan-live plan)
                              (agent-q-diff-edit-file-plan-spans plan)
                              (agent-q-diff-edit-file-plan-new plan)))
 
-;;;; Who is asked
+;;;; The request
 
 (defvar agent-q-diff-edit-file--last-id 0
   "Number of the last edit that was shown.")
 
 (defun agent-q-diff-edit-file--notes (live)
-  "Return what the user must know of LIVE before deciding, strings."
+  "Return what the user must know about LIVE before deciding, strings."
   (when (agent-q-diff-live-unsaved-p live)
     (list (format "The file has unsaved edits in %s; %s"
                   (buffer-name (agent-q-diff-live-buffer live))
@@ -133,7 +137,7 @@ as a third element."
                     "to allow this does not save.")))))
 
 (defun agent-q-diff-edit-file--request (call name root)
-  "Return the request for CALL to edit the file NAME below ROOT."
+  "Return the request for CALL to edit the file NAME in the project ROOT."
   (agent-q-diff-request-make
    :tool (agent-q-diff-edit-file-call-tool call)
    :path (agent-q-diff-edit-file-call-path call)
@@ -144,7 +148,8 @@ as a third element."
                  (`(,_ . ,reason) reason))))
 
 (defun agent-q-diff-edit-file--describe (request call plan lines)
-  "Note in REQUEST what CALL comes to: PLAN, with its typed LINES."
+  "Add a description of the edit to REQUEST.
+CALL leads to PLAN, whose diff lines are LINES."
   (pcase-let ((`(,added . ,removed) (agent-q-diff-transcript-counts lines)))
     (setf (agent-q-diff-request-summary request) (format "+%d -%d" added removed)
           (agent-q-diff-request-notes request)
@@ -158,16 +163,17 @@ as a third element."
                 :count (length (agent-q-diff-edit-file-plan-spans plan))))))
 
 (defun agent-q-diff-edit-file--large-p (lines)
-  "Return non-nil if an edit of typed LINES is to be reviewed for its size."
+  "Return non-nil if an edit with diff LINES is so large that it is reviewed."
   (and agent-q-diff-tools-review-lines
        (pcase-let ((`(,added . ,removed) (agent-q-diff-transcript-counts lines)))
          (> (+ added removed) agent-q-diff-tools-review-lines))))
 
-;;;; What becomes of it
+;;;; The outcome
 
 (defun agent-q-diff-edit-file--record (request lines outcome)
-  "Log what became of REQUEST, an edit of typed LINES: OUTCOME, a plist.
-Note it in the transcript as well."
+  "Record OUTCOME, a plist, of REQUEST, an edit with diff LINES.
+It goes into the log, unless a review logs it, and into the buffer of
+edits."
   (when-let ((info (agent-q-diff-request-info request)))
     (agent-q-diff-transcript-conclude info (plist-get outcome :said)))
   (unless (agent-q-diff-request-is-logged request)
@@ -186,8 +192,8 @@ Note it in the transcript as well."
                   lines (agent-q-diff-request-path request))))))
 
 (defun agent-q-diff-edit-file--denied (request lines by reason hash)
-  "Return that REQUEST, an edit of typed LINES, was denied BY for REASON.
-HASH is of the file, which stays."
+  "Record that REQUEST, with diff LINES, was denied BY for REASON; return that.
+HASH is a hash of the file, which stays as it is."
   (agent-q-diff-edit-file--record
    request lines
    (list :said (concat "denied" (and reason (concat ": " reason)))
@@ -197,8 +203,8 @@ HASH is of the file, which stays."
   (list :outcome 'denied :by by :reason reason))
 
 (defun agent-q-diff-edit-file--review (request call plan lines why)
-  "Let the user review CALL, whose PLAN and typed LINES are of REQUEST.
-WHY is a string for the user.  The log learns of it where the review ends."
+  "Let the user review CALL, whose plan is PLAN with diff LINES, for REQUEST.
+WHY is a string for the user.  The log is written when the review ends."
   (setf (agent-q-diff-request-is-logged request) t)
   (let* ((live (agent-q-diff-edit-file-plan-live plan))
          (agent-q-diff-tool (agent-q-diff-request-tool request))
@@ -225,9 +231,9 @@ WHY is a string for the user.  The log learns of it where the review ends."
     (list :outcome 'reviewed :result result)))
 
 (defun agent-q-diff-edit-file--apply (request call plan lines by)
-  "Make the edit that CALL asks for, as it was shown as PLAN.
-REQUEST and typed LINES are its, and BY allowed it.  If the text is
-another now, since time has passed, it is searched anew."
+  "Make the edit of CALL that was shown as PLAN, with diff LINES.
+REQUEST is its request, and BY is who allowed it.  If the text has changed
+meanwhile, it is searched again."
   (let* ((name (agent-q-diff-request-name request))
          (now (if (agent-q-diff-live-same-p (agent-q-diff-edit-file-plan-live plan))
                   plan
@@ -237,7 +243,7 @@ another now, since time has passed, it is searched anew."
       (signal 'agent-q-diff-bad-target
               (list (format "%s was changed while permission was asked" name))))
     (let* ((hash (agent-q-diff-edit-file--hash-before now))
-           ;; What is written must not be told as undone because of a C-g.
+           ;; A C-g after the write must not make it look as if nothing was written.
            (inhibit-quit t)
            (written (let ((inhibit-quit nil))
                       (agent-q-diff-write
@@ -254,9 +260,9 @@ another now, since time has passed, it is searched anew."
               written))))
 
 (defun agent-q-diff-edit-file--note-applied (request plan lines by hash is-saved)
-  "Record and say that the edit of REQUEST, of typed LINES, was made as PLAN.
-BY allowed it, HASH is of the file before, and IS-SAVED tells whether it
-is in the file."
+  "Record and announce that the edit of REQUEST was made as PLAN.
+LINES are its diff lines, BY is who allowed it, and HASH a hash of the file
+before.  IS-SAVED is non-nil if the edit is in the file."
   (agent-q-diff-edit-file--record
    request lines
    (list :said (format "%s by %s" (if is-saved "written, allowed"
@@ -272,14 +278,14 @@ is in the file."
          :hunks (list (list :index 0 :state 'applied :in-file t))))
   (agent-q-diff-edit-file--announce request plan by is-saved))
 
-;;;; What the user reads of an edit without a question
+;;;; Announcing an edit that needed no question
 
 (defvar agent-q-diff-edit-file--row nil
   "The edits made without a question since the user's last key, (N . KEYS).
-KEYS is what `num-input-keys' was then.")
+KEYS is the value of `num-input-keys' at that time.")
 
 (defun agent-q-diff-edit-file--n-before ()
-  "Count this edit, and return how many came before it since the last key."
+  "Count this edit, and return how many preceded it since the last key."
   (pcase-let ((`(,n . ,keys) agent-q-diff-edit-file--row))
     (unless (eql num-input-keys keys)
       (setq n 0))
@@ -287,11 +293,11 @@ KEYS is what `num-input-keys' was then.")
     n))
 
 (defun agent-q-diff-edit-file--announce (request plan by is-saved)
-  "Say that the edit of REQUEST was made, as PLAN has it, if nobody was asked.
-BY is who allowed it: a grant of the user's for the session, or the
-user's policy.  IS-SAVED tells if it is on disk.  Of several edits in a
-row one reads the last; only the first is logged as a message, since the
-buffer of edits has them all."
+  "Show that the edit of REQUEST was made as PLAN, if nobody was asked.
+BY is who allowed it: `session', by a grant of the user's, or `policy'.
+IS-SAVED is non-nil if it is on disk.  The message about the latest of
+several edits is what the user sees.  Only the first goes into *Messages*,
+since the buffer of edits has all of them."
   (when (memq by '(session policy))
     (let* ((n (agent-q-diff-edit-file--n-before))
            (message-log-max (and (zerop n) message-log-max)))
@@ -313,8 +319,8 @@ buffer of edits has them all."
 ;;;; The steps
 
 (defun agent-q-diff-edit-file--decide (request call plan lines policy)
-  "Show REQUEST and let whoever may decide on it, then do it.
-CALL comes to PLAN and typed LINES; POLICY is the policy's answer."
+  "Show REQUEST, get permission for it, and carry it out.
+CALL leads to PLAN, with diff LINES; POLICY is the policy's answer."
   (run-hook-with-args 'agent-q-diff-show-edit-functions
                       lines (agent-q-diff-request-info request))
   (pcase-let ((`(,answer ,by . ,reason) (agent-q-diff-permit request policy)))
@@ -330,7 +336,7 @@ CALL comes to PLAN and typed LINES; POLICY is the policy's answer."
                   "You asked for the full review."))))))
 
 (defun agent-q-diff-edit-file--failed (request lines err)
-  "Log that REQUEST, an edit of typed LINES, failed with ERR, and signal that."
+  "Record that REQUEST, with diff LINES, failed with ERR, and signal ERR again."
   (agent-q-diff-edit-file--record
    request lines
    (list :said (format "not done: %s" (agent-q-diff--error-text err))
@@ -347,9 +353,9 @@ CALL comes to PLAN and typed LINES; POLICY is the policy's answer."
   (signal (car err) (cdr err)))
 
 (defun agent-q-diff-edit-file--carry-out (request call policy)
-  "Do what CALL asks for with REQUEST, of which POLICY is no denial."
+  "Carry out CALL with REQUEST; POLICY is the policy's answer, not `deny'."
   (let* ((plan (agent-q-diff-edit-file--plan call (agent-q-diff-request-name request)))
-         (lines (agent-q-diff-edit-file-plan-typed plan)))
+         (lines (agent-q-diff-edit-file-plan-diff-lines plan)))
     (agent-q-diff-edit-file--describe request call plan lines)
     (condition-case err
         (if (agent-q-diff-edit-file--large-p lines)
@@ -362,16 +368,16 @@ CALL comes to PLAN and typed LINES; POLICY is the policy's answer."
       ((error quit) (agent-q-diff-edit-file--failed request lines err)))))
 
 (defun agent-q-diff-edit-file-run (call)
-  "Do what CALL, an `agent-q-diff-edit-file-call', asks for.
-Return a plist with :outcome, a symbol, and what belongs to it:
+  "Carry out CALL, an `agent-q-diff-edit-file-call'.
+Return a plist with :outcome, a symbol, and further keys:
 
-`applied'   :lines, of which see `agent-q-diff-engine-replace', :by, :saved
-            and :altered, of which see `agent-q-diff-write'
-`denied'    :by and :reason, of which see `agent-q-diff-permit'
-`reviewed'  :result, of which see `agent-q-diff-review-and-wait'
+`applied'   :lines, see `agent-q-diff-engine-replace', :by, and :saved and
+            :altered, see `agent-q-diff-write'
+`denied'    :by and :reason, see `agent-q-diff-permit'
+`reviewed'  :result, see `agent-q-diff-review-and-wait'
 
-Signal an error if it cannot be done; then nothing has changed but by the
-hunks of a review, of which `agent-q-diff--undecided' tells."
+Signal an error if it fails.  Then nothing has changed, except by the
+hunks of a review, which `agent-q-diff--undecided' tells about."
   (let* ((root (agent-q-diff-guard-root))
          (name (agent-q-diff-guard-check (agent-q-diff-edit-file-call-path call) root))
          (request (agent-q-diff-edit-file--request call name root))

@@ -40,12 +40,12 @@
     directory))
 
 (defun agent-q-diff-propose--root-for (name root)
-  "Return the root from which the guard is to walk to the file NAME.
+  "Return the root from which the guard walks to the file NAME.
 It is ROOT, the project's, unless that is nil or NAME is outside of it."
   (if (and root
            (condition-case nil
                (file-in-directory-p name root)
-             ;; Links in a circle, of which the guard says that.
+             ;; Links in a circle; the guard reports them.
              (error (string-prefix-p root name))))
       root
     (agent-q-diff-propose--outermost (file-truename name))))
@@ -60,10 +60,10 @@ ROOT is what `agent-q-diff-propose--root-for' returned."
                               root)))
 
 (defun agent-q-diff-propose--notes (name resolved root project)
-  "Return what one must know before editing the file NAME, strings.
+  "Return notes for the user about the file NAME, strings.
 RESOLVED is its resolved name below ROOT, from which the guard walks;
-PROJECT is the project's root, or nil if there is none to leave.  Signal an
-error if no agent may edit it."
+PROJECT is the project's root, or nil if there is none.  Signal an error
+if no agent may edit the file."
   (append
    (unless (or (not project) (equal root project))
      (list (format "The file is OUTSIDE the project %s" (abbreviate-file-name project))))
@@ -74,13 +74,14 @@ error if no agent may edit it."
      (`(asked . ,reason) (list (format "PROTECTED: %s" reason))))))
 
 (defun agent-q-diff-propose-target (tool path &optional project)
-  "Return (NAME NOTES CHECK) for the file PATH that a call of TOOL is to change.
-PROJECT is the root of the project that the agent works in, if known.
-NAME is absolute; NOTES are strings for the user.  CHECK is a function
-that signals an error if the file must not be written: while a proposal is
-reviewed, a directory on the way to it may be replaced by a link, or
-become one of git's own.  That PATH is refused is logged; what becomes of
-a review is, where it ends.  PATH is relative to `default-directory'."
+  "Return (NAME NOTES CHECK) for the file PATH that a call of TOOL would change.
+PATH is relative to `default-directory'.  PROJECT is the root of the
+agent's project, if known.  NAME is absolute; NOTES are strings for the
+user.  CHECK is a function that signals an error if the file must not be
+written: during a review, a directory on the way to it may be replaced by
+a link or become one of git's own.
+
+A refusal of PATH is logged here; a review is logged when it ends."
   (agent-q-diff-propose--logging-refusals
    tool path
    (lambda ()
@@ -93,7 +94,7 @@ a review is, where it ends.  PATH is relative to `default-directory'."
 
 (defun agent-q-diff-propose--logging-refusals (tool path function)
   "Call FUNCTION and return its value.
-If it signals that PATH is refused to a call of TOOL, the log has that."
+If it signals that a call of TOOL may not use PATH, log that."
   (condition-case err
       (funcall function)
     ((agent-q-diff-bad-target agent-q-diff-forbidden)
@@ -103,8 +104,8 @@ If it signals that PATH is refused to a call of TOOL, the log has that."
 ;;;; Policy
 
 (defun agent-q-diff-propose--denial (tool arguments)
-  "Return the message for the agent if TOOL is denied to ARGUMENTS, or nil.
-The user's policy denies."
+  "Return the message for the agent if the user's policy denies a call, or nil.
+The call is that of TOOL with ARGUMENTS."
   (let* ((path (alist-get 'path arguments))
          (default-directory (agent-q-diff-guard-root))
          (request (agent-q-diff-request-make
@@ -123,8 +124,8 @@ The user's policy denies."
 
 (defun agent-q-diff-propose--message (result arguments)
   "Return the message about RESULT of the proposal with ARGUMENTS.
-The agent knows the file by the name that it gave; it must not believe
-that more of a diff was done than its hunks."
+It uses the file name that the agent gave, and says what of a diff was not
+done because it is not a change of lines."
   (let-alist arguments
     (string-join
      (cons (agent-q-diff-message-of-result result .path)
@@ -134,7 +135,7 @@ that more of a diff was done than its hunks."
      "\n\n")))
 
 (defun agent-q-diff-propose--review-and-wait (target arguments)
-  "Review ARGUMENTS for TARGET, and return the result.
+  "Review ARGUMENTS for TARGET and return the result.
 TARGET is what `agent-q-diff-propose-target' returned."
   (pcase-let ((`(,name ,notes ,check) target))
     (let-alist arguments
@@ -157,7 +158,7 @@ Return the message for the agent, or signal why there is no decision."
 
 (defun agent-q-diff-propose-answering-errors (path function)
   "Call FUNCTION, which proposes to change PATH, and return its message.
-If it signals, that is the message about that."
+If it signals an error, return a message about that."
   (let ((agent-q-diff--undecided nil))
     (condition-case err
         (funcall function)
@@ -166,7 +167,8 @@ If it signals, that is the message about that."
         agent-q-diff--undecided err (apply-partially #'agent-q-diff-message-of-error path))))))
 
 (defun agent-q-diff-propose-unless-denied (tool arguments)
-  "Return the message about the proposal of TOOL with ARGUMENTS, come what may."
+  "Propose ARGUMENTS of TOOL unless the policy denies it; return the message.
+An error is reported in the message."
   (agent-q-diff-propose-answering-errors
    (alist-get 'path arguments)
    (lambda ()
@@ -194,13 +196,14 @@ CALLBACK is called once with its result."
                              :notes notes :check check)))))
 
 (defun agent-q-diff-propose (tool arguments callback)
-  "Let the user decide a proposal, and return the review at once.
-TOOL is \"propose_file_edit\" or \"propose_patch\", ARGUMENTS an alist as
+  "Begin the review of a proposal, and return it without waiting.
+TOOL is \"propose_file_edit\" or \"propose_patch\"; ARGUMENTS is an alist, as
 `agent-q-diff-schema-arguments' returns it.  CALLBACK is called once with
-the result, as `agent-q-diff-review' has it; if the user's policy denies
-the proposal, before this function returns nil, with a result of nothing
-but :status `rejected', :decision and :message.  Signal an error if the
-path can be no target's."
+the result, a plist as for `agent-q-diff-review', with :message.
+
+If the user's policy denies the proposal, return nil; CALLBACK then gets a
+result that has only :status `rejected', :decision and :message.  Signal an
+error if the path is refused."
   (if-let ((denial (agent-q-diff-propose--denial tool arguments)))
       (progn
         (agent-q-diff--call-back callback
