@@ -17,7 +17,7 @@
 (require 'agent-q-diff-visible)
 
 (defvar agent-q-diff-grants--all nil
-  "What the user has allowed for the session, a list of (TOOL ROOT TIME).")
+  "What the user has granted for the session, a list of (TOOL ROOT TIME).")
 
 (defun agent-q-diff-grants-cover-p (tool root)
   "Return non-nil if TOOL is granted in the project ROOT."
@@ -49,7 +49,7 @@
   (tabulated-list-init-header))
 
 (defun agent-q-diff-grants--entries ()
-  "Return the grants as `tabulated-list-entries' has them."
+  "Return the grants as a value for `tabulated-list-entries'."
   (mapcar (lambda (grant)
             (pcase-let ((`(,tool ,root ,time) grant))
               (list grant (vector tool (format-time-string "%T" time)

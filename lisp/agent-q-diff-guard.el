@@ -6,22 +6,22 @@
 
 ;;; Commentary:
 
-;; Turns the path that an agent wrote into the name of a file inside the
-;; project, or refuses it.  An agent is only half trusted: what it reads
-;; may have told it what to write.
+;; Turns the path that an agent gave into the name of a file inside the
+;; project, or refuses it.  An agent is only half trusted: a text that it
+;; has read may have told it what to write.
 ;;
-;; Emacs gives names meaning before any file is touched: expanding
-;; "/ssh:host:x" may open a connection, and even a look at "/net/host/x"
-;; may mount something.  So a path is first read as a string; what does
-;; not begin with the root is refused right there.  The rest is walked
-;; part by part from the root, as the kernel does, with every file name
-;; handler off but the one of the root's own remote.  The walk stops
-;; where it would leave the root, so nothing outside is ever looked at,
-;; and a path tells nobody which files there are elsewhere.
+;; Emacs interprets file names before it touches a file: expanding
+;; "/ssh:host:x" may open a connection, and even a file test on
+;; "/net/host/x" may mount something.  So a path is first checked as a
+;; string, and refused if it does not begin with the root.  The rest is
+;; walked part by part from the root, as the kernel does, with all file name
+;; handlers disabled except that of the root's own remote.  The walk stops
+;; where it would leave the root.  So no file outside is ever accessed, and a
+;; refusal reveals nothing about files elsewhere.
 ;;
-;; The limit: between the last check and the write another process can
-;; still swap a directory for a link.  Emacs has no openat(2), so that
-;; window can be made small, with `agent-q-diff-guard-recheck', not shut.
+;; A limit: between the last check and the write, another process can still
+;; replace a directory by a link.  Emacs has no openat(2), so
+;; `agent-q-diff-guard-recheck' can make that window small but not close it.
 
 ;;; Code:
 
@@ -37,7 +37,7 @@
 
 (defcustom agent-q-diff-guard-hard-links nil
   "Whether an agent may edit a file that has other names, hard links.
-Those can be outside the project, and nothing tells where they are."
+Those names can be outside the project, and cannot be found."
   :type 'boolean
   :group 'agent-q-diff)
 
@@ -46,11 +46,11 @@ Those can be outside the project, and nothing tells where they are."
     "\\.\\(?:Z\\|g?z\\|bz2?\\|dz\\|lrz\\|lz\\|lz4\\|lzma\\|lzo\\|xz\\|zst\\|br\\|svgz\\|sifz\\)\\'"
     "\\.\\(?:tar\\|tgz\\|taz\\|tbz2?\\|tlz\\|txz\\|tzst\\|cpio\\|pax\\|shar\\|zip\\|7z\\|rar\\|arc\\|arj\\|lzh\\|cab\\|iso\\|dmg\\)\\'"
     "\\.\\(?:jar\\|war\\|ear\\|apk\\|aab\\|ipa\\|xpi\\|crx\\|vsix\\|whl\\|egg\\|gem\\|nupkg\\|deb\\|rpm\\|msi\\|epub\\|od[bfgpst]\\|docx\\|xlsx\\|pptx\\)\\'")
-  "Regexps of names of files that do not hold what Emacs would show.
-They are archives, or compressed or encrypted; an exact edit of what is
-in them is not an exact edit of the file.  Case does not matter, nor does
-the end that marks a backup.  Names that this Emacs has a handler for are
-refused as well."
+  "Regexps of names of files whose content is not what Emacs would show.
+They are archives, or compressed or encrypted, so an exact edit of the
+text is not an exact edit of the file.  Case and backup suffixes are
+ignored.  Files that this Emacs has a file name handler for are refused as
+well."
   :type '(repeat regexp)
   :group 'agent-q-diff)
 
@@ -61,15 +61,16 @@ refused as well."
     (missing . "Error: File '%s' not found")
     (unwritable . "Error: Cannot write to file"))
   "What the agent reads, by kind of refusal.
-Agents are prompted with these words, so they stay.")
+Agents are prompted with these words, so they must not change.")
 
 (defun agent-q-diff-guard--no (kind &optional format &rest arguments)
   "Refuse the path, for KIND, a key of `agent-q-diff-guard--messages'.
-FORMAT and ARGUMENTS make a sentence that says why, where KIND does not."
+FORMAT and ARGUMENTS make a sentence with the reason, if there is more to
+say than KIND does."
   (throw 'agent-q-diff-guard (cons kind (and format (apply #'format format arguments)))))
 
 (defconst agent-q-diff-guard--max-shown 200
-  "Number of characters of a path that a message repeats.")
+  "Number of characters of a path that a message shows.")
 
 (defun agent-q-diff-guard--message (path refusal)
   "Return the message to the agent about PATH and REFUSAL, (KIND . WHY)."
@@ -81,8 +82,8 @@ FORMAT and ARGUMENTS make a sentence that says why, where KIND does not."
             (and why (concat "\n\n" why ".")))))
 
 (defmacro agent-q-diff-guard--answer (path &rest body)
-  "Return the value of BODY, or signal what it refuses about PATH.
-An error in BODY is a refusal as well, so that no doubt lets a path pass."
+  "Return the value of BODY, or signal its refusal of PATH.
+An error in BODY is a refusal as well: if in doubt, no path passes."
   (declare (indent 1) (debug t))
   `(pcase (catch 'agent-q-diff-guard
             (condition-case err
@@ -96,8 +97,8 @@ An error in BODY is a refusal as well, so that no doubt lets a path pass."
 
 (defun agent-q-diff-guard-root ()
   "Return the directory inside which agents may edit, resolved.
-It is `agent-q-diff-project-root', else the current project's root, else
-`default-directory'.  Paths of agents are relative to it."
+It is `agent-q-diff-project-root', or else the root of the current
+project, or else `default-directory'.  Agents' paths are relative to it."
   (file-name-as-directory
    (file-truename
     (or agent-q-diff-project-root
@@ -106,18 +107,18 @@ It is `agent-q-diff-project-root', else the current project's root, else
         default-directory))))
 
 (defun agent-q-diff-guard--remote (root)
-  "Return the remote that ROOT is on, the beginning of its name, or \"\"."
+  "Return the remote prefix of the name ROOT, or \"\"."
   (or (file-remote-p root) ""))
 
 (defun agent-q-diff-guard--handlers (root)
-  "Return what `file-name-handler-alist' is to be for names below ROOT.
-It is empty, or holds the one handler of the remote of ROOT."
+  "Return a value of `file-name-handler-alist' for names below ROOT.
+It is empty, or has only the handler of the remote of ROOT."
   (when-let* ((remote (file-remote-p root))
               (handler (find-file-name-handler root 'file-attributes)))
     (list (cons (concat "\\`" (regexp-quote remote)) handler))))
 
 (defun agent-q-diff-guard--check-root (root)
-  "Refuse everything unless ROOT is a directory, named by its resolved name."
+  "Refuse every path unless ROOT is an existing directory, named as resolved."
   (unless (and (stringp root)
                (file-name-absolute-p root)
                (directory-name-p root)
@@ -128,8 +129,8 @@ It is empty, or holds the one handler of the remote of ROOT."
 
 (defun agent-q-diff-guard--resolved-p (root)
   "Return non-nil if ROOT, an absolute directory name, is its own `file-truename'.
-If ROOT is local and has no \"..\" or the like, it is enough that none of
-its parts is a symbolic link, which takes a tenth of the time to find out."
+For a local ROOT without \"..\" or the like it is enough that no part is a
+symbolic link, which takes a tenth of the time to find out."
   (if (and (string-prefix-p "/" root)
            (equal "" (agent-q-diff-guard--remote root))
            (not (string-match-p "/\\.\\{0,2\\}/" root)))
@@ -138,21 +139,23 @@ its parts is a symbolic link, which takes a tenth of the time to find out."
                      (agent-q-diff-guard--ancestors root)))
     (equal (file-name-as-directory (file-truename root)) root)))
 
-;;;; Reading the path as a string
+;;;; The path as a string
 
 (defconst agent-q-diff-guard--max-path 4095
-  "Longest path in bytes; one more does not fit Linux's PATH_MAX.")
+  "Maximum length of a path in bytes, without the NUL that PATH_MAX includes.
+That is the limit of Linux.")
 
 (defconst agent-q-diff-guard--max-name 255
-  "Longest part of a path in bytes, Linux's and most file systems' NAME_MAX.")
+  "Maximum length of a part of a path in bytes.
+That is NAME_MAX of Linux and of most file systems.")
 
 (defconst agent-q-diff-guard--spellings
   '(("\\`~" outside)
     ("\\`[a-zA-Z]:" outside)
     ("//" unwritable "Two slashes in a row begin a new absolute name in Emacs"))
-  "Paths that are refused for where they begin: (REGEXP KIND WHY).
-How a path is spelled is looked at before, for every tool, by
-`agent-q-diff-visible-path-flaw'.  The first match counts.")
+  "Paths that are refused for their spelling: (REGEXP KIND WHY).
+The first match counts.  Spellings that mislead are refused for every tool,
+by `agent-q-diff-visible-path-flaw'.")
 
 (defconst agent-q-diff-guard--windows-spellings
   '((":" unwritable "A colon in a name means a stream of a file, or a drive")
@@ -160,10 +163,10 @@ How a path is spelled is looked at before, for every tool, by
     ("~[0-9]+\\(?:[./]\\|\\'\\)" unwritable "This can be the short form of another name")
     ("\\(?:\\`\\|/\\)\\(?:con\\|prn\\|aux\\|nul\\|conin\\$\\|conout\\$\\|com[0-9¹²³]\\|lpt[0-9¹²³]\\) *\\(?:[./]\\|\\'\\)"
      unwritable "The name is that of a device"))
-  "Like `agent-q-diff-guard--spellings', where Emacs runs on Windows.")
+  "Like `agent-q-diff-guard--spellings', for Emacs on Windows.")
 
 (defun agent-q-diff-guard--ancestors (directory)
-  "Return DIRECTORY and those above it, as its name has them, innermost first."
+  "Return the name DIRECTORY and those of its parents, innermost first."
   (let (ancestors)
     (dotimes (i (length directory))
       (when (eq (aref directory i) ?/)
@@ -171,10 +174,10 @@ How a path is spelled is looked at before, for every tool, by
     ancestors))
 
 (defun agent-q-diff-guard--other-root (path root)
-  "Return a directory that PATH begins with and that is ROOT, or nil.
-ROOT is resolved, and whoever wrote PATH may know it by a name that goes
-through a symbolic link.  Only directories that the user works in are
-looked at, never one that just PATH names."
+  "Return a prefix of PATH that is another name of the directory ROOT, or nil.
+ROOT is resolved, while the agent may know it by a name that goes through
+a symbolic link.  Only directories that the user works in are tried, never
+one that only PATH names."
   (let ((remote (agent-q-diff-guard--remote root)))
     (seq-find (lambda (directory)
                 (and (string-prefix-p directory path)
@@ -187,7 +190,7 @@ looked at, never one that just PATH names."
 
 (defun agent-q-diff-guard--below (path root)
   "Return PATH relative to ROOT, or refuse it if it is not below.
-Only a path that was relative may begin with anything but \"./\"."
+The value begins with \"./\" unless PATH itself was relative."
   (if (not (string-prefix-p "/" path))
       path
     (let ((start (if (string-prefix-p root path
@@ -201,20 +204,20 @@ Only a path that was relative may begin with anything but \"./\"."
        (t (agent-q-diff-guard--no 'outside))))))
 
 (defun agent-q-diff-guard--plainly-spelled-p (path)
-  "Return non-nil if PATH is written as nearly all are, so that no spelling fits.
-To try them one by one takes a good part of the time for a small edit."
+  "Return non-nil if PATH has only common characters, so that no spelling matches.
+Trying all spellings takes a good part of the time for a small edit."
   (not (or (string-empty-p path)
            (string-match-p "[^-_.+@=, a-zA-Z0-9/]" path)
            (string-search "//" path)
            (memq system-type '(windows-nt ms-dos cygwin)))))
 
 (defun agent-q-diff-guard--check-spelling (path)
-  "Refuse PATH, below the root, for how it is written."
+  "Refuse PATH, below the root, if its spelling is not allowed."
   (unless (agent-q-diff-guard--plainly-spelled-p path)
     (agent-q-diff-guard--check-spellings path)))
 
 (defun agent-q-diff-guard--check-spellings (path)
-  "Refuse PATH, below the root, if one of the spellings fits it."
+  "Refuse PATH, below the root, if one of the spellings matches."
   (when-let ((flaw (agent-q-diff-visible-path-flaw path)))
     (agent-q-diff-guard--no 'unwritable "The path %s" flaw))
   (let ((case-fold-search nil)
@@ -227,7 +230,7 @@ To try them one by one takes a good part of the time for a small edit."
         (agent-q-diff-guard--no kind why)))))
 
 (defun agent-q-diff-guard--check-encoding (path)
-  "Refuse PATH if the system cannot hold it, for its length or its characters."
+  "Refuse PATH if the system cannot hold its characters or its length."
   (let ((coding (or file-name-coding-system default-file-name-coding-system
                     'utf-8-unix)))
     (unless (and (length< path agent-q-diff-guard--max-name)
@@ -236,7 +239,7 @@ To try them one by one takes a good part of the time for a small edit."
       (agent-q-diff-guard--check-encoded path coding))))
 
 (defun agent-q-diff-guard--check-encoded (path coding)
-  "Refuse PATH if it cannot be written in CODING, or is too long in that."
+  "Refuse PATH if it cannot be encoded in CODING, or is then too long."
   (let ((n-bytes (lambda (text) (length (encode-coding-string text coding)))))
     (when (unencodable-char-position 0 (length path) coding nil path)
       (agent-q-diff-guard--no
@@ -249,7 +252,7 @@ To try them one by one takes a good part of the time for a small edit."
       (agent-q-diff-guard--no 'unwritable "The path is too long"))))
 
 (defun agent-q-diff-guard--check-depth (parts)
-  "Refuse PARTS of a path if, read as they stand, they lead out of the root."
+  "Refuse PARTS of a path if, without regard to links, they lead above the root."
   (let ((depth 0))
     (dolist (part parts)
       (pcase part
@@ -261,7 +264,7 @@ To try them one by one takes a good part of the time for a small edit."
 
 (defun agent-q-diff-guard--parts (path root)
   "Return the parts of PATH below ROOT, or refuse PATH.
-Nothing is looked at but the string, and ROOT."
+No file is accessed except ROOT."
   (unless (stringp path)
     (agent-q-diff-guard--no 'unwritable "The path must be a string"))
   (let ((below (agent-q-diff-guard--below
@@ -275,44 +278,44 @@ Nothing is looked at but the string, and ROOT."
 ;;;; Walking
 
 (defconst agent-q-diff-guard--max-links 40
-  "Number of symbolic links that a path may go through, the kernel's own.")
+  "Maximum number of symbolic links in a path, the same as the kernel's.")
 
 (cl-defstruct (agent-q-diff-guard--walk
                (:constructor agent-q-diff-guard--walk-create)
                (:copier nil))
-  "Where a walk along the parts of a path has come to."
+  "The state of a walk along the parts of a path."
   root          ; the directory it began at, a resolved name
-  remote        ; what of ROOT is no local name, or ""
-  rest          ; the parts that are still to go
-  (here nil)    ; the parts gone, innermost first, without any link
+  remote        ; the remote prefix of ROOT, or ""
+  rest          ; the parts that are still ahead
+  (here nil)    ; the parts so far, innermost first, without any link
   (kind 'directory)             ; what is here: `directory', attributes or nil
-  (n-missing 0) ; how many of the parts gone do not exist
-  (n-links 0)   ; how many links were followed
-  (link-end nil)) ; how long REST is once the outermost link is followed
+  (n-missing 0) ; number of parts so far that do not exist
+  (n-links 0)   ; number of links followed
+  (link-end nil)) ; length of REST when the outermost link has been followed
 
 (defun agent-q-diff-guard--name (walk)
-  "Return the name of where WALK is."
+  "Return the file name that WALK has reached."
   (concat (agent-q-diff-guard--walk-root walk)
           (string-join (reverse (agent-q-diff-guard--walk-here walk)) "/")))
 
 (defun agent-q-diff-guard--in-link-p (walk)
-  "Return non-nil if the part that WALK has just taken is that of a link."
+  "Return non-nil if the last part of WALK came from the text of a link."
   (let ((end (agent-q-diff-guard--walk-link-end walk)))
     (and end (>= (length (agent-q-diff-guard--walk-rest walk)) end))))
 
 (defun agent-q-diff-guard--up (walk)
-  "Take WALK to the directory above."
+  "Move WALK to the parent directory."
   (cond
    ((null (agent-q-diff-guard--walk-here walk))
     (agent-q-diff-guard--no 'outside))
    ((and (agent-q-diff-guard--walk-link-end walk)
          (not (agent-q-diff-guard--in-link-p walk)))
-    ;; The kernel goes up from where the link leads, Emacs from the link.
+    ;; The kernel goes up from the target of the link, Emacs from the link.
     (agent-q-diff-guard--no 'unwritable "\"..\" follows a symbolic link")))
   (pop (agent-q-diff-guard--walk-here walk)))
 
 (defun agent-q-diff-guard--follow (walk target)
-  "Take WALK along TARGET, the text of the symbolic link here."
+  "Make WALK follow TARGET, the text of the symbolic link that it has reached."
   (let ((local-root (substring (agent-q-diff-guard--walk-root walk)
                                (length (agent-q-diff-guard--walk-remote walk)))))
     (pop (agent-q-diff-guard--walk-here walk))
@@ -331,7 +334,7 @@ Nothing is looked at but the string, and ROOT."
           (append (split-string target "/" t) (agent-q-diff-guard--walk-rest walk)))))
 
 (defun agent-q-diff-guard--spelling (directory name)
-  "Return NAME as it is spelled in DIRECTORY, where case does not matter."
+  "Return NAME as it is spelled in DIRECTORY, if case does not matter there."
   (if (and (file-name-case-insensitive-p directory)
            (file-directory-p directory))
       (let ((names (directory-files directory nil nil t)))
@@ -343,7 +346,7 @@ Nothing is looked at but the string, and ROOT."
     name))
 
 (defun agent-q-diff-guard--enter (walk part)
-  "Take WALK to PART of the directory it is in."
+  "Move WALK to PART of the directory that it has reached."
   (push (agent-q-diff-guard--spelling (agent-q-diff-guard--name walk) part)
         (agent-q-diff-guard--walk-here walk))
   (let* ((attributes (and (agent-q-diff-guard--walk-kind walk)
@@ -360,7 +363,7 @@ Nothing is looked at but the string, and ROOT."
             (if (eq type t) 'directory attributes))))))
 
 (defun agent-q-diff-guard--step (walk)
-  "Take WALK along the next part of its path."
+  "Move WALK along the next part of its path."
   (let ((part (pop (agent-q-diff-guard--walk-rest walk)))
         (kind (agent-q-diff-guard--walk-kind walk)))
     (when (consp kind)
@@ -373,14 +376,14 @@ Nothing is looked at but the string, and ROOT."
       (_ (agent-q-diff-guard--enter walk part)))))
 
 (defun agent-q-diff-guard--walk-to-end (parts root)
-  "Return the end of a walk from ROOT along PARTS."
+  "Return a walk from ROOT along all PARTS."
   (let ((walk (agent-q-diff-guard--walk-create
                :root root :remote (agent-q-diff-guard--remote root) :rest parts)))
     (while (agent-q-diff-guard--walk-rest walk)
       (agent-q-diff-guard--step walk))
     walk))
 
-;;;; What is there
+;;;; The kind of file
 
 (defun agent-q-diff-guard--check-kind (walk)
   "Refuse the end of WALK unless it is, or could become, a plain file."
@@ -399,7 +402,7 @@ Nothing is looked at but the string, and ROOT."
 
 (defun agent-q-diff-guard--archive-p (local)
   "Return non-nil if Emacs would show the file LOCAL as an archive.
-Of the hundreds of patterns, those for archives are tried first."
+The few patterns for archives are tried before the hundreds of others."
   (let ((is-archive (lambda (mode) (memq mode '(archive-mode tar-mode)))))
     (and (seq-some (pcase-lambda (`(,regexp . ,mode))
                      (and (funcall is-archive mode) (string-match-p regexp local)))
@@ -407,8 +410,8 @@ Of the hundreds of patterns, those for archives are tried first."
          (funcall is-archive (assoc-default local auto-mode-alist #'string-match)))))
 
 (defun agent-q-diff-guard--check-contents (local)
-  "Refuse the file LOCAL, a local name, if it does not hold plain text.
-Only the name tells."
+  "Refuse LOCAL, a local file name, unless that of a plain text file.
+Only the name is checked."
   (let ((plain (replace-regexp-in-string
                 "\\(?:~\\|\\.~[^/]*~\\)+\\'" ""
                 (agent-q-diff-protected-fold-case local)))
@@ -427,16 +430,16 @@ Only the name tells."
 ;;;; Protected files
 
 (defun agent-q-diff-guard--git-directory-p (directory)
-  "Return non-nil if git would take DIRECTORY for one of its own."
+  "Return non-nil if git would take DIRECTORY for a git directory."
   (let ((there-p (lambda (name) (file-exists-p (expand-file-name name directory)))))
     (and (funcall there-p "HEAD")
          (or (funcall there-p "commondir")
              (and (funcall there-p "objects") (funcall there-p "refs"))))))
 
 (defun agent-q-diff-guard--in-git-directory-p (name root)
-  "Return non-nil if NAME, below ROOT, is inside a directory of git's own.
-Outside of a project, a working tree inside of one is the user's: some
-keep the trees of a bare repository there."
+  "Return non-nil if NAME, below ROOT, is inside a git directory.
+If ROOT is no project's, a working tree inside a git directory is allowed:
+some users keep working trees in a bare repository."
   (let ((directories (agent-q-diff-guard--directories name root)))
     (when (agent-q-diff-guard-outermost-p root)
       (setq directories (seq-take-while
@@ -446,7 +449,7 @@ keep the trees of a bare repository there."
     (seq-some #'agent-q-diff-guard--git-directory-p directories)))
 
 (defun agent-q-diff-guard--directories (name root)
-  "Return the directories that exist from that of NAME up to ROOT."
+  "Return the existing directories from that of NAME up to ROOT."
   (let ((directory (file-name-directory name))
         directories)
     (while (string-prefix-p root directory)
@@ -460,7 +463,7 @@ keep the trees of a bare repository there."
 (defun agent-q-diff-guard--links (directory)
   "Return the names of the symbolic links in DIRECTORY."
   (if (file-remote-p directory)
-      ;; One question for all of them.
+      ;; A single round trip for all of them.
       (mapcar #'car (seq-filter (lambda (entry)
                                   (stringp (file-attribute-type (cdr entry))))
                                 (directory-files-and-attributes directory nil nil t)))
@@ -468,8 +471,8 @@ keep the trees of a bare repository there."
                 (directory-files directory nil nil t))))
 
 (defun agent-q-diff-guard--called (link name root)
-  "Return what NAME is called through LINK, both below ROOT, or nil.
-The value is a list of parts below ROOT."
+  "Return the name of NAME through LINK, or nil if LINK does not lead there.
+Both are below ROOT.  The value is a list of parts below ROOT."
   (let* ((parts (split-string (substring link (length root)) "/" t))
          (target (catch 'agent-q-diff-guard
                    (ignore-errors
@@ -482,16 +485,16 @@ The value is a list of parts below ROOT."
       (append parts (split-string (substring name (length target)) "/" t))))))
 
 (defun agent-q-diff-guard-outermost-p (root)
-  "Return non-nil if ROOT is that of a file system, and of no project."
+  "Return non-nil if ROOT is the root of a file system, not of a project."
   (equal root (file-name-directory (directory-file-name root))))
 
 (defun agent-q-diff-guard--names (name root path)
-  "Return what NAME, below ROOT, is called, each a list of parts below ROOT.
-That is NAME itself, PATH unless it is nil, and every name that there is
-through a symbolic link in its directory or one above: .envrc may be a
-link to a file with a harmless name.  Links elsewhere are not looked for,
-and none is if ROOT is no project's: links of others lead anywhere, and
-their directories need not be readable."
+  "Return all names of the file NAME, each a list of parts below ROOT.
+They are NAME itself, PATH unless it is nil, and every name through a
+symbolic link in the directory of NAME or above: .envrc may be a link to a
+file with a harmless name.  Links elsewhere are not considered.  If ROOT is
+no project's, no links are, since the directories there may be unreadable
+and their links lead anywhere."
   (let ((below (and path (catch 'agent-q-diff-guard
                            (agent-q-diff-guard--below path root)))))
     (seq-uniq
@@ -508,12 +511,12 @@ their directories need not be readable."
 
 (defun agent-q-diff-guard-protection (name root &optional path)
   "Return how NAME, a resolved file name below ROOT, is protected.
-PATH is what the agent called it, if that is known: a link can have a
-protected name, and the file that it leads to none.
+PATH is the agent's name for it, or nil: a link can have a protected name
+although its target has none.
 
 The value is nil; (`denied' . REASON) if no agent may ever edit the file;
-or (`asked' . REASON) if the user is to be asked each time, whatever was
-granted.  REASON is a clause to say to the user, and to the agent."
+or (`asked' . REASON) if the user is asked each time, whatever was
+granted.  REASON is a clause for the user and the agent."
   (let* ((file-name-handler-alist (agent-q-diff-guard--handlers root))
          (kinds (delq nil (mapcar #'agent-q-diff-protected-kind
                                   (agent-q-diff-guard--names name root path)))))
@@ -533,7 +536,7 @@ granted.  REASON is a clause to say to the user, and to the agent."
          (name (agent-q-diff-guard--name walk)))
     (when (member (car (last parts)) '("" "." ".."))
       (agent-q-diff-guard--no 'unwritable "The path names a directory"))
-    ;; A link can lead to a name that nobody may spell.
+    ;; A link can lead to a name that a path must not have.
     (agent-q-diff-guard--check-spelling
      (concat "./" (substring name (length root))))
     (agent-q-diff-guard--check-kind walk)
@@ -542,24 +545,24 @@ granted.  REASON is a clause to say to the user, and to the agent."
     name))
 
 (defun agent-q-diff-guard-check (path root)
-  "Return the absolute, resolved name of the file that is PATH to an agent.
-ROOT is what `agent-q-diff-guard-root' returned; PATH is relative to it or
+  "Return the absolute, resolved name of the file PATH, named by an agent.
+PATH is relative to ROOT, the value of `agent-q-diff-guard-root', or
 begins with it.  The file need not exist.  Unless it is a plain file
-inside ROOT, or could become one, signal `agent-q-diff-forbidden' with
-the message for the agent."
+inside ROOT, or could become one, signal `agent-q-diff-forbidden' with the
+message for the agent."
   (agent-q-diff-guard--answer path
     (let ((name (let ((file-name-handler-alist (agent-q-diff-guard--handlers root)))
                   (agent-q-diff-guard--find path root))))
-      ;; The user's own handlers tell what Emacs would make of the name.
+      ;; Now with the user's file name handlers.
       (agent-q-diff-guard--check-contents
        (substring name (length (agent-q-diff-guard--remote root))))
       name)))
 
 (defun agent-q-diff-guard-recheck (name root)
   "Return NAME, which `agent-q-diff-guard-check' returned for ROOT.
-Call this right before NAME is written.  If it has come to mean something
-else, signal `agent-q-diff-forbidden': a directory on the way may have
-been replaced by a link meanwhile."
+Call this just before NAME is written.  If NAME now leads elsewhere, signal
+`agent-q-diff-forbidden': a directory on the way may have been replaced by
+a link meanwhile."
   (let* ((remote-file-name-inhibit-cache t)
          (now (agent-q-diff-guard-check name root)))
     (agent-q-diff-guard--answer name

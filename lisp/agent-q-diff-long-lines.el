@@ -20,7 +20,7 @@
   "Number of characters of a line that are shown before it is cut off.")
 
 (defvar-local agent-q-diff-long-lines--expanded nil
-  "Markers at the lines of this buffer that are shown whole.")
+  "Markers at the beginnings of lines of this buffer that are shown whole.")
 
 (defun agent-q-diff-long-lines--expanded-p ()
   "Return non-nil if the line at point is to be shown whole."
@@ -46,13 +46,13 @@
 ;;;; Commands
 
 (defvar agent-q-diff-long-lines-expand-functions nil
-  "Abnormal hook for what else than a long line is shown in part.
-Each function is called without arguments, and returns non-nil if it
-showed all of something at point, or cut it off again.")
+  "Abnormal hook to expand something at point that is not a long line.
+Each function is called without arguments.  It returns non-nil if it has
+shown all of something at point, or has cut it off again.")
 
 (defun agent-q-diff-expand-line ()
-  "Show all of the line at point, or cut it off again if it is long.
-At another line do so for its hunk, if that has thousands of lines; see
+  "Show all of the long line at point, or cut it off again.
+On any other line show all lines of its hunk, or cut them off again; see
 `agent-q-diff-hunk-lines'."
   (interactive)
   (cond
@@ -63,7 +63,7 @@ At another line do so for its hunk, if that has thousands of lines; see
    (t (user-error "The line is shown whole"))))
 
 (defun agent-q-diff-long-lines--toggle ()
-  "Show all of the line at point, which is long, or cut it off again."
+  "Show all of the long line at point, or cut it off again."
   (let ((beg (line-beginning-position)))
     (setq agent-q-diff-long-lines--expanded
           (if (agent-q-diff-long-lines--expanded-p)
@@ -76,7 +76,8 @@ At another line do so for its hunk, if that has thousands of lines; see
 ;;;; Set-up
 
 (defun agent-q-diff-long-lines--show (beg end)
-  "Show the lines from BEG to END as what they are."
+  "Show confusables by number, and cut off long lines, from BEG to END.
+This is a function for jit-lock."
   (save-excursion
     (let ((beg (progn (goto-char beg) (line-beginning-position)))
           (end (progn (goto-char end) (line-end-position))))
@@ -91,9 +92,9 @@ At another line do so for its hunk, if that has thousands of lines; see
       `(jit-lock-bounds ,beg . ,end))))
 
 (defun agent-q-diff-long-lines-set-up ()
-  "Show the text of this buffer as what it is, as it comes into view."
-  ;; A paragraph that begins with an Arabic letter must not turn the signs
-  ;; of a diff around, and to find that out in a long line takes for ever.
+  "Show confusables by number and cut off long lines, as they come into view."
+  ;; A paragraph that begins with an Arabic letter must not move the signs of
+  ;; a diff to the right, and detecting the direction of a long line is slow.
   (setq-local bidi-paragraph-direction 'left-to-right)
   (setq-local bidi-inhibit-bpa t)
   (jit-lock-register #'agent-q-diff-long-lines--show))

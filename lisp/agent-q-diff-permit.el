@@ -6,13 +6,12 @@
 
 ;;; Commentary:
 
-;; Who decides whether an edit is made: the policy, which is an option; a
-;; grant, which the user gave earlier in this session; or the user, who is
-;; asked.  A grant is for one tool in one project.  It ends with Emacs or
-;; when it is revoked, and it never covers a protected file.
+;; Decides whether an edit is made: by the policy, which is an option; by a
+;; grant that the user gave earlier in this session, which never covers a
+;; protected file; or by asking the user.
 ;;
-;; Nobody there to ask is no refusal, nor is a question that was left: both
-;; are errors.
+;; If nobody can be asked, or the question is left unanswered, that is an
+;; error, not a refusal.
 
 ;;; Code:
 
@@ -56,9 +55,9 @@ a protected file, `session' counts as `once'."
   :group 'agent-q-diff)
 
 (defcustom agent-q-diff-permission-pause 0.5
-  "Seconds without a key before a key is taken for an answer.
-A question can appear while the user types something else, so keys that
-follow upon it, or upon each other, sooner than this are ignored."
+  "Seconds without a key before a key is taken as an answer.
+A question can appear while the user is typing, so keys that follow the
+question, or each other, sooner than this are ignored."
   :type 'number
   :group 'agent-q-diff)
 
@@ -70,13 +69,13 @@ follow upon it, or upon each other, sooner than this are ignored."
   (name nil :documentation "Absolute name of the file.")
   (root nil :documentation "Directory of the project.")
   (arguments nil :documentation "The arguments of the call, an alist.")
-  (caller (cdr agent-q-diff-caller) :documentation "What waits for it, or nil.")
-  (is-logged nil :documentation "Non-nil if the log learns of it by its review.")
-  (is-withdrawn nil :documentation "Non-nil if nobody wants it any more.")
-  (protection nil :documentation "Why the user is to be asked each time, or nil.")
-  (notes nil :documentation "What else the user must know, strings.")
-  (info nil :documentation "What the transcript knows it by, a plist.")
-  (summary nil :documentation "How much it changes, a string."))
+  (caller (cdr agent-q-diff-caller) :documentation "The cdr of `agent-q-diff-caller'.")
+  (is-logged nil :documentation "Non-nil if its review will log it.")
+  (is-withdrawn nil :documentation "Non-nil if the caller withdrew it.")
+  (protection nil :documentation "Why the file is protected, or nil.")
+  (notes nil :documentation "Further strings to show to the user.")
+  (info nil :documentation "INFO of `agent-q-diff-show-edit-functions'.")
+  (summary nil :documentation "The numbers of changed lines, a string."))
 
 ;;;; Policy
 
@@ -94,7 +93,7 @@ follow upon it, or upon each other, sooner than this are ignored."
                             answer "ask, allow, deny or review"))))
     answer))
 
-;;;; Grants
+;;;; Open questions
 
 (defvar agent-q-diff-permit--asked nil
   "Requests about which the user is being asked, the innermost first.")
@@ -114,24 +113,25 @@ Open questions that the grant covers are closed."
     (agent-q-diff-permit--wake)))
 
 (defvar agent-q-diff-permit--depth nil
-  "Recursion depth of the question that is open.")
+  "Recursion depth of the open question.")
 
 (defun agent-q-diff-permit--wake ()
-  "Let the question that is open see whether it is answered by now.
-The event gets there from whichever window is selected."
+  "Have the open question check whether it is answered by now.
+The event reaches it from whichever window is selected."
   (define-key global-map [agent-q-diff-permit-wake] #'agent-q-diff-permit-wake)
   (setq unread-command-events
         (append unread-command-events (list 'agent-q-diff-permit-wake))))
 
 (defun agent-q-diff-permit-withdraw (predicate)
-  "Close the questions of callers that PREDICATE is true of: nobody wants them."
+  "Close the questions of callers that satisfy PREDICATE."
   (dolist (request agent-q-diff-permit--asked)
     (when (funcall predicate (agent-q-diff-request-caller request))
       (setf (agent-q-diff-request-is-withdrawn request) t)
       (agent-q-diff-permit--wake))))
 
 (defun agent-q-diff-permit--settlement (request)
-  "Return the answer to the question about REQUEST that needs no key, or nil."
+  "Return the answer to REQUEST that needs no key, or nil if there is none.
+It is `withdrawn', or `covered' by a grant."
   (cond
    ((agent-q-diff-request-is-withdrawn request) 'withdrawn)
    ((agent-q-diff-permit--granted-p request) 'covered)))
@@ -139,10 +139,10 @@ The event gets there from whichever window is selected."
 ;;;; The decision
 
 (defun agent-q-diff-permit (request policy)
-  "Decide on REQUEST, for which POLICY is the policy's answer.
+  "Decide on REQUEST; POLICY is the policy's answer.
 Return (ANSWER BY . REASON).  ANSWER is `allow', `deny' or `review'; BY is
 `policy', `session' or `user'; REASON is the user's, a string, or nil.
-Signal `agent-q-diff-no-user' if nobody can be asked and
+Signal `agent-q-diff-no-user' if nobody can be asked, and
 `agent-q-diff-cancelled' if the question was left unanswered."
   (cond
    ((eq policy 'deny)
@@ -156,14 +156,14 @@ Signal `agent-q-diff-no-user' if nobody can be asked and
    (t (agent-q-diff-permit--by-user request))))
 
 (defun agent-q-diff-permit--say-withdrawn (request)
-  "Say why the question about REQUEST is gone, which the user did not answer."
+  "Show why the question about REQUEST is gone although nobody answered it."
   (message "Nobody is waiting any more for the edit of %s; nothing was changed"
            (agent-q-diff-visible (agent-q-diff-request-path request))))
 
 (defun agent-q-diff-permit--by-user (request)
-  "Let the user decide on REQUEST, and return what `agent-q-diff-permit' does."
+  "Ask the user about REQUEST; the value is that of `agent-q-diff-permit'."
   (pcase (let ((answer (funcall agent-q-diff-permission-function request)))
-           ;; It may have been taken back before the user answered.
+           ;; It may have been withdrawn before the user answered.
            (if (agent-q-diff-request-is-withdrawn request) 'withdrawn answer))
     ('once (list 'allow 'user))
     ('covered (list 'allow 'session))
@@ -183,25 +183,25 @@ Signal `agent-q-diff-no-user' if nobody can be asked and
 ;;;; Asking
 
 (defvar agent-q-diff-permit--answer nil
-  "The answer to the question that is open, or nil.")
+  "The answer to the open question, or nil.")
 
 (defvar agent-q-diff-permit--last-key nil
   "Time of the last key of the open question, or when it appeared.")
 
 (defun agent-q-diff-permit--settled-p ()
-  "Return non-nil if a key now is meant as an answer, and note the time."
+  "Return non-nil if a key now is meant as an answer; note its time."
   (let ((pause (float-time (time-since agent-q-diff-permit--last-key))))
     (setq agent-q-diff-permit--last-key (current-time))
     (or executing-kbd-macro
         (>= pause agent-q-diff-permission-pause))))
 
 (defun agent-q-diff-permit--say (text)
-  "Show TEXT behind the open question for a moment."
+  "Show TEXT after the open question for a moment."
   (unless executing-kbd-macro
     (minibuffer-message "%s" text)))
 
 (defun agent-q-diff-permit--give (answer)
-  "Give ANSWER to the open question, if the key is meant for it."
+  "Answer the open question with ANSWER, unless the user was typing."
   (if (agent-q-diff-permit--settled-p)
       (progn
         (setq agent-q-diff-permit--answer answer)
@@ -236,7 +236,7 @@ Signal `agent-q-diff-no-user' if nobody can be asked and
   (agent-q-diff-permit--give 'review))
 
 (defun agent-q-diff-permit-ignore ()
-  "Ignore a key that is no answer, and say which ones are."
+  "Ignore a key that is no answer, and show which keys are."
   (interactive)
   (agent-q-diff-permit--settled-p)
   (agent-q-diff-permit--say
@@ -244,8 +244,8 @@ Signal `agent-q-diff-no-user' if nobody can be asked and
 
 (defun agent-q-diff-permit-wake ()
   "Close the open question if it is answered by now without a key.
-What was begun inside of it, say another minibuffer, comes to its end
-first."
+If something else was begun inside of it, say another minibuffer, that
+ends first."
   (interactive)
   (when-let ((request (car agent-q-diff-permit--asked))
              (answer (agent-q-diff-permit--settlement request)))
@@ -290,7 +290,7 @@ first."
        "[y]es [s]ession [n]o [r]eason [f]ull review "))))
 
 (defun agent-q-diff-permit--read (request)
-  "Ask about REQUEST and return the answer's symbol, or nil."
+  "Ask about REQUEST; return the answer's symbol, or nil."
   (let ((agent-q-diff-permit--answer nil)
         (agent-q-diff-permit--last-key (current-time))
         (agent-q-diff-permit--depth (1+ (recursion-depth)))
@@ -300,20 +300,20 @@ first."
     agent-q-diff-permit--answer))
 
 (defun agent-q-diff-permit--read-reason ()
-  "Ask for the reason of a denial and return it, or nil."
+  "Ask for the reason of a denial; return (deny . REASON), or nil without one."
   (let* ((enable-recursive-minibuffers t)
          (reason (read-string "Why not?  The agent reads this: ")))
     (unless (string-blank-p reason)
       (cons 'deny reason))))
 
 (defun agent-q-diff-permit--read-answer (request)
-  "Ask about REQUEST until there is an answer, and return that."
+  "Ask about REQUEST until there is an answer, and return it."
   (let (answer)
     (while (not answer)
       (setq answer
             (pcase (or (agent-q-diff-permit--settlement request)
                        (agent-q-diff-permit--read request))
-              ;; C-g goes back to the question.
+              ;; C-g returns to the question.
               ('reason (condition-case nil
                            (or (agent-q-diff-permit--read-reason) 'deny)
                          (quit nil)))
@@ -321,19 +321,19 @@ first."
     answer))
 
 (defun agent-q-diff-permit--cancelled ()
-  "Signal that a question was left unanswered."
+  "Signal that the question was left unanswered."
   (signal 'agent-q-diff-cancelled
           '("the user left the question unanswered; nothing was changed")))
 
 (defun agent-q-diff-permit--catching-top-level (function)
-  "Return the value of FUNCTION, or nil if the command `top-level' left it."
+  "Return the value of FUNCTION, or nil if the command `top-level' ended it."
   (let (value)
     (catch 'top-level
       (setq value (funcall function)))
     value))
 
 (defun agent-q-diff-permit--somebody-p ()
-  "Return non-nil if there is somebody who can be asked.
+  "Return non-nil if there is a user who can be asked.
 A daemon without a client has a frame that nobody sees."
   (if noninteractive
       executing-kbd-macro
@@ -343,28 +343,28 @@ A daemon without a client has a frame that nobody sees."
               (frame-list))))
 
 (defun agent-q-diff-permit-ask (request)
-  "Ask the user about REQUEST, with its edit in view.
+  "Ask the user about REQUEST, and show its edit.
 The value is as for `agent-q-diff-permission-function'.  In a batch Emacs,
-or a daemon without a client, nobody is asked."
+or a daemon without a client, signal `agent-q-diff-no-user'."
   (unless (agent-q-diff-permit--somebody-p)
     (signal 'agent-q-diff-no-user
             '("nobody is there to give permission, so it is denied; \
 agent-q-diff-tools-policy can allow it")))
   (let ((window (agent-q-diff-transcript-show (agent-q-diff-request-info request)))
         (agent-q-diff-permit--asked (cons request agent-q-diff-permit--asked))
-        ;; The caller may be in `while-no-input', or in a process filter.
+        ;; The caller may be inside `while-no-input' or a process filter.
         (throw-on-input nil)
-        ;; What others begin meanwhile is not the caller's.
+        ;; What others begin meanwhile does not belong to the caller.
         (agent-q-diff-caller nil)
         (agent-q-diff-contract nil)
         (agent-q-diff-tool nil)
         (inhibit-quit nil))
-    ;; Its keys would be looked up before those of the question.
+    ;; The keys of Isearch would take precedence over those of the question.
     (when isearch-mode
       (isearch-done))
     (unwind-protect
-        ;; To leave by `top-level' is to leave the question, too, and the
-        ;; agent must not wait for ever.
+        ;; `top-level' leaves the question as well; the agent must not wait
+        ;; forever.
         (or (agent-q-diff-permit--catching-top-level
              (lambda ()
                (condition-case nil
@@ -376,7 +376,7 @@ agent-q-diff-tools-policy can allow it")))
         (quit-restore-window window)))))
 
 (defun agent-q-diff-permit--end-waking (outer)
-  "Leave no event behind after a question, unless one of OUTER needs it.
+  "Remove the waking event after a question, unless an outer one needs it.
 OUTER are the requests about which questions are still open."
   (setq unread-command-events (delq 'agent-q-diff-permit-wake unread-command-events))
   (cond

@@ -6,16 +6,16 @@
 
 ;;; Commentary:
 
-;; Which files of a project an agent may not edit at all, and which only
-;; with the user's word for each single edit.  Names only: nothing here
-;; looks at a file.
+;; Tells which files of a project an agent may not edit at all, and which
+;; only if the user is asked for each edit.  Only names are considered; no
+;; file is accessed.
 ;;
-;; The line is drawn at what runs *without a decision to run it*: because
-;; a directory is entered, a project opened, a commit made, a package
-;; installed, a branch pushed, an agent started.  What runs when somebody
-;; asks for just that, as Makefile, a test or any source file, is no
-;; different from other text that the user reviews, so it is not in the
-;; list; who sees that differently adds a pattern.
+;; Protected are files that run *without a decision to run them*: because a
+;; directory is entered, a project opened, a commit made, a package
+;; installed, a branch pushed, an agent started.  A file that runs only on
+;; request, such as a Makefile, a test or any source file, is like other
+;; text that the user reviews, so it is not in the list.  Users who disagree
+;; can add patterns.
 
 ;;; Code:
 
@@ -116,11 +116,11 @@ A grant for the session never covers them.  The value is an alist from
 the reason, a clause that follows \"because\", to patterns.
 
 A pattern is a shell wildcard, or several separated by slashes, one for
-each part of a name.  One that ends in a slash names a directory with
-everything below it; any other names a file.  It matches at any depth,
-unless it begins with a slash: then it matches at the project's root.
-Upper and lower case are one, and so are other spellings that some file
-system takes for the same name."
+each part of a name.  A pattern that ends in a slash names a directory
+with everything below it; any other names a file.  It matches at any
+depth, unless it begins with a slash: then it matches only at the
+project's root.  Case is ignored, and so are other differences that some
+file systems ignore."
   :type '(alist :key-type (string :tag "Because")
                 :value-type agent-q-diff-protected-patterns)
   :group 'agent-q-diff)
@@ -129,14 +129,14 @@ system takes for the same name."
 
 (defconst agent-q-diff-protected--ignorable
   "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\U000E0000-\U000E0FFF]"
-  "Characters that some file systems leave out when they compare names.
-HFS+ ignores most of them; the rest are Unicode's default ignorables.")
+  "Regexp of characters that some file systems ignore when they compare names.
+HFS+ ignores most of them; the others are Unicode's default ignorables.")
 
 (defun agent-q-diff-protected-fold-case (text)
   "Return TEXT with every letter in lower case.
-`downcase' will not do: it goes by the language, and in Turkish it makes
-\"g1t\" of \"GIT\" if that is unibyte, and dotless letters if not.  All of
-them are an i here."
+`downcase' depends on the language: in Turkish it turns \"GIT\" into \"g1t\"
+if the string is unibyte, and into dotless letters if not.  Here all of
+them become an i."
   (apply #'string
          (mapcar (lambda (char)
                    (cond
@@ -147,7 +147,7 @@ them are an i here."
                  text)))
 
 (defun agent-q-diff-protected--normalized (name)
-  "Return NAME in one of its spellings, without characters that have no width."
+  "Return NAME in Unicode normalization form KC, without ignorable characters."
   (let ((visible (replace-regexp-in-string agent-q-diff-protected--ignorable "" name)))
     (if (string-match-p "\\`[[:ascii:]]*\\'" visible)
         visible
@@ -155,9 +155,9 @@ them are an i here."
       (ucs-normalize-NFKC-string visible))))
 
 (defun agent-q-diff-protected-fold (name)
-  "Fold NAME, one part of a file name, the way that the most lenient system does.
-HFS+ and APFS ignore case and characters without width, NTFS drops dots
-and spaces at the end and reads a colon as the name of a stream."
+  "Fold NAME, one part of a file name, for the most lenient file system.
+HFS+ and APFS ignore case and characters without width; NTFS drops dots
+and spaces at the end and reads a colon as the beginning of a stream name."
   (let* ((plain (if (string-match-p "[^[:ascii:]]" name)
                     (agent-q-diff-protected--normalized name)
                   name))
@@ -168,19 +168,20 @@ and spaces at the end and reads a colon as the name of a stream."
 ;;;; Patterns
 
 (defun agent-q-diff-protected--regexp (pattern)
-  "Return a regexp for what PATTERN matches, names with a slash before each part."
+  "Return a regexp for PATTERN.
+It matches folded names that have a slash before each part."
   (let ((parts (split-string (agent-q-diff-protected-fold-case pattern) "/" t)))
     (concat (and (string-prefix-p "/" pattern) "\\`")
             "/"
             (mapconcat (lambda (part)
-                         ;; A wildcard's own regexp lets it match slashes.
+                         ;; `wildcard-to-regexp' lets it match slashes.
                          (string-replace "[^\0]" "[^/]"
                                          (substring (wildcard-to-regexp part) 2 -2)))
                        parts "/")
             (if (directory-name-p pattern) "\\(?:/\\|\\'\\)" "\\'"))))
 
 (defvar agent-q-diff-protected--regexps (make-hash-table :test #'equal)
-  "Regexps of lists of patterns, since making one takes milliseconds.")
+  "Regexps by lists of patterns; making one takes milliseconds.")
 
 (defun agent-q-diff-protected--any-p (patterns name)
   "Return non-nil if one of PATTERNS matches NAME, which begins with a slash."
@@ -192,8 +193,8 @@ and spaces at the end and reads a colon as the name of a stream."
     (and patterns (string-match-p regexp name))))
 
 (defun agent-q-diff-protected--match (name)
-  "Return what `agent-q-diff-protected-kind' does for NAME.
-That is the folded parts, each with a slash before it."
+  "Return how NAME is protected, as `agent-q-diff-protected-kind' does.
+NAME is the folded parts, each with a slash before it."
   (if (agent-q-diff-protected--any-p agent-q-diff-protected-denied name)
       '(denied . "it belongs to the version control system")
     (pcase (seq-find (lambda (row)
@@ -202,14 +203,14 @@ That is the folded parts, each with a slash before it."
       (`(,reason . ,_) (cons 'asked reason)))))
 
 (defvar agent-q-diff-protected--known nil
-  "Answers for names, (OPTIONS . TABLE), since an edit asks several times.
+  "Cached answers, (OPTIONS . TABLE), since each edit asks several times.
 OPTIONS is a copy of both options, for which the answers in TABLE hold.")
 
 (defconst agent-q-diff-protected--max-known 200
-  "Number of names for which answers are kept.")
+  "Number of names in the cache.")
 
 (defun agent-q-diff-protected--answers ()
-  "Return the table of answers for both options as they are now."
+  "Return the table of cached answers for the present values of both options."
   (let ((options (cons agent-q-diff-protected-denied agent-q-diff-protected-asked)))
     (unless (and (equal options (car agent-q-diff-protected--known))
                  (< (hash-table-count (cdr agent-q-diff-protected--known))
@@ -221,7 +222,7 @@ OPTIONS is a copy of both options, for which the answers in TABLE hold.")
 (defun agent-q-diff-protected-kind (parts)
   "Return how the file whose name has PARTS below the root is protected.
 The value is nil, (`denied' . REASON) or (`asked' . REASON); REASON is a
-sentence without its full stop."
+clause without punctuation."
   (let* ((answers (agent-q-diff-protected--answers))
          (answer (gethash parts answers 'unknown)))
     (if (eq answer 'unknown)

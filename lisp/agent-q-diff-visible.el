@@ -1,4 +1,4 @@
-;;; agent-q-diff-visible.el --- An agent's strings, shown as what they are  -*- lexical-binding: t; -*-
+;;; agent-q-diff-visible.el --- Misleading characters made visible  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -6,19 +6,19 @@
 
 ;;; Commentary:
 
-;; Names of agents and files, reasons and headings end up in the echo area,
-;; in prompts, mode lines and lists.  A newline, an escape sequence or a
-;; control of writing direction there makes the rest of the line read as
-;; something else.  `agent-q-diff-visible' makes any string safe to show in
-;; one line; whatever shows a string of an agent's goes through it.
+;; Names of agents and files, reasons and headings are shown in the echo
+;; area, in prompts, mode lines and lists.  A newline, an escape sequence or
+;; a control character for writing direction can make the rest of such a
+;; line read differently.  `agent-q-diff-visible' makes any string safe to
+;; show in one line; every string of an agent's that is shown must pass it.
 ;;
-;; The engine has the table of characters that mislead, and knows letters
-;; that look like others as well.  Names are also shown before the engine
-;; is loaded, and when it cannot be, so the characters that mislead by
-;; themselves are listed here, too.  A test compares the two.
+;; The engine has the full table of misleading characters, including letters
+;; that look like others.  Names are also shown when the engine is not
+;; loaded, so the characters that mislead wherever they are, are listed here,
+;; too.  A test compares the two tables.
 ;;
-;; A path is worse than other strings: it is not only shown but used.  One
-;; that two readers read in two ways is refused, whoever it is for.
+;; A path is not only shown but also used.  A path that two programs, or a
+;; program and a person, read differently is refused for every agent.
 
 ;;; Code:
 
@@ -29,10 +29,10 @@
 
 (defconst agent-q-diff-visible--misleading
   (rx (or (any "\0-\u001f" "\u007f-\u009f"
-               ;; Odd spaces, and what only some programs take for a line break.
+               ;; Odd spaces, and line breaks to some programs only.
                "\u00a0" "\u1680" "\u2000-\u200a" "\u2028\u2029" "\u202f" "\u205f"
                "\u2800" "\u3000"
-               ;; No width.
+               ;; Without width.
                "\u00ad" "\u034f" "\u115f" "\u1160" "\u17b4" "\u17b5" "\u180b-\u180f"
                "\u200b-\u200d" "\u2060-\u2065" "\u206a-\u206f" "\u3164" "\ufe00-\ufe0f"
                "\ufeff" "\uffa0" "\ufff0-\ufffb" "\U0001bca0-\U0001bca3"
@@ -41,12 +41,12 @@
                "\u061c" "\u200e" "\u200f" "\u202a-\u202e" "\u2066-\u2069"
                ;; Halves of surrogate pairs.
                (#xd800 . #xdfff))
-          ;; Bytes that are no text.
+          ;; Bytes that are not part of a character.
           (not (any "\0-\U0010ffff"))))
-  "What matches a character that misleads wherever it stands.")
+  "Regexp of a character that misleads wherever it is.")
 
 (defun agent-q-diff-visible--suspects (text)
-  "Return the characters of TEXT that mislead wherever they stand.
+  "Return the characters of TEXT that mislead wherever they are.
 The value is as for `agent-q-diff-visible-suspects-function'."
   (let ((start 0)
         (case-fold-search nil)
@@ -57,8 +57,8 @@ The value is as for `agent-q-diff-visible-suspects-function'."
     (nreverse suspects)))
 
 (defvar agent-q-diff-visible-suspects-function #'always
-  "Function that knows more characters that mislead than this file.
-It is called with a string and returns a list of (INDEX . DECEIT) in
+  "Function that finds more misleading characters than this file.
+It is called with a string and returns a list of (INDEX . KIND) in
 ascending order, or t if it cannot tell now.")
 
 (defun agent-q-diff-visible--indices (text)
@@ -67,13 +67,13 @@ ascending order, or t if it cannot tell now.")
                      (funcall agent-q-diff-visible-suspects-function text)
                    (error t)))
          (suspects (if (listp better)
-                       ;; Between lines these are what they seem to be.
+                       ;; Not misleading in a text of several lines.
                        (append (agent-q-diff-visible--breaks text) better)
                      (agent-q-diff-visible--suspects text))))
     (seq-uniq (sort (mapcar #'car suspects) #'<))))
 
 (defun agent-q-diff-visible--breaks (text)
-  "Return the line breaks and tabs in TEXT, each as (INDEX)."
+  "Return the indices of line breaks and tabs in TEXT, each as (INDEX)."
   (let ((start 0) breaks)
     (while (string-match "[\t\n\f]" text start)
       (setq start (match-end 0))
@@ -83,21 +83,21 @@ ascending order, or t if it cannot tell now.")
 ;;;; One line
 
 (defconst agent-q-diff-visible--max-length 500
-  "Number of characters that are shown of a string by default.")
+  "Number of characters of a string that are shown by default.")
 
 (defun agent-q-diff-visible-sign (char)
-  "Return what is shown in the place of CHAR, a string of ASCII."
+  "Return the ASCII string that is shown instead of CHAR."
   (if (> char #x10ffff)
       (format "<%02X>" (if (> char #x3fff7f) (- char #x3fff00) char))
     (format "<U+%04X>" char)))
 
 (defun agent-q-diff-visible (text &optional limit keep)
-  "Return TEXT as one line in which every character is what it seems to be.
-Characters without width, those that change the direction of what
-follows, odd spaces, controls, line breaks and, where the engine is
-loaded, letters that look like others are shown by their numbers, like
-<U+202E>; those in the list KEEP stay.  Of TEXT longer than LIMIT
-characters the end is left out, and that is said."
+  "Return TEXT as one line in which no character misleads.
+Characters without width, those that change the writing direction, odd
+spaces, controls, line breaks and, if the engine is loaded, letters that
+look like others are shown by their numbers, like <U+202E>, except those
+in the list KEEP.  If TEXT has more than LIMIT characters, the end is left
+out, and their number is shown."
   (let* ((text (string-to-multibyte (substring-no-properties text)))
          (limit (or limit agent-q-diff-visible--max-length))
          (more (- (length text) limit))
@@ -110,7 +110,7 @@ characters the end is left out, and that is said."
                           'face 'warning)))))
 
 (defun agent-q-diff-visible--with-signs (text keep)
-  "Return TEXT with signs for characters that mislead, but for those in KEEP."
+  "Return TEXT with signs for misleading characters that are not in KEEP."
   (let ((done 0)
         pieces)
     (dolist (index (agent-q-diff-visible--indices text))
@@ -134,16 +134,17 @@ characters the end is left out, and that is said."
     ("[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffc\U000E0000-\U000E0FFF]"
      . "contains a character that cannot be seen")
     ("\\\\" . "contains a backslash; separate directories with /"))
-  "Paths that are refused for how they are spelled: (REGEXP . FLAW).
-They are those that two programs read in two ways, or a person and a
-program.  Odd spaces, and joiners that some scripts need, are not among
-them: people have such names.  The first match counts.")
+  "Paths that are refused for their spelling: (REGEXP . FLAW).
+They are those that two programs, or a program and a person, may read
+differently.  Odd spaces, and the joiners that some scripts need, are
+allowed: people have such names.  The first match counts.")
 
 (defun agent-q-diff-visible-path-flaw (path)
-  "Return what is wrong with how PATH is spelled, or nil.
-The value is to follow \"the path\".  Where PATH leads does not matter."
+  "Return what is wrong with the spelling of PATH, or nil.
+The value is a predicate for \"the path\".  Where PATH leads does not
+matter."
   (let ((case-fold-search nil))
-    ;; Nearly all are, and each edit has its path looked at several times.
+    ;; Nearly all paths pass here; each edit checks its path several times.
     (unless (string-match-p "\\`[-_.+@=,~: a-zA-Z0-9/]+\\'" path)
       (let ((path (string-to-multibyte (substring-no-properties path))))
         (cdr (seq-find (lambda (flaw) (string-match-p (car flaw) path))
