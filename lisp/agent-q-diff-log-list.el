@@ -19,19 +19,19 @@
 (require 'agent-q-diff-log)
 
 (defcustom agent-q-diff-log-n-shown 500
-  "Number of entries, counted from the latest, that the log's buffer shows."
+  "Number of entries, counted from the latest, that the list shows."
   :type 'natnum
   :group 'agent-q-diff)
 
 ;;;; One entry
 
 (defun agent-q-diff-log-list--visible (value &optional limit)
-  "Return VALUE as one line of text with nothing in it that misleads.
+  "Return VALUE as one line of text without misleading characters.
 LIMIT is as for `agent-q-diff-visible'."
   (agent-q-diff-visible (if (stringp value) value (format "%S" value)) limit))
 
 (defun agent-q-diff-log-list--fields (entry)
-  "Return all of ENTRY but its diff, each field a line."
+  "Return all fields of ENTRY except its diff, one a line."
   (let (lines)
     (while entry
       (let ((key (pop entry))
@@ -64,11 +64,11 @@ The file is visited by a command only, never because a line names it.
 \\{agent-q-diff-log-entry-mode-map}"
   (setq-local diff-refine nil)
   (setq-local diff-font-lock-syntax nil)
-  ;; These look for the file in which a hunk is.
+  ;; The defaults of these would look for the file of a hunk.
   (setq-local add-log-current-defun-function #'ignore)
   (setq-local add-log-buffer-file-name-function #'ignore)
   (setq-local next-error-function nil)
-  ;; What is there is shown in its order, and all of it.
+  ;; Show the text in its logical order, and characters without width.
   (setq-local bidi-display-reordering nil)
   (setq-local glyphless-char-display (copy-sequence glyphless-char-display))
   (dolist (range '((#xad . #xad) (#x61c . #x61c) (#x200b . #x200f)
@@ -100,8 +100,8 @@ The file is visited by a command only, never because a line names it.
     (current-buffer)))
 
 (defun agent-q-diff-log-list--file (entry)
-  "Return the name of the file that ENTRY is about, or signal a `user-error'.
-A path that the agent gave relative to the root is so still."
+  "Return the name of the file of ENTRY, or signal a `user-error'.
+A relative path is below the root that ENTRY has."
   (let ((path (plist-get entry :path))
         (root (plist-get entry :root)))
     (unless (and (stringp path) (not (string-empty-p path)))
@@ -112,7 +112,7 @@ A path that the agent gave relative to the root is so still."
                  ((stringp root) (concat (file-name-as-directory root) path))
                  (t (user-error "The entry does not say where %s is"
                                 (agent-q-diff-log-list--visible path))))))
-      ;; Neither question connects; asking whether the file exists would.
+      ;; These two tests do not connect; `file-exists-p' would.
       (when (and (file-remote-p name)
                  (not (file-remote-p name nil t))
                  (not (yes-or-no-p (format "Connect to %s? "
@@ -133,14 +133,14 @@ A path that the agent gave relative to the root is so still."
 ;;;; The list
 
 (defun agent-q-diff-log-list--time (entry)
-  "Return when ENTRY was made, in the user's time zone."
+  "Return the time of ENTRY in the user's time zone."
   (let ((time (plist-get entry :time)))
     (condition-case nil
         (format-time-string "%F %T" (encode-time (parse-time-string time)))
       (error (format "%s" time)))))
 
 (defun agent-q-diff-log-list--outcome (entry)
-  "Return in a word what became of ENTRY's proposal."
+  "Return the outcome of ENTRY in a word."
   (let ((outcome (plist-get entry :outcome))
         (after (plist-get entry :hash-after)))
     (cond
@@ -149,7 +149,7 @@ A path that the agent gave relative to the root is so still."
      (t "changed"))))
 
 (defun agent-q-diff-log-list--hunks (entry)
-  "Return how many of the hunks of ENTRY's review are in the file, or \"\"."
+  "Return how many hunks of ENTRY's review are in the file, or \"\"."
   (let ((in (plist-get entry :in-file))
         (total (plist-get entry :total)))
     (if (and (integerp in) (integerp total))
@@ -171,7 +171,7 @@ A path that the agent gave relative to the root is so still."
                   (funcall cell :reason)))))
 
 (defun agent-q-diff-log-list--refresh ()
-  "Read the log anew into `tabulated-list-entries'."
+  "Read the log again into `tabulated-list-entries'."
   (setq tabulated-list-entries
         (mapcar #'agent-q-diff-log-list--row
                 (agent-q-diff-log-entries agent-q-diff-log-n-shown))))

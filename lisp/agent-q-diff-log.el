@@ -1,4 +1,4 @@
-;;; agent-q-diff-log.el --- What agents proposed and what became of it  -*- lexical-binding: t; -*-
+;;; agent-q-diff-log.el --- The log of what agents proposed  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -6,14 +6,13 @@
 
 ;;; Commentary:
 
-;; One JSON object a line, appended to a file that only the user can read,
-;; since diffs hold what is in the user's files.  Several Emacsen may write
-;; at once: a line goes out in one write(2) to a file opened with O_APPEND,
-;; which is what `write-region' does when it appends bytes.
+;; The log has one JSON object a line, in a file that only the user can
+;; read, since diffs contain parts of the user's files.  Several Emacsen may
+;; write at once: each line is written by one write(2) to a file opened with
+;; O_APPEND, as `write-region' does when it appends bytes.
 ;;
 ;; Recording never disturbs the caller: it asks nothing, signals nothing,
-;; and says only once that it fails.  Browsing reads no more than the end
-;; of the log and opens no file that an entry names, unless told to.
+;; and reports a failure only once.
 
 ;;; Code:
 
@@ -35,30 +34,30 @@ directory that is missing is created, for the user alone as well."
   :group 'agent-q-diff)
 
 (defcustom agent-q-diff-log-max-bytes (* 10 1024 1024)
-  "Size in bytes from which on the log is put aside and a new one begun.
-If nil, that never happens."
+  "Size in bytes from which on a log is rotated and a new one begun.
+If nil, it is never rotated."
   :type '(choice (const :tag "Never" nil) natnum)
   :group 'agent-q-diff)
 
 (defcustom agent-q-diff-log-n-old 3
-  "Number of logs that are kept beside the current one.
-The latest of them has the name of the log with \".1\" behind it."
+  "Number of rotated logs that are kept besides the current one.
+The latest of them is named like the log with \".1\" appended."
   :type 'natnum
   :group 'agent-q-diff)
 
 ;;;; Entries as JSON
 
 (defun agent-q-diff-log--plain-p (string)
-  "Return non-nil if STRING is all ASCII and has no NUL."
+  "Return non-nil if STRING is all ASCII without NUL."
   (and (not (string-search "\0" string))
-       ;; That is known at once, which a regexp takes long to find out.
+       ;; This is much faster than a regexp.
        (eq string (encode-coding-string string 'utf-8-unix t))))
 
 (defun agent-q-diff-log--text (string)
-  "Return STRING with nothing in it that JSON cannot hold.
-A byte that is no character becomes \"\\xNN\" and half of a surrogate pair
-\"\\uNNNN\", as plain text; so does NUL, which Emacs 28 cannot read back."
-  ;; JSON has no text properties, and to copy a long diff makes garbage.
+  "Return STRING with what JSON cannot represent replaced by plain text.
+A byte that is not part of a character becomes \"\\xNN\" and half of a
+surrogate pair \"\\uNNNN\".  So does NUL, which Emacs 28 cannot parse."
+  ;; Copying a long diff just to drop text properties would make garbage.
   (if (agent-q-diff-log--plain-p string)
       string
     (let ((plain (substring-no-properties string)))
@@ -75,9 +74,9 @@ A byte that is no character becomes \"\\xNN\" and half of a surrogate pair
   "The keys of a hunk in an entry.")
 
 (defun agent-q-diff-log--object (plist)
-  "Return PLIST as an object for JSON, keys without their colons.
-That of a hunk is a plist: a review can have thousands, and a hash table
-for each makes much garbage.  Other plists may have any keys."
+  "Return PLIST as an object for JSON, with keys without their colons.
+A hunk becomes a plist: a review can have thousands of hunks, and a hash
+table for each makes much garbage.  Other plists may have any keys."
   (if (and plist (cl-loop for (key) on plist by #'cddr
                           always (memq key agent-q-diff-log-hunk-keys)))
       (cl-loop for (key value) on plist by #'cddr
@@ -92,13 +91,13 @@ for each makes much garbage.  Other plists may have any keys."
       object)))
 
 (defun agent-q-diff-log--value (value)
-  "Return VALUE as `json-encode' takes it, whatever it is."
+  "Return VALUE, of any type, as a value for `json-encode'."
   (cond
    ((memq value '(nil t)) value)
    ((memq value '(:false :json-false)) :json-false)
    ((memq value '(:null)) nil)
    ((stringp value) (agent-q-diff-log--text value))
-   ;; Beyond these JSON readers lose digits, or fail.
+   ;; Beyond these, JSON parsers lose digits or fail.
    ((and (integerp value) (<= (- (expt 2 53)) value (expt 2 53))) value)
    ((symbolp value) (agent-q-diff-log--text (symbol-name value)))
    ((vectorp value) (vconcat (mapcar #'agent-q-diff-log--value value)))
@@ -107,8 +106,8 @@ for each makes much garbage.  Other plists may have any keys."
    ((proper-list-p value) (vconcat (mapcar #'agent-q-diff-log--value value)))
    (t (agent-q-diff-log--text (format "%S" value)))))
 
-;; Only an Emacs that was built without JSON needs this library, which takes
-;; longer to load than all that is written to a log in a day.
+;; Only an Emacs that was built without JSON needs this library.  Loading it
+;; takes longer than writing a day's log.
 (declare-function json-encode "json" (object))
 (declare-function json-read-from-string "json" (string))
 (defvar json-encoding-pretty-print)
@@ -117,8 +116,8 @@ for each makes much garbage.  Other plists may have any keys."
 (defvar json-false)
 
 (defun agent-q-diff-log--insert (plist)
-  "Insert at point the line that records PLIST as of now.
-In a buffer it is no garbage, which a long diff makes much of as a string."
+  "Insert at point the line that records PLIST with the current time.
+In a buffer it is no garbage, which a long diff as a string would be."
   (unless (proper-list-p plist)
     (signal 'wrong-type-argument (list #'proper-list-p plist)))
   (let ((object (agent-q-diff-log--object
@@ -131,7 +130,7 @@ In a buffer it is no garbage, which a long diff makes much of as a string."
     (insert "\n")))
 
 (defun agent-q-diff-log--parse (line)
-  "Return LINE, bytes, as a plist, or nil if it is no entry."
+  "Return LINE, bytes, as a plist, or nil if it is not an entry."
   (let* ((text (decode-coding-string line 'utf-8-unix))
          (entry (ignore-errors
                   (if (fboundp 'json-parse-string)
@@ -147,26 +146,26 @@ In a buffer it is no garbage, which a long diff makes much of as a string."
 ;;;; Writing
 
 (defvar agent-q-diff-log--failed nil
-  "Non-nil if the last entry could not be recorded, and that was said.")
+  "Non-nil if recording the last entry failed and that was reported.")
 
 (defun agent-q-diff-log--old (n)
-  "Return the name of the Nth log that was put aside, the log itself if N is 0."
+  "Return the name of the Nth rotated log; 0 is the current log."
   (if (= n 0)
       agent-q-diff-log-file
     (format "%s.%d" agent-q-diff-log-file n)))
 
 (defun agent-q-diff-log--size (file)
-  "Return the size of FILE in bytes, 0 if there is none."
+  "Return the size of FILE in bytes, 0 if it does not exist."
   (or (file-attribute-size (file-attributes file)) 0))
 
 (defun agent-q-diff-log--full-p ()
-  "Return non-nil if the log is to be put aside."
+  "Return non-nil if the log is due for rotation."
   (and agent-q-diff-log-max-bytes
        (>= (agent-q-diff-log--size agent-q-diff-log-file)
            (max 1 agent-q-diff-log-max-bytes))))
 
-(defun agent-q-diff-log--put-aside ()
-  "Rename the log and those that were put aside before."
+(defun agent-q-diff-log--shift ()
+  "Rename the log and the rotated logs, each to the next number."
   (let ((n agent-q-diff-log-n-old))
     (if (= n 0)
         (delete-file agent-q-diff-log-file)
@@ -177,11 +176,11 @@ In a buffer it is no garbage, which a long diff makes much of as a string."
         (setq n (1- n))))))
 
 (defconst agent-q-diff-log--max-lock-age 60
-  "Age in seconds from which on a lock is that of an Emacs that died.")
+  "Age in seconds from which on a lock is taken to be that of a dead Emacs.")
 
 (defun agent-q-diff-log--rotate ()
-  "Put the log aside if it is full and no other Emacs is just doing so.
-The lock is a directory, which only one of several can create."
+  "Rotate the log if it is full, unless another Emacs is just doing so.
+The lock is a directory, since only one process can create it."
   (when (agent-q-diff-log--full-p)
     (let ((lock (concat agent-q-diff-log-file ".lock")))
       (when (time-less-p agent-q-diff-log--max-lock-age
@@ -191,15 +190,15 @@ The lock is a directory, which only one of several can create."
         (ignore-errors (delete-directory lock)))
       (when (ignore-errors (make-directory lock) t)
         (unwind-protect
-            ;; Another may have done it between the look and the lock.
+            ;; Another Emacs may have done it before we got the lock.
             (when (agent-q-diff-log--full-p)
-              (agent-q-diff-log--put-aside))
+              (agent-q-diff-log--shift))
           (delete-directory lock))))))
 
 (defun agent-q-diff-log--torn-p (file)
   "Return non-nil if FILE does not end with a newline, as after a crash.
-Another Emacs may put FILE aside between the two looks at it; then the
-answer does not matter."
+If another Emacs rotates FILE between the two accesses, the answer does not
+matter."
   (let ((size (agent-q-diff-log--size file)))
     (and (> size 0)
          (with-temp-buffer
@@ -216,7 +215,7 @@ answer does not matter."
         (create-lockfiles nil))
     (with-file-modes #o700
       (make-directory (file-name-directory file) t))
-    ;; A log that is too long is better than an entry that is not in it.
+    ;; A log that is too long is better than a missing entry.
     (ignore-errors
       (agent-q-diff-log--rotate))
     (with-temp-buffer
@@ -228,22 +227,21 @@ answer does not matter."
           (write-region nil nil file t 'silent))))))
 
 (defun agent-q-diff-log--coding ()
-  "Return the coding system in which the current buffer is to be written.
-It is UTF-8; ASCII is that without Emacs encoding a copy of it."
+  "Return the coding system for writing the current buffer as UTF-8.
+All ASCII text is written unconverted, which makes no copy."
   (if (agent-q-diff-coding-all-ascii-p)
       'no-conversion
     'utf-8-unix))
 
 (defun agent-q-diff-log-record (plist)
-  "Record PLIST, what an agent proposed and what became of it.
+  "Record PLIST: what an agent proposed, and the outcome.
 Its keys are :tool, :agent, :path, :outcome, :total and :in-file (numbers
 of hunks), :saved, :hash-before, :hash-after, :hunks, :decided-by,
-:reason, :diff and whatever else there is to tell; the time is added.
-Values may be strings, integers, symbols, and lists, vectors and plists
-of those.
+:reason, :diff and any others; the time is added.  Values may be strings,
+integers, symbols, and lists, vectors and plists of those.
 
-Return non-nil if it is in the log.  Never signal an error: that the log
-cannot be written is said once, until it can be again."
+Return non-nil if it was recorded.  Never signal an error: a failure is
+reported once, until recording works again."
   (when agent-q-diff-log-file
     (condition-case err
         (let ((inhibit-quit t)
@@ -261,11 +259,11 @@ cannot be written is said once, until it can be again."
 ;;;; Reading
 
 (defconst agent-q-diff-log--max-read (* 16 1024 1024)
-  "How many bytes of a log are read at most, however long its entries are.")
+  "Maximum number of bytes of a log that are read, however long its entries are.")
 
 (defun agent-q-diff-log--tail (file n)
   "Return up to N last lines of FILE, the last one first, as bytes.
-Only the end of FILE is read, twice as much at each attempt."
+Only the end of FILE is read, in each attempt twice as much."
   (let* ((size (agent-q-diff-log--size file))
          (chunk (* 128 1024))
          (lines nil)
@@ -278,7 +276,7 @@ Only the end of FILE is read, twice as much at each attempt."
     (seq-take (nreverse lines) n)))
 
 (defun agent-q-diff-log--lines-from (file beg end)
-  "Return the whole lines of FILE between the bytes BEG and END."
+  "Return the complete lines of FILE between the bytes BEG and END."
   (with-temp-buffer
     (set-buffer-multibyte nil)
     (when (< beg end)
@@ -290,7 +288,7 @@ Only the end of FILE is read, twice as much at each attempt."
 
 (defun agent-q-diff-log-entries (n)
   "Return up to N latest entries of the log as plists, the latest first.
-If there are fewer in the current log, go on in those that were put aside."
+If the current log has fewer, continue with the rotated ones."
   (let ((agent-q-diff-log-file (expand-file-name (or agent-q-diff-log-file
                                                      (user-error "No log is kept"))))
         (entries nil)
@@ -310,7 +308,7 @@ If there are fewer in the current log, go on in those that were put aside."
 ;;;; Refusals
 
 (defun agent-q-diff-log-refusal (tool path err)
-  "Record that PATH was refused to a call of TOOL by ERR."
+  "Record that the guard refused PATH to a call of TOOL, with the error ERR."
   (agent-q-diff-log-record
    (list :tool tool :agent (car agent-q-diff-caller) :path path
          :outcome "refused" :decided-by 'guard

@@ -1,4 +1,4 @@
-;;; agent-q-diff-schema.el --- What tools take, and whether they got it  -*- lexical-binding: t; -*-
+;;; agent-q-diff-schema.el --- The tools' parameters, and checking arguments  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -6,9 +6,9 @@
 
 ;;; Commentary:
 
-;; The tools as agents see them: name, description, parameters.  From one
-;; table come the JSON schema that a framework registers and the check of
-;; the arguments that then arrive, in whichever shape JSON was read.
+;; The tools as agents see them: name, description, parameters.  The same
+;; table serves for the JSON schema that a framework registers and for
+;; checking the arguments that arrive, in whatever form JSON was parsed.
 
 ;;; Code:
 
@@ -63,7 +63,7 @@ them again; do as the answer says."
 A parameter is (NAME TYPE IS-REQUIRED DESCRIPTION . OTHER-NAMES).")
 
 (defun agent-q-diff-schema--json (parameters)
-  "Return PARAMETERS as a JSON schema, for `json-serialize' and `json-encode'."
+  "Return PARAMETERS as a JSON schema for `json-serialize' and `json-encode'."
   `((type . "object")
     (properties . ,(mapcar (pcase-lambda (`(,name ,type ,_ ,description . ,_))
                              `(,name (type . ,(symbol-name type))
@@ -72,15 +72,15 @@ A parameter is (NAME TYPE IS-REQUIRED DESCRIPTION . OTHER-NAMES).")
     (required . ,(vconcat (agent-q-diff-schema--required parameters)))))
 
 (defun agent-q-diff-schema--required (parameters)
-  "Return the names of those of PARAMETERS that must be given."
+  "Return the names of the required PARAMETERS."
   (mapcar (lambda (parameter) (symbol-name (car parameter)))
           (seq-filter (lambda (parameter) (nth 2 parameter)) parameters)))
 
 (defun agent-q-diff-schema-list ()
-  "Return the tools, a list of plists, each fresh.
+  "Return the tools, a list of fresh plists.
 :name and :description are strings for the agent, :parameters is a JSON
 schema, an alist.  :required is a list of names; :safety-level and
-:categories are Agent-Q's words."
+:categories are terms of Agent-Q."
   (mapcar (lambda (tool)
             (let ((parameters (plist-get tool :parameters)))
               (list :name (plist-get tool :name)
@@ -92,7 +92,7 @@ schema, an alist.  :required is a list of names; :safety-level and
           agent-q-diff-schema--tools))
 
 (defun agent-q-diff-schema-proposal-p (name)
-  "Return non-nil if the tool NAME asks for a review of many hunks."
+  "Return non-nil if the tool NAME asks for a review."
   (plist-get (seq-find (lambda (tool) (equal name (plist-get tool :name)))
                        agent-q-diff-schema--tools)
              :is-proposal))
@@ -106,14 +106,14 @@ schema, an alist.  :required is a list of names; :safety-level and
        (mapconcat (lambda (tool) (plist-get tool :name))
                   agent-q-diff-schema--tools ", "))))
 
-;;;; Arguments as they come
+;;;; Forms of arguments
 
 (defun agent-q-diff-schema--refuse (format &rest arguments)
   "Signal `agent-q-diff-bad-arguments' with FORMAT and ARGUMENTS."
   (signal 'agent-q-diff-bad-arguments (list (apply #'format format arguments))))
 
 (defun agent-q-diff-schema--key (key)
-  "Return KEY, that of an argument in any shape, as a string."
+  "Return KEY, the name of an argument in any form, as a string."
   (cond
    ((stringp key) key)
    ((keywordp key) (substring (symbol-name key) 1))
@@ -141,7 +141,7 @@ schema, an alist.  :required is a list of names; :safety-level and
 ;;;; Checking
 
 (defun agent-q-diff-schema--parameter (tool key)
-  "Return the parameter of TOOL that KEY names, or signal that there is none."
+  "Return the parameter of TOOL that is called KEY, or signal that there is none."
   (or (seq-find (pcase-lambda (`(,name ,_ ,_ ,_ . ,others))
                   (member key (cons (symbol-name name) others)))
                 (plist-get tool :parameters))
@@ -151,7 +151,7 @@ schema, an alist.  :required is a list of names; :safety-level and
                   (plist-get tool :parameters) ", "))))
 
 (defun agent-q-diff-schema--kind (value)
-  "Return what VALUE is in JSON, as words."
+  "Return the JSON type of VALUE, in words."
   (cond
    ((stringp value) "a string")
    ((memq value '(t nil :false :json-false)) "a boolean")
@@ -163,9 +163,9 @@ schema, an alist.  :required is a list of names; :safety-level and
 
 (defun agent-q-diff-schema--value (parameter key value)
   "Return VALUE, given as KEY for PARAMETER, as a Lisp value.
-Signal an error if it is of another type."
+Signal an error if it has another type."
   (pcase (list (nth 1 parameter) value)
-    ;; Properties would reach the user's buffers and be more than text there.
+    ;; Text properties would take effect in the user's buffers.
     (`(string ,(pred stringp)) (substring-no-properties value))
     (`(boolean t) t)
     (`(boolean ,(or 'nil :false :json-false)) nil)
@@ -174,16 +174,16 @@ Signal an error if it is of another type."
                                   (agent-q-diff-schema--kind value)))))
 
 (defun agent-q-diff-schema--absent-p (parameter value)
-  "Return non-nil if VALUE, JSON's null, means that PARAMETER was not given."
+  "Return non-nil if VALUE is JSON's null, which means no value for PARAMETER."
   (or (memq value '(:null :json-null))
       (and (null value) (eq (nth 1 parameter) 'string))))
 
 (defun agent-q-diff-schema-arguments (name arguments)
-  "Return ARGUMENTS of a call of the tool NAME, checked, as an alist.
-ARGUMENTS are a hash table, an alist or a plist, as JSON was read; the
-keys of the value are symbols, those of the schema.  A parameter that is
-missing, of another type, given twice or unknown is an error
-`agent-q-diff-bad-arguments' that names it."
+  "Return ARGUMENTS of a call of the tool NAME as an alist, after checking them.
+ARGUMENTS are a hash table, an alist or a plist, as JSON was parsed; the
+keys of the value are the symbols in the schema.  If a parameter is
+missing, of another type, given twice or unknown, signal
+`agent-q-diff-bad-arguments' with a message that names it."
   (let ((tool (agent-q-diff-schema--tool name))
         checked)
     (pcase-dolist (`(,given . ,value) (agent-q-diff-schema--pairs arguments))
@@ -200,7 +200,7 @@ missing, of another type, given twice or unknown is an error
     (nreverse checked)))
 
 (defun agent-q-diff-schema--check-complete (tool checked)
-  "Signal an error unless CHECKED has all that TOOL needs."
+  "Signal an error unless CHECKED has all required parameters of TOOL."
   (dolist (key (agent-q-diff-schema--required (plist-get tool :parameters)))
     (unless (assq (intern key) checked)
       (agent-q-diff-schema--refuse

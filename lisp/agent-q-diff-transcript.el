@@ -6,12 +6,14 @@
 
 ;;; Commentary:
 
-;; The buffer *Agent-Q Edits*: every edit that an agent asks for, as typed
-;; diff lines with their numbers, shown before anybody is asked about it,
-;; and below it what became of it.  Folds, jumps to the file, copies.
+;; The buffer *Agent-Q Edits*: every edit that an agent requests, as diff
+;; lines with their numbers, shown before anybody is asked for permission,
+;; and then its outcome.  Commands fold and copy an edit, and jump to its
+;; file.
 ;;
-;; Others show edits in their own way by putting a function into
-;; `agent-q-diff-show-edit-functions'.
+;; A function in `agent-q-diff-show-edit-functions' can show edits elsewhere.
+;;
+;; A diff line is a list (KIND OLD NEW TEXT); see that variable.
 
 ;;; Code:
 
@@ -28,24 +30,24 @@
 (defcustom agent-q-diff-show-edit-functions '(agent-q-diff-transcript-append)
   "Functions that show an edit before permission for it is asked.
 Each is called with LINES and INFO.  LINES is a list of (KIND OLD NEW
-TEXT): KIND is `hunk', `context', `added', `removed' or `no-newline', OLD
-and NEW are the line's numbers, from 1, on either side, or 0 where it is
-not, and TEXT is the line without sign and newline.  INFO is a plist:
+TEXT): KIND is `hunk', `context', `added', `removed' or `no-newline'; OLD
+and NEW are the line's numbers on either side, from 1, or 0 if it is not
+there; TEXT is the line without sign and newline.  INFO is a plist:
 
-:id           a number, another for each edit
+:id           a number, unique to each edit
 :tool         the name of the tool
 :path         the file as the agent named it
 :name         its absolute name
 :description  what the agent says about it, or nil
-:count        how many places are replaced
+:count        the number of places that are replaced
 
-An error in one of them is one of the edit, which is then not made: what
-could not be shown is not asked about either."
+If one of them signals an error, the edit fails: what could not be shown
+is not asked about either."
   :type 'hook
   :group 'agent-q-diff)
 
 (defcustom agent-q-diff-transcript-max-entries 500
-  "Number of edits that the buffer of edits holds; older ones are dropped."
+  "Number of edits that the buffer of edits keeps; older ones are dropped."
   :type 'natnum
   :group 'agent-q-diff)
 
@@ -74,15 +76,15 @@ could not be shown is not asked about either."
   "Face of line numbers where an edit is shown."
   :group 'agent-q-diff-faces)
 
-;;;; What an edit amounts to
+;;;; Diff lines
 
 (defun agent-q-diff-transcript-counts (lines)
-  "Return (ADDED . REMOVED), numbers of typed LINES."
+  "Return (ADDED . REMOVED), numbers of diff LINES."
   (cons (seq-count (lambda (line) (eq (car line) 'added)) lines)
         (seq-count (lambda (line) (eq (car line) 'removed)) lines)))
 
 (defun agent-q-diff-transcript-diff (lines path)
-  "Return typed LINES as the text of a unified diff of the file PATH."
+  "Return diff LINES of the file PATH as a unified diff."
   (concat
    (format "--- %s\n+++ %s\n" path path)
    (mapconcat (pcase-lambda (`(,kind ,_ ,_ ,text))
@@ -90,22 +92,22 @@ could not be shown is not asked about either."
                         text "\n"))
               lines "")))
 
-;;;; Making visible what is there
+;;;; Showing a line
 
 (defconst agent-q-diff-transcript--max-width 2000
   "Number of characters of a line that are shown.")
 
 (defun agent-q-diff-transcript-visible (text)
-  "Return TEXT, a line, as `agent-q-diff-visible' does; but tabs stay.
-Of a very long line the end is left out, and that is said."
+  "Return TEXT, a line, with misleading characters made visible; tabs stay.
+The end of a very long line is left out, and the note says so."
   (agent-q-diff-visible text agent-q-diff-transcript--max-width '(?\t)))
 
 (defun agent-q-diff-transcript--number (number)
-  "Return NUMBER in four columns, or as many spaces for 0."
+  "Return NUMBER in four columns, or four spaces for 0."
   (if (zerop number) "    " (format "%4d" number)))
 
 (defun agent-q-diff-transcript--insert-line (line)
-  "Insert the typed LINE as it is shown, with its numbers."
+  "Insert the diff line LINE as it is shown, with its numbers."
   (pcase-let* ((`(,kind ,old ,new ,text) line)
                (`(,sign . ,face)
                 (pcase kind
@@ -120,7 +122,7 @@ Of a very long line the end is left out, and that is said."
       (put-text-property start (point) 'face 'agent-q-diff-line-number))
     (let ((text-start (point)))
       (insert (or sign "") (agent-q-diff-transcript-visible text))
-      ;; What stands for a character that misleads has a face already.
+      ;; Signs for misleading characters already have a face.
       (add-face-text-property text-start (point) face t))
     (insert "\n")
     (put-text-property start (point) 'agent-q-diff-line line)))
@@ -152,7 +154,7 @@ Of a very long line the end is left out, and that is said."
   (add-to-invisibility-spec '(agent-q-diff-fold . t)))
 
 (defun agent-q-diff-transcript-buffer ()
-  "Return the buffer of edits, made if need be."
+  "Return the buffer of edits, created if necessary."
   (let ((buffer (get-buffer-create agent-q-diff-transcript-buffer-name)))
     (with-current-buffer buffer
       (unless (derived-mode-p 'agent-q-diff-transcript-mode)
@@ -160,14 +162,15 @@ Of a very long line the end is left out, and that is said."
     buffer))
 
 (defun agent-q-diff-transcript--description (description)
-  "Return DESCRIPTION, a string or nil, as lines that cannot be taken for diff."
+  "Return DESCRIPTION, a string or nil, as comment lines.
+They cannot be mistaken for diff lines."
   (mapconcat (lambda (line)
                (concat "# " (agent-q-diff-transcript-visible line) "\n"))
              (and description (split-string description "\n"))
              ""))
 
 (defun agent-q-diff-transcript--insert-entry (lines info)
-  "Insert what is shown of the edit of typed LINES and INFO."
+  "Insert the edit with diff LINES and INFO as it is shown."
   (let ((start (point))
         (edit (append info (list :lines lines))))
     (pcase-let ((`(,added . ,removed) (agent-q-diff-transcript-counts lines)))
@@ -185,8 +188,8 @@ Of a very long line the end is left out, and that is said."
   "Number of edits in this buffer.")
 
 (defun agent-q-diff-transcript-append (lines info)
-  "Append the edit of typed LINES and INFO to the buffer of edits.
-This is what `agent-q-diff-show-edit-functions' does by default."
+  "Append the edit with diff LINES and INFO to the buffer of edits.
+This is the default of `agent-q-diff-show-edit-functions'."
   (with-current-buffer (agent-q-diff-transcript-buffer)
     (let ((inhibit-read-only t))
       (save-excursion
@@ -204,8 +207,8 @@ This is what `agent-q-diff-show-edit-functions' does by default."
     (delete-region (point-min) here)))
 
 (defun agent-q-diff-transcript--position (id)
-  "Return where the edit numbered ID begins in the current buffer, or nil.
-The latest are looked at first."
+  "Return the beginning of the edit numbered ID in the current buffer, or nil.
+The latest edits are searched first."
   (let ((here (point-max))
         found)
     (while (and (not found) (> here (point-min)))
@@ -217,7 +220,7 @@ The latest are looked at first."
     found))
 
 (defun agent-q-diff-transcript-conclude (info outcome)
-  "Note below the edit of INFO what became of it: OUTCOME, a string."
+  "Insert OUTCOME, a string, below the edit of INFO."
   (when-let ((buffer (get-buffer agent-q-diff-transcript-buffer-name)))
     (with-current-buffer buffer
       (when-let ((start (agent-q-diff-transcript--position (plist-get info :id))))
@@ -230,8 +233,8 @@ The latest are looked at first."
                      'face 'agent-q-diff-progress 'agent-q-diff-edit edit))))))))
 
 (defun agent-q-diff-transcript-show (info)
-  "Show the edit of INFO in a window, without selecting it.
-Return the window if it was not there before, else nil."
+  "Show the edit of INFO in a window without selecting it.
+Return the window if it is new, else nil."
   (when-let ((buffer (get-buffer agent-q-diff-transcript-buffer-name)))
     (let* ((old (get-buffer-window buffer))
            (window (or old (display-buffer buffer '(nil (inhibit-same-window . t)))))
@@ -242,10 +245,10 @@ Return the window if it was not there before, else nil."
         (set-window-point window start))
       (unless old window))))
 
-;;;; Where point is
+;;;; The edit at point
 
 (defun agent-q-diff-transcript--heads ()
-  "Return the positions where the edits in the current buffer begin."
+  "Return the beginnings of the edits in the current buffer, in order."
   (let ((here (point-min))
         heads)
     (while here
@@ -255,13 +258,13 @@ Return the window if it was not there before, else nil."
     (nreverse heads)))
 
 (defun agent-q-diff-transcript--start ()
-  "Return where the edit at point begins, or signal that there is none."
+  "Return the beginning of the edit at point, or signal that there is none."
   (or (car (last (seq-filter (lambda (head) (<= head (point)))
                              (agent-q-diff-transcript--heads))))
       (user-error "No edit here")))
 
 (defun agent-q-diff-transcript--end (start)
-  "Return where the edit that begins at START ends."
+  "Return the end of the edit that begins at START."
   (let ((below (next-single-property-change start 'agent-q-diff-head)))
     (or (and below (next-single-property-change below 'agent-q-diff-head))
         (point-max))))
@@ -270,8 +273,8 @@ Return the window if it was not there before, else nil."
 
 ;;;###autoload
 (defun agent-q-diff-edits ()
-  "Show the edits that agents asked for, with point at the latest.
-Below each is what became of it, and who allowed it."
+  "Show the edits that agents requested, with point at the latest.
+Each has its outcome, and who allowed it, at its end."
   (interactive)
   (pop-to-buffer (or (get-buffer agent-q-diff-transcript-buffer-name)
                      (user-error "No agent has asked for an edit")))
@@ -338,9 +341,9 @@ Below each is what became of it, and who allowed it."
              (agent-q-diff-visible (plist-get edit :path)))))
 
 (defun agent-q-diff-transcript--line-to-visit (start)
-  "Return the number of the file's line to go to from point.
-START is where the edit at point begins.  The number is the modified
-text's; that of a removed line is where it was."
+  "Return the line number in the file to go to from point.
+START is the beginning of the edit at point.  The number is that of the
+modified text; for a removed line, that of the next line which is there."
   (let ((from (max (line-beginning-position) start))
         (end (agent-q-diff-transcript--end start))
         number)
