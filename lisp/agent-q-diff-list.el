@@ -1,4 +1,4 @@
-;;; agent-q-diff-list.el --- The reviews that wait, and past ones  -*- lexical-binding: t; -*-
+;;; agent-q-diff-list.el --- The list of open and past reviews  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -6,9 +6,8 @@
 
 ;;; Commentary:
 
-;; A list of the reviews that have not ended, with who proposes what for
-;; which file, how long it has waited and how far it is decided; and below
-;; them of those that have ended and are kept.
+;; Lists the open reviews with their agent, file, age and progress, and below
+;; them the past reviews that are kept.
 
 ;;; Code:
 
@@ -23,18 +22,18 @@
 (require 'agent-q-diff-again)
 
 (defun agent-q-diff-list--age (review)
-  "Return how long REVIEW has been open, as a string."
+  "Return the time since REVIEW was begun, as a string."
   (format-seconds "%h:%.2m:%.2s"
                   (float-time (time-since (agent-q-diff-review-begun review)))))
 
 (defun agent-q-diff-list--ended (review)
-  "Return what REVIEW, which has ended, came to, as a string."
+  "Return the result of REVIEW, which has ended, as a string."
   (let ((result (agent-q-diff-review-result review)))
     (format "ended, %s: %d of %d were in the file" (plist-get result :status)
             (plist-get result :in-file) (plist-get result :total))))
 
 (defun agent-q-diff-list--progress (review)
-  "Return how far REVIEW, which has not ended, is decided, as a string."
+  "Return the progress of REVIEW, which has not ended, as a string."
   (with-current-buffer (agent-q-diff-review-buffer review)
     (pcase-let ((`(,total ,applied ,rejected ,pending) (agent-q-diff--counts)))
       (format "%s%d applied, %d rejected, %d of %d pending"
@@ -66,18 +65,18 @@
      (t (user-error "This review has ended; g brings the list up to date")))))
 
 (defun agent-q-diff-list-open ()
-  "Go to the review at point; look again at one that has ended."
+  "Go to the review at point; open it again if it has ended."
   (interactive nil agent-q-diff-list-mode)
   (let ((review (agent-q-diff-list--here)))
     (if (agent-q-diff-review-outcome review)
         (agent-q-diff-look-again review)
       (pop-to-buffer (agent-q-diff-review-buffer review))
-      ;; A terminal's menu bar would not be that of the buffer by this alone.
+      ;; Otherwise a terminal's menu bar would not be updated.
       (force-mode-line-update))))
 
 (defun agent-q-diff-list-cancel ()
   "Cancel the review at point: its agent is told that nobody decided.
-One that has ended is forgotten."
+Forget a review that has ended."
   (interactive nil agent-q-diff-list-mode)
   (let ((review (agent-q-diff-list--here)))
     (cond
@@ -89,7 +88,7 @@ One that has ended is forgotten."
       (revert-buffer)))))
 
 (defun agent-q-diff-list-take-back ()
-  "Take the review at point, which has ended, out of its file again."
+  "Undo in its file what the review at point, which has ended, has changed."
   (interactive nil agent-q-diff-list-mode)
   (let ((review (agent-q-diff-list--here)))
     (unless (agent-q-diff-review-outcome review)
@@ -110,7 +109,7 @@ One that has ended is forgotten."
   "Keymap of `agent-q-diff-list-mode'.")
 
 (define-derived-mode agent-q-diff-list-mode tabulated-list-mode "Reviews"
-  "Major mode of the list of reviews, and of past ones below.
+  "Major mode of the list of open reviews, with past ones below.
 
 \\{agent-q-diff-list-mode-map}"
   (agent-q-diff--claim-single-keys)
@@ -121,7 +120,7 @@ One that has ended is forgotten."
 
 ;;;###autoload
 (defun agent-q-diff-list ()
-  "List the reviews that have not ended, and those that can be looked at again."
+  "List the open reviews, and the past ones that can be opened again."
   (interactive)
   (let ((buffer (get-buffer-create agent-q-diff-list-buffer-name)))
     (with-current-buffer buffer

@@ -6,14 +6,17 @@
 
 ;;; Commentary:
 
-;; The messages about a review.  There are two sets of words.  Those of
-;; Agent-Q's documents are an interface: its agent is prompted with them, so
-;; their words, signs and line breaks stay, and only it reads them.  Every
-;; other agent reads plain sentences.  `agent-q-diff-contract' chooses.
+;; The messages about a review come in two wordings, and
+;; `agent-q-diff-contract' selects one.  That of Agent-Q's documents is an
+;; interface: its agent is prompted with it, so words, signs and line breaks
+;; must not change, and no other agent reads it.  Every other agent reads
+;; plain sentences.
 ;;
-;; The facts are the same in both, and follow from the result alone: how
-;; much is in the file, or only in the buffer; which hunks; what the user
-;; made of them and said.
+;; Both have the same facts, which follow from the result alone: how much is
+;; in the file, or only in the buffer; which hunks; what the user edited and
+;; said.
+;;
+;; A result is a plist; see `agent-q-diff-review'.
 
 ;;; Code:
 
@@ -22,13 +25,13 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-visible)
 
-;;;; Agent-Q's words
+;;;; Agent-Q's wording
 
 (defconst agent-q-diff-message--accepted
   "✓ Changes accepted and applied to %s
 
 The buffer has been updated with your proposed changes. Save the buffer when ready."
-  "What Agent-Q's agent reads when at least one hunk is applied.")
+  "What Agent-Q's agent reads if at least one hunk is applied.")
 
 (defconst agent-q-diff-message--rejected
   "✗ REJECTED: User explicitly declined changes to %s
@@ -36,20 +39,20 @@ The buffer has been updated with your proposed changes. Save the buffer when rea
 STOP: Do NOT retry or propose alternative changes. The user has made a
 deliberate decision to reject this edit. Report to the user that the
 changes were not applied and ask if they would like to proceed differently."
-  "What Agent-Q's agent reads when the user rejected the proposal.")
+  "What Agent-Q's agent reads if the user rejected the proposal.")
 
 (defconst agent-q-diff-message--unexpected
   "⚠ Unexpected response from diff UI: %s
 
 The file may not have been modified."
-  "What Agent-Q's agent reads when there is an answer that is no decision.")
+  "What Agent-Q's agent reads if the answer is not a decision.")
 
 (defconst agent-q-diff-message--error
   "Error showing diff for %s: %s
 
 This might indicate an issue with the Emacs integration. Make sure
 sly-agent-q-diff.el is loaded."
-  "What Agent-Q's agent reads when there is no answer.")
+  "What Agent-Q's agent reads if there is no answer.")
 
 (defun agent-q-diff-message-of-decision (decision path)
   "Return Agent-Q's message about DECISION on its proposal for PATH."
@@ -58,15 +61,15 @@ sly-agent-q-diff.el is loaded."
     ("rejected" (format agent-q-diff-message--rejected path))
     (_ (format agent-q-diff-message--unexpected decision))))
 
-;;;; Plain words
+;;;; Plain sentences
 
 (defconst agent-q-diff-message--stop
   "STOP: Do not try this again, and do not propose something else instead. Tell
 the user how the file stands, and ask how to go on."
-  "What an agent reads after a rejection that it must not get around.")
+  "What an agent reads after a rejection that it must not work around.")
 
 (defun agent-q-diff-message--count (result)
-  "Return how much of RESULT is in the target, as a subject with its verb."
+  "Return how much of RESULT is in the target: a subject and its verb."
   (let ((total (plist-get result :total))
         (in (plist-get result :in-file)))
     (cond
@@ -77,8 +80,8 @@ the user how the file stands, and ask how to go on."
      (t (format "%d of %d hunks %s" in total (if (= in 1) "is" "are"))))))
 
 (defun agent-q-diff-message--place (result)
-  "Return where the hunks of RESULT are that are in the target, in words.
-What nobody saved is in no file."
+  "Return where the applied hunks of RESULT are, in words.
+If the target is not saved, that is the buffer, not the file."
   (cond
    ((plist-get result :detached) "the text")
    ((or (plist-get result :saved)
@@ -89,15 +92,14 @@ What nobody saved is in no file."
    (t "the buffer")))
 
 (defun agent-q-diff-message--where (result path)
-  "Return what `agent-q-diff-message--place' does for RESULT, with PATH."
+  "Return where the applied hunks of RESULT are, in words that include PATH."
   (pcase (agent-q-diff-message--place result)
     ("the text" (format "the text for %s; no file was written" path))
     ("the file" path)
     ("the buffer" (format "the user's Emacs buffer for %s" path))))
 
 (defun agent-q-diff-message--saved-note (result)
-  "Return what to say of the file of RESULT if it is not what the buffer is.
-Return nil if there is nothing to say."
+  "Return a sentence about how the file of RESULT differs from the buffer, or nil."
   (cond
    ((or (plist-get result :detached) (not (plist-member result :saved))) nil)
    ((plist-get result :saved) nil)
@@ -113,7 +115,7 @@ Return nil if there is nothing to say."
   (concat (upcase (substring sentence 0 1)) (substring sentence 1)))
 
 (defun agent-q-diff-message--accepted-plainly (result path)
-  "Return the first sentence about RESULT, accepted by the user, for PATH."
+  "Return the first sentence about RESULT, which was accepted, for PATH."
   (let ((in (plist-get result :in-file)))
     (format "✓ %s %s in %s%s."
             (cond
@@ -126,14 +128,14 @@ Return nil if there is nothing to say."
             (if (and (plist-get result :saved) (< 0 in)) ", which is saved" ""))))
 
 (defun agent-q-diff-message--rejected-plainly (result path)
-  "Return the first sentences about RESULT, rejected by the user, for PATH."
+  "Return the first sentences about RESULT, which was rejected, for PATH."
   (format "✗ Rejected: the user declined the change to %s. %s in %s."
           path
           (agent-q-diff-message--capitalized (agent-q-diff-message--count result))
           (agent-q-diff-message--place result)))
 
 (defun agent-q-diff-message--reason-p (result)
-  "Return non-nil if the user said why RESULT was rejected."
+  "Return non-nil if the user gave a reason for rejecting RESULT."
   (or (plist-get result :comment)
       (seq-some (lambda (hunk)
                   (and (plist-get hunk :comment)
@@ -142,7 +144,7 @@ Return nil if there is nothing to say."
 
 (defun agent-q-diff-message--stop-lines (is-reasoned)
   "Return a list with the directive to stop after a rejection, or nil.
-IS-REASONED tells whether the user said why."
+IS-REASONED is non-nil if the user gave a reason."
   (pcase agent-q-diff-stop-directive
     ('always (list agent-q-diff-message--stop))
     ('never nil)
@@ -150,7 +152,7 @@ IS-REASONED tells whether the user said why."
          (list agent-q-diff-message--stop)))))
 
 (defun agent-q-diff-message--plainly (result path)
-  "Return the message in plain words about RESULT, decided, for PATH."
+  "Return the message in plain sentences about RESULT, a decision, for PATH."
   (let ((is-accepted (equal "accepted" (plist-get result :decision))))
     (string-join
      (append
@@ -166,19 +168,19 @@ IS-REASONED tells whether the user said why."
 ;;;; No decision
 
 (defun agent-q-diff-message-of-failure (err)
-  "Return the message to the agent about ERR, whatever it was about.
-What the guard refuses has its first word already."
+  "Return the message to the agent about ERR, of any kind.
+A refusal by the guard already begins with \"Error: \"."
   (let ((text (agent-q-diff--error-text err)))
     (if (string-prefix-p "Error: " text)
         text
       (concat "Error: " text))))
 
 (defun agent-q-diff-message-of-error (path err)
-  "Return the message to the agent about ERR, signaled by its proposal for PATH."
+  "Return the message to the agent about ERR, the error of a proposal for PATH."
   (cond
    ((eq agent-q-diff-contract 'agent-q)
     (format agent-q-diff-message--error path (error-message-string err)))
-   ;; What the guard refuses it says in full, in the same words to every tool.
+   ;; The guard's message is complete, and the same for every tool.
    ((eq (car err) 'agent-q-diff-forbidden)
     (cadr err))
    (t
@@ -191,9 +193,9 @@ What the guard refuses has its first word already."
             (agent-q-diff--error-text err)))))
 
 (defun agent-q-diff-message-of-remains (result)
-  "Return what is left of RESULT, which is no decision, or nil.
-Who reads that there was none must not take the file for what it was, and
-what the user wrote must not be lost."
+  "Return what a review with RESULT left behind, or nil if nothing.
+RESULT is not a decision.  The agent must not assume that the file is
+unchanged, and the user's comments must not be lost."
   (let ((lines (append
                 (when (plist-get result :total)
                   (agent-q-diff-message--remaining-hunks result))
@@ -201,8 +203,8 @@ what the user wrote must not be lost."
     (and lines (string-join lines "\n"))))
 
 (defun agent-q-diff-message--remaining-hunks (result)
-  "Return lines about the hunks of RESULT, no decision, that are in the target.
-Agent-Q's words are left alone where nothing is."
+  "Return lines about the hunks in the target after RESULT, which is no decision.
+If there are none, Agent-Q's message stays as its documents have it."
   (unless (and (eq agent-q-diff-contract 'agent-q)
                (= 0 (plist-get result :in-file)))
     (append (list (agent-q-diff-message--in-sentence result))
@@ -213,7 +215,7 @@ Agent-Q's words are left alone where nothing is."
 
 (defun agent-q-diff-message--in-sentence (result)
   "Return a sentence about how much of RESULT is in the target.
-For Agent-Q it has the numbers that its document 004 asks for."
+For Agent-Q it has the numbers that document 004 requires."
   (let ((in (plist-get result :in-file))
         (place (agent-q-diff-message--place result)))
     (if (eq agent-q-diff-contract 'agent-q)
@@ -224,9 +226,9 @@ For Agent-Q it has the numbers that its document 004 asks for."
               place))))
 
 (defun agent-q-diff-message-of-no-decision (result)
-  "Return why RESULT is no decision, as one line for the text of an error.
-It says how much is in the file, since who reads that a review was
-cancelled takes the file for what it was."
+  "Return why RESULT is not a decision, as one line for the text of an error.
+It says how much is in the file: an agent that reads only that a review was
+cancelled would assume that the file is unchanged."
   (if (and (eq 'cancelled (plist-get result :status))
            (plist-get result :total))
       (format "%s; %s in %s%s" (plist-get result :reason)
@@ -241,7 +243,7 @@ cancelled takes the file for what it was."
 
 (defun agent-q-diff-message-of-result (result path)
   "Return the message to the agent about RESULT of its proposal for PATH.
-RESULT is a plist as `agent-q-diff-review' has it."
+RESULT is a plist as for `agent-q-diff-review'."
   (cond
    ((not (memq (plist-get result :status) '(accepted partial rejected)))
     (let ((remains (agent-q-diff-message-of-remains result)))
@@ -255,7 +257,7 @@ RESULT is a plist as `agent-q-diff-review' has it."
    (t (agent-q-diff-message--plainly result path))))
 
 (defun agent-q-diff-message-of-denial (path reason &optional is-policy)
-  "Return the message that a change of PATH was denied before a review.
+  "Return the message that a change of PATH was denied without a review.
 REASON is what the user said, a string or nil.  If IS-POLICY is non-nil,
 it is a sentence about the user's settings."
   (if (eq agent-q-diff-contract 'agent-q)
@@ -282,8 +284,9 @@ it is a sentence about the user's settings."
 
 (defun agent-q-diff-message--part (format hunks)
   "Return FORMAT about HUNKS, or nil if there are none.
-FORMAT ends in \"hunk%s.\", which becomes their numbers.  Where the user
-has split hunks, only their lines tell the agent which they are."
+FORMAT ends in \"hunk%s.\", which gets their numbers.  If the user has
+split hunks, their lines are shown instead, since the agent does not know
+their numbers."
   (when hunks
     (if (seq-some (lambda (hunk) (plist-get hunk :part)) hunks)
         (concat (string-remove-suffix " hunk%s." format)
@@ -292,19 +295,19 @@ has split hunks, only their lines tell the agent which they are."
                              (agent-q-diff-message--numbers hunks))))))
 
 (defun agent-q-diff-message--part-lines (hunk)
-  "Return lines that tell HUNK, a result of a single hunk, by its lines."
+  "Return the number and the lines of HUNK, the result of a single hunk."
   (format "\nhunk %d:\n%s" (1+ (plist-get hunk :index))
           (string-trim-right (or (plist-get hunk :part) "") "\n")))
 
 (defun agent-q-diff-message--in-and-out (result)
-  "Return (IN . OUT), the hunks of RESULT that are in the target and the others."
+  "Return (IN . OUT), the hunks of RESULT that are in the target, and the others."
   (let ((in-file-p (lambda (hunk) (plist-get hunk :in-file)))
         (hunks (plist-get result :hunks)))
     (cons (seq-filter in-file-p hunks) (seq-remove in-file-p hunks))))
 
 (defun agent-q-diff-message--details (result)
   "Return lines about RESULT that the decision alone does not tell, or nil.
-They speak of what is in the file, whatever the marks."
+They are about what is in the file, whatever the marks."
   (pcase-let* ((`(,in . ,out) (agent-q-diff-message--in-and-out result))
                (is-accepted (equal (plist-get result :decision) "accepted"))
                (lines (append
@@ -319,12 +322,12 @@ They speak of what is in the file, whatever the marks."
     (and lines (string-join lines "\n"))))
 
 (defun agent-q-diff-message--edited-p (result)
-  "Return non-nil if a hunk of RESULT that is in the target was edited."
+  "Return non-nil if the user edited a hunk of RESULT that is in the target."
   (seq-some (lambda (hunk) (and (plist-get hunk :in-file) (plist-get hunk :edited)))
             (plist-get result :hunks)))
 
 (defun agent-q-diff-message--edited (result)
-  "Return lines with what the user made of those hunks of RESULT that are edited."
+  "Return lines with the user's version of those hunks of RESULT that were edited."
   (mapcan (lambda (hunk)
             (when-let ((diff (and (or (plist-get hunk :in-file)
                                       (not (eq 'rejected (plist-get hunk :state))))
@@ -338,9 +341,9 @@ They speak of what is in the file, whatever the marks."
           (plist-get result :hunks)))
 
 (defun agent-q-diff-message--partial (result in out)
-  "Return lines that tell the hunks IN the target of RESULT from those OUT of it."
+  "Return lines that list the hunks IN the target of RESULT, and those OUT of it."
   (append
-   ;; The first sentence in plain words says so.
+   ;; Among plain sentences, the first says so.
    (when (eq agent-q-diff-contract 'agent-q)
      (list (agent-q-diff-message--in-sentence result)))
    (agent-q-diff-message--which result in out)
@@ -348,7 +351,7 @@ They speak of what is in the file, whatever the marks."
    (agent-q-diff-message--live-lines result (append in out))))
 
 (defun agent-q-diff-message--which (result in out)
-  "Return lines that say which hunks are IN the target of RESULT, and which OUT."
+  "Return lines that list which hunks are IN the target of RESULT, and which OUT."
   (let ((place (agent-q-diff-message--place result)))
     (delq nil
           (list (agent-q-diff-message--part (format "In %s: hunk%%s." place) in)
@@ -362,9 +365,9 @@ They speak of what is in the file, whatever the marks."
                  (seq-filter (lambda (hunk) (plist-get hunk :reason)) out))))))
 
 (defun agent-q-diff-message--placement (result)
-  "Return lines about hunks of RESULT that were not just applied where stated.
-That a change was there before, or is where its context differs, is not
-to be taken for what the user applied."
+  "Return lines about hunks of RESULT that were not simply applied as stated.
+A change that was there before, or that is in a place with other context,
+must not be mistaken for one that the user applied."
   (let ((hunks (plist-get result :hunks))
         (place (agent-q-diff-message--place result)))
     (delq nil
@@ -377,7 +380,7 @@ to be taken for what the user applied."
            (mapcar #'agent-q-diff-message--ambiguous hunks)))))
 
 (defun agent-q-diff-message--fuzzy (hunk place)
-  "Return a line about the context of HUNK in PLACE if that differs, or nil."
+  "Return a line about HUNK if its context in PLACE differs, or nil."
   (let ((fuzz (or (plist-get hunk :fuzz) 0))
         (offset (plist-get hunk :offset)))
     (when (and (> fuzz 0) (plist-get hunk :in-file))
@@ -400,16 +403,16 @@ Send it with more context, or keep the \"index\" line of git diff."
                                (seq-take places 10) ", ")
                     (if (nthcdr 10 places) ", …" "")))))
 
-(defconst agent-q-diff--n-shown 50
-  "Number of hunks of which a result tells what now stands in their place.
-Each costs a walk over the line map.")
+(defconst agent-q-diff-message-max-live-hunks 50
+  "Maximum number of hunks whose present lines a result includes.
+Finding the lines of each takes a walk over the weave.")
 
 (defconst agent-q-diff-message--shown-lines 20
-  "Number of lines of a hunk that a message shows as they now are.")
+  "Number of present lines of a hunk that a message shows.")
 
 (defun agent-q-diff-message--live-lines (result hunks)
-  "Return lines that show what now stands in the places of HUNKS of RESULT.
-Each is numbered as agents know it from the tools by which they read."
+  "Return lines that show the present text in the places of HUNKS of RESULT.
+They are numbered as by the tools with which agents read files."
   (let ((known (sort (seq-filter (lambda (hunk) (plist-get hunk :now)) hunks)
                      (lambda (one other)
                        (< (plist-get one :index) (plist-get other :index))))))
@@ -421,14 +424,14 @@ Each is numbered as agents know it from the tools by which they read."
               (agent-q-diff-message--not-shown hunks)))))
 
 (defun agent-q-diff-message--not-shown (hunks)
-  "Return a line about those of HUNKS that are one too many to be shown, or nil."
-  (let ((n (- (length hunks) agent-q-diff--n-shown)))
+  "Return a line about those HUNKS whose lines are not shown, or nil."
+  (let ((n (- (length hunks) agent-q-diff-message-max-live-hunks)))
     (when (> n 0)
       (list (format "The lines of %d more hunk%s, from hunk %d on, are not shown."
-                    n (if (= n 1) "" "s") (1+ agent-q-diff--n-shown))))))
+                    n (if (= n 1) "" "s") (1+ agent-q-diff-message-max-live-hunks))))))
 
 (defun agent-q-diff-message--numbered (place hunk)
-  "Return lines that show what now stands where HUNK belongs in PLACE."
+  "Return lines that show the present text where HUNK belongs in PLACE."
   (pcase-let* ((`(,line . ,text) (plist-get hunk :now))
                (lines (and (not (string-empty-p text))
                            (split-string (string-remove-suffix "\n" text) "\n")))
@@ -462,7 +465,7 @@ Each is numbered as agents know it from the tools by which they read."
 
 (defun agent-q-diff-message-of-denied-call (path tool outcome)
   "Return the message about a denied call of TOOL for PATH.
-OUTCOME tells who denied it and why."
+OUTCOME is a plist: :by is who denied it, :reason why."
   (let ((reason (or (plist-get outcome :reason)
                     (and (eq (plist-get outcome :by) 'policy)
                          (format "the user's settings deny %s here." tool)))))
@@ -470,9 +473,9 @@ OUTCOME tells who denied it and why."
                                     (eq (plist-get outcome :by) 'policy))))
 
 (defun agent-q-diff-message-of-undecided (result err function)
-  "Return the message that FUNCTION makes of ERR, and what a review left behind.
-RESULT is that of a review that was not decided, which says more than ERR,
-or nil if there was no review."
+  "Return the message about ERR, and what a review left behind.
+FUNCTION returns the message for an error.  RESULT is that of a review that
+was not decided, which says more than ERR, or nil if there was no review."
   (let ((remains (and result (agent-q-diff-message-of-remains result))))
     (concat (funcall function
                      (if result

@@ -6,41 +6,41 @@
 
 ;;; Commentary:
 
-;; Tells whoever listens which lines of a buffer were replaced, exactly as
-;; it was done.  What does not reach the change hooks (an edit with
-;; `inhibit-modification-hooks', one in an indirect buffer) shows in the
-;; buffer's tick, which listeners are told from before and after each edit.
+;; Tells listeners exactly which lines of a buffer each edit replaced.  Edits
+;; that bypass the change hooks (with `inhibit-modification-hooks', or in an
+;; indirect buffer) can be recognized by the buffer's tick, which listeners
+;; get from before and after each edit.
 
 ;;; Code:
 
 (require 'agent-q-diff-base)
 
 (defvar-local agent-q-diff-outside--listeners nil
-  "Functions that are told of edits in this buffer.
+  "Functions that are called after edits in this buffer.
 See `agent-q-diff-outside-listen'.")
 (put 'agent-q-diff-outside--listeners 'permanent-local t)
 
 (defvar-local agent-q-diff-outside--tick nil
-  "Tick of this buffer before the edit that is going on, or after the last.")
+  "Tick of this buffer before the current edit, or after the last one.")
 (put 'agent-q-diff-outside--tick 'permanent-local t)
 
 (defvar agent-q-diff-outside-speaker nil
-  "The listener that makes the edits now, and so need not be told of them.")
+  "The listener that makes the present edits, and so is not told about them.")
 
 (defun agent-q-diff-outside-listen (buffer function)
-  "Call FUNCTION after each edit in BUFFER, until it ceases to listen.
+  "Call FUNCTION after each edit in BUFFER, until `agent-q-diff-outside-cease'.
 Its arguments are WAS, NOW, N-BEFORE, N-BEHIND, N-CHARS, TEXT, AT-START
 and IS-UNDO.  WAS and NOW are the buffer's ticks before and after.  All
 but the first N-BEFORE characters and the last N-BEHIND are now TEXT,
-whole lines; there were N-CHARS in all before.  The edit began at the
-start of a line if AT-START is non-nil; it undid another if IS-UNDO is."
+whole lines; before, there were N-CHARS in all.  AT-START is non-nil if the
+edit began at the start of a line, IS-UNDO if it undid another."
   (with-current-buffer buffer
     (add-to-list 'agent-q-diff-outside--listeners function)
     (add-hook 'before-change-functions #'agent-q-diff-outside--before nil t)
     (add-hook 'after-change-functions #'agent-q-diff-outside--after nil t)))
 
 (defun agent-q-diff-outside-cease (buffer function)
-  "Call FUNCTION no longer after edits in BUFFER."
+  "Stop calling FUNCTION after edits in BUFFER."
   (when (buffer-live-p buffer)
     (with-current-buffer buffer
       (setq agent-q-diff-outside--listeners
@@ -49,26 +49,26 @@ start of a line if AT-START is non-nil; it undid another if IS-UNDO is."
         (remove-hook 'before-change-functions #'agent-q-diff-outside--before t)
         (remove-hook 'after-change-functions #'agent-q-diff-outside--after t)))))
 
-;; A mode that is turned on, as by `revert-buffer', must not end a review.
+;; Turning on a mode, as `revert-buffer' does, must not remove these hooks.
 (put 'agent-q-diff-outside--before 'permanent-local-hook t)
 (put 'agent-q-diff-outside--after 'permanent-local-hook t)
 
 ;; The hooks run at each of the thousands of edits that a command can make, so
-;; they make no garbage that they need not.
+;; they avoid garbage.
 
 (defun agent-q-diff-outside--before (_beg _end)
   "Note the tick before an edit."
   (setq agent-q-diff-outside--tick (buffer-chars-modified-tick)))
 
 (defun agent-q-diff-outside--after (beg end length)
-  "Tell that the text from BEG to END is new, in place of LENGTH characters.
-Changed text properties are no edit and leave the tick alone."
+  "Report that the text from BEG to END replaced LENGTH characters.
+A change of text properties is no edit; it leaves the tick as it is."
   (let ((was agent-q-diff-outside--tick)
         (now (buffer-chars-modified-tick)))
     (unless (eq was now)
       (setq agent-q-diff-outside--tick now)
       (cond
-       ;; Nobody else listens.
+       ;; The speaker is the only listener.
        ((and (eq agent-q-diff-outside-speaker (car agent-q-diff-outside--listeners))
              (null (cdr agent-q-diff-outside--listeners))))
        ((buffer-narrowed-p)
@@ -78,11 +78,11 @@ Changed text properties are no edit and leave the tick alone."
        (t (agent-q-diff-outside--tell was now beg end length))))))
 
 (defun agent-q-diff-outside--tell (was now beg end length)
-  "Tell every listener but the speaker of new text from BEG to END.
-It has taken the place of LENGTH characters; WAS and NOW are the buffer's
-ticks.  Lines are not counted: that would take as long as what is above
-and below them.  An error in a listener is shown; it must not reach Emacs,
-which would take our hook away."
+  "Tell every listener except the speaker about new text from BEG to END.
+It replaced LENGTH characters; WAS and NOW are the buffer's ticks.  Lines
+are not counted, since that would take time in proportion to the text above
+and below.  An error in a listener is only shown: if it reached Emacs, that
+would remove our hook."
   (let* ((inhibit-quit t)
          (inhibit-field-text-motion t)
          (point (point))
