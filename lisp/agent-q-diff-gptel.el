@@ -12,13 +12,13 @@
 ;;
 ;; The review is the confirmation, so gptel is told to ask for no other;
 ;; `gptel-confirm-tool-calls' can still make it ask before every call.  The
-;; tools are asynchronous: one works on while a review is open.
+;; tools are asynchronous: the user can go on working during a review.
 ;;
-;; gptel does not tell a tool that nobody wants its result any more.  The
-;; chat buffer can be killed while a tool runs, and a result is then an error
-;; in gptel.  `gptel-abort' stops connections, of which there is none while a
-;; tool runs, so that gptel would go on with the result.  Both are noticed
-;; here.
+;; gptel does not tell a tool that its result is no longer wanted.  If the
+;; chat buffer is killed while a tool runs, a result would be an error in
+;; gptel.  `gptel-abort' only stops connections, and there is none while a
+;; tool runs, so gptel would continue with the result.  This file detects
+;; both.
 
 ;;; Code:
 
@@ -35,26 +35,26 @@
 
 (cl-defstruct (agent-q-diff-gptel-call (:constructor agent-q-diff-gptel--call-make)
                                        (:copier nil))
-  "A call of a tool that gptel waits for."
+  "A call of a tool whose result gptel waits for."
   (buffer nil :documentation "The chat buffer, from which the request was sent.")
   (callback nil :documentation "The function that takes the result, or nil.
-After that was called, or when nobody wants it any more, it is nil."))
+It is nil after it was called, and after the call was abandoned."))
 
 (defvar agent-q-diff-gptel--calls nil
   "Calls that have no result yet.")
 
 (defun agent-q-diff-gptel--chat-buffer ()
-  "Return the chat buffer of the request that gptel is busy with now.
-That buffer is current, unless the user has looked at the tool's
-arguments first: then the buffer for that is current, which gptel is
-about to kill and which knows the request as well."
+  "Return the chat buffer of the request that gptel is processing.
+That is the current buffer, unless the user has looked at the arguments of
+the tool first.  Then the current buffer is one that gptel is about to kill,
+but from which the request is known as well."
   (or (and (bound-and-true-p gptel--fsm-last)
            (fboundp 'gptel-fsm-info)
            (plist-get (gptel-fsm-info gptel--fsm-last) :buffer))
       (current-buffer)))
 
 (defun agent-q-diff-gptel--begin (callback)
-  "Return a new call of the current chat, whose result CALLBACK takes."
+  "Return a new call from the current chat; CALLBACK takes its result."
   (let* ((buffer (agent-q-diff-gptel--chat-buffer))
          (call (agent-q-diff-gptel--call-make :buffer buffer :callback callback)))
     (unless agent-q-diff-gptel--calls
@@ -65,7 +65,7 @@ about to kill and which knows the request as well."
     call))
 
 (defun agent-q-diff-gptel--cease (call)
-  "Note that CALL needs no result any more, and return its callback, or nil."
+  "Forget CALL, and return its callback, or nil if it has none any more."
   (prog1 (agent-q-diff-gptel-call-callback call)
     (setf (agent-q-diff-gptel-call-callback call) nil)
     (setq agent-q-diff-gptel--calls (delq call agent-q-diff-gptel--calls))
@@ -77,22 +77,22 @@ about to kill and which knows the request as well."
       (advice-remove 'gptel-abort #'agent-q-diff-gptel--aborted))))
 
 (defun agent-q-diff-gptel--calls-of (buffer)
-  "Return a list of what the chat in BUFFER still waits for."
+  "Return a list of each call that the chat in BUFFER still waits for."
   (seq-filter (lambda (call)
                 (eq buffer (agent-q-diff-gptel-call-buffer call)))
               agent-q-diff-gptel--calls))
 
 (defun agent-q-diff-gptel--answer (call result)
-  "Give RESULT, a string, to gptel, if CALL still waits for it."
+  "Pass RESULT, a string, to gptel if it still waits for CALL."
   (let ((callback (agent-q-diff-gptel--cease call)))
     (when (and callback (buffer-live-p (agent-q-diff-gptel-call-buffer call)))
       (funcall callback result))))
 
-;;;; When nobody waits any more
+;;;; Abandoned calls
 
 (defun agent-q-diff-gptel--abandon (buffer)
-  "Note that the chat in BUFFER wants no result any more.
-Reviews say so; what was only asked for is taken back."
+  "Abandon each call of the chat in BUFFER, which wants no result any more.
+Reviews show that; anything else is withdrawn."
   (let ((gone (agent-q-diff-gptel--calls-of buffer)))
     (mapc #'agent-q-diff-gptel--cease gone)
     (when gone
@@ -101,19 +101,20 @@ Reviews say so; what was only asked for is taken back."
         (agent-q-diff-tools-withdraw-calls is-gone)))))
 
 (defun agent-q-diff-gptel--buffer-killed ()
-  "Note that this chat buffer is being killed."
+  "Abandon each call of this chat buffer, which is being killed."
   (agent-q-diff-gptel--abandon (current-buffer)))
 (put 'agent-q-diff-gptel--buffer-killed 'permanent-local-hook t)
 
 (defun agent-q-diff-gptel--aborted (&optional buffer &rest _)
-  "Note that the user aborts the request of BUFFER, or of the current buffer.
-This is advice for `gptel-abort', which gptel has no hook for."
+  "Abandon each call of BUFFER, or of the current buffer.
+This is advice for `gptel-abort', which runs no hook."
   (agent-q-diff-gptel--abandon (or buffer (current-buffer))))
 
 ;;;; Registering
 
 (defun agent-q-diff-gptel--arguments (tool)
-  "Return the parameters of TOOL, as `agent-q-diff-tools-list' has it, for gptel."
+  "Return the parameters of TOOL in gptel's form.
+TOOL is an element of `agent-q-diff-tools-list'."
   (let-alist (plist-get tool :parameters)
     (mapcar (pcase-lambda (`(,name . ,parameter))
               (let-alist parameter
@@ -126,7 +127,7 @@ This is advice for `gptel-abort', which gptel has no hook for."
             .properties)))
 
 (defun agent-q-diff-gptel--function (name parameters)
-  "Return a function for gptel to run the tool NAME with PARAMETERS.
+  "Return a function by which gptel can call the tool NAME with PARAMETERS.
 It takes a callback and one value for each parameter, nil for
 those that were not given."
   (lambda (callback &rest values)
@@ -141,7 +142,7 @@ those that were not given."
 
 ;;;###autoload
 (defun agent-q-diff-gptel-register ()
-  "Make the tools known to gptel, and return them, for `gptel-tools'."
+  "Register the tools with gptel, and return them, for `gptel-tools'."
   (require 'gptel)
   (mapcar (lambda (tool)
             (let ((name (plist-get tool :name))
@@ -157,7 +158,7 @@ those that were not given."
           (agent-q-diff-tools-list)))
 
 (defun agent-q-diff-gptel-unload-function ()
-  "Leave nothing behind where gptel still waits for results."
+  "Remove all hooks and advice while gptel still waits for results."
   (mapc #'agent-q-diff-gptel--cease agent-q-diff-gptel--calls)
   nil)
 

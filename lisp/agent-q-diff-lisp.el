@@ -7,13 +7,13 @@
 ;;; Commentary:
 
 ;; A Common Lisp that is connected by SLY or SLIME has Emacs evaluate a form
-;; and waits for the value.  Evaluated as usual, a form that asks the user
-;; keeps Emacs in a recursive edit until all is decided, and nested calls are
+;; and waits for the value.  A form that asks the user would keep Emacs in a
+;; recursive edit until everything is decided, and nested calls would be
 ;; answered in the wrong order.  With `agent-q-diff-lisp-mode' the call is
-;; taken before it is evaluated, a review is begun, and Lisp, which notices
-;; no difference, is answered when that has ended.
+;; intercepted before it is evaluated, a review is begun, and Lisp is
+;; answered when that has ended.  Lisp notices no difference.
 ;;
-;; agent-q-diff.lisp, beside this file, is the other end of
+;; agent-q-diff.lisp, in the same directory, is the other end of
 ;; `agent-q-diff-lisp-call'.
 
 ;;; Code:
@@ -27,12 +27,12 @@
 
 (defcustom agent-q-diff-lisp-wait-in-recursive-edit nil
   "Whether Emacs waits in a recursive edit for what Lisp asks.
-If nil, one goes on working, and decides when one likes.  In either case
-Lisp waits."
+If nil, you go on working and decide when you like.  In either case Lisp
+waits."
   :group 'agent-q-diff
   :type 'boolean)
 
-;;;; What differs between SLY and SLIME
+;;;; Differences between SLY and SLIME
 
 (defconst agent-q-diff-lisp--wires
   '((sly :events sly-event-hooks
@@ -46,36 +46,36 @@ Lisp waits."
            :connection slime-dispatching-connection
            :dispatch slime-dispatch-event))
   "The names that SLY and SLIME have for the same things.
-They differ in one thing more: a value that Lisp could not read, say a
-buffer, is an error to SLY, while SLIME sends it as `:unreadable'.  Only
-strings are answered here.")
+There is one more difference: a value that Lisp cannot read, say a buffer,
+is an error in SLY, while SLIME sends it as `:unreadable'.  Answers here are
+always strings.")
 
 (defun agent-q-diff-lisp--name (wire key)
-  "Return the name that WIRE, `sly' or `slime', has for KEY."
+  "Return the name of KEY in WIRE, `sly' or `slime'."
   (plist-get (alist-get wire agent-q-diff-lisp--wires) key))
 
 (defun agent-q-diff-lisp--value (wire key)
-  "Return the value of the variable that WIRE has for KEY, or nil."
+  "Return the value of the variable that is KEY in WIRE, or nil."
   (let ((name (agent-q-diff-lisp--name wire key)))
     (and (boundp name) (symbol-value name))))
 
-;;;; What goes over the wire
+;;;; Strings for Lisp
 
 (defconst agent-q-diff-lisp--limit #xffffff
-  "Largest number of bytes of a message: its length has six hex digits.")
+  "Maximum number of bytes of a message: its length has six hex digits.")
 
 (defconst agent-q-diff-lisp--cut-characters 100000
-  "Number of characters that are left of an answer that is too long.")
+  "Number of characters that remain of an answer that is too long.")
 
 (defun agent-q-diff-lisp--common-p (char)
-  "Return non-nil if Common Lisp has CHAR as well."
+  "Return non-nil if CHAR is also a character in Common Lisp."
   (and (< char #x110000) (not (<= #xd800 char #xdfff))))
 
 (defun agent-q-diff-lisp--text (string)
-  "Return STRING as Lisp can read it.
-Without text properties; what no Lisp has for a character, such as bytes
-that are no text, is written in octal; and what would break the
-connection, being too long, is cut."
+  "Return STRING in a form that Lisp can read.
+Text properties are dropped.  What is not a character in Lisp, such as raw
+bytes, is written in octal.  A string that is so long that it would break
+the connection is cut."
   (let ((text (string-to-multibyte (substring-no-properties string))))
     (unless (cl-loop for char across text
                      always (agent-q-diff-lisp--common-p char))
@@ -93,17 +93,18 @@ connection, being too long, is cut."
 
 (cl-defstruct (agent-q-diff-lisp-request
                (:constructor agent-q-diff-lisp--request-make))
-  "A call by Lisp that is to be answered."
+  "A call by Lisp that has to be answered."
   (wire nil :documentation "`sly' or `slime'.")
   (connection nil :documentation "The process that is the connection.")
-  (thread nil :documentation "The thread that waits, as Lisp numbers it.")
-  (tag nil :documentation "The number of what it waits for.")
-  (id nil :documentation "A name by which Lisp can take the call back, or nil.")
-  (is-gone nil :documentation "Non-nil if Lisp no longer waits."))
+  (thread nil :documentation "Lisp's number of the thread that waits.")
+  (tag nil :documentation "The number of the evaluation.")
+  (id nil :documentation "A name by which Lisp can abandon the call, or nil.")
+  (is-gone nil :documentation "Non-nil if Lisp no longer waits for it."))
 
 (defun agent-q-diff-lisp-current (&optional id)
   "Return a request for the form that Lisp is having evaluated, or nil.
-It cannot be answered but by returning; ID is its name."
+It is answered by returning, not by `agent-q-diff-lisp-answer'.  ID is the
+request's name."
   (cl-loop for (wire) in agent-q-diff-lisp--wires
            for connection = (agent-q-diff-lisp--value wire :connection)
            when connection
@@ -111,8 +112,8 @@ It cannot be answered but by returning; ID is its name."
                    :wire wire :connection connection :id id)))
 
 (defun agent-q-diff-lisp-answer (request value)
-  "Have VALUE be what the form of REQUEST came to.
-VALUE is a string, or an error as `condition-case' binds it."
+  "Answer REQUEST with VALUE, the value of its form.
+VALUE is a string, or an error as bound by `condition-case'."
   (let ((connection (agent-q-diff-lisp-request-connection request)))
     (cond
      ((agent-q-diff-lisp-request-is-gone request))
@@ -124,30 +125,30 @@ VALUE is a string, or an error as `condition-case' binds it."
                                    (agent-q-diff-lisp--error value)))))))
 
 (defun agent-q-diff-lisp--error (err)
-  "Return ERR as SLY and SLIME tell Lisp of it."
+  "Return ERR in the form in which SLY and SLIME send an error."
   (cons :error (cons (symbol-name (car err))
                      (mapcar (lambda (datum)
                                (agent-q-diff-lisp--text (prin1-to-string datum)))
                              (cdr err)))))
 
 (defun agent-q-diff-lisp--send (request result)
-  "Send RESULT, as the protocol has it, in answer to REQUEST."
+  "Send RESULT, in the form of the protocol, as the answer to REQUEST."
   (funcall (agent-q-diff-lisp--name (agent-q-diff-lisp-request-wire request)
                                     :dispatch)
            (list :emacs-return (agent-q-diff-lisp-request-thread request)
                  (agent-q-diff-lisp-request-tag request) result)
            (agent-q-diff-lisp-request-connection request)))
 
-;;;; Taking a call before it is evaluated
+;;;; Intercepting a call before it is evaluated
 
 (defvar agent-q-diff-lisp-functions nil
-  "Alist of functions, for Lisp to use, to what is called in their place.
-That gets the request first and then the arguments, and answers later.")
+  "Alist from functions that Lisp calls to functions called in their place.
+The latter get the request and then the arguments, and answer later.")
 
 (defun agent-q-diff-lisp--read (string)
-  "Return the call that STRING is, (FUNCTION . ARGUMENTS), or nil.
-It is one if it calls one of `agent-q-diff-lisp-functions', and all its
-arguments are literals."
+  "Return the call in STRING, (FUNCTION . ARGUMENTS), or nil if there is none.
+FUNCTION is the value in `agent-q-diff-lisp-functions'; all arguments must
+be literals."
   (when (string-match "\\`(\\([^][ ()\"'`,;?#\\]+\\)[ )]" string)
     (when-let ((later (alist-get (intern-soft (match-string 1 string))
                                  agent-q-diff-lisp-functions))
@@ -165,7 +166,7 @@ arguments are literals."
   (or (stringp form) (memq form '(t nil))))
 
 (defun agent-q-diff-lisp--take (wire event)
-  "Take EVENT, which came over WIRE, if it is a call to be answered later.
+  "Intercept EVENT from WIRE if it is a call that is answered later.
 Return non-nil if so."
   (pcase event
     (`(:eval ,thread ,tag ,(and (pred stringp) string))
@@ -175,7 +176,7 @@ Return non-nil if so."
                        :connection (agent-q-diff-lisp--value wire :connection))))
          (cond
           ((not (agent-q-diff-lisp--value wire :is-allowed))
-           ;; SLY and SLIME say so here, and leave Lisp waiting for ever.
+           ;; SLY and SLIME say so only in Emacs, and leave Lisp waiting.
            (agent-q-diff-lisp-answer
             request `(error ,(format "%s is nil in Emacs"
                                      (agent-q-diff-lisp--name wire :is-allowed))))
@@ -185,28 +186,29 @@ Return non-nil if so."
              t)))))))
 
 (defun agent-q-diff-lisp--begin (request call)
-  "Begin what CALL, (FUNCTION . ARGUMENTS), asks for; REQUEST is it."
+  "Call FUNCTION with REQUEST and ARGUMENTS, where CALL is (FUNCTION . ARGUMENTS).
+Answer REQUEST if that fails."
   (condition-case err
       (apply (car call) request (cdr call))
     (error (agent-q-diff-lisp-answer request err))))
 
 (defun agent-q-diff-lisp--take-sly (event)
-  "Take EVENT of SLY if it is a call to be answered later."
+  "Intercept EVENT of SLY if it is a call that is answered later."
   (agent-q-diff-lisp--take 'sly event))
 
 (defun agent-q-diff-lisp--take-slime (event)
-  "Take EVENT of SLIME if it is a call to be answered later."
+  "Intercept EVENT of SLIME if it is a call that is answered later."
   (agent-q-diff-lisp--take 'slime event))
 
 (defun agent-q-diff-lisp--closed (connection)
-  "Note that CONNECTION, a process, is closed."
+  "Abandon the requests over CONNECTION, a process that is closed."
   (agent-q-diff-lisp--abandon
    (lambda (request)
      (eq connection (agent-q-diff-lisp-request-connection request)))))
 
 (defun agent-q-diff-lisp--abandon (predicate)
-  "Note that Lisp does not wait any more for requests that PREDICATE is true of.
-Reviews say so; what was only asked for is taken back."
+  "Abandon the requests that satisfy PREDICATE: Lisp does not wait for them.
+Their reviews show that; all other calls are withdrawn."
   (let ((is-gone (lambda (caller)
                    (when (and (agent-q-diff-lisp-request-p caller)
                               (funcall predicate caller))
@@ -217,8 +219,7 @@ Reviews say so; what was only asked for is taken back."
 ;;;###autoload
 (define-minor-mode agent-q-diff-lisp-mode
   "Answer Common Lisp's proposals when they are decided, and work meanwhile.
-A connection that is closed is noticed, and the reviews that it waited
-for say so."
+If a connection is closed, the reviews that it waited for show that."
   :global t
   :group 'agent-q-diff
   (let ((change (if agent-q-diff-lisp-mode #'add-hook #'remove-hook)))
@@ -231,20 +232,20 @@ for say so."
 ;;;; The tools
 
 (defun agent-q-diff-lisp--arguments (arguments)
-  "Return ARGUMENTS, names and values in turn, as an alist."
+  "Return ARGUMENTS, alternating names and values, as an alist."
   (cl-loop for (name value) on arguments by #'cddr
            collect (cons name value)))
 
 (defun agent-q-diff-lisp-call (id tool &rest arguments)
   "Call TOOL for Common Lisp, wait, and return the message for the agent.
-ARGUMENTS are names and values in turn.  ID is a string by which
-`agent-q-diff-lisp-abandon' knows the call."
+ARGUMENTS are alternating names and values.  ID is a string by which
+`agent-q-diff-lisp-abandon' finds the call."
   (let ((agent-q-diff-caller (cons "Common Lisp" (agent-q-diff-lisp-current id))))
     (agent-q-diff-lisp--text
      (agent-q-diff-tools-call tool (agent-q-diff-lisp--arguments arguments)))))
 
 (defun agent-q-diff-lisp--call-later (request id tool &rest arguments)
-  "Call TOOL for REQUEST, and answer that with the message for the agent.
+  "Call TOOL for REQUEST, and answer it later with the message for the agent.
 ID and ARGUMENTS are as for `agent-q-diff-lisp-call'."
   (setf (agent-q-diff-lisp-request-id request) id)
   (let ((agent-q-diff-caller (cons "Common Lisp" request)))
@@ -257,13 +258,13 @@ ID and ARGUMENTS are as for `agent-q-diff-lisp-call'."
       #'agent-q-diff-lisp--call-later)
 
 (defun agent-q-diff-lisp-call-for-agent-q (id tool &rest arguments)
-  "Call TOOL for Agent-Q, whose agent knows the words of its documents.
+  "Call TOOL for Agent-Q, in the wording of its documents.
 ID, ARGUMENTS and the value are as for `agent-q-diff-lisp-call'."
   (let ((agent-q-diff-contract 'agent-q))
     (apply #'agent-q-diff-lisp-call id tool arguments)))
 
 (defun agent-q-diff-lisp--call-for-agent-q-later (request id tool &rest arguments)
-  "Call TOOL for Agent-Q's REQUEST, and answer that later.
+  "Call TOOL for Agent-Q's REQUEST, and answer it later.
 ID and ARGUMENTS are as for `agent-q-diff-lisp-call'."
   (let ((agent-q-diff-contract 'agent-q))
     (apply #'agent-q-diff-lisp--call-later request id tool arguments)))
@@ -272,7 +273,7 @@ ID and ARGUMENTS are as for `agent-q-diff-lisp-call'."
       #'agent-q-diff-lisp--call-for-agent-q-later)
 
 (defun agent-q-diff-lisp-abandon (id)
-  "Note that Lisp does not wait any more for the call that it named ID."
+  "Abandon the call named ID, for which Lisp does not wait any more."
   (agent-q-diff-lisp--abandon
    (lambda (request)
      (equal id (agent-q-diff-lisp-request-id request)))))

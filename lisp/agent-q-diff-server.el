@@ -7,32 +7,32 @@
 ;;; Commentary:
 
 ;; `agent-q-diff-serve' opens a Unix socket, through which the program
-;; agent-q-diff-mcp asks for reviews.  Only the user's own programs can
+;; agent-q-diff-mcp requests reviews.  Only the user's own programs can
 ;; reach it: it is in a directory of mode 0700 that belongs to the user.
 ;;
 ;; One connection is one call.  The caller writes one line of JSON,
 ;;
 ;;   {"version": 1, "tool": NAME, "directory": DIR, "agent": WHO, "arguments": {…}}
 ;;
-;; or, since JSON takes Emacs longer to read than all else that it does with
-;; a large text,
+;; or, since Emacs takes longer to parse JSON than for everything else that
+;; it does with a large text,
 ;;
 ;;   {"version": 2, …, "texts": [[KEY, N], …]}
 ;;
-;; and behind that line the N bytes of the argument KEY, a text in UTF-8, and
-;; so on.  Each piece that comes over a socket is garbage, so that Emacs
-;; collects while a text of a megabyte comes in.  Therefore, in
+;; and after that line the N bytes of the argument KEY, a text in UTF-8, and
+;; so on for each KEY.  Each piece that comes over a socket is garbage, so
+;; Emacs collects while a text of a megabyte comes in.  Therefore, in
 ;;
 ;;   {"version": 3, …, "texts": [[KEY, N], …], "file": FILE}
 ;;
-;; FILE names a file beside the socket that has these bytes.  Emacs removes
-;; it once it has read it.  If it cannot, since the socket that the caller
-;; sees is a link or comes from another machine, it says
+;; FILE is the name of a file in the socket's directory that has these bytes.
+;; Emacs removes it after reading it.  If Emacs cannot read it, since the
+;; caller's socket is a link or forwarded from another machine, it answers
 ;;
 ;;   {"send": "texts"}
 ;;
-;; and the caller sends them over the socket.  It reads lines of JSON: any
-;; number of
+;; and the caller sends the bytes over the socket.  Then the caller reads
+;; lines of JSON: any number of
 ;;
 ;;   {"progress": {"decided": N, "total": M}}
 ;;
@@ -40,9 +40,10 @@
 ;;
 ;;   {"answer": TEXT, "error": true or false}
 ;;
-;; after which Emacs closes the connection.  A caller that closes it earlier
-;; no longer wants the answer, and its review is cancelled.  A refusal by
-;; the user is an answer like any other; an error is what is no decision.
+;; after which Emacs closes the connection.  If the caller closes it earlier,
+;; it no longer wants the answer, and its review is cancelled.  A rejection
+;; by the user is an answer like any other; "error" is true if there is no
+;; decision.
 
 ;;; Code:
 
@@ -67,17 +68,16 @@ program agent-q-diff-mcp looks there by itself, and needs the option
   :group 'agent-q-diff)
 
 (defconst agent-q-diff-server--versions '(1 2 3)
-  "Versions of what is said over the socket.
-Since the second, texts can follow the line; since the third, a file can
-have them.")
+  "Versions of the protocol that are understood.
+In version 2, texts can follow the line; in version 3, they can be in a file.")
 
 (defconst agent-q-diff-server--limit (* 256 1024 1024)
-  "Number of bytes that a request may have.
-Two texts of 20 MB have 40 to 80 as JSON; Emacs must not be filled by a
-caller that never ends its line.")
+  "Maximum number of bytes of a request.
+Two texts of 20 MB take 40 to 80 MB as JSON.  A caller that never ends its
+line must not fill Emacs's memory.")
 
 (defconst agent-q-diff-server--backlog 64
-  "Number of calls that can wait to be accepted while Emacs is busy.")
+  "Number of connections that can wait to be accepted while Emacs is busy.")
 
 (defvar agent-q-diff-server--process nil
   "The listening process, or nil.")
@@ -88,14 +88,14 @@ caller that never ends its line.")
 ;;;; Answering
 
 (defun agent-q-diff-server--clean (text)
-  "Return TEXT with what JSON cannot say, raw bytes and surrogates, replaced."
+  "Return TEXT with raw bytes and surrogates, which JSON cannot have, replaced."
   (replace-regexp-in-string "[\ud800-\udfff\x3fff80-\x3fffff]" "\ufffd" text t t))
 
 (defun agent-q-diff-server--send (client object)
-  "Send OBJECT as a line of JSON to CLIENT, if that is still there."
+  "Send OBJECT as a line of JSON to CLIENT if it is still connected."
   (when (process-live-p client)
     (let ((line (concat (json-serialize object) "\n")))
-      ;; Who has gone needs no line.
+      ;; It may have closed the connection just now.
       (ignore-errors
         (process-send-string client (if (multibyte-string-p line)
                                         (encode-coding-string line 'utf-8-unix)
@@ -103,32 +103,32 @@ caller that never ends its line.")
 
 (defun agent-q-diff-server--answer (client text is-error)
   "Answer CLIENT with TEXT and close the connection.
-IS-ERROR says that it is about a failure of the call."
+IS-ERROR is non-nil if TEXT is about a failure of the call."
   (agent-q-diff-server--send
    client `((answer . ,(agent-q-diff-server--clean text))
             (error . ,(if is-error t :false))))
   (delete-process client))
 
 (defun agent-q-diff-server--fail (client err)
-  "Tell CLIENT of ERR, an error as `condition-case' binds it."
+  "Answer CLIENT with ERR, an error as bound by `condition-case'."
   (agent-q-diff-server--answer
    client (agent-q-diff-message-of-failure err) t))
 
 (defun agent-q-diff-server--answer-result (client result)
-  "Answer CLIENT with RESULT, that of a review."
+  "Answer CLIENT with RESULT, the result of a review."
   (agent-q-diff-server--answer
    client (plist-get result :message)
    (not (memq (plist-get result :status) '(accepted partial rejected)))))
 
 (defun agent-q-diff-server--send-progress (client total _applied _rejected pending)
-  "Tell CLIENT how many of TOTAL hunks are not PENDING."
+  "Tell CLIENT how many of TOTAL hunks are decided, that is, not PENDING."
   (agent-q-diff-server--send
    client `((progress . ((decided . ,(- total pending)) (total . ,total))))))
 
 ;;;; Calls
 
 (defun agent-q-diff-server--review (client tool arguments)
-  "Begin the review that CLIENT asks for by TOOL with ARGUMENTS, a hash table."
+  "Begin the review that CLIENT requests by TOOL with ARGUMENTS, a hash table."
   (let ((review (agent-q-diff-propose
                  tool (agent-q-diff-schema-arguments tool arguments)
                  (apply-partially #'agent-q-diff-server--answer-result client))))
@@ -151,14 +151,15 @@ IS-ERROR says that it is about a failure of the call."
     (agent-q-diff-tools-call-async
      tool arguments
      (lambda (message)
-       ;; How the messages of failures begin is part of the interface.
+       ;; That messages of failures begin so is part of the interface.
        (agent-q-diff-server--answer client message
                                     (string-prefix-p "Error" message)))))
    (t (signal 'agent-q-diff-bad-arguments '("the tool must be a string")))))
 
 (defun agent-q-diff-server--directory (directory)
-  "Return DIRECTORY, against which a caller's paths are meant, if it is one.
-It must be local: even to look at a remote one could open a connection."
+  "Return DIRECTORY, to which a caller's paths are relative, or signal an error.
+It must be an existing local directory: accessing a remote one could open a
+connection."
   (unless (and (stringp directory)
                (not (file-remote-p directory))
                (file-name-absolute-p directory)
@@ -168,15 +169,15 @@ It must be local: even to look at a remote one could open a connection."
   (file-name-as-directory directory))
 
 (defun agent-q-diff-server--agent (name)
-  "Return NAME, which a caller gives itself, as one can show it, or nil.
-It is shown beside what the user decides by, so that it must not look like
+  "Return NAME, a caller's name for itself, made safe to show, or nil.
+It is shown in places where the user decides, so it must not look like
 anything else."
   (when (stringp name)
     (truncate-string-to-width
      (replace-regexp-in-string "[^[:alnum:] ._/()-]" "?" name) 40)))
 
 (defun agent-q-diff-server--serve (client request)
-  "Do what REQUEST, a hash table, asks for, and see that CLIENT is answered."
+  "Carry out REQUEST, a hash table, and answer CLIENT."
   (let* ((default-directory (agent-q-diff-server--directory
                              (gethash "directory" request)))
          (agent-q-diff-project-root (or agent-q-diff-project-root
@@ -192,22 +193,22 @@ anything else."
 ;;;; Connections
 
 (defconst agent-q-diff-server--read-max (* 1024 1024)
-  "Number of bytes that are read at once while a request comes in.
-By default these are 4096 in Emacs before 30, and a filter call for each
-so many of 40 MB takes longer than all that is done with them.")
+  "Number of bytes to read at once while a request comes in.
+Before Emacs 30 the default is 4096, and calling the filter so often for
+40 MB takes longer than everything else that is done with them.")
 
 (defvar agent-q-diff-server--read-max-before nil
-  "What `read-process-output-max' was before a request came in, or nil.")
+  "The value of `read-process-output-max' before a request came in, or nil.")
 
 (defun agent-q-diff-server--read-much ()
-  "Read more at once than usually, until the request is there."
+  "Read more at once than usual until the request is complete."
   (when (< read-process-output-max agent-q-diff-server--read-max)
     (setq agent-q-diff-server--read-max-before read-process-output-max
           read-process-output-max agent-q-diff-server--read-max)))
 
 (defun agent-q-diff-server--read-as-before ()
-  "Read as much at once as before, unless another request still comes in.
-What the user has set meanwhile stays."
+  "Read as much at once as before unless another request is still coming in.
+A value that the user has set meanwhile stays."
   (when (and agent-q-diff-server--read-max-before
              (seq-every-p (lambda (client) (process-get client 'is-asked))
                           agent-q-diff-server--clients))
@@ -216,7 +217,7 @@ What the user has set meanwhile stays."
     (setq agent-q-diff-server--read-max-before nil)))
 
 (defun agent-q-diff-server--check-version (request)
-  "Return REQUEST, or signal that it is of a version that is not known here."
+  "Return REQUEST, or signal that its protocol version is not supported."
   (unless (member (gethash "version" request) agent-q-diff-server--versions)
     (signal 'agent-q-diff-bad-arguments
             '("agent-q-diff-mcp and agent-q-diff in Emacs are of different \
@@ -235,8 +236,8 @@ versions; build the one, or load the other, anew")))
                             (if (stringp request) request "something else")))))))
 
 (defun agent-q-diff-server--filter (client bytes)
-  "Add BYTES to what CLIENT has said; if that is all, do what it asks for.
-Bytes are decoded when all are there, so that no character is cut in two."
+  "Add BYTES to the input from CLIENT; if its request is complete, carry it out.
+Bytes are decoded when all have arrived, so that no character is cut in two."
   (unless (process-get client 'is-asked)
     (condition-case err
         (agent-q-diff--collecting-once
@@ -251,8 +252,8 @@ Bytes are decoded when all are there, so that no character is cut in two."
        (agent-q-diff-server--fail client err)))))
 
 (defun agent-q-diff-server--hear (client bytes)
-  "Add BYTES to what CLIENT has said, and return its request if that is whole.
-Signal an error if it cannot be one."
+  "Add BYTES to the input from CLIENT; return its request once it is complete.
+Signal an error if it is not a request."
   (let ((end (and (not (process-get client 'request))
                   (string-search "\n" bytes))))
     (agent-q-diff-server--keep client (if end (substring bytes 0 end) bytes))
@@ -270,7 +271,7 @@ Signal an error if it cannot be one."
            (apply-partially #'substring (agent-q-diff-server--kept client)))))))
 
 (defun agent-q-diff-server--keep (client bytes)
-  "Keep BYTES, which CLIENT has said, unless they are too many with the others."
+  "Add BYTES to the pending input from CLIENT, or signal that it is too large."
   (let ((size (+ (length bytes) (or (process-get client 'size) 0))))
     (when (> (+ size (or (process-get client 'n-line) 0)) agent-q-diff-server--limit)
       (agent-q-diff-server--refuse-size))
@@ -284,7 +285,7 @@ Signal an error if it cannot be one."
                         agent-q-diff-server--limit))))
 
 (defun agent-q-diff-server--kept (client)
-  "Return what was kept of what CLIENT has said, and keep it no longer."
+  "Return the pending input from CLIENT, and clear it."
   (prog1 (apply #'concat (nreverse (process-get client 'parts)))
     (process-put client 'n-line (process-get client 'size))
     (process-put client 'parts nil)
@@ -292,7 +293,7 @@ Signal an error if it cannot be one."
 
 (defun agent-q-diff-server--n-bytes (request)
   "Return the number of bytes of the texts that follow the line of REQUEST.
-Signal an error if they cannot be."
+Signal an error if they are not described correctly."
   (let ((texts (gethash "texts" request [])))
     (unless (and (vectorp texts)
                  (seq-every-p (lambda (text)
@@ -308,16 +309,16 @@ Signal an error if they cannot be."
       n-bytes)))
 
 (defun agent-q-diff-server--with-texts (request cut)
-  "Return REQUEST, with the texts that came behind its line among its arguments.
-CUT is a function that returns their bytes from one position, counted from
-0, up to another."
+  "Return REQUEST with the texts after its line added to its arguments.
+CUT is a function that returns their bytes between two positions, counted
+from 0."
   (let ((at 0))
     (seq-doseq (entry (gethash "texts" request []))
       (let* ((end (+ at (aref entry 1)))
              (own (funcall cut at end))
-             ;; A text in ASCII is not copied.
+             ;; ASCII text is not copied.
              (text (decode-coding-string own 'utf-8-unix t)))
-        ;; A byte that is no text takes two.
+        ;; A byte that is not part of a character takes two bytes.
         (unless (= (string-bytes text) (length own))
           (signal 'agent-q-diff-bad-arguments
                   (list (format "the text of %s is not UTF-8" (aref entry 0)))))
@@ -328,19 +329,19 @@ CUT is a function that returns their bytes from one position, counted from
 ;;;; Texts in a file
 
 (defun agent-q-diff-server--file-regexp (socket)
-  "Return what matches the names of files with texts for SOCKET.
-They have no directory; the program has them from there too."
+  "Return a regexp for the names of files with texts for SOCKET.
+It matches names without directory.  The program names its files so."
   (rx-to-string `(seq bos ,(file-name-nondirectory socket)
                       "-texts-" (+ digit) "-" (+ digit) eos)
                 t))
 
 (defun agent-q-diff-server--with-file (client)
   "Return the request of CLIENT with the texts of the file that it names.
-Return nil if it names none, or if that cannot be; then CLIENT is asked to
-send them."
+If it names no file, return nil.  If the file cannot be read, ask CLIENT to
+send the texts, and return nil."
   (let* ((request (process-get client 'request))
          (name (gethash "file" request))
-         ;; Nothing but a plain file of this machine is meant.
+         ;; Only a plain file on this machine is acceptable.
          (file-name-handler-alist nil))
     (when name
       (let* ((n-bytes (process-get client 'n-bytes))
@@ -352,7 +353,8 @@ send them."
 
 (defun agent-q-diff-server--file (name n-bytes)
   "Return the absolute name of the file NAME with texts of N-BYTES, or nil.
-It must be a plain file beside the socket that only the user can read."
+It must be a plain file in the socket's directory that only the user can
+read."
   (let* ((socket (process-get agent-q-diff-server--process 'socket))
          (file (and (stringp name)
                     (string-match-p (agent-q-diff-server--file-regexp socket) name)
@@ -365,7 +367,7 @@ It must be a plain file beside the socket that only the user can read."
          file)))
 
 (defun agent-q-diff-server--read-file (request file n-bytes)
-  "Return REQUEST with the texts in FILE, which has N-BYTES, and remove FILE.
+  "Return REQUEST with the texts in FILE, N-BYTES in all, and remove FILE.
 Return nil if it cannot be read."
   (with-temp-buffer
     (set-buffer-multibyte nil)
@@ -379,14 +381,14 @@ Return nil if it cannot be read."
          (buffer-substring (+ (point-min) from) (+ (point-min) to)))))))
 
 (defun agent-q-diff-server--remove-files (socket)
-  "Remove files with texts for SOCKET, on which nobody listens.
-A program that was killed leaves one behind."
+  "Remove files with texts for SOCKET, at which nobody listens.
+A program that was killed leaves such a file behind."
   (dolist (file (directory-files (file-name-directory socket) t
                                  (agent-q-diff-server--file-regexp socket) t))
     (delete-file file)))
 
 (defun agent-q-diff-server--sentinel (client _event)
-  "Forget CLIENT if it has gone, and take back what it asked for."
+  "Forget CLIENT once it has disconnected, and withdraw its call."
   (unless (process-live-p client)
     (setq agent-q-diff-server--clients (delq client agent-q-diff-server--clients))
     (process-put client 'parts nil)
@@ -394,7 +396,7 @@ A program that was killed leaves one behind."
     (agent-q-diff-tools-withdraw client)))
 
 (defun agent-q-diff-server--accepted (_server client _message)
-  "Note that CLIENT has connected."
+  "Set up CLIENT, which has connected."
   (set-process-query-on-exit-flag client nil)
   (push client agent-q-diff-server--clients)
   (agent-q-diff-server--read-much))
@@ -407,14 +409,15 @@ A program that was killed leaves one behind."
     (expand-file-name
      (or agent-q-diff-server-socket
          (expand-file-name "agent-q-diff/socket"
-                           ;; After su or over ssh it may name another's, or none.
+                           ;; After su or over ssh the variable may name the
+                           ;; directory of another user, or none.
                            (if (and runtime (file-accessible-directory-p runtime)
                                     (file-writable-p runtime))
                                runtime
                              "~/.cache"))))))
 
 (defun agent-q-diff-server--ensure-private (directory)
-  "Create DIRECTORY if it is missing; refuse one that others can reach."
+  "Create DIRECTORY if it is missing; refuse one that other users can reach."
   (unless (file-attributes directory)
     (with-file-modes #o700
       (make-directory directory t)))
@@ -427,7 +430,7 @@ it is %s of the user %s" directory (file-attribute-modes attributes)
                   (file-attribute-user-id attributes)))))
 
 (defun agent-q-diff-server--listened-p (socket)
-  "Return non-nil if somebody listens on SOCKET."
+  "Return non-nil if some process listens at SOCKET."
   (condition-case nil
       (progn
         (delete-process (make-network-process :name "agent-q-diff-probe"
@@ -437,7 +440,7 @@ it is %s of the user %s" directory (file-attribute-modes attributes)
     (file-error nil)))
 
 (defun agent-q-diff-server--clear (socket)
-  "Remove SOCKET if nobody listens on it any more."
+  "Remove SOCKET if no process listens there any more."
   (when-let ((attributes (file-attributes socket)))
     (unless (string-prefix-p "s" (file-attribute-modes attributes))
       (user-error "%s is there, and is no socket" socket))
@@ -447,7 +450,7 @@ or set `agent-q-diff-server-socket'" socket))
     (delete-file socket)))
 
 (defun agent-q-diff-server--listen (socket)
-  "Return a process that listens on SOCKET, a file that does not exist."
+  "Return a process that listens at SOCKET, a file that does not exist."
   (with-file-modes #o600
     (make-network-process :name "agent-q-diff-server"
                           :family 'local :service socket
@@ -458,14 +461,14 @@ or set `agent-q-diff-server-socket'" socket))
                           :log #'agent-q-diff-server--accepted)))
 
 (defun agent-q-diff-server--inode (socket)
-  "Return a number that another file of the name SOCKET would not have."
+  "Return the inode number of SOCKET, to tell it from a later file of that name."
   (file-attribute-inode-number (file-attributes socket)))
 
 ;;;###autoload
 (defun agent-q-diff-serve ()
-  "Let the user's MCP clients ask for reviews in this Emacs.
+  "Let the user's MCP clients request reviews in this Emacs.
 They do so through the program agent-q-diff-mcp, which `make mcp' builds.
-Return the name of the socket that is open until
+Return the name of the socket, which is open until
 `agent-q-diff-serve-stop' or the end of Emacs."
   (interactive)
   (unless (featurep 'make-network-process '(:family local))
@@ -482,7 +485,7 @@ Return the name of the socket that is open until
         (process-put process 'socket socket)
         (process-put process 'inode (agent-q-diff-server--inode socket))
         (setq agent-q-diff-server--process process)))
-    ;; Late, so that callers of reviews that end with Emacs read why.
+    ;; Late, so that callers of reviews that end with Emacs learn why.
     (add-hook 'kill-emacs-hook #'agent-q-diff-serve-stop 90))
   (let ((socket (process-get agent-q-diff-server--process 'socket)))
     (message "Reviews for MCP clients are served at %s"
@@ -490,15 +493,16 @@ Return the name of the socket that is open until
     socket))
 
 (defun agent-q-diff-serve-stop (&optional by-key)
-  "Stop serving MCP clients: close the socket, cancel what they asked for.
-BY-KEY tells that a person called, who is told whether any were served."
+  "Stop serving MCP clients: close the socket, cancel their requests.
+BY-KEY is non-nil if a user called this, who is told whether any were
+served."
   (interactive (list t))
   (when by-key
     (message (if agent-q-diff-server--process
                  "MCP clients are served no more"
                "No MCP clients were served")))
   (remove-hook 'kill-emacs-hook #'agent-q-diff-serve-stop)
-  ;; Closing the connections cancels their reviews, but no client asked for that.
+  ;; Closing the connections cancels their reviews, but no client withdrew them.
   (dolist (review (agent-q-diff-open-reviews))
     (when (memq (agent-q-diff-review-caller review) agent-q-diff-server--clients)
       (setf (agent-q-diff-review-is-abandoned review) t)))
@@ -508,7 +512,7 @@ BY-KEY tells that a person called, who is told whether any were served."
   (when-let ((process agent-q-diff-server--process))
     (let ((socket (process-get process 'socket)))
       (delete-process process)
-      ;; Somebody else may have put another one there.
+      ;; Another Emacs may have created a new one there.
       (when (and (file-exists-p socket)
                  (equal (process-get process 'inode)
                         (agent-q-diff-server--inode socket)))

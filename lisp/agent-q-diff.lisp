@@ -9,12 +9,12 @@
 ;;;   (agent-q-diff:propose-file-edit :path "src/foo.lisp" :original "..."
 ;;;                                   :modified "..." :description "...")
 ;;;
-;;; The value is the message for the agent, a string, whatever happens: the user
-;;; decides hunk by hunk, and says no, or Emacs is not there.  If Agent-Q is in
-;;; the image, its tools propose_file_edit, propose_patch and edit_file become
-;;; these, and answer in the words of its documents.
+;;; The value is always the message for the agent, a string, even if the user
+;;; rejects the proposal or Emacs is not connected.  If Agent-Q is in the image,
+;;; its tools propose_file_edit, propose_patch and edit_file are replaced by
+;;; these, and answer in the wording of its documents.
 ;;;
-;;; SLYNK and SWANK are looked up when a call is made, never by the reader.
+;;; SLYNK and SWANK are looked up when a call is made, never at read time.
 ;;; In Emacs, sly-enable-evaluate-in-emacs or slime-enable-evaluate-in-emacs
 ;;; must be true and agent-q-diff-lisp.el loaded.
 
@@ -24,17 +24,17 @@
 
 (in-package #:agent-q-diff)
 
-;;;; The wire
+;;;; The connection
 
 (defconstant +wire-octets+ #xFFFFFF
-  "The longest message: its length is written in six hex digits.")
+  "Maximum length of a message: the length is written in six hex digits.")
 
 (defconstant +octets-beside-texts+ 1024
-  "More than a message takes beside the texts in it.")
+  "An upper bound of the octets of a message without its texts.")
 
 (defun wire-octets (name text)
   "Return the number of octets that TEXT, the value of NAME, takes in a message.
-It is a string in a string there, both in UTF-8, so a quote takes four."
+There it is a string inside a string, both in UTF-8, so a quote takes four."
   (let ((octets 4))
     (loop for char across text
           for code = (char-code char)
@@ -49,7 +49,8 @@ It is a string in a string there, both in UTF-8, so a quote takes four."
 
 (defun check-arguments (names-and-values)
   "Signal an error unless NAMES-AND-VALUES can be sent.
-A message that is too long would close the connection."
+They are alternating names and values.  A message that is too long would close
+the connection."
   (let ((octets +octets-beside-texts+))
     (loop for (name value) on names-and-values by #'cddr
           do (unless (or (stringp value) (eq value t))
@@ -61,36 +62,36 @@ A message that is too long would close the connection."
              octets +wire-octets+))))
 
 (defparameter *wires* '("SLYNK" "SWANK")
-  "The packages that may have a connection to Emacs.  What we use of them has one
-name in both.")
+  "The packages that may have a connection to Emacs.  The symbols that we use have
+the same names in both.")
 
 (defun wire-symbol (name wire)
-  "Return what is called NAME in the package WIRE, or NIL."
+  "Return the symbol NAME in the package WIRE, or NIL."
   (let ((package (find-package wire)))
     (and package (find-symbol name package))))
 
 (defun connection-of (wire)
-  "Return the connection of WIRE, that of this thread if it has one, or NIL."
+  "Return the connection of WIRE, preferably that of this thread, or NIL."
   (let ((current (wire-symbol "*EMACS-CONNECTION*" wire))
         (default (wire-symbol "DEFAULT-CONNECTION" wire)))
     (or (and current (boundp current) (symbol-value current))
         (and default (fboundp default) (funcall default)))))
 
 (defun this-thread-first ()
-  "Return *WIRES*, the one that this thread serves in front."
+  "Return *WIRES* with those first that are connected in this thread."
   (flet ((is-current (wire)
            (let ((current (wire-symbol "*EMACS-CONNECTION*" wire)))
              (and current (boundp current) (symbol-value current)))))
     (append (remove-if-not #'is-current *wires*) (remove-if #'is-current *wires*))))
 
 (defun call-with-connection (function)
-  "Call FUNCTION with EVAL-IN-EMACS, connected to Emacs."
+  "Call FUNCTION with the function EVAL-IN-EMACS of a connection to Emacs."
   (dolist (wire (this-thread-first)
                 (error "Emacs is not connected, neither by SLY nor by SLIME"))
     (let ((connection (connection-of wire)))
       (when connection
         (return
-          ;; WITH-CONNECTION is a macro of whichever version is here.
+          ;; WITH-CONNECTION is a macro, so compile the form for the loaded version.
           (funcall (compile nil `(lambda (connection function)
                                    (,(wire-symbol "WITH-CONNECTION" wire) (connection)
                                     (funcall function))))
@@ -101,21 +102,22 @@ name in both.")
 ;;;; Calling Emacs
 
 (defvar *for-agent-q* nil
-  "Whether the answer is to be in the words of Agent-Q's documents.")
+  "True if the answer is to have the wording of Agent-Q's documents.")
 
 (defvar *random-state-for-ids* (make-random-state t)
-  "Of our own, since that of an image is often the same whenever it starts.")
+  "A random state of our own: that of an image is often the same at each start.")
 
 (defun fresh-id ()
-  "Return a string that no other call has, in no other Lisp."
+  "Return a string that is unique to a call, across all Lisp images."
   (format nil "~36R" (random (expt 36 16) *random-state-for-ids*)))
 
 (defun call-emacs (eval-in-emacs tool names-and-values)
   "Have Emacs call TOOL by the function EVAL-IN-EMACS.
-If the wait is cut short, as by an interrupt, Emacs is told that nobody waits."
+NAMES-AND-VALUES are its arguments.  If the wait is cut short, say by an
+interrupt, tell Emacs that nobody waits."
   (let ((id (fresh-id))
         (is-answered nil)
-        ;; Else a base string would be written as #.(coerce ...).
+        ;; Otherwise a base string would be printed as #.(coerce ...).
         (*print-readably* nil))
     (unwind-protect
          (prog1 (funcall eval-in-emacs
@@ -129,7 +131,7 @@ If the wait is cut short, as by an interrupt, Emacs is told that nobody waits."
          (funcall eval-in-emacs `(agent-q-diff-lisp-abandon ,id) t))))))
 
 (defun call-tool (tool &rest names-and-values)
-  "Return what TOOL in Emacs says to NAMES-AND-VALUES, a string."
+  "Call TOOL in Emacs with NAMES-AND-VALUES and return its message, a string."
   (check-arguments names-and-values)
   (let ((answer (call-with-connection
                  (lambda (eval-in-emacs)
@@ -144,10 +146,11 @@ If the wait is cut short, as by an interrupt, Emacs is told that nobody waits."
                       anything was changed is not known."
                  answer)))))
 
-;;;; What an agent calls
+;;;; The tools
 
 (defun propose (tool path &rest names-and-values)
-  "Return what TOOL in Emacs says to the proposal for the file PATH, a string."
+  "Return the message of TOOL in Emacs about a proposal for the file PATH.
+NAMES-AND-VALUES are its other arguments."
   (handler-case (apply #'call-tool tool "path" path names-and-values)
     (error (condition)
       (if *for-agent-q*
@@ -158,22 +161,22 @@ If the wait is cut short, as by an interrupt, Emacs is told that nobody waits."
           (format nil "Error: there is no decision about ~A: ~A" path condition)))))
 
 (defun propose-file-edit (&key path original modified description)
-  "Have the user review that the file PATH becomes MODIFIED, hunk by hunk.
-ORIGINAL is what it holds, DESCRIPTION says what for.  Return the message for
-the agent."
+  "Have the user review a change of the file PATH to MODIFIED, hunk by hunk.
+ORIGINAL is its present content; DESCRIPTION says what the change is for.  Return
+the message for the agent."
   (propose "propose_file_edit" path "original" original "modified" modified
            "description" description))
 
 (defun propose-patch (&key path diff description)
   "Have the user review DIFF, a unified diff of the file PATH, hunk by hunk.
-DESCRIPTION says what for.  Return the message for the agent."
+DESCRIPTION says what it is for.  Return the message for the agent."
   (propose "propose_patch" path "diff" diff "description" description))
 
 (defun edit-file (&key path old-str new-str (description nil is-described)
                     should-replace-all)
-  "Replace OLD-STR, which the file PATH has exactly once, by NEW-STR.
-If SHOULD-REPLACE-ALL is true, replace it wherever it is.  DESCRIPTION says what
-for.  Return the message for the agent."
+  "Replace OLD-STR, which occurs exactly once in the file PATH, by NEW-STR.
+If SHOULD-REPLACE-ALL is true, replace every occurrence.  DESCRIPTION says what
+the edit is for.  Return the message for the agent."
   (handler-case (apply #'call-tool "edit_file"
                        "path" path "old_str" old-str "new_str" new-str
                        (append (when (and is-described description)
@@ -236,7 +239,7 @@ for.  Return the message for the agent."
 (defun handle-edit-file (arguments)
   "Call EDIT-FILE with ARGUMENTS, a hash table, for Agent-Q."
   (flet ((given (name)
-           ;; What JSON's null and false are read as.
+           ;; :NULL and :FALSE stand for JSON's null and false.
            (let ((value (gethash name arguments)))
              (if (member value '(:null :false)) nil value))))
     (let ((*for-agent-q* t))
@@ -247,12 +250,12 @@ for.  Return the message for the agent."
                  :should-replace-all (given "shouldReplaceAll")))))
 
 (defun register-tools ()
-  "Make the tools Agent-Q's, if it is here, and return their names.
+  "Register the tools with Agent-Q, if it is loaded, and return their names.
 Call this again if Agent-Q was loaded later."
   (let ((define-tool (wire-symbol "DEFINE-TOOL" "AGENT-Q.TOOLS")))
     (when define-tool
       (loop for (name description parameters . rest) in *tools*
-            ;; Evaluated, so it may be a macro as well as a function.
+            ;; EVAL, since DEFINE-TOOL may be a macro or a function.
             do (eval `(,define-tool ,name ,description ',parameters
                         ,@(loop for (key value) on rest by #'cddr
                                 collect key
