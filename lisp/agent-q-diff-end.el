@@ -546,7 +546,7 @@ IS-LOST is non-nil if the file is gone, so that none is in it."
                          :offset (and (integerp place) place)
                          :fuzz fuzz
                          :places places
-                         :now (and (< hunk agent-q-diff-message-max-live-hunks)
+                         :now (and (< hunk agent-q-diff-message-facts-max-live-hunks)
                                    (ignore-error agent-q-diff-error
                                      (agent-q-diff-engine-live-lines engine hunk)))
                          :edited (and is-edited text)

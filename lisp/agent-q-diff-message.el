@@ -12,9 +12,7 @@
 ;; must not change, and no other agent reads it.  Every other agent reads
 ;; plain sentences.
 ;;
-;; Both have the same facts, which follow from the result alone: how much is
-;; in the file, or only in the buffer; which hunks; what the user edited and
-;; said.
+;; Both have the same facts; see agent-q-diff-message-facts.el.
 ;;
 ;; A result is a plist; see `agent-q-diff-review'.
 
@@ -24,6 +22,7 @@
 (require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-visible)
+(require 'agent-q-diff-message-facts)
 
 ;;;; Agent-Q's wording
 
@@ -68,52 +67,6 @@ sly-agent-q-diff.el is loaded."
 the user how the file stands, and ask how to go on."
   "What an agent reads after a rejection that it must not work around.")
 
-(defun agent-q-diff-message--count (result)
-  "Return how much of RESULT is in the target: a subject and its verb."
-  (let ((total (plist-get result :total))
-        (in (plist-get result :in-file)))
-    (cond
-     ((= in 0) "none of it is")
-     ((and (= in total) (= total 1)) "the change is")
-     ((= in total 2) "both hunks are")
-     ((= in total) (format "all %d hunks are" total))
-     (t (format "%d of %d hunks %s" in total (if (= in 1) "is" "are"))))))
-
-(defun agent-q-diff-message--place (result)
-  "Return where the applied hunks of RESULT are, in words.
-If the target is not saved, that is the buffer, not the file."
-  (cond
-   ((plist-get result :detached) "the text")
-   ((or (plist-get result :saved)
-        (plist-get result :overwritten)
-        (not (plist-member result :saved))
-        (and (plist-get result :untouched) (= 0 (plist-get result :in-file))))
-    "the file")
-   (t "the buffer")))
-
-(defun agent-q-diff-message--where (result path)
-  "Return where the applied hunks of RESULT are, in words that include PATH."
-  (pcase (agent-q-diff-message--place result)
-    ("the text" (format "the text for %s; no file was written" path))
-    ("the file" path)
-    ("the buffer" (format "the user's Emacs buffer for %s" path))))
-
-(defun agent-q-diff-message--saved-note (result)
-  "Return a sentence about how the file of RESULT differs from the buffer, or nil."
-  (cond
-   ((or (plist-get result :detached) (not (plist-member result :saved))) nil)
-   ((plist-get result :saved) nil)
-   ((plist-get result :overwritten)
-    "What was applied is still in the user's Emacs buffer.")
-   ((not (plist-get result :untouched))
-    "The buffer has unsaved changes, so the file on disk may differ from it.")
-   ((< 0 (plist-get result :in-file))
-    "The buffer is not saved; the file on disk is as it was.")))
-
-(defun agent-q-diff-message--capitalized (sentence)
-  "Return SENTENCE with its first letter in upper case."
-  (concat (upcase (substring sentence 0 1)) (substring sentence 1)))
-
 (defun agent-q-diff-message--accepted-plainly (result path)
   "Return the first sentence about RESULT, which was accepted, for PATH."
   (let ((in (plist-get result :in-file)))
@@ -121,18 +74,18 @@ If the target is not saved, that is the buffer, not the file."
             (cond
              ((= in 0) "Accepted, but")
              ((< in (plist-get result :total)) "Accepted in part:")
-             ((agent-q-diff-message--edited-p result) "Accepted, with the user's edits:")
+             ((agent-q-diff-message-facts-edited-p result) "Accepted, with the user's edits:")
              (t "Accepted:"))
-            (agent-q-diff-message--count result)
-            (agent-q-diff-message--where result path)
+            (agent-q-diff-message-facts-count result)
+            (agent-q-diff-message-facts-where result path)
             (if (and (plist-get result :saved) (< 0 in)) ", which is saved" ""))))
 
 (defun agent-q-diff-message--rejected-plainly (result path)
   "Return the first sentences about RESULT, which was rejected, for PATH."
   (format "✗ Rejected: the user declined the change to %s. %s in %s."
           path
-          (agent-q-diff-message--capitalized (agent-q-diff-message--count result))
-          (agent-q-diff-message--place result)))
+          (agent-q-diff-message-facts-capitalized (agent-q-diff-message-facts-count result))
+          (agent-q-diff-message-facts-place result)))
 
 (defun agent-q-diff-message--reason-p (result)
   "Return non-nil if the user gave a reason for rejecting RESULT."
@@ -161,7 +114,7 @@ IS-REASONED is non-nil if the user gave a reason."
               (agent-q-diff-message--rejected-plainly result path)))
       (unless is-accepted
         (agent-q-diff-message--stop-lines (agent-q-diff-message--reason-p result)))
-      (when-let ((details (agent-q-diff-message--details result)))
+      (when-let ((details (agent-q-diff-message-facts-details result)))
         (list details)))
      "\n\n")))
 
@@ -199,7 +152,7 @@ unchanged, and the user's comments must not be lost."
   (let ((lines (append
                 (when (plist-get result :total)
                   (agent-q-diff-message--remaining-hunks result))
-                (agent-q-diff-message--comments result))))
+                (agent-q-diff-message-facts-comments result))))
     (and lines (string-join lines "\n"))))
 
 (defun agent-q-diff-message--remaining-hunks (result)
@@ -207,23 +160,11 @@ unchanged, and the user's comments must not be lost."
 If there are none, Agent-Q's message stays as its documents have it."
   (unless (and (eq agent-q-diff-contract 'agent-q)
                (= 0 (plist-get result :in-file)))
-    (append (list (agent-q-diff-message--in-sentence result))
+    (append (list (agent-q-diff-message-facts-in-sentence result))
             (when (< 0 (plist-get result :in-file) (plist-get result :total))
-              (pcase-let ((`(,in . ,out) (agent-q-diff-message--in-and-out result)))
-                (agent-q-diff-message--which result in out)))
-            (remq nil (list (agent-q-diff-message--saved-note result))))))
-
-(defun agent-q-diff-message--in-sentence (result)
-  "Return a sentence about how much of RESULT is in the target.
-For Agent-Q it has the numbers that document 004 requires."
-  (let ((in (plist-get result :in-file))
-        (place (agent-q-diff-message--place result)))
-    (if (eq agent-q-diff-contract 'agent-q)
-        (format "%d of %d hunks %s in %s." in (plist-get result :total)
-                (if (= in 1) "is" "are") place)
-      (format "%s in %s."
-              (agent-q-diff-message--capitalized (agent-q-diff-message--count result))
-              place))))
+              (pcase-let ((`(,in . ,out) (agent-q-diff-message-facts-in-and-out result)))
+                (agent-q-diff-message-facts-which result in out)))
+            (remq nil (list (agent-q-diff-message-facts-saved-note result))))))
 
 (defun agent-q-diff-message-of-no-decision (result)
   "Return why RESULT is not a decision, as one line for the text of an error.
@@ -232,9 +173,9 @@ cancelled would assume that the file is unchanged."
   (if (and (eq 'cancelled (plist-get result :status))
            (plist-get result :total))
       (format "%s; %s in %s%s" (plist-get result :reason)
-              (agent-q-diff-message--count result)
-              (agent-q-diff-message--place result)
-              (if-let ((note (agent-q-diff-message--saved-note result)))
+              (agent-q-diff-message-facts-count result)
+              (agent-q-diff-message-facts-place result)
+              (if-let ((note (agent-q-diff-message-facts-saved-note result)))
                   (concat ". " (string-remove-suffix "." note))
                 ""))
     (plist-get result :reason)))
@@ -251,7 +192,7 @@ RESULT is a plist as for `agent-q-diff-review'."
                path (list (plist-get result :error) (plist-get result :reason)))
               (and remains (concat "\n\n" remains)))))
    ((eq agent-q-diff-contract 'agent-q)
-    (let ((details (agent-q-diff-message--details result)))
+    (let ((details (agent-q-diff-message-facts-details result)))
       (concat (agent-q-diff-message-of-decision (plist-get result :decision) path)
               (and details (concat "\n\n" details)))))
    (t (agent-q-diff-message--plainly result path))))
@@ -271,195 +212,6 @@ it is a sentence about the user's settings."
              (agent-q-diff-message--stop-lines (and reason (not is-policy)))
              (and reason (not is-policy) (list (format "Reason: %s" reason))))
      "\n\n")))
-
-;;;; Details
-
-(defun agent-q-diff-message--numbers (hunks)
-  "Return the numbers of HUNKS, results of single hunks, as a string."
-  (let ((numbers (mapcar (lambda (hunk) (number-to-string (1+ (plist-get hunk :index))))
-                         hunks)))
-    (if (cdr numbers)
-        (concat (string-join (butlast numbers) ", ") " and " (car (last numbers)))
-      (car numbers))))
-
-(defun agent-q-diff-message--part (format hunks)
-  "Return FORMAT about HUNKS, or nil if there are none.
-FORMAT ends in \"hunk%s.\", which gets their numbers.  If the user has
-split hunks, their lines are shown instead, since the agent does not know
-their numbers."
-  (when hunks
-    (if (seq-some (lambda (hunk) (plist-get hunk :part)) hunks)
-        (concat (string-remove-suffix " hunk%s." format)
-                (mapconcat #'agent-q-diff-message--part-lines hunks ""))
-      (format format (concat (if (cdr hunks) "s " " ")
-                             (agent-q-diff-message--numbers hunks))))))
-
-(defun agent-q-diff-message--part-lines (hunk)
-  "Return the number and the lines of HUNK, the result of a single hunk."
-  (format "\nhunk %d:\n%s" (1+ (plist-get hunk :index))
-          (string-trim-right (or (plist-get hunk :part) "") "\n")))
-
-(defun agent-q-diff-message--in-and-out (result)
-  "Return (IN . OUT), the hunks of RESULT that are in the target, and the others."
-  (let ((in-file-p (lambda (hunk) (plist-get hunk :in-file)))
-        (hunks (plist-get result :hunks)))
-    (cons (seq-filter in-file-p hunks) (seq-remove in-file-p hunks))))
-
-(defun agent-q-diff-message--details (result)
-  "Return lines about RESULT that the decision alone does not tell, or nil.
-They are about what is in the file, whatever the marks."
-  (pcase-let* ((`(,in . ,out) (agent-q-diff-message--in-and-out result))
-               (is-accepted (equal (plist-get result :decision) "accepted"))
-               (lines (append
-                       (if (if is-accepted (null out) (null in))
-                           (remq nil (list (agent-q-diff-message--saved-note result)))
-                         (agent-q-diff-message--partial result in out))
-                       (agent-q-diff-message--placement result)
-                       (agent-q-diff-message--edited result)
-                       (agent-q-diff-message--comments result)
-                       (when (plist-get result :altered)
-                         (list "On saving, a hook of the user's changed other lines as well.")))))
-    (and lines (string-join lines "\n"))))
-
-(defun agent-q-diff-message--edited-p (result)
-  "Return non-nil if the user edited a hunk of RESULT that is in the target."
-  (seq-some (lambda (hunk) (and (plist-get hunk :in-file) (plist-get hunk :edited)))
-            (plist-get result :hunks)))
-
-(defun agent-q-diff-message--edited (result)
-  "Return lines with the user's version of those hunks of RESULT that were edited."
-  (mapcan (lambda (hunk)
-            (when-let ((diff (and (or (plist-get hunk :in-file)
-                                      (not (eq 'rejected (plist-get hunk :state))))
-                                  (plist-get hunk :edited))))
-              (list (format (if (plist-get hunk :in-file)
-                                "The user edited hunk %d; in %s it is:"
-                              "The user edited hunk %d:")
-                            (1+ (plist-get hunk :index))
-                            (agent-q-diff-message--place result))
-                    (string-trim-right diff "\n"))))
-          (plist-get result :hunks)))
-
-(defun agent-q-diff-message--partial (result in out)
-  "Return lines that list the hunks IN the target of RESULT, and those OUT of it."
-  (append
-   ;; Among plain sentences, the first says so.
-   (when (eq agent-q-diff-contract 'agent-q)
-     (list (agent-q-diff-message--in-sentence result)))
-   (agent-q-diff-message--which result in out)
-   (remq nil (list (agent-q-diff-message--saved-note result)))
-   (agent-q-diff-message--live-lines result (append in out))))
-
-(defun agent-q-diff-message--which (result in out)
-  "Return lines that list which hunks are IN the target of RESULT, and which OUT."
-  (let ((place (agent-q-diff-message--place result)))
-    (delq nil
-          (list (agent-q-diff-message--part (format "In %s: hunk%%s." place) in)
-                (agent-q-diff-message--part (format "Not in %s: hunk%%s." place) out)
-                (agent-q-diff-message--part
-                 (format "Was in %s, but its lines have been changed there since: hunk%%s."
-                         place)
-                 (seq-filter (lambda (hunk) (plist-get hunk :lost)) out))
-                (agent-q-diff-message--part
-                 "Could not be applied where it belongs: hunk%s."
-                 (seq-filter (lambda (hunk) (plist-get hunk :reason)) out))))))
-
-(defun agent-q-diff-message--placement (result)
-  "Return lines about hunks of RESULT that were not simply applied as stated.
-A change that was there before, or that is in a place with other context,
-must not be mistaken for one that the user applied."
-  (let ((hunks (plist-get result :hunks))
-        (place (agent-q-diff-message--place result)))
-    (delq nil
-          (append
-           (list (agent-q-diff-message--part
-                  (format "Was in %s already, and was not put there by this review: hunk%%s."
-                          place)
-                  (seq-filter (lambda (hunk) (plist-get hunk :was-in)) hunks)))
-           (mapcar (lambda (hunk) (agent-q-diff-message--fuzzy hunk place)) hunks)
-           (mapcar #'agent-q-diff-message--ambiguous hunks)))))
-
-(defun agent-q-diff-message--fuzzy (hunk place)
-  "Return a line about HUNK if its context in PLACE differs, or nil."
-  (let ((fuzz (or (plist-get hunk :fuzz) 0))
-        (offset (plist-get hunk :offset)))
-    (when (and (> fuzz 0) (plist-get hunk :in-file))
-      (format "Hunk %d is in %s with fuzz %d: its outermost context lines differ there%s."
-              (1+ (plist-get hunk :index)) place fuzz
-              (if offset
-                  (format "; shifted by %d line%s" offset (if (= 1 (abs offset)) "" "s"))
-                "")))))
-
-(defun agent-q-diff-message--ambiguous (hunk)
-  "Return a line about the places of HUNK if nobody has chosen one, or nil."
-  (pcase (plist-get hunk :places)
-    ('nil nil)
-    (`(,line) (format "Hunk %d may belong at line %d, but that is not certain."
-                      (1+ (plist-get hunk :index)) (1+ line)))
-    (places (format "The lines of hunk %d are at several places: lines %s%s. \
-Send it with more context, or keep the \"index\" line of git diff."
-                    (1+ (plist-get hunk :index))
-                    (mapconcat (lambda (line) (number-to-string (1+ line)))
-                               (seq-take places 10) ", ")
-                    (if (nthcdr 10 places) ", …" "")))))
-
-(defconst agent-q-diff-message-max-live-hunks 50
-  "Maximum number of hunks whose present lines a result includes.
-Finding the lines of each takes a walk over the weave.")
-
-(defconst agent-q-diff-message--shown-lines 20
-  "Number of present lines of a hunk that a message shows.")
-
-(defun agent-q-diff-message--live-lines (result hunks)
-  "Return lines that show the present text in the places of HUNKS of RESULT.
-They are numbered as by the tools with which agents read files."
-  (let ((known (sort (seq-filter (lambda (hunk) (plist-get hunk :now)) hunks)
-                     (lambda (one other)
-                       (< (plist-get one :index) (plist-get other :index))))))
-    (when known
-      (append (list "The lines as they now are:")
-              (mapcan (apply-partially #'agent-q-diff-message--numbered
-                                       (agent-q-diff-message--place result))
-                      known)
-              (agent-q-diff-message--not-shown hunks)))))
-
-(defun agent-q-diff-message--not-shown (hunks)
-  "Return a line about those HUNKS whose lines are not shown, or nil."
-  (let ((n (- (length hunks) agent-q-diff-message-max-live-hunks)))
-    (when (> n 0)
-      (list (format "The lines of %d more hunk%s, from hunk %d on, are not shown."
-                    n (if (= n 1) "" "s") (1+ agent-q-diff-message-max-live-hunks))))))
-
-(defun agent-q-diff-message--numbered (place hunk)
-  "Return lines that show the present text where HUNK belongs in PLACE."
-  (pcase-let* ((`(,line . ,text) (plist-get hunk :now))
-               (lines (and (not (string-empty-p text))
-                           (split-string (string-remove-suffix "\n" text) "\n")))
-               (more (- (length lines) agent-q-diff-message--shown-lines)))
-    (append
-     (list (format "hunk %d, %s %s:" (1+ (plist-get hunk :index))
-                   (if (plist-get hunk :in-file) "in" "not in") place))
-     (seq-map-indexed (lambda (text index)
-                        (format "%6d\t%s" (+ line index 1)
-                                (string-remove-suffix "\r" text)))
-                      (seq-take lines agent-q-diff-message--shown-lines))
-     (when (> more 0)
-       (list (format "       … %d more lines" more))))))
-
-(defun agent-q-diff-message--comments (result)
-  "Return lines with the user's comments on RESULT and on its hunks."
-  (append
-   (when-let ((comment (plist-get result :comment)))
-     (list (format "The user says: %s" comment)))
-   (mapcan (lambda (hunk)
-             (when-let ((comment (plist-get hunk :comment)))
-               (list (format "The user says of hunk %d%s: %s"
-                             (1+ (plist-get hunk :index))
-                             (if (eq 'rejected (plist-get hunk :state))
-                                 ", which is rejected"
-                               "")
-                             comment))))
-           (plist-get result :hunks))))
 
 ;;;; Calls of tools
 

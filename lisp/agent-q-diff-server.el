@@ -9,41 +9,7 @@
 ;; `agent-q-diff-serve' opens a Unix socket, through which the program
 ;; agent-q-diff-mcp requests reviews.  Only the user's own programs can
 ;; reach it: it is in a directory of mode 0700 that belongs to the user.
-;;
-;; One connection is one call.  The caller writes one line of JSON,
-;;
-;;   {"version": 1, "tool": NAME, "directory": DIR, "agent": WHO, "arguments": {…}}
-;;
-;; or, since Emacs takes longer to parse JSON than for everything else that
-;; it does with a large text,
-;;
-;;   {"version": 2, …, "texts": [[KEY, N], …]}
-;;
-;; and after that line the N bytes of the argument KEY, a text in UTF-8, and
-;; so on for each KEY.  Each piece that comes over a socket is garbage, so
-;; Emacs collects while a text of a megabyte comes in.  Therefore, in
-;;
-;;   {"version": 3, …, "texts": [[KEY, N], …], "file": FILE}
-;;
-;; FILE is the name of a file in the socket's directory that has these bytes.
-;; Emacs removes it after reading it.  If Emacs cannot read it, since the
-;; caller's socket is a link or forwarded from another machine, it answers
-;;
-;;   {"send": "texts"}
-;;
-;; and the caller sends the bytes over the socket.  Then the caller reads
-;; lines of JSON: any number of
-;;
-;;   {"progress": {"decided": N, "total": M}}
-;;
-;; while the user decides, then one
-;;
-;;   {"answer": TEXT, "error": true or false}
-;;
-;; after which Emacs closes the connection.  If the caller closes it earlier,
-;; it no longer wants the answer, and its review is cancelled.  A rejection
-;; by the user is an answer like any other; "error" is true if there is no
-;; decision.
+;; The protocol is described in agent-q-diff-protocol.el.
 
 ;;; Code:
 
@@ -51,6 +17,7 @@
 (require 'seq)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-message)
+(require 'agent-q-diff-protocol)
 (require 'agent-q-diff-schema)
 (require 'agent-q-diff-review)
 (require 'agent-q-diff-view)
@@ -67,15 +34,6 @@ program agent-q-diff-mcp looks there by itself, and needs the option
   :type '(choice (const :tag "The usual one" nil) file)
   :group 'agent-q-diff)
 
-(defconst agent-q-diff-server--versions '(1 2 3)
-  "Versions of the protocol that are understood.
-In version 2, texts can follow the line; in version 3, they can be in a file.")
-
-(defconst agent-q-diff-server--limit (* 256 1024 1024)
-  "Maximum number of bytes of a request.
-Two texts of 20 MB take 40 to 80 MB as JSON.  A caller that never ends its
-line must not fill Emacs's memory.")
-
 (defconst agent-q-diff-server--backlog 64
   "Number of connections that can wait to be accepted while Emacs is busy.")
 
@@ -87,25 +45,11 @@ line must not fill Emacs's memory.")
 
 ;;;; Answering
 
-(defun agent-q-diff-server--clean (text)
-  "Return TEXT with raw bytes and surrogates, which JSON cannot have, replaced."
-  (replace-regexp-in-string "[\ud800-\udfff\x3fff80-\x3fffff]" "\ufffd" text t t))
-
-(defun agent-q-diff-server--send (client object)
-  "Send OBJECT as a line of JSON to CLIENT if it is still connected."
-  (when (process-live-p client)
-    (let ((line (concat (json-serialize object) "\n")))
-      ;; It may have closed the connection just now.
-      (ignore-errors
-        (process-send-string client (if (multibyte-string-p line)
-                                        (encode-coding-string line 'utf-8-unix)
-                                      line))))))
-
 (defun agent-q-diff-server--answer (client text is-error)
   "Answer CLIENT with TEXT and close the connection.
 IS-ERROR is non-nil if TEXT is about a failure of the call."
-  (agent-q-diff-server--send
-   client `((answer . ,(agent-q-diff-server--clean text))
+  (agent-q-diff-protocol-send
+   client `((answer . ,(agent-q-diff-protocol-clean text))
             (error . ,(if is-error t :false))))
   (delete-process client))
 
@@ -122,7 +66,7 @@ IS-ERROR is non-nil if TEXT is about a failure of the call."
 
 (defun agent-q-diff-server--send-progress (client total _applied _rejected pending)
   "Tell CLIENT how many of TOTAL hunks are decided, that is, not PENDING."
-  (agent-q-diff-server--send
+  (agent-q-diff-protocol-send
    client `((progress . ((decided . ,(- total pending)) (total . ,total))))))
 
 ;;;; Calls
@@ -216,32 +160,13 @@ A value that the user has set meanwhile stays."
       (setq read-process-output-max agent-q-diff-server--read-max-before))
     (setq agent-q-diff-server--read-max-before nil)))
 
-(defun agent-q-diff-server--check-version (request)
-  "Return REQUEST, or signal that its protocol version is not supported."
-  (unless (member (gethash "version" request) agent-q-diff-server--versions)
-    (signal 'agent-q-diff-bad-arguments
-            '("agent-q-diff-mcp and agent-q-diff in Emacs are of different \
-versions; build the one, or load the other, anew")))
-  request)
-
-(defun agent-q-diff-server--parse (line)
-  "Return the request in LINE, a unibyte string, as a hash table."
-  (let ((request (condition-case err
-                     (json-parse-string (decode-coding-string line 'utf-8-unix))
-                   (error (error-message-string err)))))
-    (if (hash-table-p request)
-        (agent-q-diff-server--check-version request)
-      (signal 'agent-q-diff-bad-arguments
-              (list (format "the request is not an object in JSON and UTF-8: %s"
-                            (if (stringp request) request "something else")))))))
-
 (defun agent-q-diff-server--filter (client bytes)
   "Add BYTES to the input from CLIENT; if its request is complete, carry it out.
 Bytes are decoded when all have arrived, so that no character is cut in two."
   (unless (process-get client 'is-asked)
     (condition-case err
         (agent-q-diff--collecting-once
-          (let ((request (agent-q-diff-server--hear client bytes)))
+          (let ((request (agent-q-diff-protocol-hear client bytes)))
             (when request
               (process-put client 'is-asked t)
               (process-put client 'parts nil)
@@ -250,142 +175,6 @@ Bytes are decoded when all have arrived, so that no character is cut in two."
       ((error quit)
        (process-put client 'is-asked t)
        (agent-q-diff-server--fail client err)))))
-
-(defun agent-q-diff-server--hear (client bytes)
-  "Add BYTES to the input from CLIENT; return its request once it is complete.
-Signal an error if it is not a request."
-  (let ((end (and (not (process-get client 'request))
-                  (string-search "\n" bytes))))
-    (agent-q-diff-server--keep client (if end (substring bytes 0 end) bytes))
-    (when end
-      (let ((request (agent-q-diff-server--parse
-                      (agent-q-diff-server--kept client))))
-        (process-put client 'request request)
-        (process-put client 'n-bytes (agent-q-diff-server--n-bytes request))
-        (agent-q-diff-server--keep client (substring bytes (1+ end)))))
-    (or (and end (agent-q-diff-server--with-file client))
-        (when (and (process-get client 'request)
-                   (>= (process-get client 'size) (process-get client 'n-bytes)))
-          (agent-q-diff-server--with-texts
-           (process-get client 'request)
-           (apply-partially #'substring (agent-q-diff-server--kept client)))))))
-
-(defun agent-q-diff-server--keep (client bytes)
-  "Add BYTES to the pending input from CLIENT, or signal that it is too large."
-  (let ((size (+ (length bytes) (or (process-get client 'size) 0))))
-    (when (> (+ size (or (process-get client 'n-line) 0)) agent-q-diff-server--limit)
-      (agent-q-diff-server--refuse-size))
-    (process-put client 'size size)
-    (process-put client 'parts (cons bytes (process-get client 'parts)))))
-
-(defun agent-q-diff-server--refuse-size ()
-  "Signal that a request is too large."
-  (signal 'agent-q-diff-bad-arguments
-          (list (format "the request has more than %d bytes"
-                        agent-q-diff-server--limit))))
-
-(defun agent-q-diff-server--kept (client)
-  "Return the pending input from CLIENT, and clear it."
-  (prog1 (apply #'concat (nreverse (process-get client 'parts)))
-    (process-put client 'n-line (process-get client 'size))
-    (process-put client 'parts nil)
-    (process-put client 'size 0)))
-
-(defun agent-q-diff-server--n-bytes (request)
-  "Return the number of bytes of the texts that follow the line of REQUEST.
-Signal an error if they are not described correctly."
-  (let ((texts (gethash "texts" request [])))
-    (unless (and (vectorp texts)
-                 (seq-every-p (lambda (text)
-                                (and (vectorp text) (= 2 (length text))
-                                     (stringp (aref text 0)) (natnump (aref text 1))))
-                              texts)
-                 (hash-table-p (gethash "arguments" request)))
-      (signal 'agent-q-diff-bad-arguments
-              '("the arguments must be an object, and the texts pairs of key and length")))
-    (let ((n-bytes (apply #'+ (mapcar (lambda (text) (aref text 1)) texts))))
-      (when (> n-bytes agent-q-diff-server--limit)
-        (agent-q-diff-server--refuse-size))
-      n-bytes)))
-
-(defun agent-q-diff-server--with-texts (request cut)
-  "Return REQUEST with the texts after its line added to its arguments.
-CUT is a function that returns their bytes between two positions, counted
-from 0."
-  (let ((at 0))
-    (seq-doseq (entry (gethash "texts" request []))
-      (let* ((end (+ at (aref entry 1)))
-             (own (funcall cut at end))
-             ;; ASCII text is not copied.
-             (text (decode-coding-string own 'utf-8-unix t)))
-        ;; A byte that is not part of a character takes two bytes.
-        (unless (= (string-bytes text) (length own))
-          (signal 'agent-q-diff-bad-arguments
-                  (list (format "the text of %s is not UTF-8" (aref entry 0)))))
-        (puthash (aref entry 0) text (gethash "arguments" request))
-        (setq at end)))
-    request))
-
-;;;; Texts in a file
-
-(defun agent-q-diff-server--file-regexp (socket)
-  "Return a regexp for the names of files with texts for SOCKET.
-It matches names without directory.  The program names its files so."
-  (rx-to-string `(seq bos ,(file-name-nondirectory socket)
-                      "-texts-" (+ digit) "-" (+ digit) eos)
-                t))
-
-(defun agent-q-diff-server--with-file (client)
-  "Return the request of CLIENT with the texts of the file that it names.
-If it names no file, return nil.  If the file cannot be read, ask CLIENT to
-send the texts, and return nil."
-  (let* ((request (process-get client 'request))
-         (name (gethash "file" request))
-         ;; Only a plain file on this machine is acceptable.
-         (file-name-handler-alist nil))
-    (when name
-      (let* ((n-bytes (process-get client 'n-bytes))
-             (file (agent-q-diff-server--file name n-bytes)))
-        (or (and file (agent-q-diff-server--read-file request file n-bytes))
-            (progn
-              (agent-q-diff-server--send client '((send . "texts")))
-              nil))))))
-
-(defun agent-q-diff-server--file (name n-bytes)
-  "Return the absolute name of the file NAME with texts of N-BYTES, or nil.
-It must be a plain file in the socket's directory that only the user can
-read."
-  (let* ((socket (process-get agent-q-diff-server--process 'socket))
-         (file (and (stringp name)
-                    (string-match-p (agent-q-diff-server--file-regexp socket) name)
-                    (concat (file-name-directory socket) name)))
-         (attributes (and file (file-attributes file 'integer))))
-    (and attributes
-         (equal "-rw-------" (file-attribute-modes attributes))
-         (= (user-uid) (file-attribute-user-id attributes))
-         (= n-bytes (file-attribute-size attributes))
-         file)))
-
-(defun agent-q-diff-server--read-file (request file n-bytes)
-  "Return REQUEST with the texts in FILE, N-BYTES in all, and remove FILE.
-Return nil if it cannot be read."
-  (with-temp-buffer
-    (set-buffer-multibyte nil)
-    (when (ignore-error file-error
-            (unwind-protect
-                (= n-bytes (cadr (insert-file-contents-literally file nil 0 n-bytes)))
-              (delete-file file)))
-      (agent-q-diff-server--with-texts
-       request
-       (lambda (from to)
-         (buffer-substring (+ (point-min) from) (+ (point-min) to)))))))
-
-(defun agent-q-diff-server--remove-files (socket)
-  "Remove files with texts for SOCKET, at which nobody listens.
-A program that was killed leaves such a file behind."
-  (dolist (file (directory-files (file-name-directory socket) t
-                                 (agent-q-diff-server--file-regexp socket) t))
-    (delete-file file)))
 
 (defun agent-q-diff-server--sentinel (client _event)
   "Forget CLIENT once it has disconnected, and withdraw its call."
@@ -427,7 +216,7 @@ A program that was killed leaves such a file behind."
                  (equal "drwx------" (file-attribute-modes attributes)))
       (user-error "%s must be a directory of yours with mode 0700; \
 it is %s of the user %s" directory (file-attribute-modes attributes)
-                  (file-attribute-user-id attributes)))))
+(file-attribute-user-id attributes)))))
 
 (defun agent-q-diff-server--listened-p (socket)
   "Return non-nil if some process listens at SOCKET."
@@ -480,7 +269,7 @@ Return the name of the socket, which is open until
       (agent-q-diff-server--ensure-private
        (directory-file-name (file-name-directory socket)))
       (agent-q-diff-server--clear socket)
-      (agent-q-diff-server--remove-files socket)
+      (agent-q-diff-protocol-remove-files socket)
       (let ((process (agent-q-diff-server--listen socket)))
         (process-put process 'socket socket)
         (process-put process 'inode (agent-q-diff-server--inode socket))

@@ -152,7 +152,7 @@ Tramp's syntaxes takes for remote."
 (defun aqd-guard-first-line (path kind)
   "Return the first line of the refusal of PATH for KIND."
   (let ((shown (if (stringp path)
-                   (agent-q-diff-visible path agent-q-diff-guard--max-shown)
+                   (agent-q-diff-visible path agent-q-diff-path--max-shown)
                  path)))
     (pcase kind
       ('outside (format "Error: Path '%s' is outside project root" shown))

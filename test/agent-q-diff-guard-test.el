@@ -257,10 +257,10 @@
                       "src /a.el" "PROGRA~1" "x~2.txt" "con" "CON.txt" "src/aux" "nul "
                       "Lpt1.x" "com¹" "src/prn/x"))
         (ert-info ((format "%S" path) :prefix "path: ")
-          (should-error (agent-q-diff-guard--check-spelling path) :type 'no-catch)))
+          (should-error (agent-q-diff-path-check-spelling path) :type 'no-catch)))
       (dolist (path '("con1" "console" "a.con" "x~" "src/a.el" "x~12y"))
         (ert-info ((format "%S" path) :prefix "path: ")
-          (agent-q-diff-guard--check-spelling path))))))
+          (agent-q-diff-path-check-spelling path))))))
 
 (ert-deftest aqd-guard-where-turkish-is-spoken ()
   "Turkish Emacs has other cases for I and i; .GIT is .git all the same."

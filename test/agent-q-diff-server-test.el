@@ -413,7 +413,7 @@ It is a list (ERROR TEXT)."
 
 (ert-deftest aqd-server-too-much ()
   (aqd-with-server
-    (let ((agent-q-diff-server--limit 10000))
+    (let ((agent-q-diff-protocol--limit 10000))
       (aqd-should-refuse (make-string 20000 ?x) "more than 10000 bytes"))))
 
 (defun aqd-request-with-texts (texts &rest changes)
@@ -592,7 +592,7 @@ It has no directory.  NUMBER tells it from others."
 
 (ert-deftest aqd-server-answers-what-unicode-has-not ()
   (should (equal "a\ufffd\ufffdz"
-                 (agent-q-diff-server--clean (string ?a #x3fff80 #xd800 ?z)))))
+                 (agent-q-diff-protocol-clean (string ?a #x3fff80 #xd800 ?z)))))
 
 ;;;; Tools that are elsewhere
 

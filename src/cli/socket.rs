@@ -1,6 +1,6 @@
 //! One call's connection to Emacs.
 //!
-//! What is said over it is described in lisp/agent-q-diff-server.el. A connection lives as long as
+//! Its protocol is described in lisp/agent-q-diff-protocol.el. A connection lives as long as
 //! its [`Call`]: dropping that closes it, and Emacs cancels the review.
 
 use std::io;
