@@ -92,7 +92,7 @@ It also has copies of files that are being written in place.")
 (defvar agent-q-diff-file--noted nil
   "The entries in the record of this Emacs; see `agent-q-diff-file--note'.")
 
-(defvar agent-q-diff-file--has-looked nil
+(defvar agent-q-diff-file--has-cleaned-up nil
   "Non-nil if this Emacs has cleaned up after others that crashed.")
 
 (defun agent-q-diff-file--record (&optional pid)
@@ -153,8 +153,8 @@ that of an earlier one."
 Their temporary files are removed.  If one was writing a file in place, a
 warning names that file, which may be incomplete, and the copy of its old
 content."
-  (unless agent-q-diff-file--has-looked
-    (setq agent-q-diff-file--has-looked t)
+  (unless agent-q-diff-file--has-cleaned-up
+    (setq agent-q-diff-file--has-cleaned-up t)
     (with-demoted-errors "agent-q-diff: %S"
       (dolist (pid (agent-q-diff-file--pids-of-the-dead))
         (agent-q-diff-file--clean-up-after pid)))))

@@ -33,7 +33,7 @@
   `(let ((agent-q-diff-file-state-directory
           (file-name-as-directory (make-temp-file "agent-q-diff-state" t)))
          (agent-q-diff-file--noted nil)
-         (agent-q-diff-file--has-looked nil))
+         (agent-q-diff-file--has-cleaned-up nil))
      (unwind-protect (progn ,@body)
        (delete-directory agent-q-diff-file-state-directory t))))
 

@@ -7,7 +7,7 @@
 (require 'imenu)
 (require 'outline)
 (require 'agent-q-diff-list)
-(require 'agent-q-diff-log)
+(require 'agent-q-diff-log-list)
 (require 'which-func)
 (require 'agent-q-diff-test-help)
 
