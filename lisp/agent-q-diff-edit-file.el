@@ -133,8 +133,8 @@ lines as a third element."
     (list (format "The file has unsaved edits in %s; %s"
                   (buffer-name (agent-q-diff-live-buffer live))
                   (if (agent-q-diff-write-saves-p live)
-                      "to allow this saves them, too."
-                    "to allow this does not save.")))))
+                      "allowing this saves them, too."
+                    "allowing this does not save.")))))
 
 (defun agent-q-diff-edit-file--request (call name root)
   "Return the request for CALL to edit the file NAME in the project ROOT."

@@ -77,9 +77,9 @@ It is empty, or has only the handler of the remote of ROOT."
                (file-name-absolute-p root)
                (directory-name-p root)
                (file-directory-p root))
-    (agent-q-diff-path-refuse 'unwritable "The project root %s is no directory" root))
+    (agent-q-diff-path-refuse 'unwritable "The project root %s is not a directory" root))
   (unless (agent-q-diff-guard--resolved-p root)
-    (agent-q-diff-path-refuse 'unwritable "The project root %s is not what it was" root)))
+    (agent-q-diff-path-refuse 'unwritable "The project root %s leads elsewhere now" root)))
 
 (defun agent-q-diff-guard--resolved-p (root)
   "Return non-nil if ROOT, an absolute directory name, is its own `file-truename'.

@@ -118,7 +118,7 @@ VALUE is a string, or an error as bound by `condition-case'."
     (cond
      ((agent-q-diff-lisp-request-is-gone request))
      ((not (process-live-p connection))
-      (message "%s is closed; nobody learns of this" (process-name connection)))
+      (message "%s is closed, so it gets no answer" (process-name connection)))
      (t (agent-q-diff-lisp--send request
                                  (if (stringp value)
                                      (list :ok (agent-q-diff-lisp--text value))

@@ -62,7 +62,7 @@
      ((or (memq review (agent-q-diff-open-reviews))
           (memq review (agent-q-diff-past-reviews)))
       review)
-     (t (user-error "This review has ended; g brings the list up to date")))))
+     (t (user-error "This review has ended; g updates the list")))))
 
 (defun agent-q-diff-list-open ()
   "Go to the review at point; open it again if it has ended."
@@ -93,7 +93,7 @@ Forget a review that has ended."
   (let ((review (agent-q-diff-list--here)))
     (unless (agent-q-diff-review-outcome review)
       (user-error "This review has not ended; RET goes to it"))
-    (when (y-or-n-p (format "Take what it changed out of %s again? "
+    (when (y-or-n-p (format "Undo in %s what this review changed? "
                             (agent-q-diff-visible
                              (abbreviate-file-name
                               (agent-q-diff-review-path review)))))

@@ -169,7 +169,7 @@ Signal `agent-q-diff-no-user' if nobody can be asked, and
     ('covered (list 'allow 'session))
     ('withdrawn (agent-q-diff-permit--say-withdrawn request)
                 (signal 'agent-q-diff-cancelled
-                        '("who asked for it took it back; nothing was changed")))
+                        '("the caller withdrew it; nothing was changed")))
     ('session (unless (agent-q-diff-request-protection request)
                 (agent-q-diff-permit--add-grant request))
               (list 'allow 'user))
@@ -206,7 +206,7 @@ Signal `agent-q-diff-no-user' if nobody can be asked, and
       (progn
         (setq agent-q-diff-permit--answer answer)
         (exit-minibuffer))
-    (agent-q-diff-permit--say "Ignored, since you were typing; once more answers")))
+    (agent-q-diff-permit--say "Ignored, since you were typing; press it again to answer")))
 
 (defun agent-q-diff-permit-once ()
   "Allow the edit that is asked about."

@@ -130,7 +130,7 @@ Signal an error if it is not a request."
   (unless (member (gethash "version" request) agent-q-diff-protocol--versions)
     (signal 'agent-q-diff-bad-arguments
             '("agent-q-diff-mcp and agent-q-diff in Emacs are of different \
-versions; build the one, or load the other, anew")))
+versions; rebuild the one or reload the other")))
   request)
 
 (defun agent-q-diff-protocol--n-bytes (request)

@@ -53,12 +53,12 @@ are current now."
     (setq agent-q-diff-queue--calls
           (seq-remove is-theirs agent-q-diff-queue--calls))
     (pcase-dolist (`(,_ ,_ ,callback) theirs)
-      (funcall callback "Error: the call was taken back; nothing was changed"))))
+      (funcall callback "Error: the call was withdrawn; nothing was changed"))))
 
 (defun agent-q-diff-queue--answer (function callback)
   "Call CALLBACK with the value of FUNCTION, a message.
 It is called even if FUNCTION does not return."
-  (let ((message "Error: the call was cut short; nothing is known of its outcome"))
+  (let ((message "Error: the call was interrupted; its outcome is unknown"))
     (unwind-protect
         (setq message (funcall function))
       (condition-case err

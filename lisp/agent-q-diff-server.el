@@ -109,7 +109,7 @@ connection."
                (file-name-absolute-p directory)
                (file-directory-p directory))
     (signal 'agent-q-diff-bad-arguments
-            '("the caller's directory is no local directory")))
+            '("the caller's directory is not a local directory")))
   (file-name-as-directory directory))
 
 (defun agent-q-diff-server--agent (name)
@@ -288,7 +288,7 @@ served."
   (interactive (list t))
   (when by-key
     (message (if agent-q-diff-server--process
-                 "MCP clients are served no more"
+                 "MCP clients are no longer served"
                "No MCP clients were served")))
   (remove-hook 'kill-emacs-hook #'agent-q-diff-serve-stop)
   ;; Closing the connections cancels their reviews, but no client withdrew them.

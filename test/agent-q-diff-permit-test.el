@@ -111,7 +111,7 @@ nothing was changed")))
            (insert "typed\n"))
          (aqd-ask "C-l")))
       (should (equal prompt
-                     (format "The file has unsaved edits in target.txt; to allow \
+                     (format "The file has unsaved edits in target.txt; allowing \
 this saves them, too.\nedit_file target.txt (+1 -1) in %s?  [y]es [s]ession [n]o \
 [r]eason [f]ull review "
                              (abbreviate-file-name (file-truename aqd-project))))))))
@@ -264,7 +264,7 @@ and no question may be open then."
   "Take back the call that is asked about."
   (agent-q-diff-tools-withdraw 'caller))
 
-(defconst aqd-permit-withdrawn "Error editing file: who asked for it took it back; nothing was changed"
+(defconst aqd-permit-withdrawn "Error editing file: the caller withdrew it; nothing was changed"
   "What a caller reads that no longer reads.")
 
 (ert-deftest aqd-permit-withdrawn-from-another-window ()
@@ -332,7 +332,7 @@ and no question may be open then."
             (global-set-key [f6] (lambda () (interactive) (funcall close)))
             (should (equal (aqd-play "<f6>" ask) aqd-permit-withdrawn))
             (should (equal answers
-                           '("Error: the call was taken back; nothing was changed")))
+                           '("Error: the call was withdrawn; nothing was changed")))
             (should-not agent-q-diff-queue--calls)
             (should (equal (aqd-disk) "a\n"))))
       (global-set-key [f6] nil)

@@ -65,7 +65,7 @@
            (agent-q-diff-tools-call
             "edit_file" '(:path "target.txt" :old_str "a" :new_str "b")))
          (lambda (message) (setq answer message))))
-      (should (string-prefix-p "Error: the call was cut short" answer))
+      (should (string-prefix-p "Error: the call was interrupted" answer))
       (should (equal (aqd-disk) "a\n")))))
 
 (provide 'agent-q-diff-queue-test)
