@@ -147,14 +147,13 @@ guess, a fifth, since EBCDIC does not read as text then."
 (ert-deftest aqd-coding-every-one-by-review-open ()
   (aqd-coding-check-all 'review t))
 
-;;;; What a caller binds, and lone surrogates
+;;;; Coding systems bound by callers, and lone surrogates
 
 (defmacro aqd-coding-with-bytes (bytes &rest body)
   "Run BODY in a project whose file holds BYTES; return the file's bytes then."
   (declare (indent 1) (debug t))
   `(aqd-with-project ""
-     (let ((coding-system-for-write 'no-conversion))
-       (write-region ,bytes nil aqd-file nil 'silent))
+     (aqd-put-bytes ,bytes aqd-file)
      ,@body
      (aqd-disk)))
 
@@ -220,7 +219,7 @@ guess, a fifth, since EBCDIC does not read as text then."
                                      (should (agent-q-diff-unapply-hunk))
                                      (agent-q-diff-reject-all))))))))))
 
-;;;; What a buffer is to be saved as
+;;;; save-buffer-coding-system
 
 (defun aqd-coding-visit-to-save-as (coding)
   "Visit the test's file in a buffer that is to be saved as CODING; return it."

@@ -1,12 +1,12 @@
-;;; agent-q-diff-confusables-test.el --- Text that shows what it is  -*- lexical-binding: t; -*-
+;;; agent-q-diff-confusables-test.el --- Characters that read as something else  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
-;; What a person sees is the buffer's text with the display properties in
-;; its place.  Each deceiving text is shown differently from the innocent
-;; one that it could be taken for.
+;; What a person sees is the buffer's text with display properties applied.
+;; Each deceiving text is shown differently from the innocent one that it
+;; could be mistaken for.
 
 ;;; Code:
 

@@ -4,10 +4,10 @@
 
 ;;; Commentary:
 
-;; What becomes of a proposal when another program changes the file: before
-;; the review, before a key, or before the end.  One table has every
-;; combination of what the buffer is, what the disk becomes, when, and by
-;; which tool; the checks below it hold in every row.
+;; Another program changes the file before the review, before a key, or
+;; before the end.  A table has every combination of the buffer's state, the
+;; change on disk, its time, and the tool; the checks below it hold in every
+;; row.
 
 ;;; Code:
 
@@ -371,7 +371,7 @@ HERE what the file then is.")
 (ert-deftest aqd-disk-edit-file ()
   (aqd-disk-check aqd-disk-table-of-edits "edit_file"))
 
-;;;; What is said, and what stays
+;;;; Messages, and what following the file keeps
 
 (ert-deftest aqd-disk-following-is-said-above-the-diff-and-at-a-key ()
   (aqd-with-file aqd-disk-original
@@ -441,7 +441,7 @@ HERE what the file then is.")
         (should (eq 'followed (agent-q-diff-disk-sync (current-buffer))))
         (should (equal ran '(after before)))))))
 
-;;;; Found by a reader
+;;;; Links, directories and undo
 
 (defmacro aqd-disk-with-link (&rest body)
   "Run BODY where a buffer visits a link to the test's file that leads out by then.
@@ -554,7 +554,7 @@ HERE what the file then is.")
       (should (eq 'followed (agent-q-diff-disk-sync (current-buffer))))
       (should (equal (buffer-string) (aqd-disk))))))
 
-;;;; A buffer that is only called unmodified
+;;;; A buffer that is wrongly marked unmodified
 
 (defun aqd-disk-type-and-deny ()
   "Edit the last line of the target and have Emacs take it for unmodified."

@@ -4,9 +4,9 @@
 
 ;;; Commentary:
 
-;; A stranger at the agents' doors: callbacks that begin another review or
-;; fail, hooks that fail, diffs as git really makes them, calls that are
-;; taken back while their question is open.
+;; Callbacks that begin another review or fail, hooks that fail, callers that
+;; wait for one review together, past reviews, and diffs that ask for more
+;; than changed lines.
 
 ;;; Code:
 
@@ -156,7 +156,7 @@
           (agent-q-diff-cancel review)))
       (should (equal global-mode-string after)))))
 
-;;;; Calls that are taken back while their question is open
+;;;; Reviews that are begun while Emacs ends
 
 (ert-deftest aqd-door-begun-while-emacs-ends-is-answered-too ()
   (aqd-with-file "a\n"

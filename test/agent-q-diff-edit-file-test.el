@@ -4,10 +4,10 @@
 
 ;;; Commentary:
 
-;; Tool calls as an agent makes them, and what it then reads.  The messages
-;; are an interface, so here they are literal.  Each row of document 003's
-;; table of errors and each test that documents 002 and 003 name is here
-;; under its own name.
+;; Tool calls as an agent makes them: what is replaced, what the user sees
+;; and is asked, and strings that other programs would misread.  The tests
+;; that documents 002 and 003 name have those names, here or in the suites of
+;; the messages and of the schema.
 
 ;;; Code:
 
@@ -15,7 +15,7 @@
 (require 'agent-q-diff-test-help)
 (require 'agent-q-diff-project-help)
 
-;;;; What the user reads
+;;;; What the user sees of an edit without a question
 
 (defun aqd-edit-file-said (&rest calls)
   "Make each of CALLS, (OLD NEW), by a grant, and return what was said last."
@@ -218,7 +218,7 @@ None of it is in the file."
                    (added 0 2 "B")
                    (context 3 3 "c")))))
 
-;;;; Text that is not plain
+;;;; Large, changing and unsaved files
 
 (ert-deftest aqd-edit-file-large-file ()
   (let ((text (mapconcat (lambda (number) (format "line %d\n" number))
@@ -292,7 +292,7 @@ None of it is in the file."
     (should (= (file-modes aqd-file) #o640))
     (should (equal (file-symlink-p (concat aqd-file "-link")) "target.txt"))))
 
-;;;; Two real files, byte by byte
+;;;; Two real files, compared byte by byte
 
 (defun aqd-edit-file-utf-8 (text)
   "Return the bytes of TEXT in UTF-8."
@@ -454,10 +454,6 @@ full review.  But a batch Emacs has no user to decide")))))
     "x" "xx" "<" ">" "<<" ">>" "<>")
   "Strings that mean something to somebody.")
 
-(defun aqd-edit-file-special-bytes (text)
-  "Return the bytes of TEXT in UTF-8."
-  (encode-coding-string text 'utf-8-unix))
-
 (defun aqd-edit-file-special-unique-p (string)
   "Return non-nil if STRING is once in the text that tests search it in."
   (let ((text (concat "head\n{{" string "}}\ntail\n")))
@@ -498,7 +494,7 @@ VISIT tells whether the file is open.  Return nil if so, else what is."
   (should (>= (aqd-edit-file-special-run
                (mapcar (lambda (string)
                          (list "head\n<OLD>\ntail\n" "OLD" string
-                               (concat "head\n<" (aqd-edit-file-special-bytes string) ">\ntail\n")))
+                               (concat "head\n<" (aqd-edit-file-utf-8 string) ">\ntail\n")))
                        aqd-edit-file-special-strings))
               150)))
 
@@ -506,7 +502,7 @@ VISIT tells whether the file is open.  Return nil if so, else what is."
   (let ((strings (seq-filter #'aqd-edit-file-special-unique-p aqd-edit-file-special-strings)))
     (should (>= (aqd-edit-file-special-run
                  (mapcar (lambda (string)
-                           (list (concat "head\n{{" (aqd-edit-file-special-bytes string) "}}\ntail\n")
+                           (list (concat "head\n{{" (aqd-edit-file-utf-8 string) "}}\ntail\n")
                                  string "NEW \\& $1"
                                  "head\n{{NEW \\& $1}}\ntail\n"))
                          strings))
@@ -517,9 +513,9 @@ VISIT tells whether the file is open.  Return nil if so, else what is."
          (others (append (cdr strings) (list (car strings)))))
     (aqd-edit-file-special-run
      (cl-mapcar (lambda (string other)
-                  (list (concat "head\n{{" (aqd-edit-file-special-bytes string) "}}\ntail")
+                  (list (concat "head\n{{" (aqd-edit-file-utf-8 string) "}}\ntail")
                         string other
-                        (concat "head\n{{" (aqd-edit-file-special-bytes other) "}}\ntail")))
+                        (concat "head\n{{" (aqd-edit-file-utf-8 other) "}}\ntail")))
                 strings others))))
 
 (ert-deftest aqd-edit-file-places ()

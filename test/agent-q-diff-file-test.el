@@ -5,7 +5,7 @@
 ;;; Commentary:
 
 ;; A full disk, an error or a kill in the middle of a save leaves the old
-;; file or the new one.  What a crash leaves behind is dealt with later.
+;; file or the new one.  The next Emacs cleans up after a crash.
 
 ;;; Code:
 

@@ -4,10 +4,10 @@
 
 ;;; Commentary:
 
-;; gptel's documented interface is played here, also where gptel itself is not
-;; at hand, of which agent-q-diff-gptel-client-test.el is: `gptel-make-tool' takes keyword
-;; arguments, and an asynchronous tool's function a callback and then a value
-;; for each of :args, nil where the model gave none.
+;; These tests play gptel's documented interface and need no gptel; the tests
+;; with a real one are in agent-q-diff-gptel-client-test.el.  `gptel-make-tool'
+;; takes keyword arguments, and the function of an asynchronous tool takes a
+;; callback and then a value for each of :args, nil where the model gave none.
 
 ;;; Code:
 

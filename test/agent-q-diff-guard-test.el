@@ -4,10 +4,10 @@
 
 ;;; Commentary:
 
-;; A real project with all that a path can trip over, real links and
-;; devices included, and a table of paths that an agent might try.  Each
-;; refusal must leave the whole tree as it was, and must not even ask a
-;; remote file name handler anything.
+;; A real project with every kind of file that a path can lead to, real links
+;; and devices included, and a table of paths that an agent might try.  A
+;; refusal must leave the whole tree as it was, and must not call any remote
+;; file name handler.
 
 ;;; Code:
 
@@ -232,7 +232,7 @@
     (should (equal (aqd-guard-in "README.md")
                    (aqd-guard-answer (aqd-guard-in "README.md") "/")))))
 
-;;;; Odd systems
+;;;; File systems and languages
 
 (ert-deftest aqd-guard-where-case-does-not-matter ()
   "The name is spelled as the directory does, and `.git' stays shut."

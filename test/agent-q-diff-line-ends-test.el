@@ -6,7 +6,7 @@
 
 ;; Emacs keeps CRLF and, of files that old Macs wrote, CR out of its buffers;
 ;; an agent has the bytes.  Each tool must find its lines all the same, and
-;; leave every other byte alone.
+;; leave every other byte alone.  Diffs have line ends as git writes them.
 
 ;;; Code:
 

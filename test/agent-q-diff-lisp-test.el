@@ -6,7 +6,7 @@
 
 ;; A real SBCL, connected by a real SLIME to this Emacs, calls the tools of
 ;; agent-q-diff.lisp, and Agent-Q's entry point as Agent-Q does.  Keys decide,
-;; and what Lisp got is looked at: it comes back as the value of the call.
+;; and the value that Lisp gets from the call is checked.
 
 ;;; Code:
 

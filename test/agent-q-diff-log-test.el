@@ -1,11 +1,11 @@
-;;; agent-q-diff-log-test.el --- What is recorded, and how it is read  -*- lexical-binding: t; -*-
+;;; agent-q-diff-log-test.el --- The log of what agents proposed  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
-;; The log on a real disk: who can read it, what several Emacsen do to it
-;; at once, what becomes of it when it grows; and the buffers that show it.
+;; The log on a real disk: who can read it, what several Emacsen do to it at
+;; once, how it is rotated, and which entries each way to a review makes.
 
 ;;; Code:
 
@@ -174,7 +174,7 @@ No line may be torn and none lost."
         (should (file-exists-p (agent-q-diff-log--old 1)))
         (should-not (file-exists-p (concat agent-q-diff-log-file ".lock")))))))
 
-;;;; Putting aside
+;;;; Rotation
 
 (ert-deftest aqd-log-is-put-aside-when-it-is-full ()
   (aqd-log-with-file
@@ -225,7 +225,7 @@ No line may be torn and none lost."
       (should (= 1 (length (aqd-log-lines))))
       (should-not (file-exists-p lock)))))
 
-;;;; Browsing
+;;;; Reading and options
 
 (ert-deftest aqd-log-lines-that-are-no-entries-are-left-out ()
   (aqd-log-with-file
@@ -309,7 +309,7 @@ No line may be torn and none lost."
                (agent-q-diff-tools-call-async
                 "propose_file_edit"
                 `(:path "target.txt" :original ,(aqd-numbered 30)
-                        :modified ,aqd-logged-modified :description "d")
+                        :modified ,aqd-async-modified :description "d")
                 #'ignore)))
          ("edit_file" . ,(lambda ()
                            (let ((agent-q-diff-tools-policy 'review))

@@ -1,29 +1,24 @@
-;;; agent-q-diff-message-test.el --- What each agent reads  -*- lexical-binding: t; -*-
+;;; agent-q-diff-message-test.el --- What agents read about a review  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
-;; Agent-Q's agent reads the words of its documents, every other agent plain
-;; sentences, and both the same facts: how much is in the file, or in the
-;; buffer only, which hunks, and what the user said.
+;; Agent-Q's agent reads the wording of its documents, every other agent plain
+;; sentences, and both the same facts: how much is in the file, or only in
+;; the buffer, which hunks, and what the user said.  Messages are an
+;; interface, so they are literal here.
 
 ;;; Code:
 
 (require 'agent-q-diff-project-help)
 
-(defconst aqd-message-original (aqd-numbered 30)
-  "A file.")
-
-(defconst aqd-message-modified (aqd-numbered 30 '((5 . "five") (25 . "x")))
-  "What is proposed for it, two hunks.")
-
 (defun aqd-message-propose (keys)
   "Return what an agent reads whose proposal is decided with KEYS."
   (aqd-play keys (lambda ()
                    (aqd-call-tool "propose_file_edit"
-                                  `(:path "target.txt" :original ,aqd-message-original
-                                          :modified ,aqd-message-modified
+                                  `(:path "target.txt" :original ,aqd-async-original
+                                          :modified ,aqd-async-modified
                                           :description "d")))))
 
 (defun aqd-message-of (keys &optional save)
@@ -31,18 +26,18 @@
 SAVE is the value of `agent-q-diff-save'.  Lines that show the file are
 left out."
   (let ((agent-q-diff-save (or save 'always)))
-    (aqd-with-project aqd-message-original
+    (aqd-with-project aqd-async-original
       (car (split-string (aqd-message-propose keys)
                          "\nThe lines as they now are:")))))
 
 (defun aqd-message-to-agent-q (keys)
   "Return what Agent-Q's agent reads whose proposal is decided with KEYS."
-  (aqd-with-project aqd-message-original
+  (aqd-with-project aqd-async-original
     (car (split-string
           (aqd-play keys (lambda ()
                            (agent-q-diff-tools-propose-file-edit
-                            "target.txt" aqd-message-original
-                            aqd-message-modified "d")))
+                            "target.txt" aqd-async-original
+                            aqd-async-modified "d")))
           "\nThe lines as they now are:"))))
 
 ;;;; Plain sentences
@@ -79,7 +74,7 @@ What was applied is still in the user's Emacs buffer."
 (ert-deftest aqd-message-one-hunk-is-saved-and-one-is-not ()
   "Half a word that the user typed must not reach the disk with a hunk."
   (let ((agent-q-diff-save 'if-clean))
-    (aqd-with-project aqd-message-original
+    (aqd-with-project aqd-async-original
       (let (message)
         (cl-letf (((symbol-function 'recursive-edit)
                    (lambda ()
@@ -97,7 +92,7 @@ The buffer has unsaved changes, so the file on disk may differ from it."))))))
 
 (ert-deftest aqd-message-taken-out-again-but-only-in-the-buffer ()
   (let ((agent-q-diff-save 'if-clean))
-    (aqd-with-project aqd-message-original
+    (aqd-with-project aqd-async-original
       (let (message)
         (cl-letf (((symbol-function 'recursive-edit)
                    (lambda ()
@@ -221,12 +216,12 @@ hunk 1: its lines were changed since, at line 1
 None of it is in the file."))))
 
 (ert-deftest aqd-message-same-without-waiting ()
-  (aqd-with-project aqd-message-original
+  (aqd-with-project aqd-async-original
     (let (messages)
       (agent-q-diff-tools-call-async
        "propose_file_edit"
-       `(:path "target.txt" :original ,aqd-message-original
-               :modified ,aqd-message-modified :description "d")
+       `(:path "target.txt" :original ,aqd-async-original
+               :modified ,aqd-async-modified :description "d")
        (lambda (message) (push message messages)))
       (let ((review (car (agent-q-diff-open-reviews))))
         (agent-q-diff-accept review 0)
@@ -250,8 +245,8 @@ Not in the file: hunk 2."))))))
     (should (string-match-p aqd-message-words-of-agent-q (aqd-message-to-agent-q keys)))
     (should-not (string-match-p aqd-message-words-of-agent-q (aqd-message-of keys)))
     (let ((aqd-answers nil))
-      (aqd-with-file aqd-message-original
-        (aqd-async aqd-message-original aqd-message-modified)
+      (aqd-with-file aqd-async-original
+        (aqd-async aqd-async-original aqd-async-modified)
         (pop-to-buffer (agent-q-diff-review-buffer (car (agent-q-diff-open-reviews))))
         (setq-local agent-q-diff--grace-end 0)
         (aqd-press (if (equal keys "C-]") "C-c C-k" (string-replace "C-]" "q" keys)))
@@ -261,12 +256,12 @@ Not in the file: hunk 2."))))))
 
 (ert-deftest aqd-message-words-stay-with-the-review ()
   "They are those of whoever began it, not of whoever is busy when it ends."
-  (aqd-with-file aqd-message-original
+  (aqd-with-file aqd-async-original
     (let* ((messages nil)
            (keep (lambda (result) (push (plist-get result :message) messages)))
            (begin (lambda ()
-                    (agent-q-diff-review aqd-file aqd-message-original
-                                         aqd-message-modified "d" keep)))
+                    (agent-q-diff-review aqd-file aqd-async-original
+                                         aqd-async-modified "d" keep)))
            (plain (funcall begin))
            (contract (let ((agent-q-diff-contract 'agent-q)) (funcall begin))))
       (agent-q-diff-cancel contract)
@@ -278,7 +273,7 @@ Not in the file: hunk 2."))))))
          (should (string-search "Make sure\nsly-agent-q-diff.el" contract)))))))
 
 (ert-deftest aqd-message-words-of-what-others-begin-while-agent-q-waits ()
-  (aqd-with-file aqd-message-original
+  (aqd-with-file aqd-async-original
     (let* ((inner nil)
            (begin (lambda ()
                     (agent-q-diff-cancel
@@ -289,8 +284,8 @@ Not in the file: hunk 2."))))))
                  (lambda () (funcall begin) (agent-q-diff-reject-all))))
         (should (string-prefix-p "✗ REJECTED"
                                  (agent-q-diff-tools-propose-file-edit
-                                  aqd-file aqd-message-original
-                                  aqd-message-modified "d"))))
+                                  aqd-file aqd-async-original
+                                  aqd-async-modified "d"))))
       (aqd-with-project "a\n"
         (let ((agent-q-diff-tools-policy 'ask)
               (agent-q-diff-contract 'agent-q)
@@ -342,9 +337,9 @@ Not in the file: hunk 2.")))
 LEAVE is called in the diff buffer, when one of two hunks is accepted.
 SAVE is the value of `agent-q-diff-save'."
   (let ((agent-q-diff-save (or save 'always)))
-    (aqd-with-file aqd-message-original
+    (aqd-with-file aqd-async-original
       (condition-case err
-          (aqd-call aqd-message-original aqd-message-modified
+          (aqd-call aqd-async-original aqd-async-modified
                     (lambda ()
                       (agent-q-diff-accept-hunk)
                       (funcall leave)))
@@ -361,22 +356,22 @@ the file on disk is as it was"
            (aqd-message-left #'kill-buffer 'never))))
 
 (ert-deftest aqd-message-error-of-agent-qs-call-if-nothing-is-in-the-file ()
-  (aqd-with-file aqd-message-original
+  (aqd-with-file aqd-async-original
     (should (equal '(agent-q-diff-cancelled
                      "the user left it undecided; none of it is in the file")
-                   (aqd-review aqd-message-original aqd-message-modified "C-]")))))
+                   (aqd-review aqd-async-original aqd-async-modified "C-]")))))
 
 (ert-deftest aqd-message-when-emacs-is-left ()
   (let ((aqd-answers nil)
         (answers nil))
-    (aqd-with-file aqd-message-original
-      (agent-q-diff-accept (aqd-async aqd-message-original aqd-message-modified) 0)
+    (aqd-with-file aqd-async-original
+      (agent-q-diff-accept (aqd-async aqd-async-original aqd-async-modified) 0)
       ;; And of Agent-Q's own call, which is answered over SLY.
       (cl-letf (((symbol-function 'agent-q-diff-lisp-answer)
                  (lambda (_request value) (push value answers))))
         (sly-agent-q-diff--show-and-answer
          (agent-q-diff-lisp--request-make) aqd-file
-         (aqd-numbered 30 '((5 . "five"))) aqd-message-modified "d")
+         (aqd-numbered 30 '((5 . "five"))) aqd-async-modified "d")
         (agent-q-diff-accept (cadr (agent-q-diff-open-reviews)) 0)
         (run-hooks 'kill-emacs-hook))
       (should (string-search "Emacs exited\n\n" (car (aqd-answer :message))))

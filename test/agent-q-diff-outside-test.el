@@ -1,4 +1,4 @@
-;;; agent-q-diff-outside-test.el --- The target changes during a review  -*- lexical-binding: t; -*-
+;;; agent-q-diff-outside-test.el --- Edits of the target by others  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 

@@ -4,8 +4,8 @@
 
 ;;; Commentary:
 
-;; The policy, the question with real keys, grants for the session, the full
-;; review in place of a question, calls that do not wait, and what is shown.
+;; The policy, the question with real keys, grants that cover it, protected
+;; files, and calls that are withdrawn while their question is open.
 
 ;;; Code:
 

@@ -141,12 +141,9 @@ The project's file has the lines 1 to 30."
               (list .tool .outcome .decided-by .in-file .total)))
           entries))
 
-(defconst aqd-logged-modified (aqd-numbered 30 '((5 . "five") (25 . "x")))
-  "What is proposed for the project's file, two hunks.")
-
 (defun aqd-logged-proposal (&rest more)
   "Return the arguments of a proposal for the project's file, then MORE."
-  (append (list aqd-file (aqd-numbered 30) aqd-logged-modified "d") more))
+  (append (list aqd-file (aqd-numbered 30) aqd-async-modified "d") more))
 
 ;;;; Reviews that end without a decision
 

@@ -1,11 +1,11 @@
-;;; agent-q-diff-server-test.el --- The socket for MCP  -*- lexical-binding: t; -*-
+;;; agent-q-diff-server-test.el --- The socket for MCP clients  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
 ;; A client here is a connection that writes bytes and keeps what it reads.
-;; Waiting always has a condition; what never comes true fails the test.
+;; Waiting always has a condition and a deadline.
 
 ;;; Code:
 

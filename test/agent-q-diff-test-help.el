@@ -27,10 +27,7 @@
 
 (defun aqd-disk ()
   "Return the bytes of the test's file as a unibyte string."
-  (with-temp-buffer
-    (set-buffer-multibyte nil)
-    (insert-file-contents-literally aqd-file)
-    (buffer-string)))
+  (aqd-bytes-of aqd-file))
 
 (defun aqd-write (text)
   "Make TEXT, written as UTF-8, what the test's file holds."
@@ -433,10 +430,7 @@ REPAIR is run afterwards; then accepting must succeed."
 
 (defun aqd-log-bytes (&optional file)
   "Return the bytes of FILE, the log by default."
-  (with-temp-buffer
-    (set-buffer-multibyte nil)
-    (insert-file-contents-literally (or file agent-q-diff-log-file))
-    (buffer-string)))
+  (aqd-bytes-of (or file agent-q-diff-log-file)))
 
 (defun aqd-log-lines ()
   "Return the lines of the log."

@@ -1,10 +1,10 @@
-;;; agent-q-diff-tools-test.el --- What the agent reads  -*- lexical-binding: t; -*-
+;;; agent-q-diff-tools-test.el --- Calling the tools  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
-;; The messages are an interface, so here they are literal.
+;; A call always ends in a message.
 
 ;;; Code:
 

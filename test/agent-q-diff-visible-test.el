@@ -1,12 +1,12 @@
-;;; agent-q-diff-visible-test.el --- Strings of agents, shown and refused  -*- lexical-binding: t; -*-
+;;; agent-q-diff-visible-test.el --- Misleading characters made visible  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
-;; What an agent calls itself and its files is shown in the echo area, in
-;; prompts and in lists.  Nothing there may read as anything else; a path
-;; that does is refused, whichever way it comes in.
+;; An agent's names for itself and its files are shown in the echo area, in
+;; prompts and in lists.  Nothing there may mislead; a path that does is
+;; refused by every tool and entry point.
 
 ;;; Code:
 

@@ -1,4 +1,4 @@
-;;; agent-q-diff-write-test.el --- Reading and writing what an agent edits  -*- lexical-binding: t; -*-
+;;; agent-q-diff-write-test.el --- Replacing parts of a file  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
