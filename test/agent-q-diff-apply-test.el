@@ -84,7 +84,7 @@
            (propose (lambda ()
                       (plist-get (agent-q-diff-review-and-wait new "" "new\n" "d")
                                  :decision))))
-      ;; Neither a rejection nor a change of mind leaves anything.
+      ;; Neither a rejection nor undoing an acceptance leaves anything.
       (dolist (keys '("r q" "a u r q" "a u C-c C-k"))
         (should (equal "rejected" (aqd-play keys propose)))
         (should-not (file-exists-p (expand-file-name "one" root))))
@@ -99,8 +99,8 @@
         (kill-buffer)))))
 
 (defun aqd-apply-accept-new (below function)
-  "Have a new file of the name BELOW the test's directory accepted in vain.
-FUNCTION is called in its buffer, with the review, before that."
+  "Accept a new file BELOW, relative to the test's directory; that must fail.
+FUNCTION is called before, in the file's buffer, with the review."
   (let* ((aqd-answers nil)
          (new (expand-file-name below (file-name-directory aqd-file)))
          (review (agent-q-diff-review new "" "new ٢\n" "d" #'ignore)))

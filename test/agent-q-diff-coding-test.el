@@ -16,10 +16,10 @@
 (defconst aqd-coding-candidates
   (concat "éüßñÿ£€ąčőşğŵŷЖяђіאבحبआகกລვայཀခខあアｱ漢字日本語中文體한글"
           "ΑΩώ„—’™√½ªªºθəẠơư")
-  "Characters of which each coding system has some.")
+  "Characters; every coding system has some of them.")
 
 (defun aqd-coding-text (coding)
-  "Return a text of some lines with characters that CODING has."
+  "Return some lines of text with characters that CODING can encode."
   (let* ((chars (seq-filter (lambda (char)
                               (not (unencodable-char-position
                                     0 1 coding nil (string char))))
@@ -36,7 +36,7 @@
             (funcall line 4) (funcall line 5) (funcall line 6))))
 
 (defun aqd-coding-systems ()
-  "Return the coding systems to be tried, with each kind of line ends."
+  "Return the coding systems to test, with each kind of line ends."
   (cl-loop for coding in (coding-system-list t)
            for eol = (coding-system-eol-type coding)
            append (if (vectorp eol) (append eol nil) (list coding))))
@@ -50,14 +50,14 @@
          bytes)))
 
 (defun aqd-coding-changed (bytes coding)
-  "Return what BYTES may be in CODING after the change, a list."
+  "Return a list of what BYTES in CODING may be after the change."
   (let ((change (lambda (text) (string-replace "change me" "changed it" text))))
     (list (encode-coding-string (funcall change (aqd-coding-text coding)) coding)
           (funcall change bytes))))
 
 (defun aqd-coding-visited-text (coding)
   "Return the text of a buffer that visits the test's file.
-It does so in CODING, or as Emacs guesses if that is nil."
+It is visited in CODING, or if that is nil, in the one that Emacs detects."
   (with-temp-buffer
     (let ((coding-system-for-read coding))
       (insert-file-contents aqd-file))
@@ -65,7 +65,7 @@ It does so in CODING, or as Emacs guesses if that is nil."
 
 (defun aqd-coding-by-edit ()
   "Change the line by edit_file, and back.
-Return the bytes after the first, and a message if that was refused."
+Return the bytes after the first change, or a message if it was refused."
   (let* ((said (aqd-edit "change me" "changed it"))
          (bytes (aqd-disk)))
     (if (string-prefix-p "✓" said)
@@ -93,7 +93,7 @@ The value is as for `aqd-coding-by-edit'."
 
 (defun aqd-coding-check (coding way is-open)
   "Check WAY, `edit' or `review', with a file in CODING.
-If IS-OPEN, a buffer visits it in CODING.  Return whether the change was made."
+If IS-OPEN, a buffer visits it in CODING.  Return non-nil if it was changed."
   (let ((bytes (aqd-coding-bytes coding)))
     (aqd-with-project ""
       (let ((coding-system-for-write 'no-conversion)
@@ -107,7 +107,7 @@ If IS-OPEN, a buffer visits it in CODING.  Return whether the change was made."
                        (aqd-coding-by-edit)
                      (aqd-coding-by-review (and is-open coding))))
                   (what (list coding way (if is-open 'open 'not-open))))
-        ;; Never anything but the change, and nothing when it was refused.
+        ;; Only the change, and nothing at all if it was refused.
         (should (equal (cons what t)
                        (cons what (and (member changed
                                                (cons bytes (aqd-coding-changed bytes coding)))
@@ -120,8 +120,8 @@ If IS-OPEN, a buffer visits it in CODING.  Return whether the change was made."
 
 (defun aqd-coding-check-all (way is-open)
   "Check every coding system by WAY; IS-OPEN is as for `aqd-coding-check'.
-Of those that Emacs is told, a tenth may be refused; of those that it has to
-guess, a fifth, since EBCDIC does not read as text then."
+A tenth may be refused if Emacs is told the coding system, and a fifth if it
+must detect it, since EBCDIC is then not recognized as text."
   (let ((n 0)
         (refused nil)
         (part (if is-open 10 5))
@@ -150,7 +150,7 @@ guess, a fifth, since EBCDIC does not read as text then."
 ;;;; Coding systems bound by callers, and lone surrogates
 
 (defmacro aqd-coding-with-bytes (bytes &rest body)
-  "Run BODY in a project whose file holds BYTES; return the file's bytes then."
+  "Run BODY in a project whose file has BYTES; return its bytes afterwards."
   (declare (indent 1) (debug t))
   `(aqd-with-project ""
      (aqd-put-bytes ,bytes aqd-file)
@@ -158,7 +158,7 @@ guess, a fifth, since EBCDIC does not read as text then."
      (aqd-disk)))
 
 (ert-deftest aqd-coding-what-a-caller-binds-for-writing-does-not-count ()
-  ;; In batch Emacs writes its messages in that coding system too.
+  ;; In batch, Emacs also writes its messages in that coding system.
   (dolist (coding '(latin-1-unix utf-8-dos utf-16 no-conversion))
     (dolist (is-open '(nil t))
       (should (equal "\303\251\nc\303\251\n"
@@ -194,14 +194,14 @@ guess, a fifth, since EBCDIC does not read as text then."
                    (aqd-coding-with-bytes "a\nx\355\240\200y\nb\n"
                      (when is-open (aqd-visit))
                      (should (string-prefix-p "✓" (aqd-edit "b" "c"))))))
-    ;; Where the file has one, so may the text.
+    ;; If the file has one, the text may have it, too.
     (should (equal "a\nz\355\240\200\nb\n"
                    (aqd-coding-with-bytes "a\nx\355\240\200y\nb\n"
                      (when is-open (aqd-visit))
                      (should (string-prefix-p "✓" (aqd-edit "x\ud800y" "z\ud800"))))))))
 
 (ert-deftest aqd-coding-iso-2022-jp-keeps-the-charsets-of-its-lines ()
-  "JIS X 0208 of 1978 and of 1983 have other escape sequences."
+  "The 1978 and 1983 versions of JIS X 0208 have different escape sequences."
   (let* ((bytes "\e$@F|K\\\e(B one\n\e$BF|K\\\e(B two\nthree\n\e$@8l\e(B four\n")
          (changed (string-replace "three" "3" bytes)))
     (should (equal changed (aqd-coding-with-bytes bytes
@@ -211,7 +211,7 @@ guess, a fifth, since EBCDIC does not read as text then."
                      (aqd-coding-with-bytes bytes
                        (when is-open (aqd-visit))
                        (let ((original (aqd-coding-visited-text nil)))
-                         ;; The whole text is taken out and put back.
+                         ;; The whole text is removed and put back.
                          (aqd-call original "other\n"
                                    (lambda ()
                                      (should (agent-q-diff-accept-hunk))
@@ -222,21 +222,21 @@ guess, a fifth, since EBCDIC does not read as text then."
 ;;;; save-buffer-coding-system
 
 (defun aqd-coding-visit-to-save-as (coding)
-  "Visit the test's file in a buffer that is to be saved as CODING; return it."
+  "Return a buffer that visits the test's file and will be saved as CODING."
   (with-current-buffer (aqd-visit)
     (setq-local save-buffer-coding-system coding)
     (current-buffer)))
 
 (defun aqd-coding-alone (bytes coding)
-  "Return what Emacs alone makes of BYTES if \"two\" becomes \"2\" in a buffer.
-That is to be saved as CODING."
+  "Return BYTES after Emacs alone changes \"two\" to \"2\" in a buffer.
+The buffer will be saved as CODING."
   (aqd-coding-with-bytes bytes
     (with-current-buffer (aqd-coding-visit-to-save-as coding)
       (aqd-retype "two" "2")
       (save-buffer))))
 
 (defun aqd-coding-by-us (way bytes coding)
-  "Return what WAY makes of BYTES where `aqd-coding-alone' has CODING."
+  "Return BYTES after the same change by WAY in a buffer to be saved as CODING."
   (aqd-coding-with-bytes bytes
     (aqd-coding-visit-to-save-as coding)
     (pcase-exhaustive way
@@ -251,7 +251,7 @@ That is to be saved as CODING."
       (should (coding-system-equal (coding-system-base save-buffer-coding-system)
                                    (coding-system-base coding)))
       (set-visited-file-modtime)
-      ;; It is known without the note that we have written it, too.
+      ;; The same must follow without the note that we wrote the file.
       (setq agent-q-diff-disk--agreed nil)
       (agent-q-diff-disk-watch (current-buffer))
       (should (agent-q-diff-disk-in-file-p (current-buffer))))))
@@ -361,7 +361,7 @@ That is to be saved as CODING."
     (should (< 300 n-plain 1400))))
 
 (defun aqd-coding-random-bytes (length)
-  "Return LENGTH pieces of text in some coding systems, at random, as bytes."
+  "Return the bytes of LENGTH random pieces of text in random coding systems."
   (let ((pieces ["a" "b" "\n" "\n" "\r\n" "\e" "\0" "\16" "\17" "\303\244" "\343\201\202" "\344"
                  "\340\200\200" "\340\270\201" "\355\240\200" "\355\225\234" "\300\200"
                  "\360\237\230\200" "\360\200\200\200" "\364\220\200\200" "\370\210\200\200"

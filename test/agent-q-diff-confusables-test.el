@@ -28,7 +28,7 @@
     ("a\u202ab" . "ab") ("a\u202bb" . "ab") ("a\u202cb" . "ab")
     ("a\u2066b" . "ab") ("a\u2067b" . "ab") ("a\u2068b" . "ab")
     ("a\u2069b" . "ab") ("a\u200eb" . "ab") ("a\u200fb" . "ab") ("a\u061cb" . "ab")
-    ;; What has no width.
+    ;; Characters without width.
     ("pass\u200bword" . "password") ("a\u200cb" . "ab") ("a\u200db" . "ab")
     ("a\u2060b" . "ab") ("a\ufeffb" . "ab") ("a\u00adb" . "ab")
     ("a\u034fb" . "ab") ("a\u180eb" . "ab") ("a\u115fb" . "ab")
@@ -51,7 +51,7 @@
     ("a \u2212 b" . "a - b") ("a\u2010b" . "a-b") ("\u2024\u2024/x" . "../x")
     ("\ua789x" . ":x") ("r\u00e9sum\u00e9e\u0301" . "r\u00e9sum\u00e9\u00e9")
     ("if (a \u2236 b)" . "if (a : b)"))
-  "Texts that deceive, and for each the innocent one that it could be taken for.")
+  "Deceiving texts, each with the innocent one that it could be mistaken for.")
 
 (ert-deftest aqd-confusables-a-deceiving-text-differs-from-its-innocent-twin ()
   (should (<= 60 (length aqd-deceptions)))
@@ -59,7 +59,7 @@
     (let ((shown (aqd-shown-text deceiving)))
       (should (string-match-p "<\\(?:U\\+[0-9A-F]\\{4,\\}\\)>" shown))
       (should-not (equal shown (aqd-shown-text innocent)))
-      ;; What is shown can be seen, all of it.
+      ;; Everything that is shown is visible ASCII or as it was.
       (should-not (agent-q-diff-engine-suspects shown)))))
 
 (ert-deftest aqd-confusables-an-innocent-text-is-shown-as-it-is ()
@@ -68,7 +68,7 @@
     (should (equal (aqd-shown-text text) (concat "+" text)))))
 
 (ert-deftest aqd-confusables-everywhere-in-the-buffer ()
-  ;; Names, descriptions, headings, and bytes that are no text.
+  ;; Names, descriptions, headings, and raw bytes.
   (aqd-with-file "f\u202eoo(\n1\n2\n3\n4\na\n"
     (let ((aqd-file (concat aqd-file "\u00a0")))
       (aqd-write "f\u202eoo(\n1\n2\n3\n4\na\n")

@@ -16,17 +16,17 @@
 (require 'agent-q-diff-transcript)
 
 (defconst aqd-disk-foreign "LINE 18\n"
-  "A line that another program puts in the place of line 18.")
+  "A line that another program writes instead of line 18.")
 
 (defun aqd-disk-with-foreign (text)
-  "Return TEXT as another program changes it."
+  "Return TEXT with the change of another program."
   (string-replace "line 18\n" aqd-disk-foreign text))
 
 (defvar aqd-disk-outside nil
   "A file outside the project, which nobody may change.")
 
 (defun aqd-disk-change (how)
-  "Do to the test's file what HOW says, as another program does."
+  "Change the test's file as HOW says, as another program would."
   (let ((name aqd-file))
     (unless (memq how '(same original other))
       (delete-file name))
@@ -40,14 +40,14 @@
       ('fifo (should (equal 0 (call-process "mkfifo" nil nil nil name)))))))
 
 (defun aqd-disk-put (text)
-  "Make TEXT what the test's file holds, with another time."
+  "Write TEXT to the test's file, with a different modification time."
   (aqd-write text)
   (set-file-times aqd-file (time-add nil 60)))
 
 (defun aqd-disk-visit (buffer disk moment)
-  "Visit the test's file as BUFFER says, or do not, for DISK at MOMENT.
-Where the disk is to be the original again at the opening, the buffer holds
-what is proposed: a file that was changed and then checked out."
+  "Visit the test's file, or not, as BUFFER says, for DISK at MOMENT.
+If the disk has the original again at the opening, the buffer has the
+proposed text: the file was changed and then checked out."
   (when (and (eq disk 'original) (eq moment 'opening))
     (aqd-write aqd-disk-proposed))
   (unless (eq buffer 'none)
@@ -58,7 +58,7 @@ what is proposed: a file that was changed and then checked out."
         (should (buffer-modified-p))))))
 
 (defun aqd-disk-here ()
-  "Return what the test's file is: its text, or a symbol."
+  "Return the state of the test's file: its text, or a symbol."
   (cond
    ((file-symlink-p aqd-file) 'link)
    ((not (file-exists-p aqd-file)) 'deleted)
@@ -67,7 +67,7 @@ what is proposed: a file that was changed and then checked out."
    (t (aqd-disk-named (aqd-disk)))))
 
 (defun aqd-disk-named (text)
-  "Return a symbol for TEXT, what the file holds, or TEXT if it has none."
+  "Return a symbol for TEXT, the content of the file, or TEXT if there is none."
   (pcase text
     ((pred (equal aqd-disk-original)) 'original)
     ((pred (equal aqd-disk-first)) 'first)
@@ -91,7 +91,7 @@ what is proposed: a file that was changed and then checked out."
           " line 13\n line 14\n line 15\n"))
 
 (defun aqd-disk-propose (tool change moment)
-  "Have both hunks of TOOL's proposal accepted, one by one, and finish.
+  "Accept both hunks of TOOL's proposal, one by one, and finish.
 CHANGE is called at MOMENT.  Return the result."
   (let ((result nil))
     (when (eq moment 'opening)
@@ -148,7 +148,7 @@ Return a plist like the result of a review."
 
 (defun aqd-disk-run (buffer disk moment tool)
   "Return (STATUS IN-FILE SAVED HERE) for BUFFER, DISK, MOMENT and TOOL.
-What holds in every row is checked as well."
+Also check what holds in every row."
   (aqd-with-project aqd-disk-original
     (let* ((aqd-disk-outside (make-temp-file "agent-q-diff-outside" nil nil "outside\n"))
            (agent-q-diff-confirm-finish nil)
@@ -170,8 +170,8 @@ What holds in every row is checked as well."
 
 (defun aqd-disk-check-row (buffer disk row message)
   "Check what must hold for BUFFER and DISK, whatever ROW and MESSAGE are.
-No change of another program's is lost, nothing outside is touched, and
-what is said to be in the file is in it."
+No change by another program is lost, nothing outside is touched, and
+whatever is reported to be in the file is there."
   (pcase-let ((`(,status ,in-file ,is-saved ,here) row)
               (bytes (and (not (file-symlink-p aqd-file))
                           (file-regular-p aqd-file)
@@ -269,10 +269,10 @@ what is said to be in the file is in it."
             (directory accepted 2 nil directory)
             (link accepted 2 nil link)
             (fifo accepted 2 nil fifo)))
-  "What becomes of a proposal of two hunks that are accepted one by one.
-Each entry is (MOMENT BUFFER (DISK STATUS IN-FILE IS-SAVED HERE)...), with
-IN-FILE the number of hunks that the result says are in the target, and
-HERE what the file then is.")
+  "Outcomes of a proposal of two hunks that are accepted one by one.
+Each entry is (MOMENT BUFFER (DISK STATUS IN-FILE IS-SAVED HERE)...).
+IN-FILE is the number of hunks in the target according to the result, and
+HERE the state of the file afterwards.")
 
 (defconst aqd-disk-table-of-edits
   '(
@@ -348,7 +348,7 @@ HERE what the file then is.")
             (directory refused 0 t directory)
             (link refused 0 t link)
             (fifo refused 0 t fifo)))
-  "What becomes of an exact replacement, in the same terms.")
+  "Outcomes of an exact replacement, in the same form.")
 
 (defun aqd-disk-check (table tool)
   "Check each row of TABLE with TOOL."
@@ -444,8 +444,8 @@ HERE what the file then is.")
 ;;;; Links, directories and undo
 
 (defmacro aqd-disk-with-link (&rest body)
-  "Run BODY where a buffer visits a link to the test's file that leads out by then.
-`outside' is where it leads to."
+  "Run BODY with a buffer that visits a link which now leads out of the project.
+The link led to the test's file before; now it leads to `outside'."
   (declare (indent 0) (debug t))
   `(aqd-with-project aqd-disk-original
      (let* ((outside (make-temp-file "agent-q-diff-outside" nil nil aqd-disk-original))
@@ -557,14 +557,14 @@ HERE what the file then is.")
 ;;;; A buffer that is wrongly marked unmodified
 
 (defun aqd-disk-type-and-deny ()
-  "Edit the last line of the target and have Emacs take it for unmodified."
+  "Edit the last line of the target and mark the buffer as unmodified."
   (aqd-in-target
     (goto-char (point-max))
     (insert "half a wo")
     (call-interactively #'not-modified)))
 
 (ert-deftest aqd-disk-what-is-called-unmodified-is-not-said-to-be-in-the-file ()
-  "M-~ writes nothing, so that what the buffer has more is only there."
+  "M-~ writes nothing, so the edit is only in the buffer."
   (let ((agent-q-diff-save 'always))
     (aqd-with-async aqd-disk-original aqd-disk-first
       (agent-q-diff-accept review 0)
@@ -575,7 +575,7 @@ HERE what the file then is.")
       (should (string-search "unsaved changes" (car (aqd-answer :message)))))))
 
 (ert-deftest aqd-disk-what-is-called-unmodified-is-not-saved-with-a-hunk ()
-  "Neither before the review nor in it does M-~ make half a word fit to be saved."
+  "M-~ does not allow saving half a word, before a review or during it."
   (dolist (moment '(before within))
     (aqd-with-async aqd-disk-original aqd-disk-first
       (ignore review)
@@ -614,14 +614,14 @@ HERE what the file then is.")
 ;;;; A file on another host
 
 (defvar aqd-disk-here-file nil
-  "The test's file as it is named on its own host.")
+  "The name of the test's file on its own host.")
 
 (defmacro aqd-disk-with-mock-host (&rest body)
   "Run BODY with `aqd-file' named as TRAMP reaches it, by the method `mock'.
-What BODY does with `aqd-disk-here-file' TRAMP does not learn of."
+TRAMP does not notice what BODY does with `aqd-disk-here-file'."
   (declare (indent 0) (debug t))
   `(aqd-with-mock-host
-    ;; TRAMP keeps what it once knew, for longer than a test takes.
+    ;; TRAMP caches what it knows for longer than a test takes.
     (let* ((remote-file-name-inhibit-cache nil)
            (aqd-disk-here-file aqd-file)
            (aqd-file (concat "/mock:localhost:" aqd-file))
@@ -697,7 +697,7 @@ What BODY does with `aqd-disk-here-file' TRAMP does not learn of."
 
 (defconst aqd-disk-enriched-proposed
   (string-replace "<italic>two</italic>" "<bold>two</bold>" aqd-disk-enriched)
-  "What an agent that has read its bytes proposes.")
+  "The proposal of an agent that has read its bytes.")
 
 (ert-deftest aqd-disk-markup-is-text-in-a-review-of-a-file-that-is-not-open ()
   (aqd-with-file aqd-disk-enriched
@@ -718,13 +718,13 @@ What BODY does with `aqd-disk-here-file' TRAMP does not learn of."
       (should (equal '(accepted t) (aqd-answer :status :saved))))))
 
 (ert-deftest aqd-disk-markup-that-a-buffer-hides-is-not-written-over ()
-  "The file is open without its markup, so that its text is not the agent's."
+  "The file is open with its markup hidden, so its text differs from the agent's."
   (aqd-with-project aqd-disk-enriched
     (should (equal "one" (with-current-buffer (aqd-visit)
                            (buffer-substring-no-properties 1 4))))
     (should (string-search "is open with its markup hidden" (aqd-edit "three\n" "3\n")))
     (should (equal (aqd-disk) aqd-disk-enriched))
-    ;; What it says helps.
+    ;; The advice in the message helps.
     (kill-buffer (find-buffer-visiting aqd-file))
     (should (string-prefix-p "✓" (aqd-edit "three\n" "3\n")))
     (should (equal (aqd-disk) (string-replace "three" "3" aqd-disk-enriched)))))
@@ -761,7 +761,7 @@ What BODY does with `aqd-disk-here-file' TRAMP does not learn of."
     (aqd-disk-accept-hidden review)))
 
 (ert-deftest aqd-disk-a-hunk-that-fits-where-the-markup-is-hidden-is-not-applied ()
-  "Some lines are the same with the markup and without."
+  "Some lines are equal with and without the markup."
   (aqd-with-file aqd-disk-enriched
     (aqd-visit)
     (let* ((aqd-answers nil)
@@ -786,7 +786,7 @@ What BODY does with `aqd-disk-here-file' TRAMP does not learn of."
        (lambda ()
          (aqd-write foreign)
          (set-file-times aqd-file time)
-         ;; The buffer follows its file first, so that nothing is lost of it.
+         ;; The buffer follows its file first, so nothing is lost.
          (should (agent-q-diff-accept-hunk))
          (agent-q-diff-finish)))
       (should (equal (aqd-disk) (string-replace "line 5\n" "five\n" foreign))))))

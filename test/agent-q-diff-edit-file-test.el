@@ -18,7 +18,7 @@
 ;;;; What the user sees of an edit without a question
 
 (defun aqd-edit-file-said (&rest calls)
-  "Make each of CALLS, (OLD NEW), by a grant, and return what was said last."
+  "Make CALLS, each (OLD NEW), by a grant; return the last message."
   (let ((agent-q-diff-tools-policy 'ask)
         (agent-q-diff-edit-file--row nil))
     (setq agent-q-diff-grants--all
@@ -64,7 +64,7 @@
     (should (equal (aqd-edit-file-said '("line 5" "five") '("line 6" "six") '("line 7" "seven"))
                    (concat "An agent edited target.txt:7 (+1 -1), by your grant, "
                            "after 2 others; M-x agent-q-diff-edits")))
-    ;; A key of the user's begins anew.
+    ;; A key of the user's resets the count.
     (let ((agent-q-diff-edit-file--row (cons 5 (1- num-input-keys))))
       (should (string-search "policy; M-x" (aqd-said (aqd-edit "line 8" "eight")))))))
 
@@ -138,7 +138,7 @@
   (should (equal (agent-q-diff-engine-matches "x\na\nb\na\nb\n" "a\nb") '(1 3))))
 
 (ert-deftest count-substring-overlapping ()
-  "Overlaps count: what is to be unique must be nowhere else at all."
+  "Overlaps count: a unique string must occur nowhere else at all."
   (should (= 2 (length (agent-q-diff-engine-matches "aaa" "aa")))))
 
 ;;;; Document 002: test cases
@@ -154,7 +154,7 @@
     (should (equal (aqd-disk) "x b x\n"))))
 
 (ert-deftest aqd-edit-file-replace-first-of-two-is-refused ()
-  "A match is never chosen: of two occurrences neither is the first."
+  "No match is preferred, not even the first of two."
   (aqd-with-project "a b a\n"
     (should (string-prefix-p "Error: Found 2 matches"
                              (aqd-edit "a" "x" :shouldReplaceAll :json-false)))
@@ -299,7 +299,7 @@ None of it is in the file."
   (encode-coding-string text 'utf-8-unix))
 
 (defun aqd-edit-file-should-be (name bytes)
-  "Check that the file NAME holds BYTES, and say where it does not."
+  "Check that the file NAME has BYTES."
   (should (equal (secure-hash 'sha256 (aqd-bytes-of name))
                  (secure-hash 'sha256 bytes)))
   (should (equal (aqd-bytes-of name) bytes)))
@@ -435,7 +435,7 @@ full review.  But a batch Emacs has no user to decide")))))
     ;; Escapes that are text.
     "\\n" "\\t" "\\r\\n" "\\x41" "\\u0041" "\\101" "\\e" "\\\"" "\\'" "&amp;" "&#10;"
     "%0A" "%5Cn" "\"\"" "'" "`" "'\"`"
-    ;; Case: what adapts the replacement to what was found.
+    ;; Case, to which `replace-match' would adapt the replacement.
     "Xyz" "XYZ" "xyz" "xYZ" "ǅ" "ß" "İ" "ı" "ς" "ﬁ"
     ;; Space.
     " " "  " "\t" " \t " "\n" "\n\n" "\n \n" " x" "x " "\fx" "\v" "x\n" "\nx" "\r" "\r\n"
@@ -452,16 +452,17 @@ full review.  But a batch Emacs has no user to decide")))))
     ,(make-string 100 ?x) ,(make-string 5000 ?é) ,(make-string 60 ?\n)
     ,(mapconcat #'number-to-string (number-sequence 1 40) "\n")
     "x" "xx" "<" ">" "<<" ">>" "<>")
-  "Strings that mean something to somebody.")
+  "Strings that mean something to other programs.")
 
 (defun aqd-edit-file-special-unique-p (string)
-  "Return non-nil if STRING is once in the text that tests search it in."
+  "Return non-nil if STRING is unique in the text in which tests search it."
   (let ((text (concat "head\n{{" string "}}\ntail\n")))
     (= 1 (length (agent-q-diff-engine-matches text string)))))
 
 (defun aqd-edit-file-special-check (before old new after visit)
   "Check that the bytes BEFORE become AFTER when OLD becomes NEW.
-VISIT tells whether the file is open.  Return nil if so, else what is."
+VISIT is non-nil if a buffer visits the file.  Return nil on success, else a
+plist with the case and what the file has."
   (let ((agent-q-diff-tools-review-lines nil)
         (agent-q-diff-transcript-max-entries 5))
     (aqd-put-bytes before aqd-file)
@@ -476,10 +477,10 @@ VISIT tells whether the file is open.  Return nil if so, else what is."
         (list :old old :new new :visit visit :message message :disk disk)))))
 
 (defun aqd-edit-file-special-run (rows)
-  "Check ROWS, each (BEFORE OLD NEW AFTER), and return how many there were."
+  "Check ROWS, each (BEFORE OLD NEW AFTER), and return their number."
   (let ((failures nil))
     (aqd-with-project ""
-      ;; The same path thousands of times; what the guard says is tested elsewhere.
+      ;; Thousands of calls with one path; the guard has its own suite.
       (let ((name (agent-q-diff-guard-check "target.txt" (agent-q-diff-guard-root))))
         (cl-letf (((symbol-function 'agent-q-diff-guard-check) (lambda (&rest _) name))
                   ((symbol-function 'agent-q-diff-guard-protection) #'ignore))
@@ -536,14 +537,14 @@ VISIT tells whether the file is open.  Return nil if so, else what is."
      ("a\nb\nc\n" "a\nb" "ab" "ab\nc\n")
      ("ab\nc\n" "ab" "a\nb" "a\nb\nc\n")
      ("a\nb\nc\n" "\nb\n" "" "ac\n")
-     ;; What is like it but is not it.
+     ;; Similar strings.
      ("aab\nab\nb" "aab" "x" "x\nab\nb")
      ("hello HELLO Hello" "hello" "Bye" "Bye HELLO Hello")
      ("foo foobar" "foob" "x" "foo xar")
      ("x  y x y" "x  y" "z" "z x y")
      ("\303\251 e\314\201" "é" "x" "x e\314\201")
      ("\303\251 e\314\201" "e\u0301" "x" "\303\251 x")
-     ;; A mark can be cut off: bytes decide.
+     ;; A combining mark can be separated: bytes decide.
      ("e\314\201!" "e" "a" "a\314\201!")
      ;; CRLF.
      ("a\r\nb\r\n" "a\nb\n" "x\n" "x\r\n")
@@ -558,14 +559,14 @@ VISIT tells whether the file is open.  Return nil if so, else what is."
      ("\357\273\277a\r\nb\r\n" "a\nb" "x" "\357\273\277x\r\n")
      ("\377\376a\0\n\0" "a" "\u20ac" "\377\376\254 \n\0")
      ("\376\377\0a\0\n" "a" "b\nc" "\376\377\0b\0\n\0c\0\n")
-     ;; Bytes that are no text.
+     ;; Raw bytes.
      ("\0\377\376a\n" "a" "b" "\0\377\376b\n")
      ("a\0\303\251\0" "é" "\u20ac" "a\0\342\202\254\0")
      ("\200\0x\0\200" "x" "y" "\200\0y\0\200")
      ;; Latin-1.
      ("caf\351 x\n" "x" "£" "caf\351 \243\n")
      ("caf\351\r\nx\r\n" "é\nx" "è\ny\nz" "caf\350\r\ny\r\nz\r\n")
-     ;; What the file says of itself.
+     ;; Coding systems declared in the file.
      (";; -*- coding: latin-1 -*-\n\374\n" "ü" "ä" ";; -*- coding: latin-1 -*-\n\344\n")
      (";; -*- mode: none; eval: (error \"ran\") -*-\nx\n" "\nx" "\ny"
       ";; -*- mode: none; eval: (error \"ran\") -*-\ny\n")

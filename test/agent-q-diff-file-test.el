@@ -13,22 +13,22 @@
 (require 'agent-q-diff-test-help)
 
 (defun aqd-file-version (n)
-  "Return version N of a text: every one of its lines tells N."
+  "Return version N of a text: each line contains N."
   (apply #'concat (make-list 5000 (format "version %d of the file\n" n))))
 
 (defun aqd-file-version-p (bytes)
-  "Return non-nil if BYTES is a version of the text, whole."
+  "Return non-nil if BYTES is a complete version of the text."
   (and (string-match "\\`version \\([0-9]+\\) " bytes)
        (equal bytes (aqd-file-version (string-to-number (match-string 1 bytes))))))
 
 (defun aqd-file-left ()
-  "Return what is beside the test's file."
+  "Return the other files in the directory of the test's file."
   (remove "target.txt"
           (directory-files (file-name-directory aqd-file) nil
                            directory-files-no-dot-files-regexp)))
 
 (defmacro aqd-file-with-state (&rest body)
-  "Run BODY with a directory of its own for the state, as in another Emacs."
+  "Run BODY with its own state directory, as in another Emacs."
   (declare (indent 0) (debug t))
   `(let ((agent-q-diff-file-state-directory
           (file-name-as-directory (make-temp-file "agent-q-diff-state" t)))
@@ -56,7 +56,7 @@
   "Forms whose value, a function, replaces the text of `file'.")
 
 (defun aqd-file-child (writer)
-  "Start an Emacs that writes version after version by WRITER, and return it."
+  "Start an Emacs that writes one version after another by WRITER; return it."
   (let ((form `(let ((file ,aqd-file)
                      (agent-q-diff-file-state-directory
                       ,agent-q-diff-file-state-directory)
@@ -96,8 +96,8 @@
     (accept-process-output child 0.1)))
 
 (defun aqd-file-check-kills (writer n prepare check)
-  "Kill N times an Emacs that writes by WRITER.
-PREPARE is called before each, and CHECK after it has ended."
+  "Start and kill an Emacs that writes by WRITER, N times.
+PREPARE is called before each start, CHECK after each end."
   (dotimes (_ n)
     (aqd-with-file (aqd-file-version 0)
       (aqd-file-with-state
@@ -106,7 +106,7 @@ PREPARE is called before each, and CHECK after it has ended."
         (funcall check)))))
 
 (defun aqd-file-check-whole ()
-  "Check that the test's file is whole, and that the next Emacs tidies up."
+  "Check that the test's file is complete, and that the next Emacs cleans up."
   (should (aqd-file-version-p (aqd-disk)))
   (agent-q-diff-file-clean-up)
   (should-not (aqd-file-left))
@@ -120,7 +120,7 @@ PREPARE is called before each, and CHECK after it has ended."
   (aqd-file-check-kills 'edit 100 #'ignore #'aqd-file-check-whole))
 
 (ert-deftest aqd-file-killed-in-place-leaves-a-copy-of-what-was-there ()
-  "A file of several names is written in place, so that a kill can tear it."
+  "A file with several names is written in place, so a kill can tear it."
   (let ((n-torn 0))
     (aqd-file-check-kills
      'edit 30
@@ -164,16 +164,16 @@ Only the superuser can mount one."
 
 (defconst aqd-file-old
   (mapconcat (lambda (n) (format "line %d\n" n)) (number-sequence 1 4000) "")
-  "A text of some ten blocks of a file system.")
+  "A text of about ten file system blocks.")
 
 (defconst aqd-file-new
   (string-replace "line 2000\n" "two thousand\n" aqd-file-old)
-  "That text with one hunk.")
+  "The same text after one hunk.")
 
 (defun aqd-file-check-full (n-free propose)
-  "Check what becomes of a proposal where N-FREE kilobytes are free.
+  "Check a proposal while N-FREE kilobytes are free.
 PROPOSE is called with the old and the new text and returns non-nil if it
-says that the new text is in the file.  Return that."
+reports that the new text is in the file.  Return its value."
   (aqd-file-with-disk 400
     (let ((aqd-file (expand-file-name "target.txt" directory))
           (backup-inhibited t)
@@ -191,10 +191,10 @@ says that the new text is in the file.  Return that."
         is-said))))
 
 (defun aqd-file-check-every-fill (propose)
-  "Check PROPOSE, as `aqd-file-check-full' has it, at every fill level."
+  "Check PROPOSE at every fill level; see `aqd-file-check-full'."
   (let ((answers (mapcar (lambda (n-free) (aqd-file-check-full n-free propose))
                          (number-sequence 0 120 4))))
-    ;; On a full disk it fails, with room enough it does not.
+    ;; It fails on a full disk, and succeeds with enough space.
     (should-not (car answers))
     (should (car (last answers)))))
 
@@ -241,8 +241,8 @@ says that the new text is in the file.  Return that."
 
 (defun aqd-file-check-in-place ()
   "Check that the test's file, which no rename can replace, is written in place.
-`edit_file', with a buffer and without, and a review are to change it, and
-leave nothing beside it or in the state directory."
+`edit_file', with a buffer and without, and a review must change it, and
+leave no other file in its directory or in the state directory."
   (let ((aqd-project (file-name-directory aqd-file))
         (inode (file-attribute-inode-number (file-attributes aqd-file))))
     (aqd-file-with-state
@@ -293,7 +293,7 @@ leave nothing beside it or in the state directory."
       (aqd-file-check-in-place))))
 
 (ert-deftest aqd-file-that-no-rename-can-replace-is-checked-once-more ()
-  "Who must not write it any more does not write it in place either."
+  "If the check fails, the file is not written in place either."
   (aqd-with-file "old\n"
     (aqd-file-with-state
       (aqd-file-without-rename
@@ -326,7 +326,7 @@ leave nothing beside it or in the state directory."
 ;;;; Access control lists
 
 (defun aqd-file-access (name)
-  "Return what getfacl says of the file NAME, without its name."
+  "Return the output of getfacl for the file NAME, without the name."
   (with-temp-buffer
     (should (eq 0 (call-process "getfacl" nil t nil "--omit-header" "--numeric"
                                 "--absolute-names" name)))
@@ -342,7 +342,7 @@ leave nothing beside it or in the state directory."
      ,@body))
 
 (ert-deftest aqd-file-that-is-new-has-the-access-rules-of-its-directory ()
-  "Temporary files are the user's alone, and what replaces a file must not be."
+  "Temporary files are private, but the file that replaces another must not be."
   (dolist (rules '("g:1:rwx,o::-" "u:1:rw-,g::-,o::-" "g:1:rwx,o::rwx" "u::r,g:1:r"))
     (dolist (modes '(#o777 #o755 #o700))
       (ert-info ((format "%s %o" rules modes) :prefix "case: ")
@@ -357,7 +357,7 @@ leave nothing beside it or in the state directory."
               (should (equal (aqd-file-access alone) (aqd-file-access new))))))))))
 
 (ert-deftest aqd-file-that-was-there-keeps-its-access-rules ()
-  "What replaces it is made in the directory, and has the rules of that at first."
+  "The replacement is created in the directory, and first gets its rules."
   (dolist (own '(nil "g:2:r" "u:3:rwx,g::-"))
     (aqd-file-with-access "g:1:rwx,o::-"
       (set-file-modes aqd-file #o640)
@@ -419,7 +419,7 @@ leave nothing beside it or in the state directory."
                 nil t))
     (let ((result (aqd-result (aqd-numbered 20) (aqd-numbered 20 '((3 . "x"))) "a q")))
       (should (equal (aqd-disk) (upcase (aqd-numbered 20 '((3 . "x"))))))
-      ;; What was read back is not what was accepted.
+      ;; The file has other text than was accepted.
       (should-not (plist-get result :saved)))))
 
 (provide 'agent-q-diff-file-test)

@@ -12,7 +12,7 @@
 (require 'agent-q-diff-fontify)
 
 (defun aqd-faces-of (text)
-  "Return the faces of the first TEXT behind point, a list."
+  "Return the faces of the first TEXT after point, a list."
   (save-excursion
     (search-forward text)
     (let ((face (get-text-property (match-beginning 0) 'face)))

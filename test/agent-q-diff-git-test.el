@@ -14,7 +14,7 @@
 (require 'agent-q-diff-git)
 
 (defun aqd-git-id (text)
-  "Return the id that git has for TEXT, by git itself."
+  "Return git's id for TEXT, computed by git."
   (with-temp-buffer
     (let ((coding-system-for-write 'no-conversion))
       (write-region text nil (expand-file-name "blob" (file-name-directory aqd-file))
@@ -30,7 +30,7 @@
           diff))
 
 (defconst aqd-git-no-id (make-string 40 ?f)
-  "An id that no text has.")
+  "An id that belongs to no text.")
 
 (ert-deftest aqd-git-the-id-of-the-text-makes-every-stated-line-certain ()
   (dolist (text (list aqd-place-blocks

@@ -44,13 +44,13 @@ emacs-compat/compat 1f3d759 and tarsius/cond-let c48600d"
   "What these tests are for.")
 
 (defun gptel-client-skip (reason)
-  "Say REASON why there is no gptel, and what is wanted, and skip the test."
+  "Skip the test; report REASON why there is no gptel, and what is needed."
   (message "Skipped, since %s.  Wanted: %s" reason gptel-client-wanted)
   (ert-skip reason))
 
 (defun gptel-client-load ()
   "Load gptel, or skip the test.
-Where the folder is said to be, a gptel that does not load is a failure."
+If the folder is given, a gptel that does not load is a failure."
   (let ((folder (getenv "AGENT_Q_DIFF_CLIENTS")))
     (cond
      ((version< emacs-version "30.1")
@@ -64,18 +64,18 @@ Where the folder is said to be, a gptel that does not load is a failure."
                          (if (file-directory-p (expand-file-name "lisp" package))
                              (expand-file-name "lisp" package)
                            package))))
-        ;; Its menus need transient, and load it when they are asked for.
+        ;; Its menus need transient, and load it on demand.
         (require 'gptel)
         (require 'gptel-openai)
-        ;; With the first look it takes over a proxy from the environment, and
-        ;; must not do so below our bindings.
+        ;; At its first request it takes a proxy from the environment, and must not
+        ;; do so inside our bindings.
         (require 'url-methods)
         (url-scheme-get-property "http" 'name)))))
 
 ;;;; The model
 
 (defvar gptel-client--requests nil
-  "What the model was sent, parsed as plists, the latest first.")
+  "The requests to the model, parsed as plists, the latest first.")
 
 (defvar gptel-client--call nil
   "The tool that the model calls, (NAME . ARGUMENTS), an alist.")
@@ -97,7 +97,7 @@ Where the folder is said to be, a gptel that does not load is a failure."
                              . ,(json-serialize (cdr gptel-client--call))))))])))))]))))
 
 (defun gptel-client--filter (connection bytes)
-  "Answer the request of CONNECTION when BYTES, and those before, are all of it."
+  "Answer the request of CONNECTION once it is complete with BYTES."
   (let ((text (concat (process-get connection 'text) bytes)))
     (process-put connection 'text text)
     (when (string-match "\r\n\r\n" text)
@@ -116,7 +116,7 @@ Content-Length: %d\r\nConnection: close\r\n\r\n%s" (string-bytes body) body))
               (delete-process connection))))))))
 
 (defun gptel-client-serve ()
-  "Return a process that plays the server of the model."
+  "Return a process that acts as the model's server."
   (make-network-process :name "model" :server t :host "127.0.0.1" :service t
                         :family 'ipv4 :coding 'binary :noquery t
                         :filter #'gptel-client--filter))
@@ -124,7 +124,7 @@ Content-Length: %d\r\nConnection: close\r\n\r\n%s" (string-bytes body) body))
 ;;;; A chat
 
 (defun gptel-client-wait (what function)
-  "Wait until FUNCTION returns non-nil; WHAT says in a failure what for."
+  "Wait until FUNCTION returns non-nil; WHAT is for the message of a failure."
   (with-timeout (20 (ert-fail (list 'waited-in-vain-for what)))
     (while (not (funcall function))
       (accept-process-output nil 0.01))))
@@ -186,7 +186,7 @@ first."
 (defun gptel-client-review ()
   "Wait for the review that the model asks for, and return it."
   (gptel-client-wait 'a-review #'agent-q-diff-open-reviews)
-  ;; gptel has put its request away by then.
+  ;; gptel has finished its request by then.
   (accept-process-output nil 0.05)
   (car (agent-q-diff-open-reviews)))
 
@@ -203,7 +203,7 @@ first."
     (description . "A test.")))
 
 (defun gptel-client-should-be-abandoned (review said)
-  "Check that REVIEW says that nobody waits, and that it was SAID."
+  "Check that REVIEW shows that nobody waits, and that SAID has it, too."
   (should (agent-q-diff-review-is-abandoned review))
   (should (seq-some (lambda (text)
                       (string-prefix-p "Nobody is waiting any more for the review of" text))
@@ -212,7 +212,7 @@ first."
     (should (string-search "Nobody is waiting for an answer any more" header-line-format))))
 
 (defun gptel-client-should-end-quietly (review)
-  "Accept all of REVIEW, and check that nothing fails and gptel goes nowhere."
+  "Accept all of REVIEW, and check that nothing fails and gptel does not go on."
   (let* ((n (length gptel-client--requests))
          (said (aqd-said (aqd-in-diff review (agent-q-diff-accept-all)))))
     (should-not (string-search "failed" (or said "")))

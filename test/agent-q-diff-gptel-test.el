@@ -18,7 +18,7 @@
 (declare-function gptel-abort "ext:gptel-request" (buffer))
 
 (defun aqd-gptel-check (slots)
-  "Check that SLOTS are as the documentation of `gptel-make-tool' asks."
+  "Check SLOTS against the documentation of `gptel-make-tool'."
   (cl-loop for (key _) on slots by #'cddr
            do (should (memq key '(:name :function :description :args :async
                                         :category :confirm :include))))
@@ -32,7 +32,7 @@
                   '(string number integer boolean array object null)))))
 
 (defmacro aqd-with-gptel (&rest body)
-  "Run BODY with `tools', what was registered with a stand-in for gptel."
+  "Run BODY with `tools', the tools registered with a mock of gptel."
   (declare (indent 0) (debug t))
   `(progn
      (provide 'gptel)
@@ -54,7 +54,7 @@ Return a function that returns the list of the results so far."
     (lambda () results)))
 
 (defun aqd-gptel-tool (tools name)
-  "Return that of TOOLS which is called NAME."
+  "Return the one of TOOLS that is called NAME."
   (cl-find name tools :test #'equal
            :key (lambda (tool) (plist-get tool :name))))
 
@@ -117,7 +117,7 @@ A temporary buffer would run no hooks."
        (kill-buffer chat))))
 
 (defun aqd-gptel-should-be-abandoned (results)
-  "Check that nobody waits for the review, and that its end is told nobody.
+  "Check that nobody waits for the review, and that nobody is told its end.
 RESULTS returns what gptel was told."
   (let ((review (car (agent-q-diff-open-reviews))))
     (should (agent-q-diff-review-is-abandoned review))
@@ -133,7 +133,7 @@ RESULTS returns what gptel was told."
   (aqd-with-gptel
     (aqd-with-file "one\n"
       (let ((results (aqd-gptel-in-chat
-                       ;; The mode may be another one by then.
+                       ;; The mode may have changed by then.
                        (prog1 (aqd-gptel-propose tools)
                          (fundamental-mode)))))
         (aqd-gptel-should-be-abandoned results)))))

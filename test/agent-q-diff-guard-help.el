@@ -14,13 +14,13 @@
 (require 'agent-q-diff-project-help)
 
 (defvar aqd-guard-top nil
-  "The directory that holds the test's project and what is next to it.")
+  "The directory with the test's project and what is next to it.")
 
 (defvar aqd-guard-root nil
   "The root of the test's project.")
 
 (defvar aqd-guard-asked nil
-  "What remote file name handlers were asked, latest first.")
+  "Operations for which remote file name handlers were called, latest first.")
 
 (defun aqd-guard-in (name)
   "Return NAME below the project's root, unexpanded."
@@ -35,7 +35,7 @@
 
 (defun aqd-guard-link (target name)
   "Create the symbolic link NAME, relative to the top, to TARGET.
-TARGET stands as it is in the link."
+TARGET is the text of the link."
   (let ((file (concat aqd-guard-top name)))
     (make-directory (file-name-directory file) t)
     (unless (eq 0 (call-process "ln" nil nil nil "-s" "--" target file))
@@ -107,7 +107,7 @@ TARGET stands as it is in the link."
                                #'string<)
              for attributes = (file-attributes file)
              collect (list file
-                           ;; Everything but when it was last read.
+                           ;; All attributes except the access time.
                            (append (seq-take attributes 4) (nthcdr 5 attributes))
                            (and (string-prefix-p "-" (file-attribute-modes attributes))
                                 (with-temp-buffer
@@ -116,14 +116,14 @@ TARGET stands as it is in the link."
                                   (buffer-string)))))))
 
 (defun aqd-guard-handler (&rest operation)
-  "Note OPERATION, which no remote handler may ever be asked for."
+  "Note OPERATION; no remote handler may ever be called."
   (push operation aqd-guard-asked)
   (error "Connected"))
 
 (defmacro aqd-guard-with-project (&rest body)
   "Run BODY with a project, its surroundings, and remote names watched.
-The handler stands before all others and answers for whatever any of
-Tramp's syntaxes takes for remote."
+The handler precedes all others and handles every name that is remote in
+one of Tramp's syntaxes."
   (declare (indent 0) (debug t))
   `(let* ((aqd-guard-top (file-name-as-directory
                           (file-truename (make-temp-file "aqd-guard" t))))
@@ -142,7 +142,7 @@ Tramp's syntaxes takes for remote."
          (delete-directory aqd-guard-top t)))))
 
 (defun aqd-guard-answer (path &optional root)
-  "Return the name that the guard gives PATH below ROOT, or its message."
+  "Return the guard's name for PATH below ROOT, or its message."
   (condition-case err
       (agent-q-diff-guard-check path (or root aqd-guard-root))
     (agent-q-diff-forbidden
@@ -213,7 +213,7 @@ Tramp's syntaxes takes for remote."
        "sub/.git/config" "a.zip/inner" "a.tar/x"
        ,(concat root "no/../README.md"))
       (unwritable
-       ;; No strings, no names.
+       ;; Not strings, or not names.
        nil t 42 path ("README.md") ["README.md"] "" "." "./" "./." "src" "src/"
        "src/." "src/.." "src/deep/.." "new/" "new/." "in-dir" "in-dir/" "in-dot"
        "in-dot/." ,root ,(directory-file-name root) ,(concat root ".")
@@ -229,7 +229,7 @@ Tramp's syntaxes takes for remote."
        "\\ssh:host:\\x"
        ,(make-string 256 ?x) ,(make-string 130 ?é) ,(concat (make-string 300 ?x) "/y")
        ,(mapconcat #'identity (make-list 2100 "a") "/") ,(make-string 1000000 ?x)
-       ;; What git and its like keep for themselves.
+       ;; Files of version control systems.
        ".git" ".git/config" ".git/hooks/pre-commit" ".git/new/deep" ".GIT/config"
        ".Git/config" ".gIt" ".git./config" ".git /config" ".git. . /config" "./.git/config"
        "src/../.git/config" ".git/../README.md" ".git::$INDEX_ALLOCATION/config"
@@ -241,12 +241,12 @@ Tramp's syntaxes takes for remote."
        ".bzr/branch" "_darcs/prefs" ".HG/hgrc" "sub/.hg/x" "bare/config"
        "bare/hooks/post-update" "bare/new/deep" "linked-tree/config"
        ,(concat root ".git/config") ,(concat root ".GIT/config")
-       ;; What is no plain file, or is one by other names.
+       ;; Files that are not plain, or have other names.
        "fifo" "in-fifo" "socket" "hard-secret" "in-hard" "once" "twice" "dangling"
        "dangling-dir" "dangling/x" "dangling-dir/x" "self" "self/x" "loop-a" "loop-b/x"
        "literal-tilde" "literal-tilde-dir/x" "in-dir/../README.md" "in-dir/deep/../a.el"
        "in-chain/../a.el" "in-dir/.."
-       ;; What Emacs shows other than it is.
+       ;; Files that Emacs would decode.
        "a.gz" "new.gz" "in-gz" "a.GZ" "a.bz2" "a.xz" "a.zst" "a.Z" "a.tgz" "a.svgz" "a.gz~"
        "a.gz.~1~" "a.gpg" "new.gpg" "a.GPG" "a.gpg~" "a.age" "a.pgp" "a.tar" "a.zip"
        "a.7z" "a.jar" "a.rar" "a.deb" "a.docx" "a.odt" "src/new.tar.gz"

@@ -46,7 +46,7 @@
       (should (eq tramp (featurep 'tramp))))))
 
 (ert-deftest aqd-guard-refuses-hostile-paths-of-tool-calls ()
-  "The tool says what the guard says, and does nothing but to say it."
+  "The tool returns the guard's message, and does nothing else."
   (aqd-guard-with-project
     (let* ((agent-q-diff-tools-policy 'allow)
            (agent-q-diff-log-file nil)
@@ -71,7 +71,7 @@
       (should (equal (delq socket processes) (process-list))))))
 
 (ert-deftest aqd-guard-refusals-tell-nothing-of-what-is-outside ()
-  "Whether a file outside is there must not be told, nor looked at."
+  "Whether a file outside exists must not be revealed, nor tested."
   (aqd-guard-with-project
     (dolist (pair '(("../secret.txt" . "../nothing.txt")
                     ("out-dir/file" . "out-dir/nothing")
@@ -193,7 +193,7 @@
         (should (equal (agent-q-diff-guard-root) (aqd-guard-in "src/")))))))
 
 (ert-deftest aqd-guard-the-root-may-be-known-by-a-link ()
-  "Agents are told the name that the user knows, as /tmp on a Mac."
+  "Agents use the name that the user knows, such as /tmp on a Mac."
   (aqd-guard-with-project
     (aqd-guard-link "proj" "known")
     (let* ((known (concat aqd-guard-top "known/"))
@@ -208,7 +208,7 @@
       (let ((default-directory (concat known "src/")))
         (should (equal (aqd-guard-answer (concat known "README.md"))
                        (aqd-guard-in "README.md"))))
-      ;; A link that is not the user's way to the root is not looked at.
+      ;; Other links to the root are not followed.
       (should (string-prefix-p "Error: Path "
                                (aqd-guard-answer (concat known "src/a.el")))))))
 
@@ -221,7 +221,7 @@
       (should (string-prefix-p "Error: Cannot write to file" (aqd-guard-answer "x" (or root 'nil-root)))))))
 
 (ert-deftest aqd-guard-the-root-of-everything ()
-  "There a name below the root can look remote, or be the kernel's."
+  "There, a name below the root can look remote, or belong to the kernel."
   (aqd-guard-with-project
     (dolist (path '("/ssh:host:/etc/passwd" "ssh:host:/etc/passwd" "ssh:host:x" "sudo::/x"
                     "/:/etc/passwd" ":x" "proc/version" "/proc/self/mem" "/dev/null" "dev/shm/x"
@@ -235,7 +235,7 @@
 ;;;; File systems and languages
 
 (ert-deftest aqd-guard-where-case-does-not-matter ()
-  "The name is spelled as the directory does, and `.git' stays shut."
+  "The name gets the directory's spelling, and `.git' stays forbidden."
   (aqd-guard-with-project
     (cl-letf (((symbol-function 'file-name-case-insensitive-p) (lambda (_) t)))
       (should (equal (aqd-guard-answer "readme.MD") (aqd-guard-in "README.md")))
@@ -276,7 +276,7 @@
       (turkish-case-conversion-disable))))
 
 (ert-deftest aqd-guard-an-option-that-was-changed-counts-at-once ()
-  "Answers are kept, but not beyond a change inside the option's own list."
+  "Answers are cached, but not beyond a destructive change of the option's list."
   (let ((agent-q-diff-protected-asked (copy-tree agent-q-diff-protected-asked)))
     (should-not (agent-q-diff-protected-kind '("src" "mine.txt")))
     (setcdr (last (car (last agent-q-diff-protected-asked))) (list "mine.txt"))
@@ -309,14 +309,14 @@
                                 (concat bare "hooks/a") "/")))))))
 
 (ert-deftest aqd-guard-a-name-that-the-system-cannot-hold ()
-  "Else Emacs would write another character for it: another name."
+  "Otherwise Emacs would replace the character, which gives another name."
   (aqd-guard-with-project
     (let ((file-name-coding-system 'iso-latin-1-unix))
       (should (string-match-p "iso-latin-1" (aqd-guard-answer "€.txt")))
       (should (equal (aqd-guard-answer "é.txt") (aqd-guard-in "é.txt"))))))
 
 (ert-deftest aqd-guard-an-error-on-the-way-is-a-refusal ()
-  "Root can read everything, so the error is played."
+  "The superuser can read everything, so the error is simulated."
   (aqd-guard-with-project
     (cl-letf* ((real (symbol-function 'file-attributes))
                ((symbol-function 'file-attributes)
@@ -333,7 +333,7 @@
     (should (equal (aqd-guard-answer "x.weird") (aqd-guard-in "x.weird")))
     (let ((file-name-handler-alist (cons '("\\.weird\\'" . ignore) file-name-handler-alist)))
       (should (string-prefix-p "Error: Cannot" (aqd-guard-answer "x.weird"))))
-    ;; Without Emacs's own handlers an archive is no plain text either.
+    ;; Archives are refused even without Emacs's handlers.
     (let ((file-name-handler-alist nil)
           (auto-mode-alist nil))
       (dolist (path '("a.gz" "a.gpg" "a.tar" "a.zip" "a.gz~" "a.gpg.~3~"))
@@ -395,8 +395,8 @@
 ;;;; Between the check and the write
 
 (defmacro aqd-guard-race (path &rest body)
-  "Check PATH, run BODY as the one who swaps things, and check again.
-The second answer must be a refusal."
+  "Check PATH, run BODY as the attacker, and check again.
+The second check must be a refusal."
   (declare (indent 1) (debug t))
   `(aqd-guard-with-project
      (let ((name (agent-q-diff-guard-check ,path aqd-guard-root)))
@@ -484,7 +484,7 @@ The second answer must be a refusal."
       (should (eq 'asked (funcall kind "linked-ci/new/deep.json")))
       (should-not (funcall kind "src/a.el"))
       (should-not (funcall kind "in-dir/a.el")))
-    ;; What the agent called it counts even where no link tells.
+    ;; The agent's name counts even if no link is found.
     (should (eq 'asked (car (agent-q-diff-guard-protection (aqd-guard-in "src/a.el")
                                                            aqd-guard-root ".envrc"))))))
 

@@ -20,15 +20,10 @@
     ("CR" "one\rtwo\rthree\rfour\r")
     ("CR, last line without" "one\rtwo\rthree\rfour")
     ("CR, not ASCII" "one\rtwo\rdre\xc3\xaf\rfour\r"))
-  "What such a file holds, bytes under a name.")
-
-(defun aqd-line-ends-write (bytes)
-  "Make BYTES what the test's file holds."
-  (let ((coding-system-for-write 'no-conversion))
-    (write-region bytes nil aqd-file nil 'silent)))
+  "Contents of such files, (NAME BYTES).")
 
 (defun aqd-line-ends-git-diff (old new)
-  "Return what git says of the bytes OLD becoming NEW, as it is read as text."
+  "Return git's diff from the bytes OLD to NEW, as text."
   (let ((default-directory (file-name-directory aqd-file)))
     (pcase-dolist (`(,name . ,bytes) `(("a" . ,old) ("b" . ,new)))
       (let ((coding-system-for-write 'no-conversion))
@@ -39,7 +34,7 @@
       (buffer-string))))
 
 (defun aqd-line-ends-call (tool old new)
-  "Call TOOL to make the bytes NEW of OLD, with a user who accepts all."
+  "Call TOOL to change the bytes OLD to NEW, with a user who accepts all."
   (let ((default-directory (file-name-directory aqd-file))
         (agent-q-diff-project-root (file-name-directory aqd-file))
         (agent-q-diff-tools-policy 'allow)
@@ -59,11 +54,11 @@
                    (list :old_str (funcall text old) :new_str (funcall text new))))))))))
 
 (defun aqd-line-ends-check (old new)
-  "Check that each tool makes the bytes NEW of a file that holds OLD."
+  "Check that each tool changes a file with the bytes OLD to NEW."
   (dolist (tool '("propose_file_edit" "propose_patch" "edit_file"))
     (dolist (is-open '(nil t))
       (aqd-with-file ""
-        (aqd-line-ends-write old)
+        (aqd-put-bytes old aqd-file)
         (when is-open
           (aqd-visit))
         (let ((message (aqd-line-ends-call tool old new)))
@@ -92,7 +87,7 @@
            (new (string-replace "line 2\r" "two\r"
                                 (string-replace "line 19\r" "nineteen\r" old)))
            review)
-      (aqd-line-ends-write old)
+      (aqd-put-bytes old aqd-file)
       (setq review (agent-q-diff-review-patch
                     aqd-file (aqd-line-ends-git-diff old new) "A test." #'ignore))
       (agent-q-diff-accept review 1)
@@ -104,7 +99,7 @@
 (ert-deftest aqd-line-ends-an-agent-may-write-lf-for-cr ()
   (dolist (tool '("propose_file_edit" "propose_patch" "edit_file"))
     (aqd-with-file ""
-      (aqd-line-ends-write "one\rtwo\rthree\r")
+      (aqd-put-bytes "one\rtwo\rthree\r" aqd-file)
       (aqd-line-ends-call tool "one\ntwo\nthree\n" "one\nTWO\nthree\n")
       (should (equal (list tool (aqd-disk)) (list tool "one\rTWO\rthree\r"))))))
 
@@ -174,7 +169,7 @@
 ;;;; Diffs as git makes them
 
 (defun aqd-line-ends-apply (bytes diff)
-  "Return what DIFF, accepted whole, makes of a file of BYTES."
+  "Return the file's bytes after all of DIFF was accepted for BYTES."
   (aqd-with-file ""
     (aqd-put-bytes bytes aqd-file)
     (let ((review (agent-q-diff-review-patch aqd-file diff "d" nil)))
@@ -193,14 +188,14 @@
                  "a\r\nB\r\n")))
 
 (ert-deftest aqd-line-ends-line-ends-that-are-in-the-text-stay ()
-  ;; Here and there a line ends with CRLF, and the diff says which.
+  ;; Some lines end with CRLF, and the diff shows which.
   (should (equal (aqd-line-ends-apply "a\r\nb\nc\r\n"
                                       "@@ -1,2 +1,2 @@\n a\r\n-b\n+B\r\n")
                  "a\r\nB\r\nc\r\n"))
   (should (equal (aqd-line-ends-apply "" "--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\r\n")
                  "a\r\n")))
 
-;; Of a file whose lines all end with CRLF, Emacs has no CR in the buffer.
+;; If all lines of a file end with CRLF, its buffer has no CR.
 (ert-deftest aqd-line-ends-line-ends-alone-are-not-in-the-file-already ()
   (aqd-with-file ""
     (aqd-put-bytes "a\r\nb\r\n" aqd-file)

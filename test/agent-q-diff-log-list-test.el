@@ -33,7 +33,7 @@
       (should (looking-at " 2[0-9-]+ [0-9:]\\{8\\} +propose_file_edit +unchanged +policy +b<U\\+000A><U\\+001B>\\[2J<U\\+202E>\\.el"))
       (forward-line 1)
       (should (looking-at ".*edit_file +changed +user +/p/src/a.el +Because\\."))
-      ;; `g' reads it anew and stays at the entry.
+      ;; `g' reads the log again and stays at the entry.
       (agent-q-diff-log-record '(:tool "third"))
       (execute-kbd-macro "g")
       (should (= 3 (count-lines (point-min) (point-max))))
@@ -77,7 +77,7 @@
         (should (= 1 (how-many "^@@" (point-min) (point-max))))
         (should (eq 'hex-code (aref glyphless-char-display #x200b)))
         (should-not (eq 'hex-code (aref (default-value 'glyphless-char-display) #x200b)))
-        ;; The keys of a diff buffer that would visit or patch visit here.
+        ;; Keys that visit or patch in a diff buffer visit the file here.
         (goto-char (point-max))
         (dolist (key '("o" "RET" "C-c C-c" "C-c C-a" "C-c C-t"))
           (ert-info (key :prefix "key: ")
@@ -112,7 +112,7 @@
         (should-error (agent-q-diff-log-list--file entry) :type 'user-error)))))
 
 (ert-deftest aqd-log-list-of-any-size-opens-at-once ()
-  "Only the end of it is read, whether its lines are many or long."
+  "Only the end of the log is read, whether it has many lines or long ones."
   (aqd-log-with-file
     (make-directory (file-name-directory agent-q-diff-log-file) t)
     (let ((line (concat "{\"tool\":\"t\",\"diff\":\"" (make-string 1000 ?x) "\"}\n"))

@@ -53,7 +53,7 @@
       (cl-letf* ((real (symbol-function 'write-region))
                  ((symbol-function 'write-region)
                   (lambda (&rest arguments)
-                    ;; Emacs may write a trampoline for this very function.
+                    ;; Emacs may compile a trampoline for this function.
                     (when (equal (nth 2 arguments) agent-q-diff-log-file)
                       (push (default-file-modes) modes))
                     (apply real arguments)))
@@ -97,7 +97,7 @@
         (make-directory agent-q-diff-log-file)
         (should-not (agent-q-diff-log-record aqd-log-entry))
         (should (= 2 (length messages)))
-        ;; No plist at all, and one without an end.
+        ;; Not a plist, and a circular one.
         (let ((circle (list :a)))
           (setcdr circle circle)
           (dolist (wrong (list 42 '(:a . b) circle))
@@ -136,7 +136,7 @@
                    '("after" "edit_file")))))
 
 (ert-deftest aqd-log-several-emacsen-write-at-once ()
-  "Long lines from four processes, with the log put aside all the time.
+  "Long lines from four processes, while the log is rotated all the time.
 No line may be torn and none lost."
   (aqd-log-with-file
     (let* ((n-processes 4)
@@ -211,7 +211,7 @@ No line may be torn and none lost."
       (should (= 3 (length (aqd-log-lines)))))))
 
 (ert-deftest aqd-log-another-emacs-puts-it-aside ()
-  "Then this one only writes; but a lock of one that died is taken away."
+  "This Emacs then only writes, but it removes the lock of a dead one."
   (aqd-log-with-file
     (agent-q-diff-log-record aqd-log-entry)
     (let ((agent-q-diff-log-max-bytes 10)

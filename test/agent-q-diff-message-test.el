@@ -14,7 +14,7 @@
 (require 'agent-q-diff-project-help)
 
 (defun aqd-message-propose (keys)
-  "Return what an agent reads whose proposal is decided with KEYS."
+  "Return the message to an agent whose proposal is decided with KEYS."
   (aqd-play keys (lambda ()
                    (aqd-call-tool "propose_file_edit"
                                   `(:path "target.txt" :original ,aqd-async-original
@@ -22,7 +22,7 @@
                                           :description "d")))))
 
 (defun aqd-message-of (keys &optional save)
-  "Return what an agent reads whose proposal is decided with KEYS.
+  "Return the message to an agent whose proposal is decided with KEYS.
 SAVE is the value of `agent-q-diff-save'.  Lines that show the file are
 left out."
   (let ((agent-q-diff-save (or save 'always)))
@@ -31,7 +31,7 @@ left out."
                          "\nThe lines as they now are:")))))
 
 (defun aqd-message-to-agent-q (keys)
-  "Return what Agent-Q's agent reads whose proposal is decided with KEYS."
+  "Return the message to Agent-Q's agent, whose proposal is decided with KEYS."
   (aqd-with-project aqd-async-original
     (car (split-string
           (aqd-play keys (lambda ()
@@ -152,7 +152,7 @@ The user edited hunk 1; in the file it is:
  4"))))
 
 (ert-deftest aqd-message-of-split-hunks-shows-their-lines ()
-  "The agent does not know the numbers that they then have."
+  "The agent does not know their numbers after the split."
   (let ((original "a\nb\nc\n")
         (modified "A\nb\nC\n"))
     (aqd-with-project original
@@ -238,7 +238,7 @@ Not in the file: hunk 2."))))))
 (defconst aqd-message-words-of-agent-q
   "sly-agent-q-diff\\.el\\|Emacs integration\\|diff UI\\|buffer has been updated\
 \\|Save the buffer\\|explicitly declined\\|may not have been modified"
-  "What only Agent-Q's agent is to read.")
+  "Words that only Agent-Q's agent may read.")
 
 (ert-deftest aqd-message-words-of-agent-q-are-for-agent-q-alone ()
   (dolist (keys '("C-c C-c" "a r q" "C-c C-k" "a C-]" "C-]"))
@@ -255,7 +255,7 @@ Not in the file: hunk 2."))))))
                                   (plist-get (car aqd-answers) :message))))))
 
 (ert-deftest aqd-message-words-stay-with-the-review ()
-  "They are those of whoever began it, not of whoever is busy when it ends."
+  "The wording is that of the agent that began it, not of one that is current later."
   (aqd-with-file aqd-async-original
     (let* ((messages nil)
            (keep (lambda (result) (push (plist-get result :message) messages)))
@@ -391,7 +391,7 @@ the file on disk is as it was"
                    ("C instead SPC use SPC foo RET C-c C-k" . nil)
                    ("c too SPC long RET C-c C-k" . nil)
                    ("c too SPC long RET r r q" . nil)
-                   ;; It is no reason to reject what was accepted.
+                   ;; A comment on an accepted hunk is no reason for a rejection.
                    ("c nice RET a C-c C-k" . t)))
     (pcase-dolist (`(,agent-q-diff-stop-directive . ,is-expected)
                    `((without-reason . ,without-reason) (always . t) (never . nil)))
@@ -399,7 +399,7 @@ the file on disk is as it was"
         (let ((message (aqd-message-of keys)))
           (should (string-prefix-p "✗ Rejected" message))
           (should (eq is-expected (and (aqd-message-stops-p message) t))))
-        ;; Agent-Q's words are fixed.
+        ;; Agent-Q's wording is fixed.
         (should (aqd-message-stops-p (aqd-message-to-agent-q keys)))))))
 
 (ert-deftest aqd-message-reason-follows-the-rejection ()
@@ -458,7 +458,7 @@ The user says of hunk 1, which is rejected: long"))))
                        (lambda ()
                          (agent-q-diff-tools-propose-file-edit
                           aqd-file aqd-async-original aqd-async-modified "d")))))
-    ;; Of the next that has nothing to do with it.
+    ;; The next proposal has nothing to do with it.
     (should-not (string-search
                  aqd-message-remains
                  (agent-q-diff-tools-propose-file-edit aqd-file "a\n" "a\n" "d")))))
@@ -529,7 +529,7 @@ hunk 2, not in the file:
              (let ((agent-q-diff-context-length 1))
                (aqd-message-to-agent-q-about "a\nb\nc\nd\ne\nf\ng\nh\n"
                                              "A\nA2\nb\nc\nd\ne\nf\ng\nH\n" "a r q")))))
-  ;; Where others have changed its lines, those are what is there.
+  ;; If others have changed its lines, theirs are shown.
   (aqd-with-file (concat "other\n" (aqd-numbered 20))
     (let ((message (aqd-message-to-agent-q-about
                     (concat "a\n" (aqd-numbered 20))

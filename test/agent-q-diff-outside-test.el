@@ -20,7 +20,7 @@ The line is put into the function of that number, counted from 1."
                           "  (b))\n\n")))
 
 (defun aqd-raw (bytes)
-  "Return BYTES, which are no UTF-8, as a buffer has them."
+  "Return BYTES, which are not UTF-8, as a buffer has them."
   (decode-coding-string bytes 'utf-8-unix))
 
 (ert-deftest aqd-outside-typing-above-and-below-in-equal-blocks ()
@@ -105,8 +105,8 @@ The line is put into the function of that number, counted from 1."
     (should (equal (aqd-target)
                    (concat "more\nmine\n" (aqd-numbered 20 '((10 . "ten"))))))))
 
-;; The engine reads a buffer in parts of 32,768 characters, as long as they
-;; are what it knows, and all of a text in which Emacs has raw bytes.
+;; The engine reads a buffer in parts of 32,768 characters as long as they are
+;; unchanged, and a text with raw bytes as a whole.
 (ert-deftest aqd-outside-a-large-text-is-compared-wherever-it-was-changed ()
   (pcase-dolist (`(,word ,typed) `(("plain" "mine") ("größer 行" "mine")
                                    ("plain" "für 行")
@@ -140,7 +140,7 @@ The line is put into the function of that number, counted from 1."
             (replace-match "")
             (should (equal (buffer-string) (funcall lines changes)))))))))
 
-;; Collecting garbage runs Lisp in the midst of reading a buffer.
+;; Garbage collection runs Lisp code while a buffer is being read.
 (ert-deftest aqd-outside-a-text-that-is-changed-while-it-is-read-is-read-again ()
   (let* ((lines (lambda (new)
                   (mapconcat (lambda (n) (if (and new (= n 100)) "NEW\n"
@@ -224,7 +224,7 @@ The line is put into the function of that number, counted from 1."
         (should-not (memq #'agent-q-diff-outside--before before-change-functions))))))
 
 (ert-deftest aqd-outside-half-of-fifty-hunks-in-a-hundred-equal-functions ()
-  "The promise of all this: every hunk is in its own function."
+  "Every hunk must be in its own function."
   (random "agent-q-diff")
   (let* ((numbers (cl-loop for n from 2 to 100 by 2 collect n))
          (line (lambda (n) (cons n (format "  (new %d)" n))))
@@ -237,7 +237,7 @@ The line is put into the function of that number, counted from 1."
     (aqd-with-review (aqd-blocks 100) modified
       (dolist (hunk chosen)
         (aqd-in-target
-          ;; Between two functions, where no hunk has its place.
+          ;; Between two functions, where no hunk belongs.
           (re-search-forward "^\n" nil t (1+ (random 100)))
           (insert (format ";; %d\n" hunk)))
         (should (aqd-accept hunk))

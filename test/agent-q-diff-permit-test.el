@@ -48,7 +48,7 @@
    (aqd-with-project "a\n"
      (should (string-prefix-p "✓" (aqd-ask "s")))
      (should (equal (aqd-disk) "b\n"))
-     ;; Nobody is asked any more, even where nobody could be.
+     ;; Nobody is asked any more, even if nobody could be.
      (should (string-prefix-p "✓" (aqd-edit "b" "c")))
      (should (equal (aqd-disk) "c\n")))))
 
@@ -87,7 +87,7 @@ nothing was changed")))
                                 (aqd-ask "C-l")))))))
 
 (ert-deftest aqd-permit-keys-typed-ahead-are-no-answer ()
-  "A key that comes as soon as the question, or amid others, is ignored."
+  "A key right after the question appears, or among others, is ignored."
   (let ((agent-q-diff-permission-pause 0.05)
         (agent-q-diff-permit--last-key (current-time))
         (executing-kbd-macro nil))
@@ -158,7 +158,7 @@ it must be ask, allow, deny or review"))
 ;;;; Protected files
 
 (defun aqd-protect (name)
-  "Make NAME a file of the test's project that holds \"a\"."
+  "Create the file NAME with \"a\" in the test's project."
   (let ((file (expand-file-name name aqd-project)))
     (make-directory (file-name-directory file) t)
     (aqd-put-bytes "a\n" file)
@@ -216,7 +216,7 @@ Not for agents: it belongs to the version control system."))
 ;;;; Grants
 
 (ert-deftest aqd-permit-grant-closes-a-question-that-it-covers ()
-  "A call inside of a question, as a process filter can make one, is granted."
+  "A call during a question, as a process filter can make one, is granted."
   (aqd-with-project "a\nx\n"
     (aqd-asking
      (let ((inner nil)
@@ -261,11 +261,11 @@ and no question may be open then."
       (should-not (lookup-key global-map [agent-q-diff-permit-wake])))))
 
 (defun aqd-permit-withdraw ()
-  "Take back the call that is asked about."
+  "Withdraw the call that is asked about."
   (agent-q-diff-tools-withdraw 'caller))
 
 (defconst aqd-permit-withdrawn "Error editing file: the caller withdrew it; nothing was changed"
-  "What a caller reads that no longer reads.")
+  "The message about a withdrawn edit.")
 
 (ert-deftest aqd-permit-withdrawn-from-another-window ()
   (let ((aqd-policy 'ask))
@@ -325,7 +325,7 @@ and no question may be open then."
                  (ask (lambda ()
                         (let ((agent-q-diff-caller (cons "Common Lisp" request)))
                           (aqd-edit "a" "b")))))
-            ;; One waits for its turn, and one is asked about.
+            ;; One call is in the queue, and one is asked about.
             (let ((agent-q-diff-caller (cons "Common Lisp" request)))
               (agent-q-diff-tools-call-async "edit_file" nil
                                              (lambda (answer) (push answer answers))))

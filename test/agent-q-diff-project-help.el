@@ -12,7 +12,7 @@
 (require 'agent-q-diff-test-help)
 
 (defvar aqd-project nil
-  "Folder of the project of the test that runs.")
+  "Directory of the current test's project.")
 
 (defvar aqd-policy 'allow
   "The policy in the test's project.")
@@ -20,25 +20,24 @@
 (defvar agent-q-diff-edit-file--row)
 
 (defconst aqd-lisp-folder (file-name-directory (locate-library "agent-q-diff"))
-  "Folder of the Lisp files under test.")
+  "Directory of the Lisp files under test.")
 
 (defconst aqd-declined "✗ Rejected: the user declined the change to target.txt. \
 None of it is in the file."
-  "What the agent reads when the test's file was not to be edited.")
+  "What the agent reads if the user declined an edit of the test's file.")
 
 (defconst aqd-stop "
 
 STOP: Do not try this again, and do not propose something else instead. Tell
 the user how the file stands, and ask how to go on."
-  "What it reads besides if the user gave no reason.")
+  "What it reads in addition if the user gave no reason.")
 
 (defconst aqd-rejected (concat aqd-declined aqd-stop)
-  "What the agent reads when the user gave no reason.")
+  "What the agent reads if the user declined without a reason.")
 
 (defmacro aqd-with-project (text &rest body)
   "Run BODY in a project whose one file, `aqd-file', holds TEXT.
-Everything is allowed unless `aqd-policy' is another, nothing is logged,
-and no grant is left."
+The policy is `aqd-policy', nothing is logged, and there are no grants."
   (declare (indent 1) (debug t))
   `(aqd-with-file ,text
      (let* ((aqd-project (file-name-directory aqd-file))
@@ -56,7 +55,7 @@ and no grant is left."
   (agent-q-diff-tools-call tool arguments))
 
 (defun aqd-edit (old new &rest more)
-  "Have OLD in the test's file replaced by NEW, and return the message.
+  "Replace OLD in the test's file by NEW with edit_file; return the message.
 MORE are further arguments, a plist."
   (aqd-call-tool "edit_file" `(:path "target.txt" :old_str ,old :new_str ,new ,@more)))
 
@@ -77,10 +76,10 @@ MORE are further arguments, a plist."
 ;;;; Two hunks that another program may meet
 
 (defconst aqd-disk-original (aqd-numbered 20)
-  "What the agent has read.")
+  "The text that the agent has read.")
 
 (defconst aqd-disk-proposed (aqd-numbered 20 '((3 . "three") (12 . "twelve")))
-  "What it proposes, two hunks.")
+  "The text that it proposes, two hunks.")
 
 (defconst aqd-disk-first (aqd-numbered 20 '((3 . "three")))
   "The original with the first hunk.")
@@ -125,7 +124,7 @@ PATH is the file's, relative to the project."
           (split-string (decode-coding-string (aqd-bytes-of name) 'utf-8) "\n" t)))
 
 (defun aqd-logged-of (function)
-  "Return what the log has after FUNCTION is called in a project, oldest first.
+  "Call FUNCTION in a project and return the entries of its log, oldest first.
 The project's file has the lines 1 to 30."
   (aqd-with-project (aqd-numbered 30)
     (let ((agent-q-diff-log-file (expand-file-name "log" aqd-project))
@@ -135,7 +134,7 @@ The project's file has the lines 1 to 30."
       (aqd-logged agent-q-diff-log-file))))
 
 (defun aqd-logged-words (entries)
-  "Return of each of ENTRIES its tool, its outcome, who decided and the hunks."
+  "Return (TOOL OUTCOME DECIDED-BY IN-FILE TOTAL) of each of ENTRIES."
   (mapcar (lambda (entry)
             (let-alist entry
               (list .tool .outcome .decided-by .in-file .total)))
@@ -155,7 +154,7 @@ Not in the file: hunk 2."
 ;;;; Messages
 
 (defun aqd-message-now (file &rest places)
-  "Return what a message says of the lines of FILE, a string, as they now are.
+  "Return the part of a message about the present lines of FILE, a string.
 PLACES are lists (HUNK WHERE FROM TO), the lines counted from 1."
   (concat "\nThe lines as they now are:"
           (mapconcat

@@ -18,7 +18,7 @@
 (defconst aqd-propose-diff
   (concat "--- a/target.txt\n+++ b/target.txt\n"
           "@@ -4,3 +4,3 @@\n line 4\n-line 5\n+five\n line 6\n"
-          ;; Models count badly; the lines say where it is.
+          ;; Models count badly; the lines tell the place.
           "@@ -33,3 +33,3 @@\n line 19\n-line 20\n+twenty\n line 21\n")
   "A diff of the test's file.")
 
@@ -210,7 +210,7 @@ A review that is begun is noted in `aqd-propose-reviews' and cancelled."
             `(:path ,path :original "text\n" :modified "evil\n" :description "d")))))
 
 (ert-deftest aqd-propose-what-an-edit-is-refused-a-proposal-is-refused ()
-  "What is inside the project, but no file for agents, is none for any tool."
+  "A file in the project that no agent may edit is refused by every tool."
   (aqd-guard-with-project
     (dolist (tool '("propose_file_edit" "propose_patch"))
       (dolist (path '("hard-secret" "in-hard" "once" "a.gz" "in-gz" "a.gpg" "a.zip" "a.tar"
@@ -226,7 +226,7 @@ A review that is begun is noted in `aqd-propose-reviews' and cancelled."
             (should-not aqd-guard-asked)))))))
 
 (defun aqd-propose-build-outside ()
-  "Create what is no file for agents, next to the project."
+  "Create files next to the project that no agent may edit."
   (mapc #'aqd-guard-file '("outside/.git/HEAD" "outside/.git/hooks/pre-commit"
                            "outside/a.gz" "outside/a.gpg" "outside/.envrc"
                            "outside/bare/HEAD" "outside/bare/config"))

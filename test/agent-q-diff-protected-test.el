@@ -37,7 +37,7 @@
     "workflows/ci.yml" "vscode/tasks.json" "x.vscode/y" "src/hooks/use.js" "src/head.el"
     "config.ts" "tests/setup.sh" "Dockerfile" "src/idea/x" "build/rs" "LICENSE" "src/agents.el"
     "src/.dir-locals.el.orig/x" "bashrc")
-  "Names of files that are like any other.")
+  "Names of ordinary files.")
 
 (ert-deftest aqd-protected-files-that-run-are-asked-for ()
   (aqd-guard-with-project

@@ -39,7 +39,7 @@
 (ert-deftest aqd-queue-every-call-is-answered-once ()
   (aqd-with-project "a\n"
     (let ((answers nil))
-      ;; A wrong call, one that is cut short, one whose callback fails, a good one.
+      ;; A wrong call, an interrupted one, one whose callback fails, a good one.
       (agent-q-diff-tools-call-async "edit_file" nil
                                      (lambda (message) (push message answers)))
       (agent-q-diff-tools-call-async

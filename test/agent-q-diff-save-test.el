@@ -46,7 +46,7 @@
       (should-not (string-search "not been saved" message)))))
 
 (ert-deftest aqd-save-a-hook-that-kills-the-buffer-after-saving-undoes-nothing ()
-  "What is in the file is said to be there."
+  "What is in the file is reported to be there."
   (dolist (way '(edit review))
     (aqd-with-project aqd-disk-original
       (with-current-buffer (aqd-visit)
@@ -73,7 +73,7 @@
       (should (string-prefix-p "Error" message)))))
 
 (ert-deftest aqd-save-a-hook-that-leaves-after-saving-undoes-nothing ()
-  "A throw goes past all that handles errors."
+  "A throw bypasses error handlers."
   (aqd-with-file aqd-disk-original
     (with-current-buffer (aqd-visit)
       (buffer-enable-undo)

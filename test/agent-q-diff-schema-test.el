@@ -14,7 +14,7 @@
 ;;;; Document 003: test coverage
 
 (defun aqd-schema-edit-file ()
-  "Return what is registered as edit_file."
+  "Return the tool edit_file as it is registered."
   (seq-find (lambda (tool) (equal (plist-get tool :name) "edit_file"))
             (agent-q-diff-tools-list)))
 

@@ -16,10 +16,10 @@
 (require 'agent-q-diff-server)
 
 (defconst aqd-server-limit-seconds 60
-  "Time after which what was waited for has failed.")
+  "Seconds after which waiting fails.")
 
 (defmacro aqd-until (condition)
-  "Let processes have their say until CONDITION is non-nil; return its value."
+  "Accept process output until CONDITION is non-nil; return its value."
   `(let ((deadline (+ (float-time) aqd-server-limit-seconds))
          value)
      (while (not (setq value ,condition))
@@ -81,7 +81,7 @@ They are pairs of a key, that of an argument or of the request, and a value."
             "\n")))
 
 (defun aqd-ask (text)
-  "Connect, say TEXT, bytes, and return the connection."
+  "Connect, send TEXT, bytes, and return the connection."
   (let ((client (aqd-connect)))
     (process-send-string client (encode-coding-string text 'utf-8-unix))
     client))
@@ -102,7 +102,7 @@ It is a list (ERROR TEXT)."
     (list (plist-get last :error) (plist-get last :answer))))
 
 (defun aqd-progress-of (client)
-  "Return what CLIENT has read of progress, as a list of (DECIDED . TOTAL)."
+  "Return the progress that CLIENT has read, a list of (DECIDED . TOTAL)."
   (delq nil (mapcar (lambda (said)
                       (when-let ((progress (plist-get said :progress)))
                         (cons (plist-get progress :decided)
@@ -129,7 +129,7 @@ It is a list (ERROR TEXT)."
           (with-file-modes #o755
             (make-directory (expand-file-name "open" folder)))
           (should-error (agent-q-diff-serve) :type 'user-error)
-          ;; A private directory behind a link is not ours to trust either.
+          ;; A private directory behind a link is not trusted either.
           (with-file-modes #o700
             (make-directory (expand-file-name "private" folder)))
           (make-symbolic-link "private" (expand-file-name "link" folder))
@@ -154,7 +154,7 @@ It is a list (ERROR TEXT)."
         (progn
           (should-error (agent-q-diff-serve) :type 'user-error)
           (delete-process other)
-          ;; Emacs leaves the file behind, as one that was killed does.
+          ;; Leave the socket behind, as a killed Emacs does.
           (should (file-exists-p agent-q-diff-server-socket))
           (agent-q-diff-serve)
           (should (process-live-p agent-q-diff-server--process))
@@ -281,7 +281,7 @@ It is a list (ERROR TEXT)."
         (aqd-until (null agent-q-diff-server--clients))))))
 
 (ert-deftest aqd-server-closed-connection-is-said ()
-  "A client has given up; what was accepted stays, and one can look again."
+  "A client has given up; accepted hunks stay, and the review can be reopened."
   (aqd-with-file "a\nb\n"
     (aqd-with-server
       (let ((client (aqd-ask (aqd-request '("agent" . "Claude Code")))))
@@ -354,7 +354,7 @@ It is a list (ERROR TEXT)."
       (let ((client (aqd-connect))
             (bytes (encode-coding-string (aqd-request '("modified" . "a\n«ß😀»\n"))
                                          'utf-8-unix)))
-        ;; Each byte is read by itself, since the one before has been taken.
+        ;; Each byte is read separately, since the one before has been read.
         (seq-do-indexed
          (lambda (byte n)
            (process-send-string client (unibyte-string byte))
@@ -387,7 +387,7 @@ It is a list (ERROR TEXT)."
       (should (= 2 (length (agent-q-diff-open-reviews)))))))
 
 (defun aqd-should-refuse (text regexp)
-  "Check that the server answers TEXT by an error that matches REGEXP."
+  "Check that the server answers TEXT with an error that matches REGEXP."
   (pcase-let ((`(,error ,answer) (aqd-answer-to (aqd-ask text))))
     (should error)
     (should (string-match-p regexp answer))))
@@ -417,7 +417,7 @@ It is a list (ERROR TEXT)."
       (aqd-should-refuse (make-string 20000 ?x) "more than 10000 bytes"))))
 
 (defun aqd-request-with-texts (texts &rest changes)
-  "Return a request, bytes, behind which TEXTS follow, pairs of key and bytes.
+  "Return a request, bytes, followed by TEXTS, pairs of key and bytes.
 CHANGES are as for `aqd-request'; an argument that is nil is left out."
   (let ((request (json-parse-string (apply #'aqd-request '("version" . 2) changes))))
     (puthash "texts"
@@ -429,7 +429,7 @@ CHANGES are as for `aqd-request'; an argument that is nil is left out."
             (mapconcat #'cdr texts ""))))
 
 (ert-deftest aqd-server-texts-that-follow-the-line ()
-  ;; Whatever pieces they come in, and whatever is in them.
+  ;; In pieces of any size, with any content.
   (let* ((original "a\n\"ä\"\\n\u2028\nb\n")
          (modified (string-replace "b" "B\n日" original))
          (bytes (lambda (text) (encode-coding-string text 'utf-8-unix)))
@@ -476,7 +476,7 @@ CHANGES are as for `aqd-request'; an argument that is nil is left out."
 
 (defun aqd-text-file (socket texts &optional number)
   "Write TEXTS, pairs of key and bytes, to a file for SOCKET; return its name.
-It has no directory.  NUMBER tells it from others."
+The name has no directory.  NUMBER makes it unique."
   (let ((name (format "socket-texts-1-%d" (or number 1)))
         (coding-system-for-write 'binary))
     (with-file-modes #o600
@@ -490,7 +490,7 @@ It has no directory.  NUMBER tells it from others."
     (substring whole 0 (1+ (string-search "\n" whole)))))
 
 (defun aqd-modified ()
-  "Return what the only review proposes."
+  "Return the proposed text of the only review."
   (buffer-local-value 'agent-q-diff--modified
                       (agent-q-diff-review-buffer (aqd-only-review))))
 
@@ -511,7 +511,7 @@ It has no directory.  NUMBER tells it from others."
           (should (equal (cdr (assoc "modified" texts)) (aqd-disk))))))))
 
 (defun aqd-should-ask-for-texts (name)
-  "Check that a file NAME of texts is not read, and what is sent instead is."
+  "Check that the file NAME is not read, but the texts that are then sent."
   (let* ((modified "a\nsent\n")
          (texts `(("modified" . ,modified)))
          (client (aqd-ask (aqd-request-with-file name texts))))
@@ -532,7 +532,7 @@ It has no directory.  NUMBER tells it from others."
              (links (list (funcall file "socket-texts-2-1") (funcall file "other-texts-1-1"))))
         (copy-file (funcall file (aqd-text-file socket texts)) outside)
         (rename-file (funcall file "socket-texts-1-1") (funcall file "mine"))
-        ;; One that others can read, one of another length, and what is no file.
+        ;; A file that others can read, one of another length, and no file.
         (set-file-modes (funcall file (aqd-text-file socket texts 2)) #o644)
         (aqd-text-file socket '(("modified" . "a\nlonger\n")) 3)
         (make-symbolic-link "mine" (car links))
@@ -564,7 +564,7 @@ It has no directory.  NUMBER tells it from others."
       (should-not (agent-q-diff-open-reviews)))))
 
 (ert-deftest aqd-server-removes-files-that-were-left ()
-  "A program that was killed leaves its texts behind; what else is there stays."
+  "Texts that a killed program left behind are removed; other files stay."
   (aqd-with-server
     (let ((file (lambda (name) (expand-file-name name (file-name-directory socket)))))
       (aqd-text-file socket '(("modified" . "a\n")))
@@ -597,7 +597,7 @@ It has no directory.  NUMBER tells it from others."
 ;;;; Tools that are elsewhere
 
 (ert-deftest aqd-server-does-not-go-round-the-guard ()
-  "What no agent may edit, and what the user's policy denies, is not reviewed."
+  "There is no review of what no agent may edit or the policy denies."
   (aqd-with-file "a\nb\n"
     (aqd-with-server
       (make-directory (expand-file-name ".git" (file-name-directory aqd-file)))

@@ -14,7 +14,7 @@
 ;;;; What the target has
 
 (defun aqd-target-known-p (live text)
-  "Return whether a target with LIVE, its buffer narrowed, is told to have TEXT."
+  "Return non-nil if a narrowed target with LIVE is known to have TEXT."
   (aqd-with-file live
     (with-current-buffer (aqd-visit)
       (setq-local case-fold-search t)

@@ -19,18 +19,18 @@
 (require 'agent-q-diff-tools)
 (require 'sly-agent-q-diff)
 
-;; Tests leave nothing in the log of whoever runs them.
+;; Tests must not write to the log of the user who runs them.
 (setq agent-q-diff-log-file nil)
 
 (defvar aqd-file nil
-  "Name of the file of the test that runs.")
+  "Name of the current test's file.")
 
 (defun aqd-disk ()
   "Return the bytes of the test's file as a unibyte string."
   (aqd-bytes-of aqd-file))
 
 (defun aqd-write (text)
-  "Make TEXT, written as UTF-8, what the test's file holds."
+  "Write TEXT to the test's file as UTF-8."
   (let ((coding-system-for-write 'utf-8-unix))
     (write-region text nil aqd-file nil 'silent)))
 
@@ -40,7 +40,7 @@
     (find-file-noselect aqd-file)))
 
 (defun aqd--clean-up ()
-  "Kill what a test has left."
+  "Kill the buffers and remove the files that a test has left."
   (dolist (buffer (buffer-list))
     (when (or (equal (buffer-file-name buffer) aqd-file)
               (string-prefix-p agent-q-diff-buffer-name (buffer-name buffer))
@@ -53,7 +53,7 @@
   (delete-directory (file-name-directory aqd-file) t))
 
 (defmacro aqd-with-file (text &rest body)
-  "Run BODY with a file that holds TEXT as `aqd-file', then remove it."
+  "Run BODY with a file `aqd-file' with TEXT, then remove it."
   (declare (indent 1) (debug t))
   `(let* ((aqd-file (expand-file-name "target.txt"
                                       (make-temp-file "agent-q-diff-test" t)))
@@ -69,7 +69,7 @@
 
 (defun aqd-play (keys function)
   "Call FUNCTION as a command, press KEYS, and return its answer.
-An error or a quit is returned as `condition-case' binds it."
+An error or a quit is returned as bound by `condition-case'."
   (let ((answer 'none)
         (old (lookup-key global-map [f5])))
     (global-set-key [f5] (lambda ()
@@ -251,7 +251,7 @@ ORIGINAL and MODIFIED are the texts."
   (replace-match new t t))
 
 (defconst aqd-merge-mine (aqd-lines "1" "2" "mine" "c" "3" "4")
-  "What the user has made of the file meanwhile.")
+  "The file after an edit by the user.")
 
 (defmacro aqd-with-conflict (&rest body)
   "Run BODY in the diff buffer of a review whose only hunk does not apply."
@@ -283,7 +283,7 @@ ORIGINAL and MODIFIED are the texts."
        (aqd-should-leave-nothing))))
 
 (defun aqd-should-leave-nothing ()
-  "Check that no review is open and nothing of one is left."
+  "Check that no review is open and nothing of one remains."
   (should-not (agent-q-diff-open-reviews))
   (should-not (memq agent-q-diff--mode-line global-mode-string))
   (should-not (memq #'agent-q-diff--emacs-killed kill-emacs-hook))
@@ -340,7 +340,7 @@ ORIGINAL and MODIFIED are the texts."
   "A diff of the third of the blocks, which fits each of them.")
 
 (defun aqd-place-with-line-in (n)
-  "Return the blocks with the new line in the one with the index N."
+  "Return the blocks with the new line in the block with the index N."
   (concat "top\n"
           (apply #'concat
                  (cl-loop for block below 4
@@ -380,7 +380,7 @@ ORIGINAL and MODIFIED are the texts."
     (buffer-string)))
 
 (defun aqd-put-bytes (bytes name)
-  "Make BYTES what the file NAME holds."
+  "Write BYTES to the file NAME."
   (let ((coding-system-for-write 'no-conversion))
     (write-region bytes nil name nil 'silent)))
 
@@ -445,7 +445,7 @@ REPAIR is run afterwards; then accepting must succeed."
 ;;;; Hooks that fail
 
 (defun aqd-fail (&rest _)
-  "Signal an error that is none of the package's."
+  "Signal an error that is not one of the package's."
   (error "Broken"))
 
 (defconst aqd-truth-diff
@@ -454,7 +454,7 @@ REPAIR is run afterwards; then accepting must succeed."
   "A bare diff of two hunks.")
 
 (defun aqd-target-bytes (bytes original modified)
-  "Return what becomes of a file of BYTES that ORIGINAL to MODIFIED changes.
+  "Return the bytes of a file with BYTES after a change of ORIGINAL to MODIFIED.
 All hunks are accepted."
   (aqd-with-file ""
     (let ((coding-system-for-write 'no-conversion))

@@ -84,7 +84,7 @@
       (should-not (string-search "+ 2\n" (aqd-transcript)))
       (should (string-search "+ 3\n" (aqd-transcript)))
       (should (string-search "+ 4\n" (aqd-transcript)))
-      ;; The option can become smaller than what is there.
+      ;; The option can become smaller than the number of edits.
       (setq agent-q-diff-transcript-max-entries 1)
       (aqd-edit "4" "5")
       (should-not (string-search "+ 4\n" (aqd-transcript)))

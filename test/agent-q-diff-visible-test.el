@@ -17,7 +17,7 @@
 ;;;; The table
 
 (ert-deftest aqd-visible-table-is-the-engines ()
-  "Letters that only look like others are the engine's alone."
+  "Only the engine knows letters that look like others."
   (let* ((chars (seq-remove (lambda (char) (memq char '(?\t ?\n ?\f)))
                             (append (number-sequence 0 #x10ffff)
                                     (number-sequence #x3fff80 #x3fffff))))
@@ -64,7 +64,7 @@
 (defconst aqd-visible-bad-paths
   '("tar\nget.txt" "target.txt\r" "tar\eget.txt" "a\u202etxt.el" "target.txt\u200b"
     "tar\u2066get.txt" "a\0b" "tar\\get.txt" "tar\377get.txt" "tar\ud800get.txt" "")
-  "Names that a person and a program, or two programs, read in two ways.")
+  "Names that a person and a program, or two programs, read differently.")
 
 (defun aqd-visible-proposal (path)
   "Return arguments of `propose_file_edit' for PATH."
@@ -108,7 +108,7 @@
      (plist-get (agent-q-diff-review-result
                  (agent-q-diff-review-patch path "@@ -1 +1 @@\n-a\n+b\n" "d" nil))
                 :reason)))
-  "The ways in which a path comes in.
+  "All ways in which a path reaches the package.
 Each is a function that takes one, and returns what the caller reads.")
 
 (ert-deftest aqd-visible-no-way-in-takes-a-path-that-misleads ()
@@ -139,10 +139,10 @@ Each is a function that takes one, and returns what the caller reads.")
 ;;;; Names where they are shown
 
 (defconst aqd-visible-name "re\u00a0ad\u3000me.txt"
-  "A file name that a person may have, and that reads as another.")
+  "A file name that a person may have, but that reads like another.")
 
 (defmacro aqd-visible-with-file (&rest body)
-  "Run BODY in a project whose file `file' has a name that reads as another."
+  "Run BODY in a project whose file `file' has a name that reads like another."
   (declare (indent 0) (debug t))
   `(aqd-with-project "a\n"
      (let ((file (expand-file-name aqd-visible-name aqd-project)))
@@ -168,7 +168,7 @@ Each is a function that takes one, and returns what the caller reads.")
      (string-join (nreverse messages) " ")))
 
 (defun aqd-visible-begin ()
-  "Begin a review by an agent whose name reads as another, and return it."
+  "Begin a review by an agent whose name reads like another, and return it."
   (agent-q-diff-review aqd-file "a\n" "b\n" "d" #'ignore
                        :agent "Cla\u202eude\e[2J\nYou"))
 

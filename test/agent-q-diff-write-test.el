@@ -13,8 +13,8 @@
 (require 'agent-q-diff-write)
 
 (defun aqd-write-replace (old new &optional check)
-  "Replace OLD, which is there once, by NEW in the test's file.
-CHECK is called at the last moment."
+  "Replace OLD, which is unique, by NEW in the test's file.
+CHECK is called just before writing."
   (let ((live (agent-q-diff-live-read aqd-file)))
     (pcase-let ((`(,spans ,_ ,text . ,_)
                  (agent-q-diff-engine-replace
@@ -24,14 +24,14 @@ CHECK is called at the last moment."
       (agent-q-diff-write live spans text (or check #'ignore)))))
 
 (defun aqd-write-buffers ()
-  "Return the buffers that a user sees."
+  "Return the buffers whose names do not begin with a space."
   (seq-remove (lambda (buffer)
                 (string-prefix-p " " (or (buffer-name buffer) " ")))
               (buffer-list)))
 
 (defun aqd-write-both (before old new after)
   "Check that the bytes BEFORE become AFTER when OLD is replaced by NEW.
-It is done without a buffer that visits the file, and with one."
+That is checked without a buffer that visits the file, and with one."
   (dolist (visit '(nil t))
     (aqd-with-file ""
       (aqd-put-bytes before aqd-file)
@@ -86,7 +86,7 @@ It is done without a buffer that visits the file, and with one."
     (should (equal (aqd-disk) ";; -*- coding: utf-16 -*-\ncaf\303\250\n"))))
 
 (ert-deftest aqd-write-refuses-what-it-could-not-write-back ()
-  "Escape sequences that say nothing are lost when a text is read."
+  "Escape sequences without effect are lost when a text is decoded."
   (aqd-with-file ""
     (let ((bytes "\e(B\e$B$\"\e(B x\n"))
       (aqd-put-bytes bytes aqd-file)
@@ -164,7 +164,7 @@ It is done without a buffer that visits the file, and with one."
         (should (= 2 (file-attribute-link-number (file-attributes other))))))))
 
 (defmacro aqd-write-failing (&rest body)
-  "Evaluate BODY with a disk that takes half of what is written and fails."
+  "Evaluate BODY with a disk on which each write fails halfway."
   (declare (debug t))
   `(let ((original (symbol-function 'write-region)))
      (cl-letf (((symbol-function 'write-region)
@@ -188,8 +188,8 @@ It is done without a buffer that visits the file, and with one."
           (should-not (buffer-modified-p buffer)))))))
 
 (defun aqd-write-in-place-failing (fails-p)
-  "Replace a string of a file of two names while writes fail.
-FAILS-P is called with the name of the file that is to be written."
+  "Replace a string in a file with two names while writes fail.
+FAILS-P is called with the name of each file before it is written."
   (let ((original (symbol-function 'write-region)))
     (add-name-to-file aqd-file (concat aqd-file "-other"))
     (cl-letf (((symbol-function 'write-region)
@@ -242,7 +242,7 @@ FAILS-P is called with the name of the file that is to be written."
     (should-error (aqd-write-replace "a" "b" (lambda () (aqd-put-bytes "z\n" aqd-file)))
                   :type 'agent-q-diff-bad-target)
     (should (equal (aqd-disk) "z\n")))
-  ;; A buffer without unsaved edits has followed, and "a" is gone from it.
+  ;; A buffer without unsaved edits has followed its file, where "a" is gone.
   (aqd-with-file "a\n"
     (aqd-visit)
     (aqd-put-bytes "z\n" aqd-file)
