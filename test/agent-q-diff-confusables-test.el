@@ -59,7 +59,7 @@
     (let ((shown (aqd-shown-text deceiving)))
       (should (string-match-p "<\\(?:U\\+[0-9A-F]\\{4,\\}\\)>" shown))
       (should-not (equal shown (aqd-shown-text innocent)))
-      ;; Everything that is shown is visible ASCII or as it was.
+      ;; What is shown has no confusables itself.
       (should-not (agent-q-diff-engine-suspects shown)))))
 
 (ert-deftest aqd-confusables-an-innocent-text-is-shown-as-it-is ()
