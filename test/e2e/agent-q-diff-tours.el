@@ -216,7 +216,8 @@ A list in the place of a line is the lines for it, perhaps none."
             "Harmless,\u202e really"))
   ("deceiving" nil "C-x 1")
   ("deceiving-help" agent-q-diff-help "? C-x o M->")
-  (nil nil "C-x o C-x 1 M-> C-p C-p")
+  ;; By number: whether C-p sees the long line cut depends on redisplay.
+  (nil nil "C-x o C-x 1 M-g g" ("19") "RET")
   ("deceiving-x" agent-q-diff-expand-line "x")
   ("deceiving-x-again" agent-q-diff-expand-line "x"))
 
