@@ -23,7 +23,7 @@ help: ## List these commands
 
 build: ## Compile the Rust module and put it beside the Lisp files
 	@test/tools/need emacs cargo cc
-	$(EMACS) -Q --batch -L lisp -l agent-q-diff-engine -f agent-q-diff-build-module-batch
+	$(EMACS) -Q --batch -L lisp -l agent-q-diff-build -f agent-q-diff-build-module-batch
 
 mcp: ## Compile the server for MCP clients, and say how to set them up
 	@test/tools/need cargo cc

@@ -86,7 +86,8 @@ MERGED is as `agent-q-diff-edit--merged'."
         (smerge-start-session))
       (setq header-line-format
             (agent-q-diff-edit--header-line
-             hunk (agent-q-diff-engine-line (car identity) hunk) merged))
+             hunk (agent-q-diff-engine-hunk-line (agent-q-diff-review-hunk review hunk))
+             merged))
       (add-hook 'kill-buffer-query-functions #'agent-q-diff-edit--may-kill-p nil t)
       (set-buffer-modified-p nil))
     (agent-q-diff-edit--pop-to buffer)))
@@ -131,8 +132,8 @@ LINE is where it is in the target, from 0, or nil."
 
 (defun agent-q-diff-edit--identity (review hunk)
   "Return what to know HUNK of REVIEW by, while its lines are the same."
-  (let ((engine (agent-q-diff-review-engine review)))
-    (cons engine (agent-q-diff-engine-hunk-id engine hunk))))
+  (cons (agent-q-diff-review-engine review)
+        (agent-q-diff-engine-hunk-id (agent-q-diff-review-hunk review hunk))))
 
 (defun agent-q-diff-edit--show-open (review hunk is-merged)
   "Show the buffer in which HUNK of REVIEW is edited; nil if there is none.
@@ -175,12 +176,11 @@ is changed in the target at once."
 (defun agent-q-diff-edit--refuse-conflict (review hunk)
   "Signal an error if others have changed the lines of HUNK of REVIEW.
 What one wrote could then not take their place."
-  (pcase-let* ((engine (agent-q-diff-review-engine review))
-               (`(,_ ,_ ,reason ,place) (agent-q-diff-engine-state engine hunk)))
-    (when (and (memq place '(conflict lost))
+  (let ((hunk (agent-q-diff-review-hunk review hunk)))
+    (when (and (memq (agent-q-diff-engine-hunk-place hunk) '(conflict lost))
                (agent-q-diff-review-target review)
-               (agent-q-diff-engine-line engine hunk))
-      (user-error "Not to be edited, %s; %s" reason
+               (agent-q-diff-engine-hunk-line hunk))
+      (user-error "Not to be edited, %s; %s" (agent-q-diff-engine-hunk-reason hunk)
                   (substitute-command-keys
                    "\\<agent-q-diff-mode-map>\\[agent-q-diff-merge-hunk] merges")))))
 
@@ -198,7 +198,7 @@ need be.  Nothing is lost."
       (let* ((review (agent-q-diff--review-with-target))
              (hunk (agent-q-diff--hunk-here))
              (engine (agent-q-diff-review-engine review)))
-        (unless (nth 2 (agent-q-diff-engine-state engine hunk))
+        (unless (agent-q-diff-engine-hunk-reason (agent-q-diff-review-hunk review hunk))
           (user-error "Nothing is in the hunk's way; accept it, or edit it"))
         (unless (agent-q-diff-edit--show-open review hunk t)
           (let ((merged (agent-q-diff-engine-merge engine hunk)))
@@ -220,7 +220,7 @@ need be.  Nothing is lost."
 (defun agent-q-diff-edit--show-place (review hunk)
   "Show in another window where HUNK of REVIEW would be merged."
   (let* ((target (agent-q-diff-review-target review))
-         (line (agent-q-diff-engine-line (agent-q-diff-review-engine review) hunk))
+         (line (agent-q-diff-engine-hunk-line (agent-q-diff-review-hunk review hunk)))
          (window (display-buffer target '(nil (inhibit-same-window . t)))))
     (when window
       (set-window-point window (agent-q-diff-target-position target line)))))
@@ -248,7 +248,7 @@ need be.  Nothing is lost."
                 (not (eq engine (agent-q-diff-review-engine
                                  (agent-q-diff--review-to-cut)))))
         (user-error "The review has ended; your text stays here"))
-      (setq hunk (agent-q-diff-engine-hunk-with-id engine id))
+      (setq hunk (agent-q-diff-module-hunk-with-id engine id))
       (unless hunk
         (user-error "The hunk is another one by now; your text stays here"))
       (when (and merged

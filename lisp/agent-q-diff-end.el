@@ -174,8 +174,7 @@ a decision even if the user made one."
              (memq (agent-q-diff-review-disk-state review) '(deleted irregular moved))
              (buffer-live-p (agent-q-diff-review-target review))
              (not (buffer-modified-p (agent-q-diff-review-target review)))
-             (< 0 (nth 3 (agent-q-diff-engine-counts
-                          (agent-q-diff-review-engine review)))))
+             (< 0 (agent-q-diff-review-in-target review)))
     (setf (agent-q-diff-review-outcome review)
           (list 'lost (agent-q-diff-review-disk-message review)))))
 
@@ -404,7 +403,7 @@ That of a text that is no file's is not: nothing of it is anywhere."
 It can then not be looked at again."
   (setq agent-q-diff--past (delq review agent-q-diff--past))
   (when (agent-q-diff-review-kept-engine review)
-    (agent-q-diff-engine-free (agent-q-diff-review-kept-engine review))
+    (agent-q-diff-module-free (agent-q-diff-review-kept-engine review))
     (setf (agent-q-diff-review-kept-engine review) nil)))
 
 ;;;; Result
@@ -432,7 +431,7 @@ Return nil if it was decided."
 
 (defun agent-q-diff--status (review decision counts)
   "Return the status of REVIEW, a symbol, with DECISION and COUNTS.
-DECISION is a string or nil; COUNTS is as `agent-q-diff-engine-counts'
+DECISION is a string or nil; COUNTS is as `agent-q-diff-module-counts'
 has it, or nil."
   (pcase (agent-q-diff-review-outcome review)
     (`(error . ,_) 'error)
@@ -448,8 +447,7 @@ has it, or nil."
   "Return the result of REVIEW, a plist; see `agent-q-diff-review'.
 It tells what is in the target now, whoever put it there; if that can no
 longer be had, what was in it last."
-  (pcase-let* ((counts (agent-q-diff-engine-counts
-                        (agent-q-diff-review-engine review)))
+  (pcase-let* ((`(,counts ,side . ,hunks) (agent-q-diff--report review))
                (is-lost (eq 'lost (car-safe (agent-q-diff-review-outcome review))))
                (`(,total ,applied ,rejected ,in-target) counts)
                (in-file (if is-lost 0 in-target))
@@ -473,8 +471,16 @@ longer be had, what was in it last."
                             (equal (agent-q-diff-review-disk review)
                                    (agent-q-diff--disk review)))
             :overwritten (and is-lost (< 0 in-target))
-            :hunks (agent-q-diff--hunk-results review total is-lost))
-      (agent-q-diff--content review (< 0 in-file))))))
+            :hunks (agent-q-diff--hunk-results review hunks is-lost))
+      (agent-q-diff--content review side (< 0 in-file))))))
+
+(defun agent-q-diff--report (review)
+  "Return (COUNTS SIDE . HUNKS) for REVIEW, as `agent-q-diff-engine-report' does."
+  (let ((target (agent-q-diff-review-target review)))
+    (agent-q-diff-engine-report (agent-q-diff-review-engine review)
+                                (if (buffer-live-p target) (buffer-size target) 0)
+                                agent-q-diff--n-shown
+                                (agent-q-diff-review-path review))))
 
 (defun agent-q-diff--with-message (result)
   "Return RESULT with the message that the agent is to read."
@@ -482,22 +488,22 @@ longer be had, what was in it last."
           (list :message (agent-q-diff-message-of-result
                           result (plist-get result :path)))))
 
-(defun agent-q-diff--target-text (review)
+(defun agent-q-diff--target-text (review side)
   "Return the text of the target of REVIEW.
-If that is one of the proposal's texts, it is that string: a copy of a
-large one would be garbage enough for Emacs to collect."
-  (or (agent-q-diff--proposal-text review)
+If that is one of the proposal's texts, which SIDE tells, it is that
+string: a copy of a large one would be garbage enough for Emacs to collect."
+  (or (agent-q-diff--proposal-text review side)
       (agent-q-diff-target-text (agent-q-diff-review-target review))))
 
-(defun agent-q-diff--proposal-text (review)
-  "Return the proposal's text that the target of REVIEW certainly is, or nil."
+(defun agent-q-diff--proposal-text (review side)
+  "Return the proposal's text that the target of REVIEW certainly is, or nil.
+SIDE is what the engine says of it: `original', `modified' or nil."
   (let ((target (agent-q-diff-review-target review))
         (buffer (agent-q-diff-review-buffer review)))
     (when (and (buffer-live-p buffer)
                (not (agent-q-diff-review-is-adapted review))
                (eq (agent-q-diff-target-tick target) (agent-q-diff-review-tick review)))
-      (let ((text (pcase (agent-q-diff-engine-side (agent-q-diff-review-engine review)
-                                                   (buffer-size target))
+      (let ((text (pcase side
                     ('original (buffer-local-value 'agent-q-diff--original buffer))
                     ('modified (buffer-local-value 'agent-q-diff--modified buffer)))))
         (and text
@@ -507,13 +513,13 @@ large one would be garbage enough for Emacs to collect."
              (null (object-intervals text))
              text)))))
 
-(defun agent-q-diff--content (review is-any-in)
+(defun agent-q-diff--content (review side is-any-in)
   "Return a plist with the text of the target of REVIEW, and if it is saved.
-If IS-ANY-IN, hunks are in it, so that nothing but the file's bytes is
-proof that it is saved."
+SIDE is which text of the proposal that is, or nil.  If IS-ANY-IN, hunks
+are in it, so that nothing but the file's bytes is proof that it is saved."
   (let ((target (agent-q-diff-review-target review)))
     (when (buffer-live-p target)
-      (list :content (agent-q-diff--target-text review)
+      (list :content (agent-q-diff--target-text review side)
             :saved (and (not (agent-q-diff-review-is-detached review))
                         (if is-any-in
                             (agent-q-diff-target-in-file-p target)
@@ -521,39 +527,37 @@ proof that it is saved."
                                    (agent-q-diff-review-disk-state review))))
                         t)))))
 
-(defun agent-q-diff--hunk-results (review total is-lost)
-  "Return a plist for each of the TOTAL hunks of REVIEW.
+(defun agent-q-diff--hunk-results (review hunks is-lost)
+  "Return a plist for each of HUNKS of REVIEW, as `agent-q-diff--report' has them.
 IS-LOST is non-nil if the file is gone, so that none is in it."
-  (cl-loop with engine = (agent-q-diff-review-engine review)
-           with is-cut = (agent-q-diff-review-is-cut review)
-           with edited = (cl-loop for hunk below total
-                                  collect (agent-q-diff-engine-edited-p engine hunk))
-           with texts = (and (or is-cut (memq t edited))
-                             (agent-q-diff--hunk-texts review total))
-           for header in (agent-q-diff-engine-headers
-                          engine (agent-q-diff-review-path review))
-           for is-edited in edited
-           for hunk from 0
+  (cl-loop with is-cut = (agent-q-diff-review-is-cut review)
+           with texts = (and (or is-cut
+                                 (cl-some (lambda (entry)
+                                            (agent-q-diff-engine-hunk-is-edited
+                                             (car entry)))
+                                          hunks))
+                             (agent-q-diff--hunk-texts review (length hunks)))
+           for (hunk header . now) in hunks
+           for index = (agent-q-diff-engine-hunk-index hunk)
            for text = (pop texts)
-           for (mark is-in _ place) = (agent-q-diff-engine-state engine hunk)
-           for (places fuzz was-in) = (agent-q-diff-engine-certainty engine hunk)
-           collect (list :index hunk :state mark
+           for is-in = (agent-q-diff-engine-hunk-fact hunk)
+           for place = (agent-q-diff-engine-hunk-place hunk)
+           collect (list :index index
+                         :state (agent-q-diff-engine-hunk-mark hunk)
                          :header header
                          :in-file (and is-in (not is-lost) (not (eq place 'lost)))
                          :lost (or (eq place 'lost) (and is-in is-lost))
-                         :was-in was-in
+                         :was-in (agent-q-diff-engine-hunk-was-in hunk)
                          :offset (and (integerp place) place)
-                         :fuzz fuzz
-                         :places places
-                         :now (and (< hunk agent-q-diff--n-shown)
-                                   (ignore-error agent-q-diff-error
-                                     (agent-q-diff-engine-live-lines engine hunk)))
-                         :edited (and is-edited text)
+                         :fuzz (agent-q-diff-engine-hunk-fuzz hunk)
+                         :places (agent-q-diff-engine-hunk-places hunk)
+                         :now now
+                         :edited (and (agent-q-diff-engine-hunk-is-edited hunk) text)
                          :part (and is-cut text)
-                         :comment (alist-get hunk (agent-q-diff-review-comments
-                                                   review))
-                         :reason (alist-get hunk (agent-q-diff-review-failures
-                                                  review)))))
+                         :comment (alist-get index (agent-q-diff-review-comments
+                                                    review))
+                         :reason (alist-get index (agent-q-diff-review-failures
+                                                   review)))))
 
 (defun agent-q-diff--hunk-texts (review total)
   "Return the diff text of each of the TOTAL hunks of REVIEW.

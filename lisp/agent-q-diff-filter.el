@@ -48,7 +48,7 @@
 
 (defun agent-q-diff-filter--hide-decided ()
   "Hide the hunks that are decided, neighbors together."
-  (let ((marks (vconcat (agent-q-diff-engine-marks
+  (let ((marks (vconcat (agent-q-diff-module-marks
                          (agent-q-diff-review-engine (agent-q-diff--current-review)))))
         (n (length agent-q-diff--positions))
         (hunk 0))
@@ -66,7 +66,7 @@
 
 (defun agent-q-diff-filter--fold ()
   "Fold the hunks that change nothing but white space into their headers."
-  (dolist (hunk (agent-q-diff-engine-blank-hunks
+  (dolist (hunk (agent-q-diff-module-blank-hunks
                  (agent-q-diff-review-engine (agent-q-diff--current-review))))
     (save-excursion
       (goto-char (aref agent-q-diff--positions hunk))
@@ -100,7 +100,7 @@
 (defun agent-q-diff-filter--next (n wanted what)
   "Move to the Nth next hunk whose mark is WANTED, and say WHAT if there is none.
 After the last hunk, the first one is next."
-  (let* ((marks (vconcat (agent-q-diff-engine-marks
+  (let* ((marks (vconcat (agent-q-diff-module-marks
                           (agent-q-diff-review-engine (agent-q-diff--current-review)))))
          (total (length marks))
          (here (or (agent-q-diff--hunk-at-point) -1))

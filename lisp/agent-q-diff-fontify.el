@@ -73,7 +73,7 @@ a string with the faces of code, or nil."
     (unless (equal key (car agent-q-diff-fontify--latest))
       (setq agent-q-diff-fontify--latest
             (list key
-                  (agent-q-diff-engine-changed-words
+                  (agent-q-diff-module-changed-words
                    (agent-q-diff-review-engine agent-q-diff--review) hunk)
                   (and agent-q-diff-code-colors (nth 2 key)
                        (agent-q-diff-fontify--code hunk (nth 2 key) beg end)))))
@@ -106,8 +106,8 @@ a string with the faces of code, or nil."
 (defun agent-q-diff-fontify--before (hunk)
   "Return the text of the string or comment inside of which HUNK begins, or \"\"."
   (let ((target (agent-q-diff-review-target agent-q-diff--review))
-        (line (agent-q-diff-engine-line
-               (agent-q-diff-review-engine agent-q-diff--review) hunk)))
+        (line (agent-q-diff-engine-hunk-line
+               (agent-q-diff-review-hunk agent-q-diff--review hunk))))
     (with-current-buffer target
       (if (or (null line)
               (> (buffer-size) agent-q-diff-fontify--max-target-size))

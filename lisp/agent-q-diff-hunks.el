@@ -96,7 +96,7 @@ To decide single lines, mark them and accept or reject them."
   (interactive)
   (let* ((review (agent-q-diff--review-to-cut))
          (hunk (agent-q-diff--hunk-here))
-         (n (agent-q-diff-engine-split (agent-q-diff-review-engine review) hunk)))
+         (n (agent-q-diff-module-split (agent-q-diff-review-engine review) hunk)))
     (agent-q-diff--show-parts review hunk n)
     (message (if (= n 1)
                  "The hunk is in one part; mark lines to decide only these"
@@ -145,7 +145,7 @@ told from others, signal why."
            (picked nil))
       (pcase-dolist (`(,hunk ,from ,to) (agent-q-diff--chosen-lines beg end))
         (pcase-let ((`(,n . ,index)
-                     (agent-q-diff-engine-pick
+                     (agent-q-diff-module-pick
                       (agent-q-diff-review-engine review) hunk from to)))
           (agent-q-diff--show-parts review hunk n)
           (setq picked (cons (+ hunk index)

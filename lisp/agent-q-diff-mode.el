@@ -38,10 +38,10 @@
 
 (defun agent-q-diff--where (hunk)
   "Return where HUNK is, if that is not just where it was expected.
-The string is to follow \"Hunk applied\"; it is empty otherwise."
-  (pcase-let ((`(,_ ,offset ,fuzz)
-               (agent-q-diff-engine-place
-                (agent-q-diff-review-engine agent-q-diff--review) hunk)))
+HUNK is an `agent-q-diff-engine-hunk'.  The string is to follow \"Hunk
+applied\"; it is empty otherwise."
+  (let ((offset (agent-q-diff-engine-hunk-offset hunk))
+        (fuzz (agent-q-diff-engine-hunk-fuzz hunk)))
     (cond
      ((> fuzz 0) (format " with fuzz %d at offset %d" fuzz offset))
      ((/= offset 0) (format " at offset %d" offset))
@@ -49,7 +49,7 @@ The string is to follow \"Hunk applied\"; it is empty otherwise."
 
 (defun agent-q-diff--note-text (command note hunk)
   "Return what COMMAND on HUNK came to, as a string.
-NOTE is the engine's word for it."
+NOTE is the engine's word for it, HUNK an `agent-q-diff-engine-hunk'."
   (pcase-exhaustive (cons note command)
     (`(edited . unapply)   "Hunk taken out of the file")
     (`(edited . ,_)        (concat "Hunk applied" (agent-q-diff--where hunk)))
@@ -82,11 +82,11 @@ has changed."
              (hunk (agent-q-diff--hunk-here))
              (note (agent-q-diff-review-do review command hunk
                                            (agent-q-diff--shown-place review hunk)))
-             (said (agent-q-diff--note-text command note hunk)))
+             (said (agent-q-diff--note-text
+                    command note (car (agent-q-diff-engine-committed-hunks
+                                       (agent-q-diff-review-committed review))))))
         (setq agent-q-diff--shown nil)
-        (agent-q-diff--write-state hunk)
-        (agent-q-diff--show-hunk hunk)
-        (agent-q-diff--refresh-progress)
+        (agent-q-diff--show-committed)
         (setq said (concat said (agent-q-diff--follow-hooks review note)
                            (agent-q-diff--unsaved-words review note)
                            (agent-q-diff--followed-words review)))
@@ -269,10 +269,10 @@ become a hunk of their own."
 It is one undo step of the target."
   (interactive)
   (let* ((review (agent-q-diff--review-with-target))
-         (marks (vconcat (agent-q-diff-engine-marks
+         (marks (vconcat (agent-q-diff-module-marks
                           (agent-q-diff-review-engine review))))
          (hunks (seq-remove (lambda (hunk) (aref marks hunk))
-                            (agent-q-diff-engine-blank-hunks
+                            (agent-q-diff-module-blank-hunks
                              (agent-q-diff-review-engine review)))))
     (unless hunks
       (user-error "No pending hunk changes nothing but white space"))
@@ -292,6 +292,19 @@ then writes the whole file anew in UTF-8."
              (agent-q-diff-visible
               (buffer-name (agent-q-diff-review-target review))))))
 
+(defun agent-q-diff--show-many (review)
+  "Show what a command on several hunks of REVIEW came to.
+What a hook changed in the target on the way to the file is followed."
+  (if (or (agent-q-diff-review-follow review)
+          (not (agent-q-diff-review-committed review))
+          (not (agent-q-diff-engine-committed-marks
+                (agent-q-diff-review-committed review))))
+      (progn
+        (agent-q-diff-review-recount review)
+        (agent-q-diff--write-states)
+        (agent-q-diff--show-all))
+    (agent-q-diff--show-committed)))
+
 (defun agent-q-diff--accept-pending (by-key)
   "Accept every pending hunk, and finish if all of them applied.
 BY-KEY is as for `agent-q-diff-accept-all'."
@@ -299,9 +312,7 @@ BY-KEY is as for `agent-q-diff-accept-all'."
     (if (zerop (nth 3 (agent-q-diff--counts)))
         (agent-q-diff-finish nil by-key)
       (let ((failed (agent-q-diff-review-accept-all review)))
-        (agent-q-diff-review-follow review)
-        (agent-q-diff--write-states)
-        (agent-q-diff--show-all)
+        (agent-q-diff--show-many review)
         (cond
          ((null failed) (agent-q-diff--decide "accepted" by-key))
          (agent-q-diff--end-function
@@ -332,12 +343,9 @@ since stay; which these are is said.  Return them, a list of
 \(HUNK . REASON)."
   (interactive)
   (let* ((review (agent-q-diff--review-with-target))
-         (n (nth 3 (agent-q-diff-engine-counts
-                    (agent-q-diff-review-engine review))))
+         (n (agent-q-diff-review-in-target review))
          (failed (agent-q-diff-review-unapply-all review)))
-    (agent-q-diff-review-follow review)
-    (agent-q-diff--write-states)
-    (agent-q-diff--show-all)
+    (agent-q-diff--show-many review)
     (cond
      (failed (agent-q-diff--say-failures failed "Not taken out"))
      ((zerop n) (message "Nothing of it is in the file"))
@@ -427,8 +435,9 @@ BY-KEY tells that a person can be asked whether to go on without it."
                           (agent-q-diff--stray-states)
                         agent-q-diff--hunk-states))
       'accepted)
-     (review (agent-q-diff-engine-decision (agent-q-diff-review-engine review)
-                                           agent-q-diff-decision-basis))
+     (review (agent-q-diff-module-decision
+              (agent-q-diff-review-engine review)
+              (eq agent-q-diff-decision-basis 'facts)))
      (t 'rejected))))
 
 ;;;; Comments
@@ -513,8 +522,7 @@ program, which does not type ahead by mistake."
                (agent-q-diff-review-engine review)
                (not (agent-q-diff-review-is-detached review))
                (agent-q-diff-target-unsaved-p target)
-               (< 0 (nth 3 (agent-q-diff-engine-counts
-                            (agent-q-diff-review-engine review)))))
+               (< 0 (agent-q-diff-review-in-target review)))
       (format "What you accepted is in the buffer %s and not saved"
               (agent-q-diff-visible (buffer-name target))))))
 

@@ -24,10 +24,10 @@
 (defun agent-q-diff--say-state ()
   "Say the state of the hunk at point."
   (pcase-let* ((hunk (agent-q-diff--hunk-here))
-               (`(,mark ,is-in ,reason ,place) (agent-q-diff--state-of hunk)))
+               (`(,mark ,is-in ,reason ,place ,fuzz) (agent-q-diff--state-of hunk)))
     (message "Hunk %s (%d of %d)%s%s"
              (or mark 'pending) (1+ hunk) (length agent-q-diff--positions)
-             (agent-q-diff--fuzz-text hunk)
+             (if (> fuzz 0) (format "; fuzz %d" fuzz) "")
              (cond
               ((eq place 'lost) "; its lines were changed in the file since")
               ((and is-in (not (eq mark 'applied))) "; its change is in the file")
@@ -40,25 +40,17 @@
                        (if (= 1 (abs place)) "" "s")))
               (t "")))))
 
-(defun agent-q-diff--fuzz-text (hunk)
-  "Return what to say of context lines that differ where HUNK was found."
-  (let ((fuzz (if (agent-q-diff--ended-p)
-                  0
-                (nth 1 (agent-q-diff-engine-certainty
-                        (agent-q-diff-review-engine agent-q-diff--review) hunk)))))
-    (if (> fuzz 0)
-        (format "; fuzz %d" fuzz)
-      "")))
-
 (defun agent-q-diff--state-of (hunk)
-  "Return (MARK FACT REASON PLACE) of HUNK, as `agent-q-diff-engine-state' does.
+  "Return (MARK FACT REASON PLACE FUZZ) of HUNK; see `agent-q-diff-module-hunk'.
 Once the review has ended, only the mark is known."
   (if (agent-q-diff--ended-p)
       (let ((mark (alist-get (aref agent-q-diff--positions hunk)
                              agent-q-diff--hunk-states)))
-        (list mark (eq mark 'applied) nil))
-    (agent-q-diff-engine-state (agent-q-diff-review-engine agent-q-diff--review)
-                               hunk)))
+        (list mark (eq mark 'applied) nil nil 0))
+    (let ((hunk (agent-q-diff-review-hunk agent-q-diff--review hunk)))
+      (list (agent-q-diff-engine-hunk-mark hunk) (agent-q-diff-engine-hunk-fact hunk)
+            (agent-q-diff-engine-hunk-reason hunk) (agent-q-diff-engine-hunk-place hunk)
+            (agent-q-diff-engine-hunk-fuzz hunk)))))
 
 (defun agent-q-diff-next-hunk (&optional n)
   "Move to the Nth next hunk and say its state.
@@ -128,8 +120,7 @@ place where that hunk may belong instead."
 (defun agent-q-diff--conflicts (review)
   "Return the hunks of REVIEW that have no place in the target."
   (cl-loop for hunk below (length agent-q-diff--positions)
-           when (nth 2 (agent-q-diff-engine-state
-                        (agent-q-diff-review-engine review) hunk))
+           when (agent-q-diff-engine-hunk-reason (agent-q-diff-review-hunk review hunk))
            collect hunk))
 
 ;;;; The places of an ambiguous hunk
@@ -143,8 +134,7 @@ It is (LINE . IS-IN), as `agent-q-diff-engine-plan' takes it, and nil as
 well if the target has changed since."
   (pcase agent-q-diff--shown
     (`(,id ,tick ,nth . ,places)
-     (and (eql id (agent-q-diff-engine-hunk-id
-                   (agent-q-diff-review-engine review) hunk))
+     (and (eql id (agent-q-diff-engine-hunk-id (agent-q-diff-review-hunk review hunk)))
           (eql tick (agent-q-diff-review-tick review))
           (pcase-let ((`(,line ,_ ,is-in . ,_) (nth nth places)))
             (cons line is-in))))))
@@ -153,10 +143,10 @@ well if the target has changed since."
   "Show the likeliest place of HUNK of REVIEW, which is ambiguous.
 Say how to take it.  Return nil if HUNK has no place to choose."
   (let* ((engine (agent-q-diff-review-engine review))
-         (places (agent-q-diff-engine-candidates engine hunk)))
+         (places (agent-q-diff-module-candidates engine hunk)))
     (when places
       (setq agent-q-diff--shown
-            `(,(agent-q-diff-engine-hunk-id engine hunk)
+            `(,(agent-q-diff-engine-hunk-id (agent-q-diff-review-hunk review hunk))
               ,(agent-q-diff-review-tick review) 0 . ,places))
       (agent-q-diff--show-shown review hunk)
       t)))
@@ -230,11 +220,11 @@ differ; it is the place with the index NTH of N."
   (interactive)
   (condition-case err
       (let* ((review (agent-q-diff--review-with-target))
-             (buffer (agent-q-diff-review-target review))
-             (line (car (agent-q-diff-engine-place
-                         (agent-q-diff-review-engine review)
-                         (agent-q-diff--hunk-here)))))
-        (agent-q-diff--show-target buffer line))
+             (hunk (agent-q-diff-review-hunk review (agent-q-diff--hunk-here))))
+        (unless (agent-q-diff-engine-hunk-offset hunk)
+          (signal 'agent-q-diff-not-found (list (agent-q-diff-engine-hunk-reason hunk))))
+        (agent-q-diff--show-target (agent-q-diff-review-target review)
+                                   (agent-q-diff-engine-hunk-line hunk)))
     (user-error (signal (car err) (cdr err)))
     (error (message "No place to show: %s" (agent-q-diff--error-text err)))))
 

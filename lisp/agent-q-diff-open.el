@@ -70,14 +70,14 @@ Nor is it one that is about to go, or that the user reads."
                        "accepting a hunk does not save.")))
            (when (agent-q-diff-review-is-adapted review)
              "Line ends and byte order mark are adapted to the file.")
-           (when (agent-q-diff-engine-coarse-p (agent-q-diff-review-engine review))
+           (when (agent-q-diff-module-is-coarse (agent-q-diff-review-engine review))
              "The texts are too different to be compared in full; hunks are coarser (agent-q-diff-budget).")
            (agent-q-diff--suspects-note review)
            (agent-q-diff--differs-note review)))))
 
 (defun agent-q-diff--suspects-note (review)
   "Return what to say of deceiving characters in REVIEW, a string or nil."
-  (let ((n (+ (agent-q-diff-engine-n-suspects (agent-q-diff-review-engine review))
+  (let ((n (+ (agent-q-diff-module-n-suspects (agent-q-diff-review-engine review))
               (length (agent-q-diff-engine-suspects agent-q-diff--description))
               (length (agent-q-diff-engine-suspects agent-q-diff--path)))))
     (unless (zerop n)
@@ -89,8 +89,8 @@ Nor is it one that is about to go, or that the user reads."
 (defun agent-q-diff--differs-note (review)
   "Return what to say if the hunks of REVIEW are not all as expected, or nil."
   (let* ((engine (agent-q-diff-review-engine review))
-         (total (car (agent-q-diff-engine-tally engine)))
-         (numbers (agent-q-diff-engine-standing engine))
+         (total (car (agent-q-diff-module-tally engine)))
+         (numbers (agent-q-diff-module-standing engine))
          (parts (cl-loop for n in numbers
                          for (one . more) in '(("does not apply" . "do not apply")
                                                ("needs a look" . "need a look")
@@ -151,7 +151,7 @@ begin another line."
 (defun agent-q-diff--take-over-marks (review)
   "Note which hunks of REVIEW are decided already, if any."
   (pcase-let ((`(,_ ,applied ,rejected)
-               (agent-q-diff-engine-tally (agent-q-diff-review-engine review))))
+               (agent-q-diff-module-tally (agent-q-diff-review-engine review))))
     (unless (= 0 applied rejected)
       (agent-q-diff--write-states))))
 
@@ -583,16 +583,16 @@ counts; what is wrong with DIFF itself is said elsewhere."
 COMMAND is `accept', `reject', `toggle' or `unapply'; hunks are counted
 from 0.  PLACE is for a hunk that is ambiguous: the line of the file, from
 0, where its lines begin, one of the :places in a result or the first
-elements of `agent-q-diff-engine-candidates'.  Return what it came to, as
-`agent-q-diff-engine-plan' has it, or signal an error that says why it
-cannot be done: `agent-q-diff-ambiguous' if a place has to be named,
+elements of `agent-q-diff-module-candidates'.
+
+Return what it came to: `edited', `marked', `unchanged', `already-in',
+`stays-in' or `already-out'.  Signal an error that says why if it cannot
+be done: `agent-q-diff-ambiguous' if a place has to be named,
 `agent-q-diff-not-found' if HUNK is not at PLACE."
   (with-current-buffer (agent-q-diff--buffer-of review)
     (agent-q-diff--review-with-target)
     (let ((note (agent-q-diff-review-do review command hunk place)))
-      (agent-q-diff--write-state hunk)
-      (agent-q-diff--show-hunk hunk)
-      (agent-q-diff--refresh-progress)
+      (agent-q-diff--show-committed)
       note)))
 
 (defun agent-q-diff-accept (review hunk &optional place)

@@ -103,8 +103,7 @@ what it was: some of the proposal is in it."
                (buffer-live-p target)
                (agent-q-diff-review-engine review)
                (<= (buffer-size target) agent-q-diff-finish-check-size)
-               (< 0 (nth 3 (agent-q-diff-engine-counts
-                            (agent-q-diff-review-engine review)))))
+               (< 0 (agent-q-diff-review-in-target review)))
       ;; A mode of somebody else's reads the text, and must not keep anybody
       ;; from finishing.
       (when-let ((warning (ignore-errors
@@ -118,8 +117,9 @@ what it was: some of the proposal is in it."
 
 (defun agent-q-diff-outcome--text (review is-all)
   "Return the text of the target of REVIEW, with all pending hunks if IS-ALL."
-  (let ((edits (and is-all (car (agent-q-diff-engine-plan-all
-                                 (agent-q-diff-review-engine review))))))
+  (let ((edits (and is-all (agent-q-diff-engine-planned-edits
+                            (agent-q-diff-engine-plan-all
+                             (agent-q-diff-review-engine review))))))
     (with-temp-buffer
       (insert (agent-q-diff-target-text (agent-q-diff-review-target review)))
       (agent-q-diff-target-replace-lines edits)
@@ -159,7 +159,7 @@ are.  Return what is said of it."
          (name (agent-q-diff-outcome--name review)))
     (agent-q-diff-outcome--show
      text mode
-     (and hunk (agent-q-diff-engine-line (agent-q-diff-review-engine review) hunk))
+     (and hunk (agent-q-diff-engine-hunk-line (agent-q-diff-review-hunk review hunk)))
      (concat " " (replace-regexp-in-string "%" "%%" name)
              (if is-all " with all pending hunks" " if you finish now")
              (and warning (propertize (concat ": " warning)

@@ -604,12 +604,13 @@ This stands in for `revert-buffer-insert-file-contents-default-function'."
   "Edit the lines of the current buffer in which TEXT differs."
   (let ((live (agent-q-diff-target-text (current-buffer))))
     (unless (equal live text)
-      (let ((engine (agent-q-diff-engine-review live text)))
+      (let* ((engine (agent-q-diff-engine-review live text))
+             (planned (agent-q-diff-engine-plan-all engine)))
         (unwind-protect
             (agent-q-diff-target-replace-lines
-             (car (agent-q-diff-engine-plan-all engine))
-             (agent-q-diff-engine-offsets engine))
-          (agent-q-diff-engine-free engine))))))
+             (agent-q-diff-engine-planned-edits planned)
+             (agent-q-diff-engine-planned-offsets planned))
+          (agent-q-diff-module-free engine))))))
 
 ;;;; Charsets
 

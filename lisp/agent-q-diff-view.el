@@ -78,7 +78,10 @@ That is the list itself: whoever puts an entry in has made another.")
 ID is the engine's number for it, since its index changes when others are
 split.  TICK is that of the target, so that the place was shown as it is.
 NTH is the index, in PLACES, of the one that was shown; PLACES is as
-`agent-q-diff-engine-candidates' has it.")
+`agent-q-diff-module-candidates' has it.")
+
+(defvar-local agent-q-diff--marks nil
+  "Vector of the hunks' marks, as the engine has them.")
 
 (defvar-local agent-q-diff--n-strays 0
   "Number of entries in `agent-q-diff--states-read' that are no hunk's.")
@@ -88,7 +91,8 @@ NTH is the index, in PLACES, of the one that was shown; PLACES is as
                     agent-q-diff--decision agent-q-diff--hunk-states
                     agent-q-diff--review agent-q-diff--positions
                     agent-q-diff--parsed-tick agent-q-diff--states-read
-                    agent-q-diff--entries agent-q-diff--n-strays
+                    agent-q-diff--entries agent-q-diff--marks
+                    agent-q-diff--n-strays
                     agent-q-diff--end-function))
   (put variable 'permanent-local t))
 
@@ -112,7 +116,7 @@ Signal `agent-q-diff-malformed' if the text is not a diff, or
     (agent-q-diff--drop-review)
     (let ((review (agent-q-diff-review-open-diff (agent-q-diff--diff-text))))
       (agent-q-diff--adopt
-       review (agent-q-diff-engine-header-lines
+       review (agent-q-diff-module-header-lines
                (agent-q-diff-review-engine review)))
       (setq agent-q-diff--parsed-tick (buffer-chars-modified-tick))))
   (agent-q-diff--read-states)
@@ -158,6 +162,7 @@ The lines are counted from 0 at the position START, or `point-min'."
           (lambda () (agent-q-diff--refresh-soon buffer))))
   (setq agent-q-diff--review review
         agent-q-diff--entries nil
+        agent-q-diff--marks nil
         agent-q-diff--positions
         (save-excursion
           (goto-char (or start (point-min)))
@@ -249,18 +254,18 @@ Of several for one position the first counts, as for `alist-get'."
         (when hunk
           (agent-q-diff--read-state hunk (aref agent-q-diff--entries hunk))))
     (agent-q-diff--note-entries)
-    (cl-loop with engine = (agent-q-diff-review-engine agent-q-diff--review)
-             for mark in (agent-q-diff-engine-marks engine)
-             for entry across agent-q-diff--entries
+    (unless (length= agent-q-diff--marks (length agent-q-diff--positions))
+      (setq agent-q-diff--marks
+            (vconcat (agent-q-diff-review-marks agent-q-diff--review))))
+    (cl-loop for entry across agent-q-diff--entries
              for hunk from 0
-             unless (eq mark (cdr entry))
-             do (agent-q-diff-engine-set-mark engine hunk (cdr entry)))))
+             do (agent-q-diff--read-state hunk entry))))
 
 (defun agent-q-diff--read-state (hunk entry)
   "Give the engine the state of HUNK that ENTRY, perhaps nil, has."
-  (let ((engine (agent-q-diff-review-engine agent-q-diff--review)))
-    (unless (eq (cdr entry) (agent-q-diff-engine-mark engine hunk))
-      (agent-q-diff-engine-set-mark engine hunk (cdr entry)))))
+  (unless (eq (cdr entry) (aref agent-q-diff--marks hunk))
+    (agent-q-diff-review-set-mark agent-q-diff--review hunk (cdr entry))
+    (aset agent-q-diff--marks hunk (cdr entry))))
 
 (defun agent-q-diff--note-entries ()
   "Note where in `agent-q-diff--hunk-states' the entries of hunks are."
@@ -275,11 +280,10 @@ Of several for one position the first counts, as for `alist-get'."
           (cl-incf n-found))))
     (setq agent-q-diff--n-strays (- (hash-table-count entries) n-found))))
 
-(defun agent-q-diff--write-state (hunk)
-  "Note the engine's mark of HUNK in `agent-q-diff--hunk-states'."
-  (let ((mark (agent-q-diff-engine-mark
-               (agent-q-diff-review-engine agent-q-diff--review) hunk))
-        (entry (aref agent-q-diff--entries hunk)))
+(defun agent-q-diff--write-state (hunk mark)
+  "Note MARK, the engine's mark of HUNK, in `agent-q-diff--hunk-states'."
+  (let ((entry (aref agent-q-diff--entries hunk)))
+    (aset agent-q-diff--marks hunk mark)
     (if entry
         (setcdr entry mark)
       (setq entry (cons (aref agent-q-diff--positions hunk) mark))
@@ -290,8 +294,7 @@ Of several for one position the first counts, as for `alist-get'."
 (defun agent-q-diff--write-states ()
   "Note every mark of the engine in `agent-q-diff--hunk-states'.
 Entries that are no hunk's are kept."
-  (let* ((marks (agent-q-diff-engine-marks
-                 (agent-q-diff-review-engine agent-q-diff--review)))
+  (let* ((marks (agent-q-diff-review-marks agent-q-diff--review))
          (entries (cl-loop for position across agent-q-diff--positions
                            for mark in marks
                            collect (cons position mark)))
@@ -303,6 +306,7 @@ Entries that are no hunk's are kept."
     (setq agent-q-diff--hunk-states (append entries strays)
           agent-q-diff--states-read agent-q-diff--hunk-states
           agent-q-diff--entries (vconcat entries)
+          agent-q-diff--marks (vconcat marks)
           agent-q-diff--n-strays (length (seq-uniq (mapcar #'car strays))))))
 
 (defun agent-q-diff--stray-states ()
@@ -332,8 +336,7 @@ States put in by hand for what is not a hunk count as well."
 
 (defun agent-q-diff--tally (review)
   "Return (TOTAL APPLIED REJECTED PENDING), numbers of hunks of REVIEW."
-  (pcase-let ((`(,total ,applied ,rejected)
-               (agent-q-diff-engine-tally (agent-q-diff-review-engine review))))
+  (pcase-let ((`(,total ,applied ,rejected) (agent-q-diff-review-tally review)))
     (list total applied rejected (- total applied rejected))))
 
 (defun agent-q-diff--counts-by-hand ()
@@ -438,19 +441,11 @@ applied, those marked rejected, and those neither.")
   "What the header line says behind the number of the hunk at point.")
 (put 'agent-q-diff--header-end 'permanent-local t)
 
-(defvar-local agent-q-diff--n-conflicts nil
-  "Number of hunks that have no place in the target, or nil if it is not known.
-No command of ours makes one, so that 0 stays until others edit the target.")
-(put 'agent-q-diff--n-conflicts 'permanent-local t)
-
 (defun agent-q-diff--count-conflicts ()
   "Return the number of hunks that have no place in the target."
-  (unless (or (eql 0 agent-q-diff--n-conflicts) (agent-q-diff--ended-p))
-    (pcase-let ((`(,conflict ,ambiguous . ,_)
-                 (agent-q-diff-engine-standing
-                  (agent-q-diff-review-engine agent-q-diff--review))))
-      (setq agent-q-diff--n-conflicts (+ conflict ambiguous))))
-  (or agent-q-diff--n-conflicts 0))
+  (if (agent-q-diff--ended-p)
+      0
+    (agent-q-diff-review-count-conflicts agent-q-diff--review)))
 
 (defun agent-q-diff--update-header-line ()
   "Say in the header line at which hunk point is, and how far one is.
@@ -520,7 +515,7 @@ In a buffer made for a proposal it is where the next hunk begins."
 (defun agent-q-diff--sign (state is-in place notes)
   "Return (TEXT . FACE), the sign of a hunk, or nil if it needs none.
 STATE is its state, IS-IN tells whether its change is in the target,
-PLACE is as `agent-q-diff-engine-state' has it, or (ambiguous NTH . N) if
+PLACE is as `agent-q-diff-engine-hunk' has it, or (ambiguous NTH . N) if
 it is the place with the index NTH of N; and NOTES says what the user did
 to it and how it was found, a string or nil."
   (let ((name (upcase (symbol-name (or state 'pending)))))
@@ -626,50 +621,66 @@ STATE is `applied', `rejected', or nil, which takes the sign away."
 
 (defun agent-q-diff--show-hunk (hunk)
   "Show the state of HUNK."
-  (pcase-let* ((engine (agent-q-diff-review-engine agent-q-diff--review))
-               (`(,mark ,is-in ,reason ,place)
-                (agent-q-diff-engine-state engine hunk))
-               (`(,places ,fuzz ,_) (agent-q-diff-engine-certainty engine hunk)))
-    (agent-q-diff--put-sign (aref agent-q-diff--positions hunk)
-                            mark is-in reason
+  (agent-q-diff--show-snapshot (agent-q-diff-review-hunk agent-q-diff--review hunk)))
+
+(defun agent-q-diff--show-snapshot (hunk)
+  "Show the state of HUNK, an `agent-q-diff-engine-hunk'."
+  (let ((place (agent-q-diff-engine-hunk-place hunk)))
+    (agent-q-diff--put-sign (aref agent-q-diff--positions
+                                  (agent-q-diff-engine-hunk-index hunk))
+                            (agent-q-diff-engine-hunk-mark hunk)
+                            (agent-q-diff-engine-hunk-fact hunk)
+                            (agent-q-diff-engine-hunk-reason hunk)
                             (if (eq place 'ambiguous)
-                                (cons place (agent-q-diff--choice engine hunk places))
+                                (cons place (agent-q-diff--choice hunk))
                               place)
-                            (agent-q-diff--notes-on hunk fuzz))))
+                            (agent-q-diff--notes-on hunk))))
 
-(defun agent-q-diff--choice (engine hunk places)
-  "Return (NTH . N): of N PLACES of HUNK that with the index NTH is offered.
-ENGINE is that of this buffer's review."
+(defun agent-q-diff--show-committed ()
+  "Show what the latest command of this buffer's review came to."
+  (let* ((committed (agent-q-diff-review-committed agent-q-diff--review))
+         (hunks (agent-q-diff-engine-committed-hunks committed)))
+    (cond
+     ((agent-q-diff-engine-committed-marks committed)
+      (agent-q-diff--write-states))
+     (t
+      (agent-q-diff--write-state (agent-q-diff-engine-hunk-index (car hunks))
+                                 (agent-q-diff-engine-hunk-mark (car hunks)))))
+    (if hunks
+        (mapc #'agent-q-diff--show-snapshot hunks)
+      (agent-q-diff--show-in-sight))
+    (agent-q-diff--refresh-progress)))
+
+(defun agent-q-diff--choice (hunk)
+  "Return (NTH . N): of N places of HUNK that with the index NTH is offered.
+HUNK is an `agent-q-diff-engine-hunk'."
   (pcase agent-q-diff--shown
-    (`(,id ,_ ,nth . ,shown)
-     (if (eql id (agent-q-diff-engine-hunk-id engine hunk))
-         (cons nth (length shown))
-       (cons 0 (length places))))
-    (_ (cons 0 (length places)))))
+    ((and `(,id ,_ ,nth . ,shown)
+          (guard (eql id (agent-q-diff-engine-hunk-id hunk))))
+     (cons nth (length shown)))
+    (_ (cons 0 (length (agent-q-diff-engine-hunk-places hunk))))))
 
-(defun agent-q-diff--notes-on (hunk fuzz)
+(defun agent-q-diff--notes-on (hunk)
   "Return what else there is to say of HUNK, a string or nil.
-That is FUZZ, the number of outer context lines that differ where it was
-found, and what the user did to it besides deciding it."
-  (let* ((review agent-q-diff--review)
-         (is-edited (agent-q-diff-engine-edited-p
-                     (agent-q-diff-review-engine review) hunk))
-         (comment (alist-get hunk (agent-q-diff-review-comments review)))
+HUNK is an `agent-q-diff-engine-hunk'.  That is the number of outer
+context lines that differ where it was found, and what the user did to it
+besides deciding it."
+  (let* ((fuzz (agent-q-diff-engine-hunk-fuzz hunk))
+         (comment (alist-get (agent-q-diff-engine-hunk-index hunk)
+                             (agent-q-diff-review-comments agent-q-diff--review)))
          (notes (delq nil (list (and (> fuzz 0) (format "fuzz %d" fuzz))
-                                (and is-edited "edited")
+                                (and (agent-q-diff-engine-hunk-is-edited hunk) "edited")
                                 (and comment "commented")))))
     (and notes (string-join notes ", "))))
 
-(defconst agent-q-diff--max-shown 50
-  "Number of hunks up to which all are shown at once.
-Of more, those show their state that come into sight: a screen has few,
-and thousands of overlays make every edit of a buffer slow.")
-
 (defun agent-q-diff--show-all ()
-  "Show the state of every hunk and the progress."
-  (setq agent-q-diff--n-conflicts nil)
+  "Show the state of every hunk and the progress.
+If they are more than `agent-q-diff-review-max-shown', those show their
+state that come into sight: a screen has few, and thousands of overlays
+make every edit of a buffer slow."
+  (agent-q-diff-review-recount agent-q-diff--review)
   (let ((n (length agent-q-diff--positions)))
-    (if (<= n agent-q-diff--max-shown)
+    (if (<= n agent-q-diff-review-max-shown)
         (dotimes (hunk n)
           (agent-q-diff--show-hunk hunk))
       (agent-q-diff--show-in-sight)))
@@ -681,7 +692,7 @@ and thousands of overlays make every edit of a buffer slow.")
 (defun agent-q-diff--thin-out ()
   "Take signs that are out of sight away if there are too many."
   (when (and (> agent-q-diff--n-signs agent-q-diff--max-signs)
-             (length> agent-q-diff--positions agent-q-diff--max-shown))
+             (length> agent-q-diff--positions agent-q-diff-review-max-shown))
     (agent-q-diff--show-in-sight)))
 
 (defun agent-q-diff--show-in-sight ()
@@ -741,9 +752,8 @@ What was shown of another hunk's place is then no longer what is seen."
 (defun agent-q-diff--goto-next-pending ()
   "Move to the next pending hunk, from the top again after the last.
 Return non-nil if there is one."
-  (let ((next (agent-q-diff-engine-next-pending
-               (agent-q-diff-review-engine agent-q-diff--review)
-               (or (agent-q-diff--hunk-at-point) 0))))
+  (let ((next (agent-q-diff-review-next-pending agent-q-diff--review
+                                                (or (agent-q-diff--hunk-at-point) 0))))
     (when next
       (agent-q-diff--goto-hunk next)
       t)))

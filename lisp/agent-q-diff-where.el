@@ -80,9 +80,9 @@ If RESET is non-nil, count from the first hunk."
   "Return the state of the hunk at point and what one can do, for eldoc."
   (when (agent-q-diff--known-p)
     (when-let ((hunk (agent-q-diff--hunk-at-point)))
-      (pcase-let ((`(,mark ,_ ,reason ,_)
-                   (agent-q-diff-engine-state
-                    (agent-q-diff-review-engine agent-q-diff--review) hunk)))
+      (let* ((state (agent-q-diff-review-hunk agent-q-diff--review hunk))
+             (mark (agent-q-diff-engine-hunk-mark state))
+             (reason (agent-q-diff-engine-hunk-reason state)))
         (format "Hunk %d of %d, %s; %s"
                 (1+ hunk) (length agent-q-diff--positions)
                 (or (and reason (null mark)

@@ -72,7 +72,7 @@
 (autoload 'agent-q-diff-serve "agent-q-diff-server" nil t)
 (autoload 'agent-q-diff-unload "agent-q-diff-unload" nil t)
 (autoload 'agent-q-diff-mode "agent-q-diff-mode" nil t)
-(autoload 'agent-q-diff-build-module "agent-q-diff-engine" nil t)
+(autoload 'agent-q-diff-build-module "agent-q-diff-build" nil t)
 
 (provide 'agent-q-diff)
 ;;; agent-q-diff.el ends here

@@ -54,7 +54,7 @@ if the texts are the same."
       (let ((review (agent-q-diff-engine-review original modified)))
         (unwind-protect
             (car (agent-q-diff-engine-print review (expand-file-name file-path)))
-          (agent-q-diff-engine-free review)))
+          (agent-q-diff-module-free review)))
     (agent-q-diff-identical "")))
 
 ;;;; Mode
@@ -88,6 +88,12 @@ if the texts are the same."
 
 ;;;; Entry point
 
+(defun sly-agent-q-diff--target (path)
+  "Return (NAME NOTES CHECK) for PATH, as `agent-q-diff-tools-target' does.
+What is no file is a bad target, and not forbidden."
+  (agent-q-diff-file-check-regular (agent-q-diff-target-name path))
+  (agent-q-diff-tools-target "propose_file_edit" path))
+
 ;;;###autoload
 (defun sly-agent-q-show-diff-and-wait (path original modified description)
   "Let the user decide a proposal of Agent-Q, and wait for the decision.
@@ -98,7 +104,7 @@ which says how much is in the file."
   (let ((agent-q-diff-contract 'agent-q)
         (agent-q-diff-caller (cons "Agent-Q" (agent-q-diff-lisp-current))))
     (pcase-let ((`(,name ,notes ,check)
-                 (agent-q-diff-tools-target "propose_file_edit" path)))
+                 (sly-agent-q-diff--target path)))
       (plist-get (agent-q-diff-review-and-wait name original modified description
                                                :mode #'sly-agent-q-diff-mode
                                                :notes notes :check check)
@@ -110,7 +116,7 @@ PATH, ORIGINAL, MODIFIED and DESCRIPTION are that function's."
   (let ((agent-q-diff-contract 'agent-q)
         (agent-q-diff-caller (cons "Agent-Q" request)))
     (pcase-let ((`(,name ,notes ,check)
-                 (agent-q-diff-tools-target "propose_file_edit" path)))
+                 (sly-agent-q-diff--target path)))
       (agent-q-diff-review
        name original modified description
        (lambda (result)

@@ -688,7 +688,7 @@ Return what was asked, or nil."
     (aqd-with-file aqd-async-original
       (aqd-visit)
       (let ((buffers (length (buffer-list)))
-            (engines (agent-q-diff-engine-n-reviews))
+            (engines (agent-q-diff-module-n-reviews))
             (timers (length timer-list))
             (idle (length timer-idle-list))
             (open nil))
@@ -713,7 +713,7 @@ Return what was asked, or nil."
         ;; The diff buffer itself stays.
         (should (<= (length (buffer-list)) (1+ buffers)))
         (mapc #'agent-q-diff-forget (agent-q-diff-past-reviews))
-        (should (<= (agent-q-diff-engine-n-reviews) engines))))))
+        (should (<= (agent-q-diff-module-n-reviews) engines))))))
 
 ;;;; A budget
 

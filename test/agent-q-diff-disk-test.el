@@ -868,7 +868,7 @@ What BODY does with `aqd-disk-here-file' TRAMP does not learn of."
                   (should (agent-q-diff-target-in-file-p (current-buffer)))
                   (remove-hook 'after-save-hook (car after-save-hook) t))
                 (agent-q-diff--review-with-target)
-                (should (equal 1 (nth 3 (agent-q-diff-engine-counts
+                (should (equal 1 (nth 3 (agent-q-diff-module-counts
                                          (agent-q-diff-review-engine
                                           agent-q-diff--review)))))
                 (agent-q-diff-reject-all)))))

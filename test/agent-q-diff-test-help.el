@@ -309,5 +309,20 @@ ORIGINAL and MODIFIED are the texts."
 (defconst aqd-async-modified (aqd-numbered 30 '((5 . "five") (25 . "x")))
   "What is proposed for it.")
 
+;;;; Another Emacs
+
+(defconst aqd-lisp-directory (file-name-directory (locate-library "agent-q-diff"))
+  "Directory of the Lisp files under test.")
+
+(defun aqd-in-fresh-emacs (form)
+  "Evaluate FORM in a new batch Emacs and return what it prints.
+The engine's Lisp is loaded there, and nothing else of ours."
+  (with-temp-buffer
+    (call-process (expand-file-name invocation-name invocation-directory)
+                  nil t nil "-Q" "--batch" "-L" aqd-lisp-directory
+                  "-l" "agent-q-diff-engine" "--eval"
+                  (format "(princ %s)" (prin1-to-string form)))
+    (buffer-string)))
+
 (provide 'agent-q-diff-test-help)
 ;;; agent-q-diff-test-help.el ends here

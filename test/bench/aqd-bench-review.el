@@ -34,7 +34,7 @@
                 (buffer-disable-undo)
                 (erase-buffer)
                 (insert (car (agent-q-diff-engine-print review "/tmp/old.txt"))))
-              (agent-q-diff-engine-free review))))))
+              (agent-q-diff-module-free review))))))
 
 (defun aqd-bench-diff-text ()
   "Measure how long it takes to have the text of a diff in a buffer."
