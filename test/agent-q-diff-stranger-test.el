@@ -379,7 +379,7 @@
                   (agent-q-diff-reject-all))))))
 
 (ert-deftest aqd-stranger-ambiguous-merge-needs-a-look ()
-  "README: `a' shows an ambiguous place first.  Does `m' apply without?"
+  "Manual: `a' shows an ambiguous place first.  Does `m' apply without?"
   (let* ((block (aqd-lines "x" "y" "z" "w"))
          (many (mapconcat (lambda (_) block) (number-sequence 1 6) ""))
          (modified (concat block (aqd-lines "x" "Y" "z" "w") block block block block)))
