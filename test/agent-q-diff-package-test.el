@@ -123,6 +123,15 @@ The connectors for SLY, Common Lisp and gptel are required by their own names."
         (push (intern (match-string 1)) names)))
     (sort names #'string<)))
 
+(ert-deftest aqd-package-manual-is-for-this-version ()
+  (should (equal (aqd-package-in-manual
+                  "^This manual is for agent-q-diff, version \\(.*\\)\\.$")
+                 (list (intern (with-temp-buffer
+                                 (insert-file-contents
+                                  (expand-file-name "agent-q-diff.el"
+                                                    aqd-package-lisp))
+                                 (lm-header "version")))))))
+
 (ert-deftest aqd-package-manual-has-every-command-and-nothing-else ()
   (let ((commands '()))
     (mapatoms (lambda (symbol)
