@@ -8,7 +8,7 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 # What `make test` runs and what `make lint` checks; .ci/run sets them to run a part.
 SUITES ?= rust ert e2e
-CHECKS ?= rust lisp-compile lisp-style walls
+CHECKS ?= rust lisp-compile lisp-style layers
 
 # What `make fuzz` runs, and how many seconds each target gets.
 FUZZ_TARGETS ?= parse place review
@@ -22,7 +22,7 @@ help: ## List these commands
 	@echo
 	@echo 'EMACS=/path/to/emacs            the Emacs to use'
 	@echo 'SUITES="rust ert e2e"           which tests make test runs'
-	@echo 'CHECKS="rust lisp-compile lisp-style walls"'
+	@echo 'CHECKS="rust lisp-compile lisp-style layers"'
 	@echo '                                what make lint checks'
 	@echo 'FUZZ_SECONDS=60                 how long make fuzz runs each target'
 	@echo 'AGENT_Q_DIFF_CASES=30000        how many random walks make fuzz runs'

@@ -19,8 +19,9 @@
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-review)
-(require 'agent-q-diff-view)
-(require 'agent-q-diff-hunks)
+(require 'agent-q-diff-buffer)
+(require 'agent-q-diff-signs)
+(require 'agent-q-diff-split)
 
 ;;;; The buffer
 
@@ -112,7 +113,7 @@ It does not become lower."
   "Return how many context lines HUNK of REVIEW begins with."
   (let ((diff (car (agent-q-diff-engine-print-hunks
                     (agent-q-diff-review-engine review) hunk (1+ hunk)
-                    agent-q-diff--path))))
+                    agent-q-diff-buffer-path))))
     (length (seq-take-while (apply-partially #'string-prefix-p " ")
                             (cdr (split-string diff "\n"))))))
 
@@ -164,8 +165,8 @@ They are shown in a buffer of their own; what is made of them there
 becomes the hunk, which is then marked as edited.  A hunk that is applied
 is changed in the target at once."
   (interactive)
-  (let* ((review (agent-q-diff--review-to-cut))
-         (hunk (agent-q-diff--hunk-here)))
+  (let* ((review (agent-q-diff-split-review))
+         (hunk (agent-q-diff-buffer-hunk-here)))
     (unless (agent-q-diff-edit--show-open review hunk nil)
       (agent-q-diff-edit--refuse-conflict review hunk)
       (agent-q-diff-edit--open
@@ -195,8 +196,8 @@ the merge is coarse, and says so: more stands between the markers than
 need be.  Nothing is lost."
   (interactive)
   (condition-case err
-      (let* ((review (agent-q-diff--review-with-target))
-             (hunk (agent-q-diff--hunk-here))
+      (let* ((review (agent-q-diff-signs-review-with-target))
+             (hunk (agent-q-diff-buffer-hunk-here))
              (engine (agent-q-diff-review-engine review)))
         (unless (agent-q-diff-engine-hunk-reason (agent-q-diff-review-hunk review hunk))
           (user-error "Nothing is in the hunk's way; accept it, or edit it"))
@@ -206,7 +207,7 @@ need be.  Nothing is lost."
             (agent-q-diff-edit--open review hunk (cddr merged) merged)
             (agent-q-diff-edit--say-coarse merged))))
     (agent-q-diff-error
-     (message "Nothing to merge with: %s" (agent-q-diff--error-text err)))))
+     (message "Nothing to merge with: %s" (agent-q-diff-error-text err)))))
 
 (defun agent-q-diff-edit--say-coarse (merged)
   "Say so in the echo area if the texts of MERGED were too much to compare."
@@ -244,9 +245,9 @@ need be.  Nothing is lost."
     (unless (buffer-live-p agent-q-diff-edit--diff-buffer)
       (user-error "The review is gone; your text stays here"))
     (with-current-buffer agent-q-diff-edit--diff-buffer
-      (when (or (agent-q-diff--ended-p)
+      (when (or (agent-q-diff-buffer-ended-p)
                 (not (eq engine (agent-q-diff-review-engine
-                                 (agent-q-diff--review-to-cut)))))
+                                 (agent-q-diff-split-review)))))
         (user-error "The review has ended; your text stays here"))
       (setq hunk (agent-q-diff-module-hunk-with-id engine id))
       (unless hunk
@@ -285,16 +286,16 @@ need be.  Nothing is lost."
           (agent-q-diff-edit--take hunk text is-merged)
         (agent-q-diff-error
          (user-error "Not taken, your text stays here: %s"
-                     (agent-q-diff--error-text err)))))
+                     (agent-q-diff-error-text err)))))
     (agent-q-diff-edit--leave buffer)))
 
 (defun agent-q-diff-edit--take (hunk text is-merged)
   "Let HUNK of the current diff buffer leave TEXT, and show that.
 IS-MERGED is as `agent-q-diff-engine-plan-text' has it."
-  (let* ((review (agent-q-diff--review-to-cut))
+  (let* ((review (agent-q-diff-split-review))
          (note (agent-q-diff-review-rewrite review hunk text is-merged)))
-    (agent-q-diff--print-below hunk)
-    (agent-q-diff--goto-hunk hunk)
+    (agent-q-diff-split-print-below hunk)
+    (agent-q-diff-buffer-goto-hunk hunk)
     (message "%s"
              (pcase (cons note is-merged)
                (`(edited . nil) "Hunk edited, in the file as well")

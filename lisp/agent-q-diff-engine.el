@@ -205,7 +205,7 @@ text was changed while it was read, as a hook of garbage collection can."
     (widen)
     (let* ((tick (buffer-chars-modified-tick))
            (part (condition-case nil
-                     (agent-q-diff--collecting-once
+                     (agent-q-diff-base-collecting-once
                        (agent-q-diff-engine--read review tick))
                    (rust-module-non-unicode-string 'whole))))
       (if (eq part 'whole)

@@ -488,7 +488,7 @@ A path that the agent gave relative to the root is so still."
                                ("Hunks" 5 nil) ("By" 7 t) ("Path" 40 t) ("Reason" 0 nil)]
         tabulated-list-padding 1)
   (setq-local bidi-display-reordering nil)
-  (agent-q-diff--claim-single-keys)
+  (agent-q-diff-base-claim-single-keys)
   (add-hook 'tabulated-list-revert-hook #'agent-q-diff-log--refresh nil t)
   (tabulated-list-init-header))
 

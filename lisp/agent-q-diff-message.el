@@ -168,7 +168,7 @@ IS-REASONED tells whether the user said why."
 (defun agent-q-diff-message-of-failure (err)
   "Return the message to the agent about ERR, whatever it was about.
 What the guard refuses has its first word already."
-  (let ((text (agent-q-diff--error-text err)))
+  (let ((text (agent-q-diff-error-text err)))
     (if (string-prefix-p "Error: " text)
         text
       (concat "Error: " text))))
@@ -188,7 +188,7 @@ What the guard refuses has its first word already."
             (if (and (stringp path) (agent-q-diff-visible-path-flaw path))
                 (agent-q-diff-visible path)
               path)
-            (agent-q-diff--error-text err)))))
+            (agent-q-diff-error-text err)))))
 
 (defun agent-q-diff-message-of-remains (result)
   "Return what is left of RESULT, which is no decision, or nil.
@@ -400,7 +400,7 @@ Send it with more context, or keep the \"index\" line of git diff."
                                (seq-take places 10) ", ")
                     (if (nthcdr 10 places) ", …" "")))))
 
-(defconst agent-q-diff--n-shown 50
+(defconst agent-q-diff-message-n-shown 50
   "Number of hunks of which a result tells what now stands in their place.
 Each costs a walk over the line map.")
 
@@ -422,10 +422,10 @@ Each is numbered as agents know it from the tools by which they read."
 
 (defun agent-q-diff-message--not-shown (hunks)
   "Return a line about those of HUNKS that are one too many to be shown, or nil."
-  (let ((n (- (length hunks) agent-q-diff--n-shown)))
+  (let ((n (- (length hunks) agent-q-diff-message-n-shown)))
     (when (> n 0)
       (list (format "The lines of %d more hunk%s, from hunk %d on, are not shown."
-                    n (if (= n 1) "" "s") (1+ agent-q-diff--n-shown))))))
+                    n (if (= n 1) "" "s") (1+ agent-q-diff-message-n-shown))))))
 
 (defun agent-q-diff-message--numbered (place hunk)
   "Return lines that show what now stands where HUNK belongs in PLACE."

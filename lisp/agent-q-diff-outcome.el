@@ -23,7 +23,8 @@
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-review)
-(require 'agent-q-diff-view)
+(require 'agent-q-diff-buffer)
+(require 'agent-q-diff-signs)
 (require 'agent-q-diff-fontify)
 
 (declare-function treesit-buffer-root-node "treesit.c" (&optional language))
@@ -97,7 +98,7 @@ Nothing is said if ORIGINAL or MODIFIED, the proposal's, is not either."
   "Return what is to be said of the target when the review finishes, or nil.
 That is so if it is not sound, not too big to be looked through, and not
 what it was: some of the proposal is in it."
-  (let* ((review agent-q-diff--review)
+  (let* ((review agent-q-diff-buffer-review)
          (target (and review (agent-q-diff-review-target review))))
     (when (and agent-q-diff-finish-check-size
                (buffer-live-p target)
@@ -110,7 +111,7 @@ what it was: some of the proposal is in it."
                             (agent-q-diff-outcome--warning
                              (agent-q-diff-target-text target)
                              (agent-q-diff-fontify-mode)
-                             agent-q-diff--original agent-q-diff--modified))))
+                             agent-q-diff-buffer-original agent-q-diff-buffer-modified))))
         (format "%s: %s" (agent-q-diff-outcome--name review) warning)))))
 
 ;;;; Showing it
@@ -150,12 +151,12 @@ With a prefix argument, IS-ALL, show it with all pending hunks accepted.
 Say so if that is not sound although the original and the whole proposal
 are.  Return what is said of it."
   (interactive "P")
-  (let* ((review (agent-q-diff--review-with-target))
-         (hunk (agent-q-diff--hunk-at-point))
+  (let* ((review (agent-q-diff-signs-review-with-target))
+         (hunk (agent-q-diff-buffer-hunk-at-point))
          (text (agent-q-diff-outcome--text review is-all))
          (mode (agent-q-diff-fontify-mode))
          (warning (agent-q-diff-outcome--warning
-                   text mode agent-q-diff--original agent-q-diff--modified))
+                   text mode agent-q-diff-buffer-original agent-q-diff-buffer-modified))
          (name (agent-q-diff-outcome--name review)))
     (agent-q-diff-outcome--show
      text mode

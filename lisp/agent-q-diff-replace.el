@@ -20,15 +20,15 @@
 (require 'seq)
 (require 'subr-x)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-file)
-(require 'agent-q-diff-guard)
 (require 'agent-q-diff-log)
-(require 'agent-q-diff-visible)
+(require 'agent-q-diff-api)
 (require 'agent-q-diff-transcript)
-(require 'agent-q-diff-write)
+(require 'agent-q-diff-guard)
 (require 'agent-q-diff-permit)
-(require 'agent-q-diff-open)
+(require 'agent-q-diff-write)
 
 (defcustom agent-q-diff-tools-review-lines 50
   "Number of changed lines above which an edit gets the full review.
@@ -334,8 +334,8 @@ CALL comes to PLAN and typed LINES; POLICY is the policy's answer."
   "Log that REQUEST, an edit of typed LINES, failed with ERR, and signal that."
   (agent-q-diff-replace--record
    request lines
-   (list :said (format "not done: %s" (agent-q-diff--error-text err))
-         :reason (agent-q-diff--error-text err)
+   (list :said (format "not done: %s" (agent-q-diff-error-text err))
+         :reason (agent-q-diff-error-text err)
          :outcome (pcase (car err)
                     ((or 'agent-q-diff-cancelled 'quit) "cancelled")
                     ((or 'agent-q-diff-bad-target 'agent-q-diff-forbidden)
@@ -372,7 +372,7 @@ Return a plist with :outcome, a symbol, and what belongs to it:
 `reviewed'  :result, of which see `agent-q-diff-review-and-wait'
 
 Signal an error if it cannot be done; then nothing has changed but by the
-hunks of a review, of which `agent-q-diff--undecided' tells."
+hunks of a review, of which `agent-q-diff-wait-undecided' tells."
   (let* ((root (agent-q-diff-guard-root))
          (name (agent-q-diff-guard-check (agent-q-diff-replace--path call) root))
          (request (agent-q-diff-replace--request call name root))

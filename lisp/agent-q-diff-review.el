@@ -534,7 +534,7 @@ IS-ACCEPTING is non-nil, a failure is one to apply the hunk, and noted."
      (when (and is-accepting
                 (not (memq (car err) '(agent-q-diff-no-hunk agent-q-diff-ended))))
        (agent-q-diff-review-note-failure review hunk
-                                          (agent-q-diff--error-text err)))
+                                          (agent-q-diff-error-text err)))
      (signal (car err) (cdr err)))))
 
 (defun agent-q-diff-review-accept-all (review)
@@ -637,7 +637,7 @@ those that could not be applied."
                unless (or mark (memq hunk except))
                do (condition-case err
                       (agent-q-diff-review-do review 'accept hunk)
-                    (error (push (cons hunk (agent-q-diff--error-text err))
+                    (error (push (cons hunk (agent-q-diff-error-text err))
                                  failed))))
       (undo-amalgamate-change-group group)
       failed)))

@@ -52,8 +52,9 @@
 (require 'agent-q-diff-message)
 (require 'agent-q-diff-schema)
 (require 'agent-q-diff-review)
-(require 'agent-q-diff-view)
-(require 'agent-q-diff-end)
+(require 'agent-q-diff-progress)
+(require 'agent-q-diff-reviews)
+(require 'agent-q-diff-session)
 (require 'agent-q-diff-tools)
 
 (defcustom agent-q-diff-server-socket nil
@@ -138,7 +139,7 @@ IS-ERROR says that it is about a failure of the call."
         (add-hook 'agent-q-diff-progress-functions
                   (apply-partially #'agent-q-diff-server--send-progress client)
                   nil t)
-        (agent-q-diff--refresh-progress)))
+        (agent-q-diff-progress-refresh)))
      (t (agent-q-diff-cancel review)))))
 
 (defun agent-q-diff-server--call (client tool arguments)
@@ -238,7 +239,7 @@ versions; build the one, or load the other, anew")))
 Bytes are decoded when all are there, so that no character is cut in two."
   (unless (process-get client 'is-asked)
     (condition-case err
-        (agent-q-diff--collecting-once
+        (agent-q-diff-base-collecting-once
           (let ((request (agent-q-diff-server--hear client bytes)))
             (when request
               (process-put client 'is-asked t)

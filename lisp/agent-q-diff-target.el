@@ -13,6 +13,7 @@
 ;;; Code:
 
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-file)
 (require 'cl-lib)

@@ -22,16 +22,18 @@
 (require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-file)
-(require 'agent-q-diff-schema)
-(require 'agent-q-diff-target)
 (require 'agent-q-diff-message)
-(require 'agent-q-diff-guard)
+(require 'agent-q-diff-schema)
 (require 'agent-q-diff-log)
-(require 'agent-q-diff-transcript)
-(require 'agent-q-diff-write)
+(require 'agent-q-diff-target)
+(require 'agent-q-diff-review)
+(require 'agent-q-diff-reviews)
+(require 'agent-q-diff-session)
+(require 'agent-q-diff-wait)
+(require 'agent-q-diff-api)
+(require 'agent-q-diff-guard)
 (require 'agent-q-diff-permit)
 (require 'agent-q-diff-replace)
-(require 'agent-q-diff-open)
 
 ;;;; Messages about an exact replacement
 
@@ -184,9 +186,9 @@ They begin at lines %s."
     (`(agent-q-diff-equal-texts . ,_)
      "Error: old_str and new_str are equal, so nothing would change.")
     (`(,(or 'agent-q-diff-bad-target 'file-error 'file-date-error) . ,_)
-     (format "Error: Cannot write to file\n\n%s" (agent-q-diff--error-text err)))
+     (format "Error: Cannot write to file\n\n%s" (agent-q-diff-error-text err)))
     (`(quit . ,_) "Error editing file: the user quit; nothing was changed")
-    (_ (format "Error editing file: %s" (agent-q-diff--error-text err)))))
+    (_ (format "Error editing file: %s" (agent-q-diff-error-text err)))))
 
 ;;;; What is left without a decision
 
@@ -194,7 +196,7 @@ They begin at lines %s."
   "Return the text of MESSAGE for ERR, and what a review left behind.
 MESSAGE is a function of an error.  If ERR is why a review came to no
 decision, its result says more."
-  (let* ((result agent-q-diff--undecided)
+  (let* ((result agent-q-diff-wait-undecided)
          (remains (and result (agent-q-diff-message-of-remains result))))
     (concat (funcall message
                      (if result
@@ -216,7 +218,7 @@ decision, its result says more."
 (defun agent-q-diff-tools--edit-file (arguments)
   "Do what `edit_file' was called for with ARGUMENTS, an alist."
   (let-alist arguments
-    (let ((agent-q-diff--undecided nil)
+    (let ((agent-q-diff-wait-undecided nil)
           (call (agent-q-diff-replace-call-make
                  :path .path :old .old_str :new .new_str
                  :is-all .shouldReplaceAll :description .description
@@ -314,7 +316,7 @@ If it signals that PATH is refused to a call of TOOL, the log has that."
   (agent-q-diff-log-record
    (list :tool tool :agent (car agent-q-diff-caller) :path path
          :outcome "refused" :decided-by 'guard
-         :reason (agent-q-diff--error-text err))))
+         :reason (agent-q-diff-error-text err))))
 
 (defun agent-q-diff-tools--review-and-wait (target arguments)
   "Review ARGUMENTS for TARGET, and return the result.
@@ -347,7 +349,7 @@ that more of a diff was done than its hunks."
      (cons (agent-q-diff-message-of-result result .path)
            (and .diff
                 (equal "accepted" (plist-get result :decision))
-                (agent-q-diff--undone-notes .diff)))
+                (agent-q-diff-api-undone-notes .diff)))
      "\n\n")))
 
 (defun agent-q-diff-tools--propose-unless-denied (tool arguments)
@@ -361,7 +363,7 @@ that more of a diff was done than its hunks."
 (defun agent-q-diff-tools--answer-errors (path function)
   "Call FUNCTION, which proposes to change PATH, and return its message.
 If it signals, that is the message about that."
-  (let ((agent-q-diff--undecided nil))
+  (let ((agent-q-diff-wait-undecided nil))
     (condition-case err
         (funcall function)
       ((error quit)
@@ -429,7 +431,7 @@ but :status `rejected', :decision and :message.  Signal an error if the
 path can be no target's."
   (if-let ((denial (agent-q-diff-tools--denial tool arguments)))
       (progn
-        (agent-q-diff--call-back callback
+        (agent-q-diff-session-call-back callback
                                  (list :status 'rejected :decision "rejected"
                                        :message denial))
         nil)

@@ -21,7 +21,6 @@
 (require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-visible)
-(require 'agent-q-diff-engine)
 
 ;;;; Options and faces
 
@@ -148,7 +147,7 @@ Of a very long line the end is left out, and that is said."
   (setq truncate-lines t
         buffer-undo-list t
         bidi-paragraph-direction 'left-to-right)
-  (agent-q-diff--claim-single-keys)
+  (agent-q-diff-base-claim-single-keys)
   (add-to-invisibility-spec '(agent-q-diff-fold . t)))
 
 (defun agent-q-diff-transcript-buffer ()

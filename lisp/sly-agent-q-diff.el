@@ -14,16 +14,16 @@
 
 ;;; Code:
 
-(require 'agent-q-diff-open)
-(require 'agent-q-diff-lisp)
+(require 'agent-q-diff-api)
 (require 'agent-q-diff-tools)
+(require 'agent-q-diff-lisp)
 
 ;;;; Variables
 
 (dolist (name '("path" "original" "modified" "description" "decision"
                 "hunk-states"))
   (defvaralias (intern (concat "sly-agent-q-diff--" name))
-    (intern (concat "agent-q-diff--" name))))
+    (intern (concat "agent-q-diff-buffer-" name))))
 
 ;;;; Functions and commands
 
@@ -83,8 +83,8 @@ if the texts are the same."
   "Major mode for deciding a proposal of Agent-Q hunk by hunk.
 
 \\{sly-agent-q-diff-mode-map}"
-  (agent-q-diff--own-keys sly-agent-q-diff-mode-map)
-  (agent-q-diff--claim-single-keys))
+  (agent-q-diff-mode-own-keys sly-agent-q-diff-mode-map)
+  (agent-q-diff-base-claim-single-keys))
 
 ;;;; Entry point
 

@@ -126,7 +126,7 @@ CHANGE is called at MOMENT.  Return the result."
                 (funcall change))
               (agent-q-diff-finish))))
       (agent-q-diff-error
-       (setq result (list :status 'refused :message (agent-q-diff--error-text err)))))
+       (setq result (list :status 'refused :message (agent-q-diff-error-text err)))))
     result))
 
 (defun aqd-disk-edit (change moment)
@@ -542,7 +542,7 @@ HERE what the file then is.")
                 (should-not (agent-q-diff-accept-hunk))
                 (should (string-search "the buffer cannot follow it"
                                        (cdar (agent-q-diff-review-failures
-                                              agent-q-diff--review))))
+                                              agent-q-diff-buffer-review))))
                 (agent-q-diff-reject-all)))
     (should (equal (aqd-disk) (aqd-disk-with-foreign aqd-disk-original)))))
 
@@ -819,7 +819,7 @@ What BODY does with `aqd-disk-here-file' TRAMP does not learn of."
                     (lambda (result) (push result aqd-answers))))
            (came-to (condition-case err
                         (agent-q-diff-accept review 0)
-                      (agent-q-diff-error (agent-q-diff--error-text err)))))
+                      (agent-q-diff-error (agent-q-diff-error-text err)))))
       (should (string-search "markup hidden" came-to))
       (should (equal (aqd-disk) aqd-disk-enriched))
       (agent-q-diff-cancel review))))
@@ -867,10 +867,10 @@ What BODY does with `aqd-disk-here-file' TRAMP does not learn of."
                 (with-current-buffer (find-buffer-visiting aqd-file)
                   (should (agent-q-diff-target-in-file-p (current-buffer)))
                   (remove-hook 'after-save-hook (car after-save-hook) t))
-                (agent-q-diff--review-with-target)
+                (agent-q-diff-signs-review-with-target)
                 (should (equal 1 (nth 3 (agent-q-diff-module-counts
                                          (agent-q-diff-review-engine
-                                          agent-q-diff--review)))))
+                                          agent-q-diff-buffer-review)))))
                 (agent-q-diff-reject-all)))))
 
 (ert-deftest aqd-disk-a-hook-that-leaves-before-saving-undoes-the-edit ()

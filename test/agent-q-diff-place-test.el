@@ -41,7 +41,7 @@ The function `answer' returns what the caller was told."
        (cl-flet ((answer (key) (plist-get (car results) key)))
          (unwind-protect
              (with-current-buffer (agent-q-diff-review-buffer review)
-               (setq agent-q-diff--grace-end 0)
+               (setq agent-q-diff-grace--end 0)
                (ignore #'answer)
                ,@body)
            (agent-q-diff-cancel review))))))

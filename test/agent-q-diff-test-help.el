@@ -205,7 +205,7 @@ ORIGINAL and MODIFIED are the texts."
 
 (defun aqd-sign (n)
   "Return the sign of the Nth hunk, counted from 1, or nil."
-  (agent-q-diff--review-with-target)
+  (agent-q-diff-signs-review-with-target)
   (alist-get n (aqd-signs)))
 
 (defconst aqd-edit-original (aqd-lines "1" "2" "b" "c" "3" "4")
@@ -287,10 +287,10 @@ ORIGINAL and MODIFIED are the texts."
 (defun aqd-should-leave-nothing ()
   "Check that no review is open and nothing of one is left."
   (should-not (agent-q-diff-open-reviews))
-  (should-not (memq agent-q-diff--mode-line global-mode-string))
-  (should-not (memq #'agent-q-diff--emacs-killed kill-emacs-hook))
-  (should-not (memq #'agent-q-diff--query-kill-emacs kill-emacs-query-functions))
-  (should-not agent-q-diff--waiting))
+  (should-not (memq agent-q-diff-reviews-mode-line global-mode-string))
+  (should-not (memq #'agent-q-diff-session--emacs-killed kill-emacs-hook))
+  (should-not (memq #'agent-q-diff-session--query-kill-emacs kill-emacs-query-functions))
+  (should-not agent-q-diff-reviews-waiting))
 
 (defun aqd-answer (&rest keys)
   "Return the values of KEYS in the only result that was given."

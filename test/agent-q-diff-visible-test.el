@@ -78,7 +78,7 @@
   "Run BODY and return the text of its error, or nil."
   (declare (indent 0) (debug t))
   `(condition-case err (progn ,@body nil)
-     (error (agent-q-diff--error-text err))))
+     (error (agent-q-diff-error-text err))))
 
 (defconst aqd-visible-ways-in
   (list

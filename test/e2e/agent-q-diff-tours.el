@@ -253,9 +253,9 @@ A list in the place of a line is the lines for it, perhaps none."
   ("several-list" agent-q-diff-list agent-q-diff-list)
   ("several-list-RET" agent-q-diff-list-open "C-n RET")
   ("several-ignored" agent-q-diff-ignore-key
-   (tours-set 'agent-q-diff--grace-end '(time-add nil 1000))
-   (e2e-eval '(add-hook 'pre-command-hook #'agent-q-diff--ignore-in-grace nil t)) "a")
-  (nil nil (tours-set 'agent-q-diff--grace-end nil))
+   (tours-set 'agent-q-diff-grace--end '(time-add nil 1000))
+   (e2e-eval '(add-hook 'pre-command-hook #'agent-q-diff-grace--ignore-in-grace nil t)) "a")
+  (nil nil (tours-set 'agent-q-diff-grace--end nil))
   ("several-j" agent-q-diff-next-review "C-x 1 j")
   (nil nil "a r q")
   ("several-list-again" agent-q-diff-list agent-q-diff-list)
