@@ -1,16 +1,16 @@
-# Every command of the project; `make help` lists them from the ## comments.
+# Every command of the project. `make help` lists them, from the ## comments.
 
 EMACS ?= emacs
 export EMACS
 
-# A fresh rustup is often not yet on PATH.
+# Right after an installation with rustup, cargo is often not on PATH yet.
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
-# What `make test` runs and what `make lint` checks, so that .ci/run can run a part.
+# What `make test` runs and what `make lint` checks; .ci/run sets them to run a part.
 SUITES ?= rust ert e2e
-CHECKS ?= rust lisp-compile lisp-style walls
+CHECKS ?= rust lisp-compile lisp-style layers
 
-# What `make fuzz` runs, and for how long each.
+# What `make fuzz` runs, and how many seconds each target gets.
 FUZZ_TARGETS ?= parse place review
 FUZZ_SECONDS ?= 60
 
@@ -19,42 +19,48 @@ FUZZ_SECONDS ?= 60
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
-	@echo 'EMACS=/path/to/emacs names the Emacs to use.'
+	@echo
+	@echo 'EMACS=/path/to/emacs            the Emacs to use'
+	@echo 'SUITES="rust ert e2e"           which tests make test runs'
+	@echo 'CHECKS="rust lisp-compile lisp-style layers"'
+	@echo '                                what make lint checks'
+	@echo 'FUZZ_SECONDS=60                 how long make fuzz runs each target'
+	@echo 'AGENT_Q_DIFF_CASES=30000        how many random walks make fuzz runs'
 
-build: ## Compile the Rust module and put it beside the Lisp files
+build: ## Build the engine (a Rust module) and put it beside the Lisp files
 	@test/tools/need emacs cargo cc
-	$(EMACS) -Q --batch -L lisp -l agent-q-diff-engine -f agent-q-diff-build-module-batch
+	$(EMACS) -Q --batch -L lisp -l agent-q-diff-build -f agent-q-diff-build-module-batch
 
-mcp: ## Compile the server for MCP clients, and say how to set them up
+mcp: ## Build the server for MCP clients, and print how to register it
 	@test/tools/need cargo cc
 	@test/tools/build-mcp
 	@test/tools/build-mcp --say-how
 
-demo: ## Review a real proposal in this terminal (without one: watch it played)
+demo: ## Review a real proposal in this terminal; without a terminal, play it
 	@test/tools/need emacs cargo cc git
 	@$(MAKE) --no-print-directory build
 	@test/demo/run
 
-test: ## Run every test: Rust, Lisp, and Lisp in a real terminal
+test: ## Run every test: Rust, Lisp, and Emacs in a real terminal
 	@test/tools/need emacs cargo cc patch git tmux timeout mcp-client sbcl slime swank makeinfo setfacl
 	@$(MAKE) --no-print-directory build
 	@test/tools/run-tests $(SUITES)
 
-lint: ## Check style, warnings, documentation, and the boundaries between modules
+lint: ## Check style, warnings, documentation, and the layers
 	@test/tools/need emacs cargo rustfmt clippy cc package-lint
 	@test/tools/lint $(CHECKS)
 
-bench: ## Measure everything that has to be fast, beside a peer
+bench: ## Measure everything that has to be fast, compared with a peer (ten minutes)
 	@test/tools/need emacs cargo cc git tmux timeout
 	@$(MAKE) --no-print-directory build
 	@test/bench/run
 
-bench-check: ## Measure a part of it in a few minutes, and fail if a target is missed by far
+bench-check: ## Measure a part of it (a few minutes), and fail if a target is missed by far
 	@test/tools/need emacs cargo cc git tmux timeout
 	@$(MAKE) --no-print-directory build
 	@test/bench/run --check
 
-fuzz: ## Fuzz the engine (FUZZ_SECONDS=60 for each target), then walk at random (AGENT_Q_DIFF_CASES=30000)
+fuzz: ## Fuzz the engine, then run long random walks
 	@test/tools/need cargo cc c++ cargo-fuzz
 	@test/tools/fuzz $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 	AGENT_Q_DIFF_CASES=$${AGENT_Q_DIFF_CASES:-30000} cargo test --release --locked -p agent-q-diff-engine
@@ -65,13 +71,13 @@ doc: ## Build the manual, doc/agent-q-diff.info, and the engine's documentation
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps -p agent-q-diff-engine
 
 .PHONY: pictures
-pictures: ## Photograph the demo in a graphical Emacs: doc/review-light.png and -dark.png
+pictures: ## Take the pictures of the demo again: doc/review-light.png and -dark.png
 	@test/tools/need emacs cargo cc
 	@$(MAKE) --no-print-directory build
 	@EMACS= test/demo/picture
 
 .PHONY: screens
-screens: ## Write the screens of the interactive checklist anew (TOUR=one), to be looked at
+screens: ## Write the stored screens again, or of one tour (TOUR=deciding)
 	@test/tools/need emacs cargo cc git tmux timeout
 	@$(MAKE) --no-print-directory build
 	@test/tools/screens $(TOUR)

@@ -15,12 +15,15 @@
 
 (require 'seq)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-engine)
 (require 'agent-q-diff-review)
-(require 'agent-q-diff-view)
+(require 'agent-q-diff-buffer)
+(require 'agent-q-diff-signs)
+(require 'agent-q-diff-reviews)
+(require 'agent-q-diff-finish)
+(require 'agent-q-diff-commands)
 (require 'agent-q-diff-mode)
-(require 'agent-q-diff-end)
-(require 'agent-q-diff-open)
+(require 'agent-q-diff-session)
+(require 'agent-q-diff-render)
 
 (defvar-local agent-q-diff-again--past nil
   "The review that this buffer shows again, or nil.")
@@ -48,16 +51,16 @@
       ;; What ends here is no decision, so there is nothing to ask about.
       (setq-local agent-q-diff-confirm-finish nil)
       (setq-local agent-q-diff-finish-when-decided nil)
-      (remove-hook 'kill-buffer-query-functions #'agent-q-diff--query-kill-buffer t)
+      (remove-hook 'kill-buffer-query-functions #'agent-q-diff-session-query-kill-buffer t)
       (setq agent-q-diff-again--past review
-            agent-q-diff--end-function #'agent-q-diff-again--end))
+            agent-q-diff-buffer-end-function #'agent-q-diff-again--end))
     buffer))
 
 (defun agent-q-diff-again--prepare (review again)
   "Return a diff buffer for AGAIN, the continuation of REVIEW.
 If there is an error, REVIEW is kept as it was."
   (condition-case err
-      (agent-q-diff--prepare again nil nil
+      (agent-q-diff-render-prepare again nil nil
                              (agent-q-diff-review-description again)
                              #'agent-q-diff-mode
                              (agent-q-diff-again--notes review))
@@ -78,19 +81,19 @@ If there is an error, REVIEW is kept as it was."
   (unless (agent-q-diff-review-is-edited again)
     (setf (agent-q-diff-review-is-created again) nil))
   (agent-q-diff-review-close again)
-  (agent-q-diff--keep review))
+  (agent-q-diff-reviews-keep review))
 
 (defun agent-q-diff-again--end (again outcome)
   "Leave AGAIN, a review that was looked at again, in the way of OUTCOME."
   (let* ((buffer (agent-q-diff-review-buffer again))
          (review (buffer-local-value 'agent-q-diff-again--past buffer)))
     (with-current-buffer buffer
-      (setq agent-q-diff--end-function nil
+      (setq agent-q-diff-buffer-end-function nil
             agent-q-diff-again--past nil)
-      (agent-q-diff--stop-refreshing))
+      (agent-q-diff-signs-stop-refreshing))
     (agent-q-diff-again--return review again)
     (unless (eq outcome 'killed)
-      (agent-q-diff--quit-windows buffer t)
+      (agent-q-diff-session-quit-windows buffer t)
       ;; It goes even if it was in no window.
       (when (buffer-live-p buffer)
         (kill-buffer buffer)))))

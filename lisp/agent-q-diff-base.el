@@ -243,15 +243,15 @@ It is for the log.")
 
 ;;;; Garbage
 
-(defconst agent-q-diff--garbage-limit (* 128 1024 1024)
+(defconst agent-q-diff-base--garbage-limit (* 128 1024 1024)
   "Number of bytes of garbage that may pile up while something large is done.")
 
-(defmacro agent-q-diff--collecting-once (&rest body)
+(defmacro agent-q-diff-base-collecting-once (&rest body)
   "Evaluate BODY, and let garbage be collected after it and not meanwhile.
 A text of a megabyte is garbage enough for Emacs to collect at once, and
 what is done to a whole file makes several of them."
   (declare (indent 0) (debug t))
-  `(let ((gc-cons-threshold (max gc-cons-threshold agent-q-diff--garbage-limit)))
+  `(let ((gc-cons-threshold (max gc-cons-threshold agent-q-diff-base--garbage-limit)))
      ,@body))
 
 ;;;; Modal editing
@@ -260,7 +260,7 @@ what is done to a whole file makes several of them."
 (declare-function evil-set-initial-state "ext:evil-core" (mode state))
 (defvar meow-mode-state-list)
 
-(defun agent-q-diff--claim-single-keys ()
+(defun agent-q-diff-base-claim-single-keys ()
   "Let evil and meow leave the keys of this buffer's mode alone.
 Its single keys are commands.  What the user has set for it stays."
   (when (and (fboundp 'evil-set-initial-state)
@@ -273,7 +273,7 @@ Its single keys are commands.  What the user has set for it stays."
 
 ;;;; Errors
 
-(defmacro agent-q-diff--define-errors (&rest errors)
+(defmacro agent-q-diff-base--define-errors (&rest errors)
   "Define ERRORS, each a list (SYMBOL MESSAGE), under `agent-q-diff-error'."
   (declare (indent 0))
   `(progn
@@ -282,7 +282,7 @@ Its single keys are commands.  What the user has set for it stays."
                  `(define-error ',symbol ,message 'agent-q-diff-error))
                errors)))
 
-(agent-q-diff--define-errors
+(agent-q-diff-base--define-errors
   ;; Of the engine.
   (agent-q-diff-identical     "Nothing to review")
   (agent-q-diff-malformed     "Not a unified diff")
@@ -312,7 +312,7 @@ Its single keys are commands.  What the user has set for it stays."
   (agent-q-diff-cancelled     "Review cancelled")
   (agent-q-diff-no-user       "Nobody to ask"))
 
-(defun agent-q-diff--error-text (err)
+(defun agent-q-diff-error-text (err)
   "Return the message of ERR, an error as `condition-case' binds it.
 Of the package's own errors that is without the name of the kind."
   (if (and (memq 'agent-q-diff-error (get (car err) 'error-conditions))

@@ -273,12 +273,13 @@ This is a value for `revert-buffer-insert-file-contents-function'."
   "Replace the lines of the current buffer that differ from TEXT."
   (let ((live (agent-q-diff-target-text (current-buffer))))
     (unless (equal live text)
-      (let ((engine (agent-q-diff-engine-review live text)))
+      (let* ((engine (agent-q-diff-engine-review live text))
+             (planned (agent-q-diff-engine-plan-all engine)))
         (unwind-protect
             (agent-q-diff-target-replace-lines
-             (car (agent-q-diff-engine-plan-all engine))
-             (agent-q-diff-engine-offsets engine))
-          (agent-q-diff-engine-free engine))))))
+             (agent-q-diff-engine-planned-edits planned)
+             (agent-q-diff-engine-planned-offsets planned))
+          (agent-q-diff-module-free engine))))))
 
 ;;;; Messages
 

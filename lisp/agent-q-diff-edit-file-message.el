@@ -173,9 +173,9 @@ They begin at lines %s."
     (`(agent-q-diff-equal-texts . ,_)
      "Error: old_str and new_str are equal, so nothing would change.")
     (`(,(or 'agent-q-diff-bad-target 'file-error 'file-date-error) . ,_)
-     (format "Error: Cannot write to file\n\n%s" (agent-q-diff--error-text err)))
+     (format "Error: Cannot write to file\n\n%s" (agent-q-diff-error-text err)))
     (`(quit . ,_) "Error editing file: the user quit; nothing was changed")
-    (_ (format "Error editing file: %s" (agent-q-diff--error-text err)))))
+    (_ (format "Error editing file: %s" (agent-q-diff-error-text err)))))
 
 (provide 'agent-q-diff-edit-file-message)
 ;;; agent-q-diff-edit-file-message.el ends here

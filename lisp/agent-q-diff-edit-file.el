@@ -31,7 +31,7 @@
 (require 'agent-q-diff-live)
 (require 'agent-q-diff-write)
 (require 'agent-q-diff-permit)
-(require 'agent-q-diff-open)
+(require 'agent-q-diff-api)
 
 (defcustom agent-q-diff-tools-review-lines 50
   "Number of changed lines above which an edit gets the full review.
@@ -339,8 +339,8 @@ CALL leads to PLAN, with diff LINES; POLICY is the policy's answer."
   "Record that REQUEST, with diff LINES, failed with ERR, and signal ERR again."
   (agent-q-diff-edit-file--record
    request lines
-   (list :said (format "not done: %s" (agent-q-diff--error-text err))
-         :reason (agent-q-diff--error-text err)
+   (list :said (format "not done: %s" (agent-q-diff-error-text err))
+         :reason (agent-q-diff-error-text err)
          :outcome (pcase (car err)
                     ((or 'agent-q-diff-cancelled 'quit) "cancelled")
                     ((or 'agent-q-diff-bad-target 'agent-q-diff-forbidden)
@@ -377,7 +377,7 @@ Return a plist with :outcome, a symbol, and further keys:
 `reviewed'  :result, see `agent-q-diff-review-and-wait'
 
 Signal an error if it fails.  Then nothing has changed, except by the
-hunks of a review, which `agent-q-diff--undecided' tells about."
+hunks of a review, which `agent-q-diff-wait-undecided' tells about."
   (let* ((root (agent-q-diff-guard-root))
          (name (agent-q-diff-guard-check (agent-q-diff-edit-file-call-path call) root))
          (request (agent-q-diff-edit-file--request call name root))

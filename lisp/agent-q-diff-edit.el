@@ -19,8 +19,9 @@
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-review)
-(require 'agent-q-diff-view)
-(require 'agent-q-diff-hunks)
+(require 'agent-q-diff-buffer)
+(require 'agent-q-diff-signs)
+(require 'agent-q-diff-split)
 
 ;;;; The buffer
 
@@ -86,7 +87,8 @@ MERGED is as `agent-q-diff-edit--merged'."
         (smerge-start-session))
       (setq header-line-format
             (agent-q-diff-edit--header-line
-             hunk (agent-q-diff-engine-line (car identity) hunk) merged))
+             hunk (agent-q-diff-engine-hunk-line (agent-q-diff-review-hunk review hunk))
+             merged))
       (add-hook 'kill-buffer-query-functions #'agent-q-diff-edit--may-kill-p nil t)
       (set-buffer-modified-p nil))
     (agent-q-diff-edit--pop-to buffer)))
@@ -111,7 +113,7 @@ It does not become lower."
   "Return how many context lines HUNK of REVIEW begins with."
   (let ((diff (car (agent-q-diff-engine-print-hunks
                     (agent-q-diff-review-engine review) hunk (1+ hunk)
-                    agent-q-diff--path))))
+                    agent-q-diff-buffer-path))))
     (length (seq-take-while (apply-partially #'string-prefix-p " ")
                             (cdr (split-string diff "\n"))))))
 
@@ -131,8 +133,8 @@ LINE is where it is in the target, from 0, or nil."
 
 (defun agent-q-diff-edit--identity (review hunk)
   "Return what to know HUNK of REVIEW by, while its lines are the same."
-  (let ((engine (agent-q-diff-review-engine review)))
-    (cons engine (agent-q-diff-engine-hunk-id engine hunk))))
+  (cons (agent-q-diff-review-engine review)
+        (agent-q-diff-engine-hunk-id (agent-q-diff-review-hunk review hunk))))
 
 (defun agent-q-diff-edit--show-open (review hunk is-merged)
   "Show the buffer in which HUNK of REVIEW is edited; nil if there is none.
@@ -163,8 +165,8 @@ They are shown in a buffer of their own; what is made of them there
 becomes the hunk, which is then marked as edited.  A hunk that is applied
 is changed in the target at once."
   (interactive)
-  (let* ((review (agent-q-diff--review-to-cut))
-         (hunk (agent-q-diff--hunk-here)))
+  (let* ((review (agent-q-diff-split-review))
+         (hunk (agent-q-diff-buffer-hunk-here)))
     (unless (agent-q-diff-edit--show-open review hunk nil)
       (agent-q-diff-edit--refuse-conflict review hunk)
       (agent-q-diff-edit--open
@@ -175,12 +177,11 @@ is changed in the target at once."
 (defun agent-q-diff-edit--refuse-conflict (review hunk)
   "Signal an error if others have changed the lines of HUNK of REVIEW.
 What one wrote could then not take their place."
-  (pcase-let* ((engine (agent-q-diff-review-engine review))
-               (`(,_ ,_ ,reason ,place) (agent-q-diff-engine-state engine hunk)))
-    (when (and (memq place '(conflict lost))
+  (let ((hunk (agent-q-diff-review-hunk review hunk)))
+    (when (and (memq (agent-q-diff-engine-hunk-place hunk) '(conflict lost))
                (agent-q-diff-review-target review)
-               (agent-q-diff-engine-line engine hunk))
-      (user-error "Not to be edited, %s; %s" reason
+               (agent-q-diff-engine-hunk-line hunk))
+      (user-error "Not to be edited, %s; %s" (agent-q-diff-engine-hunk-reason hunk)
                   (substitute-command-keys
                    "\\<agent-q-diff-mode-map>\\[agent-q-diff-merge-hunk] merges")))))
 
@@ -195,10 +196,10 @@ the merge is coarse, and says so: more stands between the markers than
 need be.  Nothing is lost."
   (interactive)
   (condition-case err
-      (let* ((review (agent-q-diff--review-with-target))
-             (hunk (agent-q-diff--hunk-here))
+      (let* ((review (agent-q-diff-signs-review-with-target))
+             (hunk (agent-q-diff-buffer-hunk-here))
              (engine (agent-q-diff-review-engine review)))
-        (unless (nth 2 (agent-q-diff-engine-state engine hunk))
+        (unless (agent-q-diff-engine-hunk-reason (agent-q-diff-review-hunk review hunk))
           (user-error "Nothing is in the hunk's way; accept it, or edit it"))
         (unless (agent-q-diff-edit--show-open review hunk t)
           (let ((merged (agent-q-diff-engine-merge engine hunk)))
@@ -206,7 +207,7 @@ need be.  Nothing is lost."
             (agent-q-diff-edit--open review hunk (cddr merged) merged)
             (agent-q-diff-edit--say-coarse merged))))
     (agent-q-diff-error
-     (message "Nothing to merge with: %s" (agent-q-diff--error-text err)))))
+     (message "Nothing to merge with: %s" (agent-q-diff-error-text err)))))
 
 (defun agent-q-diff-edit--say-coarse (merged)
   "Say so in the echo area if the texts of MERGED were too much to compare."
@@ -220,7 +221,7 @@ need be.  Nothing is lost."
 (defun agent-q-diff-edit--show-place (review hunk)
   "Show in another window where HUNK of REVIEW would be merged."
   (let* ((target (agent-q-diff-review-target review))
-         (line (agent-q-diff-engine-line (agent-q-diff-review-engine review) hunk))
+         (line (agent-q-diff-engine-hunk-line (agent-q-diff-review-hunk review hunk)))
          (window (display-buffer target '(nil (inhibit-same-window . t)))))
     (when window
       (set-window-point window (agent-q-diff-target-position target line)))))
@@ -244,11 +245,11 @@ need be.  Nothing is lost."
     (unless (buffer-live-p agent-q-diff-edit--diff-buffer)
       (user-error "The review is gone; your text stays here"))
     (with-current-buffer agent-q-diff-edit--diff-buffer
-      (when (or (agent-q-diff--ended-p)
+      (when (or (agent-q-diff-buffer-ended-p)
                 (not (eq engine (agent-q-diff-review-engine
-                                 (agent-q-diff--review-to-cut)))))
+                                 (agent-q-diff-split-review)))))
         (user-error "The review has ended; your text stays here"))
-      (setq hunk (agent-q-diff-engine-hunk-with-id engine id))
+      (setq hunk (agent-q-diff-module-hunk-with-id engine id))
       (unless hunk
         (user-error "The hunk is another one by now; your text stays here"))
       (when (and merged
@@ -285,16 +286,16 @@ need be.  Nothing is lost."
           (agent-q-diff-edit--take hunk text is-merged)
         (agent-q-diff-error
          (user-error "Not taken, your text stays here: %s"
-                     (agent-q-diff--error-text err)))))
+                     (agent-q-diff-error-text err)))))
     (agent-q-diff-edit--leave buffer)))
 
 (defun agent-q-diff-edit--take (hunk text is-merged)
   "Let HUNK of the current diff buffer leave TEXT, and show that.
 IS-MERGED is as `agent-q-diff-engine-plan-text' has it."
-  (let* ((review (agent-q-diff--review-to-cut))
+  (let* ((review (agent-q-diff-split-review))
          (note (agent-q-diff-review-rewrite review hunk text is-merged)))
-    (agent-q-diff--print-below hunk)
-    (agent-q-diff--goto-hunk hunk)
+    (agent-q-diff-split-print-below hunk)
+    (agent-q-diff-buffer-goto-hunk hunk)
     (message "%s"
              (pcase (cons note is-merged)
                (`(edited . nil) "Hunk edited, in the file as well")

@@ -16,8 +16,9 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-review)
-(require 'agent-q-diff-view)
-(require 'agent-q-diff-motion)
+(require 'agent-q-diff-buffer)
+(require 'agent-q-diff-progress)
+(require 'agent-q-diff-navigation)
 
 (defvar agent-q-diff-hide-decided-mode)
 (defvar agent-q-diff-fold-white-space-mode)
@@ -48,9 +49,9 @@
 
 (defun agent-q-diff-filter--hide-decided ()
   "Hide the hunks that are decided, neighbors together."
-  (let ((marks (vconcat (agent-q-diff-engine-marks
-                         (agent-q-diff-review-engine (agent-q-diff--current-review)))))
-        (n (length agent-q-diff--positions))
+  (let ((marks (vconcat (agent-q-diff-module-marks
+                         (agent-q-diff-review-engine (agent-q-diff-buffer-current-review)))))
+        (n (length agent-q-diff-buffer-positions))
         (hunk 0))
     (cl-flet ((is-decided (hunk) (aref marks hunk)))
       (while (< hunk n)
@@ -60,17 +61,17 @@
             (while (and (< hunk n) (is-decided hunk))
               (cl-incf hunk))
             (agent-q-diff-filter--hide
-             (aref agent-q-diff--positions first)
-             (agent-q-diff--hunk-end (aref agent-q-diff--positions (1- hunk)))
+             (aref agent-q-diff-buffer-positions first)
+             (agent-q-diff-buffer-hunk-end (aref agent-q-diff-buffer-positions (1- hunk)))
              nil)))))))
 
 (defun agent-q-diff-filter--fold ()
   "Fold the hunks that change nothing but white space into their headers."
-  (dolist (hunk (agent-q-diff-engine-blank-hunks
-                 (agent-q-diff-review-engine (agent-q-diff--current-review))))
+  (dolist (hunk (agent-q-diff-module-blank-hunks
+                 (agent-q-diff-review-engine (agent-q-diff-buffer-current-review))))
     (save-excursion
-      (goto-char (aref agent-q-diff--positions hunk))
-      (let ((end (agent-q-diff--hunk-end (point))))
+      (goto-char (aref agent-q-diff-buffer-positions hunk))
+      (let ((end (agent-q-diff-buffer-hunk-end (point))))
         (agent-q-diff-filter--hide
          (line-end-position) (1- end)
          (propertize "  [WHITE SPACE ONLY]" 'face 'agent-q-diff-pending))))))
@@ -100,18 +101,18 @@
 (defun agent-q-diff-filter--next (n wanted what)
   "Move to the Nth next hunk whose mark is WANTED, and say WHAT if there is none.
 After the last hunk, the first one is next."
-  (let* ((marks (vconcat (agent-q-diff-engine-marks
-                          (agent-q-diff-review-engine (agent-q-diff--current-review)))))
+  (let* ((marks (vconcat (agent-q-diff-module-marks
+                          (agent-q-diff-review-engine (agent-q-diff-buffer-current-review)))))
          (total (length marks))
-         (here (or (agent-q-diff--hunk-at-point) -1))
+         (here (or (agent-q-diff-buffer-hunk-at-point) -1))
          (step (if (< n 0) -1 1))
          (found (cl-loop for k from 1 to total
                          for hunk = (mod (+ here (* k step)) total)
                          when (eq wanted (aref marks hunk)) collect hunk)))
     (if (null found)
         (message "No hunk is %s" what)
-      (agent-q-diff--goto-hunk (nth (mod (1- (abs n)) (length found)) found))
-      (agent-q-diff--say-state))))
+      (agent-q-diff-buffer-goto-hunk (nth (mod (1- (abs n)) (length found)) found))
+      (agent-q-diff-navigation-say-state))))
 
 (defun agent-q-diff-next-pending (&optional n)
   "Move to the Nth next hunk that is not decided, and say its state."

@@ -26,7 +26,7 @@
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-review)
-(require 'agent-q-diff-view)
+(require 'agent-q-diff-buffer)
 
 (defconst agent-q-diff-fontify--max-size 30000
   "Number of characters of a hunk from which on it gets no colors inside.")
@@ -42,12 +42,12 @@
 (defun agent-q-diff-fontify--hunks (beg end)
   "Return the hunks with text between BEG and END, as (HUNK BEG . END)."
   (save-excursion
-    (let* ((positions agent-q-diff--positions)
-           (first (progn (goto-char beg) (or (agent-q-diff--hunk-at-point) 0))))
+    (let* ((positions agent-q-diff-buffer-positions)
+           (first (progn (goto-char beg) (or (agent-q-diff-buffer-hunk-at-point) 0))))
       (cl-loop for hunk from first below (length positions)
                for from = (aref positions hunk)
                while (< from end)
-               for to = (agent-q-diff--hunk-end from)
+               for to = (agent-q-diff-buffer-hunk-end from)
                when (< beg to)
                collect (cons hunk (cons from to))))))
 
@@ -73,8 +73,8 @@ a string with the faces of code, or nil."
     (unless (equal key (car agent-q-diff-fontify--latest))
       (setq agent-q-diff-fontify--latest
             (list key
-                  (agent-q-diff-engine-changed-words
-                   (agent-q-diff-review-engine agent-q-diff--review) hunk)
+                  (agent-q-diff-module-changed-words
+                   (agent-q-diff-review-engine agent-q-diff-buffer-review) hunk)
                   (and agent-q-diff-code-colors (nth 2 key)
                        (agent-q-diff-fontify--code hunk (nth 2 key) beg end)))))
     (cdr agent-q-diff-fontify--latest)))
@@ -83,7 +83,7 @@ a string with the faces of code, or nil."
 
 (defun agent-q-diff-fontify-mode ()
   "Return the major mode for code of the target's buffer, or nil."
-  (let ((target (agent-q-diff-review-target agent-q-diff--review)))
+  (let ((target (agent-q-diff-review-target agent-q-diff-buffer-review)))
     (when (buffer-live-p target)
       (with-current-buffer target
         (and (derived-mode-p 'prog-mode 'conf-mode 'text-mode)
@@ -105,9 +105,9 @@ a string with the faces of code, or nil."
 
 (defun agent-q-diff-fontify--before (hunk)
   "Return the text of the string or comment inside of which HUNK begins, or \"\"."
-  (let ((target (agent-q-diff-review-target agent-q-diff--review))
-        (line (agent-q-diff-engine-line
-               (agent-q-diff-review-engine agent-q-diff--review) hunk)))
+  (let ((target (agent-q-diff-review-target agent-q-diff-buffer-review))
+        (line (agent-q-diff-engine-hunk-line
+               (agent-q-diff-review-hunk agent-q-diff-buffer-review hunk))))
     (with-current-buffer target
       (if (or (null line)
               (> (buffer-size) agent-q-diff-fontify--max-target-size))
@@ -204,7 +204,7 @@ SIGN is that of the line."
 (defun agent-q-diff-fontify--match (limit)
   "Give the hunks between point and LIMIT their faces, for font lock.
 Always return nil, since there is nothing left to be done."
-  (when (agent-q-diff--known-p)
+  (when (agent-q-diff-buffer-known-p)
     (let ((from (point)))
       (pcase-dolist (`(,hunk ,beg . ,end) (agent-q-diff-fontify--hunks from limit))
         (when (< (- end beg) agent-q-diff-fontify--max-size)

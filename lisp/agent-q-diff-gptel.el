@@ -24,7 +24,8 @@
 
 (require 'cl-lib)
 (require 'seq)
-(require 'agent-q-diff-end)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-session)
 (require 'agent-q-diff-tools)
 
 (declare-function gptel-make-tool "ext:gptel" (&rest slots))

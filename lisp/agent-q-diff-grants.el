@@ -43,7 +43,7 @@
   "Major mode of the list of what agents may do without asking.
 
 \\{agent-q-diff-grants-mode-map}"
-  (agent-q-diff--claim-single-keys)
+  (agent-q-diff-base-claim-single-keys)
   (setq tabulated-list-format [("Tool" 20 t) ("Since" 10 t) ("Project" 0 t)]
         tabulated-list-entries #'agent-q-diff-grants--entries)
   (tabulated-list-init-header))

@@ -14,11 +14,10 @@
 (require 'tabulated-list)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-visible)
-(require 'agent-q-diff-engine)
 (require 'agent-q-diff-review)
-(require 'agent-q-diff-view)
-(require 'agent-q-diff-end)
-(require 'agent-q-diff-open)
+(require 'agent-q-diff-buffer)
+(require 'agent-q-diff-reviews)
+(require 'agent-q-diff-session)
 (require 'agent-q-diff-again)
 
 (defun agent-q-diff-list--age (review)
@@ -35,7 +34,7 @@
 (defun agent-q-diff-list--progress (review)
   "Return the progress of REVIEW, which has not ended, as a string."
   (with-current-buffer (agent-q-diff-review-buffer review)
-    (pcase-let ((`(,total ,applied ,rejected ,pending) (agent-q-diff--counts)))
+    (pcase-let ((`(,total ,applied ,rejected ,pending) (agent-q-diff-buffer-counts)))
       (format "%s%d applied, %d rejected, %d of %d pending"
               (if (agent-q-diff-review-is-abandoned review) "nobody is waiting; " "")
               applied rejected pending total))))
@@ -84,7 +83,7 @@ Forget a review that has ended."
       (agent-q-diff-forget review)
       (revert-buffer))
      ((y-or-n-p "Cancel this review undecided? ")
-      (agent-q-diff--end-by-program review 'aborted)
+      (agent-q-diff-session-end-by-program review 'aborted)
       (revert-buffer)))))
 
 (defun agent-q-diff-list-take-back ()
@@ -112,7 +111,7 @@ Forget a review that has ended."
   "Major mode of the list of open reviews, with past ones below.
 
 \\{agent-q-diff-list-mode-map}"
-  (agent-q-diff--claim-single-keys)
+  (agent-q-diff-base-claim-single-keys)
   (setq tabulated-list-format [("Agent" 12 t) ("File" 32 t) ("Age" 8 nil)
                                ("Progress" 0 nil)]
         tabulated-list-entries #'agent-q-diff-list--entries)

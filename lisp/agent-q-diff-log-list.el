@@ -197,7 +197,7 @@ A relative path is below the root that ENTRY has."
                                ("Hunks" 5 nil) ("By" 7 t) ("Path" 40 t) ("Reason" 0 nil)]
         tabulated-list-padding 1)
   (setq-local bidi-display-reordering nil)
-  (agent-q-diff--claim-single-keys)
+  (agent-q-diff-base-claim-single-keys)
   (add-hook 'tabulated-list-revert-hook #'agent-q-diff-log-list--refresh nil t)
   (tabulated-list-init-header))
 

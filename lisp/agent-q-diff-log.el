@@ -312,7 +312,7 @@ If the current log has fewer, continue with the rotated ones."
   (agent-q-diff-log-record
    (list :tool tool :agent (car agent-q-diff-caller) :path path
          :outcome "refused" :decided-by 'guard
-         :reason (agent-q-diff--error-text err))))
+         :reason (agent-q-diff-error-text err))))
 
 (provide 'agent-q-diff-log)
 ;;; agent-q-diff-log.el ends here

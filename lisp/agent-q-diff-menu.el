@@ -15,11 +15,21 @@
 (require 'easymenu)
 (require 'seq)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-reviews)
+(require 'agent-q-diff-navigation)
+(require 'agent-q-diff-split)
 (require 'agent-q-diff-confusables)
+(require 'agent-q-diff-long-lines)
+(require 'agent-q-diff-filter)
+(require 'agent-q-diff-edit)
+(require 'agent-q-diff-outcome)
+(require 'agent-q-diff-undo)
+(require 'agent-q-diff-finish)
+(require 'agent-q-diff-commands)
 
 ;;;; Help
 
-(defconst agent-q-diff--help-commands
+(defconst agent-q-diff-menu--help-commands
   '((agent-q-diff-next-hunk      . "go to the next hunk")
     (agent-q-diff-previous-hunk  . "go to the previous hunk")
     (agent-q-diff-next-conflict  . "go to the next hunk that does not apply")
@@ -52,17 +62,17 @@
     (agent-q-diff-help           . "show this help"))
   "Alist from command to what the help says about it.")
 
-(defun agent-q-diff--key-of (command)
+(defun agent-q-diff-menu--key-of (command)
   "Return the shortest keys of COMMAND in this buffer, as a string.
 A derived mode may bind an alias of COMMAND instead."
   (let ((keys (sort (seq-filter
-                     #'agent-q-diff--typable-p
+                     #'agent-q-diff-menu--typable-p
                      (mapcan #'where-is-internal
-                             (agent-q-diff--names command (current-local-map))))
+                             (agent-q-diff-menu--names command (current-local-map))))
                     (lambda (one other) (< (length one) (length other))))))
     (if keys (key-description (car keys)) (format "M-x %s" command))))
 
-(defun agent-q-diff--typable-p (keys)
+(defun agent-q-diff-menu--typable-p (keys)
   "Return non-nil if KEYS, a vector, can be typed in the selected frame.
 Terminals know the control bit only of what it makes an ASCII control
 character: they have `C-_', but neither `C-/' nor `C-?'."
@@ -71,14 +81,14 @@ character: they have `C-_', but neither `C-/' nor `C-?'."
                        (and (integerp event) (/= 0 (logand event #x4000000))))
                      keys))))
 
-(defun agent-q-diff--names (command map)
+(defun agent-q-diff-menu--names (command map)
   "Return the symbols bound in MAP that run COMMAND."
   (let (names)
     (map-keymap
      (lambda (_event binding)
        (cond
         ((keymapp binding)
-         (setq names (append names (agent-q-diff--names command binding))))
+         (setq names (append names (agent-q-diff-menu--names command binding))))
         ((and (symbolp binding)
               (eq (indirect-function binding) (indirect-function command)))
          (push binding names))))
@@ -89,8 +99,8 @@ character: they have `C-_', but neither `C-/' nor `C-?'."
   "Show the keys of the diff buffer, without leaving it."
   (interactive)
   (let ((lines (mapcar (pcase-lambda (`(,command . ,text))
-                         (format "%-9s %s\n" (agent-q-diff--key-of command) text))
-                       agent-q-diff--help-commands))
+                         (format "%-9s %s\n" (agent-q-diff-menu--key-of command) text))
+                       agent-q-diff-menu--help-commands))
         (names (agent-q-diff-confusables-in-region (window-start) (window-end nil t))))
     (with-help-window "*Agent-Q Diff Help*"
       (princ "Reviewing a proposal\n\n")
@@ -117,7 +127,7 @@ character: they have `C-_', but neither `C-/' nor `C-?'."
     (cons "Review"
           (append (mapcar (lambda (entry)
                             (agent-q-diff-menu--item (car entry) (cdr entry)))
-                          agent-q-diff--help-commands)
+                          agent-q-diff-menu--help-commands)
                   '("---"
                     ["List of reviews" agent-q-diff-list]
                     ["Options" (customize-group 'agent-q-diff)])))))
@@ -148,19 +158,19 @@ An active region stays, if the click was made in it."
   (dolist (command agent-q-diff-menu--here)
     (define-key-after menu (vector command)
       `(menu-item ,(aref (agent-q-diff-menu--item
-                          command (alist-get command agent-q-diff--help-commands))
+                          command (alist-get command agent-q-diff-menu--help-commands))
                          0)
                   ,(agent-q-diff-menu--at click command))))
   menu)
 
 (defun agent-q-diff-menu-set-up ()
   "Let this buffer's context menu have the commands for a hunk, and keys be keys."
-  (agent-q-diff--claim-single-keys)
+  (agent-q-diff-base-claim-single-keys)
   (add-hook 'context-menu-functions #'agent-q-diff-menu--context 10 t))
 
 ;;;; Which modes commands are for
 
-(dolist (entry agent-q-diff--help-commands)
+(dolist (entry agent-q-diff-menu--help-commands)
   (put (car entry) 'command-modes '(agent-q-diff-mode)))
 
 ;;;; Repeating

@@ -123,7 +123,7 @@ IS-REASONED is non-nil if the user gave a reason."
 (defun agent-q-diff-message-of-failure (err)
   "Return the message to the agent about ERR, of any kind.
 A refusal by the guard already begins with \"Error: \"."
-  (let ((text (agent-q-diff--error-text err)))
+  (let ((text (agent-q-diff-error-text err)))
     (if (string-prefix-p "Error: " text)
         text
       (concat "Error: " text))))
@@ -143,7 +143,7 @@ A refusal by the guard already begins with \"Error: \"."
             (if (and (stringp path) (agent-q-diff-visible-path-flaw path))
                 (agent-q-diff-visible path)
               path)
-            (agent-q-diff--error-text err)))))
+            (agent-q-diff-error-text err)))))
 
 (defun agent-q-diff-message-of-remains (result)
   "Return what a review with RESULT left behind, or nil if nothing.

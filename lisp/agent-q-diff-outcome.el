@@ -23,7 +23,8 @@
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-review)
-(require 'agent-q-diff-view)
+(require 'agent-q-diff-buffer)
+(require 'agent-q-diff-signs)
 (require 'agent-q-diff-fontify)
 
 (declare-function treesit-buffer-root-node "treesit.c" (&optional language))
@@ -97,29 +98,29 @@ Nothing is said if ORIGINAL or MODIFIED, the proposal's, is not either."
   "Return what is to be said of the target when the review finishes, or nil.
 That is so if it is not sound, not too big to be looked through, and not
 what it was: some of the proposal is in it."
-  (let* ((review agent-q-diff--review)
+  (let* ((review agent-q-diff-buffer-review)
          (target (and review (agent-q-diff-review-target review))))
     (when (and agent-q-diff-finish-check-size
                (buffer-live-p target)
                (agent-q-diff-review-engine review)
                (<= (buffer-size target) agent-q-diff-finish-check-size)
-               (< 0 (nth 3 (agent-q-diff-engine-counts
-                            (agent-q-diff-review-engine review)))))
+               (< 0 (agent-q-diff-review-in-target review)))
       ;; A mode of somebody else's reads the text, and must not keep anybody
       ;; from finishing.
       (when-let ((warning (ignore-errors
                             (agent-q-diff-outcome--warning
                              (agent-q-diff-target-text target)
                              (agent-q-diff-fontify-mode)
-                             agent-q-diff--original agent-q-diff--modified))))
+                             agent-q-diff-buffer-original agent-q-diff-buffer-modified))))
         (format "%s: %s" (agent-q-diff-outcome--name review) warning)))))
 
 ;;;; Showing it
 
 (defun agent-q-diff-outcome--text (review is-all)
   "Return the text of the target of REVIEW, with all pending hunks if IS-ALL."
-  (let ((edits (and is-all (car (agent-q-diff-engine-plan-all
-                                 (agent-q-diff-review-engine review))))))
+  (let ((edits (and is-all (agent-q-diff-engine-planned-edits
+                            (agent-q-diff-engine-plan-all
+                             (agent-q-diff-review-engine review))))))
     (with-temp-buffer
       (insert (agent-q-diff-target-text (agent-q-diff-review-target review)))
       (agent-q-diff-target-replace-lines edits)
@@ -150,16 +151,16 @@ With a prefix argument, IS-ALL, show it with all pending hunks accepted.
 Say so if that is not sound although the original and the whole proposal
 are.  Return what is said of it."
   (interactive "P")
-  (let* ((review (agent-q-diff--review-with-target))
-         (hunk (agent-q-diff--hunk-at-point))
+  (let* ((review (agent-q-diff-signs-review-with-target))
+         (hunk (agent-q-diff-buffer-hunk-at-point))
          (text (agent-q-diff-outcome--text review is-all))
          (mode (agent-q-diff-fontify-mode))
          (warning (agent-q-diff-outcome--warning
-                   text mode agent-q-diff--original agent-q-diff--modified))
+                   text mode agent-q-diff-buffer-original agent-q-diff-buffer-modified))
          (name (agent-q-diff-outcome--name review)))
     (agent-q-diff-outcome--show
      text mode
-     (and hunk (agent-q-diff-engine-line (agent-q-diff-review-engine review) hunk))
+     (and hunk (agent-q-diff-engine-hunk-line (agent-q-diff-review-hunk review hunk)))
      (concat " " (replace-regexp-in-string "%" "%%" name)
              (if is-all " with all pending hunks" " if you finish now")
              (and warning (propertize (concat ": " warning)

@@ -27,8 +27,10 @@
 (require 'agent-q-diff-schema)
 (require 'agent-q-diff-guard)
 (require 'agent-q-diff-log)
+(require 'agent-q-diff-session)
+(require 'agent-q-diff-wait)
+(require 'agent-q-diff-api)
 (require 'agent-q-diff-permit)
-(require 'agent-q-diff-open)
 
 ;;;; The file
 
@@ -131,7 +133,7 @@ done because it is not a change of lines."
      (cons (agent-q-diff-message-of-result result .path)
            (and .diff
                 (equal "accepted" (plist-get result :decision))
-                (agent-q-diff--undone-notes .diff)))
+                (agent-q-diff-api-undone-notes .diff)))
      "\n\n")))
 
 (defun agent-q-diff-propose--review-and-wait (target arguments)
@@ -159,12 +161,12 @@ Return the message for the agent, or signal why there is no decision."
 (defun agent-q-diff-propose-answering-errors (path function)
   "Call FUNCTION, which proposes to change PATH, and return its message.
 If it signals an error, return a message about that."
-  (let ((agent-q-diff--undecided nil))
+  (let ((agent-q-diff-wait-undecided nil))
     (condition-case err
         (funcall function)
       ((error quit)
        (agent-q-diff-message-of-undecided
-        agent-q-diff--undecided err (apply-partially #'agent-q-diff-message-of-error path))))))
+        agent-q-diff-wait-undecided err (apply-partially #'agent-q-diff-message-of-error path))))))
 
 (defun agent-q-diff-propose-unless-denied (tool arguments)
   "Propose ARGUMENTS of TOOL unless the policy denies it; return the message.
@@ -206,7 +208,7 @@ result that has only :status `rejected', :decision and :message.  Signal an
 error if the path is refused."
   (if-let ((denial (agent-q-diff-propose--denial tool arguments)))
       (progn
-        (agent-q-diff--call-back callback
+        (agent-q-diff-session-call-back callback
                                  (list :status 'rejected :decision "rejected"
                                        :message denial))
         nil)

@@ -21,14 +21,14 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-file)
-(require 'agent-q-diff-outside)
-(require 'agent-q-diff-target)
 (require 'agent-q-diff-coding)
 (require 'agent-q-diff-line-ends)
+(require 'agent-q-diff-target)
 (require 'agent-q-diff-disk)
 (require 'agent-q-diff-git)
 (require 'agent-q-diff-visit)
 (require 'agent-q-diff-apply)
+(require 'agent-q-diff-outside)
 
 (cl-defstruct (agent-q-diff-review (:constructor agent-q-diff-review--make)
                                    (:copier nil))
@@ -49,6 +49,8 @@
   (is-edited nil :documentation "Non-nil if there was an edit of ours.")
   (is-adapted nil :documentation "Non-nil if line ends were adapted.")
   (is-cut nil :documentation "Non-nil if hunks were split, so that their numbers are others.")
+  (committed nil :documentation "What there is to show of the last command, see `agent-q-diff-engine-committed'.")
+  (n-conflicts nil :documentation "Number of hunks without a certain place, or nil if that is not known.")
   (is-altered nil :documentation "Non-nil if saving changed more than the hunks.")
   (check nil :documentation "Function called before each edit of ours, or nil.")
   (is-detached nil :documentation "Non-nil if the target is a text and no file.")
@@ -180,7 +182,7 @@ none or PATH cannot be a target."
                (is-adapted (not (equal diff adapted))))
           (setf (agent-q-diff-review-is-adapted review) is-adapted
                 (agent-q-diff-review-engine review) engine)
-          (when (and is-adapted (agent-q-diff-engine-idle-p engine))
+          (when (and is-adapted (agent-q-diff-module-is-idle engine))
             (agent-q-diff-review--refuse-line-ends))
           (agent-q-diff-review-follow review)
           review)
@@ -227,7 +229,7 @@ file has.  A last line without newline has none either."
 A file that it created stays only if something is in it."
   (agent-q-diff-review--cease review)
   (when (agent-q-diff-review-engine review)
-    (agent-q-diff-engine-free (agent-q-diff-review-engine review))
+    (agent-q-diff-module-free (agent-q-diff-review-engine review))
     (setf (agent-q-diff-review-engine review) nil))
   (let ((target (agent-q-diff-review-target review))
         (is-gone (and (agent-q-diff-review-is-created review)
@@ -347,7 +349,9 @@ comparing."
         (unless (eq found 'changed)
           (agent-q-diff-review--note-tick review tick)
           (setq is-news (or found is-news)))))
-    (and (> rounds 0) is-news)))
+    (when (and (> rounds 0) is-news)
+      (agent-q-diff-review-recount review)
+      t)))
 
 (defun agent-q-diff-review--note-tick (review tick)
   "Note that the engine of REVIEW knows the target as it is at TICK.
@@ -362,7 +366,7 @@ Return non-nil if that is news to it, and `changed' if BUFFER is no longer
 as it was, so that nothing is known."
   (let* ((engine (agent-q-diff-review-engine review))
          (is-news (if (eq tick (agent-q-diff-review-told review))
-                      (agent-q-diff-engine-recognize engine (buffer-size buffer))
+                      (agent-q-diff-module-recognize engine (buffer-size buffer))
                     'follow)))
     (cond
      ((not (eq is-news 'follow)) is-news)
@@ -374,7 +378,7 @@ as it was, so that nothing is known."
   "Return non-nil if ENGINE's diff names the text of BUFFER, and is told so.
 Git writes the ids of both texts above the hunks.  Then every line that
 the diff states is certain."
-  (pcase (agent-q-diff-engine-blobs engine)
+  (pcase (agent-q-diff-module-blobs engine)
     (`(,old . ,new)
      (let ((ids (agent-q-diff-git-blob-ids buffer)))
        (cl-flet ((named-p (id)
@@ -426,12 +430,25 @@ missed is left to `agent-q-diff-review-follow'."
 
 ;;;; Commands
 
-(defun agent-q-diff-review--carry-out (review edits)
-  "Make EDITS in the target of REVIEW and commit what was planned.
-What a hook changed on the way to the file is then followed."
+(defconst agent-q-diff-review-max-shown 50
+  "Number of hunks up to which a command on several returns all of them.")
+
+(defun agent-q-diff-review--carry-out (review planned)
+  "Make the edits of PLANNED in the target of REVIEW and commit it.
+PLANNED is an `agent-q-diff-engine-planned'.  What a hook changed on the
+way to the file is then followed."
   (let* ((agent-q-diff-outside-speaker (agent-q-diff-review-listener review))
-         (tick (and edits (agent-q-diff-review--edit review edits))))
-    (agent-q-diff-engine-commit (agent-q-diff-review-engine review))
+         (edits (agent-q-diff-engine-planned-edits planned))
+         (tick (and edits (agent-q-diff-review--edit review planned)))
+         (committed (agent-q-diff-module-commit
+                     (agent-q-diff-review-engine review)
+                     agent-q-diff-review-max-shown
+                     ;; No command of ours makes a conflict.
+                     (not (eql 0 (agent-q-diff-review-n-conflicts review))))))
+    (setf (agent-q-diff-review-committed review) committed)
+    (when (agent-q-diff-engine-committed-conflicts committed)
+      (setf (agent-q-diff-review-n-conflicts review)
+            (agent-q-diff-engine-committed-conflicts committed)))
     (when edits
       (setf (agent-q-diff-review-is-edited review) t
             (agent-q-diff-review-tick review) tick
@@ -440,9 +457,10 @@ What a hook changed on the way to the file is then followed."
                         (agent-q-diff-review-target review)))
         (setf (agent-q-diff-review-is-altered review) t)))))
 
-(defun agent-q-diff-review--edit (review edits)
-  "Make EDITS in the target of REVIEW and return its tick before saving.
-Note what comes into being by that."
+(defun agent-q-diff-review--edit (review planned)
+  "Make the edits of PLANNED in the target of REVIEW.
+Return the target's tick before it was saved.  Note what comes into being
+by that."
   (agent-q-diff-file-uncached
     (agent-q-diff-review--check review)
     (let* ((path (agent-q-diff-review-path review))
@@ -452,10 +470,10 @@ Note what comes into being by that."
            ;; What the file has came from this review, and may go with it.
            (make-backup-files (and make-backup-files
                                    (not (agent-q-diff-review-is-created review)))))
-      (prog1 (agent-q-diff-apply-edits (agent-q-diff-review-target review) edits
+      (prog1 (agent-q-diff-apply-edits (agent-q-diff-review-target review)
+                                       (agent-q-diff-engine-planned-edits planned)
                                        is-saving
-                                       (agent-q-diff-engine-offsets
-                                        (agent-q-diff-review-engine review))
+                                       (agent-q-diff-engine-planned-offsets planned)
                                        (lambda () (agent-q-diff-review--check review)))
         (when (and was-missing (file-exists-p path))
           (setf (agent-q-diff-review-is-created review) t
@@ -464,7 +482,7 @@ Note what comes into being by that."
 (defun agent-q-diff-review-note-failure (review hunk reason)
   "Note that HUNK of REVIEW was accepted and could not be applied for REASON."
   (setf (alist-get hunk (agent-q-diff-review-failures review)) reason)
-  (agent-q-diff-engine-fail (agent-q-diff-review-engine review) hunk))
+  (agent-q-diff-module-fail (agent-q-diff-review-engine review) hunk))
 
 (defun agent-q-diff-review-forget-failure (review hunk)
   "Note that HUNK of REVIEW is what the user wants it to be."
@@ -481,6 +499,7 @@ Each has failed if it had, and has its comment."
                                (t (cl-loop for part below n
                                            collect (cons (+ hunk part) text)))))))
     (setf (agent-q-diff-review-is-cut review) t
+          (agent-q-diff-review-committed review) nil
           (agent-q-diff-review-failures review)
           (parted (agent-q-diff-review-failures review))
           (agent-q-diff-review-comments review)
@@ -488,9 +507,9 @@ Each has failed if it had, and has its comment."
 
 (defun agent-q-diff-review-do (review command hunk &optional place)
   "Carry out COMMAND on HUNK of REVIEW and return what it came to.
-COMMAND, PLACE and the value are as `agent-q-diff-engine-plan' has
-them.  Signal an error that says why if it cannot be done; then nothing
-has changed."
+COMMAND and PLACE are as in `agent-q-diff-engine-plan', and the value is
+the note of the plan, a symbol.  Signal an error that says why if it
+cannot be done; then nothing has changed."
   (agent-q-diff-review--do-planned
    review hunk (memq command '(accept toggle))
    (lambda (engine)
@@ -498,9 +517,9 @@ has changed."
 
 (defun agent-q-diff-review-rewrite (review hunk text is-merged)
   "Make TEXT the post-image of HUNK of REVIEW; return what that came to.
-TEXT, IS-MERGED and the value are as `agent-q-diff-engine-plan-text' has
-them.  Signal an error that says why if it cannot be done; then nothing
-has changed."
+TEXT and IS-MERGED are as in `agent-q-diff-engine-plan-text'; the value is
+the note of the plan, a symbol.  Signal an error that says why if it
+cannot be done; then nothing has changed."
   (agent-q-diff-review--do-planned
    review hunk is-merged
    (lambda (engine)
@@ -511,9 +530,9 @@ has changed."
 PLAN is a function of the engine's review that does the planning.  If
 IS-ACCEPTING is non-nil, a failure is one to apply the hunk, and noted."
   (condition-case err
-      (pcase-let ((`(,note . ,edits)
-                   (funcall plan (agent-q-diff-review-engine review))))
-        (agent-q-diff-review--carry-out review edits)
+      (let* ((planned (funcall plan (agent-q-diff-review-engine review)))
+             (note (agent-q-diff-engine-planned-note planned)))
+        (agent-q-diff-review--carry-out review planned)
         (unless (eq note 'unchanged)
           (agent-q-diff-review-forget-failure review hunk))
         note)
@@ -521,21 +540,19 @@ IS-ACCEPTING is non-nil, a failure is one to apply the hunk, and noted."
      (when (and is-accepting
                 (not (memq (car err) '(agent-q-diff-no-hunk agent-q-diff-ended))))
        (agent-q-diff-review-note-failure review hunk
-                                          (agent-q-diff--error-text err)))
+                                          (agent-q-diff-error-text err)))
      (signal (car err) (cdr err)))))
 
 (defun agent-q-diff-review-accept-all (review)
   "Accept every pending hunk of REVIEW, as one edit of the target.
 If the target does not take all of them, take those that it takes one by
 one.  Return a list of (HUNK . REASON): those that could not be applied."
-  (pcase-let* ((engine (agent-q-diff-review-engine review))
-               (`(,edits . ,refused) (agent-q-diff-engine-plan-all engine)))
+  (let* ((planned (agent-q-diff-engine-plan-all (agent-q-diff-review-engine review)))
+         (refused (agent-q-diff-engine-planned-refused planned)))
     (condition-case nil
         (progn
-          (agent-q-diff-review--carry-out review edits)
-          (pcase-dolist (`(,hunk . ,_) (agent-q-diff-review-failures review))
-            (when (eq 'applied (agent-q-diff-engine-mark engine hunk))
-              (agent-q-diff-review-forget-failure review hunk))))
+          (agent-q-diff-review--carry-out review planned)
+          (agent-q-diff-review--forget-failures-of-applied review))
       (error
        (setq refused (append refused
                              (agent-q-diff-review--accept-each
@@ -543,6 +560,68 @@ one.  Return a list of (HUNK . REASON): those that could not be applied."
     (pcase-dolist (`(,hunk . ,reason) refused)
       (agent-q-diff-review-note-failure review hunk reason))
     (sort refused (lambda (one other) (< (car one) (car other))))))
+
+(defun agent-q-diff-review--forget-failures-of-applied (review)
+  "Forget the failures of hunks of REVIEW that are marked applied by now."
+  (when (agent-q-diff-review-failures review)
+    (let ((marks (vconcat (agent-q-diff-review-marks review))))
+      (setf (agent-q-diff-review-failures review)
+            (seq-remove (lambda (failure) (eq 'applied (aref marks (car failure))))
+                        (agent-q-diff-review-failures review))))))
+
+(defun agent-q-diff-review-hunk (review hunk)
+  "Return the `agent-q-diff-engine-hunk' of HUNK of REVIEW."
+  (agent-q-diff-module-hunk (agent-q-diff-review-engine review) hunk))
+
+(defun agent-q-diff-review-set-mark (review hunk mark)
+  "Set the mark of HUNK of REVIEW to MARK: `applied', `rejected' or nil."
+  (setf (agent-q-diff-review-committed review) nil)
+  (agent-q-diff-module-set-mark (agent-q-diff-review-engine review) hunk mark))
+
+(defun agent-q-diff-review-next-pending (review hunk)
+  "Return the next pending hunk of REVIEW after HUNK, or nil if no other is.
+After the last hunk comes the first one."
+  (let ((committed (agent-q-diff-review-committed review)))
+    (pcase (and committed (agent-q-diff-engine-committed-hunks committed))
+      ((and `(,only)
+            (guard (and (eql hunk (agent-q-diff-engine-hunk-index only))
+                        (null (agent-q-diff-engine-committed-marks committed)))))
+       (agent-q-diff-engine-committed-next committed))
+      (_ (agent-q-diff-module-next-pending (agent-q-diff-review-engine review) hunk)))))
+
+(defun agent-q-diff-review-in-target (review)
+  "Return the number of hunks of REVIEW whose change is in the target."
+  (let ((committed (agent-q-diff-review-committed review)))
+    (or (and committed (agent-q-diff-engine-committed-in-target committed))
+        (nth 3 (agent-q-diff-module-counts (agent-q-diff-review-engine review))))))
+
+(defun agent-q-diff-review-tally (review)
+  "Return (TOTAL APPLIED REJECTED), numbers of hunks of REVIEW by mark."
+  (if-let ((committed (agent-q-diff-review-committed review)))
+      (list (agent-q-diff-engine-committed-total committed)
+            (agent-q-diff-engine-committed-applied committed)
+            (agent-q-diff-engine-committed-rejected committed))
+    (agent-q-diff-module-tally (agent-q-diff-review-engine review))))
+
+(defun agent-q-diff-review-count-conflicts (review)
+  "Return the number of hunks of REVIEW that have no certain place in the target.
+No command of ours makes one, so that 0 stays until others edit it."
+  (or (agent-q-diff-review-n-conflicts review)
+      (pcase-let ((`(,conflict ,ambiguous . ,_)
+                   (agent-q-diff-module-standing
+                    (agent-q-diff-review-engine review))))
+        (setf (agent-q-diff-review-n-conflicts review) (+ conflict ambiguous)))))
+
+(defun agent-q-diff-review-recount (review)
+  "Take nothing for known that was counted of REVIEW."
+  (setf (agent-q-diff-review-committed review) nil
+        (agent-q-diff-review-n-conflicts review) nil))
+
+(defun agent-q-diff-review-marks (review)
+  "Return a list of the mark of each hunk of REVIEW."
+  (let ((committed (agent-q-diff-review-committed review)))
+    (or (and committed (agent-q-diff-engine-committed-marks committed))
+        (agent-q-diff-module-marks (agent-q-diff-review-engine review)))))
 
 (defun agent-q-diff-review--accept-each (review except)
   "Accept every pending hunk of REVIEW by itself, but those in EXCEPT.
@@ -558,13 +637,13 @@ those that could not be applied."
   (with-current-buffer (agent-q-diff-review-target review)
     (let ((group (prepare-change-group))
           (failed nil))
-      (cl-loop for mark in (agent-q-diff-engine-marks
+      (cl-loop for mark in (agent-q-diff-module-marks
                             (agent-q-diff-review-engine review))
                for hunk from 0
                unless (or mark (memq hunk except))
                do (condition-case err
                       (agent-q-diff-review-do review 'accept hunk)
-                    (error (push (cons hunk (agent-q-diff--error-text err))
+                    (error (push (cons hunk (agent-q-diff-error-text err))
                                  failed))))
       (undo-amalgamate-change-group group)
       failed)))
@@ -572,10 +651,10 @@ those that could not be applied."
 (defun agent-q-diff-review-unapply-all (review)
   "Take out of the target whatever of REVIEW is in it, as one edit.
 Return a list of (HUNK . REASON): those that could not be taken out."
-  (pcase-let ((`(,edits . ,refused)
-               (agent-q-diff-engine-plan-all (agent-q-diff-review-engine review)
-                                             'out)))
-    (agent-q-diff-review--carry-out review edits)
+  (let* ((planned (agent-q-diff-engine-plan-all (agent-q-diff-review-engine review)
+                                                'out))
+         (refused (agent-q-diff-engine-planned-refused planned)))
+    (agent-q-diff-review--carry-out review planned)
     (sort refused (lambda (one other) (< (car one) (car other))))))
 
 (defun agent-q-diff-review-back (review is-redo)
@@ -583,27 +662,28 @@ Return a list of (HUNK . REASON): those that could not be taken out."
 If IS-REDO is non-nil, redo the decision that was undone last.  Signal
 `agent-q-diff-nothing-to-take-back', or an error that says why it cannot
 be done; then nothing has changed."
-  (pcase-let ((`(,hunks . ,edits)
-               (agent-q-diff-engine-plan-back (agent-q-diff-review-engine review)
-                                              is-redo)))
-    (agent-q-diff-review--carry-out review edits)
+  (let* ((planned (agent-q-diff-engine-plan-back (agent-q-diff-review-engine review)
+                                                 is-redo))
+         (hunks (agent-q-diff-engine-planned-hunks planned)))
+    (agent-q-diff-review--carry-out review planned)
     (dolist (hunk hunks hunks)
       (agent-q-diff-review-forget-failure review hunk))))
 
 (defun agent-q-diff-review-as-one (review function)
   "Call FUNCTION, and return its value; what it decides on REVIEW is one decision."
   (let* ((engine (agent-q-diff-review-engine review))
-         (before (agent-q-diff-engine-n-decisions engine)))
+         (before (agent-q-diff-module-n-decisions engine)))
     (unwind-protect
         (funcall function)
-      (let ((n (- (agent-q-diff-engine-n-decisions engine) before)))
+      (let ((n (- (agent-q-diff-module-n-decisions engine) before)))
         (when (> n 1)
-          (agent-q-diff-engine-join-decisions engine n))))))
+          (agent-q-diff-module-join-decisions engine n))))))
 
 (defun agent-q-diff-review-reject-all (review)
   "Reject every pending hunk of REVIEW."
-  (setf (agent-q-diff-review-failures review) nil)
-  (agent-q-diff-engine-reject-all (agent-q-diff-review-engine review)))
+  (setf (agent-q-diff-review-failures review) nil
+        (agent-q-diff-review-committed review) nil)
+  (agent-q-diff-module-reject-all (agent-q-diff-review-engine review)))
 
 (provide 'agent-q-diff-review)
 ;;; agent-q-diff-review.el ends here

@@ -20,8 +20,9 @@
 (require 'agent-q-diff-protocol)
 (require 'agent-q-diff-schema)
 (require 'agent-q-diff-review)
-(require 'agent-q-diff-view)
-(require 'agent-q-diff-end)
+(require 'agent-q-diff-progress)
+(require 'agent-q-diff-reviews)
+(require 'agent-q-diff-session)
 (require 'agent-q-diff-propose)
 (require 'agent-q-diff-tools)
 
@@ -83,7 +84,7 @@ IS-ERROR is non-nil if TEXT is about a failure of the call."
         (add-hook 'agent-q-diff-progress-functions
                   (apply-partially #'agent-q-diff-server--send-progress client)
                   nil t)
-        (agent-q-diff--refresh-progress)))
+        (agent-q-diff-progress-refresh)))
      (t (agent-q-diff-cancel review)))))
 
 (defun agent-q-diff-server--call (client tool arguments)
@@ -165,7 +166,7 @@ A value that the user has set meanwhile stays."
 Bytes are decoded when all have arrived, so that no character is cut in two."
   (unless (process-get client 'is-asked)
     (condition-case err
-        (agent-q-diff--collecting-once
+        (agent-q-diff-base-collecting-once
           (let ((request (agent-q-diff-protocol-hear client bytes)))
             (when request
               (process-put client 'is-asked t)

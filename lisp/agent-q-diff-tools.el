@@ -23,12 +23,14 @@
 (require 'agent-q-diff-message)
 (require 'agent-q-diff-log)
 (require 'agent-q-diff-queue)
+(require 'agent-q-diff-review)
+(require 'agent-q-diff-reviews)
+(require 'agent-q-diff-session)
+(require 'agent-q-diff-wait)
 (require 'agent-q-diff-permit)
 (require 'agent-q-diff-edit-file)
 (require 'agent-q-diff-edit-file-message)
 (require 'agent-q-diff-propose)
-(require 'agent-q-diff-end)
-(require 'agent-q-diff-wait)
 
 (defun agent-q-diff-tools-list ()
   "Return the tools that agents can call, a list of plists:
@@ -49,7 +51,7 @@
 (defun agent-q-diff-tools--edit-file (arguments)
   "Run `edit_file' with ARGUMENTS, an alist, and return the message."
   (let-alist arguments
-    (let ((agent-q-diff--undecided nil)
+    (let ((agent-q-diff-wait-undecided nil)
           (call (agent-q-diff-edit-file-call-make
                  :path .path :old .old_str :new .new_str
                  :is-all .shouldReplaceAll :description .description
@@ -62,7 +64,7 @@
          (agent-q-diff-edit-file-message-of-error call err))
         ((error quit)
          (agent-q-diff-message-of-undecided
-          agent-q-diff--undecided err
+          agent-q-diff-wait-undecided err
           (apply-partially #'agent-q-diff-edit-file-message-of-error call)))))))
 
 ;;;###autoload

@@ -23,7 +23,6 @@
 (require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-visible)
-(require 'agent-q-diff-engine)
 
 ;;;; Options and faces
 
@@ -150,7 +149,7 @@ The end of a very long line is left out, and the note says so."
   (setq truncate-lines t
         buffer-undo-list t
         bidi-paragraph-direction 'left-to-right)
-  (agent-q-diff--claim-single-keys)
+  (agent-q-diff-base-claim-single-keys)
   (add-to-invisibility-spec '(agent-q-diff-fold . t)))
 
 (defun agent-q-diff-transcript-buffer ()

@@ -13,31 +13,22 @@
 ;;; Code:
 
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-engine)
 (require 'agent-q-diff-review)
-(require 'agent-q-diff-view)
+(require 'agent-q-diff-buffer)
+(require 'agent-q-diff-signs)
 
 (defun agent-q-diff-undo--typed-p ()
   "Return non-nil if the text of this buffer is the user's own, to be edited."
-  (not (or (eq agent-q-diff--parsed-tick t) buffer-read-only)))
-
-(defun agent-q-diff-undo--show (hunks)
-  "Show the states of HUNKS, a list, and go to the first of them."
-  (if (cdr hunks)
-      (progn
-        (agent-q-diff--write-states)
-        (agent-q-diff--show-all))
-    (agent-q-diff--write-state (car hunks))
-    (agent-q-diff--show-hunk (car hunks))
-    (agent-q-diff--refresh-progress))
-  (agent-q-diff--goto-hunk (car hunks)))
+  (not (or (eq agent-q-diff-buffer-parsed-tick t) buffer-read-only)))
 
 (defun agent-q-diff-undo--go (is-redo)
   "Take the latest decision back, or if IS-REDO is non-nil again, and say so."
-  (let* ((review (agent-q-diff--review-with-target))
+  (let* ((review (agent-q-diff-signs-review-with-target))
          (hunks (agent-q-diff-review-back review is-redo)))
-    (agent-q-diff-review-follow review)
-    (agent-q-diff-undo--show hunks)
+    (agent-q-diff-signs-show-committed)
+    (when (agent-q-diff-review-follow review)
+      (agent-q-diff-signs-show-all))
+    (agent-q-diff-buffer-goto-hunk (car hunks))
     (message "Decision on %s taken %s"
              (if (cdr hunks)
                  (format "%d hunks" (length hunks))

@@ -1,4 +1,4 @@
-;;; agent-q-diff-wait.el --- Waiting for the user's decision  -*- lexical-binding: t; -*-
+;;; agent-q-diff-wait.el --- Waits for a decision in a recursive edit  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -15,87 +15,86 @@
 
 (require 'cl-lib)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-engine)
-(require 'agent-q-diff-review)
 (require 'agent-q-diff-message)
-(require 'agent-q-diff-view)
-(require 'agent-q-diff-mode)
-(require 'agent-q-diff-end)
+(require 'agent-q-diff-review)
+(require 'agent-q-diff-buffer)
+(require 'agent-q-diff-reviews)
+(require 'agent-q-diff-result)
+(require 'agent-q-diff-finish)
+(require 'agent-q-diff-grace)
+(require 'agent-q-diff-session)
 
 ;;;; Waiting for the user
 
-(defvar agent-q-diff--waiting nil
-  "Reviews for which a caller waits, the innermost first.")
-
-(defvar agent-q-diff--in-command nil
+(defvar agent-q-diff-wait--in-command nil
   "Non-nil while a command runs, so that its end will be noticed.")
 
-(defun agent-q-diff--note-command ()
+(defun agent-q-diff-wait--note-command ()
   "Note that a command begins."
-  (setq agent-q-diff--in-command t))
+  (setq agent-q-diff-wait--in-command t))
 
-(defun agent-q-diff--leave-if-decided ()
+(defun agent-q-diff-wait--leave-if-decided ()
   "Leave the recursive edit if its review has ended.
 Runs after every command, and is the only place that leaves: anywhere
 deeper, say in an open minibuffer, leaving would leave that instead, and
 a timer must not leave at all."
-  (setq agent-q-diff--in-command nil)
-  (let ((review (car agent-q-diff--waiting)))
+  (setq agent-q-diff-wait--in-command nil)
+  (let ((review (car agent-q-diff-reviews-waiting)))
     (when (and review (eq (recursion-depth) (agent-q-diff-review-depth review)))
       (when (and noninteractive (not executing-kbd-macro)
                  (not unread-command-events))
-        (agent-q-diff--set-outcome review 'no-user))
+        (agent-q-diff-session-set-outcome review 'no-user))
       (when (agent-q-diff-review-outcome review)
         (exit-recursive-edit)))))
 
-(defun agent-q-diff--ended (review outcome)
+(defun agent-q-diff-wait--ended (review outcome)
   "Note that REVIEW ended with OUTCOME, and see to it that its caller learns."
-  (agent-q-diff--set-outcome review outcome)
+  (agent-q-diff-session-set-outcome review outcome)
   (let ((depth (agent-q-diff-review-depth review))
-        (is-innermost (eq review (car agent-q-diff--waiting))))
+        (is-innermost (eq review (car agent-q-diff-reviews-waiting))))
     (when (and depth (>= (recursion-depth) depth))
-      (agent-q-diff--wake)
+      (agent-q-diff-wait--wake)
       (unless (and is-innermost (eq (recursion-depth) depth))
-        (agent-q-diff--close review)
+        (agent-q-diff-session-close review)
         (unless is-innermost
-          (agent-q-diff--put-away (agent-q-diff-review-buffer review)))
+          (agent-q-diff-wait--put-away (agent-q-diff-review-buffer review)))
         (message "Ended; the caller is answered once newer reviews end")))))
 
-(defun agent-q-diff--put-away (buffer)
+(defun agent-q-diff-wait--put-away (buffer)
   "Take BUFFER, whose review ended before the innermost, out of sight."
   (let ((was-selected (eq (window-buffer) buffer)))
     (replace-buffer-in-windows buffer)
     (when was-selected
-      (pop-to-buffer (agent-q-diff-review-buffer (car agent-q-diff--waiting))))))
+      (pop-to-buffer (agent-q-diff-review-buffer (car agent-q-diff-reviews-waiting))))))
 
-(defun agent-q-diff--wake ()
+(defun agent-q-diff-wait--wake ()
   "See to it that a command ends soon, and `post-command-hook' with it.
 A recursive edit cannot be left from a timer or a process filter."
-  (unless agent-q-diff--in-command
+  (unless agent-q-diff-wait--in-command
     (setq unread-command-events
           (append unread-command-events (list 'agent-q-diff-wake)))))
 
-(defun agent-q-diff--somebody-there-p ()
+(defun agent-q-diff-wait-somebody-there-p ()
   "Return non-nil if keys can come from somewhere."
   (or (not noninteractive)
       executing-kbd-macro
       unread-command-events
       (not (subrp (symbol-function 'recursive-edit)))))
 
-(defun agent-q-diff--cancel-at-top-level ()
+(defun agent-q-diff-wait--cancel-at-top-level ()
   "Cancel every review that somebody waits for, and that of the selected window.
 The command `top-level' leaves all that Emacs waits for."
-  (dolist (review agent-q-diff--waiting)
-    (agent-q-diff--set-outcome review 'aborted))
+  (dolist (review agent-q-diff-reviews-waiting)
+    (agent-q-diff-session-set-outcome review 'aborted))
   (with-current-buffer (window-buffer)
-    (agent-q-diff--abort-at-top-level)))
+    (agent-q-diff-finish-abort-at-top-level)))
 
-(defun agent-q-diff--edit-recursively (review)
+(defun agent-q-diff-wait--edit-recursively (review)
   "Let the user work until the recursive edit of REVIEW is left."
   (let ((is-macro executing-kbd-macro)
         (is-top-level t)
         ;; Bound, because a throw past the end of a command leaves it set.
-        (agent-q-diff--in-command nil))
+        (agent-q-diff-wait--in-command nil))
     (setf (agent-q-diff-review-depth review) (1+ (recursion-depth)))
     ;; Whoever replaces this function, as tests do, expects the diff buffer
     ;; to be current.
@@ -107,16 +106,16 @@ The command `top-level' leaves all that Emacs waits for."
             (setq quit-flag nil)
             (let ((inhibit-quit nil))
               (recursive-edit))
-            (agent-q-diff--came-back review is-macro))
+            (agent-q-diff-wait--came-back review is-macro))
         (quit (unless (or (eq last-input-event ?\C-g)
                           ;; With a minibuffer open below, ESC ESC ESC aborts.
                           (eq this-command 'keyboard-escape-quit))
-                (agent-q-diff--set-outcome review 'aborted))))
+                (agent-q-diff-session-set-outcome review 'aborted))))
       (setq is-top-level nil))
     (when is-top-level
-      (agent-q-diff--cancel-at-top-level))))
+      (agent-q-diff-wait--cancel-at-top-level))))
 
-(defun agent-q-diff--came-back (review is-macro)
+(defun agent-q-diff-wait--came-back (review is-macro)
   "Interpret that the recursive edit of REVIEW returned.
 IS-MACRO tells whether a keyboard macro was running when it began."
   (let ((is-real (subrp (symbol-function 'recursive-edit)))
@@ -124,44 +123,44 @@ IS-MACRO tells whether a keyboard macro was running when it began."
     (cond
      ((agent-q-diff-review-outcome review))
      ((and (not is-real)
-           (member (buffer-local-value 'agent-q-diff--decision buffer)
+           (member (buffer-local-value 'agent-q-diff-buffer-decision buffer)
                    '("accepted" "rejected")))
-      (agent-q-diff--set-outcome review 'decided))
+      (agent-q-diff-session-set-outcome review 'decided))
      ;; ESC ESC ESC leaves any recursive edit, but it is no decision.
      ((and is-real (eq this-command 'keyboard-escape-quit)))
      ;; The keys of a macro ran out.
      ((and is-real is-macro (not (eq this-command 'exit-recursive-edit)))
       (when noninteractive
-        (agent-q-diff--set-outcome review 'no-user)))
+        (agent-q-diff-session-set-outcome review 'no-user)))
      (t (with-current-buffer buffer
           (agent-q-diff-finish))))))
 
-(defun agent-q-diff--begin-waiting (review)
+(defun agent-q-diff-wait--begin-waiting (review)
   "Make REVIEW the innermost one for which a caller waits."
   (with-current-buffer (agent-q-diff-review-buffer review)
-    (setq agent-q-diff--end-function #'agent-q-diff--ended))
-  (push review agent-q-diff--waiting)
+    (setq agent-q-diff-buffer-end-function #'agent-q-diff-wait--ended))
+  (push review agent-q-diff-reviews-waiting)
   (define-key global-map [agent-q-diff-wake] #'ignore)
-  (add-hook 'pre-command-hook #'agent-q-diff--note-command)
-  (add-hook 'post-command-hook #'agent-q-diff--leave-if-decided))
+  (add-hook 'pre-command-hook #'agent-q-diff-wait--note-command)
+  (add-hook 'post-command-hook #'agent-q-diff-wait--leave-if-decided))
 
-(defun agent-q-diff--end-waiting (review)
+(defun agent-q-diff-wait--end-waiting (review)
   "Make REVIEW one for which nobody waits, and close it."
   ;; Another caller, further out, may wait for it as well.
-  (setq agent-q-diff--waiting (cl-remove review agent-q-diff--waiting :count 1))
-  (agent-q-diff--set-outcome review 'aborted)
-  (agent-q-diff--close review)
-  (if agent-q-diff--waiting
+  (setq agent-q-diff-reviews-waiting (cl-remove review agent-q-diff-reviews-waiting :count 1))
+  (agent-q-diff-session-set-outcome review 'aborted)
+  (agent-q-diff-session-close review)
+  (if agent-q-diff-reviews-waiting
       ;; The outer review may have ended meanwhile.
-      (when (agent-q-diff-review-outcome (car agent-q-diff--waiting))
-        (agent-q-diff--wake))
+      (when (agent-q-diff-review-outcome (car agent-q-diff-reviews-waiting))
+        (agent-q-diff-wait--wake))
     (define-key global-map [agent-q-diff-wake] nil)
     ;; Unbound, a wake-up that was not needed would be an undefined key.
     (setq unread-command-events (delq 'agent-q-diff-wake unread-command-events))
-    (remove-hook 'pre-command-hook #'agent-q-diff--note-command)
-    (remove-hook 'post-command-hook #'agent-q-diff--leave-if-decided)))
+    (remove-hook 'pre-command-hook #'agent-q-diff-wait--note-command)
+    (remove-hook 'post-command-hook #'agent-q-diff-wait--leave-if-decided)))
 
-(defun agent-q-diff--wait (review)
+(defun agent-q-diff-wait-for (review)
   "Show REVIEW and wait until it has ended.  Then restore the windows."
   ;; Its keys would be looked up before those of the diff buffer.
   (when isearch-mode
@@ -178,37 +177,37 @@ IS-MACRO tells whether a keyboard macro was running when it began."
         ;; To open a minibuffer while another one is open below the review
         ;; would otherwise end the review, to be rid of the other one.
         (enable-recursive-minibuffers t))
-    (agent-q-diff--begin-waiting review)
+    (agent-q-diff-wait--begin-waiting review)
     (unwind-protect
         (save-current-buffer
           (pop-to-buffer (agent-q-diff-review-buffer review))
-          (agent-q-diff--begin-grace)
-          (agent-q-diff--edit-recursively review)
+          (agent-q-diff-grace-begin)
+          (agent-q-diff-wait--edit-recursively review)
           (while (not (agent-q-diff-review-outcome review))
             ;; When the keys of a macro run out, the user goes on.
             (let ((executing-kbd-macro (and noninteractive executing-kbd-macro)))
-              (agent-q-diff--edit-recursively review))))
-      (agent-q-diff--end-waiting review)
+              (agent-q-diff-wait--edit-recursively review))))
+      (agent-q-diff-wait--end-waiting review)
       (setf (agent-q-diff-review-depth review) outer-depth)
       (when (frame-live-p (window-configuration-frame layout))
         (set-window-configuration layout))
       (unless outer-depth
-        (agent-q-diff--kill-further (agent-q-diff-review-buffer review))))))
+        (agent-q-diff-session-kill-further (agent-q-diff-review-buffer review))))))
 
 ;;;; The answer
 
-(defvar agent-q-diff--undecided nil
+(defvar agent-q-diff-wait-undecided nil
   "The result of the last review that was waited for and not decided, or nil.
 The error says why, and how much is in the file; here is the rest.")
 
-(defun agent-q-diff--answer (review)
+(defun agent-q-diff-wait-answer (review)
   "Return the result of REVIEW, or signal why there is no decision."
-  (pcase (agent-q-diff--why review)
+  (pcase (agent-q-diff-result-why review)
     ('nil (agent-q-diff-review-result review))
     (`(,symbol . ,_)
-     (setq agent-q-diff--undecided (agent-q-diff-review-result review))
+     (setq agent-q-diff-wait-undecided (agent-q-diff-review-result review))
      (signal symbol (list (agent-q-diff-message-of-no-decision
-                           agent-q-diff--undecided))))))
+                           agent-q-diff-wait-undecided))))))
 
 (provide 'agent-q-diff-wait)
 ;;; agent-q-diff-wait.el ends here

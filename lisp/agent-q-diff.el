@@ -39,21 +39,21 @@
 
 ;;;; For programs
 
-(autoload 'agent-q-diff-review-and-wait "agent-q-diff-open")
-(autoload 'agent-q-diff-review-patch-and-wait "agent-q-diff-open")
-(autoload 'agent-q-diff-review "agent-q-diff-open")
-(autoload 'agent-q-diff-review-patch "agent-q-diff-open")
-(autoload 'agent-q-diff-wait "agent-q-diff-open")
-(autoload 'agent-q-diff-command "agent-q-diff-open")
-(autoload 'agent-q-diff-accept "agent-q-diff-open")
-(autoload 'agent-q-diff-reject "agent-q-diff-open")
-(autoload 'agent-q-diff-unapply "agent-q-diff-open")
-(autoload 'agent-q-diff-end "agent-q-diff-open")
-(autoload 'agent-q-diff-open-reviews "agent-q-diff-end")
-(autoload 'agent-q-diff-past-reviews "agent-q-diff-end")
-(autoload 'agent-q-diff-cancel "agent-q-diff-end")
-(autoload 'agent-q-diff-abandon "agent-q-diff-end")
-(autoload 'agent-q-diff-forget "agent-q-diff-end")
+(autoload 'agent-q-diff-review-and-wait "agent-q-diff-api")
+(autoload 'agent-q-diff-review-patch-and-wait "agent-q-diff-api")
+(autoload 'agent-q-diff-review "agent-q-diff-api")
+(autoload 'agent-q-diff-review-patch "agent-q-diff-api")
+(autoload 'agent-q-diff-wait "agent-q-diff-api")
+(autoload 'agent-q-diff-command "agent-q-diff-api")
+(autoload 'agent-q-diff-accept "agent-q-diff-api")
+(autoload 'agent-q-diff-reject "agent-q-diff-api")
+(autoload 'agent-q-diff-unapply "agent-q-diff-api")
+(autoload 'agent-q-diff-end "agent-q-diff-api")
+(autoload 'agent-q-diff-open-reviews "agent-q-diff-reviews")
+(autoload 'agent-q-diff-past-reviews "agent-q-diff-reviews")
+(autoload 'agent-q-diff-cancel "agent-q-diff-session")
+(autoload 'agent-q-diff-abandon "agent-q-diff-session")
+(autoload 'agent-q-diff-forget "agent-q-diff-reviews")
 (autoload 'agent-q-diff-take-back "agent-q-diff-again")
 (autoload 'agent-q-diff-tools-list "agent-q-diff-tools")
 (autoload 'agent-q-diff-tools-call "agent-q-diff-tools")
@@ -61,8 +61,8 @@
 
 ;;;; For people
 
-(autoload 'agent-q-diff-review-diff "agent-q-diff-open" nil t)
-(autoload 'agent-q-diff-next-review "agent-q-diff-end" nil t)
+(autoload 'agent-q-diff-review-diff "agent-q-diff-api" nil t)
+(autoload 'agent-q-diff-next-review "agent-q-diff-reviews" nil t)
 (autoload 'agent-q-diff-list "agent-q-diff-list" nil t)
 (autoload 'agent-q-diff-look-again "agent-q-diff-again" nil t)
 (autoload 'agent-q-diff-log "agent-q-diff-log-list" nil t)
@@ -72,7 +72,7 @@
 (autoload 'agent-q-diff-serve "agent-q-diff-server" nil t)
 (autoload 'agent-q-diff-unload "agent-q-diff-unload" nil t)
 (autoload 'agent-q-diff-mode "agent-q-diff-mode" nil t)
-(autoload 'agent-q-diff-build-module "agent-q-diff-engine" nil t)
+(autoload 'agent-q-diff-build-module "agent-q-diff-build" nil t)
 
 (provide 'agent-q-diff)
 ;;; agent-q-diff.el ends here

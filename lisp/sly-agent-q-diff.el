@@ -14,17 +14,16 @@
 
 ;;; Code:
 
-(require 'agent-q-diff-open)
-(require 'agent-q-diff-lisp)
-(require 'agent-q-diff-propose)
+(require 'agent-q-diff-api)
 (require 'agent-q-diff-tools)
+(require 'agent-q-diff-lisp)
 
 ;;;; Variables
 
 (dolist (name '("path" "original" "modified" "description" "decision"
                 "hunk-states"))
   (defvaralias (intern (concat "sly-agent-q-diff--" name))
-    (intern (concat "agent-q-diff--" name))))
+    (intern (concat "agent-q-diff-buffer-" name))))
 
 ;;;; Functions and commands
 
@@ -55,7 +54,7 @@ if the texts are the same."
       (let ((review (agent-q-diff-engine-review original modified)))
         (unwind-protect
             (car (agent-q-diff-engine-print review (expand-file-name file-path)))
-          (agent-q-diff-engine-free review)))
+          (agent-q-diff-module-free review)))
     (agent-q-diff-identical "")))
 
 ;;;; Mode
@@ -84,10 +83,16 @@ if the texts are the same."
   "Major mode for deciding a proposal of Agent-Q hunk by hunk.
 
 \\{sly-agent-q-diff-mode-map}"
-  (agent-q-diff--own-keys sly-agent-q-diff-mode-map)
-  (agent-q-diff--claim-single-keys))
+  (agent-q-diff-mode-own-keys sly-agent-q-diff-mode-map)
+  (agent-q-diff-base-claim-single-keys))
 
 ;;;; Entry point
+
+(defun sly-agent-q-diff--target (path)
+  "Return (NAME NOTES CHECK) for PATH, as `agent-q-diff-propose-target' does.
+What is no file is a bad target, and not forbidden."
+  (agent-q-diff-file-check-regular (agent-q-diff-visit-name path))
+  (agent-q-diff-propose-target "propose_file_edit" path))
 
 ;;;###autoload
 (defun sly-agent-q-show-diff-and-wait (path original modified description)
@@ -99,7 +104,7 @@ which says how much is in the file."
   (let ((agent-q-diff-contract 'agent-q)
         (agent-q-diff-caller (cons "Agent-Q" (agent-q-diff-lisp-current))))
     (pcase-let ((`(,name ,notes ,check)
-                 (agent-q-diff-propose-target "propose_file_edit" path)))
+                 (sly-agent-q-diff--target path)))
       (plist-get (agent-q-diff-review-and-wait name original modified description
                                                :mode #'sly-agent-q-diff-mode
                                                :notes notes :check check)
@@ -111,7 +116,7 @@ PATH, ORIGINAL, MODIFIED and DESCRIPTION are that function's."
   (let ((agent-q-diff-contract 'agent-q)
         (agent-q-diff-caller (cons "Agent-Q" request)))
     (pcase-let ((`(,name ,notes ,check)
-                 (agent-q-diff-propose-target "propose_file_edit" path)))
+                 (sly-agent-q-diff--target path)))
       (agent-q-diff-review
        name original modified description
        (lambda (result)

@@ -123,8 +123,8 @@
     ;; Nothing is in its file, which is gone; it is kept all the same.
     (should-not (agent-q-diff-take-back (car reviews)))
     (should (agent-q-diff-review-kept-engine (car reviews)))
-    (let ((agent-q-diff--kept-characters 1))
-      (agent-q-diff--keep (car reviews))
+    (let ((agent-q-diff-reviews--kept-characters 1))
+      (agent-q-diff-reviews-keep (car reviews))
       (should-not (agent-q-diff-past-reviews)))
     (should-error (agent-q-diff-look-again) :type 'user-error)))
 

@@ -69,7 +69,7 @@
 (ert-deftest aqd-async-emacs-killed ()
   (aqd-with-async aqd-async-original aqd-async-modified
     (should (agent-q-diff-review-buffer review))
-    (should (memq #'agent-q-diff--emacs-killed kill-emacs-hook))
+    (should (memq #'agent-q-diff-session--emacs-killed kill-emacs-hook))
     (run-hooks 'kill-emacs-hook)
     (should (equal (aqd-answer :status :reason) '(cancelled "Emacs exited")))))
 
@@ -213,8 +213,8 @@ caller is told, TEXT what the target's buffer then has."
                     (insert "L"))))
               (rewrite ()
                 (let ((text (agent-q-diff-engine-proposed
-                             (agent-q-diff-review-engine agent-q-diff--review) 0)))
-                  (agent-q-diff-review-rewrite agent-q-diff--review 0
+                             (agent-q-diff-review-engine agent-q-diff-buffer-review) 0)))
+                  (agent-q-diff-review-rewrite agent-q-diff-buffer-review 0
                                                (string-replace "five" "FIVE" text) nil))))
       (dolist (function
                (list (lambda () (retype t) (agent-q-diff-accept-all))
@@ -368,14 +368,14 @@ it there; END is called in the window of the list, and ends the review."
   (aqd-with-async aqd-async-original aqd-async-modified
     (aqd-in-diff review
       (let ((agent-q-diff-grace 1000))
-        (agent-q-diff--begin-grace))
+        (agent-q-diff-grace-begin))
       (dolist (case '((agent-q-diff-accept-hunk . agent-q-diff-ignore-key)
                       (agent-q-diff-finish . agent-q-diff-ignore-key)
                       (sly-agent-q-diff-accept-all . agent-q-diff-ignore-key)
                       (agent-q-diff-next-hunk . agent-q-diff-next-hunk)))
         (should (eq (aqd-async-command-run (car case)) (cdr case))))
       (let ((agent-q-diff-grace -1))
-        (agent-q-diff--begin-grace))
+        (agent-q-diff-grace-begin))
       (should (eq (aqd-async-command-run 'agent-q-diff-accept-hunk)
                   'agent-q-diff-accept-hunk)))
     (agent-q-diff-cancel review)))
@@ -688,7 +688,7 @@ Return what was asked, or nil."
     (aqd-with-file aqd-async-original
       (aqd-visit)
       (let ((buffers (length (buffer-list)))
-            (engines (agent-q-diff-engine-n-reviews))
+            (engines (agent-q-diff-module-n-reviews))
             (timers (length timer-list))
             (idle (length timer-idle-list))
             (open nil))
@@ -707,13 +707,13 @@ Return what was asked, or nil."
         (aqd-should-leave-nothing)
         (dolist (buffer (buffer-list))
           (when (string-prefix-p agent-q-diff-buffer-name (buffer-name buffer))
-            (should-not (agent-q-diff--live-p buffer))))
+            (should-not (agent-q-diff-render--live-p buffer))))
         (should (<= (length timer-list) (1+ timers)))
         (should (<= (length timer-idle-list) (+ 2 idle)))
         ;; The diff buffer itself stays.
         (should (<= (length (buffer-list)) (1+ buffers)))
         (mapc #'agent-q-diff-forget (agent-q-diff-past-reviews))
-        (should (<= (agent-q-diff-engine-n-reviews) engines))))))
+        (should (<= (agent-q-diff-module-n-reviews) engines))))))
 
 ;;;; A budget
 

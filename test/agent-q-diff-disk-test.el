@@ -117,7 +117,7 @@ CHANGE is called at MOMENT.  Return the result."
                 (funcall change))
               (agent-q-diff-finish))))
       (agent-q-diff-error
-       (setq result (list :status 'refused :message (agent-q-diff--error-text err)))))
+       (setq result (list :status 'refused :message (agent-q-diff-error-text err)))))
     result))
 
 (defun aqd-disk-edit (change moment)
@@ -533,7 +533,7 @@ The link led to the test's file before; now it leads to `outside'."
                 (should-not (agent-q-diff-accept-hunk))
                 (should (string-search "the buffer cannot follow it"
                                        (cdar (agent-q-diff-review-failures
-                                              agent-q-diff--review))))
+                                              agent-q-diff-buffer-review))))
                 (agent-q-diff-reject-all)))
     (should (equal (aqd-disk) (aqd-disk-with-foreign aqd-disk-original)))))
 
@@ -770,7 +770,7 @@ TRAMP does not notice what BODY does with `aqd-disk-here-file'."
                     (lambda (result) (push result aqd-answers))))
            (came-to (condition-case err
                         (agent-q-diff-accept review 0)
-                      (agent-q-diff-error (agent-q-diff--error-text err)))))
+                      (agent-q-diff-error (agent-q-diff-error-text err)))))
       (should (string-search "markup hidden" came-to))
       (should (equal (aqd-disk) aqd-disk-enriched))
       (agent-q-diff-cancel review))))

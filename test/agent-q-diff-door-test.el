@@ -152,7 +152,7 @@
       (aqd-with-file aqd-async-original
         (let ((review (aqd-door-begin nil)))
           (should (equal global-mode-string
-                         (append after (list agent-q-diff--mode-line))))
+                         (append after (list agent-q-diff-reviews-mode-line))))
           (agent-q-diff-cancel review)))
       (should (equal global-mode-string after)))))
 

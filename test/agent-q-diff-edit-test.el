@@ -146,7 +146,7 @@
                    '("@@ -2,7 +2,9 @@ line 1" "@@ -22,7 +24,7 @@ line 21")))
     (should (equal (aqd-signs) '((1 . "[PENDING, edited]") (2 . "[REJECTED]"))))
     (should (equal (aqd-progress) "0/2 applied, 1 rejected, 1 pending"))
-    (should (= (agent-q-diff--hunk-at-point) 0))
+    (should (= (agent-q-diff-buffer-hunk-at-point) 0))
     (aqd-goto-hunk 2)
     (agent-q-diff-accept-hunk)
     (should (equal (aqd-disk) (aqd-numbered 30 '((25 . "x")))))))

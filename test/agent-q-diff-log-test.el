@@ -347,7 +347,7 @@ No line may be torn and none lost."
                          (let ((review (apply #'agent-q-diff-review
                                               (aqd-logged-proposal nil))))
                            (pop-to-buffer (agent-q-diff-review-buffer review))
-                           (setq-local agent-q-diff--grace-end 0)
+                           (setq-local agent-q-diff-grace--end 0)
                            (if (stringp end)
                                (aqd-press end)
                              (funcall end review)))))))))))

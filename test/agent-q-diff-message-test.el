@@ -248,7 +248,7 @@ Not in the file: hunk 2."))))))
       (aqd-with-file aqd-async-original
         (aqd-async aqd-async-original aqd-async-modified)
         (pop-to-buffer (agent-q-diff-review-buffer (car (agent-q-diff-open-reviews))))
-        (setq-local agent-q-diff--grace-end 0)
+        (setq-local agent-q-diff-grace--end 0)
         (aqd-press (if (equal keys "C-]") "C-c C-k" (string-replace "C-]" "q" keys)))
         (mapc #'agent-q-diff-cancel (agent-q-diff-open-reviews)))
       (should-not (string-match-p aqd-message-words-of-agent-q
@@ -348,7 +348,7 @@ SAVE is the value of `agent-q-diff-save'."
 (ert-deftest aqd-message-error-of-agent-qs-call-says-what-is-in-the-file ()
   (dolist (leave (list (lambda () (kill-buffer))
                        (lambda () (throw 'top-level nil))
-                       (lambda () (agent-q-diff-cancel agent-q-diff--review))))
+                       (lambda () (agent-q-diff-cancel agent-q-diff-buffer-review))))
     (should (string-suffix-p "; 1 of 2 hunks is in the file" (aqd-message-left leave))))
   (should (string-suffix-p
            "; 1 of 2 hunks is in the buffer. The buffer is not saved; \

@@ -4,7 +4,8 @@
 
 ;;; Commentary:
 
-;; Options and their types, the headers and the autoloads.
+;; Options and their types, the headers and the autoloads, and what the manual
+;; and the README must have, and must not have.
 
 ;;; Code:
 
@@ -122,6 +123,15 @@ The connectors for SLY, Common Lisp and gptel are required by their own names."
         (push (intern (match-string 1)) names)))
     (sort names #'string<)))
 
+(ert-deftest aqd-package-manual-is-for-this-version ()
+  (should (equal (aqd-package-in-manual
+                  "^This manual is for agent-q-diff, version \\(.*\\)\\.$")
+                 (list (intern (with-temp-buffer
+                                 (insert-file-contents
+                                  (expand-file-name "agent-q-diff.el"
+                                                    aqd-package-lisp))
+                                 (lm-header "version")))))))
+
 (ert-deftest aqd-package-manual-has-every-command-and-nothing-else ()
   (let ((commands '()))
     (mapatoms (lambda (symbol)
@@ -144,13 +154,122 @@ The connectors for SLY, Common Lisp and gptel are required by their own names."
                        (aqd-package-symbols
                         (lambda (symbol) (get symbol 'error-conditions)))))))
 
-(ert-deftest aqd-package-readme-has-every-option ()
+(defun aqd-package-manual-node (name)
+  "Return the source of the manual's node NAME, or of all of it if that is nil."
+  (with-temp-buffer
+    (insert-file-contents (expand-file-name "../doc/agent-q-diff.texi"
+                                            aqd-package-lisp))
+    (when name
+      (re-search-forward (format "^@node %s\n" (regexp-quote name)))
+      (delete-region (point-min) (point))
+      (when (re-search-forward "^@node " nil t)
+        (delete-region (match-beginning 0) (point-max))))
+    (buffer-string)))
+
+(ert-deftest aqd-package-manual-has-the-default-of-every-option ()
+  "A default that is a symbol, number or boolean stands there as it is."
+  (let ((manual (aqd-package-manual-node nil)))
+    (dolist (option (remq 'agent-q-diff-lisp-mode (aqd-package-options)))
+      (ert-info ((symbol-name option))
+        (should (string-match (format "^@defopt %s\nDefault: \\(.\\)" option) manual))
+        (let ((default (eval (car (get option 'standard-value)) t)))
+          (when (atom default)
+            (unless (stringp default)
+              (should (eql (match-beginning 1)
+                           (string-search (format "@code{%S}" default) manual
+                                          (match-beginning 1)))))))))))
+
+(defun aqd-package-keys (map)
+  "Return the keys of MAP that run a command of the package, as strings.
+Keys that only remap a command of Emacs, menus, and what no key can be
+typed for are left out, and so is what says that a key means nothing."
+  (let ((keys '()))
+    (named-let walk ((map map) (prefix []))
+      (map-keymap
+       (lambda (event binding)
+         (let ((key (vconcat prefix (vector event))))
+           (cond
+            ((memq event '(remap menu-bar agent-q-diff-permit-wake)))
+            ((keymapp binding) (walk binding key))
+            ((and (symbolp binding)
+                  (string-match-p "\\`\\(?:sly-\\)?agent-q-" (symbol-name binding))
+                  (not (eq binding 'agent-q-diff-permit-ignore)))
+             (push (key-description key) keys)))))
+       map))
+    keys))
+
+(defun aqd-package-keymaps ()
+  "Return the package's keymaps, symbols."
+  (aqd-package-symbols
+   (lambda (symbol) (and (boundp symbol) (keymapp (symbol-value symbol))))))
+
+(ert-deftest aqd-package-manual-has-every-key-of-the-diff-buffer ()
+  (let ((node (aqd-package-manual-node "Keys"))
+        (keys (aqd-package-keys agent-q-diff-mode-map))
+        (case-fold-search nil))
+    (should (> (length keys) 25))
+    ;; The last four remap what other keys of Emacs run.
+    (dolist (key (append keys '("C-/" "C-?" "C-M-c" "C-]")))
+      (ert-info (key)
+        (should (string-match-p (format "^@item.* @kbd{%s}" (regexp-quote key)) node))))))
+
+(ert-deftest aqd-package-manual-has-every-key-of-other-buffers ()
+  (let ((manual (aqd-package-manual-node nil))
+        (maps (aqd-package-keymaps)))
+    (should (memq 'agent-q-diff-transcript-mode-map maps))
+    (dolist (map maps)
+      (dolist (key (aqd-package-keys (symbol-value map)))
+        (ert-info ((format "%s of %s" key map))
+          (should (string-search (format "@kbd{%s}" key) manual)))))))
+
+(ert-deftest aqd-package-manual-has-every-tool-and-parameter ()
+  (let ((node (aqd-package-manual-node "Tools")))
+    (dolist (tool (agent-q-diff-tools-list))
+      (ert-info ((plist-get tool :name))
+        (should (string-match (format "^@item %s\n" (plist-get tool :name)) node))
+        (let ((entry (substring node (match-end 0)
+                                (string-search "\n\n" node (match-end 0)))))
+          (pcase-dolist (`(,name . ,_) (alist-get 'properties
+                                                  (plist-get tool :parameters)))
+            (should (string-search (format "@code{%s}" name) entry))))))))
+
+(ert-deftest aqd-package-manual-has-every-function-for-programs ()
+  "Those are what the main file autoloads beside commands."
+  (dolist (function (seq-remove
+                     #'commandp
+                     (aqd-package-in-files '("agent-q-diff.el")
+                                           "^(autoload '\\([^ ]+\\)")))
+    (ert-info ((symbol-name function))
+      (should (memq function (aqd-package-in-manual "^@defunx? \\([^ \n]+\\)"))))))
+
+;;;; The README
+
+(ert-deftest aqd-package-readme-names-only-what-is-there ()
+  "What it has in backquotes or calls is a function, an option or a file."
   (with-temp-buffer
     (insert-file-contents (expand-file-name "../README.md" aqd-package-lisp))
-    (dolist (option (remq 'agent-q-diff-lisp-mode (aqd-package-options)))
-      (goto-char (point-min))
-      (ert-info ((symbol-name option))
-        (should (search-forward (format "`%s`" option) nil t))))))
+    (let ((n 0))
+      (while (re-search-forward "[`('( ]\\(\\(?:sly-\\)?agent-q-diff[a-z-]*\\)[`) \n]" nil t)
+        (backward-char)
+        (let ((name (intern (match-string 1))))
+          (ert-info ((symbol-name name))
+            (cl-incf n)
+            (should (or (fboundp name) (boundp name) (featurep name))))))
+      (should (> n 15)))))
+
+(ert-deftest aqd-package-readme-has-keys-that-the-diff-buffer-has ()
+  (let ((keys (aqd-package-keys agent-q-diff-mode-map))
+        (n 0))
+    (with-temp-buffer
+      (insert-file-contents (expand-file-name "../README.md" aqd-package-lisp))
+      (re-search-forward "^| key |.*\n.*\n")
+      (while (looking-at "| \\(.*?\\) |.*\n")
+        (goto-char (match-end 0))
+        (dolist (key (split-string (match-string 1) "` `\\|`" t))
+          (ert-info (key)
+            (cl-incf n)
+            (should (member key keys))))))
+    (should (>= n 10))))
 
 (provide 'agent-q-diff-package-test)
 ;;; agent-q-diff-package-test.el ends here

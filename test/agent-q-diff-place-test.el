@@ -26,7 +26,7 @@ The function `answer' returns what the caller was told."
        (cl-flet ((answer (key) (plist-get (car results) key)))
          (unwind-protect
              (with-current-buffer (agent-q-diff-review-buffer review)
-               (setq agent-q-diff--grace-end 0)
+               (setq agent-q-diff-grace--end 0)
                (ignore #'answer)
                ,@body)
            (agent-q-diff-cancel review))))))
@@ -150,8 +150,8 @@ Send it with more context, or keep the \"index\" line of git diff."
 (ert-deftest aqd-place-one-equal-line-does-not-mean-already-in ()
   (aqd-place-with-patch "B\nx\ny\n" "@@ -7 +7 @@\n-b\n+B\n"
     (should (string-match-p "new lines are somewhere proves nothing"
-                            (nth 2 (agent-q-diff-engine-state
-                                    (agent-q-diff-review-engine review) 0))))
+                            (agent-q-diff-engine-hunk-reason
+                             (agent-q-diff-review-hunk review 0))))
     (should-error (agent-q-diff-accept review 0) :type 'agent-q-diff-ambiguous)
     (agent-q-diff-end review)
     (should-not (plist-get (car (answer :hunks)) :in-file))))

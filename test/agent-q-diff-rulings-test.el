@@ -219,7 +219,7 @@
               (lambda ()
                 (agent-q-diff-accept-all)
                 (should-not sly-agent-q-diff--decision)
-                (should (equal (agent-q-diff--hunk-at-point) 1))
+                (should (equal (agent-q-diff-buffer-hunk-at-point) 1))
                 (should (equal (aqd-signs) '((1 . "[APPLIED]")
                                              (2 . "[DOES NOT APPLY]")
                                              (3 . "[APPLIED]"))))
@@ -347,8 +347,8 @@ It is to change ORIGINAL to MODIFIED."
     (should (equal 'agent-q-diff-cancelled
                    (car (aqd-three-review "a C-x k RET"))))
     (should (equal (aqd-disk) (aqd-three 1)))
-    (should-not agent-q-diff--waiting)
-    (should-not (memq 'agent-q-diff--leave-if-decided
+    (should-not agent-q-diff-reviews-waiting)
+    (should-not (memq 'agent-q-diff-wait--leave-if-decided
                       (default-value 'post-command-hook)))))
 
 ;;;; 13: the documented variables

@@ -86,10 +86,10 @@
                 (with-current-buffer (find-buffer-visiting aqd-file)
                   (should (agent-q-diff-disk-in-file-p (current-buffer)))
                   (remove-hook 'after-save-hook (car after-save-hook) t))
-                (agent-q-diff--review-with-target)
-                (should (equal 1 (nth 3 (agent-q-diff-engine-counts
+                (agent-q-diff-signs-review-with-target)
+                (should (equal 1 (nth 3 (agent-q-diff-module-counts
                                          (agent-q-diff-review-engine
-                                          agent-q-diff--review)))))
+                                          agent-q-diff-buffer-review)))))
                 (agent-q-diff-reject-all)))))
 
 (ert-deftest aqd-save-a-hook-that-leaves-before-saving-undoes-the-edit ()

@@ -258,7 +258,7 @@ It is a list (ERROR TEXT)."
                           (lambda (review)
                             (equal proposed
                                    (buffer-local-value
-                                    'agent-q-diff--modified
+                                    'agent-q-diff-buffer-modified
                                     (agent-q-diff-review-buffer review))))
                           (agent-q-diff-open-reviews))))
             (agent-q-diff-reject review 0)
@@ -363,7 +363,7 @@ It is a list (ERROR TEXT)."
                                         (process-get peer 'size))))))
          bytes)
         (should (equal "a\n«ß😀»\n"
-                       (buffer-local-value 'agent-q-diff--modified
+                       (buffer-local-value 'agent-q-diff-buffer-modified
                                            (agent-q-diff-review-buffer
                                             (aqd-only-review)))))))))
 
@@ -491,7 +491,7 @@ The name has no directory.  NUMBER makes it unique."
 
 (defun aqd-modified ()
   "Return the proposed text of the only review."
-  (buffer-local-value 'agent-q-diff--modified
+  (buffer-local-value 'agent-q-diff-buffer-modified
                       (agent-q-diff-review-buffer (aqd-only-review))))
 
 (ert-deftest aqd-server-texts-in-a-file ()

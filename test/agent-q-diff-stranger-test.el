@@ -264,7 +264,7 @@
                     (let ((inhibit-modification-hooks t))
                       (goto-char (point-max)) (insert block)
                       (goto-char (point-min)) (forward-line 8) (insert block)))
-                  (agent-q-diff--review-with-target)
+                  (agent-q-diff-signs-review-with-target)
                   (let ((before (aqd-target)))
                     (aqd-goto-hunk 3)
                     (agent-q-diff-accept-hunk)
@@ -379,7 +379,7 @@
                   (agent-q-diff-reject-all))))))
 
 (ert-deftest aqd-stranger-ambiguous-merge-needs-a-look ()
-  "README: `a' shows an ambiguous place first.  Does `m' apply without?"
+  "Manual: `a' shows an ambiguous place first.  Does `m' apply without?"
   (let* ((block (aqd-lines "x" "y" "z" "w"))
          (many (mapconcat (lambda (_) block) (number-sequence 1 6) ""))
          (modified (concat block (aqd-lines "x" "Y" "z" "w") block block block block)))
@@ -411,14 +411,14 @@
           (should-error (funcall command t) :type 'user-error)
           (should (string-search "was not taken" asked)))))
     (should (equal (aqd-disk) aqd-edit-original))
-    (should-not agent-q-diff--decision)))
+    (should-not agent-q-diff-buffer-decision)))
 
 (ert-deftest aqd-stranger-refresh-while-saving ()
   "What is in the file must not be called a failure."
   (aqd-with-review aqd-edit-original aqd-edit-modified
     (let ((diff (current-buffer)))
       (aqd-in-target
-        (add-hook 'before-save-hook (lambda () (agent-q-diff--refresh diff)) nil t))
+        (add-hook 'before-save-hook (lambda () (agent-q-diff-signs--refresh diff)) nil t))
       (cl-letf (((symbol-function 'get-buffer-window) #'always))
         (agent-q-diff-accept-hunk))
       (should (equal (aqd-disk) aqd-edit-modified))

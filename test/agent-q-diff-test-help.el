@@ -203,7 +203,7 @@ ORIGINAL and MODIFIED are the texts."
 
 (defun aqd-sign (n)
   "Return the sign of the Nth hunk, counted from 1, or nil."
-  (agent-q-diff--review-with-target)
+  (agent-q-diff-signs-review-with-target)
   (alist-get n (aqd-signs)))
 
 (defconst aqd-edit-original (aqd-lines "1" "2" "b" "c" "3" "4")
@@ -285,10 +285,10 @@ ORIGINAL and MODIFIED are the texts."
 (defun aqd-should-leave-nothing ()
   "Check that no review is open and nothing of one remains."
   (should-not (agent-q-diff-open-reviews))
-  (should-not (memq agent-q-diff--mode-line global-mode-string))
-  (should-not (memq #'agent-q-diff--emacs-killed kill-emacs-hook))
-  (should-not (memq #'agent-q-diff--query-kill-emacs kill-emacs-query-functions))
-  (should-not agent-q-diff--waiting))
+  (should-not (memq agent-q-diff-reviews-mode-line global-mode-string))
+  (should-not (memq #'agent-q-diff-session--emacs-killed kill-emacs-hook))
+  (should-not (memq #'agent-q-diff-session--query-kill-emacs kill-emacs-query-functions))
+  (should-not agent-q-diff-reviews-waiting))
 
 (defun aqd-answer (&rest keys)
   "Return the values of KEYS in the only result that was given."
@@ -461,6 +461,21 @@ All hunks are accepted."
       (write-region bytes nil aqd-file nil 'silent))
     (should (equal "accepted" (aqd-review original modified "C-c C-c")))
     (aqd-disk)))
+
+;;;; Another Emacs
+
+(defconst aqd-lisp-directory (file-name-directory (locate-library "agent-q-diff"))
+  "Directory of the Lisp files under test.")
+
+(defun aqd-in-fresh-emacs (form)
+  "Evaluate FORM in a new batch Emacs and return what it prints.
+The engine's Lisp is loaded there, and nothing else of ours."
+  (with-temp-buffer
+    (call-process (expand-file-name invocation-name invocation-directory)
+                  nil t nil "-Q" "--batch" "-L" aqd-lisp-directory
+                  "-l" "agent-q-diff-engine" "--eval"
+                  (format "(princ %s)" (prin1-to-string form)))
+    (buffer-string)))
 
 (provide 'agent-q-diff-test-help)
 ;;; agent-q-diff-test-help.el ends here

@@ -106,7 +106,7 @@
       (goto-char (point-min))
       (agent-q-diff-next-hunk)
       (agent-q-diff-next-hunk)
-      (should (equal 1 (agent-q-diff--hunk-at-point)))
+      (should (equal 1 (agent-q-diff-buffer-hunk-at-point)))
       (should-not (agent-q-diff-accept-hunk))
       (sly-agent-q-diff-finish)
       (should (equal "accepted" sly-agent-q-diff--decision)))

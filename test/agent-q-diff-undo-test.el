@@ -25,7 +25,7 @@
     (aqd-press "C-/")
     (should (equal (aqd-signs) '((1 . "[APPLIED]") (2 . "[REJECTED]"))))
     (should (equal (aqd-disk) (aqd-numbered 40 '((5 . "five")))))
-    (should (= 2 (agent-q-diff--hunk-at-point)))
+    (should (= 2 (agent-q-diff-buffer-hunk-at-point)))
     (aqd-press "C-x u C-_")
     (should-not (aqd-signs))
     (should (equal (aqd-disk) aqd-undo-original))
@@ -45,7 +45,7 @@
     (should (equal (aqd-progress) "0/4 applied, 0 rejected, 4 pending"))
     (should (equal (aqd-target) aqd-undo-original))
     (aqd-press "U")
-    (agent-q-diff-review-accept-all agent-q-diff--review)
+    (agent-q-diff-review-accept-all agent-q-diff-buffer-review)
     (agent-q-diff-undo)
     (should (equal (aqd-target) aqd-undo-original))))
 

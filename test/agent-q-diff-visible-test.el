@@ -44,13 +44,13 @@
       (should (equal (agent-q-diff-visible text) shown)))))
 
 (ert-deftest aqd-visible-names-letters-that-look-like-others ()
-  (agent-q-diff-engine-ensure)
+  (agent-q-diff-build-ensure)
   (should (equal (agent-q-diff-visible "p\u0430ypal.el") "p<U+0430>ypal.el")))
 
 (ert-deftest aqd-visible-does-not-load-the-engine ()
   (let ((loaded nil))
     (cl-letf (((symbol-function 'featurep) (lambda (&rest _) nil))
-              ((symbol-function 'agent-q-diff-engine-ensure)
+              ((symbol-function 'agent-q-diff-build-ensure)
                (lambda () (setq loaded t))))
       (should (equal (agent-q-diff-visible "a\u202eb") "a<U+202E>b")))
     (should-not loaded)))
@@ -78,7 +78,7 @@
   "Run BODY and return the text of its error, or nil."
   (declare (indent 0) (debug t))
   `(condition-case err (progn ,@body nil)
-     (error (agent-q-diff--error-text err))))
+     (error (agent-q-diff-error-text err))))
 
 (defconst aqd-visible-ways-in
   (list

@@ -188,13 +188,13 @@ What is left is the last part; a part without lines is none."
       (aqd-call
        original modified
        (lambda ()
-         (should (= (length agent-q-diff--positions) (length aqd-walk-hunks)))
+         (should (= (length agent-q-diff-buffer-positions) (length aqd-walk-hunks)))
          (dotimes (_ 15)
            (push (aqd-walk-step family #'random) steps)
            (should (equal (list seed steps (agent-q-diff-target-text
                                             (find-buffer-visiting aqd-file)))
                           (list seed steps (aqd-walk-text family))))
-           (should (= (length agent-q-diff--positions) (length aqd-walk-hunks))))
+           (should (= (length agent-q-diff-buffer-positions) (length aqd-walk-hunks))))
          (agent-q-diff-reject-all))))))
 
 (defun aqd-walks ()

@@ -40,7 +40,7 @@
                      "2 applied  @@ -18,7 +18,7 @@ (defun foo ()"
                      "3 pending  @@ -33,7 +33,7 @@ (defun foo ()")))
     (imenu (nth 2 (funcall imenu-create-index-function)))
-    (should (= 2 (agent-q-diff--hunk-at-point)))))
+    (should (= 2 (agent-q-diff-buffer-hunk-at-point)))))
 
 (ert-deftest aqd-where-outline-folds-hunks ()
   (aqd-with-way
@@ -49,14 +49,14 @@
     (outline-hide-subtree)
     (should (invisible-p (line-beginning-position 3)))
     (aqd-press "n")
-    (should (= 2 (agent-q-diff--hunk-at-point)))))
+    (should (= 2 (agent-q-diff-buffer-hunk-at-point)))))
 
 (ert-deftest aqd-where-next-error-shows-each-place ()
   (aqd-with-way
     (next-error 1 t)
-    (should (= 0 (agent-q-diff--hunk-at-point)))
+    (should (= 0 (agent-q-diff-buffer-hunk-at-point)))
     (next-error)
-    (should (= 1 (agent-q-diff--hunk-at-point)))
+    (should (= 1 (agent-q-diff-buffer-hunk-at-point)))
     (let ((target (find-buffer-visiting aqd-file)))
       (with-current-buffer target
         (should (= 21 (line-number-at-pos (window-point (get-buffer-window target)))))))
@@ -75,16 +75,16 @@
   (aqd-with-way
     (aqd-accept 1)
     (aqd-goto-hunk 1)
-    (should (equal (agent-q-diff-where--eldoc)
+    (should (equal (agent-q-diff-navigation--eldoc)
                    "Hunk 1 of 3, applied; u takes it out of the file"))
     (aqd-goto-hunk 2)
-    (should (equal (agent-q-diff-where--eldoc) "Hunk 2 of 3, pending; a accepts, r rejects"))
+    (should (equal (agent-q-diff-navigation--eldoc) "Hunk 2 of 3, pending; a accepts, r rejects"))
     (aqd-in-target (search-forward "line 35") (insert "!"))
     (aqd-goto-hunk 3)
     (should (string-prefix-p "Hunk 3 of 3, does not apply: its lines were changed"
-                             (agent-q-diff-where--eldoc)))
+                             (agent-q-diff-navigation--eldoc)))
     (goto-char (point-min))
-    (should-not (agent-q-diff-where--eldoc))))
+    (should-not (agent-q-diff-navigation--eldoc))))
 
 (ert-deftest aqd-where-follow-marks-the-lines-that-a-hunk-touches ()
   (aqd-with-way
@@ -120,7 +120,7 @@
       (map-keymap (lambda (_ item)
                     (push (nth 2 item) commands))
                   (lookup-key (current-local-map) [menu-bar Review]))
-      (pcase-dolist (`(,command . ,_) agent-q-diff--help-commands)
+      (pcase-dolist (`(,command . ,_) agent-q-diff-menu--help-commands)
         (should (memq command commands))
         (should (commandp command))
         (should (equal '(agent-q-diff-mode) (command-modes command)))))
@@ -134,7 +134,7 @@
       (map-keymap
        (lambda (event binding)
          (when (and (symbolp binding) (commandp binding) (integerp event)
-                    (not (cl-find (indirect-function binding) agent-q-diff--help-commands
+                    (not (cl-find (indirect-function binding) agent-q-diff-menu--help-commands
                                   :key (lambda (entry) (indirect-function (car entry))))))
            (push binding missing)))
        agent-q-diff-mode-map)

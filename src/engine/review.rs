@@ -8,6 +8,7 @@
 
 mod history;
 mod plan;
+mod snapshot;
 mod table;
 
 use std::ops::Range;
@@ -19,6 +20,7 @@ use crate::weave::{Next, Reading};
 use history::History;
 pub use history::Role;
 pub use plan::Plan;
+pub use snapshot::{Position, Snapshot};
 pub use table::{Command, Fact, Mark, Note, Refusal, Step, step};
 
 /// What a review comes to when it ends.

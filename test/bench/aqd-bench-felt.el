@@ -231,7 +231,7 @@ SETTLE is a function that is called before each measurement."
 (defun aqd-bench-felt--follow (review)
   "Have the diff buffer of REVIEW show how its target now is."
   (with-current-buffer (agent-q-diff-review-buffer review)
-    (agent-q-diff--review-with-target))
+    (agent-q-diff-signs-review-with-target))
   (redisplay t))
 
 (defun aqd-bench-felt--replacing (texts is-undo is-shown)
@@ -569,10 +569,10 @@ The time is in seconds, what collecting garbage takes among it."
          (checkout (getenv "AQD_BENCH_CHECKOUT"))
          ours plain peer)
     (dotimes (_ (if aqd-bench-quick 5 15))
-      (push (aqd-bench-felt--first-use 'agent-q-diff-open compiled
+      (push (aqd-bench-felt--first-use 'agent-q-diff-api compiled
                                        (aqd-bench-felt--first-review file texts))
             ours)
-      (push (aqd-bench-felt--first-use 'agent-q-diff-open checkout
+      (push (aqd-bench-felt--first-use 'agent-q-diff-api checkout
                                        (aqd-bench-felt--first-review file texts))
             plain)
       (push (aqd-bench-felt--first-use 'diff-mode nil

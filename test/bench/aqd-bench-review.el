@@ -14,7 +14,7 @@
 (require 'aqd-bench)
 (require 'diff)
 (require 'diff-mode)
-(require 'agent-q-diff-open)
+(require 'agent-q-diff-api)
 
 ;;;; Diff text
 
@@ -34,7 +34,7 @@
                 (buffer-disable-undo)
                 (erase-buffer)
                 (insert (car (agent-q-diff-engine-print review "/tmp/old.txt"))))
-              (agent-q-diff-engine-free review))))))
+              (agent-q-diff-module-free review))))))
 
 (defun aqd-bench-diff-text ()
   "Measure how long it takes to have the text of a diff in a buffer."
@@ -117,7 +117,7 @@
 (defun aqd-bench--goto (hunk)
   "Move to HUNK of the diff buffer, counted from 0."
   (set-buffer (agent-q-diff-review-buffer aqd-bench--review))
-  (agent-q-diff--goto-hunk hunk))
+  (agent-q-diff-buffer-goto-hunk hunk))
 
 (defvar aqd-bench--n-files 0
   "Number of files that were made to be reviewed at the same time.")
@@ -330,7 +330,7 @@ TEXTS of N-LINES lines are under review; IS-TOLD is as above."
                (setq aqd-bench--review review)
                (aqd-bench--goto 2)
                (aqd-bench--edit file n-lines is-told))
-     :run #'agent-q-diff--review-with-target)))
+     :run #'agent-q-diff-signs-review-with-target)))
 
 (defun aqd-bench--peer-comparison (texts)
   "Return a work that takes the text of a buffer and compares its bytes.

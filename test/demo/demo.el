@@ -33,7 +33,7 @@
         (buffer (get-buffer agent-q-diff-buffer-name)))
     (write-region (format "Decision: %s\n\nThe agent receives:\n\n%s\n\n"
                           (or (and buffer
-                                   (buffer-local-value 'agent-q-diff--decision
+                                   (buffer-local-value 'agent-q-diff-buffer-decision
                                                        buffer))
                               "none")
                           message)

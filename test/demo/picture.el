@@ -9,7 +9,7 @@
 
 ;;; Code:
 
-(require 'agent-q-diff-open)
+(require 'agent-q-diff-api)
 (require 'agent-q-diff-log)
 
 (defun picture-read (file)

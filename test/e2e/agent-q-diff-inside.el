@@ -123,7 +123,7 @@ that remove themselves after the next command."
         :selected (inside-window)
         :pre-command-hook (inside-hook 'pre-command-hook)
         :post-command-hook (inside-hook 'post-command-hook)
-        :waiting agent-q-diff--waiting
+        :waiting agent-q-diff-reviews-waiting
         :wake (lookup-key global-map [agent-q-diff-wake])
         :events unread-command-events))
 

@@ -216,7 +216,8 @@ A list in the place of a line is the lines for it, perhaps none."
             "Harmless,\u202e really"))
   ("deceiving" nil "C-x 1")
   ("deceiving-help" agent-q-diff-help "? C-x o M->")
-  (nil nil "C-x o C-x 1 M-> C-p C-p")
+  ;; By number: whether C-p sees the long line cut depends on redisplay.
+  (nil nil "C-x o C-x 1 M-g g" ("19") "RET")
   ("deceiving-x" agent-q-diff-expand-line "x")
   ("deceiving-x-again" agent-q-diff-expand-line "x"))
 
@@ -252,9 +253,9 @@ A list in the place of a line is the lines for it, perhaps none."
   ("several-list" agent-q-diff-list agent-q-diff-list)
   ("several-list-RET" agent-q-diff-list-open "C-n RET")
   ("several-ignored" agent-q-diff-ignore-key
-   (tours-set 'agent-q-diff--grace-end '(time-add nil 1000))
-   (e2e-eval '(add-hook 'pre-command-hook #'agent-q-diff--ignore-in-grace nil t)) "a")
-  (nil nil (tours-set 'agent-q-diff--grace-end nil))
+   (tours-set 'agent-q-diff-grace--end '(time-add nil 1000))
+   (e2e-eval '(add-hook 'pre-command-hook #'agent-q-diff-grace--ignore-in-grace nil t)) "a")
+  (nil nil (tours-set 'agent-q-diff-grace--end nil))
   ("several-j" agent-q-diff-next-review "C-x 1 j")
   (nil nil "a r q")
   ("several-list-again" agent-q-diff-list agent-q-diff-list)

@@ -172,7 +172,7 @@ The first two hunks are decided, and the third is not."
   (let ((page (e2e-eval '(color-values (face-background 'default))))
         (headers (mapcar (lambda (hunk)
                            ;; The cursor may be on the first character.
-                           (graphical-painted `(1+ (aref agent-q-diff--positions ,hunk)) 14))
+                           (graphical-painted `(1+ (aref agent-q-diff-buffer-positions ,hunk)) 14))
                          '(0 1 2))))
     ;; The color of the bar is diff-mode's.
     (dolist (header (seq-take headers 2))
@@ -189,7 +189,7 @@ The first two hunks are decided, and the third is not."
 
 (defun graphical-counts ()
   "Return the numbers of hunks: all, applied, rejected, pending."
-  (e2e-eval '(agent-q-diff--counts)))
+  (e2e-eval '(agent-q-diff-buffer-counts)))
 
 (defun graphical-should-be-painted ()
   "Look at a photograph of the frame: there are letters on many colors."
@@ -225,7 +225,7 @@ COLORS is an alist from faces to their backgrounds there."
     (should (equal (e2e-eval '(format-mode-line header-line-format))
                    " hunk 3/9 · 1 applied · 1 rejected · 7 pending  inventory.lisp"))
     (should (> (e2e-eval '(window-header-line-height)) 10))
-    (should (> (e2e-eval '(window-end nil t)) (e2e-eval '(aref agent-q-diff--positions 2))))
+    (should (> (e2e-eval '(window-end nil t)) (e2e-eval '(aref agent-q-diff-buffer-positions 2))))
     (should (equal (e2e-eval '(mapcar (lambda (sign) (overlay-get sign 'agent-q-diff))
                                       (sort (seq-filter (lambda (overlay)
                                                           (overlay-get overlay 'agent-q-diff))
@@ -245,9 +245,9 @@ COLORS is an alist from faces to their backgrounds there."
     (graphical-type "ctrl+slash" "alt+less")
     (e2e-wait-for (= 1 (e2e-eval '(point))))
     ;; A click goes to the hunk that is clicked.
-    (graphical-point-at '(+ 30 (aref agent-q-diff--positions 1)))
+    (graphical-point-at '(+ 30 (aref agent-q-diff-buffer-positions 1)))
     (graphical-run "xdotool" "click" "1")
-    (e2e-wait-for (equal 1 (e2e-eval '(agent-q-diff--hunk-at-point))))
+    (e2e-wait-for (equal 1 (e2e-eval '(agent-q-diff-buffer-hunk-at-point))))
     ;; Under the mouse, a hunk that does not apply says why.
     (e2e-eval '(with-current-buffer (find-buffer-visiting (getenv "AGENT_Q_DIFF_DEMO_FILE"))
                  (goto-char (point-min))
@@ -255,9 +255,9 @@ COLORS is an alist from faces to their backgrounds there."
                  (beginning-of-line)
                  (insert ";; mine\n")))
     (graphical-type "N")
-    (e2e-wait-for (equal 2 (e2e-eval '(agent-q-diff--hunk-at-point))))
+    (e2e-wait-for (equal 2 (e2e-eval '(agent-q-diff-buffer-hunk-at-point))))
     (let ((n-windows (graphical-n-windows)))
-      (graphical-point-at '(+ 30 (aref agent-q-diff--positions 2)))
+      (graphical-point-at '(+ 30 (aref agent-q-diff-buffer-positions 2)))
       ;; Not by asking Emacs, which would take the tooltip away.
       (e2e-wait-for (> (graphical-n-windows) n-windows)))
     (should (equal (e2e-eval '(substring-no-properties tooltip-help-message))

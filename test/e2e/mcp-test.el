@@ -117,7 +117,7 @@ Wait until the review has begun.  The answer is that of NAME."
      (e2e-keys "RET")
      (e2e-wait-for (equal 0 (e2e-eval '(minibuffer-depth))))
      (equal (e2e-path name)
-            (e2e-eval '(buffer-local-value 'agent-q-diff--path (window-buffer)))))))
+            (e2e-eval '(buffer-local-value 'agent-q-diff-buffer-path (window-buffer)))))))
 
 (defun mcp-should-be-over ()
   "Check that nothing of any call is left in the Emacs under test."

@@ -131,7 +131,7 @@
     (e2e-should-be-as-found)
     (should-not (e2e-eval '(seq-filter
                             (lambda (buffer)
-                              (local-variable-p 'agent-q-diff--decision buffer))
+                              (local-variable-p 'agent-q-diff-buffer-decision buffer))
                             (buffer-list))))))
 
 (ert-deftest e2e-minibuffer-open-and-question-answered-n ()

@@ -6,7 +6,7 @@
 
 ;; usage: emacs -Q --batch -l melpa-tar.el -f melpa-tar ROOT FOLDER
 ;;
-;; Packs the tree ROOT by the recipe in its README.md into a tar file in
+;; Packs the tree ROOT by the recipe in its manual into a tar file in
 ;; FOLDER, and prints the name of that.  What package-build does is done here:
 ;; a file of the recipe's :files loses its folder, a folder keeps its inside,
 ;; Texinfo becomes Info with a file `dir', and agent-q-diff-pkg.el is written
@@ -18,10 +18,10 @@
 (require 'seq)
 (require 'subr-x)
 
-(defun melpa-tar-recipe (readme)
-  "Return the recipe in the file README, a list."
+(defun melpa-tar-recipe (manual)
+  "Return the recipe in the file MANUAL, a list."
   (with-temp-buffer
-    (insert-file-contents readme)
+    (insert-file-contents manual)
     (re-search-forward "^(agent-q-diff :fetcher ")
     (goto-char (match-beginning 0))
     (read (current-buffer))))
@@ -64,7 +64,7 @@
   "Pack the tree, and into the folder, that the command line names."
   (let* ((root (file-name-as-directory (expand-file-name (pop command-line-args-left))))
          (folder (expand-file-name (pop command-line-args-left)))
-         (recipe (melpa-tar-recipe (expand-file-name "README.md" root)))
+         (recipe (melpa-tar-recipe (expand-file-name "doc/agent-q-diff.texi" root)))
          (name (symbol-name (car recipe)))
          ;; MELPA's versions are times, and greater than any number of ours.
          (version "20260101.1200")

@@ -1,4 +1,4 @@
-;;; agent-q-diff-open.el --- Opening a review  -*- lexical-binding: t; -*-
+;;; agent-q-diff-api.el --- Functions with which programs begin and decide reviews  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -12,200 +12,34 @@
 
 ;;; Code:
 
-;; The first use of the package loads twenty files here.  To read them makes
+;; The first use of the package loads thirty files here.  To read them makes
 ;; garbage for several collections, which take longer than the reading.
 (let ((gc-cons-threshold (max gc-cons-threshold (* 64 1024 1024))))
-  (require 'agent-q-diff-end)
-  (require 'agent-q-diff-wait))
+  (require 'agent-q-diff-mode)
+  (require 'agent-q-diff-session))
 
 (require 'cl-lib)
+(require 'seq)
 (require 'subr-x)
+(require 'diff-mode)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-visit)
-(require 'agent-q-diff-disk)
 (require 'agent-q-diff-review)
-(require 'agent-q-diff-view)
+(require 'agent-q-diff-buffer)
+(require 'agent-q-diff-signs)
+(require 'agent-q-diff-result)
+(require 'agent-q-diff-finish)
+(require 'agent-q-diff-grace)
 (require 'agent-q-diff-mode)
-(require 'agent-q-diff-end)
+(require 'agent-q-diff-session)
 (require 'agent-q-diff-wait)
-
-;;;; Showing a proposal
-
-(defun agent-q-diff--live-p (buffer)
-  "Return non-nil if somebody waits for the review in BUFFER."
-  (buffer-local-value 'agent-q-diff--end-function buffer))
-
-(defun agent-q-diff--fresh-buffer ()
-  "Return a buffer for a new review, never one that is being decided.
-Nor is it one that is about to go, or that the user reads."
-  (let ((buffer (get-buffer agent-q-diff-buffer-name)))
-    (if (and buffer
-             (or (agent-q-diff--live-p buffer)
-                 (memq buffer agent-q-diff--leaving)
-                 (eq buffer (window-buffer))))
-        (generate-new-buffer agent-q-diff-buffer-name)
-      (get-buffer-create agent-q-diff-buffer-name))))
-
-(defun agent-q-diff--comment (text)
-  "Return TEXT with every line prefixed, so that none is taken for diff text."
-  (mapconcat (lambda (line) (concat "# " line)) (split-string text "\n") "\n"))
-
-(defun agent-q-diff--notes (review)
-  "Return what one must know before the first key of REVIEW, as strings."
-  (let ((target (agent-q-diff-review-target review)))
-    (delq nil
-          (list
-           (unless (file-exists-p (agent-q-diff-review-path review))
-             "The file does not exist.")
-           (when (agent-q-diff-review-told-followed review)
-             "The file had changed on disk; its buffer, which had no unsaved edits, now shows what it holds.")
-           (when-let ((message (agent-q-diff-review-disk-message review)))
-             (format "No hunk can be accepted yet: %s." message))
-           (when (agent-q-diff-disk-unsaved-p target)
-             (format "The file has unsaved edits in %s; %s" target
-                     (if (agent-q-diff-review-saves-p review)
-                         "accepting a hunk saves them, too."
-                       "accepting a hunk does not save.")))
-           (when (agent-q-diff-review-is-adapted review)
-             "Line ends and byte order mark are adapted to the file.")
-           (when (agent-q-diff-engine-coarse-p (agent-q-diff-review-engine review))
-             "The texts are too different to be compared in full; hunks are coarser (agent-q-diff-budget).")
-           (agent-q-diff--suspects-note review)
-           (agent-q-diff--differs-note review)))))
-
-(defun agent-q-diff--suspects-note (review)
-  "Return what to say of deceiving characters in REVIEW, a string or nil."
-  (let ((n (+ (agent-q-diff-engine-n-suspects (agent-q-diff-review-engine review))
-              (length (agent-q-diff-engine-suspects agent-q-diff--description))
-              (length (agent-q-diff-engine-suspects agent-q-diff--path)))))
-    (unless (zerop n)
-      (format (if (= n 1)
-                  "%d character reads as something else, and is shown like %s; ? names it."
-                "%d characters read as something else, and are shown like %s; ? names them.")
-              n (agent-q-diff-visible-sign #x202e)))))
-
-(defun agent-q-diff--differs-note (review)
-  "Return what to say if the hunks of REVIEW are not all as expected, or nil."
-  (let* ((engine (agent-q-diff-review-engine review))
-         (total (car (agent-q-diff-engine-tally engine)))
-         (numbers (agent-q-diff-engine-standing engine))
-         (parts (cl-loop for n in numbers
-                         for (one . more) in '(("does not apply" . "do not apply")
-                                               ("needs a look" . "need a look")
-                                               ("is shifted" . "are shifted")
-                                               ("is in it already" . "are in it already"))
-                         when (> n 0) collect (format "%d %s" n (if (= n 1) one more)))))
-    (cond
-     ((= total (car numbers))
-      "The file is not what the proposal was made for: no hunk applies.")
-     (parts
-      ;; A diff came without its original, so that nobody knows that.
-      (format (if agent-q-diff--original
-                  "The file differs from the proposal's original; of %d hunk%s %s."
-                "Of %d hunk%s %s.")
-              total (if (= total 1) "" "s") (string-join parts ", "))))))
-
-(defun agent-q-diff--insert-header (review notes)
-  "Insert what the proposal of REVIEW is about, and NOTES, strings."
-  (let ((start (point)))
-    (insert (agent-q-diff--comment
-             (format "File: %s" agent-q-diff--path))
-            "\n"
-            (agent-q-diff--comment
-             (format "Description: %s" agent-q-diff--description))
-            "\n")
-    (put-text-property start (point) 'font-lock-face 'agent-q-diff-header))
-  (dolist (note (append notes (agent-q-diff--notes review)))
-    (insert (propertize (concat "# Note: " (agent-q-diff--note-line note))
-                        'font-lock-face 'agent-q-diff-warning)
-            "\n")))
-
-(defun agent-q-diff--note-line (note)
-  "Return NOTE, a string, as one line of the diff buffer.
-Unlike the diff below, it is no text to be decided; a name in it must not
-begin another line."
-  (agent-q-diff-visible note most-positive-fixnum))
-
-(defun agent-q-diff--render (review notes)
-  "Fill the current buffer with the proposal of REVIEW and NOTES."
-  (pcase-let ((`(,diff . ,lines)
-               (agent-q-diff-engine-print (agent-q-diff-review-engine review)
-                                          agent-q-diff--path))
-              (inhibit-read-only t))
-    (erase-buffer)
-    (setf (agent-q-diff-review-proposed review) diff)
-    (agent-q-diff--insert-header review notes)
-    ;; With the numbers that it will have, so that it is not replaced and the
-    ;; hunks stay where they are.
-    (insert (agent-q-diff--progress-line (agent-q-diff--tally review)) "\n\n")
-    (let ((start (point)))
-      (insert diff)
-      (agent-q-diff--adopt review lines start)
-      (agent-q-diff--take-over-marks review))
-    (setq agent-q-diff--parsed-tick t)
-    (agent-q-diff-update-header)
-    (set-buffer-modified-p nil)))
-
-(defun agent-q-diff--take-over-marks (review)
-  "Note which hunks of REVIEW are decided already, if any."
-  (pcase-let ((`(,_ ,applied ,rejected)
-               (agent-q-diff-engine-tally (agent-q-diff-review-engine review))))
-    (unless (= 0 applied rejected)
-      (agent-q-diff--write-states))))
-
-(defun agent-q-diff--forget-review ()
-  "Make the current buffer's variables those of no review."
-  (setq agent-q-diff--decision nil
-        agent-q-diff--hunk-states nil
-        agent-q-diff--review nil
-        agent-q-diff--positions nil
-        agent-q-diff--end-function nil)
-  (delete-all-overlays))
-
-(defun agent-q-diff--prepare (review original modified description mode notes)
-  "Return a diff buffer in MODE for REVIEW.
-ORIGINAL, MODIFIED and DESCRIPTION are the proposal's; NOTES are strings
-for the header."
-  (with-current-buffer (agent-q-diff--fresh-buffer)
-    (agent-q-diff--forget-review)
-    (setq buffer-undo-list t
-          agent-q-diff--path (agent-q-diff-review-path review)
-          agent-q-diff--original original
-          agent-q-diff--modified modified
-          ;; Nothing of the agent's is more than text here.
-          agent-q-diff--description (substring-no-properties description)
-          default-directory (file-name-directory agent-q-diff--path))
-    (agent-q-diff--render review notes)
-    ;; A directory's local variables are nobody's business here.
-    (let ((enable-dir-local-variables nil)
-          (diff-update-on-the-fly nil))
-      (funcall mode))
-    (setq buffer-read-only t)
-    (setf (agent-q-diff-review-buffer review) (current-buffer)
-          (agent-q-diff-review-description review) description)
-    (agent-q-diff--goto-hunk 0)
-    (agent-q-diff--show-all)
-    (add-hook 'kill-buffer-query-functions #'agent-q-diff--query-kill-buffer nil t)
-    (add-hook 'kill-buffer-hook #'agent-q-diff--buffer-killed nil t)
-    (add-hook 'post-command-hook #'agent-q-diff--update-header-line nil t)
-    ;; Last, since this buffer may be gone after it.
-    (add-hook 'post-command-hook #'agent-q-diff--abort-at-top-level 90 t)
-    (current-buffer)))
-
-(defun agent-q-diff--prepare-or-close (review &rest arguments)
-  "Prepare a diff buffer for REVIEW, and close that if there is an error.
-REVIEW and ARGUMENTS are those of `agent-q-diff--prepare'."
-  (condition-case err
-      (apply #'agent-q-diff--prepare review arguments)
-    ((error quit)
-     (agent-q-diff-review-close review)
-     (signal (car err) (cdr err)))))
+(require 'agent-q-diff-render)
 
 ;;;; Entry points
 
-(defun agent-q-diff--check-arguments (original modified description)
+(defun agent-q-diff-api--check-arguments (original modified description)
   "Signal an error unless ORIGINAL, MODIFIED and DESCRIPTION are texts.
 DESCRIPTION may be nil as well."
   (pcase-dolist (`(,name . ,value) `(("original" . ,original)
@@ -249,8 +83,8 @@ Return a plist once the user has decided:
 Signal an error under `agent-q-diff-error' if there is no decision: the
 proposal could not be shown, what was accepted could not be applied, the
 review was cancelled, or this is a batch Emacs with nobody to ask."
-  (agent-q-diff--check-arguments original modified description)
-  (agent-q-diff--start-and-wait
+  (agent-q-diff-api--check-arguments original modified description)
+  (agent-q-diff-api--start-and-wait
    path original modified description mode notes check
    (lambda ()
      (agent-q-diff-review-open (agent-q-diff-visit-name path)
@@ -264,46 +98,46 @@ review was cancelled, or this is a batch Emacs with nobody to ask."
 DIFF is a unified diff of the file PATH, as for `agent-q-diff-review-patch';
 the other arguments and the value are those of
 `agent-q-diff-review-and-wait'."
-  (agent-q-diff--check-arguments diff diff description)
-  (agent-q-diff--start-and-wait
-   path nil nil description mode (append notes (agent-q-diff--diff-notes path diff)) check
+  (agent-q-diff-api--check-arguments diff diff description)
+  (agent-q-diff-api--start-and-wait
+   path nil nil description mode (append notes (agent-q-diff-api--diff-notes path diff)) check
    (lambda ()
      (agent-q-diff-review-open-patch (agent-q-diff-visit-name path) diff))))
 
-(defun agent-q-diff--start-and-wait (path original modified description mode
+(defun agent-q-diff-api--start-and-wait (path original modified description mode
                                           notes check open)
   "Open a review by calling OPEN, wait until it has ended, return its result.
 PATH, ORIGINAL, MODIFIED, DESCRIPTION, MODE, NOTES and CHECK are as for
 `agent-q-diff-review-and-wait'."
-  (let ((review (agent-q-diff--logging-errors
+  (let ((review (agent-q-diff-api--logging-errors
                  path
                  (lambda ()
-                   (unless (agent-q-diff--somebody-there-p)
+                   (unless (agent-q-diff-wait-somebody-there-p)
                      (signal 'agent-q-diff-no-user
                              '("a batch Emacs has no user to decide")))
                    (let ((review (funcall open)))
-                     (agent-q-diff--prepare-or-close review original modified
+                     (agent-q-diff-render-prepare-or-close review original modified
                                                      (or description "") mode notes)
                      review)))))
     (setf (agent-q-diff-review-check review) check)
-    (agent-q-diff--begin review)
+    (agent-q-diff-session-begin review)
     (agent-q-diff-wait review)))
 
-(defun agent-q-diff--logging-errors (path function)
+(defun agent-q-diff-api--logging-errors (path function)
   "Call FUNCTION, which begins a review of the file PATH, and return its value.
 If it signals, the log has that."
   (condition-case err
       (funcall function)
     (error
-     (agent-q-diff--record (agent-q-diff--unbegun path nil err))
+     (agent-q-diff-result-record (agent-q-diff-api--unbegun path nil err))
      (signal (car err) (cdr err)))))
 
 (defun agent-q-diff-wait (review)
   "Show REVIEW, wait in a recursive edit until it has ended, and return its result.
 Signal an error under `agent-q-diff-error' if there is no decision."
   (unless (agent-q-diff-review-outcome review)
-    (agent-q-diff--wait review))
-  (agent-q-diff--answer review))
+    (agent-q-diff-wait-for review))
+  (agent-q-diff-wait-answer review))
 
 ;;;###autoload
 (cl-defun agent-q-diff-review (path original modified description callback
@@ -341,14 +175,14 @@ where it was found; :places, a list of the lines, from 0, at which it may
 begin, if nobody has said which of them is right; and of the first 50 as
 :now (LINE . TEXT) what stands in their place, with LINE from
 0 where the context begins, or nil if that place is not known."
-  (agent-q-diff--check-arguments original modified description)
-  (agent-q-diff--start
+  (agent-q-diff-api--check-arguments original modified description)
+  (agent-q-diff-api--start
    path callback agent original modified description mode notes
    (lambda ()
-     (agent-q-diff--with-check
+     (agent-q-diff-api--with-check
       check
       (agent-q-diff-review-open (if detached
-                                    (agent-q-diff--detached-name path)
+                                    (agent-q-diff-api--detached-name path)
                                   (agent-q-diff-visit-name path))
                                 original modified detached)))))
 
@@ -360,91 +194,91 @@ begin, if nobody has said which of them is right; and of the first 50 as
 DIFF is a unified diff of the file PATH, of which nobody has the
 original: a hunk goes where its lines are, if that is certain.  The other
 arguments and the value are those of `agent-q-diff-review'."
-  (agent-q-diff--check-arguments diff diff description)
-  (agent-q-diff--start
+  (agent-q-diff-api--check-arguments diff diff description)
+  (agent-q-diff-api--start
    path callback agent nil nil description mode
-   (append notes (agent-q-diff--diff-notes path diff))
+   (append notes (agent-q-diff-api--diff-notes path diff))
    (lambda ()
-     (agent-q-diff--with-check
+     (agent-q-diff-api--with-check
       check
       (agent-q-diff-review-open-patch (agent-q-diff-visit-name path) diff)))))
 
-(defun agent-q-diff--with-check (check review)
+(defun agent-q-diff-api--with-check (check review)
   "Return REVIEW, for which CHECK is called before each edit, if it is not nil."
   (setf (agent-q-diff-review-check review) check)
   review)
 
-(defun agent-q-diff--detached-name (path)
+(defun agent-q-diff-api--detached-name (path)
   "Return PATH, the name of a text that is no file, as an absolute file name.
 Nothing is looked at there, so it may be remote."
   (agent-q-diff-visit-check-spelling path)
   (substring-no-properties (expand-file-name path)))
 
-(defun agent-q-diff--start (path callback agent original modified description
+(defun agent-q-diff-api--start (path callback agent original modified description
                                  mode notes open)
   "Open a review by calling OPEN, show it, and return it at once.
 PATH, CALLBACK, AGENT, ORIGINAL, MODIFIED, DESCRIPTION, MODE and NOTES
 are as for `agent-q-diff-review'."
   (condition-case err
-      (let ((review (agent-q-diff--collecting-once (funcall open))))
-        (agent-q-diff--prepare-or-close review original modified
+      (let ((review (agent-q-diff-base-collecting-once (funcall open))))
+        (agent-q-diff-render-prepare-or-close review original modified
                                         (or description "") mode notes)
         (setf (agent-q-diff-review-callback review) callback
               (agent-q-diff-review-agent review) agent)
-        (agent-q-diff--begin review)
+        (agent-q-diff-session-begin review)
         (with-current-buffer (agent-q-diff-review-buffer review)
-          (setq agent-q-diff--end-function #'agent-q-diff--end-unwaited))
-        (agent-q-diff--announce review)
+          (setq agent-q-diff-buffer-end-function #'agent-q-diff-session-end-unwaited))
+        (agent-q-diff-api--announce review)
         review)
     (error
-     (agent-q-diff--end-unbegun path callback err))))
+     (agent-q-diff-api--end-unbegun path callback err))))
 
-(defun agent-q-diff--end-unbegun (path callback err)
+(defun agent-q-diff-api--end-unbegun (path callback err)
   "Return a review of the file PATH that ended with ERR before it began.
 CALLBACK is told."
-  (let ((review (agent-q-diff--unbegun path callback err)))
-    (agent-q-diff--record review)
-    (agent-q-diff--tell review)
+  (let ((review (agent-q-diff-api--unbegun path callback err)))
+    (agent-q-diff-result-record review)
+    (agent-q-diff-session-tell review)
     review))
 
-(defun agent-q-diff--unbegun (path callback err)
+(defun agent-q-diff-api--unbegun (path callback err)
   "Return a review of the file PATH, with CALLBACK, that ERR kept from beginning."
-  (let* ((message (agent-q-diff--error-text err))
+  (let* ((message (agent-q-diff-error-text err))
          (review (agent-q-diff-review--make
                   :path path :callback callback :agent (car agent-q-diff-caller)
                   :outcome (list 'error (car err) message))))
     (setf (agent-q-diff-review-result review)
-          (agent-q-diff--with-message
+          (agent-q-diff-result-with-message
            (list :status 'error :decision nil :path path
                  :error (car err) :reason message)))
     review))
 
 ;;;; Showing a review that nobody waits for
 
-(defun agent-q-diff--announce (review)
+(defun agent-q-diff-api--announce (review)
   "Show REVIEW by the rule of `agent-q-diff-display', and announce it.
 It is open even if it cannot be shown, and answered when it has ended."
   (let ((buffer (agent-q-diff-review-buffer review)))
     (condition-case err
         (pcase-exhaustive agent-q-diff-display
-          ('at-once (agent-q-diff--display buffer))
-          ('when-idle (run-with-idle-timer 1 nil #'agent-q-diff--display buffer))
+          ('at-once (agent-q-diff-api--display buffer))
+          ('when-idle (run-with-idle-timer 1 nil #'agent-q-diff-api--display buffer))
           ('announce nil))
       (error (message "The review cannot be shown: %s"
-                      (agent-q-diff--error-text err))))
+                      (agent-q-diff-error-text err))))
     (message "%s proposes to change %s; M-x agent-q-diff-list"
              (or (agent-q-diff-review-agent review) "An agent")
              (agent-q-diff-visible
               (abbreviate-file-name (agent-q-diff-review-path review))))))
 
-(defun agent-q-diff--display (buffer)
+(defun agent-q-diff-api--display (buffer)
   "Show the diff buffer BUFFER in a window that is not selected, if it waits."
   (when (and (buffer-live-p buffer)
-             (agent-q-diff--live-p buffer))
+             (agent-q-diff-render--live-p buffer))
     (unless (get-buffer-window buffer t)
       (display-buffer buffer '(nil (inhibit-same-window . t))))
     (with-current-buffer buffer
-      (agent-q-diff--begin-grace))))
+      (agent-q-diff-grace-begin))))
 
 ;;;; Diffs as they come
 
@@ -457,19 +291,19 @@ against DIRECTORY or `default-directory'; a leading \"a/\" or \"b/\" is
 dropped unless there is such a directory.  Every file has a review of its
 own, of its lines; that files are not renamed, deleted or the like is said
 there."
-  (interactive (list (agent-q-diff--read-diff)))
+  (interactive (list (agent-q-diff-api--read-diff)))
   (let* ((default-directory (or directory default-directory))
-         (undone (agent-q-diff--undone-notes diff))
+         (undone (agent-q-diff-api-undone-notes diff))
          (files (agent-q-diff-engine-files diff))
          ;; One without a name must not leave reviews of the others behind.
          (names (mapcar (pcase-lambda (`(,old ,new ,_))
-                          (agent-q-diff--named-file old new))
+                          (agent-q-diff-api--named-file old new))
                         files))
          (reviews (cl-mapcar (pcase-lambda (name `(,old ,new ,hunks))
                                (agent-q-diff-review-patch
                                 name hunks "A diff" nil
                                 :notes (append undone
-                                               (agent-q-diff--outside-notes old new))))
+                                               (agent-q-diff-api--outside-notes old new))))
                              names files))
          (first (seq-find (lambda (review)
                             (not (agent-q-diff-review-outcome review)))
@@ -484,7 +318,7 @@ there."
       (pop-to-buffer (agent-q-diff-review-buffer first)))
     reviews))
 
-(defun agent-q-diff--read-diff ()
+(defun agent-q-diff-api--read-diff ()
   "Return the text of the region, of the buffer, or with a prefix of a file."
   (cond
    (current-prefix-arg
@@ -497,11 +331,11 @@ there."
         (widen)
         (buffer-substring-no-properties (point-min) (point-max))))))
 
-(defun agent-q-diff--named-file (old new)
+(defun agent-q-diff-api--named-file (old new)
   "Return the name of the file of a diff with the names OLD and NEW.
 A diff that creates or deletes a file names it on one side only; that of
 a file that is to be renamed is for the one that is there."
-  (let ((names (mapcar #'agent-q-diff--without-side
+  (let ((names (mapcar #'agent-q-diff-api--without-side
                        (remove "/dev/null" (delq nil (list new old))))))
     (or (seq-find (lambda (name)
                     (and (not (file-remote-p name)) (file-exists-p name)))
@@ -510,42 +344,42 @@ a file that is to be renamed is for the one that is there."
         (signal 'agent-q-diff-bad-target
                 '("the diff names no file; put \"--- NAME\" and \"+++ NAME\" above it")))))
 
-(defun agent-q-diff--without-side (name)
+(defun agent-q-diff-api--without-side (name)
   "Return NAME, of a diff's header, without a leading \"a/\" or \"b/\" of git's."
   (if (and (string-match "\\`[ab]/\\(.+\\)" name)
            (not (file-directory-p (substring name 0 1))))
       (match-string 1 name)
     name))
 
-(defun agent-q-diff--diff-notes (path diff)
+(defun agent-q-diff-api--diff-notes (path diff)
   "Return what one must know of DIFF, for the file PATH, beside its hunks."
-  (append (agent-q-diff--names-note path diff)
-          (agent-q-diff--undone-notes diff)))
+  (append (agent-q-diff-api--names-note path diff)
+          (agent-q-diff-api-undone-notes diff)))
 
-(defconst agent-q-diff--undone-regexp
+(defconst agent-q-diff-api--undone-regexp
   (rx bol (or (seq (or "rename from" "rename to" "copy from" "copy to" "old mode"
                        "new mode" "new file mode" "deleted file mode")
                    " " (+ nonl))
               "+++ /dev/null"))
   "What matches a line above hunks that asks for more than other lines.")
 
-(defun agent-q-diff--undone-notes (diff)
+(defun agent-q-diff-api-undone-notes (diff)
   "Return a list with a note of what DIFF asks for and no review does, or nil.
 That is to rename, copy or delete a file, to create an empty one, and to
 change a mode."
-  (let ((undone (mapcan #'agent-q-diff--undone (split-string diff "^diff --git " t))))
+  (let ((undone (mapcan #'agent-q-diff-api--undone (split-string diff "^diff --git " t))))
     (when undone
       (list (format "Only lines are changed.  Not done: %s"
                     (string-join undone "; "))))))
 
-(defun agent-q-diff--undone (section)
+(defun agent-q-diff-api--undone (section)
   "Return what SECTION, the diff of one file, asks for beside its hunks.
 It is a list of strings.  The first line of SECTION is what git puts
 there, both names."
   (let ((start 0)
         (has-hunks (string-match-p "^@@ " section))
         lines)
-    (while (string-match agent-q-diff--undone-regexp section start)
+    (while (string-match agent-q-diff-api--undone-regexp section start)
       (setq start (match-end 0))
       (push (match-string 0 section) lines))
     (when has-hunks
@@ -554,7 +388,7 @@ there, both names."
       (list (format "%s (%s)" (string-join (nreverse lines) ", ")
                     (substring section 0 (string-search "\n" section)))))))
 
-(defun agent-q-diff--names-note (path diff)
+(defun agent-q-diff-api--names-note (path diff)
   "Return a list with a warning if DIFF names another file than PATH.
 A diff often names its file from another directory, so that the last part
 counts; what is wrong with DIFF itself is said elsewhere."
@@ -568,9 +402,9 @@ counts; what is wrong with DIFF itself is said elsewhere."
                               names)))
       (list (format "The diff names another file: %s" (car (last names)))))))
 
-(defun agent-q-diff--outside-notes (old new)
+(defun agent-q-diff-api--outside-notes (old new)
   "Return a list with a warning if the file of OLD and NEW is elsewhere."
-  (let ((name (agent-q-diff--named-file old new)))
+  (let ((name (agent-q-diff-api--named-file old new)))
     (unless (or (file-remote-p name)
                 (file-in-directory-p (expand-file-name name) default-directory))
       (list (format "The file is OUTSIDE %s"
@@ -583,16 +417,16 @@ counts; what is wrong with DIFF itself is said elsewhere."
 COMMAND is `accept', `reject', `toggle' or `unapply'; hunks are counted
 from 0.  PLACE is for a hunk that is ambiguous: the line of the file, from
 0, where its lines begin, one of the :places in a result or the first
-elements of `agent-q-diff-engine-candidates'.  Return what it came to, as
-`agent-q-diff-engine-plan' has it, or signal an error that says why it
-cannot be done: `agent-q-diff-ambiguous' if a place has to be named,
+elements of `agent-q-diff-module-candidates'.
+
+Return what it came to: `edited', `marked', `unchanged', `already-in',
+`stays-in' or `already-out'.  Signal an error that says why if it cannot
+be done: `agent-q-diff-ambiguous' if a place has to be named,
 `agent-q-diff-not-found' if HUNK is not at PLACE."
-  (with-current-buffer (agent-q-diff--buffer-of review)
-    (agent-q-diff--review-with-target)
+  (with-current-buffer (agent-q-diff-api--buffer-of review)
+    (agent-q-diff-signs-review-with-target)
     (let ((note (agent-q-diff-review-do review command hunk place)))
-      (agent-q-diff--write-state hunk)
-      (agent-q-diff--show-hunk hunk)
-      (agent-q-diff--refresh-progress)
+      (agent-q-diff-signs-show-committed)
       note)))
 
 (defun agent-q-diff-accept (review hunk &optional place)
@@ -610,7 +444,7 @@ Arguments, errors and value are those of `agent-q-diff-command'."
 
 (defun agent-q-diff-end (review)
   "Finish REVIEW, as the key does: decide by the mark of each hunk."
-  (with-current-buffer (agent-q-diff--buffer-of review)
+  (with-current-buffer (agent-q-diff-api--buffer-of review)
     (setf (agent-q-diff-review-is-by-program review) t)
     (unwind-protect
         (agent-q-diff-finish)
@@ -618,12 +452,12 @@ Arguments, errors and value are those of `agent-q-diff-command'."
       (unless (agent-q-diff-review-outcome review)
         (setf (agent-q-diff-review-is-by-program review) nil)))))
 
-(defun agent-q-diff--buffer-of (review)
+(defun agent-q-diff-api--buffer-of (review)
   "Return the diff buffer of REVIEW, or signal that it has ended."
   (let ((buffer (agent-q-diff-review-buffer review)))
     (if (and (buffer-live-p buffer) (not (agent-q-diff-review-outcome review)))
         buffer
       (signal 'agent-q-diff-ended '("the review has ended")))))
 
-(provide 'agent-q-diff-open)
-;;; agent-q-diff-open.el ends here
+(provide 'agent-q-diff-api)
+;;; agent-q-diff-api.el ends here

@@ -1,4 +1,4 @@
-;;; agent-q-diff-hunks.el --- Changing the hunks of a review  -*- lexical-binding: t; -*-
+;;; agent-q-diff-split.el --- Splits hunks and picks lines of them  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -6,9 +6,8 @@
 
 ;;; Commentary:
 
-;; What changes not the target but the hunks themselves, and the text of
-;; the diff buffer with them: splitting a hunk, and making one of the
-;; lines in the region.
+;; A hunk is split into its smallest parts, or the lines of the region become
+;; a hunk of their own, and the diff buffer shows the new hunks.
 
 ;;; Code:
 
@@ -17,73 +16,74 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-review)
-(require 'agent-q-diff-view)
+(require 'agent-q-diff-buffer)
+(require 'agent-q-diff-signs)
 
 ;;;; The text of the diff buffer
 
-(defun agent-q-diff--hunk-region (hunk)
+(defun agent-q-diff-split--hunk-region (hunk)
   "Return (BEG . END), the region of HUNK, with a no-newline marker after it."
-  (let ((beg (aref agent-q-diff--positions hunk)))
+  (let ((beg (aref agent-q-diff-buffer-positions hunk)))
     (save-excursion
-      (goto-char (agent-q-diff--hunk-end beg))
+      (goto-char (agent-q-diff-buffer-hunk-end beg))
       (when (eq (char-after) ?\\)
         (forward-line))
       (cons beg (point)))))
 
-(defun agent-q-diff--print-anew (from n-old n-new)
+(defun agent-q-diff-split--print-anew (from n-old n-new)
   "Show N-NEW hunks of the review from FROM on, in place of N-OLD that are shown.
 Point is then at the first of them."
   ;; Where a hunk ends is not known in a narrowed buffer.
   (widen)
   (pcase-let* ((`(,diff . ,header-lines)
                 (agent-q-diff-engine-print-hunks
-                 (agent-q-diff-review-engine agent-q-diff--review)
-                 from (+ from n-new) agent-q-diff--path))
+                 (agent-q-diff-review-engine agent-q-diff-buffer-review)
+                 from (+ from n-new) agent-q-diff-buffer-path))
                (last (+ from n-old -1))
-               (beg (aref agent-q-diff--positions from))
-               (end (cdr (agent-q-diff--hunk-region last)))
-               (positions (append agent-q-diff--positions nil))
-               (strays (agent-q-diff--stray-states))
+               (beg (aref agent-q-diff-buffer-positions from))
+               (end (cdr (agent-q-diff-split--hunk-region last)))
+               (positions (append agent-q-diff-buffer-positions nil))
+               (strays (agent-q-diff-buffer-stray-states))
                (delta nil))
     (dolist (position (seq-subseq positions from (1+ last)))
-      (mapc #'delete-overlay (agent-q-diff--overlays-at position)))
+      (mapc #'delete-overlay (agent-q-diff-signs-overlays-at position)))
     (goto-char beg)
-    (setq delta (agent-q-diff--edit-quietly
+    (setq delta (agent-q-diff-buffer-edit-quietly
                  (lambda ()
                    (delete-region beg end)
                    (save-excursion (insert diff))))
-          agent-q-diff--hunk-states (agent-q-diff--shift-states strays beg delta)
-          agent-q-diff--positions
+          agent-q-diff-buffer-hunk-states (agent-q-diff-buffer-shift-states strays beg delta)
+          agent-q-diff-buffer-positions
           (vconcat (seq-take positions from)
-                   (agent-q-diff--positions-in header-lines)
+                   (agent-q-diff-buffer-positions-in header-lines)
                    (mapcar (apply-partially #'+ delta)
                            (seq-drop positions (1+ last)))))
-    (agent-q-diff--write-states)
-    (agent-q-diff--show-all)
-    (unless (eq agent-q-diff--parsed-tick t)
+    (agent-q-diff-buffer-write-states)
+    (agent-q-diff-signs-show-all)
+    (unless (eq agent-q-diff-buffer-parsed-tick t)
       ;; The diff is the user's own text, perhaps a file's.
       (set-buffer-modified-p t))))
 
-(defun agent-q-diff--print-below (hunk)
+(defun agent-q-diff-split-print-below (hunk)
   "Show HUNK anew and all below it, whose line numbers are others now.
 In a diff that came by hand, what stands between the hunks stays."
-  (let ((n (- (length agent-q-diff--positions) hunk)))
-    (if (eq agent-q-diff--parsed-tick t)
-        (agent-q-diff--print-anew hunk n n)
+  (let ((n (- (length agent-q-diff-buffer-positions) hunk)))
+    (if (eq agent-q-diff-buffer-parsed-tick t)
+        (agent-q-diff-split--print-anew hunk n n)
       (dotimes (step n)
-        (agent-q-diff--print-anew (+ hunk (- n step 1)) 1 1)))))
+        (agent-q-diff-split--print-anew (+ hunk (- n step 1)) 1 1)))))
 
-(defun agent-q-diff--review-to-cut ()
+(defun agent-q-diff-split-review ()
   "Return this buffer's review, with its target followed if it has one."
-  (if agent-q-diff--path
-      (agent-q-diff--review-with-target)
-    (agent-q-diff--current-review)))
+  (if agent-q-diff-buffer-path
+      (agent-q-diff-signs-review-with-target)
+    (agent-q-diff-buffer-current-review)))
 
-(defun agent-q-diff--show-parts (review hunk n)
+(defun agent-q-diff-split--show-parts (review hunk n)
   "Show that HUNK of REVIEW is now N hunks."
   (unless (= n 1)
     (agent-q-diff-review-note-parts review hunk n)
-    (agent-q-diff--print-anew hunk 1 n)))
+    (agent-q-diff-split--print-anew hunk 1 n)))
 
 ;;;; Splitting
 
@@ -94,10 +94,10 @@ one change is split between the lines that it removes and those that it
 adds.  Each is a hunk of its own and has the state that the whole had.
 To decide single lines, mark them and accept or reject them."
   (interactive)
-  (let* ((review (agent-q-diff--review-to-cut))
-         (hunk (agent-q-diff--hunk-here))
-         (n (agent-q-diff-engine-split (agent-q-diff-review-engine review) hunk)))
-    (agent-q-diff--show-parts review hunk n)
+  (let* ((review (agent-q-diff-split-review))
+         (hunk (agent-q-diff-buffer-hunk-here))
+         (n (agent-q-diff-module-split (agent-q-diff-review-engine review) hunk)))
+    (agent-q-diff-split--show-parts review hunk n)
     (message (if (= n 1)
                  "The hunk is in one part; mark lines to decide only these"
                "Split into %d hunks")
@@ -105,14 +105,14 @@ To decide single lines, mark them and accept or reject them."
 
 ;;;; The lines in the region
 
-(defun agent-q-diff--lines-between (beg end hunk)
+(defun agent-q-diff-split--lines-between (beg end hunk)
   "Return (FROM . TO), the changed lines of HUNK between BEG and END, or nil.
 They are counted from 0 in the order of the diff, TO not included.  A
 line counts if any of it is between, but for the one that END begins."
   (let ((line 0)
         from)
     (save-excursion
-      (pcase-let ((`(,start . ,stop) (agent-q-diff--hunk-region hunk)))
+      (pcase-let ((`(,start . ,stop) (agent-q-diff-split--hunk-region hunk)))
         (goto-char start)
         (forward-line)
         (while (and (< (point) stop) (< (point) end))
@@ -123,34 +123,34 @@ line counts if any of it is between, but for the one that END begins."
           (forward-line))))
     (and from (< from line) (cons from line))))
 
-(defun agent-q-diff--chosen-lines (beg end)
+(defun agent-q-diff-split--chosen-lines (beg end)
   "Return a list of (HUNK FROM TO) for the changed lines between BEG and END.
-The last hunk comes first.  The lines are as `agent-q-diff--lines-between'
+The last hunk comes first.  The lines are as `agent-q-diff-split--lines-between'
 has them."
   (let (chosen)
-    (dotimes (hunk (length agent-q-diff--positions))
-      (when (< (aref agent-q-diff--positions hunk) end)
-        (pcase (agent-q-diff--lines-between beg end hunk)
+    (dotimes (hunk (length agent-q-diff-buffer-positions))
+      (when (< (aref agent-q-diff-buffer-positions hunk) end)
+        (pcase (agent-q-diff-split--lines-between beg end hunk)
           (`(,from . ,to) (push (list hunk from to) chosen)))))
     (or chosen
         (user-error "There is no changed line in the region"))))
 
-(defun agent-q-diff--pick-region (beg end)
+(defun agent-q-diff-split-pick-region (beg end)
   "Make hunks of their own of the changed lines between BEG and END.
 Return a list of these hunks, the first one first.  If lines cannot be
 told from others, signal why."
   (save-restriction
     (widen)
-    (let* ((review (agent-q-diff--review-to-cut))
+    (let* ((review (agent-q-diff-split-review))
            (picked nil))
-      (pcase-dolist (`(,hunk ,from ,to) (agent-q-diff--chosen-lines beg end))
+      (pcase-dolist (`(,hunk ,from ,to) (agent-q-diff-split--chosen-lines beg end))
         (pcase-let ((`(,n . ,index)
-                     (agent-q-diff-engine-pick
+                     (agent-q-diff-module-pick
                       (agent-q-diff-review-engine review) hunk from to)))
-          (agent-q-diff--show-parts review hunk n)
+          (agent-q-diff-split--show-parts review hunk n)
           (setq picked (cons (+ hunk index)
                              (mapcar (apply-partially #'+ (1- n)) picked)))))
       picked)))
 
-(provide 'agent-q-diff-hunks)
-;;; agent-q-diff-hunks.el ends here
+(provide 'agent-q-diff-split)
+;;; agent-q-diff-split.el ends here

@@ -1,4 +1,4 @@
-;;; agent-q-diff-cut.el --- Hunks that are too long to be shown whole  -*- lexical-binding: t; -*-
+;;; agent-q-diff-fold.el --- Hides the middle of long hunks  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -17,20 +17,22 @@
 ;;; Code:
 
 (require 'cl-lib)
+(require 'subr-x)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-buffer)
+(require 'agent-q-diff-progress)
 (require 'agent-q-diff-long-lines)
-(require 'agent-q-diff-view)
 
-(defvar-local agent-q-diff-cut--positions nil
-  "What `agent-q-diff--positions' was when the hunks were last looked at.
+(defvar-local agent-q-diff-fold--positions nil
+  "What `agent-q-diff-buffer-positions' was when the hunks were last looked at.
 It is the vector itself: whoever changes the text makes another.")
 
-(defvar-local agent-q-diff-cut--expanded nil
+(defvar-local agent-q-diff-fold--expanded nil
   "Markers at the `@@' lines of long hunks that are shown whole.")
 
 ;;;; Hiding the middle
 
-(defun agent-q-diff-cut--middle (beg end)
+(defun agent-q-diff-fold--middle (beg end)
   "Return (FROM TO N-LINES), what to hide of the hunk from BEG to END, or nil.
 FROM is the beginning of the first line to be hidden, TO the end of the
 last one."
@@ -49,7 +51,7 @@ last one."
               (forward-line n-hidden)
               (list from (1- (point)) n-hidden))))))))
 
-(defun agent-q-diff-cut--sign (n-lines)
+(defun agent-q-diff-fold--sign (n-lines)
   "Return what is shown in the place of N-LINES lines."
   (let ((text (substitute-command-keys
                (format "… %d more line%s, \
@@ -61,76 +63,76 @@ last one."
     (put-text-property 0 1 'cursor t text)
     text))
 
-(defun agent-q-diff-cut--hide (position)
+(defun agent-q-diff-fold--hide (position)
   "Hide the middle of the hunk whose `@@' line is at POSITION, if it is long.
 Return non-nil if it is."
-  (pcase (agent-q-diff-cut--middle position (agent-q-diff--hunk-end position))
+  (pcase (agent-q-diff-fold--middle position (agent-q-diff-buffer-hunk-end position))
     (`(,from ,to ,n-lines)
      (let ((overlay (make-overlay from to nil t)))
        (overlay-put overlay 'agent-q-diff-cut t)
        (overlay-put overlay 'evaporate t)
        (overlay-put overlay 'invisible 'agent-q-diff-cut)
-       (overlay-put overlay 'isearch-open-invisible #'agent-q-diff-cut--show)
-       (overlay-put overlay 'before-string (agent-q-diff-cut--sign n-lines))
+       (overlay-put overlay 'isearch-open-invisible #'agent-q-diff-fold--show)
+       (overlay-put overlay 'before-string (agent-q-diff-fold--sign n-lines))
        (when (< from (point) to)
          (goto-char from))
        overlay))))
 
-(defun agent-q-diff-cut--show (overlay)
+(defun agent-q-diff-fold--show (overlay)
   "Show what OVERLAY hides, and remember that the hunk is to be shown whole."
   (save-excursion
     (goto-char (overlay-start overlay))
-    (push (copy-marker (aref agent-q-diff--positions (agent-q-diff--hunk-here)))
-          agent-q-diff-cut--expanded))
+    (push (copy-marker (aref agent-q-diff-buffer-positions (agent-q-diff-buffer-hunk-here)))
+          agent-q-diff-fold--expanded))
   (delete-overlay overlay))
 
-(defun agent-q-diff-cut--of (position)
+(defun agent-q-diff-fold--of (position)
   "Return the overlay that hides the middle of the hunk at POSITION, or nil."
   (cl-find-if (lambda (overlay) (overlay-get overlay 'agent-q-diff-cut))
-              (overlays-in position (agent-q-diff--hunk-end position))))
+              (overlays-in position (agent-q-diff-buffer-hunk-end position))))
 
-(defun agent-q-diff-cut--update (&rest _)
+(defun agent-q-diff-fold--update (&rest _)
   "Hide the middle of each long hunk, if the text of any hunk has changed."
-  (unless (eq agent-q-diff-cut--positions agent-q-diff--positions)
-    (setq agent-q-diff-cut--positions agent-q-diff--positions)
+  (unless (eq agent-q-diff-fold--positions agent-q-diff-buffer-positions)
+    (setq agent-q-diff-fold--positions agent-q-diff-buffer-positions)
     (save-restriction
       (widen)
       (remove-overlays nil nil 'agent-q-diff-cut t)
       (when agent-q-diff-hunk-lines
-        (cl-loop with expanded = (mapcar #'marker-position agent-q-diff-cut--expanded)
-                 for position across agent-q-diff--positions
+        (cl-loop with expanded = (mapcar #'marker-position agent-q-diff-fold--expanded)
+                 for position across agent-q-diff-buffer-positions
                  for hunk from 0
-                 when (and (> (- (agent-q-diff--next-position hunk) position)
+                 when (and (> (- (agent-q-diff-buffer-next-position hunk) position)
                               agent-q-diff-hunk-lines)
                            (not (memq position expanded)))
-                 do (agent-q-diff-cut--hide position))))))
+                 do (agent-q-diff-fold--hide position))))))
 
 ;;;; The key
 
-(defun agent-q-diff-cut--toggle ()
+(defun agent-q-diff-fold--toggle ()
   "Show all of the hunk at point if its middle is hidden, or hide that again.
 Return nil if it is not that long."
-  (when-let ((hunk (agent-q-diff--hunk-at-point)))
-    (let* ((position (aref agent-q-diff--positions hunk))
-           (overlay (agent-q-diff-cut--of position)))
+  (when-let ((hunk (agent-q-diff-buffer-hunk-at-point)))
+    (let* ((position (aref agent-q-diff-buffer-positions hunk))
+           (overlay (agent-q-diff-fold--of position)))
       (if overlay
           (progn
             ;; Behind the lines that are hidden, too, point is seen at the sign.
             (when (<= (overlay-start overlay) (point) (overlay-end overlay))
               (goto-char (overlay-start overlay)))
-            (agent-q-diff-cut--show overlay)
+            (agent-q-diff-fold--show overlay)
             t)
-        (setq agent-q-diff-cut--expanded
-              (cl-delete position agent-q-diff-cut--expanded :test #'=))
-        (agent-q-diff-cut--hide position)))))
+        (setq agent-q-diff-fold--expanded
+              (cl-delete position agent-q-diff-fold--expanded :test #'=))
+        (agent-q-diff-fold--hide position)))))
 
 ;;;; Set-up
 
-(defun agent-q-diff-cut-set-up ()
+(defun agent-q-diff-fold-set-up ()
   "Hide the middle of long hunks in this buffer."
   (add-to-invisibility-spec 'agent-q-diff-cut)
-  (add-hook 'agent-q-diff-long-lines-expand-functions #'agent-q-diff-cut--toggle nil t)
-  (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-cut--update nil t))
+  (add-hook 'agent-q-diff-long-lines-expand-functions #'agent-q-diff-fold--toggle nil t)
+  (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-fold--update nil t))
 
-(provide 'agent-q-diff-cut)
-;;; agent-q-diff-cut.el ends here
+(provide 'agent-q-diff-fold)
+;;; agent-q-diff-fold.el ends here

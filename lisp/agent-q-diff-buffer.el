@@ -1,0 +1,392 @@
+;;; agent-q-diff-buffer.el --- The state of a diff buffer, and the review behind it  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The variables of a diff buffer: the review, where its hunks are in the
+;; buffer, and their states, which callers may also set by hand.
+;;
+;; In a buffer made for a proposal the review is given.  In any other
+;; buffer, say one with a diff typed by hand, the review is made from the
+;; buffer's text when it is first needed.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'subr-x)
+(require 'diff-mode)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-line-ends)
+(require 'agent-q-diff-target)
+(require 'agent-q-diff-review)
+
+;;;; State
+
+(defconst agent-q-diff-buffer-name "*Agent-Q Diff*"
+  "Name of the diff buffer.
+While one is being decided, further ones get a number behind it.")
+
+(defvar-local agent-q-diff-buffer-path nil
+  "Absolute name of the file that the diff would change.")
+
+(defvar-local agent-q-diff-buffer-original nil
+  "The proposal's original text, or nil.")
+
+(defvar-local agent-q-diff-buffer-modified nil
+  "The proposal's modified text, or nil.")
+
+(defvar-local agent-q-diff-buffer-description nil
+  "What the agent says about the proposal, or nil.")
+
+(defvar-local agent-q-diff-buffer-decision nil
+  "The decision once there is one: \"accepted\" or \"rejected\".")
+
+(defvar-local agent-q-diff-buffer-hunk-states nil
+  "Alist from the position of a hunk's `@@' line to its state.
+A state is `applied', `rejected' or nil for pending.  Entries put in by
+hand count like those made by commands.")
+
+(defvar-local agent-q-diff-buffer-review nil
+  "The `agent-q-diff-review' of this buffer, or nil.")
+
+(defvar-local agent-q-diff-buffer-positions nil
+  "Vector of the positions of the hunks' `@@' lines.")
+
+(defvar-local agent-q-diff-buffer-parsed-tick nil
+  "Tick of this buffer when its text was made into a review.
+It is t in a buffer whose text was made from a review.")
+
+(defvar-local agent-q-diff-buffer-end-function nil
+  "Function called with the review and its outcome when it ends, or nil.
+It is nil where nobody waits.")
+
+(defvar-local agent-q-diff-buffer--states-read nil
+  "What `agent-q-diff-buffer-hunk-states' was when the engine was told of it.
+That is the list itself: whoever puts an entry in has made another.")
+
+(defvar-local agent-q-diff-buffer-entries nil
+  "Vector of the hunks' entries in `agent-q-diff-buffer--states-read', or nil.")
+
+(defvar-local agent-q-diff-buffer-shown nil
+  "The ambiguous hunk whose place was shown last: (ID TICK NTH . PLACES).
+ID is the engine's number for it, since its index changes when others are
+split.  TICK is that of the target, so that the place was shown as it is.
+NTH is the index, in PLACES, of the one that was shown; PLACES is as
+`agent-q-diff-module-candidates' has it.")
+
+(defvar-local agent-q-diff-buffer--marks nil
+  "Vector of the hunks' marks, as the engine has them.")
+
+(defvar-local agent-q-diff-buffer--n-strays 0
+  "Number of entries in `agent-q-diff-buffer--states-read' that are no hunk's.")
+
+(dolist (variable '(agent-q-diff-buffer-path agent-q-diff-buffer-original
+                    agent-q-diff-buffer-modified agent-q-diff-buffer-description
+                    agent-q-diff-buffer-decision agent-q-diff-buffer-hunk-states
+                    agent-q-diff-buffer-review agent-q-diff-buffer-positions
+                    agent-q-diff-buffer-parsed-tick agent-q-diff-buffer--states-read
+                    agent-q-diff-buffer-entries agent-q-diff-buffer--marks
+                    agent-q-diff-buffer--n-strays
+                    agent-q-diff-buffer-end-function))
+  (put variable 'permanent-local t))
+
+;;;; The review of this buffer
+
+(defun agent-q-diff-buffer-ended-p ()
+  "Return non-nil if this buffer was made for a review that has ended."
+  (and (eq agent-q-diff-buffer-parsed-tick t)
+       (not (and agent-q-diff-buffer-review
+                 (agent-q-diff-review-engine agent-q-diff-buffer-review)))))
+
+(defun agent-q-diff-buffer-current-review ()
+  "Return this buffer's review, made from its text if that is needed.
+Signal `agent-q-diff-malformed' if the text is not a diff, or
+`agent-q-diff-ended' if the review has ended."
+  (when (agent-q-diff-buffer-ended-p)
+    (signal 'agent-q-diff-ended '("the review has ended")))
+  (unless (or (eq agent-q-diff-buffer-parsed-tick t)
+              (and agent-q-diff-buffer-review
+                   (eq agent-q-diff-buffer-parsed-tick (buffer-chars-modified-tick))))
+    (agent-q-diff-buffer--drop-review)
+    (let ((review (agent-q-diff-review-open-diff (agent-q-diff-buffer--diff-text))))
+      (agent-q-diff-buffer-adopt
+       review (agent-q-diff-module-header-lines
+               (agent-q-diff-review-engine review)))
+      (setq agent-q-diff-buffer-parsed-tick (buffer-chars-modified-tick))))
+  (agent-q-diff-buffer--read-states)
+  agent-q-diff-buffer-review)
+
+(defun agent-q-diff-buffer-distrust-states ()
+  "Let the next command read every state that was put in by hand.
+Usually a change inside an entry is seen for the hunk at point only, so
+that keys are no slower where there are more hunks."
+  (setq agent-q-diff-buffer-entries nil))
+
+(defun agent-q-diff-buffer-known-p ()
+  "Return non-nil if this buffer has hunks and the engine knows them."
+  (and agent-q-diff-buffer-review
+       (agent-q-diff-review-engine agent-q-diff-buffer-review)
+       (or (eq agent-q-diff-buffer-parsed-tick t)
+           (eq agent-q-diff-buffer-parsed-tick (buffer-chars-modified-tick)))))
+
+(defun agent-q-diff-buffer--diff-text ()
+  "Return the text of this buffer, a diff that came by hand.
+If all its lines end with CRLF, so may those of the target's file; they
+are then made what the target's buffer has."
+  (save-restriction
+    (widen)
+    (let ((text (buffer-substring-no-properties (point-min) (point-max)))
+          (visiting (and agent-q-diff-buffer-path
+                         (find-buffer-visiting agent-q-diff-buffer-path))))
+      (agent-q-diff-line-ends-adapt-diff
+       text text (if visiting (agent-q-diff-target-text visiting) "")
+       (and visiting (agent-q-diff-line-ends visiting))))))
+
+(defun agent-q-diff-buffer--drop-review ()
+  "Give back this buffer's review, if it has one."
+  (when agent-q-diff-buffer-review
+    (agent-q-diff-review-close agent-q-diff-buffer-review)
+    (setq agent-q-diff-buffer-review nil)))
+
+(defun agent-q-diff-buffer-adopt (review header-lines &optional start)
+  "Make REVIEW this buffer's, with its hunk headers on HEADER-LINES.
+The lines are counted from 0 at the position START, or `point-min'."
+  (setq agent-q-diff-buffer-review review
+        agent-q-diff-buffer-entries nil
+        agent-q-diff-buffer--marks nil
+        agent-q-diff-buffer-positions
+        (save-excursion
+          (goto-char (or start (point-min)))
+          (vconcat (agent-q-diff-buffer-positions-in header-lines)))))
+
+(defun agent-q-diff-buffer-positions-in (header-lines)
+  "Return a list of the positions of HEADER-LINES, counted from 0 at point."
+  (save-excursion
+    (let ((here 0))
+      (mapcar (lambda (line)
+                (forward-line (- line here))
+                (setq here line)
+                (point))
+              header-lines))))
+
+(defun agent-q-diff-buffer-review-or-nil ()
+  "Return this buffer's review, or nil if it has none.
+That is so if its text is not a diff, or if the review has ended."
+  (condition-case nil
+      (agent-q-diff-buffer-current-review)
+    ((agent-q-diff-malformed agent-q-diff-several-files agent-q-diff-ended) nil)))
+
+;;;; States
+
+(defun agent-q-diff-buffer--first-entries ()
+  "Return a hash table from position to entry of the hunks' states.
+The entries are those of `agent-q-diff-buffer-hunk-states'.  Of several for
+one position the first counts, as for `alist-get'."
+  (let ((entries (make-hash-table)))
+    (dolist (entry agent-q-diff-buffer-hunk-states entries)
+      (unless (gethash (car entry) entries)
+        (puthash (car entry) entry entries)))))
+
+(defun agent-q-diff-buffer--read-states ()
+  "Give the engine what was put into `agent-q-diff-buffer-hunk-states' by hand."
+  (if (and agent-q-diff-buffer-entries
+           (eq agent-q-diff-buffer-hunk-states agent-q-diff-buffer--states-read))
+      (let ((hunk (agent-q-diff-buffer-hunk-at-point)))
+        (when hunk
+          (agent-q-diff-buffer--read-state hunk (aref agent-q-diff-buffer-entries hunk))))
+    (agent-q-diff-buffer--note-entries)
+    (unless (length= agent-q-diff-buffer--marks (length agent-q-diff-buffer-positions))
+      (setq agent-q-diff-buffer--marks
+            (vconcat (agent-q-diff-review-marks agent-q-diff-buffer-review))))
+    (cl-loop for entry across agent-q-diff-buffer-entries
+             for hunk from 0
+             do (agent-q-diff-buffer--read-state hunk entry))))
+
+(defun agent-q-diff-buffer--read-state (hunk entry)
+  "Give the engine the state of HUNK that ENTRY, perhaps nil, has."
+  (unless (eq (cdr entry) (aref agent-q-diff-buffer--marks hunk))
+    (agent-q-diff-review-set-mark agent-q-diff-buffer-review hunk (cdr entry))
+    (aset agent-q-diff-buffer--marks hunk (cdr entry))))
+
+(defun agent-q-diff-buffer--note-entries ()
+  "Note where in `agent-q-diff-buffer-hunk-states' the entries of hunks are."
+  (let ((entries (agent-q-diff-buffer--first-entries))
+        (n-found 0))
+    (setq agent-q-diff-buffer--states-read agent-q-diff-buffer-hunk-states
+          agent-q-diff-buffer-entries (make-vector (length agent-q-diff-buffer-positions) nil))
+    (unless (zerop (hash-table-count entries))
+      (dotimes (hunk (length agent-q-diff-buffer-positions))
+        (when-let ((entry (gethash (aref agent-q-diff-buffer-positions hunk) entries)))
+          (aset agent-q-diff-buffer-entries hunk entry)
+          (cl-incf n-found))))
+    (setq agent-q-diff-buffer--n-strays (- (hash-table-count entries) n-found))))
+
+(defun agent-q-diff-buffer-write-state (hunk mark)
+  "Note MARK, the engine's mark of HUNK, in `agent-q-diff-buffer-hunk-states'."
+  (let ((entry (aref agent-q-diff-buffer-entries hunk)))
+    (aset agent-q-diff-buffer--marks hunk mark)
+    (if entry
+        (setcdr entry mark)
+      (setq entry (cons (aref agent-q-diff-buffer-positions hunk) mark))
+      (aset agent-q-diff-buffer-entries hunk entry)
+      (push entry agent-q-diff-buffer-hunk-states)
+      (setq agent-q-diff-buffer--states-read agent-q-diff-buffer-hunk-states))))
+
+(defun agent-q-diff-buffer-write-states ()
+  "Note every mark of the engine in `agent-q-diff-buffer-hunk-states'.
+Entries that are no hunk's are kept."
+  (let* ((marks (agent-q-diff-review-marks agent-q-diff-buffer-review))
+         (entries (cl-loop for position across agent-q-diff-buffer-positions
+                           for mark in marks
+                           collect (cons position mark)))
+         ;; Among states that were read, it is known whether there are any.
+         (strays (and (not (and agent-q-diff-buffer-entries
+                                (eq agent-q-diff-buffer-hunk-states agent-q-diff-buffer--states-read)
+                                (zerop agent-q-diff-buffer--n-strays)))
+                      (agent-q-diff-buffer-stray-states))))
+    (setq agent-q-diff-buffer-hunk-states (append entries strays)
+          agent-q-diff-buffer--states-read agent-q-diff-buffer-hunk-states
+          agent-q-diff-buffer-entries (vconcat entries)
+          agent-q-diff-buffer--marks (vconcat marks)
+          agent-q-diff-buffer--n-strays (length (seq-uniq (mapcar #'car strays))))))
+
+(defun agent-q-diff-buffer-stray-states ()
+  "Return the entries of `agent-q-diff-buffer-hunk-states' that are no hunk's."
+  (let ((known (make-hash-table)))
+    (mapc (lambda (position) (puthash position t known))
+          agent-q-diff-buffer-positions)
+    (seq-remove (lambda (entry) (gethash (car entry) known))
+                agent-q-diff-buffer-hunk-states)))
+
+(defun agent-q-diff-count-hunks ()
+  "Return the number of hunks in this buffer."
+  (if (or (agent-q-diff-buffer-ended-p) (agent-q-diff-buffer-review-or-nil))
+      (length agent-q-diff-buffer-positions)
+    (save-excursion
+      (goto-char (point-min))
+      (how-many "^@@ .* @@"))))
+
+(defun agent-q-diff-buffer-counts ()
+  "Return (TOTAL APPLIED REJECTED PENDING), numbers of hunks.
+States put in by hand for what is not a hunk count as well."
+  (let ((review (and (not (agent-q-diff-buffer-ended-p)) (agent-q-diff-buffer-review-or-nil))))
+    (if (and review (zerop agent-q-diff-buffer--n-strays))
+        (agent-q-diff-buffer-tally review)
+      (pcase-let ((`(,total ,applied ,rejected) (agent-q-diff-buffer--counts-by-hand)))
+        (list total applied rejected (- total applied rejected))))))
+
+(defun agent-q-diff-buffer-tally (review)
+  "Return (TOTAL APPLIED REJECTED PENDING), numbers of hunks of REVIEW."
+  (pcase-let ((`(,total ,applied ,rejected) (agent-q-diff-review-tally review)))
+    (list total applied rejected (- total applied rejected))))
+
+(defun agent-q-diff-buffer--counts-by-hand ()
+  "Return (TOTAL APPLIED REJECTED), as `agent-q-diff-buffer-hunk-states' has them."
+  (let ((states (mapcar #'cdr (hash-table-values (agent-q-diff-buffer--first-entries)))))
+    (list (max (agent-q-diff-count-hunks) (length states))
+          (seq-count (apply-partially #'eq 'applied) states)
+          (seq-count (apply-partially #'eq 'rejected) states))))
+
+;;;; Progress line
+
+(defun agent-q-diff-buffer-edit-quietly (edit)
+  "Call EDIT, an edit of this buffer that its review knows of.
+The buffer is then as modified as before, and its text still that of its
+review.  Return by how many characters it has grown."
+  (let ((size (buffer-size))
+        (is-parsed (eq agent-q-diff-buffer-parsed-tick (buffer-chars-modified-tick)))
+        (was-modified (buffer-modified-p)))
+    (let ((inhibit-read-only t))
+      (funcall edit))
+    (restore-buffer-modified-p was-modified)
+    (when is-parsed
+      (setq agent-q-diff-buffer-parsed-tick (buffer-chars-modified-tick)))
+    (- (buffer-size) size)))
+
+(defun agent-q-diff-buffer-shift-states (states at delta)
+  "Return STATES with those from the position AT on moved by DELTA."
+  (mapcar (pcase-lambda (`(,position . ,state))
+            (cons (if (and (integerp position) (>= position at))
+                      (+ position delta)
+                    position)
+                  state))
+          states))
+
+(defun agent-q-diff-buffer-moving-positions (edit)
+  "Call EDIT, which edits at point, and move what is known of hunks with it."
+  (let* ((at (point))
+         (delta (agent-q-diff-buffer-edit-quietly edit)))
+    (unless (zerop delta)
+      (setq agent-q-diff-buffer-positions
+            (vconcat (mapcar (lambda (position)
+                               (if (>= position at) (+ position delta) position))
+                             agent-q-diff-buffer-positions))
+            agent-q-diff-buffer-hunk-states
+            (agent-q-diff-buffer-shift-states agent-q-diff-buffer-hunk-states at delta)
+            agent-q-diff-buffer-entries nil))))
+
+;;;; Overlays
+
+(defun agent-q-diff-buffer-next-position (hunk)
+  "Return the position of the `@@' line below that of HUNK, or else the end."
+  (if (< (1+ hunk) (length agent-q-diff-buffer-positions))
+      (aref agent-q-diff-buffer-positions (1+ hunk))
+    (point-max)))
+
+(defun agent-q-diff-buffer-hunk-end (position)
+  "Return the end of the hunk whose `@@' line is at POSITION.
+In a buffer made for a proposal it is where the next hunk begins."
+  (save-restriction
+    (widen)
+    (if (eq agent-q-diff-buffer-parsed-tick t)
+        (agent-q-diff-buffer-next-position (agent-q-diff-buffer-hunk-at-point position))
+      (save-excursion
+        (goto-char position)
+        (condition-case nil
+            (progn (diff-end-of-hunk) (point))
+          (error (line-end-position)))))))
+
+;;;; Where point is
+
+(defun agent-q-diff-buffer-hunk-at-point (&optional position)
+  "Return the index of the hunk at point, or nil in front of the first.
+If POSITION is non-nil, it is that of the hunk there."
+  (let ((position (or position (point)))
+        (low 0)
+        (high (length agent-q-diff-buffer-positions)))
+    (while (< low high)
+      (let ((middle (/ (+ low high) 2)))
+        (if (<= (aref agent-q-diff-buffer-positions middle) position)
+            (setq low (1+ middle))
+          (setq high middle))))
+    (and (> low 0) (1- low))))
+
+(defun agent-q-diff-buffer-hunk-here ()
+  "Return the index of the hunk at point, or signal that there is none."
+  (or (agent-q-diff-buffer-hunk-at-point)
+      (user-error "Point is in front of the first hunk")))
+
+(defun agent-q-diff-buffer-goto-hunk (hunk)
+  "Move to HUNK, all of which is then visible.
+What was shown of another hunk's place is then no longer what is seen."
+  (unless (eql hunk (agent-q-diff-buffer-hunk-at-point))
+    (setq agent-q-diff-buffer-shown nil))
+  (widen)
+  (goto-char (aref agent-q-diff-buffer-positions hunk)))
+
+(defun agent-q-diff-buffer-goto-next-pending ()
+  "Move to the next pending hunk, from the top again after the last.
+Return non-nil if there is one."
+  (let ((next (agent-q-diff-review-next-pending agent-q-diff-buffer-review
+                                                (or (agent-q-diff-buffer-hunk-at-point) 0))))
+    (when next
+      (agent-q-diff-buffer-goto-hunk next)
+      t)))
+
+(provide 'agent-q-diff-buffer)
+;;; agent-q-diff-buffer.el ends here

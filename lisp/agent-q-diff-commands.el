@@ -1,0 +1,405 @@
+;;; agent-q-diff-commands.el --- The commands that decide hunks  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Accepting, rejecting, unapplying and commenting on hunks, one by one or
+;; all at once, and what these commands say.
+
+;;; Code:
+
+(require 'seq)
+(require 'subr-x)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-coding)
+(require 'agent-q-diff-disk)
+(require 'agent-q-diff-review)
+(require 'agent-q-diff-buffer)
+(require 'agent-q-diff-progress)
+(require 'agent-q-diff-signs)
+(require 'agent-q-diff-places)
+(require 'agent-q-diff-split)
+(require 'agent-q-diff-finish)
+
+;;;; What commands say
+
+(defun agent-q-diff-commands--where (hunk)
+  "Return where HUNK is, if that is not just where it was expected.
+HUNK is an `agent-q-diff-engine-hunk'.  The string is to follow \"Hunk
+applied\"; it is empty otherwise."
+  (let ((offset (agent-q-diff-engine-hunk-offset hunk))
+        (fuzz (agent-q-diff-engine-hunk-fuzz hunk)))
+    (cond
+     ((> fuzz 0) (format " with fuzz %d at offset %d" fuzz offset))
+     ((/= offset 0) (format " at offset %d" offset))
+     (t ""))))
+
+(defun agent-q-diff-commands--note-text (command note hunk)
+  "Return what COMMAND on HUNK came to, as a string.
+NOTE is the engine's word for it, HUNK an `agent-q-diff-engine-hunk'."
+  (pcase-exhaustive (cons note command)
+    (`(edited . unapply)   "Hunk taken out of the file")
+    (`(edited . ,_)        (concat "Hunk applied" (agent-q-diff-commands--where hunk)))
+    (`(marked . reject)    "Hunk rejected")
+    (`(marked . ,_)        "Hunk pending")
+    (`(unchanged . reject) "Hunk rejected already")
+    (`(unchanged . ,_)     "Hunk applied already")
+    (`(already-in . ,_)    "Hunk applied; its change was in the file already")
+    (`(stays-in . reject)  "Hunk rejected; its change stays in the file, u takes it out")
+    (`(stays-in . ,_)      "Hunk pending; its change stays in the file, u takes it out")
+    (`(already-out . ,_)   "Hunk pending; its change was no longer in the file")))
+
+;;;; Carrying out commands
+
+(defun agent-q-diff-commands--review-for (command)
+  "Return this buffer's review, with its target followed if COMMAND needs it.
+To reject, or to take back the mark of an applied hunk, no target is
+needed."
+  (if (or (eq command 'reject)
+          (and (eq command 'toggle) (agent-q-diff-commands--applied-here-p)))
+      (agent-q-diff-buffer-current-review)
+    (agent-q-diff-signs-review-with-target)))
+
+(defun agent-q-diff-commands--do (command)
+  "Carry out COMMAND on the hunk at point, and return what was said.
+What cannot be done is said as well, but then nil is returned and nothing
+has changed."
+  (condition-case err
+      (let* ((review (agent-q-diff-commands--review-for command))
+             (hunk (agent-q-diff-buffer-hunk-here))
+             (note (agent-q-diff-review-do review command hunk
+                                           (agent-q-diff-places-shown review hunk)))
+             (said (agent-q-diff-commands--note-text
+                    command note (car (agent-q-diff-engine-committed-hunks
+                                       (agent-q-diff-review-committed review))))))
+        (setq agent-q-diff-buffer-shown nil)
+        (agent-q-diff-signs-show-committed)
+        (setq said (concat said (agent-q-diff-commands--follow-hooks review note)
+                           (agent-q-diff-commands--unsaved-words review note)
+                           (agent-q-diff-commands--followed-words review)))
+        (message "%s" said)
+        said)
+    (user-error (signal (car err) (cdr err)))
+    (agent-q-diff-ambiguous
+     (unless (agent-q-diff-places-show agent-q-diff-buffer-review
+                                       (agent-q-diff-buffer-hunk-here))
+       (agent-q-diff-commands--say-failure command err))
+     nil)
+    (error
+     (agent-q-diff-commands--note-failure command err)
+     (agent-q-diff-commands--say-failure command err)
+     nil)))
+
+(defun agent-q-diff-commands--followed-words (review)
+  "Return words to append if the target of REVIEW has just followed its file."
+  (if (and review (agent-q-diff-review-told-followed review))
+      "; the file had changed on disk, and its buffer now shows what it holds"
+    ""))
+
+(defun agent-q-diff-commands--unsaved-words (review note)
+  "Return words to append if an edit is only in the buffer of REVIEW.
+NOTE is what the command came to.  With `agent-q-diff-save' as `never',
+the user knows."
+  (let ((target (agent-q-diff-review-target review)))
+    (if (and (eq note 'edited)
+             (not (agent-q-diff-review-is-detached review))
+             (not (eq agent-q-diff-save 'never))
+             (agent-q-diff-disk-unsaved-p target))
+        (format "; not saved, since %s has unsaved edits"
+                (agent-q-diff-visible (buffer-name target)))
+      "")))
+
+(defun agent-q-diff-commands--say-failure (command err)
+  "Say that COMMAND failed on a hunk with ERR, and how a conflict is solved."
+  (message (if (eq command 'unapply)
+               "Failed to take hunk out: %s%s%s"
+             "Failed to apply hunk: %s%s%s")
+           (agent-q-diff-error-text err)
+           (if (eq (car err) 'agent-q-diff-conflict)
+               (substitute-command-keys
+                "; \\<agent-q-diff-mode-map>\\[agent-q-diff-merge-hunk] merges")
+             "")
+           (agent-q-diff-commands--followed-words agent-q-diff-buffer-review)))
+
+(defun agent-q-diff-commands--note-failure (command err)
+  "Note that COMMAND, if it accepts, failed on the hunk at point with ERR.
+That may have been before it was tried, when the target could not be had."
+  (let ((hunk (agent-q-diff-buffer-hunk-at-point)))
+    (when (and hunk (memq command '(accept toggle)) (not (agent-q-diff-buffer-ended-p)))
+      (agent-q-diff-review-note-failure agent-q-diff-buffer-review hunk
+                                        (agent-q-diff-error-text err)))))
+
+(defun agent-q-diff-commands--follow-hooks (review note)
+  "Show what else has changed in the target of REVIEW after NOTE.
+Return words about it if it is a hook's work on saving; what was edited
+before a command that leaves the target alone is the user's."
+  (if (and (agent-q-diff-review-target review)
+           (agent-q-diff-review-follow review))
+      (progn
+        (agent-q-diff-signs-show-all)
+        (if (eq note 'edited)
+            "; on saving, a hook changed other lines as well"
+          ""))
+    ""))
+
+(defun agent-q-diff-commands--mark-by-hand (choose)
+  "Mark the hunk at point in a buffer whose text is not a diff.
+Such a buffer has no review, but its states are its own.  CHOOSE is
+called with the state and returns the new one, or signals."
+  (save-excursion
+    (end-of-line)
+    (unless (re-search-backward "^@@" nil t)
+      (user-error "Point is in front of the first hunk"))
+    (let ((state (funcall choose
+                          (alist-get (point) agent-q-diff-buffer-hunk-states))))
+      (setf (alist-get (point) agent-q-diff-buffer-hunk-states) state)
+      (agent-q-diff-apply-visual-feedback (point) state)
+      (message "Hunk %s" (or state 'pending)))))
+
+;;;; Commands
+
+(defun agent-q-diff-commands--do-here (command)
+  "Carry out COMMAND on the hunk at point, or on the lines of an active region.
+These become hunks of their own first.  Return what was said, or nil if
+anything could not be done."
+  (if (not (use-region-p))
+      (agent-q-diff-commands--do command)
+    (condition-case err
+        (let ((hunks (agent-q-diff-split-pick-region (region-beginning) (region-end))))
+          (deactivate-mark)
+          (agent-q-diff-commands--do-each command hunks))
+      (agent-q-diff-error
+       (message "Failed to pick these lines: %s" (agent-q-diff-error-text err))
+       nil))))
+
+(defun agent-q-diff-commands--do-each (command hunks)
+  "Carry out COMMAND on HUNKS until one cannot be done; return what was said.
+It is one undo step of the target, and one decision to take back."
+  (agent-q-diff-review-as-one
+   agent-q-diff-buffer-review
+   (lambda ()
+     (let* ((target (agent-q-diff-review-target agent-q-diff-buffer-review))
+            (group (and (buffer-live-p target) (prepare-change-group target)))
+            (said nil))
+       (while (and hunks
+                   (progn
+                     (agent-q-diff-buffer-goto-hunk (pop hunks))
+                     (setq said (agent-q-diff-commands--do command)))))
+       (when (and group (buffer-live-p target))
+         (undo-amalgamate-change-group group))
+       said))))
+
+(defun agent-q-diff-accept-hunk (&optional advance)
+  "Apply the hunk at point to the target.
+With an active region, do so for the changed lines in it only; they
+become a hunk of their own, in the order in which the diff shows them.
+With ADVANCE, as by key, move on to the next pending hunk."
+  (interactive (list t))
+  (agent-q-diff-commands--advance-if advance (agent-q-diff-commands--do-here 'accept)))
+
+(defun agent-q-diff-reject-hunk (&optional advance)
+  "Mark the hunk at point rejected; the target stays as it is.
+With an active region, do so for the changed lines in it only; they
+become a hunk of their own.
+With ADVANCE, as by key, move on to the next pending hunk."
+  (interactive (list t))
+  (if (agent-q-diff-commands--by-hand-p)
+      (agent-q-diff-commands--mark-by-hand (lambda (_) 'rejected))
+    (agent-q-diff-commands--advance-if advance (agent-q-diff-commands--do-here 'reject))))
+
+(defun agent-q-diff-commands--advance-if (advance said)
+  "Move to the next pending hunk if ADVANCE and SAID are non-nil.
+SAID is what the command said, or nil if it failed.  Return SAID."
+  (when (and advance said (not (agent-q-diff-buffer-goto-next-pending)))
+    (if (and agent-q-diff-finish-when-decided agent-q-diff-buffer-end-function)
+        (agent-q-diff-finish nil t)
+      (message "%s; nothing is pending, q finishes" said)))
+  said)
+
+(defun agent-q-diff-toggle-hunk ()
+  "Accept the hunk at point, or return its mark from applied to pending.
+The latter leaves its change in the target, unless
+`agent-q-diff-toggle-unapplies' is non-nil."
+  (interactive)
+  (if (and (agent-q-diff-commands--by-hand-p) (agent-q-diff-commands--applied-by-hand-p))
+      (agent-q-diff-commands--mark-by-hand #'ignore)
+    (agent-q-diff-commands--do
+     (if (and agent-q-diff-toggle-unapplies (agent-q-diff-commands--applied-here-p))
+         'unapply
+       'toggle))))
+
+(defun agent-q-diff-commands--by-hand-p ()
+  "Return non-nil if this buffer's text is not a diff."
+  (not (or (agent-q-diff-buffer-ended-p) (agent-q-diff-buffer-review-or-nil))))
+
+(defun agent-q-diff-commands--applied-by-hand-p ()
+  "Return non-nil if the state of the hunk at point was set to applied."
+  (save-excursion
+    (end-of-line)
+    (and (re-search-backward "^@@" nil t)
+         (eq 'applied (alist-get (point) agent-q-diff-buffer-hunk-states)))))
+
+(defun agent-q-diff-commands--applied-here-p ()
+  "Return non-nil if the hunk at point is marked applied."
+  (agent-q-diff-buffer-current-review)
+  (eq 'applied (cdr (aref agent-q-diff-buffer-entries (agent-q-diff-buffer-hunk-here)))))
+
+(defun agent-q-diff-unapply-hunk ()
+  "Take the change of the hunk at point out of the target.
+With an active region, do so for the changed lines in it only; they
+become a hunk of their own."
+  (interactive)
+  (agent-q-diff-commands--do-here 'unapply))
+
+(defun agent-q-diff-accept-white-space ()
+  "Accept the pending hunks of nothing but white space.
+It is one undo step of the target."
+  (interactive)
+  (let* ((review (agent-q-diff-signs-review-with-target))
+         (marks (vconcat (agent-q-diff-module-marks
+                          (agent-q-diff-review-engine review))))
+         (hunks (seq-remove (lambda (hunk) (aref marks hunk))
+                            (agent-q-diff-module-blank-hunks
+                             (agent-q-diff-review-engine review)))))
+    (unless hunks
+      (user-error "No pending hunk changes nothing but white space"))
+    (save-excursion
+      (when (agent-q-diff-commands--do-each 'accept hunks)
+        (message "Accepted %d hunk%s of white space" (length hunks)
+                 (if (= 1 (length hunks)) "" "s"))))))
+
+(defun agent-q-diff-recode-target ()
+  "Let the target be saved as UTF-8 from now on.
+For a hunk with a character that its coding system cannot hold: saving
+then writes the whole file anew in UTF-8."
+  (interactive)
+  (let ((review (agent-q-diff-signs-review-with-target)))
+    (agent-q-diff-coding-recode (agent-q-diff-review-target review))
+    (message "%s will be saved as UTF-8; accept the hunk again"
+             (agent-q-diff-visible
+              (buffer-name (agent-q-diff-review-target review))))))
+
+(defun agent-q-diff-commands--show-many (review)
+  "Show what a command on several hunks of REVIEW came to.
+What a hook changed in the target on the way to the file is followed."
+  (if (or (agent-q-diff-review-follow review)
+          (not (agent-q-diff-review-committed review))
+          (not (agent-q-diff-engine-committed-marks
+                (agent-q-diff-review-committed review))))
+      (progn
+        (agent-q-diff-review-recount review)
+        (agent-q-diff-buffer-write-states)
+        (agent-q-diff-signs-show-all))
+    (agent-q-diff-signs-show-committed)))
+
+(defun agent-q-diff-commands--accept-pending (by-key)
+  "Accept every pending hunk, and finish if all of them applied.
+BY-KEY is as for `agent-q-diff-accept-all'."
+  (let ((review (agent-q-diff-signs-review-with-target)))
+    (if (zerop (nth 3 (agent-q-diff-buffer-counts)))
+        (agent-q-diff-finish nil by-key)
+      (let ((failed (agent-q-diff-review-accept-all review)))
+        (agent-q-diff-commands--show-many review)
+        (cond
+         ((null failed) (agent-q-diff-finish-decided "accepted" by-key))
+         (agent-q-diff-buffer-end-function
+          (agent-q-diff-commands--say-failures failed "Not applied"))
+         (t (agent-q-diff-commands--say-failures failed "Not applied")
+            (agent-q-diff-finish nil by-key)))))))
+
+(defun agent-q-diff-accept-all (&optional by-key)
+  "Apply every pending hunk, never a rejected one, and finish.
+It is one undo step of the target.  If some do not apply, the others are
+in and the review stays open, if anybody waits for it.  With nothing
+pending, just finish.  BY-KEY tells that a person called."
+  (interactive (list t))
+  (agent-q-diff-finish-confirm-unfinished by-key)
+  (agent-q-diff-buffer-distrust-states)
+  (condition-case err
+      (agent-q-diff-base-collecting-once
+        (agent-q-diff-commands--accept-pending by-key))
+    (error
+     (message "Failed to apply: %s" (agent-q-diff-error-text err))
+     (unless (or agent-q-diff-buffer-end-function (agent-q-diff-buffer-ended-p))
+       (agent-q-diff-finish nil by-key)))))
+
+(defun agent-q-diff-unapply-all ()
+  "Take whatever of the proposal is in the target out of it again.
+It is one undo step of the target.  Hunks whose lines others have changed
+since stay; which these are is said.  Return them, a list of
+\(HUNK . REASON)."
+  (interactive)
+  (let* ((review (agent-q-diff-signs-review-with-target))
+         (n (agent-q-diff-review-in-target review))
+         (failed (agent-q-diff-review-unapply-all review)))
+    (agent-q-diff-commands--show-many review)
+    (cond
+     (failed (agent-q-diff-commands--say-failures failed "Not taken out"))
+     ((zerop n) (message "Nothing of it is in the file"))
+     (t (message "Taken out of the file; nothing of the proposal is in it")))
+    failed))
+
+(defun agent-q-diff-commands--say-failures (failed what)
+  "Move to the first of FAILED, a list of (HUNK . REASON), and say them all.
+WHAT says what could not be done."
+  (agent-q-diff-buffer-goto-hunk (caar failed))
+  (message "%s: %s" what
+           (mapconcat (pcase-lambda (`(,hunk . ,reason))
+                        (format "hunk %d: %s" (1+ hunk) reason))
+                      failed "; ")))
+
+(defun agent-q-diff-reject-all (&optional by-key)
+  "Reject every pending hunk and finish with \"rejected\".
+What was applied before stays in the target.  BY-KEY tells that a person
+called."
+  (interactive (list t))
+  (when (agent-q-diff-buffer-ended-p)
+    (user-error "The review has ended"))
+  (agent-q-diff-finish-confirm-unfinished by-key)
+  (agent-q-diff-buffer-distrust-states)
+  (when-let ((review (agent-q-diff-buffer-review-or-nil)))
+    (agent-q-diff-review-reject-all review)
+    (agent-q-diff-buffer-write-states)
+    (agent-q-diff-signs-show-all))
+  (agent-q-diff-finish-decided "rejected" by-key))
+
+;;;; Comments
+
+(defun agent-q-diff-comment-hunk (comment)
+  "Say COMMENT of the hunk at point, or nothing if it is empty.
+The agent reads it when the review has ended: of a rejected hunk, say,
+the reason."
+  (interactive
+   (list (read-string "Comment on this hunk: "
+                      (agent-q-diff-commands--comment-on (agent-q-diff-buffer-hunk-here)))))
+  (let ((review (agent-q-diff-buffer-current-review))
+        (hunk (agent-q-diff-buffer-hunk-here)))
+    (setf (alist-get hunk (agent-q-diff-review-comments review) nil t)
+          (and (not (string-blank-p comment)) comment))
+    (agent-q-diff-signs-show-hunk hunk)))
+
+(defun agent-q-diff-commands--comment-on (hunk)
+  "Return what the user said of HUNK, or nil."
+  (alist-get hunk (agent-q-diff-review-comments (agent-q-diff-buffer-current-review))))
+
+(defun agent-q-diff-comment (comment)
+  "Say COMMENT of the whole proposal, or nothing if it is empty.
+The agent reads it when the review has ended."
+  (interactive
+   (list (read-string "Comment on the proposal: "
+                      (agent-q-diff-review-comment
+                       (agent-q-diff-buffer-current-review)))))
+  (let ((said (and (not (string-blank-p comment)) comment)))
+    (setf (agent-q-diff-review-comment (agent-q-diff-buffer-current-review)) said)
+    (agent-q-diff-progress-refresh)
+    (message (if said
+                 "The agent reads that when the review has ended"
+               "No comment on the proposal"))))
+
+(provide 'agent-q-diff-commands)
+;;; agent-q-diff-commands.el ends here

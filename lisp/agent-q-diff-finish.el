@@ -1,0 +1,177 @@
+;;; agent-q-diff-finish.el --- Finishing or leaving a review by a command  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The commands that end a review, and what they ask and say before.
+
+;;; Code:
+
+(require 'subr-x)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-disk)
+(require 'agent-q-diff-review)
+(require 'agent-q-diff-buffer)
+(require 'agent-q-diff-signs)
+(require 'agent-q-diff-reviews)
+(require 'agent-q-diff-edit)
+(require 'agent-q-diff-outcome)
+
+;;;; Commands
+
+(defun agent-q-diff-finish (&optional ask by-key)
+  "Finish the review and decide by the mark of each hunk.
+It is \"accepted\" if at least one hunk is applied, else \"rejected\"; see
+`agent-q-diff-decision-basis'.  With ASK, as by key, ask first if hunks
+are pending and `agent-q-diff-confirm-finish' is non-nil.  BY-KEY tells
+that a person called.  Once the review has ended, leave its buffer."
+  (interactive (list t t))
+  (if (agent-q-diff-buffer-ended-p)
+      (when by-key
+        (quit-window))
+    (agent-q-diff-buffer-distrust-states)
+    (agent-q-diff-finish-confirm-unfinished by-key)
+    (agent-q-diff-finish--confirm-pending ask)
+    (pcase-exhaustive (agent-q-diff-finish--outcome)
+      ('accepted (agent-q-diff-finish-decided "accepted" by-key))
+      ('rejected (agent-q-diff-finish-decided "rejected" by-key))
+      ('not-applied
+       (message "Nothing was applied, because what you accepted could not be")
+       (if agent-q-diff-buffer-end-function
+           (agent-q-diff-finish-with 'not-applied by-key)
+         ;; Nobody waits who could be told more than one of two words.
+         (agent-q-diff-finish-decided "rejected" by-key))))))
+
+(defun agent-q-diff-finish-confirm-unfinished (by-key)
+  "Say that text for a hunk is edited and was not taken, if that is so.
+BY-KEY tells that a person can be asked whether to go on without it."
+  (let* ((review (agent-q-diff-buffer-review-or-nil))
+         (buffers (and review (agent-q-diff-edit-unfinished review)))
+         (enable-recursive-minibuffers t))
+    (when buffers
+      (if (and by-key (not noninteractive))
+          (unless (save-selected-window
+                    (y-or-n-p (format "What you edit in %s was not taken.  Go on without it? "
+                                      (car buffers))))
+            (user-error "Not finished"))
+        (message "What is edited in %s was not taken" (car buffers))))))
+
+(defun agent-q-diff-finish--confirm-pending (ask)
+  "If ASK is non-nil and hunks are pending, ask whether to finish."
+  (let ((pending (nth 3 (agent-q-diff-buffer-counts)))
+        (enable-recursive-minibuffers t))
+    (when (and ask agent-q-diff-confirm-finish (not noninteractive) (> pending 0))
+      ;; With another minibuffer open, Emacs would go on in that.
+      (unless (save-selected-window
+                (y-or-n-p (format "%d %s pending.  Finish anyway? " pending
+                                  (if (= pending 1) "hunk is" "hunks are"))))
+        (user-error "Not finished")))))
+
+(defun agent-q-diff-finish--outcome ()
+  "Return `accepted', `rejected' or `not-applied'."
+  (let ((review (agent-q-diff-buffer-review-or-nil)))
+    (when (and review (agent-q-diff-review-path review))
+      (ignore-error agent-q-diff-bad-target
+        (agent-q-diff-signs-review-with-target)))
+    (cond
+     ((rassq 'applied (if review
+                          (agent-q-diff-buffer-stray-states)
+                        agent-q-diff-buffer-hunk-states))
+      'accepted)
+     (review (agent-q-diff-module-decision
+              (agent-q-diff-review-engine review)
+              (eq agent-q-diff-decision-basis 'facts)))
+     (t 'rejected))))
+
+;;;; The end of a review
+
+(defun agent-q-diff-finish--joined (&rest sentences)
+  "Return SENTENCES, of which some may be nil, as one string, or nil."
+  (and (delq nil sentences)
+       (string-join (delq nil sentences) "; ")))
+
+(defun agent-q-diff-finish--only-in-buffer ()
+  "Return what to say if hunks are in the target's buffer and not saved, or nil."
+  (let* ((review agent-q-diff-buffer-review)
+         (target (and review (agent-q-diff-review-target review))))
+    (when (and (buffer-live-p target)
+               (agent-q-diff-review-engine review)
+               (not (agent-q-diff-review-is-detached review))
+               (agent-q-diff-disk-unsaved-p target)
+               (< 0 (agent-q-diff-review-in-target review)))
+      (format "What you accepted is in the buffer %s and not saved"
+              (agent-q-diff-visible (buffer-name target))))))
+
+(defun agent-q-diff-finish-decided (decision by-key)
+  "Set the decision to DECISION, a string, and end the review.
+BY-KEY tells that a person did, who is then told if what was chosen
+leaves the target unsound."
+  (let ((warning (and by-key
+                      (agent-q-diff-finish--joined (agent-q-diff-finish--only-in-buffer)
+                                            (agent-q-diff-outcome-at-finish)))))
+    (setq agent-q-diff-buffer-decision decision)
+    (unwind-protect
+        (agent-q-diff-finish-with 'decided by-key)
+      (when warning
+        (message "%s" warning)))))
+
+(defun agent-q-diff-finish-with (outcome by-key)
+  "End the review with OUTCOME, a symbol, if anybody waits for it.
+Where nobody does, but somebody has entered a recursive edit around this
+buffer, leave that if BY-KEY is non-nil."
+  (when agent-q-diff-buffer-end-function
+    (setq by-key nil)
+    (funcall agent-q-diff-buffer-end-function agent-q-diff-buffer-review outcome))
+  ;; Whoever replaces this function, as tests do, wants to see it called.
+  (when (or (not (subrp (symbol-function 'exit-recursive-edit)))
+            (and by-key
+                 (> (recursion-depth) (minibuffer-depth))
+                 (zerop (minibuffer-depth))
+                 (not (bound-and-true-p agent-q-diff-reviews-waiting))))
+    (exit-recursive-edit)))
+
+(defun agent-q-diff-finish--unwaited-p ()
+  "Return non-nil if this buffer's review is open without a recursive edit."
+  (and agent-q-diff-buffer-end-function
+       (not (memq agent-q-diff-buffer-review (bound-and-true-p agent-q-diff-reviews-waiting)))))
+
+(defun agent-q-diff-finish-now ()
+  "Finish the review as \\[agent-q-diff-finish] does, but without a question.
+While Emacs waits for the review in a recursive edit,
+\\[exit-recursive-edit] does the same by leaving that."
+  (interactive)
+  (agent-q-diff-finish))
+
+(defun agent-q-diff-abort ()
+  "Cancel the review: the agent is told that there was no decision.
+What was accepted stays in the file; see `agent-q-diff-look-again'.
+While Emacs waits for the review in a recursive edit,
+\\[abort-recursive-edit] does the same by leaving that."
+  (interactive)
+  (unless agent-q-diff-buffer-end-function
+    (user-error "The review has ended"))
+  (agent-q-diff-finish-with 'aborted nil))
+
+(defun agent-q-diff-finish-abort-at-top-level ()
+  "Cancel this buffer's review if the user called the command `top-level'.
+That command throws past its own end, but Emacs runs `post-command-hook'
+all the same.  Where a review is waited for, `agent-q-diff-wait-for' catches
+that throw."
+  (when (and (eq this-command 'top-level) (agent-q-diff-finish--unwaited-p))
+    (agent-q-diff-abort)))
+(put 'agent-q-diff-finish-abort-at-top-level 'permanent-local-hook t)
+
+(defun agent-q-diff-finish-if-unwaited (command)
+  "Return a key binding that is COMMAND where no recursive edit waits.
+Elsewhere the key has its usual command, which leaves the recursive edit."
+  `(menu-item "" ,command
+              :filter ,(lambda (command)
+                         (and (agent-q-diff-finish--unwaited-p) command))))
+
+(provide 'agent-q-diff-finish)
+;;; agent-q-diff-finish.el ends here

@@ -1,0 +1,293 @@
+;;; agent-q-diff-navigation.el --- Moves among the hunks and to the target  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Moving from hunk to hunk and to the target, and what Emacs has for that:
+;; Imenu, `next-error', Eldoc, and a mode that follows in the other window.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'subr-x)
+(require 'diff-mode)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-target)
+(require 'agent-q-diff-review)
+(require 'agent-q-diff-buffer)
+(require 'agent-q-diff-signs)
+(require 'agent-q-diff-places)
+
+(defun agent-q-diff-navigation-say-state ()
+  "Say the state of the hunk at point."
+  (pcase-let* ((hunk (agent-q-diff-buffer-hunk-here))
+               (`(,mark ,is-in ,reason ,place ,fuzz) (agent-q-diff-navigation--state-of hunk)))
+    (message "Hunk %s (%d of %d)%s%s"
+             (or mark 'pending) (1+ hunk) (length agent-q-diff-buffer-positions)
+             (if (> fuzz 0) (format "; fuzz %d" fuzz) "")
+             (cond
+              ((eq place 'lost) "; its lines were changed in the file since")
+              ((and is-in (not (eq mark 'applied))) "; its change is in the file")
+              ((and (not is-in) (eq mark 'applied)) "; its change is not in the file")
+              ((and reason (null mark)
+                    (agent-q-diff-review-target agent-q-diff-buffer-review))
+               (concat "; " reason))
+              ((and (integerp place) (null mark))
+               (format "; shifted by %d line%s" place
+                       (if (= 1 (abs place)) "" "s")))
+              (t "")))))
+
+(defun agent-q-diff-navigation--state-of (hunk)
+  "Return (MARK FACT REASON PLACE FUZZ) of HUNK; see `agent-q-diff-module-hunk'.
+Once the review has ended, only the mark is known."
+  (if (agent-q-diff-buffer-ended-p)
+      (let ((mark (alist-get (aref agent-q-diff-buffer-positions hunk)
+                             agent-q-diff-buffer-hunk-states)))
+        (list mark (eq mark 'applied) nil nil 0))
+    (let ((hunk (agent-q-diff-review-hunk agent-q-diff-buffer-review hunk)))
+      (list (agent-q-diff-engine-hunk-mark hunk) (agent-q-diff-engine-hunk-fact hunk)
+            (agent-q-diff-engine-hunk-reason hunk) (agent-q-diff-engine-hunk-place hunk)
+            (agent-q-diff-engine-hunk-fuzz hunk)))))
+
+(defun agent-q-diff-next-hunk (&optional n)
+  "Move to the Nth next hunk and say its state.
+Before the first hunk, the first one is next."
+  (interactive "p")
+  (agent-q-diff-navigation--move (or n 1)))
+
+(defun agent-q-diff-previous-hunk (&optional n)
+  "Move to the Nth previous hunk and say its state."
+  (interactive "p")
+  (agent-q-diff-navigation--move (- (or n 1))))
+
+(defun agent-q-diff-navigation--move (n)
+  "Move N hunks down and say where that is.
+In a buffer that is not a diff, move as `diff-mode' does."
+  (if (not (or (agent-q-diff-buffer-ended-p) (agent-q-diff-buffer-review-or-nil)))
+      (diff-hunk-next n)
+    (let* ((here (or (agent-q-diff-buffer-hunk-at-point) -1))
+           (last (1- (length agent-q-diff-buffer-positions)))
+           (there (min last (max 0 (+ here n)))))
+      (setq there (agent-q-diff-navigation--visible-hunk there (if (< n 0) -1 1) here))
+      (agent-q-diff-buffer-goto-hunk (max 0 there))
+      (if (eq here there)
+          (message (if (> n 0) "No next hunk" "No previous hunk"))
+        (agent-q-diff-navigation-say-state)))))
+
+(defun agent-q-diff-navigation--visible-hunk (hunk step default)
+  "Return HUNK, or the next one in the direction of STEP that is not hidden.
+If there is none, return DEFAULT."
+  (let ((n (length agent-q-diff-buffer-positions)))
+    (while (and (< -1 hunk n)
+                (invisible-p (aref agent-q-diff-buffer-positions hunk)))
+      (cl-incf hunk step))
+    (if (< -1 hunk n) hunk default)))
+
+(defun agent-q-diff-next-conflict (&optional n)
+  "Move to the Nth next hunk that does not apply, and say why.
+While the place of an ambiguous hunk is shown, as accepting it does at
+first, show the Nth next place where that hunk may belong instead."
+  (interactive "p")
+  (unless (agent-q-diff-places-show-next (or n 1))
+    (agent-q-diff-navigation--goto-conflict (or n 1))))
+
+(defun agent-q-diff-navigation--goto-conflict (n)
+  "Move to the Nth next hunk that does not apply, and say why."
+  (let* ((review (agent-q-diff-signs-review-with-target))
+         (here (or (agent-q-diff-buffer-hunk-at-point) -1))
+         (conflicts (agent-q-diff-navigation--conflicts review))
+         (ahead (if (> n 0)
+                    (seq-filter (lambda (hunk) (> hunk here)) conflicts)
+                  (nreverse (seq-filter (lambda (hunk) (< hunk here)) conflicts))))
+         (there (nth (1- (abs n)) ahead)))
+    (if (not there)
+        (message (if (> n 0)
+                     "No further hunk fails to apply"
+                   "No earlier hunk fails to apply"))
+      (agent-q-diff-buffer-goto-hunk there)
+      (agent-q-diff-navigation-say-state))))
+
+(defun agent-q-diff-previous-conflict (&optional n)
+  "Move to the Nth previous hunk that does not apply, and say why.
+While the place of an ambiguous hunk is shown, show the Nth previous
+place where that hunk may belong instead."
+  (interactive "p")
+  (agent-q-diff-next-conflict (- (or n 1))))
+
+(defun agent-q-diff-navigation--conflicts (review)
+  "Return the hunks of REVIEW that have no place in the target."
+  (cl-loop for hunk below (length agent-q-diff-buffer-positions)
+           when (agent-q-diff-engine-hunk-reason (agent-q-diff-review-hunk review hunk))
+           collect hunk))
+
+;;;; The target
+
+(defun agent-q-diff-preview-hunk ()
+  "Show the place of the hunk at point in the target, in another window."
+  (interactive)
+  (condition-case err
+      (let* ((review (agent-q-diff-signs-review-with-target))
+             (hunk (agent-q-diff-review-hunk review (agent-q-diff-buffer-hunk-here))))
+        (unless (agent-q-diff-engine-hunk-offset hunk)
+          (signal 'agent-q-diff-not-found (list (agent-q-diff-engine-hunk-reason hunk))))
+        (agent-q-diff-navigation--show-target (agent-q-diff-review-target review)
+                                   (agent-q-diff-engine-hunk-line hunk)))
+    (user-error (signal (car err) (cdr err)))
+    (error (message "No place to show: %s" (agent-q-diff-error-text err)))))
+
+(defun agent-q-diff-navigation--show-target (buffer line)
+  "Show LINE, counted from 0, of BUFFER in another window."
+  (let ((position (agent-q-diff-target-position buffer line))
+        (window (display-buffer buffer '(nil (inhibit-same-window . t)))))
+    (set-window-point window position)
+    (with-selected-window window
+      (goto-char position)
+      (recenter))
+    (message "Line %d of %s" (1+ line)
+             (agent-q-diff-visible (buffer-name buffer)))))
+
+;;;; The hunk at point
+
+(defun agent-q-diff-navigation--header (hunk)
+  "Return the header of HUNK, as it stands in this buffer."
+  (save-excursion
+    (save-restriction
+      (widen)
+      (goto-char (aref agent-q-diff-buffer-positions hunk))
+      (buffer-substring-no-properties (point) (line-end-position)))))
+
+(defun agent-q-diff-navigation--heading (hunk)
+  "Return the section heading of HUNK, or nil if it has none."
+  (let ((header (agent-q-diff-navigation--header hunk)))
+    (and (string-match "\\`@@ [^@]*@@ \\(.+\\)" header)
+         (agent-q-diff-visible (match-string 1 header)))))
+
+;;;; Index
+
+(defun agent-q-diff-navigation--index ()
+  "Return the hunks of this buffer for imenu."
+  (cl-loop for position across agent-q-diff-buffer-positions
+           for hunk from 0
+           for mark = (alist-get position agent-q-diff-buffer-hunk-states)
+           collect (cons (format "%d %s  %s" (1+ hunk) (or mark 'pending)
+                                 (agent-q-diff-visible
+                                  (agent-q-diff-navigation--header hunk)))
+                         position)))
+
+(defun agent-q-diff-navigation--defun ()
+  "Return the section heading of the hunk at point, for which-function.
+That of `diff-mode' would open the file that a header names."
+  (when-let ((hunk (agent-q-diff-buffer-hunk-at-point)))
+    (agent-q-diff-navigation--heading hunk)))
+
+(defun agent-q-diff-next-error (n &optional reset)
+  "Move N hunks down and show the place in the target, for `next-error'.
+If RESET is non-nil, count from the first hunk."
+  (when reset
+    (goto-char (point-min)))
+  (let ((here (or (agent-q-diff-buffer-hunk-at-point) -1)))
+    (unless (< -1 (+ here n) (length agent-q-diff-buffer-positions))
+      (user-error "No more hunks"))
+    (agent-q-diff-buffer-goto-hunk (+ here n))
+    (agent-q-diff-preview-hunk)))
+
+;;;; Eldoc
+
+(defconst agent-q-diff-navigation--keys
+  '((nil . "\\[agent-q-diff-accept-hunk] accepts, \\[agent-q-diff-reject-hunk] rejects")
+    (applied . "\\[agent-q-diff-unapply-hunk] takes it out of the file")
+    (rejected . "\\[agent-q-diff-accept-hunk] accepts it after all"))
+  "What is to be said of a hunk with a mark.")
+
+(defun agent-q-diff-navigation--eldoc (&rest _)
+  "Return the state of the hunk at point and what one can do, for eldoc."
+  (when (agent-q-diff-buffer-known-p)
+    (when-let ((hunk (agent-q-diff-buffer-hunk-at-point)))
+      (let* ((state (agent-q-diff-review-hunk agent-q-diff-buffer-review hunk))
+             (mark (agent-q-diff-engine-hunk-mark state))
+             (reason (agent-q-diff-engine-hunk-reason state)))
+        (format "Hunk %d of %d, %s; %s"
+                (1+ hunk) (length agent-q-diff-buffer-positions)
+                (or (and reason (null mark)
+                         (agent-q-diff-review-target agent-q-diff-buffer-review)
+                         (concat "does not apply: " reason))
+                    mark 'pending)
+                (substitute-command-keys
+                 (concat "\\<agent-q-diff-mode-map>"
+                         (alist-get mark agent-q-diff-navigation--keys))))))))
+
+;;;; Following in the other window
+
+(defvar-local agent-q-diff-navigation--overlay nil
+  "The overlay on the lines of the target that the hunk at point touches.")
+
+(defvar-local agent-q-diff-navigation--followed nil
+  "What is shown in the other window, (HUNK . TICK).")
+
+(define-minor-mode agent-q-diff-follow-mode
+  "Show in the other window which lines of the file the hunk at point touches."
+  :lighter " Follow"
+  (if agent-q-diff-follow-mode
+      (progn
+        (add-hook 'post-command-hook #'agent-q-diff-navigation--follow nil t)
+        (add-hook 'kill-buffer-hook #'agent-q-diff-navigation--unmark nil t)
+        (agent-q-diff-navigation--follow))
+    (remove-hook 'post-command-hook #'agent-q-diff-navigation--follow t)
+    (remove-hook 'kill-buffer-hook #'agent-q-diff-navigation--unmark t)
+    (setq agent-q-diff-navigation--followed nil)
+    (agent-q-diff-navigation--unmark)))
+
+(defun agent-q-diff-navigation--unmark ()
+  "Take the mark off the lines of the target."
+  (when agent-q-diff-navigation--overlay
+    (delete-overlay agent-q-diff-navigation--overlay)
+    (setq agent-q-diff-navigation--overlay nil)))
+
+(defun agent-q-diff-navigation--follow ()
+  "Show the place of the hunk at point, unless it is shown already.
+It runs after every command, so that nothing may go wrong."
+  (let ((now (and (agent-q-diff-buffer-known-p)
+                  (agent-q-diff-review-target agent-q-diff-buffer-review)
+                  (cons (agent-q-diff-buffer-hunk-at-point)
+                        (agent-q-diff-review-tick agent-q-diff-buffer-review)))))
+    (unless (equal now agent-q-diff-navigation--followed)
+      (setq agent-q-diff-navigation--followed now)
+      (agent-q-diff-navigation--unmark)
+      (when (car now)
+        (ignore-errors
+          (agent-q-diff-navigation--mark (car now)))))))
+
+(defun agent-q-diff-navigation--mark (hunk)
+  "Mark the lines of the target in the place of HUNK, and show them."
+  (pcase-let* ((review (agent-q-diff-signs-review-with-target))
+               (target (agent-q-diff-review-target review))
+               (`(,line . ,text) (agent-q-diff-engine-live-lines
+                                  (agent-q-diff-review-engine review) hunk))
+               (beg (agent-q-diff-target-position target line)))
+    (setq agent-q-diff-navigation--overlay
+          (make-overlay beg (+ beg (length text)) target))
+    (overlay-put agent-q-diff-navigation--overlay 'face 'agent-q-diff-place)
+    (let ((window (display-buffer target '(nil (inhibit-same-window . t)))))
+      (when window
+        (set-window-point window beg)
+        (with-selected-window window
+          (goto-char beg)
+          (recenter))))))
+
+;;;; Set-up
+
+(defun agent-q-diff-navigation-set-up ()
+  "Let Emacs find its way among the hunks of this buffer."
+  (setq-local imenu-create-index-function #'agent-q-diff-navigation--index)
+  (setq-local add-log-current-defun-function #'agent-q-diff-navigation--defun)
+  (setq-local next-error-function #'agent-q-diff-next-error)
+  (add-hook 'eldoc-documentation-functions #'agent-q-diff-navigation--eldoc nil t))
+
+(provide 'agent-q-diff-navigation)
+;;; agent-q-diff-navigation.el ends here

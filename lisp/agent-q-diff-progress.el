@@ -1,0 +1,128 @@
+;;; agent-q-diff-progress.el --- How far a review has come  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The progress line of a diff buffer and its header line.
+
+;;; Code:
+
+(require 'subr-x)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
+(require 'agent-q-diff-review)
+(require 'agent-q-diff-buffer)
+
+;;;; Progress line
+
+(defun agent-q-diff-progress-line (counts)
+  "Return the progress line for COUNTS, of `agent-q-diff-buffer-counts'.
+Its length depends on the number of hunks alone, so that no position
+moves when it changes."
+  (pcase-let* ((`(,total ,applied ,rejected ,pending) counts)
+               (line (lambda (applied rejected pending)
+                       (format "Progress: %d/%d applied, %d rejected, %d pending  |  %s"
+                               applied total rejected pending
+                               "[a]ccept [r]eject [n]ext [p]rev [q]uit"))))
+    (propertize (string-pad (funcall line applied rejected pending)
+                            (length (funcall line total total total)))
+                'font-lock-face 'agent-q-diff-progress)))
+
+(defun agent-q-diff-progress--first-position ()
+  "Return the position of the first hunk's `@@' line, or nil."
+  (and (length> agent-q-diff-buffer-positions 0)
+       (aref agent-q-diff-buffer-positions 0)))
+
+(defun agent-q-diff-progress--find-line (regexp &optional bound)
+  "Move to the first line that begins with REGEXP, and ends before BOUND.
+Return non-nil if there is one."
+  (goto-char (point-min))
+  (when (re-search-forward (concat "^\\(?:" regexp "\\)") bound t)
+    (beginning-of-line)
+    t))
+
+(defun agent-q-diff-update-header ()
+  "Bring the progress line up to date.
+It takes the place of a line of old that tells the keys for accepting
+all; where there is neither, it is put at the beginning of the buffer."
+  (save-excursion
+    (save-restriction
+      (widen)
+      (agent-q-diff-buffer-distrust-states)
+      (let ((line (agent-q-diff-progress-line (agent-q-diff-buffer-counts))))
+        (if (agent-q-diff-progress--find-line "Progress:\\|C-c C-c =")
+            (agent-q-diff-progress--replace-line line)
+          (goto-char (point-min))
+          (agent-q-diff-buffer-moving-positions (lambda () (insert line "\n"))))))))
+
+(defun agent-q-diff-progress--replace-line (new)
+  "Replace the line at point by NEW, unless they are equal."
+  (unless (equal new (buffer-substring-no-properties (point) (line-end-position)))
+    (agent-q-diff-buffer-moving-positions
+     (lambda ()
+       (delete-region (point) (line-end-position))
+       (insert new)))))
+
+(defvar agent-q-diff-progress-functions nil
+  "Abnormal hook that is run in the diff buffer when hunks may be decided.
+Each function is called with the numbers of hunks: all, those marked
+applied, those marked rejected, and those neither.")
+
+(defvar-local agent-q-diff-progress--header-end ""
+  "What the header line says behind the number of the hunk at point.")
+(put 'agent-q-diff-progress--header-end 'permanent-local t)
+
+(defun agent-q-diff-progress--count-conflicts ()
+  "Return the number of hunks that have no place in the target."
+  (if (agent-q-diff-buffer-ended-p)
+      0
+    (agent-q-diff-review-count-conflicts agent-q-diff-buffer-review)))
+
+(defun agent-q-diff-progress-update-header-line ()
+  "Say in the header line at which hunk point is, and how far one is.
+It runs after every command here, so that it must not grow with anything."
+  (let* ((hunk (agent-q-diff-buffer-hunk-at-point))
+         (total (length agent-q-diff-buffer-positions))
+         (line (concat
+                (when (agent-q-diff-review-is-abandoned agent-q-diff-buffer-review)
+                  (propertize " Nobody is waiting for an answer any more ·"
+                              'face 'agent-q-diff-warning))
+                (if hunk
+                    (format " hunk %d/%d · " (1+ hunk) total)
+                  (format " %d hunk%s · " total (if (= 1 total) "" "s")))
+                agent-q-diff-progress--header-end)))
+    (unless (equal line header-line-format)
+      (setq header-line-format line))))
+
+(defun agent-q-diff-progress-refresh ()
+  "Bring the progress line up to date, if there is one, and tell who wants to know.
+In a buffer made for a proposal, show the progress in the header line,
+too, since the line itself scrolls away."
+  (pcase-let* ((counts (agent-q-diff-buffer-counts))
+               (`(,_ ,applied ,rejected ,pending) counts))
+    (save-excursion
+      (save-restriction
+        (widen)
+        (when (agent-q-diff-progress--find-line "Progress:" (agent-q-diff-progress--first-position))
+          (agent-q-diff-progress--replace-line (agent-q-diff-progress-line counts)))))
+    (when (eq agent-q-diff-buffer-parsed-tick t)
+      (setq agent-q-diff-progress--header-end
+            (format "%d applied · %d rejected · %d pending%s%s  %s"
+                    applied rejected pending
+                    (pcase (agent-q-diff-progress--count-conflicts)
+                      (0 "")
+                      (n (format " · %d conflict%s" n (if (= n 1) "" "s"))))
+                    (if (agent-q-diff-review-comment agent-q-diff-buffer-review)
+                        " · commented"
+                      "")
+                    (replace-regexp-in-string
+                     "%" "%%" (agent-q-diff-visible
+                               (file-name-nondirectory agent-q-diff-buffer-path)))))
+      (agent-q-diff-progress-update-header-line))
+    (apply #'run-hook-with-args 'agent-q-diff-progress-functions counts)))
+
+(provide 'agent-q-diff-progress)
+;;; agent-q-diff-progress.el ends here

@@ -1,0 +1,202 @@
+;;; agent-q-diff-render.el --- Shows a proposal in a diff buffer  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Writes the buffer in which a proposal is decided: what to know before the
+;; first key, the progress line, and the diff.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'subr-x)
+(require 'diff-mode)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-disk)
+(require 'agent-q-diff-review)
+(require 'agent-q-diff-buffer)
+(require 'agent-q-diff-progress)
+(require 'agent-q-diff-signs)
+(require 'agent-q-diff-finish)
+(require 'agent-q-diff-session)
+
+;;;; Showing a proposal
+
+(defun agent-q-diff-render--live-p (buffer)
+  "Return non-nil if somebody waits for the review in BUFFER."
+  (buffer-local-value 'agent-q-diff-buffer-end-function buffer))
+
+(defun agent-q-diff-render--fresh-buffer ()
+  "Return a buffer for a new review, never one that is being decided.
+Nor is it one that is about to go, or that the user reads."
+  (let ((buffer (get-buffer agent-q-diff-buffer-name)))
+    (if (and buffer
+             (or (agent-q-diff-render--live-p buffer)
+                 (memq buffer agent-q-diff-session-leaving)
+                 (eq buffer (window-buffer))))
+        (generate-new-buffer agent-q-diff-buffer-name)
+      (get-buffer-create agent-q-diff-buffer-name))))
+
+(defun agent-q-diff-render--comment (text)
+  "Return TEXT with every line prefixed, so that none is taken for diff text."
+  (mapconcat (lambda (line) (concat "# " line)) (split-string text "\n") "\n"))
+
+(defun agent-q-diff-render--notes (review)
+  "Return what one must know before the first key of REVIEW, as strings."
+  (let ((target (agent-q-diff-review-target review)))
+    (delq nil
+          (list
+           (unless (file-exists-p (agent-q-diff-review-path review))
+             "The file does not exist.")
+           (when (agent-q-diff-review-told-followed review)
+             "The file had changed on disk; its buffer, which had no unsaved edits, now shows what it holds.")
+           (when-let ((message (agent-q-diff-review-disk-message review)))
+             (format "No hunk can be accepted yet: %s." message))
+           (when (agent-q-diff-disk-unsaved-p target)
+             (format "The file has unsaved edits in %s; %s" target
+                     (if (agent-q-diff-review-saves-p review)
+                         "accepting a hunk saves them, too."
+                       "accepting a hunk does not save.")))
+           (when (agent-q-diff-review-is-adapted review)
+             "Line ends and byte order mark are adapted to the file.")
+           (when (agent-q-diff-module-is-coarse (agent-q-diff-review-engine review))
+             "The texts are too different to be compared in full; hunks are coarser (agent-q-diff-budget).")
+           (agent-q-diff-render--suspects-note review)
+           (agent-q-diff-render--differs-note review)))))
+
+(defun agent-q-diff-render--suspects-note (review)
+  "Return what to say of deceiving characters in REVIEW, a string or nil."
+  (let ((n (+ (agent-q-diff-module-n-suspects (agent-q-diff-review-engine review))
+              (length (agent-q-diff-engine-suspects agent-q-diff-buffer-description))
+              (length (agent-q-diff-engine-suspects agent-q-diff-buffer-path)))))
+    (unless (zerop n)
+      (format (if (= n 1)
+                  "%d character reads as something else, and is shown like %s; ? names it."
+                "%d characters read as something else, and are shown like %s; ? names them.")
+              n (agent-q-diff-visible-sign #x202e)))))
+
+(defun agent-q-diff-render--differs-note (review)
+  "Return what to say if the hunks of REVIEW are not all as expected, or nil."
+  (let* ((engine (agent-q-diff-review-engine review))
+         (total (car (agent-q-diff-module-tally engine)))
+         (numbers (agent-q-diff-module-standing engine))
+         (parts (cl-loop for n in numbers
+                         for (one . more) in '(("does not apply" . "do not apply")
+                                               ("needs a look" . "need a look")
+                                               ("is shifted" . "are shifted")
+                                               ("is in it already" . "are in it already"))
+                         when (> n 0) collect (format "%d %s" n (if (= n 1) one more)))))
+    (cond
+     ((= total (car numbers))
+      "The file is not what the proposal was made for: no hunk applies.")
+     (parts
+      ;; A diff came without its original, so that nobody knows that.
+      (format (if agent-q-diff-buffer-original
+                  "The file differs from the proposal's original; of %d hunk%s %s."
+                "Of %d hunk%s %s.")
+              total (if (= total 1) "" "s") (string-join parts ", "))))))
+
+(defun agent-q-diff-render--insert-header (review notes)
+  "Insert what the proposal of REVIEW is about, and NOTES, strings."
+  (let ((start (point)))
+    (insert (agent-q-diff-render--comment
+             (format "File: %s" agent-q-diff-buffer-path))
+            "\n"
+            (agent-q-diff-render--comment
+             (format "Description: %s" agent-q-diff-buffer-description))
+            "\n")
+    (put-text-property start (point) 'font-lock-face 'agent-q-diff-header))
+  (dolist (note (append notes (agent-q-diff-render--notes review)))
+    (insert (propertize (concat "# Note: " (agent-q-diff-render--note-line note))
+                        'font-lock-face 'agent-q-diff-warning)
+            "\n")))
+
+(defun agent-q-diff-render--note-line (note)
+  "Return NOTE, a string, as one line of the diff buffer.
+Unlike the diff below, it is no text to be decided; a name in it must not
+begin another line."
+  (agent-q-diff-visible note most-positive-fixnum))
+
+(defun agent-q-diff-render--write (review notes)
+  "Fill the current buffer with the proposal of REVIEW and NOTES."
+  (pcase-let ((`(,diff . ,lines)
+               (agent-q-diff-engine-print (agent-q-diff-review-engine review)
+                                          agent-q-diff-buffer-path))
+              (inhibit-read-only t))
+    (erase-buffer)
+    (setf (agent-q-diff-review-proposed review) diff)
+    (agent-q-diff-render--insert-header review notes)
+    ;; With the numbers that it will have, so that it is not replaced and the
+    ;; hunks stay where they are.
+    (insert (agent-q-diff-progress-line (agent-q-diff-buffer-tally review)) "\n\n")
+    (let ((start (point)))
+      (insert diff)
+      (agent-q-diff-buffer-adopt review lines start)
+      (agent-q-diff-signs-watch review)
+      (agent-q-diff-render--take-over-marks review))
+    (setq agent-q-diff-buffer-parsed-tick t)
+    (agent-q-diff-update-header)
+    (set-buffer-modified-p nil)))
+
+(defun agent-q-diff-render--take-over-marks (review)
+  "Note which hunks of REVIEW are decided already, if any."
+  (pcase-let ((`(,_ ,applied ,rejected)
+               (agent-q-diff-module-tally (agent-q-diff-review-engine review))))
+    (unless (= 0 applied rejected)
+      (agent-q-diff-buffer-write-states))))
+
+(defun agent-q-diff-render--forget-review ()
+  "Make the current buffer's variables those of no review."
+  (setq agent-q-diff-buffer-decision nil
+        agent-q-diff-buffer-hunk-states nil
+        agent-q-diff-buffer-review nil
+        agent-q-diff-buffer-positions nil
+        agent-q-diff-buffer-end-function nil)
+  (delete-all-overlays))
+
+(defun agent-q-diff-render-prepare (review original modified description mode notes)
+  "Return a diff buffer in MODE for REVIEW.
+ORIGINAL, MODIFIED and DESCRIPTION are the proposal's; NOTES are strings
+for the header."
+  (with-current-buffer (agent-q-diff-render--fresh-buffer)
+    (agent-q-diff-render--forget-review)
+    (setq buffer-undo-list t
+          agent-q-diff-buffer-path (agent-q-diff-review-path review)
+          agent-q-diff-buffer-original original
+          agent-q-diff-buffer-modified modified
+          ;; Nothing of the agent's is more than text here.
+          agent-q-diff-buffer-description (substring-no-properties description)
+          default-directory (file-name-directory agent-q-diff-buffer-path))
+    (agent-q-diff-render--write review notes)
+    ;; A directory's local variables are nobody's business here.
+    (let ((enable-dir-local-variables nil)
+          (diff-update-on-the-fly nil))
+      (funcall mode))
+    (setq buffer-read-only t)
+    (setf (agent-q-diff-review-buffer review) (current-buffer)
+          (agent-q-diff-review-description review) description)
+    (agent-q-diff-buffer-goto-hunk 0)
+    (agent-q-diff-signs-show-all)
+    (add-hook 'kill-buffer-query-functions #'agent-q-diff-session-query-kill-buffer nil t)
+    (add-hook 'kill-buffer-hook #'agent-q-diff-session-buffer-killed nil t)
+    (add-hook 'post-command-hook #'agent-q-diff-progress-update-header-line nil t)
+    ;; Last, since this buffer may be gone after it.
+    (add-hook 'post-command-hook #'agent-q-diff-finish-abort-at-top-level 90 t)
+    (current-buffer)))
+
+(defun agent-q-diff-render-prepare-or-close (review &rest arguments)
+  "Prepare a diff buffer for REVIEW, and close that if there is an error.
+REVIEW and ARGUMENTS are those of `agent-q-diff-render-prepare'."
+  (condition-case err
+      (apply #'agent-q-diff-render-prepare review arguments)
+    ((error quit)
+     (agent-q-diff-review-close review)
+     (signal (car err) (cdr err)))))
+
+(provide 'agent-q-diff-render)
+;;; agent-q-diff-render.el ends here

@@ -1,0 +1,269 @@
+;;; agent-q-diff-result.el --- What became of a review, for its caller and the log  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The result of a review that ends: a property list for the caller, the
+;; message for the agent, and the entry in the log.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-file)
+(require 'agent-q-diff-target)
+(require 'agent-q-diff-disk)
+(require 'agent-q-diff-message)
+(require 'agent-q-diff-log)
+(require 'agent-q-diff-review)
+(require 'agent-q-diff-buffer)
+
+;;;; Open reviews
+
+(defun agent-q-diff-result-disk (review)
+  "Return what is known of the file of REVIEW now, or nil if nothing is.
+The value is another once somebody has written the file."
+  (unless (agent-q-diff-review-is-detached review)
+    ;; The host of a remote file may be gone, and the caller must be told.
+    (ignore-errors
+      (list (agent-q-diff-file-attributes (agent-q-diff-review-path review))))))
+
+;;;; Result
+
+(defun agent-q-diff-result-why (review)
+  "Return why REVIEW ended without a decision, as an error (SYMBOL MESSAGE).
+Return nil if it was decided."
+  (pcase-exhaustive (agent-q-diff-review-outcome review)
+    ('decided nil)
+    (`(error ,symbol ,message) (list symbol message))
+    (`(lost ,message) (list 'agent-q-diff-not-applied message))
+    ('not-applied
+     (list 'agent-q-diff-not-applied
+           (mapconcat (pcase-lambda (`(,hunk . ,reason))
+                        (format "hunk %d: %s" (1+ hunk) reason))
+                      (reverse (agent-q-diff-review-failures review))
+                      "; ")))
+    ('cancelled (list 'agent-q-diff-cancelled "the agent withdrew it"))
+    ('abandoned (list 'agent-q-diff-cancelled "the agent that proposed it is gone"))
+    ('killed (list 'agent-q-diff-cancelled "its buffer was killed"))
+    ('emacs-killed (list 'agent-q-diff-cancelled "Emacs exited"))
+    ('aborted (list 'agent-q-diff-cancelled "the user left it undecided"))
+    ('no-user (list 'agent-q-diff-no-user
+                    "this Emacs runs in batch mode, and there are no keys left to read"))))
+
+(defun agent-q-diff-result--status (review decision counts)
+  "Return the status of REVIEW, a symbol, with DECISION and COUNTS.
+DECISION is a string or nil; COUNTS is as `agent-q-diff-module-counts'
+has it, or nil."
+  (pcase (agent-q-diff-review-outcome review)
+    (`(error . ,_) 'error)
+    ((or 'not-applied `(lost . ,_)) 'stale)
+    ('decided (pcase-let ((`(,total ,_ ,_ ,in-file) counts))
+                (cond
+                 ((equal decision "rejected") 'rejected)
+                 ((= total in-file) 'accepted)
+                 (t 'partial))))
+    (_ 'cancelled)))
+
+(defun agent-q-diff-result-of (review)
+  "Return the result of REVIEW, a plist; see `agent-q-diff-review'.
+It tells what is in the target now, whoever put it there; if that can no
+longer be had, what was in it last."
+  (pcase-let* ((`(,counts ,side . ,hunks) (agent-q-diff-result--report review))
+               (is-lost (eq 'lost (car-safe (agent-q-diff-review-outcome review))))
+               (`(,total ,applied ,rejected ,in-target) counts)
+               (in-file (if is-lost 0 in-target))
+               (buffer (agent-q-diff-review-buffer review))
+               (decision (and (eq (agent-q-diff-review-outcome review) 'decided)
+                              (buffer-live-p buffer)
+                              (buffer-local-value 'agent-q-diff-buffer-decision buffer))))
+    (agent-q-diff-result-with-message
+     (append
+      (list :status (agent-q-diff-result--status review decision counts)
+            :decision decision
+            :path (agent-q-diff-review-path review)
+            :error (nth 0 (agent-q-diff-result-why review))
+            :reason (nth 1 (agent-q-diff-result-why review))
+            :comment (agent-q-diff-review-comment review)
+            :total total :applied applied :rejected rejected
+            :pending (- total applied rejected) :in-file in-file
+            :altered (agent-q-diff-review-is-altered review)
+            :detached (agent-q-diff-review-is-detached review)
+            :untouched (and (agent-q-diff-review-disk review)
+                            (equal (agent-q-diff-review-disk review)
+                                   (agent-q-diff-result-disk review)))
+            :overwritten (and is-lost (< 0 in-target))
+            :hunks (agent-q-diff-result--hunk-results review hunks is-lost))
+      (agent-q-diff-result--content review side (< 0 in-file))))))
+
+(defun agent-q-diff-result--report (review)
+  "Return (COUNTS SIDE . HUNKS) for REVIEW, as `agent-q-diff-engine-report' does."
+  (let ((target (agent-q-diff-review-target review)))
+    (agent-q-diff-engine-report (agent-q-diff-review-engine review)
+                                (if (buffer-live-p target) (buffer-size target) 0)
+                                agent-q-diff-message-facts-max-live-hunks
+                                (agent-q-diff-review-path review))))
+
+(defun agent-q-diff-result-with-message (result)
+  "Return RESULT with the message that the agent is to read."
+  (append result
+          (list :message (agent-q-diff-message-of-result
+                          result (plist-get result :path)))))
+
+(defun agent-q-diff-result--target-text (review side)
+  "Return the text of the target of REVIEW.
+If that is one of the proposal's texts, which SIDE tells, it is that
+string: a copy of a large one would be garbage enough for Emacs to collect."
+  (or (agent-q-diff-result--proposal-text review side)
+      (agent-q-diff-target-text (agent-q-diff-review-target review))))
+
+(defun agent-q-diff-result--proposal-text (review side)
+  "Return the proposal's text that the target of REVIEW certainly is, or nil.
+SIDE is what the engine says of it: `original', `modified' or nil."
+  (let ((target (agent-q-diff-review-target review))
+        (buffer (agent-q-diff-review-buffer review)))
+    (when (and (buffer-live-p buffer)
+               (not (agent-q-diff-review-is-adapted review))
+               (eq (agent-q-diff-target-tick target) (agent-q-diff-review-tick review)))
+      (let ((text (pcase side
+                    ('original (buffer-local-value 'agent-q-diff-buffer-original buffer))
+                    ('modified (buffer-local-value 'agent-q-diff-buffer-modified buffer)))))
+        (and text
+             (multibyte-string-p text)
+             (buffer-local-value 'enable-multibyte-characters target)
+             (= (length text) (buffer-size target))
+             (null (object-intervals text))
+             text)))))
+
+(defun agent-q-diff-result--content (review side is-any-in)
+  "Return a plist with the text of the target of REVIEW, and if it is saved.
+SIDE is which text of the proposal that is, or nil.  If IS-ANY-IN, hunks
+are in it, so that nothing but the file's bytes is proof that it is saved."
+  (let ((target (agent-q-diff-review-target review)))
+    (when (buffer-live-p target)
+      (list :content (agent-q-diff-result--target-text review side)
+            :saved (and (not (agent-q-diff-review-is-detached review))
+                        (if is-any-in
+                            (agent-q-diff-disk-in-file-p target)
+                          (not (or (agent-q-diff-disk-unsaved-p target)
+                                   (agent-q-diff-review-disk-state review))))
+                        t)))))
+
+(defun agent-q-diff-result--hunk-results (review hunks is-lost)
+  "Return a plist for each of HUNKS of REVIEW.
+HUNKS are as `agent-q-diff-result--report' has them.  IS-LOST is non-nil if
+the file is gone, so that none is in it."
+  (cl-loop with is-cut = (agent-q-diff-review-is-cut review)
+           with texts = (and (or is-cut
+                                 (cl-some (lambda (entry)
+                                            (agent-q-diff-engine-hunk-is-edited
+                                             (car entry)))
+                                          hunks))
+                             (agent-q-diff-result--hunk-texts review (length hunks)))
+           for (hunk header . now) in hunks
+           for index = (agent-q-diff-engine-hunk-index hunk)
+           for text = (pop texts)
+           for is-in = (agent-q-diff-engine-hunk-fact hunk)
+           for place = (agent-q-diff-engine-hunk-place hunk)
+           collect (list :index index
+                         :state (agent-q-diff-engine-hunk-mark hunk)
+                         :header header
+                         :in-file (and is-in (not is-lost) (not (eq place 'lost)))
+                         :lost (or (eq place 'lost) (and is-in is-lost))
+                         :was-in (agent-q-diff-engine-hunk-was-in hunk)
+                         :offset (and (integerp place) place)
+                         :fuzz (agent-q-diff-engine-hunk-fuzz hunk)
+                         :places (agent-q-diff-engine-hunk-places hunk)
+                         :now now
+                         :edited (and (agent-q-diff-engine-hunk-is-edited hunk) text)
+                         :part (and is-cut text)
+                         :comment (alist-get index (agent-q-diff-review-comments
+                                                    review))
+                         :reason (alist-get index (agent-q-diff-review-failures
+                                                   review)))))
+
+(defun agent-q-diff-result--hunk-texts (review total)
+  "Return the diff text of each of the TOTAL hunks of REVIEW.
+They are printed all at once: one by one, each would look for its section
+heading from the top of the file."
+  (pcase-let ((`(,diff . ,lines)
+               (agent-q-diff-engine-print-hunks
+                (agent-q-diff-review-engine review) 0 total
+                (agent-q-diff-review-path review))))
+    (with-temp-buffer
+      (insert diff)
+      (goto-char (point-min))
+      (cl-loop for (here next) on lines
+               for beg = (point)
+               do (if next
+                      (forward-line (- next here))
+                    (goto-char (point-max)))
+               collect (buffer-substring-no-properties beg (point))))))
+
+;;;; The log
+
+(defconst agent-q-diff-result--outcomes
+  '((accepted . "accepted")
+    (partial . "partly accepted")
+    (rejected . "rejected")
+    (cancelled . "cancelled")
+    (stale . "could not be applied")
+    (error . "error"))
+  "What the log calls the statuses of results.")
+
+(defun agent-q-diff-result-record (review)
+  "Record in the log how REVIEW ended, whoever began it."
+  (let ((result (agent-q-diff-review-result review)))
+    (agent-q-diff-log-record
+     (list :tool (or (agent-q-diff-review-tool review) "review")
+           :agent (agent-q-diff-review-agent review)
+           :path (plist-get result :path)
+           :outcome (alist-get (plist-get result :status) agent-q-diff-result--outcomes)
+           :total (plist-get result :total)
+           :in-file (plist-get result :in-file)
+           :saved (plist-get result :saved)
+           :hash-before (agent-q-diff-review-hash review)
+           :hash-after (agent-q-diff-result-logged-hash review)
+           :hunks (mapcar #'agent-q-diff-result--logged-hunk (plist-get result :hunks))
+           :decided-by (agent-q-diff-result--decided-by review)
+           :reason (or (plist-get result :reason) (plist-get result :comment))
+           :diff (agent-q-diff-review-proposed review))))
+  ;; It can be as long as the file, and the review may be kept.
+  (setf (agent-q-diff-review-proposed review) nil))
+
+(defun agent-q-diff-result--logged-hunk (hunk)
+  "Return what the log has of HUNK, a hunk's result.
+The proposal's diff has its lines, and what is nil is left out: a review
+can have thousands of hunks."
+  (cl-loop for key in agent-q-diff-log-hunk-keys
+           for value = (plist-get hunk key)
+           when value nconc (list key value)))
+
+(defun agent-q-diff-result--decided-by (review)
+  "Return who ended REVIEW, a symbol."
+  (pcase (agent-q-diff-review-outcome review)
+    ((and 'decided (guard (agent-q-diff-review-is-by-program review))) 'program)
+    ((or 'cancelled 'abandoned) 'caller)
+    ((or 'no-user `(error agent-q-diff-no-user . ,_)) 'nobody)
+    (`(error . ,_) 'error)
+    (_ 'user)))
+
+(defun agent-q-diff-result-logged-hash (review)
+  "Return a hash of the file of REVIEW as it is now, for the log, or nil.
+Only calls of tools have one: it takes reading the file once more."
+  (when (and agent-q-diff-log-file
+             (agent-q-diff-review-tool review)
+             (agent-q-diff-review-path review)
+             (not (agent-q-diff-review-is-detached review)))
+    (ignore-errors
+      (with-temp-buffer
+        (set-buffer-multibyte nil)
+        (insert-file-contents-literally (agent-q-diff-review-path review))
+        (secure-hash 'sha256 (current-buffer))))))
+
+(provide 'agent-q-diff-result)
+;;; agent-q-diff-result.el ends here

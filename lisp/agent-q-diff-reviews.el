@@ -1,0 +1,119 @@
+;;; agent-q-diff-reviews.el --- The reviews that are open, and those that are past  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The list of reviews that have not ended, the mode line that counts them,
+;; and the reviews that have ended and are kept.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-review)
+(require 'agent-q-diff-buffer)
+
+;;;; Open reviews
+
+(defvar agent-q-diff-reviews-open nil
+  "Reviews that have not ended, the oldest first.")
+
+(defvar agent-q-diff-reviews-past nil
+  "Reviews that have ended and can be looked at again, the latest first.")
+
+(defun agent-q-diff-open-reviews ()
+  "Return the reviews that have not ended, the oldest first."
+  (copy-sequence agent-q-diff-reviews-open))
+
+(defconst agent-q-diff-reviews-mode-line
+  '(:eval (agent-q-diff-reviews-mode-line))
+  "What `global-mode-string' has while reviews are open.")
+
+(defun agent-q-diff-reviews-mode-line ()
+  "Return how many reviews are open, for the mode line."
+  (let ((n (length agent-q-diff-reviews-open)))
+    (propertize (format " [%d review%s]" n (if (= n 1) "" "s"))
+                'face 'agent-q-diff-warning
+                'help-echo "Reviews that wait for you; M-x agent-q-diff-list")))
+(put 'agent-q-diff-reviews-mode-line 'risky-local-variable t)
+
+(defun agent-q-diff-reviews-begin-mode-line ()
+  "Have the mode line count the reviews that are open.
+`global-mode-string' may be any construct, say a string of the user's;
+one that is no list of constructs becomes an element of one."
+  (let ((construct global-mode-string))
+    (setq global-mode-string
+          (append (cond
+                   ((null construct) '(""))
+                   ((and (consp construct)
+                         (or (stringp (car construct)) (consp (car construct))))
+                    construct)
+                   (t (list "" construct)))
+                  (list agent-q-diff-reviews-mode-line)))))
+
+;;;###autoload
+(defun agent-q-diff-next-review ()
+  "Go to the next review that waits, after that of the current buffer."
+  (interactive)
+  (let* ((reviews (agent-q-diff-open-reviews))
+         (next (or (cadr (memq agent-q-diff-buffer-review reviews))
+                   (car reviews))))
+    (if (or (null next) (eq next agent-q-diff-buffer-review))
+        (message "No other review waits")
+      (pop-to-buffer-same-window (agent-q-diff-review-buffer next)))))
+
+;;;; Reviews that have ended
+
+(defconst agent-q-diff-reviews--kept-characters (* 32 1024 1024)
+  "Number of characters that the targets of kept reviews may have together.
+For each the engine holds several times as many bytes.")
+
+(defun agent-q-diff-past-reviews ()
+  "Return the reviews that have ended and are kept, the latest first."
+  (copy-sequence agent-q-diff-reviews-past))
+
+(defun agent-q-diff-reviews-keep-engine (review)
+  "Keep the engine's review of REVIEW, which ends, if it is worth it.
+That of a text that is no file's is not: nothing of it is anywhere."
+  (when (and (agent-q-diff-review-engine review)
+             (agent-q-diff-review-path review)
+             (not (agent-q-diff-review-is-detached review))
+             (buffer-live-p (agent-q-diff-review-target review)))
+    (setf (agent-q-diff-review-kept-engine review)
+          (agent-q-diff-review-engine review)
+          (agent-q-diff-review-size review)
+          (buffer-size (agent-q-diff-review-target review))
+          (agent-q-diff-review-engine review) nil)
+    (agent-q-diff-reviews-keep review)))
+
+(defun agent-q-diff-reviews-keep (review)
+  "Make REVIEW the latest of those that are kept, and forget the oldest."
+  (setq agent-q-diff-reviews-past (cons review (delq review agent-q-diff-reviews-past)))
+  (let ((size 0)
+        (n 0))
+    (dolist (past (agent-q-diff-past-reviews))
+      (cl-incf size (agent-q-diff-review-size past))
+      (cl-incf n)
+      (when (or (> n agent-q-diff-kept-reviews)
+                (> size agent-q-diff-reviews--kept-characters))
+        (agent-q-diff-forget past)))))
+
+(defun agent-q-diff-forget (review)
+  "Give back the memory of REVIEW, which has ended.
+It can then not be looked at again."
+  (setq agent-q-diff-reviews-past (delq review agent-q-diff-reviews-past))
+  (when (agent-q-diff-review-kept-engine review)
+    (agent-q-diff-module-free (agent-q-diff-review-kept-engine review))
+    (setf (agent-q-diff-review-kept-engine review) nil)))
+
+;;;; Waiting for the user
+
+(defvar agent-q-diff-reviews-waiting nil
+  "Reviews for which a caller waits, the innermost first.")
+
+(provide 'agent-q-diff-reviews)
+;;; agent-q-diff-reviews.el ends here

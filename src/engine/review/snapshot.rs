@@ -1,0 +1,92 @@
+//! What there is to show of a hunk, as one value: who shows it asks once.
+
+use crate::patch::locate::Place;
+use crate::proposal::Obstacle;
+
+use super::{Fact, Mark, Review};
+
+/// Where a hunk is in the target, as a person wants to know it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Position {
+    /// Where it was expected.
+    Expected,
+    /// That many lines below the expected place; above it if negative.
+    Shifted(isize),
+    /// Beside lines that somebody else has edited.
+    NextToEdit,
+    /// At one of several places, or at one that is not certain.
+    Ambiguous,
+    /// Nowhere: its lines are not there.
+    Conflict,
+    /// Nowhere any more: it was in the target, and others have changed its lines since.
+    Lost,
+}
+
+/// A hunk at one moment of a review.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The index of the hunk.
+    pub hunk: usize,
+    /// See [`Review::id`].
+    pub id: usize,
+    /// The state that the user sees.
+    pub mark: Mark,
+    /// Whether its change is in the target.
+    pub fact: Fact,
+    /// Why it cannot be changed there, for a person to read; `None` if it can.
+    pub reason: Option<String>,
+    /// Where it is in the target.
+    pub position: Position,
+    /// Line of the target (0-based) where it would be changed, however doubtful.
+    pub line: Option<usize>,
+    /// By how many lines its place is below the expected one; `None` if it has no place.
+    pub offset: Option<isize>,
+    /// Number of outer context lines, on a side, that were ignored to find it.
+    pub fuzz: usize,
+    /// Lines of the target (0-based, in order) among which somebody has to choose, if any.
+    pub places: Vec<usize>,
+    /// See [`Review::was_in`].
+    pub was_in: bool,
+    /// Whether it is what the user made of it.
+    pub is_edited: bool,
+}
+
+impl Review {
+    /// Returns what there is to show of hunk `hunk`. Panics if there is no such hunk.
+    pub fn snapshot(&self, hunk: usize) -> Snapshot {
+        let proposal = self.proposal();
+        let obstacle = proposal.obstacle(hunk);
+        let place = proposal.place(hunk).ok();
+        Snapshot {
+            hunk,
+            id: self.id(hunk),
+            mark: self.mark(hunk),
+            fact: self.fact(hunk),
+            position: self.position(hunk, obstacle.as_ref(), place),
+            line: proposal.line(hunk),
+            offset: place.map(|place| place.offset),
+            fuzz: proposal.fuzz(hunk),
+            places: match &obstacle {
+                Some(Obstacle::NotPlaced(why)) => why.candidates().to_vec(),
+                _ => Vec::new(),
+            },
+            reason: obstacle.map(|obstacle| obstacle.to_string()),
+            was_in: self.was_in(hunk),
+            is_edited: self.is_edited(hunk),
+        }
+    }
+
+    fn position(&self, hunk: usize, obstacle: Option<&Obstacle>, place: Option<Place>) -> Position {
+        let proposal = self.proposal();
+        match obstacle {
+            None if proposal.is_next_to_edit(hunk) => Position::NextToEdit,
+            None => match place {
+                Some(Place { offset, .. }) if offset != 0 => Position::Shifted(offset),
+                _ => Position::Expected,
+            },
+            Some(_) if proposal.is_lost(hunk) => Position::Lost,
+            Some(Obstacle::NotPlaced(why)) if why.is_ambiguous() => Position::Ambiguous,
+            Some(_) => Position::Conflict,
+        }
+    }
+}

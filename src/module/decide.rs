@@ -1,0 +1,508 @@
+//! Deciding hunks: a command is planned, carried out in Lisp, and committed.
+
+use emacs::{Env, IntoLisp, Result, Value, defun};
+
+use agent_q_diff_engine::patch::print;
+use agent_q_diff_engine::proposal::{Candidate, Side};
+use agent_q_diff_engine::review::{
+    Basis, Decision, Fact, Mark, Note, Plan, Position, Refusal, Review, Snapshot,
+};
+use agent_q_diff_engine::weave::LineEdit;
+
+use crate::error::{answer, catching_panics, signal};
+use crate::lisp::{command_named, find, list, mark_symbol, rule, text, vector};
+use crate::session::{Session, ongoing, with_hunk};
+
+/// Return the marks of all hunks of REVIEW, a list of `applied', `rejected' or nil.
+#[defun]
+fn marks<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
+    catching_panics(env, || all_marks(env, ongoing(env, session)?))
+}
+
+fn all_marks<'e>(env: &'e Env, review: &Review) -> Result<Value<'e>> {
+    let hunks = 0..review.proposal().n_hunks();
+    let marks = hunks.map(|hunk| mark_symbol(env, review.mark(hunk)));
+    list(env, marks.collect::<Result<Vec<_>>>()?)
+}
+
+/// Set the mark of hunk HUNK of REVIEW to MARK: `applied', `rejected' or nil.
+#[defun]
+fn set_mark(env: &Env, session: &mut Session, hunk: usize, mark: Value) -> Result<()> {
+    catching_panics(env, || {
+        let marks = [Mark::Pending, Mark::Applied, Mark::Rejected];
+        let named = |candidate: &Mark| Ok(mark_symbol(env, *candidate)? == mark);
+        let chosen: Option<Mark> = find(marks, named)?;
+        let Some(chosen) = chosen else {
+            return signal(
+                env,
+                "agent-q-diff-error",
+                "a mark is `applied', `rejected' or nil",
+            );
+        };
+        with_hunk(env, session, hunk)?.set_mark(hunk, chosen);
+        Ok(())
+    })
+}
+
+/// Return (TOTAL APPLIED REJECTED IN-TARGET), numbers of hunks of REVIEW.
+///
+/// IN-TARGET counts the hunks whose change is in the target, whatever
+/// their mark.
+#[defun]
+fn counts<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
+    catching_panics(env, || counts_value(env, ongoing(env, session)?))
+}
+
+fn counts_value<'e>(env: &'e Env, review: &Review) -> Result<Value<'e>> {
+    let counts = review.counts();
+    env.list((
+        counts.total,
+        counts.applied,
+        counts.rejected,
+        counts.in_target,
+    ))
+}
+
+/// Return (TOTAL APPLIED REJECTED), numbers of hunks of REVIEW by their marks.
+#[defun]
+fn tally<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
+    catching_panics(env, || env.list(ongoing(env, session)?.tally()))
+}
+
+/// Return the next pending hunk of REVIEW after HUNK, or nil if no other is.
+///
+/// After the last hunk comes the first one.
+#[defun]
+fn next_pending(env: &Env, session: &mut Session, hunk: usize) -> Result<Option<usize>> {
+    catching_panics(
+        env,
+        || Ok(with_hunk(env, session, hunk)?.next_pending(hunk)),
+    )
+}
+
+/// Return (CONFLICT AMBIGUOUS SHIFTED IN), numbers of hunks of REVIEW.
+///
+/// They are those that cannot be changed, those whose place is ambiguous,
+/// those that are not where they were expected, and those that are in the
+/// target.  None is counted twice.
+#[defun]
+fn standing<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let standing = ongoing(env, session)?.standing();
+        env.list((
+            standing.conflict,
+            standing.ambiguous,
+            standing.shifted,
+            standing.is_in,
+        ))
+    })
+}
+
+/// Return a list of (LINE CHANGE IS-IN FUZZ N-LINES): where HUNK of REVIEW may be.
+///
+/// The likeliest place comes first: that which the hunk's header states, or
+/// else the nearest to it.  LINE is the line of the target, from 0, where
+/// the hunk's lines begin, CHANGE that of its first change.  IS-IN is
+/// non-nil if the lines there have the change.  FUZZ is how many outer
+/// context lines on a side differ there, and N-LINES how many lines of the
+/// target are its own.  A hunk that has a certain place has no other, and
+/// one that cannot be found has none.
+#[defun]
+fn candidates<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let review = ongoing(env, session)?;
+        answer(env, review.check_hunk(hunk))?;
+        let places = review.proposal().candidates(hunk);
+        let entry = |place: &Candidate| {
+            let Candidate { line, change, .. } = *place;
+            env.list((line, change, place.is_in, place.fuzz, place.len))
+        };
+        list(env, places.iter().map(entry).collect::<Result<Vec<_>>>()?)
+    })
+}
+
+/// Return the hunk of REVIEW with the number ID, or nil if there is none any more.
+#[defun]
+fn hunk_with_id(env: &Env, session: &mut Session, id: usize) -> Result<Option<usize>> {
+    catching_panics(env, || Ok(ongoing(env, session)?.hunk_with_id(id)))
+}
+
+/// Plan COMMAND on hunk HUNK of REVIEW and return the plan.
+///
+/// COMMAND is `accept', `reject', `toggle' or `unapply'.  PLACE is nil, or
+/// the line at which the hunk is to be, one of
+/// `agent-q-diff-module-candidates', or (LINE . IS-IN) for one of two with
+/// that line, or t: then the place that is known, though ambiguous, is taken
+/// for right.
+///
+/// The plan is a vector [NOTE EDITS OFFSETS HUNKS REFUSED]; see
+/// `agent-q-diff-engine-planned'.  NOTE is `edited', `marked', `unchanged',
+/// `already-in', `stays-in' or `already-out', or nil unless it is for one
+/// hunk.  EDITS is a list of (LINE N-REMOVED TEXT), last line first:
+/// N-REMOVED lines of the target from LINE, counted from 0, give way to
+/// TEXT.  OFFSETS is (N-CHARS . LIST): LIST has the number of characters of
+/// the target before each edit, which is right if N-CHARS is the number of
+/// all: where raw bytes make up a character, Emacs has more.  HUNKS are the
+/// hunks that are planned for, REFUSED those that cannot be: a list of
+/// (HUNK . REASON).
+/// Make the edits, then call `agent-q-diff-module-commit'.
+#[defun]
+fn plan<'e>(
+    env: &'e Env,
+    session: &mut Session,
+    command: Value<'e>,
+    hunk: usize,
+    place: Value<'e>,
+) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let command = command_named(env, command)?;
+        let review = ongoing(env, session)?;
+        let planned = if !place.is_not_nil() {
+            review.plan(hunk, command)
+        } else if place == env.intern("t")? {
+            review.plan_vouched(hunk, command)
+        } else {
+            let place = match place.car::<usize>() {
+                Ok(line) => (line, Some(place.cdr::<Value>()?.is_not_nil())),
+                Err(_) => (place.into_rust()?, None),
+            };
+            review.plan_at(hunk, place, command)
+        };
+        let plan = answer(env, planned)?;
+        keep(env, session, plan, Vec::new())
+    })
+}
+
+/// Plan that hunk HUNK of REVIEW leaves TEXT, and return the plan.
+///
+/// TEXT is to take the place of the lines that the hunk was to leave, its
+/// context among them, or if IS-MERGED is non-nil, of what stands in the
+/// target now.  The plan is as in `agent-q-diff-module-plan'.
+#[defun]
+fn plan_text<'e>(
+    env: &'e Env,
+    session: &mut Session,
+    hunk: usize,
+    text: Vec<u8>,
+    is_merged: Value<'e>,
+) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let review = ongoing(env, session)?;
+        let planned = match is_merged.is_not_nil() {
+            true => review.plan_merge(hunk, &text),
+            false => review.plan_edit(hunk, &text),
+        };
+        let plan = answer(env, planned)?;
+        keep(env, session, plan, Vec::new())
+    })
+}
+
+/// Return the number of decisions on REVIEW that can be taken back.
+#[defun]
+fn n_decisions(env: &Env, session: &mut Session) -> Result<usize> {
+    catching_panics(env, || Ok(ongoing(env, session)?.n_decisions()))
+}
+
+/// Make the latest N decisions on REVIEW one, to be taken back together.
+#[defun]
+fn join_decisions(env: &Env, session: &mut Session, n: usize) -> Result<()> {
+    catching_panics(env, || {
+        ongoing(env, session)?.join_decisions(n);
+        Ok(())
+    })
+}
+
+/// Note that hunk HUNK of REVIEW was accepted and could not be applied.
+#[defun]
+fn fail(env: &Env, session: &mut Session, hunk: usize) -> Result<()> {
+    catching_panics(env, || {
+        session.leave_off();
+        with_hunk(env, session, hunk)?.fail(hunk);
+        Ok(())
+    })
+}
+
+/// Reject every pending hunk of REVIEW.
+#[defun]
+fn reject_all(env: &Env, session: &mut Session) -> Result<()> {
+    catching_panics(env, || {
+        ongoing(env, session)?.reject_all();
+        Ok(())
+    })
+}
+
+/// Return what REVIEW comes to: `accepted', `rejected' or `not-applied'.
+///
+/// If BY-FACTS is non-nil, what is in the target decides, else the marks.
+#[defun]
+fn decision<'e>(env: &'e Env, session: &mut Session, by_facts: Value<'e>) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let basis = if by_facts.is_not_nil() {
+            Basis::Facts
+        } else {
+            Basis::Marks
+        };
+        env.intern(match ongoing(env, session)?.decision(basis) {
+            Decision::Accepted => "accepted",
+            Decision::Rejected => "rejected",
+            Decision::NotApplied => "not-applied",
+        })
+    })
+}
+
+/// Plan to accept every pending hunk of REVIEW and return the plan.
+///
+/// If IS-OUT is non-nil, plan to take every hunk out of the target instead.
+/// The plan is as in `agent-q-diff-module-plan'.
+#[defun]
+fn plan_all<'e>(env: &'e Env, session: &mut Session, is_out: Value<'e>) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let review = ongoing(env, session)?;
+        let (plan, refused) = match is_out.is_not_nil() {
+            true => review.plan_none(),
+            false => review.plan_all(),
+        };
+        keep(env, session, plan, refused)
+    })
+}
+
+/// Plan to take the latest decision on REVIEW back and return the plan.
+///
+/// If IS-REDO is non-nil, plan to redo the decision that was undone last.
+/// The plan is as in `agent-q-diff-module-plan'.
+#[defun]
+fn plan_back<'e>(env: &'e Env, session: &mut Session, is_redo: Value<'e>) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let review = ongoing(env, session)?;
+        let planned = match is_redo.is_not_nil() {
+            true => review.plan_redo(),
+            false => review.plan_undo(),
+        };
+        let plan = answer(env, planned)?;
+        keep(env, session, plan, Vec::new())
+    })
+}
+
+/// Take over what was planned for REVIEW last, now that its edits are made.
+///
+/// Return a vector [TOTAL APPLIED REJECTED NEXT CONFLICTS MARKS IN-TARGET
+/// HUNKS]; see `agent-q-diff-engine-committed'.  The first three are numbers
+/// of hunks by their mark.  If the plan was for one hunk, NEXT is the next
+/// pending one after it, or nil; HUNKS has what `agent-q-diff-module-hunk'
+/// returns of it; MARKS and IN-TARGET are nil.  Else NEXT is nil, MARKS are
+/// the marks of all hunks, IN-TARGET is the number of those whose change is
+/// in the target, and HUNKS has all of them, or none if they are more than
+/// LIMIT.  CONFLICTS is nil, or if COUNT is non-nil, the number of hunks
+/// without a certain place in the target.
+#[defun]
+fn commit<'e>(
+    env: &'e Env,
+    session: &mut Session,
+    limit: usize,
+    count: Value<'e>,
+) -> Result<Value<'e>> {
+    session.reading = None;
+    catching_panics(env, || {
+        let Some(plan) = session.plan.take() else {
+            return signal(env, "agent-q-diff-error", "nothing is planned");
+        };
+        let review = ongoing(env, session)?;
+        review.commit(&plan);
+        committed(env, review, &plan, limit, count.is_not_nil())
+    })
+}
+
+/// Returns what there is to show after `plan` was committed; see [`commit`].
+fn committed<'e>(
+    env: &'e Env,
+    review: &Review,
+    plan: &Plan,
+    limit: usize,
+    is_counting: bool,
+) -> Result<Value<'e>> {
+    let (total, applied, rejected) = review.tally();
+    let (next, marks, shown) = match plan.steps[..] {
+        [(hunk, _)] => (review.next_pending(hunk), None, hunk..hunk + 1),
+        _ if total <= limit => (None, Some(all_marks(env, review)?), 0..total),
+        _ => (None, Some(all_marks(env, review)?), 0..0),
+    };
+    let hunks = shown.map(|hunk| hunk_value(env, review.snapshot(hunk)));
+    let hunks = list(env, hunks.collect::<Result<Vec<_>>>()?)?;
+    let in_target = marks.map(|_| review.counts().in_target);
+    let conflicts = is_counting.then(|| {
+        let standing = review.standing();
+        standing.conflict + standing.ambiguous
+    });
+    vector(
+        env,
+        [
+            total.into_lisp(env)?,
+            applied.into_lisp(env)?,
+            rejected.into_lisp(env)?,
+            next.into_lisp(env)?,
+            conflicts.into_lisp(env)?,
+            marks.into_lisp(env)?,
+            in_target.into_lisp(env)?,
+            hunks,
+        ],
+    )
+}
+
+/// Return what there is to show of hunk HUNK of REVIEW.
+///
+/// It is a vector [INDEX ID MARK FACT REASON PLACE LINE OFFSET FUZZ PLACES
+/// WAS-IN IS-EDITED]; see `agent-q-diff-engine-hunk'.  ID is a number that
+/// the hunk keeps while its lines are the same.  MARK is `applied',
+/// `rejected' or nil.  FACT is t if its change is in the target, `mixed' if
+/// a part of it is.  REASON is nil, or a string that says why it cannot be
+/// changed there.  PLACE is `next-to-edit', `ambiguous', `conflict', `lost'
+/// if it was there and others have changed its lines since, the number of
+/// lines by which it is shifted, or nil if it is where it was expected.
+/// LINE is the line of the target, from 0, where its first change is or
+/// would be, however doubtful, or nil; OFFSET is how many lines that is from
+/// the expected place, or nil if it has no place; FUZZ is how many outer
+/// context lines on a side were ignored to find it; PLACES are the lines of
+/// the target, from 0 and in order, among which somebody has to choose, or
+/// nil.  WAS-IN is t if its change is in the target and no command put it
+/// there, IS-EDITED if the user has made something else of the hunk.
+#[defun]
+fn hunk<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let review = with_hunk(env, session, hunk)?;
+        hunk_value(env, review.snapshot(hunk))
+    })
+}
+
+fn hunk_value(env: &Env, hunk: Snapshot) -> Result<Value<'_>> {
+    let fact = match hunk.fact {
+        Fact::In => "t",
+        Fact::Out => "nil",
+        Fact::Mixed => "mixed",
+    };
+    vector(
+        env,
+        [
+            hunk.hunk.into_lisp(env)?,
+            hunk.id.into_lisp(env)?,
+            mark_symbol(env, hunk.mark)?,
+            env.intern(fact)?,
+            hunk.reason.into_lisp(env)?,
+            place(env, hunk.position)?,
+            hunk.line.into_lisp(env)?,
+            hunk.offset.map(i64::try_from).transpose()?.into_lisp(env)?,
+            hunk.fuzz.into_lisp(env)?,
+            list(env, hunk.places)?,
+            hunk.was_in.into_lisp(env)?,
+            hunk.is_edited.into_lisp(env)?,
+        ],
+    )
+}
+
+fn place(env: &Env, position: Position) -> Result<Value<'_>> {
+    match position {
+        Position::Expected => env.intern("nil"),
+        Position::Shifted(offset) => i64::try_from(offset)?.into_lisp(env),
+        Position::NextToEdit => env.intern("next-to-edit"),
+        Position::Ambiguous => env.intern("ambiguous"),
+        Position::Conflict => env.intern("conflict"),
+        Position::Lost => env.intern("lost"),
+    }
+}
+
+/// Return (COUNTS SIDE . HUNKS): how REVIEW stands, for a report.
+///
+/// COUNTS is as `agent-q-diff-module-counts' has it.  SIDE is `original' or
+/// `modified' if the target, of N-CHARS characters, is that text, else nil.
+/// HUNKS is a list of (HUNK HEADER . NOW) for each hunk: HUNK is as
+/// `agent-q-diff-module-hunk' has it, HEADER its header line, and NOW, of
+/// the first N-NOW hunks, (LINE . TEXT): the line of the target, from 0,
+/// where the hunk with its context begins, and what stands there; nil if
+/// that is not known.  IS-LISP is as for printing hunks.
+#[defun]
+fn report<'e>(
+    env: &'e Env,
+    session: &mut Session,
+    n_chars: usize,
+    n_now: usize,
+    is_lisp: Value<'e>,
+) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let review = ongoing(env, session)?;
+        let headers = print::print_headers(&review.proposal().hunks(rule(is_lisp)));
+        let headers = headers.split_inclusive(|&byte| byte == b'\n');
+        let hunks = headers.enumerate().map(|(hunk, header)| {
+            let header = header.strip_suffix(b"\n").unwrap_or(header);
+            let now = match review.live_lines(hunk) {
+                Ok((line, lines)) if hunk < n_now => env.cons(line, text(env, lines.bytes())?)?,
+                _ => env.intern("nil")?,
+            };
+            let rest = env.cons(text(env, header)?, now)?;
+            env.cons(hunk_value(env, review.snapshot(hunk))?, rest)
+        });
+        let hunks = list(env, hunks.collect::<Result<Vec<_>>>()?)?;
+        let rest = env.cons(side(env, review, n_chars)?, hunks)?;
+        env.cons(counts_value(env, review)?, rest)
+    })
+}
+
+/// Returns which text of the proposal the target, of `n_chars` characters, is.
+fn side<'e>(env: &'e Env, review: &Review, n_chars: usize) -> Result<Value<'e>> {
+    let proposal = review.proposal();
+    // Else raw bytes in the target make up a character.
+    let is_text = proposal.n_chars() == n_chars;
+    env.intern(match is_text.then(|| proposal.side()).flatten() {
+        Some(Side::Old) => "original",
+        Some(Side::New) => "modified",
+        None => "nil",
+    })
+}
+
+fn note_name(note: Note) -> &'static str {
+    match note {
+        Note::Edited => "edited",
+        Note::Marked => "marked",
+        Note::Unchanged => "unchanged",
+        Note::AlreadyIn => "already-in",
+        Note::StaysIn => "stays-in",
+        Note::AlreadyOut => "already-out",
+    }
+}
+
+/// Returns `edits` for Lisp, last line first, so that none moves the place of one that follows.
+fn edits<'e>(env: &'e Env, edits: &[LineEdit]) -> Result<Value<'e>> {
+    let entry = |edit: &LineEdit| env.list((edit.line, edit.n_removed, text(env, &edit.text)?));
+    list(
+        env,
+        edits.iter().rev().map(entry).collect::<Result<Vec<_>>>()?,
+    )
+}
+
+/// Keeps `plan` to be committed and returns it for Lisp; `refused` are hunks that it leaves out.
+fn keep<'e>(
+    env: &'e Env,
+    session: &mut Session,
+    plan: Plan,
+    refused: Vec<(usize, Refusal)>,
+) -> Result<Value<'e>> {
+    let review = ongoing(env, session)?;
+    let mut offsets = review.proposal().offsets_of(&plan.edits);
+    offsets.reverse();
+    let note = match plan.steps[..] {
+        [(_, step)] => note_name(step.note),
+        _ => "nil",
+    };
+    let pair = |(hunk, reason): (usize, Refusal)| env.cons(hunk, reason.to_string());
+    let refused = refused.into_iter().map(pair).collect::<Result<Vec<_>>>()?;
+    let planned = vector(
+        env,
+        [
+            env.intern(note)?,
+            edits(env, &plan.edits)?,
+            env.cons(review.proposal().n_chars(), list(env, offsets)?)?,
+            list(env, plan.steps.iter().map(|(hunk, _)| *hunk).collect())?,
+            list(env, refused)?,
+        ],
+    );
+    session.plan = Some(plan);
+    planned
+}

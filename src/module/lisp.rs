@@ -1,0 +1,122 @@
+//! Plain Lisp values from the engine's, and the other way round.
+
+use std::cell::RefCell;
+use std::ops::Range;
+
+use emacs::{Env, IntoLisp, Result, Value};
+
+use agent_q_diff_engine::diff::HeadingRule;
+use agent_q_diff_engine::review::{Command, Mark};
+use agent_q_diff_engine::weave::Reading;
+
+use crate::error::signal;
+
+thread_local! {
+    /// Where parts of a buffer are copied.
+    static ROOM: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Returns `values` as a Lisp vector. `agent-q-diff-engine.el` names its elements.
+pub(crate) fn vector<'e, const N: usize>(
+    env: &'e Env,
+    values: [Value<'e>; N],
+) -> Result<Value<'e>> {
+    env.call("vector", &values[..])
+}
+
+/// Calls `body` with the bytes of `text`, a string of `n_chars` characters.
+///
+/// Emacs encodes a string once to tell its length and once to copy it. Into room that is there and
+/// large enough it is copied at once.
+pub(crate) fn with_part<T>(
+    text: Value<'_>,
+    n_chars: usize,
+    body: impl FnOnce(&[u8]) -> T,
+) -> Result<T> {
+    // With the zero byte that Emacs puts behind it.
+    if MAX_CHAR_LEN * n_chars + 1 > ROOM_LEN {
+        return Ok(body(&text.clone_string_contents()?));
+    }
+    ROOM.with_borrow_mut(|room| {
+        room.resize(ROOM_LEN, 0);
+        Ok(body(text.copy_string_contents(room)?))
+    })
+}
+
+/// Most bytes of a character of Unicode in UTF-8.
+const MAX_CHAR_LEN: usize = 4;
+
+const ROOM_LEN: usize = MAX_CHAR_LEN * Reading::PART_LEN + 1;
+
+/// Returns `bytes` as a Lisp string: multibyte if they are UTF-8, else unibyte, for Lisp to decode.
+///
+/// ASCII is unibyte as well, which needs no decoding: of a multibyte string Emacs makes two.
+pub(crate) fn text<'e>(env: &'e Env, bytes: &[u8]) -> Result<Value<'e>> {
+    match std::str::from_utf8(bytes) {
+        Ok(string) if !string.is_ascii() => string.into_lisp(env),
+        _ => bytes.into_lisp(env),
+    }
+}
+
+pub(crate) fn list<'e, T: IntoLisp<'e>>(env: &'e Env, items: Vec<T>) -> Result<Value<'e>> {
+    let nil = env.intern("nil")?;
+    items
+        .into_iter()
+        .rev()
+        .try_fold(nil, |tail, item| env.cons(item, tail))
+}
+
+/// Returns `items` as a list of conses for Lisp.
+pub(crate) fn pairs<'e>(
+    env: &'e Env,
+    items: impl Iterator<Item = (usize, usize)>,
+) -> Result<Value<'e>> {
+    let conses = items.map(|(one, other)| env.cons(one, other));
+    list(env, conses.collect::<Result<Vec<_>>>()?)
+}
+
+/// Returns characters of a buffer for Lisp: (FROM . TO), from 0.
+pub(crate) fn chars<'e>(env: &'e Env, chars: Range<usize>) -> Result<Value<'e>> {
+    env.cons(chars.start, chars.end)
+}
+
+pub(crate) fn find<T: Copy, const N: usize>(
+    all: [T; N],
+    is_it: impl Fn(&T) -> Result<bool>,
+) -> Result<Option<T>> {
+    for one in all {
+        if is_it(&one)? {
+            return Ok(Some(one));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns how section headings are found in a file that is Lisp or not.
+pub(crate) fn rule(is_lisp: Value) -> HeadingRule {
+    match is_lisp.is_not_nil() {
+        true => HeadingRule::Lisp,
+        false => HeadingRule::Default,
+    }
+}
+
+pub(crate) fn command_named(env: &Env, name: Value) -> Result<Command> {
+    let named = [
+        ("accept", Command::Accept),
+        ("reject", Command::Reject),
+        ("toggle", Command::Toggle),
+        ("unapply", Command::Unapply),
+    ];
+    match find(named, |(candidate, _)| Ok(env.intern(candidate)? == name))? {
+        Some((_, command)) => Ok(command),
+        None => signal(env, "agent-q-diff-error", "no such command"),
+    }
+}
+
+pub(crate) fn mark_symbol(env: &Env, mark: Mark) -> Result<Value<'_>> {
+    env.intern(match mark {
+        Mark::Pending => "nil",
+        Mark::Applied => "applied",
+        Mark::Rejected => "rejected",
+    })
+}

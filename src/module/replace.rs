@@ -1,0 +1,198 @@
+//! Exact replacements, and characters that mislead: what needs no review.
+
+use emacs::{Env, Result, Value, defun};
+
+use agent_q_diff_engine::show::confusables::{self, Deceit, Suspect};
+use agent_q_diff_engine::text::n_chars;
+use agent_q_diff_engine::tool::diff_lines::{
+    Kind, TypedLine, typed_lines as typed_lines_of, typed_replacement,
+};
+use agent_q_diff_engine::tool::nearest::Difference;
+use agent_q_diff_engine::tool::replacement::{self, Match, ReplaceError, Scope};
+
+use crate::error::{Signal, answer, catching_panics, signal_data};
+use crate::lisp::{list, pairs, text};
+
+/// Return where OLD is in TEXT, a list of the lines, from 0, on which each match begins.
+///
+/// Matches that overlap count, each of them.
+#[defun]
+fn matches<'e>(env: &'e Env, text: Vec<u8>, old: Vec<u8>) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        if old.is_empty() {
+            return answer(env, Err(ReplaceError::Empty));
+        }
+        let found = replacement::matches(&text, &old);
+        list(env, found.into_iter().map(|place| place.line).collect())
+    })
+}
+
+/// Return (SPANS LINES NEW HASHES . TYPED), what is to be done if OLD shall become NEW in TEXT.
+///
+/// SPANS is a list of (START . END), offsets in characters, or in bytes if
+/// IN-BYTES is non-nil, of what NEW is to replace.  LINES is a list of
+/// (FIRST . END): the lines, from 0, on which each NEW then stands.  NEW has
+/// the line ends of TEXT.  HASHES is (BEFORE . AFTER), the SHA-256 of TEXT
+/// and of the result in UTF-8, or nil if they are not text.  TYPED is as for
+/// `agent-q-diff-module-typed-lines', with CONTEXT unchanged lines.  One
+/// match is to be found, or any number of them if IS-ALL is non-nil.
+#[defun]
+fn replace<'e>(
+    env: &'e Env,
+    text: Vec<u8>,
+    old: Vec<u8>,
+    new: Vec<u8>,
+    is_all: Value<'e>,
+    in_bytes: Value<'e>,
+    context: usize,
+) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let scope = match is_all.is_not_nil() {
+            true => Scope::All,
+            false => Scope::Unique,
+        };
+        let found = match replacement::find(&text, &old, &new, scope) {
+            Ok(found) => found,
+            Err(error) => return refuse_replacement(env, &error),
+        };
+        let spans = spans(&text, &found.matches, in_bytes.is_not_nil());
+        let affected = found.affected_lines(&text);
+        let lines = affected.iter().map(|lines| (lines.start, lines.end));
+        let lines = pairs(env, lines)?;
+        let spans = pairs(env, spans.into_iter())?;
+        let typed = typed_list(env, &typed_replacement(&text, &found, context))?;
+        let is_text = [&text[..], &found.new]
+            .iter()
+            .all(|bytes| str::from_utf8(bytes).is_ok());
+        let hashes = match is_text {
+            true => {
+                let (before, after) = found.hashes(&text);
+                env.cons(before, after)?
+            }
+            false => env.intern("nil")?,
+        };
+        let rest = env.cons(hashes, typed)?;
+        let rest = env.cons(self::text(env, &found.new)?, rest)?;
+        env.cons(spans, env.cons(lines, rest)?)
+    })
+}
+
+/// Return the SHA-256 of TEXT in UTF-8, in hexadecimal digits.
+#[defun]
+fn hash(env: &Env, text: Vec<u8>) -> Result<String> {
+    catching_panics(env, || Ok(replacement::hash(&text)))
+}
+
+/// Return what changes ORIGINAL to MODIFIED as a list of (KIND OLD NEW TEXT).
+///
+/// KIND is `hunk', `context', `added', `removed' or `no-newline'.  OLD and
+/// NEW are the numbers of the line, from 1, on either side, or 0 where it
+/// is not.  TEXT is without sign and newline.  CONTEXT unchanged lines are
+/// around a change.
+#[defun]
+fn typed_lines<'e>(
+    env: &'e Env,
+    original: Vec<u8>,
+    modified: Vec<u8>,
+    context: usize,
+) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        typed_list(env, &typed_lines_of(original, modified, context))
+    })
+}
+
+/// Returns the places of `matches` in `text` as offsets that Emacs can use.
+fn spans(text: &[u8], matches: &[Match], in_bytes: bool) -> Vec<(usize, usize)> {
+    let (mut offset, mut counted) = (0, 0);
+    let mut upto = |end: usize| {
+        let more = &text[counted..end];
+        offset += if in_bytes { more.len() } else { n_chars(more) };
+        counted = end;
+        offset
+    };
+    let places = matches.iter().map(|found| &found.bytes);
+    places
+        .map(|bytes| (upto(bytes.start), upto(bytes.end)))
+        .collect()
+}
+
+/// Returns `lines` as a list of (KIND OLD NEW TEXT) for Lisp.
+fn typed_list<'e>(env: &'e Env, lines: &[TypedLine]) -> Result<Value<'e>> {
+    let entry = |line: &TypedLine| {
+        let kind = env.intern(match line.kind {
+            Kind::Hunk => "hunk",
+            Kind::Context => "context",
+            Kind::Added => "added",
+            Kind::Removed => "removed",
+            Kind::NoNewline => "no-newline",
+        })?;
+        env.list((
+            kind,
+            line.old_number,
+            line.new_number,
+            text(env, &line.text)?,
+        ))
+    };
+    list(env, lines.iter().map(entry).collect::<Result<Vec<_>>>()?)
+}
+
+/// Signals why there is no replacement, with what a message needs: the lines of the matches, or
+/// `(FIRST END . DIFFERENCES)` of the nearest text.
+fn refuse_replacement<T>(env: &Env, error: &ReplaceError) -> Result<T> {
+    let details = match error {
+        ReplaceError::Several { lines } | ReplaceError::Overlapping { lines } => {
+            list(env, lines.clone())?
+        }
+        ReplaceError::NotFound {
+            nearest: Some(nearest),
+        } => {
+            let kinds = nearest.differences.iter().copied();
+            let kinds = kinds.map(|kind| env.intern(difference_name(kind)));
+            let kinds = list(env, kinds.collect::<Result<Vec<_>>>()?)?;
+            env.cons(nearest.lines.start, env.cons(nearest.lines.end, kinds)?)?
+        }
+        _ => env.intern("nil")?,
+    };
+    let data = env.list((error.to_string(), details))?;
+    signal_data(env, error.symbol(), data)
+}
+
+fn difference_name(difference: Difference) -> &'static str {
+    match difference {
+        Difference::LineEnds => "line-ends",
+        Difference::WhiteSpace => "white-space",
+        Difference::Case => "case",
+        Difference::Normalization => "normalization",
+        Difference::Punctuation => "punctuation",
+        Difference::Invisible => "invisible",
+        Difference::Wording => "wording",
+    }
+}
+
+/// Return the characters of TEXT that read as something else.
+///
+/// They are a list of (INDEX . DECEIT): their indices, from 0, and as what
+/// they deceive: `direction', `invisible', `space', `control', `lookalike'
+/// or `combining'.
+#[defun]
+fn suspects<'e>(env: &'e Env, text: Vec<u8>) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let suspects = confusables::suspects(&text);
+        let names = Deceit::ALL.map(deceit_name).map(|name| env.intern(name));
+        let names = names.into_iter().collect::<Result<Vec<_>>>()?;
+        let pair = |suspect: &Suspect| env.cons(suspect.index, names[suspect.deceit as usize]);
+        let pairs = suspects.iter().map(pair).collect::<Result<Vec<_>>>()?;
+        list(env, pairs)
+    })
+}
+
+fn deceit_name(deceit: Deceit) -> &'static str {
+    match deceit {
+        Deceit::Direction => "direction",
+        Deceit::Invisible => "invisible",
+        Deceit::Space => "space",
+        Deceit::Control => "control",
+        Deceit::Lookalike => "lookalike",
+        Deceit::Combining => "combining",
+    }
+}
