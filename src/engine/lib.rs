@@ -19,7 +19,7 @@
 // Only the walks need dice that depend on texts.
 #[allow(dead_code)]
 #[cfg(test)]
-#[path = "../../test/engine/dice.rs"]
+#[path = "../../test/engine/common/dice.rs"]
 mod dice;
 pub mod diff;
 pub mod merge;

@@ -9,12 +9,12 @@
 //! many lines and such a name, `--calls NAME` measures calls into the engine on 10 MB, and `--rows
 //! NAME` the groups of rows with such a name.
 
-#[path = "../../engine/families.rs"]
+#[path = "../../engine/common/families.rs"]
 mod all;
 mod calls;
-#[path = "../../engine/dice.rs"]
-// The tests use all of it.
+// Only the tests use `Dice::of`.
 #[allow(dead_code)]
+#[path = "../../engine/common/dice.rs"]
 mod dice;
 mod families;
 mod harness;

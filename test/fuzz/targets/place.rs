@@ -2,10 +2,13 @@
 //! putting it in and taking it out change those lines and no other.
 #![no_main]
 
-mod input;
-#[path = "../../engine/target.rs"]
 #[allow(dead_code)]
-mod target;
+#[path = "../../engine/common/compared.rs"]
+mod compared;
+#[allow(dead_code)]
+#[path = "../../engine/common/desk.rs"]
+mod desk;
+mod input;
 
 use agent_q_diff_engine::patch::hunk::{Hunk, Line, LineKind};
 use agent_q_diff_engine::patch::locate::NotPlaced;
@@ -15,9 +18,9 @@ use agent_q_diff_engine::proposal::Proposal;
 use agent_q_diff_engine::review::{Command, Fact, Refusal};
 use agent_q_diff_engine::text::is_unterminated;
 use agent_q_diff_engine::weave::FlipError;
+use desk::{Desk, lines_of};
 use input::{Input, Pair};
 use libfuzzer_sys::fuzz_target;
-use target::Desk;
 
 fuzz_target!(|bytes: &[u8]| {
     let mut input = Input::new(bytes);
@@ -40,7 +43,7 @@ fuzz_target!(|bytes: &[u8]| {
 
 /// Returns some hunks of `pair`, perhaps with other line numbers or broken off at the end.
 fn diff(pair: &Pair, input: &mut Input) -> Option<Vec<u8>> {
-    let mut hunks = pair.hunks(input.below(5));
+    let mut hunks = pair.compared.hunks(input.below(5));
     let shift = input.below(4);
     for hunk in &mut hunks {
         hunk.before = hunk.before.start + shift..hunk.before.end + shift;
@@ -59,10 +62,10 @@ fn diff(pair: &Pair, input: &mut Input) -> Option<Vec<u8>> {
 /// Returns a target: one of the two texts or lines of the same family, after a few edits.
 fn live(pair: &Pair, input: &mut Input) -> Vec<u8> {
     let text = match input.below(4) {
-        0 => &pair.modified,
-        _ => &pair.original,
+        0 => &pair.compared.modified,
+        _ => &pair.compared.original,
     };
-    let mut lines: Vec<Vec<u8>> = text.lines(0..text.len()).map(<[u8]>::to_vec).collect();
+    let mut lines = lines_of(text.bytes());
     for _ in 0..input.below(4) {
         let range = input.range_in(lines.len(), 3);
         lines.splice(range, input.lines(pair.family, 6));
@@ -130,11 +133,6 @@ impl<'a> Shown<'a> {
     }
 }
 
-fn lines_of(text: &[u8]) -> Vec<Vec<u8>> {
-    let lines = text.split_inclusive(|&byte| byte == b'\n');
-    lines.map(<[u8]>::to_vec).collect()
-}
-
 /// Returns every line where `run` stands in `lines`; no lines stand in an empty text only. If
 /// `is_open_ended`, its last line may have its newline or not.
 fn occurrences(lines: &[Vec<u8>], run: &[Vec<u8>], is_open_ended: bool) -> Vec<usize> {
@@ -164,7 +162,7 @@ fn check_places(desk: &Desk, hunks: &[Shown]) {
     let is_open = |at: usize| hunks[at].is_open;
     let mut end_of_last = 0;
     for (at, shown) in hunks.iter().enumerate() {
-        let is_in = desk.review.fact(at) == Fact::In;
+        let is_in = desk.is_in(at);
         assert_ne!(desk.review.fact(at), Fact::Mixed);
         match desk.review.proposal().place(at) {
             Ok(place) => {
@@ -242,34 +240,27 @@ fn check_reason(reason: &NotPlaced, hunks: &[Shown], at: usize, lines: &[Vec<u8>
 
 /// Flips hunks in any order, each against what its lines say, and takes all of it back.
 fn check_there_and_back(desk: &mut Desk, hunks: &[Shown], input: &mut Input) {
-    let (live, was_in) = (desk.live.clone(), facts(desk));
+    let (live, was_in) = (desk.live.clone(), desk.facts());
     for _ in 0..8 {
         let at = input.below(hunks.len());
         flip(desk, at, &hunks[at]);
     }
     for (at, &is_in) in was_in.iter().enumerate().rev() {
-        if facts(desk)[at] != is_in {
+        if desk.facts()[at] != is_in {
             flip(desk, at, &hunks[at]);
         }
     }
     // A newline that is missing at the end can be in the way of one order and not of another.
-    if facts(desk) == was_in {
+    if desk.facts() == was_in {
         assert_eq!(desk.live, live);
     } else {
         assert!(is_unterminated(&live) || is_unterminated(&desk.live));
     }
 }
 
-fn facts(desk: &Desk) -> Vec<bool> {
-    let hunks = 0..desk.review.proposal().n_hunks();
-    hunks
-        .map(|hunk| desk.review.fact(hunk) == Fact::In)
-        .collect()
-}
-
 /// Puts hunk `at` in or takes it out, and checks that just its changed lines changed.
 fn flip(desk: &mut Desk, at: usize, shown: &Shown) {
-    let is_in = desk.review.fact(at) == Fact::In;
+    let is_in = desk.is_in(at);
     let command = match is_in {
         true => Command::Unapply,
         false => Command::Accept,
@@ -285,7 +276,7 @@ fn flip(desk: &mut Desk, at: usize, shown: &Shown) {
                 false => text.to_vec(),
             };
             assert_eq!(told(&desk.live), told(&expected));
-            assert_eq!(desk.review.fact(at) == Fact::In, !is_in);
+            assert_eq!(desk.is_in(at), !is_in);
         }
         (Err(Refusal::Flip(FlipError::Glued)), Ok(place)) => {
             let lines = flipped_lines(&before, shown, place.line, is_in);

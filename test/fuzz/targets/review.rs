@@ -6,10 +6,13 @@
 //! word for it, and holds it to that from then on.
 #![no_main]
 
-mod input;
-#[path = "../../engine/target.rs"]
 #[allow(dead_code)]
-mod target;
+#[path = "../../engine/common/compared.rs"]
+mod compared;
+#[allow(dead_code)]
+#[path = "../../engine/common/desk.rs"]
+mod desk;
+mod input;
 
 use std::ops::Range;
 
@@ -20,9 +23,9 @@ use agent_q_diff_engine::review::{
 };
 use agent_q_diff_engine::text::{Text, is_unterminated};
 use agent_q_diff_engine::weave::{FlipError, LineEdit};
+use desk::{Desk, Replaced, replaced};
 use input::{Input, Pair};
 use libfuzzer_sys::fuzz_target;
-use target::Desk;
 
 const MAX_STEPS: usize = 24;
 
@@ -33,7 +36,7 @@ fuzz_target!(|bytes: &[u8]| {
     let mut input = Input::new(bytes);
     let (pair, context_len) = (input.pair(), input.below(5));
     let Some(mut walk) = Walk::new(&pair, context_len) else {
-        assert_eq!(pair.original, pair.modified);
+        assert_eq!(pair.compared.original, pair.compared.modified);
         return;
     };
     for _ in 0..MAX_STEPS {
@@ -108,15 +111,16 @@ struct Walk<'a> {
 impl<'a> Walk<'a> {
     /// Returns nothing for two texts that are the same.
     fn new(pair: &'a Pair, context_len: usize) -> Option<Walk<'a>> {
-        let atoms = pair.edits();
-        let groups = diff::group(&atoms, pair.original.len(), context_len);
+        let atoms = pair.compared.edits.clone();
+        let groups = diff::group(&atoms, pair.compared.original.len(), context_len);
         let hunks: Vec<Range<usize>> = groups.into_iter().map(|group| group.edits).collect();
-        let texts = [&pair.original, &pair.modified].map(|text| text.bytes().to_vec());
+        let texts =
+            [&pair.compared.original, &pair.compared.modified].map(|text| text.bytes().to_vec());
         let [original, modified] = texts;
         let proposal = Proposal::from_texts(original, modified, context_len).ok()?;
         let mut walk = Walk {
             pair,
-            desk: Desk::open(proposal, pair.original.bytes()),
+            desk: Desk::open(proposal, pair.compared.original.bytes()),
             marks: vec![Mark::Pending; hunks.len()],
             state: State {
                 lines: Vec::new(),
@@ -271,21 +275,24 @@ impl Walk<'_> {
         let flips = self.flips(&plan.steps);
         assert_eq!(plan.edits.len(), flips.len());
         // Undoing goes from the last edit to the first, where those above it still stand.
-        let (mut undoing, mut added, mut removed) = (Vec::new(), 0, 0);
-        for (edit, &(atom, is_in)) in plan.edits.iter().zip(&flips) {
+        let mut undoing = Vec::new();
+        let done = replaced(&self.desk.live, &plan.edits);
+        for ((edit, done), &(atom, is_in)) in plan.edits.iter().zip(done).zip(&flips) {
             let (from, to) = (self.side(atom, !is_in), self.side(atom, is_in));
             assert_eq!((edit.n_removed, &edit.text), (from.len(), &text_of(&to)));
-            let line = edit.line + added - removed;
-            self.replace(line, &from, to.clone());
+            let Replaced {
+                line,
+                n_added,
+                removed,
+            } = done;
+            self.replace(line, &from, to);
             self.state.is_in[atom] = is_in;
             let piece = |n_removed, text| LineEdit {
                 line,
                 n_removed,
                 text,
             };
-            undoing.push(piece(0, text_of(&from)));
-            undoing.push(piece(to.len(), Vec::new()));
-            (added, removed) = (added + to.len(), removed + from.len());
+            undoing.extend([piece(0, removed), piece(n_added, Vec::new())]);
         }
         undoing.reverse();
         let is_open = |(_, line): &TaggedLine| is_unterminated(line);
@@ -360,12 +367,14 @@ impl Walk<'_> {
             for hunk in &hunks {
                 assert!(
                     self.pair
+                        .compared
                         .original
                         .lines(hunk.before.clone())
                         .eq(hunk.pre_image())
                 );
                 assert!(
                     self.pair
+                        .compared
                         .modified
                         .lines(hunk.after.clone())
                         .eq(hunk.post_image())
@@ -452,7 +461,7 @@ impl Walk<'_> {
         if is_wide {
             self.done.clear();
             self.take_its_word();
-        } else if self.desk.live == self.pair.original.bytes() {
+        } else if self.desk.live == self.pair.compared.original.bytes() {
             self.become_choice(vec![false; self.atoms.len()]);
         }
         if is_change && !self.state.is_pure {
@@ -611,7 +620,7 @@ impl Walk<'_> {
             lines.extend(self.side(atom, is_in[atom]));
             done = edit.before.end;
         }
-        lines.extend(self.originals(done..self.pair.original.len()));
+        lines.extend(self.originals(done..self.pair.compared.original.len()));
         lines
     }
 
@@ -621,14 +630,19 @@ impl Walk<'_> {
             return self.originals(edit.before.clone());
         }
         let first = place(edit.before.start) - ROOM / 2;
-        let lines = self.pair.modified.lines(edit.after.clone()).enumerate();
+        let lines = self
+            .pair
+            .compared
+            .modified
+            .lines(edit.after.clone())
+            .enumerate();
         lines
             .map(|(at, line)| (Tag::Known(first + at), line.to_vec()))
             .collect()
     }
 
     fn originals(&self, range: Range<usize>) -> Vec<TaggedLine> {
-        let lines = range.clone().zip(self.pair.original.lines(range));
+        let lines = range.clone().zip(self.pair.compared.original.lines(range));
         lines
             .map(|(at, line)| (Tag::Known(place(at)), line.to_vec()))
             .collect()
