@@ -13,7 +13,7 @@ use agent_q_diff_engine::text::Text;
 
 use crate::common::compared::{compare, edited, patched};
 use crate::common::pairs::{for_each_insertion, for_each_pair};
-use crate::common::tools::{check_divergences, run};
+use crate::common::tools::{check_divergences, run, write_a_and_b};
 
 #[test]
 fn edits_lead_from_the_original_to_the_modified_text() {
@@ -254,9 +254,7 @@ fn headers(
     algorithm: &str,
 ) -> (Vec<String>, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
-    for (name, text) in [("a", original), ("b", modified)] {
-        std::fs::write(folder.path().join(name), text).unwrap();
-    }
+    write_a_and_b(folder.path(), [original, modified].map(str::as_bytes));
     let command = ["git", "diff", "--no-index", unified, algorithm, "a", "b"];
     let (_, said) = run(&command, folder.path());
     let of_git = said.lines().filter(|line| line.starts_with("@@ "));

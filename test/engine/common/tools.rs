@@ -26,6 +26,30 @@ pub fn run(command: &[&str], folder: &Path) -> (bool, String) {
     (output.status.success(), said)
 }
 
+/// git and GNU diff, comparing the files `a` and `b`: unified diffs without context.
+pub const DIFF_COMMANDS: [&[&str]; 2] = [
+    &["git", "diff", "--no-index", "--histogram", "-U0", "a", "b"],
+    &["diff", "-U0", "a", "b"],
+];
+
+/// Returns how many lines the unified diff `diff` removes and adds.
+pub fn n_changed_in(diff: &[u8]) -> usize {
+    let is_changed = |line: &&[u8]| {
+        matches!(line.first(), Some(b'+' | b'-'))
+            && !line.starts_with(b"+++ ")
+            && !line.starts_with(b"--- ")
+    };
+    let lines = diff.split(|&byte| byte == b'\n');
+    lines.filter(is_changed).count()
+}
+
+/// Writes the files `a` and `b` into `folder`.
+pub fn write_a_and_b(folder: &Path, texts: [&[u8]; 2]) {
+    for (name, text) in ["a", "b"].iter().zip(texts) {
+        fs::write(folder.join(name), text).unwrap();
+    }
+}
+
 /// A tool that applies the file `diff` to the file `f` in the same folder.
 pub struct Patcher {
     pub command: &'static [&'static str],

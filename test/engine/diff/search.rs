@@ -7,7 +7,7 @@ use agent_q_diff_engine::diff::{Budget, Comparison, texts_and_edits};
 
 use crate::common::compared::{edited, n_changed};
 use crate::common::families::{FAMILIES, cyclic};
-use crate::common::tools::output_of;
+use crate::common::tools::{DIFF_COMMANDS, n_changed_in, output_of, write_a_and_b};
 
 /// Most lines that may change for each one that changes in the better of git and GNU diff, unless
 /// the answer is called coarse.
@@ -23,21 +23,8 @@ fn compared([original, modified]: [Vec<u8>; 2], budget: Budget) -> Comparison {
 
 /// Returns the number of changed lines of the better of git and GNU diff.
 fn best_of_peers(folder: &Path, texts: &[Vec<u8>; 2]) -> usize {
-    for (name, text) in ["a", "b"].iter().zip(texts) {
-        std::fs::write(folder.join(name), text).unwrap();
-    }
-    let git = ["git", "diff", "--no-index", "--histogram", "-U0", "a", "b"];
-    let peers = [&git[..], &["diff", "-U0", "a", "b"]];
-    let counts = peers.map(|command| {
-        let output = output_of(command, folder).stdout;
-        let is_changed = |line: &&[u8]| {
-            matches!(line.first(), Some(b'+' | b'-'))
-                && !line.starts_with(b"+++ ")
-                && !line.starts_with(b"--- ")
-        };
-        let lines = output.split(|&byte| byte == b'\n');
-        lines.filter(is_changed).count()
-    });
+    write_a_and_b(folder, texts.each_ref().map(|text| &text[..]));
+    let counts = DIFF_COMMANDS.map(|command| n_changed_in(&output_of(command, folder).stdout));
     counts[0].min(counts[1])
 }
 
