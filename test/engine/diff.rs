@@ -104,7 +104,7 @@ fn one_side_may_be_empty() {
 
 #[test]
 fn an_inserted_function_brings_its_own_comment() {
-    // Cut where the texts first differ, the edit would begin below `/** */` and end with one.
+    // Cut at the first difference, the edit would begin below a `/** */` and end with the next one.
     let f = |name: &str| format!("/** */\nfn {name}() {{\n    x();\n}}\n\n");
     let original = f("a") + &f("c");
     let modified = f("a") + &f("b") + &f("c");
@@ -145,7 +145,7 @@ fn context_stops_at_the_ends_of_the_text() {
     check_groups(&[], 3, "");
 }
 
-/// Returns the section heading of a hunk by itself, whose first line is line `start` of `text`.
+/// Returns the section heading of a single hunk whose first line is line `start` of `text`.
 fn section_heading(text: &Text, start: usize, rule: HeadingRule) -> &[u8] {
     let group = Group {
         edits: 0..1,
@@ -191,7 +191,7 @@ fn a_long_heading_is_cut_between_characters() {
 
 #[test]
 fn headings_of_all_groups_are_those_of_each() {
-    // Groups start at lines 0, 18, 38 and 97; two headings are just there.
+    // Groups start at lines 0, 18, 38 and 97. Two headings are the first lines of a group.
     let line = |n| match n {
         0 | 18 | 50 => format!("h{n}\n"),
         _ => " x\n".to_owned(),
@@ -207,7 +207,7 @@ fn headings_of_all_groups_are_those_of_each() {
 }
 
 #[test]
-fn any_budget_leads_to_the_modified_text_and_what_was_not_spent_changes_nothing() {
+fn any_budget_leads_to_the_modified_text_and_one_that_suffices_to_the_same_edits() {
     for_each_pair(5_000, |pair| {
         let compared = compare(&pair.original, &pair.modified);
         let (original, modified) = (&compared.original, &compared.modified);
@@ -234,7 +234,7 @@ fn a_proposal_says_that_it_is_coarse() {
     assert!(!is_coarse(Budget::default()));
 }
 
-/// Where git makes other hunks than we do, and why. Each has a test of its name.
+/// Where git makes different hunks, and why. Each has a test of its name.
 const DIVERGING: [(&str, &str); 1] = [(
     "git_weighs_the_equal_head_too",
     "git's histogram counts the lines of the whole texts, imara-diff's only those between the \
@@ -246,7 +246,7 @@ fn every_divergence_has_its_test() {
     check_divergences(&DIVERGING, include_str!("diff.rs"));
 }
 
-/// Returns the hunk headers that git, with these two options, and we give for a pair.
+/// Returns the hunk headers of git, with these two options, and ours.
 fn headers(
     original: &str,
     modified: &str,
@@ -338,7 +338,7 @@ fn git_makes_the_same_hunks_of_source_code() {
 
 #[test]
 fn git_puts_an_insertion_where_we_do() {
-    // With Myers git leaves the equal ends out, and with only one edit the algorithms agree.
+    // With Myers git leaves out the equal ends. With a single edit the algorithms agree.
     for_each_insertion(1_000, |pair| {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
         let (shorter, longer) = (text(&pair.original), text(&pair.modified));

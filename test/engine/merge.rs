@@ -11,7 +11,7 @@ use crate::common::pairs::for_each_pair;
 use crate::common::tools::output_of;
 
 #[test]
-fn what_one_side_changed_is_what_a_merge_gives() {
+fn merging_a_changed_side_with_the_original_gives_the_changed_side() {
     for_each_pair(10_000, |pair| {
         let (original, changed) = (&pair.original, &pair.modified);
         for budget in [Budget::default(), Budget(0), Budget(300)] {
@@ -27,8 +27,8 @@ fn what_one_side_changed_is_what_a_merge_gives() {
     });
 }
 
-/// A text of `n_lines` lines that `line` makes, and two others with up to three edits of it each;
-/// one in four lacks the newline at its end.
+/// Returns a text of `n_lines` lines made by `line`, and two copies with up to three edits each.
+/// One text in four lacks the newline at its end.
 fn triple(
     n_lines: usize,
     dice: &mut Dice,
@@ -77,7 +77,7 @@ fn a_clean_merge_has_what_both_sides_added_and_nothing_that_one_removed() {
             continue;
         }
         n_clean += 1;
-        // Terminators apart, all lines are distinct.
+        // Without their terminators all lines are distinct.
         let [original, ours, theirs] = texts.each_ref().map(|text| lines(text));
         let merged = String::from_utf8(merged.bytes).unwrap();
         let merged = lines(&merged);
@@ -100,7 +100,7 @@ fn lines(text: &str) -> Vec<&str> {
     text.lines().collect()
 }
 
-/// With a small budget more is in conflict, and no line is lost.
+/// A small budget gives more conflicts, and loses no line.
 #[test]
 fn whatever_the_budget_a_side_that_is_chosen_has_all_that_it_added() {
     let (mut dice, mut n_coarse) = (Dice::new(2), 0);
@@ -126,7 +126,7 @@ fn whatever_the_budget_a_side_that_is_chosen_has_all_that_it_added() {
     assert!(n_coarse > 1000, "{n_coarse}");
 }
 
-/// Returns what becomes of `merged` if in each conflict the part between two markers is chosen.
+/// Returns `merged` with each conflict replaced by its part between the markers `from` and `to`.
 fn choice(merged: &Merged, from: &str, to: &str) -> String {
     let text = String::from_utf8(merged.bytes.clone()).unwrap();
     let (mut chosen, mut is_inside, mut is_chosen) = (String::new(), false, false);
@@ -143,7 +143,7 @@ fn choice(merged: &Merged, from: &str, to: &str) -> String {
     chosen
 }
 
-/// Returns what git makes of the texts, and whether that is without conflicts.
+/// Returns whether git merges the texts without conflicts, and the text that it gives.
 fn git_merge(folder: &Path, texts: &[String; 3]) -> (bool, String) {
     for (name, text) in ["original", "ours", "theirs"].iter().zip(texts) {
         fs::write(folder.join(name), text).unwrap();
@@ -196,8 +196,8 @@ fn of_lines_that_recur_git_merges_the_same_where_both_see_no_conflict() {
             );
         }
     }
-    // Diverging: git compares by Myers' algorithm here, we by the histogram's, so which of several
-    // equal lines changed can differ, and with it what touches. One merge in forty is then clean
-    // for one and not for the other.
+    // A divergence: git compares with Myers' algorithm here, we with the histogram's. They can
+    // differ in which of several equal lines changed, and so in which edits touch. One merge in
+    // forty is clean for one of them only.
     assert!(n_both > 200 && n_one <= 20, "{n_both} {n_one}");
 }

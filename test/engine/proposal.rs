@@ -18,7 +18,7 @@ use agent_q_diff_engine::weave::FlipError;
 
 use crate::common::desk::Desk;
 
-/// Returns the refusal of `command`, and checks that nothing changed.
+/// Returns why `command` is refused, and checks that nothing changed.
 #[track_caller]
 fn refusal(desk: &mut Desk, hunk: usize, command: Command) -> Refusal {
     let before = (desk.text(), desk.review.mark(hunk), desk.review.fact(hunk));
@@ -45,7 +45,7 @@ fn check_place(desk: &Desk, hunk: usize, line: usize, offset: isize) {
     assert_eq!((place.line, place.offset), (line, offset));
 }
 
-/// Two of many equal blocks get a line each, as a diff shows it.
+/// A diff that adds a line to two of many equal blocks.
 const IN_EQUAL_BLOCKS: &str = "\
 @@ -2,2 +2,3 @@
  {

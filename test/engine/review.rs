@@ -18,7 +18,7 @@ const FIRST_IN: &str = "A\n1\n2\n3\n4\n5\n6\n7\nb\n8\n";
 const SECOND_IN: &str = "a\n1\n2\n3\n4\n5\n6\n7\nB\n8\nC\n";
 const SECOND_MIXED: &str = "a\n1\n2\n3\n4\n5\n6\n7\nb\n8\nC\n";
 const TWO_IN: &str = "A\n1\n2\n3\n4\n5\n6\n7\nB\n8\nC\n";
-/// Neither hunk has its lines.
+/// A target without the lines of either hunk.
 const LOST: &str = "x\n";
 
 fn desk() -> Desk {
@@ -36,7 +36,7 @@ fn marks(desk: &Desk) -> [Mark; 2] {
 }
 
 #[test]
-fn what_stands_in_the_place_of_a_hunk_is_told_by_line() {
+fn live_lines_are_those_in_the_place_of_a_hunk() {
     let mut desk = desk();
     desk.act(0, Accept).unwrap();
     let live_lines = |desk: &Desk, hunk| {
@@ -128,7 +128,7 @@ fn a_failed_accept_that_is_rejected_afterwards_is_a_rejection() {
 }
 
 #[test]
-fn rejecting_all_rejects_what_failed_also_if_it_was_marked_rejected_before() {
+fn reject_all_rejects_a_failed_hunk_that_was_rejected_before() {
     let mut desk = desk();
     desk.act(0, Reject).unwrap();
     desk.becomes(LOST);
@@ -140,7 +140,7 @@ fn rejecting_all_rejects_what_failed_also_if_it_was_marked_rejected_before() {
 }
 
 #[test]
-fn taking_the_mark_back_after_a_failed_accept_is_no_rejection() {
+fn unmarking_after_a_failed_accept_is_no_rejection() {
     let mut desk = desk();
     desk.act(0, Accept).unwrap();
     desk.becomes(OUT);

@@ -1,4 +1,4 @@
-//! Characters, counted.
+//! Counting characters.
 
 use agent_q_diff_engine::text::n_chars;
 

@@ -1,4 +1,4 @@
-//! One small picture for each rule of the line map. The texts' lines are single words.
+//! The rules of the weave, one picture each. The lines of the texts are single words.
 
 mod outside;
 
@@ -28,7 +28,7 @@ fn check_refused(desk: &mut Desk, command: Command, conflict: FlipError) {
     assert_eq!(desk.text(), before);
 }
 
-/// Replaces `n_removed` lines from outside.
+/// Replaces `n_removed` lines as an edit of somebody else.
 fn edit(desk: &mut Desk, line: usize, n_removed: usize, words: &str) {
     desk.edit_outside(line, n_removed, text(words).as_bytes(), false);
 }

@@ -73,8 +73,8 @@ fn long_texts(family: &Family) -> [Vec<u8>; 2] {
     family.texts(n_sample * (LONG / 1000) / (sample.len() / 1000), 1)
 }
 
-/// Prints what comes of each family with `only` in its name, beside the peers at `n_lines` lines and
-/// alone at 10 MB.
+/// Prints what comes of each family with `only` in its name, beside the peers at `n_lines` lines
+/// and alone at 10 MB.
 pub fn print_all(n_lines: usize, only: &str) {
     for family in FAMILIES {
         if !family.name.contains(only) {

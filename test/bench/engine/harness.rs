@@ -26,7 +26,8 @@ impl Bench {
         Bench { is_quick, n_rounds }
     }
 
-    /// Runs `works` in turns, and returns the median time of each. Starts no round after ten seconds.
+    /// Runs `works` in turns, and returns the median time of each. Starts no round after ten
+    /// seconds.
     pub fn medians<const N: usize>(&self, mut works: [Work<'_>; N]) -> [Duration; N] {
         let start = Instant::now();
         let mut times: [Vec<Duration>; N] = std::array::from_fn(|_| Vec::new());

@@ -238,8 +238,8 @@ fn period() -> [Vec<u8>; 2] {
     [lines(1), lines(2)]
 }
 
-/// Returns lines of one letter out of two, made by a linear feedback shift register with the taps 0,
-/// 3 and `tap`.
+/// Returns lines of one letter out of two, made by a linear feedback shift register with the taps
+/// 0, 3 and `tap`.
 fn register(dice: &mut Dice, tap: u32) -> Vec<u8> {
     let mut state = 1 + dice.roll(1 << 20);
     let line = |_| {
@@ -259,8 +259,8 @@ fn few_changed(dice: &mut Dice, n_texts: usize, n: usize) -> [Vec<u8>; 2] {
     [lines.concat(), crate::texts::one_in(n, &lines, 3).concat()].map(String::into_bytes)
 }
 
-/// Returns texts of blocks of `block_len` lines, with `n_same` equal lines between two blocks. Each line
-/// has `len` bytes. `number` gives the number of a block from its place and its side, 0 or 1.
+/// Returns texts of blocks of `block_len` lines, with `n_same` equal lines between two blocks. Each
+/// line has `len` bytes. `number` gives the number of a block from its place and its side, 0 or 1.
 fn between(
     block_len: usize,
     n_same: usize,

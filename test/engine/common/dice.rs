@@ -10,7 +10,8 @@ impl Dice {
         Dice(seed)
     }
 
-    /// Seeds the generator with two texts, so that a pair that is made smaller gets its own numbers.
+    /// Seeds the generator with two texts, so that a pair that is made smaller gets its own
+    /// numbers.
     pub fn of(original: &[u8], modified: &[u8]) -> Dice {
         // Made by `new`, this hasher has fixed keys.
         let mut hasher = DefaultHasher::new();

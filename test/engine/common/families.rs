@@ -279,8 +279,8 @@ fn one_in(n: usize, lines: &[usize], n_texts: usize, dice: &mut Dice) -> Vec<usi
     lines.iter().map(line).collect()
 }
 
-/// Returns the first `n` letters of the Fibonacci word: no run of it recurs more than three times in
-/// a row.
+/// Returns the first `n` letters of the Fibonacci word: no run of it recurs more than three times
+/// in a row.
 fn fibonacci(n: usize) -> Vec<usize> {
     let (mut last, mut word) = (vec![0], vec![0, 1]);
     while word.len() < n {

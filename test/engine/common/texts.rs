@@ -35,8 +35,8 @@ pub fn source(dice: &mut Dice, max_len: usize) -> Vec<String> {
     (0..n_lines).map(line).collect()
 }
 
-/// Returns `lines` with one to `max_changes` runs of up to three lines replaced, each by up to three
-/// lines that are new or copied from `lines`.
+/// Returns `lines` with one to `max_changes` runs of up to three lines replaced, each by up to
+/// three lines that are new or copied from `lines`.
 pub fn changed(lines: &[String], max_changes: usize, dice: &mut Dice) -> Vec<String> {
     let mut changed = lines.to_vec();
     for change in 0..1 + dice.roll(max_changes) {

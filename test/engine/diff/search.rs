@@ -50,7 +50,7 @@ fn of_each_family_hardly_more_lines_change_than_for_git_and_gnu_diff_or_it_is_ca
                 is_coarse || ratio <= MAX_RATIO,
                 "{name}, {n_lines}: {ratio}"
             );
-            // These are small enough.
+            // These texts are small enough never to be coarse.
             assert!(ratio <= MAX_RATIO, "{name}, {n_lines}: {ratio}, coarse");
         }
     }
@@ -65,12 +65,12 @@ fn of_cyclic_texts_hardly_more_lines_change_than_for_git_and_gnu_diff() {
         assert!(!is_coarse && ratio <= MAX_RATIO, "{seed}: {ratio}");
         n_more += usize::from(ratio > 1.1);
     }
-    // It was one in six, up to 51 times as many.
+    // Before this test there was one in six, with up to 51 times as many lines.
     assert!(n_more <= 5, "{n_more}");
 }
 
 #[test]
-fn a_small_budget_is_shared_out_and_not_given_up() {
+fn a_small_budget_is_spread_over_the_whole_text() {
     for name in [
         "2 texts at random",
         "30 texts at random",
@@ -83,7 +83,7 @@ fn a_small_budget_is_shared_out_and_not_given_up() {
         let best = compared(texts.clone(), Budget::default());
         let found = compared(texts.clone(), Budget(4_000_000));
         assert!(found.is_coarse || found == best);
-        // From the first line to the last, not only at the head.
+        // Matches are found throughout the text, not only at its beginning.
         let n_lines = texts[0].iter().filter(|&&byte| byte == b'\n').count();
         let longest = found.edits.iter().map(|edit| edit.before.len()).max();
         assert!(longest.unwrap() < n_lines / 10, "{name}: {longest:?}");

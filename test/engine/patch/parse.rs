@@ -1,4 +1,5 @@
-//! Unified diff text to hunks: diffs of any origin, texts that are nearly diffs, and diffy beside us.
+//! Unified diff text to hunks: diffs of any origin, texts that are nearly diffs, and diffy beside
+//! us.
 
 use agent_q_diff_engine::patch::hunk::{Line, LineKind};
 use agent_q_diff_engine::patch::parse::{FileDiff, ParseError, parse};
@@ -8,8 +9,8 @@ use crate::common::compared::compare;
 use crate::common::pairs::for_each_pair;
 use crate::common::tools::check_divergences;
 
-/// Returns what is read from `diff`: for each file its names, for each hunk the line of its header,
-/// its ranges, heading and lines.
+/// Returns what is read from `diff` as text: the names of each file; the header line, ranges,
+/// heading and lines of each hunk.
 fn read(diff: &str) -> String {
     let files = parse(diff.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{diff}"));
     files.iter().map(picture).collect()
@@ -151,7 +152,8 @@ fn crlf_belongs_to_the_lines() {
 
 #[test]
 fn a_heading_has_no_line_end_left_in_it() {
-    // Printed with a newline after it, a carriage return would be read as half a terminator.
+    // With a newline printed after it, the carriage return would be read as a part of the
+    // terminator.
     check(
         "@@ -1 +1 @@ x\r\r\n-a\n+b\n",
         "? ?\n0: 0..1 0..1 x\n-\"a\\n\"\n+\"b\\n\"",
@@ -169,7 +171,7 @@ fn a_text_that_ends_in_its_last_line_is_open_ended() {
     check(marked, "? ?\n0: 0..0 0..1 \n+\"b\"");
 }
 
-/// Checks that reading each diff fails as the pattern after it says.
+/// Checks that reading each diff fails with the error after it.
 macro_rules! refuses {
     ($($diff:expr => $pattern:pat),+ $(,)?) => {$(
         let result = parse($diff.as_bytes());
@@ -236,7 +238,7 @@ fn more_lines_than_are_counted() {
         "@@ -1 +1 @@\n-a\n+b\n-c\n" => ParseError::TooManyLines { line: 4, .. },
         "@@ -1 +1 @@\n-a\n-b\n+c\n" => ParseError::TooManyLines { line: 3, header_line: 1 },
         "@@ -1 +1 @@\n-a\n b\n+c\n" => ParseError::TooManyLines { line: 3, .. },
-        // A blank line or a signature does not hide what comes after it.
+        // A blank line or a signature does not hide the line after it.
         "@@ -1 +1 @@\n-a\n+b\n\n+c\n" => ParseError::TooManyLines { line: 5, .. },
         "@@ -1 +1 @@\n-a\n+b\n-- \n+c\n" => ParseError::TooManyLines { line: 5, .. },
         "@@ -1 +1 @@\n-a\n+b\n--- c\n+++ d\ne\n" => ParseError::TooManyLines { line: 4, .. },
@@ -293,7 +295,7 @@ fn hunks_out_of_order() {
         "@@ -1,2 +1 @@\n-a\n-b\n+b\n@@ -2 +2 @@\n-a\n+b\n" => ParseError::OutOfOrder { line: 5, .. },
         "@@ -1,2 +1 @@\n-a\n-b\n+b\n@@ -1,0 +2 @@\n+b\n" => ParseError::OutOfOrder { line: 5, .. },
     }
-    // Another file starts again, and two insertions may meet.
+    // Line numbers start again in the next file, and two insertions may touch.
     read("--- a\n+++ a\n@@ -5 +5 @@\n-a\n+b\n--- b\n+++ b\n@@ -1 +1 @@\n-a\n+b\n");
     read("@@ -1,0 +2 @@\n+a\n@@ -1,0 +3 @@\n+b\n");
 }
@@ -326,7 +328,7 @@ fn formats_that_are_not_read() {
     }
 }
 
-/// Where diffy reads a diff otherwise than we do, and why. Each has a test of its name.
+/// Where diffy reads a diff differently, and why. Each has a test of its name.
 const DIVERGING: [(&str, &str); 3] = [
     (
         "diffy_keeps_the_newline_of_a_heading",
@@ -348,7 +350,7 @@ fn every_divergence_has_its_test() {
     check_divergences(&DIVERGING, include_str!("parse.rs"));
 }
 
-/// Tells whether diffy and we read the same hunks, the newline of a heading aside.
+/// Tells whether diffy and we read the same hunks, apart from the newline of a heading.
 fn agrees_with_diffy(diff: &[u8]) -> bool {
     let (Ok(files), Ok(theirs)) = (parse(diff), diffy::Patch::from_bytes(diff)) else {
         return false;

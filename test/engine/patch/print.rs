@@ -48,7 +48,7 @@ fn a_diff_that_is_cut_off_is_an_error_or_has_only_whole_hunks() {
                 continue;
             };
             if printed[end..].starts_with(b"\\ ") {
-                // Nothing tells that a marker is to come.
+                // Nothing shows that the marker is missing.
                 continue;
             }
             let read = files.iter().flat_map(|file| &file.hunks);

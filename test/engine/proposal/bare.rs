@@ -8,7 +8,7 @@ use agent_q_diff_engine::weave::FlipError;
 use super::{check_refused, offered, refusal};
 use crate::common::desk::Desk;
 
-/// Applies `diff` to `live` and takes it back.
+/// Checks that `diff` makes `expected` of `live`, and can be taken out again.
 #[track_caller]
 fn check_there_and_back(diff: &str, live: &str, expected: &str) {
     let mut desk = Desk::of_diff(diff, live);

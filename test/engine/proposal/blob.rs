@@ -7,7 +7,7 @@ use super::IN_EQUAL_BLOCKS;
 use crate::common::desk::Desk;
 use crate::common::texts::text;
 
-/// Opens a review of `diff`, of which git says that `live` is the text before the change.
+/// Opens a review of `diff`, whose index line names `live` as the text before the change.
 fn named(diff: &str, live: &str) -> Desk {
     let mut proposal = Proposal::from_diff(diff.as_bytes()).expect("a diff");
     assert!(proposal.adopt(live.as_bytes(), Side::Old));

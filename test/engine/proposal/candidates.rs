@@ -12,7 +12,7 @@ use crate::common::texts::text;
 
 #[test]
 fn the_stated_line_alone_does_not_decide_between_equal_places() {
-    // The lines are at four places, and models get line numbers wrong.
+    // The lines are at four places, and language models get line numbers wrong.
     let mut desk = Desk::of_diff(IN_EQUAL_BLOCKS, &text("- { } { } { } { }"));
     for (hunk, stated) in [(0, 1), (1, 5)] {
         let candidates = vec![1, 3, 5, 7];
@@ -45,7 +45,7 @@ fn a_tie_away_from_the_expected_line_is_refused_and_the_places_are_told() {
 #[test]
 fn hunks_that_are_in_move_the_expected_line_of_those_below() {
     let mut desk = Desk::of_diff(IN_EQUAL_BLOCKS, &text("- { new } { } { } { }"));
-    // The other blocks can be the one that the first hunk is for, as well.
+    // The first hunk can belong to one of the other blocks, too.
     assert_eq!(desk.review.fact(0), Fact::Out);
     assert_eq!(desk.act_at(0, 1, Accept), Ok(Note::AlreadyIn));
     assert_eq!(desk.review.fact(0), Fact::In);
@@ -56,7 +56,7 @@ fn hunks_that_are_in_move_the_expected_line_of_those_below() {
 
 #[test]
 fn a_hunk_without_context_below_belongs_at_the_end_of_the_file() {
-    // As git apply (match_end) and GNU patch (suffix_fuzz) have it, whatever line is stated.
+    // Whatever line is stated, as in git apply (match_end) and GNU patch (suffix_fuzz).
     for (diff, before, after) in [
         (
             "@@ -1,2 +1,3 @@\n {\n }\n+new\n",
@@ -74,7 +74,7 @@ fn a_hunk_without_context_below_belongs_at_the_end_of_the_file() {
         assert_eq!(desk.act(0, Accept), Ok(Note::Edited));
         assert_eq!(desk.text(), text(after));
         let desk = Desk::of_diff(diff, &text(after));
-        // Of a hunk that only removes lines the context alone is left, and it is elsewhere as well.
+        // A hunk that only removes lines leaves just its context, which is elsewhere, too.
         let is_left = diff.contains('+') && !diff.contains("+1 @@");
         assert_eq!(desk.review.fact(0) == Fact::In, is_left);
     }
@@ -87,7 +87,7 @@ fn a_hunk_without_context_above_belongs_at_the_beginning() {
     assert_eq!(desk.act(0, Accept), Ok(Note::Edited));
     assert_eq!(desk.text(), text("new { } { } { }"));
     assert_eq!(Desk::of_diff(diff, &desk.text()).review.fact(0), Fact::In);
-    // Its header states another line: then it was not made there.
+    // Its header states another line, so it was not made at the beginning.
     let mut desk = Desk::of_diff(
         &diff.replace("-1,2 +1,3", "-3,2 +3,3"),
         &text("{ } { } { }"),
@@ -97,7 +97,7 @@ fn a_hunk_without_context_above_belongs_at_the_beginning() {
 }
 
 #[test]
-fn lines_added_at_an_end_wait_where_others_have_added_some_there() {
+fn lines_for_an_end_of_the_file_are_doubtful_where_others_added_some_there() {
     let mut desk = Desk::of_diff("@@ -1,2 +1,3 @@\n a\n b\n+new\n", &text("x a b theirs"));
     let (candidates, doubt) = (vec![1], Doubt::NotAtEnd);
     check_refused(&mut desk, 0, NotPlaced::Doubtful { candidates, doubt });
@@ -110,7 +110,7 @@ fn lines_added_at_an_end_wait_where_others_have_added_some_there() {
 
 #[test]
 fn a_line_above_the_first_hunk_does_not_refuse_it() {
-    // git apply refuses it (match_beginning); its own lines are at one place.
+    // git apply refuses it (match_beginning), although its lines are at one place only.
     let diff = "@@ -1,3 +1,3 @@\n-a\n+A\n b\n c\n";
     let mut desk = Desk::of_diff(diff, &text("above a b c"));
     check_place(&desk, 0, 1, 1);
@@ -120,7 +120,7 @@ fn a_line_above_the_first_hunk_does_not_refuse_it() {
 
 #[test]
 fn without_any_context_a_hunk_says_nothing_of_its_place() {
-    // diff -U0 makes every hunk so, wherever it is.
+    // All hunks of diff -U0 are like this, wherever they are.
     let diff = "@@ -2 +2 @@\n-a\n+A\n";
     let mut desk = Desk::of_diff(diff, &text("x a y a"));
     let candidates = vec![1, 3];
@@ -140,10 +140,10 @@ fn one_equal_line_is_no_proof_that_a_hunk_without_context_is_in() {
         let (candidates, doubt) = (vec![at], Doubt::NoContext);
         check_refused(&mut desk, 0, NotPlaced::Doubtful { candidates, doubt });
         assert_eq!(desk.review.fact(0), Fact::Out);
-        // Whoever looks may know better.
+        // The user may know better.
         assert_eq!(desk.act_at(0, at, Accept), Ok(Note::AlreadyIn));
     }
-    // All of the file is proof.
+    // The whole file is proof.
     let mut desk = Desk::of_diff("@@ -1 +1 @@\n-a\n+A\n", &text("A"));
     assert_eq!(desk.act(0, Accept), Ok(Note::AlreadyIn));
 }
@@ -276,7 +276,7 @@ fn an_ambiguous_other_side_is_not_said_to_be_in() {
 }
 
 #[test]
-fn of_two_hunks_that_fit_one_place_the_one_that_is_expected_there_has_it() {
+fn of_two_hunks_that_fit_one_place_the_expected_one_gets_it() {
     let diff = "@@ -1,2 +1,2 @@\n a\n-b\n+1\n@@ -5,2 +5,2 @@\n a\n-b\n+2\n";
     let mut desk = Desk::of_diff(diff, &text("v w x y a b"));
     check_refused(&mut desk, 0, NotPlaced::Overlaps { other: 1 });
@@ -285,7 +285,7 @@ fn of_two_hunks_that_fit_one_place_the_one_that_is_expected_there_has_it() {
 }
 
 #[test]
-fn of_two_hunks_that_fit_one_unexpected_place_neither_has_it() {
+fn two_hunks_that_fit_one_unexpected_place_are_both_refused() {
     let diff = "@@ -1,2 +1,2 @@\n a\n-b\n+1\n@@ -5,2 +5,2 @@\n a\n-b\n+2\n";
     let mut desk = Desk::of_diff(diff, &text("x a b"));
     check_refused(&mut desk, 0, NotPlaced::Overlaps { other: 1 });

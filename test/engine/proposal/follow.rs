@@ -21,7 +21,7 @@ fn two_whole_texts_of_equal_blocks_know_their_places() {
 }
 
 #[test]
-fn the_same_target_again_is_no_news() {
+fn following_the_same_target_again_changes_nothing() {
     let mut desk = Desk::of_diff(ONE_LINE, &text("a x c"));
     assert!(!desk.review.follow(text("a x c").as_bytes()));
     assert!(desk.review.follow(text("a b c").as_bytes()));
@@ -88,7 +88,7 @@ fn a_hunk_whose_lines_were_changed_is_refused_and_the_others_still_apply() {
 }
 
 #[test]
-fn a_change_that_is_taken_back_gives_every_place_back() {
+fn undoing_a_change_restores_every_place() {
     let mut desk = desk();
     desk.act(1, Accept).unwrap();
     let before = desk.text();
@@ -126,7 +126,7 @@ fn of_equal_lines_those_that_moved_together_need_not_be_the_hunks_own() {
     let modified = text("c c b b a c a c a c a c c - - b b c c c - - c c c b");
     let mut desk = Desk::of_texts(&original, &modified);
     desk.act(0, Accept).unwrap();
-    // With "c - - b b c" gone after the added "a", the lines around it read as if it were not in.
+    // Without "c - - b b c" after the added "a", the lines around it look as if it were not in.
     desk.becomes(&text("c c b b a c a c a c a c c c - - c c c b"));
     assert_eq!(desk.review.fact(0), Fact::In);
     let candidates = vec![10];
@@ -168,7 +168,7 @@ fn a_last_line_that_was_changed_is_not_said_to_be_deleted() {
 const BLOCKS: &str = "{ a b } { a b } { a b } { a b }";
 
 #[test]
-fn equal_blocks_in_a_target_that_nobody_followed_are_refused_until_somebody_looks() {
+fn equal_blocks_in_a_target_changed_unseen_are_refused_until_the_user_confirms() {
     let modified = text("{ a b } { a b } { a new b } { a b }");
     let mut desk = Desk::of_texts(&text(BLOCKS), &modified);
     desk.becomes(&format!("typed\n{}", text(BLOCKS)));

@@ -7,7 +7,7 @@ use agent_q_diff_engine::review::Refusal;
 use crate::common::desk::Desk;
 use crate::common::texts::text;
 
-/// Three lines of context around a changed one, as GNU diff writes it.
+/// A changed line between three lines of context on each side, as GNU diff writes it.
 const DIFF: &str = "\
 @@ -3,7 +3,7 @@
  a
@@ -20,7 +20,7 @@ const DIFF: &str = "\
  f
 ";
 
-/// Checks that `DIFF` applies to `before`, with this fuzz at this offset, and can be taken out.
+/// Checks that `DIFF` applies to `before`, with this fuzz and offset, and can be taken out again.
 #[track_caller]
 fn check(before: &str, after: &str, fuzz: usize, offset: isize) {
     let mut desk = Desk::of_diff(DIFF, &text(before));

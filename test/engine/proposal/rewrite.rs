@@ -184,7 +184,7 @@ fn where_lines_follow_that_were_typed_since_a_newline_left_out_is_put_back_too()
 }
 
 #[test]
-fn nothing_is_put_behind_a_line_without_newline() {
+fn nothing_is_added_after_a_line_without_newline() {
     let mut desk = Desk::of_texts("a\nb", "a\nB\nC\n");
     desk.review.split(0).unwrap();
     let refusal = desk.merge(1, "C\n").unwrap_err();
@@ -347,7 +347,7 @@ fn an_edited_hunk_that_may_be_elsewhere_may_still_be_elsewhere() {
     let candidates = vec![11];
     let ambiguous = NotPlaced::Ambiguous { candidates };
     assert_eq!(desk.act(0, Accept).unwrap_err(), ambiguous.into());
-    // Who merges has the place before his eyes.
+    // The user sees the place that he merges at.
     desk.merge(0, &text).unwrap();
     assert_eq!(desk.text(), format!("typed\n{modified}"));
 }

@@ -14,7 +14,7 @@ fn a_place_that_is_named_is_taken_and_given_back() {
     let mut desk = Desk::of_diff(IN_EQUAL_BLOCKS, &before);
     assert_eq!(desk.act_at(0, 3, Accept), Ok(Note::Edited));
     assert_eq!(desk.text(), text("- { } { new } { } { }"));
-    // What was added above has moved the others.
+    // The line added above has moved the other places.
     assert_eq!(offered(&desk, 1), [6, 8, 1]);
     let reason = desk.review.proposal().place(1).unwrap_err();
     assert_eq!(reason.candidates(), [1, 3, 6, 8]);
@@ -26,8 +26,8 @@ fn a_place_that_is_named_is_taken_and_given_back() {
 }
 
 #[test]
-fn of_two_ways_to_fit_one_line_either_can_be_named() {
-    // One line more or less of five that are equal: nobody can tell by them what was done.
+fn of_two_readings_at_one_line_either_can_be_named() {
+    // Five equal lines: they can be four and the added one, or five without it.
     let diff = "@@ -2,4 +2,5 @@\n a\n a\n+a\n a\n a\n";
     let live = text("- a a a a a -");
     let mut desk = Desk::of_diff(diff, &live);
@@ -77,7 +77,7 @@ fn two_hunks_cannot_be_given_one_place() {
 fn a_named_place_stays_while_lines_elsewhere_are_rewritten() {
     let mut desk = Desk::of_diff(IN_EQUAL_BLOCKS, &text("- { } { } { } { }"));
     desk.act_at(0, 3, Accept).unwrap();
-    // Several lines at once: what is inside has to be searched, what is outside has not.
+    // Of an edit of several lines only the lines inside it have to be searched.
     desk.edit_outside(0, 3, text("x y z { }").as_bytes(), false);
     assert_eq!(desk.text(), text("x y z { } { new } { } { }"));
     check_place(&desk, 0, 6, 4);

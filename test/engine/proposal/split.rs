@@ -1,4 +1,4 @@
-//! Splitting hunks: the parts are hunks of their own, and together they are what the whole was.
+//! Splitting hunks: the parts are hunks of their own, and together they are the whole hunk.
 
 use agent_q_diff_engine::diff::{self, HeadingRule};
 use agent_q_diff_engine::patch::locate::NotPlaced;
@@ -274,7 +274,7 @@ fn whatever_is_split_the_parts_together_are_the_proposal() {
         assert_eq!(patched(&original, &hunks), pair.modified);
         let (plan, _) = desk.review.plan_all();
         desk.carry_out(&plan);
-        // What would leave a line without newline in the middle goes from the last to the first.
+        // Backward, since a missing newline must not end up in the middle of the text.
         for hunk in (0..desk.review.proposal().n_hunks()).rev() {
             drop(desk.act(hunk, Accept));
         }

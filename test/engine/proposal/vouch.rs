@@ -8,7 +8,7 @@ use super::{check_place, check_refused};
 use crate::common::desk::Desk;
 use crate::common::texts::text;
 
-/// Three hunks: the first and the last change lines that are there once.
+/// Three hunks: the first and the last change unique lines.
 const BETWEEN: &str = "\
 @@ -1,2 +1,2 @@
 -top
@@ -31,7 +31,7 @@ fn neighbors_that_moved_alike_vouch_for_the_stated_line() {
     check_place(&desk, 1, 4, 0);
     desk.act(1, Accept).unwrap();
     assert_eq!(desk.text(), text("top { } { new } { } { } end"));
-    // With lines above all of them, and the first one in.
+    // With lines above all hunks, and the first hunk in.
     let mut desk = Desk::of_diff(BETWEEN, &text("x y TOP { } { } { } { } end"));
     assert_eq!(desk.review.fact(0), Fact::In);
     check_place(&desk, 1, 6, 2);
@@ -71,7 +71,7 @@ fn a_neighbor_on_one_side_does_not_vouch() {
 #[test]
 fn neighbors_vouch_also_for_what_is_in_already() {
     let desk = Desk::of_diff(BETWEEN, &text("top { } { new } { new } { } end"));
-    // Two blocks have the line already; the numbers fit only if the stated one was given it.
+    // Two blocks have the line already. The numbers fit only if the stated one got it.
     let reason = desk.review.proposal().place(1).unwrap_err();
     assert_eq!(reason.candidates(), [1, 3, 6, 9]);
     let desk = Desk::of_diff(

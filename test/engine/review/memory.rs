@@ -1,6 +1,6 @@
-//! What a review holds, beside the texts that it is of.
+//! How much memory a review takes, in proportion to its texts.
 
-// An allocator that counts can only be made so.
+// `GlobalAlloc` is an unsafe trait.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use agent_q_diff_engine::proposal::Proposal;
 use agent_q_diff_engine::review::Review;
 
-/// The system's allocator, and how many bytes it has given.
+/// The system's allocator, which counts the allocated bytes in [`HELD`].
 struct Counting;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
@@ -29,19 +29,20 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Returns `n_lines` lines of `len` bytes, of which every `step`th one, if any, is changed.
+/// Returns `n_lines` lines of `len` bytes. With a `step`, every `step`th one is changed.
 fn text(n_lines: usize, len: usize, step: Option<usize>) -> Vec<u8> {
     let line = |at: usize| match step {
         Some(step) if at % step == step / 2 => format!("{:x>width$}\n", "", width = len - 1),
         _ => format!("{:0width$}\n", at % 10, width = len - 1),
     };
     let lines: Vec<String> = (0..n_lines).map(line).collect();
-    // As long as it is, and no longer, as a text from Emacs is.
+    // Without spare capacity, like a text from Emacs.
     lines.concat().into_bytes()
 }
 
-/// Returns what a review holds of texts with lines of `len` bytes, every `step`th of them changed,
-/// in hundredths of the texts.
+/// Returns how much memory a review and its texts take, in percent of the texts, which have lines
+/// of
+/// `len` bytes, every `step`th one changed.
 fn held(n_lines: usize, len: usize, step: usize) -> usize {
     let before = HELD.load(Ordering::Relaxed);
     let texts = [None, Some(step)].map(|step| text(n_lines, len, step));
@@ -55,7 +56,7 @@ fn held(n_lines: usize, len: usize, step: usize) -> usize {
 
 #[test]
 fn a_review_holds_at_most_two_and_a_half_times_its_texts_and_little_for_each_edit() {
-    // One test, so that no other one's memory is counted.
+    // A single test, so that no memory of another one is counted.
     for (n_lines, len, step) in [
         (250_000, 40, 250_000),
         (250_000, 40, 25),
@@ -80,8 +81,8 @@ fn a_review_holds_at_most_two_and_a_half_times_its_texts_and_little_for_each_edi
     }
 }
 
-/// Edits `review`'s target 100 times without telling, each time one line of the text `live`, and
-/// returns what the review has come to hold, in hundredths of that text.
+/// Changes one line of the target `live` 100 times without reporting it to `review`, and returns
+/// how much memory the review takes for that, in percent of the text.
 fn held_by_missed_edits(review: &mut Review, mut live: Vec<u8>) -> usize {
     let n_bytes = live.len();
     let at = live.len() / 2;
@@ -90,7 +91,7 @@ fn held_by_missed_edits(review: &mut Review, mut live: Vec<u8>) -> usize {
         live[at] = b'a' + (n % 26) as u8;
         assert!(review.follow(&live));
         if n == 0 {
-            // What is found out once, of the texts, is kept.
+            // What is computed once from the texts does not count.
             before = HELD.load(Ordering::Relaxed);
         }
     }

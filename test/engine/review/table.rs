@@ -16,8 +16,8 @@ const STAYS: bool = false;
 
 type Row = (Mark, Fact, Command, Option<(Mark, bool, Note)>);
 
-/// Every mark, fact and command; then the mark that follows, whether the target changes, and what
-/// the user is told. `None` is refused: there is nothing to take out.
+/// Every mark, fact and command; then the new mark, whether the target changes, and the note for
+/// the user. `None`: the command is refused, since the hunk is not in the target.
 const TABLE: [Row; 36] = [
     (Pending, Out, Accept, Some((Applied, FLIPS, Edited))),
     (Pending, Out, Reject, Some((Rejected, STAYS, Marked))),

@@ -1,4 +1,4 @@
-//! Random walks over reviews: whatever is done in whatever order, the target is the naive result.
+//! Random walks over reviews: after any commands in any order the target is the naive result.
 
 use std::cell::Cell;
 
@@ -22,15 +22,15 @@ fn naive(pair: &Pair, context_len: usize) -> Option<Naive> {
     Naive::new(&pair.original, &pair.modified, context_len)
 }
 
-/// Walks at random from the facts `chosen` and compares the target with the naive result after each
-/// step. `head` is what stands above the text in the target.
+/// Carries out random commands, beginning with the hunks `chosen` in the target, and compares the
+/// target with the naive result after each. `head` is the text above the original in the target.
 fn walk(desk: &mut Desk, naive: &Naive, mut chosen: Vec<bool>, head: &[u8], dice: &mut Dice) {
     for _ in 0..12 {
         let hunk = dice.roll(chosen.len());
         let mark = desk.review.mark(hunk);
         match dice.roll(10) {
             6 => {
-                // Back and again is nothing, whatever the decision was.
+                // Undo and redo together change nothing, whatever the decision was.
                 let states = |desk: &Desk| {
                     (0..desk.review.counts().total)
                         .map(|hunk| desk.state(hunk))
@@ -107,7 +107,7 @@ fn a_target_with_any_hunks_in_it_is_read_as_that() {
         let live = naive.text(&naive.some_hunks(&mut dice));
         let mut desk = desk_of(pair, 3, &live);
         assert_eq!(desk.review.proposal().target(), live);
-        // Equal lines can leave open which hunks they are; the bytes then agree either way.
+        // Among equal lines different hunks can give the same bytes.
         let facts = desk.facts();
         assert_eq!(naive.text(&facts), live);
         walk(&mut desk, &naive, facts, b"", &mut dice);
@@ -125,7 +125,7 @@ fn a_bare_diff_of_any_text_leaves_the_naive_result_too() {
         for hunk in 0..naive.groups.len() {
             let stated = naive.groups[hunk].before.start;
             if desk.review.proposal().place(hunk).is_err() {
-                // Its lines are at several places; whoever looks at the stated one finds it right.
+                // Its lines are at several places, and the user picks the stated one.
                 assert_eq!(desk.review.proposal().candidates(hunk)[0].line, stated);
                 desk.review
                     .plan_at(hunk, (stated, None), Command::Reject)
@@ -165,13 +165,13 @@ fn of_a_bare_diff_whose_text_is_named_every_stated_line_is_certain() {
 fn a_bare_diff_of_source_is_found_in_a_target_with_any_hunks_in_it_and_lines_above() {
     for_each_source(|pair, dice| {
         if pair.modified.is_empty() {
-            // Lines above an empty text do not tell what is gone.
+            // Lines above an empty text do not show what was deleted.
             return;
         }
         let naive = naive(pair, 3).expect("texts that differ");
         let mut chosen = naive.some_hunks(dice);
         let shift = dice.roll(3);
-        // With lines above, those left of a deletion at the top do not prove that it was done.
+        // With lines above, the context below a deletion at the top does not prove it done.
         chosen[0] &= shift == 0 || naive.compared.edits[0].before.start > 0;
         let head = &b"above\nall\n"[..[0, 6, 10][shift]];
         let live = [head, &naive.text(&chosen)].concat();
@@ -180,7 +180,7 @@ fn a_bare_diff_of_source_is_found_in_a_target_with_any_hunks_in_it_and_lines_abo
         let first = edits[naive.groups[0].edits.clone()].iter();
         let n_removed: usize = first.map(|edit| edit.before.len()).sum();
         if shift > 0 && chosen[0] && n_removed == naive.groups[0].before.len() {
-            // Of a text of which no line stays, the new lines alone prove nothing elsewhere.
+            // If no line of the text stays, its new lines prove nothing at another place.
             let (candidates, doubt) = (vec![shift], Doubt::NoContext);
             let place = desk.review.proposal().place(0);
             assert_eq!(place, Err(NotPlaced::Doubtful { candidates, doubt }));
@@ -190,7 +190,7 @@ fn a_bare_diff_of_source_is_found_in_a_target_with_any_hunks_in_it_and_lines_abo
         }
         assert_eq!(desk.facts(), chosen);
         if shift > 0 && !chosen[0] && edits[0].before == (0..0) {
-            // What is added above all belongs at the top, and others have put lines there.
+            // Lines added above the first belong at the top, where others have added some.
             let (candidates, doubt) = (vec![shift], Doubt::NotAtTop);
             let place = desk.review.proposal().place(0);
             assert_eq!(place, Err(NotPlaced::Doubtful { candidates, doubt }));
@@ -215,7 +215,7 @@ fn in_source_that_changed_outside_every_whole_hunk_is_found_and_none_elsewhere()
         let lines = edited_outside(naive.lines(&chosen), dice);
         follow(&mut desk, &lines);
         for (hunk, &was_in) in chosen.iter().enumerate() {
-            // What was typed outside can be the hunk's own change, or take it out.
+            // Somebody else's edit can apply the hunk, or take it out.
             let sides = [was_in, !was_in].into_iter();
             let whole = sides.filter(|&is_in| is_whole(&lines, &naive, hunk, was_in, is_in));
             let place = desk.review.proposal().place(hunk).map(drop);
@@ -223,7 +223,7 @@ fn in_source_that_changed_outside_every_whole_hunk_is_found_and_none_elsewhere()
                 Some(is_in) => {
                     let flip = flip(&desk, &naive, &lines, hunk);
                     assert_ne!(flip, Flip::Elsewhere);
-                    // Where the text ends, an insertion has no line that tells it from another.
+                    // At an end of the text an insertion has a neighbor on one side only.
                     let edits = &naive.compared.edits[naive.groups[hunk].edits.clone()];
                     if edits[0].before.start > 0
                         && edits[edits.len() - 1].before.end < naive.compared.original.len()
@@ -240,8 +240,9 @@ fn in_source_that_changed_outside_every_whole_hunk_is_found_and_none_elsewhere()
     });
 }
 
-/// An exact match that is the only one is no proof among equal lines, of which nobody can tell
-/// which are gone. These texts have hardly any other lines: about 1 flip in 350 goes elsewhere.
+/// Among equal lines even a single exact match is no proof, since nobody can tell which of them
+/// were deleted. These texts have hardly any other lines: about 1 flip in 350 goes to a wrong
+/// place.
 #[test]
 fn in_repetitive_text_that_changed_outside_hunks_are_refused_rather_than_misplaced() {
     let (n_own, n_elsewhere) = (Cell::new(0), Cell::new(0));
@@ -285,7 +286,7 @@ fn bare_desk_of(naive: &Naive, live: &[u8]) -> Desk {
     Desk::open(Proposal::from_diff(&diff).expect("a diff"), live)
 }
 
-/// Calls `check` with texts of lines that are all different, as most lines of source are.
+/// Calls `check` with texts whose lines are all different, like most lines of source code.
 fn for_each_source(check: impl Fn(&Pair, &mut Dice)) {
     for seed in 0..u64::from(n_cases(N_CASES)) {
         let mut dice = Dice::new(seed);
@@ -309,7 +310,7 @@ fn for_each_source(check: impl Fn(&Pair, &mut Dice)) {
     }
 }
 
-/// Replaces a few runs of lines by lines that are nowhere else.
+/// Replaces a few runs of lines by lines that occur nowhere else.
 fn edited_outside(mut lines: Vec<TaggedLine>, dice: &mut Dice) -> Vec<TaggedLine> {
     for change in 0..1 + dice.roll(3) {
         let start = dice.roll(lines.len() + 1);
@@ -318,7 +319,7 @@ fn edited_outside(mut lines: Vec<TaggedLine>, dice: &mut Dice) -> Vec<TaggedLine
         let line = format!("from outside {change}\n").into_bytes();
         lines.splice(start..end, vec![(Tag::FromOutside, line); n_added]);
     }
-    // A line without newline that is no longer the last gets one, and is another line then.
+    // A last line without newline that is followed by others now gets one, which changes the line.
     let last = lines.len().saturating_sub(1);
     for (tag, line) in &mut lines[..last] {
         if !line.ends_with(b"\n") {
@@ -335,10 +336,10 @@ fn follow(desk: &mut Desk, lines: &[TaggedLine]) {
     assert_eq!(desk.review.proposal().target(), desk.live);
 }
 
-/// Tells whether all lines of `hunk` are still there and nothing is between.
+/// Tells whether all lines of `hunk`, with its change or without, are in the target in one piece.
 ///
-/// If that is another side than it was, and the lines are those that were without the first or the
-/// last, what was there must be gone, and not just read otherwise.
+/// If the other side was there, and the lines asked for are its head or its tail, the rest of it
+/// must be gone: otherwise the same lines are only read as the other side.
 fn is_whole(lines: &[TaggedLine], naive: &Naive, hunk: usize, was_in: bool, is_in: bool) -> bool {
     let here = tags(lines);
     let [run, known] = [is_in, was_in].map(|is_in| tags(&naive.run(hunk, is_in)));
@@ -356,9 +357,9 @@ fn is_whole(lines: &[TaggedLine], naive: &Naive, hunk: usize, was_in: bool, is_i
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flip {
     Refused,
-    /// It takes its own lines, or goes between its own neighbors.
+    /// It replaces its own lines, or is inserted beside its own neighbors.
     Own,
-    /// It takes lines that only look like its own.
+    /// It replaces lines that only read like its own.
     Elsewhere,
 }
 
@@ -388,8 +389,8 @@ fn flip(desk: &Desk, naive: &Naive, lines: &[TaggedLine], hunk: usize) -> Flip {
     Flip::Own
 }
 
-/// Tells whether `done` is right after the line before `edit` or right before the one after it, or
-/// at the end of the text where there is none.
+/// Tells whether the insertion `done` is right after the line before `edit`, or right before the
+/// line after it; where there is no such line, at that end of the text.
 fn is_beside(lines: &[TaggedLine], done: &LineEdit, edit: &diff::Edit, n_lines: usize) -> bool {
     let tag = |at: Option<usize>| at.and_then(|at| lines.get(at)).map(|line| line.0);
     let before = edit.before.start.checked_sub(1).map(Tag::Original);

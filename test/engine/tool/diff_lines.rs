@@ -20,7 +20,7 @@ fn check_typed(original: &str, modified: &str, expected: &[(Kind, usize, usize, 
 }
 
 #[test]
-fn typed_lines_have_the_numbers_of_their_sides() {
+fn diff_lines_have_the_numbers_of_their_sides() {
     use Kind::*;
     check_typed(
         "a\nb\nc\nd\n",
@@ -37,7 +37,7 @@ fn typed_lines_have_the_numbers_of_their_sides() {
 }
 
 #[test]
-fn typed_lines_of_an_empty_side_begin_at_zero() {
+fn diff_lines_of_an_empty_side_begin_at_zero() {
     use Kind::*;
     check_typed(
         "",
@@ -53,7 +53,7 @@ fn typed_lines_of_an_empty_side_begin_at_zero() {
 }
 
 #[test]
-fn typed_lines_tell_a_missing_newline_and_keep_a_carriage_return() {
+fn diff_lines_mark_a_missing_newline_and_keep_a_carriage_return() {
     use Kind::*;
     check_typed(
         "a",
@@ -100,7 +100,7 @@ fn applied(original: &[u8], typed: &[TypedLine]) -> Vec<u8> {
 }
 
 #[test]
-fn typed_lines_of_a_replacement_lead_to_its_result() {
+fn diff_lines_of_a_replacement_lead_to_its_result() {
     let mut dice = Dice::new(3);
     let mut n_replaced = 0;
     for _ in 0..50_000 {
@@ -111,7 +111,7 @@ fn typed_lines_of_a_replacement_lead_to_its_result() {
         let Ok(found) = find(&text, &old, &new, scope) else {
             continue;
         };
-        // With no context an added line does not tell where it belongs.
+        // Without context an added line does not show where it belongs.
         for context in [1, 3] {
             let typed = typed_replacement(&text, &found, context);
             let is_place_known = typed.iter().any(|line| line.old_number > 0) || text.is_empty();
@@ -131,7 +131,7 @@ fn typed_lines_of_a_replacement_lead_to_its_result() {
 }
 
 #[test]
-fn typed_lines_of_a_replacement_are_few_in_a_text_of_repeated_parts() {
+fn diff_lines_of_a_replacement_are_few_in_a_text_of_repeated_parts() {
     let part: String = (0..20_000)
         .map(|number| format!("line {number}\n"))
         .collect();

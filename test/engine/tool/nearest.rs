@@ -70,7 +70,7 @@ fn failing_that_the_most_similar_line_is_nearest() {
 }
 
 #[test]
-fn what_resembles_nothing_has_nothing_near() {
+fn a_string_that_resembles_nothing_has_no_nearest_text() {
     for (text, old) in [
         ("abc\n", "xyz"),
         ("", "a"),
@@ -82,14 +82,14 @@ fn what_resembles_nothing_has_nothing_near() {
 }
 
 #[test]
-fn bytes_that_are_no_text_do_not_hinder_it() {
+fn invalid_utf8_does_not_prevent_a_nearest_text() {
     let found = nearest(b"\xff\xfe\0foo  bar\n\xc3", b"foo bar");
     assert_eq!(found.map(|found| found.lines), Some(0..1));
     assert_eq!(nearest(b"\xff\xfe", b"\xfe\xff"), None);
 }
 
 #[test]
-fn nothing_is_near_where_it_is_not_searched_for_long() {
+fn a_very_long_text_is_not_searched_for_the_nearest() {
     let long = b"foo  bar\n".repeat(1 << 20);
     assert_eq!(nearest(&long, b"foo bar"), None);
 }

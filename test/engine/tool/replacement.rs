@@ -31,7 +31,7 @@ fn check_affected(text: &str, old: &str, new: &str, expected: &[(usize, usize)])
 }
 
 #[test]
-fn what_looks_like_a_pattern_is_none() {
+fn a_string_that_looks_like_a_pattern_is_literal() {
     check("a.c abc\n", "a.c", "x", "x abc\n");
     check(
         "a+b* [c]\n",
@@ -104,12 +104,12 @@ fn all_matches_are_replaced_unless_they_overlap() {
 }
 
 #[test]
-fn an_empty_string_and_one_that_stays_are_refused() {
+fn an_empty_string_and_one_equal_to_its_replacement_are_refused() {
     for scope in [Scope::Unique, Scope::All] {
         assert_eq!(replaced("a", "", "b", scope), Err(ReplaceError::Empty));
         assert_eq!(replaced("a", "a", "a", scope), Err(ReplaceError::Equal));
     }
-    // It would stay once it has the line ends of the text.
+    // With the line ends of the text it is the string that it replaces.
     assert_eq!(
         replaced("a\r\n", "a\n", "a\r\n", Scope::Unique),
         Err(ReplaceError::Equal)
@@ -168,7 +168,7 @@ fn naive_matches(text: &[u8], old: &[u8]) -> Vec<Match> {
 }
 
 #[test]
-fn matches_are_those_that_trying_every_place_finds() {
+fn matches_are_those_of_a_naive_search() {
     let mut dice = Dice::new(1);
     for _ in 0..30_000 {
         let alphabet: &[u8] = [b"ab".as_slice(), b"a\n", b"a\r\nb\xff\0"][dice.roll(3)];
@@ -228,7 +228,7 @@ fn a_replacement_changes_its_places_and_nothing_else() {
 
 #[test]
 fn a_text_of_repeated_parts_takes_linear_time() {
-    // The obvious way would compare ten thousand million times.
+    // The naive search would take ten thousand million comparisons.
     let text = vec![b'a'; 1 << 20];
     let old = vec![b'a'; 10_000];
     assert_eq!(matches(&text, &old).len(), text.len() - old.len() + 1);

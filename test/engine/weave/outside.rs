@@ -1,4 +1,5 @@
-//! What can be undone, and what comes back with it, when the journal of edits is cut or forgotten.
+//! Edits by others: what undoing them brings back, also when the history of edits is cut or
+//! forgotten.
 
 mod walk;
 
@@ -6,7 +7,7 @@ use agent_q_diff_engine::proposal::Proposal;
 
 use crate::common::texts::numbered;
 
-/// A proposal and its target, edited alike.
+/// A proposal, and its target as lines.
 struct Edited {
     proposal: Proposal,
     live: Vec<String>,
@@ -22,7 +23,7 @@ impl Edited {
         Edited { proposal, live }
     }
 
-    /// Puts `text` in the place of `n` lines from line `line` on, and tells.
+    /// Replaces `n` lines from line `line` on by `text`, and reports the edit.
     fn edit(&mut self, line: usize, n: usize, text: &str, is_undo: bool) {
         let lines = text.split_inclusive('\n').map(String::from);
         self.live.splice(line..line + n, lines);
@@ -30,7 +31,7 @@ impl Edited {
         self.check();
     }
 
-    /// Makes the target `live` without telling.
+    /// Makes the target `live` without reporting an edit.
     fn miss(&mut self, live: Vec<String>) {
         self.live = live;
         self.proposal.follow(self.live.concat().as_bytes());
@@ -43,13 +44,13 @@ impl Edited {
         }
     }
 
-    /// Takes one of equal blocks out without telling, so that nobody knows which.
+    /// Deletes one of several equal blocks without reporting it, so that it is open which one.
     fn miss_a_block(&mut self) {
         let live = self.live.concat().replacen("{\nx\n}\n", "", 1);
         self.miss(live.split_inclusive('\n').map(String::from).collect());
     }
 
-    /// Rewrites two lines far from everything, and undoes that.
+    /// Rewrites two lines far from all hunks, and undoes that.
     fn rewrite_and_undo(&mut self) {
         let was = self.live[10..12].concat();
         self.edit(10, 2, "a\nb\nc\n", false);
@@ -65,7 +66,7 @@ impl Edited {
     }
 }
 
-/// Blocks that are alike, of which hunk 0 changes one; hunk 1 adds a line at the end.
+/// Equal blocks, of which hunk 0 changes one; hunk 1 adds a line at the end.
 fn among_blocks() -> Edited {
     let text = |blocks: String, end: &str| format!("{}{blocks}tail\n{end}", numbered(40).concat());
     let block = "{\nx\n}\n";
@@ -101,7 +102,7 @@ fn doubts_go_with_the_edit_that_brought_them() {
     let mut edited = among_blocks();
     edited.miss_a_block();
     assert!(edited.is_doubted());
-    // Where the comparison has it: the last of them.
+    // The comparison found the last block deleted.
     edited.edit(55, 0, "{\nx\n}\n", true);
     assert!(!edited.is_doubted());
 }
@@ -113,7 +114,7 @@ fn an_edit_of_many_parts_is_undone_as_one_or_not_at_all() {
     edited.type_lines(300);
     let before = edited.live.clone();
     let is_left = |n: &usize| n % 2 == 1 || !(20..620).contains(n);
-    // Its parts alone are more than what the journal has room for.
+    // Its parts alone are more than the history keeps.
     edited.miss(
         (0..1000)
             .filter(is_left)

@@ -1,5 +1,5 @@
-//! Reading diffs: any bytes give hunks whose counts agree or an error that names its line, and
-//! what is printed is read back the same.
+//! Reading diffs: any bytes give hunks whose counts agree or an error with its line, and a printed
+//! diff is read back the same.
 #![no_main]
 
 #[allow(dead_code)]
@@ -53,7 +53,7 @@ fn check_error(error: &ParseError, text: &[u8]) {
         | Combined { line }
         | Binary { line } => (line, None),
         TooManyLines { line, header_line } => (line, Some(header_line)),
-        // What is missing after the end is missing on the line after the last.
+        // The end of the text counts as the line after the last.
         FileWithoutHunk { line } => (line.min(n_lines), None),
         Truncated {
             line, header_line, ..
@@ -73,7 +73,7 @@ fn check_file(file: &FileDiff, text: &[u8]) {
         assert_eq!(hunk.pre_image().count(), hunk.before.len());
         assert_eq!(hunk.post_image().count(), hunk.after.len());
         assert!(hunk.lines.iter().any(|line| line.kind != LineKind::Context));
-        // Nothing but the lines of the text takes space, whatever a header states.
+        // Memory is taken for lines of the text only, whatever a header states.
         assert!(hunk.lines.len() < lines.len());
         assert!(hunk.lines.capacity() <= 2 * hunk.lines.len().max(2));
         let inside = text.as_ptr_range();
@@ -98,7 +98,7 @@ fn hunks_of<'a>(file: &FileDiff<'a>) -> Vec<Hunk<'a>> {
     hunks.map(|parsed| parsed.hunk.clone()).collect()
 }
 
-/// Checks that `hunk` makes its own post-image of its own pre-image.
+/// Checks that `hunk` makes its post-image of its pre-image.
 fn check_does_what_it_says(hunk: &Hunk) {
     let whole = |side: Vec<&[u8]>, last: LineKind| {
         let is_open = hunk.is_open_ended && hunk.lines.last().is_some_and(|l| l.kind != last);
@@ -117,7 +117,7 @@ fn check_does_what_it_says(hunk: &Hunk) {
     assert_eq!(desk.live, after);
 }
 
-/// Checks that a diff of two texts is read back as it was printed and makes one of the other.
+/// Checks that a diff of two texts is read back as it was printed, and patches.
 fn check_two_texts(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let path = input.bytes(8);

@@ -1,5 +1,5 @@
-//! Placing the hunks of a bare diff: where one is said to stand, its lines stand, and nowhere else;
-//! putting it in and taking it out change those lines and no other.
+//! Placing the hunks of a bare diff: the lines of a hunk are at its place, and nowhere else;
+//! applying it and taking it out change those lines and no others.
 #![no_main]
 
 #[allow(dead_code)]
@@ -41,7 +41,8 @@ fuzz_target!(|bytes: &[u8]| {
     check_there_and_back(&mut desk, &hunks, &mut input);
 });
 
-/// Returns some hunks of `pair`, perhaps with other line numbers or broken off at the end.
+/// Returns a diff of some hunks of `pair`, perhaps with other line numbers or without its last
+/// byte.
 fn diff(pair: &Pair, input: &mut Input) -> Option<Vec<u8>> {
     let mut hunks = pair.compared.hunks(input.below(5));
     let shift = input.below(4);
@@ -79,8 +80,8 @@ struct Shown<'a> {
     /// Context lines before the first change and after the last.
     lead: usize,
     trail: usize,
-    /// Whether only the target tells if its last line, in which the diff breaks off, has a newline:
-    /// it has one if the diff says that the other side has none.
+    /// Whether the diff breaks off in the last line, so that only the target shows if that has a
+    /// newline. It has one if the diff marks the other side as having none.
     is_open: bool,
 }
 
@@ -96,8 +97,8 @@ impl<'a> Shown<'a> {
         }
     }
 
-    /// Returns the lines with the change or without it. A last line that the diff breaks off in
-    /// gets its newline back.
+    /// Returns the lines with the change or without it. Where the diff breaks off in the last line,
+    /// that gets a newline.
     fn side(&self, is_in: bool) -> Vec<Vec<u8>> {
         let not_there = match is_in {
             true => LineKind::Removed,
@@ -118,8 +119,8 @@ impl<'a> Shown<'a> {
         !self.is_open && self.hunk.lines.iter().any(is_open)
     }
 
-    /// Returns how many context lines `fuzz` ignores at the head and at the tail: one is left on
-    /// each side that has context.
+    /// Returns how many context lines `fuzz` ignores at the head and at the tail. On each side with
+    /// context one line is left.
     fn cut(&self, fuzz: usize) -> (usize, usize) {
         let spare = |context: usize| fuzz.min(context.saturating_sub(1));
         (spare(self.lead), spare(self.trail))
@@ -133,8 +134,8 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// Returns every line where `run` stands in `lines`; no lines stand in an empty text only. If
-/// `is_open_ended`, its last line may have its newline or not.
+/// Returns every place of `run` in `lines`; an empty run is found in an empty text only. With
+/// `is_open_ended`, the newline of the last line does not count.
 fn occurrences(lines: &[Vec<u8>], run: &[Vec<u8>], is_open_ended: bool) -> Vec<usize> {
     if run.is_empty() {
         return if lines.is_empty() {
@@ -182,8 +183,8 @@ fn check_places(desk: &Desk, hunks: &[Shown]) {
     }
 }
 
-/// Checks that `shown`, found at `start`, has no other place. A hunk that shows no context at an end
-/// belongs at that end of the file, and only there does it say which of several places is meant.
+/// Checks that `shown`, found at `start`, has no other place. Of several places only an end of the
+/// file may be chosen, by a hunk without context at that end.
 fn check_only_place(
     shown: &Shown,
     lines: &[Vec<u8>],
@@ -197,7 +198,7 @@ fn check_only_place(
     let [own, other] = [is_in, !is_in].map(|is_in| shown.run(is_in, 0));
     let has_edge = shown.lead == 0 || shown.trail == 0;
     if fuzz > 0 {
-        // More of the context than need be was never ignored.
+        // No more of the context is ignored than necessary.
         assert!(!is_in && occurrences(lines, &own, false).is_empty() || shown.is_marked());
         let less = shown.run(is_in, fuzz - 1);
         assert!(occurrences(lines, &less, false).is_empty() || shown.is_marked());
@@ -213,7 +214,7 @@ fn check_reason(reason: &NotPlaced, hunks: &[Shown], at: usize, lines: &[Vec<u8>
     let shown = &hunks[at];
     let is_open = shown.is_open;
     match reason {
-        // What ends the file on one side is not in the middle of it on the other.
+        // A line that ends the file on one side is not looked for in its middle.
         NotPlaced::NotFound if shown.is_marked() => {}
         NotPlaced::NotFound => {
             for fuzz in 0..=2 {
@@ -238,7 +239,7 @@ fn check_reason(reason: &NotPlaced, hunks: &[Shown], at: usize, lines: &[Vec<u8>
     }
 }
 
-/// Flips hunks in any order, each against what its lines say, and takes all of it back.
+/// Flips hunks in any order, checks each against its lines, and reverts all of it.
 fn check_there_and_back(desk: &mut Desk, hunks: &[Shown], input: &mut Input) {
     let (live, was_in) = (desk.live.clone(), desk.facts());
     for _ in 0..8 {
@@ -250,7 +251,7 @@ fn check_there_and_back(desk: &mut Desk, hunks: &[Shown], input: &mut Input) {
             flip(desk, at, &hunks[at]);
         }
     }
-    // A newline that is missing at the end can be in the way of one order and not of another.
+    // A missing newline at the end can prevent one order and not another.
     if desk.facts() == was_in {
         assert_eq!(desk.live, live);
     } else {
@@ -258,7 +259,7 @@ fn check_there_and_back(desk: &mut Desk, hunks: &[Shown], input: &mut Input) {
     }
 }
 
-/// Puts hunk `at` in or takes it out, and checks that just its changed lines changed.
+/// Applies hunk `at` or takes it out, and checks that only its changed lines changed.
 fn flip(desk: &mut Desk, at: usize, shown: &Shown) {
     let is_in = desk.is_in(at);
     let command = match is_in {
@@ -295,8 +296,9 @@ fn flip(desk: &mut Desk, at: usize, shown: &Shown) {
     }
 }
 
-/// Returns the lines of `text` after the changed lines of `shown`, of which the first is or would
-/// be at `line`, gave way to those of its other side. The context stays the text's own.
+/// Returns the lines of `text` with the changed lines of `shown`, the first of which is or would be
+/// at
+/// `line`, replaced by those of its other side. The context lines stay those of the text.
 fn flipped_lines(text: &[u8], shown: &Shown, line: usize, is_in: bool) -> Vec<Vec<u8>> {
     let mut lines = lines_of(text);
     let from = if is_in {

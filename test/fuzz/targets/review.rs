@@ -1,9 +1,8 @@
-//! Any commands and any edits by others, in any order: the target is what was promised after each
-//! step.
+//! Any commands and any edits by others, in any order: after each step the target is as planned.
 //!
-//! The model keeps the target as a list of tagged lines, which no plan may take for others however
-//! they read. What a comparison of two texts decides the model cannot know: it takes the engine's
-//! word for it, and holds it to that from then on.
+//! The model is a list of tagged lines, which a plan may never confuse, even where they read the
+//! same. The model cannot know what the engine decides by comparing two texts: it asks the engine,
+//! and checks that the engine keeps to the answer from then on.
 #![no_main]
 
 #[allow(dead_code)]
@@ -29,7 +28,7 @@ use libfuzzer_sys::fuzz_target;
 
 const MAX_STEPS: usize = 24;
 
-/// With more hunks than this a repetitive text has more readings than the engine keeps.
+/// With more hunks than this, a repetitive text can be read in more ways than the engine keeps.
 const MAX_HUNKS_READ: usize = 6;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -51,11 +50,11 @@ fuzz_target!(|bytes: &[u8]| {
 /// Which line a line of the target is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tag {
-    /// One of the original or of the proposal, with its place in the order of all of them.
+    /// A line of the original or of the proposal, with its place in the order of all of them.
     Known(usize),
-    /// One that somebody else wrote: after all that is known to be before it, and so on.
+    /// A line that somebody else typed: between these two places.
     Typed { after: usize, before: usize },
-    /// One that only a comparison could tell.
+    /// A line that only a comparison could identify.
     Unsure,
 }
 
@@ -79,7 +78,7 @@ impl Tag {
 
 type TaggedLine = (Tag, Vec<u8>);
 
-/// Room between the places of two lines of the original.
+/// Distance between the places of two lines of the original.
 const ROOM: usize = 1 << 16;
 
 #[derive(Clone)]
@@ -91,7 +90,7 @@ struct State {
     is_pure: bool,
 }
 
-/// Something that was done to the target, and what undoing it does to the text, piece by piece.
+/// Something that was done to the target, and the edits that undo it.
 struct Done {
     before: State,
     undoing: Vec<LineEdit>,
@@ -109,7 +108,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Returns nothing for two texts that are the same.
+    /// Returns `None` for equal texts.
     fn new(pair: &'a Pair, context_len: usize) -> Option<Walk<'a>> {
         let atoms = pair.compared.edits.clone();
         let groups = diff::group(&atoms, pair.compared.original.len(), context_len);
@@ -213,7 +212,7 @@ impl Walk<'_> {
                 self.carry_out(&plan);
             }
             (Ok(step), Err(refusal)) => {
-                // What others have changed since is not called applied.
+                // A hunk that others have changed since is not called applied.
                 assert!(step.is_flip || self.desk.review.proposal().is_lost(hunk));
                 assert!(!(is_vouched && matches!(refusal, Refusal::NotPlaced(_))));
                 self.check_refusal(&[(hunk, step)], &refusal);
@@ -250,8 +249,8 @@ impl Walk<'_> {
         self.carry_out(&plan);
     }
 
-    /// Checks that something stands against `steps`: others changed the target, and if lines are said
-    /// to be glued, they would be.
+    /// Checks that there is a reason to refuse `steps`: others changed the target, and if the
+    /// reason is that lines would be joined, some would be.
     fn check_refusal(&self, steps: &[(usize, Step)], refusal: &Refusal) {
         assert!(!self.state.is_pure, "{refusal:?}");
         assert_ne!(*refusal, Refusal::NotIn);
@@ -269,12 +268,12 @@ impl Walk<'_> {
         }
     }
 
-    /// Carries `plan` out on the tagged lines, and so checks that it takes none but its own.
+    /// Carries out `plan` on the tagged lines, which checks that it replaces only its own.
     fn carry_out(&mut self, plan: &Plan) {
         let before = self.state.clone();
         let flips = self.flips(&plan.steps);
         assert_eq!(plan.edits.len(), flips.len());
-        // Undoing goes from the last edit to the first, where those above it still stand.
+        // Undoing begins with the last edit, while the lines above are still as they were.
         let mut undoing = Vec::new();
         let done = replaced(&self.desk.live, &plan.edits);
         for ((edit, done), &(atom, is_in)) in plan.edits.iter().zip(done).zip(&flips) {
@@ -323,8 +322,8 @@ impl Walk<'_> {
         self.state.lines.splice(range, lines);
     }
 
-    /// Checks that a line with the place `own`, put before line `line` of the target, is on the
-    /// right side of all that others wrote there, and that there is a right side.
+    /// Checks that a line with the place `own`, inserted before line `line` of the target, is on
+    /// the right side of all lines that others wrote there.
     fn check_point(&self, line: usize, own: usize) {
         let (above, below) = self.state.lines.split_at(line);
         let is_other = |(tag, _): &&TaggedLine| tag.known().is_none();
@@ -358,7 +357,7 @@ impl Walk<'_> {
     }
 
     fn split(&mut self, hunk: usize) {
-        // Cutting a single change would make atoms of which this model knows nothing.
+        // Cutting a single change makes atoms that this model does not know.
         if hunk == self.hunks.len() || self.hunks[hunk].len() == 1 {
             return;
         }
@@ -412,9 +411,9 @@ impl Walk<'_> {
     }
 }
 
-/// What others do to the target.
+/// Edits of others.
 impl Walk<'_> {
-    /// Types something, as often as not where hunk `hunk` is.
+    /// Types something, in one case of two at hunk `hunk`.
     fn edit(&mut self, hunk: usize, input: &mut Input) {
         let lines = &self.state.lines;
         let mut range = input.range_in(lines.len(), 4);
@@ -469,7 +468,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns the tag of lines that somebody writes in the place of those in `range`.
+    /// Returns the tag of lines that somebody types in place of those in `range`.
     fn tag_of_typed(&self, range: Range<usize>) -> Tag {
         let lines = &self.state.lines;
         let bounds = |at: Option<usize>, outside| match at.and_then(|at| lines.get(at)) {
@@ -517,7 +516,7 @@ impl Walk<'_> {
         let is_wide = undoing[0].n_removed.min(n_restored) > 1;
         self.state = before;
         if is_wide {
-            // Whether it is known as the undoing of the last edit or compared is the engine's affair.
+            // The engine may recognize this as undoing the last edit, or compare the texts.
             let was_pure = self.state.is_pure;
             self.be_unsure();
             if was_pure {
@@ -529,7 +528,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Lets the target become another text of which nobody told.
+    /// Makes the target another text without reporting an edit.
     fn follow(&mut self, input: &mut Input) {
         let kind = input.below(4);
         let mut is_in = vec![false; self.atoms.len()];
@@ -569,7 +568,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Forgets which line is which.
+    /// Marks every line as unsure.
     fn be_unsure(&mut self) {
         for (tag, _) in &mut self.state.lines {
             *tag = Tag::Unsure;
@@ -578,8 +577,8 @@ impl Walk<'_> {
         self.done.clear();
     }
 
-    /// Takes over what the engine found to be in the target. If that is all of it, every line is
-    /// known again.
+    /// Takes over which hunks the engine found in the target. If they explain all of the target,
+    /// every line is known again.
     fn take_its_word(&mut self) {
         let is_in = self.facts_told();
         let is_whole = |atoms: &Range<usize>| is_in[atoms.clone()].windows(2).all(|w| w[0] == w[1]);

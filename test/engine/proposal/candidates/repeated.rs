@@ -1,5 +1,5 @@
-//! Diffs among repeated blocks, in a text that others have changed, and an oracle that knows where
-//! each hunk belongs.
+//! Random diffs among repeated blocks, in a target that others have changed, beside a model that
+//! knows where each hunk belongs.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::common::tools::{GIT_APPLY, GNU_PATCH, Patcher};
 
 const N_CASES: u64 = 20_000;
 
-/// A diff, and a target that is the original with some of its hunks and what others did to it.
+/// A diff, and a target: the original with some of its hunks and with the edits of others.
 struct Case {
     naive: Naive,
     context_len: usize,
@@ -24,7 +24,7 @@ struct Case {
     is_touched: bool,
 }
 
-/// Returns a block of one of `n_kinds` kinds; blocks of a kind are equal, and kinds are alike.
+/// Returns the block of a kind, 0 to 2. The kinds are similar.
 fn block(kind: usize) -> Vec<String> {
     let body = ["  x\n", "  y\n", "  x\n  y\n"][kind];
     let lines = format!("{{\n{body}}}\n");
@@ -51,10 +51,10 @@ impl Case {
         Some(case)
     }
 
-    /// Returns the target. Others edit between hunks only, so that each hunk has its place, and
-    /// either only add blocks or only remove lines: of two edits that cancel each other nothing in
-    /// a diff tells, and GNU patch and git do not see them either. Where a hunk ends the file or
-    /// begins it, nobody adds anything, since by that it belongs at the end or the beginning.
+    /// Returns the target. Others edit between hunks only, so that each hunk has its place. They
+    /// either only add blocks or only remove lines, since two edits that cancel each other leave no
+    /// trace in a diff, and GNU patch and git miss them, too. Nobody adds lines where a hunk begins
+    /// or ends the file, since that is what shows its place.
     fn target(&mut self, dice: &mut Dice, n_kinds: usize) -> Vec<TaggedLine> {
         let adds = dice.roll(2) == 0;
         let wants_edits = dice.roll(4) > 0;
@@ -118,14 +118,14 @@ impl Case {
     fn is_own(&self, hunk: usize, place: &Candidate) -> bool {
         let (start, len) = self.place(hunk, &self.live, self.chosen[hunk]);
         let is_there = (place.line, place.line + place.len) == (start, start + len);
-        // With fuzz, outer context lines are not looked at.
+        // With fuzz, outer context lines are ignored.
         let is_inside = start <= place.line && place.line + place.len <= start + len;
         place.is_in == self.chosen[hunk] && (is_there || place.fuzz > 0 && is_inside)
     }
 }
 
-/// Returns two texts of blocks of `n_kinds` kinds, with a line of its own here and there; the
-/// second one is the first with some blocks changed, each in one of a few ways.
+/// Returns a text of blocks of `n_kinds` kinds with some unique lines between them, and the same
+/// with some of the blocks and lines changed.
 fn texts(dice: &mut Dice, n_kinds: usize) -> (String, String) {
     let n_unique = [0, 2, 5][dice.roll(3)];
     let (mut original, mut modified) = (String::new(), String::new());
@@ -168,21 +168,20 @@ fn for_each_case(n_cases: u64, mut check: impl FnMut(&Case, &mut Dice)) {
 struct Counts {
     /// Hunks that are certain.
     n_placed: usize,
-    /// Hunks that are left to whoever looks.
+    /// Hunks with several places, left to the user.
     n_open: usize,
-    /// Those of them in a text that nobody has touched, where the stated line was right.
+    /// Those of them in a text that nobody else changed, where the stated line was right.
     n_needless: usize,
-    /// Those of them that can be found nowhere.
+    /// Hunks that are found nowhere.
     n_lost: usize,
 }
 
-/// No hunk is put into a wrong place by one key: 0 of 21,657. GNU patch and `git apply` are in
-/// [`other_tools_put_some_of_them_into_wrong_places`].
+/// Accepting with one key puts no hunk into a wrong place: 0 of 21,657. For GNU patch and `git
+/// apply` see [`other_tools_put_some_of_them_into_wrong_places`].
 ///
-/// The price is a second key where nothing vouches for the stated line, for 19,891 hunks. It is
-/// needless, in hindsight, for the 8,105 of them in a text that is still the one that the diff was
-/// made from, or that with some hunks in it. There git's index line spares it: see
-/// [`named_by_its_id_no_hunk_is_left_open`].
+/// The price is a second key for the 19,891 hunks whose stated line nothing confirms. In hindsight
+/// it was not needed for 8,105 of them, whose target is the original, perhaps with some of the
+/// hunks. There an index line of git spares it: see [`named_by_its_id_no_hunk_is_left_open`].
 #[test]
 fn among_repeated_blocks_no_hunk_is_put_into_a_wrong_place() {
     let mut counts = Counts::default();
@@ -197,7 +196,7 @@ fn among_repeated_blocks_no_hunk_is_put_into_a_wrong_place() {
                     counts.n_placed += 1;
                 }
                 Err(reason) if reason.is_ambiguous() => {
-                    // Whoever walks through the places comes to the right one.
+                    // The right place is among those offered.
                     let is_own = |place| case.is_own(hunk, place);
                     assert!(candidates.iter().any(is_own), "{}", case.live_text());
                     counts.n_open += 1;
@@ -247,7 +246,7 @@ fn named_by_its_id_no_hunk_is_left_open() {
     });
 }
 
-/// What became of a diff: all of it where it belongs, or refused, or something elsewhere.
+/// What became of a diff: all applied where it belongs, or refused, or some of it misplaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Outcome {
     Right,
@@ -265,7 +264,7 @@ fn outcome_of(tool: &Patcher, case: &Case) -> Outcome {
     }
 }
 
-/// Of 300 of these diffs in a text that others have touched.
+/// Results for 300 of these diffs, in a text that others have changed.
 ///
 /// | tool | right | refused, or left open | wrong, with exit code 0 |
 /// | --- | --- | --- | --- |

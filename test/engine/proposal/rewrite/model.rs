@@ -1,10 +1,10 @@
-//! Random walks in which the user rewrites hunks, against an oracle that knows blocks of text.
+//! A naive model of a target whose hunks the user rewrites: blocks of text with gaps between them.
 //!
-//! To the oracle the target is gaps and blocks by turns, one block for each hunk with its context,
-//! and a block is one of its two sides. Editing a hunk replaces one side of its block, merging it
-//! both. What is typed into a gap changes the gap alone. What is typed into a block leaves only
-//! this to be said: the hunk is refused, or just its own lines give way to just its other lines;
-//! and refused it must be once lines are gone that it would replace.
+//! Blocks and gaps alternate, with one block for each hunk and its context. A block is one of its
+//! two sides. Editing a hunk replaces one side of its block, merging it replaces both. Typing into
+//! a gap changes only the gap. After typing into a block only this is certain: the hunk is refused,
+//! or exactly its own lines are replaced by exactly its other lines. It must be refused once lines
+//! that it would replace are gone.
 
 use agent_q_diff_engine::patch::hunk::{Hunk, Line, LineKind};
 use agent_q_diff_engine::review::Mark;
@@ -19,7 +19,7 @@ pub type Lines = Vec<Vec<u8>>;
 pub enum Touch {
     Untouched,
     Touched,
-    /// Lines are gone that the hunk would replace.
+    /// Lines that the hunk would replace are gone.
     Conflict,
 }
 
@@ -29,7 +29,7 @@ use Touch::Untouched;
 pub struct Block {
     pub old: Lines,
     pub new: Lines,
-    /// What stands in the target.
+    /// The lines in the target.
     pub live: Lines,
     pub touch: Touch,
     pub is_in: bool,
@@ -48,11 +48,11 @@ impl Block {
     }
 }
 
-/// What is between two blocks, or before the first or behind the last.
+/// The lines between two blocks, before the first or after the last.
 #[derive(Debug, Clone, Default)]
 pub struct Gap {
     pub original: Lines,
-    /// The lines in the target, and of each whether it was typed.
+    /// The lines in the target, each with whether it was typed.
     pub live: Vec<(bool, Vec<u8>)>,
     pub has_deletions: bool,
 }
@@ -114,7 +114,7 @@ impl State {
         State { blocks, gaps }
     }
 
-    /// Returns the lines that `of_gap` and `of_block` have, by turns.
+    /// Returns the lines that `of_gap` gives for each gap and `of_block` for each block, in order.
     pub fn by_turns<'a>(
         &'a self,
         of_gap: impl Fn(&'a Gap) -> Lines,
@@ -133,12 +133,12 @@ impl State {
         self.by_turns(of_gap, |block| &block.live)
     }
 
-    /// Returns the original as the user has made it.
+    /// Returns the original, with what the user made of it by merging.
     pub fn original(&self) -> Lines {
         self.by_turns(|gap| gap.original.clone(), |block| &block.old)
     }
 
-    /// Returns the lines of all regions in their order.
+    /// Returns all regions in order, each with the number of its lines.
     pub fn regions(&self) -> Vec<(Region, usize)> {
         let mut regions = vec![(Region::Gap(0), self.gaps[0].live.len())];
         for (at, block) in self.blocks.iter().enumerate() {
@@ -168,7 +168,7 @@ impl State {
         }
     }
 
-    /// Makes the target what it was in `before`; what the user thinks of it stays.
+    /// Makes the target that of `before`, and keeps the marks and texts of the hunks.
     pub fn become_target_of(&mut self, before: State) {
         self.gaps = before.gaps;
         for (block, was) in self.blocks.iter_mut().zip(before.blocks) {
@@ -200,7 +200,7 @@ pub fn sides(hunk: &Hunk<'_>) -> (Lines, Lines) {
     )
 }
 
-/// Returns what `hunk` removes and adds, run by run.
+/// Returns the removed and the added lines of each run of changes in `hunk`.
 pub fn runs(hunk: &Hunk<'_>) -> Vec<(Lines, Lines)> {
     let is_context = |line: &Line<'_>| line.kind == LineKind::Context;
     let runs = hunk.lines.split(is_context).filter(|run| !run.is_empty());
@@ -212,7 +212,7 @@ pub fn runs(hunk: &Hunk<'_>) -> Vec<(Lines, Lines)> {
         .collect()
 }
 
-/// Returns the lines that `hunk` removes and adds, in its order.
+/// Returns the changed lines of `hunk`, in its order.
 pub fn changed(hunk: &Hunk<'_>) -> Vec<(LineKind, Vec<u8>)> {
     let lines = hunk
         .lines
@@ -221,7 +221,8 @@ pub fn changed(hunk: &Hunk<'_>) -> Vec<(LineKind, Vec<u8>)> {
     lines.map(|line| (line.kind, line.text.to_vec())).collect()
 }
 
-/// Returns `text` with a newline as in `models` at its end, unless one of `ends` has none.
+/// Returns the lines of `text`, with a newline at the end unless one of `ends` has none there. It
+/// is CRLF if one of `models` ends so.
 pub fn completed(text: &[u8], ends: &[&Lines], models: &[&Lines]) -> Lines {
     let mut lines = lines_of(text);
     let last = |lines: &&Lines| lines.last().cloned().unwrap_or_default();

@@ -1,4 +1,5 @@
-//! The walks themselves; the oracle is the parent module's.
+//! Random walks in which the user edits, merges, splits and picks hunks while others edit the
+//! target, beside the naive model.
 
 use agent_q_diff_engine::diff::HeadingRule;
 use agent_q_diff_engine::patch::hunk::{Hunk, LineKind};
@@ -23,9 +24,9 @@ const N_STEPS: usize = 20;
 
 /// What was done to the target last.
 struct Done {
-    /// How things were before; nothing if the lines have been cast anew since.
+    /// The state before; `None` if a hunk has been rewritten since.
     before: Option<State>,
-    /// What undoing it does to the text: in the order in which it is done.
+    /// What undoing it does to the text, in order: line, number of removed lines, added text.
     undoing: Vec<(usize, usize, Vec<u8>)>,
 }
 
@@ -38,9 +39,9 @@ struct Counts {
     n_conflicts_merged: usize,
     n_parts: usize,
     n_undone: usize,
-    /// Edits that begin or end with a line that stays.
+    /// Edits whose first or last line stays the same.
     n_wide_edits: usize,
-    /// Hunks that could not be flipped, after any step, although nobody touched their lines.
+    /// Hunks that could not be flipped after a step although nobody had touched their lines.
     n_needless: usize,
 }
 
@@ -50,7 +51,7 @@ struct Walk<'a> {
     done: Vec<Done>,
     dice: &'a mut Dice,
     eol: &'static str,
-    /// For a bare diff the line where each hunk begins, as its header says.
+    /// For a bare diff, the first line of each hunk as its header states it, counted from 0.
     starts: Option<Vec<usize>>,
     n_typed: usize,
     counts: &'a mut Counts,
@@ -97,8 +98,8 @@ impl Walk<'_> {
         let (mut n_old, mut n_new, mut n_needless) = (0, 0, 0);
         for (at, hunk) in self.hunks().iter().enumerate() {
             let (gap, block) = (&self.state.gaps[at], &self.state.blocks[at]);
-            // Patching the original with these gives the modified text, as both now are. Those of
-            // a bare diff begin in the original where they always did.
+            // The hunks make the modified text of the original, as both are now. Those of a bare
+            // diff begin in the original at the stated line, which does not change.
             (n_old, n_new) = (n_old + gap.original.len(), n_new + gap.original.len());
             let start = self.starts.as_ref().map_or(n_old, |starts| starts[at]);
             let new_start = (start + n_new).saturating_sub(n_old);
@@ -131,7 +132,7 @@ impl Walk<'_> {
         self.desk.check_live_lines();
     }
 
-    /// Tells whether nothing typed can make the place of `hunk` uncertain.
+    /// Tells whether the place of `hunk` is certain, whatever others have typed.
     fn is_sure(&self, hunk: usize) -> bool {
         let has_context = |end: fn(&Hunk<'_>) -> LineKind| {
             let proposal = self.desk.review.proposal();
@@ -143,7 +144,7 @@ impl Walk<'_> {
         self.state.blocks[hunk].touch == Untouched && (is_framed || !self.state.is_touched())
     }
 
-    /// Does `plan`, which turns the target into that of `after`.
+    /// Carries out `plan`, which makes the target that of `after`.
     fn carry_out(&mut self, plan: &Plan, before: State, after: State) {
         let old = self.desk.live.clone();
         let mut undoing = Vec::new();
@@ -157,10 +158,10 @@ impl Walk<'_> {
         }
         self.desk.carry_out(plan);
         self.state = after;
-        // From the last to the first; what was put in goes first, lest lines be glued.
+        // Last edit first. The added lines are deleted first, so that no two lines are joined.
         undoing.reverse();
         if !undoing.is_empty() && self.desk.live == old {
-            // A line went from one place to another that reads the same, and so it would be undone.
+            // A line moved among its equals: the text is the same, so nothing is to be undone.
             self.done.clear();
         } else if !undoing.is_empty() {
             let before = Some(before);
@@ -168,7 +169,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Notes what `step` does to `hunk`, by the `edits` that are its own.
+    /// Does `step` to `hunk` in the model `after`, and checks `edits`, those of this hunk.
     fn take_step(&self, after: &mut State, hunk: usize, step: Step, edits: &[LineEdit]) {
         after.blocks[hunk].mark = step.mark;
         if !step.is_flip {
@@ -278,7 +279,7 @@ impl Walk<'_> {
         }
         self.forget();
         self.carry_out(&plan, before, after);
-        // Lines that are cast anew have no past, so the edit itself cannot be undone as one.
+        // Rewritten lines have no history, so the edit itself cannot be undone as one.
         self.forget();
         self.counts.n_edits += 1;
     }
@@ -320,7 +321,7 @@ impl Walk<'_> {
             let plan = planned.expect("nothing to do");
             assert_eq!(plan.edits, []);
             if block.is_in && live != block.old && live != block.new {
-                // What others have made of it is what the hunk now is.
+                // The hunk becomes what others have made of it.
                 (now.new, now.is_edited, now.mark) = (live, true, Mark::Applied);
                 now.become_side(true);
                 self.forget();
@@ -352,8 +353,8 @@ impl Walk<'_> {
         self.counts.n_conflicts_merged += usize::from(block.touch == Conflict);
     }
 
-    /// Returns how many typed lines beside `hunk` are merged with it, since none of its own is left
-    /// between, or `None` if that is not for this oracle to know.
+    /// Returns how many typed lines right above or below `hunk` are merged with it, since none of
+    /// its own is left between them, or `None` if this model cannot tell.
     fn absorbed(&self, hunk: usize, is_above: bool) -> Option<usize> {
         let gap = &self.state.gaps[if is_above { hunk } else { hunk + 1 }];
         let is_typed = |line: &&(bool, Vec<u8>)| line.0;
@@ -368,13 +369,13 @@ impl Walk<'_> {
         let is_theirs = n_typed == gap.live.len()
             && neighbor.is_some_and(|other| self.state.blocks[other].touch != Untouched);
         match self.state.blocks[hunk].touch {
-            // What stands beside it was typed where it is certain that it is not between its lines.
+            // The lines beside an untouched hunk were certainly not typed between its lines.
             Untouched => Some(0),
             _ => (!is_theirs && n_typed == 0).then_some(0),
         }
     }
 
-    /// Looks for edits that begin or end with a line that stays.
+    /// Counts the edits whose first or last line stays the same.
     fn check_edits(&mut self, edits: &[LineEdit]) {
         let lines = lines_of(&self.desk.live);
         for edit in edits {
@@ -457,7 +458,7 @@ impl Walk<'_> {
         self.done.clear();
     }
 
-    /// Lets the target become some choice of the hunks at once.
+    /// Makes the target a random choice of the hunks, which the engine learns by comparing.
     fn become_choice(&mut self) {
         let chosen: Vec<bool> = self
             .state
@@ -475,7 +476,7 @@ impl Walk<'_> {
         }
         self.desk.live = after.lines().concat();
         if self.desk.review.follow(&self.desk.live) {
-            // Equal lines can leave open which hunks are in; the bytes then agree either way.
+            // Among equal lines different hunks can give the same bytes.
             let review = &self.desk.review;
             after.become_choice(|at| review.fact(at) == Fact::In);
             self.state = after;
@@ -499,12 +500,12 @@ impl Walk<'_> {
         }
     }
 
-    /// Makes everything before something that cannot be undone as such.
+    /// Makes the engine see undoing an earlier edit as typing.
     fn forget(&mut self) {
         self.done.iter_mut().for_each(|done| done.before = None);
     }
 
-    /// Undoes an edit of lines that have been cast anew since, if that changes a single region.
+    /// Undoes an edit of lines that were rewritten since, if that changes a single region.
     fn undo_as_typed(&mut self, line: usize, n_removed: usize, text: &[u8]) {
         let n_lines = self.state.lines().len();
         let lines = lines_of(text);
@@ -526,7 +527,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Tells whether it is known what an edit of these lines of `region` does.
+    /// Tells whether the model knows the effect of an edit of these lines of `region`.
     fn can_type(&self, region: Region, start: usize, n_removed: usize) -> bool {
         let lines = self.state.lines();
         let (len, first) = match region {
@@ -557,7 +558,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Tells whether the first change of `hunk` from that side, or a line before it, is there.
+    /// Tells whether the outermost line of `hunk` on that side is in the target: context, or a line
+    /// of its first or last change.
     fn has_edge(&self, hunk: usize, is_above: bool) -> bool {
         let block = &self.state.blocks[hunk];
         let whole = &self.hunks()[hunk];
@@ -572,7 +574,7 @@ impl Walk<'_> {
 
     fn edit_outside(&mut self) {
         let regions = self.state.regions();
-        // The regions with odd numbers are the blocks.
+        // Blocks have the odd numbers.
         let at = match self.dice.roll(2) {
             0 => self.dice.roll(regions.len()),
             _ => 2 * self.dice.roll(self.state.blocks.len()) + 1,
@@ -621,7 +623,7 @@ impl Walk<'_> {
         self.done.push(Done { before, undoing });
     }
 
-    /// Tells whether one of these lines of `hunk` in the target is one that it changes.
+    /// Tells whether one of these lines of `hunk`, counted in the target, is a changed line.
     fn hits(&self, hunk: usize, start: usize, n_removed: usize) -> bool {
         let block = &self.state.blocks[hunk];
         let gone = if block.is_in {
@@ -661,7 +663,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns a line of the texts or a new one, with its newline.
+    /// Returns a line of the texts or a new one, with a newline.
     fn any_line(&mut self) -> Vec<u8> {
         self.n_typed += 1;
         let new = format!("mine {}{}", self.n_typed, self.eol).into_bytes();
@@ -681,7 +683,7 @@ impl Walk<'_> {
         line
     }
 
-    /// Returns what the user makes of `hunk`.
+    /// Returns the text that the user makes of `hunk`.
     fn user_text(&mut self, hunk: usize) -> Vec<u8> {
         let Block { old, new, live, .. } = &self.state.blocks[hunk];
         let mut lines = match self.dice.roll(8) {
@@ -712,7 +714,7 @@ impl Walk<'_> {
     }
 }
 
-/// Walks over texts whose original `lines` makes.
+/// Walks over texts whose originals are made by `lines`.
 fn walk_over(lines: impl Fn(&mut Dice) -> Vec<String>) {
     let mut counts = Counts::default();
     for seed in 0..u64::from(n_cases(N_CASES)) {
@@ -746,7 +748,7 @@ fn walk_over(lines: impl Fn(&mut Dice) -> Vec<String>) {
             obstacle.is_none() && desk.review.fact(hunk) == Fact::Out
         };
         if !(0..state.blocks.len()).all(is_found) {
-            // Without its original and without context, a hunk can be anywhere.
+            // Without the original and without context, the place of a hunk is open.
             assert!(is_bare);
             continue;
         }
@@ -773,9 +775,9 @@ fn walk_over(lines: impl Fn(&mut Dice) -> Vec<String>) {
         5 * counts.n_undone,
     ];
     assert!(enough.iter().all(|&n| n > counts.n_walks), "{counts:?}");
-    // imara-diff's histogram leaves one at times, as git's does.
+    // imara-diff's histogram gives one now and then, like git's.
     assert!(1000 * counts.n_wide_edits < counts.n_walks, "{counts:?}");
-    // A hunk without context is beside what others did: deleted neighbors make its place uncertain.
+    // Others can delete the neighbors of a hunk without context, which makes its place uncertain.
     assert!(50 * counts.n_needless < counts.n_walks, "{counts:?}");
 }
 

@@ -1,9 +1,9 @@
-//! Random walks with edits from outside, against an oracle that knows every line by its tag.
+//! Random walks with edits by others, beside a naive model in which every line has a tag.
 //!
-//! The oracle keeps the target as a list of tagged lines and nothing else. Where a change belongs
-//! it derives from tags and from what was known when each line was typed: never from text, and not
-//! from segments. Where the line map refuses, the oracle must find the place uncertain, and the other
-//! way round, for flips and for cuts: no needless refusal is tolerated.
+//! The model is a list of tagged lines. It derives the place of a change from the tags and from
+//! what was known when each line was typed, never from text or segments. For flips and for cuts,
+//! the weave must refuse exactly where the model finds the place uncertain: a needless refusal
+//! fails the test.
 
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ use crate::common::texts::{changed, equal_blocks, numbered, source};
 const N_CASES: u32 = 8_000;
 const N_STEPS: usize = 16;
 
-/// Room between the keys of two lines of the original.
+/// Distance between the keys of two lines of the original.
 const STEP: usize = 1 << 16;
 
 /// Where a line belongs in the order of original and proposal.
@@ -29,7 +29,7 @@ const STEP: usize = 1 << 16;
 enum Tag {
     /// A line of one of the two texts. Added lines have keys after those of the lines they replace.
     Known(usize),
-    /// A line typed from outside: after all that is known to be before it, and so on.
+    /// A line typed by others: between these two keys.
     Typed { after: usize, before: usize },
 }
 
@@ -51,7 +51,7 @@ impl Tag {
 
 type Line = (Tag, Vec<u8>);
 
-/// What is put in or taken out as one: a change of the proposal, or a part that was cut from it.
+/// A change of the proposal, or a part cut from one: applied and taken out as a whole.
 #[derive(Debug, Clone)]
 struct Part {
     old: Vec<Line>,
@@ -73,7 +73,7 @@ impl Part {
         self.old.len() + self.new.len()
     }
 
-    /// Returns the first `n_lines` lines and the others, the removed ones before the added ones.
+    /// Returns the first `n_lines` lines and the rest. Removed lines come before added ones.
     fn cut(&self, n_lines: usize) -> [Part; 2] {
         let n_old = self.old.len().min(n_lines);
         let (old, new) = (self.old.split_at(n_old), self.new.split_at(n_lines - n_old));
@@ -87,7 +87,7 @@ impl Part {
 #[derive(Debug, Clone)]
 struct State {
     lines: Vec<Line>,
-    /// Keys of the lines that were deleted from outside.
+    /// Keys of the lines that others deleted.
     gone: Vec<usize>,
     /// For each part whether it is in the target.
     is_in: Vec<bool>,
@@ -254,7 +254,7 @@ impl Oracle {
         }
     }
 
-    /// Makes hunks of their own of the parts of `hunk` from each of `firsts` on.
+    /// Divides `hunk` into one hunk for each of `firsts`, the numbers of their first parts.
     fn regroup(&mut self, hunk: usize, firsts: &[usize]) {
         let end = self.hunks[hunk].end;
         let ends = firsts[1..].iter().chain([&end]);
@@ -262,9 +262,10 @@ impl Oracle {
         self.hunks.splice(hunk..=hunk, hunks);
     }
 
-    /// Returns the keys between which a line is that is typed before line `at` of the target.
+    /// Returns the keys between which a line belongs that is typed before line `at` of the target.
     ///
-    /// It is beside the whole of a part that has a line beside it, unless it is inside that.
+    /// If a line beside it belongs to a part, it is outside of all of that part, unless its lines
+    /// are on both sides.
     fn between(&self, at: usize) -> (usize, usize) {
         let lines = &self.state.lines;
         let left = at.checked_sub(1).map(|at| lines[at].0);
@@ -308,12 +309,11 @@ impl Oracle {
     }
 }
 
-/// What was done to the target last, as lines to be put back.
+/// Something that was done to the target, and how it is undone.
 struct Done {
-    /// How things were before; nothing if lines were told apart since, so that what is put back
-    /// counts as typed.
+    /// The state before; `None` if a part was cut since, so that undoing counts as typing.
     before: Option<State>,
-    /// What undoing it does to the text: in the order in which it is done.
+    /// What undoing it does to the text, in order: line, number of removed lines, added text.
     undoing: Vec<(usize, usize, Vec<u8>)>,
 }
 
@@ -397,8 +397,8 @@ impl Walk<'_> {
         self.flip(&plan, &flipped);
     }
 
-    /// Does `plan`, which flips `hunks`, and notes how Emacs would undo it: edit for edit, each as
-    /// an insertion and a deletion.
+    /// Carries out `plan`, which flips `hunks`, and records how Emacs would undo it: edit by edit,
+    /// each as an insertion and a deletion.
     fn flip(&mut self, plan: &Plan, hunks: &[usize]) {
         let before = Some(self.oracle.state.clone());
         let mut undoing = Vec::new();
@@ -418,8 +418,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Makes a hunk of some of the changed lines of `hunk`. Parts that have no certain place are
-    /// never cut, and all others are when they have to be.
+    /// Makes a hunk of some of the changed lines of `hunk`. A part that has to be cut is cut if its
+    /// place is certain, and only then.
     fn pick(&mut self, hunk: usize) {
         let parts = &self.oracle.parts[self.oracle.hunks[hunk].clone()];
         let n_lines = parts.iter().map(Part::n_lines).sum();
@@ -463,7 +463,7 @@ impl Walk<'_> {
         self.oracle.regroup(hunk, &parts);
     }
 
-    /// Cuts a part. No line is then what it was, so nothing before can be undone as such.
+    /// Cuts a part. After that, undoing earlier edits counts as typing.
     fn cut(&mut self, part: usize, n_lines: usize) {
         self.oracle.cut(part, n_lines);
         self.done.iter_mut().for_each(|done| done.before = None);
@@ -502,7 +502,7 @@ impl Walk<'_> {
         self.done.push(Done { before, undoing });
     }
 
-    /// Returns a line that is in the texts, or one that is nowhere else.
+    /// Returns a line of the texts, or one that occurs nowhere else.
     fn typed_line(&mut self) -> Vec<u8> {
         self.n_typed += 1;
         match self.dice.roll(2) {
@@ -533,8 +533,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Takes what an undoing does for typed, unless it takes back what the last one did: that much
-    /// is known of the lines.
+    /// Counts undoing as typing, unless it reverts the undoing just before, which the engine knows.
     fn undo_as_typed(&mut self, line: usize, n_removed: usize, text: &[u8]) {
         let range = line..line + n_removed;
         let old = self.oracle.state.lines[range.clone()].iter();
@@ -564,7 +563,7 @@ impl Walk<'_> {
         }
         self.desk.live = self.oracle.original.bytes().to_vec();
         self.desk.review.follow(&self.desk.live);
-        // Equal lines can leave open which hunks are in; the bytes then agree either way.
+        // Among equal lines different hunks can give the same bytes.
         let hunks = self.oracle.hunks.iter().enumerate();
         let is_in = hunks.flat_map(|(hunk, parts)| {
             let is_in = self.desk.review.fact(hunk) == Fact::In;
@@ -577,7 +576,7 @@ impl Walk<'_> {
     }
 }
 
-/// Walks over texts whose original `lines` makes, and returns how many flips were made.
+/// Walks over texts whose originals are made by `lines`.
 fn walk_over(lines: impl Fn(&mut Dice) -> Vec<String>) {
     let (mut n_flips, mut n_cuts, mut n_walks) = (0, 0, 0);
     for seed in 0..u64::from(n_cases(N_CASES)) {
@@ -636,8 +635,8 @@ fn among_few_distinct_lines_every_hunk_stays_in_its_own_place_whatever_is_typed(
     });
 }
 
-/// Others have changed every second line between two hunks, which is too much to be learned place by
-/// place: a hunk among them is in doubt, those above and below apply where they belong.
+/// Others have changed every second line between two hunks, too many to place each change: a hunk
+/// among them is doubtful, those above and below are applied where they belong.
 #[test]
 fn among_too_many_places_changed_by_others_no_hunk_is_put_in_unseen() {
     const N_LINES: usize = 700_000;
