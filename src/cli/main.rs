@@ -33,8 +33,6 @@ use rmcp::ServiceExt;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::io::stdio_pipes;
 
-use options::Command;
-
 /// The number of bytes that a message of the client may have. The library's own limit of 16 MiB
 /// drops a longer one without an answer; two texts of 20 MB have up to 80 MB as JSON. It is that
 /// of the Lisp side, `agent-q-diff-server--limit`.
@@ -43,15 +41,12 @@ const MAX_MESSAGE_LEN: usize = 256 * 1024 * 1024;
 // One thread: there is nothing to compute, and calls wait for a human.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    match options::parse(std::env::args_os().skip(1)) {
-        Ok(Command::Serve(options)) => serve(options).await,
-        Ok(Command::Say(text)) => {
-            println!("{text}");
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("agent-q-diff-mcp: {error}");
-            ExitCode::FAILURE
+    match options::parse(std::env::args_os()) {
+        Ok(options) => serve(options).await,
+        Err(message) => {
+            // There is nobody to tell if it cannot be printed.
+            let _ = message.print();
+            ExitCode::from(u8::from(message.use_stderr()))
         }
     }
 }
