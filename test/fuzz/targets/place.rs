@@ -194,7 +194,7 @@ fn check_only_place(
     offset: isize,
 ) {
     let stated = shown.hunk.before.start + shown.cut(fuzz).0;
-    assert_eq!(start.checked_signed_diff(stated), Some(offset));
+    assert_eq!(stated.checked_add_signed(offset), Some(start));
     let [own, other] = [is_in, !is_in].map(|is_in| shown.run(is_in, 0));
     let has_edge = shown.lead == 0 || shown.trail == 0;
     if fuzz > 0 {
