@@ -22,7 +22,7 @@ help: ## List these commands
 	@echo
 	@echo 'EMACS=/path/to/emacs            the Emacs to use'
 	@echo 'SUITES="rust ert e2e"           which tests make test runs'
-	@echo 'CHECKS="rust lisp-compile lisp-style layers"'
+	@echo 'CHECKS="rust dependencies lisp-compile lisp-style layers"'
 	@echo '                                what make lint checks'
 	@echo 'FUZZ_SECONDS=60                 how long make fuzz runs each target'
 	@echo 'AGENT_Q_DIFF_CASES=30000        how many random walks make fuzz runs'
