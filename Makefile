@@ -8,7 +8,7 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 # What `make test` runs and what `make lint` checks; .ci/run sets them to run a part.
 SUITES ?= rust ert e2e
-CHECKS ?= rust lisp-compile lisp-style layers
+CHECKS ?= rust dependencies lisp-compile lisp-style layers
 
 # What `make fuzz` runs, and how many seconds each target gets.
 FUZZ_TARGETS ?= parse place review
@@ -22,7 +22,7 @@ help: ## List these commands
 	@echo
 	@echo 'EMACS=/path/to/emacs            the Emacs to use'
 	@echo 'SUITES="rust ert e2e"           which tests make test runs'
-	@echo 'CHECKS="rust lisp-compile lisp-style layers"'
+	@echo 'CHECKS="rust dependencies lisp-compile lisp-style layers"'
 	@echo '                                what make lint checks'
 	@echo 'FUZZ_SECONDS=60                 how long make fuzz runs each target'
 	@echo 'AGENT_Q_DIFF_CASES=30000        how many random walks make fuzz runs'
@@ -46,8 +46,8 @@ test: ## Run every test: Rust, Lisp, and Emacs in a real terminal
 	@$(MAKE) --no-print-directory build
 	@test/tools/run-tests $(SUITES)
 
-lint: ## Check style, warnings, documentation, and the layers
-	@test/tools/need emacs cargo rustfmt clippy cc package-lint
+lint: ## Check style, warnings, dependencies, documentation, and the boundaries between modules
+	@test/tools/need emacs cargo rustfmt clippy cargo-deny cc package-lint
 	@test/tools/lint $(CHECKS)
 
 bench: ## Measure everything that has to be fast, compared with a peer (ten minutes)

@@ -35,7 +35,7 @@
     (list (format "This review has ended: %s; %d of %d hunks were in the file."
                   (plist-get result :status) (plist-get result :in-file)
                   (plist-get result :total))
-          "The agent was told so; it does not learn of what you change here.")))
+          "The agent has its answer; it does not see what you change here.")))
 
 (defun agent-q-diff-again--buffer (review)
   "Return the buffer with REVIEW, which has ended, looked at again, or nil."
@@ -107,7 +107,7 @@ takes the whole proposal out of the file,
 Return the diff buffer."
   (interactive)
   (let ((review (or review (car (agent-q-diff-past-reviews))
-                    (user-error "No review that has ended is kept"))))
+                    (user-error "No past reviews"))))
     (pop-to-buffer (or (agent-q-diff-again--buffer review)
                        (agent-q-diff-again--open review)))
     (current-buffer)))

@@ -369,7 +369,7 @@ That is to rename, copy or delete a file, to create an empty one, and to
 change a mode."
   (let ((undone (mapcan #'agent-q-diff-api--undone (split-string diff "^diff --git " t))))
     (when undone
-      (list (format "Only lines are changed.  Not done: %s"
+      (list (format "Only lines are changed; left out: %s"
                     (string-join undone "; "))))))
 
 (defun agent-q-diff-api--undone (section)

@@ -293,7 +293,7 @@ Its single keys are commands.  What the user has set for it stays."
   (agent-q-diff-ambiguous     "Ambiguous")
   (agent-q-diff-conflict      "Conflict")
   (agent-q-diff-ended         "Review ended")
-  (agent-q-diff-nothing-to-take-back "Nothing to take back")
+  (agent-q-diff-nothing-to-take-back "Nothing to undo")
   (agent-q-diff-panic         "Bug in the engine")
   (agent-q-diff-empty-search  "Nothing to find")
   (agent-q-diff-equal-texts   "Nothing to change")

@@ -369,7 +369,7 @@ If POSITION is non-nil, it is that of the hunk there."
 (defun agent-q-diff-buffer-hunk-here ()
   "Return the index of the hunk at point, or signal that there is none."
   (or (agent-q-diff-buffer-hunk-at-point)
-      (user-error "Point is in front of the first hunk")))
+      (user-error "Point is before the first hunk")))
 
 (defun agent-q-diff-buffer-goto-hunk (hunk)
   "Move to HUNK, all of which is then visible.

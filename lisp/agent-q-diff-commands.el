@@ -116,10 +116,14 @@ the user knows."
 
 (defun agent-q-diff-commands--say-failure (command err)
   "Say that COMMAND failed on a hunk with ERR, and how a conflict is solved."
-  (message (if (eq command 'unapply)
-               "Failed to take hunk out: %s%s%s"
-             "Failed to apply hunk: %s%s%s")
-           (agent-q-diff-error-text err)
+  (message "%s%s%s"
+           (cond
+            ((eq (car err) 'agent-q-diff-not-in)
+             (format "Hunk %d is not in the file" (1+ (agent-q-diff-buffer-hunk-here))))
+            (t (format (if (eq command 'unapply)
+                           "Failed to take the hunk out: %s"
+                         "Failed to apply hunk: %s")
+                       (agent-q-diff-error-text err))))
            (if (eq (car err) 'agent-q-diff-conflict)
                (substitute-command-keys
                 "; \\<agent-q-diff-mode-map>\\[agent-q-diff-merge-hunk] merges")
@@ -154,7 +158,7 @@ called with the state and returns the new one, or signals."
   (save-excursion
     (end-of-line)
     (unless (re-search-backward "^@@" nil t)
-      (user-error "Point is in front of the first hunk"))
+      (user-error "Point is before the first hunk"))
     (let ((state (funcall choose
                           (alist-get (point) agent-q-diff-buffer-hunk-states))))
       (setf (alist-get (point) agent-q-diff-buffer-hunk-states) state)
@@ -174,7 +178,7 @@ anything could not be done."
           (deactivate-mark)
           (agent-q-diff-commands--do-each command hunks))
       (agent-q-diff-error
-       (message "Failed to pick these lines: %s" (agent-q-diff-error-text err))
+       (message "Cannot use these lines alone: %s" (agent-q-diff-error-text err))
        nil))))
 
 (defun agent-q-diff-commands--do-each (command hunks)
@@ -267,10 +271,10 @@ It is one undo step of the target."
                             (agent-q-diff-module-blank-hunks
                              (agent-q-diff-review-engine review)))))
     (unless hunks
-      (user-error "No pending hunk changes nothing but white space"))
+      (user-error "No pending whitespace-only hunks"))
     (save-excursion
       (when (agent-q-diff-commands--do-each 'accept hunks)
-        (message "Accepted %d hunk%s of white space" (length hunks)
+        (message "Accepted %d whitespace-only hunk%s" (length hunks)
                  (if (= 1 (length hunks)) "" "s"))))))
 
 (defun agent-q-diff-recode-target ()
@@ -340,8 +344,8 @@ since stay; which these are is said.  Return them, a list of
     (agent-q-diff-commands--show-many review)
     (cond
      (failed (agent-q-diff-commands--say-failures failed "Not taken out"))
-     ((zerop n) (message "Nothing of it is in the file"))
-     (t (message "Taken out of the file; nothing of the proposal is in it")))
+     ((zerop n) (message "None of the proposal is in the file"))
+     (t (message "Taken out; none of the proposal is in the file")))
     failed))
 
 (defun agent-q-diff-commands--say-failures (failed what)

@@ -129,7 +129,7 @@ LINE is where it is in the target, from 0, or nil."
           (and (cadr merged) " (coarse)")
           (substitute-command-keys
            "   \\<agent-q-diff-edit-mode-map>\
-\\[agent-q-diff-edit-finish] takes it, \\[agent-q-diff-edit-abort] leaves it")))
+\\[agent-q-diff-edit-finish] uses it, \\[agent-q-diff-edit-abort] cancels")))
 
 (defun agent-q-diff-edit--identity (review hunk)
   "Return what to know HUNK of REVIEW by, while its lines are the same."
@@ -155,7 +155,7 @@ If IS-MERGED is non-nil, show the one in which it is merged."
   "Ask whether to throw away what was edited here."
   (or (not agent-q-diff-edit-mode)
       (not (buffer-modified-p))
-      (y-or-n-p "Throw away what you have edited? ")))
+      (y-or-n-p "Discard your edit? ")))
 
 ;;;; Commands of the diff buffer
 
@@ -181,7 +181,7 @@ What one wrote could then not take their place."
     (when (and (memq (agent-q-diff-engine-hunk-place hunk) '(conflict lost))
                (agent-q-diff-review-target review)
                (agent-q-diff-engine-hunk-line hunk))
-      (user-error "Not to be edited, %s; %s" (agent-q-diff-engine-hunk-reason hunk)
+      (user-error "Cannot edit this hunk: %s; %s" (agent-q-diff-engine-hunk-reason hunk)
                   (substitute-command-keys
                    "\\<agent-q-diff-mode-map>\\[agent-q-diff-merge-hunk] merges")))))
 
@@ -200,22 +200,22 @@ need be.  Nothing is lost."
              (hunk (agent-q-diff-buffer-hunk-here))
              (engine (agent-q-diff-review-engine review)))
         (unless (agent-q-diff-engine-hunk-reason (agent-q-diff-review-hunk review hunk))
-          (user-error "Nothing is in the hunk's way; accept it, or edit it"))
+          (user-error "Nothing to merge: the hunk applies; accept it or edit it"))
         (unless (agent-q-diff-edit--show-open review hunk t)
           (let ((merged (agent-q-diff-engine-merge engine hunk)))
             (agent-q-diff-edit--show-place review hunk)
             (agent-q-diff-edit--open review hunk (cddr merged) merged)
             (agent-q-diff-edit--say-coarse merged))))
     (agent-q-diff-error
-     (message "Nothing to merge with: %s" (agent-q-diff-error-text err)))))
+     (message "Cannot merge: %s" (agent-q-diff-error-text err)))))
 
 (defun agent-q-diff-edit--say-coarse (merged)
   "Say so in the echo area if the texts of MERGED were too much to compare."
   (when (cadr merged)
-    (message "Coarse merge: the texts are too much to compare in full (%s); %s"
+    (message "Coarse merge: the texts are too large to compare in full (%s); %s"
              'agent-q-diff-budget
              (if (car merged)
-                 "look at what came out"
+                 "check the result"
                "conflicts may be bigger than they need to be"))))
 
 (defun agent-q-diff-edit--show-place (review hunk)
@@ -243,18 +243,18 @@ need be.  Nothing is lost."
               (merged agent-q-diff-edit--merged)
               (hunk nil))
     (unless (buffer-live-p agent-q-diff-edit--diff-buffer)
-      (user-error "The review is gone; your text stays here"))
+      (user-error "The review is gone; your text is kept here"))
     (with-current-buffer agent-q-diff-edit--diff-buffer
       (when (or (agent-q-diff-buffer-ended-p)
                 (not (eq engine (agent-q-diff-review-engine
                                  (agent-q-diff-split-review)))))
-        (user-error "The review has ended; your text stays here"))
+        (user-error "The review has ended; your text is kept here"))
       (setq hunk (agent-q-diff-module-hunk-with-id engine id))
       (unless hunk
-        (user-error "The hunk is another one by now; your text stays here"))
+        (user-error "The hunk has changed since; your text is kept here"))
       (when (and merged
                  (not (equal merged (agent-q-diff-engine-merge engine hunk))))
-        (user-error "The file has changed in this place; your text stays here")))
+        (user-error "The file has changed here since; your text is kept here")))
     hunk))
 
 (defvar smerge-begin-re)
@@ -272,8 +272,8 @@ need be.  Nothing is lost."
   (interactive nil agent-q-diff-edit-mode)
   (agent-q-diff-edit--check)
   (when (and agent-q-diff-edit--merged (agent-q-diff-edit--conflict-p)
-             (not (y-or-n-p "Conflict markers are left.  Take it all the same? ")))
-    (user-error "Not taken"))
+             (not (y-or-n-p "Conflict markers are left.  Use the text anyway? ")))
+    (user-error "Not used"))
   (let ((buffer (current-buffer))
         ;; The question may have taken long.
         (hunk (agent-q-diff-edit--check))
@@ -285,7 +285,7 @@ need be.  Nothing is lost."
       (condition-case err
           (agent-q-diff-edit--take hunk text is-merged)
         (agent-q-diff-error
-         (user-error "Not taken, your text stays here: %s"
+         (user-error "Not used, your text is kept here: %s"
                      (agent-q-diff-error-text err)))))
     (agent-q-diff-edit--leave buffer)))
 
@@ -310,7 +310,7 @@ IS-MERGED is as `agent-q-diff-engine-plan-text' has it."
 If something was edited here, ask first."
   (interactive nil agent-q-diff-edit-mode)
   (when (or (not (buffer-modified-p))
-            (y-or-n-p "Throw away what you have edited? "))
+            (y-or-n-p "Discard your edit? "))
     (agent-q-diff-edit--leave (current-buffer))
     (message "Hunk left as it is")))
 

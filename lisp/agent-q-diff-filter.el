@@ -74,7 +74,7 @@
       (let ((end (agent-q-diff-buffer-hunk-end (point))))
         (agent-q-diff-filter--hide
          (line-end-position) (1- end)
-         (propertize "  [WHITE SPACE ONLY]" 'face 'agent-q-diff-pending))))))
+         (propertize "  [WHITESPACE ONLY]" 'face 'agent-q-diff-pending))))))
 
 ;;;; Modes
 
@@ -89,12 +89,21 @@
 (define-minor-mode agent-q-diff-hide-decided-mode
   "Hide the hunks that are accepted or rejected."
   :lighter " Undecided"
-  (agent-q-diff-filter--changed))
+  (agent-q-diff-filter--changed)
+  (when (called-interactively-p 'any)
+    (pcase-let ((`(,total ,_ ,_ ,pending) (agent-q-diff-buffer-counts)))
+      (if agent-q-diff-hide-decided-mode
+          (message "Showing %d undecided of %d" pending total)
+        (message "Showing all %d" total)))))
 
 (define-minor-mode agent-q-diff-fold-white-space-mode
   "Fold each hunk that changes nothing but white space into a line."
   :lighter " Fold"
-  (agent-q-diff-filter--changed))
+  (agent-q-diff-filter--changed)
+  (when (called-interactively-p 'any)
+    (message (if agent-q-diff-fold-white-space-mode
+                 "Whitespace-only hunks are folded"
+               "Whitespace-only hunks are shown"))))
 
 ;;;; Moving
 

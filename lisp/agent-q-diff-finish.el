@@ -56,10 +56,10 @@ BY-KEY tells that a person can be asked whether to go on without it."
     (when buffers
       (if (and by-key (not noninteractive))
           (unless (save-selected-window
-                    (y-or-n-p (format "What you edit in %s was not taken.  Go on without it? "
+                    (y-or-n-p (format "Your edit in %s is not finished.  Go on without it? "
                                       (car buffers))))
             (user-error "Not finished"))
-        (message "What is edited in %s was not taken" (car buffers))))))
+        (message "The edit in %s was not finished" (car buffers))))))
 
 (defun agent-q-diff-finish--confirm-pending (ask)
   "If ASK is non-nil and hunks are pending, ask whether to finish."

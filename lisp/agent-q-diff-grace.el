@@ -47,7 +47,7 @@ program, which does not type ahead by mistake."
 (defun agent-q-diff-ignore-key ()
   "Say that a key that decides was ignored."
   (interactive)
-  (message "Ignored: the review had only just come up"))
+  (message "Ignored: the review has only just appeared"))
 
 (provide 'agent-q-diff-grace)
 ;;; agent-q-diff-grace.el ends here

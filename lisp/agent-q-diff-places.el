@@ -84,10 +84,10 @@ differ; it is the place with the index NTH of N."
   (let ((aside (concat (if is-in ", where its change is already" "")
                        (if (> fuzz 0) (format ", with fuzz %d" fuzz) ""))))
     (if (= n 1)
-        (format "Ambiguous: is line %d of %s%s the place?  The same key again says yes"
+        (format "Ambiguous: line %d of %s%s is the likely place; the same key again uses it"
                 (1+ line) name aside)
       (substitute-command-keys
-       (format "Place %d of %d: line %d of %s%s.  The same key takes it; \\<agent-q-diff-mode-map>\\[agent-q-diff-next-conflict] \\[agent-q-diff-previous-conflict] show others"
+       (format "Place %d of %d: line %d of %s%s.  The same key uses it; \\<agent-q-diff-mode-map>\\[agent-q-diff-next-conflict] \\[agent-q-diff-previous-conflict] show others"
                (1+ nth) n (1+ line) name aside)))))
 
 (defun agent-q-diff-places--mark (target line n-lines)

@@ -343,7 +343,7 @@ comparing."
                     (agent-q-diff-review-tick review)))
       ;; A hook may have changed it before this is done.
       (when (> (cl-incf rounds) 100)
-        (error "The text of %s does not stay as it is; try again"
+        (error "The text of %s keeps changing; try again"
                (buffer-name buffer)))
       (let ((found (agent-q-diff-review--take-in review buffer tick)))
         (unless (eq found 'changed)

@@ -61,7 +61,7 @@
   "Ask whether to leave Emacs although reviews are open."
   (let ((n (length agent-q-diff-reviews-open)))
     (or noninteractive
-        (yes-or-no-p (format "%d %s not decided; leave Emacs all the same? "
+        (yes-or-no-p (format "%d %s not decided; exit Emacs anyway? "
                              n (if (= n 1) "review is" "reviews are"))))))
 
 (defun agent-q-diff-session--emacs-killed ()

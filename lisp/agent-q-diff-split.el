@@ -99,7 +99,7 @@ To decide single lines, mark them and accept or reject them."
          (n (agent-q-diff-module-split (agent-q-diff-review-engine review) hunk)))
     (agent-q-diff-split--show-parts review hunk n)
     (message (if (= n 1)
-                 "The hunk is in one part; mark lines to decide only these"
+                 "This hunk cannot be split; select lines to decide only those"
                "Split into %d hunks")
              n)))
 

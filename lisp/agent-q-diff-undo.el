@@ -22,22 +22,26 @@
   (not (or (eq agent-q-diff-buffer-parsed-tick t) buffer-read-only)))
 
 (defun agent-q-diff-undo--go (is-redo)
-  "Take the latest decision back, or if IS-REDO is non-nil again, and say so."
+  "Undo the latest decision, or if IS-REDO is non-nil redo it, and say so."
   (let* ((review (agent-q-diff-signs-review-with-target))
-         (hunks (agent-q-diff-review-back review is-redo)))
+         (hunks (condition-case nil
+                    (agent-q-diff-review-back review is-redo)
+                  ;; The name of the error says it all.
+                  (agent-q-diff-nothing-to-take-back
+                   (signal 'agent-q-diff-nothing-to-take-back nil)))))
     (agent-q-diff-signs-show-committed)
     (when (agent-q-diff-review-follow review)
       (agent-q-diff-signs-show-all))
     (agent-q-diff-buffer-goto-hunk (car hunks))
-    (message "Decision on %s taken %s"
+    (message "%s the decision on %s"
+             (if is-redo "Redid" "Undid")
              (if (cdr hunks)
                  (format "%d hunks" (length hunks))
-               (format "hunk %d" (1+ (car hunks))))
-             (if is-redo "again" "back"))))
+               (format "hunk %d" (1+ (car hunks)))))))
 
 (defun agent-q-diff-undo ()
-  "Take the latest decision back, in this buffer and in the file.
-Repeat to take back the one before.  In a diff that is typed by hand and
+  "Undo the latest decision, in this buffer and in the file.
+Repeat to undo the one before.  In a diff that is typed by hand and
 may be edited, undo what was typed."
   (interactive)
   (if (agent-q-diff-undo--typed-p)
@@ -45,7 +49,7 @@ may be edited, undo what was typed."
     (agent-q-diff-undo--go nil)))
 
 (defun agent-q-diff-redo ()
-  "Take a decision again that was taken back with \\[agent-q-diff-undo].
+  "Redo a decision that was undone with \\[agent-q-diff-undo].
 In a diff that is typed by hand and may be edited, redo what was undone."
   (interactive)
   (if (agent-q-diff-undo--typed-p)

@@ -94,7 +94,7 @@ accepted stays in the files.  The engine stays in memory, since Emacs
 cannot unload a module, and is used again if the package is loaded again."
   (interactive)
   (unless (zerop (recursion-depth))
-    (user-error "First end what Emacs waits for: C-] leaves it"))
+    (user-error "Leave the recursive edit first (C-])"))
   (let ((n (if (fboundp 'agent-q-diff-open-reviews)
                (length (agent-q-diff-open-reviews))
              0)))

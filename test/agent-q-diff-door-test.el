@@ -240,7 +240,7 @@
                     (concat "diff --git a/target.txt b/moved.txt\nsimilarity index 90%\n"
                             "rename from target.txt\nrename to moved.txt\n"
                             "--- a/target.txt\n+++ b/moved.txt\n" aqd-door-change))
-                   '(("# Note: Only lines are changed.  Not done: rename from target.txt, \
+                   '(("# Note: Only lines are changed; left out: rename from target.txt, \
 rename to moved.txt (a/target.txt b/moved.txt)"))))))
 
 (ert-deftest aqd-door-what-a-diff-asks-for-beside-lines-is-said ()
@@ -252,7 +252,7 @@ rename to moved.txt (a/target.txt b/moved.txt)"))))))
                             "--- a/target.txt\n+++ b/target.txt\n" aqd-door-change
                             "diff --git a/new b/new\nnew file mode 100644\n"
                             "--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+x\n"))
-                   (let ((note "# Note: Only lines are changed.  Not done: old mode 100644, \
+                   (let ((note "# Note: Only lines are changed; left out: old mode 100644, \
 new mode 100755 (a/run b/run); new file mode 100644 (a/empty b/empty)"))
                      (list (list note)
                            (list note "# Note: The file does not exist.")))))))

@@ -77,7 +77,7 @@
   (aqd-with-review aqd-edit-original aqd-edit-modified
     (aqd-in-target (forward-line 2) (insert "my "))
     (aqd-choose "-c" "+b2")
-    (should (string-prefix-p "Failed to pick these lines: its lines were changed"
+    (should (string-prefix-p "Cannot use these lines alone: its lines were changed"
                              (aqd-said (should-not (agent-q-diff-accept-hunk)))))
     (should (equal (aqd-target) (aqd-lines "1" "2" "my b" "c" "3" "4")))))
 
@@ -195,7 +195,7 @@
       (agent-q-diff-split-hunk))
     (aqd-in-small-buffer
       (aqd-retype "b\n" "other\n")
-      (should (string-search "another one" (cadr (should-error
+      (should (string-search "has changed since" (cadr (should-error
                                                   (agent-q-diff-edit-finish)
                                                   :type 'user-error))))
       (should (string-search "other" (buffer-string))))
@@ -340,7 +340,7 @@
   (aqd-with-file "nothing of it\n"
     (aqd-with-diff (aqd-lines "@@ -2,3 +2,3 @@" " 2" "-b" "+b2" " 3")
       (aqd-goto-hunk 1)
-      (should (string-prefix-p "Nothing to merge with: its lines are not in"
+      (should (string-prefix-p "Cannot merge: its lines are not in"
                                (aqd-said (agent-q-diff-merge-hunk)))))))
 
 (ert-deftest aqd-merge-in-the-message-to-the-agent ()

@@ -59,8 +59,8 @@
                      (aqd-said (agent-q-diff-reject-hunk))))
       (should (equal "Hunk taken out of the file"
                      (aqd-said (agent-q-diff-unapply-hunk))))
-      (should (string-prefix-p "Failed to take hunk out: "
-                               (aqd-said (agent-q-diff-unapply-hunk))))
+      (should (equal "Hunk 1 is not in the file"
+                     (aqd-said (agent-q-diff-unapply-hunk))))
       (should (equal "Hunk rejected" (aqd-said (agent-q-diff-reject-hunk))))
       (should (equal "Hunk rejected already" (aqd-said (agent-q-diff-reject-hunk)))))))
 
@@ -151,7 +151,7 @@
                                 "+LINE 7" " line 8" " line 9" " line 10")))
       (agent-q-diff-accept-hunk)
       (should (equal (aqd-disk) (aqd-numbered 20 '((7)))))
-      (should (equal "The hunk is in one part; mark lines to decide only these"
+      (should (equal "This hunk cannot be split; select lines to decide only those"
                      (aqd-said (agent-q-diff-split-hunk)))))))
 
 (ert-deftest aqd-mode-conflicts-are-said-and-found ()

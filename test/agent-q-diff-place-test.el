@@ -55,7 +55,7 @@ The function `answer' returns what the caller was told."
     (should (equal (aqd-sign 1) "[AMBIGUOUS, look: 1 of 4 places]"))
     (switch-to-buffer (current-buffer))
     (should (string-match-p
-             "\\`Place 1 of 4: line 10 of target.txt.  The same key takes it; N P show others"
+             "\\`Place 1 of 4: line 10 of target.txt.  The same key uses it; N P show others"
              (aqd-said (aqd-press "a"))))
     (should (equal (aqd-disk) aqd-place-blocks))
     (should (= 10 (aqd-place-point review)))

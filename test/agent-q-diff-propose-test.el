@@ -131,7 +131,7 @@
   (let ((aqd-policy 'ask))
     (aqd-with-project "a\n"
       (should (string-suffix-p
-               "\n\nOnly lines are changed.  Not done: +++ /dev/null (--- a/target.txt)"
+               "\n\nOnly lines are changed; left out: +++ /dev/null (--- a/target.txt)"
                (aqd-play "a q"
                          (lambda ()
                            (aqd-call-tool

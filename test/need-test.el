@@ -156,6 +156,14 @@ Without a PATH in ENVIRONMENT it sees the programs of the test only."
       (should (string-match-p "run: rustup component add rustfmt clippy" (cdr answer)))
       (should (string-match-p "run: cargo install --locked cargo-fuzz" (cdr answer))))))
 
+(ert-deftest need-test-a-cargo-deny-that-cannot-read-our-settings-is-none ()
+  (need-test-with-programs '(("cargo-deny" . "[ \"$1\" = --version ]"))
+    (should (string-match-p "run: cargo install --locked cargo-deny"
+                            (cdr (need-test-run '("cargo-deny"))))))
+  (need-test-with-programs '(("cargo-deny" . "for argument; do [ ! -f \"$argument\" ] || exit 0; done
+exit 1"))
+    (should (equal '(0 . "") (need-test-run '("cargo-deny"))))))
+
 (ert-deftest need-test-an-empty-folder-is-no-package ()
   (need-test-with-programs nil
     (let ((site (concat "NEED_SITE_LISP=" (need-test-path "site")))

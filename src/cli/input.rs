@@ -1,10 +1,11 @@
-//! Standard input, of which one learns when it ends, and which keeps large texts back.
+//! Standard input: reports when it ends, and takes large texts out of messages.
 //!
 //! A client that has closed it has gone. The MCP library then still gives calls five seconds to
 //! be answered; but what the user would decide meanwhile would reach nobody, so the reviews must
 //! end at once.
 
 use std::io;
+use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -13,59 +14,63 @@ use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::watch;
 
 use crate::MAX_MESSAGE_LEN;
-use crate::texts::{LARGE, Waiting};
+use crate::texts::{MIN_LARGE_LEN, TextStore};
 
 /// Number of bytes that are read at once: as many as a pipe usually holds.
 const CHUNK_LEN: usize = 1 << 16;
 
-/// A reader of messages without their large texts that tells when there is nothing more to read.
+/// A reader of messages, without their large texts, that reports when there is nothing more to
+/// read.
 pub struct Input<R> {
     inner: R,
-    is_over: watch::Sender<bool>,
+    is_at_end: watch::Sender<bool>,
     /// Where large texts are kept.
-    waiting: Arc<Waiting>,
-    /// What was read of a message that is not whole yet.
+    store: Arc<TextStore>,
+    /// The beginning of a message that has not been read to its end.
     message: Vec<u8>,
-    /// What the library has yet to read, from `n_taken` on.
+    /// Bytes for the library, which has read the first `n_read` of them.
     ready: Vec<u8>,
-    n_taken: usize,
+    n_read: usize,
 }
 
 impl<R> Input<R> {
-    /// Returns a reader of what `inner` reads, and a value that becomes true at its end. Large
-    /// texts are put among `waiting`.
-    pub fn new(inner: R, waiting: Arc<Waiting>) -> (Self, watch::Receiver<bool>) {
-        let (is_over, receiver) = watch::channel(false);
+    /// Returns a reader of what `inner` reads, and a value that becomes true at its end or when
+    /// reading fails. Large texts go into `store`.
+    pub fn new(inner: R, store: Arc<TextStore>) -> (Self, watch::Receiver<bool>) {
+        let (is_at_end, receiver) = watch::channel(false);
         let input = Self {
             inner,
-            is_over,
-            waiting,
+            is_at_end,
+            store,
             message: Vec::new(),
             ready: Vec::new(),
-            n_taken: 0,
+            n_read: 0,
         };
         (input, receiver)
     }
 
-    /// Makes ready what is whole when `bytes` were read.
-    fn add(&mut self, bytes: &[u8]) {
+    /// Appends `bytes` to the message being read, and makes those messages ready for the library
+    /// that are now complete.
+    fn push(&mut self, bytes: &[u8]) {
         self.ready.clear();
-        self.n_taken = 0;
+        self.n_read = 0;
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.message.extend_from_slice(part);
-            // The library drops a message that is too long, and need not have it whole.
+            // The library drops a message that is too long, and need not have all of it.
             if part.ends_with(b"\n") || self.message.len() > MAX_MESSAGE_LEN {
-                let message = std::mem::take(&mut self.message);
-                let short = match message.len() >= LARGE {
-                    true => self.waiting.shorten(&message),
-                    false => {
-                        self.waiting.forget_earlier(&message);
-                        None
-                    }
-                };
-                self.ready.extend(short.unwrap_or(message));
+                let message = mem::take(&mut self.message);
+                self.ready.extend(self.without_large_texts(message));
             }
         }
+    }
+
+    /// Returns `message` as the library is to read it, having put its large texts into the store.
+    fn without_large_texts(&self, message: Vec<u8>) -> Vec<u8> {
+        if message.len() < MIN_LARGE_LEN {
+            self.store.forget_earlier(&message);
+            return message;
+        }
+        self.store.shorten(&message).unwrap_or(message)
     }
 }
 
@@ -76,19 +81,19 @@ impl<R: AsyncRead + Unpin> AsyncRead for Input<R> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
-        while this.n_taken == this.ready.len() {
-            let mut room = [0; CHUNK_LEN];
-            let mut chunk = ReadBuf::new(&mut room);
-            let read = ready!(Pin::new(&mut this.inner).poll_read(context, &mut chunk));
-            if read.is_err() || chunk.filled().is_empty() {
-                this.is_over.send_replace(true);
-                return Poll::Ready(read);
+        while this.n_read == this.ready.len() {
+            let mut bytes = [0; CHUNK_LEN];
+            let mut chunk = ReadBuf::new(&mut bytes);
+            let result = ready!(Pin::new(&mut this.inner).poll_read(context, &mut chunk));
+            if result.is_err() || chunk.filled().is_empty() {
+                this.is_at_end.send_replace(true);
+                return Poll::Ready(result);
             }
-            this.add(chunk.filled());
+            this.push(chunk.filled());
         }
-        let n = buffer.remaining().min(this.ready.len() - this.n_taken);
-        buffer.put_slice(&this.ready[this.n_taken..this.n_taken + n]);
-        this.n_taken += n;
+        let n = buffer.remaining().min(this.ready.len() - this.n_read);
+        buffer.put_slice(&this.ready[this.n_read..this.n_read + n]);
+        this.n_read += n;
         Poll::Ready(Ok(()))
     }
 }

@@ -1,22 +1,22 @@
-//! The MCP server of agent-q-diff: what an MCP client's agent proposes is reviewed in the user's
+//! The MCP server of agent-q-diff: the user reviews what an MCP client's agent proposes, in a
 //! running Emacs.
 //!
-//! A client starts this program and talks to it on standard input and output. Each tool call goes
-//! on to Emacs over a Unix socket, which `M-x agent-q-diff-serve` opens, as one connection of its
-//! own; so calls are answered in the order in which the user decides, and a call that is cancelled
-//! closes its connection. Nothing is decided here, and no file is touched.
+//! A client starts this program and talks to it on standard input and output. Each tool call is
+//! passed on to Emacs over a connection of its own to a Unix socket, which `M-x agent-q-diff-serve`
+//! opens; so calls are answered in the order in which the user decides, and cancelling a call closes
+//! its connection. This program decides nothing, and does not touch the files under review.
 //!
 //! The modules, each of which uses only those above it:
 //!
-//! - [`options`]: the command line
-//! - [`texts`]: large texts of a call, and the file in which Emacs reads them
-//! - [`input`]: standard input, of which one learns when it ends
+//! - [`options`]: the program's options
+//! - [`texts`]: large texts of a call, and the file in which they are handed to Emacs
+//! - [`input`]: standard input, without large texts
 //! - [`socket`]: one call's connection to Emacs
-//! - [`tools`]: what agents read: tools, and messages that do not come from Emacs
-//! - [`server`]: calls, what they wait for, and what becomes of those that wait too long
+//! - [`tools`]: the tools' descriptions, and the messages that do not come from Emacs
+//! - [`server`]: passes calls on to Emacs, and answers "pending" those that take too long
 
 #[cfg(not(unix))]
-compile_error!("agent-q-diff-mcp reaches Emacs through a Unix socket, so it is for Unix only");
+compile_error!("agent-q-diff-mcp runs only on Unix, since it reaches Emacs over a Unix socket");
 
 mod input;
 mod options;
@@ -33,39 +33,35 @@ use rmcp::ServiceExt;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::io::stdio_pipes;
 
-use options::Command;
-
-/// The number of bytes that a message of the client may have. The library's own limit of 16 MiB
-/// drops a longer one without an answer; two texts of 20 MB have up to 80 MB as JSON. It is that
-/// of the Lisp side, `agent-q-diff-server--limit`.
+/// The greatest number of bytes in a message of the client, as on the Lisp side in
+/// `agent-q-diff-server--limit`. The MCP library drops a longer message without an answer. Its own
+/// limit of 16 MiB would be too small: two texts of 20 MB can take 80 MB as JSON.
 const MAX_MESSAGE_LEN: usize = 256 * 1024 * 1024;
 
-// One thread: there is nothing to compute, and calls wait for a human.
+// One thread is enough: there is little to compute, and calls wait for a human.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    match options::parse(std::env::args_os().skip(1)) {
-        Ok(Command::Serve(options)) => serve(options).await,
-        Ok(Command::Say(text)) => {
-            println!("{text}");
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("agent-q-diff-mcp: {error}");
-            ExitCode::FAILURE
+    match options::parse(std::env::args_os()) {
+        Ok(options) => serve(options).await,
+        Err(message) => {
+            // If it cannot be printed, the error cannot be either.
+            let _ = message.print();
+            ExitCode::from(u8::from(message.use_stderr()))
         }
     }
 }
 
-/// Serves the client on standard input and output until it closes them.
+/// Serves the client on standard input and output until it closes them. Fails if the client does
+/// not speak MCP.
 async fn serve(options: options::Options) -> ExitCode {
     if std::io::stdin().is_terminal() {
         eprintln!("agent-q-diff-mcp: an MCP client starts this program; try --help");
     }
     let (input, output) = stdio_pipes();
-    let waiting = Arc::default();
-    let (input, client_gone) = input::Input::new(input, Arc::clone(&waiting));
+    let texts = Arc::default();
+    let (input, client_gone) = input::Input::new(input, Arc::clone(&texts));
     let transport = AsyncRwTransport::new(input, output).with_max_line_length(MAX_MESSAGE_LEN);
-    let result = match server::Server::new(options, waiting, client_gone)
+    let result = match server::Server::new(options, texts, client_gone)
         .serve(transport)
         .await
     {

@@ -1,8 +1,8 @@
-//! Calls, what they wait for, and what becomes of those that wait too long.
+//! The MCP server: passes calls on to Emacs, and answers "pending" those that take too long.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rmcp::model::{
@@ -17,30 +17,31 @@ use tokio::sync::watch;
 use tokio::time::{Instant, interval_at};
 
 use crate::options::Options;
-use crate::socket::{Answer, Call, Progress, Request, State, usual_places};
-use crate::texts::{Texts, Waiting};
+use crate::socket::{Answer, Call, Progress, Request, State, default_sockets};
+use crate::texts::{TextStore, Texts};
 use crate::tools;
 
-/// Time after which a client that wants to know of progress hears of it although there is none,
-/// so that it knows that somebody is there.
+/// Time after which a client that asked for progress is told of it although there is none, so that
+/// it knows that the server is alive.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
-/// The server, as the MCP library calls it.
+/// The server, whose methods the MCP library calls.
 pub struct Server {
-    places: Vec<PathBuf>,
+    sockets: Vec<PathBuf>,
     timeout: Option<Duration>,
     client_gone: watch::Receiver<bool>,
-    waiting: Arc<Waiting>,
-    held: Mutex<Held>,
+    texts: Arc<TextStore>,
+    pending: Mutex<PendingCalls>,
 }
 
-/// Calls that were answered "pending". They stay, since a client may have missed the answer.
+/// Calls that were answered "pending", by their ids. They are kept even when they are answered,
+/// since the client may have missed the answer.
 #[derive(Default)]
-struct Held {
+struct PendingCalls {
     calls: HashMap<String, Call>,
 }
 
-impl Held {
+impl PendingCalls {
     /// Keeps `call` and returns its id.
     fn keep(&mut self, call: Call) -> String {
         let id = format!("review-{}", self.calls.len() + 1);
@@ -49,36 +50,36 @@ impl Held {
     }
 }
 
-/// What waiting for a call came to.
-enum Waited {
+/// The result of waiting for a call.
+enum Outcome {
     /// It was answered.
     Answered(Answer),
-    /// It was not answered in time; so far the review stands there.
+    /// It was not answered in time. This much is decided, if Emacs has begun the review.
     Pending(Option<Progress>),
-    /// The client no longer wants to know.
+    /// The client has cancelled the call or ended.
     Cancelled,
 }
 
 impl Server {
-    /// Returns a server to which no call has come yet. Large texts of calls are among `waiting`.
-    /// Nobody waits any more once `client_gone`.
+    /// Returns a server that has had no call yet. Large texts of calls are in `texts`. All calls
+    /// are cancelled when `client_gone` becomes true.
     pub fn new(
         options: Options,
-        waiting: Arc<Waiting>,
+        texts: Arc<TextStore>,
         client_gone: watch::Receiver<bool>,
     ) -> Self {
         Self {
-            places: options
+            sockets: options
                 .socket
-                .map_or_else(usual_places, |socket| vec![socket]),
+                .map_or_else(default_sockets, |socket| vec![socket]),
             timeout: options.timeout,
             client_gone,
-            waiting,
-            held: Mutex::default(),
+            texts,
+            pending: Mutex::default(),
         }
     }
 
-    /// Has Emacs answer a call of `tool` with `arguments` and those that are `texts`.
+    /// Has Emacs answer a call of `tool` with `arguments` and the large arguments `texts`.
     async fn ask(
         &self,
         tool: String,
@@ -95,19 +96,18 @@ impl Server {
             texts,
             agent,
         };
-        let call = Call::begin(self.places.clone(), request);
+        let call = Call::begin(self.sockets.clone(), request);
         match self.wait(call.states(), context).await {
-            Waited::Answered(answer) => answer,
-            Waited::Pending(progress) => {
-                let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-                done(tools::pending(&held.keep(call), progress))
+            Outcome::Answered(answer) => answer,
+            Outcome::Pending(progress) => {
+                success(tools::pending(&self.pending_calls().keep(call), progress))
             }
-            // The call is dropped, and its connection with it; nobody reads this.
-            Waited::Cancelled => done(String::new()),
+            // Dropping the call closes its connection. Nobody reads this answer.
+            Outcome::Cancelled => success(String::new()),
         }
     }
 
-    /// Waits again for a call that was answered "pending".
+    /// Waits again for a call that was answered "pending", and whose id is in `arguments`.
     async fn ask_again(
         &self,
         arguments: &JsonObject,
@@ -117,31 +117,30 @@ impl Server {
             .get("id")
             .and_then(Value::as_str)
             .unwrap_or_default();
-        let Some(states) = self.held_states(id) else {
+        let Some(states) = self.pending_calls().calls.get(id).map(Call::states) else {
             return Answer {
                 text: tools::unknown_review(id),
                 is_error: true,
             };
         };
         match self.wait(states, context).await {
-            Waited::Answered(answer) => answer,
-            Waited::Pending(progress) => done(tools::pending(id, progress)),
-            Waited::Cancelled => done(String::new()),
+            Outcome::Answered(answer) => answer,
+            Outcome::Pending(progress) => success(tools::pending(id, progress)),
+            Outcome::Cancelled => success(String::new()),
         }
     }
 
-    fn held_states(&self, id: &str) -> Option<watch::Receiver<State>> {
-        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        held.calls.get(id).map(Call::states)
+    fn pending_calls(&self) -> MutexGuard<'_, PendingCalls> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until the call of which `states` tell is answered, it is time to answer "pending",
-    /// or the client cancels. Tells the client of progress if it asked for that.
+    /// Waits until the call with these `states` is answered, it is time to answer "pending", or
+    /// the client cancels. Reports progress to the client if it asked for that.
     async fn wait(
         &self,
         mut states: watch::Receiver<State>,
         context: &RequestContext<RoleServer>,
-    ) -> Waited {
+    ) -> Outcome {
         let deadline = self.timeout.map(|timeout| Instant::now() + timeout);
         let mut heartbeat = interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
         let mut reporter = Reporter {
@@ -153,33 +152,33 @@ impl Server {
         loop {
             let State { progress, answer } = states.borrow_and_update().clone();
             if let Some(answer) = answer {
-                return Waited::Answered(answer);
+                return Outcome::Answered(answer);
             }
             if is_news || progress.is_some() {
                 reporter.report(progress, context).await;
             }
             is_news = true;
             tokio::select! {
-                // The sender is dropped only after it has answered, or with the call.
-                changed = states.changed() => if changed.is_err() { return Waited::Cancelled },
+                // The sender is dropped only after it has sent an answer, or with the call.
+                changed = states.changed() => if changed.is_err() { return Outcome::Cancelled },
                 _ = heartbeat.tick() => {}
-                () = until(deadline) => return Waited::Pending(progress),
-                () = context.ct.cancelled() => return Waited::Cancelled,
-                _ = client_gone.wait_for(|gone| *gone) => return Waited::Cancelled,
+                () = until(deadline) => return Outcome::Pending(progress),
+                () = context.ct.cancelled() => return Outcome::Cancelled,
+                _ = client_gone.wait_for(|gone| *gone) => return Outcome::Cancelled,
             }
         }
     }
 }
 
-/// Returns the answer `text`, which is no error.
-fn done(text: String) -> Answer {
+/// Returns the answer `text`, which is not an error.
+fn success(text: String) -> Answer {
     Answer {
         text,
         is_error: false,
     }
 }
 
-/// Waits until `deadline`, or without end.
+/// Waits until `deadline`, or if there is none, without end.
 async fn until(deadline: Option<Instant>) {
     match deadline {
         Some(deadline) => tokio::time::sleep_until(deadline).await,
@@ -187,15 +186,16 @@ async fn until(deadline: Option<Instant>) {
     }
 }
 
-/// Tells a client how its call stands, if it wants to know.
+/// Reports a call's progress to the client, if it asked for that.
 struct Reporter {
     token: Option<ProgressToken>,
     n_sent: u32,
 }
 
 impl Reporter {
-    /// Says where the review stands. The number of a notification must grow each time, while
-    /// hunks can become undecided again; so it counts the notifications, and the words tell.
+    /// Sends a notification that says how much is decided. MCP wants its number to grow each time,
+    /// but hunks can become undecided again; so the number counts the notifications, and the
+    /// message says how many hunks are decided.
     async fn report(&mut self, progress: Option<Progress>, context: &RequestContext<RoleServer>) {
         let Some(token) = self.token.clone() else {
             return;
@@ -203,7 +203,7 @@ impl Reporter {
         self.n_sent += 1;
         let notification = ProgressNotificationParam::new(token, f64::from(self.n_sent))
             .with_message(tools::progress(progress));
-        // A client that has gone is noticed where its input ends.
+        // That the client has gone is noticed at the end of standard input.
         let _ = context.peer.notify_progress(notification).await;
     }
 }
@@ -232,7 +232,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
-        let texts = self.waiting.take(&context.id);
+        let texts = self.texts.take(&context.id);
         let answer = match request.name.as_ref() {
             tools::REVIEW_RESULT => self.ask_again(&arguments, &context).await,
             tool if tools::TOOLS_OF_EMACS.contains(&tool) => {

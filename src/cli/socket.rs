@@ -1,7 +1,7 @@
 //! One call's connection to Emacs.
 //!
-//! Its protocol is described in lisp/agent-q-diff-protocol.el. A connection lives as long as
-//! its [`Call`]: dropping that closes it, and Emacs cancels the review.
+//! The protocol is described in lisp/agent-q-diff-protocol.el. A connection lives as long as its
+//! [`Call`]: dropping that closes it, and Emacs cancels the review.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,108 +17,110 @@ use tokio::task::AbortHandle;
 
 use crate::texts::{TextFile, Texts};
 
-/// Version of what is said over the socket.
+/// Version of the protocol for a request without large texts.
 const VERSION: u32 = 1;
 
-/// Version of what is said if texts follow the line.
+/// Version of the protocol for a request whose large texts follow its line.
 const VERSION_WITH_TEXTS: u32 = 2;
 
-/// Version of what is said if a file has the texts.
+/// Version of the protocol for a request whose large texts are in a file.
 const VERSION_WITH_FILE: u32 = 3;
 
-/// Time after which Emacs, while it has too many calls to accept, is tried again.
+/// Time between attempts to connect while Emacs has more calls than it can accept.
 const BUSY_PAUSE: Duration = Duration::from_millis(100);
 
-/// Where a review stands.
+/// How much of a review is decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Number of hunks that are decided.
+    /// Number of decided hunks.
     pub decided: u64,
     /// Number of all hunks.
     pub total: u64,
 }
 
-/// What a call came to.
+/// The answer to a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// What the agent is to read.
+    /// What the agent reads.
     pub text: String,
-    /// Whether the call failed. A refusal by the user is no failure.
+    /// Whether the call failed. A rejection by the user is not a failure.
     pub is_error: bool,
 }
 
-/// What is known of a call.
+/// The state of a call.
 #[derive(Clone, Debug, Default)]
 pub struct State {
-    /// Where the review stands, once Emacs has begun it.
+    /// How much is decided, once Emacs has begun the review.
     pub progress: Option<Progress>,
     /// The answer, once there is one.
     pub answer: Option<Answer>,
 }
 
-/// Why Emacs gave no answer. Each says what to do, as the agent reads it.
+/// Why Emacs gave no answer. The agent reads these messages.
 #[derive(Debug, Error)]
-pub enum CallError {
-    /// No Emacs listens at any of the places.
+enum CallError {
+    /// No Emacs listens on any of the sockets.
     #[error(
         "no Emacs is serving: the user has to start Emacs, if it is not running, and call M-x \
          agent-q-diff-serve in it. Nothing was changed. Looked for the socket at {}",
-        list(.places)
+        list(.sockets)
     )]
     NoEmacs {
         /// The sockets that were tried.
-        places: Vec<PathBuf>,
+        sockets: Vec<PathBuf>,
     },
-    /// The socket belongs to somebody else's process.
-    #[error("{} is not served by this user, so nothing was sent there", .place.display())]
-    Foreign {
+    /// The process that listens on the socket is not this user's.
+    #[error("{} is not served by a process of this user, so nothing was sent there", .socket.display())]
+    ForeignSocket {
         /// The socket.
-        place: PathBuf,
+        socket: PathBuf,
     },
-    /// The system does not allow to connect.
-    #[error("{} cannot be reached: {source}. Nothing was changed", .place.display())]
-    Unreachable {
+    /// The system refuses to connect to the socket.
+    #[error("cannot connect to {}: {source}. Nothing was changed", .socket.display())]
+    CannotConnect {
         /// The socket.
-        place: PathBuf,
-        /// What the system says.
+        socket: PathBuf,
+        /// The system's error.
         source: io::Error,
     },
-    /// Emacs has gone.
+    /// The connection was closed before there was an answer.
     #[error(
         "Emacs ended, or closed the connection, before there was a decision. What the user had \
          accepted until then is in the file: read it before you propose anything else"
     )]
-    Closed,
-    /// Emacs said what this program does not understand.
+    ConnectionClosed,
+    /// A reply of Emacs is not part of the protocol.
     #[error(
-        "Emacs said something that agent-q-diff-mcp does not understand; build it anew, of the \
-         same version as agent-q-diff in Emacs"
+        "agent-q-diff-mcp does not understand Emacs's reply; rebuild it from the same version as \
+         agent-q-diff in Emacs"
     )]
-    Garbled,
+    UnknownReply,
 }
 
-fn list(places: &[PathBuf]) -> String {
-    let names: Vec<_> = places
+/// Returns the names of `files`, with commas between them.
+fn list(files: &[PathBuf]) -> String {
+    let names: Vec<_> = files
         .iter()
-        .map(|place| place.display().to_string())
+        .map(|file| file.display().to_string())
         .collect();
     names.join(", ")
 }
 
-/// A tool call that Emacs is asked to answer.
+/// A tool call for Emacs to answer.
 pub struct Request {
-    /// Name of the tool.
+    /// The tool's name.
     pub tool: String,
-    /// Its arguments, an object, without large texts.
+    /// Its arguments, a JSON object, without large texts.
     pub arguments: Value,
-    /// Its large texts.
+    /// Those arguments that are large texts.
     pub texts: Texts,
-    /// Who calls.
+    /// The name of the client that calls, if it has said that.
     pub agent: Option<String>,
 }
 
 impl Request {
-    /// Returns the line that asks for this, if `file` has the texts, or else they follow the line.
+    /// Returns the request's line of JSON. The large texts, if there are any, are in the file of
+    /// the name `file` beside the socket, or if that is none, are to follow the line.
     fn line(&self, file: Option<&str>) -> Vec<u8> {
         let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
         let mut request = json!({
@@ -142,18 +144,19 @@ impl Request {
     }
 }
 
-/// A call that is being answered. Dropping it closes its connection.
+/// A call whose answer is awaited. Dropping it closes its connection.
 pub struct Call {
     states: watch::Receiver<State>,
     task: AbortHandle,
 }
 
 impl Call {
-    /// Sends `request` to the first Emacs that listens at one of `places`.
-    pub fn begin(places: Vec<PathBuf>, request: Request) -> Self {
+    /// Sends `request` over the first of `sockets` on which Emacs listens. If none can be reached,
+    /// the answer says so.
+    pub fn begin(sockets: Vec<PathBuf>, request: Request) -> Self {
         let (sender, states) = watch::channel(State::default());
         let task = tokio::spawn(async move {
-            let answer = talk(&places, request, &sender)
+            let answer = request_answer(&sockets, request, &sender)
                 .await
                 .unwrap_or_else(|error| Answer {
                     text: format!("Error: {error}."),
@@ -167,7 +170,7 @@ impl Call {
         }
     }
 
-    /// Returns what is known of the call, and will be.
+    /// Returns a receiver of the call's present and later states.
     pub fn states(&self) -> watch::Receiver<State> {
         self.states.clone()
     }
@@ -179,54 +182,58 @@ impl Drop for Call {
     }
 }
 
-/// Sends `request`, passes on what Emacs says of progress, and returns its answer.
-async fn talk(
-    places: &[PathBuf],
+/// Sends `request`, reports Emacs's progress to `states`, and returns its answer.
+async fn request_answer(
+    sockets: &[PathBuf],
     request: Request,
     states: &watch::Sender<State>,
 ) -> Result<Answer, CallError> {
-    let (place, stream) = connect(places).await?;
+    let (socket, stream) = connect(sockets).await?;
     let (input, mut output) = stream.into_split();
-    let (request, file) = with_file(place, request).await;
+    let (request, file) = with_file(socket, request).await;
     let line = request.line(file.as_ref().and_then(TextFile::name));
-    // Emacs may refuse in the middle of a request; then its answer says why.
+    // Emacs may refuse a request before it has read all of it; then its answer says why.
     let _ = output.write_all(&line).await;
     if file.is_none() {
         send(&mut output, &request.texts).await;
     }
     let mut unsent = (request.texts, file);
     let mut lines = BufReader::new(input).lines();
-    while let Some(line) = lines.next_line().await.map_err(|_| CallError::Closed)? {
-        let word: Value = serde_json::from_str(&line).map_err(|_| CallError::Garbled)?;
-        // Whatever Emacs says, it needs the file no more, and the texts now or never.
+    while let Some(line) = lines
+        .next_line()
+        .await
+        .map_err(|_| CallError::ConnectionClosed)?
+    {
+        let reply: Value = serde_json::from_str(&line).map_err(|_| CallError::UnknownReply)?;
+        // After its first reply Emacs needs the file no more, and the texts only if it asks for them.
         let (texts, _) = std::mem::take(&mut unsent);
-        if word.get("send").is_some() {
+        if reply.get("send").is_some() {
             send(&mut output, &texts).await;
-        } else if let Some(progress) = word.get("progress") {
-            let progress = progress_of(progress).ok_or(CallError::Garbled)?;
+        } else if let Some(progress) = reply.get("progress") {
+            let progress = progress_of(progress).ok_or(CallError::UnknownReply)?;
             states.send_modify(|state| state.progress = Some(progress));
         } else {
-            return answer_of(&word).ok_or(CallError::Garbled);
+            return answer_of(&reply).ok_or(CallError::UnknownReply);
         }
     }
-    Err(CallError::Closed)
+    Err(CallError::ConnectionClosed)
 }
 
-/// Returns `request`, and a file beside the socket `place` that has its texts, if there are any and
-/// it can be written.
-async fn with_file(place: &Path, request: Request) -> (Request, Option<TextFile>) {
+/// Returns `request`, and a file beside `socket` with its large texts. There is no file if there
+/// are no such texts or it cannot be written.
+async fn with_file(socket: &Path, request: Request) -> (Request, Option<TextFile>) {
     if request.texts.is_empty() {
         return (request, None);
     }
-    let place = place.to_owned();
+    let socket = socket.to_owned();
     let written = tokio::task::spawn_blocking(move || {
-        let file = TextFile::write(&place, &request.texts).ok();
+        let file = TextFile::write(&socket, &request.texts).ok();
         (request, file)
     });
     written.await.expect("writing does not panic")
 }
 
-/// Sends `texts` over the socket. Emacs may refuse them in the middle, as it may the request.
+/// Sends `texts` over the socket, until Emacs reads no more; then its answer says why.
 async fn send(output: &mut OwnedWriteHalf, texts: &Texts) {
     for text in texts.iter() {
         if output.write_all(text.as_bytes()).await.is_err() {
@@ -235,48 +242,40 @@ async fn send(output: &mut OwnedWriteHalf, texts: &Texts) {
     }
 }
 
-fn progress_of(word: &Value) -> Option<Progress> {
+fn progress_of(reply: &Value) -> Option<Progress> {
     Some(Progress {
-        decided: word.get("decided")?.as_u64()?,
-        total: word.get("total")?.as_u64()?,
+        decided: reply.get("decided")?.as_u64()?,
+        total: reply.get("total")?.as_u64()?,
     })
 }
 
-fn answer_of(word: &Value) -> Option<Answer> {
+fn answer_of(reply: &Value) -> Option<Answer> {
     Some(Answer {
-        text: word.get("answer")?.as_str()?.to_owned(),
-        is_error: word.get("error")?.as_bool()?,
+        text: reply.get("answer")?.as_str()?.to_owned(),
+        is_error: reply.get("error")?.as_bool()?,
     })
 }
 
-/// Connects to the first of `places` at which an Emacs of this user listens, and returns that too.
-async fn connect(places: &[PathBuf]) -> Result<(&Path, UnixStream), CallError> {
-    for place in places {
-        match connect_to(place).await {
-            Ok(stream) if is_ours(&stream) => return Ok((place, stream)),
-            Ok(_) => {
-                return Err(CallError::Foreign {
-                    place: place.clone(),
-                });
-            }
+/// Connects to the first of `sockets` on which a process listens, which must be this user's.
+/// Returns that socket and the connection.
+async fn connect(sockets: &[PathBuf]) -> Result<(&Path, UnixStream), CallError> {
+    for path in sockets {
+        let socket = path.clone();
+        match connect_to(path).await {
+            Ok(stream) if is_own(&stream) => return Ok((path, stream)),
+            Ok(_) => return Err(CallError::ForeignSocket { socket }),
             Err(error) if is_absence(&error) => {}
-            Err(source) => {
-                return Err(CallError::Unreachable {
-                    place: place.clone(),
-                    source,
-                });
-            }
+            Err(source) => return Err(CallError::CannotConnect { socket, source }),
         }
     }
-    Err(CallError::NoEmacs {
-        places: places.to_vec(),
-    })
+    let sockets = sockets.to_vec();
+    Err(CallError::NoEmacs { sockets })
 }
 
-/// Connects to `place`, and waits while Emacs has more calls than it can accept.
-async fn connect_to(place: &PathBuf) -> io::Result<UnixStream> {
+/// Connects to `socket`, and waits while Emacs has more calls than it can accept.
+async fn connect_to(socket: &Path) -> io::Result<UnixStream> {
     loop {
-        match UnixStream::connect(place).await {
+        match UnixStream::connect(socket).await {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 tokio::time::sleep(BUSY_PAUSE).await;
             }
@@ -285,7 +284,7 @@ async fn connect_to(place: &PathBuf) -> io::Result<UnixStream> {
     }
 }
 
-/// Whether `error` says that nobody listens there, or that there is no such place.
+/// Whether `error`, of connecting to a socket, says that there is none or that no process listens.
 fn is_absence(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -294,22 +293,23 @@ fn is_absence(error: &io::Error) -> bool {
 }
 
 /// Whether the process at the other end of `stream` is this user's.
-fn is_ours(stream: &UnixStream) -> bool {
+fn is_own(stream: &UnixStream) -> bool {
     matches!((stream.peer_cred(), user_id()), (Ok(peer), Some(id)) if peer.uid() == id)
 }
 
-/// Returns this user's id, which the standard library cannot tell: that of the other end of a
-/// connection with oneself.
+/// Returns this user's id. The standard library has no function for that, so it is read from the
+/// other end of a connection to this process itself.
 fn user_id() -> Option<u32> {
     let (one, _other) = UnixStream::pair().ok()?;
     Some(one.peer_cred().ok()?.uid())
 }
 
-/// Returns the places where Emacs opens its socket, in the order in which to look.
+/// Returns the sockets that Emacs may have opened, in the order in which to try them.
 ///
-/// Emacs takes `XDG_RUNTIME_DIR` if it has that, else `~/.cache`. A client may start this program
-/// with next to no environment; then `XDG_RUNTIME_DIR` is taken to have its usual value.
-pub fn usual_places() -> Vec<PathBuf> {
+/// Emacs opens one in `XDG_RUNTIME_DIR`, or if that is not set, in `~/.cache`. A client may start
+/// this program with almost no environment; then `XDG_RUNTIME_DIR` is assumed to have its usual
+/// value.
+pub fn default_sockets() -> Vec<PathBuf> {
     let runtime = match std::env::var_os("XDG_RUNTIME_DIR") {
         Some(folder) => Some(PathBuf::from(folder)),
         None => user_id().map(|id| PathBuf::from(format!("/run/user/{id}"))),

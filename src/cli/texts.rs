@@ -1,33 +1,34 @@
-//! Large texts of a call, and the file in which Emacs reads them.
+//! Large texts of a call, and the file in which they are handed to Emacs.
 //!
 //! The MCP library parses a message several times and copies its strings each time. So large texts
-//! are taken out of a call before the library sees it, and wait here until it passes the call on.
+//! are taken out of a call before the library sees it, and are kept here until it passes the call
+//! on.
 //!
-//! JSON takes Emacs longer to read than all that it does with a large text, so these follow the
-//! request as they are. From a socket each piece of them comes as a string of its own, which is
-//! garbage a moment later, and Emacs collects several times before it has them all. A file it reads
-//! at once. The file is beside the socket, in a folder that only the user can reach, and has a
-//! name of its own that no other program uses.
+//! Emacs takes longer to parse a large text as JSON than for everything else it does with it, so
+//! large texts follow the request as plain UTF-8. Over a socket each piece of them arrives as a
+//! string of its own, which is garbage a moment later, so that Emacs collects garbage several times
+//! before it has them all. A file is read in one go. It is beside the socket, in a folder that only
+//! the user can access, under a name that no other program uses.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rmcp::model::RequestId;
 use serde_json::{Value, json};
 
 /// Number of bytes from which on a text is large.
-pub const LARGE: usize = 1 << 16;
+pub const MIN_LARGE_LEN: usize = 1 << 16;
 
-/// Large texts, in the order in which Emacs gets them.
+/// Large texts and the names of the arguments that they are, in the order in which Emacs gets them.
 #[derive(Default)]
 pub struct Texts(Vec<(String, String)>);
 
 impl Texts {
-    /// Takes the large texts out of `arguments`.
+    /// Removes the large texts from `arguments`, a JSON object, and returns them.
     fn take(arguments: &mut Value) -> Self {
         let Some(arguments) = arguments.as_object_mut() else {
             return Self::default();
@@ -35,7 +36,7 @@ impl Texts {
         let mut texts = Vec::new();
         for (key, value) in arguments.iter_mut() {
             if let Value::String(text) = value
-                && text.len() >= LARGE
+                && text.len() >= MIN_LARGE_LEN
             {
                 texts.push((key.clone(), std::mem::take(text)));
             }
@@ -51,45 +52,47 @@ impl Texts {
         self.0.is_empty()
     }
 
-    /// Returns the keys and lengths, as the request names them.
+    /// Returns the arguments' names and lengths in bytes, as JSON for the request.
     pub fn lens(&self) -> Value {
         let lens = self.0.iter().map(|(key, text)| json!([key, text.len()]));
         Value::Array(lens.collect())
     }
 
-    /// Returns the texts.
+    /// Returns the texts alone.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(_, text)| text.as_str())
     }
 }
 
-/// Texts of calls that the library has not passed on yet, by the ids of the calls. Those of a call
-/// that it refuses stay until another has its id.
+/// Large texts of calls that the library has not passed on yet, by the ids of the calls. If the
+/// library refuses a call, its texts stay until another call has its id, or until there are too
+/// many.
 #[derive(Default)]
-pub struct Waiting(Mutex<Vec<(RequestId, Texts)>>);
+pub struct TextStore(Mutex<Vec<(RequestId, Texts)>>);
 
-/// Number of calls whose texts are kept. The library passes a call on before it reads many more.
-const MAX_WAITING: usize = 16;
+/// Number of calls whose texts are kept at most. The library passes a call on before it reads many
+/// more.
+const MAX_CALLS: usize = 16;
 
-impl Waiting {
-    /// Forgets texts of an earlier call, which the library has refused, if the message `line` has
-    /// its id.
-    pub fn forget_earlier(&self, line: &[u8]) {
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if waiting.is_empty() {
+impl TextStore {
+    /// Forgets the texts of an earlier call that the library has refused, if `message` has the id
+    /// of that call.
+    pub fn forget_earlier(&self, message: &[u8]) {
+        let mut calls = self.calls();
+        if calls.is_empty() {
             return;
         }
-        let message: Option<Value> = serde_json::from_slice(line).ok();
+        let message: Option<Value> = serde_json::from_slice(message).ok();
         let id = message.and_then(|mut message| message.get_mut("id").map(Value::take));
         if let Some(id) = id.and_then(|id| serde_json::from_value::<RequestId>(id).ok()) {
-            waiting.retain(|(other, _)| *other != id);
+            calls.retain(|(other, _)| *other != id);
         }
     }
 
-    /// Keeps the large texts of the message `line`, and returns it without them. Returns none if
-    /// it is no call of a tool with large texts.
-    pub fn shorten(&self, line: &[u8]) -> Option<Vec<u8>> {
-        let mut message: Value = serde_json::from_slice(line).ok()?;
+    /// Keeps the large texts of `message`, and returns it without them, as a line. Returns none if
+    /// it is not a tool call with large texts.
+    pub fn shorten(&self, message: &[u8]) -> Option<Vec<u8>> {
+        let mut message: Value = serde_json::from_slice(message).ok()?;
         if message.get("method")? != "tools/call" {
             return None;
         }
@@ -100,37 +103,50 @@ impl Waiting {
         }
         let mut short = serde_json::to_vec(&message).ok()?;
         short.push(b'\n');
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.retain(|(other, _)| *other != id);
-        if waiting.len() == MAX_WAITING {
-            waiting.remove(0);
-        }
-        waiting.push((id, texts));
+        self.put(id, texts);
         Some(short)
     }
 
-    /// Returns the texts of the call `id`, and keeps them no longer.
+    /// Keeps `texts` as those of the call `id`.
+    fn put(&self, id: RequestId, texts: Texts) {
+        let mut calls = self.calls();
+        calls.retain(|(other, _)| *other != id);
+        if calls.len() == MAX_CALLS {
+            calls.remove(0);
+        }
+        calls.push((id, texts));
+    }
+
+    /// Removes and returns the texts of the call `id`, which may have none.
     pub fn take(&self, id: &RequestId) -> Texts {
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match waiting.iter().position(|(other, _)| other == id) {
-            Some(index) => waiting.remove(index).1,
+        let mut calls = self.calls();
+        match calls.iter().position(|(other, _)| other == id) {
+            Some(index) => calls.remove(index).1,
             None => Texts::default(),
         }
     }
+
+    fn calls(&self) -> MutexGuard<'_, Vec<(RequestId, Texts)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-/// A file with texts. It is removed with this value, if Emacs has not done that yet.
+/// A file with large texts. Dropping this removes the file, if Emacs has not done so already.
 pub struct TextFile {
     path: PathBuf,
 }
 
 impl TextFile {
-    /// Writes `texts` to a new file beside `socket`.
+    /// Writes `texts`, one after the other, to a new file of mode 0600 beside `socket`.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be created or written. Then there is none.
     pub fn write(socket: &Path, texts: &Texts) -> io::Result<Self> {
         static N_WRITTEN: AtomicU64 = AtomicU64::new(0);
         let number = N_WRITTEN.fetch_add(1, Ordering::Relaxed);
         let mut name = socket.file_name().unwrap_or_default().to_owned();
-        // Emacs reads no file of another name.
+        // Emacs reads only files with such a name.
         name.push(format!("-texts-{}-{number}", std::process::id()));
         let (file, mut out) = Self::create(socket.with_file_name(name))?;
         for text in texts.iter() {
@@ -148,7 +164,7 @@ impl TextFile {
         Ok((Self { path }, out))
     }
 
-    /// Returns the name of the file in its folder, none if that is no text.
+    /// Returns the file's name without its folder, or none if that is not UTF-8.
     pub fn name(&self) -> Option<&str> {
         self.path.file_name()?.to_str()
     }
@@ -156,7 +172,7 @@ impl TextFile {
 
 impl Drop for TextFile {
     fn drop(&mut self) {
-        // It is gone if Emacs has read it.
+        // Emacs removes it after reading it, so there may be none.
         let _ = std::fs::remove_file(&self.path);
     }
 }
@@ -166,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_of_a_refused_call_does_not_join_a_later_one_with_its_id() {
+    fn a_later_call_with_the_id_of_a_refused_one_does_not_get_its_texts() {
         let call = |text: &str| {
             let arguments = json!({ "modified": text });
             let params = json!({ "arguments": arguments });
@@ -174,13 +190,13 @@ mod tests {
             message.to_string().into_bytes()
         };
         let id = RequestId::Number(9);
-        let waiting = Waiting::default();
-        assert!(waiting.shorten(&call(&"x".repeat(LARGE))).is_some());
-        waiting.forget_earlier(&call("small"));
-        assert!(waiting.take(&id).is_empty());
-        waiting.shorten(&call(&"x".repeat(LARGE)));
-        waiting.shorten(&call(&"y".repeat(LARGE)));
-        assert!(waiting.take(&id).iter().eq(["y".repeat(LARGE)]));
-        assert!(waiting.take(&id).is_empty());
+        let store = TextStore::default();
+        assert!(store.shorten(&call(&"x".repeat(MIN_LARGE_LEN))).is_some());
+        store.forget_earlier(&call("small"));
+        assert!(store.take(&id).is_empty());
+        store.shorten(&call(&"x".repeat(MIN_LARGE_LEN)));
+        store.shorten(&call(&"y".repeat(MIN_LARGE_LEN)));
+        assert!(store.take(&id).iter().eq(["y".repeat(MIN_LARGE_LEN)]));
+        assert!(store.take(&id).is_empty());
     }
 }

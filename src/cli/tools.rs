@@ -1,23 +1,23 @@
-//! What agents read: the tools, and messages that do not come from Emacs.
+//! What agents read: the tools' descriptions, and the messages that do not come from Emacs.
 
 use rmcp::model::{JsonObject, Tool};
 use serde_json::{Value, json};
 
 use crate::socket::Progress;
 
-/// The tool that asks for the result of a review which took longer than the client waits.
+/// The tool that returns the result of a review that was answered "pending".
 pub const REVIEW_RESULT: &str = "review_result";
 
 /// The tools that Emacs answers.
 pub const TOOLS_OF_EMACS: [&str; 3] = ["propose_file_edit", "edit_file", "propose_patch"];
 
-/// What the agent is told of this server.
+/// What the agent is told about this server.
 pub const INSTRUCTIONS: &str = "\
 The user reviews edits of files in Emacs, hunk by hunk, before they are in the file. Wait for the \
 decision. If an answer is pending, call review_result. If the user rejects an edit, stop: do not \
 propose it again and do not make it by other means.";
 
-/// Returns the tools.
+/// Returns all tools of this server.
 pub fn all() -> Vec<Tool> {
     vec![
         propose_file_edit(),
@@ -35,10 +35,10 @@ fn propose_file_edit() -> Tool {
          propose them again; do as the answer says.",
         schema(
             json!({
-                "path": text("File path to edit, absolute or relative to the working directory"),
-                "original": text("The whole content of the file as it is now; empty for a new file"),
-                "modified": text("The whole content of the file as it should be"),
-                "description": text("What changed and why"),
+                "path": string("File path to edit, absolute or relative to the working directory"),
+                "original": string("The whole content of the file as it is now; empty for a new file"),
+                "modified": string("The whole content of the file as it should be"),
+                "description": string("What changed and why"),
             }),
             &["path", "original", "modified", "description"],
         ),
@@ -53,10 +53,10 @@ fn edit_file() -> Tool {
          the edit in Emacs; if it is rejected, do as the answer says.",
         schema(
             json!({
-                "path": text("File path, absolute or relative to the working directory"),
-                "old_str": text("Exact string to find (must be unique)"),
-                "new_str": text("Replacement string"),
-                "description": text("What this change does"),
+                "path": string("File path, absolute or relative to the working directory"),
+                "old_str": string("Exact string to find (must be unique)"),
+                "new_str": string("Replacement string"),
+                "description": string("What this change does"),
                 "shouldReplaceAll": {
                     "type": "boolean",
                     "description": "Replace every match instead of exactly one (default false)",
@@ -78,9 +78,9 @@ fn propose_patch() -> Tool {
          again; do as the answer says.",
         schema(
             json!({
-                "path": text("File path to edit, absolute or relative to the working directory"),
-                "diff": text("Unified diff of this one file, with @@ headers"),
-                "description": text("What changed and why"),
+                "path": string("File path to edit, absolute or relative to the working directory"),
+                "diff": string("Unified diff of this one file, with @@ headers"),
+                "description": string("What changed and why"),
             }),
             &["path", "diff", "description"],
         ),
@@ -93,16 +93,18 @@ fn review_result() -> Tool {
         "Wait for the result of a review that was answered as pending. May be called again while \
          it is pending. Cancelling this call does not cancel the review.",
         schema(
-            json!({ "id": text("The review's id, as the pending answer named it") }),
+            json!({ "id": string("The review's id, as the pending answer named it") }),
             &["id"],
         ),
     )
 }
 
-fn text(description: &str) -> Value {
+/// Returns the schema of an argument that is a string.
+fn string(description: &str) -> Value {
     json!({ "type": "string", "description": description })
 }
 
+/// Returns the schema of a tool's arguments, `properties`, a JSON object of schemas by name.
 fn schema(properties: Value, required: &[&str]) -> JsonObject {
     JsonObject::from_iter([
         ("type".to_owned(), json!("object")),
@@ -111,7 +113,8 @@ fn schema(properties: Value, required: &[&str]) -> JsonObject {
     ])
 }
 
-/// Returns where a review stands, in words.
+/// Returns a sentence, without its full stop, that says how much of a review is decided. `progress`
+/// is none if Emacs has not begun the review.
 pub fn progress(progress: Option<Progress>) -> String {
     match progress {
         None => "Emacs has not taken the call yet; it may be busy".to_owned(),
@@ -121,7 +124,7 @@ pub fn progress(progress: Option<Progress>) -> String {
     }
 }
 
-/// Returns the answer about the review `id` that is not decided yet.
+/// Returns the answer that the review `id` is not decided yet. `state` is as for [`progress`].
 pub fn pending(id: &str, state: Option<Progress>) -> String {
     format!(
         "PENDING: there is no decision yet. {}.\n\nDo not propose this again, and do not change \
@@ -133,7 +136,7 @@ pub fn pending(id: &str, state: Option<Progress>) -> String {
 /// Returns the answer that there is no review `id`.
 pub fn unknown_review(id: &str) -> String {
     format!(
-        "Error: there is no review with id \"{id}\". Ids are those that pending answers named \
+        "Error: there is no review with id \"{id}\". The valid ids are those in pending answers \
          since this MCP server was started."
     )
 }

@@ -16,10 +16,10 @@
 //! - [`tool`]: exact replacement of a string, what resembles one not found, diffs as lines
 //! - [`show`]: changed words inside changed lines, characters that read as something else
 
-// Only the walks need dice that depend on texts.
+// Only the integration tests use `Dice::of`.
 #[allow(dead_code)]
 #[cfg(test)]
-#[path = "../../test/engine/dice.rs"]
+#[path = "../../test/engine/common/dice.rs"]
 mod dice;
 pub mod diff;
 pub mod merge;

@@ -240,7 +240,7 @@ mod tests {
     use crate::dice::Dice;
     use crate::diff;
 
-    /// What is known about how one text became the other.
+    /// What is known of the edits between the two texts.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     enum History {
         Unknown,
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn of_equal_neighbors_nobody_knows_which_one_went() {
+    fn of_equal_neighbors_it_is_open_which_one_was_deleted() {
         let trust = trust("1 a a 2", "1 a 2", History::Inside);
         assert!(!trust.is_certain(1..2) && !trust.is_certain(2..3));
         assert!(trust.is_certain(0..1) && trust.is_certain(3..4));
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn of_lines_that_changed_places_nobody_knows_which_one_stayed() {
+    fn of_lines_that_swapped_places_it_is_open_which_one_stayed() {
         let trust = trust("1 a b 2", "1 b a 2", History::Unknown);
         assert!(!trust.is_certain(1..2) && !trust.is_certain(2..3));
     }
@@ -320,7 +320,7 @@ mod tests {
             };
             let mut found_anchor = compared.anchors();
             for at in 0..old.len() {
-                // The first are searched for, the others looked up.
+                // The first time it is searched for, the second time looked up.
                 (0..2).for_each(|_| assert_eq!(found_anchor(at), is_anchor(at)));
                 let number = |at: usize| kept.numbers.get(at).ok().flatten();
                 let is_run = |range: Range<usize>| {

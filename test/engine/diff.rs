@@ -1,30 +1,25 @@
-//! Two texts to hunks: properties over random pairs, and pictures.
+//! Two texts to hunks: properties of random pairs, pictures, and the hunks of git.
 
-#[path = "pairs.rs"]
-mod pairs;
+mod search;
 
 use std::ops::Range;
 
 use agent_q_diff_engine::diff::{
-    Budget, Edit, Group, HeadingRule, edits_within, group, section_headings,
+    self, Budget, Edit, Group, HeadingRule, edits_within, group, section_headings,
 };
+use agent_q_diff_engine::patch::hunk::{Hunk, header_range};
 use agent_q_diff_engine::proposal::Proposal;
 use agent_q_diff_engine::text::Text;
-use pairs::{compare, for_each_pair, patched};
+
+use crate::common::compared::{compare, edited, patched};
+use crate::common::pairs::{for_each_insertion, for_each_pair};
+use crate::common::tools::{check_divergences, run, write_a_and_b};
 
 #[test]
 fn edits_lead_from_the_original_to_the_modified_text() {
     for_each_pair(10_000, |pair| {
         let compared = compare(&pair.original, &pair.modified);
-        let mut result = Vec::new();
-        let mut done = 0;
-        for edit in &compared.edits {
-            result.extend_from_slice(compared.original.lines_bytes(done..edit.before.start));
-            result.extend_from_slice(compared.modified.lines_bytes(edit.after.clone()));
-            done = edit.before.end;
-        }
-        let rest = done..compared.original.len();
-        result.extend_from_slice(compared.original.lines_bytes(rest));
+        let result = edited(&compared.original, &compared.edits, &compared.modified);
         assert_eq!(result, pair.modified);
     });
 }
@@ -83,7 +78,7 @@ fn no_edit_puts_back_what_it_takes_away() {
     };
     let original = lines("baaabbbbaaaabaaaababbab");
     let modified = lines("aababbbbaaaabaaaababbabb");
-    for edit in agent_q_diff_engine::diff::edits(&original, &modified) {
+    for edit in diff::edits(&original, &modified) {
         let (before, after) = (edit.before.clone(), edit.after.clone());
         let removed: Vec<_> = original.lines(before).collect();
         let added: Vec<_> = modified.lines(after).collect();
@@ -109,7 +104,7 @@ fn one_side_may_be_empty() {
 
 #[test]
 fn an_inserted_function_brings_its_own_comment() {
-    // Cut where the texts first differ, the edit would begin below `/** */` and end with one.
+    // Cut at the first difference, the edit would begin below a `/** */` and end with the next one.
     let f = |name: &str| format!("/** */\nfn {name}() {{\n    x();\n}}\n\n");
     let original = f("a") + &f("c");
     let modified = f("a") + &f("b") + &f("c");
@@ -150,7 +145,7 @@ fn context_stops_at_the_ends_of_the_text() {
     check_groups(&[], 3, "");
 }
 
-/// Returns the section heading of a hunk by itself, whose first line is line `start` of `text`.
+/// Returns the section heading of a single hunk whose first line is line `start` of `text`.
 fn section_heading(text: &Text, start: usize, rule: HeadingRule) -> &[u8] {
     let group = Group {
         edits: 0..1,
@@ -196,7 +191,7 @@ fn a_long_heading_is_cut_between_characters() {
 
 #[test]
 fn headings_of_all_groups_are_those_of_each() {
-    // Groups start at lines 0, 18, 38 and 97; two headings are just there.
+    // Groups start at lines 0, 18, 38 and 97. Two headings are the first lines of a group.
     let line = |n| match n {
         0 | 18 | 50 => format!("h{n}\n"),
         _ => " x\n".to_owned(),
@@ -212,16 +207,14 @@ fn headings_of_all_groups_are_those_of_each() {
 }
 
 #[test]
-fn any_budget_leads_to_the_modified_text_and_what_was_not_spent_changes_nothing() {
+fn any_budget_leads_to_the_modified_text_and_one_that_suffices_to_the_same_edits() {
     for_each_pair(5_000, |pair| {
         let compared = compare(&pair.original, &pair.modified);
         let (original, modified) = (&compared.original, &compared.modified);
         for budget in [0, 20, 500].map(Budget) {
             let found = edits_within(original, modified, budget);
             let groups = group(&found.edits, original.len(), 0);
-            let hunk = |group| {
-                agent_q_diff_engine::diff::hunk(group, &found.edits, original, modified, b"")
-            };
+            let hunk = |group| diff::hunk(group, &found.edits, original, modified, b"");
             let hunks: Vec<_> = groups.iter().map(hunk).collect();
             assert_eq!(patched(original, &hunks), pair.modified);
             assert!(found.is_coarse || found.edits == compared.edits);
@@ -239,4 +232,131 @@ fn a_proposal_says_that_it_is_coarse() {
     };
     assert!(is_coarse(Budget(0)));
     assert!(!is_coarse(Budget::default()));
+}
+
+/// Where git makes different hunks, and why. Each has a test of its name.
+const DIVERGING: [(&str, &str); 1] = [(
+    "git_weighs_the_equal_head_too",
+    "git's histogram counts the lines of the whole texts, imara-diff's only those between the \
+     equal head and tail, so the anchors differ",
+)];
+
+#[test]
+fn every_divergence_has_its_test() {
+    check_divergences(&DIVERGING, include_str!("diff.rs"));
+}
+
+/// Returns the hunk headers of git, with these two options, and ours.
+fn headers(
+    original: &str,
+    modified: &str,
+    unified: &str,
+    algorithm: &str,
+) -> (Vec<String>, Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    write_a_and_b(folder.path(), [original, modified].map(str::as_bytes));
+    let command = ["git", "diff", "--no-index", unified, algorithm, "a", "b"];
+    let (_, said) = run(&command, folder.path());
+    let of_git = said.lines().filter(|line| line.starts_with("@@ "));
+    let context_len = unified.strip_prefix("-U").unwrap().parse().unwrap();
+    let compared = compare(original.as_bytes(), modified.as_bytes());
+    let ours = compared.hunks(context_len);
+    (
+        of_git.map(str::to_owned).collect(),
+        ours.iter().map(header).collect(),
+    )
+}
+
+fn header(hunk: &Hunk<'_>) -> String {
+    let (before, after) = (header_range(&hunk.before), header_range(&hunk.after));
+    let heading = String::from_utf8_lossy(hunk.heading);
+    format!("@@ -{before} +{after} @@ {heading}")
+        .trim_end()
+        .to_owned()
+}
+
+/// A source file of eight functions.
+fn source() -> Vec<String> {
+    let function = |n| {
+        format!(
+            "/* Does {n}. */\nint f{n}(int x)\n{{\n    if (x) {{\n        g(x, {n});\n    }}\n\n    \
+             return x;\n}}\n\n"
+        )
+    };
+    let text: String = (0..8).map(function).collect();
+    text.split_inclusive('\n').map(str::to_owned).collect()
+}
+
+/// Returns [`source`] before and after `change`.
+fn changed(change: impl Fn(&mut Vec<String>)) -> (String, String) {
+    let mut lines = source();
+    change(&mut lines);
+    (source().concat(), lines.concat())
+}
+
+type Change = fn(&mut Vec<String>);
+
+#[test]
+fn git_makes_the_same_hunks_of_source_code() {
+    let table: [(&str, Change); 9] = [
+        ("a line", |l| l[44] = "        h(x);\n".into()),
+        ("a function again", |l| {
+            drop(l.splice(20..20, source()[10..20].to_vec()))
+        }),
+        ("a function less", |l| drop(l.drain(30..40))),
+        ("a function moved", |l| l.rotate_left(10)),
+        ("a function at the end", |l| {
+            l.extend_from_slice(&source()[0..10])
+        }),
+        ("a block again", |l| {
+            drop(l.splice(36..36, source()[33..36].to_vec()))
+        }),
+        ("blank lines", |l| {
+            drop(l.splice(39..39, ["\n".into(), "\n".into()]))
+        }),
+        ("two lines near", |l| {
+            [13, 20]
+                .map(|at| l[at] = "x\n".into())
+                .into_iter()
+                .for_each(drop)
+        }),
+        ("two lines apart", |l| {
+            [13, 21]
+                .map(|at| l[at] = "x\n".into())
+                .into_iter()
+                .for_each(drop)
+        }),
+    ];
+    for (name, change) in table {
+        let (original, modified) = changed(change);
+        let (of_git, ours) = headers(&original, &modified, "-U3", "--histogram");
+        assert_eq!(ours, of_git, "{name}");
+        let (of_git, ours) = headers(&modified, &original, "-U3", "--histogram");
+        assert_eq!(ours, of_git, "{name}, reversed");
+    }
+}
+
+#[test]
+fn git_puts_an_insertion_where_we_do() {
+    // With Myers git leaves out the equal ends. With a single edit the algorithms agree.
+    for_each_insertion(1_000, |pair| {
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        let (shorter, longer) = (text(&pair.original), text(&pair.modified));
+        for (original, modified) in [(&shorter, &longer), (&longer, &shorter)] {
+            let (of_git, ours) = headers(original, modified, "-U0", "--minimal");
+            assert_eq!(ours, of_git, "{original:?} to {modified:?}");
+        }
+    });
+}
+
+#[test]
+fn git_weighs_the_equal_head_too() {
+    let (of_git, ours) = headers(
+        "b\nc\na\nc\nb\nc\n",
+        "b\nb\nc\nd\nd\nc\n",
+        "-U0",
+        "--histogram",
+    );
+    assert_eq!(ours, ["@@ -2,3 +1,0 @@ b", "@@ -6,0 +4,3 @@ c"]);
+    assert_eq!(of_git, ["@@ -1,0 +2 @@ b", "@@ -3,3 +4,2 @@ c"]);
 }

@@ -337,7 +337,7 @@ mod tests {
     use super::*;
     use crate::dice::Dice;
 
-    /// Texts of a few different lines, of which some in a row were changed here and there.
+    /// Texts of few different lines, with a few runs of lines changed.
     fn texts(dice: &mut Dice) -> (Text, Text) {
         let line = |dice: &mut Dice| format!("{}\n", "x".repeat(dice.roll(6)));
         let lines: Vec<String> = (0..60).map(|at| format!("{at} {}", line(dice))).collect();
@@ -357,7 +357,7 @@ mod tests {
         for _ in 0..3000 {
             let (before, _) = texts(&mut dice);
             let (original, modified) = texts(&mut dice);
-            // Of two texts that differ everywhere as well.
+            // Also of two texts that differ everywhere.
             for (original, modified) in [(&original, &modified), (&before, &modified)] {
                 let mut walk = Walk {
                     original,

@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn lines_have_the_same_number_if_they_are_equal() {
         let mut dice = Dice::new(1);
-        // Some differ only where no fingerprint looks.
+        // Some differ only in bytes that the fingerprint leaves out.
         let mut line = || {
             let mut line = "x".repeat(3000);
             line.replace_range(700..701, ["y", "z"][dice.roll(2)]);
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn short_lines_and_those_that_hardly_differ_have_none() {
+    fn short_lines_and_those_that_hardly_differ_get_no_numbers() {
         let short = text(&vec!["short\n".to_owned(); 40]);
         assert!(numbered((&short, 0..40), (&short, 0..40)).is_none());
         let line = |at: usize| "x".repeat(100 + at) + "y" + &"x".repeat(2000 - at) + "\n";

@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_short_line_says_something_by_its_number_as_by_its_bytes() {
+    fn a_short_line_is_as_distinctive_as_a_number_as_by_its_bytes() {
         for byte in 0..=u8::MAX {
             for len in 1..=SHORT_LEN {
                 for n_words in 0..len {
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_goes_and_comes_is_a_suspect_and_few_others_are() {
+    fn a_line_removed_here_and_added_there_is_a_suspect_and_few_others_are() {
         let text = |step: usize| {
             let lines = (0..2_000).map(|at| format!("line {}\n", at * step));
             Text::new(lines.collect::<String>().into_bytes())

@@ -1,4 +1,4 @@
-//! The ways of comparing, each beside another that is slower or more naive.
+//! The ways of comparing, each beside a slower or naive one.
 
 use imara_diff::{Algorithm, Diff, InternedInput, Token};
 
@@ -7,7 +7,7 @@ use super::myers::Myers;
 use super::token_slices::TokenSlices;
 use super::*;
 
-/// Numbers that are the same each time (an LCG of Knuth's).
+/// A random number generator whose numbers are the same each time (an LCG of Knuth's).
 struct Dice(u64);
 
 impl Dice {
@@ -22,7 +22,7 @@ fn text(lines: &[String]) -> Text {
     Text::new(lines.concat().into_bytes())
 }
 
-/// Four thousand small pairs of texts with lines that recur and lines that do not.
+/// Four thousand small pairs of texts, with lines that recur and lines that do not.
 fn pairs() -> impl Iterator<Item = (Text, Text)> {
     let mut dice = Dice(1);
     (0..4000).map(move |_| {
@@ -117,7 +117,7 @@ fn any_budget_gives_exact_edits_that_are_apart() {
 }
 
 #[test]
-fn without_a_budget_what_is_not_plain_is_coarse() {
+fn without_a_budget_all_but_plain_changes_are_coarse() {
     let mut dice = Dice(4);
     let mut lines = || {
         (0..300)
@@ -153,7 +153,7 @@ fn big_texts_of_few_lines_are_compared_as_well() {
 }
 
 #[test]
-fn in_step_or_by_a_search_the_same_lines_change() {
+fn lockstep_and_search_change_the_same_lines() {
     let (mut n_in_step, mut n_searched, mut n_pairs, mut n_same) = (0, 0, 0, 0);
     for (original, modified) in near_identical() {
         let whole = whole(&original, &modified);
@@ -172,7 +172,7 @@ fn in_step_or_by_a_search_the_same_lines_change() {
         n_same += usize::from(in_step == searched);
         assert!(n_changed(&in_step) <= n_changed(&searched) + 8);
     }
-    // One in four edits of these copies lines from around, which is harder than what people do.
+    // One in four of these edits copies lines from nearby, which is harder than what people do.
     assert!(n_pairs >= 150, "{n_pairs}");
     assert!(
         1000 * n_in_step <= 1001 * n_searched,
@@ -182,7 +182,7 @@ fn in_step_or_by_a_search_the_same_lines_change() {
 }
 
 #[test]
-fn split_and_compared_at_once_gives_the_same_as_one_after_the_other() {
+fn splitting_and_comparing_at_once_gives_the_same_as_in_turn() {
     let cut = |text: &Text, n: usize| text.bytes()[..text.bytes().len().saturating_sub(n)].to_vec();
     for (n, (original, modified)) in pairs().chain(near_identical()).enumerate() {
         // Some without a newline at the end of one or both.
@@ -200,7 +200,7 @@ fn split_and_compared_at_once_gives_the_same_as_one_after_the_other() {
 }
 
 #[test]
-fn a_block_that_was_moved_far_is_not_for_the_way_in_step() {
+fn lockstep_leaves_a_block_that_moved_far_to_the_search() {
     let mut dice = Dice(5);
     let mut lines: Vec<String> = (0..60_000).map(|at| format!("line {at}\n")).collect();
     let original = text(&lines);

@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn of_very_many_places_the_nearest_are_told() {
+    fn of_very_many_places_the_nearest_are_listed() {
         let text = "a\n".repeat(1_000);
         let found = starts(&text, "a\n", 500);
         assert_eq!(found.len(), MAX_CANDIDATES);
@@ -318,7 +318,7 @@ mod tests {
         );
     }
 
-    /// To compare the lines at each place would take minutes.
+    /// Comparing the lines at each place would take minutes.
     #[test]
     fn among_lines_that_recur_a_run_is_found_where_it_is() {
         let block = [b"a\n".repeat(400), b"b\n".to_vec()].concat();

@@ -372,10 +372,10 @@ mod tests {
         lines.map(<[u8]>::to_vec).collect()
     }
 
-    /// Returns a proposal, some of it in a target that others edited, too, and what that became when
-    /// nobody looked.
+    /// Returns a proposal, with some of it applied and edits of others in the target; another text
+    /// of the target that was not reported; and where that differs.
     fn missed(dice: &mut Dice) -> Option<(Proposal, Vec<u8>, Changed)> {
-        // Blocks that are alike, with a unique line here and there.
+        // Similar blocks, with some unique lines between them.
         let line = |at: usize| match dice.roll(4) {
             0 => format!("line {at}\n").into_bytes(),
             _ => [&b"{\n"[..], b"x\n", b"y\n", b"}\n", b"\n"][at % 5].to_vec(),
@@ -415,7 +415,7 @@ mod tests {
             assert_eq!(proposal.target(), live);
             assert_eq!(narrow.is_doubted, proposal.is_doubted, "case {case}");
             for hunk in 0..proposal.n_hunks() {
-                // Of equal ways the comparison may choose another one, and doubt it.
+                // Of several equal readings the comparison may take another, and doubt it.
                 let place = |proposal: &Proposal| proposal.place(hunk).ok();
                 assert_eq!(place(&narrow), place(&proposal), "case {case}");
                 let is_certain = proposal.obstacle(hunk).is_none();
@@ -457,7 +457,7 @@ mod tests {
         assert!((0..2).all(|hunk| proposal.obstacle(hunk).is_none()));
     }
 
-    /// A walk over the map for each of them would take minutes.
+    /// A walk over the weave for each of them would take minutes.
     #[test]
     fn many_edits_that_were_missed_are_learned_at_once() {
         let text = |theirs: usize, ours: usize| -> Vec<u8> {
@@ -509,14 +509,14 @@ mod tests {
         );
     }
 
-    /// An edit of characters, as an editor makes it: those of `range` give way to `new`.
+    /// An edit of characters, as an editor makes it: the bytes in `range` are replaced by `new`.
     #[derive(Clone)]
     struct Typed {
         range: Range<usize>,
         new: Vec<u8>,
     }
 
-    /// Makes the edit in `text` and returns what would undo it.
+    /// Makes the edit in `text`, and returns the edit that undoes it.
     fn make(text: &mut Vec<u8>, edit: &Typed) -> Typed {
         let old = text.splice(edit.range.clone(), edit.new.iter().copied());
         let new = old.collect();
@@ -524,7 +524,7 @@ mod tests {
         Typed { range, new }
     }
 
-    /// Returns how an editor tells of `edit`, which has made `text` of `n_chars` characters.
+    /// Returns how an editor reports `edit`, which made `text` of a text of `n_chars` characters.
     fn seen<'a>(text: &'a [u8], edit: &Typed, n_chars: usize, is_undo: bool) -> Seen<'a> {
         let (start, end) = (edit.range.start, edit.range.start + edit.new.len());
         let is_newline = |&byte: &u8| byte == b'\n';
@@ -546,7 +546,7 @@ mod tests {
         String::from_utf8_lossy(text).chars().count()
     }
 
-    /// Returns where the character begins that is at `at`.
+    /// Returns the first byte of the character at byte `at`.
     fn char_start(text: &[u8], at: usize) -> usize {
         let is_inside = |at: &usize| text.get(*at).is_some_and(|byte| byte & 0xc0 == 0x80);
         at - (0..=at).rev().take_while(is_inside).count()
@@ -566,7 +566,7 @@ mod tests {
         }
     }
 
-    /// Tells all that can be asked of a proposal.
+    /// Returns all that a proposal knows of its hunks, for comparison.
     fn known(proposal: &Proposal) -> String {
         let hunks = 0..proposal.n_hunks();
         let known = hunks.map(|hunk| {

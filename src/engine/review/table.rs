@@ -93,7 +93,7 @@ pub enum Refusal {
     #[error(transparent)]
     NotPlaced(#[from] NotPlaced),
     /// There is no decision, or none that was taken back.
-    #[error("there is no decision to take back")]
+    #[error("there is nothing to undo")]
     NothingToTakeBack,
     /// The hunk's lines cannot change now.
     #[error(transparent)]

@@ -442,7 +442,7 @@ fn script(char: char) -> Script {
 mod tests {
     use super::*;
 
-    /// Returns what deceives in `text`, each character with its deceit.
+    /// Returns the misleading characters of `text`, each with how it misleads.
     fn found(text: &str) -> Vec<(char, Deceit)> {
         let at = |index| text.chars().nth(index).unwrap();
         let pair = |suspect: Suspect| (at(suspect.index), suspect.deceit);
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn what_honest_writers_use_is_left_alone() {
+    fn what_honest_writers_use_is_not_reported() {
         for text in [
             "plain ASCII\twith a tab\x0c\n",
             "naïve café, Zürich, ½ – “quoted” – ‘so’ … 3 × 4 = 12 °C €",
@@ -478,7 +478,7 @@ mod tests {
             "\u{440}\u{430}\u{443}"
         );
         assert_eq!(lookalike("if \u{3bf}k"), "\u{3bf}");
-        // In a sentence that nobody could take for Latin it is at home; mixed into a word it is not.
+        // In a sentence that cannot be taken for Latin it is harmless; mixed into a word it is not.
         assert_eq!(lookalike("это а"), "");
         assert_eq!(lookalike("это pаypal"), "\u{430}");
         assert_eq!(lookalike("ｉｆ (x)"), "ｉｆ");
@@ -531,7 +531,7 @@ mod tests {
         assert_eq!(n_suspects(texts), 3);
     }
 
-    /// To look at the whole word for each of its letters would take minutes.
+    /// Reading the whole word again for each of its letters would take minutes.
     #[test]
     fn a_word_as_long_as_a_text_is_read_once() {
         let text = "\u{430}".repeat(400_000);

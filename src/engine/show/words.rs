@@ -190,7 +190,7 @@ mod tests {
     use super::*;
     use crate::patch::hunk::Line;
 
-    /// Returns the lines of `diff`, each with its sign, with what changed in `[` and `]`.
+    /// Returns the lines of `diff`, each with its sign, with the changed words in `[` and `]`.
     fn shown(diff: &str) -> String {
         let line = |text: &'static str| {
             let (kind, text) = match text.split_at(1) {
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_others_have_no_changed_words() {
+    fn unrelated_lines_have_no_changed_words() {
         for diff in [
             "-alpha beta gamma\n+one two three\n",
             "-only removed\n same\n+only added\n",
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_or_too_long_is_left_alone() {
+    fn invalid_utf8_and_very_long_changes_have_no_changed_words() {
         let line = |kind, text| Line { kind, text };
         let long = ". ".repeat(MAX_TOKENS);
         for (removed, added) in [

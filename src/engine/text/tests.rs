@@ -32,8 +32,8 @@ fn append_numbers_on() {
     assert_eq!(text.line(2), b"c\n");
 }
 
-/// Texts with lines of which few differ, some of them put together so that a line in the middle
-/// lacks its terminator.
+/// Texts of few different lines, some of them assembled so that a line in the middle lacks its
+/// terminator.
 fn texts() -> Vec<Text> {
     let plain = [
         "",
@@ -63,7 +63,7 @@ fn texts() -> Vec<Text> {
 }
 
 #[test]
-fn equal_ends_are_those_that_a_look_at_each_line_finds() {
+fn equal_ends_are_those_found_line_by_line() {
     let texts = texts();
     for (text, other) in texts
         .iter()

@@ -224,7 +224,7 @@ mod tests {
     fn a_part_of_the_text_is_enough() {
         let mut n_parts = 0;
         for case in 0..20_000_usize {
-            // Few letters, in an order that differs from case to case.
+            // Few letters, in a different order in each case.
             let letter = |at: usize| b"ab\n\n"[(case + at) * (case / 7 + at) % 31 % 4];
             let text: Vec<u8> = (0..case % 60).map(letter).collect();
             let old: Vec<u8> = (case..case + 1 + case % 3).map(letter).collect();

@@ -250,8 +250,7 @@ fn from(start: usize, range: &Range<usize>) -> Range<usize> {
 mod tests {
     use super::*;
 
-    /// No caller cuts such an atom, so that no walk can tell. The line map keeps the rule by
-    /// itself.
+    /// No caller cuts such an atom, so no random walk covers this. The weave checks it itself.
     #[test]
     fn text_at_the_point_of_an_insertion_is_at_the_point_of_each_of_its_parts() {
         let text = |text: &str| Text::new(text.into());

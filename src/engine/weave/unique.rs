@@ -148,7 +148,7 @@ mod tests {
     use crate::diff;
 
     #[test]
-    fn a_line_is_alone_if_both_texts_have_it_once_at_most() {
+    fn a_line_is_unique_if_both_texts_have_it_at_most_once() {
         let original = Text::new(b"1\n2\n2\n3\n4\n5\n".to_vec());
         let modified = Text::new(b"1\n2\n2\n6\n7\n7\n5\n1\n".to_vec());
         let edits = diff::edits(&original, &modified);

@@ -1,5 +1,5 @@
-//! Every call into the engine that takes a text, each on what is hard for it in 10 MB: none may
-//! take longer than half a second, since no key interrupts one.
+//! Each call into the engine that takes a text, with 10 MB that are hard for it. None may take
+//! longer than half a second, since no key interrupts one.
 
 use std::time::Duration;
 
@@ -15,20 +15,13 @@ use agent_q_diff_engine::tool::replacement::{self, Scope};
 
 use crate::all::FAMILIES;
 use crate::dice::Dice;
-use crate::harness::{time_row, timed};
+use crate::harness::{LONG as LEN, limit_row, median_of_three, timed};
 
-const LEN: usize = 10_000_000;
-
-const LIMIT: Duration = Duration::from_millis(500);
-
-/// Prints a row for each call.
+/// Prints a row for each call with `only` in its name.
 pub fn rows(only: &str) {
-    for (name, call) in CALLS {
+    for &(name, call) in CALLS {
         if name.contains(only) {
-            let mut times = [(); 3].map(|()| call());
-            times.sort();
-            let name = format!("10 MB, {name} : half a second");
-            time_row(&name, times[1], LIMIT, Some(1.0));
+            limit_row(&format!("10 MB, {name}"), median_of_three(call));
         }
     }
 }
@@ -38,13 +31,13 @@ type Call = (&'static str, fn() -> Duration);
 
 const CALLS: &[Call] = &[
     ("a merge of a hunk, all of it others'", || {
-        timed(|| few_words(3), |[a, b, c]| merge(&a, &b, &c))
+        timed(few_words, |[a, b, c]| merge(&a, &b, &c))
     }),
     ("a merge of a hunk, two texts at random", || {
-        timed(|| two_texts(3), |[a, b, c]| merge(&a, &b, &c))
+        timed(random_texts, |[a, b, c]| merge(&a, &b, &c))
     }),
     ("changed words of one change", || {
-        timed(|| review_of(few_words(2)), |review| words(&review))
+        timed(|| review_of(few_words()), |review| words(&review))
     }),
     ("changed words of many changes", || {
         timed(|| review_of(many_words()), |review| words(&review))
@@ -78,27 +71,24 @@ const CALLS: &[Call] = &[
     }),
     ("a pick of many lines", || {
         timed(
-            || review_of(few_words(2)),
+            || review_of(few_words()),
             |mut review| review.pick(0, 100..100_001).map(|_| review),
         )
     }),
     ("an edited hunk", || {
         timed(
-            || (review_of(few_words(2)), two_texts(1)),
-            |(review, [text])| review.plan_edit(0, &text).map(|_| review),
+            || (review_of(few_words()), random_text()),
+            |(review, text)| review.plan_edit(0, &text).map(|_| review),
         )
     }),
     ("a merged hunk", || {
         timed(
-            || (review_of(few_words(2)), two_texts(1)),
-            |(review, [text])| review.plan_merge(0, &text).map(|_| review),
+            || (review_of(few_words()), random_text()),
+            |(review, text)| review.plan_merge(0, &text).map(|_| review),
         )
     }),
     ("a target that somebody else rewrote", || {
-        timed(
-            || (review_of(every_second()), two_texts(1)),
-            |(mut review, [text])| review.follow(&text).then_some(review),
-        )
+        timed(|| (review_of(every_second()), random_text()), follow)
     }),
     ("a target of which somebody else changed one line", || {
         timed(
@@ -107,7 +97,7 @@ const CALLS: &[Call] = &[
                 let live = changed_by_others(&original, original.len());
                 (review_of([original, modified]), live)
             },
-            |(mut review, text)| review.follow(&text).then_some(review),
+            follow,
         )
     }),
     ("a target of which somebody else changed a third", || {
@@ -117,17 +107,17 @@ const CALLS: &[Call] = &[
                 let live = changed_by_others(&original, 3);
                 (review_of([original, modified]), live)
             },
-            |(mut review, text)| review.follow(&text).then_some(review),
+            follow,
         )
     }),
     ("a target of few texts that somebody else changed", || {
         timed(
             || {
-                let [text] = two_texts(1);
+                let text = random_text();
                 let [modified, live] = [7, 11].map(|one_in| changed_by_others(&text, one_in));
                 (review_of([text, modified]), live)
             },
-            |(mut review, text)| review.follow(&text).then_some(review),
+            follow,
         )
     }),
     ("the lines of a hunk in the target", || {
@@ -163,31 +153,22 @@ const CALLS: &[Call] = &[
     ("misleading characters", || {
         timed(
             || "\u{202e}\u{430}a\u{200b} ".repeat(LEN / 10),
-            |text| suspects(text.as_bytes()),
+            found_suspects,
         )
     }),
     ("misleading characters in one word", || {
-        timed(
-            || "\u{430}a".repeat(LEN / 3),
-            |text| suspects(text.as_bytes()),
-        )
+        timed(|| "\u{430}a".repeat(LEN / 3), found_suspects)
     }),
     ("misleading characters, two scripts", || {
-        timed(
-            || "\u{436}\u{3bf}a".repeat(LEN / 5),
-            |text| suspects(text.as_bytes()),
-        )
+        timed(|| "\u{436}\u{3bf}a".repeat(LEN / 5), found_suspects)
     }),
     ("misleading characters, accents", || {
-        timed(
-            || "a\u{301}".repeat(LEN / 3),
-            |text| suspects(text.as_bytes()),
-        )
+        timed(|| "a\u{301}".repeat(LEN / 3), found_suspects)
     }),
     ("misleading characters, one letter with accents", || {
         timed(
             || "a".to_owned() + &"\u{301}".repeat(LEN / 2),
-            |text| suspects(text.as_bytes()),
+            found_suspects,
         )
     }),
     ("a diff as typed lines", || {
@@ -200,10 +181,7 @@ const CALLS: &[Call] = &[
         timed(|| diff(2), |diff| Proposal::from_diff(&diff))
     }),
     ("a bare diff laid on equal lines", || {
-        timed(
-            || (bare("a", 20_000), b"a\n".repeat(LEN / 2)),
-            |(mut review, text)| review.follow(&text).then_some(review),
-        )
+        timed(|| (bare("a", 20_000), b"a\n".repeat(LEN / 2)), follow)
     }),
     ("a bare diff laid on nearly equal lines", || {
         timed(
@@ -211,7 +189,7 @@ const CALLS: &[Call] = &[
                 let text = [b"a\n".repeat(400), b"b\n".to_vec()].concat();
                 (bare_run(500), text.repeat(LEN / 802))
             },
-            |(mut review, text)| review.follow(&text).then_some(review),
+            follow,
         )
     }),
     (
@@ -222,7 +200,7 @@ const CALLS: &[Call] = &[
                     let text = [b"a\n".repeat(40), b"b\n".to_vec()].concat();
                     (bare("a", 20_000), text.repeat(LEN / 82))
                 },
-                |(mut review, text)| review.follow(&text).then_some(review),
+                follow,
             )
         },
     ),
@@ -271,21 +249,34 @@ fn review_of([original, modified]: [Vec<u8>; 2]) -> Review {
     Review::new(Proposal::from_texts(original, modified, 3).expect("a change"))
 }
 
+fn follow((mut review, live): (Review, Vec<u8>)) -> Option<Review> {
+    review.follow(&live).then_some(review)
+}
+
+fn found_suspects(text: String) -> usize {
+    suspects(text.as_bytes()).len()
+}
+
 fn words(review: &Review) -> usize {
     let hunks = review.proposal().hunks_in(0..1, HeadingRule::Default);
     hunks.iter().map(|hunk| changed_words(hunk).len()).sum()
 }
 
 /// Returns texts that have no line in common and few words.
-fn few_words<const N: usize>(_: usize) -> [Vec<u8>; N] {
+fn few_words<const N: usize>() -> [Vec<u8>; N] {
     std::array::from_fn(|side| {
         let line = |at: usize| format!("let x{side} = f({});\n", at % 999);
         (0..LEN / 18).map(line).collect::<String>().into_bytes()
     })
 }
 
-/// Returns texts of few lines at random.
-fn two_texts<const N: usize>(_: usize) -> [Vec<u8>; N] {
+fn random_text() -> Vec<u8> {
+    let [text] = random_texts();
+    text
+}
+
+/// Returns texts made of two different lines, in random order.
+fn random_texts<const N: usize>() -> [Vec<u8>; N] {
     let family = FAMILIES
         .iter()
         .find(|family| family.name == "2 texts at random");
@@ -321,16 +312,26 @@ fn long_lines() -> [Vec<u8>; 2] {
 
 /// Returns texts of one hunk with many changes.
 fn every_second() -> [Vec<u8>; 2] {
+    changed_where(|at| at % 2 == 1)
+}
+
+/// Returns texts of many hunks.
+fn apart() -> [Vec<u8>; 2] {
+    changed_where(|at| at % 10 == 0)
+}
+
+/// Returns texts that differ in the lines for whose number `is_changed` holds.
+fn changed_where(is_changed: fn(usize) -> bool) -> [Vec<u8>; 2] {
     [0, 1].map(|side| {
-        let line = |at: usize| match at % 2 {
-            0 => format!("line {at}\n"),
-            _ => format!("{side} {at}\n"),
+        let line = |at: usize| match is_changed(at) {
+            true => format!("{side} {at}\n"),
+            false => format!("line {at}\n"),
         };
         (0..LEN / 12).map(line).collect::<String>().into_bytes()
     })
 }
 
-/// Returns `text` with one in so many lines changed, from the second on.
+/// Returns `text` with one in `one_in` lines changed, beginning with the second.
 fn changed_by_others(text: &[u8], one_in: usize) -> Vec<u8> {
     let lines = text.split_inclusive(|&byte| byte == b'\n').enumerate();
     let line = |(at, line): (usize, &[u8])| match at % one_in {
@@ -338,17 +339,6 @@ fn changed_by_others(text: &[u8], one_in: usize) -> Vec<u8> {
         _ => line.to_vec(),
     };
     lines.flat_map(line).collect()
-}
-
-/// Returns texts of many hunks.
-fn apart() -> [Vec<u8>; 2] {
-    [0, 1].map(|side| {
-        let line = |at: usize| match at % 10 {
-            0 => format!("{side} {at}\n"),
-            _ => format!("line {at}\n"),
-        };
-        (0..LEN / 12).map(line).collect::<String>().into_bytes()
-    })
 }
 
 /// Returns a diff of one file with many hunks.

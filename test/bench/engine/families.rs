@@ -7,21 +7,17 @@ use agent_q_diff_engine::diff::{Budget, texts_and_edits};
 use tempfile::TempDir;
 
 use crate::all::{FAMILIES, Family, cyclic};
-use crate::harness::{Bench, count_row, time_row};
+use crate::harness::{Bench, LONG, count_row, limit_row, median_of_three};
+use crate::peers;
+use crate::tools::{DIFF_COMMANDS, n_changed_in, write_a_and_b};
 
-/// How long git and GNU diff may take: what they do not finish counts for nothing.
+/// How long git and GNU diff may take. An answer that comes later does not count.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Lines of each side beside the peers.
+/// Lines of each text that the peers compare, too.
 const N_LINES: usize = 20_000;
 
-/// Length of each text where only the time counts, in bytes.
-const LEN: usize = 10_000_000;
-
-/// What the default budget is to keep every text under.
-const LIMIT: Duration = Duration::from_millis(500);
-
-/// What a diff came to.
+/// What a comparison took, and what it gave.
 struct Measured {
     time: Duration,
     n_changed: usize,
@@ -31,10 +27,9 @@ struct Measured {
 fn measured([original, modified]: [Vec<u8>; 2]) -> Measured {
     let start = Instant::now();
     let (.., found) = texts_and_edits(original, modified, Budget::default());
-    let edits = found.edits.iter();
     Measured {
         time: start.elapsed(),
-        n_changed: edits.map(|edit| edit.before.len() + edit.after.len()).sum(),
+        n_changed: peers::n_changed(&found.edits),
         is_coarse: found.is_coarse,
     }
 }
@@ -42,13 +37,9 @@ fn measured([original, modified]: [Vec<u8>; 2]) -> Measured {
 /// Returns the number of changed lines of the better of git and GNU diff, if one finishes in time.
 fn best_of_peers(texts: &[Vec<u8>; 2]) -> Option<usize> {
     let folder = tempfile::tempdir().expect("a folder for the peers");
-    for (name, text) in ["a", "b"].iter().zip(texts) {
-        std::fs::write(folder.path().join(name), text).expect("a file");
-    }
-    let git = ["git", "diff", "--no-index", "--histogram", "-U0", "a", "b"];
-    let found = [&git[..], &["diff", "-U0", "a", "b"]];
-    found
-        .iter()
+    write_a_and_b(folder.path(), texts.each_ref().map(|text| &text[..]));
+    let counts = DIFF_COMMANDS.iter();
+    counts
         .filter_map(|command| n_changed(&folder, command))
         .min()
 }
@@ -72,28 +63,18 @@ fn n_changed(folder: &TempDir, command: &[&str]) -> Option<usize> {
         std::thread::sleep(Duration::from_millis(2));
     }
     let output = std::fs::read(folder.path().join("output")).expect("its output");
-    let is_changed = |line: &&[u8]| {
-        matches!(line.first(), Some(b'+' | b'-'))
-            && !line.starts_with(b"+++ ")
-            && !line.starts_with(b"--- ")
-    };
-    Some(
-        output
-            .split(|&byte| byte == b'\n')
-            .filter(is_changed)
-            .count(),
-    )
+    Some(n_changed_in(&output))
 }
 
-/// Returns texts of the family as long as [`LEN`].
+/// Returns texts of the family as long as [`LONG`].
 fn long_texts(family: &Family) -> [Vec<u8>; 2] {
     let n_sample = 100_000;
     let [sample, _] = family.texts(n_sample, 1);
-    family.texts(n_sample * (LEN / 1000) / (sample.len() / 1000), 1)
+    family.texts(n_sample * (LONG / 1000) / (sample.len() / 1000), 1)
 }
 
-/// Prints what comes of each family with `only` in its name, beside the peers at `n_lines` lines and
-/// alone at 10 MB.
+/// Prints what comes of each family with `only` in its name, beside the peers at `n_lines` lines
+/// and alone at 10 MB.
 pub fn print_all(n_lines: usize, only: &str) {
     for family in FAMILIES {
         if !family.name.contains(only) {
@@ -163,9 +144,7 @@ pub fn rows(bench: &Bench) {
         return;
     }
     for family in FAMILIES {
-        let mut times = [(); 3].map(|()| measured(long_texts(family)).time);
-        times.sort();
-        let name = format!("10 MB of {} : half a second", family.name);
-        time_row(&name, times[1], LIMIT, Some(1.0));
+        let time = median_of_three(|| measured(long_texts(family)).time);
+        limit_row(&format!("10 MB of {}", family.name), time);
     }
 }

@@ -1,6 +1,12 @@
-//! Measuring in turns, and printing what came out.
+//! Measuring in turns, and printing the results.
 
 use std::time::{Duration, Instant};
+
+/// Length of the texts where only the time counts, in bytes.
+pub const LONG: usize = 10_000_000;
+
+/// The longest that one call may take on such a text.
+pub const LIMIT: Duration = Duration::from_millis(500);
 
 /// How thoroughly to measure.
 pub struct Bench {
@@ -8,10 +14,10 @@ pub struct Bench {
     n_rounds: usize,
 }
 
-/// A thing to measure: it makes what it needs and returns how long the work on it took.
+/// Something to measure: makes its input and returns how long the work on it took.
 pub type Work<'a> = &'a mut dyn FnMut() -> Duration;
 
-/// What a row may be at most, ours by the peer's.
+/// The highest ratio that a row may have, if there is one.
 pub type Target = Option<f64>;
 
 impl Bench {
@@ -20,9 +26,8 @@ impl Bench {
         Bench { is_quick, n_rounds }
     }
 
-    /// Lets all of `works` take turns, and returns the median of each.
-    ///
-    /// Once it took ten seconds, the rounds so far must do.
+    /// Runs `works` in turns, and returns the median time of each. Starts no round after ten
+    /// seconds.
     pub fn medians<const N: usize>(&self, mut works: [Work<'_>; N]) -> [Duration; N] {
         let start = Instant::now();
         let mut times: [Vec<Duration>; N] = std::array::from_fn(|_| Vec::new());
@@ -34,14 +39,21 @@ impl Bench {
                 times.push(work());
             }
         }
-        times.map(|mut times| {
-            times.sort();
-            times[times.len() / 2]
-        })
+        times.map(median)
     }
 }
 
-/// Returns how long `work` takes on what `make` gives, which is not measured, nor is dropping it.
+/// Returns the median of three times of `work`.
+pub fn median_of_three(work: impl FnMut() -> Duration) -> Duration {
+    median(std::iter::repeat_with(work).take(3).collect())
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}
+
+/// Returns how long `work` takes on what `make` returns. Neither making nor dropping is measured.
 pub fn timed<T, R>(make: impl FnOnce() -> T, work: impl FnOnce(T) -> R) -> Duration {
     let made = make();
     let start = Instant::now();
@@ -49,6 +61,11 @@ pub fn timed<T, R>(make: impl FnOnce() -> T, work: impl FnOnce(T) -> R) -> Durat
     let elapsed = start.elapsed();
     drop(result);
     elapsed
+}
+
+/// Prints a row whose peer is [`LIMIT`].
+pub fn limit_row(name: &str, ours: Duration) {
+    time_row(&format!("{name} : half a second"), ours, LIMIT, Some(1.0));
 }
 
 /// Prints a row of times.

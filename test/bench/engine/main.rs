@@ -1,26 +1,33 @@
-//! The half of `make bench` that measures the engine, beside its peers, in one run.
+//! The part of `make bench` that measures the engine beside its peers.
 //!
 //! Prints rows for `test/bench/run`: `ROW`, name, ours, peer, ratio, target and verdict, separated
-//! by tabs. A ratio is ours by the peer's, of medians; below 1 we are faster. Criterion measures one
-//! function after the other; here they take turns, so that a noisy machine disturbs both alike.
+//! by tabs. A ratio is our median divided by the peer's; below 1 we are faster. Criterion measures
+//! one function after the other; here they take turns, so that a noisy machine disturbs both alike.
 //!
-//! `--quick` leaves out the slowest rows and takes fewer rounds. `--worst` looks for the worst text
-//! of 10 MB instead, `--families LINES NAME` prints what comes of the families of hard texts with so
-//! many lines and such a name, `--calls NAME` measures calls into the engine on 10 MB, and `--rows
-//! NAME` the groups of rows with such a name.
+//! `--quick` leaves out the slowest rows and takes fewer rounds. The other options measure something
+//! else instead, each only what has NAME in its name:
+//!
+//! - `--worst`: kinds of texts of 10 MB, in search of the worst
+//! - `--families LINES NAME`: the families of texts that are hard to compare, of LINES lines each
+//! - `--calls NAME`: calls into the engine on 10 MB
+//! - `--rows NAME`: groups of rows
 
-#[path = "../../engine/families.rs"]
+#[path = "../../engine/common/families.rs"]
 mod all;
 mod calls;
-#[path = "../../engine/dice.rs"]
-// The tests use all of it.
+// Only the tests use `Dice::of`.
 #[allow(dead_code)]
+#[path = "../../engine/common/dice.rs"]
 mod dice;
 mod families;
 mod harness;
 mod peers;
 mod rows;
 mod texts;
+// Only the tests apply diffs with them.
+#[allow(dead_code)]
+#[path = "../../engine/common/tools.rs"]
+mod tools;
 mod worst;
 
 use harness::Bench;

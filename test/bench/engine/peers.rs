@@ -1,9 +1,9 @@
-//! Ours and the peers, each on the same bytes.
+//! Our comparison and those of the peers, each on the same bytes.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use agent_q_diff_engine::diff::{self, Comparison};
+use agent_q_diff_engine::diff::{self, Comparison, Edit};
 use agent_q_diff_engine::text::Text;
 use imara_diff::{Algorithm, Diff, InternedInput};
 use tempfile::TempDir;
@@ -11,8 +11,8 @@ use tempfile::TempDir;
 use crate::harness::timed;
 use crate::texts::Pair;
 
-/// Takes both texts as bytes to edits. Our texts own their bytes, so they are copied before, and
-/// outlive the measuring, as the bytes that the peers borrow do.
+/// Our time from the bytes of both texts to edits. Our texts own their bytes, so these are copied
+/// before, and outlive the measurement, as the bytes that the peers borrow do.
 pub fn ours(pair: &Pair) -> Duration {
     timed(
         || (pair.original.clone(), pair.modified.clone()),
@@ -42,15 +42,17 @@ pub fn compared(original: &Text, modified: &Text) -> Comparison {
 /// Returns the number of lines that we take away and add.
 pub fn our_count(pair: &Pair) -> usize {
     let (original, modified) = texts(pair);
-    let edits = compared(&original, &modified).edits;
-    edits
-        .iter()
-        .map(|edit| edit.before.len() + edit.after.len())
-        .sum()
+    n_changed(&compared(&original, &modified).edits)
 }
 
-/// imara-diff at its best: its own splitting, which reserves room for what it numbers; and its
-/// sliding, as ours slides too.
+/// Returns the number of lines that `edits` take away and add.
+pub fn n_changed(edits: &[Edit]) -> usize {
+    let edits = edits.iter();
+    edits.map(|edit| edit.before.len() + edit.after.len()).sum()
+}
+
+/// imara-diff at its best: with its own splitting, which reserves memory for its tokens, and with
+/// sliding, since ours slides too.
 pub fn imara(algorithm: Algorithm, pair: &Pair) -> Duration {
     timed(|| (), |()| imara_diff(algorithm, &imara_input(pair)))
 }
@@ -87,7 +89,7 @@ fn imara_diff(algorithm: Algorithm, input: &InternedInput<&[u8]>) -> (Diff, usiz
     (diff, n_hunks)
 }
 
-/// similar's Myers, with its own splitting, and no sliding, which it does not have.
+/// The Myers search of similar, with its own splitting, and without sliding, which it lacks.
 pub fn similar(pair: &Pair) -> Duration {
     timed(
         || (),
@@ -119,10 +121,10 @@ impl Files {
         Files(folder)
     }
 
-    /// Runs `command` on both files, without what it takes to start and end.
+    /// Returns how long `command` takes on both files, less the time to start and end.
     pub fn run(&self, command: &[&str]) -> Duration {
         let whole = self.time(command, ["a", "b"]);
-        // Two names of one empty file: nothing but start and end.
+        // Two names of one empty file take just the time to start and end.
         whole.saturating_sub(self.time(command, ["empty", "./empty"]))
     }
 

@@ -114,7 +114,7 @@ pub fn few_distinct(n_lines: usize, n_texts: usize, seed: u64) -> Vec<String> {
         .collect()
 }
 
-/// Returns `lines` with one in `n` replaced by another of the same.
+/// Returns `lines` with one in `n`, at random, replaced by another of them.
 pub fn one_in(n: usize, lines: &[String], seed: u64) -> Vec<String> {
     let mut dice = Dice::new(seed);
     let mut line = |line: &String| match dice.roll(n) {

@@ -1,23 +1,17 @@
-//! The worst text of 10 MB: every kind of it that we could think of.
+//! In search of the worst text of 10 MB: every kind that we could think of.
 
 use std::time::Duration;
 
 use agent_q_diff_engine::text::Text;
 
 use crate::dice::Dice;
-use crate::harness::{Bench, time_row, timed};
-use crate::peers::compared;
-
-/// Length of each text, in bytes.
-const LEN: usize = 10_000_000;
-
-/// What the default budget is to keep every such text under.
-const LIMIT: Duration = Duration::from_millis(500);
+use crate::harness::{Bench, LONG as LEN, limit_row, median_of_three, timed};
+use crate::peers::{compared, n_changed as n_changed_by};
 
 /// Makes a kind of pair.
 type Make = fn(&mut Dice) -> [Vec<u8>; 2];
 
-/// Prints the time of each kind of pair, with and without splitting into lines.
+/// Prints the time of each kind of pair, from bytes to edits.
 pub fn print_all() {
     for (name, make) in KINDS {
         let (time, n_changed, is_coarse) = measured(*make);
@@ -29,19 +23,14 @@ pub fn print_all() {
     }
 }
 
-/// Prints a row for the worst of all, or of those that were worst before.
+/// Prints a row for the worst kind, with `--quick` of those that were the worst before.
 pub fn row(bench: &Bench) {
     let n_kinds = if bench.is_quick { 4 } else { KINDS.len() };
     let all = KINDS[..n_kinds]
         .iter()
         .map(|(name, make)| (measured(*make).0, name));
     let (time, name) = all.max().expect("a kind");
-    time_row(
-        &format!("the worst of 10 MB, {name} : half a second"),
-        time,
-        LIMIT,
-        Some(1.0),
-    );
+    limit_row(&format!("the worst of 10 MB, {name}"), time);
 }
 
 /// Returns the median time from bytes to edits, the number of changed lines, and whether the answer
@@ -52,13 +41,11 @@ fn measured(make: Make) -> (Duration, usize, bool) {
     let mut work = |(original, modified)| {
         let found = compared(&Text::new(original), &Text::new(modified));
         is_coarse = found.is_coarse;
-        let edits = found.edits.iter();
-        n_changed = edits.map(|edit| edit.before.len() + edit.after.len()).sum();
+        n_changed = n_changed_by(&found.edits);
     };
-    // The first time also pays for what making the texts has left in the allocator.
-    let mut times = [(); 3].map(|()| timed(|| (original.clone(), modified.clone()), &mut work));
-    times.sort();
-    (times[1], n_changed, is_coarse)
+    // The first time includes cleaning up the allocator after the texts were made.
+    let time = median_of_three(|| timed(|| (original.clone(), modified.clone()), &mut work));
+    (time, n_changed, is_coarse)
 }
 
 /// The four that were worst come first.
@@ -198,7 +185,7 @@ const KINDS: &[(&str, Make)] = &[
     }),
 ];
 
-/// Returns different lines, so many that they come to the length of a text.
+/// Returns different lines, enough for a text of [`LEN`] bytes.
 fn numbered(word: &str) -> Vec<Vec<u8>> {
     let line = |at| format!("{word}{at}\n").into_bytes();
     (0..LEN / 8).map(line).collect()
@@ -206,9 +193,7 @@ fn numbered(word: &str) -> Vec<Vec<u8>> {
 
 fn shuffled(lines: &[Vec<u8>], dice: &mut Dice) -> Vec<Vec<u8>> {
     let mut lines = lines.to_vec();
-    for at in (1..lines.len()).rev() {
-        lines.swap(at, dice.roll(at + 1));
-    }
+    dice.shuffle(&mut lines);
     lines
 }
 
@@ -253,7 +238,8 @@ fn period() -> [Vec<u8>; 2] {
     [lines(1), lines(2)]
 }
 
-/// Returns lines of one letter out of two, as a shift register with that feedback gives them.
+/// Returns lines of one letter out of two, made by a linear feedback shift register with the taps
+/// 0, 3 and `tap`.
 fn register(dice: &mut Dice, tap: u32) -> Vec<u8> {
     let mut state = 1 + dice.roll(1 << 20);
     let line = |_| {
@@ -273,8 +259,8 @@ fn few_changed(dice: &mut Dice, n_texts: usize, n: usize) -> [Vec<u8>; 2] {
     [lines.concat(), crate::texts::one_in(n, &lines, 3).concat()].map(String::into_bytes)
 }
 
-/// Returns texts of blocks of `block_len` lines that have `n_same` others between them; which block
-/// stands where, `number` says of its place and the side. Each line has `len` bytes.
+/// Returns texts of blocks of `block_len` lines, with `n_same` equal lines between two blocks. Each
+/// line has `len` bytes. `number` gives the number of a block from its place and its side, 0 or 1.
 fn between(
     block_len: usize,
     n_same: usize,
@@ -296,7 +282,7 @@ fn between(
     })
 }
 
-/// Adds a line of `len` bytes, that says the number `n` in 45 letters from `first` on.
+/// Adds a line of `len` bytes: the number `n` to the base 45, in the letters from `first` on.
 fn push_word(text: &mut Vec<u8>, mut n: usize, first: u8, len: usize) {
     for _ in 1..len {
         text.push(first + (n % 45) as u8);

@@ -1,19 +1,17 @@
 //! Choices and texts made of the bytes that the fuzzer gives.
 //!
-//! A byte is a choice, so that a byte which the fuzzer changes changes one thing. Each target
-//! includes this file, and not all use all of it.
+//! Each byte is one choice, so that changing one byte changes one thing. Each target includes this
+//! file, and not all use all of it.
 #![allow(dead_code)]
 
 use std::ops::Range;
 
-use agent_q_diff_engine::diff::{self, Edit, HeadingRule};
-use agent_q_diff_engine::patch::hunk::Hunk;
-use agent_q_diff_engine::text::Text;
+use crate::compared::{Compared, compare};
 
-/// Most lines of a text: small texts meet every boundary, and many of them are tried in a second.
+/// Most lines of a text. Small texts reach every boundary, and many of them are tried in a second.
 const MAX_LINES: usize = 32;
 
-/// What the fuzzer gives and nobody has read yet.
+/// The bytes of the fuzzer that are not read yet.
 pub struct Input<'a>(&'a [u8]);
 
 impl<'a> Input<'a> {
@@ -25,7 +23,7 @@ impl<'a> Input<'a> {
         self.0.is_empty()
     }
 
-    /// Returns a number below `n`, which is at least 1 and at most 256; 0 when all is read.
+    /// Returns a number below `n`, which is 1 to 256; 0 when all bytes are read.
     pub fn below(&mut self, n: usize) -> usize {
         let Some((&first, rest)) = self.0.split_first() else {
             return 0;
@@ -34,7 +32,7 @@ impl<'a> Input<'a> {
         usize::from(first) % n
     }
 
-    /// Returns up to `max_len` bytes as they are.
+    /// Returns up to `max_len` bytes unchanged.
     pub fn bytes(&mut self, max_len: usize) -> &'a [u8] {
         let len = self.below(max_len + 1).min(self.0.len());
         let (bytes, rest) = self.0.split_at(len);
@@ -42,7 +40,7 @@ impl<'a> Input<'a> {
         bytes
     }
 
-    /// Returns up to `max_len` of the numbers below `len`, as a range.
+    /// Returns a range of up to `max_len` of the numbers below `len`.
     pub fn range_in(&mut self, len: usize, max_len: usize) -> Range<usize> {
         let start = self.below(len + 1);
         start..len.min(start + self.below(max_len + 1))
@@ -58,8 +56,8 @@ impl<'a> Input<'a> {
         family.0[self.below(family.0.len())].to_vec()
     }
 
-    /// Returns lines and what becomes of them when a few runs are replaced; both may be without a
-    /// newline at their ends.
+    /// Returns a text, and the same with a few runs of lines replaced. Both may lack the newline at
+    /// the end.
     pub fn pair(&mut self) -> Pair {
         let family = &FAMILIES[self.below(FAMILIES.len())];
         let original = match self.below(2) {
@@ -80,17 +78,20 @@ impl<'a> Input<'a> {
             if is_open {
                 text.pop();
             }
-            Text::new(text)
+            text
         };
+        let (original, modified) = (
+            text(original, endings & 1 != 0),
+            text(modified, endings & 2 != 0),
+        );
         Pair {
-            original: text(original, endings & 1 != 0),
-            modified: text(modified, endings & 2 != 0),
+            compared: compare(&original, &modified),
             family,
         }
     }
 }
 
-/// Lines that a text is made of. Few, so that most of them are there many times.
+/// The lines that a text is made of: few, so that most of them recur.
 pub struct Family(&'static [&'static [u8]]);
 
 const FAMILIES: &[Family] = &[
@@ -100,7 +101,7 @@ const FAMILIES: &[Family] = &[
     ]),
     Family(&[b"a\r\n", b"a\n", b"\r\n", b"\n", b"\rb\n", b"\r\r\n"]),
     Family(&[b"\0\n", b"\0\0\n", b"\xff\n", b"\xe2\x82\n", b"\n"]),
-    // Lines that read as something else, with or without a sign before them.
+    // Lines that look like a part of a diff, with or without a sign before them.
     Family(&[
         b"-- a\n",
         b"++ b\n",
@@ -116,22 +117,8 @@ const FAMILIES: &[Family] = &[
     ]),
 ];
 
+/// Two texts, and what their lines are made of.
 pub struct Pair {
-    pub original: Text,
-    pub modified: Text,
+    pub compared: Compared,
     pub family: &'static Family,
-}
-
-impl Pair {
-    pub fn edits(&self) -> Vec<Edit> {
-        diff::edits(&self.original, &self.modified)
-    }
-
-    pub fn hunks(&self, context_len: usize) -> Vec<Hunk<'_>> {
-        let (edits, original) = (self.edits(), &self.original);
-        let groups = diff::group(&edits, original.len(), context_len);
-        let headings = diff::section_headings(original, &groups, HeadingRule::Default);
-        let hunk = |(group, heading)| diff::hunk(group, &edits, original, &self.modified, heading);
-        groups.iter().zip(headings).map(hunk).collect()
-    }
 }

@@ -1,11 +1,14 @@
-//! Reading diffs: any bytes give hunks whose counts agree or an error that names its line, and
-//! what is printed is read back the same.
+//! Reading diffs: any bytes give hunks whose counts agree or an error with its line, and a printed
+//! diff is read back the same.
 #![no_main]
 
-mod input;
-#[path = "../../engine/target.rs"]
 #[allow(dead_code)]
-mod target;
+#[path = "../../engine/common/compared.rs"]
+mod compared;
+#[allow(dead_code)]
+#[path = "../../engine/common/desk.rs"]
+mod desk;
+mod input;
 
 use agent_q_diff_engine::patch::hunk::{Hunk, LineKind};
 use agent_q_diff_engine::patch::parse::{FileDiff, ParseError, ParsedHunk, parse};
@@ -14,9 +17,10 @@ use agent_q_diff_engine::patch::quote::unquoted;
 use agent_q_diff_engine::proposal::Proposal;
 use agent_q_diff_engine::review::Command;
 use agent_q_diff_engine::text::Text;
+use compared::patched;
+use desk::Desk;
 use input::Input;
 use libfuzzer_sys::fuzz_target;
-use target::Desk;
 
 fuzz_target!(|bytes: &[u8]| {
     check_any_text(bytes);
@@ -49,7 +53,7 @@ fn check_error(error: &ParseError, text: &[u8]) {
         | Combined { line }
         | Binary { line } => (line, None),
         TooManyLines { line, header_line } => (line, Some(header_line)),
-        // What is missing after the end is missing on the line after the last.
+        // The end of the text counts as the line after the last.
         FileWithoutHunk { line } => (line.min(n_lines), None),
         Truncated {
             line, header_line, ..
@@ -69,7 +73,7 @@ fn check_file(file: &FileDiff, text: &[u8]) {
         assert_eq!(hunk.pre_image().count(), hunk.before.len());
         assert_eq!(hunk.post_image().count(), hunk.after.len());
         assert!(hunk.lines.iter().any(|line| line.kind != LineKind::Context));
-        // Nothing but the lines of the text takes space, whatever a header states.
+        // Memory is taken for lines of the text only, whatever a header states.
         assert!(hunk.lines.len() < lines.len());
         assert!(hunk.lines.capacity() <= 2 * hunk.lines.len().max(2));
         let inside = text.as_ptr_range();
@@ -79,26 +83,22 @@ fn check_file(file: &FileDiff, text: &[u8]) {
         }
         check_does_what_it_says(hunk);
     }
-    let hunks: Vec<Hunk> = file
-        .hunks
-        .iter()
-        .map(|parsed| parsed.hunk.clone())
-        .collect();
+    let hunks = hunks_of(file);
     check_reads_back(&print_hunks(&hunks).bytes, &hunks);
 }
 
 fn check_reads_back(printed: &[u8], hunks: &[Hunk]) {
     let files = parse(printed).expect("what was printed");
     assert_eq!(files.len(), 1);
-    let read: Vec<Hunk> = files[0]
-        .hunks
-        .iter()
-        .map(|parsed| parsed.hunk.clone())
-        .collect();
-    assert_eq!(read, hunks);
+    assert_eq!(hunks_of(&files[0]), hunks);
 }
 
-/// Checks that `hunk` makes its own post-image of its own pre-image.
+fn hunks_of<'a>(file: &FileDiff<'a>) -> Vec<Hunk<'a>> {
+    let hunks = file.hunks.iter();
+    hunks.map(|parsed| parsed.hunk.clone()).collect()
+}
+
+/// Checks that `hunk` makes its post-image of its pre-image.
 fn check_does_what_it_says(hunk: &Hunk) {
     let whole = |side: Vec<&[u8]>, last: LineKind| {
         let is_open = hunk.is_open_ended && hunk.lines.last().is_some_and(|l| l.kind != last);
@@ -117,16 +117,16 @@ fn check_does_what_it_says(hunk: &Hunk) {
     assert_eq!(desk.live, after);
 }
 
-/// Checks that a diff of two texts is read back as it was printed and makes one of the other.
+/// Checks that a diff of two texts is read back as it was printed, and patches.
 fn check_two_texts(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let path = input.bytes(8);
     let context_len = input.below(5);
-    let pair = input.pair();
-    let hunks = pair.hunks(context_len);
+    let compared = input.pair().compared;
+    let hunks = compared.hunks(context_len);
     let printed = print(path, &hunks);
     if hunks.is_empty() {
-        assert_eq!(pair.original, pair.modified);
+        assert_eq!(compared.original, compared.modified);
         assert_eq!(printed.bytes, b"");
         return;
     }
@@ -137,27 +137,12 @@ fn check_two_texts(bytes: &[u8]) {
     for name in [file.old_name, file.new_name] {
         assert_eq!(*unquoted(name.expect("a name")), *path);
     }
-    let read: Vec<Hunk> = file
-        .hunks
-        .iter()
-        .map(|parsed| parsed.hunk.clone())
-        .collect();
+    let read = hunks_of(file);
     let header_lines: Vec<usize> = file.hunks.iter().map(|parsed| parsed.header_line).collect();
     assert_eq!(read, hunks);
     assert_eq!(header_lines, printed.header_lines);
-    assert_eq!(patched(&pair.original, &read), pair.modified.bytes());
-}
-
-/// Returns `original` with `hunks` done to it, each exactly where it says.
-fn patched(original: &Text, hunks: &[Hunk]) -> Vec<u8> {
-    let (mut patched, mut done) = (Vec::new(), 0);
-    for hunk in hunks {
-        patched.extend_from_slice(original.lines_bytes(done..hunk.before.start));
-        assert!(original.lines(hunk.before.clone()).eq(hunk.pre_image()));
-        assert_eq!(Text::new(patched.clone()).len(), hunk.after.start);
-        patched.extend(hunk.post_image().flatten());
-        done = hunk.before.end;
-    }
-    patched.extend_from_slice(original.lines_bytes(done..original.len()));
-    patched
+    assert_eq!(
+        patched(&compared.original, &read),
+        compared.modified.bytes()
+    );
 }

@@ -1,11 +1,14 @@
-//! Placing the hunks of a bare diff: where one is said to stand, its lines stand, and nowhere else;
-//! putting it in and taking it out change those lines and no other.
+//! Placing the hunks of a bare diff: the lines of a hunk are at its place, and nowhere else;
+//! applying it and taking it out change those lines and no others.
 #![no_main]
 
-mod input;
-#[path = "../../engine/target.rs"]
 #[allow(dead_code)]
-mod target;
+#[path = "../../engine/common/compared.rs"]
+mod compared;
+#[allow(dead_code)]
+#[path = "../../engine/common/desk.rs"]
+mod desk;
+mod input;
 
 use agent_q_diff_engine::patch::hunk::{Hunk, Line, LineKind};
 use agent_q_diff_engine::patch::locate::NotPlaced;
@@ -15,9 +18,9 @@ use agent_q_diff_engine::proposal::Proposal;
 use agent_q_diff_engine::review::{Command, Fact, Refusal};
 use agent_q_diff_engine::text::is_unterminated;
 use agent_q_diff_engine::weave::FlipError;
+use desk::{Desk, lines_of};
 use input::{Input, Pair};
 use libfuzzer_sys::fuzz_target;
-use target::Desk;
 
 fuzz_target!(|bytes: &[u8]| {
     let mut input = Input::new(bytes);
@@ -38,9 +41,10 @@ fuzz_target!(|bytes: &[u8]| {
     check_there_and_back(&mut desk, &hunks, &mut input);
 });
 
-/// Returns some hunks of `pair`, perhaps with other line numbers or broken off at the end.
+/// Returns a diff of some hunks of `pair`, perhaps with other line numbers or without its last
+/// byte.
 fn diff(pair: &Pair, input: &mut Input) -> Option<Vec<u8>> {
-    let mut hunks = pair.hunks(input.below(5));
+    let mut hunks = pair.compared.hunks(input.below(5));
     let shift = input.below(4);
     for hunk in &mut hunks {
         hunk.before = hunk.before.start + shift..hunk.before.end + shift;
@@ -59,10 +63,10 @@ fn diff(pair: &Pair, input: &mut Input) -> Option<Vec<u8>> {
 /// Returns a target: one of the two texts or lines of the same family, after a few edits.
 fn live(pair: &Pair, input: &mut Input) -> Vec<u8> {
     let text = match input.below(4) {
-        0 => &pair.modified,
-        _ => &pair.original,
+        0 => &pair.compared.modified,
+        _ => &pair.compared.original,
     };
-    let mut lines: Vec<Vec<u8>> = text.lines(0..text.len()).map(<[u8]>::to_vec).collect();
+    let mut lines = lines_of(text.bytes());
     for _ in 0..input.below(4) {
         let range = input.range_in(lines.len(), 3);
         lines.splice(range, input.lines(pair.family, 6));
@@ -76,8 +80,8 @@ struct Shown<'a> {
     /// Context lines before the first change and after the last.
     lead: usize,
     trail: usize,
-    /// Whether only the target tells if its last line, in which the diff breaks off, has a newline:
-    /// it has one if the diff says that the other side has none.
+    /// Whether the diff breaks off in the last line, so that only the target shows if that has a
+    /// newline. It has one if the diff marks the other side as having none.
     is_open: bool,
 }
 
@@ -93,8 +97,8 @@ impl<'a> Shown<'a> {
         }
     }
 
-    /// Returns the lines with the change or without it. A last line that the diff breaks off in
-    /// gets its newline back.
+    /// Returns the lines with the change or without it. Where the diff breaks off in the last line,
+    /// that gets a newline.
     fn side(&self, is_in: bool) -> Vec<Vec<u8>> {
         let not_there = match is_in {
             true => LineKind::Removed,
@@ -115,8 +119,8 @@ impl<'a> Shown<'a> {
         !self.is_open && self.hunk.lines.iter().any(is_open)
     }
 
-    /// Returns how many context lines `fuzz` ignores at the head and at the tail: one is left on
-    /// each side that has context.
+    /// Returns how many context lines `fuzz` ignores at the head and at the tail. On each side with
+    /// context one line is left.
     fn cut(&self, fuzz: usize) -> (usize, usize) {
         let spare = |context: usize| fuzz.min(context.saturating_sub(1));
         (spare(self.lead), spare(self.trail))
@@ -130,13 +134,8 @@ impl<'a> Shown<'a> {
     }
 }
 
-fn lines_of(text: &[u8]) -> Vec<Vec<u8>> {
-    let lines = text.split_inclusive(|&byte| byte == b'\n');
-    lines.map(<[u8]>::to_vec).collect()
-}
-
-/// Returns every line where `run` stands in `lines`; no lines stand in an empty text only. If
-/// `is_open_ended`, its last line may have its newline or not.
+/// Returns every place of `run` in `lines`; an empty run is found in an empty text only. With
+/// `is_open_ended`, the newline of the last line does not count.
 fn occurrences(lines: &[Vec<u8>], run: &[Vec<u8>], is_open_ended: bool) -> Vec<usize> {
     if run.is_empty() {
         return if lines.is_empty() {
@@ -164,7 +163,7 @@ fn check_places(desk: &Desk, hunks: &[Shown]) {
     let is_open = |at: usize| hunks[at].is_open;
     let mut end_of_last = 0;
     for (at, shown) in hunks.iter().enumerate() {
-        let is_in = desk.review.fact(at) == Fact::In;
+        let is_in = desk.is_in(at);
         assert_ne!(desk.review.fact(at), Fact::Mixed);
         match desk.review.proposal().place(at) {
             Ok(place) => {
@@ -184,8 +183,8 @@ fn check_places(desk: &Desk, hunks: &[Shown]) {
     }
 }
 
-/// Checks that `shown`, found at `start`, has no other place. A hunk that shows no context at an end
-/// belongs at that end of the file, and only there does it say which of several places is meant.
+/// Checks that `shown`, found at `start`, has no other place. Of several places only an end of the
+/// file may be chosen, by a hunk without context at that end.
 fn check_only_place(
     shown: &Shown,
     lines: &[Vec<u8>],
@@ -195,11 +194,11 @@ fn check_only_place(
     offset: isize,
 ) {
     let stated = shown.hunk.before.start + shown.cut(fuzz).0;
-    assert_eq!(start.checked_signed_diff(stated), Some(offset));
+    assert_eq!(stated.checked_add_signed(offset), Some(start));
     let [own, other] = [is_in, !is_in].map(|is_in| shown.run(is_in, 0));
     let has_edge = shown.lead == 0 || shown.trail == 0;
     if fuzz > 0 {
-        // More of the context than need be was never ignored.
+        // No more of the context is ignored than necessary.
         assert!(!is_in && occurrences(lines, &own, false).is_empty() || shown.is_marked());
         let less = shown.run(is_in, fuzz - 1);
         assert!(occurrences(lines, &less, false).is_empty() || shown.is_marked());
@@ -215,7 +214,7 @@ fn check_reason(reason: &NotPlaced, hunks: &[Shown], at: usize, lines: &[Vec<u8>
     let shown = &hunks[at];
     let is_open = shown.is_open;
     match reason {
-        // What ends the file on one side is not in the middle of it on the other.
+        // A line that ends the file on one side is not looked for in its middle.
         NotPlaced::NotFound if shown.is_marked() => {}
         NotPlaced::NotFound => {
             for fuzz in 0..=2 {
@@ -240,36 +239,29 @@ fn check_reason(reason: &NotPlaced, hunks: &[Shown], at: usize, lines: &[Vec<u8>
     }
 }
 
-/// Flips hunks in any order, each against what its lines say, and takes all of it back.
+/// Flips hunks in any order, checks each against its lines, and reverts all of it.
 fn check_there_and_back(desk: &mut Desk, hunks: &[Shown], input: &mut Input) {
-    let (live, was_in) = (desk.live.clone(), facts(desk));
+    let (live, was_in) = (desk.live.clone(), desk.facts());
     for _ in 0..8 {
         let at = input.below(hunks.len());
         flip(desk, at, &hunks[at]);
     }
     for (at, &is_in) in was_in.iter().enumerate().rev() {
-        if facts(desk)[at] != is_in {
+        if desk.facts()[at] != is_in {
             flip(desk, at, &hunks[at]);
         }
     }
-    // A newline that is missing at the end can be in the way of one order and not of another.
-    if facts(desk) == was_in {
+    // A missing newline at the end can prevent one order and not another.
+    if desk.facts() == was_in {
         assert_eq!(desk.live, live);
     } else {
         assert!(is_unterminated(&live) || is_unterminated(&desk.live));
     }
 }
 
-fn facts(desk: &Desk) -> Vec<bool> {
-    let hunks = 0..desk.review.proposal().n_hunks();
-    hunks
-        .map(|hunk| desk.review.fact(hunk) == Fact::In)
-        .collect()
-}
-
-/// Puts hunk `at` in or takes it out, and checks that just its changed lines changed.
+/// Applies hunk `at` or takes it out, and checks that only its changed lines changed.
 fn flip(desk: &mut Desk, at: usize, shown: &Shown) {
-    let is_in = desk.review.fact(at) == Fact::In;
+    let is_in = desk.is_in(at);
     let command = match is_in {
         true => Command::Unapply,
         false => Command::Accept,
@@ -285,7 +277,7 @@ fn flip(desk: &mut Desk, at: usize, shown: &Shown) {
                 false => text.to_vec(),
             };
             assert_eq!(told(&desk.live), told(&expected));
-            assert_eq!(desk.review.fact(at) == Fact::In, !is_in);
+            assert_eq!(desk.is_in(at), !is_in);
         }
         (Err(Refusal::Flip(FlipError::Glued)), Ok(place)) => {
             let lines = flipped_lines(&before, shown, place.line, is_in);
@@ -304,8 +296,9 @@ fn flip(desk: &mut Desk, at: usize, shown: &Shown) {
     }
 }
 
-/// Returns the lines of `text` after the changed lines of `shown`, of which the first is or would
-/// be at `line`, gave way to those of its other side. The context stays the text's own.
+/// Returns the lines of `text` with the changed lines of `shown`, the first of which is or would be
+/// at
+/// `line`, replaced by those of its other side. The context lines stay those of the text.
 fn flipped_lines(text: &[u8], shown: &Shown, line: usize, is_in: bool) -> Vec<Vec<u8>> {
     let mut lines = lines_of(text);
     let from = if is_in {

@@ -1,15 +1,17 @@
-//! Any commands and any edits by others, in any order: the target is what was promised after each
-//! step.
+//! Any commands and any edits by others, in any order: after each step the target is as planned.
 //!
-//! The model keeps the target as a list of tagged lines, which no plan may take for others however
-//! they read. What a comparison of two texts decides the model cannot know: it takes the engine's
-//! word for it, and holds it to that from then on.
+//! The model is a list of tagged lines, which a plan may never confuse, even where they read the
+//! same. The model cannot know what the engine decides by comparing two texts: it asks the engine,
+//! and checks that the engine keeps to the answer from then on.
 #![no_main]
 
-mod input;
-#[path = "../../engine/target.rs"]
 #[allow(dead_code)]
-mod target;
+#[path = "../../engine/common/compared.rs"]
+mod compared;
+#[allow(dead_code)]
+#[path = "../../engine/common/desk.rs"]
+mod desk;
+mod input;
 
 use std::ops::Range;
 
@@ -20,20 +22,20 @@ use agent_q_diff_engine::review::{
 };
 use agent_q_diff_engine::text::{Text, is_unterminated};
 use agent_q_diff_engine::weave::{FlipError, LineEdit};
+use desk::{Desk, Replaced, replaced};
 use input::{Input, Pair};
 use libfuzzer_sys::fuzz_target;
-use target::Desk;
 
 const MAX_STEPS: usize = 24;
 
-/// With more hunks than this a repetitive text has more readings than the engine keeps.
+/// With more hunks than this, a repetitive text can be read in more ways than the engine keeps.
 const MAX_HUNKS_READ: usize = 6;
 
 fuzz_target!(|bytes: &[u8]| {
     let mut input = Input::new(bytes);
     let (pair, context_len) = (input.pair(), input.below(5));
     let Some(mut walk) = Walk::new(&pair, context_len) else {
-        assert_eq!(pair.original, pair.modified);
+        assert_eq!(pair.compared.original, pair.compared.modified);
         return;
     };
     for _ in 0..MAX_STEPS {
@@ -48,11 +50,11 @@ fuzz_target!(|bytes: &[u8]| {
 /// Which line a line of the target is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tag {
-    /// One of the original or of the proposal, with its place in the order of all of them.
+    /// A line of the original or of the proposal, with its place in the order of all of them.
     Known(usize),
-    /// One that somebody else wrote: after all that is known to be before it, and so on.
+    /// A line that somebody else typed: between these two places.
     Typed { after: usize, before: usize },
-    /// One that only a comparison could tell.
+    /// A line that only a comparison could identify.
     Unsure,
 }
 
@@ -76,7 +78,7 @@ impl Tag {
 
 type TaggedLine = (Tag, Vec<u8>);
 
-/// Room between the places of two lines of the original.
+/// Distance between the places of two lines of the original.
 const ROOM: usize = 1 << 16;
 
 #[derive(Clone)]
@@ -88,7 +90,7 @@ struct State {
     is_pure: bool,
 }
 
-/// Something that was done to the target, and what undoing it does to the text, piece by piece.
+/// Something that was done to the target, and the edits that undo it.
 struct Done {
     before: State,
     undoing: Vec<LineEdit>,
@@ -106,17 +108,18 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Returns nothing for two texts that are the same.
+    /// Returns `None` for equal texts.
     fn new(pair: &'a Pair, context_len: usize) -> Option<Walk<'a>> {
-        let atoms = pair.edits();
-        let groups = diff::group(&atoms, pair.original.len(), context_len);
+        let atoms = pair.compared.edits.clone();
+        let groups = diff::group(&atoms, pair.compared.original.len(), context_len);
         let hunks: Vec<Range<usize>> = groups.into_iter().map(|group| group.edits).collect();
-        let texts = [&pair.original, &pair.modified].map(|text| text.bytes().to_vec());
+        let texts =
+            [&pair.compared.original, &pair.compared.modified].map(|text| text.bytes().to_vec());
         let [original, modified] = texts;
         let proposal = Proposal::from_texts(original, modified, context_len).ok()?;
         let mut walk = Walk {
             pair,
-            desk: Desk::open(proposal, pair.original.bytes()),
+            desk: Desk::open(proposal, pair.compared.original.bytes()),
             marks: vec![Mark::Pending; hunks.len()],
             state: State {
                 lines: Vec::new(),
@@ -209,7 +212,7 @@ impl Walk<'_> {
                 self.carry_out(&plan);
             }
             (Ok(step), Err(refusal)) => {
-                // What others have changed since is not called applied.
+                // A hunk that others have changed since is not called applied.
                 assert!(step.is_flip || self.desk.review.proposal().is_lost(hunk));
                 assert!(!(is_vouched && matches!(refusal, Refusal::NotPlaced(_))));
                 self.check_refusal(&[(hunk, step)], &refusal);
@@ -246,8 +249,8 @@ impl Walk<'_> {
         self.carry_out(&plan);
     }
 
-    /// Checks that something stands against `steps`: others changed the target, and if lines are said
-    /// to be glued, they would be.
+    /// Checks that there is a reason to refuse `steps`: others changed the target, and if the
+    /// reason is that lines would be joined, some would be.
     fn check_refusal(&self, steps: &[(usize, Step)], refusal: &Refusal) {
         assert!(!self.state.is_pure, "{refusal:?}");
         assert_ne!(*refusal, Refusal::NotIn);
@@ -265,27 +268,30 @@ impl Walk<'_> {
         }
     }
 
-    /// Carries `plan` out on the tagged lines, and so checks that it takes none but its own.
+    /// Carries out `plan` on the tagged lines, which checks that it replaces only its own.
     fn carry_out(&mut self, plan: &Plan) {
         let before = self.state.clone();
         let flips = self.flips(&plan.steps);
         assert_eq!(plan.edits.len(), flips.len());
-        // Undoing goes from the last edit to the first, where those above it still stand.
-        let (mut undoing, mut added, mut removed) = (Vec::new(), 0, 0);
-        for (edit, &(atom, is_in)) in plan.edits.iter().zip(&flips) {
+        // Undoing begins with the last edit, while the lines above are still as they were.
+        let mut undoing = Vec::new();
+        let done = replaced(&self.desk.live, &plan.edits);
+        for ((edit, done), &(atom, is_in)) in plan.edits.iter().zip(done).zip(&flips) {
             let (from, to) = (self.side(atom, !is_in), self.side(atom, is_in));
             assert_eq!((edit.n_removed, &edit.text), (from.len(), &text_of(&to)));
-            let line = edit.line + added - removed;
-            self.replace(line, &from, to.clone());
+            let Replaced {
+                line,
+                n_added,
+                removed,
+            } = done;
+            self.replace(line, &from, to);
             self.state.is_in[atom] = is_in;
             let piece = |n_removed, text| LineEdit {
                 line,
                 n_removed,
                 text,
             };
-            undoing.push(piece(0, text_of(&from)));
-            undoing.push(piece(to.len(), Vec::new()));
-            (added, removed) = (added + to.len(), removed + from.len());
+            undoing.extend([piece(0, removed), piece(n_added, Vec::new())]);
         }
         undoing.reverse();
         let is_open = |(_, line): &TaggedLine| is_unterminated(line);
@@ -316,8 +322,8 @@ impl Walk<'_> {
         self.state.lines.splice(range, lines);
     }
 
-    /// Checks that a line with the place `own`, put before line `line` of the target, is on the
-    /// right side of all that others wrote there, and that there is a right side.
+    /// Checks that a line with the place `own`, inserted before line `line` of the target, is on
+    /// the right side of all lines that others wrote there.
     fn check_point(&self, line: usize, own: usize) {
         let (above, below) = self.state.lines.split_at(line);
         let is_other = |(tag, _): &&TaggedLine| tag.known().is_none();
@@ -351,7 +357,7 @@ impl Walk<'_> {
     }
 
     fn split(&mut self, hunk: usize) {
-        // Cutting a single change would make atoms of which this model knows nothing.
+        // Cutting a single change makes atoms that this model does not know.
         if hunk == self.hunks.len() || self.hunks[hunk].len() == 1 {
             return;
         }
@@ -360,12 +366,14 @@ impl Walk<'_> {
             for hunk in &hunks {
                 assert!(
                     self.pair
+                        .compared
                         .original
                         .lines(hunk.before.clone())
                         .eq(hunk.pre_image())
                 );
                 assert!(
                     self.pair
+                        .compared
                         .modified
                         .lines(hunk.after.clone())
                         .eq(hunk.post_image())
@@ -403,9 +411,9 @@ impl Walk<'_> {
     }
 }
 
-/// What others do to the target.
+/// Edits of others.
 impl Walk<'_> {
-    /// Types something, as often as not where hunk `hunk` is.
+    /// Types something, in one case of two at hunk `hunk`.
     fn edit(&mut self, hunk: usize, input: &mut Input) {
         let lines = &self.state.lines;
         let mut range = input.range_in(lines.len(), 4);
@@ -452,7 +460,7 @@ impl Walk<'_> {
         if is_wide {
             self.done.clear();
             self.take_its_word();
-        } else if self.desk.live == self.pair.original.bytes() {
+        } else if self.desk.live == self.pair.compared.original.bytes() {
             self.become_choice(vec![false; self.atoms.len()]);
         }
         if is_change && !self.state.is_pure {
@@ -460,7 +468,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns the tag of lines that somebody writes in the place of those in `range`.
+    /// Returns the tag of lines that somebody types in place of those in `range`.
     fn tag_of_typed(&self, range: Range<usize>) -> Tag {
         let lines = &self.state.lines;
         let bounds = |at: Option<usize>, outside| match at.and_then(|at| lines.get(at)) {
@@ -508,7 +516,7 @@ impl Walk<'_> {
         let is_wide = undoing[0].n_removed.min(n_restored) > 1;
         self.state = before;
         if is_wide {
-            // Whether it is known as the undoing of the last edit or compared is the engine's affair.
+            // The engine may recognize this as undoing the last edit, or compare the texts.
             let was_pure = self.state.is_pure;
             self.be_unsure();
             if was_pure {
@@ -520,7 +528,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Lets the target become another text of which nobody told.
+    /// Makes the target another text without reporting an edit.
     fn follow(&mut self, input: &mut Input) {
         let kind = input.below(4);
         let mut is_in = vec![false; self.atoms.len()];
@@ -560,7 +568,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Forgets which line is which.
+    /// Marks every line as unsure.
     fn be_unsure(&mut self) {
         for (tag, _) in &mut self.state.lines {
             *tag = Tag::Unsure;
@@ -569,8 +577,8 @@ impl Walk<'_> {
         self.done.clear();
     }
 
-    /// Takes over what the engine found to be in the target. If that is all of it, every line is
-    /// known again.
+    /// Takes over which hunks the engine found in the target. If they explain all of the target,
+    /// every line is known again.
     fn take_its_word(&mut self) {
         let is_in = self.facts_told();
         let is_whole = |atoms: &Range<usize>| is_in[atoms.clone()].windows(2).all(|w| w[0] == w[1]);
@@ -611,7 +619,7 @@ impl Walk<'_> {
             lines.extend(self.side(atom, is_in[atom]));
             done = edit.before.end;
         }
-        lines.extend(self.originals(done..self.pair.original.len()));
+        lines.extend(self.originals(done..self.pair.compared.original.len()));
         lines
     }
 
@@ -621,14 +629,19 @@ impl Walk<'_> {
             return self.originals(edit.before.clone());
         }
         let first = place(edit.before.start) - ROOM / 2;
-        let lines = self.pair.modified.lines(edit.after.clone()).enumerate();
+        let lines = self
+            .pair
+            .compared
+            .modified
+            .lines(edit.after.clone())
+            .enumerate();
         lines
             .map(|(at, line)| (Tag::Known(first + at), line.to_vec()))
             .collect()
     }
 
     fn originals(&self, range: Range<usize>) -> Vec<TaggedLine> {
-        let lines = range.clone().zip(self.pair.original.lines(range));
+        let lines = range.clone().zip(self.pair.compared.original.lines(range));
         lines
             .map(|(at, line)| (Tag::Known(place(at)), line.to_vec()))
             .collect()

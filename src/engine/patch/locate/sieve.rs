@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_passes_is_where_the_run_starts() {
+    fn only_the_starts_of_the_run_pass() {
         let text = Text::new(b"a\na\nb\na\na\nb\n".to_vec());
         let heads = Heads::new(&text);
         let passing = |run: &[&[u8]]| -> Vec<usize> {

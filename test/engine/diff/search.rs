@@ -1,0 +1,95 @@
+//! How many lines change in texts that are hard to compare, beside git and GNU diff, and within a
+//! budget.
+
+use std::path::Path;
+
+use agent_q_diff_engine::diff::{Budget, Comparison, texts_and_edits};
+
+use crate::common::compared::{edited, n_changed};
+use crate::common::families::{FAMILIES, cyclic};
+use crate::common::tools::{DIFF_COMMANDS, n_changed_in, output_of, write_a_and_b};
+
+/// Most lines that may change for each one that changes in the better of git and GNU diff, unless
+/// the answer is called coarse.
+const MAX_RATIO: f64 = 1.5;
+
+/// Compares two texts, and checks that the edits make the one of the other.
+fn compared([original, modified]: [Vec<u8>; 2], budget: Budget) -> Comparison {
+    let (original, modified, found) = texts_and_edits(original, modified, budget);
+    let result = edited(&original, &found.edits, &modified);
+    assert!(result == modified.bytes(), "the edits lead elsewhere");
+    found
+}
+
+/// Returns the number of changed lines of the better of git and GNU diff.
+fn best_of_peers(folder: &Path, texts: &[Vec<u8>; 2]) -> usize {
+    write_a_and_b(folder, texts.each_ref().map(|text| &text[..]));
+    let counts = DIFF_COMMANDS.map(|command| n_changed_in(&output_of(command, folder).stdout));
+    counts[0].min(counts[1])
+}
+
+/// Returns how many lines change for each one that changes in the better of git and GNU diff, and
+/// whether the answer is coarse.
+fn ratio(folder: &Path, texts: [Vec<u8>; 2]) -> (f64, bool) {
+    let best = best_of_peers(folder, &texts);
+    let found = compared(texts, Budget::default());
+    (
+        n_changed(&found.edits) as f64 / best.max(1) as f64,
+        found.is_coarse,
+    )
+}
+
+#[test]
+fn of_each_family_hardly_more_lines_change_than_for_git_and_gnu_diff_or_it_is_called_coarse() {
+    let folder = tempfile::tempdir().unwrap();
+    for family in FAMILIES {
+        for (n_lines, seed) in [(60, 1), (700, 2), (2_000, 3), (9_000, 4)] {
+            let (ratio, is_coarse) = ratio(folder.path(), family.texts(n_lines, seed));
+            let name = family.name;
+            assert!(
+                is_coarse || ratio <= MAX_RATIO,
+                "{name}, {n_lines}: {ratio}"
+            );
+            // These texts are small enough never to be coarse.
+            assert!(ratio <= MAX_RATIO, "{name}, {n_lines}: {ratio}, coarse");
+        }
+    }
+}
+
+#[test]
+fn of_cyclic_texts_hardly_more_lines_change_than_for_git_and_gnu_diff() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut n_more = 0;
+    for seed in 0..150 {
+        let (ratio, is_coarse) = ratio(folder.path(), cyclic(seed));
+        assert!(!is_coarse && ratio <= MAX_RATIO, "{seed}: {ratio}");
+        n_more += usize::from(ratio > 1.1);
+    }
+    // Before this test there was one in six, with up to 51 times as many lines.
+    assert!(n_more <= 5, "{n_more}");
+}
+
+#[test]
+fn a_small_budget_is_spread_over_the_whole_text() {
+    for name in [
+        "2 texts at random",
+        "30 texts at random",
+        "every second line of 10 texts replaced by another of them",
+        "every third line replaced",
+        "unique lines replaced, a common line behind each",
+    ] {
+        let family = FAMILIES.iter().find(|family| family.name == name).unwrap();
+        let texts = family.texts(20_000, 1);
+        let best = compared(texts.clone(), Budget::default());
+        let found = compared(texts.clone(), Budget(4_000_000));
+        assert!(found.is_coarse || found == best);
+        // Matches are found throughout the text, not only at its beginning.
+        let n_lines = texts[0].iter().filter(|&&byte| byte == b'\n').count();
+        let longest = found.edits.iter().map(|edit| edit.before.len()).max();
+        assert!(longest.unwrap() < n_lines / 10, "{name}: {longest:?}");
+        assert!(
+            n_changed(&found.edits) < 2 * n_changed(&best.edits),
+            "{name}"
+        );
+    }
+}

@@ -1,0 +1,12 @@
+//! Tests of the engine's public functions. Each suite is named after the module of the engine that
+//! it tests, and stands where that stands in `src/engine`.
+
+mod common;
+mod diff;
+mod merge;
+mod patch;
+mod proposal;
+mod review;
+mod text;
+mod tool;
+mod weave;

@@ -1,0 +1,4 @@
+//! Unified diffs, read and written.
+
+mod parse;
+mod print;
