@@ -260,7 +260,7 @@ impl Proposal {
 
     /// Returns the target, as the line map has it.
     pub fn target(&self) -> Vec<u8> {
-        self.weave.target()
+        self.weave.target().to_vec()
     }
 
     /// Returns which of the two texts that the proposal was made of the target is; `None` if it is
@@ -276,7 +276,7 @@ impl Proposal {
         ];
         let found = sides
             .into_iter()
-            .find(|(_, text)| self.weave.is_target(text.bytes()));
+            .find(|(_, text)| self.weave.target().is(text.bytes()));
         found.map(|(side, _)| side)
     }
 
@@ -304,13 +304,13 @@ impl Proposal {
 
     /// Returns where `edits` begin, in characters of the target as Emacs counts them.
     pub fn offsets_of(&self, edits: &[LineEdit]) -> Vec<usize> {
-        let offset = |edit: &LineEdit| self.weave.chars_before(edit.line);
+        let offset = |edit: &LineEdit| self.weave.target().chars_before(edit.line);
         edits.iter().map(offset).collect()
     }
 
     /// Returns the number of characters of the target, as Emacs counts them.
     pub fn n_chars(&self) -> usize {
-        self.weave.n_chars()
+        self.weave.target().n_chars()
     }
 
     /// Learns that the target is now `live`, and tells whether that is news.
@@ -318,13 +318,13 @@ impl Proposal {
         if let Some(bare) = &mut self.bare {
             let is_first = !std::mem::replace(&mut bare.has_target, true);
             // The map knows the places of its own edits; a search might lose one of them.
-            let is_news = is_first || !self.weave.is_target(live);
+            let is_news = is_first || !self.weave.target().is(live);
             if is_news {
                 self.search(live);
             }
             return is_news;
         }
-        let changed = self.weave.changed_in(live);
+        let changed = self.weave.target().changed_in(live);
         changed.is_some_and(|changed| {
             self.follow_change(&changed);
             true
@@ -340,7 +340,7 @@ impl Proposal {
 
     /// Goes on with `reading`, as [`Weave::read_on`] does, and at its end learns what was found.
     pub fn read_on(&mut self, reading: &mut Reading, text: &[u8]) -> Next {
-        let next = self.weave.read_on(reading, text);
+        let next = reading.read_on(self.weave.target(), text);
         if let Next::Changed(changed) = &next {
             self.follow_change(changed);
         }
@@ -348,7 +348,10 @@ impl Proposal {
     }
 
     fn follow_change(&mut self, changed: &Changed) {
-        let pieces = self.weave.pieces_with(&changed.lines, &changed.text);
+        let pieces = self
+            .weave
+            .target()
+            .pieces_with(&changed.lines, &changed.text);
         match self.facts_in(&pieces) {
             Some(facts) => self.unravel(&facts),
             None => self.fold_missed(changed),
@@ -367,9 +370,11 @@ impl Proposal {
         wanted.iter().flat_map(flips).collect()
     }
 
-    fn set_in(&mut self, hunk: usize, is_in: bool) {
-        self.atoms_of(hunk)
-            .for_each(|atom| self.weave.set_applied(atom, is_in));
+    /// Returns for each atom whether it is applied if `facts` tell it of each hunk.
+    fn applied_by(&self, facts: impl Iterator<Item = bool>) -> Vec<bool> {
+        let hunks = self.groups.iter().zip(facts);
+        let of_atoms = hunks.flat_map(|(group, is_in)| vec![is_in; group.edits.len()]);
+        of_atoms.collect()
     }
 }
 

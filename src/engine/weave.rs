@@ -1,76 +1,56 @@
-//! The line map: where every line of the original, of the proposal and of the target belongs.
+//! A weave: all lines of the original, of the proposal and of the target, in one list.
 //!
-//! One list of segments, in file order, holds the original, the proposal and the text that neither
-//! knows. Per atom the order is old, new. Each segment is alive or not: common and user text
-//! always, an atom's old lines unless it is applied, its new lines if it is, and none of them once
-//! they were deleted from outside. *The target is the alive segments in order*, so a place is known
-//! and never searched for, and to apply or take out a change is to flip its atoms.
+//! As in SCCS and Bazaar, the lines of all versions are woven into one sequence of segments, in
+//! file order: those of the original, those of the proposal, and those that neither knows. Per atom
+//! the order is old, new. *The target is the alive segments in order*, so a place is known and never
+//! searched for, and to apply or take out a change is to flip its atoms.
+//!
+//! Who knows what:
+//!
+//! - [`Texts`] knows bytes and characters of lines, not their order.
+//! - [`Segments`] knows the order of lines and which are alive, by their numbers. Only its methods
+//!   change it, and keep its invariants.
+//! - [`Journal`] knows what happened to the target, so that it can be undone.
+//! - [`Target`] reads segments and texts as one text; [`Reading`] compares another one with it.
+//! - [`Weave`] has all of them, and keeps them in step.
 //!
 //! With s segments, a run of outside edits takes O(s) time and what lies between them, and so does
-//! flipping many atoms at once.
-//! Flipping one, or looking up its place, takes O(log s) and what is around it up to the nearest
-//! unchanged lines. A segment is 24 bytes.
+//! flipping many atoms at once. Flipping one, or looking up its place, takes O(log s) and what is
+//! around it up to the nearest unchanged lines. A segment is 24 bytes.
 
 mod atom;
 mod changed;
-mod gap;
-mod lay_in;
-mod offsets;
-mod outside;
+mod journal;
 mod reading;
-mod rewrite;
-mod segment;
-mod status;
-mod sums;
+mod segments;
+mod target;
+mod texts;
 mod unique;
 
-use std::cell::OnceCell;
 use std::ops::Range;
 
-use crate::diff::Edit;
+use crate::diff::{Edit, Group};
 use crate::text::Text;
-pub use atom::{Atom, FlipError, LineEdit, Placed};
+pub(crate) use atom::Owner;
+pub use atom::{Atom, FlipError, LineEdit, Placed, Stretch};
 pub use changed::Changed;
-use gap::Gap;
-use offsets::{Counted, Offsets};
-use outside::Journal;
-pub(crate) use unique::{TargetLines, TargetRun};
-
-pub(crate) use lay_in::Owner;
+use journal::Journal;
+pub(crate) use journal::Now;
 pub use reading::{Next, Reading};
-pub use rewrite::Stretch;
-use segment::{Kind, Segment};
-use status::Status;
-use sums::Sums;
+use segments::Segments;
+pub use target::Target;
+pub(crate) use target::{TargetLines, TargetRun};
+use texts::Texts;
 
-/// The line map of one review. See the module's documentation.
+/// The weave of one file under review. See the module's documentation.
 #[derive(Debug, Clone)]
 pub struct Weave {
-    original: Text,
-    modified: Text,
-    user: Text,
-    /// How many lines of `user` stood around the hunks when the segments were laid.
-    n_around: usize,
-    atoms: Vec<Atom>,
-    segments: Vec<Segment>,
-    /// What a walk over the segments tells about each atom; see [`Weave::update_statuses`].
-    statuses: Vec<Option<Status>>,
-    /// The atoms that have a place, in the order of their segments.
-    ranks: Vec<usize>,
-    /// For each of these, by how many lines its flips have made the target longer since the last
-    /// walk over all segments.
-    shifts: Sums,
-    /// For each atom, by how many lines it makes the target longer than the original.
-    deltas: Sums,
-    /// Indices of the segments whose last line lacks its terminator.
-    open: Vec<usize>,
-    counted: Counted,
-    offsets: OnceCell<Offsets>,
-    /// Only while edits by others are told; see [`Weave::settle`].
-    gap: Option<Gap>,
-    past: Journal,
+    texts: Texts,
+    segments: Segments,
+    journal: Journal,
 }
 
+/// What it is made of, and laying it anew.
 impl Weave {
     /// Weaves `original` and `modified`, which differ by `edits`. No atom is applied: the target
     /// is the original.
@@ -81,187 +61,109 @@ impl Weave {
             is_applied: false,
             is_edited: false,
         };
-        let mut weave = Weave {
-            original,
-            modified,
-            user: Text::new(Vec::new()),
-            n_around: 0,
-            atoms: edits.iter().map(atom).collect(),
-            segments: Vec::new(),
-            statuses: Vec::new(),
-            ranks: Vec::new(),
-            shifts: Sums::default(),
-            deltas: Sums::default(),
-            open: Vec::new(),
-            counted: Counted::default(),
-            offsets: OnceCell::new(),
-            gap: None,
-            past: Journal::default(),
-        };
-        weave.unravel();
-        weave
+        let atoms = edits.iter().map(atom).collect();
+        Weave {
+            segments: Segments::new(atoms, original.len()),
+            texts: Texts::new(original, modified),
+            journal: Journal::default(),
+        }
     }
 
     /// The original, or what stands in for it.
     pub fn original(&self) -> &Text {
-        &self.original
+        self.texts.original()
     }
 
     /// The modified text, or what stands in for it.
     pub fn modified(&self) -> &Text {
-        &self.modified
+        self.texts.modified()
     }
 
     /// The atoms in the order of the original.
     pub fn atoms(&self) -> &[Atom] {
-        &self.atoms
+        self.segments.atoms()
+    }
+
+    /// The target as the weave has it.
+    pub fn target(&self) -> Target<'_> {
+        let (texts, segments) = (&self.texts, &self.segments);
+        Target { texts, segments }
     }
 
     /// Returns the lines of `atom` in the target if it is applied, or else if it is not, as bytes.
     pub fn side(&self, atom: &Atom, is_applied: bool) -> &[u8] {
         match is_applied {
-            true => self.modified.lines_bytes(atom.new.clone()),
-            false => self.original.lines_bytes(atom.old.clone()),
+            true => self.modified().lines_bytes(atom.new.clone()),
+            false => self.original().lines_bytes(atom.old.clone()),
         }
     }
 
-    /// Takes the newline off the end of both texts, or puts it back.
+    /// Takes the newline off the end of original and modified text, or puts it back.
     ///
     /// For a diff whose own text broke off before that newline, so that only the target can tell
-    /// whether it is there. An empty last line has nothing to be taken off.
+    /// whether it is there. An empty last line is left alone.
     pub fn toggle_last_terminator(&mut self) {
-        for text in [&mut self.original, &mut self.modified] {
-            *text = text.with_last_terminator_toggled();
-        }
-        self.counted = Counted::default();
+        self.texts.toggle_last_terminator();
+        self.segments.forget_bytes();
     }
 
-    /// Sets whether atom `atom` is applied, unchecked.
-    ///
-    /// For what was learned about the target; [`Weave::edits_to_flip`] is for what shall change.
-    ///
-    /// Lay the segments anew afterwards.
-    pub fn set_applied(&mut self, atom: usize, is_applied: bool) {
-        self.atoms[atom].is_applied = is_applied;
+    /// Lays the segments anew as original and proposal alone say; no text of others remains.
+    /// `is_applied` tells it of each atom.
+    pub fn lay_whole(&mut self, is_applied: &[bool]) {
+        self.texts.set_user(Text::new(Vec::new()));
+        let n_lines = self.original().len();
+        self.segments.lay_whole(n_lines, is_applied);
+        self.journal.forget();
     }
 
-    /// Lays the segments anew as original and proposal alone say; no user text remains.
-    pub fn unravel(&mut self) {
-        self.gap = None;
-        self.user = Text::new(Vec::new());
-        self.n_around = 0;
-        // No more room than it takes: there may be millions.
-        let n_sides = self.atoms.iter().flat_map(|atom| [&atom.old, &atom.new]);
-        let n_sides = n_sides.filter(|side| !side.is_empty()).count();
-        self.segments = Vec::with_capacity(n_sides + self.atoms.len() + 1);
-        self.lay(0..self.original.len(), 0..self.atoms.len());
-        self.past.forget();
-        self.update_statuses();
-    }
-
-    /// Lays the segments anew: `placed` runs stand in `live` where they say, and everything around
-    /// them is user text. Atoms outside all runs have no place any more.
+    /// Lays the segments anew: the target is `live`, the runs `placed` stand in it where they say,
+    /// and everything around them is text of others. `is_applied` tells it of each atom. Atoms
+    /// outside all runs have no place any more.
     ///
     /// The runs must be in the order of their lines, inside `live` and disjoint.
-    pub fn lay_out(&mut self, live: Text, placed: &[Placed]) {
-        self.gap = None;
-        self.segments.clear();
-        let mut at = 0;
-        for run in placed {
-            self.push(Kind::User, at..run.line);
-            self.lay(run.before.clone(), run.atoms.clone());
-            at = run.line + self.alive_len(run);
-        }
-        self.push(Kind::User, at..live.len());
-        self.n_around = live.len();
-        self.user = live;
-        self.past.forget();
-        self.update_statuses();
+    pub fn lay_out(&mut self, live: Text, placed: &[Placed], is_applied: &[bool]) {
+        self.segments.lay_out(live.len(), placed, is_applied);
+        self.texts.set_user(live);
+        self.journal.forget();
     }
 
-    /// Returns the number of lines that `run` takes in the target.
-    pub fn alive_len(&self, run: &Placed) -> usize {
-        let atoms = &self.atoms[run.atoms.clone()];
-        let old: usize = atoms.iter().map(|atom| atom.old.len()).sum();
-        let alive: usize = atoms.iter().map(|atom| atom.alive_side().len()).sum();
-        run.before.len() - old + alive
+    /// Lays `run`, whose atoms have no place yet and are applied if `is_applied`, where its lines
+    /// stand in the target. [`Weave::owner_of`] these lines must be nobody.
+    pub(crate) fn lay_in(&mut self, run: &Placed, is_applied: bool) {
+        self.segments.lay_in(run, is_applied);
+        self.journal.forget();
     }
 
-    fn lay(&mut self, before: Range<usize>, atoms: Range<usize>) {
-        let mut at = before.start;
-        for atom in atoms {
-            let Atom { old, new, .. } = self.atoms[atom].clone();
-            self.push(Kind::Common, at..old.start);
-            at = old.end;
-            self.push(Kind::Old(atom), old);
-            self.push(Kind::New(atom), new);
-        }
-        self.push(Kind::Common, at..before.end);
+    /// Returns who owns any of the `lines` of the target; `None` if all are text of others, and none
+    /// was typed where it may be before or after an atom.
+    pub(crate) fn owner_of(&self, lines: Range<usize>) -> Option<Owner> {
+        self.segments.owner_of(lines)
     }
+}
 
-    fn push(&mut self, kind: Kind, lines: Range<usize>) {
-        if !lines.is_empty() {
-            self.segments.push(Segment::new(kind, lines));
-        }
-    }
-
-    /// Tells whether the target, as the line map has it, is `live` byte for byte.
-    pub fn is_target(&self, live: &[u8]) -> bool {
-        let lens = self.alive().map(|segment| self.bytes(segment).len());
-        if lens.sum::<usize>() != live.len() {
-            return false;
-        }
-        let mut rest = live;
-        for segment in self.alive() {
-            match rest.strip_prefix(self.bytes(segment)) {
-                Some(after) => rest = after,
-                None => return false,
-            }
-        }
-        rest.is_empty()
-    }
-
-    /// Returns the target, as the line map has it.
-    pub fn target(&self) -> Vec<u8> {
-        self.target_pieces().concat()
-    }
-
-    /// Returns the target, as the line map has it, in pieces.
-    pub fn target_pieces(&self) -> Vec<&[u8]> {
-        self.alive().map(|segment| self.bytes(segment)).collect()
-    }
-
-    /// Returns the target, as the line map has it, with `text` in the place of `lines`, in pieces.
-    pub(crate) fn pieces_with<'a>(&'a self, lines: &Range<usize>, text: &'a [u8]) -> Vec<&'a [u8]> {
-        let mut pieces = self.pieces_of(0..lines.start);
-        pieces.push(text);
-        pieces.extend(self.pieces_of(lines.end..self.n_lines()));
-        pieces
-    }
-
+/// Where atoms are, and flipping them.
+impl Weave {
     /// Returns the line of the target where atom `atom` is or would be, or `None` if it has no
     /// place.
     pub fn line_of(&self, atom: usize) -> Option<usize> {
-        let status = self.statuses[atom].as_ref()?;
-        Some(
-            status
-                .line
-                .saturating_add_signed(self.shifts.before(status.rank)),
-        )
+        self.segments.line_of(atom)
     }
 
-    /// Returns by how many lines the atoms before `atom` have made the target longer.
+    /// Returns by how many lines the atoms before `atom` make the target longer.
     pub fn delta_before(&self, atom: usize) -> isize {
-        self.deltas.before(atom)
+        self.segments.delta_before(atom)
     }
 
     /// Tells whether a line right beside atom `atom` was changed from outside.
     ///
     /// The atom's place is certain all the same; a reader may want to look twice.
     pub fn is_next_to_edit(&self, atom: usize) -> bool {
-        self.statuses[atom]
-            .as_ref()
-            .is_some_and(|status| status.is_next_to_edit)
+        self.segments.is_next_to_edit(atom)
+    }
+
+    /// Tells whether somebody else put lines into the target or took some out.
+    pub fn is_touched(&self) -> bool {
+        self.segments.is_touched()
     }
 
     /// Returns whether atom `atom` can be flipped, or why not.
@@ -270,11 +172,7 @@ impl Weave {
     ///
     /// Any [`FlipError`] but [`FlipError::Glued`], which depends on what else is flipped.
     pub fn check(&self, atom: usize) -> Result<(), FlipError> {
-        debug_assert!(self.is_settled());
-        let status = self.statuses[atom].as_ref().ok_or(FlipError::NoPlace)?;
-        let verdict = status.verdict.clone();
-        // The line was that of the last walk over everything.
-        verdict.map_err(|error| error.at(self.line_of(atom).unwrap_or(status.line)))
+        self.segments.check(atom)
     }
 
     /// Returns the edits that flip the atoms `chosen`, in order, in the order of their lines.
@@ -284,39 +182,13 @@ impl Weave {
     /// The first [`FlipError`] that stands against it; then none of them can be flipped.
     pub fn edits_to_flip(&self, chosen: &[usize]) -> Result<Vec<LineEdit>, FlipError> {
         chosen.iter().try_for_each(|&atom| self.check(atom))?;
-        self.refuse_to_glue(chosen)?;
+        self.segments.refuse_to_glue(&self.texts, chosen)?;
         let edit = |&atom: &usize| Some(self.edit_to_flip(atom, self.line_of(atom)?));
         Ok(chosen.iter().filter_map(edit).collect())
     }
 
-    /// Flips the atoms `chosen`, in order: call it when the target has been edited.
-    pub fn flip(&mut self, chosen: &[usize]) {
-        if chosen.is_empty() {
-            return;
-        }
-        self.remember_flip(chosen);
-        self.flip_surveyed(chosen);
-    }
-
-    /// Learns that the atoms `chosen` were flipped in the target by somebody else.
-    pub(crate) fn learn_flips(&mut self, chosen: &[usize]) {
-        self.past.forget();
-        self.flip_surveyed(chosen);
-    }
-
-    /// Tells whether somebody else put lines into the target or took some out.
-    pub fn is_touched(&self) -> bool {
-        let is_theirs = |segment: &Segment| segment.is_dead || segment.is_user();
-        self.segments.iter().any(is_theirs)
-    }
-
-    /// Returns the number of lines of the target.
-    pub fn n_lines(&self) -> usize {
-        self.n_alive(&self.segments)
-    }
-
     fn edit_to_flip(&self, atom: usize, line: usize) -> LineEdit {
-        let atom = &self.atoms[atom];
+        let atom = &self.atoms()[atom];
         let text = self.side(atom, !atom.is_applied).to_vec();
         LineEdit {
             line,
@@ -325,60 +197,163 @@ impl Weave {
         }
     }
 
-    /// Refuses to flip the atoms `chosen` if a line without terminator would not be the last one.
-    fn refuse_to_glue(&self, chosen: &[usize]) -> Result<(), FlipError> {
-        let is_chosen = |atom: usize| chosen.binary_search(&atom).is_ok();
-        let flips = |segment: &Segment| !segment.is_dead && segment.atom().is_some_and(is_chosen);
-        let will_live = |at: usize| {
-            let segment = &self.segments[at];
-            self.is_alive(segment) != flips(segment)
-        };
-        let Some(open) = self.open.iter().copied().find(|&at| will_live(at)) else {
-            return Ok(());
-        };
-        match (open + 1..self.segments.len()).rev().any(will_live) {
-            true => Err(FlipError::Glued),
-            false => Ok(()),
+    /// Flips the atoms `chosen`, in order: call it when the target has been edited.
+    pub fn flip(&mut self, chosen: &[usize]) {
+        if !chosen.is_empty() {
+            self.journal.push_flip(chosen);
+            self.segments.flip(&self.texts, chosen);
         }
     }
 
-    fn alive(&self) -> impl Iterator<Item = &Segment> {
-        debug_assert!(self.is_settled());
-        self.alive_of(&self.segments)
+    /// Learns that the atoms `chosen` were flipped in the target by somebody else.
+    pub(crate) fn learn_flips(&mut self, chosen: &[usize]) {
+        self.journal.forget();
+        self.segments.flip(&self.texts, chosen);
+    }
+}
+
+/// Changing what the atoms are. What was done before can then no longer be undone line by line,
+/// since the lines belong to other atoms now.
+impl Weave {
+    /// Cuts atom `atom` in two behind the first `n_lines` of its changed lines, the removed ones
+    /// counted before the added ones.
+    ///
+    /// That is the order of the segments, and it stays: of two lines that are removed and two that
+    /// replace them, the first removed and the first added one are apart for good. Panics unless
+    /// lines are left on both sides.
+    pub(crate) fn cut(&mut self, atom: usize, n_lines: usize) {
+        self.journal.forget();
+        self.segments.cut(atom, n_lines);
     }
 
-    /// Returns those of `segments` that are in the target.
-    fn alive_of<'a>(&'a self, segments: &'a [Segment]) -> impl Iterator<Item = &'a Segment> {
-        segments.iter().filter(|segment| self.is_alive(segment))
+    /// Rewrites the lines of `group`: those of the original are now `old`, those of the modified
+    /// text are `new`, and its atoms are what `edits`, counted from the first lines of these, change.
+    ///
+    /// They are applied if `is_applied`, and the caller ensures that the target is then what the
+    /// weave says. A group that has no place gets none.
+    pub(crate) fn rewrite(
+        &mut self,
+        group: &Group,
+        (old, new): (&Text, &Text),
+        edits: &[Edit],
+        is_applied: bool,
+    ) {
+        self.journal.forget();
+        self.texts.splice(group, old, new);
+        let n_lines = (old.len(), new.len());
+        self.segments.rewrite(group, n_lines, edits, is_applied);
     }
 
-    /// Returns how many lines of the target are those of `segments`.
-    fn n_alive(&self, segments: &[Segment]) -> usize {
-        self.alive_of(segments).map(Segment::len).sum()
+    /// Notes whether atom `atom` is what the user made of the proposal.
+    pub(crate) fn set_edited(&mut self, atom: usize, is_edited: bool) {
+        self.segments.set_edited(atom, is_edited);
     }
 
-    fn is_alive(&self, segment: &Segment) -> bool {
-        !segment.is_dead && self.is_chosen(segment)
+    /// Returns what stands in the target where `group` is, or `None` if it has no place.
+    ///
+    /// Takes time for what is there, and O(log s) for s segments.
+    pub(crate) fn stretch(&self, group: &Group) -> Option<Stretch> {
+        self.segments.stretch(&self.texts, group)
+    }
+}
+
+/// Edits that others make.
+impl Weave {
+    /// Learns that somebody else replaced `n_removed` lines of the target from line `line` on by
+    /// `text`, and whether that was the undoing of something.
+    ///
+    /// Panics if the target has no such lines. `text` consists of whole lines; only at the end of
+    /// the target can its last one lack the newline.
+    pub fn edit_outside(&mut self, line: usize, n_removed: usize, text: &[u8], is_undo: bool) {
+        self.edit_loosely(line, n_removed, text, is_undo);
+        self.settle();
     }
 
-    /// Tells whether the segment is in the target unless it was deleted from outside.
-    fn is_chosen(&self, segment: &Segment) -> bool {
-        match segment.kind() {
-            Kind::Common | Kind::User => true,
-            Kind::Old(atom) => !self.atoms[atom].is_applied,
-            Kind::New(atom) => self.atoms[atom].is_applied,
+    /// Like [`Weave::edit_outside`], for one of a run of edits: until [`Weave::settle`] is called,
+    /// only other edits, [`Weave::lines_between`], [`Weave::lines_near`] and
+    /// [`Weave::reads_as_original`] may follow.
+    pub(crate) fn edit_loosely(
+        &mut self,
+        line: usize,
+        n_removed: usize,
+        text: &[u8],
+        is_undo: bool,
+    ) {
+        if n_removed == 0 && text.is_empty() {
+            return;
+        }
+        if !(is_undo && self.undo_edits(line, n_removed, text)) {
+            self.replace(line, n_removed, text);
+            if is_undo {
+                self.journal.undo_flip(&mut self.segments, &self.texts);
+            }
         }
     }
 
-    fn bytes(&self, segment: &Segment) -> &[u8] {
-        self.text_of(segment).lines_bytes(segment.lines())
+    fn replace(&mut self, line: usize, n_removed: usize, text: &[u8]) {
+        let old = self.lines_near(line..line + n_removed);
+        let user = self.texts.append_user(text);
+        let replaced = (self.segments).replace(&self.texts, line, n_removed, user);
+        self.journal.push_edit(line, old, text, replaced);
     }
 
-    fn text_of(&self, segment: &Segment) -> &Text {
-        match segment.kind() {
-            Kind::Common | Kind::Old(_) => &self.original,
-            Kind::New(_) => &self.modified,
-            Kind::User => &self.user,
-        }
+    /// Undoes the last edits from outside if the given one, an undoing, does that to the text,
+    /// and tells whether it does.
+    pub fn undo_outside(&mut self, line: usize, n_removed: usize, text: &[u8]) -> bool {
+        let is_undone = self.undo_edits(line, n_removed, text);
+        self.settle();
+        is_undone
+    }
+
+    fn undo_edits(&mut self, line: usize, n_removed: usize, text: &[u8]) -> bool {
+        let lines = line..line + n_removed;
+        (self.journal).undo_edits(&mut self.segments, &self.texts, lines, text)
+    }
+
+    /// Ends a run of edits, so that everything can be asked again.
+    pub(crate) fn settle(&mut self) {
+        self.segments.settle();
+    }
+
+    /// Returns which lines of the target begin with its character `start` and end before `end`, as
+    /// Emacs counts them; `None` if no lines do, or the target has not just `n_chars` of them.
+    pub(crate) fn lines_between(
+        &mut self,
+        start: usize,
+        end: usize,
+        n_chars: usize,
+    ) -> Option<Range<usize>> {
+        self.segments
+            .lines_between(&self.texts, start, end, n_chars)
+    }
+
+    /// Returns the lines of the target in `range`, as bytes.
+    pub(crate) fn lines_near(&mut self, range: Range<usize>) -> Vec<u8> {
+        self.segments.lines_near(&self.texts, range)
+    }
+
+    /// Tells whether the target is the original, byte for byte.
+    pub(crate) fn reads_as_original(&mut self) -> bool {
+        self.segments.reads_as_original(&self.texts)
+    }
+
+    /// Returns how many things have happened to the target. Fewer if one of them is undone.
+    pub(crate) fn n_done(&self) -> usize {
+        self.journal.n_done()
+    }
+
+    /// Returns how many of these can no longer be undone line by line.
+    pub(crate) fn n_forgotten(&self) -> usize {
+        self.journal.n_forgotten()
+    }
+
+    /// Returns a mark for [`Weave::count_as_one`].
+    pub(crate) fn now(&self) -> Now {
+        self.journal.now(&self.segments)
+    }
+
+    /// Makes all edits from outside since `before` one, which replaced `old` by `new` at `line`.
+    pub(crate) fn count_as_one(&mut self, before: &Now, line: usize, old: &[u8], new: &[u8]) {
+        self.journal.join(before, &self.segments, line, old, new);
     }
 }

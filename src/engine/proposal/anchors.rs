@@ -40,7 +40,7 @@ impl<'a> Anchors<'a> {
     /// Returns the anchors between the target, as `weave` has it, and a text that differs as
     /// `changed` says; all of that is in `compared`.
     pub fn new(weave: &'a Weave, compared: &Compared<'a>, changed: &'a Changed) -> Anchors<'a> {
-        let live = weave.pieces_with(&changed.lines, &changed.text);
+        let live = weave.target().pieces_with(&changed.lines, &changed.text);
         let first = compared.n_around.0;
         Anchors {
             weave,
@@ -69,8 +69,8 @@ impl<'a> Anchors<'a> {
             }
         }
         let known = self.known.get_or_init(|| Known {
-            lines: self.weave.target_lines_one_by_one(),
-            user_lines: self.weave.user_lines().collect(),
+            lines: self.weave.target().lines_one_by_one(),
+            user_lines: self.weave.target().user_lines().collect(),
         });
         let (line, is_alone) = known.lines.get(at);
         if is_alone && !known.user_lines.contains(line) {
@@ -84,7 +84,7 @@ impl<'a> Anchors<'a> {
         if let Some(line) = self.run.as_ref().and_then(|run| run.get(at)) {
             return line;
         }
-        let run = self.run.insert(self.weave.target_run(at));
+        let run = self.run.insert(self.weave.target().run(at));
         run.get(at).expect("the run is around the line")
     }
 

@@ -12,11 +12,8 @@ use super::candidates::{Candidate, Sight};
 /// Following a target that is some choice of the proposal's own hunks and nothing else.
 impl Proposal {
     pub(super) fn unravel(&mut self, facts: &[bool]) {
-        facts
-            .iter()
-            .enumerate()
-            .for_each(|(hunk, &is_in)| self.set_in(hunk, is_in));
-        self.weave.unravel();
+        let is_applied = self.applied_by(facts.iter().copied());
+        self.weave.lay_whole(&is_applied);
         self.offsets.fill(Ok(0));
         self.fuzz.fill(0);
         self.is_doubted.fill(false);
@@ -166,23 +163,16 @@ impl Proposal {
         if let Some(place) = found.last().and_then(|last| last.place.as_ref().ok()) {
             self.toggle_last_end(place.is_toggled);
         }
-        self.note_facts(&found);
         let runs = self.keep_disjoint(&mut found);
         // A hunk that lost its place is as it was last known: the other side is not proven.
-        self.note_facts(&found);
-        self.weave.lay_out(live, &runs);
+        let is_applied = self.applied_by(found.iter().map(Found::is_in));
+        self.weave.lay_out(live, &runs, &is_applied);
         self.fuzz = found.iter().map(Found::fuzz).collect();
         let is_here = |(hunk, found): (usize, Found)| {
             found.place?;
             Ok(found.offset - self.shift(hunk))
         };
         self.offsets = found.into_iter().enumerate().map(is_here).collect();
-    }
-
-    fn note_facts(&mut self, found: &[Found]) {
-        for (hunk, found) in found.iter().enumerate() {
-            self.set_in(hunk, found.is_in());
-        }
     }
 
     /// Returns for each hunk whether its change is in `live`, and where.
@@ -262,29 +252,31 @@ impl Proposal {
     fn keep_disjoint(&self, found: &mut [Found]) -> Vec<Placed> {
         let placed = |(hunk, found): (usize, &Found)| {
             let place = found.place.as_ref().ok()?;
-            Some((hunk, self.run_at(hunk, place)))
+            let run = self.run_at(hunk, place);
+            let end = run.line + self.run_len(hunk, place);
+            Some((hunk, run, end))
         };
-        let mut runs: Vec<(usize, Placed)> = found.iter().enumerate().filter_map(placed).collect();
-        runs.sort_by_key(|(_, run)| run.line);
-        let end = |run: &Placed| run.line + self.weave.alive_len(run);
-        let mut widest: Option<&(usize, Placed)> = None;
+        let mut runs: Vec<(usize, Placed, usize)> =
+            found.iter().enumerate().filter_map(placed).collect();
+        runs.sort_by_key(|(_, run, _)| run.line);
+        let mut widest: Option<&(usize, Placed, usize)> = None;
         let offsets: Vec<Option<isize>> = found.iter().map(Found::offset).collect();
         for next in &runs {
-            if let Some((other, run)) = widest.filter(|(_, run)| next.1.line < end(run)) {
+            if let Some((other, _, end)) = widest.filter(|(.., end)| next.1.line < *end) {
                 let (hunk, other) = (next.0, *other);
                 for (loser, winner) in [(hunk, other), (other, hunk)] {
                     if offsets[loser] != Some(0) || offsets[winner] == Some(0) {
                         found[loser].place = Err(NotPlaced::Overlaps { other: winner });
                     }
                 }
-                if end(&next.1) <= end(run) {
+                if next.2 <= *end {
                     continue;
                 }
             }
             widest = Some(next);
         }
-        runs.retain(|(hunk, _)| found[*hunk].place.is_ok());
-        runs.into_iter().map(|(_, run)| run).collect()
+        runs.retain(|(hunk, ..)| found[*hunk].place.is_ok());
+        runs.into_iter().map(|(_, run, _)| run).collect()
     }
 
     /// Returns where the hunks are that have a place outside the `lines` of the target, once

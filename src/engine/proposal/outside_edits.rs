@@ -123,9 +123,15 @@ impl Proposal {
             return self.forget_doubts();
         }
         if self.bare.is_some() {
-            let live = self.weave.pieces_with(&lines, text.bytes()).concat();
+            let live = self
+                .weave
+                .target()
+                .pieces_with(&lines, text.bytes())
+                .concat();
             self.search_but(&live, self.places_around(&lines, text.len()));
-        } else if let Some(facts) = self.facts_in(&self.weave.pieces_with(&lines, text.bytes())) {
+        } else if let Some(facts) =
+            self.facts_in(&self.weave.target().pieces_with(&lines, text.bytes()))
+        {
             self.unravel(&facts);
         } else {
             self.fold_command(lines, &text);
@@ -152,21 +158,21 @@ impl Proposal {
         if self.bare.is_some() || !self.weave.is_touched() {
             return false;
         }
-        let facts = self.facts_in(&self.weave.target_pieces());
+        let facts = self.facts_in(&self.weave.target().pieces());
         facts.map(|facts| self.unravel(&facts)).is_some()
     }
 
     /// Takes it over that one command put `new` in the place of the `lines` of the target. Hunks whose
     /// place a comparison does not prove are ambiguous from then on.
     fn fold_command(&mut self, lines: Range<usize>, new: &Text) {
-        let old = Text::new(self.weave.target_lines(lines.clone()));
+        let old = Text::new(self.weave.target().lines(lines.clone()));
         // What comes after it takes as long as the comparison.
         let edits = edits_to_learn(&old, new, Budget::default().half());
         let compared = Compared {
             old: &old,
             new,
             edits: &edits,
-            n_around: (lines.start, self.weave.n_lines() - lines.end),
+            n_around: (lines.start, self.weave.target().n_lines() - lines.end),
         };
         let trust = Trust::of_command(&compared);
         let spans = self.spans_in(&lines);
@@ -188,9 +194,9 @@ impl Proposal {
     /// more if need be, each time within half of what the time before had: all together take no more
     /// than half of one comparison.
     fn fold_around(&mut self, changed: &Changed, n_around: usize, budget: Budget) {
-        let n_lines = self.weave.n_lines();
-        let window = self.weave.widened(changed, n_around);
-        let old = Text::new(self.weave.target_lines(window.lines.clone()));
+        let n_lines = self.weave.target().n_lines();
+        let window = self.weave.target().widened(changed, n_around);
+        let old = Text::new(self.weave.target().lines(window.lines.clone()));
         let new = Text::new(window.text);
         let edits = edits_to_learn(&old, &new, budget);
         let compared = Compared {
@@ -210,7 +216,7 @@ impl Proposal {
         let mut anchors = Anchors::new(&self.weave, &compared, changed);
         let trust = Trust::new(&compared, |at| anchors.is_anchor(at));
         let spans = self.spans_in(&(0..n_lines));
-        let was = self.weave.target_lines(changed.lines.clone());
+        let was = self.weave.target().lines(changed.lines.clone());
         let replaced = (changed.lines.start, &was[..], &changed.text[..]);
         self.fold(&compared, &trust, &spans, replaced);
     }
@@ -232,7 +238,7 @@ impl Proposal {
             let n_forgotten = self.weave.n_forgotten();
             (self.past_doubts).retain(|(then, _)| *then >= n_forgotten);
             self.past_doubts.push((n_done, is_doubted));
-            self.weave.count_as_one(before, line, was, is);
+            self.weave.count_as_one(&before, line, was, is);
         } else {
             let atoms: Vec<usize> = done.iter().map(|(atom, _)| *atom).collect();
             self.weave.learn_flips(&atoms);
@@ -390,13 +396,13 @@ mod tests {
             }
         }
         if dice.roll(2) == 0 {
-            let at = dice.roll(proposal.weave.n_lines());
+            let at = dice.roll(proposal.weave.target().n_lines());
             let text = [&b"typed\n"[..], &lines[dice.roll(40)]].concat();
             proposal.edit_outside(at, 0, &text, false);
         }
         let n_edits = 1 + dice.roll(2);
         let live = edited(dice, &lines_of(&proposal.target()), n_edits);
-        let changed = proposal.weave.changed_in(&live)?;
+        let changed = proposal.weave.target().changed_in(&live)?;
         Some((proposal, live, changed))
     }
 
@@ -484,7 +490,7 @@ mod tests {
             let Some((proposal, live, changed)) = missed(&mut dice) else {
                 continue;
             };
-            let window = proposal.weave.widened(&changed, dice.roll(3));
+            let window = proposal.weave.target().widened(&changed, dice.roll(3));
             let target = proposal.target();
             let (old, new) = (lines_of(&target), lines_of(&live));
             let part = |text: &[u8]| Text::new(text.to_vec());

@@ -268,13 +268,16 @@ impl Proposal {
     }
 
     fn ends_with(&self, stretch: &Stretch) -> bool {
-        stretch.line + stretch.live.len() == self.weave.n_lines()
+        stretch.line + stretch.live.len() == self.weave.target().n_lines()
     }
 
     /// Refuses edits after which a line without terminator would be followed by another one.
     fn refuse_to_glue(&self, edits: &[LineEdit]) -> Result<(), FlipError> {
-        let n_lines = self.weave.n_lines();
-        let last = self.weave.target_lines(n_lines.saturating_sub(1)..n_lines);
+        let n_lines = self.weave.target().n_lines();
+        let last = self
+            .weave
+            .target()
+            .lines(n_lines.saturating_sub(1)..n_lines);
         let glues = |edit: &LineEdit| match edit.line + edit.n_removed < n_lines {
             true => is_open(&edit.text),
             false => edit.line == n_lines && !edit.text.is_empty() && is_open(&last),
@@ -293,8 +296,7 @@ impl Proposal {
         let (n_atoms, n_old, n_new) = (rewrite.edits.len(), rewrite.old.len(), rewrite.new.len());
         let is_applied = rewrite.is_applied && !rewrite.is_merged;
         let texts = (&rewrite.old, &rewrite.new);
-        self.weave
-            .rewrite_atoms(group, texts, &rewrite.edits, is_applied);
+        self.weave.rewrite(group, texts, &rewrite.edits, is_applied);
         let first = group.edits.start;
         self.find_agents(first..first + n_atoms);
         if rewrite.is_merged {

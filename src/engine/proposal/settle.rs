@@ -32,13 +32,8 @@ impl Proposal {
             self.vouch(hunk);
             return Ok(());
         }
-        let was_in = self.is_in(hunk);
-        self.set_in(hunk, place.is_in);
-        self.toggle_last_end(place.is_toggled);
-        let run = self.run_at(hunk, &place);
-        if let Err(owner) = self.weave.lay_in(&run) {
-            self.set_in(hunk, was_in);
-            self.toggle_last_end(place.is_toggled);
+        let lines = place.line..place.line + self.run_len(hunk, &place);
+        if let Some(owner) = self.weave.owner_of(lines) {
             let is_above = |group: &Group| match owner {
                 Owner::Atom(atom) => group.edits.end <= atom,
                 Owner::Original(line) => group.before.end <= line,
@@ -46,6 +41,8 @@ impl Proposal {
             let other = self.groups.partition_point(is_above);
             return Err(NotPlaced::Overlaps { other });
         }
+        self.toggle_last_end(place.is_toggled);
+        self.weave.lay_in(&self.run_at(hunk, &place), place.is_in);
         self.fuzz[hunk] = place.fuzz;
         let offset = self.offset_from(hunk, &place, self.expected(hunk));
         self.offsets[hunk] = Ok(offset - self.shift(hunk));
@@ -71,6 +68,12 @@ impl Proposal {
             before: group.before.start + head..group.before.end - tail,
             atoms: group.edits,
         }
+    }
+
+    /// Returns how many lines that is in the target.
+    pub(super) fn run_len(&self, hunk: usize, place: &Candidate) -> usize {
+        let (head, tail) = self.cut(hunk, place.fuzz);
+        self.run(hunk, place.is_in).len() - head - tail
     }
 
     /// Notes, if `is_other`, that the last line of the diff, which broke off in it, ends otherwise

@@ -1,8 +1,11 @@
-//! What the line map is asked for, and what it says.
+//! What goes into a weave and comes out of it: atoms, edits, runs, stretches, and why atoms cannot
+//! be flipped.
 
 use std::ops::Range;
 
 use thiserror::Error;
+
+use crate::text::Text;
 
 /// A maximal run of changed lines: the smallest thing that is applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +68,25 @@ pub struct Placed {
     pub atoms: Range<usize>,
 }
 
+/// What stands in the target in a stretch of the original.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stretch {
+    /// The first line of the target in it (0-based).
+    pub line: usize,
+    /// Its lines, as they are in the target.
+    pub live: Text,
+    /// Whether all of it is as the original and its atoms say: nobody else had a hand in it.
+    pub is_untouched: bool,
+}
+
+/// Who owns a line of the target, or what it was typed beside.
+pub(crate) enum Owner {
+    /// This atom.
+    Atom(usize),
+    /// The hunk in whose context this line of the original is.
+    Original(usize),
+}
+
 /// Why atoms cannot be flipped. Lines are those of the target, 0-based.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum FlipError {
@@ -95,7 +117,7 @@ pub enum FlipError {
 }
 
 impl FlipError {
-    /// Returns the same about line `line`.
+    /// Returns the error, but about line `line`.
     pub(super) fn at(self, line: usize) -> FlipError {
         match self {
             FlipError::ChangedByUser { .. } => FlipError::ChangedByUser { line },

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::Weave;
+use super::target::Target;
 use crate::text::Text;
 
 /// The part that differs between the target and another text: whole lines.
@@ -17,17 +17,17 @@ pub struct Changed {
     pub text: Vec<u8>,
 }
 
-impl Weave {
-    /// Returns where `live` differs from the target, as the line map has it; `None` if nowhere.
+impl Target<'_> {
+    /// Returns where `live` differs from the target; `None` if nowhere.
     ///
-    /// Before and behind that both have the same lines. Takes O(n) time and space for n bytes.
-    pub fn changed_in(&self, live: &[u8]) -> Option<Changed> {
+    /// Above and below that part both have the same lines. Takes O(n) time and space for n bytes.
+    pub fn changed_in(self, live: &[u8]) -> Option<Changed> {
         self.changed_inside(0..self.n_lines(), live)
     }
 
-    /// Returns the same for a text that has `text` in the place of the target's `lines`.
-    pub(super) fn changed_inside(&self, lines: Range<usize>, text: &[u8]) -> Option<Changed> {
-        let old = Text::new(self.target_lines(lines.clone()));
+    /// Like [`Target::changed_in`], for a text that has `text` in the place of the target's `lines`.
+    pub(super) fn changed_inside(self, lines: Range<usize>, text: &[u8]) -> Option<Changed> {
+        let old = Text::new(self.lines(lines.clone()));
         let new = Text::new(text.to_vec());
         if old == new {
             return None;
@@ -41,12 +41,12 @@ impl Weave {
     }
 
     /// Widens `changed` by up to `n_lines` lines on both sides.
-    pub fn widened(&self, changed: &Changed, n_lines: usize) -> Changed {
+    pub fn widened(self, changed: &Changed, n_lines: usize) -> Changed {
         let Changed { lines, text } = changed;
         let start = lines.start.saturating_sub(n_lines);
         let end = lines.end.saturating_add(n_lines).min(self.n_lines());
-        let above = self.target_lines(start..lines.start);
-        let below = self.target_lines(lines.end..end);
+        let above = self.lines(start..lines.start);
+        let below = self.lines(lines.end..end);
         Changed {
             lines: start..end,
             text: [&above, &text[..], &below].concat(),
@@ -59,6 +59,7 @@ mod tests {
     use super::*;
     use crate::dice::Dice;
     use crate::diff;
+    use crate::weave::Weave;
 
     /// Returns a text of up to `max_len` lines, its last one perhaps without a newline.
     fn any_text(roll: &mut impl FnMut(usize) -> usize, max_len: usize) -> Vec<u8> {
@@ -83,8 +84,11 @@ mod tests {
             let mut weave = Weave::new(original, modified, &edits);
             let all: Vec<usize> = (0..edits.len()).collect();
             weave.flip(&all[..roll(all.len() + 1)]);
-            let (old, live) = (Text::new(weave.target()), Text::new(any_text(&mut roll, 6)));
-            let Some(changed) = weave.changed_in(live.bytes()) else {
+            let (old, live) = (
+                Text::new(weave.target().to_vec()),
+                Text::new(any_text(&mut roll, 6)),
+            );
+            let Some(changed) = weave.target().changed_in(live.bytes()) else {
                 assert_eq!(old, live);
                 continue;
             };
@@ -99,7 +103,7 @@ mod tests {
             let n_same = (1..=n_room).take_while(is_same).count();
             assert_eq!((lines.start, n_tail), (n_head, n_same), "{old:?} {live:?}");
             assert_eq!(text, live.lines_bytes(n_head..live.len() - n_same));
-            let wide = weave.widened(&changed, 1);
+            let wide = weave.target().widened(&changed, 1);
             let n_more = [n_head.min(1), n_same.min(1)];
             assert_eq!(wide.lines, n_head - n_more[0]..lines.end + n_more[1]);
             let wide_lines = wide.lines.start..live.len() - (old.len() - wide.lines.end);

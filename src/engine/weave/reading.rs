@@ -5,11 +5,12 @@
 
 use std::ops::Range;
 
-use super::offsets::partition_point;
-use super::{Changed, Segment, Weave};
+use super::Changed;
+use super::segments::Segment;
+use super::target::Target;
 use crate::text::{equal_head, equal_tail};
 
-/// How far a text was read; see [`Weave::read_on`].
+/// How far a text was read; see [`Reading::read_on`].
 #[derive(Debug, Clone)]
 pub struct Reading {
     /// Number of characters of the text, as Emacs counts them.
@@ -25,15 +26,15 @@ pub struct Reading {
 
 #[derive(Debug, Clone)]
 enum Place {
-    /// At the first characters, as long as they are the target's.
+    /// At the first characters, as long as they are the same as the target's.
     Head,
     /// At the last ones, likewise, down to where a line of the target begins in both.
     Tail(Floor),
-    /// At what stands in the place of these lines of the target.
+    /// At what replaces these lines of the target.
     Middle { lines: Range<usize> },
 }
 
-/// The line of the target in which the text is the first time not the same.
+/// The first line of the target that differs in the text.
 #[derive(Debug, Clone)]
 struct Floor {
     line: usize,
@@ -54,10 +55,10 @@ struct Cursor {
     n_inside: usize,
 }
 
-/// What is to be done next.
+/// What to do next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
-    /// To read these characters (0-based).
+    /// Read these characters (0-based).
     Read(Range<usize>),
     /// Nothing more: the text is the target.
     Same,
@@ -66,10 +67,10 @@ pub enum Next {
 }
 
 impl Reading {
-    /// How many characters are asked for at once, as long as they are the target's.
+    /// How many characters are asked for at once, as long as they are the same as the target's.
     pub const PART_LEN: usize = 1 << 15;
 
-    /// Begins to read a text of `n_chars` characters.
+    /// Starts to read a text of `n_chars` characters.
     pub fn new(n_chars: usize) -> Reading {
         Reading::in_parts(n_chars, Reading::PART_LEN)
     }
@@ -88,96 +89,87 @@ impl Reading {
     pub fn part(&self) -> Range<usize> {
         self.part.clone()
     }
-}
-
-impl Weave {
-    /// Goes on with `reading`: `text` are the characters that it asked for.
+    /// Reads on: `text` are the characters that were asked for.
     ///
-    /// The target must be what it was when the reading began.
-    pub fn read_on(&self, reading: &mut Reading, text: &[u8]) -> Next {
-        match reading.place.clone() {
-            Place::Head => self.read_head(reading, text),
-            Place::Tail(floor) => self.read_tail(reading, text, floor),
+    /// `target` must be what it was when the reading began.
+    pub fn read_on(&mut self, target: Target, text: &[u8]) -> Next {
+        match self.place.clone() {
+            Place::Head => self.read_head(target, text),
+            Place::Tail(floor) => self.read_tail(target, text, floor),
             Place::Middle { lines } => {
-                let changed = self.changed_inside(lines, text);
+                let changed = target.changed_inside(lines, text);
                 changed.map_or(Next::Same, Next::Changed)
             }
         }
     }
 
-    fn read_head(&self, reading: &mut Reading, text: &[u8]) -> Next {
-        let n_same = self.pass_head(&mut reading.at, text);
-        if n_same == text.len() && reading.part.end < reading.n_chars {
-            return reading.ask_below(reading.part.end);
+    fn read_head(&mut self, target: Target, text: &[u8]) -> Next {
+        let n_same = target.pass_head(&mut self.at, text);
+        if n_same == text.len() && self.part.end < self.n_chars {
+            return self.ask_below(self.part.end);
         }
-        let n_bytes = self.n_bytes_before(self.n_lines());
-        let n_head = reading.at.n_passed;
+        let n_bytes = target.bytes_before(target.n_lines());
+        let n_head = self.at.n_passed;
         if n_same == text.len() && n_head == n_bytes {
             return Next::Same;
         }
         // A last line without newline may go on in the text.
-        let line = self.n_lines_before(n_head + 1).saturating_sub(1);
+        let line = target.lines_before(n_head + 1).saturating_sub(1);
         let floor = Floor {
             line,
-            n_chars: self.chars_before(line),
-            n_left: n_bytes - self.n_bytes_before(line),
+            n_chars: target.chars_before(line),
+            n_left: n_bytes - target.bytes_before(line),
         };
-        reading.at = Cursor::default();
-        reading.place = Place::Tail(floor.clone());
-        reading.ask_above(reading.n_chars, &floor)
+        self.at = Cursor::default();
+        self.place = Place::Tail(floor.clone());
+        self.ask_above(self.n_chars, &floor)
     }
 
-    fn read_tail(&self, reading: &mut Reading, text: &[u8], mut floor: Floor) -> Next {
+    fn read_tail(&mut self, target: Target, text: &[u8], mut floor: Floor) -> Next {
         let text = &text[text.len().saturating_sub(floor.n_left)..];
-        let n_same = self.pass_tail(&mut reading.at, text);
+        let n_same = target.pass_tail(&mut self.at, text);
         floor.n_left -= n_same;
-        let start = reading.part.start;
+        let start = self.part.start;
         if n_same == text.len() && floor.n_left > 0 && start > floor.n_chars {
-            reading.place = Place::Tail(floor.clone());
-            return reading.ask_above(start, &floor);
+            self.place = Place::Tail(floor.clone());
+            return self.ask_above(start, &floor);
         }
         // The first line that begins behind a newline that both have.
-        let n_bytes = self.n_bytes_before(self.n_lines());
-        let end = self.n_lines_before(n_bytes - reading.at.n_passed + 1);
-        let n_behind = self.n_chars() - self.chars_before(end);
+        let n_bytes = target.bytes_before(target.n_lines());
+        let end = target.lines_before(n_bytes - self.at.n_passed + 1);
+        let n_behind = target.n_chars() - target.chars_before(end);
         let lines = floor.line..end;
-        reading.place = Place::Middle { lines };
-        reading.ask(floor.n_chars..reading.n_chars - n_behind)
+        self.place = Place::Middle { lines };
+        self.ask(floor.n_chars..self.n_chars - n_behind)
     }
 
-    /// Returns how many lines of the target begin before its byte `at`.
-    fn n_lines_before(&self, at: usize) -> usize {
-        let (mut n_lines, mut rest) = (0, at);
-        for segment in self.alive() {
-            let (text, lines) = (self.text_of(segment), segment.lines());
-            let len = |n: usize| text.lines_bytes(lines.start..lines.start + n).len();
-            if rest < len(lines.len()) {
-                return n_lines + partition_point(lines.len(), |n| len(n) < rest);
-            }
-            n_lines += lines.len();
-            rest -= len(lines.len());
-        }
-        n_lines
+    fn ask_below(&mut self, at: usize) -> Next {
+        self.ask(at..self.n_chars.min(at + self.part_len))
     }
 
-    /// Returns how many bytes of the target come before its line `line`.
-    fn n_bytes_before(&self, line: usize) -> usize {
-        let pieces = self.pieces_of(0..line);
-        pieces.iter().map(|piece| piece.len()).sum()
+    fn ask_above(&mut self, at: usize, floor: &Floor) -> Next {
+        self.ask(at.saturating_sub(self.part_len).max(floor.n_chars)..at)
     }
 
+    fn ask(&mut self, part: Range<usize>) -> Next {
+        self.part = part;
+        Next::Read(self.part())
+    }
+}
+
+impl Target<'_> {
     /// Moves `at` over the bytes at the head of `text` that are the target's from there on, and
     /// returns their number.
-    fn pass_head(&self, at: &mut Cursor, text: &[u8]) -> usize {
-        let segments = self.segments[at.n_segments..].iter();
+    fn pass_head(self, at: &mut Cursor, text: &[u8]) -> usize {
+        let segments = self.segments.all()[at.n_segments..].iter();
         self.pass(at, segments, |bytes, n_inside, n_done| {
             equal_head(&bytes[n_inside..], &text[n_done..])
         })
     }
 
-    /// The same for the tail of `text`, with a place that counts from the end of the target.
-    fn pass_tail(&self, at: &mut Cursor, text: &[u8]) -> usize {
-        let segments = self.segments.iter().rev().skip(at.n_segments);
+    /// Like [`Target::pass_head`] for the tail of `text`; `at` counts from the end of the target.
+    fn pass_tail(self, at: &mut Cursor, text: &[u8]) -> usize {
+        let segments = self.segments.all().iter().rev().skip(at.n_segments);
         self.pass(at, segments, |bytes, n_inside, n_done| {
             equal_tail(
                 &bytes[..bytes.len() - n_inside],
@@ -186,18 +178,19 @@ impl Weave {
         })
     }
 
-    /// Moves `at` over the bytes of `segments` for as long as `n_same`, which is called with those of
-    /// one, how many of these were passed, and how many in all, says that they are the same.
+    /// Moves `at` over the bytes of `segments` as long as they are the same as the text's, and returns
+    /// their number. `n_same` is called with the bytes of a segment, how many of them were passed,
+    /// and how many in all, and returns how many more are the same.
     fn pass<'a>(
-        &'a self,
+        self,
         at: &mut Cursor,
         segments: impl Iterator<Item = &'a Segment>,
         n_same: impl Fn(&[u8], usize, usize) -> usize,
     ) -> usize {
         let mut n_done = 0;
         for segment in segments {
-            if self.is_alive(segment) {
-                let bytes = self.bytes(segment);
+            if self.segments.is_alive(segment) {
+                let bytes = self.texts.bytes(segment);
                 let n_more = n_same(bytes, at.n_inside, n_done);
                 n_done += n_more;
                 at.n_passed += n_more;
@@ -213,27 +206,13 @@ impl Weave {
     }
 }
 
-impl Reading {
-    fn ask_below(&mut self, at: usize) -> Next {
-        self.ask(at..self.n_chars.min(at + self.part_len))
-    }
-
-    fn ask_above(&mut self, at: usize, floor: &Floor) -> Next {
-        self.ask(at.saturating_sub(self.part_len).max(floor.n_chars)..at)
-    }
-
-    fn ask(&mut self, part: Range<usize>) -> Next {
-        self.part = part;
-        Next::Read(self.part())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::dice::Dice;
     use crate::diff;
     use crate::text::Text;
+    use crate::weave::Weave;
 
     /// Returns a text of up to `max_len` lines, its last one perhaps without a newline.
     fn any_text(roll: &mut impl FnMut(usize) -> usize, max_len: usize) -> String {
@@ -251,7 +230,7 @@ mod tests {
         let mut part = reading.part();
         loop {
             let text: String = chars[part].iter().collect();
-            part = match weave.read_on(&mut reading, text.as_bytes()) {
+            part = match reading.read_on(weave.target(), text.as_bytes()) {
                 Next::Read(part) => part,
                 Next::Same => return None,
                 Next::Changed(changed) => return Some(changed),
@@ -272,7 +251,8 @@ mod tests {
             let mut weave = Weave::new(original, modified, &edits);
             let all: Vec<usize> = (0..edits.len()).collect();
             weave.flip(&all[..roll(all.len() + 1)]);
-            let target = String::from_utf8(weave.target()).expect("it is made of characters");
+            let target =
+                String::from_utf8(weave.target().to_vec()).expect("it is made of characters");
             let live = match roll(3) {
                 0 => any_text(&mut roll, 8),
                 1 => target,
@@ -285,7 +265,11 @@ mod tests {
                 }
             };
             let changed = read(&weave, &live, 1 + roll(6));
-            assert_eq!(changed, weave.changed_in(live.as_bytes()), "case {case}");
+            assert_eq!(
+                changed,
+                weave.target().changed_in(live.as_bytes()),
+                "case {case}"
+            );
             n_changed += usize::from(changed.is_some());
         }
         assert!(n_changed > 20_000, "only {n_changed} differ");

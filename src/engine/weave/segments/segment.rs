@@ -1,4 +1,4 @@
-//! A segment of the line map, in as few bytes as it takes.
+//! A segment of the weave, in as few bytes as it takes.
 //!
 //! Where every other line changed there are three for each change, and then they are most of what a
 //! review holds beside its texts. Lines and atoms are numbered in 32 bits, since a text has no more
@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// Where a segment's lines come from and what decides whether they are alive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(in crate::weave) enum Kind {
     /// Lines of the original that the proposal keeps.
     Common,
     /// The lines of the original that this atom removes.
@@ -21,7 +21,7 @@ pub(super) enum Kind {
 
 /// A run of lines that belong together: 24 bytes, and what only user text has.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Segment {
+pub(in crate::weave) struct Segment {
     side: Side,
     /// Whether the lines were deleted from outside.
     pub is_dead: bool,
@@ -29,12 +29,12 @@ pub(super) struct Segment {
     atom: u32,
     start: u32,
     end: u32,
-    amb: Option<Box<Amb>>,
+    ambiguous: Option<Box<Ambiguous>>,
 }
 
-/// See [`Segment::amb`]; so rare that a segment has room for a pointer only.
+/// See [`Segment::ambiguous`]; so rare that a segment has room for a pointer only.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Amb(Vec<usize>);
+struct Ambiguous(Vec<usize>);
 
 /// A [`Kind`] without its atom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl Segment {
             atom: 0,
             start: number(lines.start),
             end: number(lines.end),
-            amb: None,
+            ambiguous: None,
         };
         segment.with_kind(kind)
     }
@@ -121,13 +121,15 @@ impl Segment {
 
     /// Returns the atoms whose lines might belong before these or after them; none but user text
     /// has any.
-    pub fn amb(&self) -> &[usize] {
-        self.amb.as_ref().map_or(&[], |amb| &amb.0)
+    pub fn ambiguous(&self) -> &[usize] {
+        self.ambiguous
+            .as_ref()
+            .map_or(&[], |ambiguous| &ambiguous.0)
     }
 
-    pub fn with_amb(self, amb: Vec<usize>) -> Segment {
-        let amb = (!amb.is_empty()).then(|| Box::new(Amb(amb)));
-        Segment { amb, ..self }
+    pub fn with_ambiguous(self, ambiguous: Vec<usize>) -> Segment {
+        let ambiguous = (!ambiguous.is_empty()).then(|| Box::new(Ambiguous(ambiguous)));
+        Segment { ambiguous, ..self }
     }
 }
 
@@ -146,13 +148,13 @@ mod tests {
         for kind in [Kind::Common, Kind::Old(7), Kind::New(7), Kind::User] {
             let segment = Segment::new(kind, 3..9);
             assert_eq!(
-                (segment.kind(), segment.lines(), segment.amb()),
+                (segment.kind(), segment.lines(), segment.ambiguous()),
                 (kind, 3..9, &[][..])
             );
-            let segment = segment.with_amb(vec![1, 2]);
+            let segment = segment.with_ambiguous(vec![1, 2]);
             let (head, tail) = segment.clone().cut_at_line(5);
             assert_eq!((head.lines(), tail.lines()), (3..5, 5..9));
-            assert_eq!((head.kind(), tail.amb()), (kind, segment.amb()));
+            assert_eq!((head.kind(), tail.ambiguous()), (kind, segment.ambiguous()));
         }
     }
 }

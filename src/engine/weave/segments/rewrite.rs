@@ -1,34 +1,24 @@
-//! Changing what the atoms are: cutting one in two, or casting a stretch of both texts anew.
+//! Changing what the atoms are: cutting one in two, or rewriting the lines of a hunk.
 //!
-//! Neither moves a line of the target. What could be undone before cannot be undone line by line
-//! any more, since the lines belong to other atoms now.
+//! Neither moves a line of the target.
 
 use std::mem;
 use std::ops::Range;
 
-use super::{Atom, Counted, Kind, Segment, Weave};
+use super::{Kind, Segment, Segments};
 use crate::diff::{Edit, Group};
 use crate::text::Text;
+use crate::weave::texts::Texts;
+use crate::weave::{Atom, Stretch};
 
-/// What stands in the target in a stretch of the original.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stretch {
-    /// The first line of the target in it (0-based).
-    pub line: usize,
-    /// Its lines, as they are in the target.
-    pub live: Text,
-    /// Whether all of it is as the original and its atoms say: nobody else had a hand in it.
-    pub is_untouched: bool,
-}
-
-impl Weave {
+impl Segments {
     /// Cuts atom `atom` in two behind the first `n_lines` of its changed lines, the removed ones
     /// counted before the added ones.
     ///
-    /// That is the order of the line map, and it stays: of two lines that are removed and two that
+    /// That is the order of the segments, and it stays: of two lines that are removed and two that
     /// replace them, the first removed and the first added one are apart for good. Panics unless
     /// lines are left on both sides.
-    pub(crate) fn cut(&mut self, atom: usize, n_lines: usize) {
+    pub fn cut(&mut self, atom: usize, n_lines: usize) {
         let whole = self.atoms[atom].clone();
         let n_old = whole.old.len().min(n_lines);
         let (old, new) = (whole.old.start + n_old, whole.new.start + n_lines - n_old);
@@ -36,11 +26,10 @@ impl Weave {
         let part = |old, new| Atom { old, new, ..whole };
         let head = part(whole.old.start..old, whole.new.start..new);
         let tail = part(old..whole.old.end, new..whole.new.end);
-        self.past.forget();
         self.renumber(atom..atom + 1, 2);
-        self.atoms.splice(atom..=atom, [head, tail]);
-        let mut segments = Vec::with_capacity(self.segments.len() + 2);
-        for segment in self.segments.drain(..) {
+        self.atoms.splice(atom..atom + 1, [head, tail]);
+        let mut segments = Vec::with_capacity(self.list.len() + 2);
+        for segment in self.list.drain(..) {
             let (line, tail) = match segment.kind() {
                 Kind::Old(other) if other == atom => (old, Kind::Old(atom + 1)),
                 Kind::New(other) if other == atom => (new, Kind::New(atom + 1)),
@@ -53,38 +42,36 @@ impl Weave {
             let parts = [head, rest.with_kind(tail)];
             segments.extend(parts.into_iter().filter(|part| part.len() > 0));
         }
-        self.segments = segments;
-        self.update_statuses();
+        self.list = segments;
+        self.update();
     }
 
     /// Returns what stands in the target where `group` is, or `None` if it has no place.
     ///
     /// Takes time for what is there, and O(log s) for s segments.
-    pub(crate) fn stretch(&self, group: &Group) -> Option<Stretch> {
+    pub fn stretch(&self, texts: &Texts, group: &Group) -> Option<Stretch> {
         let window = self.window_of(group)?;
-        let mut segments = self.segments[window.clone()].to_vec();
-        let range = self.segments_of(&mut segments, group)?;
+        let mut segments = self.list[window.clone()].to_vec();
+        let range = self.range_of(&mut segments, group)?;
         let (before, inside) = (&segments[..range.start], &segments[range]);
-        let live = self.alive_of(inside);
-        let live = live.flat_map(|segment| self.text_of(segment).lines(segment.lines()));
+        let live = self.atoms.alive(inside);
+        let live = live.flat_map(|segment| texts.text_of(segment).lines(segment.lines()));
         let is_ours = |segment: &Segment| !segment.is_dead && !segment.is_user();
         let is_sound = |atom| self.check(atom).is_ok();
         Some(Stretch {
-            line: self.line_of_segment(window.start) + self.n_alive(before),
+            line: self.line_of_segment(window.start) + self.atoms.n_alive(before),
             live: Text::from_lines(live),
             is_untouched: inside.iter().all(is_ours) && group.edits.clone().all(is_sound),
         })
     }
 
-    /// Returns segments among which are all that [`Weave::segments_of`] has to look at for `group`:
-    /// those of its atoms and of its lines of the original, and user text around them.
+    /// Returns segments among which are all that [`Segments::range_of`] has to look at for `group`:
+    /// those of its atoms and of its lines of the original, and text of others around them.
     fn window_of(&self, group: &Group) -> Option<Range<usize>> {
-        let statuses = group
-            .edits
-            .clone()
-            .filter_map(|atom| self.statuses[atom].as_ref());
-        let start = statuses.clone().map(|status| status.segments.start).min()?;
-        let end = statuses.map(|status| status.segments.end).max()?;
+        let placed = group.edits.clone();
+        let placed = placed.filter_map(|atom| self.statuses.segments(atom));
+        let start = placed.clone().map(|segments| segments.start).min()?;
+        let end = placed.map(|segments| segments.end).max()?;
         let is_near = |segment: &&Segment| match segment.kind() {
             Kind::Common => {
                 let Range { start, end } = segment.lines();
@@ -93,34 +80,33 @@ impl Weave {
             Kind::Old(atom) | Kind::New(atom) => group.edits.contains(&atom),
             Kind::User => true,
         };
-        let above = self.segments[..start].iter().rev();
-        let below = self.segments[end..].iter();
+        let above = self.list[..start].iter().rev();
+        let below = self.list[end..].iter();
         let n_above = above.take_while(is_near).count();
         Some(start - n_above..end + below.take_while(is_near).count())
     }
 
-    /// Casts `group` anew: its lines of the original are now `old`, those of the modified text are
-    /// `new`, and its atoms are what `edits`, counted from the first lines of these, change.
+    /// Rewrites the lines of `group`: of the original it now has `n_old`, of the modified text
+    /// `n_new`, and its atoms are what `edits`, counted from the first lines of these, change.
     ///
     /// They are applied if `is_applied`, and the caller ensures that the target is then what the
-    /// line map says. A group that has no place gets none.
-    pub(crate) fn rewrite_atoms(
+    /// segments say. A group that has no place gets none. Splice the texts likewise.
+    pub fn rewrite(
         &mut self,
         group: &Group,
-        (old, new): (&Text, &Text),
+        (n_old, n_new): (usize, usize),
         edits: &[Edit],
         is_applied: bool,
     ) {
-        let mut all = mem::take(&mut self.segments);
-        let segments = self.segments_of(&mut all, group);
-        self.segments = all;
-        self.past.forget();
+        let mut all = mem::take(&mut self.list);
+        let segments = self.range_of(&mut all, group);
+        self.list = all;
         let first = segments.as_ref().map(|segments| segments.start);
         if let Some(segments) = segments {
-            self.segments.drain(segments);
+            self.list.drain(segments);
         }
         self.renumber(group.edits.clone(), edits.len());
-        self.replace_lines(group, old, new);
+        self.move_lines(group, n_old, n_new);
         let atom = |edit: &Edit| Atom {
             old: from(group.before.start, &edit.before),
             new: from(group.after.start, &edit.after),
@@ -130,45 +116,34 @@ impl Weave {
         self.atoms
             .splice(group.edits.clone(), edits.iter().map(atom));
         if let Some(first) = first {
-            let rest = self.segments.split_off(first);
-            let lines = from(group.before.start, &(0..old.len()));
-            self.lay(lines, from(group.edits.start, &(0..edits.len())));
-            self.segments.extend(rest);
+            let lines = from(group.before.start, &(0..n_old));
+            self.lay_at(first, lines, from(group.edits.start, &(0..edits.len())));
         }
-        self.update_statuses();
+        self.update();
     }
 
-    /// Puts `old` and `new` in the place of the lines of `group` in both texts, of which no segment
-    /// is left. What is below moves with its lines.
-    fn replace_lines(&mut self, group: &Group, old: &Text, new: &Text) {
-        self.original.splice(group.before.clone(), old);
-        self.modified.splice(group.after.clone(), new);
-        self.counted = Counted::default();
-        for segment in &mut self.segments {
+    /// Moves the lines below `group`, which now has `n_old` and `n_new` lines and of which no
+    /// segment is left.
+    fn move_lines(&mut self, group: &Group, n_old: usize, n_new: usize) {
+        let old = |lines: &mut Range<usize>| moved(lines, &group.before, n_old);
+        let new = |lines: &mut Range<usize>| moved(lines, &group.after, n_new);
+        for segment in &mut self.list {
             let mut lines = segment.lines();
             match segment.kind() {
-                Kind::Common | Kind::Old(_) => moved(&mut lines, &group.before, old.len()),
-                Kind::New(_) => moved(&mut lines, &group.after, new.len()),
+                Kind::Common | Kind::Old(_) => old(&mut lines),
+                Kind::New(_) => new(&mut lines),
                 Kind::User => {}
             }
             *segment = segment.clone().with_lines(lines);
         }
-        for atom in &mut self.atoms[group.edits.end..] {
-            moved(&mut atom.old, &group.before, old.len());
-            moved(&mut atom.new, &group.after, new.len());
-        }
+        self.atoms.move_lines(group.edits.end, old, new);
     }
 
-    /// Notes whether atom `atom` is what the user made of the proposal.
-    pub(crate) fn set_edited(&mut self, atom: usize, is_edited: bool) {
-        self.atoms[atom].is_edited = is_edited;
-    }
-
-    /// Returns which of `segments`, all there are, those of `group` are: those of its atoms and of
-    /// its lines of the original, all that stand among them, and at an edge where no line is left
-    /// of it the text that others put in the place of its lines, or that might belong before or
-    /// after them. Cuts those that hold lines of `group` and others.
-    fn segments_of(&self, segments: &mut Vec<Segment>, group: &Group) -> Option<Range<usize>> {
+    /// Returns which of `segments` are in `group`: those of its atoms and of its lines of the
+    /// original, all that stand among them, and at an edge where none of its lines is left also the
+    /// text that others put in their place, or that might belong before or after them. Cuts
+    /// segments that hold lines of `group` and others.
+    fn range_of(&self, segments: &mut Vec<Segment>, group: &Group) -> Option<Range<usize>> {
         for line in [group.before.start, group.before.end] {
             cut_common(segments, line);
         }
@@ -182,7 +157,9 @@ impl Weave {
         let belongs = |edge: &Segment, other: &Segment| {
             let is_typed = other.is_user() && other.lines().start >= self.n_around;
             let is_near = |atom: &usize| group.edits.contains(atom);
-            is_typed && (edge.is_dead || !self.is_alive(edge) && other.amb().iter().any(is_near))
+            is_typed
+                && (edge.is_dead
+                    || !self.atoms.is_alive(edge) && other.ambiguous().iter().any(is_near))
         };
         let (above, below) = (&segments[..start], &segments[last + 1..]);
         let is_above = |other: &&Segment| belongs(&segments[start], other);
@@ -201,7 +178,7 @@ impl Weave {
             false => atom - atoms.len() + n_now,
         };
         let now = from(atoms.start, &(0..n_now));
-        for segment in &mut self.segments {
+        for segment in &mut self.list {
             let kind = match segment.kind() {
                 Kind::Old(atom) => Kind::Old(moved(atom)),
                 Kind::New(atom) => Kind::New(moved(atom)),
@@ -209,13 +186,13 @@ impl Weave {
             };
             let is_one = |atom: &usize| atoms.contains(atom);
             let (ones, others): (Vec<_>, Vec<_>) =
-                segment.amb().iter().partition(|atom| is_one(atom));
-            let mut amb: Vec<usize> = others.into_iter().map(moved).collect();
+                segment.ambiguous().iter().partition(|atom| is_one(atom));
+            let mut ambiguous: Vec<usize> = others.into_iter().map(moved).collect();
             if !ones.is_empty() {
-                amb.extend(now.clone());
+                ambiguous.extend(now.clone());
             }
-            amb.sort_unstable();
-            *segment = segment.clone().with_kind(kind).with_amb(amb);
+            ambiguous.sort_unstable();
+            *segment = segment.clone().with_kind(kind).with_ambiguous(ambiguous);
         }
     }
 }
@@ -249,8 +226,10 @@ fn from(start: usize, range: &Range<usize>) -> Range<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::weave::Weave;
 
-    /// No caller cuts such an atom, so no random walk covers this. The weave checks it itself.
+    /// No caller cuts such an atom, so that no walk can tell. The segments keep the rule by
+    /// themselves.
     #[test]
     fn text_at_the_point_of_an_insertion_is_at_the_point_of_each_of_its_parts() {
         let text = |text: &str| Text::new(text.into());

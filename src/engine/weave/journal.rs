@@ -1,0 +1,169 @@
+//! What happened to the target and can be undone.
+//!
+//! Only the undoing of the very last edits brings the same lines back; anything else is an edit
+//! like others. Knows what was done, in order; how segments change is up to them.
+
+use std::ops::Range;
+
+use super::segments::{Replaced, Segments, Snapshot};
+use super::target::Target;
+use super::texts::Texts;
+
+/// How many changes can be undone line by line; older ones cost their lines their identity.
+const MAX_PAST: usize = 512;
+
+/// What happened to the target and can be undone, the latest last.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Journal {
+    entries: Vec<Past>,
+    /// How many were forgotten, which came before these.
+    n_forgotten: usize,
+}
+
+/// Something that happened to the target and can be undone.
+#[derive(Debug, Clone)]
+enum Past {
+    Edit(Edited),
+    /// These atoms were flipped.
+    Flip(Vec<usize>),
+}
+
+/// An edit from outside: what it did to the text and to the segments.
+#[derive(Debug, Clone)]
+struct Edited {
+    /// The first line of the target that changed.
+    line: usize,
+    old: Vec<u8>,
+    new: Vec<u8>,
+    replaced: Replaced,
+}
+
+/// The segments at some time, and how much had happened by then.
+pub(crate) struct Now {
+    n_done: usize,
+    segments: Snapshot,
+}
+
+impl Journal {
+    /// Returns how many things have happened, those forgotten included.
+    pub fn n_done(&self) -> usize {
+        self.n_forgotten + self.entries.len()
+    }
+
+    /// Returns how many of these can no longer be undone line by line.
+    pub fn n_forgotten(&self) -> usize {
+        self.n_forgotten
+    }
+
+    /// Returns a mark for [`Journal::join`].
+    pub fn now(&self, segments: &Segments) -> Now {
+        Now {
+            n_done: self.n_done(),
+            segments: segments.snapshot(),
+        }
+    }
+
+    /// Makes all edits since `before` one, which replaced `old` by `new` from line `line` on.
+    pub fn join(&mut self, before: &Now, segments: &Segments, line: usize, old: &[u8], new: &[u8]) {
+        if self.n_done() > before.n_done {
+            let n_left = before.n_done.saturating_sub(self.n_forgotten);
+            self.entries.truncate(n_left);
+            let replaced = segments.replaced_since(&before.segments);
+            self.push_edit(line, old.to_vec(), new, replaced);
+        }
+    }
+
+    /// Notes that `new` replaced the lines `old` from line `line` on, and what that did to segments.
+    pub fn push_edit(&mut self, line: usize, old: Vec<u8>, new: &[u8], replaced: Replaced) {
+        let new = new.to_vec();
+        self.push(Past::Edit(Edited {
+            line,
+            old,
+            new,
+            replaced,
+        }));
+    }
+
+    /// Notes that `atoms` were flipped.
+    pub fn push_flip(&mut self, atoms: &[usize]) {
+        self.push(Past::Flip(atoms.to_vec()));
+    }
+
+    /// Forgets everything: it can no longer be undone line by line.
+    pub fn forget(&mut self) {
+        self.n_forgotten = self.n_done();
+        self.entries.clear();
+    }
+
+    /// Undoes the last edits if replacing the `lines` of the target by `text` does just that to the
+    /// text, and tells whether it does.
+    ///
+    /// Several are undone at once only if each replaced what the one before it had put: Emacs
+    /// undoes a word that was typed in one step.
+    pub fn undo_edits(
+        &mut self,
+        segments: &mut Segments,
+        texts: &Texts,
+        lines: Range<usize>,
+        text: &[u8],
+    ) -> bool {
+        let line = lines.start;
+        let now = segments.lines_near(texts, lines);
+        let Some(n_left) = self.n_left_by(line, &now, text) else {
+            return false;
+        };
+        for past in self.entries.drain(n_left..).rev() {
+            if let Past::Edit(last) = past {
+                segments.undo(texts, &last.replaced);
+            }
+        }
+        true
+    }
+
+    /// Returns how many entries are left if the last ones are undone by replacing `now` by `text`
+    /// from line `line` on; `None` if that undoes none.
+    fn n_left_by(&self, line: usize, now: &[u8], text: &[u8]) -> Option<usize> {
+        let mut removed = now;
+        for (at, past) in self.entries.iter().enumerate().rev() {
+            match past {
+                Past::Edit(last) if last.line == line && last.new == removed => {
+                    if last.old == text {
+                        return Some(at);
+                    }
+                    removed = &last.old;
+                }
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    /// Undoes the last flip, with all that came after it, if the target now reads as before it.
+    pub fn undo_flip(&mut self, segments: &mut Segments, texts: &Texts) {
+        let is_flip = |past: &Past| matches!(past, Past::Flip(_));
+        let Some(at) = self.entries.iter().rposition(is_flip) else {
+            return;
+        };
+        segments.settle();
+        let mut then = segments.snapshot();
+        for past in self.entries[at..].iter().rev() {
+            match past {
+                Past::Edit(edit) => then.undo(&edit.replaced),
+                Past::Flip(atoms) => then.flip(atoms),
+            }
+        }
+        let live = Target { texts, segments }.to_vec();
+        if then.reads_as(texts, &live) {
+            segments.restore(then);
+            self.entries.truncate(at);
+        }
+    }
+
+    fn push(&mut self, past: Past) {
+        if self.entries.len() == MAX_PAST {
+            self.entries.drain(..MAX_PAST / 2);
+            self.n_forgotten += MAX_PAST / 2;
+        }
+        self.entries.push(past);
+    }
+}

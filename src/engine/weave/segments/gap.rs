@@ -1,0 +1,226 @@
+//! The segments while edits by others come one after the other: a gap buffer.
+//!
+//! Edits come in runs, each not far from the last: a word is replaced everywhere, or that is
+//! undone. So the segments are kept in two lists, those above the gap and those below it, with the
+//! size of what is above. The next edit then takes as long as what lies between the two.
+//!
+//! Knows only how many lines, characters and bytes of the target each segment has, by [`Measure`].
+
+use std::ops::Range;
+
+use super::atoms::Atoms;
+use super::segment::Segment;
+use crate::weave::texts::{Extent, Texts};
+
+/// All segments in order, apart at one place.
+#[derive(Debug, Clone)]
+pub(super) struct Gap {
+    above: Vec<Segment>,
+    /// Those below the gap, the last one first.
+    below: Vec<Segment>,
+    /// How much of the target is above the gap.
+    extent_above: Extent,
+    /// How much the whole target is.
+    extent: Extent,
+}
+
+/// How much of the target a segment is; nothing if it is not alive.
+#[derive(Clone, Copy)]
+pub(super) struct Measure<'a> {
+    pub atoms: &'a Atoms,
+    pub texts: &'a Texts,
+}
+
+impl Measure<'_> {
+    fn of(&self, segment: &Segment) -> Extent {
+        match self.atoms.is_alive(segment) {
+            true => self.texts.extent(segment),
+            false => Extent::default(),
+        }
+    }
+
+    /// Returns the number of lines, without counting characters.
+    fn n_lines(&self, segment: &Segment) -> usize {
+        match self.atoms.is_alive(segment) {
+            true => segment.len(),
+            false => 0,
+        }
+    }
+}
+
+/// Segments taken out at the gap; [`Gap::insert`] puts others there.
+pub(super) struct Window {
+    pub segments: Vec<Segment>,
+    /// Line of the target with which the first of them begins.
+    pub line: usize,
+    /// Index of the first of them.
+    pub index: usize,
+}
+
+impl Gap {
+    /// Opens a gap behind all `segments`.
+    pub fn at_end(segments: Vec<Segment>, measure: Measure) -> Gap {
+        let mut extent = Extent::default();
+        for segment in &segments {
+            extent += measure.of(segment);
+        }
+        Gap {
+            above: segments,
+            below: Vec::new(),
+            extent_above: extent,
+            extent,
+        }
+    }
+
+    /// Closes the gap and returns the segments.
+    pub fn close(self) -> Vec<Segment> {
+        let mut segments = self.above;
+        segments.extend(self.below.into_iter().rev());
+        segments
+    }
+
+    /// Returns the size of the target.
+    pub fn extent(&self) -> Extent {
+        self.extent
+    }
+
+    /// Returns the size of the part of the target that is above the gap.
+    pub fn extent_above(&self) -> Extent {
+        self.extent_above
+    }
+
+    /// Returns the segments above the gap, the nearest one first.
+    pub fn upward(&self) -> impl Iterator<Item = &Segment> {
+        self.above.iter().rev()
+    }
+
+    /// Returns the segments below the gap, the nearest one first.
+    pub fn downward(&self) -> impl Iterator<Item = &Segment> {
+        self.below.iter().rev()
+    }
+
+    /// Moves the gap above the last segment that is alive and begins before line `line`; to the top
+    /// if there is none.
+    pub fn move_before_line(&mut self, line: usize, measure: Measure) {
+        while self.extent_above.lines >= line && self.step_up(measure) {}
+        while let Some(segment) = self.below.last() {
+            if self.extent_above.lines + measure.n_lines(segment) >= line {
+                break;
+            }
+            self.step_down(measure);
+        }
+    }
+
+    /// Moves the gap to where `chars` characters are above it, or to the head of the segment that
+    /// they end in, and returns the line of the target before which they come; `None` if no line
+    /// begins there. Behind the last character, that is the number of lines.
+    pub fn move_to_char(&mut self, chars: usize, measure: Measure) -> Option<usize> {
+        while self.extent_above.chars > chars && self.step_up(measure) {}
+        while let Some(segment) = self.below.last() {
+            let rest = chars - self.extent_above.chars;
+            if rest < measure.of(segment).chars {
+                let n_chars = |n| measure.texts.chars_of_head(segment, n);
+                let n = partition_point(segment.len(), |n| n_chars(n) < rest);
+                return (n_chars(n) == rest).then_some(self.extent_above.lines + n);
+            }
+            self.step_down(measure);
+        }
+        (self.extent_above.chars == chars).then_some(self.extent_above.lines)
+    }
+
+    /// Returns the lines of the target in `range`, as bytes, and moves the gap there.
+    pub fn lines_near(&mut self, range: &Range<usize>, measure: Measure) -> Vec<u8> {
+        self.move_before_line(range.start, measure);
+        let mut bytes = Vec::new();
+        let mut line = self.extent_above.lines;
+        for segment in self.downward() {
+            if line >= range.end {
+                break;
+            }
+            if measure.atoms.is_alive(segment) {
+                bytes.extend_from_slice(measure.texts.bytes_within(segment, line, range));
+                line += segment.len();
+            }
+        }
+        bytes
+    }
+
+    /// Takes out the segments that an edit of `n_removed` lines from line `line` on can change: those
+    /// from the last alive one before it up to the first one behind it.
+    pub fn take_window(&mut self, line: usize, n_removed: usize, measure: Measure) -> Window {
+        self.move_before_line(line, measure);
+        let mut window = Window {
+            segments: Vec::new(),
+            line: self.extent_above.lines,
+            index: self.above.len(),
+        };
+        let mut at = window.line;
+        while let Some(segment) = self.below.last() {
+            let extent = measure.of(segment);
+            if extent.lines > 0 && at > line + n_removed {
+                break;
+            }
+            at += extent.lines;
+            self.extent -= extent;
+            window.segments.extend(self.below.pop());
+        }
+        window
+    }
+
+    /// Inserts `segments` above the gap.
+    pub fn insert(&mut self, segments: Vec<Segment>, measure: Measure) {
+        for segment in segments {
+            let extent = measure.of(&segment);
+            self.extent_above += extent;
+            self.extent += extent;
+            self.above.push(segment);
+        }
+    }
+
+    /// Replaces the `n` segments from index `first` on by `segments`, and moves the gap above them.
+    pub fn replace(&mut self, first: usize, n: usize, segments: &[Segment], measure: Measure) {
+        while self.above.len() > first {
+            self.step_up(measure);
+        }
+        while self.above.len() < first {
+            self.step_down(measure);
+        }
+        for segment in self.below.drain(self.below.len() - n..) {
+            self.extent -= measure.of(&segment);
+        }
+        for segment in segments.iter().rev() {
+            self.extent += measure.of(segment);
+            self.below.push(segment.clone());
+        }
+    }
+
+    /// Moves the gap up past one segment, and tells whether there was one.
+    fn step_up(&mut self, measure: Measure) -> bool {
+        let Some(segment) = self.above.pop() else {
+            return false;
+        };
+        self.extent_above -= measure.of(&segment);
+        self.below.push(segment);
+        true
+    }
+
+    fn step_down(&mut self, measure: Measure) {
+        if let Some(segment) = self.below.pop() {
+            self.extent_above += measure.of(&segment);
+            self.above.push(segment);
+        }
+    }
+}
+
+/// Returns how many of the numbers below `n` are `true` to `is_first`, as the first ones are.
+pub(in crate::weave) fn partition_point(n: usize, is_first: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, n);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match is_first(middle) {
+            true => low = middle + 1,
+            false => high = middle,
+        }
+    }
+    low
+}

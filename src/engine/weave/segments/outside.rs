@@ -1,0 +1,305 @@
+//! Edits of the target that others make: they enter the segments exactly as they were made.
+//!
+//! Which line a line is depends on what was done, never on how it reads: lines that were deleted
+//! and typed again are others. Lines that are replaced stay as dead segments, so that it is known
+//! where they were.
+
+use std::mem;
+use std::ops::Range;
+
+use super::atoms::Atoms;
+use super::gap::{Gap, Measure};
+use super::{Kind, Segment, Segments};
+use crate::weave::texts::Texts;
+
+/// Segments that took the place of others, so that it can be undone.
+#[derive(Debug, Clone)]
+pub(in crate::weave) struct Replaced {
+    /// Index of the first segment that is not what it was.
+    first: usize,
+    segments: Vec<Segment>,
+    /// Number of segments that are there now.
+    n_segments: usize,
+}
+
+impl Replaced {
+    /// Returns the smallest change that makes the segments `before` those `after`.
+    fn between(before: &[Segment], after: &[Segment]) -> Replaced {
+        let pairs = before.iter().zip(after);
+        let first = pairs.take_while(|(a, b)| a == b).count();
+        let tails = before[first..]
+            .iter()
+            .rev()
+            .zip(after[first..].iter().rev());
+        let n_tail = tails.take_while(|(a, b)| a == b).count();
+        Replaced {
+            first,
+            segments: before[first..before.len() - n_tail].to_vec(),
+            n_segments: after.len() - n_tail - first,
+        }
+    }
+}
+
+/// The segments as they were at some time, and which atoms were applied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::weave) struct Snapshot {
+    list: Vec<Segment>,
+    is_applied: Vec<bool>,
+}
+
+impl Snapshot {
+    /// Takes back that segments were replaced, the latest of what the snapshot has.
+    pub fn undo(&mut self, replaced: &Replaced) {
+        let range = replaced.first..replaced.first + replaced.n_segments;
+        self.list.splice(range, replaced.segments.iter().cloned());
+    }
+
+    /// Flips `atoms`.
+    pub fn flip(&mut self, atoms: &[usize]) {
+        atoms.iter().for_each(|&atom| self.is_applied[atom] ^= true);
+    }
+
+    /// Tells whether the target would be `live` with these segments.
+    pub fn reads_as(&self, texts: &Texts, live: &[u8]) -> bool {
+        let mut rest = Some(live);
+        for segment in self.list.iter().filter(|segment| !segment.is_dead) {
+            let is_chosen = match segment.kind() {
+                Kind::Common | Kind::User => true,
+                Kind::Old(atom) => !self.is_applied[atom],
+                Kind::New(atom) => self.is_applied[atom],
+            };
+            if is_chosen {
+                rest = rest.and_then(|rest| rest.strip_prefix(texts.bytes(segment)));
+            }
+        }
+        rest.is_some_and(<[u8]>::is_empty)
+    }
+}
+
+impl Segments {
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            list: self.all().to_vec(),
+            is_applied: self.atoms.iter().map(|atom| atom.is_applied).collect(),
+        }
+    }
+
+    /// Brings segments and atoms back to `snapshot`, since which no atom was cut or rewritten.
+    pub fn restore(&mut self, snapshot: Snapshot) {
+        for (atom, &is_applied) in snapshot.is_applied.iter().enumerate() {
+            self.atoms.set_applied(atom, is_applied);
+        }
+        self.list = snapshot.list;
+        self.update();
+    }
+
+    /// Returns what replaced the segments of `before`.
+    pub fn replaced_since(&self, before: &Snapshot) -> Replaced {
+        Replaced::between(&before.list, self.all())
+    }
+
+    /// Replaces the `n_removed` lines of the target from line `line` on by the lines `user` of the
+    /// text of others, which may be none. Call [`Segments::settle`] before asking anything.
+    ///
+    /// Panics if the target has no such lines.
+    pub fn replace(
+        &mut self,
+        texts: &Texts,
+        line: usize,
+        n_removed: usize,
+        user: Range<usize>,
+    ) -> Replaced {
+        let (gap, measure) = self.open(texts);
+        let atoms = measure.atoms;
+        let window = gap.take_window(line, n_removed, measure);
+        let mut now = window.segments.clone();
+        let (range, ambiguous) = replaced_in(atoms, &mut now, line - window.line, n_removed);
+        let mut inside: Vec<Segment> = now[range.clone()].to_vec();
+        inside.retain(|segment| !segment.is_user());
+        for segment in &mut inside {
+            segment.is_dead |= atoms.is_chosen(segment);
+        }
+        if !user.is_empty() {
+            inside.push(Segment::new(Kind::User, user).with_ambiguous(ambiguous));
+        }
+        now.splice(range, inside);
+        let mut replaced = Replaced::between(&window.segments, &now);
+        replaced.first += window.index;
+        gap.insert(now, measure);
+        replaced
+    }
+
+    /// Takes back that segments were replaced, the latest of what has happened to them. Call
+    /// [`Segments::settle`] before asking anything.
+    pub fn undo(&mut self, texts: &Texts, replaced: &Replaced) {
+        let (gap, measure) = self.open(texts);
+        let Replaced {
+            first, n_segments, ..
+        } = *replaced;
+        gap.replace(first, n_segments, &replaced.segments, measure);
+    }
+
+    /// Ends a run of edits, so that everything can be asked again.
+    pub fn settle(&mut self) {
+        if let Some(gap) = self.gap.take() {
+            self.list = gap.close();
+            self.update();
+        }
+    }
+
+    /// Returns which lines of the target begin with its character `start` and end before `end`, as
+    /// Emacs counts them; `None` if no lines do, or the target has not just `n_chars` of them. May
+    /// be asked during a run of edits.
+    pub fn lines_between(
+        &mut self,
+        texts: &Texts,
+        start: usize,
+        end: usize,
+        n_chars: usize,
+    ) -> Option<Range<usize>> {
+        let (gap, measure) = self.open(texts);
+        if gap.extent().chars != n_chars || start > end || end > n_chars {
+            return None;
+        }
+        let first = gap.move_to_char(start, measure)?;
+        Some(first..gap.move_to_char(end, measure)?)
+    }
+
+    /// Returns the lines of the target in `range`, as bytes. May be asked during a run of edits.
+    pub fn lines_near(&mut self, texts: &Texts, range: Range<usize>) -> Vec<u8> {
+        let (gap, measure) = self.open(texts);
+        gap.lines_near(&range, measure)
+    }
+
+    /// Tells whether the target is the original, byte for byte. Compares from the last edit on, in
+    /// both directions: if they differ, it is mostly near. May be asked during a run of edits.
+    pub fn reads_as_original(&mut self, texts: &Texts) -> bool {
+        let (gap, measure) = self.open(texts);
+        let original = texts.original().bytes();
+        let is_alive = |segment: &&Segment| measure.atoms.is_alive(segment);
+        let mut above = gap.upward().filter(is_alive);
+        let mut below = gap.downward().filter(is_alive);
+        let middle = gap.extent_above().bytes;
+        let (mut start, mut end) = (middle, middle);
+        if gap.extent().bytes != original.len() {
+            return false;
+        }
+        let bytes = |segment: Option<&Segment>| segment.map_or(&[][..], |own| texts.bytes(own));
+        loop {
+            let (up, down) = (above.next(), below.next());
+            if up.is_none() && down.is_none() {
+                return true;
+            }
+            let (up, down) = (bytes(up), bytes(down));
+            start -= up.len();
+            let is_same = is_same(up, &original[start..start + up.len()])
+                && is_same(down, &original[end..end + down.len()]);
+            if !is_same {
+                return false;
+            }
+            end += down.len();
+        }
+    }
+
+    /// Returns the gap, opened if need be.
+    fn open<'a>(&'a mut self, texts: &'a Texts) -> (&'a mut Gap, Measure<'a>) {
+        let atoms = &self.atoms;
+        let measure = Measure { atoms, texts };
+        let open = || Gap::at_end(mem::take(&mut self.list), measure);
+        (self.gap.get_or_insert_with(open), measure)
+    }
+}
+
+/// Compares bytes; those that segments have of the original are the same memory.
+fn is_same(ours: &[u8], theirs: &[u8]) -> bool {
+    std::ptr::eq(ours, theirs) || ours == theirs
+}
+
+/// Cuts the segments of `window` where `n_removed` lines from line `line` of it on begin and end.
+/// Returns the segments to be replaced, and the atoms that the new text might belong before or
+/// after.
+fn replaced_in(
+    atoms: &Atoms,
+    window: &mut Vec<Segment>,
+    line: usize,
+    n_removed: usize,
+) -> (Range<usize>, Vec<usize>) {
+    let first = cut_at(atoms, window, line);
+    if n_removed == 0 {
+        let at = insertion_point(atoms, window, first);
+        return (at..at, ambiguous_in_gap(atoms, window, first));
+    }
+    let end = cut_at(atoms, window, line + n_removed);
+    let last = (first..end).rfind(|&at| atoms.is_alive(&window[at]));
+    let range = first..last.map_or(first, |last| last + 1);
+    let ambiguous = ambiguous_inside(atoms, &window[range.clone()]);
+    (range, ambiguous)
+}
+
+/// Returns the index where user text goes that is inserted before the alive segment `right`:
+/// after what belongs to the line before, and before the dead head of the atom that follows.
+fn insertion_point(atoms: &Atoms, window: &[Segment], right: usize) -> usize {
+    let Some(atom) = window.get(right).and_then(Segment::atom) else {
+        return right;
+    };
+    let head = window[..right].iter().rev();
+    let is_head = |segment: &&Segment| segment.atom() == Some(atom) && !atoms.is_alive(segment);
+    right - head.take_while(is_head).count()
+}
+
+/// Returns the atoms whose lines might belong before or after what is inserted before the alive
+/// segment `right`.
+fn ambiguous_in_gap(atoms: &Atoms, window: &[Segment], right: usize) -> Vec<usize> {
+    let is_alive = |segment: &Segment| atoms.is_alive(segment);
+    let left = window[..right].iter().rposition(is_alive);
+    let mut ambiguous = match left.map(|left| &window[left]) {
+        Some(user) if user.is_user() => user.ambiguous().to_vec(),
+        _ => Vec::new(),
+    };
+    add_empty(
+        atoms,
+        &window[left.map_or(0, |left| left + 1)..right],
+        &mut ambiguous,
+    );
+    ambiguous
+}
+
+fn ambiguous_inside(atoms: &Atoms, segments: &[Segment]) -> Vec<usize> {
+    let inside = segments
+        .iter()
+        .flat_map(|user| user.ambiguous().iter().copied());
+    let mut ambiguous: Vec<usize> = inside.collect();
+    add_empty(atoms, segments, &mut ambiguous);
+    ambiguous
+}
+
+/// Adds to `ambiguous` the atoms of `segments` that have no line in the target.
+fn add_empty(atoms: &Atoms, segments: &[Segment], ambiguous: &mut Vec<usize>) {
+    let inside = segments.iter().filter_map(Segment::atom);
+    ambiguous.extend(inside.filter(|&atom| atoms[atom].alive_side().is_empty()));
+    ambiguous.sort_unstable();
+    ambiguous.dedup();
+}
+
+/// Cuts the segments of `window` so that one that is alive begins with its line `line`, and
+/// returns its index; behind the last line, the number of segments.
+pub(super) fn cut_at(atoms: &Atoms, window: &mut Vec<Segment>, line: usize) -> usize {
+    let mut rest = line;
+    for index in 0..window.len() {
+        let segment = &window[index];
+        let len = segment.len();
+        match atoms.is_alive(segment) {
+            true if rest == 0 => return index,
+            true if rest < len => {
+                let (head, tail) = segment.clone().cut_at_line(segment.lines().start + rest);
+                window[index] = head;
+                window.insert(index + 1, tail);
+                return index + 1;
+            }
+            true => rest -= len,
+            false => {}
+        }
+    }
+    assert_eq!(rest, 0, "a line past the end of the target");
+    window.len()
+}

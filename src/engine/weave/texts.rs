@@ -1,0 +1,224 @@
+//! The texts whose lines are woven: the original, the modified text, and what others typed.
+//!
+//! Knows the bytes and the characters of lines, and which lines are unique. Does not know which of
+//! them are in the target, or in what order: that is [`Segments`](super::segments::Segments).
+
+use std::cell::OnceCell;
+use std::ops::{AddAssign, Range, SubAssign};
+
+use super::Atom;
+use super::segments::{Kind, Segment};
+use super::unique::UniqueLines;
+use crate::diff::Group;
+use crate::text::{Text, n_chars};
+
+/// The texts, and what was counted of each.
+#[derive(Debug, Clone)]
+pub(super) struct Texts {
+    original: Counted,
+    modified: Counted,
+    /// Every line that others have put into the target, those deleted since included. After
+    /// [`Texts::set_user`], also the lines of the target that belong to no hunk.
+    user: Counted,
+    unique: OnceCell<UniqueLines>,
+}
+
+/// The size of some lines.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Extent {
+    pub lines: usize,
+    /// Number of characters as Emacs counts them.
+    pub chars: usize,
+    pub bytes: usize,
+}
+
+impl Texts {
+    /// Makes the texts, with none of others.
+    pub fn new(original: Text, modified: Text) -> Texts {
+        Texts {
+            original: Counted::new(original),
+            modified: Counted::new(modified),
+            user: Counted::new(Text::new(Vec::new())),
+            unique: OnceCell::new(),
+        }
+    }
+
+    pub fn original(&self) -> &Text {
+        &self.original.text
+    }
+
+    pub fn modified(&self) -> &Text {
+        &self.modified.text
+    }
+
+    pub fn user(&self) -> &Text {
+        &self.user.text
+    }
+
+    /// Returns the text that has the lines of `segment`.
+    pub fn text_of(&self, segment: &Segment) -> &Text {
+        &self.counted(segment).text
+    }
+
+    pub fn bytes(&self, segment: &Segment) -> &[u8] {
+        self.text_of(segment).lines_bytes(segment.lines())
+    }
+
+    /// Returns the bytes of those lines of `segment` that are in `lines` of the target, if the
+    /// segment begins at line `start` of it.
+    pub fn bytes_within(&self, segment: &Segment, start: usize, lines: &Range<usize>) -> &[u8] {
+        let end = start + segment.len();
+        let first = segment.lines().start;
+        let from = lines.start.clamp(start, end) - start;
+        let to = lines.end.clamp(start, end) - start;
+        let own = first + from..first + to;
+        self.text_of(segment).lines_bytes(own)
+    }
+
+    /// Returns the number of characters in the first `n` lines of `segment`. Counts its text the
+    /// first time, in O(bytes).
+    pub fn chars_of_head(&self, segment: &Segment, n: usize) -> usize {
+        let start = segment.lines().start;
+        self.counted(segment).chars_in(start..start + n)
+    }
+
+    pub fn extent(&self, segment: &Segment) -> Extent {
+        Extent {
+            lines: segment.len(),
+            chars: self.chars_of_head(segment, segment.len()),
+            bytes: self.bytes(segment).len(),
+        }
+    }
+
+    /// Returns which lines are unique among those of the original and those that `atoms` add; see
+    /// [`UniqueLines`]. Finds out the first time.
+    pub fn unique(&self, atoms: &[Atom]) -> &UniqueLines {
+        let find = || UniqueLines::new(self.original(), self.modified(), atoms);
+        self.unique.get_or_init(find)
+    }
+
+    /// Makes `text` the text of others.
+    pub fn set_user(&mut self, text: Text) {
+        self.user = Counted::new(text);
+    }
+
+    /// Adds `text` to the text of others, and returns its lines there.
+    pub fn append_user(&mut self, text: &[u8]) -> Range<usize> {
+        self.user.append(text)
+    }
+
+    /// Replaces the lines of `group` in both texts by `old` and `new`.
+    pub fn splice(&mut self, group: &Group, old: &Text, new: &Text) {
+        self.unique.take();
+        self.original.splice(group.before.clone(), old);
+        self.modified.splice(group.after.clone(), new);
+    }
+
+    /// Takes the newline off the end of original and modified text, or puts it back. An empty last
+    /// line is left alone: without its newline it would be no line.
+    pub fn toggle_last_terminator(&mut self) {
+        self.unique.take();
+        for counted in [&mut self.original, &mut self.modified] {
+            *counted = Counted::new(counted.text.with_last_terminator_toggled());
+        }
+    }
+
+    fn counted(&self, segment: &Segment) -> &Counted {
+        match segment.kind() {
+            Kind::Common | Kind::Old(_) => &self.original,
+            Kind::New(_) => &self.modified,
+            Kind::User => &self.user,
+        }
+    }
+}
+
+/// A text whose characters are counted once somebody asks.
+#[derive(Debug, Clone)]
+struct Counted {
+    text: Text,
+    chars: OnceCell<Chars>,
+}
+
+/// How many characters come before each line of a text; `None` if every character is a byte.
+type Chars = Option<Vec<usize>>;
+
+impl Counted {
+    fn new(text: Text) -> Counted {
+        let chars = OnceCell::new();
+        Counted { text, chars }
+    }
+
+    fn chars_in(&self, lines: Range<usize>) -> usize {
+        match self.chars.get_or_init(|| count(&self.text)) {
+            None => self.text.lines_bytes(lines).len(),
+            Some(counts) => counts[lines.end] - counts[lines.start],
+        }
+    }
+
+    fn append(&mut self, more: &[u8]) -> Range<usize> {
+        if more.is_empty() {
+            return self.text.len()..self.text.len();
+        }
+        let lines = self.text.append(more);
+        match self.chars.get_mut() {
+            None => {}
+            Some(None) if more.is_ascii() => {}
+            Some(None) => drop(self.chars.take()),
+            Some(Some(counts)) => {
+                for line in self.text.lines(lines.clone()) {
+                    counts.push(counts.last().map_or(0, |sum| sum + n_chars(line)));
+                }
+            }
+        }
+        lines
+    }
+
+    fn splice(&mut self, range: Range<usize>, lines: &Text) {
+        self.text.splice(range, lines);
+        self.chars.take();
+    }
+}
+
+fn count(text: &Text) -> Chars {
+    let add = |sum: &mut usize, line: &[u8]| {
+        *sum += n_chars(line);
+        Some(*sum)
+    };
+    let ends = || text.lines(0..text.len()).scan(0, add);
+    (!text.bytes().is_ascii()).then(|| std::iter::once(0).chain(ends()).collect())
+}
+
+impl AddAssign for Extent {
+    fn add_assign(&mut self, other: Extent) {
+        self.lines += other.lines;
+        self.chars += other.chars;
+        self.bytes += other.bytes;
+    }
+}
+
+impl SubAssign for Extent {
+    fn sub_assign(&mut self, other: Extent) {
+        self.lines -= other.lines;
+        self.chars -= other.chars;
+        self.bytes -= other.bytes;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn characters_stay_counted_while_lines_are_appended() {
+        let mut counted = Counted::new(Text::new(b"a\n".to_vec()));
+        assert_eq!(counted.chars_in(0..1), 2);
+        for more in ["bc\n", "\u{e4}\n", "d\u{1f600}\n", "e"] {
+            counted.append(more.as_bytes());
+            let n_lines = counted.text.len();
+            let all = n_chars(counted.text.bytes());
+            assert_eq!(counted.chars_in(0..n_lines), all);
+            let last = n_chars(more.as_bytes());
+            assert_eq!(counted.chars_in(n_lines - 1..n_lines), last);
+        }
+    }
+}
