@@ -1,45 +1,60 @@
 //! A proposal's hunks, and where each of them is in the target.
 //!
-//! A proposal with its original knows every place from the line map. A bare diff (one that came
-//! without its original) brings only the lines of its hunks: they are woven as if they were the
-//! original, and each run is then searched in the target.
+//! A proposal with its original knows every place from the weave. A bare diff (one that came without
+//! its original) brings only the lines of its hunks: they are woven as if they were the original,
+//! and each run of them is then searched for in the target.
 //!
-//! Edits of the target by others enter the map as they are made. Where one was missed, the target
-//! is compared with what the map has, and a hunk whose place the comparison does not prove is
-//! ambiguous: it takes somebody who looks at the place, and vouches for it, to change it.
+//! Edits of the target by others enter the weave as they are made. Where one was missed, the target
+//! is compared with what the weave has, and a hunk whose place the comparison does not prove is
+//! ambiguous: somebody has to look at the place and vouch for it before the hunk can change there.
 //!
-//! Following a target that is as the map has it costs one comparison of its bytes; anything else
+//! Following a target that is as the weave has it costs one comparison of its bytes; anything else
 //! costs a diff of what is different, or for a bare diff one exact search for each hunk.
+//!
+//! Who knows what:
+//!
+//! - [`Weave`] knows lines, atoms and places; `Hunks` which atoms make a hunk; `HunkLines` the
+//!   lines of one hunk.
+//! - `Doubts` knows which atoms may be elsewhere, `AgentLines` what the agent proposed where the
+//!   user rewrote it, `Bare` what a diff said of its hunks and how far they were found.
+//! - `search` finds the hunks of a bare diff, `choice` recognizes a target that is a choice of
+//!   hunks, `learning` compares all others. They know nothing of each other.
+//! - [`Proposal`] has all of them and decides which is asked: when the target changes
+//!   (`outside_edits`, `placing`, `adopting`), and when hunks do (`split`, `rewrite`).
 
+mod adopting;
+mod agents;
 mod anchors;
 mod assembly;
 mod bare;
-mod blob;
-mod candidates;
-mod follow;
-mod fuzz;
+mod choice;
+mod doubts;
+mod hunks;
+mod learning;
+mod lines;
 mod outside_edits;
+mod placing;
 mod rewrite;
-mod settle;
-mod sides;
+mod search;
+mod shown;
 mod split;
-mod vouch;
-
-use std::ops::Range;
 
 use thiserror::Error;
 
-use crate::diff::{self, Budget, Comparison, Edit, Group};
-use crate::patch::hunk::Hunk;
+use crate::diff::{self, Budget, Comparison};
 use crate::patch::locate::{self, NotPlaced, Place};
 use crate::patch::parse::ParseError;
-use crate::weave::{Atom, Changed, FlipError, LineEdit, Next, Reading, Weave};
+use crate::weave::{Changed, FlipError, LineEdit, Next, Reading, Weave};
+pub use adopting::Side;
+use agents::AgentLines;
 use bare::Bare;
-pub use blob::Side;
-pub use candidates::Candidate;
+use doubts::Doubts;
+use hunks::Hunks;
+use learning::Learning;
+use lines::HunkLines;
 pub use outside_edits::Seen;
-use rewrite::Lines;
 pub use rewrite::{Change, Rewrite};
+pub use search::Candidate;
 
 /// Why there is nothing to review.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -79,25 +94,15 @@ pub enum Obstacle {
 #[derive(Debug, Clone)]
 pub struct Proposal {
     weave: Weave,
-    groups: Vec<Group>,
-    /// For each hunk the lines between where the map expects it and where it was expected, which
-    /// differ for a bare diff only; or why a search did not find it.
-    offsets: Vec<Result<isize, NotPlaced>>,
-    /// For each hunk the outer context lines on a side that were ignored to find it.
-    fuzz: Vec<usize>,
-    /// For each atom whether it may be elsewhere than the map has it.
-    is_doubted: Vec<bool>,
-    /// The atoms that edits made doubtful, each with how much had happened to the target before.
-    past_doubts: Vec<(usize, Vec<usize>)>,
-    /// The atoms of the agent's that the user has made something else of.
-    agents: Vec<Lines>,
+    hunks: Hunks,
+    doubts: Doubts,
+    agents: AgentLines,
+    /// What a diff said of its hunks, as long as the text that it was made from is not known.
+    bare: Option<Bare>,
     /// Whether the budget to compare the texts was spent.
     is_coarse: bool,
-    /// Lines of the diff (0-based) where the hunks' headers stand; none if it was two texts.
-    header_lines: Vec<usize>,
     /// What a merge of a hunk may take.
     budget: Budget,
-    bare: Option<Bare>,
 }
 
 impl Proposal {
@@ -114,7 +119,7 @@ impl Proposal {
         Proposal::from_texts_within(original, modified, context_len, Budget::default())
     }
 
-    /// The same, with another budget to compare the texts than the usual one.
+    /// Like [`Proposal::from_texts`], with another budget to compare the texts than the usual one.
     ///
     /// # Errors
     ///
@@ -132,7 +137,8 @@ impl Proposal {
         }
         let groups = diff::group(&edits, original.len(), context_len);
         let weave = Weave::new(original, modified, &edits);
-        let proposal = Proposal::new(weave, groups, None);
+        let hunks = Hunks::new(groups, Vec::new());
+        let proposal = Proposal::new(weave, hunks, None);
         Ok(Proposal {
             is_coarse,
             budget,
@@ -140,26 +146,27 @@ impl Proposal {
         })
     }
 
-    fn new(weave: Weave, groups: Vec<Group>, bare: Option<Bare>) -> Proposal {
-        let (offsets, fuzz) = (vec![Ok(0); groups.len()], vec![0; groups.len()]);
+    fn new(weave: Weave, hunks: Hunks, bare: Option<Bare>) -> Proposal {
         Proposal {
-            is_doubted: vec![false; weave.atoms().len()],
-            past_doubts: Vec::new(),
-            agents: Vec::new(),
+            doubts: Doubts::none(weave.atoms().len()),
+            agents: AgentLines::default(),
             weave,
-            groups,
-            offsets,
-            fuzz,
-            is_coarse: false,
-            header_lines: Vec::new(),
-            budget: Budget::default(),
+            hunks,
             bare,
+            is_coarse: false,
+            budget: Budget::default(),
         }
     }
 
     /// Returns the number of hunks.
     pub fn n_hunks(&self) -> usize {
-        self.groups.len()
+        self.hunks.len()
+    }
+
+    /// Returns the lines of the hunk headers in the diff that this proposal was made of (0-based);
+    /// none if it was made of two texts.
+    pub fn header_lines(&self) -> &[usize] {
+        self.hunks.header_lines()
     }
 
     /// Tells whether the texts were too much to compare, so that hunks may be bigger than they need
@@ -176,30 +183,33 @@ impl Proposal {
 
     /// Tells whether the change of hunk `hunk` is in the target, all of it.
     pub fn is_in(&self, hunk: usize) -> bool {
-        self.atoms_of(hunk)
-            .all(|atom| self.weave.atoms()[atom].is_applied)
+        self.lines_of(hunk).is_in()
     }
 
     /// Tells whether nothing of the change of hunk `hunk` is in the target.
     pub fn is_out(&self, hunk: usize) -> bool {
-        self.atoms_of(hunk)
-            .all(|atom| !self.weave.atoms()[atom].is_applied)
+        self.lines_of(hunk).is_out()
+    }
+
+    /// Returns how many outer context lines on a side were ignored to find hunk `hunk`.
+    pub fn fuzz(&self, hunk: usize) -> usize {
+        self.bare.as_ref().map_or(0, |bare| bare.fuzz(hunk))
     }
 
     /// Returns why the place of hunk `hunk` is not known, or `None` if it is.
     pub fn reason(&self, hunk: usize) -> Option<NotPlaced> {
-        let is_doubted = self.is_doubted[self.atoms_of(hunk)].contains(&true);
         let candidates = || self.line(hunk).into_iter().collect();
         let doubt = || NotPlaced::Ambiguous {
             candidates: candidates(),
         };
-        let lost = self.offsets[hunk].as_ref().err();
-        lost.cloned().or_else(|| is_doubted.then(doubt))
+        let is_doubted = self.doubts.is_any(self.hunks.atoms(hunk));
+        let lost = self.offset(hunk).err().cloned();
+        lost.or_else(|| is_doubted.then(doubt))
     }
 
     /// Returns why hunk `hunk` cannot be put in or taken out, or `None` if nothing is in the way.
     pub fn obstacle(&self, hunk: usize) -> Option<Obstacle> {
-        let mut atoms = self.atoms_of(hunk);
+        let mut atoms = self.hunks.atoms(hunk);
         let conflict = atoms.find_map(|atom| self.weave.check(atom).err());
         match (conflict, self.reason(hunk)) {
             // Atoms without a place are a search's, and it knows why.
@@ -224,41 +234,31 @@ impl Proposal {
 
     /// Tells whether a line right beside a change of hunk `hunk` was changed by somebody else.
     pub fn is_next_to_edit(&self, hunk: usize) -> bool {
-        let mut atoms = self.atoms_of(hunk);
+        let mut atoms = self.hunks.atoms(hunk);
         atoms.any(|atom| self.weave.is_next_to_edit(atom))
     }
 
     /// Returns where the first change of hunk `hunk` is in the target, or why that is not known.
     pub fn place(&self, hunk: usize) -> Result<Place, NotPlaced> {
         self.reason(hunk).map_or(Ok(()), Err)?;
-        let offset = self.offsets[hunk].clone()?;
-        let line = self.weave.line_of(self.atoms_of(hunk).start);
-        let offset = offset + self.shift(hunk);
+        let offset = self.offset(hunk).map_err(NotPlaced::clone)?;
+        let line = self.line(hunk);
+        let offset = offset + shift(&self.weave, &self.hunks, hunk);
         line.map(|line| Place { line, offset })
             .ok_or(NotPlaced::NotFound)
     }
 
-    /// Returns the line that the map has for the first change of hunk `hunk`, known or not.
+    /// Returns the line that the weave has for the first change of hunk `hunk`, known or not.
     pub fn line(&self, hunk: usize) -> Option<usize> {
-        self.weave.line_of(self.atoms_of(hunk).start)
+        self.weave.line_of(self.hunks.atoms(hunk).start)
     }
 
-    /// Takes the line map's word for the place of hunk `hunk`: somebody looked, and it is right.
+    /// Notes that the place that the weave has for hunk `hunk` is right: somebody looked.
     pub fn vouch(&mut self, hunk: usize) {
-        let atoms = self.atoms_of(hunk);
-        self.is_doubted[atoms].fill(false);
+        self.doubts.vouch_for(self.hunks.atoms(hunk));
     }
 
-    /// Returns how many lines below the place in the original the hunk is, not counting what the
-    /// hunks above it add and remove.
-    fn shift(&self, hunk: usize) -> isize {
-        let first = self.atoms_of(hunk).start;
-        let start = self.weave.atoms()[first].old.start;
-        let line = self.weave.line_of(first).unwrap_or(start);
-        locate::offset(start, line) - self.weave.delta_before(first)
-    }
-
-    /// Returns the target, as the line map has it.
+    /// Returns the target, as the weave has it.
     pub fn target(&self) -> Vec<u8> {
         self.weave.target().to_vec()
     }
@@ -266,7 +266,7 @@ impl Proposal {
     /// Returns which of the two texts that the proposal was made of the target is; `None` if it is
     /// neither, or if that is not known.
     pub fn side(&self) -> Option<Side> {
-        // What the user rewrites is rewritten in the line map's texts.
+        // What the user rewrites is rewritten in the weave's texts.
         if self.bare.is_some() || !self.agents.is_empty() {
             return None;
         }
@@ -278,11 +278,6 @@ impl Proposal {
             .into_iter()
             .find(|(_, text)| self.weave.target().is(text.bytes()));
         found.map(|(side, _)| side)
-    }
-
-    /// Returns all hunks as a diff shows them; see [`Proposal::hunks_in`].
-    pub fn hunks(&self, rule: diff::HeadingRule) -> Vec<Hunk<'_>> {
-        self.hunks_in(0..self.n_hunks(), rule)
     }
 
     /// Returns the edits that bring all of each hunk in `wanted`, in order, to the fact that stands
@@ -316,9 +311,8 @@ impl Proposal {
     /// Learns that the target is now `live`, and tells whether that is news.
     pub fn follow(&mut self, live: &[u8]) -> bool {
         if let Some(bare) = &mut self.bare {
-            let is_first = !std::mem::replace(&mut bare.has_target, true);
-            // The map knows the places of its own edits; a search might lose one of them.
-            let is_news = is_first || !self.weave.target().is(live);
+            // The weave knows the places of its own edits; a search might lose one of them.
+            let is_news = !bare.see_target() || !self.weave.target().is(live);
             if is_news {
                 self.search(live);
             }
@@ -338,7 +332,7 @@ impl Proposal {
         self.bare.is_none().then(|| Reading::new(n_chars))
     }
 
-    /// Goes on with `reading`, as [`Weave::read_on`] does, and at its end learns what was found.
+    /// Goes on with `reading`, as [`Reading::read_on`] does, and at its end learns what was found.
     pub fn read_on(&mut self, reading: &mut Reading, text: &[u8]) -> Next {
         let next = reading.read_on(self.weave.target(), text);
         if let Next::Changed(changed) = &next {
@@ -348,39 +342,53 @@ impl Proposal {
     }
 
     fn follow_change(&mut self, changed: &Changed) {
-        let pieces = self
-            .weave
-            .target()
-            .pieces_with(&changed.lines, &changed.text);
-        match self.facts_in(&pieces) {
-            Some(facts) => self.unravel(&facts),
-            None => self.fold_missed(changed),
+        let target = self.weave.target();
+        let pieces = target.pieces_with(&changed.lines, &changed.text);
+        match choice::facts_in(&self.weave, &self.hunks, &pieces) {
+            Some(facts) => self.become_choice(&facts),
+            None => self.learning().learn_missed(changed),
         }
     }
 
-    fn atoms_of(&self, hunk: usize) -> Range<usize> {
-        self.groups[hunk].edits.clone()
+    /// Notes that the target is the original with the changes of the hunks of which `facts` say
+    /// that they are in.
+    fn become_choice(&mut self, facts: &[bool]) {
+        let is_applied = self.hunks.applied_by(facts.iter().copied());
+        self.weave.lay_whole(&is_applied);
+        self.doubts = Doubts::none(is_applied.len());
+    }
+
+    fn learning(&mut self) -> Learning<'_> {
+        Learning {
+            weave: &mut self.weave,
+            doubts: &mut self.doubts,
+        }
+    }
+
+    fn lines_of(&self, hunk: usize) -> HunkLines<'_> {
+        HunkLines::new(&self.weave, &self.hunks, hunk)
+    }
+
+    /// Returns the lines between where the weave expects `hunk` and where it was expected, which
+    /// differ for a bare diff only.
+    fn offset(&self, hunk: usize) -> Result<isize, &NotPlaced> {
+        self.bare.as_ref().map_or(Ok(0), |bare| bare.offset(hunk))
     }
 
     fn atoms_to_flip(&self, wanted: &[(usize, bool)]) -> Vec<usize> {
         let flips = |&(hunk, wanted): &(usize, bool)| {
-            let atoms = self.atoms_of(hunk);
+            let atoms = self.hunks.atoms(hunk);
             atoms.filter(move |&atom| self.weave.atoms()[atom].is_applied != wanted)
         };
         wanted.iter().flat_map(flips).collect()
     }
-
-    /// Returns for each atom whether it is applied if `facts` tell it of each hunk.
-    fn applied_by(&self, facts: impl Iterator<Item = bool>) -> Vec<bool> {
-        let hunks = self.groups.iter().zip(facts);
-        let of_atoms = hunks.flat_map(|(group, is_in)| vec![is_in; group.edits.len()]);
-        of_atoms.collect()
-    }
 }
 
-fn edit_of(atom: &Atom) -> Edit {
-    Edit {
-        before: atom.old.clone(),
-        after: atom.new.clone(),
-    }
+/// Returns how many lines below its place in the original `hunk` is, not counting what the hunks
+/// above it add and remove.
+fn shift(weave: &Weave, hunks: &Hunks, hunk: usize) -> isize {
+    let first = hunks.atoms(hunk).start;
+    let start = weave.atoms()[first].old.start;
+    let line = weave.line_of(first).unwrap_or(start);
+    locate::offset(start, line) - weave.delta_before(first)
 }

@@ -7,10 +7,10 @@
 //!
 //! Who knows what:
 //!
-//! - [`Texts`] knows bytes and characters of lines, not their order.
-//! - [`Segments`] knows the order of lines and which are alive, by their numbers. Only its methods
+//! - `Texts` knows bytes and characters of lines, not their order.
+//! - `Segments` knows the order of lines and which are alive, by their numbers. Only its methods
 //!   change it, and keep its invariants.
-//! - [`Journal`] knows what happened to the target, so that it can be undone.
+//! - `Journal` knows what happened to the target, so that it can be undone.
 //! - [`Target`] reads segments and texts as one text; [`Reading`] compares another one with it.
 //! - [`Weave`] has all of them, and keeps them in step.
 //!

@@ -72,8 +72,8 @@ impl<'a> Anchors<'a> {
             lines: self.weave.target().lines_one_by_one(),
             user_lines: self.weave.target().user_lines().collect(),
         });
-        let (line, is_alone) = known.lines.get(at);
-        if is_alone && !known.user_lines.contains(line) {
+        let (line, is_unique) = known.lines.get(at);
+        if is_unique && !known.user_lines.contains(line) {
             // The target has no other.
             return self.new_part.count(line) == usize::from(self.part.contains(&at));
         }

@@ -1,32 +1,17 @@
-//! Following a target that somebody else changed: what they did enters the line map.
+//! Edits of the target by others, as an editor tells of them: each enters the weave as it was made.
+//!
+//! Decides which edits are taken literally and which have to be compared; [`super::learning`]
+//! compares.
 
-use std::collections::HashSet;
 use std::ops::Range;
 
-use crate::diff::{self, Budget, Edit};
-use crate::patch::locate;
 use crate::text::Text;
-use crate::trust::{Compared, Trust};
-use crate::weave::Changed;
 
-use super::Proposal;
-use super::anchors::Anchors;
+use super::{Proposal, choice};
 
 /// How many lines on one side of an edit are taken at its word. Wider ones come from commands that
 /// rewrite a whole region, and what is inside is compared.
 const MAX_PLAIN_LEN: usize = 1;
-
-/// How many lines around what changed are compared with it, at first: the comparison chooses among
-/// equal ways by what is around, and in repetitive text a run of lines can slide.
-const N_AROUND: usize = 64;
-
-/// How many places others may have changed at once for each to be learned by itself. Beyond that
-/// all between the first and the last count as changed: learning takes long by then, and nobody
-/// decides hunks among so many.
-const MAX_PLACES: usize = 300_000;
-
-/// An atom, and lines of the target that are its own.
-type Span = (usize, Range<usize>);
 
 /// An edit of the target as an editor tells it: which whole lines hold the new text.
 #[derive(Debug, Clone, Copy)]
@@ -58,9 +43,10 @@ impl Proposal {
         is_told
     }
 
-    /// The same for one of a run of edits: nothing can be asked before [`Proposal::settle`] is called.
+    /// Like [`Proposal::see_edit`], for one of a run of edits: nothing can be asked before
+    /// [`Proposal::settle`] is called.
     pub fn see_edit_loosely(&mut self, seen: &Seen) -> bool {
-        let Some(Range { start, end }) = self.lines_of(seen) else {
+        let Some(Range { start, end }) = self.lines_seen(seen) else {
             return false;
         };
         let old = Text::new(self.weave.lines_near(start..end));
@@ -89,7 +75,7 @@ impl Proposal {
     }
 
     /// Returns the lines of the target that the edit `seen` has replaced, if there are such lines.
-    fn lines_of(&mut self, seen: &Seen) -> Option<Range<usize>> {
+    fn lines_seen(&mut self, seen: &Seen) -> Option<Range<usize>> {
         let end = seen.n_chars.checked_sub(seen.n_behind)?;
         (self.weave).lines_between(seen.n_before, end, seen.n_chars)
     }
@@ -107,9 +93,9 @@ impl Proposal {
     fn edit_loosely(&mut self, lines: Range<usize>, text: Text, is_undo: bool) {
         if lines.len().min(text.len()) <= MAX_PLAIN_LEN {
             (self.weave).edit_loosely(lines.start, lines.len(), text.bytes(), is_undo);
-            self.move_candidates(lines.start, lines.len(), text.len());
+            self.move_candidates(&lines, text.len());
             if is_undo {
-                self.forget_doubts();
+                self.doubts.undo(self.weave.n_done());
             }
             return self.begin_anew_if_reverted(is_undo);
         }
@@ -119,8 +105,8 @@ impl Proposal {
                 .weave
                 .undo_outside(lines.start, lines.len(), text.bytes())
         {
-            self.move_candidates(lines.start, lines.len(), text.len());
-            return self.forget_doubts();
+            self.move_candidates(&lines, text.len());
+            return self.doubts.undo(self.weave.n_done());
         }
         if self.bare.is_some() {
             let live = self
@@ -129,28 +115,26 @@ impl Proposal {
                 .pieces_with(&lines, text.bytes())
                 .concat();
             self.search_but(&live, self.places_around(&lines, text.len()));
-        } else if let Some(facts) =
-            self.facts_in(&self.weave.target().pieces_with(&lines, text.bytes()))
-        {
-            self.unravel(&facts);
+        } else if let Some(facts) = self.facts_with(&lines, &text) {
+            self.become_choice(&facts);
         } else {
-            self.fold_command(lines, &text);
+            self.learning().learn_command(lines, &text);
         }
     }
 
-    /// Lays the map anew if the target reads as the original: whatever was done to it was taken
+    /// Lays the weave anew if the target reads as the original: whatever was done to it was taken
     /// back, by a revert that came in pieces or by hand.
     ///
     /// Not while something is undone, since that comes in pieces that can read like anything.
     fn begin_anew_if_reverted(&mut self, is_undo: bool) {
         let is_whole = self.bare.is_none();
         if is_whole && !is_undo && self.weave.reads_as_original() {
-            self.unravel(&vec![false; self.n_hunks()]);
+            self.become_choice(&vec![false; self.n_hunks()]);
         }
     }
 
-    /// Takes the target for a choice of hunks if it reads as one, although others had a hand in it,
-    /// and tells whether that is news.
+    /// Recognizes a target that reads as a choice of hunks although others had a hand in it, and tells
+    /// whether it is one and that is news.
     ///
     /// So a hunk that another program applied is known to be in. Which lines are which no longer
     /// matters then: any reading that gives this text gives the same text for every choice.
@@ -158,196 +142,27 @@ impl Proposal {
         if self.bare.is_some() || !self.weave.is_touched() {
             return false;
         }
-        let facts = self.facts_in(&self.weave.target().pieces());
-        facts.map(|facts| self.unravel(&facts)).is_some()
+        let pieces = self.weave.target().pieces();
+        let facts = choice::facts_in(&self.weave, &self.hunks, &pieces);
+        facts.map(|facts| self.become_choice(&facts)).is_some()
     }
 
-    /// Takes it over that one command put `new` in the place of the `lines` of the target. Hunks whose
-    /// place a comparison does not prove are ambiguous from then on.
-    fn fold_command(&mut self, lines: Range<usize>, new: &Text) {
-        let old = Text::new(self.weave.target().lines(lines.clone()));
-        // What comes after it takes as long as the comparison.
-        let edits = edits_to_learn(&old, new, Budget::default().half());
-        let compared = Compared {
-            old: &old,
-            new,
-            edits: &edits,
-            n_around: (lines.start, self.weave.target().n_lines() - lines.end),
-        };
-        let trust = Trust::of_command(&compared);
-        let spans = self.spans_in(&lines);
-        self.fold(
-            &compared,
-            &trust,
-            &spans,
-            (lines.start, old.bytes(), new.bytes()),
-        );
+    /// Returns which hunks are in the target with `text` in the place of its `lines`, if it is then
+    /// the original with some of them and no more.
+    fn facts_with(&self, lines: &Range<usize>, text: &Text) -> Option<Vec<bool>> {
+        let pieces = self.weave.target().pieces_with(lines, text.bytes());
+        choice::facts_in(&self.weave, &self.hunks, &pieces)
     }
 
-    /// Takes it over that the target differs as `changed` says, nobody knows by how many edits. Hunks
-    /// whose place a comparison does not prove are ambiguous from then on.
-    pub(super) fn fold_missed(&mut self, changed: &Changed) {
-        self.fold_around(changed, N_AROUND, Budget::default().half().half());
-    }
-
-    /// The same, but `n_around` lines around what changed are compared with it within `budget`, or
-    /// more if need be, each time within half of what the time before had: all together take no more
-    /// than half of one comparison.
-    fn fold_around(&mut self, changed: &Changed, n_around: usize, budget: Budget) {
-        let n_lines = self.weave.target().n_lines();
-        let window = self.weave.target().widened(changed, n_around);
-        let old = Text::new(self.weave.target().lines(window.lines.clone()));
-        let new = Text::new(window.text);
-        let edits = edits_to_learn(&old, &new, budget);
-        let compared = Compared {
-            old: &old,
-            new: &new,
-            edits: &edits,
-            n_around: (window.lines.start, n_lines - window.lines.end),
-        };
-        if compared.is_too_narrow() {
-            // To go on in steps takes longer than all of it does, once that is not much more.
-            let wider = match 2 * window.lines.len() >= n_lines {
-                true => n_lines,
-                false => 8 * (n_around + 1),
-            };
-            return self.fold_around(changed, wider, budget.half());
+    /// Moves the places that are told of hunks without a certain one, now that `n_now` lines stand
+    /// in the place of `lines` of the target.
+    ///
+    /// Emacs tells of each edit of a command by itself, so that this must not look at all hunks of a
+    /// proposal of two texts, which have no such places.
+    fn move_candidates(&mut self, lines: &Range<usize>, n_now: usize) {
+        if let Some(bare) = &mut self.bare {
+            bare.move_candidates(lines.start, lines.len(), n_now);
         }
-        let mut anchors = Anchors::new(&self.weave, &compared, changed);
-        let trust = Trust::new(&compared, |at| anchors.is_anchor(at));
-        let spans = self.spans_in(&(0..n_lines));
-        let was = self.weave.target().lines(changed.lines.clone());
-        let replaced = (changed.lines.start, &was[..], &changed.text[..]);
-        self.fold(&compared, &trust, &spans, replaced);
-    }
-
-    /// Takes over what `compared` says, as far as `trust` goes for the atoms of `spans`; all of it is
-    /// that at a line one text was replaced by another.
-    fn fold(
-        &mut self,
-        compared: &Compared,
-        trust: &Trust,
-        spans: &[Span],
-        (line, was, is): (usize, &[u8], &[u8]),
-    ) {
-        let (done, others) = self.done_and_others(compared, spans);
-        let is_doubted = self.doubts_about(&done, spans, trust);
-        if done.is_empty() {
-            let (n_done, before) = (self.weave.n_done(), self.weave.now());
-            self.edit_all(compared, &others);
-            let n_forgotten = self.weave.n_forgotten();
-            (self.past_doubts).retain(|(then, _)| *then >= n_forgotten);
-            self.past_doubts.push((n_done, is_doubted));
-            self.weave.count_as_one(&before, line, was, is);
-        } else {
-            let atoms: Vec<usize> = done.iter().map(|(atom, _)| *atom).collect();
-            self.weave.learn_flips(&atoms);
-            self.edit_all(compared, &others);
-        }
-    }
-
-    /// Returns the atoms that edits of `compared` put in or take out, each with its lines in the
-    /// target; and the other edits, each with the line where it is once the atoms are flipped.
-    fn done_and_others<'a>(
-        &self,
-        compared: &Compared<'a>,
-        spans: &[Span],
-    ) -> (Vec<Span>, Vec<(usize, &'a Edit)>) {
-        let (mut done, mut others) = (Vec::new(), Vec::new());
-        let mut moved = 0;
-        for edit in compared.edits {
-            let first = compared.n_around.0;
-            let lines = first + edit.before.start..first + edit.before.end;
-            match self.atom_done_by(edit, &lines, spans, compared) {
-                Some(atom) => {
-                    moved += locate::offset(edit.before.len(), edit.after.len());
-                    done.push((atom, lines));
-                }
-                None => others.push((lines.start.saturating_add_signed(moved), edit)),
-            }
-        }
-        (done, others)
-    }
-
-    /// Notes which atoms are in doubt, and returns those that were not before.
-    fn doubts_about(&mut self, done: &[Span], spans: &[Span], trust: &Trust) -> Vec<usize> {
-        let is_flip_doubted = |(_, lines): &&Span| !trust.is_certain_around(lines.clone());
-        let is_done: HashSet<usize> = done.iter().map(|(atom, _)| *atom).collect();
-        let is_in_doubt =
-            |(atom, span): &&Span| !is_done.contains(atom) && !trust.is_certain(span.clone());
-        let flips = done.iter().filter(is_flip_doubted);
-        let doubted = flips.chain(spans.iter().filter(is_in_doubt));
-        let mut is_doubted: Vec<usize> = doubted.map(|(atom, _)| *atom).collect();
-        is_doubted.retain(|&atom| !std::mem::replace(&mut self.is_doubted[atom], true));
-        // Most were in doubt already, perhaps.
-        is_doubted.shrink_to_fit();
-        is_doubted
-    }
-
-    /// Makes `edits` of `compared`, each at its line of the target: from the last to the first, so
-    /// that none moves another, and with one walk over the map for all.
-    fn edit_all(&mut self, compared: &Compared, edits: &[(usize, &Edit)]) {
-        for (line, edit) in edits.iter().rev() {
-            let text = compared.new.lines_bytes(edit.after.clone());
-            (self.weave).edit_loosely(*line, edit.before.len(), text, false);
-        }
-        self.weave.settle();
-    }
-
-    /// Returns the atoms that stand whole inside `lines` of the target, each with its own lines.
-    fn spans_in(&self, lines: &Range<usize>) -> Vec<Span> {
-        let span = |atom: usize| {
-            self.weave.check(atom).ok()?;
-            let start = self.weave.line_of(atom)?;
-            let end = start + self.weave.atoms()[atom].alive_side().len();
-            (lines.start <= start && end <= lines.end).then_some((atom, start..end))
-        };
-        (0..self.weave.atoms().len()).filter_map(span).collect()
-    }
-
-    /// Returns the atom that `edit`, of these `lines` of the target, puts in or takes out, if that is
-    /// all it does.
-    fn atom_done_by(
-        &self,
-        edit: &Edit,
-        lines: &Range<usize>,
-        spans: &[Span],
-        compared: &Compared,
-    ) -> Option<usize> {
-        let was = compared.old.lines_bytes(edit.before.clone());
-        let is = compared.new.lines_bytes(edit.after.clone());
-        let is_done = |(atom, span): &&Span| {
-            let atom = &self.weave.atoms()[*atom];
-            span == lines
-                && self.weave.side(atom, !atom.is_applied) == is
-                && self.weave.side(atom, atom.is_applied) == was
-        };
-        let first = spans.partition_point(|(_, span)| span.start < lines.start);
-        let here = spans[first..].iter();
-        let mut here = here.take_while(|(_, span)| span.start == lines.start);
-        here.find(is_done).map(|(atom, _)| *atom)
-    }
-
-    /// Forgets the doubts that came with edits that are undone.
-    fn forget_doubts(&mut self) {
-        let n_done = self.weave.n_done();
-        while let Some((_, atoms)) = self.past_doubts.pop_if(|(then, _)| *then >= n_done) {
-            for atom in atoms {
-                self.is_doubted[atom] = false;
-            }
-        }
-    }
-}
-
-/// Returns what leads from `old` to `new`, or one edit for all of it if those are too many.
-fn edits_to_learn(old: &Text, new: &Text, budget: Budget) -> Vec<Edit> {
-    let edits = diff::edits_within(old, new, budget).edits;
-    match &edits[..] {
-        [first, .., last] if edits.len() > MAX_PLACES => vec![Edit {
-            before: first.before.start..last.before.end,
-            after: first.after.start..last.after.end,
-        }],
-        _ => edits,
     }
 }
 
@@ -355,6 +170,10 @@ fn edits_to_learn(old: &Text, new: &Text, budget: Budget) -> Vec<Edit> {
 mod tests {
     use super::*;
     use crate::dice::Dice;
+    use crate::diff::Budget;
+    use crate::proposal::anchors::Anchors;
+    use crate::trust::Compared;
+    use crate::weave::Changed;
 
     /// Returns `lines` after some random edits, perhaps without the last newline.
     fn edited(dice: &mut Dice, lines: &[Vec<u8>], n_edits: usize) -> Vec<u8> {
@@ -406,6 +225,12 @@ mod tests {
         Some((proposal, live, changed))
     }
 
+    fn in_doubt(proposal: &Proposal) -> Vec<bool> {
+        let atoms = 0..proposal.weave.atoms().len();
+        let is_doubted = |atom| proposal.doubts.is_any(atom..atom + 1);
+        atoms.map(is_doubted).collect()
+    }
+
     #[test]
     fn what_is_around_the_change_proves_as_much_as_the_whole_text() {
         let mut dice = Dice::new(1);
@@ -415,11 +240,15 @@ mod tests {
                 continue;
             };
             let mut narrow = proposal.clone();
-            narrow.fold_around(&changed, dice.roll(3), Budget::default());
-            proposal.fold_around(&changed, usize::MAX, Budget::default());
+            narrow
+                .learning()
+                .learn_around(&changed, dice.roll(3), Budget::default());
+            proposal
+                .learning()
+                .learn_around(&changed, usize::MAX, Budget::default());
             assert_eq!(narrow.target(), live);
             assert_eq!(proposal.target(), live);
-            assert_eq!(narrow.is_doubted, proposal.is_doubted, "case {case}");
+            assert_eq!(in_doubt(&narrow), in_doubt(&proposal), "case {case}");
             for hunk in 0..proposal.n_hunks() {
                 // Of several equal readings the comparison may take another, and doubt it.
                 let place = |proposal: &Proposal| proposal.place(hunk).ok();

@@ -1,10 +1,10 @@
 //! What the user makes of a hunk: other proposed lines, or lines merged with those of the target.
 //!
-//! Either casts the hunk's stretch of both texts anew, and the line map with it. Edited, the hunk
+//! Either rewrites the hunk's lines in both texts, and its segments in the weave. Edited, the hunk
 //! still takes its lines of the original away. Merged, it is as if the proposal had been made for
 //! the lines that stand in the target: they are what taking it out brings back.
 //!
-//! Each takes the time of one comparison of the hunk's lines, and of one walk over the line map.
+//! Each takes the time of one comparison of the hunk's lines, and of one walk over the weave.
 
 use std::ops::Range;
 
@@ -14,13 +14,14 @@ use crate::patch::locate;
 use crate::text::{Text, is_unterminated};
 use crate::weave::{FlipError, LineEdit, Stretch};
 
+use super::lines::without_ends;
 use super::{Obstacle, Proposal};
 
 /// A hunk's lines as the user made them, to take the place of those that it had.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rewrite {
     hunk: usize,
-    /// What is cast anew.
+    /// What is rewritten.
     group: Group,
     old: Text,
     new: Text,
@@ -29,14 +30,6 @@ pub struct Rewrite {
     is_applied: bool,
     /// Whether `old` is what stood in the target.
     is_merged: bool,
-}
-
-/// The lines of an atom and where in the original it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Lines {
-    start: usize,
-    old: Vec<u8>,
-    new: Vec<u8>,
 }
 
 /// Edits of the target in the order of their lines, and what is so once they are made.
@@ -52,7 +45,7 @@ impl Rewrite {
 impl Proposal {
     /// Returns the lines that hunk `hunk` leaves, its context among them.
     pub fn proposed(&self, hunk: usize) -> &[u8] {
-        let after = self.groups[hunk].after.clone();
+        let after = self.hunks.group(hunk).after.clone();
         self.weave.modified().lines_bytes(after)
     }
 
@@ -65,7 +58,7 @@ impl Proposal {
     ///
     /// If the lines that would change are not as the original has them.
     pub fn edited(&self, hunk: usize, text: &[u8]) -> Result<Option<Change>, Obstacle> {
-        let whole = self.groups[hunk].clone();
+        let whole = self.hunks.group(hunk).clone();
         let old = self.original_lines(whole.before.clone());
         if text == old.bytes() {
             return Ok(None);
@@ -108,11 +101,13 @@ impl Proposal {
     /// Returns which lines of `hunk`, counted from its first, have changes, or `edits` would change.
     /// `None` if there are no `edits`.
     fn core(&self, hunk: usize, edits: &[Edit]) -> Option<Range<usize>> {
-        let group = &self.groups[hunk];
-        let atoms = &self.weave.atoms()[group.edits.clone()];
+        let ([first_atom, last_atom], before) = (
+            self.lines_of(hunk).outermost(),
+            &self.hunks.group(hunk).before,
+        );
         let (first, last) = (edits.first()?, edits.last()?);
-        let start = atoms[0].old.start - group.before.start;
-        let end = atoms[atoms.len() - 1].old.end - group.before.start;
+        let start = first_atom.old.start - before.start;
+        let end = last_atom.old.end - before.start;
         Some(start.min(first.before.start)..end.max(last.before.end))
     }
 
@@ -136,7 +131,7 @@ impl Proposal {
 
     /// Returns the line of the target (0-based) where hunk `hunk` with its context begins, and the
     /// lines that stand there now, whether its change is among them or what others made of its
-    /// lines. Takes time for these, and O(log s) for s segments of the line map.
+    /// lines. Takes time for these, and O(log s) for s segments of the weave.
     ///
     /// # Errors
     ///
@@ -248,13 +243,7 @@ impl Proposal {
 
     /// Returns `hunk` without the context lines that were ignored to find it.
     fn placed_group(&self, hunk: usize) -> Group {
-        let (head, tail) = self.cut(hunk, self.fuzz[hunk]);
-        let group = self.groups[hunk].clone();
-        Group {
-            before: group.before.start + head..group.before.end - tail,
-            after: group.after.start + head..group.after.end - tail,
-            ..group
-        }
+        self.lines_of(hunk).group_within(self.fuzz(hunk))
     }
 
     fn original_lines(&self, range: Range<usize>) -> Text {
@@ -291,80 +280,35 @@ impl Proposal {
     /// Takes over `rewrite`, now that its edits are made.
     pub fn take_over(&mut self, rewrite: &Rewrite) {
         let Rewrite { hunk, group, .. } = rewrite;
-        let is_doubted = self.is_doubted[group.edits.clone()].contains(&true);
-        self.remember_agents(group.edits.clone());
+        let is_doubted = self.doubts.is_any(group.edits.clone());
+        self.agents.keep(&self.weave, group.edits.clone());
         let (n_atoms, n_old, n_new) = (rewrite.edits.len(), rewrite.old.len(), rewrite.new.len());
         let is_applied = rewrite.is_applied && !rewrite.is_merged;
         let texts = (&rewrite.old, &rewrite.new);
         self.weave.rewrite(group, texts, &rewrite.edits, is_applied);
         let first = group.edits.start;
-        self.find_agents(first..first + n_atoms);
+        let atoms = first..first + n_atoms;
+        for atom in atoms.clone() {
+            let is_agents = self.agents.has(&self.weave, atom);
+            self.weave.set_edited(atom, !is_agents);
+        }
         if rewrite.is_merged {
             // Told apart, so that undoing the edit in the target takes the hunk out.
-            let atoms: Vec<usize> = (first..first + n_atoms).collect();
-            self.weave.flip(&atoms);
+            self.weave.flip(&atoms.collect::<Vec<usize>>());
         }
-        let doubts = vec![is_doubted && !rewrite.is_merged; n_atoms];
-        self.is_doubted.splice(group.edits.clone(), doubts);
-        self.past_doubts.clear();
-        self.move_groups(*hunk, group, (n_atoms, n_old, n_new));
+        let is_doubted = is_doubted && !rewrite.is_merged;
+        self.doubts
+            .replace(group.edits.clone(), n_atoms, is_doubted);
+        self.hunks.resize(*hunk, group, (n_atoms, n_old, n_new));
+        if let Some(bare) = &mut self.bare {
+            bare.lengthen(*hunk, locate::offset(group.before.len(), n_old));
+        }
     }
 
     /// Tells whether any change of hunk `hunk` is what the user made of the proposal.
     pub fn is_edited(&self, hunk: usize) -> bool {
-        let atoms = &self.weave.atoms()[self.atoms_of(hunk)];
+        let atoms = self.lines_of(hunk).atoms();
         atoms.iter().any(|atom| atom.is_edited)
-    }
-
-    /// Keeps the lines of those `atoms` that are the agent's.
-    fn remember_agents(&mut self, atoms: Range<usize>) {
-        let is_agents = |&atom: &usize| !self.weave.atoms()[atom].is_edited;
-        let lines: Vec<Lines> = atoms
-            .filter(is_agents)
-            .map(|atom| self.lines(atom))
-            .collect();
-        self.agents.extend(lines);
-    }
-
-    /// Notes which of `atoms` the agent proposed as they are, so that the user made nothing else of
-    /// them, or what was made of them was taken back.
-    fn find_agents(&mut self, atoms: Range<usize>) {
-        for atom in atoms {
-            let is_agents = self.agents.contains(&self.lines(atom));
-            self.weave.set_edited(atom, !is_agents);
-        }
-    }
-
-    fn lines(&self, atom: usize) -> Lines {
-        let atom = &self.weave.atoms()[atom];
-        Lines {
-            start: atom.old.start,
-            old: self.weave.side(atom, false).to_vec(),
-            new: self.weave.side(atom, true).to_vec(),
-        }
-    }
-
-    /// Moves the groups from `hunk` on, in which `group` now has so many atoms, lines of the
-    /// original and lines of the modified text.
-    fn move_groups(&mut self, hunk: usize, group: &Group, now: (usize, usize, usize)) {
-        let moved = |at: &mut usize, was: usize, now: usize| *at = *at - was + now;
-        let was = (group.edits.len(), group.before.len(), group.after.len());
-        for (at, other) in self.groups.iter_mut().enumerate().skip(hunk) {
-            if at > hunk {
-                moved(&mut other.edits.start, was.0, now.0);
-                moved(&mut other.before.start, was.1, now.1);
-                moved(&mut other.after.start, was.2, now.2);
-            }
-            moved(&mut other.edits.end, was.0, now.0);
-            moved(&mut other.before.end, was.1, now.1);
-            moved(&mut other.after.end, was.2, now.2);
-        }
-        if self.bare.is_some() {
-            // Its headers keep the numbers of an original that nobody has.
-            let added = locate::offset(was.1, now.1);
-            let behind = self.offsets[hunk + 1..].iter_mut().flatten();
-            behind.for_each(|offset| *offset += added);
-        }
     }
 }
 
@@ -391,15 +335,6 @@ fn whole_lines(text: &[u8], models: [&[u8]; 2], can_be_last: bool) -> Text {
 
 fn is_open(text: &[u8]) -> bool {
     !text.is_empty() && is_unterminated(text)
-}
-
-/// Returns `group` without `head` lines above and `tail` lines below, on both sides.
-fn without_ends(group: Group, head: usize, tail: usize) -> Group {
-    Group {
-        before: group.before.start + head..group.before.end - tail,
-        after: group.after.start + head..group.after.end - tail,
-        ..group
-    }
 }
 
 fn moved_up(edit: &Edit, by: usize) -> Edit {

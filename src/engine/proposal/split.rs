@@ -7,13 +7,10 @@
 
 use std::ops::Range;
 
-use crate::diff::{self, Group, HeadingRule};
-use crate::patch::hunk::Hunk;
-use crate::patch::locate;
-
+use crate::diff::Group;
 use crate::weave::{Atom, FlipError};
 
-use super::{Proposal, edit_of};
+use super::{Bare, Proposal};
 
 impl Proposal {
     /// Splits hunk `hunk` into its smallest parts and returns how many these are; 1 if it has only
@@ -23,7 +20,7 @@ impl Proposal {
     /// added ones, unless others have changed them. A hunk of a bare diff that has no place is
     /// searched for again, part by part.
     pub fn split(&mut self, hunk: usize) -> usize {
-        let atoms = self.atoms_of(hunk);
+        let atoms = self.hunks.atoms(hunk);
         let firsts: Vec<usize> = match atoms.len() {
             1 => match self.cut_between_sides(atoms.start) {
                 true => vec![atoms.start, atoms.start + 1],
@@ -59,7 +56,7 @@ impl Proposal {
         let (picked, n_lines) = self.cut_point(hunk, lines.start);
         let picked = self.cut_atom(picked, n_lines);
         let behind = behind + self.weave.atoms().len() - n_atoms;
-        let Range { start, end } = self.atoms_of(hunk);
+        let Range { start, end } = self.hunks.atoms(hunk);
         let mut firsts = vec![start, picked, behind];
         firsts.dedup();
         firsts.retain(|&first| first < end);
@@ -69,7 +66,7 @@ impl Proposal {
 
     /// Returns the number of lines that hunk `hunk` removes and adds.
     pub fn n_changed_lines(&self, hunk: usize) -> usize {
-        let atoms = &self.weave.atoms()[self.atoms_of(hunk)];
+        let atoms = &self.weave.atoms()[self.hunks.atoms(hunk)];
         atoms.iter().map(Atom::n_lines).sum()
     }
 
@@ -77,7 +74,7 @@ impl Proposal {
     /// before that; behind the last line, the atom after the last one.
     fn cut_point(&self, hunk: usize, line: usize) -> (usize, usize) {
         let mut rest = line;
-        let atoms = self.atoms_of(hunk);
+        let atoms = self.hunks.atoms(hunk);
         for atom in atoms.clone() {
             let n_lines = self.weave.atoms()[atom].n_lines();
             if rest < n_lines {
@@ -107,41 +104,22 @@ impl Proposal {
             return atom;
         }
         self.weave.cut(atom, n_lines);
-        self.is_doubted.insert(atom, self.is_doubted[atom]);
-        self.past_doubts.clear();
-        for Group { edits, .. } in &mut self.groups {
-            edits.start += usize::from(edits.start > atom);
-            edits.end += usize::from(edits.end > atom);
-        }
+        self.doubts.cut_atom(atom);
+        self.hunks.cut_atom(atom);
         atom + 1
     }
 
     /// Makes of `hunk` one hunk for each of the atoms `firsts` and what follows it.
     fn regroup(&mut self, hunk: usize, firsts: &[usize]) {
-        let parts = self.parts(hunk, firsts);
-        let n_parts = parts.len();
-        let offset = self.offsets[hunk].clone();
-        let was_lost = offset.is_err();
-        let (fuzz, whole) = (self.fuzz[hunk], self.groups[hunk].clone());
+        let parts = self.hunks.parts(self.weave.atoms(), hunk, firsts);
+        let (n_parts, was_lost) = (parts.len(), self.offset(hunk).is_err());
         let is_cut = self.is_cut(&parts);
-        if let Some(&line) = self.header_lines.get(hunk) {
-            self.header_lines.splice(hunk..=hunk, vec![line; n_parts]);
-        }
         if let Some(bare) = &mut self.bare {
-            let (start, edges) = (bare.starts[hunk], bare.edges[hunk]);
-            let starts = parts
-                .iter()
-                .map(|part| start + part.before.start - whole.before.start);
-            bare.starts.splice(hunk..=hunk, starts);
-            let edges = (0..n_parts).map(|part| edges.of_part(part, n_parts));
-            bare.edges.splice(hunk..=hunk, edges.collect::<Vec<_>>());
-            let is_cut = is_cut.into_iter().map(|is_cut| is_cut || bare.is_cut[hunk]);
-            bare.is_cut.splice(hunk..=hunk, is_cut.collect::<Vec<_>>());
+            bare.split(hunk, self.hunks.group(hunk), &parts, &is_cut);
         }
-        self.groups.splice(hunk..=hunk, parts);
-        self.offsets.splice(hunk..=hunk, vec![offset; n_parts]);
-        self.fuzz.splice(hunk..=hunk, vec![fuzz; n_parts]);
-        if was_lost && n_parts > 1 && self.bare.as_ref().is_some_and(|bare| bare.has_target) {
+        self.hunks.regroup(hunk, parts);
+        let has_target = self.bare.as_ref().is_some_and(Bare::has_target);
+        if was_lost && n_parts > 1 && has_target {
             let live = self.target();
             self.search(&live);
         }
@@ -161,80 +139,4 @@ impl Proposal {
         }
         is_cut
     }
-
-    /// Returns a group for each of the atoms `firsts` of `hunk` and what follows it.
-    fn parts(&self, hunk: usize, firsts: &[usize]) -> Vec<Group> {
-        let Group {
-            edits,
-            before,
-            after,
-        } = self.groups[hunk].clone();
-        let atoms = self.weave.atoms();
-        let mut parts = Vec::with_capacity(firsts.len());
-        let (mut old, mut new) = (before.start, after.start);
-        for (at, &first) in firsts.iter().enumerate() {
-            let next = firsts.get(at + 1).copied().unwrap_or(edits.end);
-            let last = &atoms[next - 1];
-            let end = match next == edits.end {
-                true => before.end,
-                false => middle(last.old.end..atoms[next].old.start),
-            };
-            let new_end = last.new.end + (end - last.old.end);
-            parts.push(Group {
-                edits: first..next,
-                before: old..end,
-                after: new..new_end,
-            });
-            (old, new) = (end, new_end);
-        }
-        parts
-    }
-
-    /// Returns the hunks `range` as a diff shows them; `rule` finds their section headings.
-    ///
-    /// Those of a bare diff have the line numbers that its headers state, and no headings. All
-    /// together read each line once.
-    pub fn hunks_in(&self, range: Range<usize>, rule: HeadingRule) -> Vec<Hunk<'_>> {
-        let groups = &self.groups[range.clone()];
-        let headings = match &self.bare {
-            None => diff::section_headings(self.weave.original(), groups, rule),
-            Some(_) => vec![&b""[..]; groups.len()],
-        };
-        let delta = |group: &Group| locate::offset(group.before.len(), group.after.len());
-        let mut added: isize = self.groups[..range.start].iter().map(delta).sum();
-        let mut hunks = Vec::with_capacity(groups.len());
-        for (hunk, heading) in range.zip(headings) {
-            hunks.push(self.hunk(hunk, heading, added));
-            added += delta(&self.groups[hunk]);
-        }
-        hunks
-    }
-
-    /// Returns hunk `hunk` under `heading`; those above it add `added` lines.
-    fn hunk<'a>(&'a self, hunk: usize, heading: &'a [u8], added: isize) -> Hunk<'a> {
-        let group = &self.groups[hunk];
-        let (original, modified) = (self.weave.original(), self.weave.modified());
-        let atoms = &self.weave.atoms()[group.edits.clone()];
-        let edits: Vec<_> = atoms.iter().map(edit_of).collect();
-        let shown = Group {
-            edits: 0..edits.len(),
-            ..group.clone()
-        };
-        let shown = diff::hunk(&shown, &edits, original, modified, heading);
-        let Some(bare) = &self.bare else {
-            return shown;
-        };
-        let start = bare.starts[hunk];
-        let new_start = start.saturating_add_signed(added);
-        Hunk {
-            before: start..start + group.before.len(),
-            after: new_start..new_start + group.after.len(),
-            ..shown
-        }
-    }
-}
-
-/// Returns where the unchanged lines `gap` are shared out.
-fn middle(gap: Range<usize>) -> usize {
-    gap.start + gap.len().div_ceil(2)
 }

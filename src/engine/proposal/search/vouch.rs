@@ -7,17 +7,16 @@
 //! stated. Among equal blocks two edits between them could still cancel each other; nothing in a
 //! diff tells of that.
 //!
-//! The other voucher is the id of the whole text; see [`super::blob`].
+//! The other voucher is the id of the whole text; see [`blob`](crate::proposal).
 
 use crate::patch::locate::{self, Index};
 
-use super::Proposal;
-use super::candidates::{Candidate, Sight};
+use super::{Candidate, Search, Sight};
 
-impl Proposal {
+impl Search<'_> {
     /// Makes certain what is not among `sights`, those of all hunks in `live`, where the neighbors
     /// vouch for the stated line.
-    pub(super) fn vouch_for_stated(&self, live: &Index, sights: &mut [Sight]) {
+    pub(super) fn vouch_for_stated(self, live: &Index, sights: &mut [Sight]) {
         let is_anchor = |&hunk: &usize| {
             let place = sights[hunk].place();
             place.is_some_and(|place| place.fuzz == 0)
@@ -33,7 +32,7 @@ impl Proposal {
     /// Returns the places of the hunks between `above` and `below`, the nearest ones with one place
     /// only, for which these vouch.
     fn vouched_between(
-        &self,
+        self,
         live: &Index,
         sights: &[Sight],
         above: usize,
@@ -43,17 +42,25 @@ impl Proposal {
             return Vec::new();
         };
         // How far lines below the first anchor are from where the headers state them.
-        let mut moved = locate::offset(self.stated(above), first.line);
-        moved += if first.is_in { self.delta(above) } else { 0 };
+        let mut moved = locate::offset(self.bare.start(above), first.line);
+        moved += if first.is_in {
+            self.hunks.delta(above)
+        } else {
+            0
+        };
         let mut places = Vec::new();
         for (hunk, sight) in sights.iter().enumerate().take(below).skip(above + 1) {
-            let stated = self.stated(hunk).saturating_add_signed(moved);
+            let stated = self.bare.start(hunk).saturating_add_signed(moved);
             if let Some(place) = self.stated_place(live, sight, hunk, stated) {
-                moved += if place.is_in { self.delta(hunk) } else { 0 };
+                moved += if place.is_in {
+                    self.hunks.delta(hunk)
+                } else {
+                    0
+                };
                 places.push((hunk, place));
             }
         }
-        match self.stated(below).saturating_add_signed(moved) == last.line {
+        match self.bare.start(below).saturating_add_signed(moved) == last.line {
             true => places,
             false => Vec::new(),
         }
@@ -62,7 +69,7 @@ impl Proposal {
     /// Returns the place of `hunk` at line `stated`, if it is one of those that there are and the
     /// hunk fits it in one way only.
     fn stated_place(
-        &self,
+        self,
         live: &Index,
         sight: &Sight,
         hunk: usize,
@@ -76,11 +83,5 @@ impl Proposal {
             [place] => Some(place),
             _ => None,
         }
-    }
-
-    /// Returns by how many lines `hunk` makes its text longer.
-    pub(super) fn delta(&self, hunk: usize) -> isize {
-        let group = &self.groups[hunk];
-        locate::offset(group.before.len(), group.after.len())
     }
 }

@@ -13,15 +13,17 @@
 //! - A hunk without any context says nothing of its place: `diff -U0` makes every hunk so.
 //!
 //! The line that a hunk's header states decides nothing here: models get it wrong, and of a file
-//! that has changed it is of yesterday. [`super::vouch`] tells when it counts.
+//! that has changed it is of yesterday. [`vouch`](super::vouch) tells when it counts.
 
 use crate::patch::locate::{Doubt, Index, NotPlaced};
-use crate::text::{Text, is_unterminated};
-use crate::weave::Atom;
+use crate::text::is_unterminated;
 
-use super::Proposal;
-use super::fuzz::MAX_FUZZ;
-use super::sides::{Edges, Reading};
+use super::Search;
+use super::variant::Variant;
+use crate::proposal::bare::Edges;
+
+/// Most context lines on a side that are ignored, as in GNU patch.
+const MAX_FUZZ: usize = 2;
 
 /// A place where a hunk may belong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,12 +40,12 @@ pub struct Candidate {
     /// Number of lines there.
     pub len: usize,
     /// Whether the last line ends otherwise than the diff, which broke off in it, was read.
-    pub(super) is_toggled: bool,
+    pub(in crate::proposal) is_toggled: bool,
 }
 
 /// What the lines of one hunk say of its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Sight {
+pub(in crate::proposal) struct Sight {
     /// The places, the likeliest first.
     pub candidates: Vec<Candidate>,
     /// Why the first of them is not certain.
@@ -100,67 +102,28 @@ fn lines(candidates: &[Candidate]) -> Vec<usize> {
     lines
 }
 
-/// Searching for a hunk of a bare diff.
-impl Proposal {
-    /// Returns where `hunk` may belong in the target, the likeliest first: the stated place, or
-    /// else the nearest one to it; no place is another hunk's. A hunk whose place is known has that one; one that has none, or
-    /// whose place nobody can say, has none. Takes O(target) time for a hunk without a place.
-    pub fn candidates(&self, hunk: usize) -> Vec<Candidate> {
-        if self.bare.is_none() || self.offsets[hunk].is_ok() {
-            return self.known(hunk).into_iter().collect();
-        }
-        let target = Text::new(self.target());
-        let expected = self.expected(hunk);
-        let sight = self.sight(&Index::new(&target), hunk, expected);
-        let is_free = |place: &Candidate| {
-            let lines = place.line..place.line + place.len;
-            self.weave.owner_of(lines).is_none()
-        };
-        sight.candidates.into_iter().filter(is_free).collect()
-    }
-
-    /// Returns where the line map has `hunk`.
-    pub(super) fn known(&self, hunk: usize) -> Option<Candidate> {
-        let change = self.line(hunk)?;
-        let head = self.head_len(hunk, self.fuzz[hunk]);
-        let is_in = self.is_in(hunk);
-        Some(Candidate {
-            line: change.saturating_sub(head),
-            change,
-            is_in,
-            fuzz: self.fuzz[hunk],
-            len: self.run(hunk, is_in).len(),
-            is_toggled: false,
-        })
-    }
-
-    /// Returns the line where `hunk` is to begin by its header, now that others are in the target.
-    pub(super) fn expected(&self, hunk: usize) -> usize {
-        let before = self.groups[hunk].edits.start;
-        self.stated(hunk)
-            .saturating_add_signed(self.weave.delta_before(before))
-    }
-
+impl Search<'_> {
     /// Returns where `hunk` may be in `live`, as far as its own lines tell, the nearest place to
     /// line `expected` first.
-    pub(super) fn sight(&self, live: &Index, hunk: usize, expected: usize) -> Sight {
-        if self.bare.as_ref().is_some_and(|bare| bare.is_cut[hunk]) {
+    pub(in crate::proposal) fn sight(self, live: &Index, hunk: usize, expected: usize) -> Sight {
+        if self.bare.is_cut(hunk) {
             return Sight::nowhere(NotPlaced::Cut);
         }
-        let was_in = self.is_in(hunk);
+        let was_in = self.lines(hunk).is_in();
         let mut places = Vec::new();
         for is_in in [was_in, !was_in] {
             places.extend(self.spots(live, hunk, is_in, 0, expected));
         }
         places.sort_by_key(|place| place.line.abs_diff(expected));
         let sight = self.judged(live, hunk, self.without_inner(hunk, places));
-        if self.run(hunk, false).is_empty() && sight.doubt.is_some() && !live.is_empty() {
+        if self.lines(hunk).len(false, 0) == 0 && sight.doubt.is_some() && !live.is_empty() {
             return Sight::nowhere(NotPlaced::NoContext);
         }
         if !sight.candidates.is_empty() {
             return sight;
         }
-        let fuzzy = (1..=MAX_FUZZ).filter(|&fuzz| self.cut(hunk, fuzz) != self.cut(hunk, fuzz - 1));
+        let ignored = |fuzz| self.lines(hunk).ignored(fuzz);
+        let fuzzy = (1..=MAX_FUZZ).filter(|&fuzz| ignored(fuzz) != ignored(fuzz - 1));
         let spots = |fuzz| self.spots(live, hunk, was_in, fuzz, expected);
         let found = fuzzy.map(spots).find(|spots| !spots.is_empty());
         match found {
@@ -172,38 +135,39 @@ impl Proposal {
     /// Returns where the lines of `hunk`, with its change or without, are in `live`, the nearest
     /// place to line `expected` first.
     fn spots(
-        &self,
+        self,
         live: &Index,
         hunk: usize,
         is_in: bool,
         fuzz: usize,
         expected: usize,
     ) -> Vec<Candidate> {
-        let near = expected.saturating_add(self.cut(hunk, fuzz).0);
+        let lines = self.lines(hunk);
+        let near = expected.saturating_add(lines.ignored(fuzz)[0]);
         let mut places = Vec::new();
         for &is_toggled in self.last_ends(hunk) {
-            let reading = Reading::new(self, hunk, is_in, fuzz, is_toggled);
-            let starts = live.starts_near(&reading.run, near).into_iter();
+            let variant = Variant::new(lines, is_in, fuzz, is_toggled);
+            let starts = live.starts_near(&variant.run, near).into_iter();
             // An empty last line reads the same in both ways.
             let is_new = |line: &usize| places.iter().all(|place: &Candidate| place.line != *line);
-            let counted = starts.filter(|&line| reading.counts(live, line));
+            let counted = starts.filter(|&line| variant.counts(live, line));
             let new: Vec<usize> = counted.filter(is_new).collect();
-            places.extend(new.into_iter().map(|line| reading.at(line)));
+            places.extend(new.into_iter().map(|line| variant.at(line)));
         }
         places.sort_by_key(|place| place.line.abs_diff(near));
         places
     }
 
     /// Returns in which ways `hunk` fits `live` at line `line`, all its context included.
-    pub(super) fn fits_at(&self, live: &Index, hunk: usize, line: usize) -> Vec<Candidate> {
-        let was_in = self.is_in(hunk);
+    pub(super) fn fits_at(self, live: &Index, hunk: usize, line: usize) -> Vec<Candidate> {
+        let was_in = self.lines(hunk).is_in();
         let mut places = Vec::new();
         for is_in in [was_in, !was_in] {
             for &is_toggled in self.last_ends(hunk) {
-                let reading = Reading::new(self, hunk, is_in, 0, is_toggled);
-                let is_here = !reading.run.is_empty() && live.is_at(&reading.run, line);
-                if is_here && reading.counts(live, line) {
-                    places.push(reading.at(line));
+                let variant = Variant::new(self.lines(hunk), is_in, 0, is_toggled);
+                let is_here = !variant.run.is_empty() && live.is_at(&variant.run, line);
+                if is_here && variant.counts(live, line) {
+                    places.push(variant.at(line));
                 }
             }
         }
@@ -212,44 +176,18 @@ impl Proposal {
 
     /// Returns how the last line of `hunk` may end: as it was read, and if the diff broke off in it,
     /// so that only the target can tell whether it has a newline, the other way, too.
-    fn last_ends(&self, hunk: usize) -> &'static [bool] {
-        let is_open = self.bare.as_ref().is_some_and(|bare| bare.is_open_ended);
-        let group = &self.groups[hunk];
-        let (original, modified) = (self.weave.original(), self.weave.modified());
-        // The last line of a side that it has no line of is another hunk's.
-        let is_others = group.before.is_empty() && !original.is_empty()
-            || group.after.is_empty() && !modified.is_empty();
-        match is_open && hunk + 1 == self.n_hunks() && !is_others {
+    fn last_ends(self, hunk: usize) -> &'static [bool] {
+        let is_last = hunk + 1 == self.hunks.len();
+        match self.bare.is_open_ended() && is_last && !self.lines(hunk).is_missing_a_side() {
             true => &[false, true],
             false => &[false],
         }
     }
 
-    /// Returns the lines of `hunk`, as [`Proposal::run`] does; if `is_toggled`, without the newline
-    /// at their end, as [`Weave::toggle_last_terminator`](crate::weave::Weave) leaves them.
-    pub(super) fn toggled_run(&self, hunk: usize, is_in: bool, is_toggled: bool) -> Vec<&[u8]> {
-        let group = &self.groups[hunk];
-        let last_atom = &self.weave.atoms()[group.edits.end - 1];
-        let mut run = self.run(hunk, is_in);
-        let has_last = !is_in || last_atom.old.end < group.before.end || !last_atom.new.is_empty();
-        if let Some(last) = run.last_mut().filter(|_| is_toggled && has_last) {
-            // An empty line has no other bytes: without its newline it would be no line.
-            let text = last.strip_suffix(b"\n").filter(|text| !text.is_empty());
-            *last = text.unwrap_or(last);
-        }
-        run
-    }
-
-    /// Returns the number of context lines of `hunk` above its first change that `fuzz` leaves.
-    pub(super) fn head_len(&self, hunk: usize, fuzz: usize) -> usize {
-        let first = &self.weave.atoms()[self.atoms_of(hunk).start];
-        first.old.start - self.groups[hunk].before.start - self.cut(hunk, fuzz).0
-    }
-
     /// Returns what `places`, all that there are for `hunk`, say of its place.
-    fn judged(&self, live: &Index, hunk: usize, mut places: Vec<Candidate>) -> Sight {
-        let edges = self.bare.as_ref().map(|bare| bare.edges[hunk]);
-        if let Some(edges) = edges.filter(|edges| edges.top || edges.end) {
+    fn judged(self, live: &Index, hunk: usize, mut places: Vec<Candidate>) -> Sight {
+        let edges = self.bare.edges(hunk);
+        if edges.top || edges.end {
             let are_there = |place: &Candidate| edges.are_at(live, place);
             let (there, elsewhere): (Vec<_>, Vec<_>) = places.iter().copied().partition(are_there);
             match (&there[..], &places[..]) {
@@ -278,8 +216,8 @@ impl Proposal {
 
     /// Returns `places` of `hunk` without those that are a part of a place of the other side, as the
     /// three lines before an appended one are, and without the second of two that are the same.
-    fn without_inner(&self, hunk: usize, places: Vec<Candidate>) -> Vec<Candidate> {
-        let [is_bare_above, is_bare_below] = self.context_lens(hunk).map(|len| len == 0);
+    fn without_inner(self, hunk: usize, places: Vec<Candidate>) -> Vec<Candidate> {
+        let [is_bare_above, is_bare_below] = self.lines(hunk).context_lens().map(|len| len == 0);
         let end = |place: &Candidate| place.line + place.len;
         let is_inner = |place: &Candidate, other: &Candidate| {
             let begins = other.line == place.line || other.line < place.line && is_bare_above;
@@ -299,28 +237,16 @@ impl Proposal {
         kept
     }
 
-    /// Returns the first and the last change of `hunk`.
-    pub(super) fn outermost(&self, hunk: usize) -> [&Atom; 2] {
-        let atoms = &self.weave.atoms()[self.atoms_of(hunk)];
-        [&atoms[0], &atoms[atoms.len() - 1]]
-    }
-
-    /// Returns the numbers of context lines of `hunk` above its first change and below its last.
-    pub(super) fn context_lens(&self, hunk: usize) -> [usize; 2] {
-        let (lines, [first, last]) = (&self.groups[hunk].before, self.outermost(hunk));
-        [first.old.start - lines.start, lines.end - last.old.end]
-    }
-
     /// Returns why `place`, the only one of `hunk`, is not certain although it is not at its `edges`:
     /// nothing of the hunk tells lines that it only adds at an end from those that others put there.
     fn doubt_off(
-        &self,
+        self,
         edges: Edges,
         live: &Index,
         hunk: usize,
         place: &Candidate,
     ) -> Option<Doubt> {
-        let [first, last] = self.outermost(hunk);
+        let [first, last] = self.lines(hunk).outermost();
         let is_at_end = live.is_end(place.line, place.len);
         if edges.top && place.line != 0 && first.old.is_empty() {
             Some(Doubt::NotAtTop)
@@ -334,17 +260,16 @@ impl Proposal {
     /// Tells whether `hunk` can be told to be in the target by the lines at `place`, if they are
     /// those with its change: if it was known to be in, if there is context among them, if a marker
     /// says that they are the last ones, which they then are, or if they are all of the text.
-    fn is_proof(&self, live: &Index, hunk: usize, place: &Candidate) -> bool {
-        let group = &self.groups[hunk];
-        let atoms = &self.weave.atoms()[group.edits.clone()];
-        let removed = atoms.iter().map(|atom| atom.old.len());
-        let has_context = removed.sum::<usize>() < group.before.len();
+    fn is_proof(self, live: &Index, hunk: usize, place: &Candidate) -> bool {
+        let lines = self.lines(hunk);
+        let removed: usize = lines.atoms().iter().map(|atom| atom.old.len()).sum();
+        let has_context = removed < lines.len(false, 0);
         let is_all = place.line == 0 && live.is_end(0, place.len);
         let is_marked = !place.is_toggled
             && [false, true].iter().any(|&side| {
-                let run = self.run(hunk, side);
+                let run = lines.all(side);
                 run.last().is_some_and(|line| is_unterminated(line))
             });
-        !place.is_in || self.is_in(hunk) || has_context || is_marked || is_all
+        !place.is_in || lines.is_in() || has_context || is_marked || is_all
     }
 }

@@ -1,50 +1,15 @@
-//! What the lines of a bare diff's hunk are, on either side, and what they say of its place.
+//! The lines of a bare diff's hunk in one of the ways in which they may stand in the target, and what
+//! a place where they stand so proves.
 
-use crate::patch::hunk::{Hunk, Line, LineKind};
 use crate::patch::locate::Index;
+use crate::proposal::lines::HunkLines;
 use crate::text::is_unterminated;
 
-use super::Proposal;
-use super::candidates::Candidate;
+use super::Candidate;
 
-/// At which ends of its file a hunk says that it stands, by the context that it lacks there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Edges {
-    /// At the beginning: it shows no context above, and its header states the first line.
-    pub top: bool,
-    /// At the end: it shows no context below, and no other hunk follows.
-    pub end: bool,
-}
-
-impl Edges {
-    /// Returns what `hunk`, the last one of its diff if `is_last`, says. Without any context, as
-    /// with `diff -U0`, it says nothing.
-    pub fn of(hunk: &Hunk, is_last: bool) -> Edges {
-        let is_context = |line: &&Line| line.kind == LineKind::Context;
-        let has_context = hunk.lines.iter().any(|line| is_context(&line));
-        let [above, below] = [hunk.lines.first(), hunk.lines.last()];
-        Edges {
-            top: has_context && above.filter(is_context).is_none() && hunk.before.start == 0,
-            end: has_context && below.filter(is_context).is_none() && is_last,
-        }
-    }
-
-    /// Returns what part `part` of such a hunk, split into `n_parts`, says.
-    pub fn of_part(self, part: usize, n_parts: usize) -> Edges {
-        Edges {
-            top: self.top && part == 0,
-            end: self.end && part + 1 == n_parts,
-        }
-    }
-
-    /// Tells whether `place` in `live` is at the ends where the hunk says that it is.
-    pub fn are_at(self, live: &Index, place: &Candidate) -> bool {
-        (!self.top || place.line == 0) && (!self.end || live.is_end(place.line, place.len))
-    }
-}
-
-/// A hunk's lines, read in one of the ways in which they may stand in the target.
-pub(super) struct Reading<'a> {
+/// A hunk's lines with its change or without, with some context ignored, and with or without the last
+/// newline.
+pub(super) struct Variant<'a> {
     pub run: Vec<&'a [u8]>,
     /// The lines of the other side.
     other: Vec<&'a [u8]>,
@@ -60,36 +25,30 @@ pub(super) struct Reading<'a> {
     is_last: bool,
 }
 
-impl<'a> Reading<'a> {
-    pub fn new(
-        proposal: &'a Proposal,
-        hunk: usize,
-        is_in: bool,
-        fuzz: usize,
-        is_toggled: bool,
-    ) -> Reading<'a> {
-        let (head, tail) = proposal.cut(hunk, fuzz);
-        let sides = [is_in, !is_in].map(|side| proposal.toggled_run(hunk, side, is_toggled));
+impl<'a> Variant<'a> {
+    pub fn new(hunk: HunkLines<'a>, is_in: bool, fuzz: usize, is_toggled: bool) -> Variant<'a> {
+        let [head, tail] = hunk.ignored(fuzz);
+        let sides = [is_in, !is_in].map(|side| hunk.all_toggled(side, is_toggled));
         let [run, other] = sides.map(|side| side[head..side.len() - tail].to_vec());
         let is_marked = |side: &&Vec<&[u8]>| side.last().is_some_and(|line| is_unterminated(line));
         let is_last = !is_toggled && [&run, &other].iter().any(is_marked);
         let place = Candidate {
             line: 0,
-            change: proposal.head_len(hunk, fuzz),
+            change: hunk.head_len(fuzz),
             is_in,
             fuzz,
             len: run.len(),
             is_toggled,
         };
-        Reading {
+        Variant {
             run,
             other,
-            is_bare: proposal.context_lens(hunk).map(|len| len == 0),
-            is_gone: proposal
-                .outermost(hunk)
-                .map(|atom| proposal.weave.side(atom, is_in).is_empty()),
+            is_bare: hunk.context_lens().map(|len| len == 0),
+            is_gone: hunk
+                .outermost()
+                .map(|atom| hunk.side(atom, is_in).is_empty()),
             place,
-            is_known: is_in == proposal.is_in(hunk),
+            is_known: is_in == hunk.is_in(),
             is_last,
         }
     }

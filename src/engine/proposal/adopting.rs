@@ -1,10 +1,10 @@
-//! When the text that a diff was made from is known after all: git names it in the diff.
+//! Adopting the text that a diff was made from, once it is known: git names it in the diff.
 //!
 //! The line `index OLD..NEW` has the ids of the two texts. If the target is one of them byte for
 //! byte, every stated line is right, and the diff is as good as two whole texts: from then on its
 //! hunks have places that are known and not searched for.
 //!
-//! The engine does not see the bytes of the file, only its text; who compares the ids is the caller.
+//! The engine does not see the bytes of the file, only its text; the caller compares the ids.
 
 use crate::diff::{Edit, Group};
 use crate::patch::parse::Blobs;
@@ -27,18 +27,18 @@ impl Proposal {
     /// Returns the ids of the texts that the diff compares, while neither is known; `None` if it
     /// states none, or for a proposal of two texts.
     pub fn blobs(&self) -> Option<&Blobs> {
-        self.bare.as_ref()?.blobs.as_ref()
+        self.bare.as_ref()?.blobs()
     }
 
-    /// Takes it that `live`, the target, is the text of the diff's `side`, so that each hunk is
-    /// where its header says, and returns whether that is so.
+    /// Adopts `live`, the target, as the text of the diff's `side`, so that each hunk is where its
+    /// header says, and returns whether the lines there agree.
     ///
     /// If the lines there are not the hunk's, whoever wrote the diff changed it by hand and left
     /// the ids: then they prove nothing, and nothing has changed. So it is where the user has
     /// rewritten a hunk.
     pub fn adopt(&mut self, live: &[u8], side: Side) -> bool {
         let is_open = match &self.bare {
-            Some(bare) if self.agents.is_empty() => bare.is_open_ended,
+            Some(bare) if self.agents.is_empty() => bare.is_open_ended(),
             _ => return false,
         };
         let live = Text::new(live.to_vec());
@@ -51,19 +51,21 @@ impl Proposal {
         let Some(whole) = whole else {
             return false;
         };
-        (self.weave, self.groups) = whole.finish();
+        let (weave, groups) = whole.finish();
+        self.weave = weave;
+        self.hunks.replace_groups(groups);
         self.bare = None;
-        self.is_doubted = vec![false; self.weave.atoms().len()];
-        self.unravel(&vec![side == Side::New; self.n_hunks()]);
+        self.become_choice(&vec![side == Side::New; self.n_hunks()]);
         true
     }
 
     /// Returns the two whole texts, if `live` is the one of `side`; `None` if it cannot be.
     fn whole(&self, live: &Text, side: Side) -> Option<Assembly> {
+        let bare = self.bare.as_ref()?;
         let mut whole = Assembly::default();
         let mut at = 0;
-        for (hunk, group) in self.groups.iter().enumerate() {
-            let gap = self.stated(hunk).checked_sub(whole.n_before)?;
+        for (hunk, group) in self.hunks.groups().iter().enumerate() {
+            let gap = bare.start(hunk).checked_sub(whole.n_before)?;
             let start = at + gap;
             let old = self.weave.original().lines_bytes(group.before.clone());
             let new = self.weave.modified().lines_bytes(group.after.clone());
@@ -76,7 +78,7 @@ impl Proposal {
                 return None;
             }
             push_both(&mut whole, live.lines_bytes(at..start), gap)?;
-            let atoms = &self.weave.atoms()[group.edits.clone()];
+            let atoms = self.lines_of(hunk).atoms();
             push_hunk(&mut whole, group, atoms, (old, new))?;
             at = end;
         }
@@ -120,7 +122,7 @@ fn push_hunk(
     Some(())
 }
 
-/// Adds `bytes` to `text`, unless that has ended: nothing can follow a line without newline.
+/// Adds `bytes` to `text`; `None` if that has ended: nothing can follow a line without newline.
 fn append(text: &mut Vec<u8>, bytes: &[u8]) -> Option<()> {
     let is_ended = !text.is_empty() && is_unterminated(text);
     if is_ended && !bytes.is_empty() {

@@ -1,0 +1,210 @@
+//! Learning from a comparison: the target changed and nobody told how, or one command rewrote much.
+//!
+//! What the comparison finds enters the weave as edits, or as atoms flipped if it is what a hunk
+//! does. An atom whose place the comparison does not prove is doubted. Knows weave and doubts, not
+//! hunks.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use crate::diff::{self, Budget, Edit};
+use crate::patch::locate;
+use crate::text::Text;
+use crate::trust::{Compared, Trust};
+use crate::weave::{Changed, Weave};
+
+use super::anchors::Anchors;
+use super::doubts::Doubts;
+
+/// How many lines around what changed are compared with it, at first: the comparison chooses among
+/// equal ways by what is around, and in repetitive text a run of lines can slide.
+const N_AROUND: usize = 64;
+
+/// How many places others may have changed at once for each to be learned by itself. Beyond that
+/// all between the first and the last count as changed: learning takes long by then, and nobody
+/// decides hunks among so many.
+const MAX_PLACES: usize = 300_000;
+
+/// An atom, and lines of the target that are its own.
+type Span = (usize, Range<usize>);
+
+/// What changes by learning.
+pub(super) struct Learning<'a> {
+    pub weave: &'a mut Weave,
+    pub doubts: &'a mut Doubts,
+}
+
+impl Learning<'_> {
+    /// Learns that one command put `new` in the place of the `lines` of the target. Atoms whose place
+    /// a comparison does not prove are in doubt from then on.
+    pub fn learn_command(&mut self, lines: Range<usize>, new: &Text) {
+        let old = Text::new(self.weave.target().lines(lines.clone()));
+        // What comes after it takes as long as the comparison.
+        let edits = edits_to_learn(&old, new, Budget::default().half());
+        let compared = Compared {
+            old: &old,
+            new,
+            edits: &edits,
+            n_around: (lines.start, self.weave.target().n_lines() - lines.end),
+        };
+        let trust = Trust::of_command(&compared);
+        let spans = self.spans_in(&lines);
+        self.learn(
+            &compared,
+            &trust,
+            &spans,
+            (lines.start, old.bytes(), new.bytes()),
+        );
+    }
+
+    /// Learns that the target differs as `changed` says, nobody knows by how many edits. Atoms whose
+    /// place a comparison does not prove are in doubt from then on.
+    pub fn learn_missed(&mut self, changed: &Changed) {
+        self.learn_around(changed, N_AROUND, Budget::default().half().half());
+    }
+
+    /// Like [`Learning::learn_missed`], but compares `n_around` lines around what changed, too, within
+    /// `budget`, and more if need be, each time within half of the budget before: all together take
+    /// no more than twice `budget`.
+    pub fn learn_around(&mut self, changed: &Changed, n_around: usize, budget: Budget) {
+        let n_lines = self.weave.target().n_lines();
+        let window = self.weave.target().widened(changed, n_around);
+        let old = Text::new(self.weave.target().lines(window.lines.clone()));
+        let new = Text::new(window.text);
+        let edits = edits_to_learn(&old, &new, budget);
+        let compared = Compared {
+            old: &old,
+            new: &new,
+            edits: &edits,
+            n_around: (window.lines.start, n_lines - window.lines.end),
+        };
+        if compared.is_too_narrow() {
+            // To go on in steps takes longer than all of it does, once that is not much more.
+            let wider = match 2 * window.lines.len() >= n_lines {
+                true => n_lines,
+                false => 8 * (n_around + 1),
+            };
+            return self.learn_around(changed, wider, budget.half());
+        }
+        let mut anchors = Anchors::new(self.weave, &compared, changed);
+        let trust = Trust::new(&compared, |at| anchors.is_anchor(at));
+        let spans = self.spans_in(&(0..n_lines));
+        let was = self.weave.target().lines(changed.lines.clone());
+        let replaced = (changed.lines.start, &was[..], &changed.text[..]);
+        self.learn(&compared, &trust, &spans, replaced);
+    }
+
+    /// Learns what `compared` says, and doubts the atoms of `spans` about which `trust` is not certain.
+    /// All together, from line `line` on `is` replaced `was`.
+    fn learn(
+        &mut self,
+        compared: &Compared,
+        trust: &Trust,
+        spans: &[Span],
+        (line, was, is): (usize, &[u8], &[u8]),
+    ) {
+        let (done, others) = self.done_and_others(compared, spans);
+        let is_doubted = self.doubts_about(&done, spans, trust);
+        if done.is_empty() {
+            let (n_done, before) = (self.weave.n_done(), self.weave.now());
+            self.edit_all(compared, &others);
+            let n_forgotten = self.weave.n_forgotten();
+            self.doubts.note_edit(is_doubted, n_done, n_forgotten);
+            self.weave.count_as_one(&before, line, was, is);
+        } else {
+            let atoms: Vec<usize> = done.iter().map(|(atom, _)| *atom).collect();
+            self.weave.learn_flips(&atoms);
+            self.edit_all(compared, &others);
+        }
+    }
+
+    /// Returns the atoms that edits of `compared` put in or take out, each with its lines in the
+    /// target; and the other edits, each with the line where it is once the atoms are flipped.
+    fn done_and_others<'a>(
+        &self,
+        compared: &Compared<'a>,
+        spans: &[Span],
+    ) -> (Vec<Span>, Vec<(usize, &'a Edit)>) {
+        let (mut done, mut others) = (Vec::new(), Vec::new());
+        let mut moved = 0;
+        for edit in compared.edits {
+            let first = compared.n_around.0;
+            let lines = first + edit.before.start..first + edit.before.end;
+            match self.atom_done_by(edit, &lines, spans, compared) {
+                Some(atom) => {
+                    moved += locate::offset(edit.before.len(), edit.after.len());
+                    done.push((atom, lines));
+                }
+                None => others.push((lines.start.saturating_add_signed(moved), edit)),
+            }
+        }
+        (done, others)
+    }
+
+    /// Notes which atoms are in doubt, and returns those that were not before.
+    fn doubts_about(&mut self, done: &[Span], spans: &[Span], trust: &Trust) -> Vec<usize> {
+        let is_flip_doubted = |(_, lines): &&Span| !trust.is_certain_around(lines.clone());
+        let is_done: HashSet<usize> = done.iter().map(|(atom, _)| *atom).collect();
+        let is_in_doubt =
+            |(atom, span): &&Span| !is_done.contains(atom) && !trust.is_certain(span.clone());
+        let flips = done.iter().filter(is_flip_doubted);
+        let doubted = flips.chain(spans.iter().filter(is_in_doubt));
+        self.doubts.add(doubted.map(|(atom, _)| *atom))
+    }
+
+    /// Makes `edits` of `compared`, each at its line of the target: from the last to the first, so
+    /// that none moves another, and with one walk over the map for all.
+    fn edit_all(&mut self, compared: &Compared, edits: &[(usize, &Edit)]) {
+        for (line, edit) in edits.iter().rev() {
+            let text = compared.new.lines_bytes(edit.after.clone());
+            (self.weave).edit_loosely(*line, edit.before.len(), text, false);
+        }
+        self.weave.settle();
+    }
+
+    /// Returns the atoms that stand whole inside `lines` of the target, each with its own lines.
+    fn spans_in(&self, lines: &Range<usize>) -> Vec<Span> {
+        let span = |atom: usize| {
+            self.weave.check(atom).ok()?;
+            let start = self.weave.line_of(atom)?;
+            let end = start + self.weave.atoms()[atom].alive_side().len();
+            (lines.start <= start && end <= lines.end).then_some((atom, start..end))
+        };
+        (0..self.weave.atoms().len()).filter_map(span).collect()
+    }
+
+    /// Returns the atom that `edit`, of these `lines` of the target, puts in or takes out, if that is
+    /// all it does.
+    fn atom_done_by(
+        &self,
+        edit: &Edit,
+        lines: &Range<usize>,
+        spans: &[Span],
+        compared: &Compared,
+    ) -> Option<usize> {
+        let was = compared.old.lines_bytes(edit.before.clone());
+        let is = compared.new.lines_bytes(edit.after.clone());
+        let is_done = |(atom, span): &&Span| {
+            let atom = &self.weave.atoms()[*atom];
+            span == lines
+                && self.weave.side(atom, !atom.is_applied) == is
+                && self.weave.side(atom, atom.is_applied) == was
+        };
+        let first = spans.partition_point(|(_, span)| span.start < lines.start);
+        let here = spans[first..].iter();
+        let mut here = here.take_while(|(_, span)| span.start == lines.start);
+        here.find(is_done).map(|(atom, _)| *atom)
+    }
+}
+
+/// Returns what leads from `old` to `new`, or one edit for all of it if those are too many.
+fn edits_to_learn(old: &Text, new: &Text, budget: Budget) -> Vec<Edit> {
+    let edits = diff::edits_within(old, new, budget).edits;
+    match &edits[..] {
+        [first, .., last] if edits.len() > MAX_PLACES => vec![Edit {
+            before: first.before.start..last.before.end,
+            after: first.after.start..last.after.end,
+        }],
+        _ => edits,
+    }
+}

@@ -1,0 +1,128 @@
+//! The lines of one hunk, with its change and without.
+//!
+//! Knows the texts of the proposal and the hunk's group, not where in the target the hunk is.
+
+use crate::diff::Group;
+use crate::weave::{Atom, Weave};
+
+use super::hunks::Hunks;
+
+/// A hunk with its lines in both texts.
+///
+/// Outer context lines that differ in the target can be ignored. GNU patch calls that fuzz: with fuzz
+/// 1 the outermost context line on each side is ignored, with fuzz 2 the outermost two. It searches
+/// far and wide and takes the nearest match; here at least one context line must match on each side
+/// that has context, and the match must be the only one with the least fuzz for which there is any.
+#[derive(Clone, Copy)]
+pub(super) struct HunkLines<'a> {
+    weave: &'a Weave,
+    group: &'a Group,
+}
+
+impl<'a> HunkLines<'a> {
+    pub fn new(weave: &'a Weave, hunks: &'a Hunks, hunk: usize) -> HunkLines<'a> {
+        let group = hunks.group(hunk);
+        HunkLines { weave, group }
+    }
+
+    /// Returns the hunk's changes.
+    pub fn atoms(self) -> &'a [Atom] {
+        &self.weave.atoms()[self.group.edits.clone()]
+    }
+
+    /// Returns the first and the last change.
+    pub fn outermost(self) -> [&'a Atom; 2] {
+        let atoms = self.atoms();
+        [&atoms[0], &atoms[atoms.len() - 1]]
+    }
+
+    /// Tells whether all of the change is in the target.
+    pub fn is_in(self) -> bool {
+        self.atoms().iter().all(|atom| atom.is_applied)
+    }
+
+    /// Tells whether nothing of the change is in the target.
+    pub fn is_out(self) -> bool {
+        self.atoms().iter().all(|atom| !atom.is_applied)
+    }
+
+    /// Returns the numbers of context lines above the first change and below the last.
+    pub fn context_lens(self) -> [usize; 2] {
+        let (lines, [first, last]) = (&self.group.before, self.outermost());
+        [first.old.start - lines.start, lines.end - last.old.end]
+    }
+
+    /// Returns how many context lines `fuzz` ignores above and below.
+    pub fn ignored(self, fuzz: usize) -> [usize; 2] {
+        let spare = |context: usize| fuzz.min(context.saturating_sub(1));
+        self.context_lens().map(spare)
+    }
+
+    /// Returns the number of context lines above the first change that `fuzz` leaves.
+    pub fn head_len(self, fuzz: usize) -> usize {
+        self.context_lens()[0] - self.ignored(fuzz)[0]
+    }
+
+    /// Returns the group without the context lines that `fuzz` ignores.
+    pub fn group_within(self, fuzz: usize) -> Group {
+        let [head, tail] = self.ignored(fuzz);
+        without_ends(self.group.clone(), head, tail)
+    }
+
+    /// Returns the number of lines with or without the change, but for the context that `fuzz`
+    /// ignores.
+    pub fn len(self, is_in: bool, fuzz: usize) -> usize {
+        let Group { before, after, .. } = self.group_within(fuzz);
+        if is_in { after.len() } else { before.len() }
+    }
+
+    /// Returns the lines with or without the change, all context included.
+    pub fn all(self, is_in: bool) -> Vec<&'a [u8]> {
+        let (original, mut at) = (self.weave.original(), self.group.before.start);
+        let mut lines = Vec::new();
+        for atom in self.atoms() {
+            lines.extend(original.lines(at..atom.old.start));
+            let side = self.weave.side(atom, is_in);
+            lines.extend(side.split_inclusive(|&byte| byte == b'\n'));
+            at = atom.old.end;
+        }
+        lines.extend(original.lines(at..self.group.before.end));
+        lines
+    }
+
+    /// Like [`HunkLines::all`], but if `is_toggled` without the newline at the end, as
+    /// [`Weave::toggle_last_terminator`] leaves it.
+    pub fn all_toggled(self, is_in: bool, is_toggled: bool) -> Vec<&'a [u8]> {
+        let [_, last] = self.outermost();
+        let mut lines = self.all(is_in);
+        let has_last = !is_in || last.old.end < self.group.before.end || !last.new.is_empty();
+        if let Some(last) = lines.last_mut().filter(|_| is_toggled && has_last) {
+            // An empty line has no other bytes: without its newline it would be no line.
+            let text = last.strip_suffix(b"\n").filter(|text| !text.is_empty());
+            *last = text.unwrap_or(last);
+        }
+        lines
+    }
+
+    /// Returns the lines with the change on one side of the other text that the hunk has none of,
+    /// in which case the last line of that text is another hunk's.
+    pub fn is_missing_a_side(self) -> bool {
+        let (original, modified) = (self.weave.original(), self.weave.modified());
+        self.group.before.is_empty() && !original.is_empty()
+            || self.group.after.is_empty() && !modified.is_empty()
+    }
+
+    /// Returns the lines of `atom`, one of the hunk's, on one side, as bytes.
+    pub fn side(self, atom: &Atom, is_in: bool) -> &'a [u8] {
+        self.weave.side(atom, is_in)
+    }
+}
+
+/// Returns `group` without `head` lines above and `tail` lines below, on both sides.
+pub(super) fn without_ends(group: Group, head: usize, tail: usize) -> Group {
+    Group {
+        before: group.before.start + head..group.before.end - tail,
+        after: group.after.start + head..group.after.end - tail,
+        ..group
+    }
+}

@@ -1,0 +1,186 @@
+//! Giving the hunks of a bare diff their places: by a search of the target, or by somebody's word.
+
+use std::ops::Range;
+
+use crate::patch::locate::{self, Index, NotPlaced};
+use crate::text::Text;
+
+use super::search::{Candidate, Found, Search};
+use super::{Bare, Proposal, shift};
+
+impl Proposal {
+    /// Searches `live`, the target, for every hunk of a bare diff; of two texts, does nothing.
+    pub(super) fn search(&mut self, live: &[u8]) {
+        self.search_but(live, vec![None; self.n_hunks()]);
+    }
+
+    /// Searches `live` for every hunk that is not among `kept`, the places of the others.
+    pub(super) fn search_but(&mut self, live: &[u8], kept: Vec<Option<Candidate>>) {
+        if kept.last().is_none_or(Option::is_none) {
+            self.toggle_last_end(self.bare.as_ref().is_some_and(Bare::is_toggled));
+        }
+        let Some(search) = self.searching() else {
+            return;
+        };
+        let live = Text::new(live.to_vec());
+        let mut found = search.find_all(&live, &kept);
+        let last = found.last().and_then(|last| last.place.as_ref().ok());
+        let is_toggled = last.is_some_and(|place| place.is_toggled);
+        let runs = search.keep_disjoint(&mut found);
+        self.toggle_last_end(is_toggled);
+        // A hunk that lost its place is as it was last known: the other side is not proven.
+        let is_applied = self.hunks.applied_by(found.iter().map(Found::is_in));
+        self.weave.lay_out(live, &runs, &is_applied);
+        let (weave, hunks) = (&self.weave, &self.hunks);
+        if let Some(bare) = &mut self.bare {
+            bare.set_found(found, |hunk| shift(weave, hunks, hunk));
+        }
+    }
+
+    /// Returns where the hunks are that have a place outside the `lines` of the target, once
+    /// `n_now` lines stand in the place of those; `None` for each other hunk.
+    pub(super) fn places_around(
+        &self,
+        lines: &Range<usize>,
+        n_now: usize,
+    ) -> Vec<Option<Candidate>> {
+        let moved = locate::offset(lines.len(), n_now);
+        let place = |hunk: usize| {
+            self.place(hunk).ok()?;
+            let stretch = self.stretch(hunk).ok()?;
+            let mut place = self.known(hunk).filter(|_| stretch.is_untouched)?;
+            if lines.end <= stretch.line {
+                place.line = place.line.saturating_add_signed(moved);
+                place.change = place.change.saturating_add_signed(moved);
+            } else if lines.start < stretch.line + stretch.live.len() {
+                return None;
+            }
+            Some(place)
+        };
+        (0..self.n_hunks()).map(place).collect()
+    }
+
+    /// Returns where `hunk` may belong in the target, the likeliest first: the stated place, or
+    /// else the nearest one to it; no place is another hunk's. A hunk whose place is known has that
+    /// one; one that has none, or whose place nobody can say, has none. Takes O(target) time for a
+    /// hunk without a place.
+    pub fn candidates(&self, hunk: usize) -> Vec<Candidate> {
+        let search = match self.searching() {
+            Some(search) if self.offset(hunk).is_err() => search,
+            _ => return self.known(hunk).into_iter().collect(),
+        };
+        let target = Text::new(self.target());
+        let sight = search.sight(&Index::new(&target), hunk, search.expected(hunk));
+        let is_free = |place: &Candidate| {
+            let lines = place.line..place.line + place.len;
+            self.weave.owner_of(lines).is_none()
+        };
+        sight.candidates.into_iter().filter(is_free).collect()
+    }
+
+    /// Returns where the weave has `hunk`.
+    fn known(&self, hunk: usize) -> Option<Candidate> {
+        let change = self.line(hunk)?;
+        let (lines, fuzz) = (self.lines_of(hunk), self.fuzz(hunk));
+        let is_in = lines.is_in();
+        Some(Candidate {
+            line: change.saturating_sub(lines.head_len(fuzz)),
+            change,
+            is_in,
+            fuzz,
+            len: lines.len(is_in, 0),
+            is_toggled: false,
+        })
+    }
+
+    /// Notes that hunk `hunk` belongs at line `line` (0-based) of the target, one of its
+    /// [candidates](Proposal::candidates): somebody looked there, or names it. Whether its change is
+    /// in the target is as the lines there say; where they fit both ways, `is_in` says which is
+    /// meant, and `None` takes the likelier. A hunk whose place is known has only that.
+    ///
+    /// # Errors
+    ///
+    /// Why the hunk has no such place; then nothing has changed.
+    pub fn place_at(
+        &mut self,
+        hunk: usize,
+        line: usize,
+        is_in: Option<bool>,
+    ) -> Result<(), NotPlaced> {
+        let candidates = self.candidates(hunk);
+        let is_meant = |place: &&Candidate| {
+            place.line == line && is_in.is_none_or(|is_in| place.is_in == is_in)
+        };
+        let Some(&place) = candidates.iter().find(is_meant) else {
+            return Err(self.no_such_place(hunk, &candidates));
+        };
+        match self.searching() {
+            Some(search) if self.offset(hunk).is_err() => {
+                let lines = place.line..place.line + search.n_lines_at(hunk, &place);
+                if let Some(owner) = self.weave.owner_of(lines) {
+                    let other = self.hunks.owned_by(&owner);
+                    return Err(NotPlaced::Overlaps { other });
+                }
+                let run = search.run_at(hunk, &place);
+                self.toggle_last_end(place.is_toggled);
+                self.weave.lay_in(&run, place.is_in);
+                self.note_place(hunk, &place);
+            }
+            _ => self.vouch(hunk),
+        }
+        Ok(())
+    }
+
+    fn no_such_place(&self, hunk: usize, candidates: &[Candidate]) -> NotPlaced {
+        let mut lines: Vec<usize> = candidates.iter().map(|place| place.line).collect();
+        lines.sort_unstable();
+        match self.reason(hunk) {
+            Some(reason) if !reason.is_ambiguous() => reason,
+            _ => NotPlaced::NotThere { candidates: lines },
+        }
+    }
+
+    /// Notes that the weave has `hunk` at `place`.
+    fn note_place(&mut self, hunk: usize, place: &Candidate) {
+        let shift = shift(&self.weave, &self.hunks, hunk);
+        let from_stated = self
+            .searching()
+            .map(|search| search.offset_from(hunk, place, search.expected(hunk)));
+        if let (Some(bare), Some(offset)) = (&mut self.bare, from_stated) {
+            bare.set_place(hunk, Ok(offset - shift), place.fuzz);
+        }
+    }
+
+    /// Notes, if `is_other`, that the last line of the diff, which broke off in it, ends otherwise
+    /// than was taken for granted.
+    pub(super) fn toggle_last_end(&mut self, is_other: bool) {
+        if let Some(bare) = self.bare.as_mut().filter(|_| is_other) {
+            bare.toggle_last_end(&mut self.weave);
+        }
+    }
+
+    /// Moves the places that are told of hunks without a certain one as the flip of `atoms`, in
+    /// order, does. Only hunks of a bare diff have such places.
+    pub(super) fn move_candidates_for(&mut self, atoms: &[usize]) {
+        let Some(bare) = &mut self.bare else {
+            return;
+        };
+        // From the last to the first, so that none moves the line of one that follows.
+        for &atom in atoms.iter().rev() {
+            let sides = &self.weave.atoms()[atom];
+            let (was, now) = (sides.alive_side().len(), sides.other_side().len());
+            if let Some(line) = self.weave.line_of(atom) {
+                bare.move_candidates(line, was, now);
+            }
+        }
+    }
+
+    fn searching(&self) -> Option<Search<'_>> {
+        let bare = self.bare.as_ref()?;
+        Some(Search {
+            weave: &self.weave,
+            hunks: &self.hunks,
+            bare,
+        })
+    }
+}
