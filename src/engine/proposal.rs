@@ -6,7 +6,7 @@
 //!
 //! Edits of the target by others enter the weave as they are made. Where one was missed, the target
 //! is compared with what the weave has, and a hunk whose place the comparison does not prove is
-//! ambiguous: somebody has to look at the place and vouch for it before the hunk can change there.
+//! ambiguous: somebody has to check the place and vouch for it before the hunk can change there.
 //!
 //! Following a target that is as the weave has it costs one comparison of its bytes; anything else
 //! costs a diff of what is different, or for a bare diff one exact search for each hunk.
@@ -253,7 +253,7 @@ impl Proposal {
         self.weave.line_of(self.hunks.atoms(hunk).start)
     }
 
-    /// Notes that the place that the weave has for hunk `hunk` is right: somebody looked.
+    /// Notes that the place that the weave has for hunk `hunk` is right: somebody checked.
     pub fn vouch(&mut self, hunk: usize) {
         self.doubts.vouch_for(self.hunks.atoms(hunk));
     }

@@ -1,5 +1,8 @@
 //! A review: one proposal being decided, hunk by hunk.
 //!
+//! A review is of one file. It has all that is decided of it: the proposal, the marks, the history.
+//! Nothing here is shared between reviews, so that a change of several files can own one for each.
+//!
 //! Every hunk has a *mark*, the state that the user sees, and a *fact*: whether its change is in
 //! the target. [`step`] is the whole state machine, a table on mark, fact and command. A command is
 //! first planned as a value ([`Review::plan`]), then carried out by the caller, and only then
@@ -131,7 +134,7 @@ impl Review {
         &self.proposal
     }
 
-    /// Takes it that `live` is one of the texts that the diff compares; see [`Proposal::adopt`].
+    /// Adopts `live` as one of the texts that the diff compares; see [`Proposal::adopt`].
     pub fn adopt(&mut self, live: &[u8], side: Side) -> bool {
         self.proposal.adopt(live, side)
     }
@@ -242,7 +245,8 @@ impl Review {
         self.proposal.see_edit(seen)
     }
 
-    /// The same for one of a run of edits: nothing can be asked before [`Review::settle`] is called.
+    /// Like [`Review::see_edit`], for one of a run of edits: nothing can be asked before
+    /// [`Review::settle`] is called.
     pub fn see_edit_loosely(&mut self, seen: &Seen) -> bool {
         self.proposal.see_edit_loosely(seen)
     }

@@ -203,7 +203,7 @@ impl Kept {
         })
     }
 
-    /// The same for there or below.
+    /// Like [`Kept::is_held_above`], there or below.
     fn is_held_below(&self, at: usize) -> bool {
         self.is_held(at, |run| run.last_anchor.is_some_and(|anchor| anchor >= at))
     }

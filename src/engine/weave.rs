@@ -50,7 +50,7 @@ pub struct Weave {
     journal: Journal,
 }
 
-/// What it is made of, and laying it anew.
+/// What it is made of, and laying it out again.
 impl Weave {
     /// Weaves `original` and `modified`, which differ by `edits`. No atom is applied: the target
     /// is the original.
@@ -107,7 +107,7 @@ impl Weave {
         self.segments.forget_bytes();
     }
 
-    /// Lays the segments anew as original and proposal alone say; no text of others remains.
+    /// Replaces the segments by what original and proposal alone say; no text of others remains.
     /// `is_applied` tells it of each atom.
     pub fn lay_whole(&mut self, is_applied: &[bool]) {
         self.texts.set_user(Text::new(Vec::new()));
@@ -116,7 +116,7 @@ impl Weave {
         self.journal.forget();
     }
 
-    /// Lays the segments anew: the target is `live`, the runs `placed` stand in it where they say,
+    /// Replaces the segments: the target is `live`, the runs `placed` stand in it where they say,
     /// and everything around them is text of others. `is_applied` tells it of each atom. Atoms
     /// outside all runs have no place any more.
     ///
@@ -156,7 +156,7 @@ impl Weave {
 
     /// Tells whether a line right beside atom `atom` was changed from outside.
     ///
-    /// The atom's place is certain all the same; a reader may want to look twice.
+    /// The atom's place is certain all the same; a reader may want to check it.
     pub fn is_next_to_edit(&self, atom: usize) -> bool {
         self.segments.is_next_to_edit(atom)
     }

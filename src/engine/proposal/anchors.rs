@@ -93,3 +93,44 @@ impl<'a> Anchors<'a> {
         self.live.count(line) == 1 && self.old_part.count(line) == self.new_part.count(line)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dice::Dice;
+    use crate::proposal::learning::tests::{lines_of, missed};
+    use crate::text::Text;
+
+    #[test]
+    fn anchors_are_once_in_the_target_and_once_in_what_it_became() {
+        let mut dice = Dice::new(7);
+        let (mut n_anchors, mut n_others) = (0, 0);
+        for _ in 0..5_000 {
+            let Some((proposal, live, changed)) = missed(&mut dice) else {
+                continue;
+            };
+            let window = proposal.weave.target().widened(&changed, dice.roll(3));
+            let target = proposal.target();
+            let (old, new) = (lines_of(&target), lines_of(&live));
+            let part = |text: &[u8]| Text::new(text.to_vec());
+            let compared = Compared {
+                old: &part(&old[window.lines.clone()].concat()),
+                new: &part(&window.text),
+                edits: &[],
+                n_around: (window.lines.start, old.len() - window.lines.end),
+            };
+            let mut anchors = Anchors::new(&proposal.weave, &compared, &changed);
+            for (at, line) in old.iter().enumerate() {
+                let n_there = |text: &[Vec<u8>]| text.iter().filter(|&other| other == line).count();
+                let is_anchor = n_there(&old) == 1 && n_there(&new) == 1;
+                assert_eq!(anchors.is_anchor(at), is_anchor, "line {at}");
+                n_anchors += usize::from(is_anchor);
+                n_others += usize::from(!is_anchor);
+            }
+        }
+        assert!(
+            n_anchors > 10_000 && n_others > 10_000,
+            "{n_anchors}, {n_others}"
+        );
+    }
+}

@@ -28,7 +28,7 @@ const MAX_PLACES: usize = 300_000;
 /// An atom, and lines of the target that are its own.
 type Span = (usize, Range<usize>);
 
-/// What changes by learning.
+/// The parts of a proposal that learning changes.
 pub(super) struct Learning<'a> {
     pub weave: &'a mut Weave,
     pub doubts: &'a mut Doubts,
@@ -58,7 +58,8 @@ impl Learning<'_> {
     }
 
     /// Learns that the target differs as `changed` says, nobody knows by how many edits. Atoms whose
-    /// place a comparison does not prove are in doubt from then on.
+    /// place a comparison does not prove are in doubt from then on. Comparing takes at most half the
+    /// budget of one comparison.
     pub fn learn_missed(&mut self, changed: &Changed) {
         self.learn_around(changed, N_AROUND, Budget::default().half().half());
     }
@@ -153,7 +154,7 @@ impl Learning<'_> {
     }
 
     /// Makes `edits` of `compared`, each at its line of the target: from the last to the first, so
-    /// that none moves another, and with one walk over the map for all.
+    /// that none moves another, and with one walk over the segments for all.
     fn edit_all(&mut self, compared: &Compared, edits: &[(usize, &Edit)]) {
         for (line, edit) in edits.iter().rev() {
             let text = compared.new.lines_bytes(edit.after.clone());
@@ -206,5 +207,148 @@ fn edits_to_learn(old: &Text, new: &Text, budget: Budget) -> Vec<Edit> {
             after: first.after.start..last.after.end,
         }],
         _ => edits,
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::dice::Dice;
+    use crate::proposal::Proposal;
+
+    /// Returns `lines` after some random edits, perhaps without the last newline.
+    fn edited(dice: &mut Dice, lines: &[Vec<u8>], n_edits: usize) -> Vec<u8> {
+        let words: [&[u8]; 5] = [b"{\n", b"}\n", b"\n", b"x\n", b"y\n"];
+        let mut lines = lines.to_vec();
+        for _ in 0..n_edits {
+            let at = dice.roll(lines.len() + 1);
+            let end = (at + dice.roll(3)).min(lines.len());
+            let with = (0..dice.roll(3)).map(|_| words[dice.roll(5)].to_vec());
+            lines.splice(at..end, with);
+        }
+        let mut text = lines.concat();
+        if dice.roll(6) == 0 {
+            text.pop();
+        }
+        text
+    }
+
+    pub fn lines_of(text: &[u8]) -> Vec<Vec<u8>> {
+        let lines = text.split_inclusive(|&byte| byte == b'\n');
+        lines.map(<[u8]>::to_vec).collect()
+    }
+
+    /// Returns a proposal, some of it in a target that others edited, too, and what that became when
+    /// nobody looked.
+    pub fn missed(dice: &mut Dice) -> Option<(Proposal, Vec<u8>, Changed)> {
+        // Blocks that are alike, with a unique line here and there.
+        let line = |at: usize| match dice.roll(4) {
+            0 => format!("line {at}\n").into_bytes(),
+            _ => [&b"{\n"[..], b"x\n", b"y\n", b"}\n", b"\n"][at % 5].to_vec(),
+        };
+        let lines: Vec<Vec<u8>> = (0..40).map(line).collect();
+        let modified = edited(dice, &lines, 5);
+        let mut proposal = Proposal::from_texts(lines.concat(), modified, 1).ok()?;
+        proposal.follow(&lines.concat());
+        for hunk in 0..proposal.n_hunks() {
+            if dice.roll(2) == 0 && proposal.edits_for(&[(hunk, true)]).is_ok() {
+                proposal.bring_to(&[(hunk, true)]);
+            }
+        }
+        if dice.roll(2) == 0 {
+            let at = dice.roll(proposal.weave.target().n_lines());
+            let text = [&b"typed\n"[..], &lines[dice.roll(40)]].concat();
+            proposal.edit_outside(at, 0, &text, false);
+        }
+        let n_edits = 1 + dice.roll(2);
+        let live = edited(dice, &lines_of(&proposal.target()), n_edits);
+        let changed = proposal.weave.target().changed_in(&live)?;
+        Some((proposal, live, changed))
+    }
+
+    fn in_doubt(proposal: &Proposal) -> Vec<bool> {
+        let atoms = 0..proposal.weave.atoms().len();
+        let is_doubted = |atom| proposal.doubts.is_any(atom..atom + 1);
+        atoms.map(is_doubted).collect()
+    }
+
+    #[test]
+    fn what_is_around_the_change_proves_as_much_as_the_whole_text() {
+        let mut dice = Dice::new(1);
+        let (mut n_doubted, mut n_certain) = (0, 0);
+        for case in 0..20_000 {
+            let Some((mut proposal, live, changed)) = missed(&mut dice) else {
+                continue;
+            };
+            let mut narrow = proposal.clone();
+            narrow
+                .learning()
+                .learn_around(&changed, dice.roll(3), Budget::default());
+            proposal
+                .learning()
+                .learn_around(&changed, usize::MAX, Budget::default());
+            assert_eq!(narrow.target(), live);
+            assert_eq!(proposal.target(), live);
+            assert_eq!(in_doubt(&narrow), in_doubt(&proposal), "case {case}");
+            for hunk in 0..proposal.n_hunks() {
+                // Of equal ways the comparison may choose another one, and doubt it.
+                let place = |proposal: &Proposal| proposal.place(hunk).ok();
+                assert_eq!(place(&narrow), place(&proposal), "case {case}");
+                let is_certain = proposal.obstacle(hunk).is_none();
+                assert_eq!(narrow.obstacle(hunk).is_none(), is_certain, "case {case}");
+                n_certain += usize::from(is_certain);
+                n_doubted += usize::from(!is_certain);
+            }
+        }
+        assert!(
+            n_doubted > 10_000 && n_certain > 10_000,
+            "{n_doubted}, {n_certain}"
+        );
+    }
+
+    /// Returns sixty lines of which each is unique.
+    fn sixty_lines() -> Vec<Vec<u8>> {
+        (0..60)
+            .map(|at| format!("line {at}\n").into_bytes())
+            .collect()
+    }
+
+    #[test]
+    fn what_others_put_in_and_what_they_changed_are_told_apart() {
+        let lines = sixty_lines();
+        let mut modified = lines.clone();
+        modified[40] = b"changed\n".to_vec();
+        modified.insert(10, b"one\ntwo\n".to_vec());
+        let proposal = Proposal::from_texts(lines.concat(), modified.concat(), 1);
+        let mut proposal = proposal.expect("two hunks");
+        let mut live = lines.clone();
+        live.remove(50);
+        live[25] = b"theirs\n".to_vec();
+        live.insert(10, b"one\ntwo\n".to_vec());
+        live[2] = b"theirs, too\n".to_vec();
+        assert!(proposal.follow(&live.concat()));
+        assert_eq!(proposal.target(), live.concat());
+        assert!(proposal.is_in(0) && proposal.is_out(1));
+        assert_eq!(proposal.place(1).map(|place| place.line), Ok(42));
+        assert!((0..2).all(|hunk| proposal.obstacle(hunk).is_none()));
+    }
+
+    /// A walk over the segments for each of them would take minutes.
+    #[test]
+    fn many_edits_that_were_missed_are_learned_at_once() {
+        let text = |theirs: usize, ours: usize| -> Vec<u8> {
+            let line = |at: usize| match (at % theirs, at % ours) {
+                (0, _) => format!("theirs {at}\n"),
+                (_, 0) => format!("ours {at}\n"),
+                _ => format!("line {at}\n"),
+            };
+            (1..200_000).flat_map(|at| line(at).into_bytes()).collect()
+        };
+        let never = usize::MAX;
+        let proposal = Proposal::from_texts(text(never, never), text(never, 7), 1);
+        let mut proposal = proposal.expect("many hunks");
+        let live = text(5, never);
+        assert!(proposal.follow(&live));
+        assert_eq!(proposal.target(), live);
     }
 }

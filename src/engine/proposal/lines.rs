@@ -104,8 +104,8 @@ impl<'a> HunkLines<'a> {
         lines
     }
 
-    /// Returns the lines with the change on one side of the other text that the hunk has none of,
-    /// in which case the last line of that text is another hunk's.
+    /// Tells whether the hunk has no line of a text that has lines, so that the last one of that text
+    /// is another hunk's.
     pub fn is_missing_a_side(self) -> bool {
         let (original, modified) = (self.weave.original(), self.weave.modified());
         self.group.before.is_empty() && !original.is_empty()

@@ -9,8 +9,8 @@ use crate::text::Text;
 
 use super::{Proposal, choice};
 
-/// How many lines on one side of an edit are taken at its word. Wider ones come from commands that
-/// rewrite a whole region, and what is inside is compared.
+/// How many lines an edit may have on one side to be taken literally. Wider ones come from commands
+/// that rewrite a whole region, and are compared.
 const MAX_PLAIN_LEN: usize = 1;
 
 /// An edit of the target as an editor tells it: which whole lines hold the new text.
@@ -97,7 +97,7 @@ impl Proposal {
             if is_undo {
                 self.doubts.undo(self.weave.n_done());
             }
-            return self.begin_anew_if_reverted(is_undo);
+            return self.restart_if_reverted(is_undo);
         }
         self.settle();
         if is_undo
@@ -122,11 +122,11 @@ impl Proposal {
         }
     }
 
-    /// Lays the weave anew if the target reads as the original: whatever was done to it was taken
-    /// back, by a revert that came in pieces or by hand.
+    /// Starts over if the target reads as the original: whatever was done to it was undone, by a
+    /// revert that came in pieces or by hand.
     ///
     /// Not while something is undone, since that comes in pieces that can read like anything.
-    fn begin_anew_if_reverted(&mut self, is_undo: bool) {
+    fn restart_if_reverted(&mut self, is_undo: bool) {
         let is_whole = self.bare.is_none();
         if is_whole && !is_undo && self.weave.reads_as_original() {
             self.become_choice(&vec![false; self.n_hunks()]);
@@ -157,7 +157,7 @@ impl Proposal {
     /// Moves the places that are told of hunks without a certain one, now that `n_now` lines stand
     /// in the place of `lines` of the target.
     ///
-    /// Emacs tells of each edit of a command by itself, so that this must not look at all hunks of a
+    /// Emacs tells of each edit of a command by itself, so that this must not go through all hunks of a
     /// proposal of two texts, which have no such places.
     fn move_candidates(&mut self, lines: &Range<usize>, n_now: usize) {
         if let Some(bare) = &mut self.bare {
@@ -170,179 +170,7 @@ impl Proposal {
 mod tests {
     use super::*;
     use crate::dice::Dice;
-    use crate::diff::Budget;
-    use crate::proposal::anchors::Anchors;
-    use crate::trust::Compared;
-    use crate::weave::Changed;
-
-    /// Returns `lines` after some random edits, perhaps without the last newline.
-    fn edited(dice: &mut Dice, lines: &[Vec<u8>], n_edits: usize) -> Vec<u8> {
-        let words: [&[u8]; 5] = [b"{\n", b"}\n", b"\n", b"x\n", b"y\n"];
-        let mut lines = lines.to_vec();
-        for _ in 0..n_edits {
-            let at = dice.roll(lines.len() + 1);
-            let end = (at + dice.roll(3)).min(lines.len());
-            let with = (0..dice.roll(3)).map(|_| words[dice.roll(5)].to_vec());
-            lines.splice(at..end, with);
-        }
-        let mut text = lines.concat();
-        if dice.roll(6) == 0 {
-            text.pop();
-        }
-        text
-    }
-
-    fn lines_of(text: &[u8]) -> Vec<Vec<u8>> {
-        let lines = text.split_inclusive(|&byte| byte == b'\n');
-        lines.map(<[u8]>::to_vec).collect()
-    }
-
-    /// Returns a proposal, with some of it applied and edits of others in the target; another text
-    /// of the target that was not reported; and where that differs.
-    fn missed(dice: &mut Dice) -> Option<(Proposal, Vec<u8>, Changed)> {
-        // Similar blocks, with some unique lines between them.
-        let line = |at: usize| match dice.roll(4) {
-            0 => format!("line {at}\n").into_bytes(),
-            _ => [&b"{\n"[..], b"x\n", b"y\n", b"}\n", b"\n"][at % 5].to_vec(),
-        };
-        let lines: Vec<Vec<u8>> = (0..40).map(line).collect();
-        let modified = edited(dice, &lines, 5);
-        let mut proposal = Proposal::from_texts(lines.concat(), modified, 1).ok()?;
-        proposal.follow(&lines.concat());
-        for hunk in 0..proposal.n_hunks() {
-            if dice.roll(2) == 0 && proposal.edits_for(&[(hunk, true)]).is_ok() {
-                proposal.bring_to(&[(hunk, true)]);
-            }
-        }
-        if dice.roll(2) == 0 {
-            let at = dice.roll(proposal.weave.target().n_lines());
-            let text = [&b"typed\n"[..], &lines[dice.roll(40)]].concat();
-            proposal.edit_outside(at, 0, &text, false);
-        }
-        let n_edits = 1 + dice.roll(2);
-        let live = edited(dice, &lines_of(&proposal.target()), n_edits);
-        let changed = proposal.weave.target().changed_in(&live)?;
-        Some((proposal, live, changed))
-    }
-
-    fn in_doubt(proposal: &Proposal) -> Vec<bool> {
-        let atoms = 0..proposal.weave.atoms().len();
-        let is_doubted = |atom| proposal.doubts.is_any(atom..atom + 1);
-        atoms.map(is_doubted).collect()
-    }
-
-    #[test]
-    fn what_is_around_the_change_proves_as_much_as_the_whole_text() {
-        let mut dice = Dice::new(1);
-        let (mut n_doubted, mut n_certain) = (0, 0);
-        for case in 0..20_000 {
-            let Some((mut proposal, live, changed)) = missed(&mut dice) else {
-                continue;
-            };
-            let mut narrow = proposal.clone();
-            narrow
-                .learning()
-                .learn_around(&changed, dice.roll(3), Budget::default());
-            proposal
-                .learning()
-                .learn_around(&changed, usize::MAX, Budget::default());
-            assert_eq!(narrow.target(), live);
-            assert_eq!(proposal.target(), live);
-            assert_eq!(in_doubt(&narrow), in_doubt(&proposal), "case {case}");
-            for hunk in 0..proposal.n_hunks() {
-                // Of several equal readings the comparison may take another, and doubt it.
-                let place = |proposal: &Proposal| proposal.place(hunk).ok();
-                assert_eq!(place(&narrow), place(&proposal), "case {case}");
-                let is_certain = proposal.obstacle(hunk).is_none();
-                assert_eq!(narrow.obstacle(hunk).is_none(), is_certain, "case {case}");
-                n_certain += usize::from(is_certain);
-                n_doubted += usize::from(!is_certain);
-            }
-        }
-        assert!(
-            n_doubted > 10_000 && n_certain > 10_000,
-            "{n_doubted}, {n_certain}"
-        );
-    }
-
-    /// Returns sixty lines of which each is unique.
-    fn sixty_lines() -> Vec<Vec<u8>> {
-        (0..60)
-            .map(|at| format!("line {at}\n").into_bytes())
-            .collect()
-    }
-
-    #[test]
-    fn what_others_put_in_and_what_they_changed_are_told_apart() {
-        let lines = sixty_lines();
-        let mut modified = lines.clone();
-        modified[40] = b"changed\n".to_vec();
-        modified.insert(10, b"one\ntwo\n".to_vec());
-        let proposal = Proposal::from_texts(lines.concat(), modified.concat(), 1);
-        let mut proposal = proposal.expect("two hunks");
-        let mut live = lines.clone();
-        live.remove(50);
-        live[25] = b"theirs\n".to_vec();
-        live.insert(10, b"one\ntwo\n".to_vec());
-        live[2] = b"theirs, too\n".to_vec();
-        assert!(proposal.follow(&live.concat()));
-        assert_eq!(proposal.target(), live.concat());
-        assert!(proposal.is_in(0) && proposal.is_out(1));
-        assert_eq!(proposal.place(1).map(|place| place.line), Ok(42));
-        assert!((0..2).all(|hunk| proposal.obstacle(hunk).is_none()));
-    }
-
-    /// A walk over the weave for each of them would take minutes.
-    #[test]
-    fn many_edits_that_were_missed_are_learned_at_once() {
-        let text = |theirs: usize, ours: usize| -> Vec<u8> {
-            let line = |at: usize| match (at % theirs, at % ours) {
-                (0, _) => format!("theirs {at}\n"),
-                (_, 0) => format!("ours {at}\n"),
-                _ => format!("line {at}\n"),
-            };
-            (1..200_000).flat_map(|at| line(at).into_bytes()).collect()
-        };
-        let never = usize::MAX;
-        let proposal = Proposal::from_texts(text(never, never), text(never, 7), 1);
-        let mut proposal = proposal.expect("many hunks");
-        let live = text(5, never);
-        assert!(proposal.follow(&live));
-        assert_eq!(proposal.target(), live);
-    }
-
-    #[test]
-    fn anchors_are_once_in_the_target_and_once_in_what_it_became() {
-        let mut dice = Dice::new(7);
-        let (mut n_anchors, mut n_others) = (0, 0);
-        for _ in 0..5_000 {
-            let Some((proposal, live, changed)) = missed(&mut dice) else {
-                continue;
-            };
-            let window = proposal.weave.target().widened(&changed, dice.roll(3));
-            let target = proposal.target();
-            let (old, new) = (lines_of(&target), lines_of(&live));
-            let part = |text: &[u8]| Text::new(text.to_vec());
-            let compared = Compared {
-                old: &part(&old[window.lines.clone()].concat()),
-                new: &part(&window.text),
-                edits: &[],
-                n_around: (window.lines.start, old.len() - window.lines.end),
-            };
-            let mut anchors = Anchors::new(&proposal.weave, &compared, &changed);
-            for (at, line) in old.iter().enumerate() {
-                let n_there = |text: &[Vec<u8>]| text.iter().filter(|&other| other == line).count();
-                let is_anchor = n_there(&old) == 1 && n_there(&new) == 1;
-                assert_eq!(anchors.is_anchor(at), is_anchor, "line {at}");
-                n_anchors += usize::from(is_anchor);
-                n_others += usize::from(!is_anchor);
-            }
-        }
-        assert!(
-            n_anchors > 10_000 && n_others > 10_000,
-            "{n_anchors}, {n_others}"
-        );
-    }
+    use crate::proposal::learning::tests::missed;
 
     /// An edit of characters, as an editor makes it: the bytes in `range` are replaced by `new`.
     #[derive(Clone)]

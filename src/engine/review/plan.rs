@@ -59,7 +59,7 @@ impl Review {
         Ok(Plan::new(edits, steps))
     }
 
-    /// Plans `command` on hunk `hunk`, whose place is ambiguous, where the line map has it:
+    /// Plans `command` on hunk `hunk`, whose place is ambiguous, where the weave has it:
     /// somebody looked at that place and found it right. The hunk counts as placed from then on.
     ///
     /// # Errors

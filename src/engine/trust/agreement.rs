@@ -28,7 +28,7 @@ pub(super) struct Agreement {
 }
 
 impl Agreement {
-    /// Compares the texts anew.
+    /// Compares the texts in all four ways.
     pub(super) fn new(compared: &Compared) -> Agreement {
         let Compared {
             old,

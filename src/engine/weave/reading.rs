@@ -1,6 +1,6 @@
 //! Reading a text part by part, to find where it differs from the target.
 //!
-//! An editor that hands out its text copies it. Part by part that takes no more room than a part,
+//! An editor that hands out its text copies it. Part by part that takes no more memory than a part,
 //! and the processor still has at hand what was copied when it is compared.
 
 use std::ops::Range;

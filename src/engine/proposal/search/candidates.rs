@@ -8,7 +8,7 @@
 //!   `git apply` (`match_end`, `match_beginning` in apply.c) and of GNU patch (a `suffix_fuzz` or
 //!   `prefix_fuzz` below 0 in patch.c). They refuse the hunk elsewhere, even where a line was added
 //!   above the first; here a hunk whose own lines are in one place keeps that, and one that only
-//!   adds lines at that edge waits for somebody to look.
+//!   adds lines at that edge waits until somebody has checked.
 //! - A line marked `\ No newline at end of file` is the last of its file on either side.
 //! - A hunk without any context says nothing of its place: `diff -U0` makes every hunk so.
 //!

@@ -1,4 +1,4 @@
-//! Laying segments: all of them anew, or a run among the lines of others.
+//! Laying out segments: all of them from scratch, or a run among the lines of others.
 
 use std::cell::OnceCell;
 use std::mem;
@@ -28,7 +28,7 @@ impl Segments {
         segments
     }
 
-    /// Lays them anew in an original of `n_lines` lines, without text of others; `is_applied` tells
+    /// Replaces them by those of an original of `n_lines` lines, without text of others; `is_applied` tells
     /// it of each atom.
     pub fn lay_whole(&mut self, n_lines: usize, is_applied: &[bool]) {
         self.set_applied(is_applied);
@@ -38,7 +38,7 @@ impl Segments {
         self.update();
     }
 
-    /// Lays them anew: the runs `placed` stand in a target of `n_lines` lines where they say, and
+    /// Replaces them: the runs `placed` stand in a target of `n_lines` lines where they say, and
     /// everything around them is text of others. `is_applied` tells it of each atom. Atoms outside
     /// all runs have no place any more.
     ///

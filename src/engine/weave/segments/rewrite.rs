@@ -65,7 +65,7 @@ impl Segments {
         })
     }
 
-    /// Returns segments among which are all that [`Segments::range_of`] has to look at for `group`:
+    /// Returns segments among which are all that [`Segments::range_of`] has to read for `group`:
     /// those of its atoms and of its lines of the original, and text of others around them.
     fn window_of(&self, group: &Group) -> Option<Range<usize>> {
         let placed = group.edits.clone();

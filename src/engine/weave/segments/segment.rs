@@ -32,7 +32,7 @@ pub(in crate::weave) struct Segment {
     ambiguous: Option<Box<Ambiguous>>,
 }
 
-/// See [`Segment::ambiguous`]; so rare that a segment has room for a pointer only.
+/// See [`Segment::ambiguous`]; so rare that a segment has only a pointer to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Ambiguous(Vec<usize>);
 

@@ -139,7 +139,8 @@ impl Statuses {
         start.unwrap_or((0, 0))
     }
 
-    /// Returns the same for the last atom whose segments begin at index `index` or above.
+    /// Like [`Statuses::start_of_last`], for the last atom whose segments begin at index `index` or
+    /// above.
     pub fn start_above(&self, index: usize) -> (usize, usize) {
         let starts = |atom: usize| self.segments(atom).map(|segments| segments.start);
         let is_up_to = |&atom: &usize| starts(atom).is_some_and(|start| start <= index);
