@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::segments::{Replaced, Segments, Snapshot};
+use super::segments::{Replaced, Segments, State};
 use super::target::Target;
 use super::texts::Texts;
 
@@ -41,7 +41,7 @@ struct Edited {
 /// The segments at some time, and how much had happened by then.
 pub(crate) struct Now {
     n_done: usize,
-    segments: Snapshot,
+    segments: State,
 }
 
 impl Journal {
@@ -59,7 +59,7 @@ impl Journal {
     pub fn now(&self, segments: &Segments) -> Now {
         Now {
             n_done: self.n_done(),
-            segments: segments.snapshot(),
+            segments: segments.state(),
         }
     }
 
@@ -145,7 +145,7 @@ impl Journal {
             return;
         };
         segments.settle();
-        let mut then = segments.snapshot();
+        let mut then = segments.state();
         for past in self.entries[at..].iter().rev() {
             match past {
                 Past::Edit(edit) => then.undo(&edit.replaced),

@@ -36,12 +36,11 @@ use std::ops::Range;
 use super::texts::Texts;
 use super::{Atom, FlipError};
 use crate::patch::locate;
-use crate::text::is_unterminated;
 use atoms::Atoms;
 use gap::Gap;
 pub(super) use gap::partition_point;
 use offsets::Offsets;
-pub(super) use outside::{Replaced, Snapshot};
+pub(super) use outside::{Replaced, State};
 pub(super) use segment::{Kind, Segment};
 use status::Statuses;
 
@@ -161,7 +160,7 @@ impl Segments {
             let segment = &self.list[at];
             self.atoms.is_alive(segment) != flips(segment)
         };
-        let is_open = |&at: &usize| is_unterminated(texts.bytes(&self.list[at]));
+        let is_open = |&at: &usize| texts.is_unterminated(&self.list[at]);
         let find = || (0..self.list.len()).filter(is_open).collect();
         let unterminated = self.unterminated.get_or_init(find);
         let Some(open) = unterminated.iter().copied().find(|&at| will_live(at)) else {

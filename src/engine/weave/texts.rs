@@ -10,7 +10,7 @@ use super::Atom;
 use super::segments::{Kind, Segment};
 use super::unique::UniqueLines;
 use crate::diff::Group;
-use crate::text::{Text, n_chars};
+use crate::text::{Text, is_unterminated, n_chars};
 
 /// The texts, and what was counted of each.
 #[derive(Debug, Clone)]
@@ -82,11 +82,22 @@ impl Texts {
         self.counted(segment).chars_in(start..start + n)
     }
 
+    /// Tells whether the last line of `segment` lacks its terminator. Reads it only if it may.
+    pub fn is_unterminated(&self, segment: &Segment) -> bool {
+        let Counted {
+            text, has_inner, ..
+        } = self.counted(segment);
+        let is_last = segment.lines().end == text.len();
+        (*has_inner || is_last) && is_unterminated(self.bytes(segment))
+    }
+
     pub fn extent(&self, segment: &Segment) -> Extent {
+        let (counted, lines) = (self.counted(segment), segment.lines());
+        let n_bytes = counted.text.lines_bytes(lines.clone()).len();
         Extent {
-            lines: segment.len(),
-            chars: self.chars_of_head(segment, segment.len()),
-            bytes: self.bytes(segment).len(),
+            lines: lines.len(),
+            chars: counted.n_chars_in(lines).unwrap_or(n_bytes),
+            bytes: n_bytes,
         }
     }
 
@@ -137,6 +148,8 @@ impl Texts {
 struct Counted {
     text: Text,
     chars: OnceCell<Chars>,
+    /// Whether a line other than the last may lack its terminator.
+    has_inner: bool,
 }
 
 /// How many characters come before each line of a text; `None` if every character is a byte.
@@ -144,21 +157,29 @@ type Chars = Option<Vec<usize>>;
 
 impl Counted {
     fn new(text: Text) -> Counted {
-        let chars = OnceCell::new();
-        Counted { text, chars }
+        Counted {
+            text,
+            chars: OnceCell::new(),
+            has_inner: false,
+        }
     }
 
     fn chars_in(&self, lines: Range<usize>) -> usize {
-        match self.chars.get_or_init(|| count(&self.text)) {
-            None => self.text.lines_bytes(lines).len(),
-            Some(counts) => counts[lines.end] - counts[lines.start],
-        }
+        let n_chars = self.n_chars_in(lines.clone());
+        n_chars.unwrap_or_else(|| self.text.lines_bytes(lines).len())
+    }
+
+    /// Returns the number of characters in `lines`; `None` if every character is a byte.
+    fn n_chars_in(&self, lines: Range<usize>) -> Option<usize> {
+        let counts = self.chars.get_or_init(|| count(&self.text)).as_ref()?;
+        Some(counts[lines.end] - counts[lines.start])
     }
 
     fn append(&mut self, more: &[u8]) -> Range<usize> {
         if more.is_empty() {
             return self.text.len()..self.text.len();
         }
+        self.has_inner |= !self.text.is_empty() && is_unterminated(self.text.bytes());
         let lines = self.text.append(more);
         match self.chars.get_mut() {
             None => {}
@@ -176,6 +197,7 @@ impl Counted {
     fn splice(&mut self, range: Range<usize>, lines: &Text) {
         self.text.splice(range, lines);
         self.chars.take();
+        self.has_inner = true;
     }
 }
 

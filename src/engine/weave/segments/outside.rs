@@ -42,13 +42,13 @@ impl Replaced {
 
 /// The segments as they were at some time, and which atoms were applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::weave) struct Snapshot {
+pub(in crate::weave) struct State {
     list: Vec<Segment>,
     is_applied: Vec<bool>,
 }
 
-impl Snapshot {
-    /// Takes back that segments were replaced, the latest of what the snapshot has.
+impl State {
+    /// Takes back that segments were replaced, the latest of what the state has.
     pub fn undo(&mut self, replaced: &Replaced) {
         let range = replaced.first..replaced.first + replaced.n_segments;
         self.list.splice(range, replaced.segments.iter().cloned());
@@ -77,24 +77,24 @@ impl Snapshot {
 }
 
 impl Segments {
-    pub fn snapshot(&self) -> Snapshot {
-        Snapshot {
+    pub fn state(&self) -> State {
+        State {
             list: self.all().to_vec(),
             is_applied: self.atoms.iter().map(|atom| atom.is_applied).collect(),
         }
     }
 
-    /// Brings segments and atoms back to `snapshot`, since which no atom was cut or rewritten.
-    pub fn restore(&mut self, snapshot: Snapshot) {
-        for (atom, &is_applied) in snapshot.is_applied.iter().enumerate() {
+    /// Brings segments and atoms back to `state`, since which no atom was cut or rewritten.
+    pub fn restore(&mut self, state: State) {
+        for (atom, &is_applied) in state.is_applied.iter().enumerate() {
             self.atoms.set_applied(atom, is_applied);
         }
-        self.list = snapshot.list;
+        self.list = state.list;
         self.update();
     }
 
     /// Returns what replaced the segments of `before`.
-    pub fn replaced_since(&self, before: &Snapshot) -> Replaced {
+    pub fn replaced_since(&self, before: &State) -> Replaced {
         Replaced::between(&before.list, self.all())
     }
 
