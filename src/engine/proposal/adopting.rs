@@ -13,6 +13,8 @@ use crate::weave::Atom;
 
 use super::Proposal;
 use super::assembly::Assembly;
+use super::lines::HunkLines;
+use super::search::Search;
 
 /// One of the two texts that a diff compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,10 +44,11 @@ impl Proposal {
             _ => return false,
         };
         let live = Text::new(live.to_vec());
-        let mut whole = self.whole(&live, side);
+        let read = |proposal: &Proposal| whole(proposal.searching()?, &live, side);
+        let mut whole = read(self);
         if whole.is_none() && is_open {
             self.toggle_last_end(true);
-            whole = self.whole(&live, side);
+            whole = read(self);
             self.toggle_last_end(whole.is_none());
         }
         let Some(whole) = whole else {
@@ -58,34 +61,35 @@ impl Proposal {
         self.become_choice(&vec![side == Side::New; self.n_hunks()]);
         true
     }
+}
 
-    /// Returns the two whole texts, if `live` is the one of `side`; `None` if it cannot be.
-    fn whole(&self, live: &Text, side: Side) -> Option<Assembly> {
-        let bare = self.bare.as_ref()?;
-        let mut whole = Assembly::default();
-        let mut at = 0;
-        for (hunk, group) in self.hunks.groups().iter().enumerate() {
-            let gap = bare.start(hunk).checked_sub(whole.n_before)?;
-            let start = at + gap;
-            let old = self.weave.original().lines_bytes(group.before.clone());
-            let new = self.weave.modified().lines_bytes(group.after.clone());
-            let (here, len) = match side {
-                Side::Old => (old, group.before.len()),
-                Side::New => (new, group.after.len()),
-            };
-            let end = start + len;
-            if end > live.len() || live.lines_bytes(start..end) != here {
-                return None;
-            }
-            push_both(&mut whole, live.lines_bytes(at..start), gap)?;
-            let atoms = self.lines_of(hunk).atoms();
-            push_hunk(&mut whole, group, atoms, (old, new))?;
-            at = end;
+/// Returns the two whole texts of a bare diff, if `live` is the one of `side`; `None` if it cannot
+/// be.
+fn whole(search: Search, live: &Text, side: Side) -> Option<Assembly> {
+    let Search { weave, hunks, bare } = search;
+    let mut whole = Assembly::default();
+    let mut at = 0;
+    for (hunk, group) in hunks.groups().iter().enumerate() {
+        let gap = bare.start(hunk).checked_sub(whole.n_before)?;
+        let start = at + gap;
+        let old = weave.original().lines_bytes(group.before.clone());
+        let new = weave.modified().lines_bytes(group.after.clone());
+        let (here, len) = match side {
+            Side::Old => (old, group.before.len()),
+            Side::New => (new, group.after.len()),
+        };
+        let end = start + len;
+        if end > live.len() || live.lines_bytes(start..end) != here {
+            return None;
         }
-        let rest = at..live.len();
-        push_both(&mut whole, live.lines_bytes(rest.clone()), rest.len())?;
-        Some(whole)
+        push_both(&mut whole, live.lines_bytes(at..start), gap)?;
+        let atoms = HunkLines::new(weave, hunks, hunk).atoms();
+        push_hunk(&mut whole, group, atoms, (old, new))?;
+        at = end;
     }
+    let rest = at..live.len();
+    push_both(&mut whole, live.lines_bytes(rest.clone()), rest.len())?;
+    Some(whole)
 }
 
 /// Adds `bytes`, `n_lines` lines that both texts have; `None` if nothing can follow what is there.

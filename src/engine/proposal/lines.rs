@@ -2,6 +2,8 @@
 //!
 //! Knows the texts of the proposal and the hunk's group, not where in the target the hunk is.
 
+use std::ops::Range;
+
 use crate::diff::Group;
 use crate::weave::{Atom, Weave};
 
@@ -50,6 +52,33 @@ impl<'a> HunkLines<'a> {
     pub fn context_lens(self) -> [usize; 2] {
         let (lines, [first, last]) = (&self.group.before, self.outermost());
         [first.old.start - lines.start, lines.end - last.old.end]
+    }
+
+    /// Returns the lines of the original from the first change to the last, counted from the hunk's
+    /// first line.
+    pub fn changed(self) -> Range<usize> {
+        let (before, [head, tail]) = (&self.group.before, self.context_lens());
+        head..before.len() - tail
+    }
+
+    /// Returns the number of lines that the hunk removes and adds.
+    pub fn n_changed(self) -> usize {
+        self.atoms().iter().map(Atom::n_lines).sum()
+    }
+
+    /// Returns the atom that has the changed line `line`, removed and added ones counted in the order
+    /// of the diff, and how many of the atom's lines are before it; behind the last line, the atom
+    /// after the hunk's last one. Panics if the hunk has fewer lines.
+    pub fn cut_point(self, line: usize) -> (usize, usize) {
+        let mut rest = line;
+        for (index, atom) in self.group.edits.clone().zip(self.atoms()) {
+            if rest < atom.n_lines() {
+                return (index, rest);
+            }
+            rest -= atom.n_lines();
+        }
+        assert_eq!(rest, 0, "a changed line past the end of the hunk");
+        (self.group.edits.end, 0)
     }
 
     /// Returns how many context lines `fuzz` ignores above and below.

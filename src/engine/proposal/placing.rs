@@ -175,7 +175,8 @@ impl Proposal {
         }
     }
 
-    fn searching(&self) -> Option<Search<'_>> {
+    /// Returns what a search of the target reads; `None` for a proposal of two texts.
+    pub(super) fn searching(&self) -> Option<Search<'_>> {
         let bare = self.bare.as_ref()?;
         Some(Search {
             weave: &self.weave,

@@ -12,9 +12,9 @@ use crate::diff::{self, Budget, Edit, Group};
 use crate::merge::{self, Merged};
 use crate::patch::locate;
 use crate::text::{Text, is_unterminated};
-use crate::weave::{FlipError, LineEdit, Stretch};
+use crate::weave::{FlipError, LineEdit, Stretch, Weave};
 
-use super::lines::without_ends;
+use super::lines::{HunkLines, without_ends};
 use super::{Obstacle, Proposal};
 
 /// A hunk's lines as the user made them, to take the place of those that it had.
@@ -59,17 +59,18 @@ impl Proposal {
     /// If the lines that would change are not as the original has them.
     pub fn edited(&self, hunk: usize, text: &[u8]) -> Result<Option<Change>, Obstacle> {
         let whole = self.hunks.group(hunk).clone();
-        let old = self.original_lines(whole.before.clone());
+        let old = original_lines(&self.weave, whole.before.clone());
         if text == old.bytes() {
             return Ok(None);
         }
         // Another part of the last change may follow, or a line of the user's.
-        let can_be_last = hunk + 1 == self.n_hunks() && (self.is_out(hunk) || self.is_last(&whole));
+        let can_be_last =
+            hunk + 1 == self.n_hunks() && (self.is_out(hunk) || is_last(&self.weave, &whole));
         let new = whole_lines(text, [old.bytes(), self.proposed(hunk)], can_be_last);
         // Two comparisons are to take no longer than one may.
         let half = Budget::default().half();
         let edits = diff::edits_within(&old, &new, half).edits;
-        let Some(core) = self.core(hunk, &edits) else {
+        let Some(core) = core(self.lines_of(hunk), &edits) else {
             return Ok(None);
         };
         let n_below = old.len() - core.end;
@@ -94,21 +95,8 @@ impl Proposal {
             let found = diff::edits_within(&stretch.live, &rewrite.new, half);
             line_edits(&stretch, &rewrite.new, &found.edits)
         });
-        self.refuse_to_glue(&edits)?;
+        refuse_to_glue(&self.weave, &edits)?;
         Ok(Some((edits, rewrite)))
-    }
-
-    /// Returns which lines of `hunk`, counted from its first, have changes, or `edits` would change.
-    /// `None` if there are no `edits`.
-    fn core(&self, hunk: usize, edits: &[Edit]) -> Option<Range<usize>> {
-        let ([first_atom, last_atom], before) = (
-            self.lines_of(hunk).outermost(),
-            &self.hunks.group(hunk).before,
-        );
-        let (first, last) = (edits.first()?, edits.last()?);
-        let start = first_atom.old.start - before.start;
-        let end = last_atom.old.end - before.start;
-        Some(start.min(first.before.start)..end.max(last.before.end))
     }
 
     /// Returns what stands in the target where `group` of `hunk` is, which nobody else has changed;
@@ -176,13 +164,13 @@ impl Proposal {
         let stretch = self.stretch(hunk)?;
         let modified = self.weave.modified().lines_bytes(group.after.clone());
         let models = [stretch.live.bytes(), modified];
-        let new = whole_lines(text, models, self.ends_with(&stretch));
+        let new = whole_lines(text, models, ends_with(&self.weave, &stretch));
         let edits = diff::edits(&stretch.live, &new);
         if edits.is_empty() {
             return Ok(None);
         }
         let line_edits = line_edits(&stretch, &new, &edits);
-        self.refuse_to_glue(&line_edits)?;
+        refuse_to_glue(&self.weave, &line_edits)?;
         let rewrite = Rewrite {
             hunk,
             group,
@@ -203,7 +191,7 @@ impl Proposal {
     /// If that place is not known.
     pub fn kept(&self, hunk: usize) -> Result<Option<Rewrite>, Obstacle> {
         let group = self.placed_group(hunk);
-        let old = self.original_lines(group.before.clone());
+        let old = original_lines(&self.weave, group.before.clone());
         let new = self.stretch(hunk)?.live;
         let edits = diff::edits(&old, &new);
         let rewrite = Rewrite {
@@ -246,37 +234,6 @@ impl Proposal {
         self.lines_of(hunk).group_within(self.fuzz(hunk))
     }
 
-    fn original_lines(&self, range: Range<usize>) -> Text {
-        Text::new(self.weave.original().lines_bytes(range).to_vec())
-    }
-
-    /// Tells whether no line of the target follows `group`, as far as its place is known.
-    fn is_last(&self, group: &Group) -> bool {
-        let stretch = self.weave.stretch(group);
-        stretch.is_none_or(|stretch| self.ends_with(&stretch))
-    }
-
-    fn ends_with(&self, stretch: &Stretch) -> bool {
-        stretch.line + stretch.live.len() == self.weave.target().n_lines()
-    }
-
-    /// Refuses edits after which a line without terminator would be followed by another one.
-    fn refuse_to_glue(&self, edits: &[LineEdit]) -> Result<(), FlipError> {
-        let n_lines = self.weave.target().n_lines();
-        let last = self
-            .weave
-            .target()
-            .lines(n_lines.saturating_sub(1)..n_lines);
-        let glues = |edit: &LineEdit| match edit.line + edit.n_removed < n_lines {
-            true => is_open(&edit.text),
-            false => edit.line == n_lines && !edit.text.is_empty() && is_open(&last),
-        };
-        match edits.iter().any(glues) {
-            true => Err(FlipError::Glued),
-            false => Ok(()),
-        }
-    }
-
     /// Takes over `rewrite`, now that its edits are made.
     pub fn take_over(&mut self, rewrite: &Rewrite) {
         let Rewrite { hunk, group, .. } = rewrite;
@@ -309,6 +266,44 @@ impl Proposal {
     pub fn is_edited(&self, hunk: usize) -> bool {
         let atoms = self.lines_of(hunk).atoms();
         atoms.iter().any(|atom| atom.is_edited)
+    }
+}
+
+/// Returns which lines of `hunk`, counted from its first, have changes, or `edits` would change.
+/// `None` if there are no `edits`.
+fn core(hunk: HunkLines, edits: &[Edit]) -> Option<Range<usize>> {
+    let (first, last) = (edits.first()?, edits.last()?);
+    let changed = hunk.changed();
+    Some(changed.start.min(first.before.start)..changed.end.max(last.before.end))
+}
+
+fn original_lines(weave: &Weave, range: Range<usize>) -> Text {
+    Text::new(weave.original().lines_bytes(range).to_vec())
+}
+
+/// Tells whether no line of the target follows `group`, as far as its place is known.
+fn is_last(weave: &Weave, group: &Group) -> bool {
+    let stretch = weave.stretch(group);
+    stretch.is_none_or(|stretch| ends_with(weave, &stretch))
+}
+
+/// Tells whether no line of the target follows `stretch`.
+fn ends_with(weave: &Weave, stretch: &Stretch) -> bool {
+    stretch.line + stretch.live.len() == weave.target().n_lines()
+}
+
+/// Refuses edits after which a line without terminator would be followed by another one.
+fn refuse_to_glue(weave: &Weave, edits: &[LineEdit]) -> Result<(), FlipError> {
+    let target = weave.target();
+    let n_lines = target.n_lines();
+    let last = target.lines(n_lines.saturating_sub(1)..n_lines);
+    let glues = |edit: &LineEdit| match edit.line + edit.n_removed < n_lines {
+        true => is_open(&edit.text),
+        false => edit.line == n_lines && !edit.text.is_empty() && is_open(&last),
+    };
+    match edits.iter().any(glues) {
+        true => Err(FlipError::Glued),
+        false => Ok(()),
     }
 }
 

@@ -45,15 +45,15 @@ impl Proposal {
     pub fn pick(&mut self, hunk: usize, lines: Range<usize>) -> Result<(usize, usize), FlipError> {
         assert!(!lines.is_empty());
         for line in [lines.start, lines.end] {
-            if let (atom, 1..) = self.cut_point(hunk, line) {
+            if let (atom, 1..) = self.lines_of(hunk).cut_point(line) {
                 self.weave.check(atom)?;
             }
         }
         // The later cut first, since it does not move the earlier one.
-        let (behind, n_lines) = self.cut_point(hunk, lines.end);
+        let (behind, n_lines) = self.lines_of(hunk).cut_point(lines.end);
         let behind = self.cut_atom(behind, n_lines);
         let n_atoms = self.weave.atoms().len();
-        let (picked, n_lines) = self.cut_point(hunk, lines.start);
+        let (picked, n_lines) = self.lines_of(hunk).cut_point(lines.start);
         let picked = self.cut_atom(picked, n_lines);
         let behind = behind + self.weave.atoms().len() - n_atoms;
         let Range { start, end } = self.hunks.atoms(hunk);
@@ -66,24 +66,7 @@ impl Proposal {
 
     /// Returns the number of lines that hunk `hunk` removes and adds.
     pub fn n_changed_lines(&self, hunk: usize) -> usize {
-        let atoms = &self.weave.atoms()[self.hunks.atoms(hunk)];
-        atoms.iter().map(Atom::n_lines).sum()
-    }
-
-    /// Returns the atom of `hunk` with its changed line `line`, and how many of its lines are
-    /// before that; behind the last line, the atom after the last one.
-    fn cut_point(&self, hunk: usize, line: usize) -> (usize, usize) {
-        let mut rest = line;
-        let atoms = self.hunks.atoms(hunk);
-        for atom in atoms.clone() {
-            let n_lines = self.weave.atoms()[atom].n_lines();
-            if rest < n_lines {
-                return (atom, rest);
-            }
-            rest -= n_lines;
-        }
-        assert_eq!(rest, 0, "a changed line past the end of the hunk");
-        (atoms.end, 0)
+        self.lines_of(hunk).n_changed()
     }
 
     /// Cuts atom `atom` between its removed lines and its added ones, and tells whether it could.
@@ -113,7 +96,7 @@ impl Proposal {
     fn regroup(&mut self, hunk: usize, firsts: &[usize]) {
         let parts = self.hunks.parts(self.weave.atoms(), hunk, firsts);
         let (n_parts, was_lost) = (parts.len(), self.offset(hunk).is_err());
-        let is_cut = self.is_cut(&parts);
+        let is_cut = is_cut(self.weave.atoms(), &parts);
         if let Some(bare) = &mut self.bare {
             bare.split(hunk, self.hunks.group(hunk), &parts, &is_cut);
         }
@@ -124,19 +107,18 @@ impl Proposal {
             self.search(&live);
         }
     }
+}
 
-    /// Returns for each of `parts` whether no unchanged line is between it and a neighbor.
-    fn is_cut(&self, parts: &[Group]) -> Vec<bool> {
-        let atoms = self.weave.atoms();
-        let is_near = |pair: &[Group]| {
-            let (above, below) = (&pair[0].edits, &pair[1].edits);
-            atoms[above.end - 1].old.end == atoms[below.start].old.start
-        };
-        let mut is_cut = vec![false; parts.len()];
-        for (at, pair) in parts.windows(2).enumerate() {
-            is_cut[at] |= is_near(pair);
-            is_cut[at + 1] |= is_near(pair);
-        }
-        is_cut
+/// Returns for each of `parts` of a hunk whether no unchanged line is between it and a neighbor.
+fn is_cut(atoms: &[Atom], parts: &[Group]) -> Vec<bool> {
+    let is_near = |pair: &[Group]| {
+        let (above, below) = (&pair[0].edits, &pair[1].edits);
+        atoms[above.end - 1].old.end == atoms[below.start].old.start
+    };
+    let mut is_cut = vec![false; parts.len()];
+    for (at, pair) in parts.windows(2).enumerate() {
+        is_cut[at] |= is_near(pair);
+        is_cut[at + 1] |= is_near(pair);
     }
+    is_cut
 }
