@@ -28,8 +28,8 @@ impl Segments {
         segments
     }
 
-    /// Replaces them by those of an original of `n_lines` lines, without text of others; `is_applied` tells
-    /// it of each atom.
+    /// Replaces them by those of an original of `n_lines` lines, without text of others; `is_applied`
+    /// tells it of each atom.
     pub fn lay_whole(&mut self, n_lines: usize, is_applied: &[bool]) {
         self.set_applied(is_applied);
         self.gap = None;
