@@ -10,7 +10,7 @@
 //! - [`patch`]: hunks; unified diff text to hunks and back; where a run of lines stands in a text
 //! - [`mod@merge`]: three texts to one
 //! - [`weave`]: where every line belongs, whatever was applied or typed
-//! - [`trust`]: what a diff of two states of a target proves
+//! - `trust`: what a diff of two states of a target proves
 //! - [`proposal`]: a proposal's hunks and where each is in the target
 //! - [`review`]: the state machine, the decision
 //! - [`tool`]: exact replacement of a string, what resembles one not found, diffs as lines
@@ -29,5 +29,5 @@ pub mod review;
 pub mod show;
 pub mod text;
 pub mod tool;
-pub mod trust;
+mod trust;
 pub mod weave;

@@ -5,7 +5,7 @@
 //! last line of a text can lack `\n`. Texts are bytes: nothing is decoded, trimmed or
 //! re-terminated.
 //!
-//! A text has fewer than 4 GiB ([`MAX_LEN`]), or making it panics.
+//! A text has fewer than 4 GiB, or making it panics.
 
 mod chars;
 mod same;
@@ -21,7 +21,7 @@ use table::Table;
 
 /// Largest length of a text, in bytes: where its lines begin is kept in 32 bits, or fewer, so that
 /// the table of a text of short lines is not several times the text.
-pub const MAX_LEN: usize = u32::MAX as usize;
+const MAX_LEN: usize = u32::MAX as usize;
 
 /// A text that owns its bytes and knows where its lines begin.
 ///
@@ -135,7 +135,7 @@ impl Text {
 
     /// Tells whether line `line` is the same as line `other_line` of `other`.
     #[inline]
-    pub fn is_line_same(&self, line: usize, other: &Text, other_line: usize) -> bool {
+    pub(crate) fn is_line_same(&self, line: usize, other: &Text, other_line: usize) -> bool {
         self.may_be_same(line, other, other_line)
             && is_equal(self.line(line), other.line(other_line))
     }
@@ -143,13 +143,13 @@ impl Text {
     /// Tells whether line `line` may be the same as line `other_line` of `other`, by their lengths,
     /// which mostly tell.
     #[inline]
-    pub fn may_be_same(&self, line: usize, other: &Text, other_line: usize) -> bool {
+    pub(crate) fn may_be_same(&self, line: usize, other: &Text, other_line: usize) -> bool {
         self.starts.low_len(line) == other.starts.low_len(other_line)
     }
 
     /// Returns the low 16 bits of where the lines in `range` begin, and where the last of them
     /// ends; or `None` where some lines are so long that more bits are kept.
-    pub fn low_edges(&self, range: Range<usize>) -> Option<&[u16]> {
+    pub(crate) fn low_edges(&self, range: Range<usize>) -> Option<&[u16]> {
         self.starts.low_edges(range)
     }
 
@@ -159,7 +159,11 @@ impl Text {
     ///
     /// Takes O(1) time for each, however long it is.
     #[inline]
-    pub fn each_fingerprint(&self, range: Range<usize>, mut each: impl FnMut(usize, u32, u64)) {
+    pub(crate) fn each_fingerprint(
+        &self,
+        range: Range<usize>,
+        mut each: impl FnMut(usize, u32, u64),
+    ) {
         self.starts.each_line(range, |line| {
             let (fingerprint, last) = same::fingerprint(&self.bytes, line.clone());
             each(line.len(), fingerprint, last);
@@ -169,7 +173,7 @@ impl Text {
     /// Returns how many lines at the head of `range` and of `other_range` in `other` are the same.
     ///
     /// Compares memory, which is many times cheaper than line by line.
-    pub fn equal_head(
+    pub(crate) fn equal_head(
         &self,
         range: Range<usize>,
         other: &Text,
@@ -219,7 +223,7 @@ impl Text {
     /// Returns the same as [`Text::equal_head`], where the ranges are short: mostly the lengths of
     /// lines tell how many it is.
     #[inline]
-    pub fn equal_head_near(
+    pub(crate) fn equal_head_near(
         &self,
         range: Range<usize>,
         other: &Text,
@@ -261,7 +265,7 @@ impl Text {
     }
 
     /// Returns how many lines at the tail of `range` and of `other_range` in `other` are the same.
-    pub fn equal_tail(
+    pub(crate) fn equal_tail(
         &self,
         range: Range<usize>,
         other: &Text,
@@ -328,7 +332,7 @@ impl Text {
     /// Appends the lines of `more` and returns their range.
     ///
     /// A last line so far that lacks its terminator stays a line of its own.
-    pub fn append(&mut self, more: &[u8]) -> Range<usize> {
+    pub(crate) fn append(&mut self, more: &[u8]) -> Range<usize> {
         let first = self.len();
         let base = self.bytes.len();
         self.is_plain &= base == 0 || self.bytes.ends_with(b"\n");
@@ -343,7 +347,7 @@ impl Text {
     /// Puts `lines` in the place of the lines in `range` (0-based, half-open).
     ///
     /// Each line stays a line of its own, whether it has its terminator or not.
-    pub fn splice(&mut self, range: Range<usize>, lines: &Text) {
+    pub(crate) fn splice(&mut self, range: Range<usize>, lines: &Text) {
         let (from, to) = (self.start(range.start), self.start(range.end));
         self.is_plain = false;
         self.bytes.splice(from..to, lines.bytes.iter().copied());
@@ -361,7 +365,7 @@ impl Text {
     ///
     /// A text that is empty or ends with an empty line is returned as it is: it would have another
     /// number of lines.
-    pub fn with_last_terminator_toggled(&self) -> Text {
+    pub(crate) fn with_last_terminator_toggled(&self) -> Text {
         let mut bytes = self.bytes.clone();
         match bytes[..] {
             [] | [b'\n'] | [.., b'\n', b'\n'] => {}

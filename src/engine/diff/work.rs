@@ -31,7 +31,7 @@ impl Default for Budget {
 
 impl Budget {
     /// Returns half of the budget: for one of two comparisons that are one operation.
-    pub fn half(self) -> Budget {
+    pub(crate) fn half(self) -> Budget {
         Budget(self.0 / 2)
     }
 }

@@ -80,23 +80,28 @@ pub fn header_range(range: &Range<usize>) -> String {
 }
 
 /// Returns the 1-based number that a hunk header writes for the start of `range`.
-///
-/// ```
-/// use agent_q_diff_engine::patch::hunk::range_start;
-/// assert_eq!(range_start(&(4..7)), 5);
-/// assert_eq!(range_start(&(4..4)), 4);
-/// ```
-pub fn range_start(range: &Range<usize>) -> usize {
+pub(crate) fn range_start(range: &Range<usize>) -> usize {
     range.start + usize::from(!range.is_empty())
 }
 
 /// Returns the 0-based range that a hunk header states as 1-based `start` and `len`, or `None` if
 /// it states a line before the first or one past the largest number that fits.
-pub fn range_from_header(start: usize, len: usize) -> Option<Range<usize>> {
+pub(crate) fn range_from_header(start: usize, len: usize) -> Option<Range<usize>> {
     let first = if len == 0 {
         start
     } else {
         start.checked_sub(1)?
     };
     Some(first..first.checked_add(len)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_of_no_lines_starts_at_the_line_before_it() {
+        assert_eq!(range_start(&(4..7)), 5);
+        assert_eq!(range_start(&(4..4)), 4);
+    }
 }

@@ -4,7 +4,7 @@
 //! matches are an answer of their own and never a guess. GNU patch and git take the nearest one, and
 //! of near-identical blocks they change the wrong one and report success.
 //!
-//! Building the [`Index`] takes O(bytes) time and space once. One search compares up to k · m lines,
+//! Building the index of a text takes O(bytes) time and space once. One search compares up to k · m lines,
 //! for k occurrences of the rarest line of a run of m lines; where that is many, a rolling hash
 //! leaves O(k + m).
 
@@ -20,7 +20,7 @@ use sieve::Heads;
 
 /// How many places of a run of lines are collected, those nearest to where it is expected: nobody
 /// walks through more, and a blank line can be everywhere.
-pub const MAX_CANDIDATES: usize = 64;
+pub(crate) const MAX_CANDIDATES: usize = 64;
 
 /// How many places an error message lists.
 const MAX_LISTED: usize = 16;
@@ -47,7 +47,7 @@ pub enum NotPlaced {
         numbers(candidates)
     )]
     Ambiguous {
-        /// First lines (0-based) of the places, in order; at most [`MAX_CANDIDATES`] for each of
+        /// First lines (0-based) of the places, in order; at most 64 for each of
         /// the two readings of the hunk, with its change and without.
         candidates: Vec<usize>,
     },
@@ -136,7 +136,7 @@ fn numbers(lines: &[usize]) -> String {
 }
 
 /// A text prepared for searching.
-pub struct Index<'a> {
+pub(crate) struct Index<'a> {
     text: &'a Text,
     /// A number for each distinct line.
     numbers: HashMap<&'a [u8], usize>,

@@ -18,7 +18,7 @@ pub struct Printed {
 
 /// Writes `hunks` of the file at `path` as a unified diff.
 ///
-/// `path` stands on both file header lines as it is, or [`quoted`] so that it cannot be taken for
+/// `path` stands on both file header lines as it is, or quoted so that it cannot be taken for
 /// lines of the diff. No hunks give an empty text, as in git.
 ///
 /// ```

@@ -22,13 +22,7 @@ const ESCAPES: [(u8, u8); 9] = [
 ///
 /// It is quoted if it has a control character, a double quote or a backslash, otherwise as it is,
 /// spaces and other scripts than ASCII included.
-///
-/// ```
-/// use agent_q_diff_engine::patch::quote::quoted;
-/// assert_eq!(*quoted("/tmp/ä b".as_bytes()), *"/tmp/ä b".as_bytes());
-/// assert_eq!(*quoted(b"/tmp/a\nb\x1b"), *br#""/tmp/a\nb\033""#);
-/// ```
-pub fn quoted(path: &[u8]) -> Cow<'_, [u8]> {
+pub(crate) fn quoted(path: &[u8]) -> Cow<'_, [u8]> {
     if !path.iter().copied().any(needs_escape) {
         return Cow::Borrowed(path);
     }
@@ -55,7 +49,7 @@ fn escape(byte: u8) -> Vec<u8> {
     }
 }
 
-/// Returns the path that `name` of a file header line stands for: the reverse of [`quoted`].
+/// Returns the path that `name` of a file header line stands for: the reverse of how it is written there.
 ///
 /// A name that is not in quotes, or in quotes but not well-formed, stands for itself.
 ///
@@ -99,6 +93,12 @@ fn unescape(rest: &[u8]) -> Option<(u8, &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_is_quoted_if_it_has_a_control_character() {
+        assert_eq!(*quoted("/tmp/ä b".as_bytes()), *"/tmp/ä b".as_bytes());
+        assert_eq!(*quoted(b"/tmp/a\nb\x1b"), *br#""/tmp/a\nb\033""#);
+    }
 
     #[test]
     fn every_byte_survives_and_stays_on_one_line() {

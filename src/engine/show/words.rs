@@ -4,8 +4,8 @@
 //! text is cut at word boundaries ([UAX #29](https://www.unicode.org/reports/tr29/)), words of
 //! letters and digits whole, everything else by grapheme cluster, and both cuts are compared.
 //! With *n* such tokens that takes O(n log n) time, or O(n √n) where most recur. Runs of more than
-//! [`MAX_TOKENS`] are left alone, as is what is beyond [`MAX_LEN`] bytes of a hunk, and lines that
-//! have next to nothing in common, where marks would be confetti.
+//! 20,000 are left alone, as is what is beyond 256 KiB of a hunk, and lines that have next to nothing
+//! in common, where marks would be confetti.
 
 use std::ops::Range;
 
@@ -15,11 +15,11 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::patch::hunk::{Hunk, LineKind};
 
 /// Most tokens on each side of a change that are compared.
-pub const MAX_TOKENS: usize = 20_000;
+const MAX_TOKENS: usize = 20_000;
 
 /// Most bytes of the changes of a hunk in which words are looked for. A change with more than is left
 /// of that is left alone.
-pub const MAX_LEN: usize = 1 << 18;
+const MAX_LEN: usize = 1 << 18;
 
 /// Changed characters of one line of a hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,8 +6,8 @@
 //! whether the place still matches without that folding. If nothing matches even so, the most
 //! similar line is looked for.
 //!
-//! Time is O(n) for *n* bytes of text and space 8 n bytes; longer texts than [`MAX_TEXT_LEN`] are
-//! not searched.
+//! Time is O(n) for *n* bytes of text and space 8 n bytes; texts of more than 8 MiB are not
+//! searched.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ use crate::text::n_newlines;
 
 /// Longest text in which something near is searched for, in bytes. The folded text takes eight
 /// times as much, and the answer is a help, not a result.
-pub const MAX_TEXT_LEN: usize = 8 << 20;
+const MAX_TEXT_LEN: usize = 8 << 20;
 
 /// Number of places that are compared in detail. Each costs as much as the string is long.
 const MAX_PLACES: usize = 64;

@@ -7,7 +7,7 @@
 //!
 //! With *n* bytes of text and *m* of search string, all of it takes O(n + m) time; the places found
 //! are the only space that grows with *n*. Why nothing was found ([`mod@nearest`]) is searched for
-//! only in texts up to [`nearest::MAX_TEXT_LEN`].
+//! only in texts of up to 8 MiB.
 
 use std::borrow::Cow;
 use std::ops::Range;

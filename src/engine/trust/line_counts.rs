@@ -38,13 +38,6 @@ impl<'a> LineCounts<'a> {
     }
 
     /// Returns how often `line`, with its newline if it has one, is in the text; 2 stands for more.
-    ///
-    /// ```
-    /// use agent_q_diff_engine::trust::LineCounts;
-    /// let mut counts = LineCounts::new(vec![b"a\nba\nb\n", b"a\na"]);
-    /// assert_eq!([b"a\n", b"b\n", b"c\n"].map(|line| counts.count(line)), [2, 1, 0]);
-    /// assert_eq!(counts.count(b"a"), 1);
-    /// ```
     pub fn count(&mut self, line: &'a [u8]) -> usize {
         if self.n_searches > 0 {
             self.n_searches -= 1;
@@ -91,5 +84,20 @@ impl<'a> Counts<'a> {
     fn count(&mut self, line: &'a [u8]) -> usize {
         let token = self.lines.intern(line).0 as usize;
         self.counts.get(token).copied().map_or(0, usize::from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_counted_up_to_two() {
+        let mut counts = LineCounts::new(vec![b"a\nba\nb\n", b"a\na"]);
+        assert_eq!(
+            [b"a\n", b"b\n", b"c\n"].map(|line| counts.count(line)),
+            [2, 1, 0]
+        );
+        assert_eq!(counts.count(b"a"), 1);
     }
 }
