@@ -4,15 +4,15 @@
 //! matches are an answer of their own and never a guess. GNU patch and git take the nearest one, and
 //! of near-identical blocks they change the wrong one and report success.
 //!
-//! Building the index of a text takes O(bytes) time and space once. One search compares up to k · m lines,
-//! for k occurrences of the rarest line of a run of m lines; where that is many, a rolling hash
-//! leaves O(k + m).
+//! Building the index of a text takes O(bytes) time and space once. One search compares up to k · m
+//! lines, for k occurrences of the rarest line of a run of m lines; where that is many, a rolling
+//! hash leaves O(k + m).
 
 mod sieve;
 
-use std::cell::OnceCell;
 use std::collections::HashMap;
 
+use once_cell::unsync::OnceCell;
 use thiserror::Error;
 
 use crate::text::Text;

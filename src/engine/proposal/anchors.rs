@@ -1,8 +1,9 @@
 //! Lines of the target that are unique, before and after an edit that nobody told of.
 
-use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::ops::Range;
+
+use once_cell::unsync::OnceCell;
 
 use crate::trust::{Compared, LineCounts};
 use crate::weave::{Changed, TargetLines, TargetRun, Weave};

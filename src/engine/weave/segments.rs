@@ -30,7 +30,7 @@ mod segment;
 mod status;
 mod sums;
 
-use std::cell::OnceCell;
+use once_cell::unsync::OnceCell;
 use std::ops::Range;
 
 use super::texts::Texts;

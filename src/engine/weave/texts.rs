@@ -3,7 +3,7 @@
 //! Knows the bytes and the characters of lines, and which lines are unique. Does not know which of
 //! them are in the target, or in what order: that is [`Segments`](super::segments::Segments).
 
-use std::cell::OnceCell;
+use once_cell::unsync::OnceCell;
 use std::ops::{AddAssign, Range, SubAssign};
 
 use super::Atom;

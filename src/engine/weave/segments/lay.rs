@@ -1,6 +1,6 @@
 //! Laying out segments: all of them from scratch, or a run among the lines of others.
 
-use std::cell::OnceCell;
+use once_cell::unsync::OnceCell;
 use std::mem;
 use std::ops::Range;
 
