@@ -1,13 +1,13 @@
 //! Two texts to hunks.
 //!
-//! The way from texts to a diff is [`edits`], [`group`], [`section_headings`], [`hunk`]; each step
-//! is a plain value, so that a review can regroup or split without comparing the texts again.
+//! The steps from texts to a diff are [`edits`], [`group`], [`section_headings`], [`hunk`]; each
+//! returns a plain value, so that a review can regroup or split without comparing the texts again.
 //!
-//! Near-identical texts are read in step, and searched only where they part. Else edits come from a
-//! histogram search, as git's `--histogram` does it, with Myers' algorithm where that is not safe.
-//! They are slid to where a reader expects them by git's indent heuristic. With *n* lines that
-//! usually takes O(n log n) time, and O(n) space. What could take longer counts its steps, and once
-//! a [`Budget`] of them is spent, the answer is coarse.
+//! Near-identical texts are read in step and searched only where they differ. Other texts are
+//! compared by a histogram search like git's `--histogram`, and by Myers' algorithm where that
+//! could take too long. Edits are slid to where a reader expects them by git's indent heuristic.
+//! With *n* lines that usually takes O(n log n) time and O(n) space. Searches that could take
+//! longer count their steps, and once a [`Budget`] of them is spent, the result is coarse.
 
 mod anchors;
 mod front;
@@ -47,9 +47,9 @@ use work::Work;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Edit {
-    /// Lines of the original that go (0-based, half-open).
+    /// Lines of the original that are removed (0-based, half-open).
     pub before: Range<usize>,
-    /// Lines of the modified text that come in their place.
+    /// Lines of the modified text that replace them (0-based, half-open).
     pub after: Range<usize>,
 }
 
@@ -62,7 +62,7 @@ impl Edit {
         self.before.is_empty() || self.after.is_empty()
     }
 
-    /// Returns the edit without `head` lines of each side above and `tail` lines below.
+    /// Returns the edit without the first `head` and the last `tail` lines of each side.
     fn without_ends(&self, head: usize, tail: usize) -> Edit {
         Edit {
             before: self.before.start + head..self.before.end - tail,
@@ -71,22 +71,22 @@ impl Edit {
     }
 }
 
-/// What changes one text to another.
+/// The edits that turn one text into another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Comparison {
     /// The edits, in order.
     pub edits: Vec<Edit>,
-    /// Whether the budget was spent, so that edits may be bigger than they need to be, or not stand
-    /// where a reader expects them. They lead to the modified text all the same.
+    /// Whether the budget was spent, so that edits may be bigger than necessary, or not be where a
+    /// reader expects them. They lead to the modified text even so.
     pub is_coarse: bool,
 }
 
-/// Returns what changes `original` to `modified`; see [`edits_within`].
+/// Returns the edits that turn `original` into `modified`; see [`edits_within`].
 pub fn edits(original: &Text, modified: &Text) -> Vec<Edit> {
     edits_within(original, modified, Budget::default()).edits
 }
 
-/// Returns what changes `original` to `modified`, as well as `budget` allows.
+/// Compares `original` with `modified` as well as `budget` allows.
 ///
 /// Lines are compared with their terminators: `x` and `x\n` differ, as do `x\n` and `x\r\n`. The
 /// same texts and the same budget always give the same edits.
@@ -94,11 +94,10 @@ pub fn edits_within(original: &Text, modified: &Text, budget: Budget) -> Compari
     edits_beyond(Alike::default(), original, modified, budget)
 }
 
-/// Splits two texts into lines and returns them with what changes the first to the second, as
-/// [`edits_within`] does.
+/// Splits two texts into lines and compares them; see [`edits_within`].
 ///
-/// What both begin and end with is compared once for both, which is a part of the time that counts
-/// where little changed.
+/// Their common prefix and suffix are found once for both steps, which saves much of the time if
+/// little changed.
 ///
 /// ```
 /// use agent_q_diff_engine::diff::{Budget, Edit, texts_and_edits};
@@ -135,13 +134,13 @@ fn edits_beyond(alike: Alike, original: &Text, modified: &Text, budget: Budget) 
     }
 }
 
-/// Returns how many lines at the head of `part`, a pair of line ranges, and then at its tail are
-/// the same on both sides.
+/// Returns how many lines of `part`, a pair of line ranges, are equal on both sides at its head, and
+/// then at its tail.
 fn equal_ends(original: &Text, modified: &Text, part: &Edit) -> (usize, usize) {
     equal_ends_beyond(Alike::default(), original, modified, part)
 }
 
-/// Returns the same, where it is known what is `alike` in `part`.
+/// Like [`equal_ends`], where the common prefix and suffix `alike` of `part` are known.
 fn equal_ends_beyond(
     alike: Alike,
     original: &Text,
@@ -158,7 +157,7 @@ fn equal_ends_beyond(
     )
 }
 
-/// Returns `edit` without what is the same on both sides at its ends.
+/// Returns `edit` without the lines at its head and tail that are equal on both sides.
 fn without_equal_ends(original: &Text, modified: &Text, edit: Edit) -> Edit {
     let (head, tail) = equal_ends(original, modified, &edit);
     edit.without_ends(head, tail)
@@ -240,8 +239,8 @@ const HEADING_LEN: usize = 80;
 /// Returns the section heading of each of `groups`: the nearest line of `original` above the
 /// group that `rule` takes, or nothing.
 ///
-/// A search goes back no farther than to the group before, whose heading then serves again. So all
-/// together read each line once.
+/// Each search goes back no farther than the group before, whose heading then applies again. So every
+/// line is read at most once.
 pub fn section_headings<'a>(
     original: &'a Text,
     groups: &[Group],

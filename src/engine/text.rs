@@ -23,9 +23,10 @@ use table::Table;
 /// the table of a text of short lines is not several times the text.
 const MAX_LEN: usize = u32::MAX as usize;
 
-/// A text that owns its bytes and knows where its lines begin.
+/// A text with its bytes and the starts of its lines.
 ///
-/// Time to build is O(bytes), space is the bytes plus little more than two bytes for each line.
+/// Building it takes O(bytes) time; it occupies the bytes and little more than two bytes for each
+/// line.
 ///
 /// ```
 /// use agent_q_diff_engine::text::Text;
@@ -38,13 +39,12 @@ const MAX_LEN: usize = u32::MAX as usize;
 pub struct Text {
     bytes: Vec<u8>,
     starts: Table,
-    /// Whether it is known that a line begins behind each newline and nowhere else. Where texts
-    /// were put together, a line in the middle may lack its terminator.
+    /// Whether a line is known to begin after each newline and nowhere else. After texts were
+    /// joined, a line in the middle may lack its terminator.
     is_plain: bool,
 }
 
-/// Numbers of bytes that are known to be the same at the head of two texts or runs of lines, and at
-/// the tail of what follows.
+/// Lengths in bytes of a known common prefix of two texts, and of a common suffix of what follows.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Alike {
     pub head: usize,
@@ -72,11 +72,10 @@ impl Text {
         }
     }
 
-    /// Splits `bytes` into lines, as [`Text::new`] does, by the help of a text that is much the
-    /// same; also returns what was found to be alike, `other` being the first of both.
+    /// Like [`Text::new`], reusing the line table of a similar text; also returns the lengths of the
+    /// common prefix and suffix.
     ///
-    /// Where both begin alike and where they end alike, what is known of `other` serves, which is
-    /// several times cheaper; the rest takes as long as it does by itself.
+    /// In these parts this is several times cheaper than splitting; the rest is split as usual.
     pub(crate) fn beside(bytes: Vec<u8>, other: &Text) -> (Text, Alike) {
         assert!(bytes.len() <= MAX_LEN, "a text of 4 GiB or more");
         if !other.is_plain {
@@ -107,7 +106,7 @@ impl Text {
         self.starts.len() - 1
     }
 
-    /// Tells whether the text has no lines, that is, no bytes.
+    /// Tells whether the text is empty: it has no lines and no bytes.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
@@ -123,7 +122,7 @@ impl Text {
         &self.bytes[self.start(range.start)..self.start(range.end)]
     }
 
-    /// Returns where line `index` begins, in bytes; of the number of lines, where the text ends.
+    /// Returns the byte offset of line `index`; for the number of lines, the length of the text.
     fn start(&self, index: usize) -> usize {
         self.starts.at(index)
     }
@@ -133,31 +132,31 @@ impl Text {
         range.map(|index| self.line(index))
     }
 
-    /// Tells whether line `line` is the same as line `other_line` of `other`.
+    /// Tells whether line `line` equals line `other_line` of `other`.
     #[inline]
     pub(crate) fn is_line_same(&self, line: usize, other: &Text, other_line: usize) -> bool {
         self.may_be_same(line, other, other_line)
             && is_equal(self.line(line), other.line(other_line))
     }
 
-    /// Tells whether line `line` may be the same as line `other_line` of `other`, by their lengths,
-    /// which mostly tell.
+    /// Tells whether line `line` may equal line `other_line` of `other`, by their lengths, which
+    /// mostly tell.
     #[inline]
     pub(crate) fn may_be_same(&self, line: usize, other: &Text, other_line: usize) -> bool {
         self.starts.low_len(line) == other.starts.low_len(other_line)
     }
 
-    /// Returns the low 16 bits of where the lines in `range` begin, and where the last of them
-    /// ends; or `None` where some lines are so long that more bits are kept.
+    /// Returns the low 16 bits of the starts of the lines in `range` and of the end of the last one;
+    /// `None` if the text has lines so long that more bits are stored.
     pub(crate) fn low_edges(&self, range: Range<usize>) -> Option<&[u16]> {
         self.starts.low_edges(range)
     }
 
-    /// Calls `each` for each of the lines in `range` with its length, a number that is the same for
-    /// equal lines, and mostly another one for others, and its last eight bytes as a number, the
-    /// first of them in its lowest bits.
+    /// Calls `each` for each line in `range` with its length in bytes, a fingerprint, and its last
+    /// eight bytes as a little-endian number, padded with zeros at the end.
     ///
-    /// Takes O(1) time for each, however long it is.
+    /// Equal lines have equal fingerprints, different ones rarely. Takes O(1) time for each line,
+    /// however long it is.
     #[inline]
     pub(crate) fn each_fingerprint(
         &self,
@@ -170,7 +169,7 @@ impl Text {
         });
     }
 
-    /// Returns how many lines at the head of `range` and of `other_range` in `other` are the same.
+    /// Returns how many leading lines of `range` and of `other_range` in `other` are equal.
     ///
     /// Compares memory, which is many times cheaper than line by line.
     pub(crate) fn equal_head(
@@ -182,7 +181,7 @@ impl Text {
         self.equal_head_beyond(0, range, other, other_range)
     }
 
-    /// Returns the same, where `known` bytes at the head are known to be the same.
+    /// Like [`Text::equal_head`], where the first `known` bytes are known to be equal.
     #[inline]
     pub(crate) fn equal_head_beyond(
         &self,
@@ -191,7 +190,7 @@ impl Text {
         other: &Text,
         other_range: Range<usize>,
     ) -> usize {
-        // The first lines tell mostly, and in line.
+        // The lengths of the first lines mostly decide it; only this check is inlined.
         if range.is_empty()
             || other_range.is_empty()
             || !self.may_be_same(range.start, other, other_range.start)
@@ -220,8 +219,7 @@ impl Text {
         })
     }
 
-    /// Returns the same as [`Text::equal_head`], where the ranges are short: mostly the lengths of
-    /// lines tell how many it is.
+    /// Like [`Text::equal_head`], for short ranges, where lengths of lines mostly decide it.
     #[inline]
     pub(crate) fn equal_head_near(
         &self,
@@ -238,14 +236,14 @@ impl Text {
             other.bytes[other_at..].first_chunk(),
         );
         if let (Some(word), Some(other_word)) = words {
-            // Of lines that are as long this mostly tells whether they are the same.
+            // Between lines of equal length this mostly decides whether they are equal.
             let len = self.starts.line(range.start).len();
             if same::equal_word(word, other_word) < len.min(same::WORD_LEN) {
                 return 0;
             }
         }
-        // Lengths tell less of short lines, and there are more of them. Where a line may lack its
-        // newline, bytes alone do not tell where lines end.
+        // Lengths say less about short lines, and there are more of them. Where a line may lack its
+        // newline, equal bytes do not mean equal lines.
         let is_plain = self.is_plain && other.is_plain;
         if !is_plain || self.start(range.end) - at < same::WORD_LEN * range.len() {
             return self.equal_head(range, other, other_range);
@@ -264,7 +262,7 @@ impl Text {
         }
     }
 
-    /// Returns how many lines at the tail of `range` and of `other_range` in `other` are the same.
+    /// Returns how many trailing lines of `range` and of `other_range` in `other` are equal.
     pub(crate) fn equal_tail(
         &self,
         range: Range<usize>,
@@ -274,7 +272,7 @@ impl Text {
         self.equal_tail_beyond(0, range, other, other_range)
     }
 
-    /// Returns the same, where `known` bytes at the tail are known to be the same.
+    /// Like [`Text::equal_tail`], where the last `known` bytes are known to be equal.
     #[inline]
     pub(crate) fn equal_tail_beyond(
         &self,
@@ -312,12 +310,12 @@ impl Text {
         })
     }
 
-    /// Returns how many of `n_lines` lines, whose bytes are the same in `other`, are lines there,
-    /// too; `is_same` tells whether the first so many have the same length.
+    /// Returns how many of `n_lines` lines whose bytes are equal in `other` are also lines there;
+    /// `is_same(n)` tells whether the first `n` lines are equally long in both.
     fn n_agreed(&self, other: &Text, n_lines: usize, is_same: impl Fn(usize) -> bool) -> usize {
         match self.is_plain && other.is_plain {
-            // Where bytes are the same, so are newlines. Only the last of the lines may end, or at
-            // a tail begin, with the text instead.
+            // Equal bytes have equal newlines. Only the last line may end with the text instead (at a
+            // tail: begin with it).
             true => n_lines - usize::from(n_lines > 0 && !is_same(n_lines)),
             // A line of one text can span two of the other.
             false => (1..=n_lines).take_while(|&n| is_same(n)).count(),
@@ -376,18 +374,18 @@ impl Text {
     }
 }
 
-/// Returns `at`, an offset in a text, as the table of lines keeps it.
+/// Converts `at`, an offset in a text, to what the table of lines stores.
 fn offset(at: usize) -> u32 {
     debug_assert!(at <= MAX_LEN);
     // Each text is checked to be no longer than `MAX_LEN`.
     at as u32
 }
 
-/// Length of a line, in bytes, from which on its end is looked at first.
+/// Length in bytes from which on lines are compared at their ends first.
 const LONG_LEN: usize = 512;
 
-/// Tells whether two lines are the same. Long ones often begin alike, as generated lines do, and end
-/// otherwise.
+/// Tells whether two lines are equal. Long ones, such as generated ones, often begin alike and differ
+/// at the end.
 #[inline]
 fn is_equal(line: &[u8], other: &[u8]) -> bool {
     let is_long = line.len() >= LONG_LEN;

@@ -1,4 +1,4 @@
-//! Big texts in parts that are compared one by one.
+//! Cutting big texts into parts that are compared one by one.
 //!
 //! Texts are cut at lines that each side has exactly once and in the same order, as patience diff
 //! does. With *n* lines that takes O(n log n) time, and next to O(n) where whole blocks kept their
@@ -10,16 +10,16 @@ use imara_diff::Token;
 
 use super::token_slices::TokenSlices;
 
-/// Lines of both sides from which on a part ends at the next possible place.
+/// Number of lines of both sides from which on a part ends at the next possible place.
 const PART_LEN: usize = 1 << 11;
 
-/// Of so many lines one must be an anchor: where nearly all recur, one that does not says little.
+/// At least one in so many lines must be an anchor: where nearly all recur, a unique line means
+/// little.
 const MIN_ANCHORS: usize = 100;
 
 /// Cuts `sides`, whose tokens are below `n_tokens`, into parts that may be compared one by one.
 ///
-/// Each but the first starts with a line that is the same on both sides and that occurs nowhere
-/// else in them.
+/// Each but the first starts with a line that both sides have exactly once.
 pub fn parts(sides: TokenSlices<'_>, n_tokens: u32) -> Vec<TokenSlices<'_>> {
     let (mut parts, mut rest) = (Vec::new(), sides);
     let anchors = increasing(&unique_lines(sides, n_tokens));
@@ -38,7 +38,8 @@ pub fn parts(sides: TokenSlices<'_>, n_tokens: u32) -> Vec<TokenSlices<'_>> {
     parts
 }
 
-/// Returns where the lines stand that occur exactly once on each side, in the order of the first.
+/// Returns the positions of the lines that occur exactly once on each side, in the order of the
+/// original.
 pub fn unique_lines(sides: TokenSlices<'_>, n_tokens: u32) -> Vec<(usize, usize)> {
     let in_after = places(sides.after, n_tokens);
     let in_before = places(sides.before, n_tokens);
@@ -54,7 +55,7 @@ pub fn unique_lines(sides: TokenSlices<'_>, n_tokens: u32) -> Vec<(usize, usize)
 const NOWHERE: u32 = u32::MAX;
 const SEVERAL: u32 = u32::MAX - 1;
 
-/// Returns for each token the line with it, or that there is none or more than one.
+/// Returns for each token its line, or that there is none or more than one.
 fn places(lines: &[Token], n_tokens: u32) -> Vec<u32> {
     let mut places = vec![NOWHERE; n_tokens as usize];
     for (line, token) in lines.iter().enumerate() {
@@ -72,13 +73,13 @@ fn places(lines: &[Token], n_tokens: u32) -> Vec<u32> {
 /// Returns a longest run of `pairs`, in order but not adjacent, in which the second numbers
 /// increase as the first ones do.
 pub fn increasing(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
-    // For each length, the pair with the smallest number among those that end a run so long.
+    // For each length, the pair with the smallest second number that ends a run of that length.
     let mut ends: Vec<usize> = Vec::new();
     let mut previous: Vec<Option<usize>> = Vec::with_capacity(pairs.len());
     let mut guess = 0;
     for (index, pair) in pairs.iter().enumerate() {
         let is_below = |&end: &usize| pairs[end].1 < pair.1;
-        // The pairs of a block that was moved as a whole prolong the same run one by one.
+        // The pairs of a block that was moved as a whole each extend the same run.
         let is_guessed =
             ends[..guess].last().is_none_or(is_below) && !ends.get(guess).is_some_and(is_below);
         let len = if is_guessed {

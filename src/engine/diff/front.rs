@@ -1,4 +1,4 @@
-//! One of the two searches of Myers' algorithm: how far one gets with so many changed lines.
+//! One of the two searches of Myers' algorithm: how far a given number of changed lines leads.
 
 use imara_diff::Token;
 
@@ -26,7 +26,7 @@ pub struct Front<const IS_UP: bool> {
 const NOWHERE: i32 = -1;
 
 impl<const IS_UP: bool> Front<IS_UP> {
-    /// Makes room for a search that goes up to `max_cost` changed lines.
+    /// Reserves space for a search of up to `max_cost` changed lines.
     pub fn new(max_cost: usize) -> Front<IS_UP> {
         Front {
             reached: vec![NOWHERE; 2 * max_cost + 5],
@@ -47,7 +47,7 @@ impl<const IS_UP: bool> Front<IS_UP> {
         self.set(0, 0);
     }
 
-    /// Tells whether all lines of both sides are passed.
+    /// Tells whether the search has passed all lines of both sides.
     pub fn is_at_end(&self) -> bool {
         let delta = self.n_before - self.n_after;
         (self.first..=self.last).contains(&delta)
@@ -63,7 +63,7 @@ impl<const IS_UP: bool> Front<IS_UP> {
         self.reached[(self.middle + diagonal) as usize] = reached;
     }
 
-    /// Takes one changed line more. Returns the place where it met `other`, if it did.
+    /// Goes on with one more changed line. Returns the place where it met `other`, if it did.
     pub fn advance<const OTHER: bool>(
         &mut self,
         sides: TokenSlices<'_>,
@@ -72,8 +72,8 @@ impl<const IS_UP: bool> Front<IS_UP> {
         self.widen();
         let delta = self.n_before - self.n_after;
         let reach = other.map(|other| other.reach());
-        // This is where the time goes. Numbers of lines are far from wrapping, and to check that
-        // they do not would cost as much as all else; so would to keep what changes in `self`.
+        // This loop takes most of the time. Line numbers are far from wrapping, and checking that
+        // would cost as much as everything else, and so would keeping its state in `self`.
         let mut n_steps = self.n_steps;
         let (mut diagonal, first, n_before) = (self.last, self.first, self.n_before);
         let mut at = (self.middle + diagonal) as usize;
@@ -86,7 +86,7 @@ impl<const IS_UP: bool> Front<IS_UP> {
             right = left;
             let len = equal_len::<IS_UP>(sides, before, before.wrapping_sub(diagonal));
             let before = before.wrapping_add(len);
-            // Whether lines are the same is hard for a processor to foretell.
+            // A processor can hardly predict whether lines are equal.
             n_steps = n_steps.wrapping_add(1 + 2 * len.min(1) as usize + len as usize / 4);
             reached[at] = before;
             if let Some(reach) = &reach {
@@ -128,11 +128,11 @@ impl<const IS_UP: bool> Front<IS_UP> {
         }
     }
 
-    /// Returns the place that was reached at `cost` where most lines of both sides are passed.
+    /// Returns the place reached at `cost` that has most lines of both sides above it.
     ///
-    /// Lines that change for certain below count against that: as many as one side has more then. In
-    /// texts that recur a way that leads aside can be the fastest for a while, and all of it has to
-    /// be gone back.
+    /// The lines that one side has more of below the place must change, so they are subtracted. In
+    /// repetitive texts a path off the diagonal can be the fastest for a while, and all of that is
+    /// undone later.
     pub fn farthest(&self, cost: usize) -> (usize, usize) {
         let place = |diagonal: i32| {
             let before = self
@@ -154,7 +154,7 @@ impl<const IS_UP: bool> Front<IS_UP> {
     }
 }
 
-/// How far a search has come, for the other one.
+/// How far a search has come, as the other one needs it.
 struct Reach<'a> {
     reached: &'a [i32],
     middle: i32,
@@ -170,7 +170,7 @@ impl Reach<'_> {
     }
 }
 
-/// Returns how many lines are the same from `before` and `after` on, from the tail up if `IS_UP`.
+/// Returns how many lines are equal from `before` and `after` on, from the tail up if `IS_UP`.
 #[inline]
 fn equal_len<const IS_UP: bool>(sides: TokenSlices<'_>, before: i32, after: i32) -> i32 {
     let line = |lines: &[Token], at: i32| {
@@ -178,7 +178,7 @@ fn equal_len<const IS_UP: bool>(sides: TokenSlices<'_>, before: i32, after: i32)
             false => at as usize,
             true => lines.len().wrapping_sub(1).wrapping_sub(at as usize),
         };
-        // A number below zero becomes one that is too big.
+        // A negative number becomes one that is out of range.
         lines.get(at).copied()
     };
     let mut len: i32 = 0;

@@ -28,7 +28,7 @@ const TAB_WIDTH: i32 = 8;
 /// Returns where the run of lines that ends at `end` in `text`, and could end anywhere from
 /// `earliest_end` on, should end.
 pub fn best_end(text: &Text, run: Range<usize>, earliest_end: usize) -> usize {
-    // Higher up than its own length, an edit has slid past a whole copy of itself.
+    // Moved up by more than its own length, an edit has slid past a whole copy of itself.
     let first = earliest_end
         .max(run.start.saturating_sub(1))
         .max(run.end.saturating_sub(MAX_SLIDING));
@@ -96,7 +96,7 @@ struct Split {
     /// Indentation of the nearest line with text above, and the number of blank lines before it.
     above: Option<i32>,
     n_blanks_above: i32,
-    /// The same for what follows the line below.
+    /// Likewise for the lines after the line below.
     next: Option<i32>,
     n_blanks_below: i32,
 }

@@ -1,15 +1,15 @@
-//! Near-identical texts: both are read in step, and a search happens only where they part.
+//! Near-identical texts: both are read in step and searched only where they differ.
 //!
-//! Equal stretches are compared as memory, which is many times cheaper than to number each line.
-//! Where the texts part, the fewest changed lines are looked for after which they agree again. That
-//! is a guess: a copy of a block may begin like what stands below it. So what came out is checked.
-//! If no line that says something was both taken away and added within reach, there is no better
-//! answer nearby; where one was, all from the one place to the other is searched as a whole. What
-//! does not come together again soon, as after a block that was moved, is not for this way, nor are
-//! texts in which runs of lines recur, if these are what was taken away and added.
+//! Equal stretches are compared as memory, which is many times cheaper than numbering each line.
+//! Where the texts differ, the smallest number of changed lines after which they agree again is
+//! searched for. That is a guess: a copy of a block may begin like the lines below it. So the result
+//! is checked. If no distinctive line was both removed and added within reach, there is no better
+//! result nearby; otherwise everything between the two places is searched as a whole. Texts that do
+//! not agree again soon, such as after a moved block, are left to the full search, and so are texts
+//! with recurring runs of lines, if these are what was removed and added.
 //!
-//! With *n* lines it takes O(n) time: steps are counted, and when there are more than lines, this
-//! way is left.
+//! With *n* lines this takes O(n) time: steps are counted, and once there are more than lines, this
+//! method is given up.
 
 use imara_diff::InternedInput;
 
@@ -27,44 +27,46 @@ use crate::text::{Alike, Text};
 /// Lines of both sides up to which a search of everything is as fast.
 const MIN_LEN: usize = 256;
 
-/// Equal lines in a row with which texts agree again.
+/// Number of equal lines in a row from which on texts agree again.
 const AGREED_LEN: usize = 4;
 
-/// Largest number of changed lines that are looked for line by line.
+/// Largest number of changed lines that is searched for line by line.
 const MAX_COST: usize = 48;
 
-/// Number of diagonals that such a search can look at, and index of the first one.
+/// Number of diagonals that such a search can visit, and index of the first one.
 const N_CELLS: usize = 2 * MAX_COST + 3;
 const MIDDLE: usize = MAX_COST + 1;
 
 /// Less than any number of lines.
 const NOWHERE: i32 = -1;
 
-/// Number of equal lines beyond which they are not counted to choose between gaps.
+/// Largest number of equal lines that are counted to choose between gaps.
 const COMPARED_LEN: usize = 32;
 
-/// Lines of each side in which a line that is unique is looked for, if there are more changed ones.
+/// Numbers of lines on each side that are searched for a unique line after a longer change.
 const WINDOWS: [usize; 3] = [1 << 8, 1 << 11, 1 << 14];
 
-/// Lines of both sides beyond which samples tell whether lines that recur led astray; how many, and
-/// how many lines of the original each has, about; and the steps to number one.
+/// Number of lines of both sides from which on samples tell whether recurring lines were mismatched;
+/// the number of samples, about how many lines of the original each has, and the steps to number a
+/// line.
 const SAMPLED_LEN: usize = 1 << 13;
 const N_SAMPLES: usize = 6;
 const SAMPLE_LEN: usize = 1 << 10;
 const NUMBERING: usize = 8;
 
-/// Of the work a walk may take one step in so many, or as many as do not matter.
+/// The share of the work that a walk may take, one in so many steps, and the steps it may always
+/// take.
 const WALK: usize = 4;
 const LEAST_WALK: usize = 1 << 16;
 
-/// Steps of the work for a pair of lines that was compared for nothing.
+/// Steps of the work for comparing a pair of lines to no avail.
 const CELL: usize = 2;
 
-/// Of so many lines one may be in doubt, or all of the texts are searched.
+/// If more than one in so many lines is in doubt, the whole texts are searched.
 const MIN_PLAIN: usize = 8;
 
-/// Returns the edits in `whole`, all of both texts, of which it is known what is `alike`; or `None`
-/// if they are not near-identical.
+/// Returns the edits in `whole`, all of both texts, whose common prefix and suffix are `alike`, or
+/// `None` if the texts are not near-identical.
 pub fn edits(
     alike: Alike,
     original: &Text,
@@ -106,8 +108,8 @@ pub fn edits(
     with_moved_lines(original, modified, edits, &changed, n_lines, work)
 }
 
-/// Returns `edits`, with a search of what is between those from one of which to the other a line may
-/// have moved; `None` if that is much of the `n_lines` that were read.
+/// Returns `edits`, after searching the stretches between two edits where a line may have moved from
+/// one to the other; `None` if that is much of the `n_lines` that were read.
 fn with_moved_lines(
     original: &Text,
     modified: &Text,
@@ -138,7 +140,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Returns the places in `rest` where the texts part, each up to where they agree again.
+    /// Returns the gaps in `rest`: from where the texts differ to where they agree again.
     fn gaps(&mut self, mut rest: Edit) -> Option<Vec<Part>> {
         let mut gaps = Vec::new();
         let mut reached = [NOWHERE; N_CELLS];
@@ -162,13 +164,13 @@ impl Walk<'_> {
         Some(gaps)
     }
 
-    /// Returns the gap at the head of `rest` with the fewest changed lines; of several, that after
-    /// which most lines agree; and how many, up to [`COMPARED_LEN`].
+    /// Returns the gap at the head of `rest` with the fewest changed lines, or of several such gaps
+    /// the one with most equal lines after it; and the number of these, up to [`COMPARED_LEN`].
     ///
     /// This is Myers' search, from the head only. So if all lines of the gap are changed ones, none
-    /// of them is on both sides: with one that is, less would have led as far.
+    /// of them is on both sides, or a smaller change would have reached as far.
     ///
-    /// `reached` is for the search: what was in it does not matter.
+    /// `reached` is scratch space for the search; its contents do not matter.
     fn near_gap(&mut self, rest: &Edit, reached: &mut [i32; N_CELLS]) -> Option<(Part, usize)> {
         let (original, modified) = (self.original, self.modified);
         let (lines, other_lines) = (rest.before.clone(), rest.after.clone());
@@ -192,9 +194,9 @@ impl Walk<'_> {
         })
     }
 
-    /// Returns the same, where `may_agree` tells of lines that are so many below the head of `rest`
-    /// whether they may be the same. `reached` has for each diagonal the largest number of lines of
-    /// the original that was reached; these are too small to wrap, and this runs for each cell.
+    /// Like [`Walk::near_gap`], where `may_agree` tells whether the lines at given distances from
+    /// the head of `rest` may be equal. `reached` has for each diagonal the largest number of lines
+    /// of the original that was reached; these are too small to wrap, and this runs for each cell.
     #[inline(always)]
     fn cheapest_gap(
         &mut self,
@@ -205,12 +207,12 @@ impl Walk<'_> {
         reached[MIDDLE] = 0;
         for cost in 1..=MAX_COST {
             self.n_left = self.n_left.checked_sub(cost + 1)?;
-            // Of what is looked at, only this was not reached before. To clear all at first takes
-            // longer than most searches.
+            // The only cell read below that was not reached before. Clearing all of them first would
+            // take longer than most searches.
             reached[MIDDLE + cost + 1] = NOWHERE;
             let (mut best, mut left) = (None, NOWHERE);
             let mut diagonal = (cost as i32).wrapping_neg();
-            // Every second cell, from the first that this cost reaches on, and the one behind it.
+            // Every second cell from the first that this cost reaches on, with the one after it.
             let cells = &mut reached[MIDDLE - cost..];
             for cell in &mut cells.as_chunks_mut::<2>().0[..=cost] {
                 let right = cell[1];
@@ -237,7 +239,8 @@ impl Walk<'_> {
         None
     }
 
-    /// Returns how many lines agree, up to [`COMPARED_LEN`], below as many lines of `rest`.
+    /// Returns how many lines agree, up to [`COMPARED_LEN`], after the first `before` and `after`
+    /// lines of `rest`.
     fn agreed_len_from(&self, rest: &Edit, before: usize, after: usize) -> usize {
         let (line, other) = (rest.before.start + before, rest.after.start + after);
         let lines = line..rest.before.end.min(line + COMPARED_LEN);
@@ -246,8 +249,8 @@ impl Walk<'_> {
             .equal_head_near(lines, self.modified, other_lines)
     }
 
-    /// Tells whether much less than `edits` may lead from one text to the other, which have `n_lines`
-    /// different ones between them: of big texts, if it does in a sample.
+    /// Tells whether much smaller edits than `edits` may turn one text into the other, which differ
+    /// in a part of `n_lines` lines. In big texts it depends on samples.
     fn is_less_possible(&self, edits: &[Edit], n_lines: usize, work: &mut Work) -> bool {
         let step = edits.len() / (N_SAMPLES + 1);
         if n_lines <= SAMPLED_LEN || step == 0 {
@@ -273,8 +276,8 @@ impl Walk<'_> {
         })
     }
 
-    /// Returns the gap at the head of `rest` after which a line agrees that is unique around, or
-    /// all of it if it is short.
+    /// Returns the gap at the head of `rest` up to a line that both sides have and that is unique
+    /// nearby, or all of `rest` if it is short.
     fn far_gap(&mut self, rest: &Edit) -> Option<Edit> {
         WINDOWS.iter().find_map(|&len| {
             let (before, after) = (rest.before.len().min(len), rest.after.len().min(len));
@@ -310,8 +313,8 @@ impl Walk<'_> {
     }
 }
 
-/// Returns the lines from the first of `edits` up to one that is some way below, and how many of
-/// them change.
+/// Returns the lines from the first of `edits` up to one about [`SAMPLE_LEN`] lines further down, and
+/// how many of them change.
 fn sample(edits: &[Edit]) -> (Edit, usize) {
     let first = &edits[0];
     let is_near = |edit: &&Edit| edit.before.start < first.before.start + SAMPLE_LEN;
@@ -324,7 +327,7 @@ fn sample(edits: &[Edit]) -> (Edit, usize) {
     (sample, near.map(Edit::n_lines).sum())
 }
 
-/// Returns the first lines of `part`, so many on each side.
+/// Returns the first `before` and `after` lines of `part`.
 fn head_of(part: &Edit, before: usize, after: usize) -> Edit {
     Edit {
         before: part.before.start..part.before.start + before,

@@ -1,8 +1,8 @@
 //! Numbers for long lines.
 //!
-//! To number lines, all of each is read for a hash, and once more to compare it with the one that has
-//! the same. A few bytes of a long line mostly tell which others it can equal, so that only lines that
-//! do equal another are read.
+//! Numbering lines reads each of them once to hash it, and once more to compare it with the line of
+//! the same hash. A few bytes of a long line mostly tell which others it can equal, so that only
+//! lines that do equal another are read.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use imara_diff::Token;
 
 use crate::text::Text;
 
-/// Mean length of lines, in bytes, from which on this is cheaper than hashing.
+/// Mean length of lines in bytes from which on this is cheaper than hashing.
 const MIN_LEN: usize = 1 << 10;
 
 /// The numbers of the lines of two texts.

@@ -1,8 +1,8 @@
-//! What is the same in two texts, and so what is not.
+//! Equal lines of two texts, and the edits between them.
 
 use super::Edit;
 
-/// Lines that are the same in two texts.
+/// A run of lines that both texts have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Match {
     /// First line of the original (0-based).
@@ -18,8 +18,8 @@ pub struct Match {
 pub struct Matches(Vec<Match>);
 
 impl Matches {
-    /// Adds `len` lines that are the same from `before` and `after` on, which are not above those
-    /// that were added.
+    /// Adds `len` equal lines from `before` and `after` on, which come after all that were added so
+    /// far.
     pub fn push(&mut self, before: usize, after: usize, len: usize) {
         if len == 0 {
             return;
@@ -32,15 +32,15 @@ impl Matches {
         }
     }
 
-    /// Adds all of `others`, which are not above those that were added.
+    /// Adds all of `others`, which come after all that were added so far.
     pub fn append(&mut self, others: &Matches) {
         for found in others.iter() {
             self.push(found.before, found.after, found.len);
         }
     }
 
-    /// Returns the first line of the original from `before` on that is the same in both, and the
-    /// one of the modified text.
+    /// Returns the first match from line `before` of the original on, as lines of the original and of
+    /// the modified text.
     pub fn first_from(&self, before: usize) -> Option<(usize, usize)> {
         let index = self
             .0
@@ -50,7 +50,7 @@ impl Matches {
         Some((found.before + n_passed, found.after + n_passed))
     }
 
-    /// Returns how many of the lines that are the same are between two places in both.
+    /// Returns the number of equal lines between two places.
     pub fn n_lines_in(&self, start: (usize, usize), end: (usize, usize)) -> usize {
         let first = self
             .0
@@ -68,7 +68,7 @@ impl Matches {
         near.map(n_inside).sum()
     }
 
-    /// Returns the number of lines that are the same.
+    /// Returns the number of equal lines.
     pub fn n_lines(&self) -> usize {
         self.0.iter().map(|found| found.len).sum()
     }
@@ -78,8 +78,8 @@ impl Matches {
         self.0.iter()
     }
 
-    /// Adds the edits between the matches, which are in `part`, a pair of line ranges, to `edits`,
-    /// and leaves none of the matches.
+    /// Adds the edits between the matches, all in `part`, a pair of line ranges, to `edits`, and
+    /// clears the matches.
     pub fn drain_edits(&mut self, part: &Edit, edits: &mut Vec<Edit>) {
         let (mut before, mut after) = (part.before.start, part.after.start);
         let end = Match {

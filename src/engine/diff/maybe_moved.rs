@@ -1,38 +1,39 @@
-//! Lines that may be among those taken away as well as among those added.
+//! Lines that may have been both removed and added.
 //!
-//! Most changed lines are on one side only, and to say so a few bytes of each and a table of flags
-//! are enough. What this takes for the same may still differ; what it takes for different does.
+//! Most changed lines are on one side only, and a few bytes of each and a table of flags are enough
+//! to tell. Lines that this takes for equal may still differ; those that it takes for different do.
 
 use std::ops::Range;
 
 use super::Edit;
 use crate::text::Text;
 
-/// Flags for each changed line: the more, the fewer different lines share one.
+/// Number of flags for each changed line: the more there are, the fewer different lines share one.
 const FLAGS: usize = 4;
 
-/// Most flags of all, so that making them never takes long.
+/// Largest number of flags, so that allocating them never takes long.
 const MAX_FLAGS: usize = 1 << 22;
 
 const REMOVED: u8 = 1;
 const ADDED: u8 = 2;
 
-/// Greater than any fingerprint of which there is a flag.
+/// Set in a fingerprint if the line is not distinctive; greater than any place in the table of flags.
 const MUTE: u32 = 1 << 31;
 
-/// Letters and digits from which on a line says something; a brace and a blank line are everywhere.
+/// Number of letters and digits from which on a line is distinctive: braces and blank lines are
+/// everywhere.
 const MIN_WORD_LEN: usize = 4;
 
-/// Length of a line, in bytes, up to which it is cheap to see whether it says something: they are
-/// looked at as one number.
+/// Length in bytes of a line up to which it is cheap to tell whether it is distinctive, since the
+/// bytes fit into one number.
 const SHORT_LEN: usize = 8;
 
-/// What a few bytes of each changed line tell.
+/// The changed lines that may have been both removed and added.
 pub struct Changed {
     /// See [`Changed::suspects`].
     suspects: Vec<usize>,
     n_lines: usize,
-    /// How many of the lines may have been taken away and added, whether they say something or not.
+    /// How many of the lines may have been both removed and added, distinctive or not.
     n_both: usize,
 }
 
@@ -63,13 +64,13 @@ impl Changed {
         }
     }
 
-    /// Returns the indices of those of the lines that may have been taken away and added, and may
-    /// say something; they are counted from edit to edit, what goes before what comes.
+    /// Returns the indices of the lines that may have been both removed and added and may be
+    /// distinctive. Lines are counted from edit to edit, removed ones before added ones.
     pub fn suspects(&self) -> &[usize] {
         &self.suspects
     }
 
-    /// Tells whether so many lines go and come that [`recur`] may find that they do.
+    /// Tells whether so many lines are both removed and added that [`recur`] may hold.
     pub fn may_recur(&self) -> bool {
         self.n_lines >= MIN_CHANGED && 2 * self.n_both >= self.n_lines
     }
@@ -78,12 +79,12 @@ impl Changed {
 /// Changed lines below which a better answer would not be worth the search.
 const MIN_CHANGED: usize = 24;
 
-/// Tells whether half of the lines of `edits` are taken away as well as added, and each of these more
-/// than once: then the texts may have come apart by a run of lines that recurs, and a search of all
-/// may change much less.
+/// Tells whether half of the lines of `edits` are both removed and added, each of them more than
+/// once. Then recurring runs of lines may have been mismatched, and a search of everything may
+/// change much less.
 ///
-/// What was moved as a whole is no such thing, since most of its lines go and come once. Takes O(1)
-/// time for each changed line.
+/// This does not hold for a block that was moved as a whole, since most of its lines are removed and
+/// added once. Takes O(1) time for each changed line.
 pub fn recur(original: &Text, modified: &Text, edits: &[Edit]) -> bool {
     let n_lines: usize = edits.iter().map(Edit::n_lines).sum();
     let n_flags = (FLAGS * n_lines).next_power_of_two().min(MAX_FLAGS);
@@ -99,7 +100,7 @@ pub fn recur(original: &Text, modified: &Text, edits: &[Edit]) -> bool {
     }
     let n_both = counts.iter().map(|[removed, added]| removed.min(added));
     let n_both = n_both.filter(|&&n| n > 1).map(|&n| match n {
-        // There may be many more of one line.
+        // The count is saturated: the line may occur any number of times.
         u8::MAX => n_lines,
         _ => usize::from(n),
     });
@@ -109,7 +110,7 @@ pub fn recur(original: &Text, modified: &Text, edits: &[Edit]) -> bool {
 struct Seen {
     /// On which sides the lines of each fingerprint are.
     sides: Vec<u8>,
-    /// The fingerprint of each line, with [`MUTE`] added if it says nothing.
+    /// The fingerprint of each line, with [`MUTE`] added if the line is not distinctive.
     lines: Vec<u32>,
 }
 
@@ -119,7 +120,7 @@ impl Seen {
         let mask = (self.sides.len() - 1) as u32;
         text.each_fingerprint(lines, |len, fingerprint, last| {
             let place = fingerprint & mask;
-            let is_mute = len <= SHORT_LEN && !has_word(last);
+            let is_mute = len <= SHORT_LEN && !is_distinctive_word(last);
             self.sides[place as usize] |= side;
             self.lines.push(match is_mute {
                 true => place | MUTE,
@@ -129,32 +130,33 @@ impl Seen {
     }
 }
 
-/// Tells whether `line` says something, so that it is one to be followed.
-pub fn says_something(line: &[u8]) -> bool {
+/// Tells whether `line` is distinctive: it has at least four letters or digits.
+pub fn is_distinctive(line: &[u8]) -> bool {
     let word = line
         .iter()
         .filter(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii());
     word.take(MIN_WORD_LEN).count() == MIN_WORD_LEN
 }
 
-/// Returns `byte` so often as a number has bytes.
+/// Returns a number whose bytes are all `byte`.
 const fn each(byte: u8) -> u64 {
     u64::from_le_bytes([byte; SHORT_LEN])
 }
 
-/// Tells the same of the line that `bytes` are, with zeros around it.
+/// Like [`is_distinctive`], for a line of at most eight bytes, given as a number with zeros around
+/// it.
 ///
-/// Without a branch for each: which of the short lines say something is hard to foretell.
+/// Does without branches, which a processor could hardly predict here.
 #[inline]
-fn has_word(bytes: u64) -> bool {
-    // Sets the highest bit of each byte that is at least so much, where none is set before.
+fn is_distinctive_word(bytes: u64) -> bool {
+    // Sets the highest bit of each byte that is at least `least`; must be unset in all bytes.
     let is_from = |bytes: u64, least: u8| bytes.wrapping_add(each(0x80 - least));
     let ascii = bytes & each(0x7f);
     let small = ascii | each(b'a' - b'A');
     let is_digit = is_from(ascii, b'0') & !is_from(ascii, b'9' + 1);
     let is_letter = is_from(small, b'a') & !is_from(small, b'z' + 1);
     let is_word = (is_digit | is_letter | bytes) & each(0x80);
-    // All are summed up in the highest byte.
+    // The multiplication sums all bytes up in the highest one.
     (is_word >> 7).wrapping_mul(each(1)) >> 56 >= MIN_WORD_LEN as u64
 }
 
@@ -171,8 +173,8 @@ mod tests {
                     line[..n_words].copy_from_slice(&b"zA09a1\xffZ"[..n_words]);
                     let mut word = [0; SHORT_LEN];
                     word[..len].copy_from_slice(&line);
-                    let found = has_word(u64::from_le_bytes(word));
-                    assert_eq!(found, says_something(&line), "{line:?}");
+                    let found = is_distinctive_word(u64::from_le_bytes(word));
+                    assert_eq!(found, is_distinctive(&line), "{line:?}");
                 }
             }
         }

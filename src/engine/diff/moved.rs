@@ -1,18 +1,18 @@
-//! Whether edits that were found one by one may have parted what belongs together.
+//! Whether edits that were found one by one may have separated lines that belong together.
 
 use imara_diff::Interner;
 
 use super::Edit;
-use super::maybe_moved::says_something;
+use super::maybe_moved::is_distinctive;
 use super::search::Part;
 use crate::text::Text;
 
 /// Lines to the next edit within which a line may have moved to it, at least.
 const MIN_REACH: usize = 64;
 
-/// Returns `edits`, and those as one to search in between which one of the lines at the indices
-/// `suspects` may have moved: that says something, and was taken away in one and added in another
-/// near it. `None` if there are none such.
+/// Returns `edits`, joining those between which a line may have moved into one part to be searched:
+/// one of the lines at the indices `suspects` is distinctive, and was removed in one edit and added
+/// in another nearby. `None` if there is no such line.
 ///
 /// How near depends on the longest edit: for a line to go from one to the other, all between them
 /// would be moved by as much.
@@ -56,7 +56,8 @@ struct Pair {
     first: usize,
 }
 
-/// Returns the pairs of `edits`, of whose lines those at the indices `suspects` are looked at.
+/// Returns the pairs of `edits` between which one of the lines at the indices `suspects` may have
+/// moved.
 fn pairs(original: &Text, modified: &Text, edits: &[Edit], suspects: &[usize]) -> Vec<Pair> {
     let longest = edits.iter().map(Edit::n_lines).max().unwrap_or(0);
     let (mut n_seen, mut suspects) = (0, suspects.iter().peekable());
@@ -81,13 +82,13 @@ fn pairs(original: &Text, modified: &Text, edits: &[Edit], suspects: &[usize]) -
     pairs
 }
 
-/// The lines that edits take away and add, as far as they are suspects.
+/// The lines that edits remove and add, as far as they are suspects.
 #[derive(Default)]
 struct Changed<'a> {
     lines: Interner<&'a [u8]>,
-    /// For each token the last edits that took it away and that added it.
+    /// For each token the last edits that removed it and that added it.
     last: Vec<Last>,
-    /// The tokens of an edit, and whether it took them away.
+    /// The tokens of an edit, and whether it removed them.
     tokens: Vec<(usize, bool)>,
 }
 
@@ -99,8 +100,8 @@ struct Last {
 }
 
 impl<'a> Changed<'a> {
-    /// Adds `lines` of the edit at `line`, with whether it takes them away, and returns the first
-    /// edit from `reach` on that did the contrary with one of them.
+    /// Adds `lines` of the edit at `line`, each with whether it is removed, and returns the first
+    /// edit from `reach` on that did the opposite with one of them.
     fn first_pair(
         &mut self,
         lines: impl Iterator<Item = (&'a [u8], bool)>,
@@ -108,7 +109,7 @@ impl<'a> Changed<'a> {
         reach: usize,
     ) -> Option<usize> {
         self.tokens.clear();
-        for (line, is_removed) in lines.filter(|(line, _)| says_something(line)) {
+        for (line, is_removed) in lines.filter(|(line, _)| is_distinctive(line)) {
             let token = self.lines.intern(line).0 as usize;
             self.tokens.push((token, is_removed));
         }

@@ -4,12 +4,13 @@
 //! not enter the search, so that it takes O(n) where every second line changed. With *d* changed
 //! lines it takes O(n + d²) where equal lines are in long runs, and O(n d) at worst.
 //!
-//! Where that is more than the budget allows, the way is gone in windows, as git (`xdl_split`) and
-//! GNU diff do with their bounds on the cost: from the head the search goes on as far as a number
-//! of changed lines leads, and of the best way to the farthest place the first three quarters are
-//! kept. The number is what the budget allows for each line that is left, so that the last window
-//! has as much as the first. That is done as well where the texts are as different everywhere, since
-//! windows then find nearly as much in less time.
+//! Where that is more than the budget allows, the path is found in windows, much as git (`xdl_split`)
+//! and GNU diff do with their bounds on the cost: from the head the search goes as far as a number of
+//! changed lines leads, and the first three quarters of the best path to the farthest place are kept.
+//! The number is what the budget allows for each remaining line, so that the last window gets as much
+//! as the first. Windows are also used where the texts are equally different everywhere, since they
+//! then find nearly as much in less time. imara-diff's own search of Myers cannot be stopped: with
+//! 10 MB of text it can take many seconds.
 
 use std::iter::zip;
 
@@ -20,24 +21,25 @@ use super::matches::Matches;
 use super::token_slices::TokenSlices;
 use super::work::{Work, look_up};
 
-/// Number of changed lines below which a window says little: rather nothing is found at the tail.
+/// Fewest changed lines of a window: with fewer it would find little, and it is better to leave the
+/// tail.
 const LEAST_COST: usize = 12;
 
-/// Number of changed lines beyond which a window says no more, or the square root of the lines if
-/// that is greater (`XDL_HEUR_MIN_COST`).
+/// Number of changed lines beyond which a window finds no more, or the square root of the number of
+/// lines if that is greater (`XDL_HEUR_MIN_COST`).
 const MAX_COST: usize = 256;
 
-/// Of what two texts may take, the search for the shortest way between them gets one part in so
-/// many: finding the lines on it takes as much again, and windows the rest.
+/// The search for the shortest path between two texts gets one in so many of their steps: finding the
+/// lines on it takes as many again, and windows take the rest.
 const ATTEMPT: u64 = 3;
 
 /// Steps for a diagonal at one cost, with a few equal lines.
 pub const CELL: u64 = 3;
 
-/// So many times the cost of a search is far.
+/// A search is far from its end if it would cost more than so many times its cost so far.
 const FAR: usize = 2;
 
-/// Steps for a turn of the way, besides those of the search for it.
+/// Steps for a turn of the path, besides those of the search for it.
 const TURN: usize = 8;
 
 /// Which lines occur on both sides; made once for many comparisons.
@@ -51,12 +53,12 @@ const BEFORE: u8 = 1;
 const AFTER: u8 = 2;
 
 impl Myers {
-    /// Makes room for tokens below `n_tokens`.
+    /// Reserves space for tokens below `n_tokens`.
     pub fn reserve(&mut self, n_tokens: usize) {
         self.sides.resize(n_tokens, 0);
     }
 
-    /// Adds to `matches` what is the same in `sides`, with what `work` has for so many lines.
+    /// Adds the equal lines of `sides` to `matches`, using the share of `work` for that many lines.
     pub fn compare(&mut self, sides: TokenSlices<'_>, matches: &mut Matches, work: &mut Work) {
         if !work.spend(look_up(sides.n_lines()) * sides.n_lines()) {
             return;
@@ -132,7 +134,7 @@ impl Myers {
     }
 }
 
-/// Returns what is the same in `sides`, within `work`.
+/// Returns the equal lines of `sides`, within `work`.
 fn compared(sides: TokenSlices<'_>, work: &mut Work) -> Matches {
     let mut matches = Matches::default();
     let (rest, tail) = sides.without_equal_ends(&mut matches);
@@ -149,26 +151,27 @@ fn compared(sides: TokenSlices<'_>, work: &mut Work) -> Matches {
     matches
 }
 
-/// The two searches for a way, from the head and from the tail.
+/// The two searches for a path, from the head and from the tail.
 struct Fronts {
     down: Front<false>,
     up: Front<true>,
     max_cost: usize,
 }
 
-/// A place on a way from the head of two sides to their tail.
+/// A place on a path from the head of two sides to their tail.
 struct Way {
     before: usize,
     after: usize,
-    /// The number of changed lines on the shortest way: to the tail if `is_whole`, else to the place.
+    /// The number of changed lines on the shortest path: to the tail if `is_whole`, else to the
+    /// place.
     cost: usize,
     is_whole: bool,
-    /// Whether the search was left because windows do as well.
+    /// Whether the search was given up because windows do as well.
     is_even: bool,
 }
 
-/// How far a search has come, to tell whether the texts are as different everywhere: then to go on
-/// takes the square of the time, and windows find nearly as much.
+/// How far a search has come, to tell whether the texts are equally different everywhere: then
+/// going on takes quadratic time, and windows find nearly as much.
 #[derive(Default)]
 struct Progress {
     n_passed: usize,
@@ -183,14 +186,14 @@ impl Progress {
         }
         let way = farthest();
         let n_before = std::mem::replace(&mut self.n_passed, way.before + way.after);
-        // In full it would cost so much for each of two searches.
+        // The estimated cost of the whole search, for each of two.
         let whole = cost * n_lines / self.n_passed.max(1) / 2;
         cost >= MAX_COST && self.n_passed <= 3 * n_before && whole > FAR * cost
     }
 }
 
 impl Fronts {
-    /// Makes room for ways with up to `max_cost` changed lines on each side of the middle.
+    /// Reserves space for paths with up to `max_cost` changed lines on each side of the middle.
     fn new(max_cost: usize) -> Fronts {
         Fronts {
             down: Front::new(max_cost),
@@ -199,8 +202,8 @@ impl Fronts {
         }
     }
 
-    /// Adds what is the same in `sides` if a search of `max_cost` from each end finds the shortest
-    /// way, or else what is on the way to the farthest place that it reaches. Returns the rest.
+    /// Adds the equal lines of `sides` if a search of `max_cost` from each end finds the shortest
+    /// path, or else those on the path to the farthest place reached. Returns the rest.
     fn first<'a>(
         &mut self,
         sides: TokenSlices<'a>,
@@ -208,7 +211,7 @@ impl Fronts {
         matches: &mut Matches,
         work: &mut Work,
     ) -> TokenSlices<'a> {
-        // Where runs of equal lines are long, they take most of the steps.
+        // Long runs of equal lines take most of the steps.
         let mut part = work.part(work.left() / ATTEMPT);
         let way = self.way(sides, max_cost, Some(Progress::default()), &mut part);
         work.give_back(&part);
@@ -225,7 +228,7 @@ impl Fronts {
         sides.split_at(n_kept.0, n_kept.1).1
     }
 
-    /// Adds what is the same in `sides`, window by window.
+    /// Adds the equal lines of `sides`, window by window.
     fn windows(&mut self, sides: TokenSlices<'_>, matches: &mut Matches, work: &mut Work) {
         let mut rest = sides;
         let wanted = MAX_COST.max(sides.n_lines().isqrt());
@@ -260,8 +263,8 @@ impl Fronts {
         }
     }
 
-    /// Adds what is the same in the first three quarters of `sides`, and returns how many lines of
-    /// both these are: what stands below may change the rest.
+    /// Adds the equal lines of the first three quarters of `sides`, and returns how many lines of
+    /// both sides these are: the lines below may change the rest.
     fn window(
         &mut self,
         sides: TokenSlices<'_>,
@@ -283,7 +286,7 @@ impl Fronts {
             n_kept = (before + len, after + len);
         }
         match n_kept {
-            // Nothing is the same so early, or only little.
+            // No lines are equal so early, or only a few.
             (0, 0) => {
                 found.iter().for_each(|found| {
                     matches.push(found.before, found.after, found.len);
@@ -294,10 +297,9 @@ impl Fronts {
         }
     }
 
-    /// Adds what is the same in `sides`, between which a way of at most twice the largest cost is
-    /// known.
+    /// Adds the equal lines of `sides`, for which a path of at most twice the largest cost is known.
     fn exact(&mut self, sides: TokenSlices<'_>, matches: &mut Matches, work: &mut Work) {
-        // Not by recursion: the way can have as many turns as the texts have lines.
+        // Not by recursion: the path can have as many turns as the texts have lines.
         let mut tasks = vec![Task::Compare(sides)];
         while let Some(task) = tasks.pop() {
             let sides = match task {
@@ -315,7 +317,7 @@ impl Fronts {
             }
             let way = self.way(rest, self.max_cost, None, work);
             let (above, below) = rest.split_at(way.before, way.after);
-            // Without work left the place can be the end, to which no way was found.
+            // Without work left the place can be the end, to which no path was found.
             if way.is_whole || below.n_lines() > 0 {
                 tasks.push(Task::Compare(below));
                 tasks.push(Task::Compare(above));
@@ -323,9 +325,9 @@ impl Fronts {
         }
     }
 
-    /// Returns a place on the shortest way through `sides` if a search of `max_cost` from each end
-    /// finds it with what work there is, or else the farthest place that the one from the head
-    /// reaches. With `progress` that is also where it ends if it is as slow everywhere.
+    /// Returns a place on the shortest path through `sides` if a search of `max_cost` from each end
+    /// finds it within `work`, or else the farthest place that the one from the head reaches. With
+    /// `progress` it also ends there if the texts are equally different everywhere.
     fn way(
         &mut self,
         sides: TokenSlices<'_>,
@@ -413,7 +415,7 @@ impl Way {
     }
 }
 
-/// What comes next.
+/// A step that remains to be done.
 enum Task<'a> {
     Compare(TokenSlices<'a>),
     Push((usize, usize), usize),

@@ -1,10 +1,10 @@
-//! A second look at what the histogram algorithm made of two texts.
+//! A check whether Myers' algorithm does better than the histogram algorithm did.
 //!
-//! It takes rare lines first and never changes its mind, so that where lines recur it can take away
-//! and add several times what is needed. Myers' algorithm knows better, but its time grows with the
-//! square of what changed. So it is asked only where there is reason to: where many lines are both
-//! taken away and added. And what it says is taken only if it is much less, since of what a person
-//! wrote the rare lines are what a reader looks for.
+//! The histogram algorithm takes rare lines first and never backtracks, so that where lines recur
+//! it can remove and add several times as many as necessary. Myers' algorithm finds the smallest
+//! change, but its time grows with the square of what changed. So it is tried only where many lines
+//! are both removed and added. Its result is taken only if much less changes, since in text that a
+//! person wrote the rare lines are what a reader looks for.
 
 use imara_diff::Token;
 
@@ -13,45 +13,44 @@ use super::myers::{CELL, Myers};
 use super::token_slices::TokenSlices;
 use super::work::{Work, look_up};
 
-/// Number of changed lines from which on less is looked for.
+/// Number of changed lines from which on Myers' algorithm is tried.
 const MIN_CHANGED: usize = 12;
 
-/// Steps for each line up to which it is looked for at once.
+/// Steps for each line up to which it is tried without sampling.
 const CHEAP: usize = 48;
 
-/// Of so many changed lines, fewer than one are certain to change where lines recur. Then there are no
-/// rare ones that a reader would look for, and a little less is better.
+/// Where lines recur, fewer than one in so many changed lines must change. Then there are no rare
+/// lines that a reader would look for, and even a slightly smaller change is better.
 const RECURRING: usize = 4;
 
-/// Lines of both sides beyond which samples are looked at first.
+/// Number of lines of both sides beyond which samples are compared first.
 const MAX_LEN: usize = 1 << 14;
 
-/// Number of samples, and how many lines of each side they have, about.
+/// Number of samples, and about how many lines of each side they have.
 const N_SAMPLES: usize = 6;
 const SAMPLE_LEN: usize = 1 << 10;
 
-/// So many parts are looked at, and then one in so many, as long as it was for nothing.
+/// Until it helps, Myers' algorithm is tried on so many parts, and then on one in so many.
 const N_FIRST: usize = 4;
 const ONE_IN: usize = 8;
 
-/// What is known of the parts of two texts that were looked at.
+/// How the parts that were tried so far came out.
 #[derive(Default)]
 pub struct Recheck {
-    /// For each token how many more there are on one side; 0 between looks.
+    /// For each token how many more there are in the original; 0 between calls.
     counts: Vec<i32>,
     n_seen: usize,
     n_gained: usize,
 }
 
 impl Recheck {
-    /// Makes room for tokens below `n_tokens`.
+    /// Reserves space for tokens below `n_tokens`.
     pub fn reserve(&mut self, n_tokens: u32) {
         let n_tokens = self.counts.len().max(n_tokens as usize);
         self.counts.resize(n_tokens, 0);
     }
 
-    /// Returns `found`, which is the same in `sides`, or what Myers' algorithm finds if that is much
-    /// more.
+    /// Returns the matches `found` in `sides`, or those of Myers' algorithm if they are many more.
     pub fn better(
         &mut self,
         sides: TokenSlices<'_>,
@@ -83,8 +82,8 @@ impl Recheck {
         }
     }
 
-    /// Returns a number of lines of which it is sure that no fewer change: each line that is more
-    /// often on one side does.
+    /// Returns a lower bound of the number of changed lines: the occurrences that one side has more
+    /// of must change.
     fn least(&mut self, sides: TokenSlices<'_>) -> usize {
         for token in sides.before {
             self.counts[token.0 as usize] += 1;
@@ -101,7 +100,7 @@ impl Recheck {
         least
     }
 
-    /// Tells whether it is worth the time to look for a way of `max_cost` through `sides`.
+    /// Tells whether it is worth the time to search for a path of `max_cost` through `sides`.
     fn is_promising(
         &mut self,
         sides: TokenSlices<'_>,
@@ -133,8 +132,7 @@ impl Recheck {
     }
 }
 
-/// Returns what is the same in `sides` by Myers' algorithm, if no more than `max_cost` lines change
-/// then.
+/// Returns the matches of Myers' algorithm in `sides`, if at most `max_cost` lines change then.
 fn within(
     sides: TokenSlices<'_>,
     max_cost: usize,
@@ -161,19 +159,19 @@ pub fn much_less(n_changed: usize) -> usize {
     (2 * n_changed).saturating_sub(1) / 3
 }
 
-/// Returns the number of steps to look for a way of `max_cost`.
+/// Returns the number of steps of a search for a path of `max_cost`.
 pub fn n_steps(max_cost: usize) -> u64 {
     let half = max_cost as u64 / 2 + 1;
     half.saturating_mul(half).saturating_mul(CELL)
 }
 
-/// Returns the sample of `sides` with that index, from 1, and how many lines `found` says are the
-/// same in it. Every second one is from one line that is the same to another; the others are from as
-/// far down on both sides, since what was found may be in the wrong place altogether.
+/// Returns sample `index` (from 1) of `sides`, and how many lines match in it according to `found`.
+/// Every second one goes from one match to another; the others begin equally far down on both sides,
+/// since the matches themselves may be wrong.
 fn sample<'a>(sides: TokenSlices<'a>, found: &Matches, index: usize) -> (TokenSlices<'a>, usize) {
     let line = sides.before.len() / (N_SAMPLES + 1) * index;
     let wanted = |len: usize, least: usize, other: usize| {
-        // From one line that is the same to another one, if there are such near.
+        // From one match to another, if there are any nearby.
         let near = found.first_from(sides.start.0 + len.min(sides.before.len()));
         let near = near.map(|(line, other)| (line - sides.start.0, other - sides.start.1));
         match near.filter(|_| index % 2 == 1) {

@@ -1,13 +1,12 @@
-//! The search for what two texts have in common, wherever it is.
+//! The search for equal lines of two texts, wherever they are.
 //!
-//! The lines that differ are numbered, equal lines alike. Big texts are cut where a line that is
-//! unique shows what belongs together, and each part is compared by the histogram algorithm, or by
-//! Myers' where that is not safe. Where that takes away and adds the same lines, it is [looked at
-//! once more](super::recheck).
+//! Lines are numbered, equal ones alike. Big texts are cut where a unique line shows what belongs
+//! together, and each part is compared by the histogram algorithm, or by Myers' where that could take
+//! too long. Where the result removes and adds the same lines, it is [checked](super::recheck).
 //!
-//! Where the budget does not suffice to number all lines, the texts are gone through in windows:
-//! each is compared by itself, and the next begins behind what was found in its first three quarters.
-//! What is left when the budget is spent is one edit.
+//! Where the budget does not suffice to number all lines, the texts are compared in windows: each by
+//! itself, and the next begins after the matches in its first three quarters. The lines that remain
+//! when the budget is spent are one edit.
 
 use imara_diff::InternedInput;
 
@@ -21,34 +20,35 @@ use super::work::{Work, look_up};
 use super::{Edit, equal_ends};
 use crate::text::Text;
 
-/// Pairs of lines up to which it is cheaper to compare each than to number the lines.
+/// Number of pairs of lines up to which comparing each is cheaper than numbering the lines.
 const MAX_PAIRS: usize = 32;
 
-/// Steps to number a line that is there already, and those more to number one that is new: where
-/// there are many, each is somewhere else in memory.
+/// Steps to number a line, and more steps if it is new: where there are many, each is somewhere else
+/// in memory.
 const NUMBERING: usize = 4;
 const NUMBERING_NEW: usize = 40;
 
-/// Lines of each side up to which they are numbered together if those of the whole are too many,
-/// and the steps to number one then: all of them are near in memory.
+/// Number of lines of each side that are numbered together if the whole texts have too many, and the
+/// steps to number one of them, since they are close in memory.
 const WINDOW_LEN: usize = 1 << 14;
 const NUMBERING_NEAR: usize = 8;
 
-/// Steps for each line without which a comparison says little.
+/// Fewest steps for each line that a comparison needs to find much.
 const LEAST_SHARE: usize = 24;
 
-/// Lines of both sides up to which all are taken for new ones, since to look would take as long.
+/// Number of lines of both sides up to which all are taken for new ones, since checking would take as
+/// long.
 const MIN_SAMPLED: usize = 1 << 7;
 
-/// Number of lines that say how many are new.
+/// Number of lines sampled to estimate how many are new.
 const N_SAMPLES: usize = 1 << 10;
 
-/// Lines of both sides beyond which texts are cut.
+/// Number of lines of both sides beyond which texts are cut.
 const MAX_LEN: usize = 1 << 13;
 
 /// A pair of line ranges with equal lines above and below.
 pub enum Part {
-    /// Nothing is looked for in it: it is an edit.
+    /// It is an edit, and not searched.
     Known(Edit),
     /// It is to be searched.
     Unknown(Edit),
@@ -95,7 +95,7 @@ pub fn edits(
     edits
 }
 
-/// Two texts, what was found in a part of them so far, and a place for numbers.
+/// Two texts, the matches found in a part of them so far, and space for numbers.
 struct Search<'a> {
     original: &'a Text,
     modified: &'a Text,
@@ -106,7 +106,7 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// Adds what is the same in `part`, a pair of line ranges.
+    /// Adds the equal lines of `part`, a pair of line ranges.
     fn search(&mut self, part: &Edit, work: &mut Work) {
         if part.is_one_sided() {
             return;
@@ -123,7 +123,7 @@ impl<'a> Search<'a> {
             return;
         }
         let n_steps = self.numbering_cost(part);
-        // Where nothing could be done with the numbers, windows do more.
+        // If nothing could be done with the numbers, windows find more.
         if (n_steps + LEAST_SHARE * part.n_lines()) as u64 > work.portion(part.n_lines()) {
             return self.search_windows(part, work);
         }
@@ -131,8 +131,7 @@ impl<'a> Search<'a> {
         self.search_numbered(part, work);
     }
 
-    /// Returns how many steps it takes to number the lines of `part`, about: a few lines say how many
-    /// are new.
+    /// Estimates the number of steps to number the lines of `part`, by sampling how many are new.
     fn numbering_cost(&self, part: &Edit) -> usize {
         if part.n_lines() <= MIN_SAMPLED {
             return (NUMBERING + NUMBERING_NEW) * part.n_lines();
@@ -150,8 +149,8 @@ impl<'a> Search<'a> {
         NUMBERING * part.n_lines() + NUMBERING_NEW * n_new
     }
 
-    /// Adds what is the same in `part`, of which there are too many lines to be numbered, in windows:
-    /// what is found in the first three quarters of one stays.
+    /// Adds the equal lines of `part`, which has too many lines to number them all, in windows: the
+    /// matches in the first three quarters of each stay.
     fn search_windows(&mut self, part: &Edit, work: &mut Work) {
         work.cut_short();
         let mut rest = part.clone();
@@ -182,8 +181,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Adds those of the matches `found` in `window` that are in its first three quarters, and returns
-    /// where to go on.
+    /// Adds the matches `found` that are in the first three quarters of `window`, and returns where
+    /// to go on.
     fn keep_most(&mut self, found: &Matches, window: &Edit) -> (usize, usize) {
         let (before, after) = (window.before.len() / 4 * 3, window.after.len() / 4 * 3);
         let end = (window.before.start + before, window.after.start + after);
@@ -200,7 +199,7 @@ impl<'a> Search<'a> {
         last.unwrap_or(end)
     }
 
-    /// Adds what is the same in `part`, whose lines are numbered for that.
+    /// Numbers the lines of `part` and adds the equal ones.
     fn search_numbered(&mut self, part: &Edit, work: &mut Work) {
         let n_tokens = self.number(part);
         let sides = TokenSlices {
@@ -214,7 +213,7 @@ impl<'a> Search<'a> {
         };
         self.histogram.reserve(n_tokens);
         self.recheck.reserve(n_tokens);
-        // Half of the work is for Myers' algorithm, which makes more of little.
+        // Half of the work is for Myers' algorithm, which finds more with little.
         let max_steps = MAX_STEPS.min(work.share(2 * look_up(sides.n_lines()) * sides.n_lines()));
         for part in parts {
             let (inside, tail) = part.without_equal_ends(&mut self.matches);
@@ -251,7 +250,7 @@ impl<'a> Search<'a> {
         self.input.interner.num_tokens()
     }
 
-    /// Tells whether `part` is so short that it is cheap to see that it has no line in common.
+    /// Tells whether `part` has no line in common, if it is so short that this is cheap to tell.
     fn is_all_different(&self, part: &Edit) -> bool {
         let is_same = |line, other| self.original.is_line_same(line, self.modified, other);
         let is_in_after = |line| part.after.clone().any(|other| is_same(line, other));

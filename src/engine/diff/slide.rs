@@ -1,8 +1,8 @@
 //! Sliding: an edit that could stand in several places is put where a reader expects it.
 //!
-//! What git does (`xdl_change_compact`): a run of changed lines slides up and down as long as the
-//! rest reads the same. Runs that meet become one. If what goes can stand where something comes,
-//! the two are one edit; else the indent heuristic chooses the place.
+//! This is what git does (`xdl_change_compact`): a run of changed lines slides up and down as long
+//! as the result reads the same. Runs that meet become one. If removed lines can slide to where
+//! lines are added, both become one edit; otherwise the indent heuristic chooses the place.
 
 use std::ops::Range;
 
@@ -40,7 +40,7 @@ fn joined(original: &Text, modified: &Text, removed: Vec<Run>, added: Vec<Run>) 
         };
         n_removed += edit.before.len();
         n_added += edit.after.len();
-        // Slid into each other, what goes and what comes can be the same lines.
+        // After sliding, removed and added lines can be equal.
         let edit = without_equal_ends(original, modified, edit);
         edits.extend((edit.n_lines() > 0).then_some(edit));
     }
@@ -92,7 +92,7 @@ fn slide(text: &Text, runs: &mut Vec<Run>, others: &[Run], work: &mut Work) {
     };
     while let Some(run) = slider.next_below(|_| true) {
         let run = slider.settled(run);
-        // No more come to be above than were taken.
+        // There are never more runs above than were taken.
         slider.runs[slider.n_above] = run;
         slider.n_above += 1;
     }
@@ -127,7 +127,7 @@ impl Slider<'_> {
             while self.down(&mut run) {
                 is_modification |= self.is_beside_other(&run);
             }
-            // One that has met others may be able to slide higher up than each of them.
+            // A run that has met others may be able to slide higher up than each of them.
             if run.lines.len() == len {
                 break;
             }

@@ -25,7 +25,7 @@ impl<'a> TokenSlices<'a> {
         self.before.is_empty() || self.after.is_empty()
     }
 
-    /// Returns what is above the lines `before` and `after`, and what is below.
+    /// Splits both sides at the lines `before` and `after`.
     pub fn split_at(&self, before: usize, after: usize) -> (TokenSlices<'a>, TokenSlices<'a>) {
         let (above, below) = (self.before.split_at(before), self.after.split_at(after));
         let (line, other) = self.start;
@@ -43,21 +43,21 @@ impl<'a> TokenSlices<'a> {
         (upper, lower)
     }
 
-    /// Returns how many lines at the head are the same.
+    /// Returns how many leading lines are equal.
     pub fn head_len(&self) -> usize {
         zip(self.before, self.after)
             .take_while(|(a, b)| a == b)
             .count()
     }
 
-    /// Returns how many lines at the tail are the same.
+    /// Returns how many trailing lines are equal.
     pub fn tail_len(&self) -> usize {
         let lines = zip(self.before.iter().rev(), self.after.iter().rev());
         lines.take_while(|(a, b)| a == b).count()
     }
 
-    /// Returns the sides without the equal lines at their head, which go to `matches`, and those
-    /// at their tail, with the number of these.
+    /// Returns the sides without the equal lines at their head, which are added to `matches`, and
+    /// without those at their tail, whose number is also returned.
     pub fn without_equal_ends(&self, matches: &mut Matches) -> (TokenSlices<'a>, usize) {
         let head = self.head_len();
         matches.push(self.start.0, self.start.1, head);

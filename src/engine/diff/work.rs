@@ -1,14 +1,13 @@
-//! How much a comparison may do.
+//! How many steps a comparison may take.
 //!
-//! The engine has no clock, and no key interrupts it. So what could take long counts its steps, and
-//! when they are spent the rest of the answer is coarse. What is left is shared out by the number of
-//! lines that are still to be compared, so that no part of the texts takes what another one needs.
+//! The engine has no clock, and no key interrupts it. So everything that could take long counts its
+//! steps, and once they are spent the rest of the result is coarse. Remaining steps are shared out by
+//! the number of lines still to be compared, so that no part of the texts takes what another needs.
 
-/// Largest number of steps of a comparison. Going one line on in a search is one, a few
-/// nanoseconds; what has to look elsewhere in memory counts for several.
+/// Largest number of steps of a comparison. Moving on by a line in a search is one step, a few
+/// nanoseconds; an access to distant memory counts as several.
 ///
-/// Splitting texts into lines and reading them in step is not counted: its time grows with the
-/// texts and no faster.
+/// Splitting texts into lines and reading them in step is not counted, since it takes linear time.
 ///
 /// ```
 /// use agent_q_diff_engine::diff::{Budget, edits_within};
@@ -23,7 +22,7 @@
 pub struct Budget(pub u64);
 
 impl Default for Budget {
-    /// What keeps texts of 10 MB under about half a second.
+    /// Keeps texts of 10 MB under about half a second.
     fn default() -> Budget {
         Budget(64_000_000)
     }
@@ -36,10 +35,10 @@ impl Budget {
     }
 }
 
-/// Lines of both sides up to which the tables of a comparison are near in memory.
+/// Number of lines of both sides up to which the tables of a comparison are close in memory.
 const NEAR_LEN: usize = 1 << 16;
 
-/// Returns what a step counts for that looks up a line of so many in a table.
+/// Returns the number of steps for looking up one of `n_lines` lines in a table.
 pub fn look_up(n_lines: usize) -> usize {
     match n_lines <= NEAR_LEN {
         true => 1,
@@ -47,14 +46,15 @@ pub fn look_up(n_lines: usize) -> usize {
     }
 }
 
-/// Part of a budget that is kept for sliding edits to their best places: one in so many.
+/// The share of a budget that is reserved for sliding edits to their best places: one in so many
+/// steps.
 const SLIDING: u64 = 8;
 
-/// What is left of a budget.
+/// The rest of a budget.
 #[derive(Debug)]
 pub struct Work {
     left: u64,
-    /// What is not for the search.
+    /// Steps reserved for sliding.
     kept: u64,
     /// Number of lines that are still to be compared.
     n_ahead: usize,
@@ -72,12 +72,12 @@ impl Work {
         }
     }
 
-    /// Adds what was kept to what is left, now that the search is done.
+    /// Makes the reserved steps available, once the search is done.
     pub fn release(&mut self) {
         self.left += std::mem::take(&mut self.kept);
     }
 
-    /// Takes `n_steps` off what is left, and tells whether there were so many.
+    /// Subtracts `n_steps`, and tells whether that many were left.
     pub fn spend(&mut self, n_steps: usize) -> bool {
         let left = self.left.checked_sub(n_steps as u64);
         self.left = left.unwrap_or(0);
@@ -85,8 +85,8 @@ impl Work {
         left.is_some()
     }
 
-    /// Takes `n_steps` off if there are so many, and tells whether there were; if not, what is left
-    /// is for others.
+    /// Subtracts `n_steps` if that many are left, and tells whether they were; otherwise nothing is
+    /// subtracted.
     pub fn afford(&mut self, n_steps: usize) -> bool {
         let is_enough = self.left >= n_steps as u64;
         match is_enough {
@@ -98,7 +98,7 @@ impl Work {
         }
     }
 
-    /// Returns how many steps can be taken for each of `n` lines.
+    /// Returns how many steps are left for each of `n` lines.
     pub fn share(&self, n: usize) -> usize {
         usize::try_from(self.left / n.max(1) as u64).unwrap_or(usize::MAX)
     }
@@ -108,24 +108,24 @@ impl Work {
         self.n_ahead = n;
     }
 
-    /// Notes that `n` of the lines that were to be compared are.
+    /// Notes that `n` of the lines to be compared are done.
     pub fn pass(&mut self, n: usize) {
         self.n_ahead = self.n_ahead.saturating_sub(n);
     }
 
-    /// Notes that `n` lines are to be compared once more.
+    /// Notes that `n` lines are to be compared again.
     pub fn put_ahead(&mut self, n: usize) {
         self.n_ahead += n;
     }
 
-    /// Returns what `n` of the lines that are to be compared may take.
+    /// Returns how many steps `n` of the lines to be compared may take.
     pub fn portion(&self, n: usize) -> u64 {
         let share = u128::from(self.left) * n as u128 / self.n_ahead.max(n).max(1) as u128;
         // No more than what is left.
         u64::try_from(share).unwrap_or(u64::MAX)
     }
 
-    /// Takes up to `n_steps` off, to be worked with by themselves; see [`Work::rejoin`].
+    /// Splits off up to `n_steps` to be spent separately; see [`Work::rejoin`].
     pub fn part(&mut self, n_steps: u64) -> Work {
         let n_steps = n_steps.min(self.left);
         self.left -= n_steps;
@@ -137,13 +137,13 @@ impl Work {
         }
     }
 
-    /// Takes back what is left of `part`.
+    /// Adds what is left of `part` again, and notes if it was coarse.
     pub fn rejoin(&mut self, part: &Work) {
         self.give_back(part);
         self.is_coarse |= part.is_coarse;
     }
 
-    /// Takes back the steps that are left of `part`, whatever it lacked.
+    /// Adds what is left of `part` again, even if it ran out.
     pub fn give_back(&mut self, part: &Work) {
         self.left += part.left;
     }
@@ -153,12 +153,12 @@ impl Work {
         self.left
     }
 
-    /// Notes that less is done than would be without a budget.
+    /// Notes that the budget made the result coarser.
     pub fn cut_short(&mut self) {
         self.is_coarse = true;
     }
 
-    /// Tells whether more was wanted than there was.
+    /// Tells whether the budget did not suffice.
     pub fn is_coarse(&self) -> bool {
         self.is_coarse
     }

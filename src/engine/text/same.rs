@@ -1,4 +1,4 @@
-//! How much of two runs of bytes is the same.
+//! How many bytes two texts share at their heads and tails, and fingerprints of lines.
 
 use std::iter::zip;
 use std::ops::Range;
@@ -6,17 +6,17 @@ use std::ops::Range;
 /// Number of bytes that are compared at once.
 const BLOCK_LEN: usize = 32;
 
-/// Number of bytes that are looked at as one number.
+/// Number of bytes that are read as one number.
 pub const WORD_LEN: usize = 8;
 
-/// Number of bytes from which on they are compared by the C library, which knows the processor.
+/// Length in bytes beyond which bytes are compared by the C library, which knows the processor.
 const NEAR_LEN: usize = 512;
 
-/// Numbers of bytes that it compares at once: a call must be worth its while.
+/// Numbers of bytes that it compares in one call: enough to make up for the call.
 const STEP_LEN: usize = 1 << 10;
 const LEAP_LEN: usize = 1 << 14;
 
-/// Returns how many bytes at the head of both are the same.
+/// Returns the length in bytes of the longest common prefix of `a` and `b`.
 pub fn equal_head(a: &[u8], b: &[u8]) -> usize {
     let len = a.len().min(b.len());
     let (a, b) = (&a[..len], &b[..len]);
@@ -30,7 +30,7 @@ pub fn equal_head(a: &[u8], b: &[u8]) -> usize {
     done + equal_bytes(&a[done..], &b[done..])
 }
 
-/// Returns how many bytes at the tail of both are the same.
+/// Returns the length in bytes of the longest common suffix of `a` and `b`.
 pub fn equal_tail(a: &[u8], b: &[u8]) -> usize {
     let mut done = equal_last_chunks::<LEAP_LEN>(a, b);
     done += equal_last_chunks::<STEP_LEN>(&a[..a.len() - done], &b[..b.len() - done]);
@@ -40,7 +40,7 @@ pub fn equal_tail(a: &[u8], b: &[u8]) -> usize {
     done + rest.take_while(|(a, b)| a == b).count()
 }
 
-/// Returns how many bytes the `N` bytes long chunks have that are the same at the head of both.
+/// Returns the length in bytes of the common prefix, in whole chunks of `N` bytes.
 #[inline]
 fn equal_chunks<const N: usize>(a: &[u8], b: &[u8]) -> usize {
     let chunks = zip(a.as_chunks::<N>().0, b.as_chunks::<N>().0);
@@ -60,7 +60,7 @@ pub fn equal_word(a: &[u8; WORD_LEN], b: &[u8; WORD_LEN]) -> usize {
     (u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b)).trailing_zeros() as usize / 8
 }
 
-/// Returns the same as [`equal_head`] where that is little.
+/// Like [`equal_head`], for a common prefix that is expected to be short.
 #[inline]
 fn equal_bytes(a: &[u8], b: &[u8]) -> usize {
     let words = zip(a.as_chunks::<WORD_LEN>().0, b.as_chunks::<WORD_LEN>().0);
@@ -76,11 +76,11 @@ fn equal_bytes(a: &[u8], b: &[u8]) -> usize {
     done + rest.take_while(|(a, b)| a == b).count()
 }
 
-/// Returns a number that is the same for lines of equal bytes, and mostly another one for others;
-/// and the last bytes of `line` as a number, the first of them in its lowest bits.
+/// Returns a fingerprint of the line of `bytes` at `line`, and the line's last eight bytes as a
+/// little-endian number, padded with zeros at the end.
 ///
-/// The first number is made of some of the bytes in `line`: lines that begin alike mostly differ in
-/// the middle or at the end.
+/// Equal lines have equal fingerprints, different ones rarely. The fingerprint is made of the length
+/// and of bytes in the middle and at the end, since lines that begin alike mostly differ there.
 #[inline]
 pub fn fingerprint(bytes: &[u8], line: Range<usize>) -> (u32, u64) {
     let len = line.end.wrapping_sub(line.start);
@@ -88,13 +88,13 @@ pub fn fingerprint(bytes: &[u8], line: Range<usize>) -> (u32, u64) {
     let n_missing = WORD_LEN.saturating_sub(len) as u32;
     let last = word_before(bytes, line.end).wrapping_shr(8 * n_missing);
     let middle = word_before(bytes, line.end.wrapping_sub(n_above / 2)).wrapping_shr(8 * n_missing);
-    // Odd numbers with bits all over, as Knuth's, mix what is below upward.
+    // Multiplying by odd numbers with many bits set, such as Knuth's, mixes low bits into high ones.
     let mixed = (middle ^ len as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ last;
     let mixed = (mixed.wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32) as u32;
     (mixed, last)
 }
 
-/// Returns the bytes in front of `end` as a number, as if zeros were in front of all.
+/// Returns the eight bytes before `end` as a number, as if `bytes` had zeros before it.
 #[inline]
 fn word_before(bytes: &[u8], end: usize) -> u64 {
     match bytes[..end].last_chunk() {

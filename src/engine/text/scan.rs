@@ -6,11 +6,11 @@ use memchr::{memchr, memchr_iter};
 use super::table::{self, Table};
 use super::{Alike, offset, same};
 
-/// Number of bytes in which newlines are looked for at once.
+/// Number of bytes that are searched for newlines at once.
 const BLOCK_LEN: usize = 64;
 
-/// Number of bytes after which blocks of lines are told where they begin: what is in so many, the
-/// low half of an entry tells.
+/// Number of bytes after which the first entries of new blocks of lines are stored: within so many,
+/// the low half of an entry is enough to find it.
 const CHUNK_LEN: usize = 1 << 15;
 
 /// A first line that is longer makes a table wide.
@@ -18,14 +18,15 @@ const NEAR_LEN: usize = 1 << 16;
 
 /// Returns where each line of `bytes` begins, and where the last one ends.
 ///
-/// A search for one newline after the other takes three times as long: lines are short.
+/// Looking for one newline after another (`memchr_iter`) takes several times as long, since lines are
+/// short.
 pub fn line_starts(bytes: &[u8]) -> Table {
     line_starts_on(Level::new(), bytes)
 }
 
-/// Returns the same, with what a processor of this level can do.
+/// Like [`line_starts`], with the instructions of `level`.
 fn line_starts_on(level: Level, bytes: &[u8]) -> Table {
-    // Else this would come out at the end, and all would be read twice.
+    // Found out only at the end, this would mean reading everything twice.
     let head = bytes.get(..NEAR_LEN + 1).unwrap_or_default();
     if !head.is_empty() && memchr(b'\n', head).is_none() {
         return Table::wide(wide_starts(bytes));
@@ -35,9 +36,10 @@ fn line_starts_on(level: Level, bytes: &[u8]) -> Table {
     starts.finish(bytes)
 }
 
-/// Returns the same of bytes that are the same as `others` but for what is in their middle, given
-/// the starts `other_starts` of these, of which each but the first and the last follows a newline;
-/// and how much was found to be the same.
+/// Like [`line_starts`], reusing the starts `other_starts` of `others`, which share a prefix and a
+/// suffix with `bytes`; also returns the lengths of both.
+///
+/// Each entry of `other_starts` but the first and the last must follow a newline.
 pub fn line_starts_beside(bytes: &[u8], others: &[u8], other_starts: &Table) -> (Table, Alike) {
     if other_starts.is_wide() {
         return (line_starts(bytes), Alike::default());
@@ -45,7 +47,7 @@ pub fn line_starts_beside(bytes: &[u8], others: &[u8], other_starts: &Table) -> 
     let head = same::equal_head(bytes, others);
     let tail = same::equal_tail(&bytes[head..], &others[head..]);
     let (end, other_end) = (bytes.len() - tail, others.len() - tail);
-    // Where the other text ends, this one goes on with the same line, unless that has its newline.
+    // If the other text ends within the prefix, its last line may go on here.
     let n_above = other_starts.n_all_up_to(head);
     let n_above = n_above.clamp(1, other_starts.len().max(2) - 1);
     let n_not_below = other_starts.n_all_up_to(other_end);
@@ -57,19 +59,19 @@ pub fn line_starts_beside(bytes: &[u8], others: &[u8], other_starts: &Table) -> 
     (starts.finish(bytes), Alike { head, tail })
 }
 
-/// Where lines begin, found from the first to the last, as a [`Table`] that is not wide has them.
+/// The entries of a narrow [`Table`] while they are found, from first to last.
 struct Starts {
-    /// The low halves of the entries, and behind them room for more.
+    /// The low halves of the entries, followed by unused elements.
     low: Vec<u16>,
-    /// How many there are.
+    /// Number of entries.
     len: usize,
     /// The first entry of each block of lines.
     firsts: Vec<u32>,
 }
 
 impl Starts {
-    /// Begins with `n_known` entries of `known` and makes room for about the lines of `bytes` and
-    /// `n_more`.
+    /// Begins with the first `n_known` entries of `known` and reserves space for the estimated lines
+    /// of `bytes` and `n_more`.
     fn new(known: &Table, n_known: usize, bytes: &[u8], n_more: usize) -> Starts {
         let room = estimated_len(bytes) + BLOCK_LEN;
         let all = n_known + room + n_more;
@@ -82,7 +84,7 @@ impl Starts {
         Starts { low, len, firsts }
     }
 
-    /// Adds what follows the newlines of `bytes` from `from` on.
+    /// Adds the offset after each newline of `bytes` from `from` on.
     fn scan(&mut self, level: Level, bytes: &[u8], from: usize) {
         let mut base = from;
         for chunk in bytes[from..].chunks(CHUNK_LEN) {
@@ -94,7 +96,7 @@ impl Starts {
         }
     }
 
-    /// Returns the low half of the first block of lines whose first entry is still to be told.
+    /// Returns the low half of the first entry that begins a block and is not in `firsts` yet.
     fn next_block(&self) -> Option<u16> {
         self.low[..self.len]
             .get(self.firsts.len() * table::BLOCK_LEN)
@@ -105,7 +107,7 @@ impl Starts {
     fn scan_chunk<S: Simd>(&mut self, simd: S, chunk: &[u8], base: u16) {
         let (blocks, rest) = chunk.as_chunks::<BLOCK_LEN>();
         let mut len = self.len;
-        // What follows the first byte of a block.
+        // The low half of the offset after the block's first byte.
         let mut second = base.wrapping_add(1);
         for block in blocks {
             if self.low.len() < len + BLOCK_LEN {
@@ -116,7 +118,7 @@ impl Starts {
             second = second.wrapping_add(BLOCK_LEN as u16);
         }
         self.len = len;
-        // Only the last chunk has any, and then no room is needed any more.
+        // Only the last chunk has a rest, so unused elements are no longer needed.
         if !rest.is_empty() {
             self.extend(memchr_iter(b'\n', rest).map(|at| second.wrapping_add(at as u16)));
         }
@@ -176,13 +178,13 @@ fn wide_starts(bytes: &[u8]) -> Vec<u32> {
     starts
 }
 
-/// Number of places where newlines are counted to guess how many there are, and how many bytes
-/// at each.
+/// Number of places where newlines are counted to estimate how many there are, and number of bytes
+/// read at each.
 const N_SAMPLES: usize = 16;
 const SAMPLE_LEN: usize = 1 << 10;
 
-/// Returns about how many lines `bytes` have: to count all newlines first takes as long as to
-/// write down half of them.
+/// Estimates the number of lines of `bytes`. Counting all newlines first would take half as long as
+/// storing them.
 fn estimated_len(bytes: &[u8]) -> usize {
     let step = (bytes.len() / N_SAMPLES).max(SAMPLE_LEN);
     let samples = bytes
@@ -192,15 +194,15 @@ fn estimated_len(bytes: &[u8]) -> usize {
         let n_newlines = memchr_iter(b'\n', sample).count();
         (n_lines + n_newlines, n_bytes + sample.len())
     });
-    // A sixteenth more, for what the samples do not tell.
+    // A sixteenth more, since the samples may be off.
     n_lines * (bytes.len() / n_bytes.max(1) + 1) / 16 * 17
 }
 
-/// Puts what follows the bits of `newlines` into `ends`, `second` being what follows the lowest;
-/// returns their number.
+/// Stores the offset after each bit of `newlines` in `ends`, where `second` is the offset after the
+/// lowest bit; returns the number of bits.
 #[inline(always)]
 fn put_ends(ends: &mut [u16], mut newlines: u64, second: u16) -> usize {
-    // Mostly there are no more than these, and to write them always is cheaper than to branch.
+    // Blocks rarely have more, and always writing these is cheaper than branching.
     const USUAL: usize = 5;
     let n_newlines = newlines.count_ones() as usize;
     let (usual, others) = ends.split_at_mut(USUAL);
@@ -226,7 +228,7 @@ fn newlines<S: Simd>(simd: S, block: &[u8; BLOCK_LEN]) -> u64 {
 mod tests {
     use super::*;
 
-    /// What the tables must be, found the slow and obvious way.
+    /// The expected table, computed the slow and obvious way.
     fn naive_starts(bytes: &[u8]) -> Table {
         let mut starts = vec![0];
         for line in bytes.split_inclusive(|&byte| byte == b'\n') {
@@ -235,7 +237,7 @@ mod tests {
         Table::wide(starts)
     }
 
-    /// Bytes of which about one in `n` is a newline, the same for each `seed`.
+    /// Bytes of which about one in `n` is a newline; they depend on the arguments only.
     fn text(len: usize, n: u64, mut seed: u64) -> Vec<u8> {
         let mut byte = || {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -248,7 +250,7 @@ mod tests {
         (0..len).map(|_| byte()).collect()
     }
 
-    /// What this processor can do, and what less able ones can.
+    /// The level of this processor, and lower ones.
     fn levels() -> Vec<Level> {
         let mut levels = vec![Level::new(), Level::baseline()];
         #[cfg(target_arch = "x86_64")]

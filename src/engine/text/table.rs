@@ -1,28 +1,29 @@
 //! The table of lines: where each begins.
 //!
-//! A text of short lines has so many that four bytes for each would be twice the text. So the table
-//! keeps two for each line, and four for each block of lines, as long as no block is long.
+//! In a text of short lines, four bytes for each line would take twice as much memory as the text. So
+//! the table has two bytes for each line and four for each block of lines, as long as no block is
+//! long.
 
 use std::iter::zip;
 use std::ops::Range;
 
 use super::offset;
 
-/// Number of lines that share a place of four bytes.
+/// Number of lines in a block.
 pub const BLOCK_LEN: usize = 32;
 
-/// Most bytes from the first line of a block to the first of the next. Two neighbors together are
-/// less than what two bytes can count.
+/// Most bytes from the first line of a block to that of the next. Two neighboring blocks together
+/// are shorter than 64 KiB, so the low halves of their entries identify them.
 const MAX_SPAN: u32 = (1 << 15) - 1;
 
 /// Byte offset of each line's first byte, and one more entry: the length of the text.
 #[derive(Debug, Clone)]
 pub struct Table {
-    /// The low 16 bits of each entry; none if the table is wide.
+    /// The low 16 bits of each entry; empty if the table is wide.
     low: Vec<u16>,
     /// The first entry of each block.
     firsts: Vec<u32>,
-    /// All entries of a text with a long block, else none.
+    /// All entries of a text with a long block; otherwise empty.
     wide: Vec<u32>,
 }
 
@@ -45,7 +46,7 @@ impl Table {
         }
     }
 
-    /// Makes a table of the low halves of its entries and the first entry of each block.
+    /// Makes a table from the low halves of its entries and the first entry of each block.
     pub fn narrow(low: Vec<u16>, firsts: Vec<u32>) -> Table {
         Table {
             low,
@@ -81,7 +82,7 @@ impl Table {
         }
     }
 
-    /// Returns where line `index` is.
+    /// Returns the byte range of line `index`.
     #[inline]
     pub fn line(&self, index: usize) -> Range<usize> {
         match self.low_ends(index) {
@@ -93,14 +94,14 @@ impl Table {
         }
     }
 
-    /// Returns the low halves of where `lines` begin, and where the last of them ends; `None` if the
+    /// Returns the low halves of the starts of `lines` and of the end of the last one; `None` if the
     /// table is wide.
     #[inline]
     pub fn low_edges(&self, lines: Range<usize>) -> Option<&[u16]> {
         self.low.get(lines.start..=lines.end)
     }
 
-    /// Calls `each` with where each of `lines` is.
+    /// Calls `each` with the byte range of each of `lines`.
     #[inline]
     pub fn each_line(&self, lines: Range<usize>, mut each: impl FnMut(Range<usize>)) {
         let mut start = self.at(lines.start);
@@ -116,14 +117,14 @@ impl Table {
         }
     }
 
-    /// Returns the low halves of where line `index` begins and ends.
+    /// Returns the low halves of the start and the end of line `index`.
     #[inline]
     fn low_ends(&self, index: usize) -> Option<&[u16; 2]> {
         self.low.get(index..)?.first_chunk()
     }
 
-    /// Returns the low 16 bits of the length of line `index`: of two lines that differ in them, so
-    /// do the lengths.
+    /// Returns the low 16 bits of the length of line `index`. Lines that differ in them differ in
+    /// length.
     #[inline]
     pub fn low_len(&self, index: usize) -> u16 {
         match self.low_ends(index) {
@@ -132,8 +133,8 @@ impl Table {
         }
     }
 
-    /// Returns how many of `lines` from the first on are as long as those of `other_lines` in
-    /// `other`, by the low 16 bits of their lengths.
+    /// Returns how many leading lines of `lines` and `other_lines` of `other` have pairwise equal
+    /// lengths, as far as the low 16 bits tell.
     #[inline]
     pub fn n_as_long(
         &self,
@@ -146,7 +147,7 @@ impl Table {
             other.low_edges(other_lines.clone()),
         );
         if let (Some(&[first, ref ends @ ..]), Some(&[other_first, ref other_ends @ ..])) = edges {
-            // As long as all lines are, one end is always as far from the other.
+            // While lengths are equal, the distance between the ends stays the same.
             let by = first.wrapping_sub(other_first);
             let ends = zip(ends, other_ends);
             return ends
@@ -159,15 +160,15 @@ impl Table {
             .count()
     }
 
-    /// Returns how many of the entries below `first`, up to `last`, are at most `end`, which is no
-    /// less than that: few, or it takes a step for each doubling.
+    /// Returns how many entries after `first`, up to `last`, are at most `end`, which is no less than
+    /// entry `first`. Takes time logarithmic in the result.
     pub fn n_up_to(&self, first: usize, last: usize, end: usize) -> usize {
         let from = self.at(first);
         let near = self.low.get(first + 1..=last);
         if let Some(near) = near.and_then(<[u16]>::first_chunk::<BLOCK_LEN>) {
             let low = self.low[first];
             let most = u16::try_from(end - from).unwrap_or(u16::MAX);
-            // Without a branch for each.
+            // Without a branch for each entry.
             let is_up_to = |at: &u16| u16::from(at.wrapping_sub(low) <= most);
             let n = near.iter().fold(0u16, |n, at| n.wrapping_add(is_up_to(at)));
             if usize::from(n) < BLOCK_LEN {
@@ -177,8 +178,8 @@ impl Table {
         n_first(last - first, |n| self.at(first + 1 + n) <= end)
     }
 
-    /// Returns how many of the entries from `first` on, but for `end`, are at least `from`,
-    /// likewise, from the last.
+    /// Returns how many of the entries in `first..end` are at least `from`. Takes time logarithmic
+    /// in the result.
     pub fn n_from(&self, first: usize, end: usize, from: usize) -> usize {
         n_first(end - first, |n| self.at(end - 1 - n) >= from)
     }
@@ -195,7 +196,7 @@ impl Table {
         }
     }
 
-    /// Adds `at`, which is no less than the entries there are.
+    /// Adds `at`, which is no less than the last entry.
     pub fn push(&mut self, at: u32) {
         let last = self.firsts.last().copied().unwrap_or(0);
         if !self.is_wide() && !is_near(last, at) {
@@ -214,14 +215,14 @@ impl Table {
         self.low.push(at as u16);
     }
 
-    /// Gives back the room behind the entries.
+    /// Frees unused capacity.
     pub fn shrink_to_fit(&mut self) {
         self.low.shrink_to_fit();
         self.firsts.shrink_to_fit();
         self.wide.shrink_to_fit();
     }
 
-    /// Leaves the first `len` entries, of which there is one at least.
+    /// Keeps the first `len` entries, at least one.
     pub fn truncate(&mut self, len: usize) {
         self.low.truncate(len);
         self.firsts.truncate(len.div_ceil(BLOCK_LEN));
@@ -231,26 +232,26 @@ impl Table {
 
 impl PartialEq for Table {
     fn eq(&self, other: &Table) -> bool {
-        // One may be wide that need not be any more.
+        // After being cut, a wide table may have no long block any more.
         self.len() == other.len() && (0..self.len()).all(|index| self.at(index) == other.at(index))
     }
 }
 
 impl Eq for Table {}
 
-/// Tells whether a block that begins at `first` may have an entry `at`, or end with it.
+/// Tells whether a block whose first entry is `first` may contain entry `at` or end with it.
 pub fn is_near(first: u32, at: u32) -> bool {
     at - first <= MAX_SPAN
 }
 
-/// Returns the entry with these low bits that is near `first`, and not above it.
+/// Returns the first entry from `first` on that has the low bits `low`.
 #[inline]
 pub fn entry(first: u32, low: u16) -> u32 {
     first.wrapping_add(u32::from(low.wrapping_sub(first as u16)))
 }
 
-/// Returns how many of `0..len` hold, which are those up to a first that does not: few, or it takes
-/// a step for each doubling.
+/// Returns how many of `0..len` hold; those that do come before those that do not. Takes time
+/// logarithmic in the result.
 fn n_first(len: usize, holds: impl Fn(usize) -> bool) -> usize {
     let mut end = 1;
     while end <= len && holds(end - 1) {
@@ -259,7 +260,7 @@ fn n_first(len: usize, holds: impl Fn(usize) -> bool) -> usize {
     partition_point(end / 2..len.min(end), holds)
 }
 
-/// Returns the first of `range` that does not hold; all below it do.
+/// Returns the first of `range` that does not hold, by bisection.
 fn partition_point(mut range: Range<usize>, holds: impl Fn(usize) -> bool) -> usize {
     while !range.is_empty() {
         let middle = range.start + range.len() / 2;
@@ -275,7 +276,7 @@ fn partition_point(mut range: Range<usize>, holds: impl Fn(usize) -> bool) -> us
 mod tests {
     use super::*;
 
-    /// Entries of lines of these lengths.
+    /// The entries for lines with the lengths `lens`.
     fn entries(lens: impl IntoIterator<Item = usize>) -> Vec<usize> {
         let mut entries = vec![0];
         for len in lens {
@@ -290,8 +291,8 @@ mod tests {
         table
     }
 
-    /// Tables of short lines, of those that fill their blocks to the last byte or to one more, and
-    /// of a long one among others.
+    /// Entries for short lines, for blocks that are exactly as long as allowed or one byte longer,
+    /// and for one long line among short ones.
     fn cases() -> Vec<Vec<usize>> {
         let most = MAX_SPAN as usize;
         let full = |more: usize| {
