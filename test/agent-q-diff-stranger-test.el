@@ -409,7 +409,7 @@
         (cl-letf (((symbol-function 'y-or-n-p)
                    (lambda (prompt) (setq asked prompt) nil)))
           (should-error (funcall command t) :type 'user-error)
-          (should (string-search "was not taken" asked)))))
+          (should (string-search "is not finished" asked)))))
     (should (equal (aqd-disk) aqd-edit-original))
     (should-not agent-q-diff-buffer-decision)))
 
