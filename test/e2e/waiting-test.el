@@ -286,7 +286,7 @@
   (e2e-with-emacs
     (e2e-propose 'filter 'call (e2e-proposal "target"))
     (e2e-keys "a C-x C-c")
-    (e2e-see "1 review is not decided; leave Emacs all the same\\?")
+    (e2e-see "1 review is not decided; exit Emacs anyway\\?")
     (e2e-type "yes")
     (e2e-keys "RET")
     (e2e-wait-for (equal (e2e-tmux "display-message" "-p" "#{pane_dead}") "1\n"))
