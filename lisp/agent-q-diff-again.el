@@ -61,9 +61,9 @@
 If there is an error, REVIEW is kept as it was."
   (condition-case err
       (agent-q-diff-render-prepare again nil nil
-                             (agent-q-diff-review-description again)
-                             #'agent-q-diff-mode
-                             (agent-q-diff-again--notes review))
+                                   (agent-q-diff-review-description again)
+                                   #'agent-q-diff-mode
+                                   (agent-q-diff-again--notes review))
     ((error quit)
      (agent-q-diff-again--return review again)
      (signal (car err) (cdr err)))))

@@ -105,7 +105,7 @@ the other arguments and the value are those of
      (agent-q-diff-review-open-patch (agent-q-diff-visit-name path) diff))))
 
 (defun agent-q-diff-api--start-and-wait (path original modified description mode
-                                          notes check open)
+                                              notes check open)
   "Open a review by calling OPEN, wait until it has ended, return its result.
 PATH, ORIGINAL, MODIFIED, DESCRIPTION, MODE, NOTES and CHECK are as for
 `agent-q-diff-review-and-wait'."
@@ -117,7 +117,7 @@ PATH, ORIGINAL, MODIFIED, DESCRIPTION, MODE, NOTES and CHECK are as for
                              '("a batch Emacs has no user to decide")))
                    (let ((review (funcall open)))
                      (agent-q-diff-render-prepare-or-close review original modified
-                                                     (or description "") mode notes)
+                                                           (or description "") mode notes)
                      review)))))
     (setf (agent-q-diff-review-check review) check)
     (agent-q-diff-session-begin review)
@@ -215,14 +215,14 @@ Nothing is looked at there, so it may be remote."
   (substring-no-properties (expand-file-name path)))
 
 (defun agent-q-diff-api--start (path callback agent original modified description
-                                 mode notes open)
+                                     mode notes open)
   "Open a review by calling OPEN, show it, and return it at once.
 PATH, CALLBACK, AGENT, ORIGINAL, MODIFIED, DESCRIPTION, MODE and NOTES
 are as for `agent-q-diff-review'."
   (condition-case err
       (let ((review (agent-q-diff-base-collecting-once (funcall open))))
         (agent-q-diff-render-prepare-or-close review original modified
-                                        (or description "") mode notes)
+                                              (or description "") mode notes)
         (setf (agent-q-diff-review-callback review) callback
               (agent-q-diff-review-agent review) agent)
         (agent-q-diff-session-begin review)

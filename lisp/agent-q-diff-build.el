@@ -142,9 +142,9 @@ it: so the true place comes first."
   "Return the directory of the engine's Cargo.toml, or signal an error."
   (or (agent-q-diff-build--find-sources)
       (agent-q-diff-build-refuse "no Cargo.toml of the engine in %s"
-                                   (string-join
-                                    (seq-uniq (agent-q-diff-build--source-directories))
-                                    " or "))))
+                                 (string-join
+                                  (seq-uniq (agent-q-diff-build--source-directories))
+                                  " or "))))
 
 (defun agent-q-diff-build--source-files ()
   "Return the names of the module's sources, relative to `default-directory'.
@@ -264,8 +264,8 @@ Show cargo's output in a buffer, and say what to do next when it ends."
         (message "Building the engine failed; see %s"
                  (buffer-name (process-buffer process)))
       (agent-q-diff-build--install (process-get process 'source)
-                                    (process-get process 'digest)
-                                    (process-get process 'stamp))
+                                   (process-get process 'digest)
+                                   (process-get process 'stamp))
       (message "Engine %s is built%s" agent-q-diff-build-version
                (if (featurep 'agent-q-diff-module)
                    "; restart Emacs to use it"

@@ -113,7 +113,7 @@ BY-KEY tells that a person did, who is then told if what was chosen
 leaves the target unsound."
   (let ((warning (and by-key
                       (agent-q-diff-finish--joined (agent-q-diff-finish--only-in-buffer)
-                                            (agent-q-diff-outcome-at-finish)))))
+                                                   (agent-q-diff-outcome-at-finish)))))
     (setq agent-q-diff-buffer-decision decision)
     (unwind-protect
         (agent-q-diff-finish-with 'decided by-key)

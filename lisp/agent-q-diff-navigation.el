@@ -137,7 +137,7 @@ place where that hunk may belong instead."
         (unless (agent-q-diff-engine-hunk-offset hunk)
           (signal 'agent-q-diff-not-found (list (agent-q-diff-engine-hunk-reason hunk))))
         (agent-q-diff-navigation--show-target (agent-q-diff-review-target review)
-                                   (agent-q-diff-engine-hunk-line hunk)))
+                                              (agent-q-diff-engine-hunk-line hunk)))
     (user-error (signal (car err) (cdr err)))
     (error (message "No place to show: %s" (agent-q-diff-error-text err)))))
 

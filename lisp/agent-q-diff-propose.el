@@ -209,8 +209,8 @@ error if the path is refused."
   (if-let ((denial (agent-q-diff-propose--denial tool arguments)))
       (progn
         (agent-q-diff-session-call-back callback
-                                 (list :status 'rejected :decision "rejected"
-                                       :message denial))
+                                        (list :status 'rejected :decision "rejected"
+                                              :message denial))
         nil)
     (agent-q-diff-propose--begin tool arguments callback)))
 

@@ -284,7 +284,7 @@ Call this to tell the user."
 (defun agent-q-diff-review-disk-message (review)
   "Return why the target of REVIEW is not its file's text any more, or nil."
   (agent-q-diff-disk-message (agent-q-diff-review-target review)
-                                    (agent-q-diff-review-disk-state review)))
+                             (agent-q-diff-review-disk-state review)))
 
 (defun agent-q-diff-review--check (review)
   "Signal an error if the file of REVIEW must not be written.
@@ -540,7 +540,7 @@ IS-ACCEPTING is non-nil, a failure is one to apply the hunk, and noted."
      (when (and is-accepting
                 (not (memq (car err) '(agent-q-diff-no-hunk agent-q-diff-ended))))
        (agent-q-diff-review-note-failure review hunk
-                                          (agent-q-diff-error-text err)))
+                                         (agent-q-diff-error-text err)))
      (signal (car err) (cdr err)))))
 
 (defun agent-q-diff-review-accept-all (review)

@@ -201,7 +201,7 @@ A review that a callback begins must have another one.")
   "Call the callback of REVIEW with its result, this once."
   (let ((callback (agent-q-diff-review-callback review))
         (agent-q-diff-session-leaving (cons (agent-q-diff-review-buffer review)
-                                     agent-q-diff-session-leaving)))
+                                            agent-q-diff-session-leaving)))
     (setf (agent-q-diff-review-callback review) nil)
     (agent-q-diff-session-call-back callback (agent-q-diff-review-result review))))
 

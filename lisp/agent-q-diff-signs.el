@@ -199,14 +199,14 @@ STATE is `applied', `rejected', or nil, which takes the sign away."
   "Show the state of HUNK, an `agent-q-diff-engine-hunk'."
   (let ((place (agent-q-diff-engine-hunk-place hunk)))
     (agent-q-diff-signs--put-sign (aref agent-q-diff-buffer-positions
-                                  (agent-q-diff-engine-hunk-index hunk))
-                            (agent-q-diff-engine-hunk-mark hunk)
-                            (agent-q-diff-engine-hunk-fact hunk)
-                            (agent-q-diff-engine-hunk-reason hunk)
-                            (if (eq place 'ambiguous)
-                                (cons place (agent-q-diff-signs--choice hunk))
-                              place)
-                            (agent-q-diff-signs--notes-on hunk))))
+                                        (agent-q-diff-engine-hunk-index hunk))
+                                  (agent-q-diff-engine-hunk-mark hunk)
+                                  (agent-q-diff-engine-hunk-fact hunk)
+                                  (agent-q-diff-engine-hunk-reason hunk)
+                                  (if (eq place 'ambiguous)
+                                      (cons place (agent-q-diff-signs--choice hunk))
+                                    place)
+                                  (agent-q-diff-signs--notes-on hunk))))
 
 (defun agent-q-diff-signs-show-committed ()
   "Show what the latest command of this buffer's review came to."
@@ -217,7 +217,7 @@ STATE is `applied', `rejected', or nil, which takes the sign away."
       (agent-q-diff-buffer-write-states))
      (t
       (agent-q-diff-buffer-write-state (agent-q-diff-engine-hunk-index (car hunks))
-                                 (agent-q-diff-engine-hunk-mark (car hunks)))))
+                                       (agent-q-diff-engine-hunk-mark (car hunks)))))
     (if hunks
         (mapc #'agent-q-diff-signs--show-snapshot hunks)
       (agent-q-diff-signs--show-in-sight))
