@@ -79,7 +79,7 @@ split.  TICK is that of the target, so that the place was shown as it is.
 NTH is the index, in PLACES, of the one that was shown; PLACES is as
 `agent-q-diff-module-candidates' has it.")
 
-(defvar-local agent-q-diff-buffer--marks nil
+(defvar-local agent-q-diff-buffer-marks nil
   "Vector of the hunks' marks, as the engine has them.")
 
 (defvar-local agent-q-diff-buffer--n-strays 0
@@ -90,7 +90,7 @@ NTH is the index, in PLACES, of the one that was shown; PLACES is as
                     agent-q-diff-buffer-decision agent-q-diff-buffer-hunk-states
                     agent-q-diff-buffer-review agent-q-diff-buffer-positions
                     agent-q-diff-buffer-parsed-tick agent-q-diff-buffer--states-read
-                    agent-q-diff-buffer-entries agent-q-diff-buffer--marks
+                    agent-q-diff-buffer-entries agent-q-diff-buffer-marks
                     agent-q-diff-buffer--n-strays
                     agent-q-diff-buffer-end-function))
   (put variable 'permanent-local t))
@@ -158,7 +158,7 @@ are then made what the target's buffer has."
 The lines are counted from 0 at the position START, or `point-min'."
   (setq agent-q-diff-buffer-review review
         agent-q-diff-buffer-entries nil
-        agent-q-diff-buffer--marks nil
+        agent-q-diff-buffer-marks nil
         agent-q-diff-buffer-positions
         (save-excursion
           (goto-char (or start (point-min)))
@@ -200,8 +200,8 @@ one position the first counts, as for `alist-get'."
         (when hunk
           (agent-q-diff-buffer--read-state hunk (aref agent-q-diff-buffer-entries hunk))))
     (agent-q-diff-buffer--note-entries)
-    (unless (length= agent-q-diff-buffer--marks (length agent-q-diff-buffer-positions))
-      (setq agent-q-diff-buffer--marks
+    (unless (length= agent-q-diff-buffer-marks (length agent-q-diff-buffer-positions))
+      (setq agent-q-diff-buffer-marks
             (vconcat (agent-q-diff-review-marks agent-q-diff-buffer-review))))
     (cl-loop for entry across agent-q-diff-buffer-entries
              for hunk from 0
@@ -209,9 +209,9 @@ one position the first counts, as for `alist-get'."
 
 (defun agent-q-diff-buffer--read-state (hunk entry)
   "Give the engine the state of HUNK that ENTRY, perhaps nil, has."
-  (unless (eq (cdr entry) (aref agent-q-diff-buffer--marks hunk))
+  (unless (eq (cdr entry) (aref agent-q-diff-buffer-marks hunk))
     (agent-q-diff-review-set-mark agent-q-diff-buffer-review hunk (cdr entry))
-    (aset agent-q-diff-buffer--marks hunk (cdr entry))))
+    (aset agent-q-diff-buffer-marks hunk (cdr entry))))
 
 (defun agent-q-diff-buffer--note-entries ()
   "Note where in `agent-q-diff-buffer-hunk-states' the entries of hunks are."
@@ -229,7 +229,7 @@ one position the first counts, as for `alist-get'."
 (defun agent-q-diff-buffer-write-state (hunk mark)
   "Note MARK, the engine's mark of HUNK, in `agent-q-diff-buffer-hunk-states'."
   (let ((entry (aref agent-q-diff-buffer-entries hunk)))
-    (aset agent-q-diff-buffer--marks hunk mark)
+    (aset agent-q-diff-buffer-marks hunk mark)
     (if entry
         (setcdr entry mark)
       (setq entry (cons (aref agent-q-diff-buffer-positions hunk) mark))
@@ -252,7 +252,7 @@ Entries that are no hunk's are kept."
     (setq agent-q-diff-buffer-hunk-states (append entries strays)
           agent-q-diff-buffer--states-read agent-q-diff-buffer-hunk-states
           agent-q-diff-buffer-entries (vconcat entries)
-          agent-q-diff-buffer--marks (vconcat marks)
+          agent-q-diff-buffer-marks (vconcat marks)
           agent-q-diff-buffer--n-strays (length (seq-uniq (mapcar #'car strays))))))
 
 (defun agent-q-diff-buffer-stray-states ()

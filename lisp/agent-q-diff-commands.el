@@ -265,9 +265,7 @@ become a hunk of their own."
 It is one undo step of the target."
   (interactive)
   (let* ((review (agent-q-diff-signs-review-with-target))
-         (marks (vconcat (agent-q-diff-module-marks
-                          (agent-q-diff-review-engine review))))
-         (hunks (seq-remove (lambda (hunk) (aref marks hunk))
+         (hunks (seq-remove (lambda (hunk) (aref agent-q-diff-buffer-marks hunk))
                             (agent-q-diff-module-blank-hunks
                              (agent-q-diff-review-engine review)))))
     (unless hunks

@@ -49,11 +49,10 @@
 
 (defun agent-q-diff-filter--hide-decided ()
   "Hide the hunks that are decided, neighbors together."
-  (let ((marks (vconcat (agent-q-diff-module-marks
-                         (agent-q-diff-review-engine (agent-q-diff-buffer-current-review)))))
-        (n (length agent-q-diff-buffer-positions))
+  (agent-q-diff-buffer-current-review)
+  (let ((n (length agent-q-diff-buffer-positions))
         (hunk 0))
-    (cl-flet ((is-decided (hunk) (aref marks hunk)))
+    (cl-flet ((is-decided (hunk) (aref agent-q-diff-buffer-marks hunk)))
       (while (< hunk n)
         (if (not (is-decided hunk))
             (cl-incf hunk)
@@ -110,8 +109,8 @@
 (defun agent-q-diff-filter--next (n wanted what)
   "Move to the Nth next hunk whose mark is WANTED, and say WHAT if there is none.
 After the last hunk, the first one is next."
-  (let* ((marks (vconcat (agent-q-diff-module-marks
-                          (agent-q-diff-review-engine (agent-q-diff-buffer-current-review)))))
+  (agent-q-diff-buffer-current-review)
+  (let* ((marks agent-q-diff-buffer-marks)
          (total (length marks))
          (here (or (agent-q-diff-buffer-hunk-at-point) -1))
          (step (if (< n 0) -1 1))
