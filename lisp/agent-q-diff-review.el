@@ -34,7 +34,7 @@
                                    (:copier nil))
   "One proposal being decided."
   (path nil :documentation "Absolute name of the target's file, or nil.")
-  (truename nil :documentation "That name without links, as it was at first.")
+  (truename nil :documentation "What `file-truename' returned for the path at first.")
   (has-followed nil :documentation "Non-nil if the target has followed its file, and nobody was told.")
   (disk-state nil :documentation "What `agent-q-diff-disk-sync' returned last, or nil.")
   (engine nil :documentation "The engine's review.")
@@ -45,10 +45,10 @@
   (target nil :documentation "The target's buffer, once it was needed.")
   (is-new nil :documentation "Non-nil if the target's buffer was made for us.")
   (is-created nil :documentation "Non-nil if an edit of ours created that file.")
-  (missing nil :documentation "The directories that it created, innermost first.")
+  (missing nil :documentation "The directories that were created for it, innermost first.")
   (is-edited nil :documentation "Non-nil if there was an edit of ours.")
   (is-adapted nil :documentation "Non-nil if line ends were adapted.")
-  (is-cut nil :documentation "Non-nil if hunks were split, so that their numbers are others.")
+  (is-cut nil :documentation "Non-nil if hunks were split, which changes their numbers.")
   (committed nil :documentation "What there is to show of the last command, see `agent-q-diff-engine-committed'.")
   (n-conflicts nil :documentation "Number of hunks without a certain place, or nil if that is not known.")
   (is-altered nil :documentation "Non-nil if saving changed more than the hunks.")
@@ -58,13 +58,13 @@
   (comments nil :documentation "Alist of hunks to what the user says of them.")
   (comment nil :documentation "What the user says of the whole, or nil.")
   (agent nil :documentation "Who proposes, a string, or nil.")
-  (contract agent-q-diff-contract :documentation "Whose words that reads.")
+  (contract agent-q-diff-contract :documentation "Whose wording the agent reads.")
   (tool agent-q-diff-tool :documentation "Name of the tool that was called, or nil.")
+  (description nil :documentation "What the agent says of the proposal, a string.")
   (disk nil :documentation "Attributes of the file when the review was begun.")
-  (hash nil :documentation "Hash of the file's bytes then, if it is for the log.")
+  (hash nil :documentation "Hash of the file's bytes at that time, if it is for the log.")
   (proposed nil :documentation "The proposal as a diff, for the log.")
   (is-by-program nil :documentation "Non-nil if a program made the decision.")
-  (description nil :documentation "What that says of the proposal, a string.")
   (caller nil :documentation "What waits for the answer, in its connector's own terms.")
   (is-abandoned nil :documentation "Non-nil if the caller has gone, so that nobody is waiting.")
   (begun nil :documentation "Time at which the review was begun.")
@@ -613,7 +613,7 @@ No command of ours makes one, so that 0 stays until others edit it."
         (setf (agent-q-diff-review-n-conflicts review) (+ conflict ambiguous)))))
 
 (defun agent-q-diff-review-recount (review)
-  "Take nothing for known that was counted of REVIEW."
+  "Forget what was counted of REVIEW, so that it is counted anew."
   (setf (agent-q-diff-review-committed review) nil
         (agent-q-diff-review-n-conflicts review) nil))
 
