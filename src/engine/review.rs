@@ -17,7 +17,7 @@ mod table;
 use std::ops::Range;
 
 use crate::merge::Merged;
-use crate::proposal::{Obstacle, Proposal, Seen, Side};
+use crate::proposal::{Proposal, Seen, Side};
 use crate::text::Text;
 use crate::weave::{Next, Reading};
 use history::History;
@@ -216,10 +216,10 @@ impl Review {
         let mut standing = Standing::default();
         for hunk in 0..self.marks.len() {
             let obstacle = self.proposal.obstacle(hunk);
+            let hindered = obstacle.map(|obstacle| self.hindered(hunk, &obstacle));
             let is_shifted = || matches!(self.proposal.place(hunk), Ok(place) if place.offset != 0);
-            let count = match obstacle {
-                Some(_) if self.proposal.is_lost(hunk) => &mut standing.conflict,
-                Some(Obstacle::NotPlaced(why)) if why.is_ambiguous() => &mut standing.ambiguous,
+            let count = match hindered {
+                Some(Position::Ambiguous) => &mut standing.ambiguous,
                 Some(_) => &mut standing.conflict,
                 None if !self.proposal.is_out(hunk) => &mut standing.is_in,
                 None if is_shifted() => &mut standing.shifted,

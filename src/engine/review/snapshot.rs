@@ -77,16 +77,20 @@ impl Review {
     }
 
     fn position(&self, hunk: usize, obstacle: Option<&Obstacle>, place: Option<Place>) -> Position {
-        let proposal = self.proposal();
+        match (obstacle, place) {
+            (Some(obstacle), _) => self.hindered(hunk, obstacle),
+            (None, _) if self.proposal().is_next_to_edit(hunk) => Position::NextToEdit,
+            (None, Some(Place { offset, .. })) if offset != 0 => Position::Shifted(offset),
+            (None, _) => Position::Expected,
+        }
+    }
+
+    /// Returns where hunk `hunk` is, which `obstacle` keeps from being changed.
+    pub(super) fn hindered(&self, hunk: usize, obstacle: &Obstacle) -> Position {
         match obstacle {
-            None if proposal.is_next_to_edit(hunk) => Position::NextToEdit,
-            None => match place {
-                Some(Place { offset, .. }) if offset != 0 => Position::Shifted(offset),
-                _ => Position::Expected,
-            },
-            Some(_) if proposal.is_lost(hunk) => Position::Lost,
-            Some(Obstacle::NotPlaced(why)) if why.is_ambiguous() => Position::Ambiguous,
-            Some(_) => Position::Conflict,
+            _ if self.proposal().is_lost(hunk) => Position::Lost,
+            Obstacle::NotPlaced(why) if why.is_ambiguous() => Position::Ambiguous,
+            _ => Position::Conflict,
         }
     }
 }
