@@ -432,8 +432,10 @@ fn report<'e>(
         let headers = headers.split_inclusive(|&byte| byte == b'\n');
         let hunks = headers.enumerate().map(|(hunk, header)| {
             let header = header.strip_suffix(b"\n").unwrap_or(header);
-            let now = match review.live_lines(hunk) {
-                Ok((line, lines)) if hunk < n_now => env.cons(line, text(env, lines.bytes())?)?,
+            // Each is a copy of the target's lines.
+            let now = (hunk < n_now).then(|| review.live_lines(hunk));
+            let now = match now {
+                Some(Ok((line, lines))) => env.cons(line, text(env, lines.bytes())?)?,
                 _ => env.intern("nil")?,
             };
             let rest = env.cons(text(env, header)?, now)?;
