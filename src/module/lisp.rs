@@ -11,9 +11,15 @@ use agent_q_diff_engine::weave::Reading;
 
 use crate::error::signal;
 
+/// Most bytes of a character of Unicode in UTF-8.
+const MAX_CHAR_LEN: usize = 4;
+
+/// Number of bytes that any part of a buffer has room in, with a zero byte behind it.
+const PART_BUFFER_LEN: usize = MAX_CHAR_LEN * Reading::PART_LEN + 1;
+
 thread_local! {
     /// Where parts of a buffer are copied.
-    static ROOM: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    static PART_BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Returns `values` as a Lisp vector. `agent-q-diff-engine.el` names its elements.
@@ -26,27 +32,22 @@ pub(crate) fn vector<'e, const N: usize>(
 
 /// Calls `body` with the bytes of `text`, a string of `n_chars` characters.
 ///
-/// Emacs encodes a string once to tell its length and once to copy it. Into room that is there and
-/// large enough it is copied at once.
+/// Emacs encodes a string once to tell its length and once to copy it. Into a buffer that is known to
+/// be large enough, it is copied at once.
 pub(crate) fn with_part<T>(
     text: Value<'_>,
     n_chars: usize,
     body: impl FnOnce(&[u8]) -> T,
 ) -> Result<T> {
     // With the zero byte that Emacs puts behind it.
-    if MAX_CHAR_LEN * n_chars + 1 > ROOM_LEN {
+    if MAX_CHAR_LEN * n_chars + 1 > PART_BUFFER_LEN {
         return Ok(body(&text.clone_string_contents()?));
     }
-    ROOM.with_borrow_mut(|room| {
-        room.resize(ROOM_LEN, 0);
+    PART_BUFFER.with_borrow_mut(|room| {
+        room.resize(PART_BUFFER_LEN, 0);
         Ok(body(text.copy_string_contents(room)?))
     })
 }
-
-/// Most bytes of a character of Unicode in UTF-8.
-const MAX_CHAR_LEN: usize = 4;
-
-const ROOM_LEN: usize = MAX_CHAR_LEN * Reading::PART_LEN + 1;
 
 /// Returns `bytes` as a Lisp string: multibyte if they are UTF-8, else unibyte, for Lisp to decode.
 ///
