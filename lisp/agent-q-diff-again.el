@@ -15,14 +15,15 @@
 
 (require 'seq)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-review)
+(require 'agent-q-diff-file-change)
+(require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-signs)
 (require 'agent-q-diff-reviews)
 (require 'agent-q-diff-finish)
 (require 'agent-q-diff-commands)
 (require 'agent-q-diff-mode)
-(require 'agent-q-diff-session)
+(require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-render)
 
 (defvar-local agent-q-diff-again--past nil
@@ -31,7 +32,7 @@
 
 (defun agent-q-diff-again--notes (review)
   "Return what to say above the hunks of REVIEW, which has ended."
-  (let ((result (agent-q-diff-review-result review)))
+  (let ((result (agent-q-diff-session-result review)))
     (list (format "This review has ended: %s; %d of %d hunks were in the file."
                   (plist-get result :status) (plist-get result :in-file)
                   (plist-get result :total))
@@ -45,13 +46,17 @@
 
 (defun agent-q-diff-again--open (review)
   "Return a new diff buffer for REVIEW, which has ended."
-  (let* ((again (agent-q-diff-review-reopen review))
+  (let* ((again (agent-q-diff-session-of
+                 (agent-q-diff-file-change-reopen (agent-q-diff-session-change review))
+                 :agent (agent-q-diff-session-agent review)
+                 :description (agent-q-diff-session-description review)
+                 :comment (agent-q-diff-session-comment review)))
          (buffer (agent-q-diff-again--prepare review again)))
     (with-current-buffer buffer
       ;; What ends here is no decision, so there is nothing to ask about.
       (setq-local agent-q-diff-confirm-finish nil)
       (setq-local agent-q-diff-finish-when-decided nil)
-      (remove-hook 'kill-buffer-query-functions #'agent-q-diff-session-query-kill-buffer t)
+      (remove-hook 'kill-buffer-query-functions #'agent-q-diff-lifecycle-query-kill-buffer t)
       (setq agent-q-diff-again--past review
             agent-q-diff-buffer-end-function #'agent-q-diff-again--end))
     buffer))
@@ -61,7 +66,7 @@
 If there is an error, REVIEW is kept as it was."
   (condition-case err
       (agent-q-diff-render-prepare again nil nil
-                                   (agent-q-diff-review-description again)
+                                   (agent-q-diff-session-description again)
                                    #'agent-q-diff-mode
                                    (agent-q-diff-again--notes review))
     ((error quit)
@@ -69,23 +74,14 @@ If there is an error, REVIEW is kept as it was."
      (signal (car err) (cdr err)))))
 
 (defun agent-q-diff-again--return (review again)
-  "Give REVIEW back what AGAIN has taken of it."
-  (setf (agent-q-diff-review-kept-engine review) (agent-q-diff-review-engine again)
-        (agent-q-diff-review-engine again) nil
-        (agent-q-diff-review-is-cut review) (agent-q-diff-review-is-cut again)
-        (agent-q-diff-review-is-created review) (agent-q-diff-review-is-created again)
-        (agent-q-diff-review-missing review) (agent-q-diff-review-missing again)
-        (agent-q-diff-review-comments review) (agent-q-diff-review-comments again)
-        (agent-q-diff-review-failures review) (agent-q-diff-review-failures again))
-  ;; If somebody else has emptied a file that REVIEW created, it stays.
-  (unless (agent-q-diff-review-is-edited again)
-    (setf (agent-q-diff-review-is-created again) nil))
-  (agent-q-diff-review-close again)
+  "Give REVIEW back what AGAIN has taken of it, and keep it."
+  (agent-q-diff-file-change-return (agent-q-diff-session-change review)
+                                   (agent-q-diff-session-change again))
   (agent-q-diff-reviews-keep review))
 
 (defun agent-q-diff-again--end (again outcome)
   "Leave AGAIN, a review that was looked at again, in the way of OUTCOME."
-  (let* ((buffer (agent-q-diff-review-buffer again))
+  (let* ((buffer (agent-q-diff-session-buffer again))
          (review (buffer-local-value 'agent-q-diff-again--past buffer)))
     (with-current-buffer buffer
       (setq agent-q-diff-buffer-end-function nil
@@ -93,7 +89,7 @@ If there is an error, REVIEW is kept as it was."
       (agent-q-diff-signs-stop-refreshing))
     (agent-q-diff-again--return review again)
     (unless (eq outcome 'killed)
-      (agent-q-diff-session-quit-windows buffer t)
+      (agent-q-diff-lifecycle-quit-windows buffer t)
       ;; It goes even if it was in no window.
       (when (buffer-live-p buffer)
         (kill-buffer buffer)))))

@@ -16,7 +16,7 @@
 ;; garbage for several collections, which take longer than the reading.
 (let ((gc-cons-threshold (max gc-cons-threshold (* 64 1024 1024))))
   (require 'agent-q-diff-mode)
-  (require 'agent-q-diff-session))
+  (require 'agent-q-diff-lifecycle))
 
 (require 'cl-lib)
 (require 'seq)
@@ -26,14 +26,16 @@
 (require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-visit)
-(require 'agent-q-diff-review)
+(require 'agent-q-diff-file-change)
+(require 'agent-q-diff-decide)
+(require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-signs)
 (require 'agent-q-diff-result)
 (require 'agent-q-diff-finish)
 (require 'agent-q-diff-grace)
 (require 'agent-q-diff-mode)
-(require 'agent-q-diff-session)
+(require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-wait)
 (require 'agent-q-diff-render)
 
@@ -85,10 +87,10 @@ proposal could not be shown, what was accepted could not be applied, the
 review was cancelled, or this is a batch Emacs with nobody to ask."
   (agent-q-diff-api--check-arguments original modified description)
   (agent-q-diff-api--start-and-wait
-   path original modified description mode notes check
+   path original modified description mode notes
    (lambda ()
-     (agent-q-diff-review-open (agent-q-diff-visit-name path)
-                               original modified))))
+     (agent-q-diff-file-change-open (agent-q-diff-visit-name path)
+                                    original modified check))))
 
 ;;;###autoload
 (cl-defun agent-q-diff-review-patch-and-wait (path diff description
@@ -100,14 +102,14 @@ the other arguments and the value are those of
 `agent-q-diff-review-and-wait'."
   (agent-q-diff-api--check-arguments diff diff description)
   (agent-q-diff-api--start-and-wait
-   path nil nil description mode (append notes (agent-q-diff-api--diff-notes path diff)) check
+   path nil nil description mode (append notes (agent-q-diff-api--diff-notes path diff))
    (lambda ()
-     (agent-q-diff-review-open-patch (agent-q-diff-visit-name path) diff))))
+     (agent-q-diff-file-change-open-patch (agent-q-diff-visit-name path) diff check))))
 
 (defun agent-q-diff-api--start-and-wait (path original modified description mode
-                                              notes check open)
-  "Open a review by calling OPEN, wait until it has ended, return its result.
-PATH, ORIGINAL, MODIFIED, DESCRIPTION, MODE, NOTES and CHECK are as for
+                                              notes open)
+  "Call OPEN for a change, let the user review it, wait, and return the result.
+PATH, ORIGINAL, MODIFIED, DESCRIPTION, MODE and NOTES are as for
 `agent-q-diff-review-and-wait'."
   (let ((review (agent-q-diff-api--logging-errors
                  path
@@ -115,12 +117,11 @@ PATH, ORIGINAL, MODIFIED, DESCRIPTION, MODE, NOTES and CHECK are as for
                    (unless (agent-q-diff-wait-somebody-there-p)
                      (signal 'agent-q-diff-no-user
                              '("a batch Emacs has no user to decide")))
-                   (let ((review (funcall open)))
+                   (let ((review (agent-q-diff-session-of (funcall open))))
                      (agent-q-diff-render-prepare-or-close review original modified
                                                            (or description "") mode notes)
                      review)))))
-    (setf (agent-q-diff-review-check review) check)
-    (agent-q-diff-session-begin review)
+    (agent-q-diff-lifecycle-begin review)
     (agent-q-diff-wait review)))
 
 (defun agent-q-diff-api--logging-errors (path function)
@@ -135,7 +136,7 @@ If it signals, the log has that."
 (defun agent-q-diff-wait (review)
   "Show REVIEW, wait in a recursive edit until it has ended, and return its result.
 Signal an error under `agent-q-diff-error' if there is no decision."
-  (unless (agent-q-diff-review-outcome review)
+  (unless (agent-q-diff-session-outcome review)
     (agent-q-diff-wait-for review))
   (agent-q-diff-wait-answer review))
 
@@ -179,12 +180,10 @@ begin, if nobody has said which of them is right; and of the first 50 as
   (agent-q-diff-api--start
    path callback agent original modified description mode notes
    (lambda ()
-     (agent-q-diff-api--with-check
-      check
-      (agent-q-diff-review-open (if detached
-                                    (agent-q-diff-api--detached-name path)
-                                  (agent-q-diff-visit-name path))
-                                original modified detached)))))
+     (agent-q-diff-file-change-open (if detached
+                                        (agent-q-diff-api--detached-name path)
+                                      (agent-q-diff-visit-name path))
+                                    original modified check detached))))
 
 ;;;###autoload
 (cl-defun agent-q-diff-review-patch (path diff description callback
@@ -199,14 +198,7 @@ arguments and the value are those of `agent-q-diff-review'."
    path callback agent nil nil description mode
    (append notes (agent-q-diff-api--diff-notes path diff))
    (lambda ()
-     (agent-q-diff-api--with-check
-      check
-      (agent-q-diff-review-open-patch (agent-q-diff-visit-name path) diff)))))
-
-(defun agent-q-diff-api--with-check (check review)
-  "Return REVIEW, for which CHECK is called before each edit, if it is not nil."
-  (setf (agent-q-diff-review-check review) check)
-  review)
+     (agent-q-diff-file-change-open-patch (agent-q-diff-visit-name path) diff check))))
 
 (defun agent-q-diff-api--detached-name (path)
   "Return PATH, the name of a text that is no file, as an absolute file name.
@@ -216,18 +208,19 @@ Nothing is looked at there, so it may be remote."
 
 (defun agent-q-diff-api--start (path callback agent original modified description
                                      mode notes open)
-  "Open a review by calling OPEN, show it, and return it at once.
+  "Call OPEN for a change, show its review, and return that at once.
 PATH, CALLBACK, AGENT, ORIGINAL, MODIFIED, DESCRIPTION, MODE and NOTES
 are as for `agent-q-diff-review'."
   (condition-case err
-      (let ((review (agent-q-diff-base-collecting-once (funcall open))))
+      (let ((review (agent-q-diff-session-of
+                     (agent-q-diff-base-collecting-once (funcall open)))))
         (agent-q-diff-render-prepare-or-close review original modified
                                               (or description "") mode notes)
-        (setf (agent-q-diff-review-callback review) callback
-              (agent-q-diff-review-agent review) agent)
-        (agent-q-diff-session-begin review)
-        (with-current-buffer (agent-q-diff-review-buffer review)
-          (setq agent-q-diff-buffer-end-function #'agent-q-diff-session-end-unwaited))
+        (setf (agent-q-diff-session-callback review) callback
+              (agent-q-diff-session-agent review) agent)
+        (agent-q-diff-lifecycle-begin review)
+        (with-current-buffer (agent-q-diff-session-buffer review)
+          (setq agent-q-diff-buffer-end-function #'agent-q-diff-lifecycle-end-unwaited))
         (agent-q-diff-api--announce review)
         review)
     (error
@@ -238,16 +231,17 @@ are as for `agent-q-diff-review'."
 CALLBACK is told."
   (let ((review (agent-q-diff-api--unbegun path callback err)))
     (agent-q-diff-result-record review)
-    (agent-q-diff-session-tell review)
+    (agent-q-diff-lifecycle-tell review)
     review))
 
 (defun agent-q-diff-api--unbegun (path callback err)
   "Return a review of the file PATH, with CALLBACK, that ERR kept from beginning."
   (let* ((message (agent-q-diff-error-text err))
-         (review (agent-q-diff-review--make
-                  :path path :callback callback :agent (car agent-q-diff-caller)
+         (review (agent-q-diff-session-of
+                  (agent-q-diff-file-change-unopened path)
+                  :callback callback :agent (car agent-q-diff-caller)
                   :outcome (list 'error (car err) message))))
-    (setf (agent-q-diff-review-result review)
+    (setf (agent-q-diff-session-result review)
           (agent-q-diff-result-with-message
            (list :status 'error :decision nil :path path
                  :error (car err) :reason message)))
@@ -258,7 +252,7 @@ CALLBACK is told."
 (defun agent-q-diff-api--announce (review)
   "Show REVIEW by the rule of `agent-q-diff-display', and announce it.
 It is open even if it cannot be shown, and answered when it has ended."
-  (let ((buffer (agent-q-diff-review-buffer review)))
+  (let ((buffer (agent-q-diff-session-buffer review)))
     (condition-case err
         (pcase-exhaustive agent-q-diff-display
           ('at-once (agent-q-diff-api--display buffer))
@@ -267,9 +261,9 @@ It is open even if it cannot be shown, and answered when it has ended."
       (error (message "The review cannot be shown: %s"
                       (agent-q-diff-error-text err))))
     (message "%s proposes to change %s; M-x agent-q-diff-list"
-             (or (agent-q-diff-review-agent review) "An agent")
+             (or (agent-q-diff-session-agent review) "An agent")
              (agent-q-diff-visible
-              (abbreviate-file-name (agent-q-diff-review-path review))))))
+              (abbreviate-file-name (agent-q-diff-session-path review))))))
 
 (defun agent-q-diff-api--display (buffer)
   "Show the diff buffer BUFFER in a window that is not selected, if it waits."
@@ -306,16 +300,16 @@ there."
                                                (agent-q-diff-api--outside-notes old new))))
                              names files))
          (first (seq-find (lambda (review)
-                            (not (agent-q-diff-review-outcome review)))
+                            (not (agent-q-diff-session-outcome review)))
                           reviews)))
     (dolist (review reviews)
-      (when (agent-q-diff-review-outcome review)
+      (when (agent-q-diff-session-outcome review)
         (message "%s: %s"
-                 (agent-q-diff-visible (agent-q-diff-review-path review))
+                 (agent-q-diff-visible (agent-q-diff-session-path review))
                  (agent-q-diff-visible
-                  (plist-get (agent-q-diff-review-result review) :reason)))))
+                  (plist-get (agent-q-diff-session-result review) :reason)))))
     (when first
-      (pop-to-buffer (agent-q-diff-review-buffer first)))
+      (pop-to-buffer (agent-q-diff-session-buffer first)))
     reviews))
 
 (defun agent-q-diff-api--read-diff ()
@@ -424,8 +418,8 @@ Return what it came to: `edited', `marked', `unchanged', `already-in',
 be done: `agent-q-diff-ambiguous' if a place has to be named,
 `agent-q-diff-not-found' if HUNK is not at PLACE."
   (with-current-buffer (agent-q-diff-api--buffer-of review)
-    (agent-q-diff-signs-review-with-target)
-    (let ((note (agent-q-diff-review-do review command hunk place)))
+    (let ((note (agent-q-diff-decide-hunk (agent-q-diff-signs-change-with-target)
+                                          command hunk place)))
       (agent-q-diff-signs-show-committed)
       note)))
 
@@ -445,17 +439,17 @@ Arguments, errors and value are those of `agent-q-diff-command'."
 (defun agent-q-diff-end (review)
   "Finish REVIEW, as the key does: decide by the mark of each hunk."
   (with-current-buffer (agent-q-diff-api--buffer-of review)
-    (setf (agent-q-diff-review-is-by-program review) t)
+    (setf (agent-q-diff-session-is-by-program review) t)
     (unwind-protect
         (agent-q-diff-finish)
       ;; Something may have kept it from ending.
-      (unless (agent-q-diff-review-outcome review)
-        (setf (agent-q-diff-review-is-by-program review) nil)))))
+      (unless (agent-q-diff-session-outcome review)
+        (setf (agent-q-diff-session-is-by-program review) nil)))))
 
 (defun agent-q-diff-api--buffer-of (review)
   "Return the diff buffer of REVIEW, or signal that it has ended."
-  (let ((buffer (agent-q-diff-review-buffer review)))
-    (if (and (buffer-live-p buffer) (not (agent-q-diff-review-outcome review)))
+  (let ((buffer (agent-q-diff-session-buffer review)))
+    (if (and (buffer-live-p buffer) (not (agent-q-diff-session-outcome review)))
         buffer
       (signal 'agent-q-diff-ended '("the review has ended")))))
 

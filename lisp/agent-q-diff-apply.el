@@ -13,7 +13,7 @@
 
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-coding)
-(require 'agent-q-diff-target)
+(require 'agent-q-diff-text)
 (require 'agent-q-diff-save)
 
 (defun agent-q-diff-apply--carry-out (buffer texts edit save check)
@@ -52,7 +52,7 @@ directories that were made for a file that is then refused."
      (lambda (keep)
        (save-excursion
          (funcall edit))
-       (setq tick (agent-q-diff-target-tick buffer))
+       (setq tick (agent-q-diff-text-tick buffer))
        (when save
          (agent-q-diff-save-buffer buffer check keep))))
     tick))
@@ -94,7 +94,7 @@ BUFFER has TOTAL characters.  CHECK, errors and value are as for
 `agent-q-diff-apply--carry-out'."
   (agent-q-diff-apply--carry-out
    buffer (mapcar #'caddr edits)
-   (lambda () (agent-q-diff-target-replace-lines edits offsets))
+   (lambda () (agent-q-diff-text-replace-lines edits offsets))
    save check))
 
 (defun agent-q-diff-apply-replacement (buffer spans text save &optional check)
@@ -108,7 +108,7 @@ value are as for `agent-q-diff-apply--carry-out'."
      (save-restriction
        (widen)
        (pcase-dolist (`(,start . ,end) (reverse spans))
-         (agent-q-diff-target-replace-span (1+ start) (1+ end) text))))
+         (agent-q-diff-text-replace-span (1+ start) (1+ end) text))))
    save check))
 
 (provide 'agent-q-diff-apply)

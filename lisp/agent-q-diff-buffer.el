@@ -22,8 +22,9 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-line-ends)
-(require 'agent-q-diff-target)
-(require 'agent-q-diff-review)
+(require 'agent-q-diff-text)
+(require 'agent-q-diff-file-change)
+(require 'agent-q-diff-session)
 
 ;;;; State
 
@@ -52,7 +53,7 @@ A state is `applied', `rejected' or nil for pending.  Entries put in by
 hand count like those made by commands.")
 
 (defvar-local agent-q-diff-buffer-review nil
-  "The `agent-q-diff-review' of this buffer, or nil.")
+  "The `agent-q-diff-session' of this buffer, or nil.")
 
 (defvar-local agent-q-diff-buffer-positions nil
   "Vector of the positions of the hunks' `@@' lines.")
@@ -101,10 +102,15 @@ NTH is the index, in PLACES, of the one that was shown; PLACES is as
   "Return non-nil if this buffer was made for a review that has ended."
   (and (eq agent-q-diff-buffer-parsed-tick t)
        (not (and agent-q-diff-buffer-review
-                 (agent-q-diff-review-engine agent-q-diff-buffer-review)))))
+                 (agent-q-diff-file-change-engine (agent-q-diff-buffer-change))))))
 
-(defun agent-q-diff-buffer-current-review ()
-  "Return this buffer's review, made from its text if that is needed.
+(defun agent-q-diff-buffer-change ()
+  "Return the file change of this buffer's review, or nil if it has no review."
+  (and agent-q-diff-buffer-review
+       (agent-q-diff-session-change agent-q-diff-buffer-review)))
+
+(defun agent-q-diff-buffer-current-change ()
+  "Return this buffer's file change, made from its text if that is needed.
 Signal `agent-q-diff-malformed' if the text is not a diff, or
 `agent-q-diff-ended' if the review has ended."
   (when (agent-q-diff-buffer-ended-p)
@@ -113,13 +119,13 @@ Signal `agent-q-diff-malformed' if the text is not a diff, or
               (and agent-q-diff-buffer-review
                    (eq agent-q-diff-buffer-parsed-tick (buffer-chars-modified-tick))))
     (agent-q-diff-buffer--drop-review)
-    (let ((review (agent-q-diff-review-open-diff (agent-q-diff-buffer--diff-text))))
+    (let ((change (agent-q-diff-file-change-open-diff (agent-q-diff-buffer--diff-text))))
       (agent-q-diff-buffer-adopt
-       review (agent-q-diff-module-header-lines
-               (agent-q-diff-review-engine review)))
+       (agent-q-diff-session-of change)
+       (agent-q-diff-module-header-lines (agent-q-diff-file-change-engine change)))
       (setq agent-q-diff-buffer-parsed-tick (buffer-chars-modified-tick))))
   (agent-q-diff-buffer--read-states)
-  agent-q-diff-buffer-review)
+  (agent-q-diff-buffer-change))
 
 (defun agent-q-diff-buffer-distrust-states ()
   "Let the next command read every state that was put in by hand.
@@ -130,7 +136,7 @@ that keys are no slower where there are more hunks."
 (defun agent-q-diff-buffer-known-p ()
   "Return non-nil if this buffer has hunks and the engine knows them."
   (and agent-q-diff-buffer-review
-       (agent-q-diff-review-engine agent-q-diff-buffer-review)
+       (agent-q-diff-file-change-engine (agent-q-diff-buffer-change))
        (or (eq agent-q-diff-buffer-parsed-tick t)
            (eq agent-q-diff-buffer-parsed-tick (buffer-chars-modified-tick)))))
 
@@ -144,13 +150,13 @@ are then made what the target's buffer has."
           (visiting (and agent-q-diff-buffer-path
                          (find-buffer-visiting agent-q-diff-buffer-path))))
       (agent-q-diff-line-ends-adapt-diff
-       text text (if visiting (agent-q-diff-target-text visiting) "")
+       text text (if visiting (agent-q-diff-text-in visiting) "")
        (and visiting (agent-q-diff-line-ends visiting))))))
 
 (defun agent-q-diff-buffer--drop-review ()
   "Give back this buffer's review, if it has one."
   (when agent-q-diff-buffer-review
-    (agent-q-diff-review-close agent-q-diff-buffer-review)
+    (agent-q-diff-session-free agent-q-diff-buffer-review)
     (setq agent-q-diff-buffer-review nil)))
 
 (defun agent-q-diff-buffer-adopt (review header-lines &optional start)
@@ -174,11 +180,17 @@ The lines are counted from 0 at the position START, or `point-min'."
                 (point))
               header-lines))))
 
-(defun agent-q-diff-buffer-review-or-nil ()
-  "Return this buffer's review, or nil if it has none.
+(defun agent-q-diff-buffer-current-review ()
+  "Return this buffer's review, made from its text if that is needed.
+The errors are those of `agent-q-diff-buffer-current-change'."
+  (agent-q-diff-buffer-current-change)
+  agent-q-diff-buffer-review)
+
+(defun agent-q-diff-buffer-change-or-nil ()
+  "Return this buffer's file change, or nil if it has none.
 That is so if its text is not a diff, or if the review has ended."
   (condition-case nil
-      (agent-q-diff-buffer-current-review)
+      (agent-q-diff-buffer-current-change)
     ((agent-q-diff-malformed agent-q-diff-several-files agent-q-diff-ended) nil)))
 
 ;;;; States
@@ -202,7 +214,7 @@ one position the first counts, as for `alist-get'."
     (agent-q-diff-buffer--note-entries)
     (unless (length= agent-q-diff-buffer-marks (length agent-q-diff-buffer-positions))
       (setq agent-q-diff-buffer-marks
-            (vconcat (agent-q-diff-review-marks agent-q-diff-buffer-review))))
+            (vconcat (agent-q-diff-file-change-marks (agent-q-diff-buffer-change)))))
     (cl-loop for entry across agent-q-diff-buffer-entries
              for hunk from 0
              do (agent-q-diff-buffer--read-state hunk entry))))
@@ -210,7 +222,7 @@ one position the first counts, as for `alist-get'."
 (defun agent-q-diff-buffer--read-state (hunk entry)
   "Give the engine the state of HUNK that ENTRY, perhaps nil, has."
   (unless (eq (cdr entry) (aref agent-q-diff-buffer-marks hunk))
-    (agent-q-diff-review-set-mark agent-q-diff-buffer-review hunk (cdr entry))
+    (agent-q-diff-file-change-set-mark (agent-q-diff-buffer-change) hunk (cdr entry))
     (aset agent-q-diff-buffer-marks hunk (cdr entry))))
 
 (defun agent-q-diff-buffer--note-entries ()
@@ -240,7 +252,7 @@ one position the first counts, as for `alist-get'."
 (defun agent-q-diff-buffer-write-states ()
   "Note every mark of the engine in `agent-q-diff-buffer-hunk-states'.
 Entries that are no hunk's are kept."
-  (let* ((marks (agent-q-diff-review-marks agent-q-diff-buffer-review))
+  (let* ((marks (agent-q-diff-file-change-marks (agent-q-diff-buffer-change)))
          (entries (cl-loop for position across agent-q-diff-buffer-positions
                            for mark in marks
                            collect (cons position mark)))
@@ -265,7 +277,7 @@ Entries that are no hunk's are kept."
 
 (defun agent-q-diff-count-hunks ()
   "Return the number of hunks in this buffer."
-  (if (or (agent-q-diff-buffer-ended-p) (agent-q-diff-buffer-review-or-nil))
+  (if (or (agent-q-diff-buffer-ended-p) (agent-q-diff-buffer-change-or-nil))
       (length agent-q-diff-buffer-positions)
     (save-excursion
       (goto-char (point-min))
@@ -274,15 +286,15 @@ Entries that are no hunk's are kept."
 (defun agent-q-diff-buffer-counts ()
   "Return (TOTAL APPLIED REJECTED PENDING), numbers of hunks.
 States put in by hand for what is not a hunk count as well."
-  (let ((review (and (not (agent-q-diff-buffer-ended-p)) (agent-q-diff-buffer-review-or-nil))))
-    (if (and review (zerop agent-q-diff-buffer--n-strays))
-        (agent-q-diff-buffer-tally review)
+  (let ((change (and (not (agent-q-diff-buffer-ended-p)) (agent-q-diff-buffer-change-or-nil))))
+    (if (and change (zerop agent-q-diff-buffer--n-strays))
+        (agent-q-diff-buffer-tally change)
       (pcase-let ((`(,total ,applied ,rejected) (agent-q-diff-buffer--counts-by-hand)))
         (list total applied rejected (- total applied rejected))))))
 
-(defun agent-q-diff-buffer-tally (review)
-  "Return (TOTAL APPLIED REJECTED PENDING), numbers of hunks of REVIEW."
-  (pcase-let ((`(,total ,applied ,rejected) (agent-q-diff-review-tally review)))
+(defun agent-q-diff-buffer-tally (change)
+  "Return (TOTAL APPLIED REJECTED PENDING), numbers of hunks of CHANGE."
+  (pcase-let ((`(,total ,applied ,rejected) (agent-q-diff-file-change-tally change)))
     (list total applied rejected (- total applied rejected))))
 
 (defun agent-q-diff-buffer--counts-by-hand ()
@@ -382,8 +394,8 @@ What was shown of another hunk's place is then no longer what is seen."
 (defun agent-q-diff-buffer-goto-next-pending ()
   "Move to the next pending hunk, from the top again after the last.
 Return non-nil if there is one."
-  (let ((next (agent-q-diff-review-next-pending agent-q-diff-buffer-review
-                                                (or (agent-q-diff-buffer-hunk-at-point) 0))))
+  (let ((next (agent-q-diff-file-change-next-pending (agent-q-diff-buffer-change)
+                                                     (or (agent-q-diff-buffer-hunk-at-point) 0))))
     (when next
       (agent-q-diff-buffer-goto-hunk next)
       t)))

@@ -18,7 +18,10 @@
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-coding)
 (require 'agent-q-diff-disk)
-(require 'agent-q-diff-review)
+(require 'agent-q-diff-target)
+(require 'agent-q-diff-file-change)
+(require 'agent-q-diff-decide)
+(require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-progress)
 (require 'agent-q-diff-signs)
@@ -56,37 +59,37 @@ NOTE is the engine's word for it, HUNK an `agent-q-diff-engine-hunk'."
 
 ;;;; Carrying out commands
 
-(defun agent-q-diff-commands--review-for (command)
-  "Return this buffer's review, with its target followed if COMMAND needs it.
+(defun agent-q-diff-commands--change-for (command)
+  "Return this buffer's file change, with its target followed if COMMAND needs it.
 To reject, or to take back the mark of an applied hunk, no target is
 needed."
   (if (or (eq command 'reject)
           (and (eq command 'toggle) (agent-q-diff-commands--applied-here-p)))
-      (agent-q-diff-buffer-current-review)
-    (agent-q-diff-signs-review-with-target)))
+      (agent-q-diff-buffer-current-change)
+    (agent-q-diff-signs-change-with-target)))
 
 (defun agent-q-diff-commands--do (command)
   "Carry out COMMAND on the hunk at point, and return what was said.
 What cannot be done is said as well, but then nil is returned and nothing
 has changed."
   (condition-case err
-      (let* ((review (agent-q-diff-commands--review-for command))
+      (let* ((change (agent-q-diff-commands--change-for command))
              (hunk (agent-q-diff-buffer-hunk-here))
-             (note (agent-q-diff-review-do review command hunk
-                                           (agent-q-diff-places-shown review hunk)))
+             (note (agent-q-diff-decide-hunk change command hunk
+                                             (agent-q-diff-places-shown change hunk)))
              (said (agent-q-diff-commands--note-text
                     command note (car (agent-q-diff-engine-committed-hunks
-                                       (agent-q-diff-review-committed review))))))
+                                       (agent-q-diff-file-change-committed change))))))
         (setq agent-q-diff-buffer-shown nil)
         (agent-q-diff-signs-show-committed)
-        (setq said (concat said (agent-q-diff-commands--follow-hooks review note)
-                           (agent-q-diff-commands--unsaved-words review note)
-                           (agent-q-diff-commands--followed-words review)))
+        (setq said (concat said (agent-q-diff-commands--follow-hooks change note)
+                           (agent-q-diff-commands--unsaved-words change note)
+                           (agent-q-diff-commands--followed-words change)))
         (message "%s" said)
         said)
     (user-error (signal (car err) (cdr err)))
     (agent-q-diff-ambiguous
-     (unless (agent-q-diff-places-show agent-q-diff-buffer-review
+     (unless (agent-q-diff-places-show (agent-q-diff-buffer-change)
                                        (agent-q-diff-buffer-hunk-here))
        (agent-q-diff-commands--say-failure command err))
      nil)
@@ -95,19 +98,19 @@ has changed."
      (agent-q-diff-commands--say-failure command err)
      nil)))
 
-(defun agent-q-diff-commands--followed-words (review)
-  "Return words to append if the target of REVIEW has just followed its file."
-  (if (and review (agent-q-diff-review-told-followed review))
+(defun agent-q-diff-commands--followed-words (change)
+  "Return words to append if the target of CHANGE has just followed its file."
+  (if (and change (agent-q-diff-target-told-followed (agent-q-diff-file-change-target change)))
       "; the file had changed on disk, and its buffer now shows what it holds"
     ""))
 
-(defun agent-q-diff-commands--unsaved-words (review note)
-  "Return words to append if an edit is only in the buffer of REVIEW.
+(defun agent-q-diff-commands--unsaved-words (change note)
+  "Return words to append if an edit is only in the buffer of CHANGE.
 NOTE is what the command came to.  With `agent-q-diff-save' as `never',
 the user knows."
-  (let ((target (agent-q-diff-review-target review)))
+  (let ((target (agent-q-diff-file-change-buffer change)))
     (if (and (eq note 'edited)
-             (not (agent-q-diff-review-is-detached review))
+             (not (agent-q-diff-file-change-is-detached change))
              (not (eq agent-q-diff-save 'never))
              (agent-q-diff-disk-unsaved-p target))
         (format "; not saved, since %s has unsaved edits"
@@ -128,22 +131,22 @@ the user knows."
                (substitute-command-keys
                 "; \\<agent-q-diff-mode-map>\\[agent-q-diff-merge-hunk] merges")
              "")
-           (agent-q-diff-commands--followed-words agent-q-diff-buffer-review)))
+           (agent-q-diff-commands--followed-words (agent-q-diff-buffer-change))))
 
 (defun agent-q-diff-commands--note-failure (command err)
   "Note that COMMAND, if it accepts, failed on the hunk at point with ERR.
 That may have been before it was tried, when the target could not be had."
   (let ((hunk (agent-q-diff-buffer-hunk-at-point)))
     (when (and hunk (memq command '(accept toggle)) (not (agent-q-diff-buffer-ended-p)))
-      (agent-q-diff-review-note-failure agent-q-diff-buffer-review hunk
+      (agent-q-diff-decide-note-failure (agent-q-diff-buffer-change) hunk
                                         (agent-q-diff-error-text err)))))
 
-(defun agent-q-diff-commands--follow-hooks (review note)
-  "Show what else has changed in the target of REVIEW after NOTE.
+(defun agent-q-diff-commands--follow-hooks (change note)
+  "Show what else has changed in the target of CHANGE after NOTE.
 Return words about it if it is a hook's work on saving; what was edited
 before a command that leaves the target alone is the user's."
-  (if (and (agent-q-diff-review-target review)
-           (agent-q-diff-review-follow review))
+  (if (and (agent-q-diff-file-change-buffer change)
+           (agent-q-diff-file-change-follow change))
       (progn
         (agent-q-diff-signs-show-all)
         (if (eq note 'edited)
@@ -184,10 +187,10 @@ anything could not be done."
 (defun agent-q-diff-commands--do-each (command hunks)
   "Carry out COMMAND on HUNKS until one cannot be done; return what was said.
 It is one undo step of the target, and one decision to take back."
-  (agent-q-diff-review-as-one
-   agent-q-diff-buffer-review
+  (agent-q-diff-decide-as-one
+   (agent-q-diff-buffer-change)
    (lambda ()
-     (let* ((target (agent-q-diff-review-target agent-q-diff-buffer-review))
+     (let* ((target (agent-q-diff-file-change-buffer (agent-q-diff-buffer-change)))
             (group (and (buffer-live-p target) (prepare-change-group target)))
             (said nil))
        (while (and hunks
@@ -239,7 +242,7 @@ The latter leaves its change in the target, unless
 
 (defun agent-q-diff-commands--by-hand-p ()
   "Return non-nil if this buffer's text is not a diff."
-  (not (or (agent-q-diff-buffer-ended-p) (agent-q-diff-buffer-review-or-nil))))
+  (not (or (agent-q-diff-buffer-ended-p) (agent-q-diff-buffer-change-or-nil))))
 
 (defun agent-q-diff-commands--applied-by-hand-p ()
   "Return non-nil if the state of the hunk at point was set to applied."
@@ -250,7 +253,7 @@ The latter leaves its change in the target, unless
 
 (defun agent-q-diff-commands--applied-here-p ()
   "Return non-nil if the hunk at point is marked applied."
-  (agent-q-diff-buffer-current-review)
+  (agent-q-diff-buffer-current-change)
   (eq 'applied (cdr (aref agent-q-diff-buffer-entries (agent-q-diff-buffer-hunk-here)))))
 
 (defun agent-q-diff-unapply-hunk ()
@@ -264,10 +267,10 @@ become a hunk of their own."
   "Accept the pending hunks of nothing but white space.
 It is one undo step of the target."
   (interactive)
-  (let* ((review (agent-q-diff-signs-review-with-target))
+  (let* ((change (agent-q-diff-signs-change-with-target))
          (hunks (seq-remove (lambda (hunk) (aref agent-q-diff-buffer-marks hunk))
                             (agent-q-diff-module-blank-hunks
-                             (agent-q-diff-review-engine review)))))
+                             (agent-q-diff-file-change-engine change)))))
     (unless hunks
       (user-error "No pending whitespace-only hunks"))
     (save-excursion
@@ -280,21 +283,21 @@ It is one undo step of the target."
 For a hunk with a character that its coding system cannot hold: saving
 then writes the whole file anew in UTF-8."
   (interactive)
-  (let ((review (agent-q-diff-signs-review-with-target)))
-    (agent-q-diff-coding-recode (agent-q-diff-review-target review))
+  (let ((change (agent-q-diff-signs-change-with-target)))
+    (agent-q-diff-coding-recode (agent-q-diff-file-change-buffer change))
     (message "%s will be saved as UTF-8; accept the hunk again"
              (agent-q-diff-visible
-              (buffer-name (agent-q-diff-review-target review))))))
+              (buffer-name (agent-q-diff-file-change-buffer change))))))
 
-(defun agent-q-diff-commands--show-many (review)
-  "Show what a command on several hunks of REVIEW came to.
+(defun agent-q-diff-commands--show-many (change)
+  "Show what a command on several hunks of CHANGE came to.
 What a hook changed in the target on the way to the file is followed."
-  (if (or (agent-q-diff-review-follow review)
-          (not (agent-q-diff-review-committed review))
+  (if (or (agent-q-diff-file-change-follow change)
+          (not (agent-q-diff-file-change-committed change))
           (not (agent-q-diff-engine-committed-marks
-                (agent-q-diff-review-committed review))))
+                (agent-q-diff-file-change-committed change))))
       (progn
-        (agent-q-diff-review-recount review)
+        (agent-q-diff-file-change-recount change)
         (agent-q-diff-buffer-write-states)
         (agent-q-diff-signs-show-all))
     (agent-q-diff-signs-show-committed)))
@@ -302,11 +305,11 @@ What a hook changed in the target on the way to the file is followed."
 (defun agent-q-diff-commands--accept-pending (by-key)
   "Accept every pending hunk, and finish if all of them applied.
 BY-KEY is as for `agent-q-diff-accept-all'."
-  (let ((review (agent-q-diff-signs-review-with-target)))
+  (let ((change (agent-q-diff-signs-change-with-target)))
     (if (zerop (nth 3 (agent-q-diff-buffer-counts)))
         (agent-q-diff-finish nil by-key)
-      (let ((failed (agent-q-diff-review-accept-all review)))
-        (agent-q-diff-commands--show-many review)
+      (let ((failed (agent-q-diff-decide-accept-all change)))
+        (agent-q-diff-commands--show-many change)
         (cond
          ((null failed) (agent-q-diff-finish-decided "accepted" by-key))
          (agent-q-diff-buffer-end-function
@@ -336,10 +339,10 @@ It is one undo step of the target.  Hunks whose lines others have changed
 since stay; which these are is said.  Return them, a list of
 \(HUNK . REASON)."
   (interactive)
-  (let* ((review (agent-q-diff-signs-review-with-target))
-         (n (agent-q-diff-review-in-target review))
-         (failed (agent-q-diff-review-unapply-all review)))
-    (agent-q-diff-commands--show-many review)
+  (let* ((change (agent-q-diff-signs-change-with-target))
+         (n (agent-q-diff-file-change-in-target change))
+         (failed (agent-q-diff-decide-unapply-all change)))
+    (agent-q-diff-commands--show-many change)
     (cond
      (failed (agent-q-diff-commands--say-failures failed "Not taken out"))
      ((zerop n) (message "None of the proposal is in the file"))
@@ -364,8 +367,8 @@ called."
     (user-error "The review has ended"))
   (agent-q-diff-finish-confirm-unfinished by-key)
   (agent-q-diff-buffer-distrust-states)
-  (when-let ((review (agent-q-diff-buffer-review-or-nil)))
-    (agent-q-diff-review-reject-all review)
+  (when-let ((change (agent-q-diff-buffer-change-or-nil)))
+    (agent-q-diff-decide-reject-all change)
     (agent-q-diff-buffer-write-states)
     (agent-q-diff-signs-show-all))
   (agent-q-diff-finish-decided "rejected" by-key))
@@ -379,25 +382,24 @@ the reason."
   (interactive
    (list (read-string "Comment on this hunk: "
                       (agent-q-diff-commands--comment-on (agent-q-diff-buffer-hunk-here)))))
-  (let ((review (agent-q-diff-buffer-current-review))
+  (let ((change (agent-q-diff-buffer-current-change))
         (hunk (agent-q-diff-buffer-hunk-here)))
-    (setf (alist-get hunk (agent-q-diff-review-comments review) nil t)
+    (setf (alist-get hunk (agent-q-diff-file-change-comments change) nil t)
           (and (not (string-blank-p comment)) comment))
     (agent-q-diff-signs-show-hunk hunk)))
 
 (defun agent-q-diff-commands--comment-on (hunk)
   "Return what the user said of HUNK, or nil."
-  (alist-get hunk (agent-q-diff-review-comments (agent-q-diff-buffer-current-review))))
+  (alist-get hunk (agent-q-diff-file-change-comments (agent-q-diff-buffer-current-change))))
 
 (defun agent-q-diff-comment (comment)
   "Say COMMENT of the whole proposal, or nothing if it is empty.
 The agent reads it when the review has ended."
   (interactive
    (list (read-string "Comment on the proposal: "
-                      (agent-q-diff-review-comment
-                       (agent-q-diff-buffer-current-review)))))
+                      (agent-q-diff-session-comment (agent-q-diff-buffer-current-review)))))
   (let ((said (and (not (string-blank-p comment)) comment)))
-    (setf (agent-q-diff-review-comment (agent-q-diff-buffer-current-review)) said)
+    (setf (agent-q-diff-session-comment (agent-q-diff-buffer-current-review)) said)
     (agent-q-diff-progress-refresh)
     (message (if said
                  "The agent reads that when the review has ended"

@@ -17,7 +17,7 @@
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-coding)
-(require 'agent-q-diff-target)
+(require 'agent-q-diff-text)
 
 ;;;; What is known of the file
 
@@ -28,7 +28,7 @@ TRUENAME is the file's name without links.  ATTRIBUTES are those of
 `agent-q-diff-file-attributes', nil if there was no file.  HOW says how
 that is known: `written' if we wrote the file, `read' if it was read and
 compared, nil if only Emacs's record of its time says so.  TICK is the
-buffer's tick then; see `agent-q-diff-target-tick'.")
+buffer's tick then; see `agent-q-diff-text-tick'.")
 (put 'agent-q-diff-disk--agreed 'permanent-local t)
 
 (defun agent-q-diff-disk-note (&optional how attributes)
@@ -40,7 +40,7 @@ file had just before it was read; nil means to get them now."
           (list truename
                 (or attributes (agent-q-diff-file-attributes truename))
                 how
-                (agent-q-diff-target-tick (current-buffer))))))
+                (agent-q-diff-text-tick (current-buffer))))))
 
 (defun agent-q-diff-disk-watch (buffer &optional was-read)
   "Note the state of the file of BUFFER, unless it is already known.
@@ -91,7 +91,7 @@ If `save-buffer-coding-system' is set, these differ until it is saved."
       (let ((coding-system-for-read coding)
             (format-alist nil))
         (insert-file-contents file)
-        (agent-q-diff-target-equal-p buffer (current-buffer))))))
+        (agent-q-diff-text-equal-p buffer (current-buffer))))))
 
 (defun agent-q-diff-disk-state (buffer)
   "Return how the file of BUFFER has changed since the two agreed, or nil.
@@ -178,7 +178,7 @@ If the line ends are the same as well, note that the two agree."
   "Return non-nil if the text was in the file when the two last agreed.
 It still is, unless the file has changed since."
   (pcase agent-q-diff-disk--agreed
-    (`(,_ ,_ ,(pred identity) ,tick) (eql tick (agent-q-diff-target-tick (current-buffer))))))
+    (`(,_ ,_ ,(pred identity) ,tick) (eql tick (agent-q-diff-text-tick (current-buffer))))))
 
 (defun agent-q-diff-disk-ours-p (buffer)
   "Return non-nil if we wrote the file of BUFFER when the two last agreed."
@@ -271,12 +271,12 @@ This is a value for `revert-buffer-insert-file-contents-function'."
 
 (defun agent-q-diff-disk--edit-to (text)
   "Replace the lines of the current buffer that differ from TEXT."
-  (let ((live (agent-q-diff-target-text (current-buffer))))
+  (let ((live (agent-q-diff-text-in (current-buffer))))
     (unless (equal live text)
       (let* ((engine (agent-q-diff-engine-review live text))
              (planned (agent-q-diff-engine-plan-all engine)))
         (unwind-protect
-            (agent-q-diff-target-replace-lines
+            (agent-q-diff-text-replace-lines
              (agent-q-diff-engine-planned-edits planned)
              (agent-q-diff-engine-planned-offsets planned))
           (agent-q-diff-module-free engine))))))

@@ -17,8 +17,9 @@
 (require 'seq)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
-(require 'agent-q-diff-target)
-(require 'agent-q-diff-review)
+(require 'agent-q-diff-text)
+(require 'agent-q-diff-file-change)
+(require 'agent-q-diff-decide)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-signs)
 (require 'agent-q-diff-split)
@@ -65,18 +66,18 @@ Nothing that the text asks for is done."
         (set (make-local-variable variable)
              (buffer-local-value variable target))))))
 
-(defun agent-q-diff-edit--open (review hunk text merged)
-  "Show a buffer with TEXT, to be edited, for HUNK of REVIEW.
+(defun agent-q-diff-edit--open (change hunk text merged)
+  "Show a buffer with TEXT, to be edited, for HUNK of CHANGE.
 MERGED is as `agent-q-diff-edit--merged'."
   (let ((diff-buffer (current-buffer))
-        (identity (agent-q-diff-edit--identity review hunk))
-        (target (agent-q-diff-review-target review))
+        (identity (agent-q-diff-edit--identity change hunk))
+        (target (agent-q-diff-file-change-buffer change))
         (buffer (generate-new-buffer (format "*Agent-Q Hunk %d*" (1+ hunk)))))
     (with-current-buffer buffer
       (insert text)
       (goto-char (point-min))
       (forward-line (with-current-buffer diff-buffer
-                      (agent-q-diff-edit--n-context review hunk)))
+                      (agent-q-diff-edit--n-context change hunk)))
       (agent-q-diff-edit--major-mode (and (buffer-live-p target) target))
       (setq agent-q-diff-edit--diff-buffer diff-buffer
             agent-q-diff-edit--hunk identity
@@ -87,7 +88,7 @@ MERGED is as `agent-q-diff-edit--merged'."
         (smerge-start-session))
       (setq header-line-format
             (agent-q-diff-edit--header-line
-             hunk (agent-q-diff-engine-hunk-line (agent-q-diff-review-hunk review hunk))
+             hunk (agent-q-diff-engine-hunk-line (agent-q-diff-file-change-hunk change hunk))
              merged))
       (add-hook 'kill-buffer-query-functions #'agent-q-diff-edit--may-kill-p nil t)
       (set-buffer-modified-p nil))
@@ -109,10 +110,10 @@ It does not become lower."
         (half (/ (window-total-height (frame-root-window window)) 2)))
     (fit-window-to-buffer window (max least half) least)))
 
-(defun agent-q-diff-edit--n-context (review hunk)
-  "Return how many context lines HUNK of REVIEW begins with."
+(defun agent-q-diff-edit--n-context (change hunk)
+  "Return how many context lines HUNK of CHANGE begins with."
   (let ((diff (car (agent-q-diff-engine-print-hunks
-                    (agent-q-diff-review-engine review) hunk (1+ hunk)
+                    (agent-q-diff-file-change-engine change) hunk (1+ hunk)
                     agent-q-diff-buffer-path))))
     (length (seq-take-while (apply-partially #'string-prefix-p " ")
                             (cdr (split-string diff "\n"))))))
@@ -131,15 +132,15 @@ LINE is where it is in the target, from 0, or nil."
            "   \\<agent-q-diff-edit-mode-map>\
 \\[agent-q-diff-edit-finish] uses it, \\[agent-q-diff-edit-abort] cancels")))
 
-(defun agent-q-diff-edit--identity (review hunk)
-  "Return what to know HUNK of REVIEW by, while its lines are the same."
-  (cons (agent-q-diff-review-engine review)
-        (agent-q-diff-engine-hunk-id (agent-q-diff-review-hunk review hunk))))
+(defun agent-q-diff-edit--identity (change hunk)
+  "Return what to know HUNK of CHANGE by, while its lines are the same."
+  (cons (agent-q-diff-file-change-engine change)
+        (agent-q-diff-engine-hunk-id (agent-q-diff-file-change-hunk change hunk))))
 
-(defun agent-q-diff-edit--show-open (review hunk is-merged)
-  "Show the buffer in which HUNK of REVIEW is edited; nil if there is none.
+(defun agent-q-diff-edit--show-open (change hunk is-merged)
+  "Show the buffer in which HUNK of CHANGE is edited; nil if there is none.
 If IS-MERGED is non-nil, show the one in which it is merged."
-  (let* ((identity (agent-q-diff-edit--identity review hunk))
+  (let* ((identity (agent-q-diff-edit--identity change hunk))
          (buffer (cl-find-if
                   (lambda (buffer)
                     (and (equal identity
@@ -165,21 +166,21 @@ They are shown in a buffer of their own; what is made of them there
 becomes the hunk, which is then marked as edited.  A hunk that is applied
 is changed in the target at once."
   (interactive)
-  (let* ((review (agent-q-diff-split-review))
+  (let* ((change (agent-q-diff-split-change))
          (hunk (agent-q-diff-buffer-hunk-here)))
-    (unless (agent-q-diff-edit--show-open review hunk nil)
-      (agent-q-diff-edit--refuse-conflict review hunk)
+    (unless (agent-q-diff-edit--show-open change hunk nil)
+      (agent-q-diff-edit--refuse-conflict change hunk)
       (agent-q-diff-edit--open
-       review hunk
-       (agent-q-diff-engine-proposed (agent-q-diff-review-engine review) hunk)
+       change hunk
+       (agent-q-diff-engine-proposed (agent-q-diff-file-change-engine change) hunk)
        nil))))
 
-(defun agent-q-diff-edit--refuse-conflict (review hunk)
-  "Signal an error if others have changed the lines of HUNK of REVIEW.
+(defun agent-q-diff-edit--refuse-conflict (change hunk)
+  "Signal an error if others have changed the lines of HUNK of CHANGE.
 What one wrote could then not take their place."
-  (let ((hunk (agent-q-diff-review-hunk review hunk)))
+  (let ((hunk (agent-q-diff-file-change-hunk change hunk)))
     (when (and (memq (agent-q-diff-engine-hunk-place hunk) '(conflict lost))
-               (agent-q-diff-review-target review)
+               (agent-q-diff-file-change-buffer change)
                (agent-q-diff-engine-hunk-line hunk))
       (user-error "Cannot edit this hunk: %s; %s" (agent-q-diff-engine-hunk-reason hunk)
                   (substitute-command-keys
@@ -196,15 +197,15 @@ the merge is coarse, and says so: more stands between the markers than
 need be.  Nothing is lost."
   (interactive)
   (condition-case err
-      (let* ((review (agent-q-diff-signs-review-with-target))
+      (let* ((change (agent-q-diff-signs-change-with-target))
              (hunk (agent-q-diff-buffer-hunk-here))
-             (engine (agent-q-diff-review-engine review)))
-        (unless (agent-q-diff-engine-hunk-reason (agent-q-diff-review-hunk review hunk))
+             (engine (agent-q-diff-file-change-engine change)))
+        (unless (agent-q-diff-engine-hunk-reason (agent-q-diff-file-change-hunk change hunk))
           (user-error "Nothing to merge: the hunk applies; accept it or edit it"))
-        (unless (agent-q-diff-edit--show-open review hunk t)
+        (unless (agent-q-diff-edit--show-open change hunk t)
           (let ((merged (agent-q-diff-engine-merge engine hunk)))
-            (agent-q-diff-edit--show-place review hunk)
-            (agent-q-diff-edit--open review hunk (cddr merged) merged)
+            (agent-q-diff-edit--show-place change hunk)
+            (agent-q-diff-edit--open change hunk (cddr merged) merged)
             (agent-q-diff-edit--say-coarse merged))))
     (agent-q-diff-error
      (message "Cannot merge: %s" (agent-q-diff-error-text err)))))
@@ -218,21 +219,21 @@ need be.  Nothing is lost."
                  "check the result"
                "conflicts may be bigger than they need to be"))))
 
-(defun agent-q-diff-edit--show-place (review hunk)
-  "Show in another window where HUNK of REVIEW would be merged."
-  (let* ((target (agent-q-diff-review-target review))
-         (line (agent-q-diff-engine-hunk-line (agent-q-diff-review-hunk review hunk)))
+(defun agent-q-diff-edit--show-place (change hunk)
+  "Show in another window where HUNK of CHANGE would be merged."
+  (let* ((target (agent-q-diff-file-change-buffer change))
+         (line (agent-q-diff-engine-hunk-line (agent-q-diff-file-change-hunk change hunk)))
          (window (display-buffer target '(nil (inhibit-same-window . t)))))
     (when window
-      (set-window-point window (agent-q-diff-target-position target line)))))
+      (set-window-point window (agent-q-diff-text-position target line)))))
 
-(defun agent-q-diff-edit-unfinished (review)
-  "Return the buffers with edited text for hunks of REVIEW that nobody took."
+(defun agent-q-diff-edit-unfinished (change)
+  "Return the buffers with edited text for hunks of CHANGE that nobody took."
   (seq-filter (lambda (buffer)
                 (and (buffer-local-value 'agent-q-diff-edit-mode buffer)
                      (buffer-modified-p buffer)
                      (eq (car (buffer-local-value 'agent-q-diff-edit--hunk buffer))
-                         (agent-q-diff-review-engine review))))
+                         (agent-q-diff-file-change-engine change))))
               (buffer-list)))
 
 ;;;; Commands of the small buffer
@@ -246,8 +247,8 @@ need be.  Nothing is lost."
       (user-error "The review is gone; your text is kept here"))
     (with-current-buffer agent-q-diff-edit--diff-buffer
       (when (or (agent-q-diff-buffer-ended-p)
-                (not (eq engine (agent-q-diff-review-engine
-                                 (agent-q-diff-split-review)))))
+                (not (eq engine (agent-q-diff-file-change-engine
+                                 (agent-q-diff-split-change)))))
         (user-error "The review has ended; your text is kept here"))
       (setq hunk (agent-q-diff-module-hunk-with-id engine id))
       (unless hunk
@@ -292,8 +293,8 @@ need be.  Nothing is lost."
 (defun agent-q-diff-edit--take (hunk text is-merged)
   "Let HUNK of the current diff buffer leave TEXT, and show that.
 IS-MERGED is as `agent-q-diff-engine-plan-text' has it."
-  (let* ((review (agent-q-diff-split-review))
-         (note (agent-q-diff-review-rewrite review hunk text is-merged)))
+  (let* ((change (agent-q-diff-split-change))
+         (note (agent-q-diff-decide-rewrite change hunk text is-merged)))
     (agent-q-diff-split-print-below hunk)
     (agent-q-diff-buffer-goto-hunk hunk)
     (message "%s"

@@ -15,7 +15,7 @@
 (require 'cl-lib)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
-(require 'agent-q-diff-review)
+(require 'agent-q-diff-file-change)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-progress)
 (require 'agent-q-diff-navigation)
@@ -49,7 +49,7 @@
 
 (defun agent-q-diff-filter--hide-decided ()
   "Hide the hunks that are decided, neighbors together."
-  (agent-q-diff-buffer-current-review)
+  (agent-q-diff-buffer-current-change)
   (let ((n (length agent-q-diff-buffer-positions))
         (hunk 0))
     (cl-flet ((is-decided (hunk) (aref agent-q-diff-buffer-marks hunk)))
@@ -67,7 +67,7 @@
 (defun agent-q-diff-filter--fold ()
   "Fold the hunks that change nothing but white space into their headers."
   (dolist (hunk (agent-q-diff-module-blank-hunks
-                 (agent-q-diff-review-engine (agent-q-diff-buffer-current-review))))
+                 (agent-q-diff-file-change-engine (agent-q-diff-buffer-current-change))))
     (save-excursion
       (goto-char (aref agent-q-diff-buffer-positions hunk))
       (let ((end (agent-q-diff-buffer-hunk-end (point))))
@@ -109,7 +109,7 @@
 (defun agent-q-diff-filter--next (n wanted what)
   "Move to the Nth next hunk whose mark is WANTED, and say WHAT if there is none.
 After the last hunk, the first one is next."
-  (agent-q-diff-buffer-current-review)
+  (agent-q-diff-buffer-current-change)
   (let* ((marks agent-q-diff-buffer-marks)
          (total (length marks))
          (here (or (agent-q-diff-buffer-hunk-at-point) -1))

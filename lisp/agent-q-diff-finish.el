@@ -15,7 +15,7 @@
 (require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-disk)
-(require 'agent-q-diff-review)
+(require 'agent-q-diff-file-change)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-signs)
 (require 'agent-q-diff-reviews)
@@ -50,8 +50,8 @@ that a person called.  Once the review has ended, leave its buffer."
 (defun agent-q-diff-finish-confirm-unfinished (by-key)
   "Say that text for a hunk is edited and was not taken, if that is so.
 BY-KEY tells that a person can be asked whether to go on without it."
-  (let* ((review (agent-q-diff-buffer-review-or-nil))
-         (buffers (and review (agent-q-diff-edit-unfinished review)))
+  (let* ((change (agent-q-diff-buffer-change-or-nil))
+         (buffers (and change (agent-q-diff-edit-unfinished change)))
          (enable-recursive-minibuffers t))
     (when buffers
       (if (and by-key (not noninteractive))
@@ -74,17 +74,17 @@ BY-KEY tells that a person can be asked whether to go on without it."
 
 (defun agent-q-diff-finish--outcome ()
   "Return `accepted', `rejected' or `not-applied'."
-  (let ((review (agent-q-diff-buffer-review-or-nil)))
-    (when (and review (agent-q-diff-review-path review))
+  (let ((change (agent-q-diff-buffer-change-or-nil)))
+    (when (and change (agent-q-diff-file-change-path change))
       (ignore-error agent-q-diff-bad-target
-        (agent-q-diff-signs-review-with-target)))
+        (agent-q-diff-signs-change-with-target)))
     (cond
-     ((rassq 'applied (if review
+     ((rassq 'applied (if change
                           (agent-q-diff-buffer-stray-states)
                         agent-q-diff-buffer-hunk-states))
       'accepted)
-     (review (agent-q-diff-module-decision
-              (agent-q-diff-review-engine review)
+     (change (agent-q-diff-module-decision
+              (agent-q-diff-file-change-engine change)
               (eq agent-q-diff-decision-basis 'facts)))
      (t 'rejected))))
 
@@ -97,13 +97,13 @@ BY-KEY tells that a person can be asked whether to go on without it."
 
 (defun agent-q-diff-finish--only-in-buffer ()
   "Return what to say if hunks are in the target's buffer and not saved, or nil."
-  (let* ((review agent-q-diff-buffer-review)
-         (target (and review (agent-q-diff-review-target review))))
+  (let* ((change (agent-q-diff-buffer-change))
+         (target (and change (agent-q-diff-file-change-buffer change))))
     (when (and (buffer-live-p target)
-               (agent-q-diff-review-engine review)
-               (not (agent-q-diff-review-is-detached review))
+               (agent-q-diff-file-change-engine change)
+               (not (agent-q-diff-file-change-is-detached change))
                (agent-q-diff-disk-unsaved-p target)
-               (< 0 (agent-q-diff-review-in-target review)))
+               (< 0 (agent-q-diff-file-change-in-target change)))
       (format "What you accepted is in the buffer %s and not saved"
               (agent-q-diff-visible (buffer-name target))))))
 

@@ -24,8 +24,8 @@
 (require 'seq)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
-(require 'agent-q-diff-target)
-(require 'agent-q-diff-review)
+(require 'agent-q-diff-text)
+(require 'agent-q-diff-file-change)
 (require 'agent-q-diff-buffer)
 
 (defconst agent-q-diff-fontify--max-size 30000
@@ -74,7 +74,7 @@ a string with the faces of code, or nil."
       (setq agent-q-diff-fontify--latest
             (list key
                   (agent-q-diff-module-changed-words
-                   (agent-q-diff-review-engine agent-q-diff-buffer-review) hunk)
+                   (agent-q-diff-file-change-engine (agent-q-diff-buffer-change)) hunk)
                   (and agent-q-diff-code-colors (nth 2 key)
                        (agent-q-diff-fontify--code hunk (nth 2 key) beg end)))))
     (cdr agent-q-diff-fontify--latest)))
@@ -83,7 +83,7 @@ a string with the faces of code, or nil."
 
 (defun agent-q-diff-fontify-mode ()
   "Return the major mode for code of the target's buffer, or nil."
-  (let ((target (agent-q-diff-review-target agent-q-diff-buffer-review)))
+  (let ((target (agent-q-diff-file-change-buffer (agent-q-diff-buffer-change))))
     (when (buffer-live-p target)
       (with-current-buffer target
         (and (derived-mode-p 'prog-mode 'conf-mode 'text-mode)
@@ -105,9 +105,9 @@ a string with the faces of code, or nil."
 
 (defun agent-q-diff-fontify--before (hunk)
   "Return the text of the string or comment inside of which HUNK begins, or \"\"."
-  (let ((target (agent-q-diff-review-target agent-q-diff-buffer-review))
+  (let ((target (agent-q-diff-file-change-buffer (agent-q-diff-buffer-change)))
         (line (agent-q-diff-engine-hunk-line
-               (agent-q-diff-review-hunk agent-q-diff-buffer-review hunk))))
+               (agent-q-diff-file-change-hunk (agent-q-diff-buffer-change) hunk))))
     (with-current-buffer target
       (if (or (null line)
               (> (buffer-size) agent-q-diff-fontify--max-target-size))
@@ -115,7 +115,7 @@ a string with the faces of code, or nil."
         (save-excursion
           (save-restriction
             (widen)
-            (let* ((end (agent-q-diff-target-position target line))
+            (let* ((end (agent-q-diff-text-position target line))
                    (beg (nth 8 (syntax-ppss end))))
               (if (and beg (< (- end beg) agent-q-diff-fontify--max-size))
                   (buffer-substring-no-properties beg end)

@@ -25,7 +25,7 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-session)
+(require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-tools)
 
 (declare-function gptel-make-tool "ext:gptel" (&rest slots))

@@ -20,7 +20,7 @@
 
 (require 'cl-lib)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-session)
+(require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-tools)
 
 ;;;; Option

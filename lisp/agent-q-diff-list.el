@@ -14,41 +14,41 @@
 (require 'tabulated-list)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-visible)
-(require 'agent-q-diff-review)
+(require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-reviews)
-(require 'agent-q-diff-session)
+(require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-again)
 
 (defun agent-q-diff-list--age (review)
   "Return the time since REVIEW was begun, as a string."
   (format-seconds "%h:%.2m:%.2s"
-                  (float-time (time-since (agent-q-diff-review-begun review)))))
+                  (float-time (time-since (agent-q-diff-session-begun review)))))
 
 (defun agent-q-diff-list--ended (review)
   "Return the result of REVIEW, which has ended, as a string."
-  (let ((result (agent-q-diff-review-result review)))
+  (let ((result (agent-q-diff-session-result review)))
     (format "ended, %s: %d of %d were in the file" (plist-get result :status)
             (plist-get result :in-file) (plist-get result :total))))
 
 (defun agent-q-diff-list--progress (review)
   "Return the progress of REVIEW, which has not ended, as a string."
-  (with-current-buffer (agent-q-diff-review-buffer review)
+  (with-current-buffer (agent-q-diff-session-buffer review)
     (pcase-let ((`(,total ,applied ,rejected ,pending) (agent-q-diff-buffer-counts)))
       (format "%s%d applied, %d rejected, %d of %d pending"
-              (if (agent-q-diff-review-is-abandoned review) "nobody is waiting; " "")
+              (if (agent-q-diff-session-is-abandoned review) "nobody is waiting; " "")
               applied rejected pending total))))
 
 (defun agent-q-diff-list--entries ()
   "Return the entries of the list."
   (mapcar (lambda (review)
             (list review
-                  (vector (or (agent-q-diff-review-agent review) "?")
+                  (vector (or (agent-q-diff-session-agent review) "?")
                           (agent-q-diff-visible
                            (abbreviate-file-name
-                            (agent-q-diff-review-path review)))
+                            (agent-q-diff-session-path review)))
                           (agent-q-diff-list--age review)
-                          (if (agent-q-diff-review-outcome review)
+                          (if (agent-q-diff-session-outcome review)
                               (agent-q-diff-list--ended review)
                             (agent-q-diff-list--progress review)))))
           (append (agent-q-diff-open-reviews) (agent-q-diff-past-reviews))))
@@ -67,9 +67,9 @@
   "Go to the review at point; open it again if it has ended."
   (interactive nil agent-q-diff-list-mode)
   (let ((review (agent-q-diff-list--here)))
-    (if (agent-q-diff-review-outcome review)
+    (if (agent-q-diff-session-outcome review)
         (agent-q-diff-look-again review)
-      (pop-to-buffer (agent-q-diff-review-buffer review))
+      (pop-to-buffer (agent-q-diff-session-buffer review))
       ;; Otherwise a terminal's menu bar would not be updated.
       (force-mode-line-update))))
 
@@ -79,23 +79,23 @@ Forget a review that has ended."
   (interactive nil agent-q-diff-list-mode)
   (let ((review (agent-q-diff-list--here)))
     (cond
-     ((agent-q-diff-review-outcome review)
+     ((agent-q-diff-session-outcome review)
       (agent-q-diff-forget review)
       (revert-buffer))
      ((y-or-n-p "Cancel this review undecided? ")
-      (agent-q-diff-session-end-by-program review 'aborted)
+      (agent-q-diff-lifecycle-end-by-program review 'aborted)
       (revert-buffer)))))
 
 (defun agent-q-diff-list-take-back ()
   "Undo in its file what the review at point, which has ended, has changed."
   (interactive nil agent-q-diff-list-mode)
   (let ((review (agent-q-diff-list--here)))
-    (unless (agent-q-diff-review-outcome review)
+    (unless (agent-q-diff-session-outcome review)
       (user-error "This review has not ended; RET goes to it"))
     (when (y-or-n-p (format "Undo in %s what this review changed? "
                             (agent-q-diff-visible
                              (abbreviate-file-name
-                              (agent-q-diff-review-path review)))))
+                              (agent-q-diff-session-path review)))))
       (agent-q-diff-take-back review))))
 
 (defvar agent-q-diff-list-mode-map

@@ -18,7 +18,7 @@
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-coding)
-(require 'agent-q-diff-target)
+(require 'agent-q-diff-text)
 (require 'agent-q-diff-disk)
 
 (cl-defstruct (agent-q-diff-live (:constructor agent-q-diff-live--make)
@@ -73,12 +73,12 @@ Each character must be one byte, so that positions stay the same."
 
 (defun agent-q-diff-live--read-buffer (name buffer)
   "Return the live text of the file NAME in BUFFER, which visits it."
-  (let ((text (agent-q-diff-target-text buffer))
+  (let ((text (agent-q-diff-text-in buffer))
         (coding (with-current-buffer buffer
                   (agent-q-diff-coding-of-buffer))))
     (agent-q-diff-live--make
      :name name :buffer buffer :coding coding
-     :tick (agent-q-diff-target-tick buffer)
+     :tick (agent-q-diff-text-tick buffer)
      :text (if (eq (coding-system-type coding) 'raw-text)
                (agent-q-diff-live--buffer-bytes name text)
              text))))
@@ -118,7 +118,7 @@ written, its bytes are compared anyway."
            (if buffer
                (and (null (agent-q-diff-disk-state buffer))
                     (eql (agent-q-diff-live-tick live)
-                         (agent-q-diff-target-tick buffer))
+                         (agent-q-diff-text-tick buffer))
                     (eq (agent-q-diff-live-coding live)
                         (with-current-buffer buffer
                           (agent-q-diff-coding-of-buffer))))

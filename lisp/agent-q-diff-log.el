@@ -20,7 +20,6 @@
 (require 'seq)
 (require 'subr-x)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-file)
 (require 'agent-q-diff-coding)
 
 ;;;; Options

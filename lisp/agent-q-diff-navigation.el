@@ -18,8 +18,8 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
-(require 'agent-q-diff-target)
-(require 'agent-q-diff-review)
+(require 'agent-q-diff-text)
+(require 'agent-q-diff-file-change)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-signs)
 (require 'agent-q-diff-places)
@@ -36,7 +36,7 @@
               ((and is-in (not (eq mark 'applied))) "; its change is in the file")
               ((and (not is-in) (eq mark 'applied)) "; its change is not in the file")
               ((and reason (null mark)
-                    (agent-q-diff-review-target agent-q-diff-buffer-review))
+                    (agent-q-diff-file-change-buffer (agent-q-diff-buffer-change)))
                (concat "; " reason))
               ((and (integerp place) (null mark))
                (format "; shifted by %d line%s" place
@@ -50,7 +50,7 @@ Once the review has ended, only the mark is known."
       (let ((mark (alist-get (aref agent-q-diff-buffer-positions hunk)
                              agent-q-diff-buffer-hunk-states)))
         (list mark (eq mark 'applied) nil nil 0))
-    (let ((hunk (agent-q-diff-review-hunk agent-q-diff-buffer-review hunk)))
+    (let ((hunk (agent-q-diff-file-change-hunk (agent-q-diff-buffer-change) hunk)))
       (list (agent-q-diff-engine-hunk-mark hunk) (agent-q-diff-engine-hunk-fact hunk)
             (agent-q-diff-engine-hunk-reason hunk) (agent-q-diff-engine-hunk-place hunk)
             (agent-q-diff-engine-hunk-fuzz hunk)))))
@@ -69,7 +69,7 @@ Before the first hunk, the first one is next."
 (defun agent-q-diff-navigation--move (n)
   "Move N hunks down and say where that is.
 In a buffer that is not a diff, move as `diff-mode' does."
-  (if (not (or (agent-q-diff-buffer-ended-p) (agent-q-diff-buffer-review-or-nil)))
+  (if (not (or (agent-q-diff-buffer-ended-p) (agent-q-diff-buffer-change-or-nil)))
       (diff-hunk-next n)
     (let* ((here (or (agent-q-diff-buffer-hunk-at-point) -1))
            (last (1- (length agent-q-diff-buffer-positions)))
@@ -99,9 +99,9 @@ first, show the Nth next place where that hunk may belong instead."
 
 (defun agent-q-diff-navigation--goto-conflict (n)
   "Move to the Nth next hunk that does not apply, and say why."
-  (let* ((review (agent-q-diff-signs-review-with-target))
+  (let* ((change (agent-q-diff-signs-change-with-target))
          (here (or (agent-q-diff-buffer-hunk-at-point) -1))
-         (conflicts (agent-q-diff-navigation--conflicts review))
+         (conflicts (agent-q-diff-navigation--conflicts change))
          (ahead (if (> n 0)
                     (seq-filter (lambda (hunk) (> hunk here)) conflicts)
                   (nreverse (seq-filter (lambda (hunk) (< hunk here)) conflicts))))
@@ -120,10 +120,10 @@ place where that hunk may belong instead."
   (interactive "p")
   (agent-q-diff-next-conflict (- (or n 1))))
 
-(defun agent-q-diff-navigation--conflicts (review)
-  "Return the hunks of REVIEW that have no place in the target."
+(defun agent-q-diff-navigation--conflicts (change)
+  "Return the hunks of CHANGE that have no place in the target."
   (cl-loop for hunk below (length agent-q-diff-buffer-positions)
-           when (agent-q-diff-engine-hunk-reason (agent-q-diff-review-hunk review hunk))
+           when (agent-q-diff-engine-hunk-reason (agent-q-diff-file-change-hunk change hunk))
            collect hunk))
 
 ;;;; The target
@@ -132,18 +132,18 @@ place where that hunk may belong instead."
   "Show the place of the hunk at point in the target, in another window."
   (interactive)
   (condition-case err
-      (let* ((review (agent-q-diff-signs-review-with-target))
-             (hunk (agent-q-diff-review-hunk review (agent-q-diff-buffer-hunk-here))))
+      (let* ((change (agent-q-diff-signs-change-with-target))
+             (hunk (agent-q-diff-file-change-hunk change (agent-q-diff-buffer-hunk-here))))
         (unless (agent-q-diff-engine-hunk-offset hunk)
           (signal 'agent-q-diff-not-found (list (agent-q-diff-engine-hunk-reason hunk))))
-        (agent-q-diff-navigation--show-target (agent-q-diff-review-target review)
+        (agent-q-diff-navigation--show-target (agent-q-diff-file-change-buffer change)
                                               (agent-q-diff-engine-hunk-line hunk)))
     (user-error (signal (car err) (cdr err)))
     (error (message "No place to show: %s" (agent-q-diff-error-text err)))))
 
 (defun agent-q-diff-navigation--show-target (buffer line)
   "Show LINE, counted from 0, of BUFFER in another window."
-  (let ((position (agent-q-diff-target-position buffer line))
+  (let ((position (agent-q-diff-text-position buffer line))
         (window (display-buffer buffer '(nil (inhibit-same-window . t)))))
     (set-window-point window position)
     (with-selected-window window
@@ -209,13 +209,13 @@ If RESET is non-nil, count from the first hunk."
   "Return the state of the hunk at point and what one can do, for eldoc."
   (when (agent-q-diff-buffer-known-p)
     (when-let ((hunk (agent-q-diff-buffer-hunk-at-point)))
-      (let* ((state (agent-q-diff-review-hunk agent-q-diff-buffer-review hunk))
+      (let* ((state (agent-q-diff-file-change-hunk (agent-q-diff-buffer-change) hunk))
              (mark (agent-q-diff-engine-hunk-mark state))
              (reason (agent-q-diff-engine-hunk-reason state)))
         (format "Hunk %d of %d, %s; %s"
                 (1+ hunk) (length agent-q-diff-buffer-positions)
                 (or (and reason (null mark)
-                         (agent-q-diff-review-target agent-q-diff-buffer-review)
+                         (agent-q-diff-file-change-buffer (agent-q-diff-buffer-change))
                          (concat "does not apply: " reason))
                     mark 'pending)
                 (substitute-command-keys
@@ -253,9 +253,9 @@ If RESET is non-nil, count from the first hunk."
   "Show the place of the hunk at point, unless it is shown already.
 It runs after every command, so that nothing may go wrong."
   (let ((now (and (agent-q-diff-buffer-known-p)
-                  (agent-q-diff-review-target agent-q-diff-buffer-review)
+                  (agent-q-diff-file-change-buffer (agent-q-diff-buffer-change))
                   (cons (agent-q-diff-buffer-hunk-at-point)
-                        (agent-q-diff-review-tick agent-q-diff-buffer-review)))))
+                        (agent-q-diff-file-change-tick (agent-q-diff-buffer-change))))))
     (unless (equal now agent-q-diff-navigation--followed)
       (setq agent-q-diff-navigation--followed now)
       (agent-q-diff-navigation--unmark)
@@ -265,11 +265,11 @@ It runs after every command, so that nothing may go wrong."
 
 (defun agent-q-diff-navigation--mark (hunk)
   "Mark the lines of the target in the place of HUNK, and show them."
-  (pcase-let* ((review (agent-q-diff-signs-review-with-target))
-               (target (agent-q-diff-review-target review))
+  (pcase-let* ((change (agent-q-diff-signs-change-with-target))
+               (target (agent-q-diff-file-change-buffer change))
                (`(,line . ,text) (agent-q-diff-engine-live-lines
-                                  (agent-q-diff-review-engine review) hunk))
-               (beg (agent-q-diff-target-position target line)))
+                                  (agent-q-diff-file-change-engine change) hunk))
+               (beg (agent-q-diff-text-position target line)))
     (setq agent-q-diff-navigation--overlay
           (make-overlay beg (+ beg (length text)) target))
     (overlay-put agent-q-diff-navigation--overlay 'face 'agent-q-diff-place)

@@ -21,8 +21,8 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
-(require 'agent-q-diff-target)
-(require 'agent-q-diff-review)
+(require 'agent-q-diff-text)
+(require 'agent-q-diff-file-change)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-signs)
 (require 'agent-q-diff-fontify)
@@ -90,40 +90,40 @@ Nothing is said if ORIGINAL or MODIFIED, the proposal's, is not either."
 
 ;;;; Saying it at the end
 
-(defun agent-q-diff-outcome--name (review)
-  "Return the name of the file of REVIEW, without folder, as one can show it."
-  (agent-q-diff-visible (file-name-nondirectory (agent-q-diff-review-path review))))
+(defun agent-q-diff-outcome--name (change)
+  "Return the name of the file of CHANGE, without folder, as one can show it."
+  (agent-q-diff-visible (file-name-nondirectory (agent-q-diff-file-change-path change))))
 
 (defun agent-q-diff-outcome-at-finish ()
   "Return what is to be said of the target when the review finishes, or nil.
 That is so if it is not sound, not too big to be looked through, and not
 what it was: some of the proposal is in it."
-  (let* ((review agent-q-diff-buffer-review)
-         (target (and review (agent-q-diff-review-target review))))
+  (let* ((change (agent-q-diff-buffer-change))
+         (target (and change (agent-q-diff-file-change-buffer change))))
     (when (and agent-q-diff-finish-check-size
                (buffer-live-p target)
-               (agent-q-diff-review-engine review)
+               (agent-q-diff-file-change-engine change)
                (<= (buffer-size target) agent-q-diff-finish-check-size)
-               (< 0 (agent-q-diff-review-in-target review)))
+               (< 0 (agent-q-diff-file-change-in-target change)))
       ;; A mode of somebody else's reads the text, and must not keep anybody
       ;; from finishing.
       (when-let ((warning (ignore-errors
                             (agent-q-diff-outcome--warning
-                             (agent-q-diff-target-text target)
+                             (agent-q-diff-text-in target)
                              (agent-q-diff-fontify-mode)
                              agent-q-diff-buffer-original agent-q-diff-buffer-modified))))
-        (format "%s: %s" (agent-q-diff-outcome--name review) warning)))))
+        (format "%s: %s" (agent-q-diff-outcome--name change) warning)))))
 
 ;;;; Showing it
 
-(defun agent-q-diff-outcome--text (review is-all)
-  "Return the text of the target of REVIEW, with all pending hunks if IS-ALL."
+(defun agent-q-diff-outcome--text (change is-all)
+  "Return the text of the target of CHANGE, with all pending hunks if IS-ALL."
   (let ((edits (and is-all (agent-q-diff-engine-planned-edits
                             (agent-q-diff-engine-plan-all
-                             (agent-q-diff-review-engine review))))))
+                             (agent-q-diff-file-change-engine change))))))
     (with-temp-buffer
-      (insert (agent-q-diff-target-text (agent-q-diff-review-target review)))
-      (agent-q-diff-target-replace-lines edits)
+      (insert (agent-q-diff-text-in (agent-q-diff-file-change-buffer change)))
+      (agent-q-diff-text-replace-lines edits)
       (buffer-string))))
 
 (defun agent-q-diff-outcome--show (text mode line header)
@@ -151,16 +151,16 @@ With a prefix argument, IS-ALL, show it with all pending hunks accepted.
 Say so if that is not sound although the original and the whole proposal
 are.  Return what is said of it."
   (interactive "P")
-  (let* ((review (agent-q-diff-signs-review-with-target))
+  (let* ((change (agent-q-diff-signs-change-with-target))
          (hunk (agent-q-diff-buffer-hunk-at-point))
-         (text (agent-q-diff-outcome--text review is-all))
+         (text (agent-q-diff-outcome--text change is-all))
          (mode (agent-q-diff-fontify-mode))
          (warning (agent-q-diff-outcome--warning
                    text mode agent-q-diff-buffer-original agent-q-diff-buffer-modified))
-         (name (agent-q-diff-outcome--name review)))
+         (name (agent-q-diff-outcome--name change)))
     (agent-q-diff-outcome--show
      text mode
-     (and hunk (agent-q-diff-engine-hunk-line (agent-q-diff-review-hunk review hunk)))
+     (and hunk (agent-q-diff-engine-hunk-line (agent-q-diff-file-change-hunk change hunk)))
      (concat " " (replace-regexp-in-string "%" "%%" name)
              (if is-all " with all pending hunks" " if you finish now")
              (and warning (propertize (concat ": " warning)

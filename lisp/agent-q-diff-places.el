@@ -13,8 +13,8 @@
 
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
-(require 'agent-q-diff-target)
-(require 'agent-q-diff-review)
+(require 'agent-q-diff-text)
+(require 'agent-q-diff-file-change)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-signs)
 
@@ -23,59 +23,59 @@
 (defvar-local agent-q-diff-places--overlay nil
   "The overlay on the lines of the target that are shown as a hunk's place.")
 
-(defun agent-q-diff-places-shown (review hunk)
-  "Return the place of HUNK of REVIEW that was just shown, or nil.
+(defun agent-q-diff-places-shown (change hunk)
+  "Return the place of HUNK of CHANGE that was just shown, or nil.
 It is (LINE . IS-IN), as `agent-q-diff-engine-plan' takes it, and nil as
 well if the target has changed since."
   (pcase agent-q-diff-buffer-shown
     (`(,id ,tick ,nth . ,places)
-     (and (eql id (agent-q-diff-engine-hunk-id (agent-q-diff-review-hunk review hunk)))
-          (eql tick (agent-q-diff-review-tick review))
+     (and (eql id (agent-q-diff-engine-hunk-id (agent-q-diff-file-change-hunk change hunk)))
+          (eql tick (agent-q-diff-file-change-tick change))
           (pcase-let ((`(,line ,_ ,is-in . ,_) (nth nth places)))
             (cons line is-in))))))
 
-(defun agent-q-diff-places-show (review hunk)
-  "Show the likeliest place of HUNK of REVIEW, which is ambiguous.
+(defun agent-q-diff-places-show (change hunk)
+  "Show the likeliest place of HUNK of CHANGE, which is ambiguous.
 Say how to take it.  Return nil if HUNK has no place to choose."
-  (let* ((engine (agent-q-diff-review-engine review))
+  (let* ((engine (agent-q-diff-file-change-engine change))
          (places (agent-q-diff-module-candidates engine hunk)))
     (when places
       (setq agent-q-diff-buffer-shown
-            `(,(agent-q-diff-engine-hunk-id (agent-q-diff-review-hunk review hunk))
-              ,(agent-q-diff-review-tick review) 0 . ,places))
-      (agent-q-diff-places--show-shown review hunk)
+            `(,(agent-q-diff-engine-hunk-id (agent-q-diff-file-change-hunk change hunk))
+              ,(agent-q-diff-file-change-tick change) 0 . ,places))
+      (agent-q-diff-places--show-shown change hunk)
       t)))
 
 (defun agent-q-diff-places-show-next (n)
   "Show the Nth next place of the hunk at point, if one of several is shown.
 After the last comes the first.  Return nil if that is not so."
-  (let* ((review (and (not (agent-q-diff-buffer-ended-p)) (agent-q-diff-buffer-review-or-nil)))
-         (hunk (and review (agent-q-diff-buffer-hunk-at-point))))
+  (let* ((change (and (not (agent-q-diff-buffer-ended-p)) (agent-q-diff-buffer-change-or-nil)))
+         (hunk (and change (agent-q-diff-buffer-hunk-at-point))))
     (pcase agent-q-diff-buffer-shown
       ((and `(,_ ,_ ,nth . ,places)
             (guard (and hunk (cdr places)
-                        (agent-q-diff-places-shown review hunk))))
+                        (agent-q-diff-places-shown change hunk))))
        (setf (nth 2 agent-q-diff-buffer-shown) (mod (+ nth n) (length places)))
-       (agent-q-diff-places--show-shown review hunk)
+       (agent-q-diff-places--show-shown change hunk)
        t))))
 
-(defun agent-q-diff-places--show-shown (review hunk)
-  "Show the place of HUNK of REVIEW that `agent-q-diff-buffer-shown' names.
+(defun agent-q-diff-places--show-shown (change hunk)
+  "Show the place of HUNK of CHANGE that `agent-q-diff-buffer-shown' names.
 Its lines are marked until the next command in this buffer."
   (pcase-let* ((`(,_ ,_ ,nth . ,places) agent-q-diff-buffer-shown)
-               (`(,line ,change ,is-in ,fuzz ,n-lines) (nth nth places))
-               (target (agent-q-diff-review-target review))
+               (`(,line ,change-line ,is-in ,fuzz ,n-lines) (nth nth places))
+               (target (agent-q-diff-file-change-buffer change))
                (window (display-buffer target '(nil (inhibit-same-window . t)))))
     (agent-q-diff-places--mark target line n-lines)
     (when window
-      (let ((position (agent-q-diff-target-position target change)))
+      (let ((position (agent-q-diff-text-position target change-line)))
         (set-window-point window position)
         (with-selected-window window
           (goto-char position)
           (recenter))))
     (agent-q-diff-signs-show-hunk hunk)
     (message "%s" (agent-q-diff-places--text
-                   (buffer-name target) change is-in fuzz nth (length places)))))
+                   (buffer-name target) change-line is-in fuzz nth (length places)))))
 
 (defun agent-q-diff-places--text (name line is-in fuzz nth n)
   "Return what to say of a place at LINE, from 0, of the buffer called NAME.
@@ -93,8 +93,8 @@ differ; it is the place with the index NTH of N."
 (defun agent-q-diff-places--mark (target line n-lines)
   "Mark N-LINES lines of TARGET from LINE, from 0, until the next command."
   (agent-q-diff-places-unmark)
-  (let ((beg (agent-q-diff-target-position target line))
-        (end (agent-q-diff-target-position target (+ line n-lines))))
+  (let ((beg (agent-q-diff-text-position target line))
+        (end (agent-q-diff-text-position target (+ line n-lines))))
     (setq agent-q-diff-places--overlay (make-overlay beg end target))
     (overlay-put agent-q-diff-places--overlay 'face 'agent-q-diff-place)
     (add-hook 'pre-command-hook #'agent-q-diff-places-unmark nil t)

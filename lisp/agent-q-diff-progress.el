@@ -13,7 +13,8 @@
 (require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-visible)
-(require 'agent-q-diff-review)
+(require 'agent-q-diff-file-change)
+(require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
 
 ;;;; Progress line
@@ -79,7 +80,7 @@ applied, those marked rejected, and those neither.")
   "Return the number of hunks that have no place in the target."
   (if (agent-q-diff-buffer-ended-p)
       0
-    (agent-q-diff-review-count-conflicts agent-q-diff-buffer-review)))
+    (agent-q-diff-file-change-count-conflicts (agent-q-diff-buffer-change))))
 
 (defun agent-q-diff-progress-update-header-line ()
   "Say in the header line at which hunk point is, and how far one is.
@@ -87,7 +88,7 @@ It runs after every command here, so that it must not grow with anything."
   (let* ((hunk (agent-q-diff-buffer-hunk-at-point))
          (total (length agent-q-diff-buffer-positions))
          (line (concat
-                (when (agent-q-diff-review-is-abandoned agent-q-diff-buffer-review)
+                (when (agent-q-diff-session-is-abandoned agent-q-diff-buffer-review)
                   (propertize " Nobody is waiting for an answer any more ·"
                               'face 'agent-q-diff-warning))
                 (if hunk
@@ -115,7 +116,7 @@ too, since the line itself scrolls away."
                     (pcase (agent-q-diff-progress--count-conflicts)
                       (0 "")
                       (n (format " · %d conflict%s" n (if (= n 1) "" "s"))))
-                    (if (agent-q-diff-review-comment agent-q-diff-buffer-review)
+                    (if (agent-q-diff-session-comment agent-q-diff-buffer-review)
                         " · commented"
                       "")
                     (replace-regexp-in-string

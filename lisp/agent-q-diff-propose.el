@@ -27,7 +27,7 @@
 (require 'agent-q-diff-schema)
 (require 'agent-q-diff-guard)
 (require 'agent-q-diff-log)
-(require 'agent-q-diff-session)
+(require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-wait)
 (require 'agent-q-diff-api)
 (require 'agent-q-diff-permit)
@@ -208,9 +208,9 @@ result that has only :status `rejected', :decision and :message.  Signal an
 error if the path is refused."
   (if-let ((denial (agent-q-diff-propose--denial tool arguments)))
       (progn
-        (agent-q-diff-session-call-back callback
-                                        (list :status 'rejected :decision "rejected"
-                                              :message denial))
+        (agent-q-diff-lifecycle-call-back callback
+                                          (list :status 'rejected :decision "rejected"
+                                                :message denial))
         nil)
     (agent-q-diff-propose--begin tool arguments callback)))
 

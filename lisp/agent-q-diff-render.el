@@ -18,12 +18,14 @@
 (require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-disk)
-(require 'agent-q-diff-review)
+(require 'agent-q-diff-target)
+(require 'agent-q-diff-file-change)
+(require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-progress)
 (require 'agent-q-diff-signs)
 (require 'agent-q-diff-finish)
-(require 'agent-q-diff-session)
+(require 'agent-q-diff-lifecycle)
 
 ;;;; Showing a proposal
 
@@ -37,7 +39,7 @@ Nor is it one that is about to go, or that the user reads."
   (let ((buffer (get-buffer agent-q-diff-buffer-name)))
     (if (and buffer
              (or (agent-q-diff-render--live-p buffer)
-                 (memq buffer agent-q-diff-session-leaving)
+                 (memq buffer agent-q-diff-lifecycle-leaving)
                  (eq buffer (window-buffer))))
         (generate-new-buffer agent-q-diff-buffer-name)
       (get-buffer-create agent-q-diff-buffer-name))))
@@ -46,32 +48,33 @@ Nor is it one that is about to go, or that the user reads."
   "Return TEXT with every line prefixed, so that none is taken for diff text."
   (mapconcat (lambda (line) (concat "# " line)) (split-string text "\n") "\n"))
 
-(defun agent-q-diff-render--notes (review)
-  "Return what one must know before the first key of REVIEW, as strings."
-  (let ((target (agent-q-diff-review-target review)))
+(defun agent-q-diff-render--notes (change)
+  "Return what one must know before the first key about CHANGE, as strings."
+  (let* ((target (agent-q-diff-file-change-target change))
+         (buffer (agent-q-diff-target-buffer target)))
     (delq nil
           (list
-           (unless (file-exists-p (agent-q-diff-review-path review))
+           (unless (file-exists-p (agent-q-diff-target-path target))
              "The file does not exist.")
-           (when (agent-q-diff-review-told-followed review)
+           (when (agent-q-diff-target-told-followed target)
              "The file had changed on disk; its buffer, which had no unsaved edits, now shows what it holds.")
-           (when-let ((message (agent-q-diff-review-disk-message review)))
+           (when-let ((message (agent-q-diff-target-disk-message target)))
              (format "No hunk can be accepted yet: %s." message))
-           (when (agent-q-diff-disk-unsaved-p target)
-             (format "The file has unsaved edits in %s; %s" target
-                     (if (agent-q-diff-review-saves-p review)
+           (when (agent-q-diff-disk-unsaved-p buffer)
+             (format "The file has unsaved edits in %s; %s" buffer
+                     (if (agent-q-diff-target-saves-p target)
                          "accepting a hunk saves them, too."
                        "accepting a hunk does not save.")))
-           (when (agent-q-diff-review-is-adapted review)
+           (when (agent-q-diff-file-change-is-adapted change)
              "Line ends and byte order mark are adapted to the file.")
-           (when (agent-q-diff-module-is-coarse (agent-q-diff-review-engine review))
+           (when (agent-q-diff-module-is-coarse (agent-q-diff-file-change-engine change))
              "The texts are too different to be compared in full; hunks are coarser (agent-q-diff-budget).")
-           (agent-q-diff-render--suspects-note review)
-           (agent-q-diff-render--differs-note review)))))
+           (agent-q-diff-render--suspects-note change)
+           (agent-q-diff-render--differs-note change)))))
 
-(defun agent-q-diff-render--suspects-note (review)
-  "Return what to say of deceiving characters in REVIEW, a string or nil."
-  (let ((n (+ (agent-q-diff-module-n-suspects (agent-q-diff-review-engine review))
+(defun agent-q-diff-render--suspects-note (change)
+  "Return what to say of deceiving characters in CHANGE, a string or nil."
+  (let ((n (+ (agent-q-diff-module-n-suspects (agent-q-diff-file-change-engine change))
               (length (agent-q-diff-engine-suspects agent-q-diff-buffer-description))
               (length (agent-q-diff-engine-suspects agent-q-diff-buffer-path)))))
     (unless (zerop n)
@@ -80,9 +83,9 @@ Nor is it one that is about to go, or that the user reads."
                 "%d characters read as something else, and are shown like %s; ? names them.")
               n (agent-q-diff-visible-sign #x202e)))))
 
-(defun agent-q-diff-render--differs-note (review)
-  "Return what to say if the hunks of REVIEW are not all as expected, or nil."
-  (let* ((engine (agent-q-diff-review-engine review))
+(defun agent-q-diff-render--differs-note (change)
+  "Return what to say if the hunks of CHANGE are not all as expected, or nil."
+  (let* ((engine (agent-q-diff-file-change-engine change))
          (total (car (agent-q-diff-module-tally engine)))
          (numbers (agent-q-diff-module-standing engine))
          (parts (cl-loop for n in numbers
@@ -101,8 +104,8 @@ Nor is it one that is about to go, or that the user reads."
                 "Of %d hunk%s %s.")
               total (if (= total 1) "" "s") (string-join parts ", "))))))
 
-(defun agent-q-diff-render--insert-header (review notes)
-  "Insert what the proposal of REVIEW is about, and NOTES, strings."
+(defun agent-q-diff-render--insert-header (change notes)
+  "Insert what the proposal CHANGE is about, and NOTES, strings."
   (let ((start (point)))
     (insert (agent-q-diff-render--comment
              (format "File: %s" agent-q-diff-buffer-path))
@@ -111,7 +114,7 @@ Nor is it one that is about to go, or that the user reads."
              (format "Description: %s" agent-q-diff-buffer-description))
             "\n")
     (put-text-property start (point) 'font-lock-face 'agent-q-diff-header))
-  (dolist (note (append notes (agent-q-diff-render--notes review)))
+  (dolist (note (append notes (agent-q-diff-render--notes change)))
     (insert (propertize (concat "# Note: " (agent-q-diff-render--note-line note))
                         'font-lock-face 'agent-q-diff-warning)
             "\n")))
@@ -124,29 +127,30 @@ begin another line."
 
 (defun agent-q-diff-render--write (review notes)
   "Fill the current buffer with the proposal of REVIEW and NOTES."
-  (pcase-let ((`(,diff . ,lines)
-               (agent-q-diff-engine-print (agent-q-diff-review-engine review)
-                                          agent-q-diff-buffer-path))
-              (inhibit-read-only t))
+  (pcase-let* ((change (agent-q-diff-session-change review))
+               (`(,diff . ,lines)
+                (agent-q-diff-engine-print (agent-q-diff-file-change-engine change)
+                                           agent-q-diff-buffer-path))
+               (inhibit-read-only t))
     (erase-buffer)
-    (setf (agent-q-diff-review-proposed review) diff)
-    (agent-q-diff-render--insert-header review notes)
+    (setf (agent-q-diff-session-proposed review) diff)
+    (agent-q-diff-render--insert-header change notes)
     ;; With the numbers that it will have, so that it is not replaced and the
     ;; hunks stay where they are.
-    (insert (agent-q-diff-progress-line (agent-q-diff-buffer-tally review)) "\n\n")
+    (insert (agent-q-diff-progress-line (agent-q-diff-buffer-tally change)) "\n\n")
     (let ((start (point)))
       (insert diff)
       (agent-q-diff-buffer-adopt review lines start)
-      (agent-q-diff-signs-watch review)
-      (agent-q-diff-render--take-over-marks review))
+      (agent-q-diff-signs-watch change)
+      (agent-q-diff-render--take-over-marks change))
     (setq agent-q-diff-buffer-parsed-tick t)
     (agent-q-diff-update-header)
     (set-buffer-modified-p nil)))
 
-(defun agent-q-diff-render--take-over-marks (review)
-  "Note which hunks of REVIEW are decided already, if any."
+(defun agent-q-diff-render--take-over-marks (change)
+  "Note which hunks of CHANGE are decided already, if any."
   (pcase-let ((`(,_ ,applied ,rejected)
-               (agent-q-diff-module-tally (agent-q-diff-review-engine review))))
+               (agent-q-diff-module-tally (agent-q-diff-file-change-engine change))))
     (unless (= 0 applied rejected)
       (agent-q-diff-buffer-write-states))))
 
@@ -166,7 +170,7 @@ for the header."
   (with-current-buffer (agent-q-diff-render--fresh-buffer)
     (agent-q-diff-render--forget-review)
     (setq buffer-undo-list t
-          agent-q-diff-buffer-path (agent-q-diff-review-path review)
+          agent-q-diff-buffer-path (agent-q-diff-session-path review)
           agent-q-diff-buffer-original original
           agent-q-diff-buffer-modified modified
           ;; Nothing of the agent's is more than text here.
@@ -178,12 +182,12 @@ for the header."
           (diff-update-on-the-fly nil))
       (funcall mode))
     (setq buffer-read-only t)
-    (setf (agent-q-diff-review-buffer review) (current-buffer)
-          (agent-q-diff-review-description review) description)
+    (setf (agent-q-diff-session-buffer review) (current-buffer)
+          (agent-q-diff-session-description review) description)
     (agent-q-diff-buffer-goto-hunk 0)
     (agent-q-diff-signs-show-all)
-    (add-hook 'kill-buffer-query-functions #'agent-q-diff-session-query-kill-buffer nil t)
-    (add-hook 'kill-buffer-hook #'agent-q-diff-session-buffer-killed nil t)
+    (add-hook 'kill-buffer-query-functions #'agent-q-diff-lifecycle-query-kill-buffer nil t)
+    (add-hook 'kill-buffer-hook #'agent-q-diff-lifecycle-buffer-killed nil t)
     (add-hook 'post-command-hook #'agent-q-diff-progress-update-header-line nil t)
     ;; Last, since this buffer may be gone after it.
     (add-hook 'post-command-hook #'agent-q-diff-finish-abort-at-top-level 90 t)
@@ -195,7 +199,7 @@ REVIEW and ARGUMENTS are those of `agent-q-diff-render-prepare'."
   (condition-case err
       (apply #'agent-q-diff-render-prepare review arguments)
     ((error quit)
-     (agent-q-diff-review-close review)
+     (agent-q-diff-session-free review)
      (signal (car err) (cdr err)))))
 
 (provide 'agent-q-diff-render)

@@ -15,29 +15,37 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-file)
-(require 'agent-q-diff-target)
+(require 'agent-q-diff-text)
 (require 'agent-q-diff-disk)
 (require 'agent-q-diff-message)
 (require 'agent-q-diff-log)
-(require 'agent-q-diff-review)
+(require 'agent-q-diff-target)
+(require 'agent-q-diff-file-change)
+(require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
 
-;;;; Open reviews
+;;;; The file at the beginning
 
-(defun agent-q-diff-result-disk (review)
-  "Return what is known of the file of REVIEW now, or nil if nothing is.
+(defun agent-q-diff-result-note-file (review)
+  "Note what the file of REVIEW is now, when the review begins."
+  (let ((target (agent-q-diff-file-change-target (agent-q-diff-session-change review))))
+    (setf (agent-q-diff-target-disk target) (agent-q-diff-result--disk target)
+          (agent-q-diff-target-hash target) (agent-q-diff-result--logged-hash review))))
+
+(defun agent-q-diff-result--disk (target)
+  "Return what is known of the file of TARGET now, or nil if nothing is.
 The value is another once somebody has written the file."
-  (unless (agent-q-diff-review-is-detached review)
+  (unless (agent-q-diff-target-is-detached target)
     ;; The host of a remote file may be gone, and the caller must be told.
     (ignore-errors
-      (list (agent-q-diff-file-attributes (agent-q-diff-review-path review))))))
+      (list (agent-q-diff-file-attributes (agent-q-diff-target-path target))))))
 
 ;;;; Result
 
 (defun agent-q-diff-result-why (review)
   "Return why REVIEW ended without a decision, as an error (SYMBOL MESSAGE).
 Return nil if it was decided."
-  (pcase-exhaustive (agent-q-diff-review-outcome review)
+  (pcase-exhaustive (agent-q-diff-session-outcome review)
     ('decided nil)
     (`(error ,symbol ,message) (list symbol message))
     (`(lost ,message) (list 'agent-q-diff-not-applied message))
@@ -45,7 +53,8 @@ Return nil if it was decided."
      (list 'agent-q-diff-not-applied
            (mapconcat (pcase-lambda (`(,hunk . ,reason))
                         (format "hunk %d: %s" (1+ hunk) reason))
-                      (reverse (agent-q-diff-review-failures review))
+                      (reverse (agent-q-diff-file-change-failures
+                                (agent-q-diff-session-change review)))
                       "; ")))
     ('cancelled (list 'agent-q-diff-cancelled "the agent withdrew it"))
     ('abandoned (list 'agent-q-diff-cancelled "the agent that proposed it is gone"))
@@ -59,7 +68,7 @@ Return nil if it was decided."
   "Return the status of REVIEW, a symbol, with DECISION and COUNTS.
 DECISION is a string or nil; COUNTS is as `agent-q-diff-module-counts'
 has it, or nil."
-  (pcase (agent-q-diff-review-outcome review)
+  (pcase (agent-q-diff-session-outcome review)
     (`(error . ,_) 'error)
     ((or 'not-applied `(lost . ,_)) 'stale)
     ('decided (pcase-let ((`(,total ,_ ,_ ,in-file) counts))
@@ -73,40 +82,42 @@ has it, or nil."
   "Return the result of REVIEW, a plist; see `agent-q-diff-review'.
 It tells what is in the target now, whoever put it there; if that can no
 longer be had, what was in it last."
-  (pcase-let* ((`(,counts ,side . ,hunks) (agent-q-diff-result--report review))
-               (is-lost (eq 'lost (car-safe (agent-q-diff-review-outcome review))))
+  (pcase-let* ((change (agent-q-diff-session-change review))
+               (target (agent-q-diff-file-change-target change))
+               (`(,counts ,side . ,hunks) (agent-q-diff-result--report change))
+               (is-lost (eq 'lost (car-safe (agent-q-diff-session-outcome review))))
                (`(,total ,applied ,rejected ,in-target) counts)
                (in-file (if is-lost 0 in-target))
-               (buffer (agent-q-diff-review-buffer review))
-               (decision (and (eq (agent-q-diff-review-outcome review) 'decided)
+               (buffer (agent-q-diff-session-buffer review))
+               (decision (and (eq (agent-q-diff-session-outcome review) 'decided)
                               (buffer-live-p buffer)
                               (buffer-local-value 'agent-q-diff-buffer-decision buffer))))
     (agent-q-diff-result-with-message
      (append
       (list :status (agent-q-diff-result--status review decision counts)
             :decision decision
-            :path (agent-q-diff-review-path review)
+            :path (agent-q-diff-target-path target)
             :error (nth 0 (agent-q-diff-result-why review))
             :reason (nth 1 (agent-q-diff-result-why review))
-            :comment (agent-q-diff-review-comment review)
+            :comment (agent-q-diff-session-comment review)
             :total total :applied applied :rejected rejected
             :pending (- total applied rejected) :in-file in-file
-            :altered (agent-q-diff-review-is-altered review)
-            :detached (agent-q-diff-review-is-detached review)
-            :untouched (and (agent-q-diff-review-disk review)
-                            (equal (agent-q-diff-review-disk review)
-                                   (agent-q-diff-result-disk review)))
+            :altered (agent-q-diff-file-change-is-altered change)
+            :detached (agent-q-diff-target-is-detached target)
+            :untouched (and (agent-q-diff-target-disk target)
+                            (equal (agent-q-diff-target-disk target)
+                                   (agent-q-diff-result--disk target)))
             :overwritten (and is-lost (< 0 in-target))
-            :hunks (agent-q-diff-result--hunk-results review hunks is-lost))
-      (agent-q-diff-result--content review side (< 0 in-file))))))
+            :hunks (agent-q-diff-result--hunk-results change hunks is-lost))
+      (agent-q-diff-result--content change side buffer (< 0 in-file))))))
 
-(defun agent-q-diff-result--report (review)
-  "Return (COUNTS SIDE . HUNKS) for REVIEW, as `agent-q-diff-engine-report' does."
-  (let ((target (agent-q-diff-review-target review)))
-    (agent-q-diff-engine-report (agent-q-diff-review-engine review)
-                                (if (buffer-live-p target) (buffer-size target) 0)
+(defun agent-q-diff-result--report (change)
+  "Return (COUNTS SIDE . HUNKS) for CHANGE, as `agent-q-diff-engine-report' does."
+  (let ((buffer (agent-q-diff-file-change-buffer change)))
+    (agent-q-diff-engine-report (agent-q-diff-file-change-engine change)
+                                (if (buffer-live-p buffer) (buffer-size buffer) 0)
                                 agent-q-diff-message-facts-max-live-hunks
-                                (agent-q-diff-review-path review))))
+                                (agent-q-diff-file-change-path change))))
 
 (defun agent-q-diff-result-with-message (result)
   "Return RESULT with the message that the agent is to read."
@@ -114,24 +125,36 @@ longer be had, what was in it last."
           (list :message (agent-q-diff-message-of-result
                           result (plist-get result :path)))))
 
-(defun agent-q-diff-result--target-text (review side)
-  "Return the text of the target of REVIEW.
-If that is one of the proposal's texts, which SIDE tells, it is that
-string: a copy of a large one would be garbage enough for Emacs to collect."
-  (or (agent-q-diff-result--proposal-text review side)
-      (agent-q-diff-target-text (agent-q-diff-review-target review))))
+(defun agent-q-diff-result--content (change side diff-buffer is-any-in)
+  "Return a plist with the text of the target of CHANGE, and if it is saved.
+SIDE is which text of the proposal that is, `original', `modified' or nil;
+DIFF-BUFFER has these texts, if it is alive.  If IS-ANY-IN, hunks are in
+it, so that nothing but the file's bytes is proof that it is saved."
+  (let* ((target (agent-q-diff-file-change-target change))
+         (buffer (agent-q-diff-target-buffer target)))
+    (when (buffer-live-p buffer)
+      (list :content (or (agent-q-diff-result--proposal-text change side diff-buffer)
+                         (agent-q-diff-text-in buffer))
+            :saved (and (not (agent-q-diff-target-is-detached target))
+                        (if is-any-in
+                            (agent-q-diff-disk-in-file-p buffer)
+                          (not (or (agent-q-diff-disk-unsaved-p buffer)
+                                   (agent-q-diff-target-disk-state target))))
+                        t)))))
 
-(defun agent-q-diff-result--proposal-text (review side)
-  "Return the proposal's text that the target of REVIEW certainly is, or nil.
-SIDE is what the engine says of it: `original', `modified' or nil."
-  (let ((target (agent-q-diff-review-target review))
-        (buffer (agent-q-diff-review-buffer review)))
-    (when (and (buffer-live-p buffer)
-               (not (agent-q-diff-review-is-adapted review))
-               (eq (agent-q-diff-target-tick target) (agent-q-diff-review-tick review)))
+(defun agent-q-diff-result--proposal-text (change side diff-buffer)
+  "Return the proposal's text that the target of CHANGE certainly is, or nil.
+SIDE and DIFF-BUFFER are as for `agent-q-diff-result--content'.  A copy of
+a large target would be garbage enough for Emacs to collect."
+  (let ((target (agent-q-diff-file-change-buffer change)))
+    (when (and (buffer-live-p diff-buffer)
+               (not (agent-q-diff-file-change-is-adapted change))
+               (eq (agent-q-diff-text-tick target) (agent-q-diff-file-change-tick change)))
       (let ((text (pcase side
-                    ('original (buffer-local-value 'agent-q-diff-buffer-original buffer))
-                    ('modified (buffer-local-value 'agent-q-diff-buffer-modified buffer)))))
+                    ('original (buffer-local-value 'agent-q-diff-buffer-original
+                                                   diff-buffer))
+                    ('modified (buffer-local-value 'agent-q-diff-buffer-modified
+                                                   diff-buffer)))))
         (and text
              (multibyte-string-p text)
              (buffer-local-value 'enable-multibyte-characters target)
@@ -139,31 +162,17 @@ SIDE is what the engine says of it: `original', `modified' or nil."
              (null (object-intervals text))
              text)))))
 
-(defun agent-q-diff-result--content (review side is-any-in)
-  "Return a plist with the text of the target of REVIEW, and if it is saved.
-SIDE is which text of the proposal that is, or nil.  If IS-ANY-IN, hunks
-are in it, so that nothing but the file's bytes is proof that it is saved."
-  (let ((target (agent-q-diff-review-target review)))
-    (when (buffer-live-p target)
-      (list :content (agent-q-diff-result--target-text review side)
-            :saved (and (not (agent-q-diff-review-is-detached review))
-                        (if is-any-in
-                            (agent-q-diff-disk-in-file-p target)
-                          (not (or (agent-q-diff-disk-unsaved-p target)
-                                   (agent-q-diff-review-disk-state review))))
-                        t)))))
-
-(defun agent-q-diff-result--hunk-results (review hunks is-lost)
-  "Return a plist for each of HUNKS of REVIEW.
+(defun agent-q-diff-result--hunk-results (change hunks is-lost)
+  "Return a plist for each of HUNKS of CHANGE.
 HUNKS are as `agent-q-diff-result--report' has them.  IS-LOST is non-nil if
 the file is gone, so that none is in it."
-  (cl-loop with is-cut = (agent-q-diff-review-is-cut review)
+  (cl-loop with is-cut = (agent-q-diff-file-change-is-cut change)
            with texts = (and (or is-cut
                                  (cl-some (lambda (entry)
                                             (agent-q-diff-engine-hunk-is-edited
                                              (car entry)))
                                           hunks))
-                             (agent-q-diff-result--hunk-texts review (length hunks)))
+                             (agent-q-diff-result--hunk-texts change (length hunks)))
            for (hunk header . now) in hunks
            for index = (agent-q-diff-engine-hunk-index hunk)
            for text = (pop texts)
@@ -181,19 +190,17 @@ the file is gone, so that none is in it."
                          :now now
                          :edited (and (agent-q-diff-engine-hunk-is-edited hunk) text)
                          :part (and is-cut text)
-                         :comment (alist-get index (agent-q-diff-review-comments
-                                                    review))
-                         :reason (alist-get index (agent-q-diff-review-failures
-                                                   review)))))
+                         :comment (alist-get index (agent-q-diff-file-change-comments change))
+                         :reason (alist-get index (agent-q-diff-file-change-failures change)))))
 
-(defun agent-q-diff-result--hunk-texts (review total)
-  "Return the diff text of each of the TOTAL hunks of REVIEW.
+(defun agent-q-diff-result--hunk-texts (change total)
+  "Return the diff text of each of the TOTAL hunks of CHANGE.
 They are printed all at once: one by one, each would look for its section
 heading from the top of the file."
   (pcase-let ((`(,diff . ,lines)
                (agent-q-diff-engine-print-hunks
-                (agent-q-diff-review-engine review) 0 total
-                (agent-q-diff-review-path review))))
+                (agent-q-diff-file-change-engine change) 0 total
+                (agent-q-diff-file-change-path change))))
     (with-temp-buffer
       (insert diff)
       (goto-char (point-min))
@@ -217,23 +224,24 @@ heading from the top of the file."
 
 (defun agent-q-diff-result-record (review)
   "Record in the log how REVIEW ended, whoever began it."
-  (let ((result (agent-q-diff-review-result review)))
+  (let ((result (agent-q-diff-session-result review))
+        (target (agent-q-diff-file-change-target (agent-q-diff-session-change review))))
     (agent-q-diff-log-record
-     (list :tool (or (agent-q-diff-review-tool review) "review")
-           :agent (agent-q-diff-review-agent review)
+     (list :tool (or (agent-q-diff-session-tool review) "review")
+           :agent (agent-q-diff-session-agent review)
            :path (plist-get result :path)
            :outcome (alist-get (plist-get result :status) agent-q-diff-result--outcomes)
            :total (plist-get result :total)
            :in-file (plist-get result :in-file)
            :saved (plist-get result :saved)
-           :hash-before (agent-q-diff-review-hash review)
-           :hash-after (agent-q-diff-result-logged-hash review)
+           :hash-before (agent-q-diff-target-hash target)
+           :hash-after (agent-q-diff-result--logged-hash review)
            :hunks (mapcar #'agent-q-diff-result--logged-hunk (plist-get result :hunks))
            :decided-by (agent-q-diff-result--decided-by review)
            :reason (or (plist-get result :reason) (plist-get result :comment))
-           :diff (agent-q-diff-review-proposed review))))
+           :diff (agent-q-diff-session-proposed review))))
   ;; It can be as long as the file, and the review may be kept.
-  (setf (agent-q-diff-review-proposed review) nil))
+  (setf (agent-q-diff-session-proposed review) nil))
 
 (defun agent-q-diff-result--logged-hunk (hunk)
   "Return what the log has of HUNK, a hunk's result.
@@ -245,25 +253,26 @@ can have thousands of hunks."
 
 (defun agent-q-diff-result--decided-by (review)
   "Return who ended REVIEW, a symbol."
-  (pcase (agent-q-diff-review-outcome review)
-    ((and 'decided (guard (agent-q-diff-review-is-by-program review))) 'program)
+  (pcase (agent-q-diff-session-outcome review)
+    ((and 'decided (guard (agent-q-diff-session-is-by-program review))) 'program)
     ((or 'cancelled 'abandoned) 'caller)
     ((or 'no-user `(error agent-q-diff-no-user . ,_)) 'nobody)
     (`(error . ,_) 'error)
     (_ 'user)))
 
-(defun agent-q-diff-result-logged-hash (review)
+(defun agent-q-diff-result--logged-hash (review)
   "Return a hash of the file of REVIEW as it is now, for the log, or nil.
 Only calls of tools have one: it takes reading the file once more."
-  (when (and agent-q-diff-log-file
-             (agent-q-diff-review-tool review)
-             (agent-q-diff-review-path review)
-             (not (agent-q-diff-review-is-detached review)))
-    (ignore-errors
-      (with-temp-buffer
-        (set-buffer-multibyte nil)
-        (insert-file-contents-literally (agent-q-diff-review-path review))
-        (secure-hash 'sha256 (current-buffer))))))
+  (let ((target (agent-q-diff-file-change-target (agent-q-diff-session-change review))))
+    (when (and agent-q-diff-log-file
+               (agent-q-diff-session-tool review)
+               (agent-q-diff-target-path target)
+               (not (agent-q-diff-target-is-detached target)))
+      (ignore-errors
+        (with-temp-buffer
+          (set-buffer-multibyte nil)
+          (insert-file-contents-literally (agent-q-diff-target-path target))
+          (secure-hash 'sha256 (current-buffer)))))))
 
 (provide 'agent-q-diff-result)
 ;;; agent-q-diff-result.el ends here

@@ -14,7 +14,7 @@
 (require 'cl-lib)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
-(require 'agent-q-diff-review)
+(require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
 
 ;;;; Open reviews
@@ -64,7 +64,7 @@ one that is no list of constructs becomes an element of one."
                    (car reviews))))
     (if (or (null next) (eq next agent-q-diff-buffer-review))
         (message "No other review waits")
-      (pop-to-buffer-same-window (agent-q-diff-review-buffer next)))))
+      (pop-to-buffer-same-window (agent-q-diff-session-buffer next)))))
 
 ;;;; Reviews that have ended
 
@@ -76,18 +76,9 @@ For each the engine holds several times as many bytes.")
   "Return the reviews that have ended and are kept, the latest first."
   (copy-sequence agent-q-diff-reviews-past))
 
-(defun agent-q-diff-reviews-keep-engine (review)
-  "Keep the engine's review of REVIEW, which ends, if it is worth it.
-That of a text that is no file's is not: nothing of it is anywhere."
-  (when (and (agent-q-diff-review-engine review)
-             (agent-q-diff-review-path review)
-             (not (agent-q-diff-review-is-detached review))
-             (buffer-live-p (agent-q-diff-review-target review)))
-    (setf (agent-q-diff-review-kept-engine review)
-          (agent-q-diff-review-engine review)
-          (agent-q-diff-review-size review)
-          (buffer-size (agent-q-diff-review-target review))
-          (agent-q-diff-review-engine review) nil)
+(defun agent-q-diff-reviews-keep-if-worth (review)
+  "Keep REVIEW, which ends, if there is anything in it to look at again."
+  (when (agent-q-diff-session-keep review)
     (agent-q-diff-reviews-keep review)))
 
 (defun agent-q-diff-reviews-keep (review)
@@ -96,7 +87,7 @@ That of a text that is no file's is not: nothing of it is anywhere."
   (let ((size 0)
         (n 0))
     (dolist (past (agent-q-diff-past-reviews))
-      (cl-incf size (agent-q-diff-review-size past))
+      (cl-incf size (agent-q-diff-session-size past))
       (cl-incf n)
       (when (or (> n agent-q-diff-kept-reviews)
                 (> size agent-q-diff-reviews--kept-characters))
@@ -106,9 +97,7 @@ That of a text that is no file's is not: nothing of it is anywhere."
   "Give back the memory of REVIEW, which has ended.
 It can then not be looked at again."
   (setq agent-q-diff-reviews-past (delq review agent-q-diff-reviews-past))
-  (when (agent-q-diff-review-kept-engine review)
-    (agent-q-diff-module-free (agent-q-diff-review-kept-engine review))
-    (setf (agent-q-diff-review-kept-engine review) nil)))
+  (agent-q-diff-session-forget review))
 
 ;;;; Waiting for the user
 

@@ -19,10 +19,10 @@
 (require 'agent-q-diff-message)
 (require 'agent-q-diff-protocol)
 (require 'agent-q-diff-schema)
-(require 'agent-q-diff-review)
+(require 'agent-q-diff-session)
 (require 'agent-q-diff-progress)
 (require 'agent-q-diff-reviews)
-(require 'agent-q-diff-session)
+(require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-propose)
 (require 'agent-q-diff-tools)
 
@@ -78,9 +78,9 @@ IS-ERROR is non-nil if TEXT is about a failure of the call."
                  tool (agent-q-diff-schema-arguments tool arguments)
                  (apply-partially #'agent-q-diff-server--answer-result client))))
     (cond
-     ((or (null review) (agent-q-diff-review-outcome review)))
+     ((or (null review) (agent-q-diff-session-outcome review)))
      ((process-live-p client)
-      (with-current-buffer (agent-q-diff-review-buffer review)
+      (with-current-buffer (agent-q-diff-session-buffer review)
         (add-hook 'agent-q-diff-progress-functions
                   (apply-partially #'agent-q-diff-server--send-progress client)
                   nil t)
@@ -294,8 +294,8 @@ served."
   (remove-hook 'kill-emacs-hook #'agent-q-diff-serve-stop)
   ;; Closing the connections cancels their reviews, but no client withdrew them.
   (dolist (review (agent-q-diff-open-reviews))
-    (when (memq (agent-q-diff-review-caller review) agent-q-diff-server--clients)
-      (setf (agent-q-diff-review-is-abandoned review) t)))
+    (when (memq (agent-q-diff-session-caller review) agent-q-diff-server--clients)
+      (setf (agent-q-diff-session-is-abandoned review) t)))
   (dolist (client agent-q-diff-server--clients)
     (agent-q-diff-server--answer
      client "Error: there is no decision: Emacs has stopped serving" t))

@@ -1,4 +1,4 @@
-;;; agent-q-diff-session.el --- Begins and ends reviews, and answers who waits  -*- lexical-binding: t; -*-
+;;; agent-q-diff-session.el --- One review: what is decided, shown, and who waits  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -6,303 +6,68 @@
 
 ;;; Commentary:
 
-;; A review is begun here, and however it ends, it ends here: its result is
-;; noted, its memory given back, and its caller answered, exactly once.
+;; What a user calls a review is this struct, since `agent-q-diff-review'
+;; is the function that begins one.  It has the file changes that are
+;; decided, the diff buffer in which they are shown, who proposes them,
+;; who waits for the answer, and that answer.
 
 ;;; Code:
 
 (require 'cl-lib)
-(require 'subr-x)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-visible)
-(require 'agent-q-diff-review)
-(require 'agent-q-diff-buffer)
-(require 'agent-q-diff-progress)
-(require 'agent-q-diff-signs)
-(require 'agent-q-diff-reviews)
-(require 'agent-q-diff-result)
-(require 'agent-q-diff-places)
-(require 'agent-q-diff-fontify)
-(require 'agent-q-diff-finish)
+(require 'agent-q-diff-file-change)
 
-;;;; Open reviews
+(cl-defstruct (agent-q-diff-session (:constructor agent-q-diff-session-create)
+                                    (:copier nil))
+  "A review."
+  (changes nil :documentation "List of `agent-q-diff-file-change'; there is only one yet.")
+  (buffer nil :documentation "The diff buffer.")
+  (agent nil :documentation "Who proposes, a string, or nil.")
+  (contract agent-q-diff-contract :documentation "Whose wording the agent reads.")
+  (tool agent-q-diff-tool :documentation "Name of the tool that was called, or nil.")
+  (description nil :documentation "What the agent says of the proposal, a string.")
+  (proposed nil :documentation "The proposal as a diff, for the log.")
+  (comment nil :documentation "What the user says of the whole, or nil.")
+  (is-by-program nil :documentation "Non-nil if a program made the decision.")
+  (caller nil :documentation "What waits for the answer, in its connector's own terms.")
+  (is-abandoned nil :documentation "Non-nil if the caller has gone, so that nobody is waiting.")
+  (callback nil :documentation "Function to be called with the result, or nil.")
+  (depth nil :documentation "Recursion depth at which a caller waits, or nil.")
+  (begun (current-time) :documentation "Time at which the review was begun.")
+  (outcome nil :documentation "How the review ended, or nil; see `agent-q-diff'.")
+  (result nil :documentation "The result, a plist, once the review has ended."))
 
-(defconst agent-q-diff-session--agent-length 40
-  "Number of characters of an agent's name that are shown.")
+(defun agent-q-diff-session-of (change &rest slots)
+  "Return a new review of CHANGE alone, with SLOTS, keywords and values."
+  (apply #'agent-q-diff-session-create :changes (list change) slots))
 
-(defun agent-q-diff-session-begin (review)
-  "Note that REVIEW is open, and who waits for it."
-  (setf (agent-q-diff-review-caller review) (cdr agent-q-diff-caller)
-        (agent-q-diff-review-agent review)
-        ;; It is for nothing but to be shown.
-        (when-let ((agent (or (agent-q-diff-review-agent review)
-                              (car agent-q-diff-caller))))
-          (agent-q-diff-visible agent agent-q-diff-session--agent-length)))
-  (setf (agent-q-diff-review-disk review) (agent-q-diff-result-disk review)
-        (agent-q-diff-review-hash review) (agent-q-diff-result-logged-hash review))
-  (unless agent-q-diff-reviews-open
-    (agent-q-diff-reviews-begin-mode-line)
-    (add-hook 'kill-emacs-query-functions #'agent-q-diff-session--query-kill-emacs)
-    (add-hook 'kill-emacs-hook #'agent-q-diff-session--emacs-killed))
-  (setq agent-q-diff-reviews-open (append agent-q-diff-reviews-open (list review)))
-  (force-mode-line-update t))
+(defun agent-q-diff-session-change (review)
+  "Return the file change of REVIEW."
+  (car (agent-q-diff-session-changes review)))
 
-(defun agent-q-diff-session--cease (review)
-  "Note that REVIEW is open no more, and leave nothing behind after the last."
-  (setq agent-q-diff-reviews-open (delq review agent-q-diff-reviews-open))
-  (unless agent-q-diff-reviews-open
-    (agent-q-diff-fontify-forget)
-    (setq global-mode-string (delq agent-q-diff-reviews-mode-line global-mode-string))
-    (remove-hook 'kill-emacs-query-functions #'agent-q-diff-session--query-kill-emacs)
-    (remove-hook 'kill-emacs-hook #'agent-q-diff-session--emacs-killed))
-  (force-mode-line-update t))
+(defun agent-q-diff-session-path (review)
+  "Return the absolute name of the file of REVIEW, or nil."
+  (agent-q-diff-file-change-path (agent-q-diff-session-change review)))
 
-(defun agent-q-diff-session--query-kill-emacs ()
-  "Ask whether to leave Emacs although reviews are open."
-  (let ((n (length agent-q-diff-reviews-open)))
-    (or noninteractive
-        (yes-or-no-p (format "%d %s not decided; exit Emacs anyway? "
-                             n (if (= n 1) "review is" "reviews are"))))))
+;;;; Memory
 
-(defun agent-q-diff-session--emacs-killed ()
-  "Answer the callers of all open reviews, since Emacs ends.
-So are those that they begin when they are answered, as an agent might
-that tries again, but not for ever."
-  (cl-loop repeat 10
-           while agent-q-diff-reviews-open
-           do (dolist (review (agent-q-diff-open-reviews))
-                (agent-q-diff-session-set-outcome review 'emacs-killed)
-                (agent-q-diff-session-close review))))
+(defun agent-q-diff-session-free (review)
+  "Free the memory of REVIEW, and put its targets away unless somebody needs them."
+  (mapc #'agent-q-diff-file-change-close (agent-q-diff-session-changes review)))
 
-;;;; Ending
+(defun agent-q-diff-session-keep (review)
+  "Keep of REVIEW, which ends, what it takes to look at it again.
+Return non-nil if there is anything worth it."
+  (delq nil (mapcar #'agent-q-diff-file-change-keep (agent-q-diff-session-changes review))))
 
-(defun agent-q-diff-session-set-outcome (review outcome)
-  "Set how REVIEW ended to OUTCOME, unless it has ended before."
-  (unless (agent-q-diff-review-outcome review)
-    (setf (agent-q-diff-review-outcome review) outcome)))
+(defun agent-q-diff-session-forget (review)
+  "Free the memory of REVIEW, which was kept."
+  (mapc #'agent-q-diff-file-change-forget (agent-q-diff-session-changes review)))
 
-(defun agent-q-diff-session-close (review)
-  "Note the result of REVIEW, which has ended, and tell who asked to be told.
-Nothing changes it any more; a caller that waits may be answered later."
-  (let ((buffer (agent-q-diff-review-buffer review)))
-    (when (buffer-live-p buffer)
-      (with-current-buffer buffer
-        (setq agent-q-diff-buffer-end-function nil)
-        (agent-q-diff-signs-stop-refreshing)
-        (agent-q-diff-places-unmark)
-        (remove-hook 'kill-buffer-query-functions #'agent-q-diff-session-query-kill-buffer t)
-        (remove-hook 'kill-buffer-hook #'agent-q-diff-session-buffer-killed t)
-        (remove-hook 'post-command-hook #'agent-q-diff-finish-abort-at-top-level t)))
-    (unless (agent-q-diff-review-result review)
-      (let ((agent-q-diff-contract (agent-q-diff-review-contract review)))
-        (agent-q-diff-session--note-lost review)
-        (setf (agent-q-diff-review-result review) (agent-q-diff-result-of review))
-        (agent-q-diff-reviews-keep-engine review)
-        (agent-q-diff-session--cease review)
-        (with-demoted-errors "The log of reviews: %S"
-          (agent-q-diff-result-record review))
-        (agent-q-diff-session--give-back review)
-        (agent-q-diff-session--say-undecided review)
-        (agent-q-diff-session-tell review)))))
-
-(defun agent-q-diff-session--note-lost (review)
-  "Bring REVIEW up to date with its target, and note if the file is gone.
-Then no hunk is in the file any more, so that the review did not end with
-a decision even if the user made one."
-  ;; To visit it anew runs hooks of others.
-  (ignore-error (error quit)
-    (agent-q-diff-review-follow review))
-  (when (and (eq 'decided (agent-q-diff-review-outcome review))
-             (memq (agent-q-diff-review-disk-state review) '(deleted irregular moved))
-             (buffer-live-p (agent-q-diff-review-target review))
-             (not (buffer-modified-p (agent-q-diff-review-target review)))
-             (< 0 (agent-q-diff-review-in-target review)))
-    (setf (agent-q-diff-review-outcome review)
-          (list 'lost (agent-q-diff-review-disk-message review)))))
-
-(defun agent-q-diff-session--give-back (review)
-  "Free the memory of REVIEW, and say what fails while doing so.
-Putting its target away runs other people's hooks, and the caller must get
-its answer whatever they do."
-  (condition-case err
-      (agent-q-diff-review-close review)
-    ((error quit)
-     (message "After the review of %s: %s"
-              (agent-q-diff-visible (agent-q-diff-review-path review))
-              (agent-q-diff-visible (agent-q-diff-error-text err))))))
-
-;;;; What the user reads of an end without a decision
-
-(defun agent-q-diff-session--shown-name (review)
-  "Return the name of the file of REVIEW, without its folder, to be shown."
-  (agent-q-diff-visible
-   (file-name-nondirectory (agent-q-diff-review-path review))))
-
-(defun agent-q-diff-session--shown-agent (review)
-  "Return the name of the agent of REVIEW, to be shown at the head of a sentence."
-  (if-let ((agent (agent-q-diff-review-agent review)))
-      (agent-q-diff-visible agent)
-    "An agent"))
-
-(defun agent-q-diff-session--undecided-text (review n)
-  "Return what to tell the user of REVIEW if it ended without a decision.
-N of its hunks stay in the file.  The value is nil if it was decided, and
-when Emacs exits, since nobody could read it."
-  (let* ((name (agent-q-diff-session--shown-name review))
-         (hunks (if (= n 1) "1 hunk stays in" (format "%d hunks stay in" n)))
-         (stay (if (zerop n) "" (format "; %s the file" hunks))))
-    (pcase (agent-q-diff-review-outcome review)
-      ((or 'abandoned (and 'cancelled (guard (agent-q-diff-review-is-abandoned review))))
-       (format "Nobody is waiting any more for the review of %s, so it is cancelled%s" name stay))
-      ('cancelled (format "%s withdrew its proposal for %s%s"
-                          (agent-q-diff-session--shown-agent review) name stay))
-      ((or 'killed 'aborted)
-       (if (zerop n)
-           (format "Cancelled the review of %s" name)
-         (format "Cancelled; %s %s" hunks name))))))
-
-(defun agent-q-diff-session--say-undecided (review)
-  "Tell the user if REVIEW ended without a decision, and what stays of it.
-A program may have ended it while the user was looking elsewhere."
-  (when-let ((text (agent-q-diff-session--undecided-text
-                    review
-                    (if (agent-q-diff-review-is-detached review)
-                        0
-                      (plist-get (agent-q-diff-review-result review) :in-file)))))
-    (message "%s%s" text
-             (if (memq review agent-q-diff-reviews-past)
-                 "; M-x agent-q-diff-look-again shows it"
-               ""))))
-
-(defun agent-q-diff-session-query-kill-buffer ()
-  "Ask whether to kill this buffer, if hunks of its review were decided.
-Only a command is asked: a timer or a process that kills the buffer has
-its reasons, and nobody may be there to answer."
-  (let ((enable-recursive-minibuffers t))
-    (or noninteractive
-        (null this-command)
-        (null agent-q-diff-buffer-end-function)
-        (pcase-let ((`(,total ,_ ,_ ,pending) (agent-q-diff-buffer-counts)))
-          (or (and (= total pending)
-                   (not (agent-q-diff-review-is-edited agent-q-diff-buffer-review)))
-              (save-selected-window
-                (y-or-n-p (format "%d of %d hunks decided.  Cancel the review of %s? "
-                                  (- total pending) total
-                                  (agent-q-diff-session--shown-name agent-q-diff-buffer-review)))))))))
-(put 'agent-q-diff-session-query-kill-buffer 'permanent-local-hook t)
-
-;;;; Telling the caller
-
-(defvar agent-q-diff-session-leaving nil
-  "Diff buffers whose reviews have ended, and which are about to go.
-A review that a callback begins must have another one.")
-
-(defun agent-q-diff-session-tell (review)
-  "Call the callback of REVIEW with its result, this once."
-  (let ((callback (agent-q-diff-review-callback review))
-        (agent-q-diff-session-leaving (cons (agent-q-diff-review-buffer review)
-                                            agent-q-diff-session-leaving)))
-    (setf (agent-q-diff-review-callback review) nil)
-    (agent-q-diff-session-call-back callback (agent-q-diff-review-result review))))
-
-(defun agent-q-diff-session-call-back (callback value)
-  "Call CALLBACK, a function or nil, with VALUE.
-An error there is said, and no matter of the review."
-  (when callback
-    (condition-case err
-        (funcall callback value)
-      ((error quit)
-       (message "The caller of a review failed: %s"
-                (error-message-string err))))))
-
-;;;; Buffers and windows
-
-(defun agent-q-diff-session-buffer-killed ()
-  "Cancel the review of the buffer that is being killed."
-  (when agent-q-diff-buffer-end-function
-    (funcall agent-q-diff-buffer-end-function agent-q-diff-buffer-review 'killed)))
-
-(defconst agent-q-diff-list-buffer-name "*Agent-Q Reviews*"
-  "Name of the buffer with the list of open reviews.")
-
-(defun agent-q-diff-session--listed-elsewhere-p (window buffer &rest _)
-  "Return non-nil if BUFFER is the list of reviews, and beside WINDOW already.
-This is a function for `switch-to-prev-buffer-skip'."
-  (and (equal (buffer-name buffer) agent-q-diff-list-buffer-name)
-       (remq window (get-buffer-window-list buffer 'never (window-frame window)))))
-
-(defun agent-q-diff-session-quit-windows (buffer &optional is-to-be-killed)
-  "Have all windows of BUFFER show what they showed before it.
-If IS-TO-BE-KILLED, kill it.  The list of reviews may have been in one of
-them, and be in another window of the frame by now; once is enough."
-  (dolist (window (get-buffer-window-list buffer 'never t))
-    (pcase (window-parameter window 'quit-restore)
-      (`(,_ (,before . ,_) . ,_)
-       (when (and (buffer-live-p before)
-                  (agent-q-diff-session--listed-elsewhere-p window before))
-         (set-window-parameter window 'quit-restore nil)))))
-  (let ((switch-to-prev-buffer-skip (or switch-to-prev-buffer-skip
-                                        #'agent-q-diff-session--listed-elsewhere-p)))
-    (quit-windows-on buffer is-to-be-killed)))
-
-(defun agent-q-diff-session-end-unwaited (review outcome)
-  "End REVIEW, for which nobody waits in a recursive edit, with OUTCOME.
-Its buffer is taken out of sight, and one of several is not kept."
-  (agent-q-diff-session-set-outcome review outcome)
-  (agent-q-diff-session-close review)
-  (let ((buffer (agent-q-diff-review-buffer review)))
-    (when (and (buffer-live-p buffer) (not (eq outcome 'killed)))
-      (agent-q-diff-session-quit-windows buffer)
-      (agent-q-diff-session-kill-further buffer))))
-
-(defun agent-q-diff-session-kill-further (buffer)
-  "Kill the diff buffer BUFFER, whose review has ended, if it is not the first.
-That one stays, to be read.  What hooks of others do must not keep the
-caller from its answer."
-  (when (and (buffer-live-p buffer)
-             (not (equal (buffer-name buffer) agent-q-diff-buffer-name)))
-    (condition-case err
-        (kill-buffer buffer)
-      ((error quit) (message "After a review: %s" (agent-q-diff-error-text err))))))
-
-(defun agent-q-diff-cancel (review)
-  "End REVIEW without a decision, since its proposal was withdrawn.
-Hunks that were accepted by then stay in the target.  Return non-nil
-unless REVIEW had ended before."
-  (unless (agent-q-diff-review-outcome review)
-    (agent-q-diff-session-end-by-program review 'cancelled)
-    t))
-
-(defun agent-q-diff-abandon (predicate)
-  "Mark the open reviews as abandoned whose caller is gone.
-PREDICATE is called with each caller, and returns non-nil if it is.  What
-becomes of these reviews is up to `agent-q-diff-when-caller-gone'."
-  (dolist (review (agent-q-diff-open-reviews))
-    (when (and (not (agent-q-diff-review-is-abandoned review))
-               (agent-q-diff-review-caller review)
-               (funcall predicate (agent-q-diff-review-caller review)))
-      (setf (agent-q-diff-review-is-abandoned review) t)
-      (if (eq agent-q-diff-when-caller-gone 'cancel)
-          (agent-q-diff-session-end-by-program review 'abandoned)
-        (agent-q-diff-session--say-abandoned review)))))
-
-(defun agent-q-diff-session--say-abandoned (review)
-  "Tell the user, also in the diff buffer, that nobody is waiting for REVIEW."
-  (let ((buffer (agent-q-diff-review-buffer review)))
-    (when (buffer-live-p buffer)
-      (with-current-buffer buffer
-        (agent-q-diff-progress-refresh))))
-  (message "Nobody is waiting any more for the review of %s"
-           (agent-q-diff-visible
-            (abbreviate-file-name (agent-q-diff-review-path review)))))
-
-(defun agent-q-diff-session-end-by-program (review outcome)
-  "End REVIEW with OUTCOME, wherever it is being decided."
-  (let ((buffer (agent-q-diff-review-buffer review)))
-    (funcall (or (and (buffer-live-p buffer)
-                      (buffer-local-value 'agent-q-diff-buffer-end-function buffer))
-                 #'agent-q-diff-session-end-unwaited)
-             review outcome)))
+(defun agent-q-diff-session-size (review)
+  "Return the number of characters of the targets of REVIEW, which was kept."
+  (cl-loop for change in (agent-q-diff-session-changes review)
+           sum (or (agent-q-diff-file-change-size change) 0)))
 
 (provide 'agent-q-diff-session)
 ;;; agent-q-diff-session.el ends here

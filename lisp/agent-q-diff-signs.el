@@ -18,34 +18,34 @@
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-outside)
 (require 'agent-q-diff-visit)
-(require 'agent-q-diff-review)
+(require 'agent-q-diff-file-change)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-progress)
 
 ;;;; The review of this buffer
 
-(defun agent-q-diff-signs-review-with-target ()
-  "Return this buffer's review, with its target followed.
+(defun agent-q-diff-signs-change-with-target ()
+  "Return this buffer's file change, with its target followed.
 The display is brought up to date if the target has changed."
-  (let ((review (agent-q-diff-buffer-current-review)))
+  (let ((change (agent-q-diff-buffer-current-change)))
     (unless (eq agent-q-diff-buffer-parsed-tick t)
-      (agent-q-diff-signs-watch review)
-      (agent-q-diff-review-aim review
-                               (and agent-q-diff-buffer-path
-                                    (agent-q-diff-visit-name
-                                     agent-q-diff-buffer-path))))
-    (when (agent-q-diff-review-follow review)
+      (agent-q-diff-signs-watch change)
+      (agent-q-diff-file-change-aim change
+                                    (and agent-q-diff-buffer-path
+                                         (agent-q-diff-visit-name
+                                          agent-q-diff-buffer-path))))
+    (when (agent-q-diff-file-change-follow change)
       (agent-q-diff-signs-show-all))
-    review))
+    change))
 
 (defvar-local agent-q-diff-signs--refresh-timer nil
   "The timer that will show how edits of the target stand, or nil.")
 (put 'agent-q-diff-signs--refresh-timer 'permanent-local t)
 
-(defun agent-q-diff-signs-watch (review)
-  "Show in this buffer, before long, what others do in the target of REVIEW."
+(defun agent-q-diff-signs-watch (change)
+  "Show in this buffer, before long, what others do in the target of CHANGE."
   (let ((buffer (current-buffer)))
-    (setf (agent-q-diff-review-edited-function review)
+    (setf (agent-q-diff-file-change-edited-function change)
           (lambda () (agent-q-diff-signs--refresh-soon buffer)))))
 
 (defun agent-q-diff-signs--refresh-soon (buffer)
@@ -80,7 +80,7 @@ That is done when there has been no input for a while."
                  (get-buffer-window buffer t))
         ;; What is wrong with the target is said when it is needed.
         (ignore-error agent-q-diff-error
-          (agent-q-diff-signs-review-with-target))))))
+          (agent-q-diff-signs-change-with-target))))))
 
 ;;;; Overlays
 
@@ -193,7 +193,7 @@ STATE is `applied', `rejected', or nil, which takes the sign away."
 
 (defun agent-q-diff-signs-show-hunk (hunk)
   "Show the state of HUNK."
-  (agent-q-diff-signs--show-snapshot (agent-q-diff-review-hunk agent-q-diff-buffer-review hunk)))
+  (agent-q-diff-signs--show-snapshot (agent-q-diff-file-change-hunk (agent-q-diff-buffer-change) hunk)))
 
 (defun agent-q-diff-signs--show-snapshot (hunk)
   "Show the state of HUNK, an `agent-q-diff-engine-hunk'."
@@ -210,7 +210,7 @@ STATE is `applied', `rejected', or nil, which takes the sign away."
 
 (defun agent-q-diff-signs-show-committed ()
   "Show what the latest command of this buffer's review came to."
-  (let* ((committed (agent-q-diff-review-committed agent-q-diff-buffer-review))
+  (let* ((committed (agent-q-diff-file-change-committed (agent-q-diff-buffer-change)))
          (hunks (agent-q-diff-engine-committed-hunks committed)))
     (cond
      ((agent-q-diff-engine-committed-marks committed)
@@ -240,7 +240,7 @@ context lines that differ where it was found, and what the user did to it
 besides deciding it."
   (let* ((fuzz (agent-q-diff-engine-hunk-fuzz hunk))
          (comment (alist-get (agent-q-diff-engine-hunk-index hunk)
-                             (agent-q-diff-review-comments agent-q-diff-buffer-review)))
+                             (agent-q-diff-file-change-comments (agent-q-diff-buffer-change))))
          (notes (delq nil (list (and (> fuzz 0) (format "fuzz %d" fuzz))
                                 (and (agent-q-diff-engine-hunk-is-edited hunk) "edited")
                                 (and comment "commented")))))
@@ -248,12 +248,12 @@ besides deciding it."
 
 (defun agent-q-diff-signs-show-all ()
   "Show the state of every hunk and the progress.
-If they are more than `agent-q-diff-review-max-shown', those show their
+If they are more than `agent-q-diff-file-change-max-shown', those show their
 state that come into sight: a screen has few, and thousands of overlays
 make every edit of a buffer slow."
-  (agent-q-diff-review-recount agent-q-diff-buffer-review)
+  (agent-q-diff-file-change-recount (agent-q-diff-buffer-change))
   (let ((n (length agent-q-diff-buffer-positions)))
-    (if (<= n agent-q-diff-review-max-shown)
+    (if (<= n agent-q-diff-file-change-max-shown)
         (dotimes (hunk n)
           (agent-q-diff-signs-show-hunk hunk))
       (agent-q-diff-signs--show-in-sight)))
@@ -265,7 +265,7 @@ make every edit of a buffer slow."
 (defun agent-q-diff-signs--thin-out ()
   "Take signs that are out of sight away if there are too many."
   (when (and (> agent-q-diff-signs--n-signs agent-q-diff-signs--max-signs)
-             (length> agent-q-diff-buffer-positions agent-q-diff-review-max-shown))
+             (length> agent-q-diff-buffer-positions agent-q-diff-file-change-max-shown))
     (agent-q-diff-signs--show-in-sight)))
 
 (defun agent-q-diff-signs--show-in-sight ()

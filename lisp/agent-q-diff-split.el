@@ -15,7 +15,7 @@
 (require 'seq)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
-(require 'agent-q-diff-review)
+(require 'agent-q-diff-file-change)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-signs)
 
@@ -37,7 +37,7 @@ Point is then at the first of them."
   (widen)
   (pcase-let* ((`(,diff . ,header-lines)
                 (agent-q-diff-engine-print-hunks
-                 (agent-q-diff-review-engine agent-q-diff-buffer-review)
+                 (agent-q-diff-file-change-engine (agent-q-diff-buffer-change))
                  from (+ from n-new) agent-q-diff-buffer-path))
                (last (+ from n-old -1))
                (beg (aref agent-q-diff-buffer-positions from))
@@ -73,16 +73,16 @@ In a diff that came by hand, what stands between the hunks stays."
       (dotimes (step n)
         (agent-q-diff-split--print-anew (+ hunk (- n step 1)) 1 1)))))
 
-(defun agent-q-diff-split-review ()
-  "Return this buffer's review, with its target followed if it has one."
+(defun agent-q-diff-split-change ()
+  "Return this buffer's file change, with its target followed if it has one."
   (if agent-q-diff-buffer-path
-      (agent-q-diff-signs-review-with-target)
-    (agent-q-diff-buffer-current-review)))
+      (agent-q-diff-signs-change-with-target)
+    (agent-q-diff-buffer-current-change)))
 
-(defun agent-q-diff-split--show-parts (review hunk n)
-  "Show that HUNK of REVIEW is now N hunks."
+(defun agent-q-diff-split--show-parts (change hunk n)
+  "Show that HUNK of CHANGE is now N hunks."
   (unless (= n 1)
-    (agent-q-diff-review-note-parts review hunk n)
+    (agent-q-diff-file-change-note-parts change hunk n)
     (agent-q-diff-split--print-anew hunk 1 n)))
 
 ;;;; Splitting
@@ -94,10 +94,10 @@ one change is split between the lines that it removes and those that it
 adds.  Each is a hunk of its own and has the state that the whole had.
 To decide single lines, mark them and accept or reject them."
   (interactive)
-  (let* ((review (agent-q-diff-split-review))
+  (let* ((change (agent-q-diff-split-change))
          (hunk (agent-q-diff-buffer-hunk-here))
-         (n (agent-q-diff-module-split (agent-q-diff-review-engine review) hunk)))
-    (agent-q-diff-split--show-parts review hunk n)
+         (n (agent-q-diff-module-split (agent-q-diff-file-change-engine change) hunk)))
+    (agent-q-diff-split--show-parts change hunk n)
     (message (if (= n 1)
                  "This hunk cannot be split; select lines to decide only those"
                "Split into %d hunks")
@@ -141,13 +141,13 @@ Return a list of these hunks, the first one first.  If lines cannot be
 told from others, signal why."
   (save-restriction
     (widen)
-    (let* ((review (agent-q-diff-split-review))
+    (let* ((change (agent-q-diff-split-change))
            (picked nil))
       (pcase-dolist (`(,hunk ,from ,to) (agent-q-diff-split--chosen-lines beg end))
         (pcase-let ((`(,n . ,index)
                      (agent-q-diff-module-pick
-                      (agent-q-diff-review-engine review) hunk from to)))
-          (agent-q-diff-split--show-parts review hunk n)
+                      (agent-q-diff-file-change-engine change) hunk from to)))
+          (agent-q-diff-split--show-parts change hunk n)
           (setq picked (cons (+ hunk index)
                              (mapcar (apply-partially #'+ (1- n)) picked)))))
       picked)))

@@ -1,4 +1,4 @@
-;;; agent-q-diff-target.el --- The text of the target  -*- lexical-binding: t; -*-
+;;; agent-q-diff-target.el --- The file that a review changes, and its buffer  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -6,140 +6,156 @@
 
 ;;; Commentary:
 
-;; The target is the buffer whose text a review changes.  This file reads
-;; that text, compares it and replaces parts of it, always in the whole
-;; buffer, however it is narrowed.  What must not be replaced is an error
-;; `agent-q-diff-bad-target' whose message says what to do about it.
+;; A target is a file and the buffer that visits it or, if it is detached,
+;; only a text in a buffer of its own.  This file knows which buffer that
+;; is, keeps it in step with its file, and says whether it may be written
+;; and whether edits are saved.  It knows nothing of hunks.
 
 ;;; Code:
 
-(require 'subr-x)
-(require 'agent-q-diff-coding)
-(require 'agent-q-diff-line-ends)
+(require 'cl-lib)
+(require 'agent-q-diff-base)
 (require 'agent-q-diff-file)
+(require 'agent-q-diff-disk)
+(require 'agent-q-diff-visit)
+(require 'agent-q-diff-apply)
 
-;;;; Reading
+(cl-defstruct (agent-q-diff-target (:constructor agent-q-diff-target-create)
+                                   (:copier nil))
+  "The file that is changed, and the buffer that visits it."
+  (path nil :documentation "Absolute name of the file, or nil.")
+  (truename nil :documentation "What `file-truename' returned for the path at first.")
+  (buffer nil :documentation "The buffer, once it was needed.")
+  (is-new nil :documentation "Non-nil if the buffer was made for us.")
+  (is-detached nil :documentation "Non-nil if the target is a text and no file.")
+  (is-created nil :documentation "Non-nil if an edit of ours created the file.")
+  (missing nil :documentation "The directories that were created for it, innermost first.")
+  (has-followed nil :documentation "Non-nil if the buffer has followed its file, and nobody was told.")
+  (disk-state nil :documentation "What `agent-q-diff-disk-sync' returned last, or nil.")
+  (disk nil :documentation "Attributes of the file when the review was begun.")
+  (hash nil :documentation "Hash of the file's bytes at that time, if it is for the log.")
+  (check nil :documentation "Function called before each edit of ours, or nil."))
 
-(defun agent-q-diff-target-text (buffer)
-  "Return the whole text of BUFFER as a string."
-  (with-current-buffer buffer
-    (save-restriction
-      (widen)
-      (buffer-substring-no-properties (point-min) (point-max)))))
+;;;; The buffer
 
-(defun agent-q-diff-target-tick (buffer)
-  "Return a number that is different after each change of the text of BUFFER."
-  (buffer-chars-modified-tick buffer))
+(defun agent-q-diff-target-detached (name text)
+  "Return a new target that is no file but TEXT, in a buffer of its own.
+NAME is an absolute file name, from which the buffer gets its mode."
+  (agent-q-diff-target-create
+   :path name :is-detached t :is-new t
+   :buffer (agent-q-diff-visit-detached name text)))
 
-(defconst agent-q-diff-target--max-compared 8000000
-  "Number of characters up to which a buffer is compared in place.
-Comparing in place takes twice as long for each character as copying the
-text and comparing the copy.  But the copy is garbage, and collecting a
-megabyte takes several times as long as comparing it.  Beyond this number
-one collection is due anyway.")
+(defun agent-q-diff-target-visit (target)
+  "Visit the file of TARGET and return its buffer.
+A buffer without unsaved edits follows its file."
+  (agent-q-diff-file-uncached
+    (let ((path (agent-q-diff-target-path target)))
+      (unless path
+        (signal 'agent-q-diff-bad-target
+                '("the diff has no target; set its path first")))
+      (agent-q-diff-file-clean-up)
+      (unless (agent-q-diff-target-truename target)
+        (setf (agent-q-diff-target-truename target) (file-truename path)))
+      (pcase-let ((`(,buffer . ,is-new) (agent-q-diff-visit path)))
+        (agent-q-diff-disk-watch buffer is-new)
+        (setf (agent-q-diff-target-buffer target) buffer
+              (agent-q-diff-target-is-new target) is-new)
+        (agent-q-diff-target-sync target)
+        buffer))))
 
-(defun agent-q-diff-target-known-p (buffer text)
-  "Return non-nil if BUFFER certainly has TEXT, which needs no conversion.
-TEXT, a proposal's, then has only LF line ends and no byte order mark, and
-so has the file of BUFFER.  Nothing is copied to find that out.  Nil means
-that it is not known."
-  (and (<= (length text) agent-q-diff-target--max-compared)
-       (= (length text) (buffer-size buffer))
-       (multibyte-string-p text)
-       (not (string-search "\r" text))
-       (not (string-prefix-p "\ufeff" text))
-       (not (agent-q-diff-line-ends buffer))
-       (with-temp-buffer
-         (insert text)
-         (agent-q-diff-target-equal-p buffer (current-buffer)))))
+(defun agent-q-diff-target-live-p (target)
+  "Return non-nil if the buffer of TARGET is alive and still visits its file."
+  (let ((buffer (agent-q-diff-target-buffer target))
+        (path (agent-q-diff-target-path target)))
+    (and (buffer-live-p buffer)
+         (or (agent-q-diff-target-is-detached target)
+             (and (buffer-file-name buffer)
+                  (or (equal (buffer-file-name buffer) path)
+                      (eq buffer (find-buffer-visiting path))))))))
 
-(defun agent-q-diff-target-equal-p (buffer other)
-  "Return non-nil if the whole text of BUFFER equals that of the buffer OTHER."
-  (with-current-buffer buffer
-    (save-restriction
-      (widen)
-      (and (= (buffer-size) (buffer-size other))
-           ;; Bound inside `with-current-buffer', since it may be buffer-local.
-           (let ((case-fold-search nil))
-             (zerop (compare-buffer-substrings nil nil nil other nil nil)))))))
+(defun agent-q-diff-target-close (target is-edited)
+  "Put the buffer of TARGET away, unless somebody needs it.
+A file that we created stays only if something is in it.  If IS-EDITED is
+non-nil, there were edits of ours, and the buffer of a file that is there
+stays, for whoever wants to undo them."
+  (let* ((buffer (agent-q-diff-target-buffer target))
+         (is-gone (and (agent-q-diff-target-is-created target)
+                       (agent-q-diff-visit-delete-empty
+                        buffer (agent-q-diff-target-missing target)))))
+    (cond
+     ((agent-q-diff-target-is-detached target)
+      (kill-buffer buffer))
+     ((and (agent-q-diff-target-is-new target)
+           (or is-gone (not is-edited)))
+      (agent-q-diff-visit-close buffer)))))
 
-(defun agent-q-diff-target-position (buffer line)
-  "Return the position where LINE, counted from 0, begins in BUFFER."
-  (with-current-buffer buffer
-    (save-restriction
-      (widen)
-      (save-excursion
-        (goto-char (point-min))
-        (forward-line line)
-        (point)))))
+;;;; The file
 
-;;;; Editing
+(defun agent-q-diff-target-sync (target)
+  "Let the buffer of TARGET follow its file if it has no unsaved edits.
+What came of it is noted in TARGET."
+  (unless (agent-q-diff-target-is-detached target)
+    (let ((state (agent-q-diff-disk-sync (agent-q-diff-target-buffer target))))
+      (when (eq state 'followed)
+        (setf (agent-q-diff-target-has-followed target) t))
+      (setf (agent-q-diff-target-disk-state target)
+            (and (not (eq state 'followed)) state)))))
 
-(defun agent-q-diff-target--check-visible (beg end visible)
-  "Refuse the region from BEG to END unless it is inside VISIBLE.
-VISIBLE is (BEG . END), the narrowed part of the current buffer."
-  (unless (<= (car visible) beg end (cdr visible))
-    (agent-q-diff-file-refuse
-     "the hunk is outside the narrowed part of %s; C-x n w there first"
-     (current-buffer))))
+(defun agent-q-diff-target-told-followed (target)
+  "Return non-nil if the buffer of TARGET has followed its file; forget that.
+Call this to tell the user."
+  (prog1 (agent-q-diff-target-has-followed target)
+    (setf (agent-q-diff-target-has-followed target) nil)))
 
-(defun agent-q-diff-target--replace (n-removed text visible)
-  "Replace N-REMOVED lines from point by TEXT, inside VISIBLE.
-The new text is inserted after the old one before that is deleted, so that
-markers in the old text stay at the new one, and markers on the line below
-stay on that line.  Leave point where it was."
-  (let ((beg (point))
-        (end (progn (forward-line n-removed) (point))))
-    (agent-q-diff-target--check-visible beg end visible)
-    (agent-q-diff-coding-note-charsets (buffer-substring beg end))
-    (goto-char end)
-    (insert-before-markers
-     (if enable-multibyte-characters
-         (agent-q-diff-coding-with-charsets text)
-       ;; The engine has read the bytes as UTF-8.
-       (encode-coding-string text 'utf-8-emacs-unix)))
-    (delete-region beg end)
-    (goto-char beg)))
+(defun agent-q-diff-target-disk-message (target)
+  "Return why the buffer of TARGET is not its file's text any more, or nil."
+  (agent-q-diff-disk-message (agent-q-diff-target-buffer target)
+                             (agent-q-diff-target-disk-state target)))
 
-(defun agent-q-diff-target-replace-lines (edits &optional offsets)
-  "Make EDITS, last line first, in the current buffer.
-OFFSETS is as for `agent-q-diff-apply-edits'.  Without it, lines are
-counted from one edit to the next, never again from the beginning."
-  (let ((visible (cons (point-min) (point-max)))
-        (starts (and (eql (car offsets) (buffer-size)) (cdr offsets)))
-        (here 0))
-    (save-restriction
-      (widen)
-      (goto-char (point-min))
-      (pcase-dolist (`(,line ,n-removed ,text) edits)
-        (if starts
-            (goto-char (1+ (pop starts)))
-          (forward-line (- line here))
-          (setq here line))
-        (agent-q-diff-target--replace n-removed text visible)))))
+(defun agent-q-diff-target--check (target)
+  "Signal an error if the file of TARGET must not be written.
+Its name must lead where it led when the review began, and whoever began
+the review may have a check of its own."
+  (agent-q-diff-file-uncached
+    (unless (or (agent-q-diff-target-is-detached target)
+                (equal (agent-q-diff-target-truename target)
+                       (file-truename (agent-q-diff-target-path target))))
+      (signal 'agent-q-diff-bad-target
+              (list (agent-q-diff-disk-message
+                     (agent-q-diff-target-buffer target) 'moved))))
+    (when (agent-q-diff-target-check target)
+      (funcall (agent-q-diff-target-check target)))))
 
-(defun agent-q-diff-target--common-ends (old new)
-  "Return (HEAD . TAIL): how many characters OLD and NEW share at their ends."
-  (let* ((limit (min (length old) (length new)))
-         (difference (compare-strings old nil nil new nil nil))
-         (head (if (eq difference t) limit (1- (abs difference))))
-         (tail 0))
-    (while (and (< tail (- limit head))
-                (eq (aref old (- (length old) tail 1))
-                    (aref new (- (length new) tail 1))))
-      (setq tail (1+ tail)))
-    (cons head tail)))
+;;;; Edits
 
-(defun agent-q-diff-target-replace-span (beg end text)
-  "Replace the text between BEG and END by TEXT.
-What both have in common at their ends is not touched.  Of the rest, the
-new text is inserted after the old, as in `agent-q-diff-target--replace'."
-  (pcase-let ((`(,head . ,tail)
-               (agent-q-diff-target--common-ends
-                (buffer-substring-no-properties beg end) text)))
-    (goto-char (- end tail))
-    (insert-before-markers (substring text head (- (length text) tail)))
-    (delete-region (+ beg head) (- end tail))))
+(defun agent-q-diff-target-saves-p (target)
+  "Return non-nil if an edit of ours in TARGET is saved."
+  (pcase-exhaustive (if (agent-q-diff-target-is-detached target)
+                        'never
+                      agent-q-diff-save)
+    ('always t)
+    ('if-clean (not (agent-q-diff-disk-unsaved-p (agent-q-diff-target-buffer target))))
+    ('never nil)))
+
+(defun agent-q-diff-target-edit (target edits offsets)
+  "Make EDITS in TARGET, and save it if that is wanted.
+EDITS and OFFSETS are as in `agent-q-diff-apply-edits'.  Return the
+buffer's tick before it was saved.  Note what comes into being by that."
+  (agent-q-diff-file-uncached
+    (agent-q-diff-target--check target)
+    (let* ((path (agent-q-diff-target-path target))
+           (is-saving (agent-q-diff-target-saves-p target))
+           (was-missing (and is-saving (not (file-exists-p path))))
+           (missing (and was-missing (agent-q-diff-file-missing-directories path)))
+           ;; What the file has came from this review, and may go with it.
+           (make-backup-files (and make-backup-files
+                                   (not (agent-q-diff-target-is-created target)))))
+      (prog1 (agent-q-diff-apply-edits (agent-q-diff-target-buffer target)
+                                       edits is-saving offsets
+                                       (lambda () (agent-q-diff-target--check target)))
+        (when (and was-missing (file-exists-p path))
+          (setf (agent-q-diff-target-is-created target) t
+                (agent-q-diff-target-missing target) missing))))))
 
 (provide 'agent-q-diff-target)
 ;;; agent-q-diff-target.el ends here

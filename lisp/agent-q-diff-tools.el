@@ -23,9 +23,9 @@
 (require 'agent-q-diff-message)
 (require 'agent-q-diff-log)
 (require 'agent-q-diff-queue)
-(require 'agent-q-diff-review)
-(require 'agent-q-diff-reviews)
 (require 'agent-q-diff-session)
+(require 'agent-q-diff-reviews)
+(require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-wait)
 (require 'agent-q-diff-permit)
 (require 'agent-q-diff-edit-file)
@@ -118,7 +118,7 @@ A call in the queue is dropped, a question closed, a review cancelled.
 Changes that are already in a file stay there."
   (agent-q-diff-tools-withdraw-calls (apply-partially #'equal caller))
   (dolist (review (agent-q-diff-open-reviews))
-    (when (equal caller (agent-q-diff-review-caller review))
+    (when (equal caller (agent-q-diff-session-caller review))
       (agent-q-diff-cancel review))))
 
 (defun agent-q-diff-tools-withdraw-calls (predicate)

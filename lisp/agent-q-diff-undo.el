@@ -13,7 +13,8 @@
 ;;; Code:
 
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-review)
+(require 'agent-q-diff-file-change)
+(require 'agent-q-diff-decide)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-signs)
 
@@ -23,14 +24,14 @@
 
 (defun agent-q-diff-undo--go (is-redo)
   "Undo the latest decision, or if IS-REDO is non-nil redo it, and say so."
-  (let* ((review (agent-q-diff-signs-review-with-target))
+  (let* ((change (agent-q-diff-signs-change-with-target))
          (hunks (condition-case nil
-                    (agent-q-diff-review-back review is-redo)
+                    (agent-q-diff-decide-back change is-redo)
                   ;; The name of the error says it all.
                   (agent-q-diff-nothing-to-take-back
                    (signal 'agent-q-diff-nothing-to-take-back nil)))))
     (agent-q-diff-signs-show-committed)
-    (when (agent-q-diff-review-follow review)
+    (when (agent-q-diff-file-change-follow change)
       (agent-q-diff-signs-show-all))
     (agent-q-diff-buffer-goto-hunk (car hunks))
     (message "%s the decision on %s"

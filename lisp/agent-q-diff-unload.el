@@ -16,7 +16,7 @@
 
 (require 'seq)
 
-(declare-function agent-q-diff-session-end-by-program "agent-q-diff-session" (review outcome))
+(declare-function agent-q-diff-lifecycle-end-by-program "agent-q-diff-session" (review outcome))
 (declare-function agent-q-diff-open-reviews "agent-q-diff-reviews" ())
 (declare-function agent-q-diff-file-forget-record "agent-q-diff-file" ())
 (declare-function agent-q-diff-serve-stop "agent-q-diff-server" (&optional by-key))
@@ -48,7 +48,7 @@ The module is not among them: Emacs cannot unload one."
     (let ((inhibit-message t)
           (message-log-max nil))
       (dolist (review (agent-q-diff-open-reviews))
-        (agent-q-diff-session-end-by-program review 'aborted))))
+        (agent-q-diff-lifecycle-end-by-program review 'aborted))))
   (when (fboundp 'agent-q-diff-serve-stop)
     (agent-q-diff-serve-stop))
   (when (fboundp 'agent-q-diff-file-forget-record)

@@ -17,7 +17,7 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-visible)
 (require 'agent-q-diff-file)
-(require 'agent-q-diff-target)
+(require 'agent-q-diff-text)
 (require 'agent-q-diff-disk)
 
 ;;;; Naming
@@ -131,7 +131,7 @@ Return non-nil if the file is gone."
   (agent-q-diff-file-uncached
     (when (and (buffer-live-p buffer)
                (not (buffer-modified-p buffer))
-               (string-empty-p (agent-q-diff-target-text buffer)))
+               (string-empty-p (agent-q-diff-text-in buffer)))
       (let ((file (buffer-file-name buffer)))
         (when (equal 0 (file-attribute-size (file-attributes file)))
           (delete-file file)

@@ -16,13 +16,13 @@
 (require 'cl-lib)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-message)
-(require 'agent-q-diff-review)
+(require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-reviews)
 (require 'agent-q-diff-result)
 (require 'agent-q-diff-finish)
 (require 'agent-q-diff-grace)
-(require 'agent-q-diff-session)
+(require 'agent-q-diff-lifecycle)
 
 ;;;; Waiting for the user
 
@@ -40,24 +40,24 @@ deeper, say in an open minibuffer, leaving would leave that instead, and
 a timer must not leave at all."
   (setq agent-q-diff-wait--in-command nil)
   (let ((review (car agent-q-diff-reviews-waiting)))
-    (when (and review (eq (recursion-depth) (agent-q-diff-review-depth review)))
+    (when (and review (eq (recursion-depth) (agent-q-diff-session-depth review)))
       (when (and noninteractive (not executing-kbd-macro)
                  (not unread-command-events))
-        (agent-q-diff-session-set-outcome review 'no-user))
-      (when (agent-q-diff-review-outcome review)
+        (agent-q-diff-lifecycle-set-outcome review 'no-user))
+      (when (agent-q-diff-session-outcome review)
         (exit-recursive-edit)))))
 
 (defun agent-q-diff-wait--ended (review outcome)
   "Note that REVIEW ended with OUTCOME, and see to it that its caller learns."
-  (agent-q-diff-session-set-outcome review outcome)
-  (let ((depth (agent-q-diff-review-depth review))
+  (agent-q-diff-lifecycle-set-outcome review outcome)
+  (let ((depth (agent-q-diff-session-depth review))
         (is-innermost (eq review (car agent-q-diff-reviews-waiting))))
     (when (and depth (>= (recursion-depth) depth))
       (agent-q-diff-wait--wake)
       (unless (and is-innermost (eq (recursion-depth) depth))
-        (agent-q-diff-session-close review)
+        (agent-q-diff-lifecycle-close review)
         (unless is-innermost
-          (agent-q-diff-wait--put-away (agent-q-diff-review-buffer review)))
+          (agent-q-diff-wait--put-away (agent-q-diff-session-buffer review)))
         (message "Ended; the caller is answered once newer reviews end")))))
 
 (defun agent-q-diff-wait--put-away (buffer)
@@ -65,7 +65,7 @@ a timer must not leave at all."
   (let ((was-selected (eq (window-buffer) buffer)))
     (replace-buffer-in-windows buffer)
     (when was-selected
-      (pop-to-buffer (agent-q-diff-review-buffer (car agent-q-diff-reviews-waiting))))))
+      (pop-to-buffer (agent-q-diff-session-buffer (car agent-q-diff-reviews-waiting))))))
 
 (defun agent-q-diff-wait--wake ()
   "See to it that a command ends soon, and `post-command-hook' with it.
@@ -85,7 +85,7 @@ A recursive edit cannot be left from a timer or a process filter."
   "Cancel every review that somebody waits for, and that of the selected window.
 The command `top-level' leaves all that Emacs waits for."
   (dolist (review agent-q-diff-reviews-waiting)
-    (agent-q-diff-session-set-outcome review 'aborted))
+    (agent-q-diff-lifecycle-set-outcome review 'aborted))
   (with-current-buffer (window-buffer)
     (agent-q-diff-finish-abort-at-top-level)))
 
@@ -95,10 +95,10 @@ The command `top-level' leaves all that Emacs waits for."
         (is-top-level t)
         ;; Bound, because a throw past the end of a command leaves it set.
         (agent-q-diff-wait--in-command nil))
-    (setf (agent-q-diff-review-depth review) (1+ (recursion-depth)))
+    (setf (agent-q-diff-session-depth review) (1+ (recursion-depth)))
     ;; Whoever replaces this function, as tests do, expects the diff buffer
     ;; to be current.
-    (set-buffer (agent-q-diff-review-buffer review))
+    (set-buffer (agent-q-diff-session-buffer review))
     (catch 'top-level
       (condition-case nil
           (progn
@@ -110,7 +110,7 @@ The command `top-level' leaves all that Emacs waits for."
         (quit (unless (or (eq last-input-event ?\C-g)
                           ;; With a minibuffer open below, ESC ESC ESC aborts.
                           (eq this-command 'keyboard-escape-quit))
-                (agent-q-diff-session-set-outcome review 'aborted))))
+                (agent-q-diff-lifecycle-set-outcome review 'aborted))))
       (setq is-top-level nil))
     (when is-top-level
       (agent-q-diff-wait--cancel-at-top-level))))
@@ -119,25 +119,25 @@ The command `top-level' leaves all that Emacs waits for."
   "Interpret that the recursive edit of REVIEW returned.
 IS-MACRO tells whether a keyboard macro was running when it began."
   (let ((is-real (subrp (symbol-function 'recursive-edit)))
-        (buffer (agent-q-diff-review-buffer review)))
+        (buffer (agent-q-diff-session-buffer review)))
     (cond
-     ((agent-q-diff-review-outcome review))
+     ((agent-q-diff-session-outcome review))
      ((and (not is-real)
            (member (buffer-local-value 'agent-q-diff-buffer-decision buffer)
                    '("accepted" "rejected")))
-      (agent-q-diff-session-set-outcome review 'decided))
+      (agent-q-diff-lifecycle-set-outcome review 'decided))
      ;; ESC ESC ESC leaves any recursive edit, but it is no decision.
      ((and is-real (eq this-command 'keyboard-escape-quit)))
      ;; The keys of a macro ran out.
      ((and is-real is-macro (not (eq this-command 'exit-recursive-edit)))
       (when noninteractive
-        (agent-q-diff-session-set-outcome review 'no-user)))
+        (agent-q-diff-lifecycle-set-outcome review 'no-user)))
      (t (with-current-buffer buffer
           (agent-q-diff-finish))))))
 
 (defun agent-q-diff-wait--begin-waiting (review)
   "Make REVIEW the innermost one for which a caller waits."
-  (with-current-buffer (agent-q-diff-review-buffer review)
+  (with-current-buffer (agent-q-diff-session-buffer review)
     (setq agent-q-diff-buffer-end-function #'agent-q-diff-wait--ended))
   (push review agent-q-diff-reviews-waiting)
   (define-key global-map [agent-q-diff-wake] #'ignore)
@@ -148,11 +148,11 @@ IS-MACRO tells whether a keyboard macro was running when it began."
   "Make REVIEW one for which nobody waits, and close it."
   ;; Another caller, further out, may wait for it as well.
   (setq agent-q-diff-reviews-waiting (cl-remove review agent-q-diff-reviews-waiting :count 1))
-  (agent-q-diff-session-set-outcome review 'aborted)
-  (agent-q-diff-session-close review)
+  (agent-q-diff-lifecycle-set-outcome review 'aborted)
+  (agent-q-diff-lifecycle-close review)
   (if agent-q-diff-reviews-waiting
       ;; The outer review may have ended meanwhile.
-      (when (agent-q-diff-review-outcome (car agent-q-diff-reviews-waiting))
+      (when (agent-q-diff-session-outcome (car agent-q-diff-reviews-waiting))
         (agent-q-diff-wait--wake))
     (define-key global-map [agent-q-diff-wake] nil)
     ;; Unbound, a wake-up that was not needed would be an undefined key.
@@ -166,7 +166,7 @@ IS-MACRO tells whether a keyboard macro was running when it began."
   (when isearch-mode
     (isearch-done))
   (let ((layout (current-window-configuration))
-        (outer-depth (agent-q-diff-review-depth review))
+        (outer-depth (agent-q-diff-session-depth review))
         (inhibit-quit t)
         ;; The caller may be in `while-no-input'.
         (throw-on-input nil)
@@ -180,19 +180,19 @@ IS-MACRO tells whether a keyboard macro was running when it began."
     (agent-q-diff-wait--begin-waiting review)
     (unwind-protect
         (save-current-buffer
-          (pop-to-buffer (agent-q-diff-review-buffer review))
+          (pop-to-buffer (agent-q-diff-session-buffer review))
           (agent-q-diff-grace-begin)
           (agent-q-diff-wait--edit-recursively review)
-          (while (not (agent-q-diff-review-outcome review))
+          (while (not (agent-q-diff-session-outcome review))
             ;; When the keys of a macro run out, the user goes on.
             (let ((executing-kbd-macro (and noninteractive executing-kbd-macro)))
               (agent-q-diff-wait--edit-recursively review))))
       (agent-q-diff-wait--end-waiting review)
-      (setf (agent-q-diff-review-depth review) outer-depth)
+      (setf (agent-q-diff-session-depth review) outer-depth)
       (when (frame-live-p (window-configuration-frame layout))
         (set-window-configuration layout))
       (unless outer-depth
-        (agent-q-diff-session-kill-further (agent-q-diff-review-buffer review))))))
+        (agent-q-diff-lifecycle-kill-further (agent-q-diff-session-buffer review))))))
 
 ;;;; The answer
 
@@ -203,9 +203,9 @@ The error says why, and how much is in the file; here is the rest.")
 (defun agent-q-diff-wait-answer (review)
   "Return the result of REVIEW, or signal why there is no decision."
   (pcase (agent-q-diff-result-why review)
-    ('nil (agent-q-diff-review-result review))
+    ('nil (agent-q-diff-session-result review))
     (`(,symbol . ,_)
-     (setq agent-q-diff-wait-undecided (agent-q-diff-review-result review))
+     (setq agent-q-diff-wait-undecided (agent-q-diff-session-result review))
      (signal symbol (list (agent-q-diff-message-of-no-decision
                            agent-q-diff-wait-undecided))))))
 

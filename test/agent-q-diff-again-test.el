@@ -97,7 +97,7 @@
     (let ((review (agent-q-diff-review-patch
                    aqd-file "@@ -2,4 +2,4 @@\n 2\n-b\n-c\n+b2\n+c2\n 3\n" "d" nil)))
       (save-current-buffer
-        (pop-to-buffer (agent-q-diff-review-buffer review))
+        (pop-to-buffer (agent-q-diff-session-buffer review))
         (aqd-press "s a q y"))
       (should (equal (aqd-disk) (aqd-lines "1" "2" "3" "4")))
       (with-current-buffer (agent-q-diff-look-again review)
@@ -117,12 +117,12 @@
           (agent-q-diff-cancel review)
           (push review reviews))))
     (should (equal (agent-q-diff-past-reviews) (seq-take reviews 2)))
-    (should-not (agent-q-diff-review-kept-engine (nth 2 reviews)))
+    (should-not (agent-q-diff-file-change-kept-engine (agent-q-diff-session-change (nth 2 reviews))))
     (should-error (agent-q-diff-look-again (nth 2 reviews)) :type 'agent-q-diff-ended)
     (should-error (agent-q-diff-take-back (nth 3 reviews)) :type 'agent-q-diff-ended)
     ;; Nothing is in its file, which is gone; it is kept all the same.
     (should-not (agent-q-diff-take-back (car reviews)))
-    (should (agent-q-diff-review-kept-engine (car reviews)))
+    (should (agent-q-diff-file-change-kept-engine (agent-q-diff-session-change (car reviews))))
     (let ((agent-q-diff-reviews--kept-characters 1))
       (agent-q-diff-reviews-keep (car reviews))
       (should-not (agent-q-diff-past-reviews)))
@@ -134,7 +134,7 @@
     (make-directory aqd-file)
     (aqd-in-target (set-buffer-modified-p nil) (kill-buffer))
     (should-error (agent-q-diff-look-again) :type 'agent-q-diff-bad-target)
-    (should (agent-q-diff-review-kept-engine past))
+    (should (agent-q-diff-file-change-kept-engine (agent-q-diff-session-change past)))
     (delete-directory aqd-file)
     (aqd-write aqd-again-modified)
     (should-not (agent-q-diff-take-back past))

@@ -31,8 +31,8 @@
 (ert-deftest aqd-apply-point-markers-and-overlays-stay-on-their-lines ()
   (aqd-with-file aqd-original
     (with-current-buffer (aqd-visit)
-      (let* ((line (lambda (n) (agent-q-diff-target-position (current-buffer)
-                                                             (1- n))))
+      (let* ((line (lambda (n) (agent-q-diff-text-position (current-buffer)
+                                                           (1- n))))
              (marks (cl-loop for n in '(3 9 11 18)
                              collect (cons (format "line %d" n)
                                            (copy-marker (funcall line n)))))
@@ -52,12 +52,12 @@
 (ert-deftest aqd-apply-narrowing-stays-and-edits-inside-it-apply ()
   (aqd-with-file aqd-original
     (with-current-buffer (aqd-visit)
-      (narrow-to-region (agent-q-diff-target-position (current-buffer) 5)
-                        (agent-q-diff-target-position (current-buffer) 15))
+      (narrow-to-region (agent-q-diff-text-position (current-buffer) 5)
+                        (agent-q-diff-text-position (current-buffer) 15))
       (should (equal "accepted" (aqd-review aqd-original aqd-modified "a q")))
       (set-buffer (aqd-visit))
       (should (buffer-narrowed-p))
-      (should (equal (agent-q-diff-target-text (current-buffer)) aqd-modified)))))
+      (should (equal (agent-q-diff-text-in (current-buffer)) aqd-modified)))))
 
 (ert-deftest aqd-apply-narrowed-elsewhere ()
   (aqd-target-refuses (narrow-to-region (point-min) (+ 10 (point-min)))
@@ -106,14 +106,14 @@ FUNCTION is called before, in the file's buffer, with the review."
          (review (agent-q-diff-review new "" "new ٢\n" "d" #'ignore)))
     (unwind-protect
         (progn
-          (with-current-buffer (agent-q-diff-review-target review)
+          (with-current-buffer (aqd-target-of review)
             (funcall function review))
           (let ((came-to (condition-case nil
                              (agent-q-diff-accept review 0)
                            ((error quit) 'refused))))
             (should (eq 'refused came-to)))
           (should-not (file-exists-p new)))
-      (let ((target (agent-q-diff-review-target review)))
+      (let ((target (aqd-target-of review)))
         (agent-q-diff-cancel review)
         (when (buffer-live-p target)
           (with-current-buffer target
@@ -128,10 +128,10 @@ FUNCTION is called before, in the file's buffer, with the review."
          ("a check of the caller's" "one/two/new.txt"
           ,(lambda (review)
              (let ((n 0))
-               (setf (agent-q-diff-review-check review)
-                     (lambda ()
-                       (when (= 2 (cl-incf n))
-                         (agent-q-diff-file-refuse "not any more")))))))
+               (aqd-check-with review
+                               (lambda ()
+                                 (when (= 2 (cl-incf n))
+                                   (agent-q-diff-file-refuse "not any more")))))))
          ("a hook that fails" "one/two/new.txt"
           ,(lambda (_) (add-hook 'write-file-functions (lambda () (error "No")) nil t)))
          ("a hook that quits" "one/two/new.txt"

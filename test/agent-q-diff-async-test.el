@@ -54,7 +54,7 @@
 
 (ert-deftest aqd-async-killed ()
   (aqd-with-async aqd-async-original aqd-async-modified
-    (kill-buffer (agent-q-diff-review-buffer review))
+    (kill-buffer (agent-q-diff-session-buffer review))
     (should (equal (aqd-answer :status :decision :reason)
                    '(cancelled nil "its buffer was killed")))
     (should-not (string-match-p "[Rr]ejected\\|REJECTED" (car (aqd-answer :message))))))
@@ -68,8 +68,8 @@
 
 (ert-deftest aqd-async-emacs-killed ()
   (aqd-with-async aqd-async-original aqd-async-modified
-    (should (agent-q-diff-review-buffer review))
-    (should (memq #'agent-q-diff-session--emacs-killed kill-emacs-hook))
+    (should (agent-q-diff-session-buffer review))
+    (should (memq #'agent-q-diff-lifecycle--emacs-killed kill-emacs-hook))
     (run-hooks 'kill-emacs-hook)
     (should (equal (aqd-answer :status :reason) '(cancelled "Emacs exited")))))
 
@@ -88,7 +88,7 @@
   (let ((aqd-answers nil))
     (aqd-with-file "same\n"
       (let ((review (aqd-async "same\n" "same\n")))
-        (should (agent-q-diff-review-outcome review))
+        (should (agent-q-diff-session-outcome review))
         (should (equal (aqd-answer :status) '(error)))
         (should (string-search "changes nothing" (car (aqd-answer :message)))))
       (should-error (agent-q-diff-review aqd-file 1 "b" "" #'ignore)
@@ -170,7 +170,7 @@ The user says of hunk 2, which is rejected: Not this one,\nplease"
                               (buffer-list))))
       (let ((review (aqd-async aqd-async-original aqd-async-modified :detached t)))
         (setq aqd-answers nil)
-        (kill-buffer (agent-q-diff-review-target review))
+        (kill-buffer (aqd-target-of review))
         (aqd-in-diff review
           (should-not (agent-q-diff-accept-hunk))
           (agent-q-diff-finish))
@@ -213,9 +213,9 @@ caller is told, TEXT what the target's buffer then has."
                     (insert "L"))))
               (rewrite ()
                 (let ((text (agent-q-diff-engine-proposed
-                             (agent-q-diff-review-engine agent-q-diff-buffer-review) 0)))
-                  (agent-q-diff-review-rewrite agent-q-diff-buffer-review 0
-                                               (string-replace "five" "FIVE" text) nil))))
+                             (agent-q-diff-file-change-engine (agent-q-diff-buffer-change)) 0)))
+                  (agent-q-diff-decide-rewrite (agent-q-diff-buffer-change) 0
+                                                    (string-replace "five" "FIVE" text) nil))))
       (dolist (function
                (list (lambda () (retype t) (agent-q-diff-accept-all))
                      (lambda () (retype nil) (agent-q-diff-accept-all))
@@ -252,8 +252,8 @@ caller is told, TEXT what the target's buffer then has."
       (let ((one (aqd-async aqd-async-original (aqd-numbered 30 '((5 . "a\nb")))))
             (two (aqd-async aqd-async-original
                             (aqd-numbered 30 '((5 . "z") (25 . "x"))))))
-        (should-not (eq (agent-q-diff-review-buffer one)
-                        (agent-q-diff-review-buffer two)))
+        (should-not (eq (agent-q-diff-session-buffer one)
+                        (agent-q-diff-session-buffer two)))
         (should (equal (agent-q-diff-open-reviews) (list one two)))
         (agent-q-diff-accept one 0)
         (should-error (agent-q-diff-accept two 0) :type 'agent-q-diff-conflict)
@@ -277,7 +277,7 @@ caller is told, TEXT what the target's buffer then has."
       (should (string-search "1 applied, 0 rejected, 1 of 2 pending" (buffer-string)))
       (goto-char (point-min))
       (aqd-press "RET")
-      (should (eq (window-buffer) (agent-q-diff-review-buffer review)))
+      (should (eq (window-buffer) (agent-q-diff-session-buffer review)))
       (agent-q-diff-list)
       (goto-char (point-min))
       (cl-letf (((symbol-function 'y-or-n-p) #'always))
@@ -298,9 +298,9 @@ it there; END is called in the window of the list, and ends the review."
       (let ((window (selected-window))
             (split-height-threshold 0)
             (window-min-height 2))
-        (funcall show (agent-q-diff-review-buffer review))
+        (funcall show (agent-q-diff-session-buffer review))
         (should (eq window (selected-window)))
-        (should (eq (window-buffer) (agent-q-diff-review-buffer review)))
+        (should (eq (window-buffer) (agent-q-diff-session-buffer review)))
         (agent-q-diff-list)
         (should-not (eq window (selected-window)))
         (goto-char (point-min))
@@ -337,11 +337,11 @@ it there; END is called in the window of the list, and ends the review."
     (let ((one (aqd-async aqd-async-original aqd-async-modified))
           (two (aqd-async aqd-async-original aqd-async-modified)))
       (save-window-excursion
-        (switch-to-buffer (agent-q-diff-review-buffer one))
+        (switch-to-buffer (agent-q-diff-session-buffer one))
         (aqd-press "j")
-        (should (eq (window-buffer) (agent-q-diff-review-buffer two)))
+        (should (eq (window-buffer) (agent-q-diff-session-buffer two)))
         (aqd-press "j")
-        (should (eq (window-buffer) (agent-q-diff-review-buffer one))))
+        (should (eq (window-buffer) (agent-q-diff-session-buffer one))))
       (mapc #'agent-q-diff-cancel (list one two)))
     (aqd-should-leave-nothing)))
 
@@ -352,10 +352,10 @@ it there; END is called in the window of the list, and ends the review."
       (dolist (agent-q-diff-display '(at-once announce))
         (let ((review (aqd-async aqd-async-original aqd-async-modified)))
           (should (equal (buffer-name (window-buffer)) "*scratch*"))
-          (should (eq (and (get-buffer-window (agent-q-diff-review-buffer review)) t)
+          (should (eq (and (get-buffer-window (agent-q-diff-session-buffer review)) t)
                       (eq agent-q-diff-display 'at-once)))
           (agent-q-diff-cancel review)
-          (should-not (get-buffer-window (agent-q-diff-review-buffer review))))))))
+          (should-not (get-buffer-window (agent-q-diff-session-buffer review))))))))
 
 (ert-deftest aqd-async-the-header-line-begins-at-the-first-hunk ()
   (aqd-with-async (aqd-numbered 40) (aqd-numbered 40 '((5 . "five") (30 . "thirty")))
@@ -409,7 +409,7 @@ That is in an Emacs in which somebody types."
 (defun aqd-async-press (review keys)
   "Press KEYS in the diff buffer of REVIEW, as if it was selected."
   (save-window-excursion
-    (pop-to-buffer (agent-q-diff-review-buffer review))
+    (pop-to-buffer (agent-q-diff-session-buffer review))
     (aqd-press keys)))
 
 (ert-deftest aqd-async-exit-key-finishes ()
@@ -525,7 +525,7 @@ Return what was asked, or nil."
         asked)
     (cl-letf (((symbol-function 'y-or-n-p)
                (lambda (prompt) (setq asked prompt) answer)))
-      (kill-buffer (agent-q-diff-review-buffer review)))
+      (kill-buffer (agent-q-diff-session-buffer review)))
     asked))
 
 (ert-deftest aqd-async-killing-the-buffer-asks-if-anything-was-decided ()
@@ -566,7 +566,7 @@ Return what was asked, or nil."
   (aqd-with-async aqd-async-original aqd-async-modified
     (agent-q-diff-accept review 0)
     (let ((this-command 'kill-buffer))
-      (kill-buffer (agent-q-diff-review-buffer review)))
+      (kill-buffer (agent-q-diff-session-buffer review)))
     (should (equal (aqd-answer :status) '(cancelled))))
   ;; Looking at a review again decides nothing.
   (aqd-with-async aqd-async-original aqd-async-modified
@@ -672,14 +672,14 @@ Return what was asked, or nil."
   "End REVIEW in the WAYth way."
   (pcase way
     (0 (agent-q-diff-cancel review))
-    (1 (kill-buffer (agent-q-diff-review-buffer review)))
+    (1 (kill-buffer (agent-q-diff-session-buffer review)))
     (2 (aqd-in-diff review (agent-q-diff-reject-all)))
     (3 (aqd-in-diff review (agent-q-diff-accept-all)))
     (4 (agent-q-diff-reject review 0) (agent-q-diff-end review))
     (5 (ignore-errors (agent-q-diff-accept review 0)) (agent-q-diff-end review))
     (6 (ignore-errors (agent-q-diff-accept review 0))
        (ignore-errors (agent-q-diff-unapply review 0))
-       (kill-buffer (agent-q-diff-review-buffer review)))))
+       (kill-buffer (agent-q-diff-session-buffer review)))))
 
 (ert-deftest aqd-async-a-thousand-reviews-give-a-thousand-answers ()
   (let ((aqd-answers nil)
@@ -699,7 +699,7 @@ Return what was asked, or nil."
                 open)
           (when (= 0 (random 3))
             (dolist (review open)
-              (unless (agent-q-diff-review-outcome review)
+              (unless (agent-q-diff-session-outcome review)
                 (aqd-async-end-somehow review (random 7))))
             (setq open nil)))
         (mapc #'agent-q-diff-cancel open)

@@ -29,9 +29,9 @@
                  (aqd-in-fresh-emacs
                   '(progn (require 'agent-q-diff)
                           (list (featurep 'diff-mode)
-                                (featurep 'agent-q-diff-review)
+                                (featurep 'agent-q-diff-file-change)
                                 (progn (agent-q-diff-open-reviews)
-                                       (featurep 'agent-q-diff-review))))))))
+                                       (featurep 'agent-q-diff-file-change))))))))
 
 (ert-deftest aqd-build-what-the-package-promises-is-where-it-says ()
   (should (equal "nil"

@@ -184,7 +184,7 @@ must detect it, since EBCDIC is then not recognized as text."
                                  (car (aqd-review "a\nb\n" "a\nc\ud83d\n" "a q"))))
                      (should (eq 'agent-q-diff-bad-target
                                  (car (should-error
-                                       (agent-q-diff-review-open-patch
+                                       (agent-q-diff-file-change-open-patch
                                         aqd-file
                                         "@@ -1,2 +1,2 @@\n a\n-b\n+\ud83d\n"))))))))))
 

@@ -106,7 +106,7 @@ CHANGE is called at MOMENT.  Return the result."
                     (modified . ,aqd-disk-proposed) (description . "d")))
                 (lambda (told) (setq result told)))))
           (unless result
-            (with-current-buffer (agent-q-diff-review-buffer review)
+            (with-current-buffer (agent-q-diff-session-buffer review)
               (aqd-goto-hunk 1)
               (agent-q-diff-accept-hunk)
               (when (eq moment 'key)
@@ -532,8 +532,8 @@ The link led to the test's file before; now it leads to `outside'."
               (lambda ()
                 (should-not (agent-q-diff-accept-hunk))
                 (should (string-search "the buffer cannot follow it"
-                                       (cdar (agent-q-diff-review-failures
-                                              agent-q-diff-buffer-review))))
+                                       (cdar (agent-q-diff-file-change-failures
+                                              (agent-q-diff-buffer-change)))))
                 (agent-q-diff-reject-all)))
     (should (equal (aqd-disk) (aqd-disk-with-foreign aqd-disk-original)))))
 
@@ -641,14 +641,14 @@ TRAMP does not notice what BODY does with `aqd-disk-here-file'."
   (aqd-with-file aqd-disk-original
     (aqd-disk-with-mock-host
       (let* ((review (aqd-async aqd-disk-original aqd-disk-proposed))
-             (target (agent-q-diff-review-target review)))
+             (target (aqd-target-of review)))
         (should (file-exists-p aqd-file))
         (aqd-disk-put-there (concat "on top\n" aqd-disk-original))
         (agent-q-diff-accept review 0)
         (should (equal (aqd-bytes-of aqd-disk-here-file)
                        (concat "on top\n" aqd-disk-first)))
         (should (equal (concat "on top\n" aqd-disk-first)
-                       (agent-q-diff-target-text target)))
+                       (agent-q-diff-text-in target)))
         (agent-q-diff-cancel review)))))
 
 (ert-deftest aqd-disk-on-another-host-a-change-is-seen-at-the-end ()
@@ -737,7 +737,9 @@ TRAMP does not notice what BODY does with `aqd-disk-here-file'."
     (should (memq came-to '(agent-q-diff-conflict agent-q-diff-bad-target))))
   (should (equal (aqd-disk) aqd-disk-enriched))
   (should (string-search "is open with its markup hidden; kill its buffer"
-                         (agent-q-diff-review-disk-message review)))
+                         (agent-q-diff-target-disk-message
+                          (agent-q-diff-file-change-target
+                           (agent-q-diff-session-change review)))))
   (kill-buffer (find-buffer-visiting aqd-file))
   (agent-q-diff-accept review 0)
   (should (equal (aqd-disk) aqd-disk-enriched-proposed))

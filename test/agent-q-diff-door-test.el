@@ -33,7 +33,7 @@
 
 (ert-deftest aqd-door-callback-begins-another-review ()
   (dolist (end (list (lambda (review)
-                       (kill-buffer (agent-q-diff-review-buffer review)))
+                       (kill-buffer (agent-q-diff-session-buffer review)))
                      #'agent-q-diff-cancel
                      #'agent-q-diff-end))
     (let ((aqd-answers nil))
@@ -41,7 +41,7 @@
         (save-window-excursion
           (switch-to-buffer "*scratch*")
           (let ((next (aqd-door-chain end)))
-            (should (get-buffer-window (agent-q-diff-review-buffer next)))
+            (should (get-buffer-window (agent-q-diff-session-buffer next)))
             (should (equal (agent-q-diff-open-reviews) (list next)))
             (aqd-in-diff next (agent-q-diff-accept-all)))
           (should (equal (aqd-answer :status) '(accepted)))))
@@ -52,9 +52,9 @@
     (save-window-excursion
       (let ((one (aqd-door-begin nil)))
         (agent-q-diff-cancel one)
-        (switch-to-buffer (agent-q-diff-review-buffer one))
+        (switch-to-buffer (agent-q-diff-session-buffer one))
         (let ((two (aqd-door-begin nil)))
-          (should-not (eq (window-buffer) (agent-q-diff-review-buffer two)))
+          (should-not (eq (window-buffer) (agent-q-diff-session-buffer two)))
           (agent-q-diff-cancel two))))))
 
 (ert-deftest aqd-door-review-comes-into-a-window-with-the-last ()
@@ -64,7 +64,7 @@
       (let ((agent-q-diff-grace 1000)
             (one (aqd-door-begin nil)))
         (agent-q-diff-cancel one)
-        (display-buffer (agent-q-diff-review-buffer one))
+        (display-buffer (agent-q-diff-session-buffer one))
         (let ((two (aqd-door-begin nil)))
           (aqd-in-diff two
             (let ((this-command 'agent-q-diff-accept-hunk)
@@ -77,14 +77,14 @@
 
 (ert-deftest aqd-door-hook-fails-when-the-file-is-visited-at-the-end ()
   (aqd-with-async aqd-async-original aqd-async-modified
-    (kill-buffer (agent-q-diff-review-target review))
+    (kill-buffer (aqd-target-of review))
     (let ((find-file-hook '(aqd-fail)))
       (agent-q-diff-cancel review))
     (should (equal (aqd-answer :status :in-file) '(cancelled 0)))))
 
 (ert-deftest aqd-door-hook-fails-when-the-target-is-put-away ()
   (aqd-with-async aqd-async-original aqd-async-modified
-    (with-current-buffer (agent-q-diff-review-target review)
+    (with-current-buffer (aqd-target-of review)
       (add-hook 'kill-buffer-hook #'aqd-fail nil t))
     (agent-q-diff-cancel review)
     (should (equal (aqd-answer :status) '(cancelled)))
@@ -129,7 +129,7 @@
                [f6] (lambda () (interactive)
                       (let ((other (agent-q-diff-review "x" "a\n" "b\n" "d" #'ignore
                                                         :detached t)))
-                        (setq buffer (agent-q-diff-review-buffer other))
+                        (setq buffer (agent-q-diff-session-buffer other))
                         (with-current-buffer buffer
                           (add-hook 'kill-buffer-hook hook nil t))
                         (setq inner (agent-q-diff-wait other)))))
@@ -212,7 +212,7 @@
 
 (ert-deftest aqd-door-looking-again-checks-the-path-as-the-review-did ()
   (aqd-with-async aqd-async-original aqd-async-modified
-    (setf (agent-q-diff-review-check review) #'aqd-fail)
+    (aqd-check-with review #'aqd-fail)
     (agent-q-diff-end review)
     (with-current-buffer (agent-q-diff-look-again review)
       (should-not (agent-q-diff-accept-hunk))

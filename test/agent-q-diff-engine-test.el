@@ -109,7 +109,7 @@ The edits are made in a temporary buffer."
                                        (aqd-numbered 60 '((5 . "a") (20 . "b")
                                                           (35 . "c") (50 . "d")))
                                        "d" #'ignore)))
-      (with-current-buffer (agent-q-diff-review-buffer review)
+      (with-current-buffer (agent-q-diff-session-buffer review)
         (switch-to-buffer (current-buffer))
         (pcase-dolist (`(,key . ,line) '(("a" . "1/4 applied, 0 rejected, 3 pending")
                                          ("r" . "1/4 applied, 1 rejected, 2 pending")
@@ -127,7 +127,7 @@ The edits are made in a temporary buffer."
         (should (equal '(agent-q-diff-module-plan-all agent-q-diff-module-commit
                          agent-q-diff-module-report)
                        (aqd-engine-crossings (lambda () (aqd-press "C-c C-c")))))
-        (should (equal 3 (plist-get (agent-q-diff-review-result review) :in-file)))))))
+        (should (equal 3 (plist-get (agent-q-diff-session-result review) :in-file)))))))
 
 ;;;; Indices
 

@@ -186,7 +186,7 @@ reports that the new text is in the file.  Return its value."
         (should (equal (list n-free (if is-said new old)) (list n-free (aqd-disk))))
         (should (equal (aqd-file-left) '("ballast")))
         (when-let ((buffer (find-buffer-visiting aqd-file)))
-          (should (equal (if is-said new old) (agent-q-diff-target-text buffer)))
+          (should (equal (if is-said new old) (agent-q-diff-text-in buffer)))
           (kill-buffer buffer))
         is-said))))
 

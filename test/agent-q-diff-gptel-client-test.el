@@ -204,7 +204,7 @@ first."
 
 (defun gptel-client-should-be-abandoned (review said)
   "Check that REVIEW shows that nobody waits, and that SAID has it, too."
-  (should (agent-q-diff-review-is-abandoned review))
+  (should (agent-q-diff-session-is-abandoned review))
   (should (seq-some (lambda (text)
                       (string-prefix-p "Nobody is waiting any more for the review of" text))
                     said))
@@ -227,9 +227,9 @@ first."
 (ert-deftest aqd-gptel-client-goes-on-when-the-review-is-decided ()
   (gptel-client-with-chat "propose_file_edit" (gptel-client-proposal)
     (let ((review (gptel-client-review)))
-      (should (equal "gptel" (agent-q-diff-review-agent review)))
+      (should (equal "gptel" (agent-q-diff-session-agent review)))
       (should (eq chat (agent-q-diff-gptel-call-buffer
-                        (agent-q-diff-review-caller review))))
+                        (agent-q-diff-session-caller review))))
       (should-not (gptel-client-results))
       (aqd-in-diff review (agent-q-diff-accept-all))
       (gptel-client-wait 'the-model-s-thanks
@@ -261,14 +261,14 @@ first."
   (gptel-client-with-chat "propose_file_edit" (gptel-client-proposal)
     (let ((review (gptel-client-review)))
       (gptel-abort (get-buffer "*scratch*"))
-      (should-not (agent-q-diff-review-is-abandoned review)))))
+      (should-not (agent-q-diff-session-is-abandoned review)))))
 
 (ert-deftest aqd-gptel-client-cancels-its-review-if-so-wished ()
   (let ((agent-q-diff-when-caller-gone 'cancel))
     (gptel-client-with-chat "propose_file_edit" (gptel-client-proposal)
       (let ((review (gptel-client-review)))
         (gptel-abort chat)
-        (should (eq 'abandoned (agent-q-diff-review-outcome review)))
+        (should (eq 'abandoned (agent-q-diff-session-outcome review)))
         (should-not (seq-some (lambda (text) (string-search "failed" text)) said))))))
 
 (ert-deftest aqd-gptel-client-question-is-taken-back ()

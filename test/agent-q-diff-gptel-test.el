@@ -83,8 +83,8 @@ Return a function that returns the list of the results so far."
                             :description "A test.")))
             (review (car (agent-q-diff-open-reviews))))
         (should-not (funcall results))
-        (should (equal "gptel" (agent-q-diff-review-agent review)))
-        (with-current-buffer (agent-q-diff-review-buffer review)
+        (should (equal "gptel" (agent-q-diff-session-agent review)))
+        (with-current-buffer (agent-q-diff-session-buffer review)
           (agent-q-diff-accept-all))
         (should (equal 1 (length (funcall results))))
         (should (string-prefix-p "✓ Accepted" (car (funcall results))))
@@ -97,7 +97,7 @@ Return a function that returns the list of the results so far."
                       (aqd-gptel-tool tools "propose_file_edit")
                       (list :path aqd-file :original "one\n" :modified "two\n"
                             :description "A test."))))
-        (kill-buffer (agent-q-diff-review-buffer (car (agent-q-diff-open-reviews))))
+        (kill-buffer (agent-q-diff-session-buffer (car (agent-q-diff-open-reviews))))
         (should (equal 1 (length (funcall results))))
         (should (string-prefix-p "Error: there is no decision about" (car (funcall results))))))))
 
@@ -120,7 +120,7 @@ A temporary buffer would run no hooks."
   "Check that nobody waits for the review, and that nobody is told its end.
 RESULTS returns what gptel was told."
   (let ((review (car (agent-q-diff-open-reviews))))
-    (should (agent-q-diff-review-is-abandoned review))
+    (should (agent-q-diff-session-is-abandoned review))
     (should-not (string-search "failed" (or (aqd-said (aqd-in-diff review
                                                         (agent-q-diff-accept-all)))
                                             ""))))
@@ -146,7 +146,7 @@ RESULTS returns what gptel was told."
           (let ((results (aqd-gptel-propose tools)))
             (with-temp-buffer
               (gptel-abort (current-buffer)))
-            (should-not (agent-q-diff-review-is-abandoned (car (agent-q-diff-open-reviews))))
+            (should-not (agent-q-diff-session-is-abandoned (car (agent-q-diff-open-reviews))))
             (gptel-abort (current-buffer))
             (aqd-gptel-should-be-abandoned results))
           (should-not (memq #'agent-q-diff-gptel--buffer-killed kill-buffer-hook)))))))

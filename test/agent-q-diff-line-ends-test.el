@@ -126,12 +126,12 @@
                                    "a\r\nb\nC\n"))))
 
 (ert-deftest aqd-line-ends-no-file-has-the-line-ends-of-its-text ()
-  (let ((review (cl-letf (((default-value 'buffer-file-coding-system) 'utf-8-dos))
-                  (agent-q-diff-review-open "/nowhere/a" "a\nb\n" "a\r\nb\r\n" t))))
-    (should (eq 'edited (agent-q-diff-review-do review 'accept 0)))
+  (let ((change (cl-letf (((default-value 'buffer-file-coding-system) 'utf-8-dos))
+                  (agent-q-diff-file-change-open "/nowhere/a" "a\nb\n" "a\r\nb\r\n" nil t))))
+    (should (eq 'edited (agent-q-diff-decide-hunk change 'accept 0)))
     (should (equal "a\r\nb\r\n"
-                   (agent-q-diff-target-text (agent-q-diff-review-target review))))
-    (agent-q-diff-review-close review)))
+                   (agent-q-diff-text-in (agent-q-diff-file-change-buffer change))))
+    (agent-q-diff-file-change-close change)))
 
 (ert-deftest aqd-line-ends-byte-order-mark-stays ()
   (should (equal "\xef\xbb\xbf\ A\nb\n"
@@ -203,7 +203,7 @@
                     "@@ -1,2 +1,2 @@\n a\r\n-b\r\n+b\n"
                     "@@ -1,2 +1,2 @@\n-a\n-b\n+a\r\n+b\r\n"
                     "@@ -1 +1 @@\r\n-a\r\n+a\n@@ -2 +2 @@\n-b\r\n+b\n"))
-      (let ((result (agent-q-diff-review-result
+      (let ((result (agent-q-diff-session-result
                      (agent-q-diff-review-patch aqd-file diff "d" nil))))
         (should (eq 'agent-q-diff-identical (plist-get result :error)))
         (should (string-match-p "only line ends" (plist-get result :message)))))

@@ -131,7 +131,7 @@ PATH, ORIGINAL and MODIFIED are as for `aqd-lisp-proposal'."
 
 (defun aqd-lisp-press (review keys)
   "Press KEYS in the diff buffer of REVIEW."
-  (switch-to-buffer (agent-q-diff-review-buffer review))
+  (switch-to-buffer (agent-q-diff-session-buffer review))
   (setq-local agent-q-diff-grace--end 0)
   (aqd-press keys))
 
@@ -232,7 +232,7 @@ changes were not applied and ask if they would like to proceed differently."))))
                  (lambda () (kill-buffer (aqd-diff-buffer)))))
         (aqd-lisp-eval form))
     (let ((answer (aqd-lisp-begin form)))
-      (kill-buffer (agent-q-diff-review-buffer (car (aqd-lisp-wait-for-reviews 1))))
+      (kill-buffer (agent-q-diff-session-buffer (car (aqd-lisp-wait-for-reviews 1))))
       (aqd-lisp-end answer))))
 
 (ert-deftest aqd-lisp-buffer-killed ()
@@ -294,8 +294,8 @@ sly-agent-q-diff.el is loaded.")))))
   (aqd-with-lisp aqd-lisp-original
     (let ((answer (aqd-lisp-begin (aqd-lisp-call-of-agent-q)))
           (review (car (aqd-lisp-wait-for-reviews 1))))
-      (should (equal "Agent-Q" (agent-q-diff-review-agent review)))
-      (with-current-buffer (agent-q-diff-review-buffer review)
+      (should (equal "Agent-Q" (agent-q-diff-session-agent review)))
+      (with-current-buffer (agent-q-diff-session-buffer review)
         (should (eq major-mode 'sly-agent-q-diff-mode)))
       (aqd-lisp-press review "C-c C-c")
       (should (equal "accepted" (aqd-lisp-end answer))))))
@@ -401,7 +401,7 @@ sly-agent-q-diff.el is loaded.")))))
 
 (defun aqd-lisp-header-says (review text)
   "Return non-nil if the header line of REVIEW has TEXT in it."
-  (with-current-buffer (agent-q-diff-review-buffer review)
+  (with-current-buffer (agent-q-diff-session-buffer review)
     (string-search text header-line-format)))
 
 (ert-deftest aqd-lisp-killed-lisp-is-noticed ()
@@ -416,9 +416,9 @@ sly-agent-q-diff.el is loaded.")))))
         (aqd-sbcl-stop lisp)
         (if (eq agent-q-diff-when-caller-gone 'cancel)
             (progn
-              (aqd-sbcl-wait 'end (lambda () (agent-q-diff-review-result review)))
+              (aqd-sbcl-wait 'end (lambda () (agent-q-diff-session-result review)))
               (should (equal "the agent that proposed it is gone"
-                             (plist-get (agent-q-diff-review-result review) :reason))))
+                             (plist-get (agent-q-diff-session-result review) :reason))))
           (aqd-sbcl-wait 'header (lambda ()
                                    (aqd-lisp-header-says review "Nobody is waiting")))
           (aqd-lisp-press review "C-c C-c")
@@ -445,7 +445,7 @@ sly-agent-q-diff.el is loaded.")))))
           (aqd-lisp-begin (aqd-lisp-proposal))
           ;; SLIME signals that it cannot answer.
           (aqd-sbcl-wait 'end (lambda ()
-                                (and review (agent-q-diff-review-result review)))))
+                                (and review (agent-q-diff-session-result review)))))
         (should (equal (aqd-disk) aqd-lisp-modified))
         (setq slime-default-connection (car slime-net-processes))))))
 
@@ -490,7 +490,7 @@ sly-agent-q-diff.el is loaded.")))))
                                 :modified ,(aqd-lisp-string modified)
                                 :description ,(aqd-lisp-string aqd-lisp-nasty)))))
              (review (car (aqd-lisp-wait-for-reviews 1))))
-        (with-current-buffer (agent-q-diff-review-buffer review)
+        (with-current-buffer (agent-q-diff-session-buffer review)
           (should (equal agent-q-diff-buffer-original aqd-lisp-nasty))
           (should (equal agent-q-diff-buffer-modified modified))
           (should (equal agent-q-diff-buffer-description aqd-lisp-nasty))

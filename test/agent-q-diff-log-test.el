@@ -346,7 +346,7 @@ No line may be torn and none lost."
                        (lambda ()
                          (let ((review (apply #'agent-q-diff-review
                                               (aqd-logged-proposal nil))))
-                           (pop-to-buffer (agent-q-diff-review-buffer review))
+                           (pop-to-buffer (agent-q-diff-session-buffer review))
                            (setq-local agent-q-diff-grace--end 0)
                            (if (stringp end)
                                (aqd-press end)

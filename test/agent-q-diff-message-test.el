@@ -247,7 +247,7 @@ Not in the file: hunk 2."))))))
     (let ((aqd-answers nil))
       (aqd-with-file aqd-async-original
         (aqd-async aqd-async-original aqd-async-modified)
-        (pop-to-buffer (agent-q-diff-review-buffer (car (agent-q-diff-open-reviews))))
+        (pop-to-buffer (agent-q-diff-session-buffer (car (agent-q-diff-open-reviews))))
         (setq-local agent-q-diff-grace--end 0)
         (aqd-press (if (equal keys "C-]") "C-c C-k" (string-replace "C-]" "q" keys)))
         (mapc #'agent-q-diff-cancel (agent-q-diff-open-reviews)))

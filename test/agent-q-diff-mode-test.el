@@ -175,7 +175,7 @@
                 (aqd-in-target (search-forward from)
                                (replace-match to)
                                (save-buffer))
-                (agent-q-diff-signs-review-with-target)))
+                (agent-q-diff-signs-change-with-target)))
         (counts (lambda () (and (string-match "pending\\(.*\\)  " header-line-format)
                                 (match-string 1 header-line-format)))))
     (aqd-with-review (aqd-numbered 60)

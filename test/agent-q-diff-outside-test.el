@@ -150,8 +150,8 @@ The line is put into the function of that number, counted from 1."
     (dolist (change (list (lambda () (insert "hook 1\nhook 2\n"))
                           (lambda () (delete-region (point) (/ (point-max) 2)))))
       (aqd-with-file original
-        (let* ((review (agent-q-diff-review-open aqd-file original (funcall lines t)))
-               (buffer (agent-q-diff-review-target review))
+        (let* ((review (agent-q-diff-file-change-open aqd-file original (funcall lines t)))
+               (buffer (agent-q-diff-file-change-buffer review))
                (is-done nil)
                (hook (lambda ()
                        (unless is-done
@@ -171,15 +171,15 @@ The line is put into the function of that number, counted from 1."
           (unwind-protect
               (let ((gc-cons-threshold 100000)
                     (gc-cons-percentage 0.0))
-                (agent-q-diff-review-follow review))
+                (agent-q-diff-file-change-follow review))
             (remove-hook 'post-gc-hook hook))
           (should is-done)
-          (should (eq 'edited (agent-q-diff-review-do review 'accept 0)))
+          (should (eq 'edited (agent-q-diff-decide-hunk review 'accept 0)))
           (with-current-buffer buffer
             (goto-char (point-min))
             (should (search-forward "line 99\nNEW\nline 101\n"))
             (set-buffer-modified-p nil))
-          (agent-q-diff-review-close review))))))
+          (agent-q-diff-file-change-close review))))))
 
 (ert-deftest aqd-outside-an-ambiguous-hunk-takes-a-second-key ()
   (aqd-with-review (aqd-blocks 6) (aqd-blocks 6 '((4 . "  new")))

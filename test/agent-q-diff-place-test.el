@@ -25,7 +25,7 @@ The function `answer' returns what the caller was told."
                      (lambda (result) (push result results)))))
        (cl-flet ((answer (key) (plist-get (car results) key)))
          (unwind-protect
-             (with-current-buffer (agent-q-diff-review-buffer review)
+             (with-current-buffer (agent-q-diff-session-buffer review)
                (setq agent-q-diff-grace--end 0)
                (ignore #'answer)
                ,@body)
@@ -33,13 +33,13 @@ The function `answer' returns what the caller was told."
 
 (defun aqd-place-point (review)
   "Return the line, from 1, at which the window of REVIEW's target is."
-  (let ((window (get-buffer-window (agent-q-diff-review-target review))))
-    (with-current-buffer (agent-q-diff-review-target review)
+  (let ((window (get-buffer-window (aqd-target-of review))))
+    (with-current-buffer (aqd-target-of review)
       (line-number-at-pos (window-point window)))))
 
 (defun aqd-place-marked (review)
   "Return the text in the target of REVIEW that is marked as a hunk's place."
-  (with-current-buffer (agent-q-diff-review-target review)
+  (with-current-buffer (aqd-target-of review)
     (mapconcat (lambda (overlay)
                  (buffer-substring-no-properties (overlay-start overlay)
                                                  (overlay-end overlay)))
@@ -96,7 +96,7 @@ The function `answer' returns what the caller was told."
   (aqd-place-with-patch aqd-place-blocks aqd-place-diff
     (switch-to-buffer (current-buffer))
     (aqd-press "a")
-    (with-current-buffer (agent-q-diff-review-target review)
+    (with-current-buffer (aqd-target-of review)
       (goto-char (point-min))
       (insert "typed\n"))
     (should (string-match-p "\\`Place 1 of 4" (aqd-said (aqd-press "a"))))
@@ -151,7 +151,8 @@ Send it with more context, or keep the \"index\" line of git diff."
   (aqd-place-with-patch "B\nx\ny\n" "@@ -7 +7 @@\n-b\n+B\n"
     (should (string-match-p "new lines are somewhere proves nothing"
                             (agent-q-diff-engine-hunk-reason
-                             (agent-q-diff-review-hunk review 0))))
+                             (agent-q-diff-file-change-hunk
+                              (agent-q-diff-session-change review) 0))))
     (should-error (agent-q-diff-accept review 0) :type 'agent-q-diff-ambiguous)
     (agent-q-diff-end review)
     (should-not (plist-get (car (answer :hunks)) :in-file))))

@@ -121,7 +121,7 @@
                                              :description "Because.")
                                      (lambda (message) (push message messages)))
       (should-not messages)
-      (with-current-buffer (agent-q-diff-review-buffer
+      (with-current-buffer (agent-q-diff-session-buffer
                             (car (agent-q-diff-open-reviews)))
         (agent-q-diff-accept-all))
       (should (equal messages

@@ -86,10 +86,10 @@
                 (with-current-buffer (find-buffer-visiting aqd-file)
                   (should (agent-q-diff-disk-in-file-p (current-buffer)))
                   (remove-hook 'after-save-hook (car after-save-hook) t))
-                (agent-q-diff-signs-review-with-target)
+                (agent-q-diff-signs-change-with-target)
                 (should (equal 1 (nth 3 (agent-q-diff-module-counts
-                                         (agent-q-diff-review-engine
-                                          agent-q-diff-buffer-review)))))
+                                         (agent-q-diff-file-change-engine
+                                          (agent-q-diff-buffer-change))))))
                 (agent-q-diff-reject-all)))))
 
 (ert-deftest aqd-save-a-hook-that-leaves-before-saving-undoes-the-edit ()
@@ -111,7 +111,7 @@
     (should (equal "accepted"
                    (aqd-review aqd-truth-original aqd-truth-modified "a q")))
     (should (equal (aqd-disk) (aqd-truth-with '(5 . "five"))))
-    (should (equal (agent-q-diff-target-text (aqd-visit))
+    (should (equal (agent-q-diff-text-in (aqd-visit))
                    (aqd-truth-with '(5 . "five"))))))
 
 (ert-deftest aqd-save-hook-that-alters-on-saving-is-noticed ()
@@ -199,7 +199,7 @@ Return (HEADER DISK TEXT)."
                                 (point-min) (aqd-goto-hunk 1)))
                   (agent-q-diff-accept-all)))
       (list header (aqd-disk)
-            (agent-q-diff-target-text (aqd-visit))))))
+            (agent-q-diff-text-in (aqd-visit))))))
 
 (ert-deftest aqd-save-always-saves-and-says-so ()
   (pcase-let ((`(,header ,disk ,text) (aqd-save-with-unsaved 'always)))
@@ -260,7 +260,7 @@ Return (HEADER DISK TEXT)."
     (let ((agent-q-diff-save 'never))
       (aqd-review aqd-original aqd-modified "a q"))
     (should (equal (aqd-disk) aqd-original))
-    (should (equal (agent-q-diff-target-text (aqd-visit)) aqd-modified))))
+    (should (equal (agent-q-diff-text-in (aqd-visit)) aqd-modified))))
 
 (ert-deftest aqd-save-if-clean-does-not-save-what-is-typed-meanwhile ()
   (aqd-truth

@@ -203,7 +203,7 @@ It is a list (ERROR TEXT)."
     (aqd-with-server
       (let* ((client (aqd-ask (aqd-request)))
              (review (aqd-only-review)))
-        (should (equal "a test" (agent-q-diff-review-agent review)))
+        (should (equal "a test" (agent-q-diff-session-agent review)))
         (aqd-until (equal '((0 . 1)) (aqd-progress-of client)))
         (agent-q-diff-accept review 0)
         (aqd-until (equal '((0 . 1) (1 . 1)) (aqd-progress-of client)))
@@ -230,7 +230,7 @@ It is a list (ERROR TEXT)."
       (let ((client (aqd-ask (aqd-request)))
             (review (aqd-only-review)))
         (agent-q-diff-accept review 0)
-        (kill-buffer (agent-q-diff-review-buffer review))
+        (kill-buffer (agent-q-diff-session-buffer review))
         (pcase-let ((`(,error ,text) (aqd-answer-to client)))
           (should error)
           (should-not (string-match-p "[Rr]ejected\\|REJECTED" text))
@@ -242,7 +242,7 @@ It is a list (ERROR TEXT)."
     (aqd-with-server
       (let ((default-directory "/"))
         (aqd-ask (aqd-request '("path" . "target.txt")))
-        (should (equal aqd-file (agent-q-diff-review-path (aqd-only-review))))))))
+        (should (equal aqd-file (agent-q-diff-session-path (aqd-only-review))))))))
 
 (ert-deftest aqd-server-several-clients-answered-out-of-order ()
   (aqd-with-file "a\nb\n"
@@ -259,7 +259,7 @@ It is a list (ERROR TEXT)."
                             (equal proposed
                                    (buffer-local-value
                                     'agent-q-diff-buffer-modified
-                                    (agent-q-diff-review-buffer review))))
+                                    (agent-q-diff-session-buffer review))))
                           (agent-q-diff-open-reviews))))
             (agent-q-diff-reject review 0)
             (agent-q-diff-end review)
@@ -276,8 +276,8 @@ It is a list (ERROR TEXT)."
       (let* ((client (aqd-ask (aqd-request)))
              (review (aqd-only-review)))
         (delete-process client)
-        (aqd-until (agent-q-diff-review-outcome review))
-        (should (eq 'cancelled (agent-q-diff-review-outcome review)))
+        (aqd-until (agent-q-diff-session-outcome review))
+        (should (eq 'cancelled (agent-q-diff-session-outcome review)))
         (aqd-until (null agent-q-diff-server--clients))))))
 
 (ert-deftest aqd-server-closed-connection-is-said ()
@@ -321,7 +321,7 @@ It is a list (ERROR TEXT)."
     (aqd-with-server
       (aqd-ask (aqd-request `("agent" . ,(concat "Claude\n\u202e" (make-string 99 ?x)))))
       (should (equal (concat "Claude??" (make-string 32 ?x))
-                     (agent-q-diff-review-agent (aqd-only-review)))))))
+                     (agent-q-diff-session-agent (aqd-only-review)))))))
 
 (ert-deftest aqd-server-a-long-answer-arrives-whole ()
   (aqd-with-server
@@ -364,7 +364,7 @@ It is a list (ERROR TEXT)."
          bytes)
         (should (equal "a\n«ß😀»\n"
                        (buffer-local-value 'agent-q-diff-buffer-modified
-                                           (agent-q-diff-review-buffer
+                                           (agent-q-diff-session-buffer
                                             (aqd-only-review)))))))))
 
 (ert-deftest aqd-server-half-a-line-asks-for-nothing ()
@@ -447,7 +447,7 @@ CHANGES are as for `aqd-request'; an argument that is nil is left out."
               (accept-process-output nil 0.001)
               (setq rest (substring rest (min piece (length rest)))))
             (aqd-until (agent-q-diff-open-reviews))
-            (with-current-buffer (agent-q-diff-review-buffer
+            (with-current-buffer (agent-q-diff-session-buffer
                                   (car (agent-q-diff-open-reviews)))
               (agent-q-diff-accept-all))
             (should-not (car (aqd-answer-to client)))
@@ -492,7 +492,7 @@ The name has no directory.  NUMBER makes it unique."
 (defun aqd-modified ()
   "Return the proposed text of the only review."
   (buffer-local-value 'agent-q-diff-buffer-modified
-                      (agent-q-diff-review-buffer (aqd-only-review))))
+                      (agent-q-diff-session-buffer (aqd-only-review))))
 
 (ert-deftest aqd-server-texts-in-a-file ()
   (dolist (original '("a\nb\n" "a\n\"ä\"\\n\u2028\nb\n"))
@@ -504,7 +504,7 @@ The name has no directory.  NUMBER makes it unique."
                (client (aqd-ask (aqd-request-with-file (aqd-text-file socket texts) texts))))
           (should (equal modified (aqd-modified)))
           (should (equal '("socket") (directory-files (file-name-directory socket) nil "[^.]")))
-          (with-current-buffer (agent-q-diff-review-buffer (aqd-only-review))
+          (with-current-buffer (agent-q-diff-session-buffer (aqd-only-review))
             (agent-q-diff-accept-all))
           (should-not (car (aqd-answer-to client)))
           (should-not (seq-some (lambda (said) (plist-get said :send)) (aqd-heard client)))
@@ -615,7 +615,7 @@ The name has no directory.  NUMBER makes it unique."
       (aqd-with-server
         (let ((client (aqd-ask (aqd-request))))
           (aqd-until (agent-q-diff-open-reviews))
-          (with-current-buffer (agent-q-diff-review-buffer
+          (with-current-buffer (agent-q-diff-session-buffer
                                 (car (agent-q-diff-open-reviews)))
             (agent-q-diff-accept-all))
           (aqd-answer-to client))

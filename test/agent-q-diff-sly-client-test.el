@@ -93,7 +93,7 @@ The function `answer' returns what that came to."
 
 (ert-deftest aqd-sly-client-agent-q-is-answered ()
   (sly-client-with-review (sly-client-of-agent-q)
-    (should (equal "Agent-Q" (agent-q-diff-review-agent review)))
+    (should (equal "Agent-Q" (agent-q-diff-session-agent review)))
     (should-not (funcall answer))
     (aqd-in-diff review (agent-q-diff-accept-all))
     (should (equal '(:ok "accepted") (aqd-sbcl-wait 'answer answer)))
@@ -111,7 +111,7 @@ The function `answer' returns what that came to."
                    :path "target.txt" :original "one
 " :modified "two
 " :description "A test.")
-    (should (equal "Common Lisp" (agent-q-diff-review-agent review)))
+    (should (equal "Common Lisp" (agent-q-diff-session-agent review)))
     (aqd-in-diff review (agent-q-diff-accept-all))
     (pcase-exhaustive (aqd-sbcl-wait 'answer answer)
       (`(:ok ,text) (should (string-prefix-p "✓ Accepted" text))))))
@@ -121,7 +121,7 @@ The function `answer' returns what that came to."
     (let ((said (aqd-said (sly-disconnect)
                           (aqd-sbcl-wait 'abandoned
                                          (lambda ()
-                                           (agent-q-diff-review-is-abandoned review))))))
+                                           (agent-q-diff-session-is-abandoned review))))))
       (should (string-prefix-p "Nobody is waiting any more for the review of" said)))
     (aqd-in-diff review (agent-q-diff-accept-all))
     (should (equal (aqd-disk) "two\n"))

@@ -39,6 +39,16 @@
   (let ((enable-local-variables nil))
     (find-file-noselect aqd-file)))
 
+(defun aqd-target-of (review)
+  "Return the buffer that REVIEW changes."
+  (agent-q-diff-file-change-buffer (agent-q-diff-session-change review)))
+
+(defun aqd-check-with (review check)
+  "Have REVIEW call the function CHECK before each edit."
+  (setf (agent-q-diff-target-check
+         (agent-q-diff-file-change-target (agent-q-diff-session-change review)))
+        check))
+
 (defun aqd--clean-up ()
   "Kill the buffers and remove the files that a test has left."
   (dolist (buffer (buffer-list))
@@ -203,7 +213,7 @@ ORIGINAL and MODIFIED are the texts."
 
 (defun aqd-sign (n)
   "Return the sign of the Nth hunk, counted from 1, or nil."
-  (agent-q-diff-signs-review-with-target)
+  (agent-q-diff-signs-change-with-target)
   (alist-get n (aqd-signs)))
 
 (defconst aqd-edit-original (aqd-lines "1" "2" "b" "c" "3" "4")
@@ -286,8 +296,8 @@ ORIGINAL and MODIFIED are the texts."
   "Check that no review is open and nothing of one remains."
   (should-not (agent-q-diff-open-reviews))
   (should-not (memq agent-q-diff-reviews-mode-line global-mode-string))
-  (should-not (memq #'agent-q-diff-session--emacs-killed kill-emacs-hook))
-  (should-not (memq #'agent-q-diff-session--query-kill-emacs kill-emacs-query-functions))
+  (should-not (memq #'agent-q-diff-lifecycle--emacs-killed kill-emacs-hook))
+  (should-not (memq #'agent-q-diff-lifecycle--query-kill-emacs kill-emacs-query-functions))
   (should-not agent-q-diff-reviews-waiting))
 
 (defun aqd-answer (&rest keys)
@@ -298,7 +308,7 @@ ORIGINAL and MODIFIED are the texts."
 (defmacro aqd-in-diff (review &rest body)
   "Run BODY in the diff buffer of REVIEW."
   (declare (indent 1) (debug t))
-  `(with-current-buffer (agent-q-diff-review-buffer ,review)
+  `(with-current-buffer (agent-q-diff-session-buffer ,review)
      ,@body))
 
 (defconst aqd-async-original (aqd-numbered 30)
@@ -403,11 +413,11 @@ REPAIR is run afterwards; then accepting must succeed."
                  (lambda ()
                    (with-current-buffer buffer ,prepare)
                    (let ((disk (and (file-exists-p aqd-file) (aqd-disk)))
-                         (text (agent-q-diff-target-text buffer)))
+                         (text (agent-q-diff-text-in buffer)))
                      (should-not (agent-q-diff-accept-hunk))
                      (should-not (rassq 'applied sly-agent-q-diff--hunk-states))
                      (should-not (assq 1 (aqd-signs)))
-                     (should (equal text (agent-q-diff-target-text buffer)))
+                     (should (equal text (agent-q-diff-text-in buffer)))
                      (should (equal disk (and (file-exists-p aqd-file)
                                               (aqd-disk)))))
                    (with-current-buffer buffer ,@repair)

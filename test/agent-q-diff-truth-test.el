@@ -56,7 +56,7 @@
   (aqd-truth
     (with-current-buffer (aqd-visit)
       (narrow-to-region (point-min)
-                        (agent-q-diff-target-position (current-buffer) 25)))
+                        (agent-q-diff-text-position (current-buffer) 25)))
     (aqd-truth-review
      (lambda ()
        (let ((said nil))

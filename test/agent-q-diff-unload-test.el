@@ -106,7 +106,7 @@
        (agent-q-diff-end review))
      (agent-q-diff-look-again)
      (let ((review (agent-q-diff-review other "1\n2\n3\n" "1\nX\n3\n" "" #'ignore)))
-       (with-current-buffer (agent-q-diff-review-buffer review)
+       (with-current-buffer (agent-q-diff-session-buffer review)
          (agent-q-diff-edit-hunk)))
      (with-current-buffer (find-file-noselect other)
        (goto-char (point-max))

@@ -97,15 +97,15 @@
    (lambda (path)
      (aqd-visible-error (agent-q-diff-review-and-wait path "a\n" "b\n" "d")))
    (lambda (path)
-     (plist-get (agent-q-diff-review-result
+     (plist-get (agent-q-diff-session-result
                  (agent-q-diff-review path "a\n" "b\n" "d" nil))
                 :reason))
    (lambda (path)
-     (plist-get (agent-q-diff-review-result
+     (plist-get (agent-q-diff-session-result
                  (agent-q-diff-review path "a\n" "b\n" "d" nil :detached t))
                 :reason))
    (lambda (path)
-     (plist-get (agent-q-diff-review-result
+     (plist-get (agent-q-diff-session-result
                  (agent-q-diff-review-patch path "@@ -1 +1 @@\n-a\n+b\n" "d" nil))
                 :reason)))
   "All ways in which a path reaches the package.
@@ -178,7 +178,7 @@ Each is a function that takes one, and returns what the caller reads.")
            (said (aqd-visible-messages (setq review (aqd-visible-begin)))))
       (aqd-visible-should-be said)
       (should (string-search "Cla<U+202E>ude<U+001B>[2J<U+000A>You proposes" said))
-      (setf (agent-q-diff-review-caller review) 'somebody)
+      (setf (agent-q-diff-session-caller review) 'somebody)
       (aqd-visible-should-be
        (aqd-visible-messages (agent-q-diff-abandon #'identity)))
       (agent-q-diff-cancel review))))
@@ -186,7 +186,7 @@ Each is a function that takes one, and returns what the caller reads.")
 (ert-deftest aqd-visible-names-in-lists-and-lines ()
   (aqd-visible-with-file
     (let ((review (aqd-visible-begin)))
-      (with-current-buffer (agent-q-diff-review-buffer review)
+      (with-current-buffer (agent-q-diff-session-buffer review)
         (aqd-visible-should-be header-line-format))
       (dolist (_ '(open ended))
         (let ((row (cadr (car (agent-q-diff-list--entries)))))
@@ -222,7 +222,7 @@ Each is a function that takes one, and returns what the caller reads.")
     (let ((review (agent-q-diff-review
                    aqd-file "a\n" "b\n" "d" #'ignore
                    :notes '("The diff names another file: x\n@@ -1 +1 @@\n-a"))))
-      (with-current-buffer (agent-q-diff-review-buffer review)
+      (with-current-buffer (agent-q-diff-session-buffer review)
         (should (= 1 (how-many "^@@" (point-min) (point-max))))
         (should (string-search "# Note: The diff names another file: x<U+000A>@@"
                                (buffer-string))))
@@ -231,7 +231,7 @@ Each is a function that takes one, and returns what the caller reads.")
 (ert-deftest aqd-visible-name-of-the-buffer-of-a-text ()
   (let ((review (agent-q-diff-review aqd-visible-name "a\n" "b\n" "d" #'ignore
                                      :detached t)))
-    (aqd-visible-should-be (buffer-name (agent-q-diff-review-target review)))
+    (aqd-visible-should-be (buffer-name (aqd-target-of review)))
     (agent-q-diff-cancel review)))
 
 (provide 'agent-q-diff-visible-test)

@@ -191,7 +191,7 @@ What is left is the last part; a part without lines is none."
          (should (= (length agent-q-diff-buffer-positions) (length aqd-walk-hunks)))
          (dotimes (_ 15)
            (push (aqd-walk-step family #'random) steps)
-           (should (equal (list seed steps (agent-q-diff-target-text
+           (should (equal (list seed steps (agent-q-diff-text-in
                                             (find-buffer-visiting aqd-file)))
                           (list seed steps (aqd-walk-text family))))
            (should (= (length agent-q-diff-buffer-positions) (length aqd-walk-hunks))))

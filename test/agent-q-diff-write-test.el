@@ -184,7 +184,7 @@ That is checked without a buffer that visits the file, and with one."
         (should (equal (aqd-disk) "a\nb\nc\nd\n"))
         (should (equal (directory-files (file-name-directory aqd-file) nil "agent-q") nil))
         (when buffer
-          (should (equal (agent-q-diff-target-text buffer) "a\nb\nc\nd\n"))
+          (should (equal (agent-q-diff-text-in buffer) "a\nb\nc\nd\n"))
           (should-not (buffer-modified-p buffer)))))))
 
 (defun aqd-write-in-place-failing (fails-p)

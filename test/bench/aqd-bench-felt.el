@@ -120,7 +120,7 @@ leaves that time out."
   (aqd-bench-work
    :before (lambda ()
              (aqd-bench--fresh-review texts)
-             (switch-to-buffer (agent-q-diff-review-buffer aqd-bench--review))
+             (switch-to-buffer (agent-q-diff-session-buffer aqd-bench--review))
              (redisplay t))
    :run (lambda () (aqd-bench-felt--press "\C-c\C-c"))
    :after #'aqd-bench--close))
@@ -230,8 +230,8 @@ SETTLE is a function that is called before each measurement."
 
 (defun aqd-bench-felt--follow (review)
   "Have the diff buffer of REVIEW show how its target now is."
-  (with-current-buffer (agent-q-diff-review-buffer review)
-    (agent-q-diff-signs-review-with-target))
+  (with-current-buffer (agent-q-diff-session-buffer review)
+    (agent-q-diff-signs-change-with-target))
   (redisplay t))
 
 (defun aqd-bench-felt--replacing (texts is-undo is-shown)
@@ -240,7 +240,7 @@ It undoes that if IS-UNDO is non-nil.  If IS-SHOWN is non-nil, it is done
 when the diff buffer has taken note of it."
   (let* ((review (aqd-bench-felt--reviewed texts))
          (work (aqd-bench-felt--buffer-work
-                (agent-q-diff-review-target review)
+                (agent-q-diff-file-change-buffer (agent-q-diff-session-change review))
                 (lambda () (aqd-bench-felt--follow review)) is-undo))
          (run (aqd-bench-work-run work)))
     (when is-shown
@@ -293,7 +293,7 @@ SETTLE is a function that is called before each measurement."
            (review (aqd-bench-felt--reviewed texts)))
       (aqd-bench-felt--compare
        (format "typing a character, %s hunks : without a review" (aqd-bench-count n-hunks)) 1.5
-       (aqd-bench-felt--typing-in (agent-q-diff-review-target review)
+       (aqd-bench-felt--typing-in (agent-q-diff-file-change-buffer (agent-q-diff-session-change review))
                                   (lambda () (aqd-bench-felt--follow review)))
        (aqd-bench-felt--typing-in (aqd-bench-felt--visit "unreviewed.txt" (car texts))
                                   #'ignore)
@@ -474,7 +474,7 @@ Told the name of a file, it hands the call in it to agent-q-diff-mcp."
 (defun aqd-bench-felt--mcp-accept ()
   "Accept all of the reviews that are open."
   (dolist (review (agent-q-diff-open-reviews))
-    (with-current-buffer (agent-q-diff-review-buffer review)
+    (with-current-buffer (agent-q-diff-session-buffer review)
       (agent-q-diff-accept-all)
       (redisplay t))))
 

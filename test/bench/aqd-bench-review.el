@@ -58,7 +58,7 @@
   "Open a review of FILE with TEXTS and show its first screen."
   (setq aqd-bench--review
         (agent-q-diff-review file (car texts) (cdr texts) "To be measured" nil))
-  (pop-to-buffer-same-window (agent-q-diff-review-buffer aqd-bench--review))
+  (pop-to-buffer-same-window (agent-q-diff-session-buffer aqd-bench--review))
   (redisplay t))
 
 (defun aqd-bench--close ()
@@ -116,7 +116,7 @@
 
 (defun aqd-bench--goto (hunk)
   "Move to HUNK of the diff buffer, counted from 0."
-  (set-buffer (agent-q-diff-review-buffer aqd-bench--review))
+  (set-buffer (agent-q-diff-session-buffer aqd-bench--review))
   (agent-q-diff-buffer-goto-hunk hunk))
 
 (defvar aqd-bench--n-files 0
@@ -133,7 +133,7 @@ Both have a file of their own, which is visited."
       (setq aqd-bench--review nil)
       (lambda ()
         (setq aqd-bench--review review)
-        (switch-to-buffer (agent-q-diff-review-buffer review))
+        (switch-to-buffer (agent-q-diff-session-buffer review))
         (aqd-bench--goto hunk)
         (redisplay t)))))
 
@@ -330,7 +330,7 @@ TEXTS of N-LINES lines are under review; IS-TOLD is as above."
                (setq aqd-bench--review review)
                (aqd-bench--goto 2)
                (aqd-bench--edit file n-lines is-told))
-     :run #'agent-q-diff-signs-review-with-target)))
+     :run #'agent-q-diff-signs-change-with-target)))
 
 (defun aqd-bench--peer-comparison (texts)
   "Return a work that takes the text of a buffer and compares its bytes.
@@ -352,7 +352,7 @@ TEXTS are under review, so that somebody listens."
      :n 20
      :before (aqd-bench-work-before work)
      :run (lambda ()
-            (with-current-buffer (agent-q-diff-review-target aqd-bench--review)
+            (with-current-buffer (agent-q-diff-file-change-buffer (agent-q-diff-session-change aqd-bench--review))
               (insert "x"))))))
 
 (defun aqd-bench-outside ()

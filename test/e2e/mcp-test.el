@@ -169,7 +169,7 @@ One more only waits for what another one began."
       (mcp-should-have-tools-of-emacs (plist-get (car (last mcp-heard)) :tools))
       (mcp-propose "file")
       (should (equal "pythonista"
-                     (e2e-eval '(agent-q-diff-review-agent
+                     (e2e-eval '(agent-q-diff-session-agent
                                  (car (agent-q-diff-open-reviews))))))
       (mcp-go-to "file")
       (e2e-keys "a a a q")

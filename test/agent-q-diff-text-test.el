@@ -1,4 +1,4 @@
-;;; agent-q-diff-target-test.el --- The file under change  -*- lexical-binding: t; -*-
+;;; agent-q-diff-text-test.el --- The file under change  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
@@ -13,34 +13,34 @@
 
 ;;;; What the target has
 
-(defun aqd-target-known-p (live text)
+(defun aqd-text-known-p (live text)
   "Return non-nil if a narrowed target with LIVE is known to have TEXT."
   (aqd-with-file live
     (with-current-buffer (aqd-visit)
       (setq-local case-fold-search t)
       (narrow-to-region (1+ (point-min)) (point-max))
-      (prog1 (agent-q-diff-target-known-p (current-buffer) (string-to-multibyte text))
+      (prog1 (agent-q-diff-text-known-p (current-buffer) (string-to-multibyte text))
         (should (buffer-narrowed-p))
         (should (= 2 (point-min)))))))
 
-(ert-deftest aqd-target-is-known-by-the-very-same-text ()
+(ert-deftest aqd-text-is-known-by-the-very-same-text ()
   (dolist (text '("a\nb\n" "a\nb" "\n" "ä\nß\n"))
-    (should (aqd-target-known-p text text)))
+    (should (aqd-text-known-p text text)))
   (pcase-dolist (`(,live ,text) '(("a\nb\n" "a\nB\n") ("a\nb\n" "a\nb\nc\n")
                                   ("a\nb\n" "a\n") ("ä\n" "Ä\n") ("a\nb\n" "a\nc\n")))
-    (should-not (aqd-target-known-p live text)))
-  (let ((agent-q-diff-target--max-compared 3))
-    (should-not (aqd-target-known-p "a\nb\n" "a\nb\n"))
-    (should (aqd-target-known-p "a\n" "a\n"))))
+    (should-not (aqd-text-known-p live text)))
+  (let ((agent-q-diff-text--max-compared 3))
+    (should-not (aqd-text-known-p "a\nb\n" "a\nb\n"))
+    (should (aqd-text-known-p "a\n" "a\n"))))
 
-(ert-deftest aqd-target-with-other-line-ends-is-left-to-be-adapted ()
+(ert-deftest aqd-text-with-other-line-ends-is-left-to-be-adapted ()
   (dolist (text '("a\r\nb\r\n" "a\r\nb\n" "a\rb\n" "\ufeffa\n"))
     (aqd-with-file ""
       (let ((coding-system-for-write 'utf-8-unix))
         (write-region text nil aqd-file nil 'silent))
       (dolist (proposed (list text "a\nb\n"))
-        (should-not (agent-q-diff-target-known-p (aqd-visit)
-                                                 (string-to-multibyte proposed)))))))
+        (should-not (agent-q-diff-text-known-p (aqd-visit)
+                                               (string-to-multibyte proposed)))))))
 
 ;;;; A target that is not the original
 
@@ -61,5 +61,5 @@
                 (should (equal (aqd-signs) '((1 . "[DOES NOT APPLY]"))))
                 (agent-q-diff-reject-all)))))
 
-(provide 'agent-q-diff-target-test)
-;;; agent-q-diff-target-test.el ends here
+(provide 'agent-q-diff-text-test)
+;;; agent-q-diff-text-test.el ends here

@@ -1,0 +1,193 @@
+;;; agent-q-diff-decide.el --- Decides the hunks of a file change  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; A command is planned by the engine, carried out in the target, and only
+;; then committed.  What fails changes neither mark nor target.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-text)
+(require 'agent-q-diff-outside)
+(require 'agent-q-diff-target)
+(require 'agent-q-diff-file-change)
+
+;;;; One hunk
+
+(defun agent-q-diff-decide-hunk (change command hunk &optional place)
+  "Carry out COMMAND on HUNK of CHANGE and return what it came to.
+COMMAND and PLACE are as in `agent-q-diff-engine-plan', and the value is
+the note of the plan, a symbol.  Signal an error that says why if it
+cannot be done; then nothing has changed."
+  (agent-q-diff-decide--do-planned
+   change hunk (memq command '(accept toggle))
+   (lambda (engine)
+     (agent-q-diff-engine-plan engine command hunk place))))
+
+(defun agent-q-diff-decide-rewrite (change hunk text is-merged)
+  "Make TEXT the post-image of HUNK of CHANGE; return what that came to.
+TEXT and IS-MERGED are as in `agent-q-diff-engine-plan-text'; the value is
+the note of the plan, a symbol.  Signal an error that says why if it
+cannot be done; then nothing has changed."
+  (agent-q-diff-decide--do-planned
+   change hunk is-merged
+   (lambda (engine)
+     (agent-q-diff-engine-plan-text engine hunk text is-merged))))
+
+(defun agent-q-diff-decide--do-planned (change hunk is-accepting plan)
+  "Plan something for HUNK of CHANGE, carry it out, and return its note.
+PLAN is a function of the engine's review that does the planning.  If
+IS-ACCEPTING is non-nil, a failure is one to apply the hunk, and noted."
+  (condition-case err
+      (let* ((planned (funcall plan (agent-q-diff-file-change-engine change)))
+             (note (agent-q-diff-engine-planned-note planned)))
+        (agent-q-diff-decide--carry-out change planned)
+        (unless (eq note 'unchanged)
+          (agent-q-diff-decide--forget-failure change hunk))
+        note)
+    (error
+     (when (and is-accepting
+                (not (memq (car err) '(agent-q-diff-no-hunk agent-q-diff-ended))))
+       (agent-q-diff-decide-note-failure change hunk
+                                         (agent-q-diff-error-text err)))
+     (signal (car err) (cdr err)))))
+
+(defun agent-q-diff-decide--carry-out (change planned)
+  "Make the edits of PLANNED in the target of CHANGE and commit it.
+PLANNED is an `agent-q-diff-engine-planned'.  What a hook changed on the
+way to the file is then followed."
+  (let* ((agent-q-diff-outside-speaker (agent-q-diff-file-change-listener change))
+         (edits (agent-q-diff-engine-planned-edits planned))
+         (tick (and edits
+                    (agent-q-diff-target-edit (agent-q-diff-file-change-target change) edits
+                                              (agent-q-diff-engine-planned-offsets planned))))
+         (committed (agent-q-diff-module-commit
+                     (agent-q-diff-file-change-engine change)
+                     agent-q-diff-file-change-max-shown
+                     ;; No command of ours makes a conflict.
+                     (not (eql 0 (agent-q-diff-file-change-n-conflicts change))))))
+    (setf (agent-q-diff-file-change-committed change) committed)
+    (when (agent-q-diff-engine-committed-conflicts committed)
+      (setf (agent-q-diff-file-change-n-conflicts change)
+            (agent-q-diff-engine-committed-conflicts committed)))
+    (when edits
+      (setf (agent-q-diff-file-change-is-edited change) t
+            (agent-q-diff-file-change-tick change) tick
+            (agent-q-diff-file-change-told change) tick)
+      (unless (eq tick (agent-q-diff-text-tick
+                        (agent-q-diff-file-change-buffer change)))
+        (setf (agent-q-diff-file-change-is-altered change) t)))))
+
+;;;; Failures
+
+(defun agent-q-diff-decide-note-failure (change hunk reason)
+  "Note that HUNK of CHANGE was accepted and could not be applied for REASON."
+  (setf (alist-get hunk (agent-q-diff-file-change-failures change)) reason)
+  (agent-q-diff-module-fail (agent-q-diff-file-change-engine change) hunk))
+
+(defun agent-q-diff-decide--forget-failure (change hunk)
+  "Note that HUNK of CHANGE is what the user wants it to be."
+  (setf (alist-get hunk (agent-q-diff-file-change-failures change) nil t) nil))
+
+(defun agent-q-diff-decide--forget-failures-of-applied (change)
+  "Forget the failures of hunks of CHANGE that are marked applied by now."
+  (when (agent-q-diff-file-change-failures change)
+    (let ((marks (vconcat (agent-q-diff-file-change-marks change))))
+      (setf (agent-q-diff-file-change-failures change)
+            (seq-remove (lambda (failure) (eq 'applied (aref marks (car failure))))
+                        (agent-q-diff-file-change-failures change))))))
+
+;;;; All hunks
+
+(defun agent-q-diff-decide-accept-all (change)
+  "Accept every pending hunk of CHANGE, as one edit of the target.
+If the target does not take all of them, take those that it takes one by
+one.  Return a list of (HUNK . REASON): those that could not be applied."
+  (let* ((planned (agent-q-diff-engine-plan-all (agent-q-diff-file-change-engine change)))
+         (refused (agent-q-diff-engine-planned-refused planned)))
+    (condition-case nil
+        (progn
+          (agent-q-diff-decide--carry-out change planned)
+          (agent-q-diff-decide--forget-failures-of-applied change))
+      (error
+       (setq refused (append refused
+                             (agent-q-diff-decide--accept-each
+                              change (mapcar #'car refused))))))
+    (pcase-dolist (`(,hunk . ,reason) refused)
+      (agent-q-diff-decide-note-failure change hunk reason))
+    (sort refused (lambda (one other) (< (car one) (car other))))))
+
+(defun agent-q-diff-decide--accept-each (change except)
+  "Accept every pending hunk of CHANGE by itself, but those in EXCEPT.
+It is one undo step all the same.  Return a list of (HUNK . REASON):
+those that could not be applied."
+  (agent-q-diff-decide-as-one
+   change
+   (lambda ()
+     (agent-q-diff-decide--accept-one-by-one change except))))
+
+(defun agent-q-diff-decide--accept-one-by-one (change except)
+  "Do what `agent-q-diff-decide--accept-each' does with CHANGE and EXCEPT."
+  (with-current-buffer (agent-q-diff-file-change-buffer change)
+    (let ((group (prepare-change-group))
+          (failed nil))
+      (cl-loop for mark in (agent-q-diff-module-marks
+                            (agent-q-diff-file-change-engine change))
+               for hunk from 0
+               unless (or mark (memq hunk except))
+               do (condition-case err
+                      (agent-q-diff-decide-hunk change 'accept hunk)
+                    (error (push (cons hunk (agent-q-diff-error-text err))
+                                 failed))))
+      (undo-amalgamate-change-group group)
+      failed)))
+
+(defun agent-q-diff-decide-unapply-all (change)
+  "Take out of the target whatever of CHANGE is in it, as one edit.
+Return a list of (HUNK . REASON): those that could not be taken out."
+  (let* ((planned (agent-q-diff-engine-plan-all (agent-q-diff-file-change-engine change)
+                                                'out))
+         (refused (agent-q-diff-engine-planned-refused planned)))
+    (agent-q-diff-decide--carry-out change planned)
+    (sort refused (lambda (one other) (< (car one) (car other))))))
+
+(defun agent-q-diff-decide-reject-all (change)
+  "Reject every pending hunk of CHANGE."
+  (setf (agent-q-diff-file-change-failures change) nil
+        (agent-q-diff-file-change-committed change) nil)
+  (agent-q-diff-module-reject-all (agent-q-diff-file-change-engine change)))
+
+;;;; Several decisions
+
+(defun agent-q-diff-decide-back (change is-redo)
+  "Take the latest decision on CHANGE back, and return the hunks it was on.
+If IS-REDO is non-nil, redo the decision that was undone last.  Signal
+`agent-q-diff-nothing-to-take-back', or an error that says why it cannot
+be done; then nothing has changed."
+  (let* ((planned (agent-q-diff-engine-plan-back (agent-q-diff-file-change-engine change)
+                                                 is-redo))
+         (hunks (agent-q-diff-engine-planned-hunks planned)))
+    (agent-q-diff-decide--carry-out change planned)
+    (dolist (hunk hunks hunks)
+      (agent-q-diff-decide--forget-failure change hunk))))
+
+(defun agent-q-diff-decide-as-one (change function)
+  "Call FUNCTION, and return its value; what it decides on CHANGE is one decision."
+  (let* ((engine (agent-q-diff-file-change-engine change))
+         (before (agent-q-diff-module-n-decisions engine)))
+    (unwind-protect
+        (funcall function)
+      (let ((n (- (agent-q-diff-module-n-decisions engine) before)))
+        (when (> n 1)
+          (agent-q-diff-module-join-decisions engine n))))))
+
+(provide 'agent-q-diff-decide)
+;;; agent-q-diff-decide.el ends here

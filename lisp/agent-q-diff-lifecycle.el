@@ -1,0 +1,311 @@
+;;; agent-q-diff-lifecycle.el --- Begins and ends reviews, and answers who waits  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; A review is begun here, and however it ends, it ends here: its result is
+;; noted, its memory given back, and its caller answered, exactly once.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'subr-x)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
+(require 'agent-q-diff-target)
+(require 'agent-q-diff-file-change)
+(require 'agent-q-diff-session)
+(require 'agent-q-diff-buffer)
+(require 'agent-q-diff-progress)
+(require 'agent-q-diff-signs)
+(require 'agent-q-diff-reviews)
+(require 'agent-q-diff-result)
+(require 'agent-q-diff-places)
+(require 'agent-q-diff-fontify)
+(require 'agent-q-diff-finish)
+
+;;;; Open reviews
+
+(defconst agent-q-diff-lifecycle--agent-length 40
+  "Number of characters of an agent's name that are shown.")
+
+(defun agent-q-diff-lifecycle-begin (review)
+  "Note that REVIEW is open, and who waits for it."
+  (setf (agent-q-diff-session-caller review) (cdr agent-q-diff-caller)
+        (agent-q-diff-session-agent review)
+        ;; It is for nothing but to be shown.
+        (when-let ((agent (or (agent-q-diff-session-agent review)
+                              (car agent-q-diff-caller))))
+          (agent-q-diff-visible agent agent-q-diff-lifecycle--agent-length)))
+  (agent-q-diff-result-note-file review)
+  (unless agent-q-diff-reviews-open
+    (agent-q-diff-reviews-begin-mode-line)
+    (add-hook 'kill-emacs-query-functions #'agent-q-diff-lifecycle--query-kill-emacs)
+    (add-hook 'kill-emacs-hook #'agent-q-diff-lifecycle--emacs-killed))
+  (setq agent-q-diff-reviews-open (append agent-q-diff-reviews-open (list review)))
+  (force-mode-line-update t))
+
+(defun agent-q-diff-lifecycle--cease (review)
+  "Note that REVIEW is open no more, and leave nothing behind after the last."
+  (setq agent-q-diff-reviews-open (delq review agent-q-diff-reviews-open))
+  (unless agent-q-diff-reviews-open
+    (agent-q-diff-fontify-forget)
+    (setq global-mode-string (delq agent-q-diff-reviews-mode-line global-mode-string))
+    (remove-hook 'kill-emacs-query-functions #'agent-q-diff-lifecycle--query-kill-emacs)
+    (remove-hook 'kill-emacs-hook #'agent-q-diff-lifecycle--emacs-killed))
+  (force-mode-line-update t))
+
+(defun agent-q-diff-lifecycle--query-kill-emacs ()
+  "Ask whether to leave Emacs although reviews are open."
+  (let ((n (length agent-q-diff-reviews-open)))
+    (or noninteractive
+        (yes-or-no-p (format "%d %s not decided; exit Emacs anyway? "
+                             n (if (= n 1) "review is" "reviews are"))))))
+
+(defun agent-q-diff-lifecycle--emacs-killed ()
+  "Answer the callers of all open reviews, since Emacs ends.
+So are those that they begin when they are answered, as an agent might
+that tries again, but not for ever."
+  (cl-loop repeat 10
+           while agent-q-diff-reviews-open
+           do (dolist (review (agent-q-diff-open-reviews))
+                (agent-q-diff-lifecycle-set-outcome review 'emacs-killed)
+                (agent-q-diff-lifecycle-close review))))
+
+;;;; Ending
+
+(defun agent-q-diff-lifecycle-set-outcome (review outcome)
+  "Set how REVIEW ended to OUTCOME, unless it has ended before."
+  (unless (agent-q-diff-session-outcome review)
+    (setf (agent-q-diff-session-outcome review) outcome)))
+
+(defun agent-q-diff-lifecycle-close (review)
+  "Note the result of REVIEW, which has ended, and tell who asked to be told.
+Nothing changes it any more; a caller that waits may be answered later."
+  (let ((buffer (agent-q-diff-session-buffer review)))
+    (when (buffer-live-p buffer)
+      (with-current-buffer buffer
+        (setq agent-q-diff-buffer-end-function nil)
+        (agent-q-diff-signs-stop-refreshing)
+        (agent-q-diff-places-unmark)
+        (remove-hook 'kill-buffer-query-functions #'agent-q-diff-lifecycle-query-kill-buffer t)
+        (remove-hook 'kill-buffer-hook #'agent-q-diff-lifecycle-buffer-killed t)
+        (remove-hook 'post-command-hook #'agent-q-diff-finish-abort-at-top-level t)))
+    (unless (agent-q-diff-session-result review)
+      (let ((agent-q-diff-contract (agent-q-diff-session-contract review)))
+        (agent-q-diff-lifecycle--note-lost review)
+        (setf (agent-q-diff-session-result review) (agent-q-diff-result-of review))
+        (agent-q-diff-reviews-keep-if-worth review)
+        (agent-q-diff-lifecycle--cease review)
+        (with-demoted-errors "The log of reviews: %S"
+          (agent-q-diff-result-record review))
+        (agent-q-diff-lifecycle--give-back review)
+        (agent-q-diff-lifecycle--say-undecided review)
+        (agent-q-diff-lifecycle-tell review)))))
+
+(defun agent-q-diff-lifecycle--note-lost (review)
+  "Bring REVIEW up to date with its target, and note if the file is gone.
+Then no hunk is in the file any more, so that the review did not end with
+a decision even if the user made one."
+  (let* ((change (agent-q-diff-session-change review))
+         (target (agent-q-diff-file-change-target change)))
+    ;; To visit it anew runs hooks of others.
+    (ignore-error (error quit)
+      (agent-q-diff-file-change-follow change))
+    (when (and (eq 'decided (agent-q-diff-session-outcome review))
+               (memq (agent-q-diff-target-disk-state target) '(deleted irregular moved))
+               (buffer-live-p (agent-q-diff-target-buffer target))
+               (not (buffer-modified-p (agent-q-diff-target-buffer target)))
+               (< 0 (agent-q-diff-file-change-in-target change)))
+      (setf (agent-q-diff-session-outcome review)
+            (list 'lost (agent-q-diff-target-disk-message target))))))
+
+(defun agent-q-diff-lifecycle--give-back (review)
+  "Free the memory of REVIEW, and say what fails while doing so.
+Putting its target away runs other people's hooks, and the caller must get
+its answer whatever they do."
+  (condition-case err
+      (agent-q-diff-session-free review)
+    ((error quit)
+     (message "After the review of %s: %s"
+              (agent-q-diff-visible (agent-q-diff-session-path review))
+              (agent-q-diff-visible (agent-q-diff-error-text err))))))
+
+;;;; What the user reads of an end without a decision
+
+(defun agent-q-diff-lifecycle--shown-name (review)
+  "Return the name of the file of REVIEW, without its folder, to be shown."
+  (agent-q-diff-visible
+   (file-name-nondirectory (agent-q-diff-session-path review))))
+
+(defun agent-q-diff-lifecycle--shown-agent (review)
+  "Return the name of the agent of REVIEW, to be shown at the head of a sentence."
+  (if-let ((agent (agent-q-diff-session-agent review)))
+      (agent-q-diff-visible agent)
+    "An agent"))
+
+(defun agent-q-diff-lifecycle--undecided-text (review n)
+  "Return what to tell the user of REVIEW if it ended without a decision.
+N of its hunks stay in the file.  The value is nil if it was decided, and
+when Emacs exits, since nobody could read it."
+  (let* ((name (agent-q-diff-lifecycle--shown-name review))
+         (hunks (if (= n 1) "1 hunk stays in" (format "%d hunks stay in" n)))
+         (stay (if (zerop n) "" (format "; %s the file" hunks))))
+    (pcase (agent-q-diff-session-outcome review)
+      ((or 'abandoned (and 'cancelled (guard (agent-q-diff-session-is-abandoned review))))
+       (format "Nobody is waiting any more for the review of %s, so it is cancelled%s" name stay))
+      ('cancelled (format "%s withdrew its proposal for %s%s"
+                          (agent-q-diff-lifecycle--shown-agent review) name stay))
+      ((or 'killed 'aborted)
+       (if (zerop n)
+           (format "Cancelled the review of %s" name)
+         (format "Cancelled; %s %s" hunks name))))))
+
+(defun agent-q-diff-lifecycle--say-undecided (review)
+  "Tell the user if REVIEW ended without a decision, and what stays of it.
+A program may have ended it while the user was looking elsewhere."
+  (when-let ((text (agent-q-diff-lifecycle--undecided-text
+                    review
+                    (if (plist-get (agent-q-diff-session-result review) :detached)
+                        0
+                      (plist-get (agent-q-diff-session-result review) :in-file)))))
+    (message "%s%s" text
+             (if (memq review agent-q-diff-reviews-past)
+                 "; M-x agent-q-diff-look-again shows it"
+               ""))))
+
+(defun agent-q-diff-lifecycle-query-kill-buffer ()
+  "Ask whether to kill this buffer, if hunks of its review were decided.
+Only a command is asked: a timer or a process that kills the buffer has
+its reasons, and nobody may be there to answer."
+  (let ((enable-recursive-minibuffers t))
+    (or noninteractive
+        (null this-command)
+        (null agent-q-diff-buffer-end-function)
+        (pcase-let ((`(,total ,_ ,_ ,pending) (agent-q-diff-buffer-counts)))
+          (or (and (= total pending)
+                   (not (agent-q-diff-file-change-is-edited (agent-q-diff-buffer-change))))
+              (save-selected-window
+                (y-or-n-p (format "%d of %d hunks decided.  Cancel the review of %s? "
+                                  (- total pending) total
+                                  (agent-q-diff-lifecycle--shown-name agent-q-diff-buffer-review)))))))))
+(put 'agent-q-diff-lifecycle-query-kill-buffer 'permanent-local-hook t)
+
+;;;; Telling the caller
+
+(defvar agent-q-diff-lifecycle-leaving nil
+  "Diff buffers whose reviews have ended, and which are about to go.
+A review that a callback begins must have another one.")
+
+(defun agent-q-diff-lifecycle-tell (review)
+  "Call the callback of REVIEW with its result, this once."
+  (let ((callback (agent-q-diff-session-callback review))
+        (agent-q-diff-lifecycle-leaving (cons (agent-q-diff-session-buffer review)
+                                              agent-q-diff-lifecycle-leaving)))
+    (setf (agent-q-diff-session-callback review) nil)
+    (agent-q-diff-lifecycle-call-back callback (agent-q-diff-session-result review))))
+
+(defun agent-q-diff-lifecycle-call-back (callback value)
+  "Call CALLBACK, a function or nil, with VALUE.
+An error there is said, and no matter of the review."
+  (when callback
+    (condition-case err
+        (funcall callback value)
+      ((error quit)
+       (message "The caller of a review failed: %s"
+                (error-message-string err))))))
+
+;;;; Buffers and windows
+
+(defun agent-q-diff-lifecycle-buffer-killed ()
+  "Cancel the review of the buffer that is being killed."
+  (when agent-q-diff-buffer-end-function
+    (funcall agent-q-diff-buffer-end-function agent-q-diff-buffer-review 'killed)))
+
+(defconst agent-q-diff-list-buffer-name "*Agent-Q Reviews*"
+  "Name of the buffer with the list of open reviews.")
+
+(defun agent-q-diff-lifecycle--listed-elsewhere-p (window buffer &rest _)
+  "Return non-nil if BUFFER is the list of reviews, and beside WINDOW already.
+This is a function for `switch-to-prev-buffer-skip'."
+  (and (equal (buffer-name buffer) agent-q-diff-list-buffer-name)
+       (remq window (get-buffer-window-list buffer 'never (window-frame window)))))
+
+(defun agent-q-diff-lifecycle-quit-windows (buffer &optional is-to-be-killed)
+  "Have all windows of BUFFER show what they showed before it.
+If IS-TO-BE-KILLED, kill it.  The list of reviews may have been in one of
+them, and be in another window of the frame by now; once is enough."
+  (dolist (window (get-buffer-window-list buffer 'never t))
+    (pcase (window-parameter window 'quit-restore)
+      (`(,_ (,before . ,_) . ,_)
+       (when (and (buffer-live-p before)
+                  (agent-q-diff-lifecycle--listed-elsewhere-p window before))
+         (set-window-parameter window 'quit-restore nil)))))
+  (let ((switch-to-prev-buffer-skip (or switch-to-prev-buffer-skip
+                                        #'agent-q-diff-lifecycle--listed-elsewhere-p)))
+    (quit-windows-on buffer is-to-be-killed)))
+
+(defun agent-q-diff-lifecycle-end-unwaited (review outcome)
+  "End REVIEW, for which nobody waits in a recursive edit, with OUTCOME.
+Its buffer is taken out of sight, and one of several is not kept."
+  (agent-q-diff-lifecycle-set-outcome review outcome)
+  (agent-q-diff-lifecycle-close review)
+  (let ((buffer (agent-q-diff-session-buffer review)))
+    (when (and (buffer-live-p buffer) (not (eq outcome 'killed)))
+      (agent-q-diff-lifecycle-quit-windows buffer)
+      (agent-q-diff-lifecycle-kill-further buffer))))
+
+(defun agent-q-diff-lifecycle-kill-further (buffer)
+  "Kill the diff buffer BUFFER, whose review has ended, if it is not the first.
+That one stays, to be read.  What hooks of others do must not keep the
+caller from its answer."
+  (when (and (buffer-live-p buffer)
+             (not (equal (buffer-name buffer) agent-q-diff-buffer-name)))
+    (condition-case err
+        (kill-buffer buffer)
+      ((error quit) (message "After a review: %s" (agent-q-diff-error-text err))))))
+
+(defun agent-q-diff-cancel (review)
+  "End REVIEW without a decision, since its proposal was withdrawn.
+Hunks that were accepted by then stay in the target.  Return non-nil
+unless REVIEW had ended before."
+  (unless (agent-q-diff-session-outcome review)
+    (agent-q-diff-lifecycle-end-by-program review 'cancelled)
+    t))
+
+(defun agent-q-diff-abandon (predicate)
+  "Mark the open reviews as abandoned whose caller is gone.
+PREDICATE is called with each caller, and returns non-nil if it is.  What
+becomes of these reviews is up to `agent-q-diff-when-caller-gone'."
+  (dolist (review (agent-q-diff-open-reviews))
+    (when (and (not (agent-q-diff-session-is-abandoned review))
+               (agent-q-diff-session-caller review)
+               (funcall predicate (agent-q-diff-session-caller review)))
+      (setf (agent-q-diff-session-is-abandoned review) t)
+      (if (eq agent-q-diff-when-caller-gone 'cancel)
+          (agent-q-diff-lifecycle-end-by-program review 'abandoned)
+        (agent-q-diff-lifecycle--say-abandoned review)))))
+
+(defun agent-q-diff-lifecycle--say-abandoned (review)
+  "Tell the user, also in the diff buffer, that nobody is waiting for REVIEW."
+  (let ((buffer (agent-q-diff-session-buffer review)))
+    (when (buffer-live-p buffer)
+      (with-current-buffer buffer
+        (agent-q-diff-progress-refresh))))
+  (message "Nobody is waiting any more for the review of %s"
+           (agent-q-diff-visible
+            (abbreviate-file-name (agent-q-diff-session-path review)))))
+
+(defun agent-q-diff-lifecycle-end-by-program (review outcome)
+  "End REVIEW with OUTCOME, wherever it is being decided."
+  (let ((buffer (agent-q-diff-session-buffer review)))
+    (funcall (or (and (buffer-live-p buffer)
+                      (buffer-local-value 'agent-q-diff-buffer-end-function buffer))
+                 #'agent-q-diff-lifecycle-end-unwaited)
+             review outcome)))
+
+(provide 'agent-q-diff-lifecycle)
+;;; agent-q-diff-lifecycle.el ends here
