@@ -275,8 +275,9 @@ It is one undo step of the target."
       (user-error "No pending whitespace-only hunks"))
     (save-excursion
       (when (agent-q-diff-commands--do-each 'accept hunks)
-        (message "Accepted %d whitespace-only hunk%s" (length hunks)
-                 (if (= 1 (length hunks)) "" "s"))))))
+        (message (ngettext "Accepted %d whitespace-only hunk"
+                           "Accepted %d whitespace-only hunks" (length hunks))
+                 (length hunks))))))
 
 (defun agent-q-diff-recode-target ()
   "Let the target be saved as UTF-8 from now on.

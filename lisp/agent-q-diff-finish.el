@@ -68,8 +68,10 @@ BY-KEY tells that a person can be asked whether to go on without it."
     (when (and ask agent-q-diff-confirm-finish (not noninteractive) (> pending 0))
       ;; With another minibuffer open, Emacs would go on in that.
       (unless (save-selected-window
-                (y-or-n-p (format "%d %s pending.  Finish anyway? " pending
-                                  (if (= pending 1) "hunk is" "hunks are"))))
+                (y-or-n-p (format (ngettext "%d hunk is pending.  Finish anyway? "
+                                            "%d hunks are pending.  Finish anyway? "
+                                            pending)
+                                  pending)))
         (user-error "Not finished")))))
 
 (defun agent-q-diff-finish--outcome ()

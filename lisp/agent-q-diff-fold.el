@@ -54,10 +54,13 @@ last one."
 (defun agent-q-diff-fold--sign (n-lines)
   "Return what is shown in the place of N-LINES lines."
   (let ((text (substitute-command-keys
-               (format "… %d more line%s, \
-\\<agent-q-diff-mode-map>\\[agent-q-diff-expand-line] shows %s"
-                       n-lines (if (= n-lines 1) "" "s")
-                       (if (= n-lines 1) "it" "them")))))
+               (format (ngettext
+                        "… %d more line, \
+\\<agent-q-diff-mode-map>\\[agent-q-diff-expand-line] shows it"
+                        "… %d more lines, \
+\\<agent-q-diff-mode-map>\\[agent-q-diff-expand-line] shows them"
+                        n-lines)
+                       n-lines))))
     (setq text (propertize text 'face 'agent-q-diff-warning))
     ;; The cursor is shown on it, so that one sees where the key works.
     (put-text-property 0 1 'cursor t text)

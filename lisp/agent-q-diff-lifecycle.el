@@ -62,8 +62,9 @@
   "Ask whether to leave Emacs although reviews are open."
   (let ((n (length agent-q-diff-reviews-open)))
     (or noninteractive
-        (yes-or-no-p (format "%d %s not decided; exit Emacs anyway? "
-                             n (if (= n 1) "review is" "reviews are"))))))
+        (yes-or-no-p (format (ngettext "%d review is not decided; exit Emacs anyway? "
+                                       "%d reviews are not decided; exit Emacs anyway? " n)
+                             n)))))
 
 (defun agent-q-diff-lifecycle--emacs-killed ()
   "Answer the callers of all open reviews, since Emacs ends.
@@ -152,7 +153,7 @@ its answer whatever they do."
 N of its hunks stay in the file.  The value is nil if it was decided, and
 when Emacs exits, since nobody could read it."
   (let* ((name (agent-q-diff-lifecycle--shown-name review))
-         (hunks (if (= n 1) "1 hunk stays in" (format "%d hunks stay in" n)))
+         (hunks (format (ngettext "%d hunk stays in" "%d hunks stay in" n) n))
          (stay (if (zerop n) "" (format "; %s the file" hunks))))
     (pcase (agent-q-diff-session-outcome review)
       ((or 'abandoned (and 'cancelled (guard (agent-q-diff-session-is-abandoned review))))

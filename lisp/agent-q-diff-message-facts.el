@@ -156,7 +156,8 @@ must not be mistaken for one that the user applied."
       (format "Hunk %d is in %s with fuzz %d: its outermost context lines differ there%s."
               (1+ (plist-get hunk :index)) place fuzz
               (if offset
-                  (format "; shifted by %d line%s" offset (if (= 1 (abs offset)) "" "s"))
+                  (format (ngettext "; shifted by %d line" "; shifted by %d lines" (abs offset))
+                          offset)
                 "")))))
 
 (defun agent-q-diff-message-facts--ambiguous (hunk)
@@ -198,8 +199,10 @@ They are numbered as by the tools with which agents read files."
   "Return a line about those HUNKS whose lines are not shown, or nil."
   (let ((n (- (length hunks) agent-q-diff-message-facts-max-live-hunks)))
     (when (> n 0)
-      (list (format "The lines of %d more hunk%s, from hunk %d on, are not shown."
-                    n (if (= n 1) "" "s") (1+ agent-q-diff-message-facts-max-live-hunks))))))
+      (list (format (ngettext "The lines of %d more hunk, from hunk %d on, are not shown."
+                              "The lines of %d more hunks, from hunk %d on, are not shown."
+                              n)
+                    n (1+ agent-q-diff-message-facts-max-live-hunks))))))
 
 (defun agent-q-diff-message-facts--numbered (place hunk)
   "Return lines that show the present text where HUNK belongs in PLACE."

@@ -39,8 +39,8 @@
                     (agent-q-diff-file-change-buffer (agent-q-diff-buffer-change)))
                (concat "; " reason))
               ((and (integerp place) (null mark))
-               (format "; shifted by %d line%s" place
-                       (if (= 1 (abs place)) "" "s")))
+               (format (ngettext "; shifted by %d line" "; shifted by %d lines" (abs place))
+                       place))
               (t "")))))
 
 (defun agent-q-diff-navigation--state-of (hunk)

@@ -93,7 +93,7 @@ It runs after every command here, so that it must not grow with anything."
                               'face 'agent-q-diff-warning))
                 (if hunk
                     (format " hunk %d/%d · " (1+ hunk) total)
-                  (format " %d hunk%s · " total (if (= 1 total) "" "s")))
+                  (format (ngettext " %d hunk · " " %d hunks · " total) total))
                 agent-q-diff-progress--header-end)))
     (unless (equal line header-line-format)
       (setq header-line-format line))))
@@ -115,7 +115,7 @@ too, since the line itself scrolls away."
                     applied rejected pending
                     (pcase (agent-q-diff-progress--count-conflicts)
                       (0 "")
-                      (n (format " · %d conflict%s" n (if (= n 1) "" "s"))))
+                      (n (format (ngettext " · %d conflict" " · %d conflicts" n) n)))
                     (if (agent-q-diff-session-comment agent-q-diff-buffer-review)
                         " · commented"
                       "")

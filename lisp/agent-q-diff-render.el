@@ -78,9 +78,10 @@ Nor is it one that is about to go, or that the user reads."
               (length (agent-q-diff-engine-suspects agent-q-diff-buffer-description))
               (length (agent-q-diff-engine-suspects agent-q-diff-buffer-path)))))
     (unless (zerop n)
-      (format (if (= n 1)
-                  "%d character reads as something else, and is shown like %s; ? names it."
-                "%d characters read as something else, and are shown like %s; ? names them.")
+      (format (ngettext
+               "%d character reads as something else, and is shown like %s; ? names it."
+               "%d characters read as something else, and are shown like %s; ? names them."
+               n)
               n (agent-q-diff-visible-sign #x202e)))))
 
 (defun agent-q-diff-render--differs-note (change)
@@ -93,16 +94,17 @@ Nor is it one that is about to go, or that the user reads."
                                                ("needs a look" . "need a look")
                                                ("is shifted" . "are shifted")
                                                ("is in it already" . "are in it already"))
-                         when (> n 0) collect (format "%d %s" n (if (= n 1) one more)))))
+                         when (> n 0) collect (format "%d %s" n (ngettext one more n)))))
     (cond
      ((= total (car numbers))
       "The file is not what the proposal was made for: no hunk applies.")
      (parts
       ;; A diff came without its original, so that nobody knows that.
-      (format (if agent-q-diff-buffer-original
-                  "The file differs from the proposal's original; of %d hunk%s %s."
-                "Of %d hunk%s %s.")
-              total (if (= total 1) "" "s") (string-join parts ", "))))))
+      (concat (if agent-q-diff-buffer-original
+                  "The file differs from the proposal's original; of "
+                "Of ")
+              (format (ngettext "%d hunk %s." "%d hunks %s." total)
+                      total (string-join parts ", ")))))))
 
 (defun agent-q-diff-render--insert-header (change notes)
   "Insert what the proposal CHANGE is about, and NOTES, strings."

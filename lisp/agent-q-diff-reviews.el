@@ -36,7 +36,7 @@
 (defun agent-q-diff-reviews-mode-line ()
   "Return how many reviews are open, for the mode line."
   (let ((n (length agent-q-diff-reviews-open)))
-    (propertize (format " [%d review%s]" n (if (= n 1) "" "s"))
+    (propertize (format (ngettext " [%d review]" " [%d reviews]" n) n)
                 'face 'agent-q-diff-warning
                 'help-echo "Reviews that wait for you; M-x agent-q-diff-list")))
 (put 'agent-q-diff-reviews-mode-line 'risky-local-variable t)

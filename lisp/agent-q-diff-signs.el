@@ -134,7 +134,7 @@ IS-IN and PLACE are as in `agent-q-diff-signs--sign'."
   (cond
    ((eq place 'next-to-edit) "next to your edit")
    ((and (null state) (integerp place))
-    (format "shifted by %d line%s" place (if (= 1 (abs place)) "" "s")))))
+    (format (ngettext "shifted by %d line" "shifted by %d lines" (abs place)) place))))
 
 (defun agent-q-diff-signs--state-face (state)
   "Return the face of the sign for STATE."

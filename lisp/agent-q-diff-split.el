@@ -98,10 +98,9 @@ To decide single lines, mark them and accept or reject them."
          (hunk (agent-q-diff-buffer-hunk-here))
          (n (agent-q-diff-module-split (agent-q-diff-file-change-engine change) hunk)))
     (agent-q-diff-split--show-parts change hunk n)
-    (message (if (= n 1)
-                 "This hunk cannot be split; select lines to decide only those"
-               "Split into %d hunks")
-             n)))
+    (if (= n 1)
+        (message "This hunk cannot be split; select lines to decide only those")
+      (message "Split into %d hunks" n))))
 
 ;;;; The lines in the region
 

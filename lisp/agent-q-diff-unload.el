@@ -99,8 +99,9 @@ cannot unload a module, and is used again if the package is loaded again."
                (length (agent-q-diff-open-reviews))
              0)))
     (when (and (> n 0) (called-interactively-p 'any)
-               (not (yes-or-no-p (format "Cancel %d open review%s? "
-                                         n (if (= n 1) "" "s")))))
+               (not (yes-or-no-p (format (ngettext "Cancel %d open review? "
+                                                   "Cancel %d open reviews? " n)
+                                         n))))
       (user-error "Not unloaded")))
   (agent-q-diff-unload--end)
   (agent-q-diff-unload--forget)
