@@ -114,9 +114,6 @@ PATH, ORIGINAL, MODIFIED, DESCRIPTION, MODE and NOTES are as for
   (let ((review (agent-q-diff-api--logging-errors
                  path
                  (lambda ()
-                   (unless (agent-q-diff-wait-somebody-there-p)
-                     (signal 'agent-q-diff-no-user
-                             '("a batch Emacs has no user to decide")))
                    (let ((review (agent-q-diff-session-of (funcall open))))
                      (agent-q-diff-render-prepare-or-close review original modified
                                                            (or description "") mode notes)
@@ -236,15 +233,11 @@ CALLBACK is told."
 
 (defun agent-q-diff-api--unbegun (path callback err)
   "Return a review of the file PATH, with CALLBACK, that ERR kept from beginning."
-  (let* ((message (agent-q-diff-error-text err))
-         (review (agent-q-diff-session-of
-                  (agent-q-diff-file-change-unopened path)
-                  :callback callback :agent (car agent-q-diff-caller)
-                  :outcome (list 'error (car err) message))))
-    (setf (agent-q-diff-session-result review)
-          (agent-q-diff-result-with-message
-           (list :status 'error :decision nil :path path
-                 :error (car err) :reason message)))
+  (let ((review (agent-q-diff-session-of
+                 (agent-q-diff-file-change-unopened path)
+                 :callback callback :agent (car agent-q-diff-caller)
+                 :outcome (list 'error (car err) (agent-q-diff-error-text err)))))
+    (setf (agent-q-diff-session-result review) (agent-q-diff-result-of review))
     review))
 
 ;;;; Showing a review that nobody waits for

@@ -99,7 +99,8 @@ Nothing changes it any more; a caller that waits may be answered later."
       (let ((agent-q-diff-contract (agent-q-diff-session-contract review)))
         (agent-q-diff-lifecycle--note-lost review)
         (setf (agent-q-diff-session-result review) (agent-q-diff-result-of review))
-        (agent-q-diff-reviews-keep-if-worth review)
+        (unless (eq 'error (plist-get (agent-q-diff-session-result review) :status))
+          (agent-q-diff-reviews-keep-if-worth review))
         (agent-q-diff-lifecycle--cease review)
         (with-demoted-errors "The log of reviews: %S"
           (agent-q-diff-result-record review))
@@ -172,7 +173,7 @@ A program may have ended it while the user was looking elsewhere."
                     review
                     (if (plist-get (agent-q-diff-session-result review) :detached)
                         0
-                      (plist-get (agent-q-diff-session-result review) :in-file)))))
+                      (or (plist-get (agent-q-diff-session-result review) :in-file) 0)))))
     (message "%s%s" text
              (if (memq review agent-q-diff-reviews-past)
                  "; M-x agent-q-diff-look-again shows it"

@@ -69,7 +69,6 @@ Return nil if it was decided."
 DECISION is a string or nil; COUNTS is as `agent-q-diff-module-counts'
 has it, or nil."
   (pcase (agent-q-diff-session-outcome review)
-    (`(error . ,_) 'error)
     ((or 'not-applied `(lost . ,_)) 'stale)
     ('decided (pcase-let ((`(,total ,_ ,_ ,in-file) counts))
                 (cond
@@ -79,7 +78,16 @@ has it, or nil."
     (_ 'cancelled)))
 
 (defun agent-q-diff-result-of (review)
-  "Return the result of REVIEW, a plist; see `agent-q-diff-review'.
+  "Return the result of REVIEW, a plist; see `agent-q-diff-review'."
+  (agent-q-diff-result--with-message
+   (pcase (agent-q-diff-session-outcome review)
+     (`(error ,symbol ,message)
+      (list :status 'error :decision nil :path (agent-q-diff-session-path review)
+            :error symbol :reason message))
+     (_ (agent-q-diff-result--of-begun review)))))
+
+(defun agent-q-diff-result--of-begun (review)
+  "Return the result of REVIEW, which was shown, without its message.
 It tells what is in the target now, whoever put it there; if that can no
 longer be had, what was in it last."
   (pcase-let* ((change (agent-q-diff-session-change review))
@@ -92,24 +100,23 @@ longer be had, what was in it last."
                (decision (and (eq (agent-q-diff-session-outcome review) 'decided)
                               (buffer-live-p buffer)
                               (buffer-local-value 'agent-q-diff-buffer-decision buffer))))
-    (agent-q-diff-result-with-message
-     (append
-      (list :status (agent-q-diff-result--status review decision counts)
-            :decision decision
-            :path (agent-q-diff-target-path target)
-            :error (nth 0 (agent-q-diff-result-why review))
-            :reason (nth 1 (agent-q-diff-result-why review))
-            :comment (agent-q-diff-session-comment review)
-            :total total :applied applied :rejected rejected
-            :pending (- total applied rejected) :in-file in-file
-            :altered (agent-q-diff-file-change-is-altered change)
-            :detached (agent-q-diff-target-is-detached target)
-            :untouched (and (agent-q-diff-target-disk target)
-                            (equal (agent-q-diff-target-disk target)
-                                   (agent-q-diff-result--disk target)))
-            :overwritten (and is-lost (< 0 in-target))
-            :hunks (agent-q-diff-result--hunk-results change hunks is-lost))
-      (agent-q-diff-result--content change side buffer (< 0 in-file))))))
+    (append
+     (list :status (agent-q-diff-result--status review decision counts)
+           :decision decision
+           :path (agent-q-diff-target-path target)
+           :error (nth 0 (agent-q-diff-result-why review))
+           :reason (nth 1 (agent-q-diff-result-why review))
+           :comment (agent-q-diff-session-comment review)
+           :total total :applied applied :rejected rejected
+           :pending (- total applied rejected) :in-file in-file
+           :altered (agent-q-diff-file-change-is-altered change)
+           :detached (agent-q-diff-target-is-detached target)
+           :untouched (and (agent-q-diff-target-disk target)
+                           (equal (agent-q-diff-target-disk target)
+                                  (agent-q-diff-result--disk target)))
+           :overwritten (and is-lost (< 0 in-target))
+           :hunks (agent-q-diff-result--hunk-results change hunks is-lost))
+     (agent-q-diff-result--content change side buffer (< 0 in-file)))))
 
 (defun agent-q-diff-result--report (change)
   "Return (COUNTS SIDE . HUNKS) for CHANGE, as `agent-q-diff-engine-report' does."
@@ -119,7 +126,7 @@ longer be had, what was in it last."
                                 agent-q-diff-message-facts-max-live-hunks
                                 (agent-q-diff-file-change-path change))))
 
-(defun agent-q-diff-result-with-message (result)
+(defun agent-q-diff-result--with-message (result)
   "Return RESULT with the message that the agent is to read."
   (append result
           (list :message (agent-q-diff-message-of-result

@@ -41,9 +41,11 @@ a timer must not leave at all."
   (setq agent-q-diff-wait--in-command nil)
   (let ((review (car agent-q-diff-reviews-waiting)))
     (when (and review (eq (recursion-depth) (agent-q-diff-session-depth review)))
-      (when (and noninteractive (not executing-kbd-macro)
-                 (not unread-command-events))
-        (agent-q-diff-lifecycle-set-outcome review 'no-user))
+      (unless (agent-q-diff-wait--keys-p)
+        (agent-q-diff-lifecycle-set-outcome
+         review (if (eq last-input-event 'agent-q-diff-wake)
+                    '(error agent-q-diff-no-user "a batch Emacs has no user to decide")
+                  'no-user)))
       (when (agent-q-diff-session-outcome review)
         (exit-recursive-edit)))))
 
@@ -74,12 +76,10 @@ A recursive edit cannot be left from a timer or a process filter."
     (setq unread-command-events
           (append unread-command-events (list 'agent-q-diff-wake)))))
 
-(defun agent-q-diff-wait-somebody-there-p ()
-  "Return non-nil if keys can come from somewhere."
-  (or (not noninteractive)
-      executing-kbd-macro
-      unread-command-events
-      (not (subrp (symbol-function 'recursive-edit)))))
+(defun agent-q-diff-wait--keys-p ()
+  "Return non-nil if there can be another key.
+A batch Emacs that has none would read its standard input."
+  (or (not noninteractive) executing-kbd-macro unread-command-events))
 
 (defun agent-q-diff-wait--cancel-at-top-level ()
   "Cancel every review that somebody waits for, and that of the selected window.
@@ -96,9 +96,10 @@ The command `top-level' leaves all that Emacs waits for."
         ;; Bound, because a throw past the end of a command leaves it set.
         (agent-q-diff-wait--in-command nil))
     (setf (agent-q-diff-session-depth review) (1+ (recursion-depth)))
-    ;; Whoever replaces this function, as tests do, expects the diff buffer
-    ;; to be current.
     (set-buffer (agent-q-diff-session-buffer review))
+    (unless (agent-q-diff-wait--keys-p)
+      ;; This event takes the place of a key, so that the review ends after it.
+      (agent-q-diff-wait--wake))
     (catch 'top-level
       (condition-case nil
           (progn
@@ -118,18 +119,17 @@ The command `top-level' leaves all that Emacs waits for."
 (defun agent-q-diff-wait--came-back (review is-macro)
   "Interpret that the recursive edit of REVIEW returned.
 IS-MACRO tells whether a keyboard macro was running when it began."
-  (let ((is-real (subrp (symbol-function 'recursive-edit)))
-        (buffer (agent-q-diff-session-buffer review)))
+  (let ((buffer (agent-q-diff-session-buffer review)))
     (cond
      ((agent-q-diff-session-outcome review))
-     ((and (not is-real)
-           (member (buffer-local-value 'agent-q-diff-buffer-decision buffer)
-                   '("accepted" "rejected")))
+     ;; A program has made the decision by setting the variable.
+     ((member (buffer-local-value 'agent-q-diff-buffer-decision buffer)
+              '("accepted" "rejected"))
       (agent-q-diff-lifecycle-set-outcome review 'decided))
      ;; ESC ESC ESC leaves any recursive edit, but it is no decision.
-     ((and is-real (eq this-command 'keyboard-escape-quit)))
+     ((eq this-command 'keyboard-escape-quit))
      ;; The keys of a macro ran out.
-     ((and is-real is-macro (not (eq this-command 'exit-recursive-edit)))
+     ((and is-macro (not (eq this-command 'exit-recursive-edit)))
       (when noninteractive
         (agent-q-diff-lifecycle-set-outcome review 'no-user)))
      (t (with-current-buffer buffer
@@ -205,9 +205,10 @@ The error says why, and how much is in the file; here is the rest.")
   (pcase (agent-q-diff-result-why review)
     ('nil (agent-q-diff-session-result review))
     (`(,symbol . ,_)
-     (setq agent-q-diff-wait-undecided (agent-q-diff-session-result review))
-     (signal symbol (list (agent-q-diff-message-of-no-decision
-                           agent-q-diff-wait-undecided))))))
+     (let ((result (agent-q-diff-session-result review)))
+       (unless (eq 'error (plist-get result :status))
+         (setq agent-q-diff-wait-undecided result))
+       (signal symbol (list (agent-q-diff-message-of-no-decision result)))))))
 
 (provide 'agent-q-diff-wait)
 ;;; agent-q-diff-wait.el ends here
