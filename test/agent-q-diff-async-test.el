@@ -17,16 +17,16 @@
 ;;;; Every end
 
 (ert-deftest aqd-async-accepted-whole ()
-  (aqd-with-async aqd-async-original aqd-async-modified
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (aqd-in-diff review (agent-q-diff-accept-all))
     (should (equal (aqd-answer :status :decision :total :in-file :saved :content
                                :reason :path)
-                   (list 'accepted "accepted" 2 2 t aqd-async-modified nil aqd-file)))
+                   (list 'accepted "accepted" 2 2 t aqd-modified-of-two nil aqd-file)))
     (should (string-prefix-p "✓ Accepted" (car (aqd-answer :message))))
-    (should (equal (aqd-disk) aqd-async-modified))))
+    (should (equal (aqd-disk) aqd-modified-of-two))))
 
 (ert-deftest aqd-async-accepted-in-part ()
-  (aqd-with-async aqd-async-original aqd-async-modified
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (agent-q-diff-accept review 1)
     (agent-q-diff-reject review 0)
     (should (equal (aqd-signs-of review) '((1 . "[REJECTED]") (2 . "[APPLIED]"))))
@@ -46,35 +46,35 @@
   (aqd-in-diff review (aqd-signs)))
 
 (ert-deftest aqd-async-rejected ()
-  (aqd-with-async aqd-async-original aqd-async-modified
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (aqd-in-diff review (agent-q-diff-reject-all))
     (should (equal (aqd-answer :status :decision :in-file)
                    '(rejected "rejected" 0)))
     (should (string-prefix-p "✗ Rejected" (car (aqd-answer :message))))))
 
 (ert-deftest aqd-async-killed ()
-  (aqd-with-async aqd-async-original aqd-async-modified
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (kill-buffer (agent-q-diff-session-buffer review))
     (should (equal (aqd-answer :status :decision :reason)
                    '(cancelled nil "its buffer was killed")))
     (should-not (string-match-p "[Rr]ejected\\|REJECTED" (car (aqd-answer :message))))))
 
 (ert-deftest aqd-async-cancelled-by-program ()
-  (aqd-with-async aqd-async-original aqd-async-modified
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (agent-q-diff-accept review 0)
     (should (agent-q-diff-cancel review))
     (should-not (agent-q-diff-cancel review))
     (should (equal (aqd-answer :status :in-file) '(cancelled 1)))))
 
 (ert-deftest aqd-async-emacs-killed ()
-  (aqd-with-async aqd-async-original aqd-async-modified
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (should (agent-q-diff-session-buffer review))
     (should (memq #'agent-q-diff-lifecycle--emacs-killed kill-emacs-hook))
     (run-hooks 'kill-emacs-hook)
     (should (equal (aqd-answer :status :reason) '(cancelled "Emacs exited")))))
 
 (ert-deftest aqd-async-stale ()
-  (aqd-with-async aqd-async-original aqd-async-modified
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (with-current-buffer (find-buffer-visiting aqd-file)
       (erase-buffer)
       (insert "another text\n"))
@@ -87,7 +87,7 @@
 (ert-deftest aqd-async-that-cannot-begin ()
   (let ((aqd-answers nil))
     (aqd-with-file "same\n"
-      (let ((review (aqd-async "same\n" "same\n")))
+      (let ((review (aqd-begin-review "same\n" "same\n")))
         (should (agent-q-diff-session-outcome review))
         (should (equal (aqd-answer :status) '(error)))
         (should (string-search "changes nothing" (car (aqd-answer :message)))))
@@ -96,19 +96,19 @@
       (aqd-should-leave-nothing))))
 
 (ert-deftest aqd-async-callback-that-fails-or-is-nil ()
-  (aqd-with-file aqd-async-original
+  (aqd-with-file aqd-original-of-two
     (let* ((n 0)
-           (review (agent-q-diff-review aqd-file aqd-async-original
-                                        aqd-async-modified nil
+           (review (agent-q-diff-review aqd-file aqd-original-of-two
+                                        aqd-modified-of-two nil
                                         (lambda (_) (cl-incf n) (error "Broken")))))
       (agent-q-diff-cancel review)
       (should (= n 1)))
-    (agent-q-diff-cancel (agent-q-diff-review aqd-file aqd-async-original
-                                              aqd-async-modified nil nil))
+    (agent-q-diff-cancel (agent-q-diff-review aqd-file aqd-original-of-two
+                                              aqd-modified-of-two nil nil))
     (aqd-should-leave-nothing)))
 
 (ert-deftest aqd-async-that-somebody-then-waits-for ()
-  (aqd-with-async aqd-async-original aqd-async-modified
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (should (equal "accepted"
                    (plist-get (aqd-play "a a q" (lambda () (agent-q-diff-wait review)))
                               :decision)))
@@ -116,7 +116,7 @@
     (should (equal "accepted" (plist-get (agent-q-diff-wait review) :decision)))))
 
 (ert-deftest aqd-async-cancelled-while-somebody-waits ()
-  (aqd-with-async aqd-async-original aqd-async-modified
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (let ((answer (cl-letf (((symbol-function 'recursive-edit)
                              (lambda () (agent-q-diff-cancel review))))
                     (condition-case err (agent-q-diff-wait review) (error err)))))
@@ -126,7 +126,7 @@
 ;;;; What comes with the answer
 
 (ert-deftest aqd-async-comments-reach-the-agent ()
-  (aqd-with-async aqd-async-original aqd-async-modified
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (aqd-in-diff review
       (agent-q-diff-accept-hunk)
       (aqd-goto-hunk 2)
@@ -146,7 +146,7 @@ The user says of hunk 2, which is rejected: Not this one,\nplease"
              (car (aqd-answer :message))))))
 
 (ert-deftest aqd-async-comments-follow-a-split ()
-  (aqd-with-async (aqd-numbered 12) (aqd-numbered 12 '((5 . "five") (7 . "x")))
+  (aqd-with-open-review (aqd-numbered 12) (aqd-numbered 12 '((5 . "five") (7 . "x")))
     (aqd-in-diff review
       (agent-q-diff-comment-hunk "both")
       (agent-q-diff-split-hunk)
@@ -157,7 +157,7 @@ The user says of hunk 2, which is rejected: Not this one,\nplease"
 (ert-deftest aqd-async-detached-writes-nothing-and-returns-the-text ()
   (let ((aqd-answers nil))
     (aqd-with-file "on disk\n"
-      (let ((review (aqd-async aqd-async-original aqd-async-modified :detached t)))
+      (let ((review (aqd-begin-review aqd-original-of-two aqd-modified-of-two :detached t)))
         (should-not (find-buffer-visiting aqd-file))
         (agent-q-diff-accept review 0)
         (should (equal (aqd-disk) "on disk\n"))
@@ -168,7 +168,7 @@ The user says of hunk 2, which is rejected: Not this one,\nplease"
                                 (string-prefix-p "*Agent-Q Content"
                                                  (buffer-name buffer)))
                               (buffer-list))))
-      (let ((review (aqd-async aqd-async-original aqd-async-modified :detached t)))
+      (let ((review (aqd-begin-review aqd-original-of-two aqd-modified-of-two :detached t)))
         (setq aqd-answers nil)
         (kill-buffer (aqd-target-of review))
         (aqd-in-diff review
@@ -186,13 +186,13 @@ caller is told, TEXT what the target's buffer then has."
   (let ((aqd-answers nil))
     (aqd-with-file original
       (let ((buffer (aqd-visit)))
-        (funcall function (aqd-async original modified))
+        (funcall function (aqd-begin-review original modified))
         (cons (car (aqd-answer :content))
               (with-current-buffer buffer (buffer-string)))))))
 
 (ert-deftest aqd-async-content-is-no-copy-of-the-proposal ()
-  (let ((original (string-to-multibyte aqd-async-original))
-        (modified (string-to-multibyte aqd-async-modified)))
+  (let ((original (string-to-multibyte aqd-original-of-two))
+        (modified (string-to-multibyte aqd-modified-of-two)))
     (pcase-dolist (`(,expected ,function)
                    `((,modified agent-q-diff-accept-all)
                      (,original agent-q-diff-reject-all)))
@@ -203,8 +203,8 @@ caller is told, TEXT what the target's buffer then has."
 
 (ert-deftest aqd-async-content-is-what-the-target-has ()
   "Somebody may change it, told or not, so that it is as long as a proposal's text."
-  (let ((original (string-to-multibyte aqd-async-original))
-        (modified (string-to-multibyte aqd-async-modified)))
+  (let ((original (string-to-multibyte aqd-original-of-two))
+        (modified (string-to-multibyte aqd-modified-of-two)))
     (cl-flet ((retype (is-told)
                 (aqd-in-target
                   (goto-char (point-min))
@@ -240,7 +240,7 @@ caller is told, TEXT what the target's buffer then has."
       (let* ((buffer (let ((coding-system-for-read 'raw-text)) (aqd-visit)))
              (text (with-current-buffer buffer (buffer-string)))
              (aqd-answers nil))
-        (aqd-in-diff (aqd-async (string-to-multibyte "a\nä\n") (string-to-multibyte "b\nä\n"))
+        (aqd-in-diff (aqd-begin-review (string-to-multibyte "a\nä\n") (string-to-multibyte "b\nä\n"))
           (agent-q-diff-reject-all))
         (should (equal (aqd-answer :content) (list text)))))))
 
@@ -248,10 +248,10 @@ caller is told, TEXT what the target's buffer then has."
 
 (ert-deftest aqd-async-two-for-one-file ()
   (let ((aqd-answers nil))
-    (aqd-with-file aqd-async-original
-      (let ((one (aqd-async aqd-async-original (aqd-numbered 30 '((5 . "a\nb")))))
-            (two (aqd-async aqd-async-original
-                            (aqd-numbered 30 '((5 . "z") (25 . "x"))))))
+    (aqd-with-file aqd-original-of-two
+      (let ((one (aqd-begin-review aqd-original-of-two (aqd-numbered 30 '((5 . "a\nb")))))
+            (two (aqd-begin-review aqd-original-of-two
+                                   (aqd-numbered 30 '((5 . "z") (25 . "x"))))))
         (should-not (eq (agent-q-diff-session-buffer one)
                         (agent-q-diff-session-buffer two)))
         (should (equal (agent-q-diff-open-reviews) (list one two)))
@@ -270,7 +270,7 @@ caller is told, TEXT what the target's buffer then has."
       (aqd-should-leave-nothing))))
 
 (ert-deftest aqd-async-list-shows-opens-and-cancels ()
-  (aqd-with-async aqd-async-original aqd-async-modified
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (agent-q-diff-accept review 0)
     (save-window-excursion
       (agent-q-diff-list)
@@ -290,7 +290,7 @@ caller is told, TEXT what the target's buffer then has."
   "Check that the list is in one window once the diff buffer has left its own.
 SHOW is called with the diff buffer, in the window of the list, and shows
 it there; END is called in the window of the list, and ends the review."
-  (aqd-with-async aqd-async-original aqd-async-modified
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (save-window-excursion
       (delete-other-windows)
       (switch-to-buffer "*scratch*")
@@ -333,9 +333,9 @@ it there; END is called in the window of the list, and ends the review."
                                   (aqd-press "r r q")))))
 
 (ert-deftest aqd-async-j-goes-to-the-next ()
-  (aqd-with-file aqd-async-original
-    (let ((one (aqd-async aqd-async-original aqd-async-modified))
-          (two (aqd-async aqd-async-original aqd-async-modified)))
+  (aqd-with-file aqd-original-of-two
+    (let ((one (aqd-begin-review aqd-original-of-two aqd-modified-of-two))
+          (two (aqd-begin-review aqd-original-of-two aqd-modified-of-two)))
       (save-window-excursion
         (switch-to-buffer (agent-q-diff-session-buffer one))
         (aqd-press "j")
@@ -346,11 +346,11 @@ it there; END is called in the window of the list, and ends the review."
     (aqd-should-leave-nothing)))
 
 (ert-deftest aqd-async-takes-neither-window-nor-point ()
-  (aqd-with-file aqd-async-original
+  (aqd-with-file aqd-original-of-two
     (save-window-excursion
       (switch-to-buffer "*scratch*")
       (dolist (agent-q-diff-display '(at-once announce))
-        (let ((review (aqd-async aqd-async-original aqd-async-modified)))
+        (let ((review (aqd-begin-review aqd-original-of-two aqd-modified-of-two)))
           (should (equal (buffer-name (window-buffer)) "*scratch*"))
           (should (eq (and (get-buffer-window (agent-q-diff-session-buffer review)) t)
                       (eq agent-q-diff-display 'at-once)))
@@ -358,14 +358,14 @@ it there; END is called in the window of the list, and ends the review."
           (should-not (get-buffer-window (agent-q-diff-session-buffer review))))))))
 
 (ert-deftest aqd-async-the-header-line-begins-at-the-first-hunk ()
-  (aqd-with-async (aqd-numbered 40) (aqd-numbered 40 '((5 . "five") (30 . "thirty")))
+  (aqd-with-open-review (aqd-numbered 40) (aqd-numbered 40 '((5 . "five") (30 . "thirty")))
     ;; No command has moved there.
     (aqd-in-diff review
       (should (string-prefix-p " hunk 1/2 · " header-line-format)))
     (agent-q-diff-cancel review)))
 
 (ert-deftest aqd-async-keys-that-decide-are-ignored-for-a-moment ()
-  (aqd-with-async aqd-async-original aqd-async-modified
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (aqd-in-diff review
       (let ((agent-q-diff-grace 1000))
         (agent-q-diff-grace-begin))
@@ -390,17 +390,17 @@ That is in an Emacs in which somebody types."
 
 (ert-deftest aqd-async-keys-of-a-program-are-not-ignored ()
   "Those that a batch Emacs is fed, say by a test of somebody else's."
-  (aqd-with-file aqd-async-original
+  (aqd-with-file aqd-original-of-two
     (let ((agent-q-diff-grace 1000)
           (unread-command-events (listify-key-sequence (kbd "a r q"))))
       (should (equal (plist-get (agent-q-diff-review-and-wait
-                                 aqd-file aqd-async-original aqd-async-modified "A test.")
+                                 aqd-file aqd-original-of-two aqd-modified-of-two "A test.")
                                 :status)
                      'partial))
       (should (equal (plist-get (aqd-play "C-c C-c"
                                           (lambda ()
                                             (agent-q-diff-review-and-wait
-                                             aqd-file (aqd-disk) aqd-async-modified "Again")))
+                                             aqd-file (aqd-disk) aqd-modified-of-two "Again")))
                                 :status)
                      'accepted)))))
 
@@ -415,12 +415,12 @@ That is in an Emacs in which somebody types."
 (ert-deftest aqd-async-exit-key-finishes ()
   (pcase-dolist (`(,keys . ,status) '(("C-M-c" . rejected) ("a C-M-c" . partial)
                                       ("a a C-M-c" . accepted) ("r C-M-c" . rejected)))
-    (aqd-with-async aqd-async-original aqd-async-modified
+    (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
       (aqd-async-press review keys)
       (should (equal (aqd-answer :status) (list status))))))
 
 (ert-deftest aqd-async-abort-key-cancels ()
-  (aqd-with-async aqd-async-original aqd-async-modified
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (should (string-search
              "Cancelled; 1 hunk stays in target.txt; M-x agent-q-diff-look-again shows it"
              (aqd-said (aqd-async-press review "a C-]"))))
@@ -430,15 +430,15 @@ That is in an Emacs in which somebody types."
 
 (ert-deftest aqd-async-exit-keys-work-under-agent-q-s-names ()
   (let ((aqd-answers nil))
-    (aqd-with-file aqd-async-original
-      (aqd-async-press (aqd-async aqd-async-original aqd-async-modified
-                                  :mode #'sly-agent-q-diff-mode)
+    (aqd-with-file aqd-original-of-two
+      (aqd-async-press (aqd-begin-review aqd-original-of-two aqd-modified-of-two
+                                         :mode #'sly-agent-q-diff-mode)
                        "a C-]")
       (should (equal (aqd-answer :status :in-file) '(cancelled 1))))))
 
 (ert-deftest aqd-async-exit-keys-leave-a-review-that-is-looked-at-again ()
   (dolist (key '("C-M-c" "C-]"))
-    (aqd-with-async aqd-async-original aqd-async-modified
+    (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
       (agent-q-diff-accept review 0)
       (agent-q-diff-end review)
       (save-window-excursion
@@ -451,13 +451,13 @@ That is in an Emacs in which somebody types."
 (ert-deftest aqd-async-exit-keys-leave-the-recursive-edit ()
   "A review that Emacs waits for is the business of the recursive edit."
   (dolist (case '(("a C-]" . agent-q-diff-cancelled) ("a C-M-c" . :status)))
-    (aqd-with-file aqd-async-original
+    (aqd-with-file aqd-original-of-two
       (should (eq (cdr case)
-                  (car (aqd-result aqd-async-original aqd-async-modified (car case))))))))
+                  (car (aqd-result aqd-original-of-two aqd-modified-of-two (car case))))))))
 
 (ert-deftest aqd-async-top-level-cancels ()
   "Emacs runs `post-command-hook' after that command."
-  (aqd-with-async aqd-async-original aqd-async-modified
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (aqd-in-diff review
       (let ((this-command 'next-line))
         (run-hooks 'post-command-hook))
@@ -472,32 +472,32 @@ That is in an Emacs in which somebody types."
 ;;;; What is said of an end without a decision
 
 (ert-deftest aqd-async-an-agent-that-takes-its-proposal-back-is-said ()
-  (aqd-with-file aqd-async-original
+  (aqd-with-file aqd-original-of-two
     (dolist (case '((nil . "An agent withdrew its proposal for target.txt")
                     ("Claude Code" . "Claude Code withdrew its proposal for target.txt")
                     ("C\u202e\n" . "C<U+202E><U+000A> withdrew its proposal for target.txt")))
-      (let ((review (aqd-async aqd-async-original aqd-async-modified :agent (car case))))
+      (let ((review (aqd-begin-review aqd-original-of-two aqd-modified-of-two :agent (car case))))
         (should (equal (concat (cdr case) "; M-x agent-q-diff-look-again shows it")
                        (aqd-said (agent-q-diff-cancel review))))))
-    (let ((review (aqd-async aqd-async-original aqd-async-modified :agent "Claude Code")))
+    (let ((review (aqd-begin-review aqd-original-of-two aqd-modified-of-two :agent "Claude Code")))
       (agent-q-diff-accept review 0)
       (agent-q-diff-accept review 1)
       (should (equal (concat "Claude Code withdrew its proposal for target.txt; "
                              "2 hunks stay in the file; M-x agent-q-diff-look-again shows it")
                      (aqd-said (agent-q-diff-cancel review)))))
     (let ((agent-q-diff-kept-reviews 0)
-          (review (aqd-async aqd-async-modified aqd-async-original)))
+          (review (aqd-begin-review aqd-modified-of-two aqd-original-of-two)))
       (should (equal "An agent withdrew its proposal for target.txt"
                      (aqd-said (agent-q-diff-cancel review)))))))
 
 (ert-deftest aqd-async-a-decision-is-not-commented ()
-  (aqd-with-async aqd-async-original aqd-async-modified
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (should-not (aqd-said (agent-q-diff-end review)))))
 
 (ert-deftest aqd-async-a-caller-that-is-gone-is-said ()
   (let ((agent-q-diff-when-caller-gone 'cancel)
         (agent-q-diff-caller '("Robin" . robin)))
-    (aqd-with-async aqd-async-original aqd-async-modified
+    (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
       (agent-q-diff-accept review 0)
       (should (equal (concat "Nobody is waiting any more for the review of target.txt, "
                              "so it is cancelled; 1 hunk stays in the file; "
@@ -505,7 +505,7 @@ That is in an Emacs in which somebody types."
                      (aqd-said (agent-q-diff-abandon (lambda (caller) (eq caller 'robin)))))))))
 
 (ert-deftest aqd-async-cancelling-in-the-list-is-the-user-s-doing ()
-  (aqd-with-async aqd-async-original aqd-async-modified
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (save-window-excursion
       (agent-q-diff-list)
       (goto-char (point-min))
@@ -529,7 +529,7 @@ Return what was asked, or nil."
     asked))
 
 (ert-deftest aqd-async-killing-the-buffer-asks-if-anything-was-decided ()
-  (aqd-with-async aqd-async-original aqd-async-modified
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (agent-q-diff-reject review 1)
     ;; The user may have turned on another mode.
     (aqd-in-diff review (fundamental-mode))
@@ -541,7 +541,7 @@ Return what was asked, or nil."
 
 (ert-deftest aqd-async-killing-the-buffer-asks-for-what-is-in-the-file ()
   "The mark was taken back, and the change stays."
-  (aqd-with-async aqd-async-original aqd-async-modified
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (agent-q-diff-accept review 0)
     (agent-q-diff-command review 'toggle 0)
     (should (equal "0 of 2 hunks decided.  Cancel the review of target.txt? "
@@ -549,27 +549,27 @@ Return what was asked, or nil."
 
 (ert-deftest aqd-async-killing-the-buffer-asks-nothing-else ()
   ;; Nothing is lost.
-  (aqd-with-async aqd-async-original aqd-async-modified
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (should-not (aqd-async-kill review 'kill-buffer nil))
     (should (equal (aqd-answer :status) '(cancelled))))
   ;; A timer or a process kills it.
-  (aqd-with-async aqd-async-original aqd-async-modified
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (agent-q-diff-accept review 0)
     (should-not (aqd-async-kill review nil nil))
     (should (equal (aqd-answer :status) '(cancelled))))
   ;; The review has ended, and its buffer is only there to be read.
-  (aqd-with-async aqd-async-original aqd-async-modified
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (agent-q-diff-accept review 0)
     (agent-q-diff-end review)
     (should-not (aqd-async-kill review 'kill-buffer nil)))
   ;; A batch Emacs has nobody to ask.
-  (aqd-with-async aqd-async-original aqd-async-modified
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (agent-q-diff-accept review 0)
     (let ((this-command 'kill-buffer))
       (kill-buffer (agent-q-diff-session-buffer review)))
     (should (equal (aqd-answer :status) '(cancelled))))
   ;; Looking at a review again decides nothing.
-  (aqd-with-async aqd-async-original aqd-async-modified
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (agent-q-diff-accept review 0)
     (agent-q-diff-end review)
     (save-window-excursion
@@ -582,7 +582,7 @@ Return what was asked, or nil."
 
 (ert-deftest aqd-async-finishes-with-the-last-hunk-if-so-wished ()
   (let ((agent-q-diff-finish-when-decided t))
-    (aqd-with-async aqd-async-original aqd-async-modified
+    (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
       (aqd-in-diff review
         (agent-q-diff-accept-hunk t)
         (should-not aqd-answers)
@@ -590,7 +590,7 @@ Return what was asked, or nil."
       (should (equal (aqd-answer :status) '(partial))))))
 
 (ert-deftest aqd-async-leaving-emacs-asks ()
-  (aqd-with-async aqd-async-original aqd-async-modified
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (let ((noninteractive nil)
           (asked nil))
       (cl-letf (((symbol-function 'yes-or-no-p)
@@ -685,7 +685,7 @@ Return what was asked, or nil."
   (let ((aqd-answers nil)
         (agent-q-diff-display 'announce)
         (inhibit-message t))
-    (aqd-with-file aqd-async-original
+    (aqd-with-file aqd-original-of-two
       (aqd-visit)
       (let ((buffers (length (buffer-list)))
             (engines (agent-q-diff-module-n-reviews))
@@ -694,8 +694,8 @@ Return what was asked, or nil."
             (open nil))
         (random "a thousand")
         (dotimes (n 1000)
-          (push (aqd-async aqd-async-original
-                           (if (= 0 (mod n 50)) aqd-async-original aqd-async-modified))
+          (push (aqd-begin-review aqd-original-of-two
+                                  (if (= 0 (mod n 50)) aqd-original-of-two aqd-modified-of-two))
                 open)
           (when (= 0 (random 3))
             (dolist (review open)
@@ -723,7 +723,7 @@ Return what was asked, or nil."
         (note "too different to be compared in full"))
     (pcase-dolist (`(,budget . ,is-coarse) '((nil . nil) (0 . t)))
       (let ((agent-q-diff-budget budget))
-        (aqd-with-async original modified
+        (aqd-with-open-review original modified
           (aqd-in-diff review
             (should (eq is-coarse (and (string-search note (buffer-string)) t)))
             (agent-q-diff-accept-all))

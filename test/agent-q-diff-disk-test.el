@@ -32,8 +32,8 @@
       (delete-file name))
     (pcase-exhaustive how
       ('same (set-file-times name (time-add nil 60)))
-      ('original (aqd-disk-put aqd-disk-original))
-      ('other (aqd-disk-put (aqd-disk-with-foreign aqd-disk-original)))
+      ('original (aqd-disk-put aqd-twenty-original))
+      ('other (aqd-disk-put (aqd-disk-with-foreign aqd-twenty-original)))
       ('deleted)
       ('directory (make-directory name))
       ('link (make-symbolic-link aqd-disk-outside name))
@@ -49,7 +49,7 @@
 If the disk has the original again at the opening, the buffer has the
 proposed text: the file was changed and then checked out."
   (when (and (eq disk 'original) (eq moment 'opening))
-    (aqd-write aqd-disk-proposed))
+    (aqd-write aqd-twenty-proposed))
   (unless (eq buffer 'none)
     (with-current-buffer (aqd-visit)
       (when (eq buffer 'modified)
@@ -69,15 +69,15 @@ proposed text: the file was changed and then checked out."
 (defun aqd-disk-named (text)
   "Return a symbol for TEXT, the content of the file, or TEXT if there is none."
   (pcase text
-    ((pred (equal aqd-disk-original)) 'original)
-    ((pred (equal aqd-disk-first)) 'first)
-    ((pred (equal aqd-disk-proposed)) 'both)
-    ((pred (equal (aqd-disk-with-foreign aqd-disk-original))) 'foreign)
-    ((pred (equal (aqd-disk-with-foreign aqd-disk-first))) 'foreign+first)
+    ((pred (equal aqd-twenty-original)) 'original)
+    ((pred (equal aqd-twenty-with-first)) 'first)
+    ((pred (equal aqd-twenty-proposed)) 'both)
+    ((pred (equal (aqd-disk-with-foreign aqd-twenty-original))) 'foreign)
+    ((pred (equal (aqd-disk-with-foreign aqd-twenty-with-first))) 'foreign+first)
     ((pred (equal (aqd-disk-with-foreign
                    (aqd-numbered 20 '((12 . "twelve"))))))
      'foreign+second)
-    ((pred (equal (aqd-disk-with-foreign aqd-disk-proposed))) 'foreign+both)
+    ((pred (equal (aqd-disk-with-foreign aqd-twenty-proposed))) 'foreign+both)
     ((pred (equal (aqd-numbered 20 '((12 . "twelve"))))) 'second)
     (_ text)))
 
@@ -102,8 +102,8 @@ CHANGE is called at MOMENT.  Return the result."
                 tool
                 (if (equal tool "propose_patch")
                     `((path . "target.txt") (diff . ,(aqd-disk-diff)) (description . "d"))
-                  `((path . "target.txt") (original . ,aqd-disk-original)
-                    (modified . ,aqd-disk-proposed) (description . "d")))
+                  `((path . "target.txt") (original . ,aqd-twenty-original)
+                    (modified . ,aqd-twenty-proposed) (description . "d")))
                 (lambda (told) (setq result told)))))
           (unless result
             (with-current-buffer (agent-q-diff-session-buffer review)
@@ -149,7 +149,7 @@ Return a plist like the result of a review."
 (defun aqd-disk-run (buffer disk moment tool)
   "Return (STATUS IN-FILE SAVED HERE) for BUFFER, DISK, MOMENT and TOOL.
 Also check what holds in every row."
-  (aqd-with-project aqd-disk-original
+  (aqd-with-project aqd-twenty-original
     (let* ((aqd-disk-outside (make-temp-file "agent-q-diff-outside" nil nil "outside\n"))
            (agent-q-diff-confirm-finish nil)
            (change (lambda () (aqd-disk-change disk)))
@@ -374,11 +374,11 @@ HERE the state of the file afterwards.")
 ;;;; Messages, and what following the file keeps
 
 (ert-deftest aqd-disk-following-is-said-above-the-diff-and-at-a-key ()
-  (aqd-with-file aqd-disk-original
+  (aqd-with-file aqd-twenty-original
     (aqd-visit)
     (aqd-disk-change 'other)
     (let (header said)
-      (aqd-call aqd-disk-original aqd-disk-proposed
+      (aqd-call aqd-twenty-original aqd-twenty-proposed
                 (lambda ()
                   (setq header (buffer-substring-no-properties
                                 (point-min) (aqd-goto-hunk 1)))
@@ -388,15 +388,15 @@ HERE the state of the file afterwards.")
       (should (string-search "The file had changed on disk; its buffer" header))
       (should (string-search "; the file had changed on disk" said))
       (should (equal (aqd-disk)
-                     (concat "on top\n" (aqd-disk-with-foreign aqd-disk-first)))))))
+                     (concat "on top\n" (aqd-disk-with-foreign aqd-twenty-with-first)))))))
 
 (ert-deftest aqd-disk-conflict-is-said-above-the-diff-with-the-ways-out ()
-  (aqd-with-file aqd-disk-original
+  (aqd-with-file aqd-twenty-original
     (with-current-buffer (aqd-visit)
       (goto-char (point-max))
       (insert "mine\n"))
     (aqd-disk-change 'other)
-    (aqd-call aqd-disk-original aqd-disk-proposed
+    (aqd-call aqd-twenty-original aqd-twenty-proposed
               (lambda ()
                 (let ((header (buffer-substring-no-properties
                                (point-min) (aqd-goto-hunk 1))))
@@ -408,10 +408,10 @@ HERE the state of the file afterwards.")
                 (aqd-goto-hunk 1)
                 (should (agent-q-diff-accept-hunk))
                 (agent-q-diff-reject-all)))
-    (should (equal (aqd-disk) (aqd-disk-with-foreign aqd-disk-first)))))
+    (should (equal (aqd-disk) (aqd-disk-with-foreign aqd-twenty-with-first)))))
 
 (ert-deftest aqd-disk-following-keeps-point-markers-and-undo ()
-  (aqd-with-file aqd-disk-original
+  (aqd-with-file aqd-twenty-original
     (with-current-buffer (aqd-visit)
       (buffer-enable-undo)
       (goto-char (point-min))
@@ -419,7 +419,7 @@ HERE the state of the file afterwards.")
       (let ((marker (save-excursion (search-forward "line 15") (copy-marker (point))))
             (overlay (make-overlay (line-beginning-position) (line-end-position))))
         (agent-q-diff-disk-watch (current-buffer))
-        (aqd-disk-put (concat "one\ntwo\n" (aqd-disk-with-foreign aqd-disk-original)))
+        (aqd-disk-put (concat "one\ntwo\n" (aqd-disk-with-foreign aqd-twenty-original)))
         (should (eq 'followed (agent-q-diff-disk-sync (current-buffer))))
         (should (equal (buffer-string) (aqd-disk)))
         (should-not (buffer-modified-p))
@@ -447,8 +447,8 @@ HERE the state of the file afterwards.")
   "Run BODY with a buffer that visits a link which now leads out of the project.
 The link led to the test's file before; now it leads to `outside'."
   (declare (indent 0) (debug t))
-  `(aqd-with-project aqd-disk-original
-     (let* ((outside (make-temp-file "agent-q-diff-outside" nil nil aqd-disk-original))
+  `(aqd-with-project aqd-twenty-original
+     (let* ((outside (make-temp-file "agent-q-diff-outside" nil nil aqd-twenty-original))
             (link (expand-file-name "link.txt" aqd-project)))
        (unwind-protect
            (progn
@@ -457,7 +457,7 @@ The link led to the test's file before; now it leads to `outside'."
              (delete-file link)
              (make-symbolic-link outside link)
              ,@body
-             (should (equal aqd-disk-original
+             (should (equal aqd-twenty-original
                             (let ((aqd-file outside)) (aqd-disk)))))
          (let ((buffer (get-file-buffer link)))
            (with-current-buffer buffer
@@ -468,7 +468,7 @@ The link led to the test's file before; now it leads to `outside'."
 (ert-deftest aqd-disk-a-buffer-whose-link-leads-out-is-not-the-file-s ()
   (aqd-disk-with-link
     (should (eq 'agent-q-diff-bad-target
-                (car (aqd-review aqd-disk-original aqd-disk-first "a q")))))
+                (car (aqd-review aqd-twenty-original aqd-twenty-with-first "a q")))))
   (aqd-disk-with-link
     (should (string-search "leads elsewhere now" (aqd-edit "line 3\n" "three\n")))))
 
@@ -478,19 +478,19 @@ The link led to the test's file before; now it leads to `outside'."
            (aqd-file (expand-file-name "f.txt" folder))
            (outside (make-temp-file "agent-q-diff-outside" t)))
       (make-directory folder)
-      (aqd-write aqd-disk-original)
-      (aqd-call aqd-disk-original aqd-disk-first
+      (aqd-write aqd-twenty-original)
+      (aqd-call aqd-twenty-original aqd-twenty-with-first
                 (lambda ()
                   (rename-file (directory-file-name folder) (concat outside "/sub"))
                   (make-symbolic-link (concat outside "/sub") (directory-file-name folder))
                   (should-not (agent-q-diff-accept-hunk))
                   (agent-q-diff-reject-all)))
-      (should (equal aqd-disk-original
+      (should (equal aqd-twenty-original
                      (let ((aqd-file (concat outside "/sub/f.txt"))) (aqd-disk))))
       (delete-directory outside t))))
 
 (ert-deftest aqd-disk-undoing-what-was-followed-is-an-edit ()
-  (aqd-with-file aqd-disk-original
+  (aqd-with-file aqd-twenty-original
     (with-current-buffer (aqd-visit)
       (buffer-enable-undo)
       (agent-q-diff-disk-watch (current-buffer))
@@ -498,14 +498,14 @@ The link led to the test's file before; now it leads to `outside'."
       (should (eq 'followed (agent-q-diff-disk-sync (current-buffer))))
       (undo-boundary)
       (undo)
-      (should (equal (buffer-string) aqd-disk-original))
+      (should (equal (buffer-string) aqd-twenty-original))
       (should (buffer-modified-p))
       (should-not (agent-q-diff-disk-in-file-p (current-buffer))))))
 
 (ert-deftest aqd-disk-a-writer-while-the-buffer-follows-is-noticed ()
   "Another program writes the file right after one of the reads."
   (dolist (nth-read '(1 2))
-    (aqd-with-file aqd-disk-original
+    (aqd-with-file aqd-twenty-original
       (with-current-buffer (aqd-visit)
         (agent-q-diff-disk-watch (current-buffer))
         (aqd-disk-change 'other)
@@ -524,21 +524,21 @@ The link led to the test's file before; now it leads to `outside'."
         (should (agent-q-diff-disk-in-file-p (current-buffer)))))))
 
 (ert-deftest aqd-disk-a-buffer-that-cannot-follow-is-not-said-to-have-edits ()
-  (aqd-with-file aqd-disk-original
+  (aqd-with-file aqd-twenty-original
     (with-current-buffer (aqd-visit)
       (add-hook 'before-revert-hook (lambda () (error "No")) nil t))
     (aqd-disk-change 'other)
-    (aqd-call aqd-disk-original aqd-disk-first
+    (aqd-call aqd-twenty-original aqd-twenty-with-first
               (lambda ()
                 (should-not (agent-q-diff-accept-hunk))
                 (should (string-search "the buffer cannot follow it"
                                        (cdar (agent-q-diff-file-change-failures
                                               (agent-q-diff-buffer-change)))))
                 (agent-q-diff-reject-all)))
-    (should (equal (aqd-disk) (aqd-disk-with-foreign aqd-disk-original)))))
+    (should (equal (aqd-disk) (aqd-disk-with-foreign aqd-twenty-original)))))
 
 (ert-deftest aqd-disk-a-read-only-buffer-stays-one ()
-  (aqd-with-file aqd-disk-original
+  (aqd-with-file aqd-twenty-original
     (with-current-buffer (aqd-visit)
       (agent-q-diff-disk-watch (current-buffer))
       (setq buffer-read-only t)
@@ -566,42 +566,42 @@ The link led to the test's file before; now it leads to `outside'."
 (ert-deftest aqd-disk-what-is-called-unmodified-is-not-said-to-be-in-the-file ()
   "M-~ writes nothing, so the edit is only in the buffer."
   (let ((agent-q-diff-save 'always))
-    (aqd-with-async aqd-disk-original aqd-disk-first
+    (aqd-with-open-review aqd-twenty-original aqd-twenty-with-first
       (agent-q-diff-accept review 0)
       (aqd-disk-type-and-deny)
       (agent-q-diff-end review)
-      (should (equal (aqd-disk) aqd-disk-first))
+      (should (equal (aqd-disk) aqd-twenty-with-first))
       (should (equal '(accepted nil) (aqd-answer :status :saved)))
       (should (string-search "unsaved changes" (car (aqd-answer :message)))))))
 
 (ert-deftest aqd-disk-what-is-called-unmodified-is-not-saved-with-a-hunk ()
   "M-~ does not allow saving half a word, before a review or during it."
   (dolist (moment '(before within))
-    (aqd-with-async aqd-disk-original aqd-disk-first
+    (aqd-with-open-review aqd-twenty-original aqd-twenty-with-first
       (ignore review)
       (agent-q-diff-cancel review)
       (aqd-visit)
       (setq aqd-answers nil)
       (when (eq moment 'before)
         (aqd-disk-type-and-deny))
-      (let ((again (aqd-async aqd-disk-original aqd-disk-first)))
+      (let ((again (aqd-begin-review aqd-twenty-original aqd-twenty-with-first)))
         (when (eq moment 'within)
           (aqd-disk-type-and-deny))
         (agent-q-diff-accept again 0)
-        (should (equal (aqd-disk) aqd-disk-original))
+        (should (equal (aqd-disk) aqd-twenty-original))
         (agent-q-diff-end again))
       (should-not (car (aqd-answer :saved))))))
 
 (ert-deftest aqd-disk-what-is-called-unmodified-is-not-saved-with-an-edit ()
-  (aqd-with-project aqd-disk-original
+  (aqd-with-project aqd-twenty-original
     (aqd-visit)
     (aqd-disk-type-and-deny)
     (should (string-search "has not been saved" (aqd-edit "line 3\n" "three\n")))
-    (should (equal (aqd-disk) aqd-disk-original))))
+    (should (equal (aqd-disk) aqd-twenty-original))))
 
 (ert-deftest aqd-disk-what-was-undone-is-unmodified ()
   "Undoing all since the last save leaves the file's text."
-  (aqd-with-project aqd-disk-original
+  (aqd-with-project aqd-twenty-original
     (with-current-buffer (aqd-visit)
       (buffer-enable-undo)
       (insert "half a wo")
@@ -609,7 +609,7 @@ The link led to the test's file before; now it leads to `outside'."
       (undo-only)
       (should-not (buffer-modified-p)))
     (should-not (string-search "not been saved" (aqd-edit "line 3\n" "three\n")))
-    (should (equal (aqd-disk) aqd-disk-first))))
+    (should (equal (aqd-disk) aqd-twenty-with-first))))
 
 ;;;; A file on another host
 
@@ -638,35 +638,35 @@ TRAMP does not notice what BODY does with `aqd-disk-here-file'."
   (aqd-put-bytes text aqd-disk-here-file))
 
 (ert-deftest aqd-disk-on-another-host-a-change-is-seen-before-a-key ()
-  (aqd-with-file aqd-disk-original
+  (aqd-with-file aqd-twenty-original
     (aqd-disk-with-mock-host
-      (let* ((review (aqd-async aqd-disk-original aqd-disk-proposed))
+      (let* ((review (aqd-begin-review aqd-twenty-original aqd-twenty-proposed))
              (target (aqd-target-of review)))
         (should (file-exists-p aqd-file))
-        (aqd-disk-put-there (concat "on top\n" aqd-disk-original))
+        (aqd-disk-put-there (concat "on top\n" aqd-twenty-original))
         (agent-q-diff-accept review 0)
         (should (equal (aqd-bytes-of aqd-disk-here-file)
-                       (concat "on top\n" aqd-disk-first)))
-        (should (equal (concat "on top\n" aqd-disk-first)
+                       (concat "on top\n" aqd-twenty-with-first)))
+        (should (equal (concat "on top\n" aqd-twenty-with-first)
                        (agent-q-diff-text-in target)))
         (agent-q-diff-cancel review)))))
 
 (ert-deftest aqd-disk-on-another-host-a-change-is-seen-at-the-end ()
-  (aqd-with-file aqd-disk-original
+  (aqd-with-file aqd-twenty-original
     (aqd-disk-with-mock-host
       (let* ((aqd-answers nil)
-             (review (aqd-async aqd-disk-original aqd-disk-first)))
+             (review (aqd-begin-review aqd-twenty-original aqd-twenty-with-first)))
         (agent-q-diff-accept review 0)
-        (should (equal (aqd-bytes-of aqd-disk-here-file) aqd-disk-first))
-        (aqd-disk-put-there aqd-disk-original)
+        (should (equal (aqd-bytes-of aqd-disk-here-file) aqd-twenty-with-first))
+        (aqd-disk-put-there aqd-twenty-original)
         (agent-q-diff-end review)
         (should (equal 0 (car (aqd-answer :in-file))))))))
 
 (ert-deftest aqd-disk-on-another-host-what-is-not-a-file-any-more-is-not-opened ()
-  (aqd-with-file aqd-disk-original
+  (aqd-with-file aqd-twenty-original
     (aqd-disk-with-mock-host
       (let* ((aqd-answers nil)
-             (review (aqd-async aqd-disk-original aqd-disk-first)))
+             (review (aqd-begin-review aqd-twenty-original aqd-twenty-with-first)))
         (delete-file aqd-disk-here-file)
         (call-process "mkfifo" nil nil nil aqd-disk-here-file)
         (with-timeout (20 (ert-fail "It hangs"))
@@ -677,16 +677,16 @@ TRAMP does not notice what BODY does with `aqd-disk-here-file'."
         (agent-q-diff-cancel review)))))
 
 (ert-deftest aqd-disk-on-another-host-an-edit-sees-what-is-there ()
-  (aqd-with-project aqd-disk-original
+  (aqd-with-project aqd-twenty-original
     (aqd-disk-with-mock-host
       (dolist (is-open '(nil t))
-        (aqd-disk-put-there aqd-disk-original)
+        (aqd-disk-put-there aqd-twenty-original)
         (when is-open (aqd-visit))
         (should (string-prefix-p "✓" (aqd-edit "line 3\n" "three\n")))
-        (aqd-disk-put-there (concat "on top\n" aqd-disk-original))
+        (aqd-disk-put-there (concat "on top\n" aqd-twenty-original))
         (should (string-prefix-p "✓" (aqd-edit "line 3\n" "three\n")))
         (should (equal (aqd-bytes-of aqd-disk-here-file)
-                       (concat "on top\n" aqd-disk-first)))))))
+                       (concat "on top\n" aqd-twenty-with-first)))))))
 
 ;;;; A file whose markup Emacs decodes
 
@@ -707,7 +707,7 @@ TRAMP does not notice what BODY does with `aqd-disk-here-file'."
                                          (plist-get result :saved)))))))
 
 (ert-deftest aqd-disk-markup-is-text-when-a-review-follows-the-file ()
-  (aqd-with-async aqd-disk-enriched aqd-disk-enriched-proposed
+  (aqd-with-open-review aqd-disk-enriched aqd-disk-enriched-proposed
     (let ((changed (string-replace "three" "<bold>three</bold>" aqd-disk-enriched)))
       (aqd-write changed)
       (agent-q-diff-accept review 0)
@@ -750,14 +750,14 @@ TRAMP does not notice what BODY does with `aqd-disk-here-file'."
   (let ((aqd-answers nil))
     (aqd-with-file aqd-disk-enriched
       (aqd-visit)
-      (let ((review (aqd-async aqd-disk-enriched aqd-disk-enriched-proposed)))
+      (let ((review (aqd-begin-review aqd-disk-enriched aqd-disk-enriched-proposed)))
         (aqd-in-diff review
           (should (string-search "No hunk can be accepted yet" (buffer-string)))
           (should (string-search "markup hidden; kill its buffer" (buffer-string))))
         (aqd-disk-accept-hidden review)))))
 
 (ert-deftest aqd-disk-markup-that-is-hidden-during-a-review-is-not-written-over ()
-  (aqd-with-async aqd-disk-enriched aqd-disk-enriched-proposed
+  (aqd-with-open-review aqd-disk-enriched aqd-disk-enriched-proposed
     (aqd-in-target (format-decode-buffer 'text/enriched))
     (should (equal "one" (aqd-in-target (buffer-substring-no-properties 1 4))))
     (aqd-disk-accept-hidden review)))
@@ -780,11 +780,11 @@ TRAMP does not notice what BODY does with `aqd-disk-here-file'."
 ;;;; Changes that keep size or text
 
 (ert-deftest aqd-disk-same-size-and-time-is-no-proof ()
-  (aqd-truth
+  (aqd-with-forty-lines
     (aqd-visit)
     (let ((time (file-attribute-modification-time (file-attributes aqd-file)))
-          (foreign (string-replace "line 30" "LINE 30" aqd-truth-original)))
-      (aqd-truth-review
+          (foreign (string-replace "line 30" "LINE 30" aqd-original-of-three)))
+      (aqd-call-with-three
        (lambda ()
          (aqd-write foreign)
          (set-file-times aqd-file time)
@@ -794,14 +794,14 @@ TRAMP does not notice what BODY does with `aqd-disk-here-file'."
       (should (equal (aqd-disk) (string-replace "line 5\n" "five\n" foreign))))))
 
 (ert-deftest aqd-disk-a-touched-file-has-not-changed ()
-  (aqd-truth
+  (aqd-with-forty-lines
     (aqd-visit)
-    (aqd-truth-review
+    (aqd-call-with-three
      (lambda ()
        (set-file-times aqd-file (time-add nil 100))
        (should (agent-q-diff-accept-hunk))
        (agent-q-diff-finish)))
-    (should (equal (aqd-disk) (aqd-truth-with '(5 . "five"))))))
+    (should (equal (aqd-disk) (aqd-forty-lines '(5 . "five"))))))
 
 ;; A buffer without unsaved edits follows its file instead: see the suite of
 ;; `agent-q-diff-disk-test.el'.

@@ -17,7 +17,7 @@
 
 (defun aqd-door-begin (callback)
   "Begin a review of the test's file and return it; CALLBACK learns of its end."
-  (agent-q-diff-review aqd-file aqd-async-original aqd-async-modified "d" callback))
+  (agent-q-diff-review aqd-file aqd-original-of-two aqd-modified-of-two "d" callback))
 
 ;;;; Callbacks
 
@@ -37,7 +37,7 @@
                      #'agent-q-diff-cancel
                      #'agent-q-diff-end))
     (let ((aqd-answers nil))
-      (aqd-with-file aqd-async-original
+      (aqd-with-file aqd-original-of-two
         (save-window-excursion
           (switch-to-buffer "*scratch*")
           (let ((next (aqd-door-chain end)))
@@ -48,7 +48,7 @@
       (aqd-should-leave-nothing))))
 
 (ert-deftest aqd-door-review-comes-while-one-reads-the-last ()
-  (aqd-with-file aqd-async-original
+  (aqd-with-file aqd-original-of-two
     (save-window-excursion
       (let ((one (aqd-door-begin nil)))
         (agent-q-diff-cancel one)
@@ -58,7 +58,7 @@
           (agent-q-diff-cancel two))))))
 
 (ert-deftest aqd-door-review-comes-into-a-window-with-the-last ()
-  (aqd-with-file aqd-async-original
+  (aqd-with-file aqd-original-of-two
     (save-window-excursion
       (switch-to-buffer "*scratch*")
       (let ((agent-q-diff-grace 1000)
@@ -76,14 +76,14 @@
 ;;;; What others get wrong
 
 (ert-deftest aqd-door-hook-fails-when-the-file-is-visited-at-the-end ()
-  (aqd-with-async aqd-async-original aqd-async-modified
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (kill-buffer (aqd-target-of review))
     (let ((find-file-hook '(aqd-fail)))
       (agent-q-diff-cancel review))
     (should (equal (aqd-answer :status :in-file) '(cancelled 0)))))
 
 (ert-deftest aqd-door-hook-fails-when-the-target-is-put-away ()
-  (aqd-with-async aqd-async-original aqd-async-modified
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (with-current-buffer (aqd-target-of review)
       (add-hook 'kill-buffer-hook #'aqd-fail nil t))
     (agent-q-diff-cancel review)
@@ -93,15 +93,15 @@
 (ert-deftest aqd-door-hook-fails-when-the-review-begins ()
   (let ((aqd-answers nil)
         (diff-mode-hook '(aqd-fail)))
-    (aqd-with-file aqd-async-original
-      (aqd-async aqd-async-original aqd-async-modified)
+    (aqd-with-file aqd-original-of-two
+      (aqd-begin-review aqd-original-of-two aqd-modified-of-two)
       (should (equal (aqd-answer :status :error :reason) '(error error "Broken"))))
     (aqd-should-leave-nothing)))
 
 ;;;; Waiting
 
 (ert-deftest aqd-door-two-wait-for-one-review ()
-  (aqd-with-async aqd-async-original aqd-async-modified
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (let* ((depth (recursion-depth))
            (inner nil)
            (after nil)
@@ -121,7 +121,7 @@
 
 (ert-deftest aqd-door-buffer-of-a-review-inside-another-is-not-kept ()
   (dolist (hook '(ignore error))
-    (aqd-with-async aqd-async-original aqd-async-modified
+    (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
       (let (inner buffer)
         (unwind-protect
             (progn
@@ -149,7 +149,7 @@
                                        (mine . ("" mine))
                                        (("mine" "his") . ("mine" "his"))))
     (let ((global-mode-string before))
-      (aqd-with-file aqd-async-original
+      (aqd-with-file aqd-original-of-two
         (let ((review (aqd-door-begin nil)))
           (should (equal global-mode-string
                          (append after (list agent-q-diff-reviews-mode-line))))
@@ -201,7 +201,7 @@
       (agent-q-diff-forget review))))
 
 (ert-deftest aqd-door-taking-back-leaves-no-buffer ()
-  (aqd-with-async aqd-async-original aqd-async-modified
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (agent-q-diff-end review)
     (let* ((other (aqd-door-begin nil))
            (n (length (buffer-list))))
@@ -211,13 +211,13 @@
       (agent-q-diff-cancel other))))
 
 (ert-deftest aqd-door-looking-again-checks-the-path-as-the-review-did ()
-  (aqd-with-async aqd-async-original aqd-async-modified
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (aqd-check-with review #'aqd-fail)
     (agent-q-diff-end review)
     (with-current-buffer (agent-q-diff-look-again review)
       (should-not (agent-q-diff-accept-hunk))
       (kill-buffer))
-    (should (equal (aqd-disk) aqd-async-original))))
+    (should (equal (aqd-disk) aqd-original-of-two))))
 
 ;;;; Diffs that ask for more than other lines
 

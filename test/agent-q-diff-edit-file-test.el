@@ -411,14 +411,14 @@ full review.  But a batch Emacs has no user to decide")))))
       (let ((message (aqd-play "a C-]" (lambda ()
                                          (aqd-edit "a" "b" :shouldReplaceAll t)))))
         (should (string-prefix-p "Error editing file: " message))
-        (should (string-suffix-p aqd-message-remains message))))))
+        (should (string-suffix-p aqd-remains-one-of-two message))))))
 
 (ert-deftest aqd-edit-file-a-quit-after-the-write-is-no-undoing ()
-  (aqd-with-project aqd-disk-original
+  (aqd-with-project aqd-twenty-original
     (let ((message (cl-letf (((symbol-function 'agent-q-diff-log-record)
                               (lambda (&rest _) (setq quit-flag t) (ignore (list 1)))))
                      (aqd-edit "line 3\n" "three\n"))))
-      (should (equal (aqd-disk) aqd-disk-first))
+      (should (equal (aqd-disk) aqd-twenty-with-first))
       (should (string-prefix-p "✓" message)))))
 
 ;;;; Strings that mean something to other programs

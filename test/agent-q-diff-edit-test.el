@@ -16,7 +16,7 @@
 ;;;; Lines
 
 (ert-deftest aqd-lines-in-the-region-are-accepted-and-no-others ()
-  (aqd-with-review aqd-edit-original aqd-edit-modified
+  (aqd-with-review aqd-letters-original aqd-letters-modified
     (aqd-choose "-c" "+b2")
     (agent-q-diff-accept-hunk)
     (should-not (use-region-p))
@@ -29,7 +29,7 @@
     (should (equal (aqd-progress) "1/3 applied, 0 rejected, 2 pending"))))
 
 (ert-deftest aqd-lines-in-the-region-are-rejected ()
-  (aqd-with-review aqd-edit-original aqd-edit-modified
+  (aqd-with-review aqd-letters-original aqd-letters-modified
     (aqd-choose "-b" "-b")
     (agent-q-diff-reject-hunk)
     (should (equal (aqd-signs) '((1 . "[REJECTED]"))))
@@ -37,7 +37,7 @@
     (should (equal (aqd-disk) (aqd-lines "1" "2" "b" "b2" "c2" "3" "4")))))
 
 (ert-deftest aqd-lines-in-the-region-are-taken-out-again ()
-  (aqd-with-review aqd-edit-original aqd-edit-modified
+  (aqd-with-review aqd-letters-original aqd-letters-modified
     (agent-q-diff-accept-hunk)
     (aqd-choose "+c2" "+c2")
     (agent-q-diff-unapply-hunk)
@@ -54,27 +54,27 @@
     (should (equal (aqd-progress) "3/5 applied, 0 rejected, 2 pending"))))
 
 (ert-deftest aqd-lines-a-whole-hunk-in-the-region-stays-one ()
-  (aqd-with-review aqd-edit-original aqd-edit-modified
+  (aqd-with-review aqd-letters-original aqd-letters-modified
     (aqd-choose "-b" "+c2")
     (agent-q-diff-accept-hunk)
-    (should (equal (aqd-disk) aqd-edit-modified))
+    (should (equal (aqd-disk) aqd-letters-modified))
     (should (equal (aqd-progress) "1/1 applied, 0 rejected, 0 pending"))))
 
 (ert-deftest aqd-lines-a-region-without-changes-says-so ()
-  (aqd-with-review aqd-edit-original aqd-edit-modified
+  (aqd-with-review aqd-letters-original aqd-letters-modified
     (aqd-choose " 1" " 2")
     (should-error (agent-q-diff-accept-hunk) :type 'user-error)
-    (should (equal (aqd-disk) aqd-edit-original))))
+    (should (equal (aqd-disk) aqd-letters-original))))
 
 (ert-deftest aqd-lines-the-line-that-the-region-only-touches-is-not-in-it ()
-  (aqd-with-review aqd-edit-original aqd-edit-modified
+  (aqd-with-review aqd-letters-original aqd-letters-modified
     (aqd-choose "-b" "-b")
     (forward-line)
     (agent-q-diff-accept-hunk)
     (should (equal (aqd-disk) (aqd-lines "1" "2" "c" "3" "4")))))
 
 (ert-deftest aqd-lines-that-others-have-changed-are-not-picked ()
-  (aqd-with-review aqd-edit-original aqd-edit-modified
+  (aqd-with-review aqd-letters-original aqd-letters-modified
     (aqd-in-target (forward-line 2) (insert "my "))
     (aqd-choose "-c" "+b2")
     (should (string-prefix-p "Cannot use these lines alone: its lines were changed"
@@ -82,7 +82,7 @@
     (should (equal (aqd-target) (aqd-lines "1" "2" "my b" "c" "3" "4")))))
 
 (ert-deftest aqd-lines-of-a-bare-diff ()
-  (aqd-with-file aqd-edit-original
+  (aqd-with-file aqd-letters-original
     (aqd-with-diff (aqd-lines "@@ -2,4 +2,4 @@" " 2" "-b" "-c" "+b2" "+c2" " 3")
       (aqd-choose "+c2" "+c2")
       (agent-q-diff-accept-hunk)
@@ -92,38 +92,38 @@
 ;;;; Edited hunks
 
 (ert-deftest aqd-edit-takes-what-the-user-wrote-and-the-agent-reads-it ()
-  (aqd-with-file aqd-edit-original
+  (aqd-with-file aqd-letters-original
     (let ((result
            (aqd-play "e M-< C-s c2 RET DEL 3 C-c C-c a q"
                      (lambda ()
                        (agent-q-diff-review-and-wait
-                        aqd-file aqd-edit-original aqd-edit-modified nil)))))
+                        aqd-file aqd-letters-original aqd-letters-modified nil)))))
       (should (equal (aqd-disk) (aqd-lines "1" "2" "b2" "c3" "3" "4")))
       (should (equal (plist-get (car (plist-get result :hunks)) :edited)
                      (aqd-lines "@@ -1,6 +1,6 @@" " 1" " 2" "-b" "-c" "+b2" "+c3"
                                 " 3" " 4"))))))
 
 (ert-deftest aqd-edit-shows-the-post-image-in-the-targets-mode ()
-  (aqd-with-review aqd-edit-original aqd-edit-modified
+  (aqd-with-review aqd-letters-original aqd-letters-modified
     (aqd-in-target (emacs-lisp-mode))
     (agent-q-diff-edit-hunk)
     (aqd-in-small-buffer
-      (should (equal (buffer-string) aqd-edit-modified))
+      (should (equal (buffer-string) aqd-letters-modified))
       (should (derived-mode-p 'emacs-lisp-mode))
       (should (looking-at-p "b2$"))
       (aqd-retype "b2" "edited")
       (agent-q-diff-edit-finish))
     (should-not (aqd-small-buffer))
     (should (equal (aqd-signs) '((1 . "[PENDING, edited]"))))
-    (should (equal (aqd-disk) aqd-edit-original))
+    (should (equal (aqd-disk) aqd-letters-original))
     (agent-q-diff-accept-hunk)
     (should (equal (aqd-signs) '((1 . "[APPLIED, edited]"))))
     (should (equal (aqd-disk) (aqd-lines "1" "2" "edited" "c2" "3" "4")))
     (agent-q-diff-unapply-hunk)
-    (should (equal (aqd-disk) aqd-edit-original))))
+    (should (equal (aqd-disk) aqd-letters-original))))
 
 (ert-deftest aqd-edit-of-an-applied-hunk-changes-the-file-at-once ()
-  (aqd-with-review aqd-edit-original aqd-edit-modified
+  (aqd-with-review aqd-letters-original aqd-letters-modified
     (agent-q-diff-accept-hunk)
     (agent-q-diff-edit-hunk)
     (aqd-in-small-buffer
@@ -152,7 +152,7 @@
     (should (equal (aqd-disk) (aqd-numbered 30 '((25 . "x")))))))
 
 (ert-deftest aqd-edit-can-be-left ()
-  (aqd-with-review aqd-edit-original aqd-edit-modified
+  (aqd-with-review aqd-letters-original aqd-letters-modified
     (agent-q-diff-edit-hunk)
     (aqd-in-small-buffer
       (agent-q-diff-edit-abort))
@@ -168,10 +168,10 @@
     (should-not (aqd-small-buffer))
     (should-not (aqd-signs))
     (agent-q-diff-accept-hunk)
-    (should (equal (aqd-disk) aqd-edit-modified))))
+    (should (equal (aqd-disk) aqd-letters-modified))))
 
 (ert-deftest aqd-edit-begun-twice-is-one-buffer ()
-  (aqd-with-review aqd-edit-original aqd-edit-modified
+  (aqd-with-review aqd-letters-original aqd-letters-modified
     (let ((diff-buffer (current-buffer)))
       (agent-q-diff-edit-hunk)
       (insert "kept")
@@ -184,13 +184,13 @@
         (agent-q-diff-edit-abort)))))
 
 (ert-deftest aqd-edit-text-stays-when-it-cannot-be-taken ()
-  (aqd-with-review aqd-edit-original aqd-edit-modified
+  (aqd-with-review aqd-letters-original aqd-letters-modified
     (agent-q-diff-edit-hunk)
     (aqd-in-small-buffer
       (erase-buffer)
-      (insert aqd-edit-original)
+      (insert aqd-letters-original)
       (should-error (agent-q-diff-edit-finish) :type 'user-error)
-      (should (equal (buffer-string) aqd-edit-original)))
+      (should (equal (buffer-string) aqd-letters-original)))
     (with-current-buffer (aqd-diff-buffer)
       (agent-q-diff-split-hunk))
     (aqd-in-small-buffer
@@ -202,8 +202,8 @@
     (set-buffer (aqd-diff-buffer))))
 
 (ert-deftest aqd-edit-text-stays-when-the-review-has-ended ()
-  (aqd-with-file aqd-edit-original
-    (aqd-call aqd-edit-original aqd-edit-modified
+  (aqd-with-file aqd-letters-original
+    (aqd-call aqd-letters-original aqd-letters-modified
               (lambda ()
                 (agent-q-diff-edit-hunk)
                 (insert "mine")
@@ -218,7 +218,7 @@
       (should (string-search "mine" (buffer-string))))))
 
 (ert-deftest aqd-edit-of-a-read-only-target-fails-whole ()
-  (aqd-with-review aqd-edit-original aqd-edit-modified
+  (aqd-with-review aqd-letters-original aqd-letters-modified
     (agent-q-diff-accept-hunk)
     (agent-q-diff-edit-hunk)
     (with-current-buffer (find-buffer-visiting aqd-file)
@@ -228,7 +228,7 @@
       (should-error (agent-q-diff-edit-finish) :type 'user-error)
       (set-buffer-modified-p nil)
       (agent-q-diff-edit-abort))
-    (should (equal (aqd-disk) aqd-edit-modified))
+    (should (equal (aqd-disk) aqd-letters-modified))
     (should (equal (aqd-signs) '((1 . "[APPLIED]"))))))
 
 (ert-deftest aqd-edit-asks-nothing-of-the-text ()
@@ -260,11 +260,11 @@
       (smerge-keep-lower)
       (should (equal "Hunk merged and applied" (aqd-said (agent-q-diff-edit-finish)))))
     (should-not (aqd-small-buffer))
-    (should (equal (aqd-disk) aqd-edit-modified))
+    (should (equal (aqd-disk) aqd-letters-modified))
     (should (equal (aqd-signs) '((1 . "[APPLIED, edited]"))))
     (should (equal (aqd-progress) "1/1 applied, 0 rejected, 0 pending"))
     (agent-q-diff-unapply-hunk)
-    (should (equal (aqd-disk) aqd-merge-mine))))
+    (should (equal (aqd-disk) aqd-letters-mine))))
 
 ;; Compared in full, only the middle line is in conflict.
 (ert-deftest aqd-merge-beyond-the-budget-says-that-it-is-coarse ()
@@ -293,7 +293,7 @@
       (agent-q-diff-edit-finish))
     (should (equal (aqd-disk) (aqd-lines "1" "2" "both" "c2" "3" "4")))
     (aqd-in-target (undo-boundary) (undo-only) (save-buffer))
-    (should (equal (aqd-disk) aqd-merge-mine))
+    (should (equal (aqd-disk) aqd-letters-mine))
     (should (equal (aqd-sign 1) "[APPLIED, edited, but not in the file]"))
     (agent-q-diff-accept-hunk)
     (should (equal (aqd-disk) (aqd-lines "1" "2" "both" "c2" "3" "4")))))
@@ -307,7 +307,7 @@
       (smerge-keep-upper)
       (should (equal "Hunk rejected: the file keeps its lines"
                      (aqd-said (agent-q-diff-edit-finish)))))
-    (should (equal (aqd-disk) aqd-merge-mine))
+    (should (equal (aqd-disk) aqd-letters-mine))
     (should (equal (aqd-signs) '((1 . "[REJECTED]"))))))
 
 (ert-deftest aqd-merge-with-markers-left-asks ()
@@ -316,7 +316,7 @@
     (aqd-in-small-buffer
       (cl-letf (((symbol-function 'y-or-n-p) #'ignore))
         (should-error (agent-q-diff-edit-finish) :type 'user-error))
-      (should (equal (aqd-disk) aqd-merge-mine))
+      (should (equal (aqd-disk) aqd-letters-mine))
       (cl-letf (((symbol-function 'y-or-n-p) #'always))
         (agent-q-diff-edit-finish)))
     (should (string-search "<<<<<<< ours\nmine" (aqd-disk)))))
@@ -334,7 +334,7 @@
     (should (equal (aqd-target) (aqd-lines "1" "2" "again mine" "c" "3" "4")))))
 
 (ert-deftest aqd-merge-is-for-what-does-not-apply ()
-  (aqd-with-review aqd-edit-original aqd-edit-modified
+  (aqd-with-review aqd-letters-original aqd-letters-modified
     (should-error (agent-q-diff-merge-hunk) :type 'user-error)
     (should-not (aqd-small-buffer)))
   (aqd-with-file "nothing of it\n"
@@ -344,12 +344,12 @@
                                (aqd-said (agent-q-diff-merge-hunk)))))))
 
 (ert-deftest aqd-merge-in-the-message-to-the-agent ()
-  (aqd-with-file aqd-merge-mine
+  (aqd-with-file aqd-letters-mine
     (let ((message
            (aqd-play "m C-x h C-w x RET C-c C-c q"
                      (lambda ()
                        (agent-q-diff-tools-propose-file-edit
-                        aqd-file aqd-edit-original aqd-edit-modified nil)))))
+                        aqd-file aqd-letters-original aqd-letters-modified nil)))))
       (should (equal (aqd-disk) "x\n"))
       (should (string-suffix-p
                (concat "The user edited hunk 1; in the file it is:\n"
@@ -374,7 +374,7 @@
                              (aqd-said (agent-q-diff-next-hunk))))))
 
 (ert-deftest aqd-edit-what-the-user-typed-is-not-called-a-hooks-work ()
-  (aqd-with-review aqd-edit-original aqd-edit-modified
+  (aqd-with-review aqd-letters-original aqd-letters-modified
     (agent-q-diff-accept-hunk)
     (aqd-in-target (insert "typed\n"))
     (should (equal "Hunk rejected; its change stays in the file, u takes it out"

@@ -33,50 +33,50 @@
   "An id that belongs to no text.")
 
 (ert-deftest aqd-git-the-id-of-the-text-makes-every-stated-line-certain ()
-  (dolist (text (list aqd-place-blocks
-                      (string-replace "\n" "\r\n" aqd-place-blocks)
-                      (concat "\xef\xbb\xbf" (string-replace "top" "tschüß" aqd-place-blocks))))
+  (dolist (text (list aqd-equal-blocks
+                      (string-replace "\n" "\r\n" aqd-equal-blocks)
+                      (concat "\xef\xbb\xbf" (string-replace "top" "tschüß" aqd-equal-blocks))))
     (aqd-with-file text
       (let* ((bytes (aqd-disk))
              (diff (aqd-git-with-ids (aqd-git-id bytes) aqd-git-no-id
-                                     aqd-place-diff))
+                                     aqd-equal-blocks-diff))
              (review (agent-q-diff-review-patch aqd-file diff "A test." #'ignore)))
         (agent-q-diff-accept review 0)
         (should (equal (string-replace "\r" "" (aqd-disk))
                        (string-replace
                         "top" (if (string-match-p "ü" text) "\xef\xbb\xbftsch\xc3\xbc\xc3\x9f" "top")
-                        (aqd-place-with-line-in 2))))
+                        (aqd-equal-blocks-with-line-in 2))))
         (agent-q-diff-end review)))))
 
 (ert-deftest aqd-git-git-may-have-crlf-as-lf ()
-  (aqd-with-file (string-replace "\n" "\r\n" aqd-place-blocks)
+  (aqd-with-file (string-replace "\n" "\r\n" aqd-equal-blocks)
     (let ((review (agent-q-diff-review-patch
                    aqd-file
-                   (aqd-git-with-ids (aqd-git-id aqd-place-blocks)
-                                     aqd-git-no-id aqd-place-diff)
+                   (aqd-git-with-ids (aqd-git-id aqd-equal-blocks)
+                                     aqd-git-no-id aqd-equal-blocks-diff)
                    "A test." #'ignore)))
       (agent-q-diff-accept review 0)
-      (should (equal (aqd-disk) (string-replace "\n" "\r\n" (aqd-place-with-line-in 2))))
+      (should (equal (aqd-disk) (string-replace "\n" "\r\n" (aqd-equal-blocks-with-line-in 2))))
       (agent-q-diff-end review))))
 
 (ert-deftest aqd-git-the-id-of-another-text-makes-nothing-certain ()
-  (aqd-with-file (concat aqd-place-blocks "{\n")
+  (aqd-with-file (concat aqd-equal-blocks "{\n")
     (let ((review (agent-q-diff-review-patch
                    aqd-file
-                   (aqd-git-with-ids (aqd-git-id aqd-place-blocks)
-                                     aqd-git-no-id aqd-place-diff)
+                   (aqd-git-with-ids (aqd-git-id aqd-equal-blocks)
+                                     aqd-git-no-id aqd-equal-blocks-diff)
                    "A test." #'ignore)))
       (should-error (agent-q-diff-accept review 0) :type 'agent-q-diff-ambiguous)
       (agent-q-diff-cancel review))))
 
 (ert-deftest aqd-git-the-id-after-the-change-tells-that-it-is-in ()
-  (aqd-with-file (aqd-place-with-line-in 2)
+  (aqd-with-file (aqd-equal-blocks-with-line-in 2)
     (let* ((result nil)
            (review (agent-q-diff-review-patch
                     aqd-file
                     (aqd-git-with-ids aqd-git-no-id
-                                      (aqd-git-id (aqd-place-with-line-in 2))
-                                      aqd-place-diff)
+                                      (aqd-git-id (aqd-equal-blocks-with-line-in 2))
+                                      aqd-equal-blocks-diff)
                     "A test." (lambda (value) (setq result value)))))
       (should (eq 'already-in (agent-q-diff-accept review 0)))
       (agent-q-diff-end review)
@@ -85,22 +85,22 @@
                              (plist-get result :message))))))
 
 (ert-deftest aqd-git-the-id-counts-in-each-file-of-a-diff ()
-  (aqd-with-file aqd-place-blocks
+  (aqd-with-file aqd-equal-blocks
     (let* ((default-directory (file-name-directory aqd-file))
            (reviews (agent-q-diff-review-diff
-                     (aqd-git-with-ids (aqd-git-id aqd-place-blocks)
-                                       aqd-git-no-id aqd-place-diff))))
+                     (aqd-git-with-ids (aqd-git-id aqd-equal-blocks)
+                                       aqd-git-no-id aqd-equal-blocks-diff))))
       (agent-q-diff-accept (car reviews) 0)
-      (should (equal (aqd-disk) (aqd-place-with-line-in 2)))
+      (should (equal (aqd-disk) (aqd-equal-blocks-with-line-in 2)))
       (agent-q-diff-end (car reviews)))))
 
 (ert-deftest aqd-git-the-id-counts-in-a-diff-typed-by-hand ()
-  (aqd-with-file aqd-place-blocks
-    (aqd-with-diff (aqd-git-with-ids (aqd-git-id aqd-place-blocks)
-                                     aqd-git-no-id aqd-place-diff)
+  (aqd-with-file aqd-equal-blocks
+    (aqd-with-diff (aqd-git-with-ids (aqd-git-id aqd-equal-blocks)
+                                     aqd-git-no-id aqd-equal-blocks-diff)
       (aqd-goto-hunk 1)
       (should (equal "Hunk applied" (aqd-said (agent-q-diff-accept-hunk))))
-      (should (equal (aqd-disk) (aqd-place-with-line-in 2))))))
+      (should (equal (aqd-disk) (aqd-equal-blocks-with-line-in 2))))))
 
 (ert-deftest aqd-git-all-zeros-name-a-file-that-is-not-there ()
   (aqd-with-file ""

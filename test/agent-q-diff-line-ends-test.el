@@ -228,7 +228,7 @@
 
 (ert-deftest aqd-line-ends-a-diff-with-crlf-fits-a-file-with-crlf ()
   (aqd-with-file (string-replace "\n" "\r\n" (aqd-numbered 10))
-    (aqd-with-diff (string-replace "\n" "\r\n" aqd-truth-diff)
+    (aqd-with-diff (string-replace "\n" "\r\n" aqd-bare-diff-of-two)
       (aqd-goto-hunk 1)
       (should (sly-agent-q-diff-accept-hunk)))
     (should (equal (aqd-disk)

@@ -22,8 +22,8 @@
      visited))
 
 (ert-deftest aqd-log-list-shows-the-latest-first ()
-  (aqd-log-with-file
-    (agent-q-diff-log-record aqd-log-entry)
+  (aqd-with-log-file
+    (agent-q-diff-log-record aqd-sample-log-entry)
     (agent-q-diff-log-record '(:tool "propose_file_edit" :path "b\n\e[2J\u202e.el"
                                      :hash-before "aa" :hash-after "aa" :decided-by policy))
     (save-window-excursion
@@ -40,7 +40,7 @@
       (should (equal "/p/src/a.el" (plist-get (tabulated-list-get-id) :path))))))
 
 (ert-deftest aqd-log-list-of-nothing ()
-  (aqd-log-with-file
+  (aqd-with-log-file
     (save-window-excursion
       (agent-q-diff-log)
       (should (= (point-min) (point-max)))
@@ -48,7 +48,7 @@
       (should-error (agent-q-diff-log-visit) :type 'user-error))))
 
 (ert-deftest aqd-log-list-entry-is-shown-without-opening-its-file ()
-  (aqd-log-with-file
+  (aqd-with-log-file
     (let* ((file (expand-file-name "named.el" top))
            (diff (format "--- %s\n+++ %s\n@@ -1,2 +1,2 @@ (defun x ())\n-a\n+b\r\u200b\n c\n" file file)))
       (write-region "a\nc\n" nil file nil 'silent)
@@ -102,7 +102,7 @@
     (should (= 1 (length asked)))))
 
 (ert-deftest aqd-log-list-jump-needs-a-file ()
-  (aqd-log-with-file
+  (aqd-with-log-file
     (let ((file (expand-file-name "a.el" top)))
       (write-region "" nil file nil 'silent)
       (should (equal file (agent-q-diff-log-list--file (list :path file))))
@@ -113,7 +113,7 @@
 
 (ert-deftest aqd-log-list-of-any-size-opens-at-once ()
   "Only the end of the log is read, whether it has many lines or long ones."
-  (aqd-log-with-file
+  (aqd-with-log-file
     (make-directory (file-name-directory agent-q-diff-log-file) t)
     (let ((line (concat "{\"tool\":\"t\",\"diff\":\"" (make-string 1000 ?x) "\"}\n"))
           (agent-q-diff-log-n-shown 100)

@@ -23,8 +23,8 @@
 ;;;; Writing
 
 (ert-deftest aqd-log-an-entry-is-one-json-line ()
-  (aqd-log-with-file
-    (should (agent-q-diff-log-record aqd-log-entry))
+  (aqd-with-log-file
+    (should (agent-q-diff-log-record aqd-sample-log-entry))
     (should (agent-q-diff-log-record '(:tool "propose_file_edit")))
     (let* ((lines (aqd-log-lines))
            (entry (json-parse-string (car lines) :object-type 'alist)))
@@ -35,20 +35,20 @@
       (should (equal (alist-get 'hunks entry)
                      [((index . 0) (state . "applied") (in-file . t))
                       ((index . 1) (state . "rejected") (in-file . :null))]))
-      (should (equal (alist-get 'diff entry) (plist-get aqd-log-entry :diff)))
+      (should (equal (alist-get 'diff entry) (plist-get aqd-sample-log-entry :diff)))
       (should (string-match-p "\\`2[0-9-]+T[0-9:.]+Z\\'" (alist-get 'time entry))))))
 
 (ert-deftest aqd-log-is-for-the-user-alone ()
-  (aqd-log-with-file
+  (aqd-with-log-file
     (with-file-modes #o777
-      (agent-q-diff-log-record aqd-log-entry))
+      (agent-q-diff-log-record aqd-sample-log-entry))
     (should (= #o600 (aqd-log-modes agent-q-diff-log-file)))
     (should (= #o700 (aqd-log-modes (file-name-directory agent-q-diff-log-file))))
     (should (= #o700 (aqd-log-modes (expand-file-name "new" top))))))
 
 (ert-deftest aqd-log-is-for-the-user-alone-from-its-creation-on ()
   "At no moment is there a log that others can read."
-  (aqd-log-with-file
+  (aqd-with-log-file
     (let (modes)
       (cl-letf* ((real (symbol-function 'write-region))
                  ((symbol-function 'write-region)
@@ -59,11 +59,11 @@
                     (apply real arguments)))
                  ((symbol-function 'set-file-modes)
                   (lambda (&rest _) (error "Too late"))))
-        (should (agent-q-diff-log-record aqd-log-entry)))
+        (should (agent-q-diff-log-record aqd-sample-log-entry)))
       (should (equal modes '(#o600))))))
 
 (ert-deftest aqd-log-strange-values-do-not-break-a-line ()
-  (aqd-log-with-file
+  (aqd-with-log-file
     (let ((values (list "\377\200 raw" (unibyte-string 1 200) "\ud800 half" "\udfffx" "a\0b" "a\nb\r\n"
                         "\u2028\u2029" "\"\\" "\U0010ffff" "🚀" 1.5 0.0e+NaN '(a . b) '(1 . (2 . 3))
                         (make-hash-table) (current-buffer) 'sym :null :false t nil (list nil t)
@@ -81,21 +81,21 @@
                    "\\xff\\x80 raw"))))
 
 (ert-deftest aqd-log-never-signals-and-complains-once ()
-  (aqd-log-with-file
+  (aqd-with-log-file
     (let ((messages nil))
       (cl-letf (((symbol-function 'message)
                  (lambda (format &rest arguments)
                    (push (apply #'format format arguments) messages))))
         (make-directory agent-q-diff-log-file t)
-        (should-not (agent-q-diff-log-record aqd-log-entry))
-        (should-not (agent-q-diff-log-record aqd-log-entry))
+        (should-not (agent-q-diff-log-record aqd-sample-log-entry))
+        (should-not (agent-q-diff-log-record aqd-sample-log-entry))
         (should (= 1 (length messages)))
         (should (string-match-p "cannot write the log" (car messages)))
         (delete-directory agent-q-diff-log-file)
-        (should (agent-q-diff-log-record aqd-log-entry))
+        (should (agent-q-diff-log-record aqd-sample-log-entry))
         (delete-file agent-q-diff-log-file)
         (make-directory agent-q-diff-log-file)
-        (should-not (agent-q-diff-log-record aqd-log-entry))
+        (should-not (agent-q-diff-log-record aqd-sample-log-entry))
         (should (= 2 (length messages)))
         ;; Not a plist, and a circular one.
         (let ((circle (list :a)))
@@ -104,20 +104,20 @@
             (agent-q-diff-log-record wrong)))))))
 
 (ert-deftest aqd-log-none-is-kept-if-there-is-no-file ()
-  (aqd-log-with-file
+  (aqd-with-log-file
     (let ((agent-q-diff-log-file nil))
-      (should-not (agent-q-diff-log-record aqd-log-entry))
+      (should-not (agent-q-diff-log-record aqd-sample-log-entry))
       (should-error (agent-q-diff-log) :type 'user-error))))
 
 (ert-deftest aqd-log-asks-nothing-and-leaves-no-trace ()
   "Neither a lock, nor the user's hooks, nor a modified buffer."
-  (aqd-log-with-file
-    (agent-q-diff-log-record aqd-log-entry)
+  (aqd-with-log-file
+    (agent-q-diff-log-record aqd-sample-log-entry)
     (let ((write-region-annotate-functions (list (lambda (&rest _) (error "Called"))))
           (coding-system-for-write 'utf-16)
           (create-lockfiles t)
           (buffers (buffer-list)))
-      (should (agent-q-diff-log-record aqd-log-entry))
+      (should (agent-q-diff-log-record aqd-sample-log-entry))
       (should (equal buffers (buffer-list))))
     (should (equal (directory-files (file-name-directory agent-q-diff-log-file) nil
                                     directory-files-no-dot-files-regexp)
@@ -125,8 +125,8 @@
     (should (= 2 (length (agent-q-diff-log-entries 10))))))
 
 (ert-deftest aqd-log-a-torn-line-costs-no-other ()
-  (aqd-log-with-file
-    (agent-q-diff-log-record aqd-log-entry)
+  (aqd-with-log-file
+    (agent-q-diff-log-record aqd-sample-log-entry)
     (let ((half (substring (aqd-log-bytes) 0 20)))
       (write-region half nil agent-q-diff-log-file t 'silent))
     (agent-q-diff-log-record '(:tool "after"))
@@ -138,7 +138,7 @@
 (ert-deftest aqd-log-several-emacsen-write-at-once ()
   "Long lines from four processes, while the log is rotated all the time.
 No line may be torn and none lost."
-  (aqd-log-with-file
+  (aqd-with-log-file
     (let* ((n-processes 4)
            (n-entries 60)
            (program (format "%S" `(progn
@@ -177,7 +177,7 @@ No line may be torn and none lost."
 ;;;; Rotation
 
 (ert-deftest aqd-log-is-put-aside-when-it-is-full ()
-  (aqd-log-with-file
+  (aqd-with-log-file
     (let ((agent-q-diff-log-max-bytes 300)
           (agent-q-diff-log-n-old 2))
       (dotimes (i 30)
@@ -196,39 +196,39 @@ No line may be torn and none lost."
                      '("29" "28" "27" "26"))))))
 
 (ert-deftest aqd-log-without-old-ones ()
-  (aqd-log-with-file
+  (aqd-with-log-file
     (let ((agent-q-diff-log-max-bytes 10)
           (agent-q-diff-log-n-old 0))
       (dotimes (_ 3)
-        (should (agent-q-diff-log-record aqd-log-entry)))
+        (should (agent-q-diff-log-record aqd-sample-log-entry)))
       (should (= 1 (length (aqd-log-lines)))))))
 
 (ert-deftest aqd-log-may-grow-for-ever ()
-  (aqd-log-with-file
+  (aqd-with-log-file
     (let ((agent-q-diff-log-max-bytes nil))
       (dotimes (_ 3)
-        (should (agent-q-diff-log-record aqd-log-entry)))
+        (should (agent-q-diff-log-record aqd-sample-log-entry)))
       (should (= 3 (length (aqd-log-lines)))))))
 
 (ert-deftest aqd-log-another-emacs-puts-it-aside ()
   "This Emacs then only writes, but it removes the lock of a dead one."
-  (aqd-log-with-file
-    (agent-q-diff-log-record aqd-log-entry)
+  (aqd-with-log-file
+    (agent-q-diff-log-record aqd-sample-log-entry)
     (let ((agent-q-diff-log-max-bytes 10)
           (lock (concat agent-q-diff-log-file ".lock")))
       (make-directory lock)
-      (should (agent-q-diff-log-record aqd-log-entry))
+      (should (agent-q-diff-log-record aqd-sample-log-entry))
       (should (= 2 (length (aqd-log-lines))))
       (should (file-directory-p lock))
       (set-file-times lock (time-subtract nil 3600))
-      (should (agent-q-diff-log-record aqd-log-entry))
+      (should (agent-q-diff-log-record aqd-sample-log-entry))
       (should (= 1 (length (aqd-log-lines))))
       (should-not (file-exists-p lock)))))
 
 ;;;; Reading and options
 
 (ert-deftest aqd-log-lines-that-are-no-entries-are-left-out ()
-  (aqd-log-with-file
+  (aqd-with-log-file
     (agent-q-diff-log-record '(:tool "first"))
     (write-region "garbage\n\n{\"half\n[1]\n\"x\"\nnull\n\377\n" nil agent-q-diff-log-file t 'silent)
     (agent-q-diff-log-record '(:tool "last"))
@@ -309,7 +309,7 @@ No line may be torn and none lost."
                (agent-q-diff-tools-call-async
                 "propose_file_edit"
                 `(:path "target.txt" :original ,(aqd-numbered 30)
-                        :modified ,aqd-async-modified :description "d")
+                        :modified ,aqd-modified-of-two :description "d")
                 #'ignore)))
          ("edit_file" . ,(lambda ()
                            (let ((agent-q-diff-tools-policy 'review))

@@ -17,8 +17,8 @@
   "Return the message to an agent whose proposal is decided with KEYS."
   (aqd-play keys (lambda ()
                    (aqd-call-tool "propose_file_edit"
-                                  `(:path "target.txt" :original ,aqd-async-original
-                                          :modified ,aqd-async-modified
+                                  `(:path "target.txt" :original ,aqd-original-of-two
+                                          :modified ,aqd-modified-of-two
                                           :description "d")))))
 
 (defun aqd-message-of (keys &optional save)
@@ -26,18 +26,18 @@
 SAVE is the value of `agent-q-diff-save'.  Lines that show the file are
 left out."
   (let ((agent-q-diff-save (or save 'always)))
-    (aqd-with-project aqd-async-original
+    (aqd-with-project aqd-original-of-two
       (car (split-string (aqd-message-propose keys)
                          "\nThe lines as they now are:")))))
 
 (defun aqd-message-to-agent-q (keys)
   "Return the message to Agent-Q's agent, whose proposal is decided with KEYS."
-  (aqd-with-project aqd-async-original
+  (aqd-with-project aqd-original-of-two
     (car (split-string
           (aqd-play keys (lambda ()
                            (agent-q-diff-tools-propose-file-edit
-                            "target.txt" aqd-async-original
-                            aqd-async-modified "d")))
+                            "target.txt" aqd-original-of-two
+                            aqd-modified-of-two "d")))
           "\nThe lines as they now are:"))))
 
 ;;;; Plain sentences
@@ -74,7 +74,7 @@ What was applied is still in the user's Emacs buffer."
 (ert-deftest aqd-message-one-hunk-is-saved-and-one-is-not ()
   "Half a word that the user typed must not reach the disk with a hunk."
   (let ((agent-q-diff-save 'if-clean))
-    (aqd-with-project aqd-async-original
+    (aqd-with-project aqd-original-of-two
       (let (message)
         (cl-letf (((symbol-function 'recursive-edit)
                    (lambda ()
@@ -92,7 +92,7 @@ The buffer has unsaved changes, so the file on disk may differ from it."))))))
 
 (ert-deftest aqd-message-taken-out-again-but-only-in-the-buffer ()
   (let ((agent-q-diff-save 'if-clean))
-    (aqd-with-project aqd-async-original
+    (aqd-with-project aqd-original-of-two
       (let (message)
         (cl-letf (((symbol-function 'recursive-edit)
                    (lambda ()
@@ -130,13 +130,13 @@ The buffer has unsaved changes, so the file on disk may differ from it."))))))
                                message)))))
 
 (ert-deftest aqd-message-edited-by-the-user ()
-  (aqd-with-project aqd-edit-original
+  (aqd-with-project aqd-letters-original
     (should (equal (aqd-play "e M-< C-s c2 RET DEL 3 C-c C-c a q"
                              (lambda ()
                                (aqd-call-tool "propose_file_edit"
                                               `(:path "target.txt"
-                                                      :original ,aqd-edit-original
-                                                      :modified ,aqd-edit-modified
+                                                      :original ,aqd-letters-original
+                                                      :modified ,aqd-letters-modified
                                                       :description "d"))))
                    "✓ Accepted, with the user's edits: the change is in target.txt, which is saved.
 
@@ -216,12 +216,12 @@ hunk 1: its lines were changed since, at line 1
 None of it is in the file."))))
 
 (ert-deftest aqd-message-same-without-waiting ()
-  (aqd-with-project aqd-async-original
+  (aqd-with-project aqd-original-of-two
     (let (messages)
       (agent-q-diff-tools-call-async
        "propose_file_edit"
-       `(:path "target.txt" :original ,aqd-async-original
-               :modified ,aqd-async-modified :description "d")
+       `(:path "target.txt" :original ,aqd-original-of-two
+               :modified ,aqd-modified-of-two :description "d")
        (lambda (message) (push message messages)))
       (let ((review (car (agent-q-diff-open-reviews))))
         (agent-q-diff-accept review 0)
@@ -245,8 +245,8 @@ Not in the file: hunk 2."))))))
     (should (string-match-p aqd-message-words-of-agent-q (aqd-message-to-agent-q keys)))
     (should-not (string-match-p aqd-message-words-of-agent-q (aqd-message-of keys)))
     (let ((aqd-answers nil))
-      (aqd-with-file aqd-async-original
-        (aqd-async aqd-async-original aqd-async-modified)
+      (aqd-with-file aqd-original-of-two
+        (aqd-begin-review aqd-original-of-two aqd-modified-of-two)
         (pop-to-buffer (agent-q-diff-session-buffer (car (agent-q-diff-open-reviews))))
         (setq-local agent-q-diff-grace--end 0)
         (aqd-press (if (equal keys "C-]") "C-c C-k" (string-replace "C-]" "q" keys)))
@@ -256,12 +256,12 @@ Not in the file: hunk 2."))))))
 
 (ert-deftest aqd-message-words-stay-with-the-review ()
   "The wording is that of the agent that began it, not of one that is current later."
-  (aqd-with-file aqd-async-original
+  (aqd-with-file aqd-original-of-two
     (let* ((messages nil)
            (keep (lambda (result) (push (plist-get result :message) messages)))
            (begin (lambda ()
-                    (agent-q-diff-review aqd-file aqd-async-original
-                                         aqd-async-modified "d" keep)))
+                    (agent-q-diff-review aqd-file aqd-original-of-two
+                                         aqd-modified-of-two "d" keep)))
            (plain (funcall begin))
            (contract (let ((agent-q-diff-contract 'agent-q)) (funcall begin))))
       (agent-q-diff-cancel contract)
@@ -273,7 +273,7 @@ Not in the file: hunk 2."))))))
          (should (string-search "Make sure\nsly-agent-q-diff.el" contract)))))))
 
 (ert-deftest aqd-message-words-of-what-others-begin-while-agent-q-waits ()
-  (aqd-with-file aqd-async-original
+  (aqd-with-file aqd-original-of-two
     (let* ((inner nil)
            (begin (lambda ()
                     (agent-q-diff-cancel
@@ -284,8 +284,8 @@ Not in the file: hunk 2."))))))
                  (lambda () (funcall begin) (agent-q-diff-reject-all))))
         (should (string-prefix-p "✗ REJECTED"
                                  (agent-q-diff-tools-propose-file-edit
-                                  aqd-file aqd-async-original
-                                  aqd-async-modified "d"))))
+                                  aqd-file aqd-original-of-two
+                                  aqd-modified-of-two "d"))))
       (aqd-with-project "a\n"
         (let ((agent-q-diff-tools-policy 'ask)
               (agent-q-diff-contract 'agent-q)
@@ -337,9 +337,9 @@ Not in the file: hunk 2.")))
 LEAVE is called in the diff buffer, when one of two hunks is accepted.
 SAVE is the value of `agent-q-diff-save'."
   (let ((agent-q-diff-save (or save 'always)))
-    (aqd-with-file aqd-async-original
+    (aqd-with-file aqd-original-of-two
       (condition-case err
-          (aqd-call aqd-async-original aqd-async-modified
+          (aqd-call aqd-original-of-two aqd-modified-of-two
                     (lambda ()
                       (agent-q-diff-accept-hunk)
                       (funcall leave)))
@@ -356,22 +356,22 @@ the file on disk is as it was"
            (aqd-message-left #'kill-buffer 'never))))
 
 (ert-deftest aqd-message-error-of-agent-qs-call-if-nothing-is-in-the-file ()
-  (aqd-with-file aqd-async-original
+  (aqd-with-file aqd-original-of-two
     (should (equal '(agent-q-diff-cancelled
                      "the user left it undecided; none of it is in the file")
-                   (aqd-review aqd-async-original aqd-async-modified "C-]")))))
+                   (aqd-review aqd-original-of-two aqd-modified-of-two "C-]")))))
 
 (ert-deftest aqd-message-when-emacs-is-left ()
   (let ((aqd-answers nil)
         (answers nil))
-    (aqd-with-file aqd-async-original
-      (agent-q-diff-accept (aqd-async aqd-async-original aqd-async-modified) 0)
+    (aqd-with-file aqd-original-of-two
+      (agent-q-diff-accept (aqd-begin-review aqd-original-of-two aqd-modified-of-two) 0)
       ;; And of Agent-Q's own call, which is answered over SLY.
       (cl-letf (((symbol-function 'agent-q-diff-lisp-answer)
                  (lambda (_request value) (push value answers))))
         (sly-agent-q-diff--show-and-answer
          (agent-q-diff-lisp--request-make) aqd-file
-         (aqd-numbered 30 '((5 . "five"))) aqd-async-modified "d")
+         (aqd-numbered 30 '((5 . "five"))) aqd-modified-of-two "d")
         (agent-q-diff-accept (cadr (agent-q-diff-open-reviews)) 0)
         (run-hooks 'kill-emacs-hook))
       (should (string-search "Emacs exited\n\n" (car (aqd-answer :message))))
@@ -424,26 +424,26 @@ The user says of hunk 1, which is rejected: long"))))
 ;;;; What is in the file after no decision
 
 (ert-deftest aqd-message-cancelled-with-a-hunk-in-the-file ()
-  (aqd-with-async aqd-async-original aqd-async-modified
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (agent-q-diff-accept review 0)
     (agent-q-diff-cancel review)
-    (should (string-suffix-p (concat "\n\n" aqd-message-remains)
+    (should (string-suffix-p (concat "\n\n" aqd-remains-one-of-two)
                              (car (aqd-answer :message))))))
 
 (ert-deftest aqd-message-comments-reach-the-agent-without-a-decision ()
-  (aqd-with-async aqd-async-original aqd-async-modified
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (agent-q-diff-accept review 0)
     (aqd-in-diff review
       (agent-q-diff-comment-hunk "too long")
       (agent-q-diff-comment "later"))
     (agent-q-diff-cancel review)
-    (should (string-suffix-p (concat "\n\n" aqd-message-remains "\nThe user says: later\n"
+    (should (string-suffix-p (concat "\n\n" aqd-remains-one-of-two "\nThe user says: later\n"
                                      "The user says of hunk 1: too long")
                              (car (aqd-answer :message))))))
 
 (ert-deftest aqd-message-lines-that-are-not-shown-are-said ()
   (let ((original (aqd-numbered 600)))
-    (aqd-with-async original (replace-regexp-in-string "5$" "x" original)
+    (aqd-with-open-review original (replace-regexp-in-string "5$" "x" original)
       (agent-q-diff-reject review 0)
       (aqd-in-diff review (agent-q-diff-accept-all))
       (should (string-suffix-p
@@ -451,16 +451,16 @@ The user says of hunk 1, which is rejected: long"))))
                (car (aqd-answer :message)))))))
 
 (ert-deftest aqd-message-cancelled-with-a-hunk-in-the-file-for-one-who-waits ()
-  (aqd-with-file aqd-async-original
+  (aqd-with-file aqd-original-of-two
     (should (string-suffix-p
-             (concat "\n\n" aqd-message-remains)
+             (concat "\n\n" aqd-remains-one-of-two)
              (aqd-play "a C-]"
                        (lambda ()
                          (agent-q-diff-tools-propose-file-edit
-                          aqd-file aqd-async-original aqd-async-modified "d")))))
+                          aqd-file aqd-original-of-two aqd-modified-of-two "d")))))
     ;; The next proposal has nothing to do with it.
     (should-not (string-search
-                 aqd-message-remains
+                 aqd-remains-one-of-two
                  (agent-q-diff-tools-propose-file-edit aqd-file "a\n" "a\n" "d")))))
 
 ;;;; The words of Agent-Q's documents
@@ -550,10 +550,10 @@ hunk 2, not in the file:
 2 of 3 hunks are in the file.
 In the file: hunks 1 and 3.
 Not in the file: hunk 2."
-                       (aqd-message-now (aqd-numbered 40 '((5 . "five") (35 . "x")))
-                                        '(1 "in the file" 2 8)
-                                        '(2 "not in the file" 17 23)
-                                        '(3 "in the file" 32 38)))
+                       (aqd-present-lines (aqd-numbered 40 '((5 . "five") (35 . "x")))
+                                          '(1 "in the file" 2 8)
+                                          '(2 "not in the file" 17 23)
+                                          '(3 "in the file" 32 38)))
                (aqd-message-to-agent-q-about original modified "a r a q"))))
     ;; Toggled back, so the marks say rejected, and the file says otherwise.
     (aqd-with-file original
@@ -563,10 +563,10 @@ Not in the file: hunk 2."
 1 of 3 hunks is in the file.
 In the file: hunk 1.
 Not in the file: hunks 2 and 3."
-                       (aqd-message-now (aqd-numbered 40 '((5 . "five")))
-                                        '(1 "in the file" 2 8)
-                                        '(2 "not in the file" 17 23)
-                                        '(3 "not in the file" 32 38)))
+                       (aqd-present-lines (aqd-numbered 40 '((5 . "five")))
+                                          '(1 "in the file" 2 8)
+                                          '(2 "not in the file" 17 23)
+                                          '(3 "not in the file" 32 38)))
                (aqd-message-to-agent-q-about original modified "SPC SPC C-c C-k"))))
     (aqd-with-file (aqd-numbered 40 '((20 . "other")))
       (should (string-suffix-p
@@ -576,11 +576,11 @@ Not in the file: hunks 2 and 3."
 In the file: hunks 1 and 3.
 Not in the file: hunk 2.
 Could not be applied where it belongs: hunk 2."
-                       (aqd-message-now (aqd-numbered 40 '((5 . "five") (20 . "other")
-                                                           (35 . "x")))
-                                        '(1 "in the file" 2 8)
-                                        '(2 "not in the file" 17 23)
-                                        '(3 "in the file" 32 38)))
+                       (aqd-present-lines (aqd-numbered 40 '((5 . "five") (20 . "other")
+                                                             (35 . "x")))
+                                          '(1 "in the file" 2 8)
+                                          '(2 "not in the file" 17 23)
+                                          '(3 "in the file" 32 38)))
                (aqd-message-to-agent-q-about original modified "C-c C-c q"))))))
 
 (ert-deftest aqd-message-tells-what-was-undone-in-the-file ()

@@ -51,23 +51,23 @@ The function `answer' returns what the caller was told."
 ;;;; Several places
 
 (ert-deftest aqd-place-of-several-is-shown-and-taken-by-the-same-key ()
-  (aqd-place-with-patch aqd-place-blocks aqd-place-diff
+  (aqd-place-with-patch aqd-equal-blocks aqd-equal-blocks-diff
     (should (equal (aqd-sign 1) "[AMBIGUOUS, look: 1 of 4 places]"))
     (switch-to-buffer (current-buffer))
     (should (string-match-p
              "\\`Place 1 of 4: line 10 of target.txt.  The same key uses it; N P show others"
              (aqd-said (aqd-press "a"))))
-    (should (equal (aqd-disk) aqd-place-blocks))
+    (should (equal (aqd-disk) aqd-equal-blocks))
     (should (= 10 (aqd-place-point review)))
     (should (equal "{\n  x\n}\n" (aqd-place-marked review)))
     (should (string-prefix-p "Hunk applied" (aqd-said (aqd-press "a"))))
     (should (equal "" (aqd-place-marked review)))
-    (should (equal (aqd-disk) (aqd-place-with-line-in 2)))
+    (should (equal (aqd-disk) (aqd-equal-blocks-with-line-in 2)))
     (aqd-press "u")
-    (should (equal (aqd-disk) aqd-place-blocks))))
+    (should (equal (aqd-disk) aqd-equal-blocks))))
 
 (ert-deftest aqd-place-the-others-are-shown-by-n-and-p ()
-  (aqd-place-with-patch aqd-place-blocks aqd-place-diff
+  (aqd-place-with-patch aqd-equal-blocks aqd-equal-blocks-diff
     (switch-to-buffer (current-buffer))
     (aqd-press "a")
     (let ((seen (cl-loop repeat 4
@@ -79,59 +79,59 @@ The function `answer' returns what the caller was told."
     (should (= 4 (aqd-place-point review)))
     (should (equal (aqd-sign 1) "[AMBIGUOUS, look: 4 of 4 places]"))
     (aqd-press "a")
-    (should (equal (aqd-disk) (aqd-place-with-line-in 0)))))
+    (should (equal (aqd-disk) (aqd-equal-blocks-with-line-in 0)))))
 
 (ert-deftest aqd-place-keys-move-on-when-another-hunk-is-at-point ()
   (aqd-place-with-patch
-      (concat aqd-place-blocks "end\n")
-      (concat aqd-place-diff "@@ -13,2 +14,2 @@\n }\n-other\n+END\n")
+      (concat aqd-equal-blocks "end\n")
+      (concat aqd-equal-blocks-diff "@@ -13,2 +14,2 @@\n }\n-other\n+END\n")
     (switch-to-buffer (current-buffer))
     (aqd-press "a n")
     ;; What was shown is not what is seen any more: N is about hunks again.
     (should (equal "No further hunk fails to apply" (aqd-said (aqd-press "N"))))
     (should (string-match-p "\\`Place 1 of 4" (aqd-said (aqd-press "p a"))))
-    (should (equal (aqd-disk) (concat aqd-place-blocks "end\n")))))
+    (should (equal (aqd-disk) (concat aqd-equal-blocks "end\n")))))
 
 (ert-deftest aqd-place-that-was-shown-before-an-edit-is-shown-again ()
-  (aqd-place-with-patch aqd-place-blocks aqd-place-diff
+  (aqd-place-with-patch aqd-equal-blocks aqd-equal-blocks-diff
     (switch-to-buffer (current-buffer))
     (aqd-press "a")
     (with-current-buffer (aqd-target-of review)
       (goto-char (point-min))
       (insert "typed\n"))
     (should (string-match-p "\\`Place 1 of 4" (aqd-said (aqd-press "a"))))
-    (should (equal (aqd-disk) aqd-place-blocks))))
+    (should (equal (aqd-disk) aqd-equal-blocks))))
 
 (ert-deftest aqd-place-accept-all-leaves-out-what-nobody-named ()
-  (aqd-place-with-patch aqd-place-blocks aqd-place-diff
+  (aqd-place-with-patch aqd-equal-blocks aqd-equal-blocks-diff
     (should (string-match-p "Not applied: hunk 1: its lines fit more than one place"
                             (aqd-said (agent-q-diff-accept-all))))
     (should-error (agent-q-diff-accept review 0) :type 'agent-q-diff-ambiguous)
     (should-error (agent-q-diff-accept review 0 2) :type 'agent-q-diff-not-found)
-    (should (equal (aqd-disk) aqd-place-blocks))
+    (should (equal (aqd-disk) aqd-equal-blocks))
     (agent-q-diff-finish)
     (should (eq (answer :status) 'stale))
     (should (equal (plist-get (car (answer :hunks)) :places) '(1 4 7 10)))))
 
 (ert-deftest aqd-place-a-program-can-name-one ()
-  (aqd-place-with-patch aqd-place-blocks aqd-place-diff
+  (aqd-place-with-patch aqd-equal-blocks aqd-equal-blocks-diff
     (should (eq 'edited (agent-q-diff-accept review 0 4)))
-    (should (equal (aqd-disk) (aqd-place-with-line-in 1)))
+    (should (equal (aqd-disk) (aqd-equal-blocks-with-line-in 1)))
     (agent-q-diff-end review)
     (should (eq (answer :status) 'accepted))
     (should-not (plist-get (car (answer :hunks)) :places))))
 
 (ert-deftest aqd-place-of-a-diff-typed-by-hand-is-chosen-too ()
-  (aqd-with-file aqd-place-blocks
-    (aqd-with-diff aqd-place-diff
+  (aqd-with-file aqd-equal-blocks
+    (aqd-with-diff aqd-equal-blocks-diff
       (aqd-goto-hunk 1)
       (should (string-match-p "\\`Place 1 of 4" (aqd-said (agent-q-diff-accept-hunk))))
       (agent-q-diff-next-conflict)
       (agent-q-diff-accept-hunk)
-      (should (equal (aqd-disk) (aqd-place-with-line-in 1))))))
+      (should (equal (aqd-disk) (aqd-equal-blocks-with-line-in 1))))))
 
 (ert-deftest aqd-place-what-the-agent-reads-names-the-lines ()
-  (aqd-with-file (concat aqd-place-blocks "end\n")
+  (aqd-with-file (concat aqd-equal-blocks "end\n")
     (let ((default-directory (file-name-directory aqd-file))
           (agent-q-diff-project-root (file-name-directory aqd-file)))
       (should (string-search
@@ -142,7 +142,7 @@ Send it with more context, or keep the \"index\" line of git diff."
                            (agent-q-diff-tools-call
                             "propose_patch"
                             `(:path "target.txt" :description "A test."
-                              :diff ,(concat aqd-place-diff
+                              :diff ,(concat aqd-equal-blocks-diff
                                              "@@ -13,2 +14,2 @@\n }\n-end\n+END\n"))))))))))
 
 ;;;; Already in, and fuzz

@@ -75,13 +75,13 @@ MORE are further arguments, a plist."
 
 ;;;; Two hunks that another program may meet
 
-(defconst aqd-disk-original (aqd-numbered 20)
+(defconst aqd-twenty-original (aqd-numbered 20)
   "The text that the agent has read.")
 
-(defconst aqd-disk-proposed (aqd-numbered 20 '((3 . "three") (12 . "twelve")))
+(defconst aqd-twenty-proposed (aqd-numbered 20 '((3 . "three") (12 . "twelve")))
   "The text that it proposes, two hunks.")
 
-(defconst aqd-disk-first (aqd-numbered 20 '((3 . "three")))
+(defconst aqd-twenty-with-first (aqd-numbered 20 '((3 . "three")))
   "The original with the first hunk.")
 
 ;;;; Questions
@@ -142,18 +142,18 @@ The project's file has the lines 1 to 30."
 
 (defun aqd-logged-proposal (&rest more)
   "Return the arguments of a proposal for the project's file, then MORE."
-  (append (list aqd-file (aqd-numbered 30) aqd-async-modified "d") more))
+  (append (list aqd-file (aqd-numbered 30) aqd-modified-of-two "d") more))
 
 ;;;; Reviews that end without a decision
 
-(defconst aqd-message-remains "1 of 2 hunks is in the file.
+(defconst aqd-remains-one-of-two "1 of 2 hunks is in the file.
 In the file: hunk 1.
 Not in the file: hunk 2."
   "What an agent reads after one of two hunks was applied.")
 
 ;;;; Messages
 
-(defun aqd-message-now (file &rest places)
+(defun aqd-present-lines (file &rest places)
   "Return the part of a message about the present lines of FILE, a string.
 PLACES are lists (HUNK WHERE FROM TO), the lines counted from 1."
   (concat "\nThe lines as they now are:"

@@ -49,8 +49,8 @@
   (aqd-with-file (aqd-numbered 40 '((20 . "x")))
     (should (string-suffix-p
              (concat "belongs: hunk 2."
-                     (aqd-message-now (aqd-numbered 40 '((5 . "five")))
-                                      '(1 "in the file" 4 6)))
+                     (aqd-present-lines (aqd-numbered 40 '((5 . "five")))
+                                        '(1 "in the file" 4 6)))
              (aqd-propose-patch aqd-propose-diff "C-c C-c q")))))
 
 (ert-deftest aqd-propose-diff-creates-a-file ()
@@ -163,24 +163,24 @@ here. None of it is in the file."
     (should (equal (aqd-disk) "b\n"))))
 
 (ert-deftest aqd-propose-callback-that-fails-is-called-once-by-the-policy-too ()
-  (aqd-with-file aqd-async-original
+  (aqd-with-file aqd-original-of-two
     (let ((agent-q-diff-tools-policy 'deny)
           (n 0))
       (agent-q-diff-tools-call-async
        "propose_file_edit"
-       (list :path aqd-file :original aqd-async-original
-             :modified aqd-async-modified :description "d")
+       (list :path aqd-file :original aqd-original-of-two
+             :modified aqd-modified-of-two :description "d")
        (lambda (_) (cl-incf n) (error "Broken")))
       (should (= n 1)))))
 
 (ert-deftest aqd-propose-review-that-cannot-be-shown-is-answered-once ()
   (let ((messages nil))
-    (aqd-with-file aqd-async-original
+    (aqd-with-file aqd-original-of-two
       (let ((display-buffer-overriding-action '(aqd-fail)))
         (agent-q-diff-tools-call-async
          "propose_file_edit"
-         (list :path aqd-file :original aqd-async-original
-               :modified aqd-async-modified :description "d")
+         (list :path aqd-file :original aqd-original-of-two
+               :modified aqd-modified-of-two :description "d")
          (lambda (message) (push message messages))))
       (should-not messages)
       (mapc #'agent-q-diff-end (agent-q-diff-open-reviews))

@@ -14,75 +14,75 @@
 ;;;; Hooks
 
 (ert-deftest aqd-save-a-hook-that-edits-after-saving-undoes-nothing ()
-  (aqd-with-file aqd-disk-original
+  (aqd-with-file aqd-twenty-original
     (with-current-buffer (aqd-visit)
       (add-hook 'after-save-hook
                 (lambda () (save-excursion (goto-char (point-max)) (insert "hook\n")))
                 nil t))
-    (let ((result (aqd-result aqd-disk-original aqd-disk-first "a q")))
-      (should (equal (aqd-disk) aqd-disk-first))
+    (let ((result (aqd-result aqd-twenty-original aqd-twenty-with-first "a q")))
+      (should (equal (aqd-disk) aqd-twenty-with-first))
       (should (equal "accepted" (plist-get result :decision)))
       (should (plist-get result :altered))
       (should-not (plist-get result :saved)))))
 
 (ert-deftest aqd-save-a-hook-that-only-says-it-has-saved-is-not-believed ()
-  (aqd-with-project aqd-disk-original
+  (aqd-with-project aqd-twenty-original
     (with-current-buffer (aqd-visit)
       (add-hook 'write-contents-functions
                 (lambda () (set-buffer-modified-p nil) t)
                 nil t))
     (let ((message (aqd-edit "line 3\n" "three\n")))
-      (should (equal (aqd-disk) aqd-disk-original))
+      (should (equal (aqd-disk) aqd-twenty-original))
       (should (string-search "has not been saved" message)))))
 
 (ert-deftest aqd-save-an-edit-is-saved-though-a-hook-edits-after-saving ()
-  (aqd-with-project aqd-disk-original
+  (aqd-with-project aqd-twenty-original
     (with-current-buffer (aqd-visit)
       (add-hook 'after-save-hook
                 (lambda () (save-excursion (goto-char (point-max)) (insert "hook\n")))
                 nil t))
     (let ((message (aqd-edit "line 3\n" "three\n")))
-      (should (equal (aqd-disk) aqd-disk-first))
+      (should (equal (aqd-disk) aqd-twenty-with-first))
       (should-not (string-search "not been saved" message)))))
 
 (ert-deftest aqd-save-a-hook-that-kills-the-buffer-after-saving-undoes-nothing ()
   "What is in the file is reported to be there."
   (dolist (way '(edit review))
-    (aqd-with-project aqd-disk-original
+    (aqd-with-project aqd-twenty-original
       (with-current-buffer (aqd-visit)
         (add-hook 'after-save-hook #'kill-current-buffer nil t))
       (if (eq way 'edit)
           (let ((message (aqd-edit "line 3\n" "three\n")))
-            (should (equal (aqd-disk) aqd-disk-first))
+            (should (equal (aqd-disk) aqd-twenty-with-first))
             (should (string-prefix-p "✓" message))
             (should-not (string-search "not been saved" message)))
-        (let ((result (aqd-result aqd-disk-original aqd-disk-first "a q")))
-          (should (equal (aqd-disk) aqd-disk-first))
+        (let ((result (aqd-result aqd-twenty-original aqd-twenty-with-first "a q")))
+          (should (equal (aqd-disk) aqd-twenty-with-first))
           (should (equal '(accepted 1 t) (list (plist-get result :status)
                                                (plist-get result :in-file)
                                                (plist-get result :saved)))))))))
 
 (ert-deftest aqd-save-a-hook-that-kills-the-buffer-before-saving-is-a-failure ()
-  (aqd-with-project aqd-disk-original
+  (aqd-with-project aqd-twenty-original
     (with-current-buffer (aqd-visit)
       (add-hook 'write-file-functions
                 (lambda () (set-buffer-modified-p nil) (kill-buffer) nil)
                 nil t))
     (let ((message (aqd-edit "line 3\n" "three\n")))
-      (should (equal (aqd-disk) aqd-disk-original))
+      (should (equal (aqd-disk) aqd-twenty-original))
       (should (string-prefix-p "Error" message)))))
 
 (ert-deftest aqd-save-a-hook-that-leaves-after-saving-undoes-nothing ()
   "A throw bypasses error handlers."
-  (aqd-with-file aqd-disk-original
+  (aqd-with-file aqd-twenty-original
     (with-current-buffer (aqd-visit)
       (buffer-enable-undo)
       (add-hook 'after-save-hook (lambda () (throw 'aqd-left 'left)) nil t))
-    (aqd-call aqd-disk-original aqd-disk-first
+    (aqd-call aqd-twenty-original aqd-twenty-with-first
               (lambda ()
                 (should (eq 'left (catch 'aqd-left (agent-q-diff-accept-hunk))))
-                (should (equal (aqd-disk) aqd-disk-first))
-                (should (equal (aqd-target) aqd-disk-first))
+                (should (equal (aqd-disk) aqd-twenty-with-first))
+                (should (equal (aqd-target) aqd-twenty-with-first))
                 (with-current-buffer (find-buffer-visiting aqd-file)
                   (should (agent-q-diff-disk-in-file-p (current-buffer)))
                   (remove-hook 'after-save-hook (car after-save-hook) t))
@@ -93,26 +93,26 @@
                 (agent-q-diff-reject-all)))))
 
 (ert-deftest aqd-save-a-hook-that-leaves-before-saving-undoes-the-edit ()
-  (aqd-with-file aqd-disk-original
+  (aqd-with-file aqd-twenty-original
     (with-current-buffer (aqd-visit)
       (buffer-enable-undo)
       (add-hook 'write-file-functions (lambda () (throw 'aqd-left 'left)) nil t))
-    (aqd-call aqd-disk-original aqd-disk-first
+    (aqd-call aqd-twenty-original aqd-twenty-with-first
               (lambda ()
                 (should (eq 'left (catch 'aqd-left (agent-q-diff-accept-hunk))))
-                (should (equal (aqd-disk) aqd-disk-original))
-                (should (equal (aqd-target) aqd-disk-original))
+                (should (equal (aqd-disk) aqd-twenty-original))
+                (should (equal (aqd-target) aqd-twenty-original))
                 (agent-q-diff-reject-all)))))
 
 (ert-deftest aqd-save-error-after-the-write-is-no-failure ()
-  (aqd-truth
+  (aqd-with-forty-lines
     (with-current-buffer (aqd-visit)
       (add-hook 'after-save-hook (lambda () (error "Linter crashed")) nil t))
     (should (equal "accepted"
-                   (aqd-review aqd-truth-original aqd-truth-modified "a q")))
-    (should (equal (aqd-disk) (aqd-truth-with '(5 . "five"))))
+                   (aqd-review aqd-original-of-three aqd-modified-of-three "a q")))
+    (should (equal (aqd-disk) (aqd-forty-lines '(5 . "five"))))
     (should (equal (agent-q-diff-text-in (aqd-visit))
-                   (aqd-truth-with '(5 . "five"))))))
+                   (aqd-forty-lines '(5 . "five"))))))
 
 (ert-deftest aqd-save-hook-that-alters-on-saving-is-noticed ()
   (let ((original (concat "trailing   \n" (aqd-numbered 20)))
@@ -263,9 +263,9 @@ Return (HEADER DISK TEXT)."
     (should (equal (agent-q-diff-text-in (aqd-visit)) aqd-modified))))
 
 (ert-deftest aqd-save-if-clean-does-not-save-what-is-typed-meanwhile ()
-  (aqd-truth
+  (aqd-with-forty-lines
     (let ((agent-q-diff-save 'if-clean))
-      (aqd-truth-review
+      (aqd-call-with-three
        (lambda ()
          (agent-q-diff-accept-hunk)
          (with-current-buffer (find-buffer-visiting aqd-file)
@@ -274,7 +274,7 @@ Return (HEADER DISK TEXT)."
          (aqd-goto-hunk 2)
          (agent-q-diff-accept-hunk)
          (agent-q-diff-finish))))
-    (should (equal (aqd-disk) (aqd-truth-with '(5 . "five"))))))
+    (should (equal (aqd-disk) (aqd-forty-lines '(5 . "five"))))))
 
 (provide 'agent-q-diff-save-test)
 ;;; agent-q-diff-save-test.el ends here

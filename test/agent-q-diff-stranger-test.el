@@ -82,13 +82,13 @@
     (should (member (aqd-target) '("1\n2\nb" "1\n2\nx\nb")))))
 
 (ert-deftest aqd-stranger-edit-without-a-change-is-no-edit ()
-  (aqd-with-file aqd-edit-original
-    (let ((result (aqd-result aqd-edit-original aqd-edit-modified
+  (aqd-with-file aqd-letters-original
+    (let ((result (aqd-result aqd-letters-original aqd-letters-modified
                               "e C-c C-c a q")))
       (should-not (plist-get (car (plist-get result :hunks)) :edited)))))
 
 (ert-deftest aqd-stranger-edit-without-a-change-keeps-a-rejection ()
-  (aqd-with-review aqd-edit-original aqd-edit-modified
+  (aqd-with-review aqd-letters-original aqd-letters-modified
     (agent-q-diff-reject-hunk)
     (agent-q-diff-edit-hunk)
     (aqd-in-small-buffer (agent-q-diff-edit-finish))
@@ -143,7 +143,7 @@
 
 (ert-deftest aqd-stranger-merge-settled-for-the-file-of-an-applied-hunk ()
   "What is in the file is mostly the hunk; to say that it was declined is untrue."
-  (aqd-with-file aqd-edit-original
+  (aqd-with-file aqd-letters-original
     (let (message)
       (cl-letf (((symbol-function 'recursive-edit)
                  (lambda ()
@@ -157,20 +157,20 @@
                    (set-buffer (aqd-diff-buffer))
                    (agent-q-diff-finish))))
         (setq message (agent-q-diff-tools-propose-file-edit
-                       aqd-file aqd-edit-original aqd-edit-modified nil)))
+                       aqd-file aqd-letters-original aqd-letters-modified nil)))
       (should-not (string-search "declined" message)))))
 
 (ert-deftest aqd-stranger-reason-goes-when-merged ()
-  (aqd-with-file aqd-merge-mine
-    (let* ((result (aqd-result aqd-edit-original aqd-edit-modified
+  (aqd-with-file aqd-letters-mine
+    (let* ((result (aqd-result aqd-letters-original aqd-letters-modified
                                "a m C-x h C-w x RET C-c C-c q"))
            (hunk (car (plist-get result :hunks))))
       (should (plist-get hunk :in-file))
       (should-not (plist-get hunk :reason)))))
 
 (ert-deftest aqd-stranger-rejection-is-not-a-failure ()
-  (aqd-with-file aqd-merge-mine
-    (let ((result (aqd-result aqd-edit-original aqd-edit-modified "a r q")))
+  (aqd-with-file aqd-letters-mine
+    (let ((result (aqd-result aqd-letters-original aqd-letters-modified "a r q")))
       (should-not (plist-get (car (plist-get result :hunks)) :reason)))))
 
 (ert-deftest aqd-stranger-split-after-failure-says-why ()
@@ -204,7 +204,7 @@
     (should (equal (aqd-target) (aqd-numbered 30)))))
 
 (ert-deftest aqd-stranger-edit-after-merge-is-two-buffers ()
-  (aqd-with-review aqd-edit-original aqd-edit-modified
+  (aqd-with-review aqd-letters-original aqd-letters-modified
     (agent-q-diff-edit-hunk)
     (let ((small (current-buffer)))
       (aqd-in-target (forward-line 2) (insert "my "))
@@ -214,7 +214,7 @@
       (set-buffer (aqd-diff-buffer)))))
 
 (ert-deftest aqd-stranger-killing-edited-text-asks ()
-  (aqd-with-review aqd-edit-original aqd-edit-modified
+  (aqd-with-review aqd-letters-original aqd-letters-modified
     (agent-q-diff-edit-hunk)
     (insert "an hour's work")
     (let ((small (current-buffer)) (asked nil))
@@ -241,7 +241,7 @@
       (should-not (plist-get (nth 1 hunks) :edited)))))
 
 (ert-deftest aqd-stranger-edit-back-is-no-edit ()
-  (aqd-with-review aqd-edit-original aqd-edit-modified
+  (aqd-with-review aqd-letters-original aqd-letters-modified
     (agent-q-diff-edit-hunk)
     (aqd-in-small-buffer (aqd-retype "c2" "c3") (agent-q-diff-edit-finish))
     (agent-q-diff-edit-hunk)
@@ -303,7 +303,7 @@
 
 (ert-deftest aqd-stranger-bare-modified-flag ()
   "A patch file whose text was split is modified, or the user cannot save it."
-  (aqd-with-file aqd-edit-original
+  (aqd-with-file aqd-letters-original
     (aqd-with-diff (aqd-lines "@@ -2,4 +2,4 @@" " 2" "-b" "-c" "+b2" "+c2" " 3")
       (set-buffer-modified-p nil)
       (aqd-goto-hunk 1)
@@ -344,12 +344,12 @@
 
 (ert-deftest aqd-stranger-edit-of-applied-undone ()
   "Undone in the target, the file is what it was before the edit of the hunk."
-  (aqd-with-review aqd-edit-original aqd-edit-modified
+  (aqd-with-review aqd-letters-original aqd-letters-modified
     (aqd-accept 1)
     (agent-q-diff-edit-hunk)
     (aqd-in-small-buffer (aqd-retype "c2" "c3") (agent-q-diff-edit-finish))
     (aqd-in-target (undo-boundary) (undo-only))
-    (should (equal (aqd-target) aqd-edit-modified))
+    (should (equal (aqd-target) aqd-letters-modified))
     (aqd-goto-hunk 1)))
 
 (ert-deftest aqd-stranger-undo-of-another-hunk-after-split ()
@@ -399,7 +399,7 @@
 
 (ert-deftest aqd-stranger-finish-with-unsaved-small-buffer ()
   "Accepting all while a text waits in a small buffer asks first."
-  (aqd-with-review aqd-edit-original aqd-edit-modified
+  (aqd-with-review aqd-letters-original aqd-letters-modified
     (agent-q-diff-edit-hunk)
     (aqd-retype "c2" "mine")
     (set-buffer (aqd-diff-buffer))
@@ -410,18 +410,18 @@
                    (lambda (prompt) (setq asked prompt) nil)))
           (should-error (funcall command t) :type 'user-error)
           (should (string-search "is not finished" asked)))))
-    (should (equal (aqd-disk) aqd-edit-original))
+    (should (equal (aqd-disk) aqd-letters-original))
     (should-not agent-q-diff-buffer-decision)))
 
 (ert-deftest aqd-stranger-refresh-while-saving ()
   "What is in the file must not be called a failure."
-  (aqd-with-review aqd-edit-original aqd-edit-modified
+  (aqd-with-review aqd-letters-original aqd-letters-modified
     (let ((diff (current-buffer)))
       (aqd-in-target
         (add-hook 'before-save-hook (lambda () (agent-q-diff-signs--refresh diff)) nil t))
       (cl-letf (((symbol-function 'get-buffer-window) #'always))
         (agent-q-diff-accept-hunk))
-      (should (equal (aqd-disk) aqd-edit-modified))
+      (should (equal (aqd-disk) aqd-letters-modified))
       (should (equal (aqd-signs) '((1 . "[APPLIED]")))))))
 
 (ert-deftest aqd-stranger-edit-of-what-does-not-apply-is-refused-at-once ()
@@ -435,7 +435,7 @@
 
 (ert-deftest aqd-stranger-lost-hunk-is-not-applied-already ()
   "The file has not got the hunk's lines, as the sign says."
-  (aqd-with-review aqd-edit-original aqd-edit-modified
+  (aqd-with-review aqd-letters-original aqd-letters-modified
     (aqd-accept 1)
     (agent-q-diff-edit-hunk)
     (aqd-in-small-buffer (aqd-retype "c2" "c3") (agent-q-diff-edit-finish))
@@ -447,11 +447,11 @@
 
 (ert-deftest aqd-stranger-rejected-edit-is-not-offered-to-the-agent ()
   "\"STOP: Do NOT propose alternative changes\", and then an alternative."
-  (aqd-with-file aqd-edit-original
+  (aqd-with-file aqd-letters-original
     (let ((message (aqd-play "e M-< C-s c2 RET DEL 3 C-c C-c r q"
                              (lambda ()
                                (agent-q-diff-tools-propose-file-edit
-                                aqd-file aqd-edit-original aqd-edit-modified nil)))))
+                                aqd-file aqd-letters-original aqd-letters-modified nil)))))
       (should (string-search "REJECTED" message))
       (should-not (string-search "+c3" message)))))
 
@@ -480,14 +480,14 @@
     (should (equal (aqd-disk) "a\nb\n"))))
 
 (ert-deftest aqd-stranger-edit-to-empty ()
-  (aqd-with-review aqd-edit-original aqd-edit-modified
+  (aqd-with-review aqd-letters-original aqd-letters-modified
     (agent-q-diff-accept-hunk)
     (agent-q-diff-edit-hunk)
     (aqd-in-small-buffer (erase-buffer) (agent-q-diff-edit-finish))
     (set-buffer (aqd-diff-buffer))
     (should (equal (aqd-disk) ""))
     (agent-q-diff-unapply-hunk)
-    (should (equal (aqd-disk) aqd-edit-original))))
+    (should (equal (aqd-disk) aqd-letters-original))))
 
 (ert-deftest aqd-stranger-two-reviews-of-one-file ()
   (aqd-with-file (aqd-numbered 30)

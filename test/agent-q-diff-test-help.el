@@ -216,10 +216,10 @@ ORIGINAL and MODIFIED are the texts."
   (agent-q-diff-signs-change-with-target)
   (alist-get n (aqd-signs)))
 
-(defconst aqd-edit-original (aqd-lines "1" "2" "b" "c" "3" "4")
+(defconst aqd-letters-original (aqd-lines "1" "2" "b" "c" "3" "4")
   "A file.")
 
-(defconst aqd-edit-modified (aqd-lines "1" "2" "b2" "c2" "3" "4")
+(defconst aqd-letters-modified (aqd-lines "1" "2" "b2" "c2" "3" "4")
   "What is proposed for it.")
 
 (defun aqd-choose (from to)
@@ -260,13 +260,13 @@ ORIGINAL and MODIFIED are the texts."
   (search-forward old)
   (replace-match new t t))
 
-(defconst aqd-merge-mine (aqd-lines "1" "2" "mine" "c" "3" "4")
+(defconst aqd-letters-mine (aqd-lines "1" "2" "mine" "c" "3" "4")
   "The file after an edit by the user.")
 
 (defmacro aqd-with-conflict (&rest body)
   "Run BODY in the diff buffer of a review whose only hunk does not apply."
   (declare (indent 0) (debug t))
-  `(aqd-with-review aqd-edit-original aqd-edit-modified
+  `(aqd-with-review aqd-letters-original aqd-letters-modified
      (aqd-in-target (forward-line 2) (delete-char 1) (insert "mine") (save-buffer))
      (should (equal (aqd-sign 1) "[DOES NOT APPLY]"))
      ,@body))
@@ -276,18 +276,18 @@ ORIGINAL and MODIFIED are the texts."
 (defvar aqd-answers nil
   "The results that callbacks were called with, the latest first.")
 
-(defun aqd-async (original modified &rest keys)
+(defun aqd-begin-review (original modified &rest keys)
   "Begin a review of ORIGINAL becoming MODIFIED, with KEYS; return it."
   (apply #'agent-q-diff-review aqd-file original modified "A test."
          (lambda (result) (push result aqd-answers))
          keys))
 
-(defmacro aqd-with-async (original modified &rest body)
+(defmacro aqd-with-open-review (original modified &rest body)
   "Run BODY with `review', a review of ORIGINAL becoming MODIFIED."
   (declare (indent 2) (debug t))
   `(let ((aqd-answers nil))
      (aqd-with-file ,original
-       (let ((review (aqd-async ,original ,modified)))
+       (let ((review (aqd-begin-review ,original ,modified)))
          (should-not aqd-answers)
          ,@body)
        (aqd-should-leave-nothing))))
@@ -311,45 +311,45 @@ ORIGINAL and MODIFIED are the texts."
   `(with-current-buffer (agent-q-diff-session-buffer ,review)
      ,@body))
 
-(defconst aqd-async-original (aqd-numbered 30)
+(defconst aqd-original-of-two (aqd-numbered 30)
   "A file.")
 
-(defconst aqd-async-modified (aqd-numbered 30 '((5 . "five") (25 . "x")))
+(defconst aqd-modified-of-two (aqd-numbered 30 '((5 . "five") (25 . "x")))
   "What is proposed for it.")
 
 ;;;; Reviews of three hunks in forty lines
 
-(defconst aqd-truth-original (aqd-numbered 40)
+(defconst aqd-original-of-three (aqd-numbered 40)
   "The original of the proposals here.")
 
-(defconst aqd-truth-modified
+(defconst aqd-modified-of-three
   (aqd-numbered 40 '((5 . "five") (20 . "twenty") (35 . "x")))
   "The modified text of the proposals here, of three hunks.")
 
-(defmacro aqd-truth (&rest body)
-  "Run BODY with a file that holds `aqd-truth-original'."
+(defmacro aqd-with-forty-lines (&rest body)
+  "Run BODY with a file that holds `aqd-original-of-three'."
   (declare (indent 0) (debug t))
-  `(aqd-with-file aqd-truth-original ,@body))
+  `(aqd-with-file aqd-original-of-three ,@body))
 
-(defun aqd-truth-review (function)
+(defun aqd-call-with-three (function)
   "Review the proposal with FUNCTION in place of the user."
-  (aqd-call aqd-truth-original aqd-truth-modified function))
+  (aqd-call aqd-original-of-three aqd-modified-of-three function))
 
-(defun aqd-truth-with (&rest changes)
+(defun aqd-forty-lines (&rest changes)
   "Return the original with CHANGES, an alist from line to text."
   (aqd-numbered 40 changes))
 
 ;;;; Diffs of equal blocks
 
-(defconst aqd-place-blocks
+(defconst aqd-equal-blocks
   (concat "top\n" (apply #'concat (make-list 4 "{\n  x\n}\n")))
   "A text of equal blocks.")
 
-(defconst aqd-place-diff
+(defconst aqd-equal-blocks-diff
   "--- a/target.txt\n+++ b/target.txt\n@@ -8,3 +8,4 @@\n {\n   x\n+  new\n }\n"
   "A diff of the third of the blocks, which fits each of them.")
 
-(defun aqd-place-with-line-in (n)
+(defun aqd-equal-blocks-with-line-in (n)
   "Return the blocks with the new line in the block with the index N."
   (concat "top\n"
           (apply #'concat
@@ -426,7 +426,7 @@ REPAIR is run afterwards; then accepting must succeed."
 
 ;;;; The log
 
-(defmacro aqd-log-with-file (&rest body)
+(defmacro aqd-with-log-file (&rest body)
   "Run BODY with a log in a directory that does not exist yet."
   (declare (indent 0) (debug t))
   `(let* ((top (make-temp-file "aqd-log" t))
@@ -446,7 +446,7 @@ REPAIR is run afterwards; then accepting must succeed."
   "Return the lines of the log."
   (split-string (aqd-log-bytes) "\n" t))
 
-(defconst aqd-log-entry
+(defconst aqd-sample-log-entry
   '(:tool "edit_file" :path "/p/src/a.el" :hash-before "aa" :hash-after "bb"
           :hunks ((:index 0 :state applied :in-file t) (:index 1 :state rejected :in-file nil))
           :decided-by user :reason "Because." :diff "--- a/a.el\n+++ b/a.el\n@@ -1 +1 @@\n-a\n+b\n")
@@ -458,7 +458,7 @@ REPAIR is run afterwards; then accepting must succeed."
   "Signal an error that is not one of the package's."
   (error "Broken"))
 
-(defconst aqd-truth-diff
+(defconst aqd-bare-diff-of-two
   (aqd-lines "@@ -1,3 +1,3 @@" " line 1" "-line 2" "+LINE 2" " line 3"
              "@@ -7,3 +7,3 @@" " line 7" "-line 8" "+LINE 8" " line 9")
   "A bare diff of two hunks.")

@@ -15,7 +15,7 @@
 ;;;; The file
 
 (ert-deftest aqd-truth-what-was-erased-is-not-in-the-file ()
-  (aqd-truth
+  (aqd-with-forty-lines
     (let ((message
            (cl-letf (((symbol-function 'recursive-edit)
                       (lambda ()
@@ -31,33 +31,33 @@
                         (should-not (member '(1 . "[APPLIED]") (aqd-signs)))
                         (agent-q-diff-finish))))
              (agent-q-diff-tools-propose-file-edit
-              aqd-file aqd-truth-original aqd-truth-modified "d"))))
+              aqd-file aqd-original-of-three aqd-modified-of-three "d"))))
       (should (string-search "0 of 3 hunks are in the file" message))
       (should-not (string-search "\nIn the file: " message)))))
 
 (ert-deftest aqd-truth-target-saved-as-another-file-is-left-alone ()
-  (aqd-truth
+  (aqd-with-forty-lines
     (let ((other (concat aqd-file ".other")))
-      (aqd-truth-review
+      (aqd-call-with-three
        (lambda ()
          (with-current-buffer (find-buffer-visiting aqd-file)
            (let ((inhibit-message t))
              (write-file other)))
          (agent-q-diff-accept-hunk)
          (agent-q-diff-finish)))
-      (should (equal (aqd-disk) (aqd-truth-with '(5 . "five"))))
+      (should (equal (aqd-disk) (aqd-forty-lines '(5 . "five"))))
       (with-current-buffer (find-buffer-visiting other)
-        (should (equal (buffer-string) aqd-truth-original))
+        (should (equal (buffer-string) aqd-original-of-three))
         (kill-buffer)))))
 
 ;;;; All at once
 
 (ert-deftest aqd-truth-accept-all-takes-what-the-target-takes ()
-  (aqd-truth
+  (aqd-with-forty-lines
     (with-current-buffer (aqd-visit)
       (narrow-to-region (point-min)
                         (agent-q-diff-text-position (current-buffer) 25)))
-    (aqd-truth-review
+    (aqd-call-with-three
      (lambda ()
        (let ((said nil))
          (cl-letf (((symbol-function 'message)
@@ -68,18 +68,18 @@
          (should-not (string-search "hunk 1" said)))
        (should (equal (aqd-progress) "2/3 applied, 0 rejected, 1 pending"))
        (agent-q-diff-finish)))
-    (should (equal (aqd-disk) (aqd-truth-with '(5 . "five") '(20 . "twenty"))))
+    (should (equal (aqd-disk) (aqd-forty-lines '(5 . "five") '(20 . "twenty"))))
     (with-current-buffer (aqd-visit)
       (widen)
       (let ((last-command nil))
         (undo))
-      (should (equal (buffer-string) aqd-truth-original)))))
+      (should (equal (buffer-string) aqd-original-of-three)))))
 
 ;;;; The diff buffer
 
 (ert-deftest aqd-truth-a-hunk-out-of-sight-is-not-accepted-unseen ()
-  (aqd-truth
-    (aqd-truth-review
+  (aqd-with-forty-lines
+    (aqd-call-with-three
      (lambda ()
        (aqd-goto-hunk 1)
        (diff-restrict-view)
@@ -89,16 +89,16 @@
        (agent-q-diff-finish)))))
 
 (ert-deftest aqd-truth-moving-on-does-not-hang-on-what-message-returns ()
-  (aqd-truth
+  (aqd-with-forty-lines
     (cl-letf (((symbol-function 'message) #'ignore))
-      (aqd-truth-review (lambda ()
-                          (aqd-press "a a")
-                          (agent-q-diff-finish))))
-    (should (equal (aqd-disk) (aqd-truth-with '(5 . "five") '(20 . "twenty"))))))
+      (aqd-call-with-three (lambda ()
+                             (aqd-press "a a")
+                             (agent-q-diff-finish))))
+    (should (equal (aqd-disk) (aqd-forty-lines '(5 . "five") '(20 . "twenty"))))))
 
 (ert-deftest aqd-truth-the-buffer-can-be-looked-at-afterwards ()
-  (aqd-truth
-    (aqd-review aqd-truth-original aqd-truth-modified "a q")
+  (aqd-with-forty-lines
+    (aqd-review aqd-original-of-three aqd-modified-of-three "a q")
     (with-current-buffer (aqd-diff-buffer)
       (should (equal 3 (sly-agent-q-diff--count-hunks)))
       (sly-agent-q-diff--update-header)
@@ -110,12 +110,12 @@
       (should-not (agent-q-diff-accept-hunk))
       (sly-agent-q-diff-finish)
       (should (equal "accepted" sly-agent-q-diff--decision)))
-    (should (equal (aqd-disk) (aqd-truth-with '(5 . "five"))))))
+    (should (equal (aqd-disk) (aqd-forty-lines '(5 . "five"))))))
 
 ;;;; Bare buffers
 
 (ert-deftest aqd-truth-toggling-a-mark-needs-no-target ()
-  (dolist (diff (list aqd-truth-diff "@@ -1,9 +1,9 @@\n-a\n+b\n"))
+  (dolist (diff (list aqd-bare-diff-of-two "@@ -1,9 +1,9 @@\n-a\n+b\n"))
     (with-temp-buffer
       (insert diff)
       (sly-agent-q-diff-mode)
@@ -125,7 +125,7 @@
         (should-not (alist-get position sly-agent-q-diff--hunk-states))))))
 
 (ert-deftest aqd-truth-a-bare-buffer-always-gets-a-decision ()
-  (dolist (diff (list aqd-truth-diff "@@ -1,9 +1,9 @@\n-a\n+b\n" ""))
+  (dolist (diff (list aqd-bare-diff-of-two "@@ -1,9 +1,9 @@\n-a\n+b\n" ""))
     (dolist (path (list nil "/nowhere/at/all"))
       (dolist (command '(sly-agent-q-diff-finish sly-agent-q-diff-accept-all
                          sly-agent-q-diff-reject-all))
@@ -143,7 +143,7 @@
       (aqd-play "q"
                 (lambda ()
                   (with-temp-buffer
-                    (insert aqd-truth-diff)
+                    (insert aqd-bare-diff-of-two)
                     (sly-agent-q-diff-mode)
                     (save-window-excursion
                       (switch-to-buffer (current-buffer))
@@ -153,7 +153,7 @@
 
 (ert-deftest aqd-truth-of-several-entries-the-first-counts ()
   (aqd-with-file (aqd-numbered 10)
-    (aqd-with-diff aqd-truth-diff
+    (aqd-with-diff aqd-bare-diff-of-two
       (let ((position (aqd-goto-hunk 1)))
         (sly-agent-q-diff-accept-hunk)
         (push (cons position 'rejected) sly-agent-q-diff--hunk-states)
@@ -164,7 +164,7 @@
 
 (ert-deftest aqd-truth-entries-that-are-no-hunks-do-not-swell-the-total ()
   (aqd-with-file (aqd-numbered 10)
-    (aqd-with-diff aqd-truth-diff
+    (aqd-with-diff aqd-bare-diff-of-two
       (setq sly-agent-q-diff--hunk-states
             (list (cons 100 'applied) (cons 200 'rejected)))
       (sly-agent-q-diff--update-header)
@@ -172,7 +172,7 @@
 
 (ert-deftest aqd-truth-the-header-moves-what-is-known-of-hunks ()
   (aqd-with-file (aqd-numbered 10)
-    (aqd-with-diff aqd-truth-diff
+    (aqd-with-diff aqd-bare-diff-of-two
       (let ((states '((1 . applied))))
         (setq sly-agent-q-diff--hunk-states states)
         (sly-agent-q-diff--update-header)
@@ -183,7 +183,7 @@
 
 (ert-deftest aqd-truth-a-command-does-not-move-the-callers-positions ()
   (aqd-with-file (aqd-numbered 10)
-    (aqd-with-diff (concat "C-c C-c = accept all\n\n" aqd-truth-diff)
+    (aqd-with-diff (concat "C-c C-c = accept all\n\n" aqd-bare-diff-of-two)
       (let ((position (aqd-goto-hunk 1)))
         (sly-agent-q-diff-accept-hunk)
         (should (eq 'applied (alist-get position sly-agent-q-diff--hunk-states)))
@@ -191,7 +191,7 @@
 
 (ert-deftest aqd-truth-a-new-path-is-the-target-from-then-on ()
   (aqd-with-file (aqd-numbered 10)
-    (aqd-with-diff aqd-truth-diff
+    (aqd-with-diff aqd-bare-diff-of-two
       (aqd-goto-hunk 1)
       (sly-agent-q-diff-accept-hunk)
       (let ((other (concat aqd-file ".other")))

@@ -58,7 +58,7 @@
                      (directory-files (file-name-directory new) nil "\\`[^.]"))))))
 
 (ert-deftest aqd-visit-what-others-created-is-not-removed ()
-  (aqd-truth
+  (aqd-with-forty-lines
     (let ((new (expand-file-name "dir/new.txt" (file-name-directory aqd-file))))
       (cl-letf (((symbol-function 'recursive-edit)
                  (lambda ()
@@ -69,7 +69,7 @@
       (should (file-exists-p new)))))
 
 (ert-deftest aqd-visit-the-users-own-new-buffer-stays ()
-  (aqd-truth
+  (aqd-with-forty-lines
     (delete-file aqd-file)
     (let ((buffer (aqd-visit)))
       (should (equal "rejected" (aqd-review "" "x\n" "a u r q")))
