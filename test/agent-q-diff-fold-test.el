@@ -1,4 +1,4 @@
-;;; agent-q-diff-cut-test.el --- Hunks that are too long to be shown whole  -*- lexical-binding: t; -*-
+;;; agent-q-diff-fold-test.el --- Hunks that are too long to be shown whole  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
@@ -10,26 +10,26 @@
 
 (require 'agent-q-diff-test-help)
 
-(defconst aqd-cut-original (aqd-numbered 60)
+(defconst aqd-fold-original (aqd-numbered 60)
   "A file.")
 
-(defun aqd-cut-modified (n)
+(defun aqd-fold-modified (n)
   "Return what is proposed for that file: N lines more, and a small hunk below."
   (concat (aqd-numbered 10)
           (mapconcat (lambda (number) (format "added %d\n" number))
                      (number-sequence 1 n) "")
           (string-remove-prefix (aqd-numbered 10) (aqd-numbered 60 '((40 . "forty"))))))
 
-(defmacro aqd-with-cut (n &rest body)
+(defmacro aqd-fold-with-hunk (n &rest body)
   "Run BODY in the diff buffer of a hunk that adds N lines; 10 are shown at once."
   (declare (indent 1) (debug t))
   `(let ((agent-q-diff-hunk-lines 10))
-     (aqd-with-review aqd-cut-original (aqd-cut-modified ,n)
+     (aqd-with-review aqd-fold-original (aqd-fold-modified ,n)
        (pop-to-buffer (current-buffer))
        (aqd-goto-hunk 1)
        ,@body)))
 
-(defun aqd-cut-seen ()
+(defun aqd-fold-seen ()
   "Return the lines that are seen from the first hunk on, signs in their place."
   (let ((seen ""))
     (save-excursion
@@ -43,44 +43,44 @@
         (forward-char)))
     (split-string (substring-no-properties seen) "\n" t)))
 
-(defun aqd-cut-sign ()
+(defun aqd-fold-sign ()
   "Return the line that stands for those hidden, or nil if none are."
-  (seq-find (lambda (line) (string-prefix-p "… " line)) (aqd-cut-seen)))
+  (seq-find (lambda (line) (string-prefix-p "… " line)) (aqd-fold-seen)))
 
-(ert-deftest aqd-cut-the-middle-of-a-long-hunk-is-one-line-with-its-size ()
-  (aqd-with-cut 100
-    (should (equal (seq-take (aqd-cut-seen) 13)
+(ert-deftest aqd-fold-the-middle-of-a-long-hunk-is-one-line-with-its-size ()
+  (aqd-fold-with-hunk 100
+    (should (equal (seq-take (aqd-fold-seen) 13)
                    '("@@ -8,6 +8,106 @@ line 7"
                      " line 8" " line 9" " line 10" "+added 1" "+added 2"
                      "… 96 more lines, x shows them"
                      "+added 99" "+added 100" " line 11" " line 12" " line 13"
                      "@@ -37,7 +137,7 @@ line 36")))))
 
-(ert-deftest aqd-cut-a-hunk-that-just-fits-is-shown-whole ()
-  (aqd-with-cut 4
-    (should-not (aqd-cut-sign)))
-  (aqd-with-cut 5
-    (should (equal (aqd-cut-sign) "… 1 more line, x shows it"))))
+(ert-deftest aqd-fold-a-hunk-that-just-fits-is-shown-whole ()
+  (aqd-fold-with-hunk 4
+    (should-not (aqd-fold-sign)))
+  (aqd-fold-with-hunk 5
+    (should (equal (aqd-fold-sign) "… 1 more line, x shows it"))))
 
-(ert-deftest aqd-cut-x-shows-them-and-hides-them-again ()
-  (aqd-with-cut 100
+(ert-deftest aqd-fold-x-shows-them-and-hides-them-again ()
+  (aqd-fold-with-hunk 100
     (aqd-press "x")
-    (should-not (aqd-cut-sign))
-    (should (member "+added 50" (aqd-cut-seen)))
+    (should-not (aqd-fold-sign))
+    (should (member "+added 50" (aqd-fold-seen)))
     (search-forward "+added 50")
     (aqd-press "x")
-    (should (equal (aqd-cut-sign) "… 96 more lines, x shows them"))
+    (should (equal (aqd-fold-sign) "… 96 more lines, x shows them"))
     ;; Point is where one sees it, and where the same key works.
     (should (looking-at-p "\\+added 3$"))
     (search-forward "added 98")
     (aqd-press "x")
-    (should-not (aqd-cut-sign))
+    (should-not (aqd-fold-sign))
     (should (looking-at-p "\\+added 3$"))
     (aqd-goto-hunk 2)
     (should-error (agent-q-diff-expand-line) :type 'user-error)))
 
-(ert-deftest aqd-cut-the-text-stays-the-whole-diff ()
-  (aqd-with-cut 100
+(ert-deftest aqd-fold-the-text-stays-the-whole-diff ()
+  (aqd-fold-with-hunk 100
     (should (= 100 (how-many "^\\+added " (point-min) (point-max))))
     (let ((copied (buffer-substring-no-properties (point) (point-max))))
       (should (string-search "+added 50\n" copied)))
@@ -88,50 +88,50 @@
     (should (looking-at-p "@@ -37,7 \\+137,7 @@"))
     (aqd-press "p a")
     (should (equal (aqd-target)
-                   (string-replace "forty" "line 40" (aqd-cut-modified 100))))))
+                   (string-replace "forty" "line 40" (aqd-fold-modified 100))))))
 
-(ert-deftest aqd-cut-stays-with-what-is-decided ()
-  (aqd-with-cut 100
+(ert-deftest aqd-fold-stays-with-what-is-decided ()
+  (aqd-fold-with-hunk 100
     (aqd-press "a")
     (should (equal (aqd-progress) "1/2 applied, 0 rejected, 1 pending"))
-    (should (equal (aqd-cut-sign) "… 96 more lines, x shows them"))
+    (should (equal (aqd-fold-sign) "… 96 more lines, x shows them"))
     (aqd-press "p x u r")
     (should (equal (aqd-progress) "0/2 applied, 1 rejected, 1 pending"))
-    (should-not (aqd-cut-sign))))
+    (should-not (aqd-fold-sign))))
 
-(ert-deftest aqd-cut-hunks-that-are-printed-anew-are-cut-anew ()
-  (aqd-with-cut 100
+(ert-deftest aqd-fold-hunks-that-are-printed-anew-are-folded-anew ()
+  (aqd-fold-with-hunk 100
     (search-forward "+added 50")
     (push-mark (line-beginning-position) t t)
     (forward-line 30)
     (let ((transient-mark-mode t))
       (agent-q-diff-reject-hunk))
     (should (equal (seq-filter (lambda (line) (string-match-p "\\`\\(@@\\|\\[\\|…\\)" line))
-                               (aqd-cut-seen))
+                               (aqd-fold-seen))
                    '("@@ -8,3 +8,52 @@ line 7" "… 42 more lines, x shows them"
                      "[REJECTED] @@ -10,0 +60,30 @@ line 10" "… 20 more lines, x shows them"
                      "@@ -11,3 +90,24 @@ line 10" "… 14 more lines, x shows them"
                      "@@ -37,7 +137,7 @@ line 36")))))
 
-(ert-deftest aqd-cut-searching-shows-what-it-finds ()
-  (aqd-with-cut 100
+(ert-deftest aqd-fold-searching-shows-what-it-finds ()
+  (aqd-fold-with-hunk 100
     (isearch-mode t)
     (isearch-process-search-string "added 50" "added 50")
     (isearch-exit)
     (should (looking-back "added 50" (line-beginning-position)))
     (should-not (invisible-p (1- (point))))
-    (should-not (aqd-cut-sign))))
+    (should-not (aqd-fold-sign))))
 
-(ert-deftest aqd-cut-folding-the-hunk-leaves-no-second-sign ()
-  (aqd-with-cut 100
+(ert-deftest aqd-fold-hiding-the-hunk-leaves-no-second-sign ()
+  (aqd-fold-with-hunk 100
     (aqd-press "r h")
-    (should-not (aqd-cut-sign))))
+    (should-not (aqd-fold-sign))))
 
-(ert-deftest aqd-cut-nothing-is-hidden-if-the-option-says-so ()
+(ert-deftest aqd-fold-nothing-is-hidden-if-the-option-says-so ()
   (let ((agent-q-diff-hunk-lines nil))
-    (aqd-with-review aqd-cut-original (aqd-cut-modified 5000)
+    (aqd-with-review aqd-fold-original (aqd-fold-modified 5000)
       (should-not (seq-find #'invisible-p
                             (number-sequence (point-min) (point-max) 10))))))
 
-(provide 'agent-q-diff-cut-test)
-;;; agent-q-diff-cut-test.el ends here
+(provide 'agent-q-diff-fold-test)
+;;; agent-q-diff-fold-test.el ends here
