@@ -487,5 +487,26 @@ The engine's Lisp is loaded there, and nothing else of ours."
                   (format "(princ %s)" (prin1-to-string form)))
     (buffer-string)))
 
+;;;; Reviews of a file of Emacs Lisp
+
+(defconst aqd-elisp-original (concat "(defun foo ()\n" (aqd-numbered 40))
+  "A file.")
+
+(defconst aqd-elisp-modified
+  (concat "(defun foo ()\n" (aqd-numbered 40 '((5 . "five") (20 . "twenty") (35 . "x"))))
+  "What is proposed for it.")
+
+(defmacro aqd-with-elisp-review (&rest body)
+  "Run BODY in the diff buffer of a review of three hunks, in a window."
+  (declare (indent 0) (debug t))
+  `(aqd-with-file aqd-elisp-original
+     (let ((aqd-file (concat aqd-file ".el")))
+       (aqd-write aqd-elisp-original)
+       (aqd-call aqd-elisp-original aqd-elisp-modified
+                 (lambda ()
+                   (pop-to-buffer (current-buffer))
+                   ,@body
+                   (agent-q-diff-reject-all))))))
+
 (provide 'agent-q-diff-test-help)
 ;;; agent-q-diff-test-help.el ends here

@@ -1,0 +1,32 @@
+;;; agent-q-diff-base-test.el --- Faces, and keys that other packages leave alone  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Code:
+
+(require 'agent-q-diff-test-help)
+(require 'agent-q-diff-list)
+(require 'agent-q-diff-log-list)
+
+(defvar meow-mode-state-list)
+
+(ert-deftest aqd-base-modal-packages-leave-the-keys-alone ()
+  (let ((states '((agent-q-diff-list-mode . motion)))
+        (meow-mode-state-list '((agent-q-diff-grants-mode . normal))))
+    (cl-letf (((symbol-function 'evil-initial-state)
+               (lambda (mode &optional _) (alist-get mode states)))
+              ((symbol-function 'evil-set-initial-state)
+               (lambda (mode state) (push (cons mode state) states))))
+      (dolist (mode '(agent-q-diff-mode sly-agent-q-diff-mode agent-q-diff-list-mode
+                      agent-q-diff-grants-mode agent-q-diff-log-mode
+                      agent-q-diff-transcript-mode))
+        (with-temp-buffer
+          (funcall mode)
+          ;; What the user has set stays.
+          (should (eq (alist-get mode states)
+                      (if (eq mode 'agent-q-diff-list-mode) 'motion 'emacs)))
+          (should (eq (alist-get mode meow-mode-state-list)
+                      (if (eq mode 'agent-q-diff-grants-mode) 'normal 'insert))))))))
+
+(provide 'agent-q-diff-base-test)
+;;; agent-q-diff-base-test.el ends here

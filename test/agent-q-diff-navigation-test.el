@@ -1,0 +1,99 @@
+;;; agent-q-diff-navigation-test.el --- Moving among hunks and to the target  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Code:
+
+(require 'imenu)
+(require 'outline)
+(require 'which-func)
+(require 'agent-q-diff-test-help)
+
+;;;; Moving
+
+(ert-deftest aqd-navigation-skips-hunks-that-outline-folds ()
+  (aqd-with-elisp-review
+    (outline-minor-mode 1)
+    (aqd-goto-hunk 2)
+    (outline-hide-subtree)
+    (should (invisible-p (line-beginning-position 3)))
+    (aqd-press "n")
+    (should (= 2 (agent-q-diff-buffer-hunk-at-point)))))
+
+;;;; What other packages ask
+
+(ert-deftest aqd-navigation-imenu-has-the-hunks ()
+  (aqd-with-elisp-review
+    (aqd-accept 2)
+    (should (equal (mapcar #'car (funcall imenu-create-index-function))
+                   '("1 pending  @@ -3,7 +3,7 @@ (defun foo ()"
+                     "2 applied  @@ -18,7 +18,7 @@ (defun foo ()"
+                     "3 pending  @@ -33,7 +33,7 @@ (defun foo ()")))
+    (imenu (nth 2 (funcall imenu-create-index-function)))
+    (should (= 2 (agent-q-diff-buffer-hunk-at-point)))))
+
+(ert-deftest aqd-navigation-next-error-shows-each-place ()
+  (aqd-with-elisp-review
+    (next-error 1 t)
+    (should (= 0 (agent-q-diff-buffer-hunk-at-point)))
+    (next-error)
+    (should (= 1 (agent-q-diff-buffer-hunk-at-point)))
+    (let ((target (find-buffer-visiting aqd-file)))
+      (with-current-buffer target
+        (should (= 21 (line-number-at-pos (window-point (get-buffer-window target)))))))
+    (next-error)
+    (should-error (next-error) :type 'user-error)))
+
+(ert-deftest aqd-navigation-which-function-opens-nothing ()
+  (aqd-with-elisp-review
+    (aqd-goto-hunk 1)
+    (let ((find-file-hook (list (lambda () (ert-fail "a file was opened")))))
+      (should (equal "(defun foo ()" (add-log-current-defun))))
+    (goto-char (point-min))
+    (should-not (add-log-current-defun))))
+
+(ert-deftest aqd-navigation-eldoc-tells-state-and-key ()
+  (aqd-with-elisp-review
+    (aqd-accept 1)
+    (aqd-goto-hunk 1)
+    (should (equal (agent-q-diff-navigation--eldoc)
+                   "Hunk 1 of 3, applied; u takes it out of the file"))
+    (aqd-goto-hunk 2)
+    (should (equal (agent-q-diff-navigation--eldoc) "Hunk 2 of 3, pending; a accepts, r rejects"))
+    (aqd-in-target (search-forward "line 35") (insert "!"))
+    (aqd-goto-hunk 3)
+    (should (string-prefix-p "Hunk 3 of 3, does not apply: its lines were changed"
+                             (agent-q-diff-navigation--eldoc)))
+    (goto-char (point-min))
+    (should-not (agent-q-diff-navigation--eldoc))))
+
+;;;; Following
+
+(ert-deftest aqd-navigation-follow-marks-the-lines-that-a-hunk-touches ()
+  (aqd-with-elisp-review
+    (let ((marked (lambda ()
+                    (with-current-buffer (find-buffer-visiting aqd-file)
+                      (mapcar (lambda (overlay)
+                                (list (line-number-at-pos (overlay-start overlay))
+                                      (line-number-at-pos (overlay-end overlay))))
+                              (seq-filter (lambda (overlay)
+                                            (eq 'agent-q-diff-place
+                                                (overlay-get overlay 'face)))
+                                          (overlays-in (point-min) (point-max))))))))
+      (aqd-goto-hunk 1)
+      (aqd-press "f")
+      (should (equal (funcall marked) '((3 10))))
+      (aqd-press "n")
+      (should (equal (funcall marked) '((18 25))))
+      (aqd-in-target (insert "above\n"))
+      (aqd-press "p n")
+      (should (equal (funcall marked) '((19 26))))
+      ;; Of a hunk whose lines are gone the place is left.
+      (aqd-in-target (erase-buffer))
+      (aqd-press "p")
+      (should (equal (funcall marked) '((1 1))))
+      (aqd-press "f")
+      (should-not agent-q-diff-follow-mode))))
+
+(provide 'agent-q-diff-navigation-test)
+;;; agent-q-diff-navigation-test.el ends here
