@@ -182,6 +182,21 @@ None of it is in the text.")))
         (should (string-prefix-p message (plist-get (car aqd-answers) :message)))
         (should-not (string-search "saved" (plist-get (car aqd-answers) :message)))))))
 
+(ert-deftest aqd-message-of-several-places-names-the-lines ()
+  (aqd-with-file (concat aqd-equal-blocks "end\n")
+    (let ((default-directory (file-name-directory aqd-file))
+          (agent-q-diff-project-root (file-name-directory aqd-file)))
+      (should (string-search
+               "The lines of hunk 1 are at several places: lines 2, 5, 8, 11. \
+Send it with more context, or keep the \"index\" line of git diff."
+               (aqd-play "a n a q y"
+                         (lambda ()
+                           (agent-q-diff-tools-call
+                            "propose_patch"
+                            `(:path "target.txt" :description "A test."
+                              :diff ,(concat aqd-equal-blocks-diff
+                                             "@@ -13,2 +14,2 @@\n }\n-end\n+END\n"))))))))))
+
 ;;;; No decision
 
 (ert-deftest aqd-message-cancelled ()

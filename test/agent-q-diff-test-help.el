@@ -508,5 +508,24 @@ The engine's Lisp is loaded there, and nothing else of ours."
                    ,@body
                    (agent-q-diff-reject-all))))))
 
+;;;; Reviews of diffs
+
+(defmacro aqd-with-patch-review (text diff &rest body)
+  "Run BODY in the diff buffer of `review', of DIFF for a file that holds TEXT.
+The function `answer' returns what the caller was told."
+  (declare (indent 2) (debug t))
+  `(aqd-with-file ,text
+     (let* ((results nil)
+            (review (agent-q-diff-review-patch
+                     aqd-file ,diff "A test."
+                     (lambda (result) (push result results)))))
+       (cl-flet ((answer (key) (plist-get (car results) key)))
+         (unwind-protect
+             (with-current-buffer (agent-q-diff-session-buffer review)
+               (setq agent-q-diff-grace--end 0)
+               (ignore #'answer)
+               ,@body)
+           (agent-q-diff-cancel review))))))
+
 (provide 'agent-q-diff-test-help)
 ;;; agent-q-diff-test-help.el ends here
