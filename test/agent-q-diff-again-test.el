@@ -170,5 +170,50 @@
                    (aqd-review aqd-again-original aqd-again-modified "a a U q")))
     (should (equal (aqd-disk) aqd-again-original))))
 
+(ert-deftest aqd-again-new-file-taken-back-is-gone ()
+  (aqd-with-file ""
+    (delete-file aqd-file)
+    (let* ((folder (expand-file-name "new/er/" (file-name-directory aqd-file)))
+           (aqd-file (expand-file-name "file" folder))
+           (review (agent-q-diff-review aqd-file "" "a\n" "d" nil)))
+      (agent-q-diff-accept review 0)
+      (agent-q-diff-end review)
+      (should (equal (aqd-disk) "a\n"))
+      (agent-q-diff-take-back review)
+      (should-not (file-exists-p (expand-file-name ".." folder)))
+      ;; And one can have it after all.
+      (with-current-buffer (agent-q-diff-look-again review)
+        (agent-q-diff-accept-all))
+      (should (equal (aqd-disk) "a\n"))
+      (aqd-in-target (insert "mine\n") (save-buffer))
+      (agent-q-diff-take-back review)
+      (should (equal (aqd-disk) "mine\n"))
+      ;; Nor does a file go that somebody else has emptied.
+      (aqd-in-target (erase-buffer) (save-buffer))
+      (with-current-buffer (agent-q-diff-look-again review)
+        (agent-q-diff-finish))
+      (should (equal (aqd-disk) ""))
+      (kill-buffer (find-buffer-visiting aqd-file))
+      (agent-q-diff-forget review))))
+
+(ert-deftest aqd-again-taking-back-leaves-no-buffer ()
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+    (agent-q-diff-end review)
+    (let* ((other (aqd-begin-review-telling nil))
+           (n (length (buffer-list))))
+      (agent-q-diff-take-back review)
+      (agent-q-diff-take-back review)
+      (should (= n (length (buffer-list))))
+      (agent-q-diff-cancel other))))
+
+(ert-deftest aqd-again-checks-the-path-as-the-review-did ()
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+    (aqd-check-with review #'aqd-fail)
+    (agent-q-diff-end review)
+    (with-current-buffer (agent-q-diff-look-again review)
+      (should-not (agent-q-diff-accept-hunk))
+      (kill-buffer))
+    (should (equal (aqd-disk) aqd-original-of-two))))
+
 (provide 'agent-q-diff-again-test)
 ;;; agent-q-diff-again-test.el ends here

@@ -317,6 +317,10 @@ ORIGINAL and MODIFIED are the texts."
 (defconst aqd-modified-of-two (aqd-numbered 30 '((5 . "five") (25 . "x")))
   "What is proposed for it.")
 
+(defun aqd-begin-review-telling (callback)
+  "Begin a review of the test's file and return it; CALLBACK learns of its end."
+  (agent-q-diff-review aqd-file aqd-original-of-two aqd-modified-of-two "d" callback))
+
 ;;;; Reviews of three hunks in forty lines
 
 (defconst aqd-original-of-three (aqd-numbered 40)

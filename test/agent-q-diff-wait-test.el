@@ -1,0 +1,54 @@
+;;; agent-q-diff-wait-test.el --- Waiting for a decision in a recursive edit  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Code:
+
+(require 'agent-q-diff-test-help)
+
+;;;; Several who wait
+
+(ert-deftest aqd-wait-two-wait-for-one-review ()
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+    (let* ((depth (recursion-depth))
+           (inner nil)
+           (after nil)
+           (outer
+            (unwind-protect
+                (progn
+                  (global-set-key [f6] (lambda () (interactive)
+                                         (setq inner (agent-q-diff-wait review))))
+                  (global-set-key [f7] (lambda () (interactive)
+                                         (setq after (recursion-depth))))
+                  (aqd-play "<f6> a a q <f7>" (lambda () (agent-q-diff-wait review))))
+              (global-set-key [f6] nil)
+              (global-set-key [f7] nil))))
+      (should (equal after depth))
+      (should (eq inner outer))
+      (should (equal (aqd-answer :status) '(accepted))))))
+
+(ert-deftest aqd-wait-buffer-of-a-review-inside-another-is-not-kept ()
+  (dolist (hook '(ignore error))
+    (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+      (let (inner buffer)
+        (unwind-protect
+            (progn
+              (global-set-key
+               [f6] (lambda () (interactive)
+                      (let ((other (agent-q-diff-review "x" "a\n" "b\n" "d" #'ignore
+                                                        :detached t)))
+                        (setq buffer (agent-q-diff-session-buffer other))
+                        (with-current-buffer buffer
+                          (add-hook 'kill-buffer-hook hook nil t))
+                        (setq inner (agent-q-diff-wait other)))))
+              (aqd-play "<f6> a q a a q" (lambda () (agent-q-diff-wait review))))
+          (global-set-key [f6] nil))
+        (should (equal (plist-get inner :decision) "accepted"))
+        (should (equal (aqd-answer :status) '(accepted)))
+        (should (eq (eq hook 'error) (buffer-live-p buffer)))
+        (with-current-buffer (get-buffer-create (if (buffer-live-p buffer) buffer " "))
+          (remove-hook 'kill-buffer-hook hook t)
+          (kill-buffer))))))
+
+(provide 'agent-q-diff-wait-test)
+;;; agent-q-diff-wait-test.el ends here
