@@ -26,5 +26,30 @@
     (agent-q-diff-end review)
     (should-not (plist-get (car (answer :hunks)) :in-file))))
 
+;;;; All at once
+
+(ert-deftest aqd-decide-accept-all-takes-what-the-target-takes ()
+  (aqd-with-forty-lines
+    (with-current-buffer (aqd-visit)
+      (narrow-to-region (point-min)
+                        (agent-q-diff-text-position (current-buffer) 25)))
+    (aqd-call-with-three
+     (lambda ()
+       (let ((said nil))
+         (cl-letf (((symbol-function 'message)
+                    (lambda (format &rest arguments)
+                      (setq said (and format (apply #'format format arguments))))))
+           (agent-q-diff-accept-all))
+         (should (string-match-p "\\`Not applied: hunk 3: .*narrowed part" said))
+         (should-not (string-search "hunk 1" said)))
+       (should (equal (aqd-progress) "2/3 applied, 0 rejected, 1 pending"))
+       (agent-q-diff-finish)))
+    (should (equal (aqd-disk) (aqd-forty-lines '(5 . "five") '(20 . "twenty"))))
+    (with-current-buffer (aqd-visit)
+      (widen)
+      (let ((last-command nil))
+        (undo))
+      (should (equal (buffer-string) aqd-original-of-three)))))
+
 (provide 'agent-q-diff-decide-test)
 ;;; agent-q-diff-decide-test.el ends here

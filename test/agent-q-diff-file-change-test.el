@@ -1,0 +1,63 @@
+;;; agent-q-diff-file-change-test.el --- The file that a review changes, and what it holds  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Code:
+
+(require 'agent-q-diff-test-help)
+
+;;;; The target
+
+(ert-deftest aqd-file-change-what-was-erased-is-not-in-the-file ()
+  (aqd-with-forty-lines
+    (let ((message
+           (cl-letf (((symbol-function 'recursive-edit)
+                      (lambda ()
+                        (agent-q-diff-accept-hunk)
+                        (with-current-buffer (aqd-visit)
+                          (erase-buffer)
+                          (let ((inhibit-message t))
+                            (save-buffer)))
+                        (aqd-goto-hunk 2)
+                        (agent-q-diff-reject-hunk)
+                        (agent-q-diff-preview-hunk)
+                        (should (assoc 1 (aqd-signs)))
+                        (should-not (member '(1 . "[APPLIED]") (aqd-signs)))
+                        (agent-q-diff-finish))))
+             (agent-q-diff-tools-propose-file-edit
+              aqd-file aqd-original-of-three aqd-modified-of-three "d"))))
+      (should (string-search "0 of 3 hunks are in the file" message))
+      (should-not (string-search "\nIn the file: " message)))))
+
+(ert-deftest aqd-file-change-target-saved-as-another-file-is-left-alone ()
+  (aqd-with-forty-lines
+    (let ((other (concat aqd-file ".other")))
+      (aqd-call-with-three
+       (lambda ()
+         (with-current-buffer (find-buffer-visiting aqd-file)
+           (let ((inhibit-message t))
+             (write-file other)))
+         (agent-q-diff-accept-hunk)
+         (agent-q-diff-finish)))
+      (should (equal (aqd-disk) (aqd-forty-lines '(5 . "five"))))
+      (with-current-buffer (find-buffer-visiting other)
+        (should (equal (buffer-string) aqd-original-of-three))
+        (kill-buffer)))))
+
+(ert-deftest aqd-file-change-a-new-path-is-the-target-from-then-on ()
+  (aqd-with-file (aqd-numbered 10)
+    (aqd-with-diff aqd-bare-diff-of-two
+      (aqd-goto-hunk 1)
+      (sly-agent-q-diff-accept-hunk)
+      (let ((other (concat aqd-file ".other")))
+        (write-region (aqd-numbered 10) nil other nil 'silent)
+        (setq sly-agent-q-diff--path other)
+        (aqd-goto-hunk 2)
+        (sly-agent-q-diff-accept-hunk)
+        (let ((aqd-file other))
+          (should (equal (aqd-disk) (aqd-numbered 10 '((8 . "LINE 8"))))))
+        (kill-buffer (find-buffer-visiting other))))
+    (should (equal (aqd-disk) (aqd-numbered 10 '((2 . "LINE 2")))))))
+
+(provide 'agent-q-diff-file-change-test)
+;;; agent-q-diff-file-change-test.el ends here
