@@ -28,5 +28,16 @@
           (should (eq (alist-get mode meow-mode-state-list)
                       (if (eq mode 'agent-q-diff-grants-mode) 'normal 'insert))))))))
 
+(ert-deftest aqd-base-faces-inherit-and-name-no-colors ()
+  (dolist (face '(agent-q-diff-applied agent-q-diff-rejected agent-q-diff-differs
+                  agent-q-diff-decided agent-q-diff-decided-header
+                  agent-q-diff-header agent-q-diff-progress
+                  agent-q-diff-warning))
+    (should (facep face))
+    (let ((attributes (cdar (face-default-spec face))))
+      (should (plist-get attributes :inherit))
+      (should-not (plist-get attributes :foreground))
+      (should-not (plist-get attributes :background)))))
+
 (provide 'agent-q-diff-base-test)
 ;;; agent-q-diff-base-test.el ends here

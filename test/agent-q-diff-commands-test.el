@@ -8,6 +8,64 @@
 (require 'seq)
 (require 'agent-q-diff-test-help)
 
+;;;; What is said
+
+(ert-deftest aqd-commands-says-offset-and-fuzz-of-a-bare-diff ()
+  (pcase-dolist (`(,text . ,said)
+                 `((,(aqd-numbered 20) . "Hunk applied")
+                   (,(concat "top\n" (aqd-numbered 20)) . "Hunk applied at offset 1")
+                   (,(aqd-numbered 20 '((4 . "other")))
+                    . "Hunk applied with fuzz 1 at offset 0")
+                   (,(concat "top\n" (aqd-numbered 20 '((9 . "x") (10 . "y"))))
+                    . "Hunk applied with fuzz 2 at offset 1")))
+    (aqd-with-file text
+      (aqd-with-diff aqd-bare-diff-of-one
+        (aqd-goto-hunk 1)
+        (should (equal said (aqd-said (agent-q-diff-accept-hunk))))
+        (should (equal (aqd-disk) (string-replace "line 7\n" "LINE 7\n" text)))))))
+
+(ert-deftest aqd-commands-says-why-a-hunk-does-not-apply ()
+  (pcase-dolist (`(,text . ,said)
+                 `((,(aqd-numbered 20 '((7 . "other")))
+                    . "\\`Failed to apply hunk: its lines are not in the target")
+                   ;; The stated line alone does not decide, at it or elsewhere.
+                   (,(concat (aqd-numbered 20) (aqd-numbered 3) (aqd-numbered 20)
+                             (aqd-lines "x"))
+                    . "\\`Place 1 of 2: line 7 of target.txt.")
+                   (,(concat "top\n" (aqd-numbered 20) (aqd-numbered 20))
+                    . "\\`Place 1 of 2: line 8 of target.txt.")))
+    (aqd-with-file text
+      (aqd-with-diff aqd-bare-diff-of-one
+        (aqd-goto-hunk 1)
+        (should (string-match-p said (aqd-said (agent-q-diff-accept-hunk))))
+        (should (equal (aqd-disk) text))))))
+
+(ert-deftest aqd-commands-tells-each-command-apart ()
+  (aqd-with-file (aqd-numbered 20)
+    (aqd-with-diff aqd-bare-diff-of-one
+      (aqd-goto-hunk 1)
+      (should (equal "Hunk applied" (aqd-said (agent-q-diff-accept-hunk))))
+      (should (equal "Hunk applied already" (aqd-said (agent-q-diff-accept-hunk))))
+      (should (equal "Hunk pending; its change stays in the file, u takes it out"
+                     (aqd-said (agent-q-diff-toggle-hunk))))
+      (should (equal "Hunk applied; its change was in the file already"
+                     (aqd-said (agent-q-diff-accept-hunk))))
+      (should (equal "Hunk rejected; its change stays in the file, u takes it out"
+                     (aqd-said (agent-q-diff-reject-hunk))))
+      (should (equal "Hunk taken out of the file"
+                     (aqd-said (agent-q-diff-unapply-hunk))))
+      (should (equal "Hunk 1 is not in the file"
+                     (aqd-said (agent-q-diff-unapply-hunk))))
+      (should (equal "Hunk rejected" (aqd-said (agent-q-diff-reject-hunk))))
+      (should (equal "Hunk rejected already" (aqd-said (agent-q-diff-reject-hunk)))))))
+
+(ert-deftest aqd-commands-in-front-of-the-first-hunk-say-so ()
+  (aqd-with-file (aqd-numbered 20)
+    (aqd-with-diff (concat "Some prose.\n\n" aqd-bare-diff-of-one)
+      (dolist (command '(agent-q-diff-accept-hunk agent-q-diff-reject-hunk
+                         agent-q-diff-toggle-hunk agent-q-diff-unapply-hunk))
+        (should-error (funcall command) :type 'user-error)))))
+
 ;;;; Bare buffers
 
 (ert-deftest aqd-commands-toggling-a-mark-needs-no-target ()

@@ -43,5 +43,19 @@
       (call-interactively item)
       (should (equal (aqd-signs) '((2 . "[APPLIED]")))))))
 
+(ert-deftest aqd-menu-help-lists-every-key ()
+  (aqd-with-file "a\n"
+    (aqd-call "a\n" "b\n"
+              (lambda ()
+                (agent-q-diff-help)
+                (let ((help (with-current-buffer "*Agent-Q Diff Help*"
+                              (buffer-string))))
+                  (dolist (key '("n" "p" "N" "P" "RET" "a" "r" "SPC" "u" "s" "C-c C-c" "C-c C-k"
+                                 "q" "?"))
+                    (should (let ((case-fold-search nil))
+                              (string-match-p (format "^%s +[a-z]" (regexp-quote key))
+                                              help)))))
+                (agent-q-diff-reject-all)))))
+
 (provide 'agent-q-diff-menu-test)
 ;;; agent-q-diff-menu-test.el ends here

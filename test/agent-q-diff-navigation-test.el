@@ -20,6 +20,31 @@
     (aqd-press "n")
     (should (= 2 (agent-q-diff-buffer-hunk-at-point)))))
 
+(ert-deftest aqd-navigation-stops-at-both-ends ()
+  (aqd-with-file (aqd-numbered 20)
+    (aqd-with-diff (concat "Some prose.\n\n" aqd-bare-diff-of-one)
+      (should (equal "Hunk pending (1 of 1)" (aqd-said (agent-q-diff-next-hunk))))
+      (should (equal "No next hunk" (aqd-said (agent-q-diff-next-hunk))))
+      (should (equal "No previous hunk" (aqd-said (agent-q-diff-previous-hunk))))
+      (goto-char (point-max))
+      (should (equal 0 (agent-q-diff-buffer-hunk-at-point))))))
+
+(ert-deftest aqd-navigation-conflicts-are-said-and-found ()
+  (let ((original (aqd-numbered 60))
+        (modified (aqd-numbered 60 '((5 . "a") (20 . "b") (35 . "c") (50 . "d")))))
+    (aqd-with-file (aqd-numbered 60 '((20 . "mine") (50 . "mine")))
+      (aqd-call original modified
+                (lambda ()
+                  (should (string-search "of 4 hunks 2 do not apply" (buffer-string)))
+                  (should (string-match-p "4 pending · 2 conflicts  " header-line-format))
+                  (should (string-match-p "\\`Hunk pending (2 of 4); its lines"
+                                          (aqd-said (aqd-press "N"))))
+                  (should (string-match-p "(4 of 4)" (aqd-said (aqd-press "N"))))
+                  (should (equal "No further hunk fails to apply"
+                                 (aqd-said (aqd-press "N"))))
+                  (should (string-match-p "(2 of 4)" (aqd-said (aqd-press "P"))))
+                  (agent-q-diff-reject-all))))))
+
 ;;;; What other packages ask
 
 (ert-deftest aqd-navigation-imenu-has-the-hunks ()

@@ -19,5 +19,51 @@
         ;; What the caller wrote down stays the caller's.
         (should (equal states '((1 . applied))))))))
 
+;;;; The header line
+
+(ert-deftest aqd-progress-header-line-counts-conflicts ()
+  (let ((edit (lambda (from to)
+                (aqd-in-target (search-forward from)
+                               (replace-match to)
+                               (save-buffer))
+                (agent-q-diff-signs-change-with-target)))
+        (counts (lambda () (and (string-match "pending\\(.*\\)  " header-line-format)
+                                (match-string 1 header-line-format)))))
+    (aqd-with-review (aqd-numbered 60)
+        (aqd-numbered 60 '((5 . "a") (20 . "b") (35 . "c") (50 . "d")))
+      (should (equal (funcall counts) ""))
+      (funcall edit "line 20" "mine")
+      (should (equal (funcall counts) " · 1 conflict"))
+      (funcall edit "line 50" "mine")
+      (should (equal (funcall counts) " · 2 conflicts"))
+      (aqd-goto-hunk 1)
+      (agent-q-diff-accept-hunk)
+      (should (equal (funcall counts) " · 2 conflicts"))
+      (funcall edit "mine" "line 20")
+      (funcall edit "mine" "line 50")
+      (should (equal (funcall counts) "")))))
+
+(ert-deftest aqd-progress-header-line-shows-the-progress ()
+  (aqd-with-file "a\n"
+    (aqd-call "a\n" "b\n"
+              (lambda ()
+                (should (string-match-p "0 applied · 0 rejected · 1 pending"
+                                        header-line-format))
+                (should (string-prefix-p " hunk 1/1 · " header-line-format))
+                (should (string-suffix-p "  target.txt" header-line-format))
+                (goto-char (point-min))
+                (run-hooks 'post-command-hook)
+                (should (string-prefix-p " 1 hunk · " header-line-format))
+                (aqd-goto-hunk 1)
+                (agent-q-diff-reject-hunk)
+                (should (string-match-p "0 applied · 1 rejected · 0 pending  "
+                                        header-line-format))
+                (should (string-match-p "The agent reads that"
+                                        (aqd-said (agent-q-diff-comment "Why?"))))
+                (should (string-match-p "0 pending · commented  " header-line-format))
+                (should (string-match-p "No comment" (aqd-said (agent-q-diff-comment " "))))
+                (should (string-match-p "0 pending  " header-line-format))
+                (agent-q-diff-finish)))))
+
 (provide 'agent-q-diff-progress-test)
 ;;; agent-q-diff-progress-test.el ends here

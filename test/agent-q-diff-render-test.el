@@ -18,5 +18,15 @@
           (should-not (eq (window-buffer) (agent-q-diff-session-buffer two)))
           (agent-q-diff-cancel two))))))
 
+(ert-deftest aqd-render-takes-nothing-from-a-directorys-local-variables ()
+  (aqd-with-file "a\n"
+    (write-region "((nil . ((fill-column . 7))))" nil
+                  (expand-file-name ".dir-locals.el" (file-name-directory aqd-file))
+                  nil 'silent)
+    (aqd-call "a\n" "b\n"
+              (lambda ()
+                (should-not (equal 7 fill-column))
+                (agent-q-diff-reject-all)))))
+
 (provide 'agent-q-diff-render-test)
 ;;; agent-q-diff-render-test.el ends here

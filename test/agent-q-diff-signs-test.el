@@ -22,5 +22,32 @@
 ; shifted by 2 lines."
              (answer :message)))))
 
+;;;; What the signs are made of
+
+;; Their order is that in which Emacs merges them.
+(defun aqd-signs-header-faces ()
+  "Return for each hunk the faces of the overlays on its `@@' line."
+  (mapcar (lambda (position)
+            (delq nil (mapcar (lambda (overlay) (overlay-get overlay 'face))
+                              (overlays-at position t))))
+          agent-q-diff-buffer-positions))
+
+(ert-deftest aqd-signs-header-of-a-decided-hunk-has-its-face-and-no-other-has ()
+  (let ((decided '(agent-q-diff-decided-header agent-q-diff-decided)))
+    (aqd-with-shown-review (aqd-numbered 30)
+                           (aqd-numbered 30 '((5 . "five") (6 . "six") (7) (25 . "x")))
+      (should (equal (aqd-signs-header-faces) '(nil nil)))
+      (aqd-press "a")
+      (should (equal (aqd-signs-header-faces) (list decided nil)))
+      (aqd-press "p s")
+      (should (equal (delete-dups (butlast (aqd-signs-header-faces))) (list decided)))
+      (should (equal (last (aqd-signs-header-faces)) '(nil)))
+      (aqd-press "u")
+      (should-not (car (aqd-signs-header-faces)))
+      (agent-q-diff-unapply-all)
+      (should (equal (delete-dups (aqd-signs-header-faces)) '(nil)))
+      (should-not (seq-some (lambda (overlay) (overlay-get overlay 'agent-q-diff-header))
+                            (overlays-in (point-min) (point-max)))))))
+
 (provide 'agent-q-diff-signs-test)
 ;;; agent-q-diff-signs-test.el ends here

@@ -531,5 +531,12 @@ The function `answer' returns what the caller was told."
                ,@body)
            (agent-q-diff-cancel review))))))
 
+;;;; Diffs typed by hand
+
+(defconst aqd-bare-diff-of-one
+  (aqd-lines "@@ -4,7 +4,7 @@" " line 4" " line 5" " line 6" "-line 7" "+LINE 7"
+             " line 8" " line 9" " line 10")
+  "A bare diff of one hunk.")
+
 (provide 'agent-q-diff-test-help)
 ;;; agent-q-diff-test-help.el ends here

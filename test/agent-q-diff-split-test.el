@@ -1,0 +1,89 @@
+;;; agent-q-diff-split-test.el --- Splitting hunks, and picking lines of them  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Code:
+
+(require 'seq)
+(require 'agent-q-diff-test-help)
+
+;;;; Splitting
+
+(defconst aqd-split-near
+  (cons (aqd-numbered 30)
+        (aqd-numbered 30 '((5 . "five") (8 . "eight") (25 . "x"))))
+  "A proposal of two hunks, the first of which has two changes.")
+
+(ert-deftest aqd-split-makes-hunks-of-their-own ()
+  (aqd-with-file (car aqd-split-near)
+    (aqd-call (car aqd-split-near) (cdr aqd-split-near)
+              (lambda ()
+                (aqd-goto-hunk 2)
+                (agent-q-diff-reject-hunk)
+                (aqd-goto-hunk 1)
+                (should (equal "Split into 2 hunks" (aqd-said (aqd-press "s"))))
+                (should (equal 0 (agent-q-diff-buffer-hunk-at-point)))
+                (should (equal 3 (sly-agent-q-diff--count-hunks)))
+                (should (equal (aqd-progress) "0/3 applied, 1 rejected, 2 pending"))
+                (should (equal (aqd-signs) '((3 . "[REJECTED]"))))
+                (aqd-press "n a")
+                (should (equal (aqd-signs) '((2 . "[APPLIED]") (3 . "[REJECTED]"))))
+                (should (equal (aqd-numbered 30 '((8 . "eight")))
+                               (decode-coding-string (aqd-disk) 'utf-8)))
+                (should (eq 'applied (alist-get (aqd-goto-hunk 2)
+                                                sly-agent-q-diff--hunk-states)))
+                (should (eq 'rejected (alist-get (aqd-goto-hunk 3)
+                                                 sly-agent-q-diff--hunk-states)))
+                (agent-q-diff-finish)))))
+
+(ert-deftest aqd-split-diff-is-still-one-for-patch ()
+  (aqd-with-file (car aqd-split-near)
+    (aqd-call (car aqd-split-near) (cdr aqd-split-near)
+              (lambda ()
+                (aqd-goto-hunk 1)
+                (agent-q-diff-split-hunk)
+                (should (eq 0 (call-process-region
+                               (progn (goto-char (point-min))
+                                      (re-search-forward "^---")
+                                      (line-beginning-position))
+                               (point-max) "patch" nil nil nil "-s" aqd-file)))
+                (agent-q-diff-reject-all)))
+    (should (equal (aqd-disk) (cdr aqd-split-near)))))
+
+(ert-deftest aqd-split-of-what-is-applied-and-unapply-one ()
+  (aqd-with-file (car aqd-split-near)
+    (should (equal "accepted" (aqd-review (car aqd-split-near) (cdr aqd-split-near)
+                                          "a p s u q")))
+    (should (equal (aqd-disk) (aqd-numbered 30 '((8 . "eight")))))))
+
+(ert-deftest aqd-split-parts-what-one-change-removes-and-adds ()
+  (aqd-with-file (aqd-numbered 20)
+    (aqd-with-diff aqd-bare-diff-of-one
+      (aqd-goto-hunk 1)
+      (should (equal "Split into 2 hunks" (aqd-said (agent-q-diff-split-hunk))))
+      (should (equal (buffer-string)
+                     (aqd-lines "@@ -4,4 +4,3 @@" " line 4" " line 5"
+                                " line 6" "-line 7" "@@ -8,3 +7,4 @@"
+                                "+LINE 7" " line 8" " line 9" " line 10")))
+      (agent-q-diff-accept-hunk)
+      (should (equal (aqd-disk) (aqd-numbered 20 '((7)))))
+      (should (equal "This hunk cannot be split; select lines to decide only those"
+                     (aqd-said (agent-q-diff-split-hunk)))))))
+
+;;;; Bare diffs
+
+(ert-deftest aqd-split-in-a-bare-buffer ()
+  (aqd-with-file (aqd-numbered 10)
+    (aqd-with-diff (aqd-lines "@@ -1,5 +1,5 @@" " line 1" "-line 2" "+two"
+                              " line 3" "-line 4" "+four" " line 5")
+      (aqd-goto-hunk 1)
+      (agent-q-diff-split-hunk)
+      (should (equal (buffer-string)
+                     (aqd-lines "@@ -1,3 +1,3 @@" " line 1" "-line 2" "+two" " line 3"
+                                "@@ -4,2 +4,2 @@" "-line 4" "+four" " line 5")))
+      (aqd-goto-hunk 2)
+      (agent-q-diff-accept-hunk)
+      (should (equal (aqd-disk) (aqd-numbered 10 '((4 . "four"))))))))
+
+(provide 'agent-q-diff-split-test)
+;;; agent-q-diff-split-test.el ends here
