@@ -66,6 +66,13 @@
                          agent-q-diff-toggle-hunk agent-q-diff-unapply-hunk))
         (should-error (funcall command) :type 'user-error)))))
 
+(ert-deftest aqd-commands-what-the-user-typed-is-not-called-a-hooks-work ()
+  (aqd-with-review aqd-letters-original aqd-letters-modified
+    (agent-q-diff-accept-hunk)
+    (aqd-in-target (insert "typed\n"))
+    (should (equal "Hunk rejected; its change stays in the file, u takes it out"
+                   (aqd-said (agent-q-diff-reject-hunk))))))
+
 ;;;; Bare buffers
 
 (ert-deftest aqd-commands-toggling-a-mark-needs-no-target ()

@@ -13,82 +13,6 @@
 (require 'seq)
 (require 'smerge-mode)
 
-;;;; Lines
-
-(ert-deftest aqd-lines-in-the-region-are-accepted-and-no-others ()
-  (aqd-with-review aqd-letters-original aqd-letters-modified
-    (aqd-choose "-c" "+b2")
-    (agent-q-diff-accept-hunk)
-    (should-not (use-region-p))
-    (should (equal (aqd-disk) (aqd-lines "1" "2" "b" "b2" "3" "4")))
-    (should (equal (aqd-hunks)
-                   '("@@ -1,3 +1,2 @@" " 1" " 2" "-b"
-                     "@@ -4 +3 @@ b" "-c" "+b2"
-                     "@@ -5,2 +4,3 @@ c" "+c2" " 3" " 4")))
-    (should (equal (aqd-signs) '((2 . "[APPLIED]"))))
-    (should (equal (aqd-progress) "1/3 applied, 0 rejected, 2 pending"))))
-
-(ert-deftest aqd-lines-in-the-region-are-rejected ()
-  (aqd-with-review aqd-letters-original aqd-letters-modified
-    (aqd-choose "-b" "-b")
-    (agent-q-diff-reject-hunk)
-    (should (equal (aqd-signs) '((1 . "[REJECTED]"))))
-    (agent-q-diff-accept-all)
-    (should (equal (aqd-disk) (aqd-lines "1" "2" "b" "b2" "c2" "3" "4")))))
-
-(ert-deftest aqd-lines-in-the-region-are-taken-out-again ()
-  (aqd-with-review aqd-letters-original aqd-letters-modified
-    (agent-q-diff-accept-hunk)
-    (aqd-choose "+c2" "+c2")
-    (agent-q-diff-unapply-hunk)
-    (should (equal (aqd-disk) (aqd-lines "1" "2" "b2" "3" "4")))
-    (should (equal (aqd-signs) '((1 . "[APPLIED]"))))))
-
-(ert-deftest aqd-lines-of-several-hunks-are-decided-at-once ()
-  (aqd-with-review (aqd-numbered 30)
-      (aqd-numbered 30 '((5 . "five") (15 . "fifteen") (25 . "x")))
-    (aqd-choose "+five" "-line 25")
-    (agent-q-diff-accept-hunk)
-    (should (equal (aqd-disk)
-                   (aqd-numbered 30 '((5 . "line 5\nfive") (15 . "fifteen") (25)))))
-    (should (equal (aqd-progress) "3/5 applied, 0 rejected, 2 pending"))))
-
-(ert-deftest aqd-lines-a-whole-hunk-in-the-region-stays-one ()
-  (aqd-with-review aqd-letters-original aqd-letters-modified
-    (aqd-choose "-b" "+c2")
-    (agent-q-diff-accept-hunk)
-    (should (equal (aqd-disk) aqd-letters-modified))
-    (should (equal (aqd-progress) "1/1 applied, 0 rejected, 0 pending"))))
-
-(ert-deftest aqd-lines-a-region-without-changes-says-so ()
-  (aqd-with-review aqd-letters-original aqd-letters-modified
-    (aqd-choose " 1" " 2")
-    (should-error (agent-q-diff-accept-hunk) :type 'user-error)
-    (should (equal (aqd-disk) aqd-letters-original))))
-
-(ert-deftest aqd-lines-the-line-that-the-region-only-touches-is-not-in-it ()
-  (aqd-with-review aqd-letters-original aqd-letters-modified
-    (aqd-choose "-b" "-b")
-    (forward-line)
-    (agent-q-diff-accept-hunk)
-    (should (equal (aqd-disk) (aqd-lines "1" "2" "c" "3" "4")))))
-
-(ert-deftest aqd-lines-that-others-have-changed-are-not-picked ()
-  (aqd-with-review aqd-letters-original aqd-letters-modified
-    (aqd-in-target (forward-line 2) (insert "my "))
-    (aqd-choose "-c" "+b2")
-    (should (string-prefix-p "Cannot use these lines alone: its lines were changed"
-                             (aqd-said (should-not (agent-q-diff-accept-hunk)))))
-    (should (equal (aqd-target) (aqd-lines "1" "2" "my b" "c" "3" "4")))))
-
-(ert-deftest aqd-lines-of-a-bare-diff ()
-  (aqd-with-file aqd-letters-original
-    (aqd-with-diff (aqd-lines "@@ -2,4 +2,4 @@" " 2" "-b" "-c" "+b2" "+c2" " 3")
-      (aqd-choose "+c2" "+c2")
-      (agent-q-diff-accept-hunk)
-      (should (equal (aqd-disk) (aqd-lines "1" "2" "b" "c" "c2" "3" "4")))
-      (should (equal (aqd-signs) '((2 . "[APPLIED]")))))))
-
 ;;;; Edited hunks
 
 (ert-deftest aqd-edit-takes-what-the-user-wrote-and-the-agent-reads-it ()
@@ -246,7 +170,7 @@
 
 ;;;; Merged hunks
 
-(ert-deftest aqd-merge-shows-the-three-texts-between-markers ()
+(ert-deftest aqd-edit-merge-shows-the-three-texts-between-markers ()
   (aqd-with-conflict
     (agent-q-diff-merge-hunk)
     (aqd-in-small-buffer
@@ -267,7 +191,7 @@
     (should (equal (aqd-disk) aqd-letters-mine))))
 
 ;; Compared in full, only the middle line is in conflict.
-(ert-deftest aqd-merge-beyond-the-budget-says-that-it-is-coarse ()
+(ert-deftest aqd-edit-merge-beyond-the-budget-says-that-it-is-coarse ()
   (let ((original (aqd-lines "p" "q" "r" "s" "t" "q"))
         (mine (aqd-lines "p" "mine" "q" "r" "file" "s" "t" "q" "z"))
         (proposed (aqd-lines "q" "p" "r" "agent" "s" "q" "t")))
@@ -284,7 +208,7 @@
             (set-buffer-modified-p nil)
             (agent-q-diff-edit-abort)))))))
 
-(ert-deftest aqd-merge-is-undone-in-the-target-as-one ()
+(ert-deftest aqd-edit-merge-is-undone-in-the-target-as-one ()
   (aqd-with-conflict
     (agent-q-diff-merge-hunk)
     (aqd-in-small-buffer
@@ -298,7 +222,7 @@
     (agent-q-diff-accept-hunk)
     (should (equal (aqd-disk) (aqd-lines "1" "2" "both" "c2" "3" "4")))))
 
-(ert-deftest aqd-merge-settled-for-the-file-is-a-rejection ()
+(ert-deftest aqd-edit-merge-settled-for-the-file-is-a-rejection ()
   (aqd-with-conflict
     (agent-q-diff-merge-hunk)
     (aqd-in-small-buffer
@@ -310,7 +234,7 @@
     (should (equal (aqd-disk) aqd-letters-mine))
     (should (equal (aqd-signs) '((1 . "[REJECTED]"))))))
 
-(ert-deftest aqd-merge-with-markers-left-asks ()
+(ert-deftest aqd-edit-merge-with-markers-left-asks ()
   (aqd-with-conflict
     (agent-q-diff-merge-hunk)
     (aqd-in-small-buffer
@@ -321,7 +245,7 @@
         (agent-q-diff-edit-finish)))
     (should (string-search "<<<<<<< ours\nmine" (aqd-disk)))))
 
-(ert-deftest aqd-merge-of-a-place-that-has-changed-again-keeps-the-text ()
+(ert-deftest aqd-edit-merge-of-a-place-that-has-changed-again-keeps-the-text ()
   (aqd-with-conflict
     (agent-q-diff-merge-hunk)
     (aqd-in-target (forward-line 2) (insert "again "))
@@ -333,7 +257,7 @@
       (agent-q-diff-edit-abort))
     (should (equal (aqd-target) (aqd-lines "1" "2" "again mine" "c" "3" "4")))))
 
-(ert-deftest aqd-merge-is-for-what-does-not-apply ()
+(ert-deftest aqd-edit-merge-is-for-what-does-not-apply ()
   (aqd-with-review aqd-letters-original aqd-letters-modified
     (should-error (agent-q-diff-merge-hunk) :type 'user-error)
     (should-not (aqd-small-buffer)))
@@ -342,43 +266,6 @@
       (aqd-goto-hunk 1)
       (should (string-prefix-p "Cannot merge: its lines are not in"
                                (aqd-said (agent-q-diff-merge-hunk)))))))
-
-(ert-deftest aqd-merge-in-the-message-to-the-agent ()
-  (aqd-with-file aqd-letters-mine
-    (let ((message
-           (aqd-play "m C-x h C-w x RET C-c C-c q"
-                     (lambda ()
-                       (agent-q-diff-tools-propose-file-edit
-                        aqd-file aqd-letters-original aqd-letters-modified nil)))))
-      (should (equal (aqd-disk) "x\n"))
-      (should (string-suffix-p
-               (concat "The user edited hunk 1; in the file it is:\n"
-                       (string-trim-right
-                        (aqd-lines "@@ -1,6 +1 @@" "-1" "-2" "-mine" "-c" "-3" "-4" "+x")))
-               message)))))
-
-;;;; What the signs say of places
-
-(ert-deftest aqd-edit-signs-of-shifted-hunks ()
-  (aqd-with-review (aqd-numbered 30) (aqd-numbered 30 '((5 . "five") (25 . "x")))
-    (should-not (aqd-signs))
-    (aqd-in-target (insert "a\nb\n"))
-    (should (equal (aqd-sign 1) "[PENDING, shifted by 2 lines]"))
-    (aqd-in-target (forward-line 15) (delete-region (point) (line-beginning-position 4)))
-    (should (equal (aqd-sign 2) "[PENDING, shifted by -1 line]"))
-    (aqd-accept 1)
-    (should (equal (aqd-sign 1) "[APPLIED]"))
-    (should (equal (aqd-sign 2) "[PENDING, shifted by -1 line]"))
-    (aqd-goto-hunk 1)
-    (should (string-suffix-p "; shifted by -1 line"
-                             (aqd-said (agent-q-diff-next-hunk))))))
-
-(ert-deftest aqd-edit-what-the-user-typed-is-not-called-a-hooks-work ()
-  (aqd-with-review aqd-letters-original aqd-letters-modified
-    (agent-q-diff-accept-hunk)
-    (aqd-in-target (insert "typed\n"))
-    (should (equal "Hunk rejected; its change stays in the file, u takes it out"
-                   (aqd-said (agent-q-diff-reject-hunk))))))
 
 (provide 'agent-q-diff-edit-test)
 ;;; agent-q-diff-edit-test.el ends here

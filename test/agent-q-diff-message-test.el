@@ -623,5 +623,21 @@ Could not be applied where it belongs: hunk 2."
                "\n\nOn saving, a hook of the user's changed other lines as well."
                (aqd-message-to-agent-q-about original modified "C-c C-c"))))))
 
+;;;; Split, edited and merged hunks
+
+(ert-deftest aqd-message-of-a-merged-hunk ()
+  (aqd-with-file aqd-letters-mine
+    (let ((message
+           (aqd-play "m C-x h C-w x RET C-c C-c q"
+                     (lambda ()
+                       (agent-q-diff-tools-propose-file-edit
+                        aqd-file aqd-letters-original aqd-letters-modified nil)))))
+      (should (equal (aqd-disk) "x\n"))
+      (should (string-suffix-p
+               (concat "The user edited hunk 1; in the file it is:\n"
+                       (string-trim-right
+                        (aqd-lines "@@ -1,6 +1 @@" "-1" "-2" "-mine" "-c" "-3" "-4" "+x")))
+               message)))))
+
 (provide 'agent-q-diff-message-test)
 ;;; agent-q-diff-message-test.el ends here

@@ -22,6 +22,20 @@
 ; shifted by 2 lines."
              (answer :message)))))
 
+(ert-deftest aqd-signs-of-shifted-hunks ()
+  (aqd-with-review (aqd-numbered 30) (aqd-numbered 30 '((5 . "five") (25 . "x")))
+    (should-not (aqd-signs))
+    (aqd-in-target (insert "a\nb\n"))
+    (should (equal (aqd-sign 1) "[PENDING, shifted by 2 lines]"))
+    (aqd-in-target (forward-line 15) (delete-region (point) (line-beginning-position 4)))
+    (should (equal (aqd-sign 2) "[PENDING, shifted by -1 line]"))
+    (aqd-accept 1)
+    (should (equal (aqd-sign 1) "[APPLIED]"))
+    (should (equal (aqd-sign 2) "[PENDING, shifted by -1 line]"))
+    (aqd-goto-hunk 1)
+    (should (string-suffix-p "; shifted by -1 line"
+                             (aqd-said (agent-q-diff-next-hunk))))))
+
 ;;;; What the signs are made of
 
 ;; Their order is that in which Emacs merges them.

@@ -70,6 +70,74 @@
       (should (equal "This hunk cannot be split; select lines to decide only those"
                      (aqd-said (agent-q-diff-split-hunk)))))))
 
+;;;; Lines in the region
+
+(ert-deftest aqd-split-lines-in-the-region-are-accepted-and-no-others ()
+  (aqd-with-review aqd-letters-original aqd-letters-modified
+    (aqd-choose "-c" "+b2")
+    (agent-q-diff-accept-hunk)
+    (should-not (use-region-p))
+    (should (equal (aqd-disk) (aqd-lines "1" "2" "b" "b2" "3" "4")))
+    (should (equal (aqd-hunks)
+                   '("@@ -1,3 +1,2 @@" " 1" " 2" "-b"
+                     "@@ -4 +3 @@ b" "-c" "+b2"
+                     "@@ -5,2 +4,3 @@ c" "+c2" " 3" " 4")))
+    (should (equal (aqd-signs) '((2 . "[APPLIED]"))))
+    (should (equal (aqd-progress) "1/3 applied, 0 rejected, 2 pending"))))
+
+(ert-deftest aqd-split-lines-in-the-region-are-rejected ()
+  (aqd-with-review aqd-letters-original aqd-letters-modified
+    (aqd-choose "-b" "-b")
+    (agent-q-diff-reject-hunk)
+    (should (equal (aqd-signs) '((1 . "[REJECTED]"))))
+    (agent-q-diff-accept-all)
+    (should (equal (aqd-disk) (aqd-lines "1" "2" "b" "b2" "c2" "3" "4")))))
+
+(ert-deftest aqd-split-lines-in-the-region-are-taken-out-again ()
+  (aqd-with-review aqd-letters-original aqd-letters-modified
+    (agent-q-diff-accept-hunk)
+    (aqd-choose "+c2" "+c2")
+    (agent-q-diff-unapply-hunk)
+    (should (equal (aqd-disk) (aqd-lines "1" "2" "b2" "3" "4")))
+    (should (equal (aqd-signs) '((1 . "[APPLIED]"))))))
+
+(ert-deftest aqd-split-lines-of-several-hunks-are-decided-at-once ()
+  (aqd-with-review (aqd-numbered 30)
+      (aqd-numbered 30 '((5 . "five") (15 . "fifteen") (25 . "x")))
+    (aqd-choose "+five" "-line 25")
+    (agent-q-diff-accept-hunk)
+    (should (equal (aqd-disk)
+                   (aqd-numbered 30 '((5 . "line 5\nfive") (15 . "fifteen") (25)))))
+    (should (equal (aqd-progress) "3/5 applied, 0 rejected, 2 pending"))))
+
+(ert-deftest aqd-split-a-whole-hunk-in-the-region-stays-one ()
+  (aqd-with-review aqd-letters-original aqd-letters-modified
+    (aqd-choose "-b" "+c2")
+    (agent-q-diff-accept-hunk)
+    (should (equal (aqd-disk) aqd-letters-modified))
+    (should (equal (aqd-progress) "1/1 applied, 0 rejected, 0 pending"))))
+
+(ert-deftest aqd-split-a-region-without-changes-says-so ()
+  (aqd-with-review aqd-letters-original aqd-letters-modified
+    (aqd-choose " 1" " 2")
+    (should-error (agent-q-diff-accept-hunk) :type 'user-error)
+    (should (equal (aqd-disk) aqd-letters-original))))
+
+(ert-deftest aqd-split-the-line-that-the-region-only-touches-is-not-in-it ()
+  (aqd-with-review aqd-letters-original aqd-letters-modified
+    (aqd-choose "-b" "-b")
+    (forward-line)
+    (agent-q-diff-accept-hunk)
+    (should (equal (aqd-disk) (aqd-lines "1" "2" "c" "3" "4")))))
+
+(ert-deftest aqd-split-lines-that-others-have-changed-are-not-picked ()
+  (aqd-with-review aqd-letters-original aqd-letters-modified
+    (aqd-in-target (forward-line 2) (insert "my "))
+    (aqd-choose "-c" "+b2")
+    (should (string-prefix-p "Cannot use these lines alone: its lines were changed"
+                             (aqd-said (should-not (agent-q-diff-accept-hunk)))))
+    (should (equal (aqd-target) (aqd-lines "1" "2" "my b" "c" "3" "4")))))
+
 ;;;; Bare diffs
 
 (ert-deftest aqd-split-in-a-bare-buffer ()
@@ -84,6 +152,14 @@
       (aqd-goto-hunk 2)
       (agent-q-diff-accept-hunk)
       (should (equal (aqd-disk) (aqd-numbered 10 '((4 . "four"))))))))
+
+(ert-deftest aqd-split-lines-of-a-bare-diff ()
+  (aqd-with-file aqd-letters-original
+    (aqd-with-diff (aqd-lines "@@ -2,4 +2,4 @@" " 2" "-b" "-c" "+b2" "+c2" " 3")
+      (aqd-choose "+c2" "+c2")
+      (agent-q-diff-accept-hunk)
+      (should (equal (aqd-disk) (aqd-lines "1" "2" "b" "c" "c2" "3" "4")))
+      (should (equal (aqd-signs) '((2 . "[APPLIED]")))))))
 
 (provide 'agent-q-diff-split-test)
 ;;; agent-q-diff-split-test.el ends here
