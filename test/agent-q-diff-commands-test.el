@@ -73,6 +73,28 @@
     (should (equal "Hunk rejected; its change stays in the file, u takes it out"
                    (aqd-said (agent-q-diff-reject-hunk))))))
 
+;;;; The hunk at point
+
+(ert-deftest aqd-commands-region-is-one-undo-step ()
+  (aqd-with-review (aqd-numbered 30)
+      (aqd-numbered 30 '((5 . "five") (15 . "fifteen") (25 . "x")))
+    (aqd-choose "-line 5" "+x")
+    (agent-q-diff-accept-hunk)
+    (aqd-in-target (undo-boundary) (undo-only))
+    (should (equal (aqd-target) (aqd-numbered 30)))))
+
+(ert-deftest aqd-commands-lost-hunk-is-not-applied-already ()
+  "The file has not got the hunk's lines, as the sign says."
+  (aqd-with-review aqd-letters-original aqd-letters-modified
+    (aqd-accept 1)
+    (agent-q-diff-edit-hunk)
+    (aqd-in-small-buffer (aqd-retype "c2" "c3") (agent-q-diff-edit-finish))
+    (set-buffer (aqd-diff-buffer))
+    (aqd-in-target (undo-boundary) (undo-only))
+    (should (equal (aqd-sign 1) "[APPLIED, edited, but changed in the file since]"))
+    (aqd-goto-hunk 1)
+    (should-not (equal "Hunk applied already" (agent-q-diff-accept-hunk)))))
+
 ;;;; Bare buffers
 
 (ert-deftest aqd-commands-toggling-a-mark-needs-no-target ()

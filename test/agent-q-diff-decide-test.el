@@ -26,6 +26,21 @@
     (agent-q-diff-end review)
     (should-not (plist-get (car (answer :hunks)) :in-file))))
 
+;;;; What fails
+
+(ert-deftest aqd-decide-reason-goes-when-merged ()
+  (aqd-with-file aqd-letters-mine
+    (let* ((result (aqd-result aqd-letters-original aqd-letters-modified
+                               "a m C-x h C-w x RET C-c C-c q"))
+           (hunk (car (plist-get result :hunks))))
+      (should (plist-get hunk :in-file))
+      (should-not (plist-get hunk :reason)))))
+
+(ert-deftest aqd-decide-rejection-is-not-a-failure ()
+  (aqd-with-file aqd-letters-mine
+    (let ((result (aqd-result aqd-letters-original aqd-letters-modified "a r q")))
+      (should-not (plist-get (car (plist-get result :hunks)) :reason)))))
+
 ;;;; All at once
 
 (ert-deftest aqd-decide-accept-all-takes-what-the-target-takes ()

@@ -168,6 +168,245 @@
         (should (derived-mode-p 'emacs-lisp-mode))
         (agent-q-diff-edit-abort)))))
 
+(ert-deftest aqd-edit-of-lines-like-a-file-header ()
+  "A header without count makes `diff-end-of-hunk' guess by pattern."
+  (let ((agent-q-diff-context-length 0))
+    (aqd-with-review (aqd-lines "1" "-- a" "3") (aqd-lines "1" "++ b" "3")
+      (should (equal (aqd-hunks) '("@@ -2 +2 @@" "--- a" "+++ b")))
+      (agent-q-diff-edit-hunk)
+      (aqd-in-small-buffer
+        (aqd-retype "++ b" "++ c")
+        (agent-q-diff-edit-finish))
+      (set-buffer (aqd-diff-buffer))
+      (should (equal (aqd-hunks) '("@@ -2 +2 @@" "--- a" "+++ c"))))))
+
+(ert-deftest aqd-edit-without-a-change-is-no-edit ()
+  (aqd-with-file aqd-letters-original
+    (let ((result (aqd-result aqd-letters-original aqd-letters-modified
+                              "e C-c C-c a q")))
+      (should-not (plist-get (car (plist-get result :hunks)) :edited)))))
+
+(ert-deftest aqd-edit-without-a-change-keeps-a-rejection ()
+  (aqd-with-review aqd-letters-original aqd-letters-modified
+    (agent-q-diff-reject-hunk)
+    (agent-q-diff-edit-hunk)
+    (aqd-in-small-buffer (agent-q-diff-edit-finish))
+    (should (equal (aqd-signs) '((1 . "[REJECTED]"))))))
+
+(ert-deftest aqd-edit-after-a-split-above ()
+  (aqd-with-review (aqd-numbered 30) (aqd-numbered 30 '((5 . "five") (25 . "x")))
+    (let ((diff (current-buffer)))
+      (aqd-goto-hunk 2) (agent-q-diff-edit-hunk)
+      (aqd-retype "x" "y")
+      (let ((small (current-buffer)))
+        (set-buffer diff)
+        (aqd-goto-hunk 1) (agent-q-diff-split-hunk)
+        (with-current-buffer small
+          (unwind-protect (agent-q-diff-edit-finish)
+            (set-buffer-modified-p nil)
+            (set-buffer diff)))))))
+
+(ert-deftest aqd-edit-when-narrowed ()
+  "The diff buffer is narrowed to a hunk, as by `diff-restrict-view'."
+  (aqd-with-review (aqd-numbered 30) (aqd-numbered 30 '((5 . "five") (25 . "x")))
+    (aqd-goto-hunk 1)
+    (diff-restrict-view)
+    (agent-q-diff-edit-hunk)
+    (aqd-in-small-buffer (aqd-retype "five" "FIVE") (agent-q-diff-edit-finish))
+    (widen)
+    (should (equal 2 (seq-count (apply-partially #'string-prefix-p "@@") (aqd-hunks))))))
+
+(ert-deftest aqd-edit-killing-the-text-asks ()
+  (aqd-with-review aqd-letters-original aqd-letters-modified
+    (agent-q-diff-edit-hunk)
+    (insert "an hour's work")
+    (let ((small (current-buffer)) (asked nil))
+      (cl-letf (((symbol-function 'yes-or-no-p) (lambda (&rest _) (setq asked t) nil))
+                ((symbol-function 'y-or-n-p) (lambda (&rest _) (setq asked t) nil)))
+        (kill-buffer small))
+      (set-buffer (aqd-diff-buffer))
+      (should asked))))
+
+(ert-deftest aqd-edit-back-is-no-edit ()
+  (aqd-with-review aqd-letters-original aqd-letters-modified
+    (agent-q-diff-edit-hunk)
+    (aqd-in-small-buffer (aqd-retype "c2" "c3") (agent-q-diff-edit-finish))
+    (agent-q-diff-edit-hunk)
+    (aqd-in-small-buffer (aqd-retype "c3" "c2") (agent-q-diff-edit-finish))
+    (should-not (aqd-signs))))
+
+(ert-deftest aqd-edit-of-what-does-not-apply-is-refused-at-once ()
+  "Not after the user has typed: `m' is the key."
+  (aqd-with-conflict
+    (let ((said (condition-case err (progn (agent-q-diff-edit-hunk) nil)
+                  (error (cadr err)))))
+      (when (aqd-small-buffer) (aqd-in-small-buffer (agent-q-diff-edit-abort)))
+      (set-buffer (aqd-diff-buffer))
+      (should said))))
+
+;;;; Edited hunks in the file
+
+(ert-deftest aqd-edit-of-an-applied-part-glues-no-lines ()
+  "Without newline in front of another part's line."
+  (aqd-with-review "1\n2\na" "1\n2\nb"
+    (agent-q-diff-split-hunk)
+    (aqd-accept 1)
+    (aqd-accept 2)
+    (should (equal (aqd-target) "1\n2\nb"))
+    (aqd-goto-hunk 1)
+    (agent-q-diff-edit-hunk)
+    (aqd-in-small-buffer
+      (goto-char (point-max))
+      (insert "x")
+      (ignore-error user-error (agent-q-diff-edit-finish))
+      (set-buffer-modified-p nil))
+    (should (member (aqd-target) '("1\n2\nb" "1\n2\nx\nb")))))
+
+(ert-deftest aqd-edit-of-raw-bytes ()
+  (aqd-with-file "1\n2\n"
+    (let ((coding-system-for-write 'raw-text-unix))
+      (write-region "1\n\377\0b\n2\n" nil aqd-file nil 'silent))
+    (let* ((original (with-current-buffer (aqd-visit) (buffer-string)))
+           (modified (string-replace "b\n" "B\n" original)))
+      (aqd-call original modified
+                (lambda ()
+                  (agent-q-diff-edit-hunk)
+                  (aqd-in-small-buffer (aqd-retype "B" "C") (agent-q-diff-edit-finish))
+                  (set-buffer (aqd-diff-buffer))
+                  (aqd-accept 1)
+                  (agent-q-diff-edit-hunk)
+                  (aqd-in-small-buffer (aqd-retype "C" "D") (agent-q-diff-edit-finish))
+                  (set-buffer (aqd-diff-buffer))
+                  (should (equal (aqd-disk) (string-to-unibyte "1\n\377\0D\n2\n")))
+                  (agent-q-diff-unapply-hunk)
+                  (should (equal (aqd-disk) (string-to-unibyte "1\n\377\0b\n2\n")))
+                  (agent-q-diff-reject-all))))))
+
+(ert-deftest aqd-edit-of-an-applied-hunk-undone ()
+  "Undone in the target, the file is what it was before the edit of the hunk."
+  (aqd-with-review aqd-letters-original aqd-letters-modified
+    (aqd-accept 1)
+    (agent-q-diff-edit-hunk)
+    (aqd-in-small-buffer (aqd-retype "c2" "c3") (agent-q-diff-edit-finish))
+    (aqd-in-target (undo-boundary) (undo-only))
+    (should (equal (aqd-target) aqd-letters-modified))
+    (aqd-goto-hunk 1)))
+
+(ert-deftest aqd-edit-of-a-new-file ()
+  (aqd-with-file "x"
+    (delete-file aqd-file)
+    (aqd-call "" "a\nb\n"
+              (lambda ()
+                (agent-q-diff-edit-hunk)
+                (aqd-in-small-buffer (aqd-retype "b\n" "c") (agent-q-diff-edit-finish))
+                (set-buffer (aqd-diff-buffer))
+                (agent-q-diff-accept-hunk)
+                (should (equal (aqd-disk) "a\nc\n"))
+                (agent-q-diff-unapply-hunk)
+                (agent-q-diff-reject-all)))
+    (should-not (file-exists-p aqd-file))))
+
+(ert-deftest aqd-edit-of-an-emptied-file ()
+  (aqd-with-review "a\nb\n" ""
+    (agent-q-diff-accept-hunk)
+    (agent-q-diff-edit-hunk)
+    (aqd-in-small-buffer (insert "kept") (agent-q-diff-edit-finish))
+    (set-buffer (aqd-diff-buffer))
+    (should (equal (aqd-disk) "kept\n"))
+    (agent-q-diff-unapply-hunk)
+    (should (equal (aqd-disk) "a\nb\n"))))
+
+(ert-deftest aqd-edit-to-nothing ()
+  (aqd-with-review aqd-letters-original aqd-letters-modified
+    (agent-q-diff-accept-hunk)
+    (agent-q-diff-edit-hunk)
+    (aqd-in-small-buffer (erase-buffer) (agent-q-diff-edit-finish))
+    (set-buffer (aqd-diff-buffer))
+    (should (equal (aqd-disk) ""))
+    (agent-q-diff-unapply-hunk)
+    (should (equal (aqd-disk) aqd-letters-original))))
+
+;;;; Several texts at once
+
+(ert-deftest aqd-edit-of-two-hunks-at-once ()
+  "Two small buffers are open; the text of the second is as good as the first."
+  (aqd-with-review (aqd-numbered 30) (aqd-numbered 30 '((5 . "five") (25 . "x")))
+    (let ((diff (current-buffer)) one two)
+      (aqd-goto-hunk 1) (agent-q-diff-edit-hunk) (setq one (current-buffer))
+      (set-buffer diff)
+      (aqd-goto-hunk 2) (agent-q-diff-edit-hunk) (setq two (current-buffer))
+      (with-current-buffer one (aqd-retype "five" "5\n5") (agent-q-diff-edit-finish))
+      (with-current-buffer two
+        (aqd-retype "x" "y")
+        (unwind-protect (agent-q-diff-edit-finish)
+          (set-buffer-modified-p nil)
+          (set-buffer diff)))
+      (set-buffer diff)
+      (should (equal (aqd-signs) '((1 . "[PENDING, edited]") (2 . "[PENDING, edited]")))))))
+
+(ert-deftest aqd-edit-and-merge-are-two-buffers ()
+  (aqd-with-review aqd-letters-original aqd-letters-modified
+    (agent-q-diff-edit-hunk)
+    (let ((small (current-buffer)))
+      (aqd-in-target (forward-line 2) (insert "my "))
+      (set-buffer (aqd-diff-buffer))
+      (agent-q-diff-merge-hunk)
+      (should-not (eq small (current-buffer)))
+      (set-buffer (aqd-diff-buffer)))))
+
+(ert-deftest aqd-edit-in-two-reviews-of-one-file ()
+  (aqd-with-file (aqd-numbered 30)
+    (aqd-call (aqd-numbered 30) (aqd-numbered 30 '((5 . "five")))
+              (lambda ()
+                (let ((one (current-buffer)))
+                  (aqd-call (aqd-numbered 30) (aqd-numbered 30 '((5 . "FIVE") (25 . "x")))
+                            (lambda ()
+                              (let ((two (current-buffer)))
+                                (aqd-accept 1)
+                                (agent-q-diff-edit-hunk)
+                                (aqd-in-small-buffer (aqd-retype "FIVE" "V") (agent-q-diff-edit-finish))
+                                (set-buffer one)
+                                (should (equal (aqd-sign 1) "[DOES NOT APPLY]"))
+                                (agent-q-diff-merge-hunk)
+                                (aqd-in-small-buffer (erase-buffer) (insert (aqd-numbered 8 '((1) (5 . "both"))))
+                                                     (agent-q-diff-edit-finish))
+                                (set-buffer two)
+                                (aqd-goto-hunk 2) (agent-q-diff-accept-hunk)
+                                (set-buffer one)
+                                (agent-q-diff-unapply-hunk)
+                                (should (equal (aqd-target) (aqd-numbered 30 '((5 . "V") (25 . "x")))))
+                                (set-buffer two)
+                                (agent-q-diff-finish))))
+                  (set-buffer one)
+                  (agent-q-diff-finish))))))
+
+;;;; Bare diffs
+
+(ert-deftest aqd-edit-when-not-all-of-the-buffer-is-diff ()
+  (aqd-with-file (aqd-numbered 30)
+    (aqd-with-diff (aqd-lines "@@ -4,3 +4,3 @@" " line 4" "-line 5" "+five" " line 6"
+                              "" "some words of mine" ""
+                              "@@ -24,3 +24,3 @@" " line 24" "-line 25" "+x" " line 26")
+      (aqd-goto-hunk 1)
+      (condition-case err
+          (progn
+            (agent-q-diff-edit-hunk)
+            (aqd-in-small-buffer (aqd-retype "five" "FIVE") (agent-q-diff-edit-finish))
+            (should (string-search "words of mine" (buffer-string))))
+        (agent-q-diff-error (message "%S" err))))))
+
+(ert-deftest aqd-edit-of-a-bare-diff-without-a-path ()
+  (with-temp-buffer
+    (insert (aqd-lines "--- a/f" "+++ b/f" "@@ -4,3 +4,3 @@" " line 4" "-line 5" "+five" " line 6"))
+    (agent-q-diff-mode)
+    (let ((diff (current-buffer)))
+      (aqd-goto-hunk 1)
+      (agent-q-diff-edit-hunk)
+      (aqd-in-small-buffer (aqd-retype "five" "FIVE") (agent-q-diff-edit-finish))
+      (set-buffer diff)
+      (should (string-search "+FIVE" (buffer-string)))
+      (set-buffer-modified-p nil))))
+
 ;;;; Merged hunks
 
 (ert-deftest aqd-edit-merge-shows-the-three-texts-between-markers ()
@@ -266,6 +505,61 @@
       (aqd-goto-hunk 1)
       (should (string-prefix-p "Cannot merge: its lines are not in"
                                (aqd-said (agent-q-diff-merge-hunk)))))))
+
+(ert-deftest aqd-edit-merge-settled-for-the-file-of-an-applied-hunk ()
+  "What is in the file is mostly the hunk; to say that it was declined is untrue."
+  (aqd-with-file aqd-letters-original
+    (let (message)
+      (cl-letf (((symbol-function 'recursive-edit)
+                 (lambda ()
+                   (agent-q-diff-accept-hunk)
+                   (aqd-in-target (search-forward "c2") (insert "!") (save-buffer))
+                   (should (equal (aqd-sign 1) "[APPLIED, but changed in the file since]"))
+                   (agent-q-diff-merge-hunk)
+                   (aqd-in-small-buffer
+                     (erase-buffer) (insert (aqd-lines "1" "2" "b2" "c2!" "3" "4"))
+                     (agent-q-diff-edit-finish))
+                   (set-buffer (aqd-diff-buffer))
+                   (agent-q-diff-finish))))
+        (setq message (agent-q-diff-tools-propose-file-edit
+                       aqd-file aqd-letters-original aqd-letters-modified nil)))
+      (should-not (string-search "declined" message)))))
+
+(ert-deftest aqd-edit-merge-of-lines-like-markers ()
+  "Lines of the file that read like markers are not taken for some."
+  (let ((original (aqd-lines "1" "T" "=======" "x"))
+        (modified (aqd-lines "1" "Title" "=======" "y")))
+    (aqd-with-file (aqd-lines "1" "Mine" "=======" "mine")
+      (aqd-call original modified
+                (lambda ()
+                  (agent-q-diff-merge-hunk)
+                  (aqd-in-small-buffer
+                    (goto-char (point-min))
+                    (smerge-next) (smerge-keep-lower)
+                    (ignore-errors (smerge-next) (smerge-keep-lower))
+                    (agent-q-diff-edit-finish))
+                  (set-buffer (aqd-diff-buffer))
+                  (should (equal (aqd-target) modified))
+                  (agent-q-diff-reject-all))))))
+
+(ert-deftest aqd-edit-merge-of-an-ambiguous-hunk-needs-a-look ()
+  "Manual: `a' shows an ambiguous place first.  Does `m' apply without?"
+  (let* ((block (aqd-lines "x" "y" "z" "w"))
+         (many (mapconcat (lambda (_) block) (number-sequence 1 6) ""))
+         (modified (concat block (aqd-lines "x" "Y" "z" "w") block block block block)))
+    (aqd-with-file many
+      (aqd-visit)
+      (aqd-call many modified
+                (lambda ()
+                  (with-current-buffer (find-buffer-visiting aqd-file)
+                    (let ((inhibit-modification-hooks t))
+                      (goto-char (point-min)) (insert block)))
+                  (agent-q-diff-merge-hunk)
+                  (if (aqd-small-buffer)
+                      (aqd-in-small-buffer (agent-q-diff-edit-finish)))
+                  (set-buffer (aqd-diff-buffer))
+                  (should (= (count-lines 1 2) 1))
+                  (agent-q-diff-reject-all))))))
 
 (provide 'agent-q-diff-edit-test)
 ;;; agent-q-diff-edit-test.el ends here

@@ -7,6 +7,24 @@
 (require 'cl-lib)
 (require 'agent-q-diff-test-help)
 
+;;;; Finishing
+
+(ert-deftest aqd-finish-with-an-unfinished-text-asks ()
+  "Accepting all while a text waits in a small buffer asks first."
+  (aqd-with-review aqd-letters-original aqd-letters-modified
+    (agent-q-diff-edit-hunk)
+    (aqd-retype "c2" "mine")
+    (set-buffer (aqd-diff-buffer))
+    (dolist (command '(agent-q-diff-accept-all agent-q-diff-reject-all))
+      (let ((noninteractive nil)
+            (asked nil))
+        (cl-letf (((symbol-function 'y-or-n-p)
+                   (lambda (prompt) (setq asked prompt) nil)))
+          (should-error (funcall command t) :type 'user-error)
+          (should (string-search "is not finished" asked)))))
+    (should (equal (aqd-disk) aqd-letters-original))
+    (should-not agent-q-diff-buffer-decision)))
+
 ;;;; Bare buffers
 
 (ert-deftest aqd-finish-a-bare-buffer-always-gets-a-decision ()

@@ -639,5 +639,30 @@ Could not be applied where it belongs: hunk 2."
                         (aqd-lines "@@ -1,6 +1 @@" "-1" "-2" "-mine" "-c" "-3" "-4" "+x")))
                message)))))
 
+(ert-deftest aqd-message-names-hunks-that-the-agent-knows ()
+  "The agent's proposal has two hunks; a part of the first is in the file."
+  (aqd-with-file (aqd-numbered 30)
+    (let (message)
+      (cl-letf (((symbol-function 'recursive-edit)
+                 (lambda ()
+                   (aqd-goto-hunk 1)
+                   (agent-q-diff-split-hunk)
+                   (aqd-accept 2)
+                   (agent-q-diff-finish))))
+        (setq message (agent-q-diff-tools-propose-file-edit
+                       aqd-file (aqd-numbered 30)
+                       (aqd-numbered 30 '((5 . "five") (25 . "x"))) nil)))
+      (should (string-search "+five" message)))))
+
+(ert-deftest aqd-message-rejected-edit-is-not-offered-to-the-agent ()
+  "\"STOP: Do NOT propose alternative changes\", and then an alternative."
+  (aqd-with-file aqd-letters-original
+    (let ((message (aqd-play "e M-< C-s c2 RET DEL 3 C-c C-c r q"
+                             (lambda ()
+                               (agent-q-diff-tools-propose-file-edit
+                                aqd-file aqd-letters-original aqd-letters-modified nil)))))
+      (should (string-search "REJECTED" message))
+      (should-not (string-search "+c3" message)))))
+
 (provide 'agent-q-diff-message-test)
 ;;; agent-q-diff-message-test.el ends here

@@ -100,5 +100,33 @@
       (agent-q-diff-accept-hunk)
       (should (equal (aqd-disk) (aqd-equal-blocks-with-line-in 1))))))
 
+(ert-deftest aqd-places-one-that-was-shown-is-of-the-hunk-not-of-its-number ()
+  "The place that was shown belongs to another hunk after a split above."
+  (let* ((block (aqd-lines "x" "y" "z" "w"))
+         (many (mapconcat (lambda (_) block) (number-sequence 1 6) ""))
+         (original (concat (aqd-numbered 8) many))
+         (modified (concat (aqd-numbered 8 '((2 . "two")))
+                           block (aqd-lines "x" "Y" "z" "w") block
+                           (aqd-lines "x" "Y" "z" "w") block block)))
+    (aqd-with-file original
+      (aqd-visit)
+      (aqd-call original modified
+                (lambda ()
+                  (with-current-buffer (find-buffer-visiting aqd-file)
+                    (let ((inhibit-modification-hooks t))
+                      (goto-char (point-max)) (insert block)
+                      (goto-char (point-min)) (forward-line 8) (insert block)))
+                  (agent-q-diff-signs-change-with-target)
+                  (let ((before (aqd-target)))
+                    (aqd-goto-hunk 3)
+                    (agent-q-diff-accept-hunk)
+                    (should (equal before (aqd-target)))
+                    (aqd-goto-hunk 1)
+                    (agent-q-diff-split-hunk)
+                    (aqd-goto-hunk 3)
+                    (agent-q-diff-accept-hunk)
+                    (should (equal before (aqd-target))))
+                  (agent-q-diff-reject-all))))))
+
 (provide 'agent-q-diff-places-test)
 ;;; agent-q-diff-places-test.el ends here

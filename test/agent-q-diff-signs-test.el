@@ -36,6 +36,19 @@
     (should (string-suffix-p "; shifted by -1 line"
                              (aqd-said (agent-q-diff-next-hunk))))))
 
+;;;; Mark and fact
+
+(ert-deftest aqd-signs-refresh-while-saving ()
+  "What is in the file must not be called a failure."
+  (aqd-with-review aqd-letters-original aqd-letters-modified
+    (let ((diff (current-buffer)))
+      (aqd-in-target
+        (add-hook 'before-save-hook (lambda () (agent-q-diff-signs--refresh diff)) nil t))
+      (cl-letf (((symbol-function 'get-buffer-window) #'always))
+        (agent-q-diff-accept-hunk))
+      (should (equal (aqd-disk) aqd-letters-modified))
+      (should (equal (aqd-signs) '((1 . "[APPLIED]")))))))
+
 ;;;; What the signs are made of
 
 ;; Their order is that in which Emacs merges them.

@@ -70,6 +70,46 @@
       (should (equal "This hunk cannot be split; select lines to decide only those"
                      (aqd-said (agent-q-diff-split-hunk)))))))
 
+(ert-deftest aqd-split-when-narrowed ()
+  (aqd-with-review "1\n2\na" "1\n2\nb"
+    (aqd-goto-hunk 1)
+    (diff-restrict-view)
+    (agent-q-diff-split-hunk)
+    (widen)
+    (should (= 2 (seq-count (apply-partially #'string-prefix-p "\\") (aqd-hunks))))))
+
+(ert-deftest aqd-split-after-a-failure-says-why ()
+  (aqd-with-file (aqd-lines "1" "2" "mine" "x" "my 3" "4")
+    (let ((answer (aqd-result (aqd-lines "1" "2" "b" "x" "3" "4")
+                              (aqd-lines "1" "2" "b2" "x" "3!" "4") "a s q")))
+      (should (eq (car answer) 'agent-q-diff-not-applied))
+      (should-not (equal (cadr answer) "")))))
+
+(ert-deftest aqd-split-of-an-edited-hunk-has-one-edited-part ()
+  (aqd-with-file (aqd-numbered 12)
+    (let* ((result (cl-letf (((symbol-function 'recursive-edit)
+                              (lambda ()
+                                (agent-q-diff-edit-hunk)
+                                (aqd-in-small-buffer (aqd-retype "three" "THREE")
+                                                     (agent-q-diff-edit-finish))
+                                (set-buffer (aqd-diff-buffer))
+                                (agent-q-diff-split-hunk)
+                                (agent-q-diff-accept-all))))
+                     (agent-q-diff-review-and-wait aqd-file (aqd-numbered 12)
+                                                   (aqd-numbered 12 '((3 . "three") (6 . "six"))) nil)))
+           (hunks (plist-get result :hunks)))
+      (should (plist-get (nth 0 hunks) :edited))
+      (should-not (plist-get (nth 1 hunks) :edited)))))
+
+(ert-deftest aqd-split-then-undo-of-another-hunk ()
+  (aqd-with-review (aqd-numbered 30) (aqd-numbered 30 '((5 . "five") (25 . "x")))
+    (aqd-accept 1)
+    (aqd-in-target (goto-char (point-max)) (insert "typed\n"))
+    (aqd-goto-hunk 2)
+    (agent-q-diff-split-hunk)
+    (aqd-in-target (undo-boundary) (undo-only) (undo-more 1))
+    (should (equal (aqd-sign 1) "[APPLIED, but not in the file]"))))
+
 ;;;; Lines in the region
 
 (ert-deftest aqd-split-lines-in-the-region-are-accepted-and-no-others ()
@@ -160,6 +200,61 @@
       (agent-q-diff-accept-hunk)
       (should (equal (aqd-disk) (aqd-lines "1" "2" "b" "c" "c2" "3" "4")))
       (should (equal (aqd-signs) '((2 . "[APPLIED]")))))))
+
+(ert-deftest aqd-split-region-of-a-bare-diff-with-plus-before-minus ()
+  "In a bare diff the order of the lines is the buffer's, not old before new."
+  (aqd-with-file (aqd-lines "1" "b" "c" "3")
+    (aqd-with-diff (aqd-lines "@@ -1,4 +1,4 @@" " 1" "-b" "+b2" "-c" "+c2" " 3")
+      (aqd-choose "+b2" "+b2")
+      (agent-q-diff-accept-hunk)
+      (should (equal (aqd-disk) (aqd-lines "1" "b" "b2" "c" "3"))))))
+
+(ert-deftest aqd-split-region-of-a-bare-diff-with-plus-first ()
+  (aqd-with-file (aqd-lines "1" "old" "3")
+    (aqd-with-diff (aqd-lines "@@ -1,3 +1,3 @@" " 1" "+new" "-old" " 3")
+      (aqd-choose "+new" "+new")
+      (agent-q-diff-accept-hunk)
+      (should (string-search "new" (aqd-disk)))
+      (should (string-search "old" (aqd-disk))))))
+
+(ert-deftest aqd-split-of-a-bare-diff-sets-the-modified-flag ()
+  "A patch file whose text was split is modified, or the user cannot save it."
+  (aqd-with-file aqd-letters-original
+    (aqd-with-diff (aqd-lines "@@ -2,4 +2,4 @@" " 2" "-b" "-c" "+b2" "+c2" " 3")
+      (set-buffer-modified-p nil)
+      (aqd-goto-hunk 1)
+      (agent-q-diff-split-hunk)
+      (should (buffer-modified-p)))))
+
+(ert-deftest aqd-split-of-a-bare-diff-with-crlf ()
+  (aqd-with-file "1\r\n2\r\nb\r\nc\r\n3\r\n"
+    (aqd-with-diff "@@ -2,4 +2,4 @@\r\n 2\r\n-b\r\n-c\r\n+b2\r\n+c2\r\n 3\r\n"
+      (aqd-goto-hunk 1)
+      (agent-q-diff-split-hunk)
+      (goto-char (point-max)) (let ((inhibit-read-only t)) (insert "\n") (delete-char -1))
+      (aqd-goto-hunk 1)
+      (agent-q-diff-accept-hunk)
+      (aqd-goto-hunk 2)
+      (agent-q-diff-accept-hunk)
+      (should (equal (aqd-disk) "1\r\n2\r\nb2\r\nc2\r\n3\r\n")))))
+
+;;;; Lines that look like headers
+
+(ert-deftest aqd-split-of-lines-like-a-file-header ()
+  (aqd-with-review (aqd-lines "1" "-- a" "x" "-- b" "3" "4" "5" "6")
+      (aqd-lines "1" "++ a" "x" "++ b" "3" "4" "5" "6")
+    (agent-q-diff-split-hunk)
+    (aqd-goto-hunk 2)
+    (agent-q-diff-split-hunk)
+    (should (= 3 (seq-count (apply-partially #'string-prefix-p "@@") (aqd-hunks))))
+    (should (equal (length (aqd-hunks)) (+ 3 9)))))
+
+(ert-deftest aqd-split-region-of-lines-like-a-file-header ()
+  (let ((agent-q-diff-context-length 0))
+    (aqd-with-review (aqd-lines "1" "-- a" "3") (aqd-lines "1" "++ b" "3")
+      (aqd-choose "+++ b" "+++ b")
+      (agent-q-diff-accept-hunk)
+      (should (equal (aqd-disk) (aqd-lines "1" "-- a" "++ b" "3"))))))
 
 (provide 'agent-q-diff-split-test)
 ;;; agent-q-diff-split-test.el ends here
