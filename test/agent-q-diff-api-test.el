@@ -18,6 +18,22 @@
       (should (equal (aqd-answer :status :error :reason) '(error error "Broken"))))
     (aqd-should-leave-nothing)))
 
+(ert-deftest aqd-api-ruling-7-identical-texts-cannot-be-shown ()
+  (aqd-with-forty-lines
+    (should (eq 'agent-q-diff-identical
+                (car (aqd-review "a\n" "a\n" "q"))))
+    (should (string-prefix-p "Error showing diff for"
+                             (aqd-propose-and-press aqd-file "a\n" "a\n" "q")))))
+
+(ert-deftest aqd-api-ruling-7-malformed-arguments-cannot-be-shown ()
+  (dolist (arguments '((nil "a" "b" "d") ("f" nil "b" "d") ("f" "a" 7 "d")
+                       ("f" "a" "b" 7) ("" "a" "b" "d")))
+    (should (memq 'agent-q-diff-error
+                  (get (car (aqd-play "q" (lambda ()
+                                            (apply #'sly-agent-q-show-diff-and-wait
+                                                   arguments))))
+                       'error-conditions)))))
+
 ;;;; Diffs that ask for more than other lines
 
 (defun aqd-api-notes (diff)

@@ -75,6 +75,27 @@
     (should (equal "accepted" (aqd-review aqd-original "" "a q")))
     (should (equal (aqd-disk) ""))))
 
+(ert-deftest aqd-apply-ruling-4-is-one-undo-step ()
+  (aqd-with-forty-lines
+    (aqd-visit)
+    (should (equal "accepted" (aqd-three-review "C-c C-c")))
+    (with-current-buffer (aqd-visit)
+      (should (equal (buffer-string) (cdr aqd-three)))
+      (let ((last-command nil))
+        (undo))
+      (should (equal (buffer-string) (car aqd-three))))))
+
+(ert-deftest aqd-apply-ruling-4-is-one-undo-step-whatever-hooks-do ()
+  (aqd-with-forty-lines
+    (with-current-buffer (aqd-visit)
+      (add-hook 'after-change-functions (lambda (&rest _) (undo-boundary)) nil t))
+    (should (equal "accepted" (aqd-three-review "C-c C-c")))
+    (with-current-buffer (aqd-visit)
+      (setq after-change-functions nil)
+      (let ((last-command nil))
+        (undo))
+      (should (equal (buffer-string) (car aqd-three))))))
+
 ;;;; Directories of a new file
 
 (ert-deftest aqd-apply-directories-of-a-new-file-are-created ()

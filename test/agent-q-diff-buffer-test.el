@@ -27,6 +27,35 @@
       (sly-agent-q-diff--update-header)
       (should (equal (aqd-progress) "1/2 applied, 1 rejected, 0 pending")))))
 
+(ert-deftest aqd-buffer-ruling-13-variables-survive-turning-the-mode-on ()
+  (aqd-with-forty-lines
+    (with-temp-buffer
+      (dolist (name '("path" "original" "modified" "description" "decision"))
+        (set (intern (concat "sly-agent-q-diff--" name)) name))
+      (setq sly-agent-q-diff--hunk-states '((1 . applied)))
+      (sly-agent-q-diff-mode)
+      (dolist (name '("path" "original" "modified" "description" "decision"))
+        (should (equal name
+                       (symbol-value (intern (concat "sly-agent-q-diff--" name))))))
+      (should (equal sly-agent-q-diff--hunk-states '((1 . applied)))))))
+
+(ert-deftest aqd-buffer-ruling-13-states-put-in-by-hand-count ()
+  (aqd-with-forty-lines
+    (aqd-call (car aqd-three) (cdr aqd-three)
+              (lambda ()
+                (setf (alist-get (aqd-goto-hunk 2) sly-agent-q-diff--hunk-states)
+                      'rejected)
+                (aqd-goto-hunk 1)
+                (agent-q-diff-reject-hunk)
+                (should (equal (aqd-progress) "0/3 applied, 2 rejected, 1 pending"))
+                (setf (alist-get (aqd-goto-hunk 3) sly-agent-q-diff--hunk-states)
+                      'applied)
+                (sly-agent-q-diff--update-header)
+                (should (equal (aqd-progress) "1/3 applied, 2 rejected, 0 pending"))
+                (agent-q-diff-finish)
+                (should (equal "accepted" sly-agent-q-diff--decision))))
+    (should (equal (aqd-disk) (aqd-three)))))
+
 ;;;; Bare buffers
 
 (ert-deftest aqd-buffer-a-command-does-not-move-the-callers-positions ()
@@ -36,6 +65,21 @@
         (sly-agent-q-diff-accept-hunk)
         (should (eq 'applied (alist-get position sly-agent-q-diff--hunk-states)))
         (should (equal position (aqd-goto-hunk 1)))))))
+
+(ert-deftest aqd-buffer-ruling-14-count-hunks ()
+  (aqd-with-file (aqd-numbered 10)
+    (aqd-with-diff aqd-hand-written-diff
+      (should (equal 2 (sly-agent-q-diff--count-hunks))))))
+
+(ert-deftest aqd-buffer-ruling-16-changed-lines-that-look-like-headers-are-lines ()
+  (let ((original (aqd-lines "a" "-- old" "++ old" "@ -1 @" "z"))
+        (modified (aqd-lines "a" "-- new" "++ new" "@ -2 @" "z")))
+    (aqd-with-file original
+      (aqd-call original modified
+                (lambda ()
+                  (should (equal 1 (sly-agent-q-diff--count-hunks)))
+                  (agent-q-diff-accept-all)))
+      (should (equal (aqd-disk) modified)))))
 
 ;;;; After the review
 

@@ -95,6 +95,83 @@
     (aqd-goto-hunk 1)
     (should-not (equal "Hunk applied already" (agent-q-diff-accept-hunk)))))
 
+(ert-deftest aqd-commands-ruling-3-spc-accepts-pending-and-rejected ()
+  (aqd-with-forty-lines
+    (should (equal "accepted" (aqd-three-review "SPC n r p SPC q")))
+    (should (equal (aqd-disk) (aqd-three 1 2)))))
+
+(ert-deftest aqd-commands-ruling-3-spc-on-applied-takes-back-the-mark-alone ()
+  (aqd-with-forty-lines
+    (let ((result (aqd-result (car aqd-three) (cdr aqd-three) "SPC SPC q")))
+      (should (equal "rejected" (plist-get result :decision)))
+      (should (equal 1 (plist-get result :in-file))))
+    (should (equal (aqd-disk) (aqd-three 1)))))
+
+(ert-deftest aqd-commands-ruling-3-option-makes-spc-unapply ()
+  (aqd-with-forty-lines
+    (let ((agent-q-diff-toggle-unapplies t))
+      (should (equal "rejected" (aqd-three-review "SPC SPC q"))))
+    (should (equal (aqd-disk) (aqd-three)))))
+
+(ert-deftest aqd-commands-ruling-3-u-takes-out-in-any-order ()
+  (aqd-with-forty-lines
+    (should (equal "accepted" (aqd-three-review "a a a p p u n n u q")))
+    (should (equal (aqd-disk) (aqd-three 2)))))
+
+(ert-deftest aqd-commands-ruling-3-u-refuses-a-changed-text ()
+  (aqd-with-forty-lines
+    (aqd-call (car aqd-three) (cdr aqd-three)
+              (lambda ()
+                (aqd-goto-hunk 1)
+                (agent-q-diff-accept-hunk)
+                (with-current-buffer (find-buffer-visiting aqd-file)
+                  (goto-char (point-min))
+                  (search-forward "LINE 5")
+                  (insert " and more"))
+                (should-not (agent-q-diff-unapply-hunk))
+                (should (equal (alist-get (aqd-goto-hunk 1)
+                                          sly-agent-q-diff--hunk-states)
+                               'applied))
+                (agent-q-diff-finish)))
+    (with-current-buffer (find-buffer-visiting aqd-file)
+      (should (string-search "LINE 5 and more\n" (buffer-string))))))
+
+;;;; All at once
+
+(ert-deftest aqd-commands-ruling-4-never-a-rejected-one ()
+  (aqd-with-forty-lines
+    (should (equal "accepted" (aqd-three-review "n r C-c C-c")))
+    (should (equal (aqd-disk) (aqd-three 1 3)))))
+
+(ert-deftest aqd-commands-ruling-4-stays-open-and-says-which-failed ()
+  (aqd-with-file (aqd-numbered 40 '((20 . "other")))
+    (aqd-call (car aqd-three) (cdr aqd-three)
+              (lambda ()
+                (agent-q-diff-accept-all)
+                (should-not sly-agent-q-diff--decision)
+                (should (equal (agent-q-diff-buffer-hunk-at-point) 1))
+                (should (equal (aqd-signs) '((1 . "[APPLIED]")
+                                             (2 . "[DOES NOT APPLY]")
+                                             (3 . "[APPLIED]"))))
+                (agent-q-diff-finish)))
+    (should (equal (aqd-disk) (aqd-numbered 40 '((5 . "LINE 5") (20 . "other")
+                                                 (35 . "LINE 35")))))))
+
+(ert-deftest aqd-commands-ruling-4-with-nothing-pending-finishes ()
+  (aqd-with-forty-lines
+    (should (equal "rejected" (aqd-three-review "r r r C-c C-c")))
+    (should (equal (aqd-disk) (aqd-three)))))
+
+(ert-deftest aqd-commands-ruling-5-rejected-even-if-some-was-applied ()
+  (aqd-with-forty-lines
+    (let ((message (aqd-play "a C-c C-k"
+                             (lambda ()
+                               (agent-q-diff-tools-propose-file-edit
+                                aqd-file (car aqd-three) (cdr aqd-three) "d")))))
+      (should (string-prefix-p "✗ REJECTED" message))
+      (should (string-search "1 of 3 hunks is in the file" message)))
+    (should (equal (aqd-disk) (aqd-three 1)))))
+
 ;;;; Bare buffers
 
 (ert-deftest aqd-commands-toggling-a-mark-needs-no-target ()
@@ -106,6 +183,34 @@
         (setf (alist-get position sly-agent-q-diff--hunk-states) 'applied)
         (sly-agent-q-diff-toggle-hunk)
         (should-not (alist-get position sly-agent-q-diff--hunk-states))))))
+
+(ert-deftest aqd-commands-ruling-14-commands-work-in-a-bare-buffer ()
+  (aqd-with-file (aqd-numbered 10)
+    (aqd-with-diff aqd-hand-written-diff
+      (let ((second (aqd-goto-hunk 2)))
+        (sly-agent-q-diff-accept-hunk)
+        (should (eq 'applied (alist-get second sly-agent-q-diff--hunk-states))))
+      (let ((first (aqd-goto-hunk 1)))
+        (sly-agent-q-diff-reject-hunk)
+        (should (eq 'rejected (alist-get first sly-agent-q-diff--hunk-states))))
+      (sly-agent-q-diff-finish)
+      (should (equal "accepted" sly-agent-q-diff--decision))
+      (should (equal (with-current-buffer (find-buffer-visiting aqd-file)
+                       (buffer-string))
+                     (aqd-numbered 10 '((8 . "line 8\nline 8.5"))))))))
+
+(ert-deftest aqd-commands-ruling-14-all-at-once-in-a-bare-buffer ()
+  (aqd-with-file (aqd-numbered 10)
+    (aqd-with-diff aqd-hand-written-diff
+      (sly-agent-q-diff-accept-all)
+      (should (equal "accepted" sly-agent-q-diff--decision)))
+    (should (equal (aqd-disk) (aqd-numbered 10 '((2 . "LINE 2")
+                                                 (8 . "line 8\nline 8.5"))))))
+  (aqd-with-file (aqd-numbered 10)
+    (aqd-with-diff aqd-hand-written-diff
+      (sly-agent-q-diff-reject-all)
+      (should (equal "rejected" sly-agent-q-diff--decision)))
+    (should (equal (aqd-disk) (aqd-numbered 10)))))
 
 ;;;; Moving on
 

@@ -6,6 +6,33 @@
 
 (require 'agent-q-diff-test-help)
 
+;;;; Where a hunk goes
+
+(defun aqd-decide-blocks (&rest changed)
+  "Return twelve identical blocks; in those CHANGED, a line is another."
+  (cl-loop for block from 1 to 12
+           concat (aqd-lines "begin" "  one" "  two" "  three"
+                             (if (memq block changed) "  FOUR" "  four")
+                             "  five" "  six" "  seven" "end")))
+
+(ert-deftest aqd-decide-ruling-1-hunk-goes-into-its-own-block ()
+  (aqd-with-file (aqd-decide-blocks)
+    (should (equal "accepted"
+                   (aqd-review (aqd-decide-blocks) (aqd-decide-blocks 4 8) "r a q")))
+    (should (equal (aqd-disk) (aqd-decide-blocks 8)))))
+
+(ert-deftest aqd-decide-ruling-1-also-when-hunk-1-would-shift-the-others ()
+  ;; Were hunk 1 applied, block 8 would be ten lines further down, which is
+  ;; just another block's place.
+  (let* ((head (aqd-lines "a" "b" "c" "d"))
+         (added (cl-loop for n from 1 to 9 concat (format "new %d\n" n)))
+         (original (concat head (aqd-decide-blocks)))
+         (modified (concat (aqd-lines "a" "b") added (aqd-lines "c" "d")
+                           (aqd-decide-blocks 8))))
+    (aqd-with-file original
+      (should (equal "accepted" (aqd-review original modified "r a q")))
+      (should (equal (aqd-disk) (concat head (aqd-decide-blocks 8)))))))
+
 ;;;; What is in the file already
 
 (ert-deftest aqd-decide-one-equal-line-does-not-mean-already-in ()
@@ -26,6 +53,22 @@
     (agent-q-diff-end review)
     (should-not (plist-get (car (answer :hunks)) :in-file))))
 
+(ert-deftest aqd-decide-ruling-2-change-was-there-before ()
+  (aqd-with-file (aqd-three 2)
+    (aqd-call (car aqd-three) (cdr aqd-three)
+              (lambda ()
+                (should (equal (aqd-signs) '((2 . "[PENDING, but in the file]"))))
+                (let ((tick (buffer-chars-modified-tick
+                             (find-buffer-visiting aqd-file))))
+                  (aqd-goto-hunk 2)
+                  (agent-q-diff-accept-hunk)
+                  (should (equal (aqd-signs) '((2 . "[APPLIED]"))))
+                  (should (eq tick (buffer-chars-modified-tick
+                                    (find-buffer-visiting aqd-file)))))
+                (should (equal (aqd-progress) "1/3 applied, 0 rejected, 2 pending"))
+                (agent-q-diff-finish)))
+    (should (equal (aqd-disk) (aqd-three 2)))))
+
 ;;;; What fails
 
 (ert-deftest aqd-decide-reason-goes-when-merged ()
@@ -40,6 +83,17 @@
   (aqd-with-file aqd-letters-mine
     (let ((result (aqd-result aqd-letters-original aqd-letters-modified "a r q")))
       (should-not (plist-get (car (plist-get result :hunks)) :reason)))))
+
+(ert-deftest aqd-decide-ruling-2-failed-apply-changes-neither ()
+  (aqd-with-file (aqd-numbered 40 '((5 . "other") (6 . "other")))
+    (aqd-call (car aqd-three) (cdr aqd-three)
+              (lambda ()
+                (let ((position (aqd-goto-hunk 1)))
+                  (should-not (agent-q-diff-accept-hunk))
+                  (should-not (alist-get position sly-agent-q-diff--hunk-states))
+                  (should (equal (aqd-signs) '((1 . "[DOES NOT APPLY]")))))
+                (agent-q-diff-reject-all)))
+    (should (equal (aqd-disk) (aqd-numbered 40 '((5 . "other") (6 . "other")))))))
 
 ;;;; All at once
 

@@ -25,6 +25,48 @@
     (should (equal (aqd-disk) aqd-letters-original))
     (should-not agent-q-diff-buffer-decision)))
 
+(ert-deftest aqd-finish-ruling-6-a-person-is-asked-about-pending-hunks ()
+  (aqd-with-forty-lines
+    (aqd-call (car aqd-three) (cdr aqd-three)
+              (lambda ()
+                (let (asked)
+                  (cl-letf (((symbol-function 'y-or-n-p)
+                             (lambda (question) (setq asked question) nil))
+                            (noninteractive nil))
+                    (should-error (call-interactively #'agent-q-diff-finish)
+                                  :type 'user-error)
+                    (should (string-prefix-p "3 hunks are pending" asked))
+                    (should-not sly-agent-q-diff--decision)
+                    (setq asked nil)
+                    (let ((agent-q-diff-confirm-finish nil))
+                      (call-interactively #'agent-q-diff-finish))
+                    (should-not asked)
+                    (setq sly-agent-q-diff--decision nil)
+                    (agent-q-diff-finish)
+                    (should-not asked)
+                    (should (equal "rejected" sly-agent-q-diff--decision))))))))
+
+(ert-deftest aqd-finish-ruling-6-basis-of-the-decision-is-an-option ()
+  (dolist (case '((marks . "rejected") (facts . "accepted")))
+    (aqd-with-forty-lines
+      (let ((agent-q-diff-decision-basis (car case)))
+        (should (equal (cdr case) (aqd-three-review "SPC SPC q")))))))
+
+;;;; Failures
+
+(ert-deftest aqd-finish-ruling-7-could-not-be-applied ()
+  (aqd-with-file "something else\n"
+    (should (eq 'agent-q-diff-not-applied (car (aqd-three-review "a q"))))
+    (let ((message (aqd-propose-and-press aqd-file (car aqd-three) (cdr aqd-three)
+                                          "a q")))
+      (should (string-prefix-p "Error showing diff for" message))
+      (should-not (string-search "REJECTED" message)))
+    (should (equal (aqd-disk) "something else\n"))))
+
+(ert-deftest aqd-finish-ruling-7-rejecting-what-failed-is-a-decision ()
+  (aqd-with-file "something else\n"
+    (should (equal "rejected" (aqd-three-review "a r q")))))
+
 ;;;; Bare buffers
 
 (ert-deftest aqd-finish-a-bare-buffer-always-gets-a-decision ()

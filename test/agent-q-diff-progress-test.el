@@ -19,6 +19,45 @@
         ;; What the caller wrote down stays the caller's.
         (should (equal states '((1 . applied))))))))
 
+(ert-deftest aqd-progress-ruling-13-positions-do-not-move-with-the-progress ()
+  (let* ((changes (cl-loop for n from 1 to 12 collect (cons (* 10 n) "changed")))
+         (original (aqd-numbered 130))
+         (modified (aqd-numbered 130 changes)))
+    (aqd-with-file original
+      (aqd-call original modified
+                (lambda ()
+                  (let* ((positions (lambda ()
+                                      (cl-loop for n from 1 to 12
+                                               collect (aqd-goto-hunk n))))
+                         (before (funcall positions)))
+                    (cl-loop for n from 1 to 11
+                             do (aqd-goto-hunk n)
+                             do (agent-q-diff-accept-hunk)
+                             do (should (equal before (funcall positions))))
+                    (should (equal (aqd-progress)
+                                   "11/12 applied, 0 rejected, 1 pending")))
+                  (agent-q-diff-finish))))))
+
+(ert-deftest aqd-progress-ruling-14-update-header-replaces-the-old-line-of-keys ()
+  (aqd-with-file (aqd-numbered 10)
+    (aqd-with-diff (concat "C-c C-c = accept all   C-c C-k = reject all\n\n"
+                           aqd-hand-written-diff)
+      (setf (alist-get (aqd-goto-hunk 1) sly-agent-q-diff--hunk-states) 'applied)
+      (sly-agent-q-diff--update-header)
+      (should (equal (aqd-progress) "1/2 applied, 0 rejected, 1 pending"))
+      (should-not (string-search "C-c C-c =" (buffer-string)))
+      (should (eq 'applied (alist-get (aqd-goto-hunk 1)
+                                      sly-agent-q-diff--hunk-states))))))
+
+(ert-deftest aqd-progress-ruling-14-update-header-inserts-where-there-is-no-line ()
+  (aqd-with-file (aqd-numbered 10)
+    (aqd-with-diff aqd-hand-written-diff
+      (sly-agent-q-diff--update-header)
+      (should (equal (aqd-progress) "0/2 applied, 0 rejected, 2 pending"))
+      (aqd-goto-hunk 1)
+      (sly-agent-q-diff-accept-hunk)
+      (should (equal (aqd-progress) "1/2 applied, 0 rejected, 1 pending")))))
+
 ;;;; The header line
 
 (ert-deftest aqd-progress-header-line-counts-conflicts ()

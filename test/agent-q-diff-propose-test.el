@@ -279,5 +279,27 @@ A review that is begun is noted in `aqd-propose-reviews' and cancelled."
                                   (insert-file-contents file)
                                   (buffer-string))))))))
 
+(ert-deftest aqd-propose-ruling-15-tools-resolve-against-the-project-root ()
+  (aqd-with-forty-lines
+    (let ((agent-q-diff-project-root (file-name-directory aqd-file))
+          (default-directory "/"))
+      (should (string-prefix-p
+               "✓ Changes accepted and applied to target.txt"
+               (aqd-propose-and-press "target.txt" (car aqd-three) (cdr aqd-three)
+                                      "C-c C-c"))))
+    (should (equal (aqd-disk) (cdr aqd-three)))))
+
+(ert-deftest aqd-propose-ruling-15-outside-the-root-is-shown-with-a-warning ()
+  (aqd-with-forty-lines
+    (let ((agent-q-diff-project-root (expand-file-name "sub"
+                                                       (file-name-directory aqd-file))))
+      (make-directory agent-q-diff-project-root)
+      (should (string-prefix-p
+               "✓" (aqd-propose-and-press aqd-file (car aqd-three)
+                                          (cdr aqd-three) "C-c C-c")))
+      (with-current-buffer (aqd-diff-buffer)
+        (should (string-match-p "^# Note: The file is OUTSIDE the project"
+                                (buffer-string)))))))
+
 (provide 'agent-q-diff-propose-test)
 ;;; agent-q-diff-propose-test.el ends here

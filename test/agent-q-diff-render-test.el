@@ -28,5 +28,25 @@
                 (should-not (equal 7 fill-column))
                 (agent-q-diff-reject-all)))))
 
+;;;; The text
+
+(ert-deftest aqd-render-ruling-16-a-description-is-never-diff-text ()
+  (aqd-with-forty-lines
+    (cl-letf (((symbol-function 'recursive-edit)
+               (lambda ()
+                 (should (equal 3 (sly-agent-q-diff--count-hunks)))
+                 (goto-char (point-min))
+                 (should (re-search-forward "^# @@ -1,1 \\+1,1 @@$"))
+                 (should (re-search-forward "^# -line 1$"))
+                 (goto-char (point-min))
+                 (should (equal 3 (how-many "^@@")))
+                 (agent-q-diff-accept-all))))
+      (should (equal "accepted"
+                     (sly-agent-q-show-diff-and-wait
+                      aqd-file (car aqd-three) (cdr aqd-three)
+                      (aqd-lines "--- /etc/passwd" "+++ /etc/passwd"
+                                 "@@ -1,1 +1,1 @@" "-line 1" "+evil")))))
+    (should (equal (aqd-disk) (cdr aqd-three)))))
+
 (provide 'agent-q-diff-render-test)
 ;;; agent-q-diff-render-test.el ends here

@@ -49,6 +49,27 @@
       (should (equal (aqd-disk) aqd-letters-modified))
       (should (equal (aqd-signs) '((1 . "[APPLIED]")))))))
 
+(ert-deftest aqd-signs-ruling-2-undone-in-the-target ()
+  (let ((agent-q-diff-save 'always))
+    (aqd-with-forty-lines
+      (aqd-call (car aqd-three) (cdr aqd-three)
+                (lambda ()
+                  (aqd-goto-hunk 1)
+                  (agent-q-diff-accept-hunk)
+                  (with-current-buffer (find-buffer-visiting aqd-file)
+                    (primitive-undo 1 (cdr buffer-undo-list))
+                    (should (equal (buffer-string) (aqd-three))))
+                  (aqd-goto-hunk 2)
+                  (agent-q-diff-accept-hunk)
+                  (should (equal (aqd-signs)
+                                 '((1 . "[APPLIED, but not in the file]")
+                                   (2 . "[APPLIED]"))))
+                  (aqd-goto-hunk 1)
+                  (agent-q-diff-accept-hunk)
+                  (should (equal (aqd-signs) '((1 . "[APPLIED]") (2 . "[APPLIED]"))))
+                  (agent-q-diff-finish)))
+      (should (equal (aqd-disk) (aqd-three 1 2))))))
+
 ;;;; What the signs are made of
 
 ;; Their order is that in which Emacs merges them.

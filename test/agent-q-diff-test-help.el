@@ -343,6 +343,22 @@ ORIGINAL and MODIFIED are the texts."
   "Return the original with CHANGES, an alist from line to text."
   (aqd-numbered 40 changes))
 
+(defconst aqd-three
+  (cons (aqd-numbered 40)
+        (aqd-numbered 40 '((5 . "LINE 5") (20 . "LINE 20") (35 . "LINE 35"))))
+  "A proposal of three hunks: original and modified text.")
+
+(defun aqd-three (&rest hunks)
+  "Return the text of `aqd-three' with HUNKS, counted from 1, applied."
+  (aqd-numbered 40 (mapcar (lambda (hunk)
+                             (nth (1- hunk) '((5 . "LINE 5") (20 . "LINE 20")
+                                              (35 . "LINE 35"))))
+                           hunks)))
+
+(defmacro aqd-three-review (keys)
+  "Review `aqd-three' with KEYS and return the answer."
+  `(aqd-review (car aqd-three) (cdr aqd-three) ,keys))
+
 ;;;; Diffs of equal blocks
 
 (defconst aqd-equal-blocks
@@ -537,6 +553,21 @@ The function `answer' returns what the caller was told."
   (aqd-lines "@@ -4,7 +4,7 @@" " line 4" " line 5" " line 6" "-line 7" "+LINE 7"
              " line 8" " line 9" " line 10")
   "A bare diff of one hunk.")
+
+(defconst aqd-hand-written-diff
+  (aqd-lines "--- a/target.txt" "+++ b/target.txt"
+             "@@ -1,3 +1,3 @@" " line 1" "-line 2" "+LINE 2" " line 3"
+             "@@ -7,3 +7,4 @@" " line 7" " line 8" "+line 8.5" " line 9")
+  "A diff typed by hand, of two hunks.")
+
+;;;; What an agent reads
+
+(defun aqd-propose-and-press (file original modified keys)
+  "Return what the agent reads when KEYS decide its proposal for FILE.
+It is to change ORIGINAL to MODIFIED."
+  (aqd-play keys (lambda ()
+                   (agent-q-diff-tools-propose-file-edit file original modified
+                                                         "d"))))
 
 (provide 'agent-q-diff-test-help)
 ;;; agent-q-diff-test-help.el ends here

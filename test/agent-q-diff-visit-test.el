@@ -95,5 +95,53 @@
       (aqd-review aqd-original aqd-modified "r q")
       (should (buffer-live-p buffer)))))
 
+(ert-deftest aqd-visit-ruling-7-unreadable-target-cannot-be-shown ()
+  (aqd-with-forty-lines
+    (should (eq 'agent-q-diff-bad-target
+                (car (aqd-play "q" (lambda ()
+                                     (sly-agent-q-show-diff-and-wait
+                                      (file-name-directory aqd-file)
+                                      "a\n" "b\n" "d"))))))))
+
+(ert-deftest aqd-visit-ruling-15-entry-expands-against-default-directory ()
+  (aqd-with-forty-lines
+    (should (equal "accepted"
+                   (aqd-play "C-c C-c"
+                             (lambda ()
+                               (let ((default-directory
+                                      (file-name-directory aqd-file)))
+                                 (sly-agent-q-show-diff-and-wait
+                                  "target.txt" (car aqd-three) (cdr aqd-three)
+                                  "d"))))))
+    (should (equal (aqd-disk) (cdr aqd-three)))))
+
+(ert-deftest aqd-visit-ruling-15-a-foreign-remote-name-is-refused-unopened ()
+  (let (opened)
+    (cl-letf (((symbol-function 'tramp-file-name-handler)
+               (lambda (operation &rest _)
+                 (unless (eq operation 'file-remote-p)
+                   (push operation opened))
+                 "/ssh:nowhere:")))
+      (should (eq 'agent-q-diff-bad-target
+                  (car (aqd-play "q" (lambda ()
+                                       (sly-agent-q-show-diff-and-wait
+                                        "/ssh:nowhere:/etc/passwd" "a\n" "b\n"
+                                        "d"))))))
+      (should-not opened))))
+
+(ert-deftest aqd-visit-ruling-16-a-file-name-is-never-diff-text ()
+  "A name with a newline is refused before anything is shown."
+  (aqd-with-forty-lines
+    (let ((file (expand-file-name "x\n@@ -1 +1 @@\n-line 1\n+evil"
+                                  (file-name-directory aqd-file))))
+      (rename-file aqd-file file)
+      (unwind-protect
+          (cl-letf (((symbol-function 'recursive-edit)
+                     (lambda () (ert-fail "It was shown"))))
+            (should-error (sly-agent-q-show-diff-and-wait
+                           file (car aqd-three) (cdr aqd-three) "d")
+                          :type 'agent-q-diff-bad-target))
+        (rename-file file aqd-file)))))
+
 (provide 'agent-q-diff-visit-test)
 ;;; agent-q-diff-visit-test.el ends here

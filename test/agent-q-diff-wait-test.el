@@ -6,6 +6,42 @@
 
 (require 'agent-q-diff-test-help)
 
+;;;; Decisions
+
+(ert-deftest aqd-wait-ruling-7-exit-recursive-edit-decides-by-the-marks ()
+  (aqd-with-forty-lines
+    (should (equal "accepted" (aqd-three-review "a C-M-c"))))
+  (aqd-with-forty-lines
+    (should (equal "rejected" (aqd-three-review "r C-M-c")))))
+
+;;;; Ends without a decision
+
+(ert-deftest aqd-wait-ruling-7-batch-without-keys-is-an-error-at-once ()
+  (aqd-with-forty-lines
+    (should-error (sly-agent-q-show-diff-and-wait aqd-file (car aqd-three)
+                                                  (cdr aqd-three) "d")
+                  :type 'agent-q-diff-no-user)))
+
+(ert-deftest aqd-wait-ruling-7-keys-that-run-out-are-no-decision ()
+  (aqd-with-forty-lines
+    (should (eq 'agent-q-diff-no-user (car (aqd-three-review "a n"))))
+    (should (equal (aqd-disk) (aqd-three 1)))))
+
+(ert-deftest aqd-wait-ruling-7-aborting-is-no-decision ()
+  (aqd-with-forty-lines
+    (should (eq 'agent-q-diff-cancelled (car (aqd-three-review "a C-]"))))
+    (should (equal (aqd-disk) (aqd-three 1)))
+    (should (zerop (recursion-depth)))))
+
+(ert-deftest aqd-wait-ruling-7-killing-the-buffer-is-no-decision ()
+  (aqd-with-forty-lines
+    (should (equal 'agent-q-diff-cancelled
+                   (car (aqd-three-review "a C-x k RET"))))
+    (should (equal (aqd-disk) (aqd-three 1)))
+    (should-not agent-q-diff-reviews-waiting)
+    (should-not (memq 'agent-q-diff-wait--leave-if-decided
+                      (default-value 'post-command-hook)))))
+
 ;;;; Several who wait
 
 (ert-deftest aqd-wait-two-wait-for-one-review ()
