@@ -34,6 +34,98 @@
                                                    arguments))))
                        'error-conditions)))))
 
+(ert-deftest aqd-api-review-that-cannot-begin ()
+  (let ((aqd-answers nil))
+    (aqd-with-file "same\n"
+      (let ((review (aqd-begin-review "same\n" "same\n")))
+        (should (agent-q-diff-session-outcome review))
+        (should (equal (aqd-answer :status) '(error)))
+        (should (string-search "changes nothing" (car (aqd-answer :message)))))
+      (should-error (agent-q-diff-review aqd-file 1 "b" "" #'ignore)
+                    :type 'agent-q-diff-bad-arguments)
+      (aqd-should-leave-nothing))))
+
+(ert-deftest aqd-api-takes-neither-window-nor-point ()
+  (aqd-with-file aqd-original-of-two
+    (save-window-excursion
+      (switch-to-buffer "*scratch*")
+      (dolist (agent-q-diff-display '(at-once announce))
+        (let ((review (aqd-begin-review aqd-original-of-two aqd-modified-of-two)))
+          (should (equal (buffer-name (window-buffer)) "*scratch*"))
+          (should (eq (and (get-buffer-window (agent-q-diff-session-buffer review)) t)
+                      (eq agent-q-diff-display 'at-once)))
+          (agent-q-diff-cancel review)
+          (should-not (get-buffer-window (agent-q-diff-session-buffer review))))))))
+
+;;;; Diffs
+
+(ert-deftest aqd-api-patch-goes-where-its-lines-are ()
+  (let ((aqd-answers nil))
+    (aqd-with-file (concat "top\n" (aqd-numbered 20))
+      (let ((review (agent-q-diff-review-patch
+                     aqd-file
+                     (aqd-lines "--- a/x" "+++ b/x" "@@ -4,3 +4,3 @@" " line 4"
+                                "-line 5" "+five" " line 6"
+                                "@@ -14,3 +14,3 @@" " line 14" "-other" "+x"
+                                " line 16")
+                     "Why" (lambda (result) (push result aqd-answers)))))
+        (should (equal (aqd-signs-of review)
+                       '((1 . "[PENDING, shifted by 1 line]")
+                         (2 . "[DOES NOT APPLY]"))))
+        (agent-q-diff-accept review 0)
+        (aqd-in-diff review
+          (aqd-goto-hunk 1)
+          (agent-q-diff-edit-hunk)
+          (with-current-buffer (window-buffer)
+            (insert "and more\n")
+            (agent-q-diff-edit-finish)))
+        (agent-q-diff-end review)
+        (should (equal (aqd-answer :status :path) (list 'partial aqd-file)))
+        (should (equal (aqd-disk)
+                       (string-replace "line 5\n" "and more\nfive\n"
+                                       (concat "top\n" (aqd-numbered 20))))))
+      (aqd-should-leave-nothing))))
+
+;;;; Several files in a diff
+
+(ert-deftest aqd-api-a-diff-of-several-files-is-several-reviews ()
+  (aqd-with-file "a\n"
+    (let* ((directory (file-name-directory aqd-file))
+           (reviews (save-window-excursion
+                      (agent-q-diff-review-diff
+                       (aqd-lines "diff --git a/target.txt b/target.txt"
+                                  "--- a/target.txt" "+++ b/target.txt"
+                                  "@@ -1 +1 @@" "-a" "+b"
+                                  "diff --git a/new b/new" "new file mode 100644"
+                                  "--- /dev/null" "+++ b/new"
+                                  "@@ -0,0 +1,2 @@" "+one" "+two")
+                       directory))))
+      (should (= 2 (length reviews)))
+      (dolist (review reviews)
+        (agent-q-diff-accept review 0)
+        (agent-q-diff-end review))
+      (should (equal (aqd-disk) "b\n"))
+      (should (equal (with-temp-buffer
+                       (insert-file-contents (expand-file-name "new" directory))
+                       (buffer-string))
+                     "one\ntwo\n"))
+      (kill-buffer (find-buffer-visiting (expand-file-name "new" directory)))
+      (aqd-should-leave-nothing))))
+
+(ert-deftest aqd-api-a-diff-that-is-none-says-so ()
+  (should-error (agent-q-diff-review-diff "nothing\n") :type 'agent-q-diff-malformed)
+  (should-error (agent-q-diff-review-diff "@@ -1 +1 @@\n-a\n+b\n")
+                :type 'agent-q-diff-bad-target))
+
+(ert-deftest aqd-api-a-diff-with-a-file-without-a-name-begins-no-review ()
+  (aqd-with-file "a\n"
+    (should-error (agent-q-diff-review-diff
+                   (aqd-lines "--- target.txt" "+++ target.txt" "@@ -1 +1 @@" "-a" "+b"
+                              "--- /dev/null" "+++ /dev/null" "@@ -0,0 +1 @@" "+x")
+                   (file-name-directory aqd-file))
+                  :type 'agent-q-diff-bad-target)
+    (aqd-should-leave-nothing)))
+
 ;;;; Diffs that ask for more than other lines
 
 (defun aqd-api-notes (diff)

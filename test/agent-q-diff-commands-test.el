@@ -233,5 +233,14 @@
                              (agent-q-diff-finish))))
     (should (equal (aqd-disk) (aqd-forty-lines '(5 . "five") '(20 . "twenty"))))))
 
+(ert-deftest aqd-commands-finishes-with-the-last-hunk-if-so-wished ()
+  (let ((agent-q-diff-finish-when-decided t))
+    (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+      (aqd-in-diff review
+        (agent-q-diff-accept-hunk t)
+        (should-not aqd-answers)
+        (agent-q-diff-reject-hunk t))
+      (should (equal (aqd-answer :status) '(partial))))))
+
 (provide 'agent-q-diff-commands-test)
 ;;; agent-q-diff-commands-test.el ends here

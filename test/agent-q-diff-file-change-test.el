@@ -59,5 +59,30 @@
         (kill-buffer (find-buffer-visiting other))))
     (should (equal (aqd-disk) (aqd-numbered 10 '((2 . "LINE 2")))))))
 
+;;;; Texts that are no files
+
+(ert-deftest aqd-file-change-detached-writes-nothing-and-returns-the-text ()
+  (let ((aqd-answers nil))
+    (aqd-with-file "on disk\n"
+      (let ((review (aqd-begin-review aqd-original-of-two aqd-modified-of-two :detached t)))
+        (should-not (find-buffer-visiting aqd-file))
+        (agent-q-diff-accept review 0)
+        (should (equal (aqd-disk) "on disk\n"))
+        (agent-q-diff-end review)
+        (should (equal (aqd-answer :status :content :saved)
+                       (list 'partial (aqd-numbered 30 '((5 . "five"))) nil)))
+        (should-not (seq-find (lambda (buffer)
+                                (string-prefix-p "*Agent-Q Content"
+                                                 (buffer-name buffer)))
+                              (buffer-list))))
+      (let ((review (aqd-begin-review aqd-original-of-two aqd-modified-of-two :detached t)))
+        (setq aqd-answers nil)
+        (kill-buffer (aqd-target-of review))
+        (aqd-in-diff review
+          (should-not (agent-q-diff-accept-hunk))
+          (agent-q-diff-finish))
+        (should (equal (aqd-answer :status) '(stale))))
+      (aqd-should-leave-nothing))))
+
 (provide 'agent-q-diff-file-change-test)
 ;;; agent-q-diff-file-change-test.el ends here

@@ -52,6 +52,71 @@
       (let ((agent-q-diff-decision-basis (car case)))
         (should (equal (cdr case) (aqd-three-review "SPC SPC q")))))))
 
+;;;; By key
+
+(defun aqd-finish-press (review keys)
+  "Press KEYS in the diff buffer of REVIEW, as if it was selected."
+  (save-window-excursion
+    (pop-to-buffer (agent-q-diff-session-buffer review))
+    (aqd-press keys)))
+
+(ert-deftest aqd-finish-exit-key-finishes ()
+  (pcase-dolist (`(,keys . ,status) '(("C-M-c" . rejected) ("a C-M-c" . partial)
+                                      ("a a C-M-c" . accepted) ("r C-M-c" . rejected)))
+    (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+      (aqd-finish-press review keys)
+      (should (equal (aqd-answer :status) (list status))))))
+
+(ert-deftest aqd-finish-abort-key-cancels ()
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+    (should (string-search
+             "Cancelled; 1 hunk stays in target.txt; M-x agent-q-diff-look-again shows it"
+             (aqd-said (aqd-finish-press review "a C-]"))))
+    (should (equal (aqd-answer :status :decision :in-file :reason)
+                   '(cancelled nil 1 "the user left it undecided")))
+    (should-error (aqd-in-diff review (agent-q-diff-abort)) :type 'user-error)))
+
+(ert-deftest aqd-finish-exit-keys-work-under-agent-q-s-names ()
+  (let ((aqd-answers nil))
+    (aqd-with-file aqd-original-of-two
+      (aqd-finish-press (aqd-begin-review aqd-original-of-two aqd-modified-of-two
+                                          :mode #'sly-agent-q-diff-mode)
+                        "a C-]")
+      (should (equal (aqd-answer :status :in-file) '(cancelled 1))))))
+
+(ert-deftest aqd-finish-exit-keys-leave-a-review-that-is-looked-at-again ()
+  (dolist (key '("C-M-c" "C-]"))
+    (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+      (agent-q-diff-accept review 0)
+      (agent-q-diff-end review)
+      (save-window-excursion
+        (let ((buffer (agent-q-diff-look-again)))
+          (aqd-press key)
+          (should-not (buffer-live-p buffer))))
+      (should (equal (aqd-answer :status :in-file) '(partial 1)))
+      (should (memq review (agent-q-diff-past-reviews))))))
+
+(ert-deftest aqd-finish-exit-keys-leave-the-recursive-edit ()
+  "A review that Emacs waits for is the business of the recursive edit."
+  (dolist (case '(("a C-]" . agent-q-diff-cancelled) ("a C-M-c" . :status)))
+    (aqd-with-file aqd-original-of-two
+      (should (eq (cdr case)
+                  (car (aqd-result aqd-original-of-two aqd-modified-of-two (car case))))))))
+
+(ert-deftest aqd-finish-top-level-cancels ()
+  "Emacs runs `post-command-hook' after that command."
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+    (aqd-in-diff review
+      (let ((this-command 'next-line))
+        (run-hooks 'post-command-hook))
+      (should-not aqd-answers)
+      ;; Another mode must not make it forget.
+      (fundamental-mode)
+      (let ((this-command 'top-level))
+        (run-hooks 'post-command-hook)))
+    (should (equal (aqd-answer :status :reason)
+                   '(cancelled "the user left it undecided")))))
+
 ;;;; Failures
 
 (ert-deftest aqd-finish-ruling-7-could-not-be-applied ()

@@ -14,6 +14,29 @@
 (require 'agent-q-diff-again)
 (require 'agent-q-diff-list)
 
+;;;; Every end
+
+(ert-deftest aqd-lifecycle-killed ()
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+    (kill-buffer (agent-q-diff-session-buffer review))
+    (should (equal (aqd-answer :status :decision :reason)
+                   '(cancelled nil "its buffer was killed")))
+    (should-not (string-match-p "[Rr]ejected\\|REJECTED" (car (aqd-answer :message))))))
+
+(ert-deftest aqd-lifecycle-cancelled-by-program ()
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+    (agent-q-diff-accept review 0)
+    (should (agent-q-diff-cancel review))
+    (should-not (agent-q-diff-cancel review))
+    (should (equal (aqd-answer :status :in-file) '(cancelled 1)))))
+
+(ert-deftest aqd-lifecycle-emacs-killed ()
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+    (should (agent-q-diff-session-buffer review))
+    (should (memq #'agent-q-diff-lifecycle--emacs-killed kill-emacs-hook))
+    (run-hooks 'kill-emacs-hook)
+    (should (equal (aqd-answer :status :reason) '(cancelled "Emacs exited")))))
+
 ;;;; Callbacks
 
 (defun aqd-lifecycle-chain (end)
@@ -42,6 +65,18 @@
           (should (equal (aqd-answer :status) '(accepted)))))
       (aqd-should-leave-nothing))))
 
+(ert-deftest aqd-lifecycle-callback-that-fails-or-is-nil ()
+  (aqd-with-file aqd-original-of-two
+    (let* ((n 0)
+           (review (agent-q-diff-review aqd-file aqd-original-of-two
+                                        aqd-modified-of-two nil
+                                        (lambda (_) (cl-incf n) (error "Broken")))))
+      (agent-q-diff-cancel review)
+      (should (= n 1)))
+    (agent-q-diff-cancel (agent-q-diff-review aqd-file aqd-original-of-two
+                                              aqd-modified-of-two nil nil))
+    (aqd-should-leave-nothing)))
+
 ;;;; Hooks that fail
 
 (ert-deftest aqd-lifecycle-hook-fails-when-the-file-is-visited-at-the-end ()
@@ -59,6 +94,106 @@
     (should (equal (aqd-answer :status) '(cancelled)))
     (aqd-in-target (remove-hook 'kill-buffer-hook #'aqd-fail t))))
 
+;;;; What is said of an end without a decision
+
+(ert-deftest aqd-lifecycle-an-agent-that-takes-its-proposal-back-is-said ()
+  (aqd-with-file aqd-original-of-two
+    (dolist (case '((nil . "An agent withdrew its proposal for target.txt")
+                    ("Claude Code" . "Claude Code withdrew its proposal for target.txt")
+                    ("C\u202e\n" . "C<U+202E><U+000A> withdrew its proposal for target.txt")))
+      (let ((review (aqd-begin-review aqd-original-of-two aqd-modified-of-two :agent (car case))))
+        (should (equal (concat (cdr case) "; M-x agent-q-diff-look-again shows it")
+                       (aqd-said (agent-q-diff-cancel review))))))
+    (let ((review (aqd-begin-review aqd-original-of-two aqd-modified-of-two :agent "Claude Code")))
+      (agent-q-diff-accept review 0)
+      (agent-q-diff-accept review 1)
+      (should (equal (concat "Claude Code withdrew its proposal for target.txt; "
+                             "2 hunks stay in the file; M-x agent-q-diff-look-again shows it")
+                     (aqd-said (agent-q-diff-cancel review)))))
+    (let ((agent-q-diff-kept-reviews 0)
+          (review (aqd-begin-review aqd-modified-of-two aqd-original-of-two)))
+      (should (equal "An agent withdrew its proposal for target.txt"
+                     (aqd-said (agent-q-diff-cancel review)))))))
+
+(ert-deftest aqd-lifecycle-a-decision-is-not-commented ()
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+    (should-not (aqd-said (agent-q-diff-end review)))))
+
+(ert-deftest aqd-lifecycle-a-caller-that-is-gone-is-said ()
+  (let ((agent-q-diff-when-caller-gone 'cancel)
+        (agent-q-diff-caller '("Robin" . robin)))
+    (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+      (agent-q-diff-accept review 0)
+      (should (equal (concat "Nobody is waiting any more for the review of target.txt, "
+                             "so it is cancelled; 1 hunk stays in the file; "
+                             "M-x agent-q-diff-look-again shows it")
+                     (aqd-said (agent-q-diff-abandon (lambda (caller) (eq caller 'robin)))))))))
+
+;;;; Killing the diff buffer
+
+(defun aqd-lifecycle-kill (review command answer)
+  "Kill the diff buffer of REVIEW in COMMAND, giving ANSWER to the question.
+Return what was asked, or nil."
+  (let ((noninteractive nil)
+        (this-command command)
+        asked)
+    (cl-letf (((symbol-function 'y-or-n-p)
+               (lambda (prompt) (setq asked prompt) answer)))
+      (kill-buffer (agent-q-diff-session-buffer review)))
+    asked))
+
+(ert-deftest aqd-lifecycle-killing-the-buffer-asks-if-anything-was-decided ()
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+    (agent-q-diff-reject review 1)
+    ;; The user may have turned on another mode.
+    (aqd-in-diff review (fundamental-mode))
+    (should (equal "1 of 2 hunks decided.  Cancel the review of target.txt? "
+                   (aqd-lifecycle-kill review 'kill-buffer nil)))
+    (should-not aqd-answers)
+    (should (aqd-lifecycle-kill review 'kill-buffer t))
+    (should (equal (aqd-answer :status) '(cancelled)))))
+
+(ert-deftest aqd-lifecycle-killing-the-buffer-asks-for-what-is-in-the-file ()
+  "The mark was taken back, and the change stays."
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+    (agent-q-diff-accept review 0)
+    (agent-q-diff-command review 'toggle 0)
+    (should (equal "0 of 2 hunks decided.  Cancel the review of target.txt? "
+                   (aqd-lifecycle-kill review 'kill-buffer t)))))
+
+(ert-deftest aqd-lifecycle-killing-the-buffer-asks-nothing-else ()
+  ;; Nothing is lost.
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+    (should-not (aqd-lifecycle-kill review 'kill-buffer nil))
+    (should (equal (aqd-answer :status) '(cancelled))))
+  ;; A timer or a process kills it.
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+    (agent-q-diff-accept review 0)
+    (should-not (aqd-lifecycle-kill review nil nil))
+    (should (equal (aqd-answer :status) '(cancelled))))
+  ;; The review has ended, and its buffer is only there to be read.
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+    (agent-q-diff-accept review 0)
+    (agent-q-diff-end review)
+    (should-not (aqd-lifecycle-kill review 'kill-buffer nil)))
+  ;; A batch Emacs has nobody to ask.
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+    (agent-q-diff-accept review 0)
+    (let ((this-command 'kill-buffer))
+      (kill-buffer (agent-q-diff-session-buffer review)))
+    (should (equal (aqd-answer :status) '(cancelled))))
+  ;; Looking at a review again decides nothing.
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+    (agent-q-diff-accept review 0)
+    (agent-q-diff-end review)
+    (save-window-excursion
+      (let ((buffer (agent-q-diff-look-again))
+            (noninteractive nil)
+            (this-command 'kill-buffer))
+        (cl-letf (((symbol-function 'y-or-n-p) (lambda (_) (ert-fail "It asks"))))
+          (kill-buffer buffer))
+        (should-not (buffer-live-p buffer))))))
+
 ;;;; Leaving Emacs
 
 (ert-deftest aqd-lifecycle-begun-while-emacs-ends-is-answered-too ()
@@ -74,6 +209,114 @@
       (run-hooks 'kill-emacs-hook)
       (should (equal answers '(cancelled cancelled)))
       (should-not (agent-q-diff-open-reviews)))))
+
+(ert-deftest aqd-lifecycle-leaving-emacs-asks ()
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+    (let ((noninteractive nil)
+          (asked nil))
+      (cl-letf (((symbol-function 'yes-or-no-p)
+                 (lambda (prompt) (setq asked prompt) nil)))
+        (should-not (run-hook-with-args-until-failure 'kill-emacs-query-functions)))
+      (should (string-search "1 review is not decided" asked)))
+    (agent-q-diff-cancel review)))
+
+;;;; The windows
+
+;; The diff buffer came up where the list had been, and the list then beside it.
+(defun aqd-lifecycle-should-list-once (show end)
+  "Check that the list is in one window once the diff buffer has left its own.
+SHOW is called with the diff buffer, in the window of the list, and shows
+it there; END is called in the window of the list, and ends the review."
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+    (save-window-excursion
+      (delete-other-windows)
+      (switch-to-buffer "*scratch*")
+      (switch-to-buffer (get-buffer-create agent-q-diff-list-buffer-name))
+      (let ((window (selected-window))
+            (split-height-threshold 0)
+            (window-min-height 2))
+        (funcall show (agent-q-diff-session-buffer review))
+        (should (eq window (selected-window)))
+        (should (eq (window-buffer) (agent-q-diff-session-buffer review)))
+        (agent-q-diff-list)
+        (should-not (eq window (selected-window)))
+        (goto-char (point-min))
+        (funcall end window)
+        (should (equal (list (buffer-name (window-buffer window))
+                             (length (get-buffer-window-list
+                                      agent-q-diff-list-buffer-name)))
+                       '("*scratch*" 1)))))
+    (kill-buffer agent-q-diff-list-buffer-name)))
+
+(defun aqd-lifecycle-press-k (_window)
+  "Cancel the review at point in the list."
+  (cl-letf (((symbol-function 'y-or-n-p) #'always))
+    (aqd-press "k")))
+
+(defun aqd-lifecycle-show-here (buffer)
+  "Show BUFFER in the selected window, as `display-buffer' may."
+  (pop-to-buffer buffer '(display-buffer-same-window)))
+
+(ert-deftest aqd-lifecycle-list-is-shown-once-after-k-where-it-was-recorded ()
+  (aqd-lifecycle-should-list-once #'aqd-lifecycle-show-here #'aqd-lifecycle-press-k))
+
+(ert-deftest aqd-lifecycle-list-is-shown-once-after-k-where-it-was-before ()
+  (aqd-lifecycle-should-list-once #'switch-to-buffer #'aqd-lifecycle-press-k))
+
+(ert-deftest aqd-lifecycle-list-is-shown-once-after-q ()
+  (aqd-lifecycle-should-list-once #'aqd-lifecycle-show-here
+                                  (lambda (window)
+                                    (with-selected-window window
+                                      (aqd-press "r r q")))))
+
+;;;; A thousand
+
+(defun aqd-lifecycle-end-somehow (review way)
+  "End REVIEW in the WAYth way."
+  (pcase way
+    (0 (agent-q-diff-cancel review))
+    (1 (kill-buffer (agent-q-diff-session-buffer review)))
+    (2 (aqd-in-diff review (agent-q-diff-reject-all)))
+    (3 (aqd-in-diff review (agent-q-diff-accept-all)))
+    (4 (agent-q-diff-reject review 0) (agent-q-diff-end review))
+    (5 (ignore-errors (agent-q-diff-accept review 0)) (agent-q-diff-end review))
+    (6 (ignore-errors (agent-q-diff-accept review 0))
+       (ignore-errors (agent-q-diff-unapply review 0))
+       (kill-buffer (agent-q-diff-session-buffer review)))))
+
+(ert-deftest aqd-lifecycle-a-thousand-reviews-give-a-thousand-answers ()
+  (let ((aqd-answers nil)
+        (agent-q-diff-display 'announce)
+        (inhibit-message t))
+    (aqd-with-file aqd-original-of-two
+      (aqd-visit)
+      (let ((buffers (length (buffer-list)))
+            (engines (agent-q-diff-module-n-reviews))
+            (timers (length timer-list))
+            (idle (length timer-idle-list))
+            (open nil))
+        (random "a thousand")
+        (dotimes (n 1000)
+          (push (aqd-begin-review aqd-original-of-two
+                                  (if (= 0 (mod n 50)) aqd-original-of-two aqd-modified-of-two))
+                open)
+          (when (= 0 (random 3))
+            (dolist (review open)
+              (unless (agent-q-diff-session-outcome review)
+                (aqd-lifecycle-end-somehow review (random 7))))
+            (setq open nil)))
+        (mapc #'agent-q-diff-cancel open)
+        (should (= 1000 (length aqd-answers)))
+        (aqd-should-leave-nothing)
+        (dolist (buffer (buffer-list))
+          (when (string-prefix-p agent-q-diff-buffer-name (buffer-name buffer))
+            (should-not (agent-q-diff-render--live-p buffer))))
+        (should (<= (length timer-list) (1+ timers)))
+        (should (<= (length timer-idle-list) (+ 2 idle)))
+        ;; The diff buffer itself stays.
+        (should (<= (length (buffer-list)) (1+ buffers)))
+        (mapc #'agent-q-diff-forget (agent-q-diff-past-reviews))
+        (should (<= (agent-q-diff-module-n-reviews) engines))))))
 
 (provide 'agent-q-diff-lifecycle-test)
 ;;; agent-q-diff-lifecycle-test.el ends here

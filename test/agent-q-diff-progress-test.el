@@ -104,5 +104,12 @@
                 (should (string-match-p "0 pending  " header-line-format))
                 (agent-q-diff-finish)))))
 
+(ert-deftest aqd-progress-header-line-begins-at-the-first-hunk ()
+  (aqd-with-open-review (aqd-numbered 40) (aqd-numbered 40 '((5 . "five") (30 . "thirty")))
+    ;; No command has moved there.
+    (aqd-in-diff review
+      (should (string-prefix-p " hunk 1/2 · " header-line-format)))
+    (agent-q-diff-cancel review)))
+
 (provide 'agent-q-diff-progress-test)
 ;;; agent-q-diff-progress-test.el ends here

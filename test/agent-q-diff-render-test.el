@@ -48,5 +48,17 @@
                                  "@@ -1,1 +1,1 @@" "-line 1" "+evil")))))
     (should (equal (aqd-disk) (cdr aqd-three)))))
 
+(ert-deftest aqd-render-beyond-the-budget-hunks-are-coarser-and-right ()
+  (let ((original (aqd-lines "a" "b" "c" "b" "a"))
+        (modified (aqd-lines "c" "b" "b" "a" "c"))
+        (note "too different to be compared in full"))
+    (pcase-dolist (`(,budget . ,is-coarse) '((nil . nil) (0 . t)))
+      (let ((agent-q-diff-budget budget))
+        (aqd-with-open-review original modified
+          (aqd-in-diff review
+            (should (eq is-coarse (and (string-search note (buffer-string)) t)))
+            (agent-q-diff-accept-all))
+          (should (equal (aqd-disk) modified)))))))
+
 (provide 'agent-q-diff-render-test)
 ;;; agent-q-diff-render-test.el ends here

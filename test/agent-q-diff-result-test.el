@@ -7,6 +7,118 @@
 (require 'cl-lib)
 (require 'agent-q-diff-test-help)
 
+;;;; The status
+
+(ert-deftest aqd-result-accepted-whole ()
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+    (aqd-in-diff review (agent-q-diff-accept-all))
+    (should (equal (aqd-answer :status :decision :total :in-file :saved :content
+                               :reason :path)
+                   (list 'accepted "accepted" 2 2 t aqd-modified-of-two nil aqd-file)))
+    (should (string-prefix-p "✓ Accepted" (car (aqd-answer :message))))
+    (should (equal (aqd-disk) aqd-modified-of-two))))
+
+(ert-deftest aqd-result-accepted-in-part ()
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+    (agent-q-diff-accept review 1)
+    (agent-q-diff-reject review 0)
+    (should (equal (aqd-signs-of review) '((1 . "[REJECTED]") (2 . "[APPLIED]"))))
+    (agent-q-diff-end review)
+    (should (equal (aqd-answer :status :decision) '(partial "accepted")))
+    (should (equal (mapcar (lambda (hunk)
+                             (list (plist-get hunk :header) (plist-get hunk :state)
+                                   (plist-get hunk :in-file)))
+                           (car (aqd-answer :hunks)))
+                   '(("@@ -2,7 +2,7 @@ line 1" rejected nil)
+                     ("@@ -22,7 +22,7 @@ line 21" applied t))))
+    (should (string-search "1 of 2 hunks is in " (car (aqd-answer :message))))
+    (should-error (agent-q-diff-accept review 0) :type 'agent-q-diff-ended)))
+
+(ert-deftest aqd-result-rejected ()
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+    (aqd-in-diff review (agent-q-diff-reject-all))
+    (should (equal (aqd-answer :status :decision :in-file)
+                   '(rejected "rejected" 0)))
+    (should (string-prefix-p "✗ Rejected" (car (aqd-answer :message))))))
+
+(ert-deftest aqd-result-stale ()
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+    (with-current-buffer (find-buffer-visiting aqd-file)
+      (erase-buffer)
+      (insert "another text\n"))
+    (aqd-in-diff review
+      (agent-q-diff-accept-hunk)
+      (agent-q-diff-finish))
+    (should (equal (aqd-answer :status :decision) '(stale nil)))
+    (should (string-prefix-p "hunk 1: " (car (aqd-answer :reason))))))
+
+;;;; The text of the target
+
+(defun aqd-result-content (original modified function)
+  "Return (CONTENT . TEXT) of a review of ORIGINAL becoming MODIFIED.
+It is decided by FUNCTION, called with the review.  CONTENT is what its
+caller is told, TEXT what the target's buffer then has."
+  (let ((aqd-answers nil))
+    (aqd-with-file original
+      (let ((buffer (aqd-visit)))
+        (funcall function (aqd-begin-review original modified))
+        (cons (car (aqd-answer :content))
+              (with-current-buffer buffer (buffer-string)))))))
+
+(ert-deftest aqd-result-content-is-no-copy-of-the-proposal ()
+  (let ((original (string-to-multibyte aqd-original-of-two))
+        (modified (string-to-multibyte aqd-modified-of-two)))
+    (pcase-dolist (`(,expected ,function)
+                   `((,modified agent-q-diff-accept-all)
+                     (,original agent-q-diff-reject-all)))
+      (should (eq expected
+                  (car (aqd-result-content original modified
+                                           (lambda (review)
+                                             (aqd-in-diff review (funcall function))))))))))
+
+(ert-deftest aqd-result-content-is-what-the-target-has ()
+  "Somebody may change it, told or not, so that it is as long as a proposal's text."
+  (let ((original (string-to-multibyte aqd-original-of-two))
+        (modified (string-to-multibyte aqd-modified-of-two)))
+    (cl-flet ((retype (is-told)
+                (aqd-in-target
+                  (goto-char (point-min))
+                  (let ((inhibit-modification-hooks (not is-told)))
+                    (delete-char 1)
+                    (insert "L"))))
+              (rewrite ()
+                (let ((text (agent-q-diff-engine-proposed
+                             (agent-q-diff-file-change-engine (agent-q-diff-buffer-change)) 0)))
+                  (agent-q-diff-decide-rewrite (agent-q-diff-buffer-change) 0
+                                                    (string-replace "five" "FIVE" text) nil))))
+      (dolist (function
+               (list (lambda () (retype t) (agent-q-diff-accept-all))
+                     (lambda () (retype nil) (agent-q-diff-accept-all))
+                     (lambda () (agent-q-diff-accept-hunk) (retype t) (agent-q-diff-accept-all))
+                     (lambda () (retype t) (agent-q-diff-reject-all))
+                     (lambda () (rewrite) (agent-q-diff-accept-all))
+                     (lambda () (agent-q-diff-accept-hunk) (agent-q-diff-finish))))
+        (pcase-let ((`(,content . ,text)
+                     (aqd-result-content original modified
+                                        (lambda (review)
+                                          (aqd-in-diff review (funcall function))))))
+          (should-not (member text (list original modified)))
+          (should (equal content text)))))))
+
+(ert-deftest aqd-result-content-of-raw-bytes-is-what-the-target-has ()
+  "To the engine bytes that make up a character are that character."
+  (let ((raw (decode-coding-string "\303\244" 'raw-text)))
+    (should (= 2 (length (string-to-multibyte raw))))
+    (aqd-with-file ""
+      (let ((coding-system-for-write 'no-conversion))
+        (write-region (concat "a\n" (string-to-unibyte raw) "\n") nil aqd-file nil 'silent))
+      (let* ((buffer (let ((coding-system-for-read 'raw-text)) (aqd-visit)))
+             (text (with-current-buffer buffer (buffer-string)))
+             (aqd-answers nil))
+        (aqd-in-diff (aqd-begin-review (string-to-multibyte "a\nä\n") (string-to-multibyte "b\nä\n"))
+          (agent-q-diff-reject-all))
+        (should (equal (aqd-answer :content) (list text)))))))
+
 ;;;; What else is told
 
 (ert-deftest aqd-result-a-hunk-that-was-in-is-told-from-one-that-was-applied ()
@@ -19,6 +131,26 @@
                                     (answer :hunks))))
     (should (string-suffix-p "\n\nWas in the file already, and was not put there by this review: hunk 1."
                              (answer :message)))))
+
+(ert-deftest aqd-result-comments-reach-the-agent ()
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+    (aqd-in-diff review
+      (agent-q-diff-accept-hunk)
+      (aqd-goto-hunk 2)
+      (agent-q-diff-comment-hunk "Not this one,\nplease")
+      (should (equal (aqd-signs)
+                     '((1 . "[APPLIED]") (2 . "[PENDING, commented]"))))
+      (agent-q-diff-reject-hunk)
+      (agent-q-diff-comment "Nearly")
+      (agent-q-diff-finish))
+    (should (equal (aqd-answer :comment) '("Nearly")))
+    (should (equal (mapcar (lambda (hunk) (plist-get hunk :comment))
+                           (car (aqd-answer :hunks)))
+                   '(nil "Not this one,\nplease")))
+    (should (string-suffix-p
+             "The user says: Nearly
+The user says of hunk 2, which is rejected: Not this one,\nplease"
+             (car (aqd-answer :message))))))
 
 (provide 'agent-q-diff-result-test)
 ;;; agent-q-diff-result-test.el ends here

@@ -110,6 +110,15 @@
     (aqd-in-target (undo-boundary) (undo-only) (undo-more 1))
     (should (equal (aqd-sign 1) "[APPLIED, but not in the file]"))))
 
+(ert-deftest aqd-split-comments-follow ()
+  (aqd-with-open-review (aqd-numbered 12) (aqd-numbered 12 '((5 . "five") (7 . "x")))
+    (aqd-in-diff review
+      (agent-q-diff-comment-hunk "both")
+      (agent-q-diff-split-hunk)
+      (agent-q-diff-comment-hunk "")
+      (should (equal (aqd-signs) '((2 . "[PENDING, commented]"))))
+      (agent-q-diff-reject-all))))
+
 ;;;; Lines in the region
 
 (ert-deftest aqd-split-lines-in-the-region-are-accepted-and-no-others ()

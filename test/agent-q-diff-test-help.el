@@ -321,6 +321,10 @@ ORIGINAL and MODIFIED are the texts."
   "Begin a review of the test's file and return it; CALLBACK learns of its end."
   (agent-q-diff-review aqd-file aqd-original-of-two aqd-modified-of-two "d" callback))
 
+(defun aqd-signs-of (review)
+  "Return the signs in the diff buffer of REVIEW."
+  (aqd-in-diff review (aqd-signs)))
+
 ;;;; Reviews of three hunks in forty lines
 
 (defconst aqd-original-of-three (aqd-numbered 40)

@@ -14,6 +14,14 @@
   (aqd-with-forty-lines
     (should (equal "rejected" (aqd-three-review "r C-M-c")))))
 
+(ert-deftest aqd-wait-for-a-review-that-was-begun-before ()
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+    (should (equal "accepted"
+                   (plist-get (aqd-play "a a q" (lambda () (agent-q-diff-wait review)))
+                              :decision)))
+    (should (equal (aqd-answer :status) '(accepted)))
+    (should (equal "accepted" (plist-get (agent-q-diff-wait review) :decision)))))
+
 ;;;; Ends without a decision
 
 (ert-deftest aqd-wait-ruling-7-batch-without-keys-is-an-error-at-once ()
@@ -41,6 +49,14 @@
     (should-not agent-q-diff-reviews-waiting)
     (should-not (memq 'agent-q-diff-wait--leave-if-decided
                       (default-value 'post-command-hook)))))
+
+(ert-deftest aqd-wait-cancelled-while-somebody-waits ()
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+    (let ((answer (cl-letf (((symbol-function 'recursive-edit)
+                             (lambda () (agent-q-diff-cancel review))))
+                    (condition-case err (agent-q-diff-wait review) (error err)))))
+      (should (eq (car answer) 'agent-q-diff-cancelled)))
+    (should (equal (aqd-answer :status) '(cancelled)))))
 
 ;;;; Several who wait
 

@@ -1,0 +1,38 @@
+;;; agent-q-diff-list-test.el --- The list of reviews  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Code:
+
+(require 'agent-q-diff-test-help)
+(require 'agent-q-diff-list)
+
+(ert-deftest aqd-list-shows-opens-and-cancels ()
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+    (agent-q-diff-accept review 0)
+    (save-window-excursion
+      (agent-q-diff-list)
+      (should (string-search "1 applied, 0 rejected, 1 of 2 pending" (buffer-string)))
+      (goto-char (point-min))
+      (aqd-press "RET")
+      (should (eq (window-buffer) (agent-q-diff-session-buffer review)))
+      (agent-q-diff-list)
+      (goto-char (point-min))
+      (cl-letf (((symbol-function 'y-or-n-p) #'always))
+        (aqd-press "k")))
+    (should (equal (aqd-answer :status) '(cancelled)))
+    (kill-buffer agent-q-diff-list-buffer-name)))
+
+(ert-deftest aqd-list-cancelling-is-the-user-s-doing ()
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+    (save-window-excursion
+      (agent-q-diff-list)
+      (goto-char (point-min))
+      (should (eq review (tabulated-list-get-id)))
+      (cl-letf (((symbol-function 'y-or-n-p) #'always))
+        (should (string-prefix-p "Cancelled the review of target.txt;"
+                                 (aqd-said (agent-q-diff-list-cancel))))))
+    (should (equal (aqd-answer :reason) '("the user left it undecided")))))
+
+(provide 'agent-q-diff-list-test)
+;;; agent-q-diff-list-test.el ends here
