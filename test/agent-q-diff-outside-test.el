@@ -11,7 +11,7 @@
 
 (require 'agent-q-diff-test-help)
 
-(defun aqd-decide-blocks (n &optional changes)
+(defun aqd-outside-blocks (n &optional changes)
   "Return N identical functions; CHANGES is an alist from number to a line.
 The line is put into the function of that number, counted from 1."
   (cl-loop for number from 1 to n
@@ -24,7 +24,7 @@ The line is put into the function of that number, counted from 1."
   (decode-coding-string bytes 'utf-8-unix))
 
 (ert-deftest aqd-outside-typing-above-and-below-in-equal-blocks ()
-  (aqd-with-review (aqd-decide-blocks 8) (aqd-decide-blocks 8 '((3 . "  new") (6 . "  more")))
+  (aqd-with-review (aqd-outside-blocks 8) (aqd-outside-blocks 8 '((3 . "  new") (6 . "  more")))
     (aqd-in-target (insert ";; top\n") (forward-line 20) (insert ";; middle\n"))
     (should (aqd-accept 2))
     (should (aqd-accept 1))
@@ -34,7 +34,7 @@ The line is put into the function of that number, counted from 1."
       (should (search-forward ";; middle\n"))
       (delete-region (match-beginning 0) (match-end 0)))
     (should (equal (aqd-target)
-                   (aqd-decide-blocks 8 '((3 . "  new") (6 . "  more")))))))
+                   (aqd-outside-blocks 8 '((3 . "  new") (6 . "  more")))))))
 
 (ert-deftest aqd-outside-typing-in-the-lines-of-a-hunk ()
   (aqd-with-review (aqd-numbered 20) (aqd-numbered 20 '((10 . "ten")))
@@ -46,13 +46,13 @@ The line is put into the function of that number, counted from 1."
     (should (aqd-accept 1))))
 
 (ert-deftest aqd-outside-typing-where-lines-are-to-be-inserted ()
-  (aqd-with-review (aqd-decide-blocks 4) (aqd-decide-blocks 4 '((2 . "  new")))
+  (aqd-with-review (aqd-outside-blocks 4) (aqd-outside-blocks 4 '((2 . "  new")))
     (aqd-in-target (forward-line 6) (insert ";; mine\n"))
     (should (equal (aqd-sign 1) "[DOES NOT APPLY]"))
     (aqd-in-target (forward-line 6) (delete-region (point) (line-beginning-position 2)))
     (should-not (aqd-sign 1))
     (should (aqd-accept 1))
-    (should (equal (aqd-target) (aqd-decide-blocks 4 '((2 . "  new")))))))
+    (should (equal (aqd-target) (aqd-outside-blocks 4 '((2 . "  new")))))))
 
 (ert-deftest aqd-outside-next-to-an-edit-is-shown-and-applies ()
   (aqd-with-review (aqd-numbered 20) (aqd-numbered 20 '((10 . "ten")))
@@ -71,7 +71,7 @@ The line is put into the function of that number, counted from 1."
     (should (string-search "ten\n\nline 11" (aqd-target)))))
 
 (ert-deftest aqd-outside-undo-gives-lines-and-hunks-back ()
-  (aqd-with-review (aqd-decide-blocks 6) (aqd-decide-blocks 6 '((2 . "  new") (5 . "  more")))
+  (aqd-with-review (aqd-outside-blocks 6) (aqd-outside-blocks 6 '((2 . "  new") (5 . "  more")))
     (aqd-in-target
       (undo-boundary)
       (forward-line 5)
@@ -84,10 +84,10 @@ The line is put into the function of that number, counted from 1."
     (aqd-in-target (let ((last-command 'undo)) (undo)))
     (should-not (aqd-sign 1))
     (should (aqd-accept 1))
-    (should (equal (aqd-target) (aqd-decide-blocks 6 '((2 . "  new")))))))
+    (should (equal (aqd-target) (aqd-outside-blocks 6 '((2 . "  new")))))))
 
 (ert-deftest aqd-outside-revert-brings-every-hunk-back ()
-  (aqd-with-review (aqd-decide-blocks 6) (aqd-decide-blocks 6 '((2 . "  new") (5 . "  more")))
+  (aqd-with-review (aqd-outside-blocks 6) (aqd-outside-blocks 6 '((2 . "  new") (5 . "  more")))
     (let ((agent-q-diff-save 'never))
       (should (aqd-accept 2))
       (aqd-in-target (insert "mine\n") (forward-line 3) (kill-line 2)
@@ -95,7 +95,7 @@ The line is put into the function of that number, counted from 1."
       (should (equal (aqd-sign 2) "[APPLIED, but not in the file]"))
       (aqd-in-target (insert "mine\n"))
       (should (aqd-accept 1))
-      (should (equal (aqd-target) (concat "mine\n" (aqd-decide-blocks 6 '((2 . "  new")))))))))
+      (should (equal (aqd-target) (concat "mine\n" (aqd-outside-blocks 6 '((2 . "  new")))))))))
 
 (ert-deftest aqd-outside-an-edit-that-no-hook-tells-is-found-by-comparing ()
   (aqd-with-review (aqd-numbered 20) (aqd-numbered 20 '((10 . "ten")))
@@ -182,16 +182,16 @@ The line is put into the function of that number, counted from 1."
           (agent-q-diff-file-change-close review))))))
 
 (ert-deftest aqd-outside-an-ambiguous-hunk-takes-a-second-key ()
-  (aqd-with-review (aqd-decide-blocks 6) (aqd-decide-blocks 6 '((4 . "  new")))
+  (aqd-with-review (aqd-outside-blocks 6) (aqd-outside-blocks 6 '((4 . "  new")))
     (aqd-in-target (let ((inhibit-modification-hooks t)) (insert "mine\n")))
     (should (equal (aqd-sign 1) "[AMBIGUOUS, look]"))
     (should-not (aqd-accept 1))
-    (should (equal (aqd-target) (concat "mine\n" (aqd-decide-blocks 6))))
+    (should (equal (aqd-target) (concat "mine\n" (aqd-outside-blocks 6))))
     (should (aqd-accept 1))
-    (should (equal (aqd-target) (concat "mine\n" (aqd-decide-blocks 6 '((4 . "  new"))))))))
+    (should (equal (aqd-target) (concat "mine\n" (aqd-outside-blocks 6 '((4 . "  new"))))))))
 
 (ert-deftest aqd-outside-the-second-key-counts-only-for-what-was-shown ()
-  (aqd-with-review (aqd-decide-blocks 6) (aqd-decide-blocks 6 '((4 . "  new")))
+  (aqd-with-review (aqd-outside-blocks 6) (aqd-outside-blocks 6 '((4 . "  new")))
     (aqd-in-target (let ((inhibit-modification-hooks t)) (insert "mine\n")))
     (should-not (aqd-accept 1))
     (aqd-in-target (insert "more\n"))
@@ -207,15 +207,15 @@ The line is put into the function of that number, counted from 1."
       (should (equal (aqd-target) "1\n2\n3\na\nb\nc\nd\n7\neight\n9\n")))))
 
 (ert-deftest aqd-outside-text-properties-are-no-edit ()
-  (aqd-with-review (aqd-decide-blocks 6) (aqd-decide-blocks 6 '((4 . "  new")))
+  (aqd-with-review (aqd-outside-blocks 6) (aqd-outside-blocks 6 '((4 . "  new")))
     (aqd-in-target (put-text-property 1 20 'face 'bold))
     (should-not (aqd-sign 1))
     (should (aqd-accept 1))))
 
 (ert-deftest aqd-outside-leaves-no-hook-behind ()
-  (aqd-with-file (aqd-decide-blocks 4)
+  (aqd-with-file (aqd-outside-blocks 4)
     (let ((buffer (aqd-visit)))
-      (aqd-call (aqd-decide-blocks 4) (aqd-decide-blocks 4 '((2 . "  new")))
+      (aqd-call (aqd-outside-blocks 4) (aqd-outside-blocks 4 '((2 . "  new")))
                 (lambda ()
                   (should (buffer-local-value 'agent-q-diff-outside--listeners buffer))
                   (agent-q-diff-reject-all)))
@@ -228,13 +228,13 @@ The line is put into the function of that number, counted from 1."
   (random "agent-q-diff")
   (let* ((numbers (cl-loop for n from 2 to 100 by 2 collect n))
          (line (lambda (n) (cons n (format "  (new %d)" n))))
-         (modified (aqd-decide-blocks 100 (mapcar line numbers)))
+         (modified (aqd-outside-blocks 100 (mapcar line numbers)))
          (order (cl-loop for hunk from 1 to 50
                          collect (cons (random 1000) hunk)))
          (chosen (mapcar #'cdr (seq-take (sort order (lambda (a b) (< (car a) (car b))))
                                          25)))
          (agent-q-diff-context-length 0))
-    (aqd-with-review (aqd-decide-blocks 100) modified
+    (aqd-with-review (aqd-outside-blocks 100) modified
       (dolist (hunk chosen)
         (aqd-in-target
           ;; Between two functions, where no hunk belongs.
@@ -246,8 +246,8 @@ The line is put into the function of that number, counted from 1."
             (when (re-search-forward "^;; .*\n" nil t)
               (delete-region (match-beginning 0) (match-end 0))))))
       (should (equal (replace-regexp-in-string "^;; .*\n" "" (aqd-target))
-                     (aqd-decide-blocks 100 (mapcar (lambda (hunk) (funcall line (* 2 hunk)))
-                                                    chosen)))))))
+                     (aqd-outside-blocks 100 (mapcar (lambda (hunk) (funcall line (* 2 hunk)))
+                                                     chosen)))))))
 
 (ert-deftest aqd-outside-ruling-1-diff-apply-hunk-counts-as-an-outside-edit ()
   (let ((agent-q-diff-save 'always))
