@@ -19,7 +19,7 @@
   "Forget every review that has ended."
   (mapc #'agent-q-diff-forget (agent-q-diff-past-reviews)))
 
-(defmacro aqd-with-past (keys &rest body)
+(defmacro aqd-again-with-past (keys &rest body)
   "Run BODY after a review that KEYS have decided, which is `past' there."
   (declare (indent 1) (debug t))
   `(aqd-with-file aqd-again-original
@@ -30,7 +30,7 @@
          (aqd-again-forget-all)))))
 
 (ert-deftest aqd-again-shows-what-was-decided ()
-  (aqd-with-past "a r c no RET a q"
+  (aqd-again-with-past "a r c no RET a q"
     (with-current-buffer (agent-q-diff-look-again)
       (should (equal (aqd-signs)
                      '((1 . "[APPLIED]") (2 . "[REJECTED]")
@@ -52,7 +52,7 @@
       (should (equal (aqd-progress) "2/3 applied, 0 rejected, 1 pending")))))
 
 (ert-deftest aqd-again-takes-the-whole-back-in-one-undo-step ()
-  (aqd-with-past "a r a q"
+  (aqd-again-with-past "a r a q"
     (let ((accepted (aqd-disk)))
       (with-current-buffer (aqd-visit)
         (should-not (agent-q-diff-take-back past))
@@ -64,7 +64,7 @@
         (should (equal (buffer-string) accepted))))))
 
 (ert-deftest aqd-again-follows-what-was-done-since ()
-  (aqd-with-past "C-c C-c"
+  (aqd-again-with-past "C-c C-c"
     (aqd-in-target
       (insert "above\n")
       (search-forward "twenty")
@@ -78,7 +78,7 @@
                    "Not taken out: hunk 2: its lines were changed since, at line 21"))))
 
 (ert-deftest aqd-again-needs-no-buffer-of-the-file ()
-  (aqd-with-past "C-c C-c"
+  (aqd-again-with-past "C-c C-c"
     (aqd-in-target
       (insert "above\n")
       (save-buffer)
@@ -87,7 +87,7 @@
     (should (equal (aqd-disk) (concat "above\n" aqd-again-original)))))
 
 (ert-deftest aqd-again-of-what-was-cancelled ()
-  (aqd-with-past "a C-]"
+  (aqd-again-with-past "a C-]"
     (should-not (agent-q-diff-take-back past))
     (should (equal (aqd-disk) aqd-again-original))))
 
@@ -129,7 +129,7 @@
     (should-error (agent-q-diff-look-again) :type 'user-error)))
 
 (ert-deftest aqd-again-that-fails-loses-nothing ()
-  (aqd-with-past "C-c C-c"
+  (aqd-again-with-past "C-c C-c"
     (delete-file aqd-file)
     (make-directory aqd-file)
     (aqd-in-target (set-buffer-modified-p nil) (kill-buffer))
@@ -146,7 +146,7 @@
   (should-not (agent-q-diff-past-reviews)))
 
 (ert-deftest aqd-again-from-the-list ()
-  (aqd-with-past "a r a q"
+  (aqd-again-with-past "a r a q"
     (agent-q-diff-list)
     (unwind-protect
         (progn

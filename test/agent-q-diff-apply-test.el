@@ -78,7 +78,7 @@
 (ert-deftest aqd-apply-ruling-4-is-one-undo-step ()
   (aqd-with-forty-lines
     (aqd-visit)
-    (should (equal "accepted" (aqd-three-review "C-c C-c")))
+    (should (equal "accepted" (aqd-review-three "C-c C-c")))
     (with-current-buffer (aqd-visit)
       (should (equal (buffer-string) (cdr aqd-three)))
       (let ((last-command nil))
@@ -89,7 +89,7 @@
   (aqd-with-forty-lines
     (with-current-buffer (aqd-visit)
       (add-hook 'after-change-functions (lambda (&rest _) (undo-boundary)) nil t))
-    (should (equal "accepted" (aqd-three-review "C-c C-c")))
+    (should (equal "accepted" (aqd-review-three "C-c C-c")))
     (with-current-buffer (aqd-visit)
       (setq after-change-functions nil)
       (let ((last-command nil))

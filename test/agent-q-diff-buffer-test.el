@@ -54,7 +54,7 @@
                 (should (equal (aqd-progress) "1/3 applied, 2 rejected, 0 pending"))
                 (agent-q-diff-finish)
                 (should (equal "accepted" sly-agent-q-diff--decision))))
-    (should (equal (aqd-disk) (aqd-three)))))
+    (should (equal (aqd-disk) (aqd-three-with)))))
 
 ;;;; Bare buffers
 

@@ -10,7 +10,7 @@
 
 (require 'agent-q-diff-test-help)
 
-(defun aqd-load-error (form)
+(defun aqd-build-load-error (form)
   "Return the message of the error that loading the engine gives after FORM."
   (aqd-in-fresh-emacs
    `(condition-case err
@@ -49,7 +49,7 @@
                      broken)))))
 
 (ert-deftest aqd-build-missing-module-says-how-to-build ()
-  (should (equal (aqd-load-error '(setq agent-q-diff-build--directory "/nowhere/"))
+  (should (equal (aqd-build-load-error '(setq agent-q-diff-build--directory "/nowhere/"))
                  "the engine is not built; run M-x agent-q-diff-build-module")))
 
 (ert-deftest aqd-build-module-of-another-version-says-how-to-build ()
@@ -58,38 +58,38 @@
     (should (string-match-p
              (concat "version 0\\.1\\.0, " said
                      ", which its Lisp code needs; run M-x agent-q-diff-build-module\\'")
-             (aqd-load-error `(setq agent-q-diff-build-version ,version))))))
+             (aqd-build-load-error `(setq agent-q-diff-build-version ,version))))))
 
 (ert-deftest aqd-build-loaded-module-of-another-version-says-to-restart ()
   (let ((load '(agent-q-diff-engine-review "a" "b")))
     ;; Installed is the old one still, or the right one already.
     (should (string-match-p
              "is loaded; run M-x agent-q-diff-build-module and restart Emacs\\'"
-             (aqd-load-error `(progn ,load (setq agent-q-diff-build-version "99.0")))))
+             (aqd-build-load-error `(progn ,load (setq agent-q-diff-build-version "99.0")))))
     (should (string-match-p
              "older than 99\\.0, which its Lisp code needs is loaded; restart Emacs\\'"
-             (aqd-load-error `(progn ,load
-                                     (setq agent-q-diff-build-version "99.0")
-                                     (fset 'agent-q-diff-build--installed
-                                           (lambda () '("99.0")))))))))
+             (aqd-build-load-error `(progn ,load
+                                           (setq agent-q-diff-build-version "99.0")
+                                           (fset 'agent-q-diff-build--installed
+                                                 (lambda () '("99.0")))))))))
 
 (ert-deftest aqd-build-module-of-other-sources-says-how-to-build ()
   (should (string-match-p
            "built from other sources .*; run M-x agent-q-diff-build-module\\'"
-           (aqd-load-error '(progn
-                              (fset 'agent-q-diff-build--stamp (lambda () "other"))
-                              (fset 'agent-q-diff-build--sources (lambda () "other"))))))
+           (aqd-build-load-error '(progn
+                                    (fset 'agent-q-diff-build--stamp (lambda () "other"))
+                                    (fset 'agent-q-diff-build--sources (lambda () "other"))))))
   ;; The same sources with other times, as of a copy, are the same.
-  (should (equal (aqd-load-error '(fset 'agent-q-diff-build--stamp (lambda () "other")))
+  (should (equal (aqd-build-load-error '(fset 'agent-q-diff-build--stamp (lambda () "other")))
                  "no error"))
   ;; With the same times and sizes they are not read.
-  (should (equal (aqd-load-error '(fset 'agent-q-diff-build--sources
-                                        (lambda () (error "Read"))))
+  (should (equal (aqd-build-load-error '(fset 'agent-q-diff-build--sources
+                                              (lambda () (error "Read"))))
                  "no error"))
   ;; Without sources there is nothing to compare with.
-  (should (equal (aqd-load-error '(progn
-                                    (fset 'agent-q-diff-build--stamp #'ignore)
-                                    (fset 'agent-q-diff-build--sources #'ignore)))
+  (should (equal (aqd-build-load-error '(progn
+                                          (fset 'agent-q-diff-build--stamp #'ignore)
+                                          (fset 'agent-q-diff-build--sources #'ignore)))
                  "no error")))
 
 (defconst aqd-build-manifest "members = [\"src/engine\", \"src/module\"]\n"
@@ -115,7 +115,7 @@
       (delete-directory folder t))))
 
 (ert-deftest aqd-build-emacs-without-modules-is-said ()
-  (should (equal (aqd-load-error '(setq module-file-suffix nil))
+  (should (equal (aqd-build-load-error '(setq module-file-suffix nil))
                  "this Emacs cannot load modules; use one built --with-modules")))
 
 (ert-deftest aqd-build-file-that-is-no-module-is-said ()
@@ -131,7 +131,7 @@
                         nil 'silent)
           (should (string-match-p
                    "\\`the engine does not load .*run M-x agent-q-diff-build-module\\'"
-                   (aqd-load-error
+                   (aqd-build-load-error
                     `(setq agent-q-diff-build--directory
                            ,(file-name-as-directory directory))))))
       (delete-directory directory t))))
@@ -159,7 +159,7 @@
     (should (re-search-forward "^;; Version: \\(.*\\)$"))
     (should (equal (match-string 1) agent-q-diff-build-version))))
 
-(defmacro aqd-with-cargo (script &rest body)
+(defmacro aqd-build-with-cargo (script &rest body)
   "Run BODY where the package is a copy, and cargo is the shell SCRIPT.
 SCRIPT runs in the source directory; $module is the true module's file."
   (declare (indent 1) (debug t))
@@ -196,7 +196,7 @@ SCRIPT runs in the source directory; $module is the true module's file."
     said))
 
 (ert-deftest aqd-build-build-module-installs-what-cargo-built ()
-  (aqd-with-cargo "mkdir -p target/release
+  (aqd-build-with-cargo "mkdir -p target/release
 cp \"$module\" target/release/libagent_q_diff_module.so"
     (should (string-match-p "\\`Engine .* is built" (aqd-build)))
     (should (equal (agent-q-diff-build--installed)
@@ -212,13 +212,13 @@ cp \"$module\" target/release/libagent_q_diff_module.so"
                          "agent-q-diff-module.version")))))
 
 (ert-deftest aqd-build-build-module-that-fails-says-where-to-look ()
-  (aqd-with-cargo "exit 101"
+  (aqd-build-with-cargo "exit 101"
     (should (string-match-p "failed; see \\*agent-q-diff build\\*" (aqd-build)))
     (should-not (agent-q-diff-build--installed))))
 
 ;;;; Where the sources are
 
-(defun aqd-source-found (&rest tree)
+(defun aqd-build-source-found (&rest tree)
   "Return where the engine's sources are found in TREE, relative to its folder.
 TREE lists files, each a name or (NAME . TARGET) for a symbolic link; the
 Lisp files in use are those in its folder \"used\"."
@@ -239,34 +239,34 @@ Lisp files in use are those in its folder \"used\"."
       (delete-directory folder t))))
 
 (ert-deftest aqd-build-sources-beside-the-lisp-of-a-package-archive ()
-  (should (equal (aqd-source-found "used/agent-q-diff-build.el" "used/Cargo.toml")
+  (should (equal (aqd-build-source-found "used/agent-q-diff-build.el" "used/Cargo.toml")
                  "used/")))
 
 (ert-deftest aqd-build-sources-one-level-up-in-a-repository ()
-  (should (equal (aqd-source-found "used/agent-q-diff-build.el" "Cargo.toml")
+  (should (equal (aqd-build-source-found "used/agent-q-diff-build.el" "Cargo.toml")
                  "./")))
 
 (ert-deftest aqd-build-sources-beside-the-true-names-of-linked-lisp ()
   "As straight and elpaca link them, of a flat repository and of ours."
-  (should (equal (aqd-source-found "repos/agent-q-diff-build.el" "repos/Cargo.toml"
-                                   '("used/agent-q-diff-build.el"
-                                     . "repos/agent-q-diff-build.el"))
+  (should (equal (aqd-build-source-found "repos/agent-q-diff-build.el" "repos/Cargo.toml"
+                                         '("used/agent-q-diff-build.el"
+                                           . "repos/agent-q-diff-build.el"))
                  "repos/"))
-  (should (equal (aqd-source-found "repos/lisp/agent-q-diff-build.el"
-                                   "repos/Cargo.toml"
-                                   '("used/agent-q-diff-build.el"
-                                     . "repos/lisp/agent-q-diff-build.el"))
+  (should (equal (aqd-build-source-found "repos/lisp/agent-q-diff-build.el"
+                                         "repos/Cargo.toml"
+                                         '("used/agent-q-diff-build.el"
+                                           . "repos/lisp/agent-q-diff-build.el"))
                  "repos/"))
   ;; If sources are linked, too, cargo works where an upgrade keeps its results.
-  (should (equal (aqd-source-found "repos/lisp/agent-q-diff-build.el"
-                                   "repos/Cargo.toml"
-                                   '("used/Cargo.toml" . "repos/Cargo.toml")
-                                   '("used/agent-q-diff-build.el"
-                                     . "repos/lisp/agent-q-diff-build.el"))
+  (should (equal (aqd-build-source-found "repos/lisp/agent-q-diff-build.el"
+                                         "repos/Cargo.toml"
+                                         '("used/Cargo.toml" . "repos/Cargo.toml")
+                                         '("used/agent-q-diff-build.el"
+                                           . "repos/lisp/agent-q-diff-build.el"))
                  "repos/"))
   ;; The folder itself may be a link.
-  (should (equal (aqd-source-found "repos/lisp/agent-q-diff-build.el"
-                                   "repos/Cargo.toml" '("used" . "repos/lisp"))
+  (should (equal (aqd-build-source-found "repos/lisp/agent-q-diff-build.el"
+                                         "repos/Cargo.toml" '("used" . "repos/lisp"))
                  "repos/")))
 
 (ert-deftest aqd-build-sources-of-somebody-else-are-not-ours ()

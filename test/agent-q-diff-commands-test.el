@@ -97,26 +97,26 @@
 
 (ert-deftest aqd-commands-ruling-3-spc-accepts-pending-and-rejected ()
   (aqd-with-forty-lines
-    (should (equal "accepted" (aqd-three-review "SPC n r p SPC q")))
-    (should (equal (aqd-disk) (aqd-three 1 2)))))
+    (should (equal "accepted" (aqd-review-three "SPC n r p SPC q")))
+    (should (equal (aqd-disk) (aqd-three-with 1 2)))))
 
 (ert-deftest aqd-commands-ruling-3-spc-on-applied-takes-back-the-mark-alone ()
   (aqd-with-forty-lines
     (let ((result (aqd-result (car aqd-three) (cdr aqd-three) "SPC SPC q")))
       (should (equal "rejected" (plist-get result :decision)))
       (should (equal 1 (plist-get result :in-file))))
-    (should (equal (aqd-disk) (aqd-three 1)))))
+    (should (equal (aqd-disk) (aqd-three-with 1)))))
 
 (ert-deftest aqd-commands-ruling-3-option-makes-spc-unapply ()
   (aqd-with-forty-lines
     (let ((agent-q-diff-toggle-unapplies t))
-      (should (equal "rejected" (aqd-three-review "SPC SPC q"))))
-    (should (equal (aqd-disk) (aqd-three)))))
+      (should (equal "rejected" (aqd-review-three "SPC SPC q"))))
+    (should (equal (aqd-disk) (aqd-three-with)))))
 
 (ert-deftest aqd-commands-ruling-3-u-takes-out-in-any-order ()
   (aqd-with-forty-lines
-    (should (equal "accepted" (aqd-three-review "a a a p p u n n u q")))
-    (should (equal (aqd-disk) (aqd-three 2)))))
+    (should (equal "accepted" (aqd-review-three "a a a p p u n n u q")))
+    (should (equal (aqd-disk) (aqd-three-with 2)))))
 
 (ert-deftest aqd-commands-ruling-3-u-refuses-a-changed-text ()
   (aqd-with-forty-lines
@@ -140,8 +140,8 @@
 
 (ert-deftest aqd-commands-ruling-4-never-a-rejected-one ()
   (aqd-with-forty-lines
-    (should (equal "accepted" (aqd-three-review "n r C-c C-c")))
-    (should (equal (aqd-disk) (aqd-three 1 3)))))
+    (should (equal "accepted" (aqd-review-three "n r C-c C-c")))
+    (should (equal (aqd-disk) (aqd-three-with 1 3)))))
 
 (ert-deftest aqd-commands-ruling-4-stays-open-and-says-which-failed ()
   (aqd-with-file (aqd-numbered 40 '((20 . "other")))
@@ -159,8 +159,8 @@
 
 (ert-deftest aqd-commands-ruling-4-with-nothing-pending-finishes ()
   (aqd-with-forty-lines
-    (should (equal "rejected" (aqd-three-review "r r r C-c C-c")))
-    (should (equal (aqd-disk) (aqd-three)))))
+    (should (equal "rejected" (aqd-review-three "r r r C-c C-c")))
+    (should (equal (aqd-disk) (aqd-three-with)))))
 
 (ert-deftest aqd-commands-ruling-5-rejected-even-if-some-was-applied ()
   (aqd-with-forty-lines
@@ -170,7 +170,7 @@
                                 aqd-file (car aqd-three) (cdr aqd-three) "d")))))
       (should (string-prefix-p "✗ REJECTED" message))
       (should (string-search "1 of 3 hunks is in the file" message)))
-    (should (equal (aqd-disk) (aqd-three 1)))))
+    (should (equal (aqd-disk) (aqd-three-with 1)))))
 
 ;;;; Bare buffers
 

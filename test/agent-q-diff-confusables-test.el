@@ -13,7 +13,7 @@
 (require 'agent-q-diff-test-help)
 (require 'agent-q-diff-fontify)
 
-(defun aqd-shown-text (text)
+(defun aqd-confusables-shown-text (text)
   "Return how the diff buffer shows the added line TEXT."
   (let (shown)
     (aqd-with-shown-diff "a\n" (concat "a\n" text "\n")
@@ -22,7 +22,7 @@
       (setq shown (aqd-shown (line-beginning-position) (line-end-position))))
     shown))
 
-(defconst aqd-deceptions
+(defconst aqd-confusables-deceptions
   '(;; Controls of direction.
     ("a = \u202e1; // x" . "a = 1; // x") ("a \u202d b" . "a  b")
     ("a\u202ab" . "ab") ("a\u202bb" . "ab") ("a\u202cb" . "ab")
@@ -54,18 +54,18 @@
   "Deceiving texts, each with the innocent one that it could be mistaken for.")
 
 (ert-deftest aqd-confusables-a-deceiving-text-differs-from-its-innocent-twin ()
-  (should (<= 60 (length aqd-deceptions)))
-  (pcase-dolist (`(,deceiving . ,innocent) aqd-deceptions)
-    (let ((shown (aqd-shown-text deceiving)))
+  (should (<= 60 (length aqd-confusables-deceptions)))
+  (pcase-dolist (`(,deceiving . ,innocent) aqd-confusables-deceptions)
+    (let ((shown (aqd-confusables-shown-text deceiving)))
       (should (string-match-p "<\\(?:U\\+[0-9A-F]\\{4,\\}\\)>" shown))
-      (should-not (equal shown (aqd-shown-text innocent)))
+      (should-not (equal shown (aqd-confusables-shown-text innocent)))
       ;; What is shown has no confusables itself.
       (should-not (agent-q-diff-engine-suspects shown)))))
 
 (ert-deftest aqd-confusables-an-innocent-text-is-shown-as-it-is ()
   (dolist (text '("(defun naïve (x) \"quoted\" 'so)" "Привет, это а" "变量：值" "α + β ≤ γ"
                   "❤️ ☎️" "tab\there" "x × y – z…"))
-    (should (equal (aqd-shown-text text) (concat "+" text)))))
+    (should (equal (aqd-confusables-shown-text text) (concat "+" text)))))
 
 (ert-deftest aqd-confusables-everywhere-in-the-buffer ()
   ;; Names, descriptions, headings, and raw bytes.

@@ -54,7 +54,7 @@
     (should-not (plist-get (car (answer :hunks)) :in-file))))
 
 (ert-deftest aqd-decide-ruling-2-change-was-there-before ()
-  (aqd-with-file (aqd-three 2)
+  (aqd-with-file (aqd-three-with 2)
     (aqd-call (car aqd-three) (cdr aqd-three)
               (lambda ()
                 (should (equal (aqd-signs) '((2 . "[PENDING, but in the file]"))))
@@ -67,7 +67,7 @@
                                     (find-buffer-visiting aqd-file)))))
                 (should (equal (aqd-progress) "1/3 applied, 0 rejected, 2 pending"))
                 (agent-q-diff-finish)))
-    (should (equal (aqd-disk) (aqd-three 2)))))
+    (should (equal (aqd-disk) (aqd-three-with 2)))))
 
 ;;;; What fails
 

@@ -1,17 +1,25 @@
-;;; agent-q-diff-edit-test.el --- Lines, edited hunks, merged hunks  -*- lexical-binding: t; -*-
+;;; agent-q-diff-edit-test.el --- Edited hunks, merged hunks  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
-;; What the user makes of a hunk: some of its lines, other lines, or lines
-;; merged with those in the file.
+;; What the user makes of a hunk: other lines, or lines merged with those in
+;; the file.
 
 ;;; Code:
 
 (require 'agent-q-diff-test-help)
 (require 'seq)
 (require 'smerge-mode)
+
+(defmacro aqd-edit-with-conflict (&rest body)
+  "Run BODY in the diff buffer of a review whose only hunk does not apply."
+  (declare (indent 0) (debug t))
+  `(aqd-with-review aqd-letters-original aqd-letters-modified
+     (aqd-in-target (forward-line 2) (delete-char 1) (insert "mine") (save-buffer))
+     (should (equal (aqd-sign 1) "[DOES NOT APPLY]"))
+     ,@body))
 
 ;;;; Edited hunks
 
@@ -237,7 +245,7 @@
 
 (ert-deftest aqd-edit-of-what-does-not-apply-is-refused-at-once ()
   "Not after the user has typed: `m' is the key."
-  (aqd-with-conflict
+  (aqd-edit-with-conflict
     (let ((said (condition-case err (progn (agent-q-diff-edit-hunk) nil)
                   (error (cadr err)))))
       (when (aqd-small-buffer) (aqd-in-small-buffer (agent-q-diff-edit-abort)))
@@ -410,7 +418,7 @@
 ;;;; Merged hunks
 
 (ert-deftest aqd-edit-merge-shows-the-three-texts-between-markers ()
-  (aqd-with-conflict
+  (aqd-edit-with-conflict
     (agent-q-diff-merge-hunk)
     (aqd-in-small-buffer
       (should smerge-mode)
@@ -448,7 +456,7 @@
             (agent-q-diff-edit-abort)))))))
 
 (ert-deftest aqd-edit-merge-is-undone-in-the-target-as-one ()
-  (aqd-with-conflict
+  (aqd-edit-with-conflict
     (agent-q-diff-merge-hunk)
     (aqd-in-small-buffer
       (erase-buffer)
@@ -462,7 +470,7 @@
     (should (equal (aqd-disk) (aqd-lines "1" "2" "both" "c2" "3" "4")))))
 
 (ert-deftest aqd-edit-merge-settled-for-the-file-is-a-rejection ()
-  (aqd-with-conflict
+  (aqd-edit-with-conflict
     (agent-q-diff-merge-hunk)
     (aqd-in-small-buffer
       (goto-char (point-min))
@@ -474,7 +482,7 @@
     (should (equal (aqd-signs) '((1 . "[REJECTED]"))))))
 
 (ert-deftest aqd-edit-merge-with-markers-left-asks ()
-  (aqd-with-conflict
+  (aqd-edit-with-conflict
     (agent-q-diff-merge-hunk)
     (aqd-in-small-buffer
       (cl-letf (((symbol-function 'y-or-n-p) #'ignore))
@@ -485,7 +493,7 @@
     (should (string-search "<<<<<<< ours\nmine" (aqd-disk)))))
 
 (ert-deftest aqd-edit-merge-of-a-place-that-has-changed-again-keeps-the-text ()
-  (aqd-with-conflict
+  (aqd-edit-with-conflict
     (agent-q-diff-merge-hunk)
     (aqd-in-target (forward-line 2) (insert "again "))
     (aqd-in-small-buffer

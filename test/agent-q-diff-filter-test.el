@@ -13,7 +13,7 @@
   (aqd-numbered 60 '((5 . "five") (20 . "  line 20") (35 . "x") (50 . "line\t50")))
   "What is proposed for it: the second and the fourth hunk are white space.")
 
-(defmacro aqd-with-filter (&rest body)
+(defmacro aqd-filter-with-review (&rest body)
   "Run BODY in the diff buffer of four hunks, in a window."
   (declare (indent 0) (debug t))
   `(aqd-with-shown-review aqd-filter-original aqd-filter-modified
@@ -32,7 +32,7 @@
     (nreverse lines)))
 
 (ert-deftest aqd-filter-decided-hunks-are-hidden-and-left-out ()
-  (aqd-with-filter
+  (aqd-filter-with-review
     (aqd-press "h n r")
     (should (= 3 (seq-count (lambda (line) (string-prefix-p "@@" line))
                             (aqd-filter-seen))))
@@ -53,7 +53,7 @@
     (should (= 12 (length (aqd-filter-seen))))))
 
 (ert-deftest aqd-filter-white-space-is-folded-into-a-line ()
-  (aqd-with-filter
+  (aqd-filter-with-review
     (aqd-press "W")
     (should (equal (aqd-filter-seen)
                    '("@@ -2,7 +2,7 @@ line 1" "-line 5" "+five"
@@ -66,7 +66,7 @@
     (should (= 12 (length (aqd-filter-seen))))))
 
 (ert-deftest aqd-filter-white-space-is-accepted-at-once ()
-  (aqd-with-filter
+  (aqd-filter-with-review
     (aqd-press "w")
     (should (equal (aqd-signs) '((2 . "[APPLIED]") (4 . "[APPLIED]"))))
     (should (equal (aqd-target)
@@ -78,7 +78,7 @@
     (should-error (agent-q-diff-accept-white-space) :type 'user-error)))
 
 (ert-deftest aqd-filter-jumps-to-what-one-looks-for ()
-  (aqd-with-filter
+  (aqd-filter-with-review
     (aqd-press "r")
     (aqd-goto-hunk 3)
     (aqd-press "a")

@@ -50,7 +50,7 @@
   (dolist (case '((marks . "rejected") (facts . "accepted")))
     (aqd-with-forty-lines
       (let ((agent-q-diff-decision-basis (car case)))
-        (should (equal (cdr case) (aqd-three-review "SPC SPC q")))))))
+        (should (equal (cdr case) (aqd-review-three "SPC SPC q")))))))
 
 ;;;; By key
 
@@ -121,7 +121,7 @@
 
 (ert-deftest aqd-finish-ruling-7-could-not-be-applied ()
   (aqd-with-file "something else\n"
-    (should (eq 'agent-q-diff-not-applied (car (aqd-three-review "a q"))))
+    (should (eq 'agent-q-diff-not-applied (car (aqd-review-three "a q"))))
     (let ((message (aqd-propose-and-press aqd-file (car aqd-three) (cdr aqd-three)
                                           "a q")))
       (should (string-prefix-p "Error showing diff for" message))
@@ -130,7 +130,7 @@
 
 (ert-deftest aqd-finish-ruling-7-rejecting-what-failed-is-a-decision ()
   (aqd-with-file "something else\n"
-    (should (equal "rejected" (aqd-three-review "a r q")))))
+    (should (equal "rejected" (aqd-review-three "a r q")))))
 
 ;;;; Bare buffers
 

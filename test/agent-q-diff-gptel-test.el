@@ -31,7 +31,7 @@
     (should (memq (plist-get argument :type)
                   '(string number integer boolean array object null)))))
 
-(defmacro aqd-with-gptel (&rest body)
+(defmacro aqd-gptel-with-tools (&rest body)
   "Run BODY with `tools', the tools registered with a mock of gptel."
   (declare (indent 0) (debug t))
   `(progn
@@ -59,7 +59,7 @@ Return a function that returns the list of the results so far."
            :key (lambda (tool) (plist-get tool :name))))
 
 (ert-deftest aqd-gptel-all-tools-are-registered ()
-  (aqd-with-gptel
+  (aqd-gptel-with-tools
     (should (equal (mapcar (lambda (tool) (plist-get tool :name)) tools)
                    '("edit_file" "propose_file_edit" "propose_patch")))
     (dolist (tool tools)
@@ -75,7 +75,7 @@ Return a function that returns the list of the results so far."
                      ("shouldReplaceAll" boolean t))))))
 
 (ert-deftest aqd-gptel-proposal-is-decided-later ()
-  (aqd-with-gptel
+  (aqd-gptel-with-tools
     (aqd-with-file "one\n"
       (let ((results (aqd-gptel-call
                       (aqd-gptel-tool tools "propose_file_edit")
@@ -91,7 +91,7 @@ Return a function that returns the list of the results so far."
         (should (equal (aqd-disk) "two\n"))))))
 
 (ert-deftest aqd-gptel-killed-review-is-answered ()
-  (aqd-with-gptel
+  (aqd-gptel-with-tools
     (aqd-with-file "one\n"
       (let ((results (aqd-gptel-call
                       (aqd-gptel-tool tools "propose_file_edit")
@@ -130,7 +130,7 @@ RESULTS returns what gptel was told."
   (should-not (advice-member-p #'agent-q-diff-gptel--aborted 'gptel-abort)))
 
 (ert-deftest aqd-gptel-chat-buffer-that-is-killed-is-told-nothing ()
-  (aqd-with-gptel
+  (aqd-gptel-with-tools
     (aqd-with-file "one\n"
       (let ((results (aqd-gptel-in-chat
                        ;; The mode may have changed by then.
@@ -139,7 +139,7 @@ RESULTS returns what gptel was told."
         (aqd-gptel-should-be-abandoned results)))))
 
 (ert-deftest aqd-gptel-request-that-is-aborted-is-told-nothing ()
-  (aqd-with-gptel
+  (aqd-gptel-with-tools
     (aqd-with-file "one\n"
       (cl-letf (((symbol-function 'gptel-abort) #'ignore))
         (aqd-gptel-in-chat
@@ -152,7 +152,7 @@ RESULTS returns what gptel was told."
           (should-not (memq #'agent-q-diff-gptel--buffer-killed kill-buffer-hook)))))))
 
 (ert-deftest aqd-gptel-queued-edit-is-taken-back ()
-  (aqd-with-gptel
+  (aqd-gptel-with-tools
     (aqd-with-file "one\n"
       (let* ((agent-q-diff-project-root (file-name-directory aqd-file))
              (agent-q-diff-tools-policy 'allow)
@@ -166,13 +166,13 @@ RESULTS returns what gptel was told."
         (should-not agent-q-diff-gptel--calls)))))
 
 (ert-deftest aqd-gptel-missing-argument-is-answered ()
-  (aqd-with-gptel
+  (aqd-gptel-with-tools
     (should (equal (funcall (aqd-gptel-call (aqd-gptel-tool tools "propose_file_edit")
                                             '(:path "f" :original "a")))
                    '("Error: Missing parameter 'modified'. propose_file_edit needs path, original, modified, description")))))
 
 (ert-deftest aqd-gptel-edit-file-is-answered ()
-  (aqd-with-gptel
+  (aqd-gptel-with-tools
     (aqd-with-file "one\n"
       (let* ((agent-q-diff-project-root (file-name-directory aqd-file))
              (agent-q-diff-log-file nil)

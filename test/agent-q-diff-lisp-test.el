@@ -83,7 +83,7 @@ there is a value."
   "Return the value of FORM in Lisp."
   (aqd-lisp-end (aqd-lisp-begin form)))
 
-(defmacro aqd-with-lisp (text &rest body)
+(defmacro aqd-lisp-with-connection (text &rest body)
   "Run BODY with a connected Lisp and a file that holds TEXT."
   (declare (indent 1) (debug t))
   `(progn
@@ -148,7 +148,7 @@ PATH, ORIGINAL and MODIFIED are as for `aqd-lisp-proposal'."
   "Run BODY with and without a recursive edit."
   (declare (indent 0) (debug t))
   `(dolist (agent-q-diff-lisp-wait-in-recursive-edit '(nil t))
-     (aqd-with-lisp aqd-lisp-original ,@body)))
+     (aqd-lisp-with-connection aqd-lisp-original ,@body)))
 
 (ert-deftest aqd-lisp-accepted ()
   (aqd-lisp-in-both-ways
@@ -267,7 +267,7 @@ sly-agent-q-diff.el is loaded.")))))
                    (aqd-lisp-eval `(agent-q-diff:edit-file :path ,aqd-file))))))
 
 (ert-deftest aqd-lisp-proposal-that-cannot-be-shown ()
-  (aqd-with-lisp aqd-lisp-original
+  (aqd-lisp-with-connection aqd-lisp-original
     (should (string-match-p "\\`Error: there is no decision about .*: .*changes nothing"
                             (aqd-lisp-eval (aqd-lisp-proposal
                                             :modified aqd-lisp-original))))
@@ -291,7 +291,7 @@ sly-agent-q-diff.el is loaded.")))))
                    '(:error "agent-q-diff-cancelled: \"its buffer was killed; none of it is in the file\"")))))
 
 (ert-deftest aqd-lisp-agent-q-in-its-own-mode ()
-  (aqd-with-lisp aqd-lisp-original
+  (aqd-lisp-with-connection aqd-lisp-original
     (let ((answer (aqd-lisp-begin (aqd-lisp-call-of-agent-q)))
           (review (car (aqd-lisp-wait-for-reviews 1))))
       (should (equal "Agent-Q" (agent-q-diff-session-agent review)))
@@ -301,7 +301,7 @@ sly-agent-q-diff.el is loaded.")))))
       (should (equal "accepted" (aqd-lisp-end answer))))))
 
 (ert-deftest aqd-lisp-other-forms-are-evaluated ()
-  (aqd-with-lisp aqd-lisp-original
+  (aqd-lisp-with-connection aqd-lisp-original
     (should (equal 3 (aqd-lisp-eval '(swank:eval-in-emacs '(cl-user::+ 1 2)))))
     ;; Not with literals only; and in batch there is nobody to wait for.
     (should (equal '(:error "agent-q-diff-no-user: \"a batch Emacs has no user to decide\"")
@@ -311,7 +311,7 @@ sly-agent-q-diff.el is loaded.")))))
     (should-not (agent-q-diff-open-reviews))))
 
 (ert-deftest aqd-lisp-what-may-not-evaluate-is-told ()
-  (aqd-with-lisp aqd-lisp-original
+  (aqd-lisp-with-connection aqd-lisp-original
     (let ((slime-enable-evaluate-in-emacs nil))
       ;; SLIME signals in the filter what it thinks of it.
       (should (equal '(:error "error: \"slime-enable-evaluate-in-emacs is nil in Emacs\"")
@@ -355,7 +355,7 @@ sly-agent-q-diff.el is loaded.")))))
 ;;;; Several at once
 
 (ert-deftest aqd-lisp-two-proposals-answered-in-any-order ()
-  (aqd-with-lisp aqd-lisp-original
+  (aqd-lisp-with-connection aqd-lisp-original
     (let* ((one (aqd-lisp-begin (aqd-lisp-proposal)))
            (first (car (aqd-lisp-wait-for-reviews 1)))
            (two (aqd-lisp-begin (aqd-lisp-proposal
@@ -371,7 +371,7 @@ sly-agent-q-diff.el is loaded.")))))
 (ert-deftest aqd-lisp-two-proposals-nested-in-recursive-edits ()
   (let ((agent-q-diff-lisp-wait-in-recursive-edit t)
         one two)
-    (aqd-with-lisp aqd-lisp-original
+    (aqd-lisp-with-connection aqd-lisp-original
       ;; The inner one is begun by a key of the outer one.
       (global-set-key [f6] (lambda ()
                              (interactive)
@@ -389,7 +389,7 @@ sly-agent-q-diff.el is loaded.")))))
       (should (string-prefix-p "✓" (funcall one))))))
 
 (ert-deftest aqd-lisp-from-a-thread-without-a-connection ()
-  (aqd-with-lisp aqd-lisp-original
+  (aqd-lisp-with-connection aqd-lisp-original
     (should (string-prefix-p
              "✓" (aqd-lisp-decide
                   `(sb-thread:join-thread
@@ -406,7 +406,7 @@ sly-agent-q-diff.el is loaded.")))))
 
 (ert-deftest aqd-lisp-killed-lisp-is-noticed ()
   (dolist (agent-q-diff-when-caller-gone '(keep cancel))
-    (aqd-with-lisp aqd-lisp-original
+    (aqd-lisp-with-connection aqd-lisp-original
       (let* ((lisp (aqd-sbcl-start))
              (connection (aqd-lisp-connect lisp))
              (slime-dispatching-connection connection)
@@ -430,7 +430,7 @@ sly-agent-q-diff.el is loaded.")))))
 
 (ert-deftest aqd-lisp-killed-in-a-recursive-edit-is-noticed ()
   (let ((agent-q-diff-lisp-wait-in-recursive-edit t))
-    (aqd-with-lisp aqd-lisp-original
+    (aqd-lisp-with-connection aqd-lisp-original
       (let* ((lisp (aqd-sbcl-start))
              (slime-dispatching-connection (aqd-lisp-connect lisp))
              review)
@@ -450,7 +450,7 @@ sly-agent-q-diff.el is loaded.")))))
         (setq slime-default-connection (car slime-net-processes))))))
 
 (ert-deftest aqd-lisp-interrupted-caller-is-noticed ()
-  (aqd-with-lisp aqd-lisp-original
+  (aqd-lisp-with-connection aqd-lisp-original
     (aqd-lisp-eval `(cl:progn
                      (cl:setf (cl:get 'cl-user::proposer 'cl-user::thread)
                               (sb-thread:make-thread
@@ -480,7 +480,7 @@ sly-agent-q-diff.el is loaded.")))))
   `(cl:map 'cl:string 'cl:code-char (cl:list ,@(append text nil))))
 
 (ert-deftest aqd-lisp-strings-are-exact-in-both-directions ()
-  (aqd-with-lisp "x"
+  (aqd-lisp-with-connection "x"
     (let ((modified (concat aqd-lisp-nasty "!")))
       (let* ((answer (aqd-lisp-begin
                       `(cl:map 'cl:list 'cl:char-code
@@ -508,7 +508,7 @@ sly-agent-q-diff.el is loaded.")))))
            (agent-q-diff-lisp--text (propertize "a" 'face 'bold)) "a")))
 
 (ert-deftest aqd-lisp-the-longest-text-arrives-and-a-longer-one-is-refused ()
-  (aqd-with-lisp aqd-lisp-original
+  (aqd-lisp-with-connection aqd-lisp-original
     (let ((most (- #xffffff 1024))
           (form (lambda (n)
                   `(agent-q-diff::call-tool
@@ -529,7 +529,7 @@ sly-agent-q-diff.el is loaded.")))))
       (should (string-prefix-p "Error: Unknown tool" (aqd-lisp-eval (funcall form 100)))))))
 
 (ert-deftest aqd-lisp-an-answer-that-is-too-long-is-cut ()
-  (aqd-with-lisp aqd-lisp-original
+  (aqd-lisp-with-connection aqd-lisp-original
     (let ((agent-q-diff-lisp--limit 200000)
           (text (make-string 150000 ?\")))
       (cl-letf (((symbol-function 'agent-q-diff-tools-call-async)
@@ -550,7 +550,7 @@ sly-agent-q-diff.el is loaded.")))))
   "A stand-in for Agent-Q's registry, in the shape that its documents show.")
 
 (ert-deftest aqd-lisp-tools-are-registered-with-agent-q ()
-  (aqd-with-lisp aqd-lisp-original
+  (aqd-lisp-with-connection aqd-lisp-original
     (when (aqd-lisp-eval '(cl:null (cl:find-package "AGENT-Q.TOOLS")))
       (should (eq :none (aqd-lisp-eval '(cl:or (agent-q-diff:register-tools) :none)))))
     (dolist (form aqd-lisp-agent-q)

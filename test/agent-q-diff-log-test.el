@@ -16,6 +16,37 @@
 (require 'agent-q-diff-log-list)
 (require 'agent-q-diff-project-help)
 
+(defun aqd-log-entries-in (name)
+  "Return the entries of the log file NAME, oldest first, as alists."
+  (mapcar (lambda (line) (json-parse-string line :object-type 'alist
+                                            :null-object nil))
+          (split-string (decode-coding-string (aqd-bytes-of name) 'utf-8) "\n" t)))
+
+(defun aqd-log-entries-of (function)
+  "Call FUNCTION in a project and return the entries of its log, oldest first.
+The project's file has the lines 1 to 30."
+  (aqd-with-project (aqd-numbered 30)
+    (let ((agent-q-diff-log-file (expand-file-name "log" aqd-project))
+          (default-directory aqd-project))
+      (funcall function)
+      (mapc #'agent-q-diff-cancel (agent-q-diff-open-reviews))
+      (aqd-log-entries-in agent-q-diff-log-file))))
+
+(defun aqd-log-words (entries)
+  "Return (TOOL OUTCOME DECIDED-BY IN-FILE TOTAL) of each of ENTRIES."
+  (mapcar (lambda (entry)
+            (let-alist entry
+              (list .tool .outcome .decided-by .in-file .total)))
+          entries))
+
+(defun aqd-log-bytes (&optional file)
+  "Return the bytes of FILE, the log by default."
+  (aqd-bytes-of (or file agent-q-diff-log-file)))
+
+(defun aqd-log-lines ()
+  "Return the lines of the log."
+  (split-string (aqd-log-bytes) "\n" t))
+
 (defun aqd-log-modes (file)
   "Return the permission bits of FILE."
   (logand #o777 (file-modes file)))
@@ -248,7 +279,7 @@ No line may be torn and none lost."
   (aqd-with-project "a\n"
     (let ((agent-q-diff-log-file (expand-file-name "log" aqd-project)))
       (aqd-call-tool "edit_file" '(:path "../x" :old_str "a" :new_str "b"))
-      (let-alist (car (aqd-logged agent-q-diff-log-file))
+      (let-alist (car (aqd-log-entries-in agent-q-diff-log-file))
         (should (equal (list .path .decided-by) '("../x" "guard")))))))
 
 (ert-deftest aqd-log-edits-and-proposals-are-logged ()
@@ -267,7 +298,7 @@ No line may be torn and none lost."
                          (list .tool .decided-by .reason
                                (equal .hash-before .hash-after)
                                (string-search "@@ -1,1 +1,1 @@" .diff))))
-                     (aqd-logged agent-q-diff-log-file))
+                     (aqd-log-entries-in agent-q-diff-log-file))
         (`(("edit_file" "user" nil nil ,_)
            ("edit_file" "user" "no" t ,_)
            ("edit_file" "nobody" ,_ ,_ ,_)
@@ -315,7 +346,7 @@ No line may be torn and none lost."
                            (let ((agent-q-diff-tools-policy 'review))
                              (aqd-play "C-]" (lambda () (aqd-edit "line 5\n" "five\n"))))))))
     (ert-info ((format "%S" propose) :prefix "way: ")
-      (pcase-exhaustive (aqd-logged-words (aqd-logged-of propose))
+      (pcase-exhaustive (aqd-log-words (aqd-log-entries-of propose))
         (`((,logged "cancelled" ,(or "user" "caller") 0 ,(or 1 2)))
          (should (equal logged tool)))))))
 
@@ -341,8 +372,8 @@ No line may be torn and none lost."
                (agent-q-diff-finish)))))
     (ert-info ((format "%S" end) :prefix "end: ")
       (should (equal (list (cons "review" words))
-                     (aqd-logged-words
-                      (aqd-logged-of
+                     (aqd-log-words
+                      (aqd-log-entries-of
                        (lambda ()
                          (let ((review (apply #'agent-q-diff-review
                                               (aqd-logged-proposal nil))))
@@ -366,8 +397,8 @@ No line may be torn and none lost."
                      ("edit_file" "refused" "guard" nil nil)
                      ("propose_file_edit" "rejected" "policy" nil nil)
                      ("edit_file" "rejected" "policy" nil nil))
-                   (aqd-logged-words
-                    (aqd-logged-of
+                   (aqd-log-words
+                    (aqd-log-entries-of
                      (lambda ()
                        (agent-q-diff-review aqd-file "a\n" "a\n" "d" nil)
                        (aqd-play "C-l" (lambda ()
@@ -388,7 +419,7 @@ No line may be torn and none lost."
                          (aqd-edit "line 5\n" "five\n")))))))))
 
 (ert-deftest aqd-log-has-the-proposal-and-not-what-the-user-made-of-it ()
-  (let-alist (car (aqd-logged-of
+  (let-alist (car (aqd-log-entries-of
                    (lambda ()
                      (let ((agent-q-diff-caller '("Claude Code" . nil)))
                        (aqd-play "e M-< C-s five RET DEL DEL C-c C-c a r C too SPC long RET q"

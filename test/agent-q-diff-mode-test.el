@@ -39,7 +39,7 @@
       (should (equal 1 (sly-agent-q-diff--count-hunks)))
       (sly-agent-q-diff-finish)
       (should (equal "rejected" sly-agent-q-diff--decision)))
-    (should (equal (aqd-disk) (aqd-three)))))
+    (should (equal (aqd-disk) (aqd-three-with)))))
 
 (ert-deftest aqd-mode-ruling-14-diff-apply-buffer-works-where-emacs-has-it ()
   (skip-unless (fboundp 'diff-apply-buffer))

@@ -18,7 +18,7 @@
 (defvar aqd-outcome-suffix ".el"
   "End of the name of the file that is reviewed.")
 
-(defmacro aqd-with-outcome (original modified &rest body)
+(defmacro aqd-outcome-with-review (original modified &rest body)
   "Run BODY in the diff buffer of ORIGINAL becoming MODIFIED.
 The file's name ends with `aqd-outcome-suffix'."
   (declare (indent 2) (debug t))
@@ -40,7 +40,7 @@ The file's name ends with `aqd-outcome-suffix'."
     (list (buffer-string) (substring-no-properties header-line-format))))
 
 (ert-deftest aqd-outcome-is-what-the-file-will-be ()
-  (aqd-with-outcome aqd-outcome-original aqd-outcome-modified
+  (aqd-outcome-with-review aqd-outcome-original aqd-outcome-modified
     (should (equal (aqd-outcome)
                    (list aqd-outcome-original " target.txt.el if you finish now")))
     (should (equal (aqd-outcome t)
@@ -53,7 +53,7 @@ The file's name ends with `aqd-outcome-suffix'."
                    (string-replace "(bar))" "(bar)))" aqd-outcome-original)))))
 
 (ert-deftest aqd-outcome-warns-of-what-only-a-part-breaks ()
-  (aqd-with-outcome aqd-outcome-original aqd-outcome-modified
+  (aqd-outcome-with-review aqd-outcome-original aqd-outcome-modified
     (aqd-accept 1)
     (should (string-suffix-p
              "finish now: NOT SOUND at line 1, although the original and the whole proposal are"
@@ -66,13 +66,13 @@ The file's name ends with `aqd-outcome-suffix'."
     (should (string-suffix-p "finish now" (nth 1 (aqd-outcome))))))
 
 (ert-deftest aqd-outcome-does-not-blame-what-was-broken-before ()
-  (aqd-with-outcome (concat "(\n" aqd-outcome-original) (concat "(\n" aqd-outcome-modified)
+  (aqd-outcome-with-review (concat "(\n" aqd-outcome-original) (concat "(\n" aqd-outcome-modified)
     (aqd-accept 1)
     (should (string-suffix-p "finish now" (nth 1 (aqd-outcome))))))
 
 (ert-deftest aqd-outcome-sees-a-string-that-is-left-open ()
   (let ((original (concat "(foo)\n" (aqd-numbered 20) "(bar)\n")))
-    (aqd-with-outcome original
+    (aqd-outcome-with-review original
         (concat "(foo \"a)\n" (aqd-numbered 20) "\"(bar))\n")
       (aqd-accept 1)
       (should (string-match-p "NOT SOUND" (nth 1 (aqd-outcome)))))))
@@ -82,7 +82,7 @@ The file's name ends with `aqd-outcome-suffix'."
 ;; run-tests says in AGENT_Q_DIFF_TREESIT where the grammar of JSON is.
 (defvar treesit-extra-load-path)
 
-(defmacro aqd-with-outcome-of-json (original modified &rest body)
+(defmacro aqd-outcome-with-json-review (original modified &rest body)
   "Run BODY in the diff buffer of ORIGINAL becoming MODIFIED, of JSON.
 Hunks have no context, so that two of them can need each other although
 parentheses are balanced."
@@ -96,14 +96,14 @@ parentheses are balanced."
            (auto-mode-alist '(("\\.json\\'" . json-ts-mode)))
            (aqd-outcome-suffix ".json")
            (agent-q-diff-context-length 0))
-       (aqd-with-outcome ,original ,modified
+       (aqd-outcome-with-review ,original ,modified
          (should (equal (aqd-progress) "0/2 applied, 0 rejected, 2 pending"))
          (should (eq 'json-ts-mode (agent-q-diff-fontify-mode)))
          (should (string-suffix-p "finish now" (nth 1 (aqd-outcome))))
          ,@body))))
 
 (ert-deftest aqd-outcome-warns-of-what-tree-sitter-cannot-parse ()
-  (aqd-with-outcome-of-json "{\n\"a\": 1\n\n}\n" "{\n\"a\": 1,\n\n\"b\": 2\n}\n"
+  (aqd-outcome-with-json-review "{\n\"a\": 1\n\n}\n" "{\n\"a\": 1,\n\n\"b\": 2\n}\n"
     (aqd-accept 2)
     (should (string-match-p "finish now: NOT SOUND at line 2," (nth 1 (aqd-outcome))))
     (should (equal (agent-q-diff-outcome-at-finish)
@@ -114,14 +114,14 @@ parentheses are balanced."
 
 ;; Such a node has no text, and is no error.
 (ert-deftest aqd-outcome-warns-of-what-tree-sitter-misses ()
-  (aqd-with-outcome-of-json "{\n\"a\":\n\n1\n}\n" "{\n\n}\n"
+  (aqd-outcome-with-json-review "{\n\"a\":\n\n1\n}\n" "{\n\n}\n"
     (aqd-accept 2)
     (should (string-match-p "finish now: NOT SOUND at line 2," (nth 1 (aqd-outcome))))
     (aqd-accept 1)
     (should (string-suffix-p "finish now" (nth 1 (aqd-outcome))))))
 
 (ert-deftest aqd-outcome-does-not-blame-what-tree-sitter-could-not-parse-before ()
-  (aqd-with-outcome-of-json "{,\n\"a\": 1\n\n}\n" "{,\n\"a\": 1,\n\n\"b\": 2\n}\n"
+  (aqd-outcome-with-json-review "{,\n\"a\": 1\n\n}\n" "{,\n\"a\": 1,\n\n\"b\": 2\n}\n"
     (aqd-accept 2)
     (should (string-suffix-p "finish now" (nth 1 (aqd-outcome))))))
 

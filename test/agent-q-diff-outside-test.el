@@ -19,7 +19,7 @@ The line is put into the function of that number, counted from 1."
            concat (concat "(defun f ()\n  (a)\n" (and line (concat line "\n"))
                           "  (b))\n\n")))
 
-(defun aqd-raw (bytes)
+(defun aqd-outside-raw (bytes)
   "Return BYTES, which are not UTF-8, as a buffer has them."
   (decode-coding-string bytes 'utf-8-unix))
 
@@ -110,8 +110,8 @@ The line is put into the function of that number, counted from 1."
 (ert-deftest aqd-outside-a-large-text-is-compared-wherever-it-was-changed ()
   (pcase-dolist (`(,word ,typed) `(("plain" "mine") ("größer 行" "mine")
                                    ("plain" "für 行")
-                                   ("plain" ,(aqd-raw "\xff\xc3"))
-                                   (,(aqd-raw "\xff") "mine")))
+                                   ("plain" ,(aqd-outside-raw "\xff\xc3"))
+                                   (,(aqd-outside-raw "\xff") "mine")))
     (let* ((coding-system-for-read 'utf-8-unix)
            (agent-q-diff-save 'always)
            (filler (make-string 100 ?.))
@@ -264,7 +264,7 @@ The line is put into the function of that number, counted from 1."
                   (aqd-goto-hunk 2)
                   (agent-q-diff-accept-hunk)
                   (agent-q-diff-finish)))
-      (should (equal (aqd-disk) (aqd-three 1 2))))))
+      (should (equal (aqd-disk) (aqd-three-with 1 2))))))
 
 (provide 'agent-q-diff-outside-test)
 ;;; agent-q-diff-outside-test.el ends here

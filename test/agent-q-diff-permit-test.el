@@ -157,7 +157,7 @@ it must be ask, allow, deny or review"))
 
 ;;;; Protected files
 
-(defun aqd-protect (name)
+(defun aqd-permit-protect (name)
   "Create the file NAME with \"a\" in the test's project."
   (let ((file (expand-file-name name aqd-project)))
     (make-directory (file-name-directory file) t)
@@ -166,7 +166,7 @@ it must be ask, allow, deny or review"))
 
 (ert-deftest aqd-permit-protected-files-are-asked-for-each-time ()
   (aqd-with-project "a\n"
-    (let* ((file (aqd-protect ".dir-locals.el"))
+    (let* ((file (aqd-permit-protect ".dir-locals.el"))
            (asked 0)
            (agent-q-diff-permission-function
             (lambda (request)
@@ -183,14 +183,14 @@ it must be ask, allow, deny or review"))
 
 (ert-deftest aqd-permit-s-is-no-answer-for-a-protected-file ()
   (aqd-with-project "a\n"
-    (aqd-protect ".dir-locals.el")
+    (aqd-permit-protect ".dir-locals.el")
     (aqd-asking
      (should (equal (aqd-ask "s n" ".dir-locals.el")
                     (string-replace "target.txt" ".dir-locals.el" aqd-rejected))))))
 
 (ert-deftest aqd-permit-grant-does-not-cover-a-protected-file ()
   (aqd-with-project "a\n"
-    (aqd-protect ".dir-locals.el")
+    (aqd-permit-protect ".dir-locals.el")
     (aqd-asking
      (let ((agent-q-diff-permission-function (aqd-answering 'session 'deny)))
        (should (string-prefix-p "✓" (aqd-edit "a" "b")))
@@ -200,7 +200,7 @@ it must be ask, allow, deny or review"))
 
 (ert-deftest aqd-permit-git-internals-are-denied-outright ()
   (aqd-with-project "a\n"
-    (let ((file (aqd-protect ".git/config"))
+    (let ((file (aqd-permit-protect ".git/config"))
           (refusal "Error: Cannot write to file
 
 Not for agents: it belongs to the version control system."))

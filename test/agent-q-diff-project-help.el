@@ -108,37 +108,7 @@ PATH is the file's, relative to the project."
     (ignore request)
     (or (pop answers) (ert-fail "Asked once too often"))))
 
-(defun aqd-wait-for (predicate)
-  "Wait until PREDICATE returns non-nil, for a while."
-  (let ((deadline (+ (float-time) 10)))
-    (while (and (not (funcall predicate)) (< (float-time) deadline))
-      (accept-process-output nil 0.01))
-    (should (funcall predicate))))
-
 ;;;; The log
-
-(defun aqd-logged (name)
-  "Return the entries of the log file NAME, oldest first, as alists."
-  (mapcar (lambda (line) (json-parse-string line :object-type 'alist
-                                            :null-object nil))
-          (split-string (decode-coding-string (aqd-bytes-of name) 'utf-8) "\n" t)))
-
-(defun aqd-logged-of (function)
-  "Call FUNCTION in a project and return the entries of its log, oldest first.
-The project's file has the lines 1 to 30."
-  (aqd-with-project (aqd-numbered 30)
-    (let ((agent-q-diff-log-file (expand-file-name "log" aqd-project))
-          (default-directory aqd-project))
-      (funcall function)
-      (mapc #'agent-q-diff-cancel (agent-q-diff-open-reviews))
-      (aqd-logged agent-q-diff-log-file))))
-
-(defun aqd-logged-words (entries)
-  "Return (TOOL OUTCOME DECIDED-BY IN-FILE TOTAL) of each of ENTRIES."
-  (mapcar (lambda (entry)
-            (let-alist entry
-              (list .tool .outcome .decided-by .in-file .total)))
-          entries))
 
 (defun aqd-logged-proposal (&rest more)
   "Return the arguments of a proposal for the project's file, then MORE."

@@ -10,6 +10,13 @@
 
 (require 'agent-q-diff-project-help)
 
+(defun aqd-queue-wait-for (predicate)
+  "Wait until PREDICATE returns non-nil, for a while."
+  (let ((deadline (+ (float-time) 10)))
+    (while (and (not (funcall predicate)) (< (float-time) deadline))
+      (accept-process-output nil 0.01))
+    (should (funcall predicate))))
+
 (ert-deftest aqd-queue-calls-that-do-not-wait-keep-their-order ()
   (aqd-with-project "0\n"
     (let (answers)
@@ -19,7 +26,7 @@
                              :new_str ,(format "%d" (1+ n)))
          (lambda (message) (push message answers))))
       (should-not answers)
-      (aqd-wait-for (lambda () (= (length answers) 5)))
+      (aqd-queue-wait-for (lambda () (= (length answers) 5)))
       (should (seq-every-p (lambda (answer) (string-prefix-p "✓" answer)) answers))
       (should (equal (aqd-disk) "5\n")))))
 
@@ -33,7 +40,7 @@
           "edit_file" `(:path "target.txt" :old_str ,(format "%d" n)
                               :new_str ,(format "%d" (1+ n)))
           (lambda (message) (push message answers))))
-       (aqd-wait-for (lambda () (= (length answers) 3)))
+       (aqd-queue-wait-for (lambda () (= (length answers) 3)))
        (should (equal (aqd-disk) "3\n"))))))
 
 (ert-deftest aqd-queue-every-call-is-answered-once ()
@@ -51,7 +58,7 @@
        "edit_file" '(:path "target.txt" :old_str "b" :new_str "c")
        (lambda (message) (push message answers)))
       (let ((inhibit-message t))
-        (aqd-wait-for (lambda () (= (length answers) 3))))
+        (aqd-queue-wait-for (lambda () (= (length answers) 3))))
       (should (equal (aqd-disk) "c\n"))
       (should (string-prefix-p "Error: Missing parameter" (nth 2 answers))))))
 

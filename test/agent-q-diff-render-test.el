@@ -60,5 +60,22 @@
             (agent-q-diff-accept-all))
           (should (equal (aqd-disk) modified)))))))
 
+(ert-deftest aqd-render-ruling-10-shifted-hunks-apply-where-they-belong ()
+  (let ((shifted (concat "new top\n" aqd-original)))
+    (aqd-with-file shifted
+      (should (equal "accepted" (aqd-review aqd-original aqd-modified "a q")))
+      (should (string-search "of 1 hunk 1 is shifted"
+                             (with-current-buffer (aqd-diff-buffer)
+                               (buffer-string))))
+      (should (equal (aqd-disk) (concat "new top\n" aqd-modified))))))
+
+(ert-deftest aqd-render-ruling-10-what-does-not-apply-is-said-before-the-first-key ()
+  (aqd-with-file (aqd-numbered 20 '((10 . "other")))
+    (aqd-call aqd-original aqd-modified
+              (lambda ()
+                (should (string-search "no hunk applies" (buffer-string)))
+                (should (equal (aqd-signs) '((1 . "[DOES NOT APPLY]"))))
+                (agent-q-diff-reject-all)))))
+
 (provide 'agent-q-diff-render-test)
 ;;; agent-q-diff-render-test.el ends here

@@ -18,7 +18,7 @@
 (defconst aqd-server-limit-seconds 60
   "Seconds after which waiting fails.")
 
-(defmacro aqd-until (condition)
+(defmacro aqd-server-until (condition)
   "Accept process output until CONDITION is non-nil; return its value."
   `(let ((deadline (+ (float-time) aqd-server-limit-seconds))
          value)
@@ -28,7 +28,7 @@
        (accept-process-output nil 0.05))
      value))
 
-(defmacro aqd-with-server (&rest body)
+(defmacro aqd-server-with (&rest body)
   "Run BODY while Emacs serves on a socket of the test's own.
 `socket' is its name.  Afterwards nothing may be left."
   (declare (indent 0) (debug t))
@@ -46,7 +46,7 @@
        (agent-q-diff-serve-stop)
        (delete-directory folder t))))
 
-(defun aqd-connect ()
+(defun aqd-server-connect ()
   "Return a new connection to the server."
   (let ((client (make-network-process
                  :name "aqd-client" :family 'local :coding 'binary
@@ -57,36 +57,36 @@
     (set-process-sentinel client #'ignore)
     client))
 
-(defun aqd-table (pairs)
+(defun aqd-server-table (pairs)
   "Return PAIRS as a hash table; of two for one key, the first wins."
   (let ((table (make-hash-table :test #'equal)))
     (pcase-dolist (`(,key . ,value) (reverse pairs))
       (puthash key value table))
     table))
 
-(defun aqd-request (&rest changes)
+(defun aqd-server-request (&rest changes)
   "Return a request to change the test's file, with CHANGES.
 They are pairs of a key, that of an argument or of the request, and a value."
-  (let ((arguments (aqd-table `(,@changes
-                                ("path" . ,aqd-file) ("original" . "a\nb\n")
-                                ("modified" . "a\nB\n") ("description" . "Why")))))
+  (let ((arguments (aqd-server-table `(,@changes
+                                       ("path" . ,aqd-file) ("original" . "a\nb\n")
+                                       ("modified" . "a\nB\n") ("description" . "Why")))))
     (dolist (key '("version" "tool" "directory" "agent" "file"))
       (remhash key arguments))
     (concat (json-serialize
-             (aqd-table `(("arguments" . ,arguments)
-                          ,@changes
-                          ("version" . 1) ("tool" . "propose_file_edit")
-                          ("directory" . ,(file-name-directory aqd-file))
-                          ("agent" . "a test"))))
+             (aqd-server-table `(("arguments" . ,arguments)
+                                 ,@changes
+                                 ("version" . 1) ("tool" . "propose_file_edit")
+                                 ("directory" . ,(file-name-directory aqd-file))
+                                 ("agent" . "a test"))))
             "\n")))
 
-(defun aqd-ask (text)
+(defun aqd-server-ask (text)
   "Connect, send TEXT, bytes, and return the connection."
-  (let ((client (aqd-connect)))
+  (let ((client (aqd-server-connect)))
     (process-send-string client (encode-coding-string text 'utf-8-unix))
     client))
 
-(defun aqd-heard (client)
+(defun aqd-server-heard (client)
   "Return the lines that CLIENT has read so far, parsed."
   (mapcar (lambda (line)
             (json-parse-string (decode-coding-string line 'utf-8-unix)
@@ -94,29 +94,29 @@ They are pairs of a key, that of an argument or of the request, and a value."
           (butlast (split-string (string-join (reverse (process-get client 'said)))
                                  "\n"))))
 
-(defun aqd-answer-to (client)
+(defun aqd-server-answer-to (client)
   "Wait for the answer to CLIENT and the end of the connection; return the answer.
 It is a list (ERROR TEXT)."
-  (aqd-until (not (process-live-p client)))
-  (let ((last (car (last (aqd-heard client)))))
+  (aqd-server-until (not (process-live-p client)))
+  (let ((last (car (last (aqd-server-heard client)))))
     (list (plist-get last :error) (plist-get last :answer))))
 
-(defun aqd-progress-of (client)
+(defun aqd-server-progress-of (client)
   "Return the progress that CLIENT has read, a list of (DECIDED . TOTAL)."
   (delq nil (mapcar (lambda (said)
                       (when-let ((progress (plist-get said :progress)))
                         (cons (plist-get progress :decided)
                               (plist-get progress :total))))
-                    (aqd-heard client))))
+                    (aqd-server-heard client))))
 
-(defun aqd-only-review ()
+(defun aqd-server-only-review ()
   "Wait until a review is open, and return it."
-  (aqd-until (car (agent-q-diff-open-reviews))))
+  (aqd-server-until (car (agent-q-diff-open-reviews))))
 
 ;;;; The socket
 
 (ert-deftest aqd-server-is-private ()
-  (aqd-with-server
+  (aqd-server-with
     (should (equal "drwx------" (file-attribute-modes
                                  (file-attributes (file-name-directory socket)))))
     (should (equal "srw-------" (file-attribute-modes (file-attributes socket))))))
@@ -166,7 +166,7 @@ It is a list (ERROR TEXT)."
       (delete-directory folder t))))
 
 (ert-deftest aqd-server-leaves-the-socket-of-a-successor ()
-  (aqd-with-server
+  (aqd-server-with
     (delete-file socket)
     (let ((other (agent-q-diff-server--listen socket)))
       (agent-q-diff-serve-stop)
@@ -175,7 +175,7 @@ It is a list (ERROR TEXT)."
       (delete-file socket))))
 
 (ert-deftest aqd-server-serves-once ()
-  (aqd-with-server
+  (aqd-server-with
     (let ((process agent-q-diff-server--process))
       (agent-q-diff-serve)
       (should (eq process agent-q-diff-server--process)))
@@ -200,38 +200,38 @@ It is a list (ERROR TEXT)."
 
 (ert-deftest aqd-server-accepted ()
   (aqd-with-file "a\nb\n"
-    (aqd-with-server
-      (let* ((client (aqd-ask (aqd-request)))
-             (review (aqd-only-review)))
+    (aqd-server-with
+      (let* ((client (aqd-server-ask (aqd-server-request)))
+             (review (aqd-server-only-review)))
         (should (equal "a test" (agent-q-diff-session-agent review)))
-        (aqd-until (equal '((0 . 1)) (aqd-progress-of client)))
+        (aqd-server-until (equal '((0 . 1)) (aqd-server-progress-of client)))
         (agent-q-diff-accept review 0)
-        (aqd-until (equal '((0 . 1) (1 . 1)) (aqd-progress-of client)))
+        (aqd-server-until (equal '((0 . 1) (1 . 1)) (aqd-server-progress-of client)))
         (agent-q-diff-end review)
-        (pcase-let ((`(,error ,text) (aqd-answer-to client)))
+        (pcase-let ((`(,error ,text) (aqd-server-answer-to client)))
           (should-not error)
           (should (string-prefix-p "✓ Accepted" text)))
         (should (equal "a\nB\n" (aqd-disk)))))))
 
 (ert-deftest aqd-server-a-refusal-is-no-error ()
   (aqd-with-file "a\nb\n"
-    (aqd-with-server
-      (let ((client (aqd-ask (aqd-request)))
-            (review (aqd-only-review)))
+    (aqd-server-with
+      (let ((client (aqd-server-ask (aqd-server-request)))
+            (review (aqd-server-only-review)))
         (agent-q-diff-reject review 0)
         (agent-q-diff-end review)
-        (pcase-let ((`(,error ,text) (aqd-answer-to client)))
+        (pcase-let ((`(,error ,text) (aqd-server-answer-to client)))
           (should-not error)
           (should (string-prefix-p "✗ Rejected" text)))))))
 
 (ert-deftest aqd-server-no-decision-is-an-error ()
   (aqd-with-file "a\nb\n"
-    (aqd-with-server
-      (let ((client (aqd-ask (aqd-request)))
-            (review (aqd-only-review)))
+    (aqd-server-with
+      (let ((client (aqd-server-ask (aqd-server-request)))
+            (review (aqd-server-only-review)))
         (agent-q-diff-accept review 0)
         (kill-buffer (agent-q-diff-session-buffer review))
-        (pcase-let ((`(,error ,text) (aqd-answer-to client)))
+        (pcase-let ((`(,error ,text) (aqd-server-answer-to client)))
           (should error)
           (should-not (string-match-p "[Rr]ejected\\|REJECTED" text))
           (should (string-search "its buffer was killed" text))
@@ -239,19 +239,19 @@ It is a list (ERROR TEXT)."
 
 (ert-deftest aqd-server-relative-paths-begin-at-the-callers-directory ()
   (aqd-with-file "a\nb\n"
-    (aqd-with-server
+    (aqd-server-with
       (let ((default-directory "/"))
-        (aqd-ask (aqd-request '("path" . "target.txt")))
-        (should (equal aqd-file (agent-q-diff-session-path (aqd-only-review))))))))
+        (aqd-server-ask (aqd-server-request '("path" . "target.txt")))
+        (should (equal aqd-file (agent-q-diff-session-path (aqd-server-only-review))))))))
 
 (ert-deftest aqd-server-several-clients-answered-out-of-order ()
   (aqd-with-file "a\nb\n"
-    (aqd-with-server
+    (aqd-server-with
       (let ((clients (mapcar (lambda (n)
-                               (aqd-ask (aqd-request
-                                         `("modified" . ,(format "a\n%d\n" n)))))
+                               (aqd-server-ask (aqd-server-request
+                                                `("modified" . ,(format "a\n%d\n" n)))))
                              (number-sequence 0 11))))
-        (aqd-until (= 12 (length (agent-q-diff-open-reviews))))
+        (aqd-server-until (= 12 (length (agent-q-diff-open-reviews))))
         (dolist (n '(7 0 11))
           (let* ((proposed (format "a\n%d\n" n))
                  (review (seq-find
@@ -263,73 +263,73 @@ It is a list (ERROR TEXT)."
                           (agent-q-diff-open-reviews))))
             (agent-q-diff-reject review 0)
             (agent-q-diff-end review)
-            (should-not (car (aqd-answer-to (nth n clients))))))
+            (should-not (car (aqd-server-answer-to (nth n clients))))))
         (should (= 9 (length (agent-q-diff-open-reviews))))
         (should (= 9 (seq-count #'process-live-p clients)))
         (agent-q-diff-serve-stop)
         (dolist (n '(1 2 3 4 5 6 8 9 10))
-          (should (car (aqd-answer-to (nth n clients)))))))))
+          (should (car (aqd-server-answer-to (nth n clients)))))))))
 
 (ert-deftest aqd-server-closed-connection-cancels ()
   (aqd-with-file "a\nb\n"
-    (aqd-with-server
-      (let* ((client (aqd-ask (aqd-request)))
-             (review (aqd-only-review)))
+    (aqd-server-with
+      (let* ((client (aqd-server-ask (aqd-server-request)))
+             (review (aqd-server-only-review)))
         (delete-process client)
-        (aqd-until (agent-q-diff-session-outcome review))
+        (aqd-server-until (agent-q-diff-session-outcome review))
         (should (eq 'cancelled (agent-q-diff-session-outcome review)))
-        (aqd-until (null agent-q-diff-server--clients))))))
+        (aqd-server-until (null agent-q-diff-server--clients))))))
 
 (ert-deftest aqd-server-closed-connection-is-said ()
   "A client has given up; accepted hunks stay, and the review can be reopened."
   (aqd-with-file "a\nb\n"
-    (aqd-with-server
-      (let ((client (aqd-ask (aqd-request '("agent" . "Claude Code")))))
-        (aqd-until (agent-q-diff-open-reviews))
+    (aqd-server-with
+      (let ((client (aqd-server-ask (aqd-server-request '("agent" . "Claude Code")))))
+        (aqd-server-until (agent-q-diff-open-reviews))
         (agent-q-diff-accept (car (agent-q-diff-open-reviews)) 0)
         (should (equal (concat "Claude Code withdrew its proposal for target.txt; "
                                "1 hunk stays in the file; M-x agent-q-diff-look-again shows it")
                        (aqd-said
                          (delete-process client)
-                         (aqd-until (not (agent-q-diff-open-reviews))))))
+                         (aqd-server-until (not (agent-q-diff-open-reviews))))))
         (should (equal "a\nB\n" (aqd-disk)))))))
 
 (ert-deftest aqd-server-stopped-by-the-user-blames-no-agent ()
   (aqd-with-file "a\nb\n"
-    (aqd-with-server
-      (let ((client (aqd-ask (aqd-request))))
-        (aqd-until (agent-q-diff-open-reviews))
+    (aqd-server-with
+      (let ((client (aqd-server-ask (aqd-server-request))))
+        (aqd-server-until (agent-q-diff-open-reviews))
         (should (equal (concat "Nobody is waiting any more for the review of target.txt, "
                                "so it is cancelled; M-x agent-q-diff-look-again shows it")
                        (aqd-said (agent-q-diff-serve-stop))))
-        (should (equal (aqd-answer-to client)
+        (should (equal (aqd-server-answer-to client)
                        '(t "Error: there is no decision: Emacs has stopped serving")))))))
 
 (ert-deftest aqd-server-emacs-ends ()
   (aqd-with-file "a\nb\n"
-    (aqd-with-server
-      (let ((client (aqd-ask (aqd-request))))
-        (aqd-only-review)
+    (aqd-server-with
+      (let ((client (aqd-server-ask (aqd-server-request))))
+        (aqd-server-only-review)
         (run-hooks 'kill-emacs-hook)
-        (pcase-let ((`(,error ,text) (aqd-answer-to client)))
+        (pcase-let ((`(,error ,text) (aqd-server-answer-to client)))
           (should error)
           (should (string-search "Emacs exited" text)))
         (should-not (file-exists-p socket))))))
 
 (ert-deftest aqd-server-who-asks-is-shown-as-a-name ()
   (aqd-with-file "a\nb\n"
-    (aqd-with-server
-      (aqd-ask (aqd-request `("agent" . ,(concat "Claude\n\u202e" (make-string 99 ?x)))))
+    (aqd-server-with
+      (aqd-server-ask (aqd-server-request `("agent" . ,(concat "Claude\n\u202e" (make-string 99 ?x)))))
       (should (equal (concat "Claude??" (make-string 32 ?x))
-                     (agent-q-diff-session-agent (aqd-only-review)))))))
+                     (agent-q-diff-session-agent (aqd-server-only-review)))))))
 
 (ert-deftest aqd-server-a-long-answer-arrives-whole ()
-  (aqd-with-server
+  (aqd-server-with
     (let* ((text (make-string (* 5 1024 1024) ?ß))
-           (client (aqd-connect))
-           (peer (aqd-until (car agent-q-diff-server--clients))))
+           (client (aqd-server-connect))
+           (peer (aqd-server-until (car agent-q-diff-server--clients))))
       (agent-q-diff-server--answer peer text nil)
-      (should (equal (list nil text) (aqd-answer-to client))))))
+      (should (equal (list nil text) (aqd-server-answer-to client))))))
 
 (ert-deftest aqd-server-twenty-megabytes ()
   (let* ((line "0123456789 (defun naïve () \"\\\\x\")\n")
@@ -337,89 +337,89 @@ It is a list (ERROR TEXT)."
                                               line)))
          (modified (concat original "one more\n")))
     (aqd-with-file original
-      (aqd-with-server
-        (let ((client (aqd-ask (aqd-request `("original" . ,original)
-                                            `("modified" . ,modified))))
-              (review (aqd-only-review)))
+      (aqd-server-with
+        (let ((client (aqd-server-ask (aqd-server-request `("original" . ,original)
+                                                          `("modified" . ,modified))))
+              (review (aqd-server-only-review)))
           (agent-q-diff-accept review 0)
           (agent-q-diff-end review)
-          (should-not (car (aqd-answer-to client)))
+          (should-not (car (aqd-server-answer-to client)))
           (should (equal (encode-coding-string modified 'utf-8-unix) (aqd-disk))))))))
 
 ;;;; What is no request
 
 (ert-deftest aqd-server-a-character-cut-between-packets ()
   (aqd-with-file "a\nb\n"
-    (aqd-with-server
-      (let ((client (aqd-connect))
-            (bytes (encode-coding-string (aqd-request '("modified" . "a\n«ß😀»\n"))
+    (aqd-server-with
+      (let ((client (aqd-server-connect))
+            (bytes (encode-coding-string (aqd-server-request '("modified" . "a\n«ß😀»\n"))
                                          'utf-8-unix)))
         ;; Each byte is read separately, since the one before has been read.
         (seq-do-indexed
          (lambda (byte n)
            (process-send-string client (unibyte-string byte))
            (unless (= ?\n byte)
-             (aqd-until (equal (1+ n) (when-let ((peer (car agent-q-diff-server--clients)))
-                                        (process-get peer 'size))))))
+             (aqd-server-until (equal (1+ n) (when-let ((peer (car agent-q-diff-server--clients)))
+                                               (process-get peer 'size))))))
          bytes)
         (should (equal "a\n«ß😀»\n"
                        (buffer-local-value 'agent-q-diff-buffer-modified
                                            (agent-q-diff-session-buffer
-                                            (aqd-only-review)))))))))
+                                            (aqd-server-only-review)))))))))
 
 (ert-deftest aqd-server-half-a-line-asks-for-nothing ()
   (aqd-with-file "a\nb\n"
-    (aqd-with-server
-      (let ((client (aqd-ask (string-trim-right (aqd-request)))))
-        (aqd-until (when-let ((peer (car agent-q-diff-server--clients)))
-                     (process-get peer 'size)))
+    (aqd-server-with
+      (let ((client (aqd-server-ask (string-trim-right (aqd-server-request)))))
+        (aqd-server-until (when-let ((peer (car agent-q-diff-server--clients)))
+                            (process-get peer 'size)))
         (should-not (agent-q-diff-open-reviews))
         (delete-process client)
-        (aqd-until (null agent-q-diff-server--clients))))))
+        (aqd-server-until (null agent-q-diff-server--clients))))))
 
 (ert-deftest aqd-server-what-follows-the-line-is-ignored ()
   (aqd-with-file "a\nb\n"
-    (aqd-with-server
-      (aqd-ask (concat (aqd-request) (aqd-request) "garbage"))
-      (aqd-only-review)
-      (aqd-ask (aqd-request '("modified" . "c\n")))
-      (aqd-until (< 1 (length (agent-q-diff-open-reviews))))
+    (aqd-server-with
+      (aqd-server-ask (concat (aqd-server-request) (aqd-server-request) "garbage"))
+      (aqd-server-only-review)
+      (aqd-server-ask (aqd-server-request '("modified" . "c\n")))
+      (aqd-server-until (< 1 (length (agent-q-diff-open-reviews))))
       (should (= 2 (length (agent-q-diff-open-reviews)))))))
 
-(defun aqd-should-refuse (text regexp)
+(defun aqd-server-should-refuse (text regexp)
   "Check that the server answers TEXT with an error that matches REGEXP."
-  (pcase-let ((`(,error ,answer) (aqd-answer-to (aqd-ask text))))
+  (pcase-let ((`(,error ,answer) (aqd-server-answer-to (aqd-server-ask text))))
     (should error)
     (should (string-match-p regexp answer))))
 
 (ert-deftest aqd-server-garbage ()
   (aqd-with-file "a\nb\n"
-    (aqd-with-server
+    (aqd-server-with
       (dolist (text '("\n" "GET / HTTP/1.1\r\n" "[1]\n" "nil\n" "{}\n" "{\"version\": 1}\n"
                       "{\"version\": 1, \"directory\": \"/\", \"arguments\": []}\n"
                       "{\"version\": 1, \"directory\": \"/\", \"arguments\": {}}\n"))
-        (aqd-should-refuse text "\\`Error: "))
-      (let ((client (aqd-connect)))
+        (aqd-server-should-refuse text "\\`Error: "))
+      (let ((client (aqd-server-connect)))
         (process-send-string client "{\"a\": \"\xff\"}\n")
-        (should (car (aqd-answer-to client))))
-      (aqd-should-refuse (concat (make-string 100000 ?\[) "\n") "JSON")
-      (aqd-should-refuse (aqd-request '("version" . 4)) "versions")
-      (aqd-should-refuse (aqd-request '("directory" . "/ssh:nobody@nowhere:/")) "local")
-      (aqd-should-refuse (aqd-request '("directory" . "here")) "local")
-      (aqd-should-refuse (aqd-request '("modified" . 1)) "'modified' must be a string")
-      (aqd-should-refuse (aqd-request '("path" . "/ssh:nobody@nowhere:/x")) "remote")
-      (aqd-should-refuse (aqd-request '("path" . "/")) "directory")
-      (aqd-should-refuse (aqd-request '("modified" . "a\nb\n")) "no decision"))))
+        (should (car (aqd-server-answer-to client))))
+      (aqd-server-should-refuse (concat (make-string 100000 ?\[) "\n") "JSON")
+      (aqd-server-should-refuse (aqd-server-request '("version" . 4)) "versions")
+      (aqd-server-should-refuse (aqd-server-request '("directory" . "/ssh:nobody@nowhere:/")) "local")
+      (aqd-server-should-refuse (aqd-server-request '("directory" . "here")) "local")
+      (aqd-server-should-refuse (aqd-server-request '("modified" . 1)) "'modified' must be a string")
+      (aqd-server-should-refuse (aqd-server-request '("path" . "/ssh:nobody@nowhere:/x")) "remote")
+      (aqd-server-should-refuse (aqd-server-request '("path" . "/")) "directory")
+      (aqd-server-should-refuse (aqd-server-request '("modified" . "a\nb\n")) "no decision"))))
 
 (ert-deftest aqd-server-too-much ()
-  (aqd-with-server
+  (aqd-server-with
     (let ((agent-q-diff-protocol--limit 10000))
-      (aqd-should-refuse (make-string 20000 ?x) "more than 10000 bytes"))))
+      (aqd-server-should-refuse (make-string 20000 ?x) "more than 10000 bytes"))))
 
-(defun aqd-request-with-texts (texts &rest changes)
+(defun aqd-server-request-with-texts (texts &rest changes)
   "Return a request, bytes, followed by TEXTS, pairs of key and bytes.
-CHANGES are as for `aqd-request'; an argument that is nil is left out."
-  (let ((request (json-parse-string (apply #'aqd-request '("version" . 2) changes))))
+CHANGES are as for `aqd-server-request'; an argument that is nil is left out."
+  (let ((request (json-parse-string (apply #'aqd-server-request '("version" . 2) changes))))
     (puthash "texts"
              (vconcat (mapcar (lambda (text) (vector (car text) (length (cdr text)))) texts))
              request)
@@ -434,47 +434,47 @@ CHANGES are as for `aqd-request'; an argument that is nil is left out."
          (modified (string-replace "b" "B\n日" original))
          (bytes (lambda (text) (encode-coding-string text 'utf-8-unix)))
          (request (lambda ()
-                    (aqd-request-with-texts
+                    (aqd-server-request-with-texts
                      (list (cons "modified" (funcall bytes modified))
                            (cons "original" (funcall bytes original)))))))
     (dolist (piece '(1 7 100000))
       (aqd-with-file original
-        (aqd-with-server
-          (let ((client (aqd-connect))
+        (aqd-server-with
+          (let ((client (aqd-server-connect))
                 (rest (funcall request)))
             (while (not (string-empty-p rest))
               (process-send-string client (substring rest 0 (min piece (length rest))))
               (accept-process-output nil 0.001)
               (setq rest (substring rest (min piece (length rest)))))
-            (aqd-until (agent-q-diff-open-reviews))
+            (aqd-server-until (agent-q-diff-open-reviews))
             (with-current-buffer (agent-q-diff-session-buffer
                                   (car (agent-q-diff-open-reviews)))
               (agent-q-diff-accept-all))
-            (should-not (car (aqd-answer-to client)))
+            (should-not (car (aqd-server-answer-to client)))
             (should (equal modified (with-temp-buffer
                                       (insert-file-contents aqd-file)
                                       (buffer-string))))))))))
 
 (ert-deftest aqd-server-texts-that-cannot-be ()
   (aqd-with-file "a\nb\n"
-    (aqd-with-server
+    (aqd-server-with
       (pcase-dolist (`(,texts ,regexp)
                      '(("x" "pairs") (5 "pairs") ([5] "pairs") ([["modified" -1]] "pairs")
                        ([["modified" "x"]] "pairs") ([["modified"]] "pairs")
                        ([["modified" 1e9]] "pairs") ([["modified" 1000000000]] "more than")
                        ([["modified" 300] ["modified" 1000000000]] "more than")))
-        (aqd-should-refuse (aqd-request '("version" . 2) (cons "texts" texts)) regexp))
+        (aqd-server-should-refuse (aqd-server-request '("version" . 2) (cons "texts" texts)) regexp))
       (dolist (bytes '("\xff" "\xed\xa0\x80\n" "a\xc3"))
-        (let ((client (aqd-connect)))
-          (process-send-string client (aqd-request-with-texts `(("modified" . ,bytes))))
-          (pcase-let ((`(,error ,answer) (aqd-answer-to client)))
+        (let ((client (aqd-server-connect)))
+          (process-send-string client (aqd-server-request-with-texts `(("modified" . ,bytes))))
+          (pcase-let ((`(,error ,answer) (aqd-server-answer-to client)))
             (should error)
             (should (string-match-p "not UTF-8" answer)))))
       (should-not (agent-q-diff-open-reviews)))))
 
 ;;;; Texts in a file
 
-(defun aqd-text-file (socket texts &optional number)
+(defun aqd-server-text-file (socket texts &optional number)
   "Write TEXTS, pairs of key and bytes, to a file for SOCKET; return its name.
 The name has no directory.  NUMBER makes it unique."
   (let ((name (format "socket-texts-1-%d" (or number 1)))
@@ -484,57 +484,57 @@ The name has no directory.  NUMBER makes it unique."
                     (expand-file-name name (file-name-directory socket)) nil 'silent))
     name))
 
-(defun aqd-request-with-file (name texts)
+(defun aqd-server-request-with-file (name texts)
   "Return a request, bytes, whose TEXTS, pairs of key and bytes, the file NAME has."
-  (let ((whole (aqd-request-with-texts texts '("version" . 3) (cons "file" name))))
+  (let ((whole (aqd-server-request-with-texts texts '("version" . 3) (cons "file" name))))
     (substring whole 0 (1+ (string-search "\n" whole)))))
 
-(defun aqd-modified ()
+(defun aqd-server-modified ()
   "Return the proposed text of the only review."
   (buffer-local-value 'agent-q-diff-buffer-modified
-                      (agent-q-diff-session-buffer (aqd-only-review))))
+                      (agent-q-diff-session-buffer (aqd-server-only-review))))
 
 (ert-deftest aqd-server-texts-in-a-file ()
   (dolist (original '("a\nb\n" "a\n\"ä\"\\n\u2028\nb\n"))
     (aqd-with-file original
-      (aqd-with-server
+      (aqd-server-with
         (let* ((modified (string-replace "b" "B\n日" original))
                (texts `(("modified" . ,(encode-coding-string modified 'utf-8-unix))
                         ("original" . ,(encode-coding-string original 'utf-8-unix))))
-               (client (aqd-ask (aqd-request-with-file (aqd-text-file socket texts) texts))))
-          (should (equal modified (aqd-modified)))
+               (client (aqd-server-ask (aqd-server-request-with-file (aqd-server-text-file socket texts) texts))))
+          (should (equal modified (aqd-server-modified)))
           (should (equal '("socket") (directory-files (file-name-directory socket) nil "[^.]")))
-          (with-current-buffer (agent-q-diff-session-buffer (aqd-only-review))
+          (with-current-buffer (agent-q-diff-session-buffer (aqd-server-only-review))
             (agent-q-diff-accept-all))
-          (should-not (car (aqd-answer-to client)))
-          (should-not (seq-some (lambda (said) (plist-get said :send)) (aqd-heard client)))
+          (should-not (car (aqd-server-answer-to client)))
+          (should-not (seq-some (lambda (said) (plist-get said :send)) (aqd-server-heard client)))
           (should (equal (cdr (assoc "modified" texts)) (aqd-disk))))))))
 
-(defun aqd-should-ask-for-texts (name)
+(defun aqd-server-should-ask-for-texts (name)
   "Check that the file NAME is not read, but the texts that are then sent."
   (let* ((modified "a\nsent\n")
          (texts `(("modified" . ,modified)))
-         (client (aqd-ask (aqd-request-with-file name texts))))
-    (aqd-until (aqd-heard client))
-    (should (equal '((:send "texts")) (aqd-heard client)))
+         (client (aqd-server-ask (aqd-server-request-with-file name texts))))
+    (aqd-server-until (aqd-server-heard client))
+    (should (equal '((:send "texts")) (aqd-server-heard client)))
     (should-not (agent-q-diff-open-reviews))
     (process-send-string client modified)
-    (should (equal modified (aqd-modified)))
+    (should (equal modified (aqd-server-modified)))
     (delete-process client)
-    (aqd-until (not (agent-q-diff-open-reviews)))))
+    (aqd-server-until (not (agent-q-diff-open-reviews)))))
 
 (ert-deftest aqd-server-files-that-cannot-be-read ()
   (aqd-with-file "a\nb\n"
-    (aqd-with-server
+    (aqd-server-with
       (let* ((texts '(("modified" . "a\nfile\n")))
              (file (lambda (name) (expand-file-name name (file-name-directory socket))))
              (outside (expand-file-name "../socket-texts-1-1" (file-name-directory socket)))
              (links (list (funcall file "socket-texts-2-1") (funcall file "other-texts-1-1"))))
-        (copy-file (funcall file (aqd-text-file socket texts)) outside)
+        (copy-file (funcall file (aqd-server-text-file socket texts)) outside)
         (rename-file (funcall file "socket-texts-1-1") (funcall file "mine"))
         ;; A file that others can read, one of another length, and no file.
-        (set-file-modes (funcall file (aqd-text-file socket texts 2)) #o644)
-        (aqd-text-file socket '(("modified" . "a\nlonger\n")) 3)
+        (set-file-modes (funcall file (aqd-server-text-file socket texts 2)) #o644)
+        (aqd-server-text-file socket '(("modified" . "a\nlonger\n")) 3)
         (make-symbolic-link "mine" (car links))
         (copy-file (funcall file "mine") (cadr links))
         (make-directory (funcall file "socket-texts-3-1"))
@@ -544,19 +544,19 @@ The name has no directory.  NUMBER makes it unique."
                               "socket-texts-2-1" "socket-texts-3-1" "socket-texts-4-1"
                               "other-texts-1-1" "mine" "" "../socket-texts-1-1" outside
                               "socket-texts-1-1\n" 5 [] t))
-            (aqd-should-ask-for-texts name))
+            (aqd-server-should-ask-for-texts name))
           (should (equal before (directory-files (file-name-directory socket))))
           (should (file-exists-p outside)))))))
 
 (ert-deftest aqd-server-a-file-of-what-is-no-text ()
   (aqd-with-file "a\nb\n"
-    (aqd-with-server
+    (aqd-server-with
       (dolist (bytes '("\xff" "\xed\xa0\x80\n" "a\xc3"))
         (let* ((texts `(("modified" . ,bytes)))
-               (client (aqd-connect)))
+               (client (aqd-server-connect)))
           (process-send-string
-           client (aqd-request-with-file (aqd-text-file socket texts) texts))
-          (pcase-let ((`(,error ,answer) (aqd-answer-to client)))
+           client (aqd-server-request-with-file (aqd-server-text-file socket texts) texts))
+          (pcase-let ((`(,error ,answer) (aqd-server-answer-to client)))
             (should error)
             (should (string-match-p "not UTF-8" answer)))
           (should (equal '("socket")
@@ -565,9 +565,9 @@ The name has no directory.  NUMBER makes it unique."
 
 (ert-deftest aqd-server-removes-files-that-were-left ()
   "Texts that a killed program left behind are removed; other files stay."
-  (aqd-with-server
+  (aqd-server-with
     (let ((file (lambda (name) (expand-file-name name (file-name-directory socket)))))
-      (aqd-text-file socket '(("modified" . "a\n")))
+      (aqd-server-text-file socket '(("modified" . "a\n")))
       (dolist (name '("other-texts-1-1" "socket-texts" "mine"))
         (write-region "" nil (funcall file name) nil 'silent))
       (agent-q-diff-serve-stop)
@@ -580,14 +580,14 @@ The name has no directory.  NUMBER makes it unique."
 (ert-deftest aqd-server-reads-in-large-parts-only-meanwhile ()
   (aqd-with-file "a\nb\n"
     (let ((before read-process-output-max))
-      (aqd-with-server
-        (let ((one (aqd-ask "{"))
-              (other (aqd-ask (aqd-request))))
-          (aqd-until (agent-q-diff-open-reviews))
+      (aqd-server-with
+        (let ((one (aqd-server-ask "{"))
+              (other (aqd-server-ask (aqd-server-request))))
+          (aqd-server-until (agent-q-diff-open-reviews))
           (should (<= before read-process-output-max))
           (delete-process one)
           (delete-process other)
-          (aqd-until (null agent-q-diff-server--clients))
+          (aqd-server-until (null agent-q-diff-server--clients))
           (should (= before read-process-output-max)))))))
 
 (ert-deftest aqd-server-answers-what-unicode-has-not ()
@@ -599,12 +599,12 @@ The name has no directory.  NUMBER makes it unique."
 (ert-deftest aqd-server-does-not-go-round-the-guard ()
   "There is no review of what no agent may edit or the policy denies."
   (aqd-with-file "a\nb\n"
-    (aqd-with-server
+    (aqd-server-with
       (make-directory (expand-file-name ".git" (file-name-directory aqd-file)))
-      (aqd-should-refuse (aqd-request '("path" . ".git/config") '("original" . ""))
-                         "\\`Error: Cannot write to file\n\nNot for agents")
+      (aqd-server-should-refuse (aqd-server-request '("path" . ".git/config") '("original" . ""))
+                                "\\`Error: Cannot write to file\n\nNot for agents")
       (let ((agent-q-diff-tools-policy 'deny))
-        (pcase-let ((`(,is-error ,answer) (aqd-answer-to (aqd-ask (aqd-request)))))
+        (pcase-let ((`(,is-error ,answer) (aqd-server-answer-to (aqd-server-ask (aqd-server-request)))))
           (should-not is-error)
           (should (string-prefix-p "✗ Rejected" answer))))
       (should-not (agent-q-diff-open-reviews)))))
@@ -612,13 +612,13 @@ The name has no directory.  NUMBER makes it unique."
 (ert-deftest aqd-server-proposals-are-logged ()
   (aqd-with-file "a\nb\n"
     (let ((agent-q-diff-log-file (concat aqd-file ".log")))
-      (aqd-with-server
-        (let ((client (aqd-ask (aqd-request))))
-          (aqd-until (agent-q-diff-open-reviews))
+      (aqd-server-with
+        (let ((client (aqd-server-ask (aqd-server-request))))
+          (aqd-server-until (agent-q-diff-open-reviews))
           (with-current-buffer (agent-q-diff-session-buffer
                                 (car (agent-q-diff-open-reviews)))
             (agent-q-diff-accept-all))
-          (aqd-answer-to client))
+          (aqd-server-answer-to client))
         (with-temp-buffer
           (insert-file-contents agent-q-diff-log-file)
           (should (string-search "\"propose_file_edit\"" (buffer-string)))
@@ -626,7 +626,7 @@ The name has no directory.  NUMBER makes it unique."
 
 (ert-deftest aqd-server-calls-other-tools-if-there-are-any ()
   (aqd-with-file "a\nb\n"
-    (aqd-with-server
+    (aqd-server-with
       (cl-letf (((symbol-function 'agent-q-diff-tools-call-async)
                  (lambda (tool arguments callback)
                    (funcall callback
@@ -634,8 +634,8 @@ The name has no directory.  NUMBER makes it unique."
                                 (concat "✓ " (gethash "path" arguments))
                               "Error: no")))))
         (should (equal (list nil (concat "✓ " aqd-file))
-                       (aqd-answer-to (aqd-ask (aqd-request '("tool" . "edit_file"))))))
-        (aqd-should-refuse (aqd-request '("tool" . "rm")) "\\`Error: no")))))
+                       (aqd-server-answer-to (aqd-server-ask (aqd-server-request '("tool" . "edit_file"))))))
+        (aqd-server-should-refuse (aqd-server-request '("tool" . "rm")) "\\`Error: no")))))
 
 (provide 'agent-q-diff-server-test)
 ;;; agent-q-diff-server-test.el ends here

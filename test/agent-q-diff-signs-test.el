@@ -58,7 +58,7 @@
                   (agent-q-diff-accept-hunk)
                   (with-current-buffer (find-buffer-visiting aqd-file)
                     (primitive-undo 1 (cdr buffer-undo-list))
-                    (should (equal (buffer-string) (aqd-three))))
+                    (should (equal (buffer-string) (aqd-three-with))))
                   (aqd-goto-hunk 2)
                   (agent-q-diff-accept-hunk)
                   (should (equal (aqd-signs)
@@ -68,7 +68,7 @@
                   (agent-q-diff-accept-hunk)
                   (should (equal (aqd-signs) '((1 . "[APPLIED]") (2 . "[APPLIED]"))))
                   (agent-q-diff-finish)))
-      (should (equal (aqd-disk) (aqd-three 1 2))))))
+      (should (equal (aqd-disk) (aqd-three-with 1 2))))))
 
 ;;;; What the signs are made of
 

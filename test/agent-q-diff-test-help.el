@@ -216,12 +216,6 @@ ORIGINAL and MODIFIED are the texts."
   (agent-q-diff-signs-change-with-target)
   (alist-get n (aqd-signs)))
 
-(defconst aqd-letters-original (aqd-lines "1" "2" "b" "c" "3" "4")
-  "A file.")
-
-(defconst aqd-letters-modified (aqd-lines "1" "2" "b2" "c2" "3" "4")
-  "What is proposed for it.")
-
 (defun aqd-choose (from to)
   "Make the lines from the one that is FROM up to the one that is TO the region."
   (goto-char (point-min))
@@ -242,6 +236,91 @@ ORIGINAL and MODIFIED are the texts."
                                                 (point-max))
                 "\n" t))
 
+;;;; Proposals of one hunk, of two, and of three
+
+(defconst aqd-original (aqd-numbered 20)
+  "The original of a proposal of one hunk.")
+
+(defconst aqd-modified (aqd-numbered 20 '((10 . "LINE 10")))
+  "What is proposed for `aqd-original'.")
+
+(defconst aqd-original-of-two (aqd-numbered 30)
+  "The original of a proposal of two hunks.")
+
+(defconst aqd-modified-of-two (aqd-numbered 30 '((5 . "five") (25 . "x")))
+  "What is proposed for `aqd-original-of-two'.")
+
+(defconst aqd-original-of-three (aqd-numbered 40)
+  "The original of a proposal of three hunks.")
+
+(defconst aqd-modified-of-three
+  (aqd-numbered 40 '((5 . "five") (20 . "twenty") (35 . "x")))
+  "What is proposed for `aqd-original-of-three'.")
+
+(defmacro aqd-with-forty-lines (&rest body)
+  "Run BODY with a file that holds `aqd-original-of-three'."
+  (declare (indent 0) (debug t))
+  `(aqd-with-file aqd-original-of-three ,@body))
+
+(defun aqd-forty-lines (&rest changes)
+  "Return `aqd-original-of-three' with CHANGES, conses of line and text."
+  (aqd-numbered 40 changes))
+
+(defun aqd-call-with-three (function)
+  "Propose `aqd-modified-of-three', with FUNCTION in place of the user."
+  (aqd-call aqd-original-of-three aqd-modified-of-three function))
+
+(defconst aqd-three
+  (cons (aqd-numbered 40)
+        (aqd-numbered 40 '((5 . "LINE 5") (20 . "LINE 20") (35 . "LINE 35"))))
+  "Another proposal of three hunks: original and modified text.")
+
+(defun aqd-three-with (&rest hunks)
+  "Return the text of `aqd-three' with HUNKS, counted from 1, applied."
+  (aqd-numbered 40 (mapcar (lambda (hunk)
+                             (nth (1- hunk) '((5 . "LINE 5") (20 . "LINE 20")
+                                              (35 . "LINE 35"))))
+                           hunks)))
+
+(defmacro aqd-review-three (keys)
+  "Review `aqd-three' with KEYS and return the answer."
+  `(aqd-review (car aqd-three) (cdr aqd-three) ,keys))
+
+;;;; A proposal of a few letters
+
+(defconst aqd-letters-original (aqd-lines "1" "2" "b" "c" "3" "4")
+  "A short file.")
+
+(defconst aqd-letters-modified (aqd-lines "1" "2" "b2" "c2" "3" "4")
+  "What is proposed for it, a hunk that changes two lines.")
+
+(defconst aqd-letters-mine (aqd-lines "1" "2" "mine" "c" "3" "4")
+  "The file after an edit by the user.")
+
+;;;; A proposal for a file of Emacs Lisp
+
+(defconst aqd-elisp-original (concat "(defun foo ()\n" (aqd-numbered 40))
+  "A file of Emacs Lisp.")
+
+(defconst aqd-elisp-modified
+  (concat "(defun foo ()\n" (aqd-numbered 40 '((5 . "five") (20 . "twenty") (35 . "x"))))
+  "What is proposed for it.")
+
+(defmacro aqd-with-elisp-review (&rest body)
+  "Run BODY in the diff buffer of a review of Emacs Lisp, in a window.
+It has three hunks."
+  (declare (indent 0) (debug t))
+  `(aqd-with-file aqd-elisp-original
+     (let ((aqd-file (concat aqd-file ".el")))
+       (aqd-write aqd-elisp-original)
+       (aqd-call aqd-elisp-original aqd-elisp-modified
+                 (lambda ()
+                   (pop-to-buffer (current-buffer))
+                   ,@body
+                   (agent-q-diff-reject-all))))))
+
+;;;; The buffer in which a hunk is edited
+
 (defmacro aqd-in-small-buffer (&rest body)
   "Run BODY in the buffer in which a hunk is edited."
   (declare (indent 0) (debug t))
@@ -260,18 +339,7 @@ ORIGINAL and MODIFIED are the texts."
   (search-forward old)
   (replace-match new t t))
 
-(defconst aqd-letters-mine (aqd-lines "1" "2" "mine" "c" "3" "4")
-  "The file after an edit by the user.")
-
-(defmacro aqd-with-conflict (&rest body)
-  "Run BODY in the diff buffer of a review whose only hunk does not apply."
-  (declare (indent 0) (debug t))
-  `(aqd-with-review aqd-letters-original aqd-letters-modified
-     (aqd-in-target (forward-line 2) (delete-char 1) (insert "mine") (save-buffer))
-     (should (equal (aqd-sign 1) "[DOES NOT APPLY]"))
-     ,@body))
-
-;;;; Reviews that nobody waits for
+;;;; Reviews for which nobody waits
 
 (defvar aqd-answers nil
   "The results that callbacks were called with, the latest first.")
@@ -311,59 +379,51 @@ ORIGINAL and MODIFIED are the texts."
   `(with-current-buffer (agent-q-diff-session-buffer ,review)
      ,@body))
 
-(defconst aqd-original-of-two (aqd-numbered 30)
-  "A file.")
-
-(defconst aqd-modified-of-two (aqd-numbered 30 '((5 . "five") (25 . "x")))
-  "What is proposed for it.")
-
 (defun aqd-begin-review-telling (callback)
-  "Begin a review of the test's file and return it; CALLBACK learns of its end."
+  "Begin a review of two hunks and return it; CALLBACK is called when it ends."
   (agent-q-diff-review aqd-file aqd-original-of-two aqd-modified-of-two "d" callback))
 
 (defun aqd-signs-of (review)
   "Return the signs in the diff buffer of REVIEW."
   (aqd-in-diff review (aqd-signs)))
 
-;;;; Reviews of three hunks in forty lines
+;;;; Diffs typed by hand
 
-(defconst aqd-original-of-three (aqd-numbered 40)
-  "The original of the proposals here.")
+(defconst aqd-bare-diff-of-one
+  (aqd-lines "@@ -4,7 +4,7 @@" " line 4" " line 5" " line 6" "-line 7" "+LINE 7"
+             " line 8" " line 9" " line 10")
+  "A diff of one hunk, without a file header.")
 
-(defconst aqd-modified-of-three
-  (aqd-numbered 40 '((5 . "five") (20 . "twenty") (35 . "x")))
-  "The modified text of the proposals here, of three hunks.")
+(defconst aqd-bare-diff-of-two
+  (aqd-lines "@@ -1,3 +1,3 @@" " line 1" "-line 2" "+LINE 2" " line 3"
+             "@@ -7,3 +7,3 @@" " line 7" "-line 8" "+LINE 8" " line 9")
+  "A diff of two hunks, without a file header.")
 
-(defmacro aqd-with-forty-lines (&rest body)
-  "Run BODY with a file that holds `aqd-original-of-three'."
-  (declare (indent 0) (debug t))
-  `(aqd-with-file aqd-original-of-three ,@body))
+(defconst aqd-hand-written-diff
+  (aqd-lines "--- a/target.txt" "+++ b/target.txt"
+             "@@ -1,3 +1,3 @@" " line 1" "-line 2" "+LINE 2" " line 3"
+             "@@ -7,3 +7,4 @@" " line 7" " line 8" "+line 8.5" " line 9")
+  "A diff of two hunks, with a file header.")
 
-(defun aqd-call-with-three (function)
-  "Review the proposal with FUNCTION in place of the user."
-  (aqd-call aqd-original-of-three aqd-modified-of-three function))
+(defmacro aqd-with-patch-review (text diff &rest body)
+  "Run BODY in the diff buffer of a review of DIFF, for a file that holds TEXT.
+In BODY, `review' is the review, and the function `answer' returns what
+its caller was told."
+  (declare (indent 2) (debug t))
+  `(aqd-with-file ,text
+     (let* ((results nil)
+            (review (agent-q-diff-review-patch
+                     aqd-file ,diff "A test."
+                     (lambda (result) (push result results)))))
+       (cl-flet ((answer (key) (plist-get (car results) key)))
+         (unwind-protect
+             (with-current-buffer (agent-q-diff-session-buffer review)
+               (setq agent-q-diff-grace--end 0)
+               (ignore #'answer)
+               ,@body)
+           (agent-q-diff-cancel review))))))
 
-(defun aqd-forty-lines (&rest changes)
-  "Return the original with CHANGES, an alist from line to text."
-  (aqd-numbered 40 changes))
-
-(defconst aqd-three
-  (cons (aqd-numbered 40)
-        (aqd-numbered 40 '((5 . "LINE 5") (20 . "LINE 20") (35 . "LINE 35"))))
-  "A proposal of three hunks: original and modified text.")
-
-(defun aqd-three (&rest hunks)
-  "Return the text of `aqd-three' with HUNKS, counted from 1, applied."
-  (aqd-numbered 40 (mapcar (lambda (hunk)
-                             (nth (1- hunk) '((5 . "LINE 5") (20 . "LINE 20")
-                                              (35 . "LINE 35"))))
-                           hunks)))
-
-(defmacro aqd-three-review (keys)
-  "Review `aqd-three' with KEYS and return the answer."
-  `(aqd-review (car aqd-three) (cdr aqd-three) ,keys))
-
-;;;; Diffs of equal blocks
+;;;; A diff that fits several places
 
 (defconst aqd-equal-blocks
   (concat "top\n" (apply #'concat (make-list 4 "{\n  x\n}\n")))
@@ -379,6 +439,39 @@ ORIGINAL and MODIFIED are the texts."
           (apply #'concat
                  (cl-loop for block below 4
                           collect (if (= n block) "{\n  x\n  new\n}\n" "{\n  x\n}\n")))))
+
+;;;; Targets that refuse, and their bytes
+
+(defmacro aqd-target-refuses (prepare &rest repair)
+  "Check that accepting fails cleanly in a target after PREPARE.
+REPAIR is run afterwards; then accepting must succeed."
+  (declare (indent 1) (debug t))
+  `(aqd-with-file aqd-original
+     (let ((buffer (aqd-visit)))
+       (ignore buffer)
+       (aqd-call aqd-original aqd-modified
+                 (lambda ()
+                   (with-current-buffer buffer ,prepare)
+                   (let ((disk (and (file-exists-p aqd-file) (aqd-disk)))
+                         (text (agent-q-diff-text-in buffer)))
+                     (should-not (agent-q-diff-accept-hunk))
+                     (should-not (rassq 'applied sly-agent-q-diff--hunk-states))
+                     (should-not (assq 1 (aqd-signs)))
+                     (should (equal text (agent-q-diff-text-in buffer)))
+                     (should (equal disk (and (file-exists-p aqd-file)
+                                              (aqd-disk)))))
+                   (with-current-buffer buffer ,@repair)
+                   (should (agent-q-diff-accept-hunk))
+                   (agent-q-diff-finish))))))
+
+(defun aqd-target-bytes (bytes original modified)
+  "Return the bytes of a file with BYTES after a change of ORIGINAL to MODIFIED.
+All hunks are accepted."
+  (aqd-with-file ""
+    (let ((coding-system-for-write 'no-conversion))
+      (write-region bytes nil aqd-file nil 'silent))
+    (should (equal "accepted" (aqd-review original modified "C-c C-c")))
+    (aqd-disk)))
 
 ;;;; What is shown in a window
 
@@ -418,36 +511,6 @@ ORIGINAL and MODIFIED are the texts."
   (let ((coding-system-for-write 'no-conversion))
     (write-region bytes nil name nil 'silent)))
 
-;;;; Reviews of one hunk in twenty lines
-
-(defconst aqd-original (aqd-numbered 20)
-  "The original of the proposals here.")
-
-(defconst aqd-modified (aqd-numbered 20 '((10 . "LINE 10")))
-  "The modified text of the proposals here.")
-
-(defmacro aqd-target-refuses (prepare &rest repair)
-  "Check that accepting fails cleanly in a target after PREPARE.
-REPAIR is run afterwards; then accepting must succeed."
-  (declare (indent 1) (debug t))
-  `(aqd-with-file aqd-original
-     (let ((buffer (aqd-visit)))
-       (ignore buffer)
-       (aqd-call aqd-original aqd-modified
-                 (lambda ()
-                   (with-current-buffer buffer ,prepare)
-                   (let ((disk (and (file-exists-p aqd-file) (aqd-disk)))
-                         (text (agent-q-diff-text-in buffer)))
-                     (should-not (agent-q-diff-accept-hunk))
-                     (should-not (rassq 'applied sly-agent-q-diff--hunk-states))
-                     (should-not (assq 1 (aqd-signs)))
-                     (should (equal text (agent-q-diff-text-in buffer)))
-                     (should (equal disk (and (file-exists-p aqd-file)
-                                              (aqd-disk)))))
-                   (with-current-buffer buffer ,@repair)
-                   (should (agent-q-diff-accept-hunk))
-                   (agent-q-diff-finish))))))
-
 ;;;; The log
 
 (defmacro aqd-with-log-file (&rest body)
@@ -462,14 +525,6 @@ REPAIR is run afterwards; then accepting must succeed."
            (kill-buffer name)))
        (delete-directory top t))))
 
-(defun aqd-log-bytes (&optional file)
-  "Return the bytes of FILE, the log by default."
-  (aqd-bytes-of (or file agent-q-diff-log-file)))
-
-(defun aqd-log-lines ()
-  "Return the lines of the log."
-  (split-string (aqd-log-bytes) "\n" t))
-
 (defconst aqd-sample-log-entry
   '(:tool "edit_file" :path "/p/src/a.el" :hash-before "aa" :hash-after "bb"
           :hunks ((:index 0 :state applied :in-file t) (:index 1 :state rejected :in-file nil))
@@ -481,20 +536,6 @@ REPAIR is run afterwards; then accepting must succeed."
 (defun aqd-fail (&rest _)
   "Signal an error that is not one of the package's."
   (error "Broken"))
-
-(defconst aqd-bare-diff-of-two
-  (aqd-lines "@@ -1,3 +1,3 @@" " line 1" "-line 2" "+LINE 2" " line 3"
-             "@@ -7,3 +7,3 @@" " line 7" "-line 8" "+LINE 8" " line 9")
-  "A bare diff of two hunks.")
-
-(defun aqd-target-bytes (bytes original modified)
-  "Return the bytes of a file with BYTES after a change of ORIGINAL to MODIFIED.
-All hunks are accepted."
-  (aqd-with-file ""
-    (let ((coding-system-for-write 'no-conversion))
-      (write-region bytes nil aqd-file nil 'silent))
-    (should (equal "accepted" (aqd-review original modified "C-c C-c")))
-    (aqd-disk)))
 
 ;;;; Another Emacs
 
@@ -511,64 +552,11 @@ The engine's Lisp is loaded there, and nothing else of ours."
                   (format "(princ %s)" (prin1-to-string form)))
     (buffer-string)))
 
-;;;; Reviews of a file of Emacs Lisp
-
-(defconst aqd-elisp-original (concat "(defun foo ()\n" (aqd-numbered 40))
-  "A file.")
-
-(defconst aqd-elisp-modified
-  (concat "(defun foo ()\n" (aqd-numbered 40 '((5 . "five") (20 . "twenty") (35 . "x"))))
-  "What is proposed for it.")
-
-(defmacro aqd-with-elisp-review (&rest body)
-  "Run BODY in the diff buffer of a review of three hunks, in a window."
-  (declare (indent 0) (debug t))
-  `(aqd-with-file aqd-elisp-original
-     (let ((aqd-file (concat aqd-file ".el")))
-       (aqd-write aqd-elisp-original)
-       (aqd-call aqd-elisp-original aqd-elisp-modified
-                 (lambda ()
-                   (pop-to-buffer (current-buffer))
-                   ,@body
-                   (agent-q-diff-reject-all))))))
-
-;;;; Reviews of diffs
-
-(defmacro aqd-with-patch-review (text diff &rest body)
-  "Run BODY in the diff buffer of `review', of DIFF for a file that holds TEXT.
-The function `answer' returns what the caller was told."
-  (declare (indent 2) (debug t))
-  `(aqd-with-file ,text
-     (let* ((results nil)
-            (review (agent-q-diff-review-patch
-                     aqd-file ,diff "A test."
-                     (lambda (result) (push result results)))))
-       (cl-flet ((answer (key) (plist-get (car results) key)))
-         (unwind-protect
-             (with-current-buffer (agent-q-diff-session-buffer review)
-               (setq agent-q-diff-grace--end 0)
-               (ignore #'answer)
-               ,@body)
-           (agent-q-diff-cancel review))))))
-
-;;;; Diffs typed by hand
-
-(defconst aqd-bare-diff-of-one
-  (aqd-lines "@@ -4,7 +4,7 @@" " line 4" " line 5" " line 6" "-line 7" "+LINE 7"
-             " line 8" " line 9" " line 10")
-  "A bare diff of one hunk.")
-
-(defconst aqd-hand-written-diff
-  (aqd-lines "--- a/target.txt" "+++ b/target.txt"
-             "@@ -1,3 +1,3 @@" " line 1" "-line 2" "+LINE 2" " line 3"
-             "@@ -7,3 +7,4 @@" " line 7" " line 8" "+line 8.5" " line 9")
-  "A diff typed by hand, of two hunks.")
-
 ;;;; What an agent reads
 
 (defun aqd-propose-and-press (file original modified keys)
-  "Return what the agent reads when KEYS decide its proposal for FILE.
-It is to change ORIGINAL to MODIFIED."
+  "Propose ORIGINAL to MODIFIED for FILE as an agent, and press KEYS.
+Return what the agent reads."
   (aqd-play keys (lambda ()
                    (agent-q-diff-tools-propose-file-edit file original modified
                                                          "d"))))

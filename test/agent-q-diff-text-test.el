@@ -1,17 +1,10 @@
-;;; agent-q-diff-text-test.el --- The file under change  -*- lexical-binding: t; -*-
+;;; agent-q-diff-text-test.el --- The text of the target  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: GPL-3.0-or-later
-
-;;; Commentary:
-
-;; The user's own work in the target: what must stay as it is, and what
-;; must end in a clear message with nothing changed.
 
 ;;; Code:
 
 (require 'agent-q-diff-test-help)
-
-;;;; What the target has
 
 (defun aqd-text-known-p (live text)
   "Return non-nil if a narrowed target with LIVE is known to have TEXT."
@@ -41,25 +34,6 @@
       (dolist (proposed (list text "a\nb\n"))
         (should-not (agent-q-diff-text-known-p (aqd-visit)
                                                (string-to-multibyte proposed)))))))
-
-;;;; A target that is not the original
-
-(ert-deftest aqd-ruling-10-shifted-hunks-apply-where-they-belong ()
-  (let ((shifted (concat "new top\n" aqd-original)))
-    (aqd-with-file shifted
-      (should (equal "accepted" (aqd-review aqd-original aqd-modified "a q")))
-      (should (string-search "of 1 hunk 1 is shifted"
-                             (with-current-buffer (aqd-diff-buffer)
-                               (buffer-string))))
-      (should (equal (aqd-disk) (concat "new top\n" aqd-modified))))))
-
-(ert-deftest aqd-ruling-10-what-does-not-apply-is-said-before-the-first-key ()
-  (aqd-with-file (aqd-numbered 20 '((10 . "other")))
-    (aqd-call aqd-original aqd-modified
-              (lambda ()
-                (should (string-search "no hunk applies" (buffer-string)))
-                (should (equal (aqd-signs) '((1 . "[DOES NOT APPLY]"))))
-                (agent-q-diff-reject-all)))))
 
 (provide 'agent-q-diff-text-test)
 ;;; agent-q-diff-text-test.el ends here

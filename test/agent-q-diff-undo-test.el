@@ -12,14 +12,14 @@
 (defconst aqd-undo-modified (aqd-numbered 40 '((5 . "five") (20 . "twenty") (35 . "x")))
   "What is proposed for it.")
 
-(defmacro aqd-with-undo (&rest body)
+(defmacro aqd-undo-with-review (&rest body)
   "Run BODY in the diff buffer of three hunks, in a window."
   (declare (indent 0) (debug t))
   `(aqd-with-shown-review aqd-undo-original aqd-undo-modified
      ,@body))
 
 (ert-deftest aqd-undo-takes-decisions-back-and-again ()
-  (aqd-with-undo
+  (aqd-undo-with-review
     (aqd-press "a r a")
     (should (equal (aqd-progress) "2/3 applied, 1 rejected, 0 pending"))
     (aqd-press "C-/")
@@ -36,7 +36,7 @@
     (should (equal (aqd-disk) (aqd-numbered 40 '((5 . "five") (35 . "x")))))))
 
 (ert-deftest aqd-undo-what-was-decided-together-goes-together ()
-  (aqd-with-undo
+  (aqd-undo-with-review
     (aqd-choose "-line 5" "-line 35")
     (agent-q-diff-accept-hunk)
     ;; Of the last hunk only the line that goes.
@@ -50,7 +50,7 @@
     (should (equal (aqd-target) aqd-undo-original))))
 
 (ert-deftest aqd-undo-is-one-step-of-the-files-own-undo ()
-  (aqd-with-undo
+  (aqd-undo-with-review
     (aqd-press "a C-/")
     (with-current-buffer (find-buffer-visiting aqd-file)
       (undo-boundary)
@@ -59,7 +59,7 @@
       (should (equal (buffer-string) (aqd-numbered 40 '((5 . "five"))))))))
 
 (ert-deftest aqd-undo-says-why-it-cannot ()
-  (aqd-with-undo
+  (aqd-undo-with-review
     (aqd-press "a")
     (aqd-in-target (search-forward "five") (insert "!"))
     (should-error (agent-q-diff-undo) :type 'agent-q-diff-conflict)

@@ -10,9 +10,9 @@
 
 (ert-deftest aqd-wait-ruling-7-exit-recursive-edit-decides-by-the-marks ()
   (aqd-with-forty-lines
-    (should (equal "accepted" (aqd-three-review "a C-M-c"))))
+    (should (equal "accepted" (aqd-review-three "a C-M-c"))))
   (aqd-with-forty-lines
-    (should (equal "rejected" (aqd-three-review "r C-M-c")))))
+    (should (equal "rejected" (aqd-review-three "r C-M-c")))))
 
 (ert-deftest aqd-wait-for-a-review-that-was-begun-before ()
   (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
@@ -32,20 +32,20 @@
 
 (ert-deftest aqd-wait-ruling-7-keys-that-run-out-are-no-decision ()
   (aqd-with-forty-lines
-    (should (eq 'agent-q-diff-no-user (car (aqd-three-review "a n"))))
-    (should (equal (aqd-disk) (aqd-three 1)))))
+    (should (eq 'agent-q-diff-no-user (car (aqd-review-three "a n"))))
+    (should (equal (aqd-disk) (aqd-three-with 1)))))
 
 (ert-deftest aqd-wait-ruling-7-aborting-is-no-decision ()
   (aqd-with-forty-lines
-    (should (eq 'agent-q-diff-cancelled (car (aqd-three-review "a C-]"))))
-    (should (equal (aqd-disk) (aqd-three 1)))
+    (should (eq 'agent-q-diff-cancelled (car (aqd-review-three "a C-]"))))
+    (should (equal (aqd-disk) (aqd-three-with 1)))
     (should (zerop (recursion-depth)))))
 
 (ert-deftest aqd-wait-ruling-7-killing-the-buffer-is-no-decision ()
   (aqd-with-forty-lines
     (should (equal 'agent-q-diff-cancelled
-                   (car (aqd-three-review "a C-x k RET"))))
-    (should (equal (aqd-disk) (aqd-three 1)))
+                   (car (aqd-review-three "a C-x k RET"))))
+    (should (equal (aqd-disk) (aqd-three-with 1)))
     (should-not agent-q-diff-reviews-waiting)
     (should-not (memq 'agent-q-diff-wait--leave-if-decided
                       (default-value 'post-command-hook)))))
