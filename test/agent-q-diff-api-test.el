@@ -1,4 +1,4 @@
-;;; agent-q-diff-api-test.el --- Functions with which programs begin and decide reviews  -*- lexical-binding: t; -*-
+;;; agent-q-diff-api-test.el --- How programs begin and decide reviews  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 

@@ -1,4 +1,4 @@
-;;; agent-q-diff-base-test.el --- Faces, and keys that other packages leave alone  -*- lexical-binding: t; -*-
+;;; agent-q-diff-base-test.el --- Faces, and keys that stay as they are  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 

@@ -1,4 +1,4 @@
-;;; agent-q-diff-file-change-test.el --- The file that a review changes, and what it holds  -*- lexical-binding: t; -*-
+;;; agent-q-diff-file-change-test.el --- The file that a review changes  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 

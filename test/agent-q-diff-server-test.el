@@ -319,7 +319,8 @@ It is a list (ERROR TEXT)."
 (ert-deftest aqd-server-who-asks-is-shown-as-a-name ()
   (aqd-with-file "a\nb\n"
     (aqd-server-with
-      (aqd-server-ask (aqd-server-request `("agent" . ,(concat "Claude\n\u202e" (make-string 99 ?x)))))
+      (aqd-server-ask (aqd-server-request
+                       `("agent" . ,(concat "Claude\n\u202e" (make-string 99 ?x)))))
       (should (equal (concat "Claude??" (make-string 32 ?x))
                      (agent-q-diff-session-agent (aqd-server-only-review)))))))
 
@@ -404,9 +405,11 @@ It is a list (ERROR TEXT)."
         (should (car (aqd-server-answer-to client))))
       (aqd-server-should-refuse (concat (make-string 100000 ?\[) "\n") "JSON")
       (aqd-server-should-refuse (aqd-server-request '("version" . 4)) "versions")
-      (aqd-server-should-refuse (aqd-server-request '("directory" . "/ssh:nobody@nowhere:/")) "local")
+      (aqd-server-should-refuse (aqd-server-request '("directory" . "/ssh:nobody@nowhere:/"))
+                                "local")
       (aqd-server-should-refuse (aqd-server-request '("directory" . "here")) "local")
-      (aqd-server-should-refuse (aqd-server-request '("modified" . 1)) "'modified' must be a string")
+      (aqd-server-should-refuse (aqd-server-request '("modified" . 1))
+                                "'modified' must be a string")
       (aqd-server-should-refuse (aqd-server-request '("path" . "/ssh:nobody@nowhere:/x")) "remote")
       (aqd-server-should-refuse (aqd-server-request '("path" . "/")) "directory")
       (aqd-server-should-refuse (aqd-server-request '("modified" . "a\nb\n")) "no decision"))))
@@ -463,7 +466,8 @@ CHANGES are as for `aqd-server-request'; an argument that is nil is left out."
                        ([["modified" "x"]] "pairs") ([["modified"]] "pairs")
                        ([["modified" 1e9]] "pairs") ([["modified" 1000000000]] "more than")
                        ([["modified" 300] ["modified" 1000000000]] "more than")))
-        (aqd-server-should-refuse (aqd-server-request '("version" . 2) (cons "texts" texts)) regexp))
+        (aqd-server-should-refuse (aqd-server-request '("version" . 2) (cons "texts" texts))
+                                  regexp))
       (dolist (bytes '("\xff" "\xed\xa0\x80\n" "a\xc3"))
         (let ((client (aqd-server-connect)))
           (process-send-string client (aqd-server-request-with-texts `(("modified" . ,bytes))))
@@ -501,7 +505,8 @@ The name has no directory.  NUMBER makes it unique."
         (let* ((modified (string-replace "b" "B\n日" original))
                (texts `(("modified" . ,(encode-coding-string modified 'utf-8-unix))
                         ("original" . ,(encode-coding-string original 'utf-8-unix))))
-               (client (aqd-server-ask (aqd-server-request-with-file (aqd-server-text-file socket texts) texts))))
+               (client (aqd-server-ask (aqd-server-request-with-file
+                                        (aqd-server-text-file socket texts) texts))))
           (should (equal modified (aqd-server-modified)))
           (should (equal '("socket") (directory-files (file-name-directory socket) nil "[^.]")))
           (with-current-buffer (agent-q-diff-session-buffer (aqd-server-only-review))
@@ -604,7 +609,8 @@ The name has no directory.  NUMBER makes it unique."
       (aqd-server-should-refuse (aqd-server-request '("path" . ".git/config") '("original" . ""))
                                 "\\`Error: Cannot write to file\n\nNot for agents")
       (let ((agent-q-diff-tools-policy 'deny))
-        (pcase-let ((`(,is-error ,answer) (aqd-server-answer-to (aqd-server-ask (aqd-server-request)))))
+        (pcase-let ((`(,is-error ,answer)
+                     (aqd-server-answer-to (aqd-server-ask (aqd-server-request)))))
           (should-not is-error)
           (should (string-prefix-p "✗ Rejected" answer))))
       (should-not (agent-q-diff-open-reviews)))))
@@ -634,7 +640,8 @@ The name has no directory.  NUMBER makes it unique."
                                 (concat "✓ " (gethash "path" arguments))
                               "Error: no")))))
         (should (equal (list nil (concat "✓ " aqd-file))
-                       (aqd-server-answer-to (aqd-server-ask (aqd-server-request '("tool" . "edit_file"))))))
+                       (aqd-server-answer-to
+                        (aqd-server-ask (aqd-server-request '("tool" . "edit_file"))))))
         (aqd-server-should-refuse (aqd-server-request '("tool" . "rm")) "\\`Error: no")))))
 
 (provide 'agent-q-diff-server-test)
