@@ -84,7 +84,7 @@
     (should (equal (aqd-target) (aqd-numbered 30)))))
 
 (ert-deftest aqd-commands-lost-hunk-is-not-applied-already ()
-  "The file has not got the hunk's lines, as the sign says."
+  "The lines of the hunk are not in the file, as its sign says."
   (aqd-with-review aqd-letters-original aqd-letters-modified
     (aqd-accept 1)
     (agent-q-diff-edit-hunk)

@@ -244,7 +244,7 @@
     (should-not (aqd-signs))))
 
 (ert-deftest aqd-edit-of-what-does-not-apply-is-refused-at-once ()
-  "Not after the user has typed: `m' is the key."
+  "The user is told before typing anything that `m' is the key."
   (aqd-edit-with-conflict
     (let ((said (condition-case err (progn (agent-q-diff-edit-hunk) nil)
                   (error (cadr err)))))
@@ -255,7 +255,7 @@
 ;;;; Edited hunks in the file
 
 (ert-deftest aqd-edit-of-an-applied-part-glues-no-lines ()
-  "Without newline in front of another part's line."
+  "The text lacks a final newline, and the line of another part follows it."
   (aqd-with-review "1\n2\na" "1\n2\nb"
     (agent-q-diff-split-hunk)
     (aqd-accept 1)
@@ -337,7 +337,7 @@
 ;;;; Several texts at once
 
 (ert-deftest aqd-edit-of-two-hunks-at-once ()
-  "Two small buffers are open; the text of the second is as good as the first."
+  "Two small buffers are open, and the texts of both are taken."
   (aqd-with-review (aqd-numbered 30) (aqd-numbered 30 '((5 . "five") (25 . "x")))
     (let ((diff (current-buffer)) one two)
       (aqd-goto-hunk 1) (agent-q-diff-edit-hunk) (setq one (current-buffer))
@@ -551,7 +551,7 @@
                   (agent-q-diff-reject-all))))))
 
 (ert-deftest aqd-edit-merge-of-an-ambiguous-hunk-needs-a-look ()
-  "Manual: `a' shows an ambiguous place first.  Does `m' apply without?"
+  "Like `a', `m' applies nothing to an ambiguous place that was not shown."
   (let* ((block (aqd-lines "x" "y" "z" "w"))
          (many (mapconcat (lambda (_) block) (number-sequence 1 6) ""))
          (modified (concat block (aqd-lines "x" "Y" "z" "w") block block block block)))

@@ -655,7 +655,7 @@ Could not be applied where it belongs: hunk 2."
       (should (string-search "+five" message)))))
 
 (ert-deftest aqd-message-rejected-edit-is-not-offered-to-the-agent ()
-  "\"STOP: Do NOT propose alternative changes\", and then an alternative."
+  "An agent that is told to stop reads no alternative."
   (aqd-with-file aqd-letters-original
     (let ((message (aqd-play "e M-< C-s c2 RET DEL 3 C-c C-c r q"
                              (lambda ()

@@ -39,7 +39,7 @@
 ;;;; Mark and fact
 
 (ert-deftest aqd-signs-refresh-while-saving ()
-  "What is in the file must not be called a failure."
+  "A refresh by a hook of saving does not make a failure of a success."
   (aqd-with-review aqd-letters-original aqd-letters-modified
     (let ((diff (current-buffer)))
       (aqd-in-target
