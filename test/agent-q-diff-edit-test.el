@@ -212,7 +212,12 @@
         (with-current-buffer small
           (unwind-protect (agent-q-diff-edit-finish)
             (set-buffer-modified-p nil)
-            (set-buffer diff)))))))
+            (set-buffer diff)))
+        (should (string-search "-line 25\n+y\n" (buffer-string)))
+        (should (= 3 (agent-q-diff-count-hunks)))
+        (aqd-goto-hunk 3)
+        (agent-q-diff-accept-hunk)
+        (should (equal (aqd-target) (aqd-numbered 30 '((25 . "y")))))))))
 
 (ert-deftest aqd-edit-when-narrowed ()
   "The diff buffer is narrowed to a hunk, as by `diff-restrict-view'."
@@ -395,13 +400,11 @@
     (aqd-with-diff (aqd-lines "@@ -4,3 +4,3 @@" " line 4" "-line 5" "+five" " line 6"
                               "" "some words of mine" ""
                               "@@ -24,3 +24,3 @@" " line 24" "-line 25" "+x" " line 26")
-      (aqd-goto-hunk 1)
-      (condition-case err
-          (progn
-            (agent-q-diff-edit-hunk)
-            (aqd-in-small-buffer (aqd-retype "five" "FIVE") (agent-q-diff-edit-finish))
-            (should (string-search "words of mine" (buffer-string))))
-        (agent-q-diff-error (message "%S" err))))))
+      (let ((before (buffer-string)))
+        (aqd-goto-hunk 1)
+        (agent-q-diff-edit-hunk)
+        (aqd-in-small-buffer (aqd-retype "five" "FIVE") (agent-q-diff-edit-finish))
+        (should (equal (string-replace "+five\n" "+FIVE\n" before) (buffer-string)))))))
 
 (ert-deftest aqd-edit-of-a-bare-diff-without-a-path ()
   (with-temp-buffer
@@ -551,7 +554,7 @@
                   (agent-q-diff-reject-all))))))
 
 (ert-deftest aqd-edit-merge-of-an-ambiguous-hunk-needs-a-look ()
-  "Like `a', `m' applies nothing to an ambiguous place that was not shown."
+  "Where it would be is shown first; that is where it then goes."
   (let* ((block (aqd-lines "x" "y" "z" "w"))
          (many (mapconcat (lambda (_) block) (number-sequence 1 6) ""))
          (modified (concat block (aqd-lines "x" "Y" "z" "w") block block block block)))
@@ -559,14 +562,23 @@
       (aqd-visit)
       (aqd-call many modified
                 (lambda ()
-                  (with-current-buffer (find-buffer-visiting aqd-file)
-                    (let ((inhibit-modification-hooks t))
-                      (goto-char (point-min)) (insert block)))
-                  (agent-q-diff-merge-hunk)
-                  (if (aqd-small-buffer)
-                      (aqd-in-small-buffer (agent-q-diff-edit-finish)))
+                  (let ((target (find-buffer-visiting aqd-file)))
+                    (with-current-buffer target
+                      (let ((inhibit-modification-hooks t))
+                        (goto-char (point-min)) (insert block)))
+                    (agent-q-diff-merge-hunk)
+                    (should (equal (concat block many) (aqd-target)))
+                    (should (aqd-small-buffer))
+                    (let ((shown (with-current-buffer target
+                                   (line-number-at-pos
+                                    (window-point (get-buffer-window target t))))))
+                      (aqd-in-small-buffer (agent-q-diff-edit-finish))
+                      (with-current-buffer target
+                        (let ((case-fold-search nil))
+                          (goto-char (point-min))
+                          (search-forward "\nY\n"))
+                        (should (= shown (1- (line-number-at-pos)))))))
                   (set-buffer (aqd-diff-buffer))
-                  (should (= (count-lines 1 2) 1))
                   (agent-q-diff-reject-all))))))
 
 (provide 'agent-q-diff-edit-test)
