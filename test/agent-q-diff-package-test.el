@@ -111,6 +111,19 @@ The connectors for SLY, Common Lisp and gptel are required by their own names."
                          (aqd-package-in-files '("agent-q-diff.el")
                                                "^(autoload '\\([^ ]+\\)"))))))
 
+(ert-deftest aqd-package-main-file-names-the-files-that-define-what-it-autoloads ()
+  (with-temp-buffer
+    (insert-file-contents (expand-file-name "agent-q-diff.el" aqd-package-lisp))
+    (let ((n 0))
+      (while (re-search-forward "^(autoload '\\([^ ]+\\) \"\\([^\"]+\\)\"" nil t)
+        (let ((name (intern (match-string 1)))
+              (file (concat (match-string 2) ".el")))
+          (cl-incf n)
+          (should (memq name (aqd-package-in-files
+                              (list file)
+                              "^(\\(?:cl-\\)?def[a-z-]+ \\([^ ()\n]+\\)")))))
+      (should (> n 20)))))
+
 ;;;; The manual
 
 (defun aqd-package-in-manual (regexp)
