@@ -169,24 +169,24 @@ impl Proposal {
         self.hunks.header_lines()
     }
 
-    /// Tells whether the texts were too much to compare, so that hunks may be bigger than they need
-    /// to be. They are right all the same.
+    /// Returns whether the texts were too much to compare, so that hunks may be bigger than they
+    /// need to be. They are right all the same.
     pub fn is_coarse(&self) -> bool {
         self.is_coarse
     }
 
-    /// Tells whether all hunks leave their lines as they are. Of two texts none does, but a diff can
-    /// remove lines and add the same.
+    /// Returns whether all hunks leave their lines as they are. Of two texts none does, but a diff
+    /// can remove lines and add the same.
     pub fn is_idle(&self) -> bool {
         self.weave.original() == self.weave.modified()
     }
 
-    /// Tells whether the change of hunk `hunk` is in the target, all of it.
+    /// Returns whether the change of hunk `hunk` is in the target, all of it.
     pub fn is_in(&self, hunk: usize) -> bool {
         self.lines_of(hunk).is_in()
     }
 
-    /// Tells whether nothing of the change of hunk `hunk` is in the target.
+    /// Returns whether nothing of the change of hunk `hunk` is in the target.
     pub fn is_out(&self, hunk: usize) -> bool {
         self.lines_of(hunk).is_out()
     }
@@ -219,8 +219,8 @@ impl Proposal {
         }
     }
 
-    /// Tells whether the change of hunk `hunk` was in the target, and others have changed its lines
-    /// since or nobody knows where they are.
+    /// Returns whether the change of hunk `hunk` was in the target, and others have changed its
+    /// lines since or nobody knows where they are.
     pub fn is_lost(&self, hunk: usize) -> bool {
         let obstacle = self.obstacle(hunk);
         let is_changed = |obstacle: &Obstacle| {
@@ -232,7 +232,7 @@ impl Proposal {
         !self.is_out(hunk) && obstacle.as_ref().is_some_and(is_changed)
     }
 
-    /// Tells whether a line right beside a change of hunk `hunk` was changed by somebody else.
+    /// Returns whether a line right beside a change of hunk `hunk` was changed by somebody else.
     pub fn is_next_to_edit(&self, hunk: usize) -> bool {
         let mut atoms = self.hunks.atoms(hunk);
         atoms.any(|atom| self.weave.is_next_to_edit(atom))
@@ -308,7 +308,7 @@ impl Proposal {
         self.weave.target().n_chars()
     }
 
-    /// Learns that the target is now `live`, and tells whether that is news.
+    /// Learns that the target is now `live`, and returns whether that is news.
     pub fn follow(&mut self, live: &[u8]) -> bool {
         if let Some(bare) = &mut self.bare {
             // The weave knows the places of its own edits; a search might lose one of them.

@@ -139,7 +139,7 @@ impl Review {
         self.proposal.adopt(live, side)
     }
 
-    /// Learns that the target is now `live`, and tells whether that is news.
+    /// Learns that the target is now `live`, and returns whether that is news.
     pub fn follow(&mut self, live: &[u8]) -> bool {
         self.proposal.follow(live)
     }
@@ -175,8 +175,8 @@ impl Review {
         }
     }
 
-    /// Tells whether the change of hunk `hunk` is in the target, all of it, and no command of this
-    /// review put it there: it was there before, or somebody else has done the same. Panics if
+    /// Returns whether the change of hunk `hunk` is in the target, all of it, and no command of
+    /// this review put it there: it was there before, or somebody else has done the same. Panics if
     /// there is no such hunk.
     pub fn was_in(&self, hunk: usize) -> bool {
         self.proposal.is_in(hunk) && !self.proposal.is_lost(hunk) && !self.is_ours[hunk]
@@ -312,7 +312,7 @@ impl Review {
         }
     }
 
-    /// Tells whether hunk `hunk` is what the user made of it. Panics if there is no such hunk.
+    /// Returns whether hunk `hunk` is what the user made of it. Panics if there is no such hunk.
     pub fn is_edited(&self, hunk: usize) -> bool {
         self.proposal.is_edited(hunk)
     }

@@ -106,7 +106,7 @@ impl Text {
         self.starts.len() - 1
     }
 
-    /// Tells whether the text is empty: it has no lines and no bytes.
+    /// Returns whether the text is empty: it has no lines and no bytes.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
@@ -132,14 +132,14 @@ impl Text {
         range.map(|index| self.line(index))
     }
 
-    /// Tells whether line `line` equals line `other_line` of `other`.
+    /// Returns whether line `line` equals line `other_line` of `other`.
     #[inline]
     pub(crate) fn is_line_same(&self, line: usize, other: &Text, other_line: usize) -> bool {
         self.may_be_same(line, other, other_line)
             && is_equal(self.line(line), other.line(other_line))
     }
 
-    /// Tells whether line `line` may equal line `other_line` of `other`, by their lengths, which
+    /// Returns whether line `line` may equal line `other_line` of `other`, by their lengths, which
     /// mostly tell.
     #[inline]
     pub(crate) fn may_be_same(&self, line: usize, other: &Text, other_line: usize) -> bool {
@@ -384,15 +384,15 @@ fn offset(at: usize) -> u32 {
 /// Length in bytes from which on lines are compared at their ends first.
 const LONG_LEN: usize = 512;
 
-/// Tells whether two lines are equal. Long ones, such as generated ones, often begin alike and differ
-/// at the end.
+/// Returns whether two lines are equal. Long ones, such as generated ones, often begin alike and
+/// differ at the end.
 #[inline]
 fn is_equal(line: &[u8], other: &[u8]) -> bool {
     let is_long = line.len() >= LONG_LEN;
     !(is_long && line.last_chunk::<16>() != other.last_chunk()) && line == other
 }
 
-/// Tells whether `line` lacks its terminator, as only the last line of a text may.
+/// Returns whether `line` lacks its terminator, as only the last line of a text may.
 pub fn is_unterminated(line: &[u8]) -> bool {
     !line.ends_with(b"\n")
 }

@@ -67,20 +67,20 @@ impl Trust {
         }
     }
 
-    /// Tells whether it is certain what became of the old `lines`, which are kept; if there are
+    /// Returns whether it is certain what became of the old `lines`, which are kept; if there are
     /// none, what became of the place between the lines before and after.
     pub fn is_certain(&self, lines: Range<usize>) -> bool {
         !self.is_loose(&lines) && self.kept.is_certain(lines)
     }
 
-    /// Tells whether it is certain what became of the places before and after the old `lines`,
+    /// Returns whether it is certain what became of the places before and after the old `lines`,
     /// which are not kept.
     pub fn is_certain_around(&self, lines: Range<usize>) -> bool {
         self.kept.is_certain_around(lines)
     }
 
-    /// Tells whether a run of the diff can slide over one of `lines`, or over the place where they
-    /// are if there are none.
+    /// Returns whether a run of the diff can slide over one of `lines`, or over the place where
+    /// they are if there are none.
     fn is_loose(&self, lines: &Range<usize>) -> bool {
         let is_above = |zone: &Range<usize>| match lines.is_empty() {
             true => zone.end < lines.start,
@@ -95,8 +95,8 @@ impl Trust {
 }
 
 impl<'a> Compared<'a> {
-    /// Tells whether a run of the diff can slide up to an end of the part that is none of the text:
-    /// there may be more to it than the part shows.
+    /// Returns whether a run of the diff can slide up to an end of the part that is none of the
+    /// text: there may be more to it than the part shows.
     pub fn is_too_narrow(&self) -> bool {
         let reaches = self.reaches();
         let is_at_start = |reach: &Range<usize>| self.n_around.0 > 0 && reach.start == 0;
@@ -196,7 +196,7 @@ fn held_runs(
 }
 
 impl Kept {
-    /// Tells whether an anchor stands on the same run as line `at`, there or above.
+    /// Returns whether an anchor stands on the same run as line `at`, there or above.
     fn is_held_above(&self, at: usize) -> bool {
         self.is_held(at, |run| {
             run.first_anchor.is_some_and(|anchor| anchor <= at)

@@ -154,14 +154,14 @@ impl Weave {
         self.segments.delta_before(atom)
     }
 
-    /// Tells whether a line right beside atom `atom` was changed from outside.
+    /// Returns whether a line right beside atom `atom` was changed from outside.
     ///
     /// The atom's place is certain all the same; a reader may want to check it.
     pub fn is_next_to_edit(&self, atom: usize) -> bool {
         self.segments.is_next_to_edit(atom)
     }
 
-    /// Tells whether somebody else put lines into the target or took some out.
+    /// Returns whether somebody else put lines into the target or took some out.
     pub fn is_touched(&self) -> bool {
         self.segments.is_touched()
     }
@@ -297,8 +297,8 @@ impl Weave {
         self.journal.push_edit(line, old, text, replaced);
     }
 
-    /// Undoes the last edits from outside if the given one, an undoing, does that to the text,
-    /// and tells whether it does.
+    /// Undoes the last edits from outside if the given one, an undoing, does that to the text, and
+    /// returns whether it does.
     pub fn undo_outside(&mut self, line: usize, n_removed: usize, text: &[u8]) -> bool {
         let is_undone = self.undo_edits(line, n_removed, text);
         self.settle();
@@ -332,7 +332,7 @@ impl Weave {
         self.segments.lines_near(&self.texts, range)
     }
 
-    /// Tells whether the target is the original, byte for byte.
+    /// Returns whether the target is the original, byte for byte.
     pub(crate) fn reads_as_original(&mut self) -> bool {
         self.segments.reads_as_original(&self.texts)
     }

@@ -47,7 +47,7 @@ impl<const IS_UP: bool> Front<IS_UP> {
         self.set(0, 0);
     }
 
-    /// Tells whether the search has passed all lines of both sides.
+    /// Returns whether the search has passed all lines of both sides.
     pub fn is_at_end(&self) -> bool {
         let delta = self.n_before - self.n_after;
         (self.first..=self.last).contains(&delta)

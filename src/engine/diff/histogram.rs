@@ -196,7 +196,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Looks for the best run, and tells whether any line is on both sides.
+    /// Looks for the best run, and returns whether any line is on both sides.
     fn run(&mut self) -> bool {
         let (mut is_any, mut after) = (false, 0);
         while let Some(&token) = self.sides.after.get(after) {

@@ -249,8 +249,8 @@ impl Walk<'_> {
             .equal_head_near(lines, self.modified, other_lines)
     }
 
-    /// Tells whether much smaller edits than `edits` may turn one text into the other, which differ
-    /// in a part of `n_lines` lines. In big texts it depends on samples.
+    /// Returns whether much smaller edits than `edits` may turn one text into the other, which
+    /// differ in a part of `n_lines` lines. In big texts it depends on samples.
     fn is_less_possible(&self, edits: &[Edit], n_lines: usize, work: &mut Work) -> bool {
         let step = edits.len() / (N_SAMPLES + 1);
         if n_lines <= SAMPLED_LEN || step == 0 {

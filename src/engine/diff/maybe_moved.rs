@@ -70,7 +70,7 @@ impl Changed {
         &self.suspects
     }
 
-    /// Tells whether so many lines are both removed and added that [`recur`] may hold.
+    /// Returns whether so many lines are both removed and added that [`recur`] may hold.
     pub fn may_recur(&self) -> bool {
         self.n_lines >= MIN_CHANGED && 2 * self.n_both >= self.n_lines
     }
@@ -79,7 +79,7 @@ impl Changed {
 /// Changed lines below which a better answer would not be worth the search.
 const MIN_CHANGED: usize = 24;
 
-/// Tells whether half of the lines of `edits` are both removed and added, each of them more than
+/// Returns whether half of the lines of `edits` are both removed and added, each of them more than
 /// once. Then recurring runs of lines may have been mismatched, and a search of everything may
 /// change much less.
 ///
@@ -130,7 +130,7 @@ impl Seen {
     }
 }
 
-/// Tells whether `line` is distinctive: it has at least four letters or digits.
+/// Returns whether `line` is distinctive: it has at least four letters or digits.
 pub fn is_distinctive(line: &[u8]) -> bool {
     let word = line
         .iter()

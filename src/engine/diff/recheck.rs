@@ -100,7 +100,7 @@ impl Recheck {
         least
     }
 
-    /// Tells whether it is worth the time to search for a path of `max_cost` through `sides`.
+    /// Returns whether it is worth the time to search for a path of `max_cost` through `sides`.
     fn is_promising(
         &mut self,
         sides: TokenSlices<'_>,

@@ -250,7 +250,7 @@ impl<'a> Search<'a> {
         self.input.interner.num_tokens()
     }
 
-    /// Tells whether `part` has no line in common, if it is so short that this is cheap to tell.
+    /// Returns whether `part` has no line in common, if it is so short that this is cheap to tell.
     fn is_all_different(&self, part: &Edit) -> bool {
         let is_same = |line, other| self.original.is_line_same(line, self.modified, other);
         let is_in_after = |line| part.after.clone().any(|other| is_same(line, other));

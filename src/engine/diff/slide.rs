@@ -141,7 +141,7 @@ impl Slider<'_> {
         run
     }
 
-    /// Tells whether lines of the other side go or come in the same place.
+    /// Returns whether lines of the other side go or come in the same place.
     fn is_beside_other(&mut self, run: &Run) -> bool {
         let is_above = |other: &Run| other.place < run.place;
         while self.n_others > 0 && !is_above(&self.others[self.n_others - 1]) {
@@ -154,7 +154,7 @@ impl Slider<'_> {
         next.is_some_and(|other| other.place == run.place)
     }
 
-    /// Slides `run` up by a line, if it can, and tells whether it did.
+    /// Slides `run` up by a line, if it can, and returns whether it did.
     fn up(&mut self, run: &mut Run) -> bool {
         let Some(place) = run.place.checked_sub(1) else {
             return false;
@@ -174,7 +174,7 @@ impl Slider<'_> {
         true
     }
 
-    /// Slides `run` down by a line, if it can, and tells whether it did.
+    /// Slides `run` down by a line, if it can, and returns whether it did.
     fn down(&mut self, run: &mut Run) -> bool {
         let place = run.place + 1;
         if !can_go_down(self.text, &run.lines) || !self.work.spend(STEP) {

@@ -20,7 +20,7 @@ impl<'a> TokenSlices<'a> {
         self.before.len() + self.after.len()
     }
 
-    /// Tells whether there is nothing to compare, since a side has no lines.
+    /// Returns whether there is nothing to compare, since a side has no lines.
     pub fn is_one_sided(&self) -> bool {
         self.before.is_empty() || self.after.is_empty()
     }

@@ -77,7 +77,7 @@ impl Work {
         self.left += std::mem::take(&mut self.kept);
     }
 
-    /// Subtracts `n_steps`, and tells whether that many were left.
+    /// Subtracts `n_steps`, and returns whether that many were left.
     pub fn spend(&mut self, n_steps: usize) -> bool {
         let left = self.left.checked_sub(n_steps as u64);
         self.left = left.unwrap_or(0);
@@ -85,8 +85,8 @@ impl Work {
         left.is_some()
     }
 
-    /// Subtracts `n_steps` if that many are left, and tells whether they were; otherwise nothing is
-    /// subtracted.
+    /// Subtracts `n_steps` if that many are left, and returns whether they were; otherwise nothing
+    /// is subtracted.
     pub fn afford(&mut self, n_steps: usize) -> bool {
         let is_enough = self.left >= n_steps as u64;
         match is_enough {
@@ -158,7 +158,7 @@ impl Work {
         self.is_coarse = true;
     }
 
-    /// Tells whether the budget did not suffice.
+    /// Returns whether the budget did not suffice.
     pub fn is_coarse(&self) -> bool {
         self.is_coarse
     }

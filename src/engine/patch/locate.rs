@@ -105,7 +105,7 @@ impl NotPlaced {
         }
     }
 
-    /// Tells whether somebody who looks can say where the hunk belongs.
+    /// Returns whether somebody who looks can say where the hunk belongs.
     pub fn is_ambiguous(&self) -> bool {
         matches!(
             self,
@@ -226,7 +226,7 @@ impl<'a> Index<'a> {
         move |start| sieve.as_ref().is_none_or(|may_be_at| may_be_at(start))
     }
 
-    /// Tells whether `run` stands at line `start`.
+    /// Returns whether `run` stands at line `start`.
     pub fn is_at(&self, run: &[&[u8]], start: usize) -> bool {
         let Some(end) = start
             .checked_add(run.len())
@@ -237,12 +237,12 @@ impl<'a> Index<'a> {
         self.text.lines(start..end).eq(run.iter().copied())
     }
 
-    /// Tells whether the text ends with the run of `len` lines that starts at line `start`.
+    /// Returns whether the text ends with the run of `len` lines that starts at line `start`.
     pub fn is_end(&self, start: usize, len: usize) -> bool {
         start.checked_add(len) == Some(self.text.len())
     }
 
-    /// Tells whether the text has no lines.
+    /// Returns whether the text has no lines.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }

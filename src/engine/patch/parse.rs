@@ -349,7 +349,7 @@ impl Left {
         Some(())
     }
 
-    /// Tells whether no line follows on any side that a line of `kind` is on.
+    /// Returns whether no line follows on any side that a line of `kind` is on.
     fn is_last(&self, kind: LineKind) -> bool {
         (kind == LineKind::Added || self.n_before == 0)
             && (kind == LineKind::Removed || self.n_after == 0)

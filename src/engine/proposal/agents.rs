@@ -17,7 +17,7 @@ struct Lines {
 }
 
 impl AgentLines {
-    /// Tells whether the user has rewritten nothing.
+    /// Returns whether the user has rewritten nothing.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -28,7 +28,7 @@ impl AgentLines {
         self.0.extend(agents.map(|atom| lines(weave, atom)));
     }
 
-    /// Tells whether the agent proposed `atom` as it is: the user made nothing else of it, or has
+    /// Returns whether the agent proposed `atom` as it is: the user made nothing else of it, or has
     /// taken that back.
     pub fn has(&self, weave: &Weave, atom: usize) -> bool {
         self.0.contains(&lines(weave, atom))

@@ -55,7 +55,7 @@ impl<'a> Anchors<'a> {
         }
     }
 
-    /// Tells whether line `at` of the target, which the other text has, too, is unique in both.
+    /// Returns whether line `at` of the target, which the other text has, too, is unique in both.
     pub fn is_anchor(&mut self, at: usize) -> bool {
         if self.known.get().is_none() {
             let line = self.line(at);

@@ -19,7 +19,7 @@ pub(super) struct Assembly {
 }
 
 impl Assembly {
-    /// Tells whether a text's last line has no terminator, so that nothing can follow.
+    /// Returns whether a text's last line has no terminator, so that nothing can follow.
     pub fn is_ended(&self) -> bool {
         [&self.original, &self.modified]
             .iter()

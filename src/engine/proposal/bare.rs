@@ -76,7 +76,7 @@ impl Edges {
         }
     }
 
-    /// Tells whether `place` in `live` is at the ends where the hunk says that it is.
+    /// Returns whether `place` in `live` is at the ends where the hunk says that it is.
     pub fn are_at(self, live: &Index, place: &Candidate) -> bool {
         (!self.top || place.line == 0) && (!self.end || live.is_end(place.line, place.len))
     }
@@ -110,7 +110,8 @@ impl Bare {
         self.hunks[hunk].edges
     }
 
-    /// Tells whether `hunk` was cut out of a run of changed lines, so that it cannot be searched for.
+    /// Returns whether `hunk` was cut out of a run of changed lines, so that it cannot be searched
+    /// for.
     pub fn is_cut(&self, hunk: usize) -> bool {
         self.hunks[hunk].is_cut
     }
@@ -133,13 +134,13 @@ impl Bare {
         self.blobs.as_ref()
     }
 
-    /// Tells whether the diff broke off in its last line, so that only the target can tell whether
-    /// this has a newline.
+    /// Returns whether the diff broke off in its last line, so that only the target can tell
+    /// whether this has a newline.
     pub fn is_open_ended(&self) -> bool {
         self.is_open_ended
     }
 
-    /// Tells whether that line is without its newline now.
+    /// Returns whether that line is without its newline now.
     pub fn is_toggled(&self) -> bool {
         self.is_toggled
     }
@@ -154,7 +155,7 @@ impl Bare {
         self.has_target
     }
 
-    /// Notes that there is a target, and tells whether there was one.
+    /// Notes that there is a target, and returns whether there was one.
     pub fn see_target(&mut self) -> bool {
         std::mem::replace(&mut self.has_target, true)
     }

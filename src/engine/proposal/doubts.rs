@@ -24,7 +24,7 @@ impl Doubts {
         }
     }
 
-    /// Tells whether any of `atoms` is in doubt.
+    /// Returns whether any of `atoms` is in doubt.
     pub fn is_any(&self, atoms: Range<usize>) -> bool {
         self.is_doubted[atoms].contains(&true)
     }

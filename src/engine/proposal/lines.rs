@@ -38,12 +38,12 @@ impl<'a> HunkLines<'a> {
         [&atoms[0], &atoms[atoms.len() - 1]]
     }
 
-    /// Tells whether all of the change is in the target.
+    /// Returns whether all of the change is in the target.
     pub fn is_in(self) -> bool {
         self.atoms().iter().all(|atom| atom.is_applied)
     }
 
-    /// Tells whether nothing of the change is in the target.
+    /// Returns whether nothing of the change is in the target.
     pub fn is_out(self) -> bool {
         self.atoms().iter().all(|atom| !atom.is_applied)
     }
@@ -133,8 +133,8 @@ impl<'a> HunkLines<'a> {
         lines
     }
 
-    /// Tells whether the hunk has no line of a text that has lines, so that the last one of that text
-    /// is another hunk's.
+    /// Returns whether the hunk has no line of a text that has lines, so that the last one of that
+    /// text is another hunk's.
     pub fn is_missing_a_side(self) -> bool {
         let (original, modified) = (self.weave.original(), self.weave.modified());
         self.group.before.is_empty() && !original.is_empty()

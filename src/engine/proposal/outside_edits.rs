@@ -31,7 +31,8 @@ pub struct Seen<'a> {
 }
 
 impl Proposal {
-    /// Learns of an edit of the target by somebody else, and tells whether there can have been one.
+    /// Learns of an edit of the target by somebody else, and returns whether there can have been
+    /// one.
     ///
     /// If not, an edit before it was missed, or the editor counts raw bytes one by one that make up
     /// a character: follow the target then. A line at the edge of the edit of which nothing changed
@@ -133,8 +134,8 @@ impl Proposal {
         }
     }
 
-    /// Recognizes a target that reads as a choice of hunks although others had a hand in it, and tells
-    /// whether it is one and that is news.
+    /// Recognizes a target that reads as a choice of hunks although others had a hand in it, and
+    /// returns whether it is one and that is news.
     ///
     /// So a hunk that another program applied is known to be in. Which lines are which no longer
     /// matters then: any reading that gives this text gives the same text for every choice.

@@ -206,7 +206,8 @@ impl Proposal {
         Ok(Some(rewrite).filter(|rewrite| !rewrite.edits.is_empty()))
     }
 
-    /// Tells whether the lines that hunk `hunk` leaves stand in its place, with nothing among them.
+    /// Returns whether the lines that hunk `hunk` leaves stand in its place, with nothing among
+    /// them.
     ///
     /// # Errors
     ///
@@ -262,7 +263,7 @@ impl Proposal {
         }
     }
 
-    /// Tells whether any change of hunk `hunk` is what the user made of the proposal.
+    /// Returns whether any change of hunk `hunk` is what the user made of the proposal.
     pub fn is_edited(&self, hunk: usize) -> bool {
         let atoms = self.lines_of(hunk).atoms();
         atoms.iter().any(|atom| atom.is_edited)
@@ -281,13 +282,13 @@ fn original_lines(weave: &Weave, range: Range<usize>) -> Text {
     Text::new(weave.original().lines_bytes(range).to_vec())
 }
 
-/// Tells whether no line of the target follows `group`, as far as its place is known.
+/// Returns whether no line of the target follows `group`, as far as its place is known.
 fn is_last(weave: &Weave, group: &Group) -> bool {
     let stretch = weave.stretch(group);
     stretch.is_none_or(|stretch| ends_with(weave, &stretch))
 }
 
-/// Tells whether no line of the target follows `stretch`.
+/// Returns whether no line of the target follows `stretch`.
 fn ends_with(weave: &Weave, stretch: &Stretch) -> bool {
     stretch.line + stretch.live.len() == weave.target().n_lines()
 }

@@ -39,7 +39,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Tells whether the hunk's change is in the target, as far as is known.
+    /// Returns whether the hunk's change is in the target, as far as is known.
     pub fn is_in(&self) -> bool {
         self.place.as_ref().map_or(self.was_in, |place| place.is_in)
     }

@@ -69,7 +69,7 @@ impl Proposal {
         self.lines_of(hunk).n_changed()
     }
 
-    /// Cuts atom `atom` between its removed lines and its added ones, and tells whether it could.
+    /// Cuts atom `atom` between its removed lines and its added ones, and returns whether it could.
     fn cut_between_sides(&mut self, atom: usize) -> bool {
         let Atom { old, new, .. } = &self.weave.atoms()[atom];
         let n_removed = old.len();

@@ -114,7 +114,7 @@ impl Reader {
     }
 }
 
-/// Tells whether every byte of `line` is an ASCII character that is what it seems.
+/// Returns whether every byte of `line` is an ASCII character that is what it seems.
 fn is_plain(line: &[u8]) -> bool {
     line.iter()
         .all(|&byte| (b' '..0x7f).contains(&byte) || matches!(byte, b'\n' | b'\t' | b'\x0c'))
@@ -270,7 +270,7 @@ fn by_itself(char: char) -> Option<Deceit> {
     })
 }
 
-/// Tells whether the invisible character at `at` has its honest place there: between emoji, or
+/// Returns whether the invisible character at `at` has its honest place there: between emoji, or
 /// after a letter of a script that needs it.
 fn is_used_honestly(chars: &[Option<char>], at: usize) -> bool {
     let before = at.checked_sub(1).and_then(|before| chars[before]);
@@ -298,8 +298,8 @@ fn is_used_honestly(chars: &[Option<char>], at: usize) -> bool {
     }
 }
 
-/// Tells whether the mark at `at` makes of the letter before one that there is as a single character
-/// too.
+/// Returns whether the mark at `at` makes of the letter before one that there is as a single
+/// character too.
 fn combines(chars: &[Option<char>], at: usize) -> bool {
     let before = at.checked_sub(1).and_then(|before| chars[before]);
     match (before, chars[at]) {
@@ -359,7 +359,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Tells whether the character at `at`, which has this look, looks like ASCII where a reader
+    /// Returns whether the character at `at`, which has this look, looks like ASCII where a reader
     /// would take it for that.
     fn is_lookalike(&mut self, look: Look, at: usize) -> bool {
         match look {
@@ -379,7 +379,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Tells whether the word that contains the letter at `at` contains an ASCII letter, too.
+    /// Returns whether the word that contains the letter at `at` contains an ASCII letter, too.
     fn is_in_word_of_ascii(&mut self, at: usize) -> bool {
         if !self.word.0.contains(&at) {
             let mut has_ascii = false;
@@ -397,14 +397,14 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// Tells whether `char` is a letter of Chinese, Japanese or Korean.
+/// Returns whether `char` is a letter of Chinese, Japanese or Korean.
 fn is_wide(char: char) -> bool {
     let is_east_asian = matches!(char, '\u{1100}'..='\u{11ff}'
         | '\u{3041}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7ff}' | '\u{20000}'..='\u{3ffff}');
     is_east_asian && char.is_alphabetic()
 }
 
-/// Tells whether `char` looks like one or several ASCII characters.
+/// Returns whether `char` looks like one or several ASCII characters.
 fn looks_ascii(char: char) -> bool {
     let mut buffer = [0; 4];
     let mut skeleton = skeleton(char.encode_utf8(&mut buffer)).peekable();

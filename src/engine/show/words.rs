@@ -70,7 +70,7 @@ pub fn changed_words(hunk: &Hunk) -> Vec<Span> {
     spans
 }
 
-/// Tells whether `hunk` changes nothing but spaces, tabs, and where lines end.
+/// Returns whether `hunk` changes nothing but spaces, tabs, and where lines end.
 pub fn is_white_space_only(hunk: &Hunk) -> bool {
     let side = |kind| {
         let lines = hunk.lines.iter().filter(move |line| line.kind == kind);
@@ -81,7 +81,7 @@ pub fn is_white_space_only(hunk: &Hunk) -> bool {
     side(LineKind::Removed).eq(side(LineKind::Added))
 }
 
-/// Tells whether a line of kind `next` after one of kind `last` begins another change.
+/// Returns whether a line of kind `next` after one of kind `last` begins another change.
 fn begins_run(last: LineKind, next: LineKind) -> bool {
     use LineKind::{Added, Context, Removed};
     match (last, next) {

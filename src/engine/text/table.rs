@@ -239,7 +239,7 @@ impl PartialEq for Table {
 
 impl Eq for Table {}
 
-/// Tells whether a block whose first entry is `first` may contain entry `at` or end with it.
+/// Returns whether a block whose first entry is `first` may contain entry `at` or end with it.
 pub fn is_near(first: u32, at: u32) -> bool {
     at - first <= MAX_SPAN
 }

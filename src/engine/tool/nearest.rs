@@ -242,7 +242,7 @@ fn fold_char(char: char, next: Option<&u8>, kinds: &[Difference], mut put: impl 
     }
 }
 
-/// Tells whether `char` has no width, so that nobody sees that it is there.
+/// Returns whether `char` has no width, so that nobody sees that it is there.
 fn is_invisible(char: char) -> bool {
     matches!(char, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{feff}'
         | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'

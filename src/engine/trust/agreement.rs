@@ -71,12 +71,12 @@ impl Agreement {
         }
     }
 
-    /// Tells whether the old line `at` is the first of both texts.
+    /// Returns whether the old line `at` is the first of both texts.
     pub(super) fn is_first(&self, at: usize) -> bool {
         at == 0 && self.kept(at) == Some(0)
     }
 
-    /// Tells whether the old line `at` is the last of both texts.
+    /// Returns whether the old line `at` is the last of both texts.
     pub(super) fn is_last(&self, at: usize) -> bool {
         at + 1 == self.len() && self.kept(at).is_some_and(|number| number + 1 == self.n_new)
     }

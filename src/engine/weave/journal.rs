@@ -96,7 +96,7 @@ impl Journal {
     }
 
     /// Undoes the last edits if replacing the `lines` of the target by `text` does just that to the
-    /// text, and tells whether it does.
+    /// text, and returns whether it does.
     ///
     /// Several are undone at once only if each replaced what the one before it had put: Emacs
     /// undoes a word that was typed in one step.

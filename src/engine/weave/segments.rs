@@ -103,7 +103,7 @@ impl Segments {
         self.atoms.n_alive(self.all())
     }
 
-    /// Tells whether somebody else put lines into the target or took some out.
+    /// Returns whether somebody else put lines into the target or took some out.
     pub fn is_touched(&self) -> bool {
         let is_theirs = |segment: &Segment| segment.is_dead || segment.is_user();
         self.all().iter().any(is_theirs)
@@ -140,7 +140,7 @@ impl Segments {
         self.statuses.delta_before(atom)
     }
 
-    /// Tells whether a line right beside `atom` was changed from outside.
+    /// Returns whether a line right beside `atom` was changed from outside.
     pub fn is_next_to_edit(&self, atom: usize) -> bool {
         self.statuses.is_next_to_edit(atom)
     }
@@ -231,7 +231,7 @@ impl Segments {
 
 /// Checking the invariants.
 impl Segments {
-    /// Tells whether the list is as the module's documentation says, in O(s log s) time for s
+    /// Returns whether the list is as the module's documentation says, in O(s log s) time for s
     /// segments.
     fn is_sound(&self) -> bool {
         let is_sorted = |ambiguous: &[usize]| ambiguous.is_sorted_by(|a, b| a < b);
@@ -283,7 +283,7 @@ impl Segments {
     }
 }
 
-/// Tells whether `segments` are all the `lines`, in order.
+/// Returns whether `segments` are all the `lines`, in order.
 fn is_all_of(segments: &[&Segment], lines: &Range<usize>) -> bool {
     let end = segments.iter().try_fold(lines.start, |at, segment| {
         (segment.lines().start == at).then_some(segment.lines().end)

@@ -95,7 +95,7 @@ impl<'a> Target<'a> {
         n_lines
     }
 
-    /// Tells whether the text is `live`, byte for byte.
+    /// Returns whether the text is `live`, byte for byte.
     pub fn is(self, live: &[u8]) -> bool {
         let alive = self.segments.alive();
         let lens = alive.map(|segment| self.texts.bytes(segment).len());

@@ -82,7 +82,7 @@ impl Texts {
         self.counted(segment).chars_in(start..start + n)
     }
 
-    /// Tells whether the last line of `segment` lacks its terminator. Reads it only if it may.
+    /// Returns whether the last line of `segment` lacks its terminator. Reads it only if it may.
     pub fn is_unterminated(&self, segment: &Segment) -> bool {
         let Counted {
             text, has_inner, ..

@@ -42,7 +42,7 @@ impl UniqueLines {
             modified: Flags::new(modified.len(), added.map(line)),
         }
     }
-    /// Tells whether line `line` of the text of `segment`, one of the segment's, is unique. Never
+    /// Returns whether line `line` of the text of `segment`, one of the segment's, is unique. Never
     /// so for text of others.
     pub fn has(&self, segment: &Segment, line: usize) -> bool {
         match segment.kind() {

@@ -257,7 +257,7 @@ impl Search<'_> {
         }
     }
 
-    /// Tells whether `hunk` can be told to be in the target by the lines at `place`, if they are
+    /// Returns whether `hunk` can be told to be in the target by the lines at `place`, if they are
     /// those with its change: if it was known to be in, if there is context among them, if a marker
     /// says that they are the last ones, which they then are, or if they are all of the text.
     fn is_proof(self, live: &Index, hunk: usize, place: &Candidate) -> bool {

@@ -63,7 +63,7 @@ impl<'a> Variant<'a> {
         }
     }
 
-    /// Tells whether the lines at `line` of `live`, which read so, count as a place of the hunk.
+    /// Returns whether the lines at `line` of `live`, which read so, count as a place of the hunk.
     ///
     /// Where a hunk only adds or removes lines at an end where it shows no context, the shorter
     /// side is the longer one without these. Such lines of the side that the hunk was not on before
@@ -76,8 +76,8 @@ impl<'a> Variant<'a> {
         (self.is_known || is_cut_off) && (!self.is_last || live.is_end(line, self.run.len()))
     }
 
-    /// Tells whether `longer`, the other side of the hunk, goes on above these lines, and whether it
-    /// goes on below them, where the hunk shows no context.
+    /// Returns whether `longer`, the other side of the hunk, goes on above these lines, and whether
+    /// it goes on below them, where the hunk shows no context.
     fn is_part_of(&self, longer: &[&[u8]]) -> [bool; 2] {
         let is_shorter = self.run.len() < longer.len();
         let [above, below] = self.is_bare.map(|is_bare| is_bare && is_shorter);

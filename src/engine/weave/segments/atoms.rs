@@ -22,12 +22,12 @@ impl Atoms {
         Atoms(atoms)
     }
 
-    /// Tells whether the segment is in the target.
+    /// Returns whether the segment is in the target.
     pub fn is_alive(&self, segment: &Segment) -> bool {
         !segment.is_dead && self.is_chosen(segment)
     }
 
-    /// Tells whether the segment is in the target unless it was deleted from outside.
+    /// Returns whether the segment is in the target unless it was deleted from outside.
     pub fn is_chosen(&self, segment: &Segment) -> bool {
         match segment.kind() {
             Kind::Common | Kind::User => true,

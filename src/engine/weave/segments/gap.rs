@@ -194,7 +194,7 @@ impl Gap {
         }
     }
 
-    /// Moves the gap up past one segment, and tells whether there was one.
+    /// Moves the gap up past one segment, and returns whether there was one.
     fn step_up(&mut self, measure: Measure) -> bool {
         let Some(segment) = self.above.pop() else {
             return false;

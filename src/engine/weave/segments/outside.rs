@@ -59,7 +59,7 @@ impl State {
         atoms.iter().for_each(|&atom| self.is_applied[atom] ^= true);
     }
 
-    /// Tells whether the target would be `live` with these segments.
+    /// Returns whether the target would be `live` with these segments.
     pub fn reads_as(&self, texts: &Texts, live: &[u8]) -> bool {
         let mut rest = Some(live);
         for segment in self.list.iter().filter(|segment| !segment.is_dead) {
@@ -171,8 +171,8 @@ impl Segments {
         gap.lines_near(&range, measure)
     }
 
-    /// Tells whether the target is the original, byte for byte. Compares from the last edit on, in
-    /// both directions: if they differ, it is mostly near. May be asked during a run of edits.
+    /// Returns whether the target is the original, byte for byte. Compares from the last edit on,
+    /// in both directions: if they differ, it is mostly near. May be asked during a run of edits.
     pub fn reads_as_original(&mut self, texts: &Texts) -> bool {
         let (gap, measure) = self.open(texts);
         let original = texts.original().bytes();
