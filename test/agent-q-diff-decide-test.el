@@ -37,7 +37,7 @@
 
 (ert-deftest aqd-decide-one-equal-line-does-not-mean-already-in ()
   (aqd-with-patch-review "B\nx\ny\n" "@@ -7 +7 @@\n-b\n+B\n"
-    (should (string-match-p "new lines are somewhere proves nothing"
+    (should (string-match-p "finding its new lines somewhere proves nothing"
                             (agent-q-diff-engine-hunk-reason
                              (agent-q-diff-file-change-hunk
                               (agent-q-diff-session-change review) 0))))

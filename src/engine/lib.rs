@@ -1,20 +1,21 @@
-//! The engine of agent-q-diff: what an AI agent wants to do to a file, decided hunk by hunk.
+//! The engine of agent-q-diff: reviews the changes that an AI agent proposes to a file, hunk by
+//! hunk.
 //!
-//! Text in, text out; the middle is data. The engine takes bytes and returns plain values; it
-//! knows no file, buffer or window, keeps no clock and makes no random choice.
+//! The engine takes bytes and returns plain values. It knows nothing of files, buffers or windows,
+//! reads no clock and makes no random choices.
 //!
-//! The modules, each of which uses only those above it:
+//! Each module uses only the modules above it in this list:
 //!
 //! - [`text`]: text as lines with their terminators
-//! - [`diff`]: two texts to hunks
-//! - [`patch`]: hunks; unified diff text to hunks and back; where a run of lines stands in a text
-//! - [`mod@merge`]: three texts to one
+//! - [`diff`]: compares two texts, which gives hunks
+//! - [`patch`]: hunks; parses and prints unified diffs; finds where a run of lines occurs in a text
+//! - [`mod@merge`]: merges three texts into one
 //! - [`weave`]: where every line belongs, whatever was applied or typed
-//! - `trust`: what a diff of two states of a target proves
+//! - `trust`: what a diff of two states of a target proves about its lines
 //! - [`proposal`]: a proposal's hunks and where each is in the target
-//! - [`review`]: the state machine, the decision
-//! - [`tool`]: exact replacement of a string, what resembles one not found, diffs as lines
-//! - [`show`]: changed words inside changed lines, characters that read as something else
+//! - [`review`]: the state machine of a review, and its decision
+//! - [`tool`]: replaces a string exactly, finds what resembles one that is missing, diffs as lines
+//! - [`show`]: changed words inside changed lines, and misleading characters
 
 // Only the integration tests use `Dice::of`.
 #[allow(dead_code)]

@@ -1,31 +1,32 @@
-//! Three texts to one: what the user did to the original and what the proposal does to it.
+//! Merges three texts into one: the original with the user's changes and the proposal's.
 //!
 //! The algorithm is that of GNU diff3 ("A Formal Investigation of Diff3", Khanna, Kunal and Pierce
 //! 2007): both texts are compared with the original, and edits of the two sides that overlap or
-//! touch become one region. Where only one side changed a region, or both made the same of it, the
-//! merge takes that; elsewhere all three stand between conflict markers, as `git merge-file
-//! --diff3` writes them, so that Emacs's `smerge-mode` knows them.
+//! touch form one region. If only one side changed a region, or both changed it in the same way,
+//! the merge takes that change. Otherwise all three versions go between conflict markers, in the
+//! format of `git merge-file --diff3`, which Emacs's `smerge-mode` understands.
 //!
-//! Time is that of two comparisons, each within a third of the budget, and O(bytes) for the rest.
+//! Takes the time of two comparisons, each within a third of the budget, plus O(bytes).
 
 use std::ops::Range;
 
 use crate::diff::{self, Budget, Comparison, Edit};
 use crate::text::{Text, is_unterminated};
 
-/// A text merged of three.
+/// The result of a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Merged {
     /// The text; with conflict markers unless `is_clean`.
     pub bytes: Vec<u8>,
-    /// Whether no line was changed in two ways.
+    /// Whether there is no conflict.
     pub is_clean: bool,
-    /// Whether the texts were too much to be compared in full. Conflicts may then be bigger than
-    /// they need to be; what is merged without one is right all the same.
+    /// Whether a comparison exceeded its budget. Conflicts may then be larger than necessary, but
+    /// whatever was merged without a conflict is still right.
     pub is_coarse: bool,
 }
 
-/// Merges what makes `live` of `original` with what makes `modified` of it; see [`merge_within`].
+/// Merges the changes from `original` to `live` with those from `original` to `modified`; see
+/// [`merge_within`].
 ///
 /// ```
 /// use agent_q_diff_engine::merge::merge;
@@ -37,15 +38,15 @@ pub fn merge(original: &[u8], live: &[u8], modified: &[u8]) -> Merged {
     merge_within(original, live, modified, Budget::default())
 }
 
-/// Merges what makes `live` of `original` with what makes `modified` of it, as well as `budget`
-/// allows. The same texts and the same budget always give the same result.
+/// Merges the changes from `original` to `live` with those from `original` to `modified`, as finely
+/// as `budget` allows. The same texts and budget always give the same result.
 ///
-/// In a conflict `live` is called `ours`, and `modified` `theirs`. A marker is always on a line of
-/// its own: a line without newline before it gets one.
+/// Conflict markers call `live` "ours" and `modified` "theirs". Each marker is on a line of its
+/// own: if the line before it has no newline, it gets one.
 pub fn merge_within(original: &[u8], live: &[u8], modified: &[u8], budget: Budget) -> Merged {
     let [original, live, modified] =
         [original, live, modified].map(|bytes| Text::new(bytes.to_vec()));
-    // Splitting three texts and putting them together takes the rest of the time.
+    // The last third of the time goes into splitting the texts and assembling the result.
     let each = Budget(budget.0 / 3);
     let ours = diff::edits_within(&original, &live, each);
     let theirs = diff::edits_within(&original, &modified, each);
@@ -64,11 +65,11 @@ pub fn merge_within(original: &[u8], live: &[u8], modified: &[u8], budget: Budge
     merging.merged
 }
 
-/// What one side made of the original.
+/// One side's changes to the original.
 struct Side<'a> {
     text: &'a Text,
     edits: &'a [Edit],
-    /// How many of the edits are in regions that are merged.
+    /// How many of the edits have been merged.
     n_merged: usize,
 }
 
@@ -81,21 +82,21 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// Returns the next edit that is not merged.
+    /// Returns the next edit to merge.
     fn next(&self) -> Option<&'a Edit> {
         self.edits.get(self.n_merged)
     }
 
-    /// Takes the next edit if it overlaps or touches the lines of the original up to `end`, and
-    /// returns where these then end.
+    /// If the next edit begins at or before line `end` of the original, takes it into the region
+    /// that ends there, and returns where the region then ends.
     fn next_up_to(&mut self, end: usize) -> Option<usize> {
         let edit = self.next().filter(|edit| edit.before.start <= end)?;
         self.n_merged += 1;
         Some(end.max(edit.before.end))
     }
 
-    /// Returns the lines that this side has in place of `region` of the original, around which all
-    /// edits from `first` on up to the next one are.
+    /// Returns this side's lines for `region` of the original, which contains exactly its edits
+    /// from index `first` up to the next one to merge.
     fn lines(&self, region: &Range<usize>, first: usize) -> &'a [u8] {
         let line = |edits: &[Edit], line: usize| {
             let above = edits
@@ -131,8 +132,8 @@ impl Merging<'_> {
         self.push(self.original.lines_bytes(done..self.original.len()));
     }
 
-    /// Returns the next lines of the original in whose place edits of either side are: the first
-    /// edit, and all that overlap or touch what there is of the region.
+    /// Returns the next region of the original: the lines of the next edit of either side, and of
+    /// all edits that overlap or touch the region as it grows.
     fn next_region(&mut self) -> Option<Range<usize>> {
         let next = [self.ours.next(), self.theirs.next()];
         let starts = next.into_iter().flatten().map(|edit| edit.before.start);
@@ -147,7 +148,8 @@ impl Merging<'_> {
         Some(start..end)
     }
 
-    /// Adds what becomes of `region` of the original, where the edits are from the given ones on.
+    /// Appends the merge of `region` of the original, in which each side's edits begin with the
+    /// given index.
     fn push_region(&mut self, region: &Range<usize>, first_ours: usize, first_theirs: usize) {
         let original = self.original.lines_bytes(region.clone());
         let ours = self.ours.lines(region, first_ours);
@@ -171,7 +173,7 @@ impl Merging<'_> {
     }
 
     fn push_marker(&mut self, marker: &str) {
-        // GNU diff3 puts a marker behind a line without newline, where nobody would find it.
+        // GNU diff3 would put the marker at the end of that line, where nobody would find it.
         if !self.merged.bytes.is_empty() && is_unterminated(&self.merged.bytes) {
             self.push(b"\n");
         }

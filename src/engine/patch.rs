@@ -1,10 +1,10 @@
-//! Hunks, unified diff text, and where a run of lines stands in a text.
+//! Hunks, unified diff text, and finding a run of lines in a text.
 //!
 //! - [`hunk`]: hunks, their ranges and headers
-//! - [`quote`]: file names as a file header writes them
-//! - [`parse`]: unified diff text to hunks
-//! - [`mod@print`]: hunks to unified diff text
-//! - [`locate`]: where a run of lines stands in a text
+//! - [`quote`]: file names as file headers quote them
+//! - [`parse`]: reads unified diff text into hunks
+//! - [`mod@print`]: writes hunks as unified diff text
+//! - [`locate`]: finds where a run of lines occurs in a text
 
 pub mod hunk;
 pub mod locate;

@@ -1,12 +1,12 @@
 //! Hunks, their ranges and their headers.
 //!
-//! This is the only home of 1-based line numbers and of the empty-range rule of unified diffs: a
-//! range of no lines is written with the number of the line *before* it (POSIX diff, "Diff Unified
+//! Only this file deals with 1-based line numbers and with the empty-range rule of unified diffs:
+//! an empty range is written with the number of the line *before* it (POSIX diff, "Diff Unified
 //! Output Format"). Everywhere else line ranges are 0-based and half-open.
 
 use std::ops::Range;
 
-/// What a line of a hunk is.
+/// The kind of a line in a hunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LineKind {
     /// In the pre-image and in the post-image.
@@ -20,39 +20,39 @@ pub enum LineKind {
 /// One line of a hunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Line<'a> {
-    /// Which side or sides the line is on.
+    /// Which of the two images the line is in.
     pub kind: LineKind,
-    /// The line with its terminator and without the sign in front of it.
+    /// The line, with its terminator but without the sign in front of it.
     pub text: &'a [u8],
 }
 
 /// A contiguous block of changes with its context, under one `@@` header.
 ///
-/// The number of context and removed lines equals `before.len()`, that of context and added lines
-/// `after.len()`; [`crate::patch::parse`] refuses a text where they differ.
+/// It has `before.len()` context and removed lines, and `after.len()` context and added lines;
+/// [`crate::patch::parse`] refuses a text in which these differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hunk<'a> {
     /// Lines of the original that the hunk spans, context included.
     pub before: Range<usize>,
     /// Lines of the modified text that the hunk spans, context included.
     pub after: Range<usize>,
-    /// Section heading: the text after the second `@@`, without the space before it and without
-    /// white space at its end; empty if there is none.
+    /// Section heading: the text after the second `@@`, without the space before it or trailing
+    /// white space; empty if there is none.
     pub heading: &'a [u8],
     /// The lines in the order of the diff: removed before added within a run of changes.
     pub lines: Vec<Line<'a>>,
-    /// Whether the text of the diff ended in the middle of the last line, so that it is not known
-    /// whether that line has a terminator. Its `text` is then without one.
+    /// Whether the diff text ended without a newline in the middle of the last line, so that nobody
+    /// knows whether that line has a terminator. If so, its `text` has none.
     pub is_open_ended: bool,
 }
 
 impl Hunk<'_> {
-    /// Returns the lines that the hunk expects, in order.
+    /// Returns the lines that the hunk expects (context and removed), in order.
     pub fn pre_image(&self) -> impl Iterator<Item = &[u8]> {
         self.side(LineKind::Removed)
     }
 
-    /// Returns the lines that the hunk leaves, in order.
+    /// Returns the lines that the hunk leaves (context and added), in order.
     pub fn post_image(&self) -> impl Iterator<Item = &[u8]> {
         self.side(LineKind::Added)
     }
@@ -63,8 +63,8 @@ impl Hunk<'_> {
     }
 }
 
-/// Returns `range` as a hunk header writes it: `START,LEN`, 1-based; `,LEN` is left out when it
-/// is 1; a range of no lines names the line before it.
+/// Formats `range` for a hunk header: `START,LEN`, 1-based. `,LEN` is omitted if the length is 1,
+/// and an empty range names the line before it.
 ///
 /// ```
 /// use agent_q_diff_engine::patch::hunk::header_range;
@@ -84,8 +84,8 @@ pub(crate) fn range_start(range: &Range<usize>) -> usize {
     range.start + usize::from(!range.is_empty())
 }
 
-/// Returns the 0-based range that a hunk header states as 1-based `start` and `len`, or `None` if
-/// it states a line before the first or one past the largest number that fits.
+/// Returns the 0-based range for the 1-based `start` and the `len` in a hunk header, or `None` if
+/// the range would begin before the first line or end past `usize::MAX`.
 pub(crate) fn range_from_header(start: usize, len: usize) -> Option<Range<usize>> {
     let first = if len == 0 {
         start

@@ -1,12 +1,13 @@
-//! Where a run of lines stands in a text that nobody kept track of.
+//! Finds where a run of lines occurs in a text.
 //!
-//! Needed for a diff that came without its original. A match is exact and starts at a line; several
-//! matches are an answer of their own and never a guess. GNU patch and git take the nearest one, and
-//! of near-identical blocks they change the wrong one and report success.
+//! Needed for a diff that came without its original. Matches are exact and begin at the start of a
+//! line. If there are several, that is the answer, and none is guessed: GNU patch and git take the
+//! nearest one, and so among near-identical blocks they may change the wrong one and report
+//! success.
 //!
-//! Building the index of a text takes O(bytes) time and space once. One search compares up to k · m
-//! lines, for k occurrences of the rarest line of a run of m lines; where that is many, a rolling
-//! hash leaves O(k + m).
+//! Building the index of a text takes O(bytes) time and space, once. A search for a run of m lines
+//! whose rarest line occurs k times compares up to k · m lines; if that is too many, a rolling hash
+//! reduces it to O(k + m).
 
 mod sieve;
 
@@ -18,19 +19,19 @@ use thiserror::Error;
 use crate::text::Text;
 use sieve::Heads;
 
-/// How many places of a run of lines are collected, those nearest to where it is expected: nobody
-/// walks through more, and a blank line can be everywhere.
+/// How many places of a run of lines are collected at most, the nearest to the expected one: nobody
+/// steps through more, and a blank line may occur everywhere.
 pub(crate) const MAX_CANDIDATES: usize = 64;
 
-/// How many places an error message lists.
+/// How many places an error message lists at most.
 const MAX_LISTED: usize = 16;
 
-/// Where a run of lines stands.
+/// Where a run of lines occurs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// First line of the run (0-based).
     pub line: usize,
-    /// Lines between the expected place and this one; 0 where nothing was expected.
+    /// This line minus the expected one; 0 if none was expected.
     pub offset: isize,
 }
 
@@ -40,62 +41,66 @@ pub enum NotPlaced {
     /// The lines are nowhere in the target.
     #[error("its lines are not in the target as the diff expects them")]
     NotFound,
-    /// The lines fit more than one place, and nothing tells which is meant. Where the target has
-    /// only one of those places left, that is no proof either.
+    /// The lines fit more than one place, and nothing says which is meant. If the target has only
+    /// one of those places left, that proves nothing either.
     #[error(
-        "its lines fit more than one place, and nothing tells which is meant (found at: {})",
+        "its lines fit more than one place, and nothing says which is meant (found at: {})",
         numbers(candidates)
     )]
     Ambiguous {
-        /// First lines (0-based) of the places, in order; at most 64 for each of
-        /// the two readings of the hunk, with its change and without.
+        /// First lines (0-based) of the places, in order: at most 64 where the hunk may have been
+        /// applied already, and 64 where not.
         candidates: Vec<usize>,
     },
-    /// The lines are there, but what the hunk says of its place does not agree.
+    /// The lines are there, but something about the hunk contradicts that place.
     #[error("{doubt} (found at: {})", numbers(candidates))]
     Doubtful {
-        /// First lines (0-based) of the places, in order, as in [`NotPlaced::Ambiguous`].
+        /// First lines (0-based) of the places, in order and limited as in
+        /// [`NotPlaced::Ambiguous`].
         candidates: Vec<usize>,
-        /// What does not agree.
+        /// What contradicts it.
         doubt: Doubt,
     },
     /// The lines are not at the place that somebody named.
     #[error("its lines are not at that line (found at: {})", numbers(candidates))]
     NotThere {
-        /// First lines (0-based) of the places where they are, in order.
+        /// First lines (0-based) of the places where they do occur, in order.
         candidates: Vec<usize>,
     },
-    /// The place is part of another hunk's.
-    #[error("its lines are where hunk {} stands", other + 1)]
+    /// The place overlaps that of another hunk.
+    #[error("its lines overlap hunk {}", other + 1)]
     Overlaps {
-        /// Index of the hunk that stands there.
+        /// Index of that hunk (0-based).
         other: usize,
     },
     /// The hunk inserts lines and shows none around them, so it would fit anywhere.
     #[error("it has no context lines, so it would fit anywhere; send it with context")]
     NoContext,
-    /// It is a part of a run of changed lines, and where that run is nobody knows any more.
-    #[error("it was split off a run of changed lines, and the file has changed unseen since")]
+    /// The hunk was split off a run of changed lines, and it is no longer known where that run is.
+    #[error(
+        "it was split off a run of changed lines, and the file has since changed in an unknown way"
+    )]
     Cut,
 }
 
-/// Why the only place of a hunk's lines is not certain to be the hunk's.
+/// Why the only place where a hunk's lines occur may still be the wrong one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Doubt {
-    /// The hunk ends with added lines and shows none below them, so they go to the end of the file.
-    #[error("it shows no line below those it adds, as at the end of a file, but is not at the end")]
+    /// The hunk ends with added lines and shows none below them, so they belong at the end of the
+    /// file.
+    #[error("it shows no line below those it adds, as if at the end of the file, but is not there")]
     NotAtEnd,
-    /// The hunk begins with added lines and shows none above them, so they go to the beginning.
-    #[error("it shows no line above those it adds, as at the top of a file, but is not at the top")]
+    /// The hunk begins with added lines and shows none above them, so they belong at the beginning.
+    #[error("it shows no line above those it adds, as if at the top of the file, but is not there")]
     NotAtTop,
-    /// Only the lines that the hunk adds are there, and it shows none around them.
-    #[error("it has no context lines, and that its new lines are somewhere proves nothing")]
+    /// The hunk shows no context, and only the lines that it adds were found.
+    #[error("it has no context lines, so finding its new lines somewhere proves nothing")]
     NoContext,
 }
 
 impl NotPlaced {
-    /// Returns the first lines (0-based) of the places among which somebody who looks can choose,
-    /// in order; none if the hunk has no place to choose.
+    /// Returns the first lines (0-based) of the places among which the user can choose, in order;
+    /// empty if there is no choice.
     pub fn candidates(&self) -> &[usize] {
         match self {
             NotPlaced::Ambiguous { candidates } | NotPlaced::Doubtful { candidates, .. } => {
@@ -105,7 +110,7 @@ impl NotPlaced {
         }
     }
 
-    /// Returns whether somebody who looks can say where the hunk belongs.
+    /// Returns whether the user can settle where the hunk belongs by choosing a place.
     pub fn is_ambiguous(&self) -> bool {
         matches!(
             self,
@@ -113,7 +118,7 @@ impl NotPlaced {
         )
     }
 
-    /// The candidates, to be moved when lines above them come or go.
+    /// The candidates, which must move when lines above them come or go.
     pub(crate) fn candidates_mut(&mut self) -> Option<&mut Vec<usize>> {
         match self {
             NotPlaced::Ambiguous { candidates } | NotPlaced::Doubtful { candidates, .. } => {
@@ -138,21 +143,21 @@ fn numbers(lines: &[usize]) -> String {
 /// A text prepared for searching.
 pub(crate) struct Index<'a> {
     text: &'a Text,
-    /// A number for each distinct line.
+    /// Each distinct line's number.
     numbers: HashMap<&'a [u8], usize>,
-    /// The number of each line of the text: of lines, these are compared and not their bytes.
+    /// For each line of the text its number; lines are compared by number, not byte by byte.
     lines: Vec<usize>,
-    /// For each number the lines that have it, in order.
+    /// For each number the lines (0-based) that have it, in order.
     occurrences: Vec<Vec<usize>>,
-    /// Made when it is worth it.
+    /// Computed only once a search is large enough; see [`MAX_COMPARED`].
     heads: OnceCell<Heads>,
 }
 
-/// Lines to compare, at most, beyond which a sieve is worth it.
+/// A search that might compare more lines than this uses the sieve.
 const MAX_COMPARED: usize = 1 << 20;
 
 impl<'a> Index<'a> {
-    /// Prepares `text`.
+    /// Indexes `text`, in O(bytes) time and space.
     pub fn new(text: &'a Text) -> Index<'a> {
         let mut index = Index {
             text,
@@ -173,9 +178,9 @@ impl<'a> Index<'a> {
         index
     }
 
-    /// Returns the lines where `run` starts, the nearest to line `near` first: at most
-    /// [`MAX_CANDIDATES`] of them. Of two that are as near, the lower number comes first. A run of
-    /// no lines starts nowhere but in an empty text: elsewhere it would fit between any two lines.
+    /// Returns the lines (0-based) at which `run` starts, the nearest to line `near` first, at most
+    /// [`MAX_CANDIDATES`] of them. If two are equally near, the one further up comes first. An
+    /// empty run is found only in an empty text: elsewhere it would fit between any two lines.
     pub fn starts_near(&self, run: &[&[u8]], near: usize) -> Vec<usize> {
         if run.is_empty() {
             return if self.text.is_empty() {
@@ -217,8 +222,8 @@ impl<'a> Index<'a> {
         found
     }
 
-    /// Returns what tells quickly of most lines that `run` does not start there, if to compare all
-    /// of the `n_hits` where it might would take long.
+    /// Returns a filter for the `n_hits` lines where `run` might start. If comparing all of them
+    /// would take long, it quickly excludes most; otherwise it excludes none.
     fn sieve(&self, run: &[&[u8]], n_hits: usize) -> impl Fn(usize) -> bool {
         let is_worth_it = n_hits.saturating_mul(run.len()) > MAX_COMPARED;
         let heads = is_worth_it.then(|| self.heads.get_or_init(|| Heads::new(self.text)));
@@ -226,7 +231,7 @@ impl<'a> Index<'a> {
         move |start| sieve.as_ref().is_none_or(|may_be_at| may_be_at(start))
     }
 
-    /// Returns whether `run` stands at line `start`.
+    /// Returns whether `run` occurs at line `start` (0-based).
     pub fn is_at(&self, run: &[&[u8]], start: usize) -> bool {
         let Some(end) = start
             .checked_add(run.len())
@@ -318,7 +323,7 @@ mod tests {
         );
     }
 
-    /// Comparing the lines at each place would take minutes.
+    /// Without the sieve, comparing the lines at each place would take minutes.
     #[test]
     fn among_lines_that_recur_a_run_is_found_where_it_is() {
         let block = [b"a\n".repeat(400), b"b\n".to_vec()].concat();

@@ -1,12 +1,12 @@
-//! Unified diff text to hunks.
+//! Reads unified diff text into hunks.
 //!
-//! This is the one authoritative reader of diffs; what it accepts is what a reviewer sees and what
-//! is applied. It takes a diff from anywhere: written by git, GNU diff, a mail, a person or a model,
-//! with prose around it. What it cannot read exactly is an error. GNU patch and git mend or skip
-//! such places silently, and the change that is made is then not the change that was read.
+//! No other code reads diffs: what this parser accepts is what a reviewer sees and what is applied.
+//! A diff may come from git, GNU diff, a mail, a person or a model, with prose around it. Whatever
+//! cannot be read exactly is an error. GNU patch and git silently repair or skip such places, so
+//! that the change made is not the change that was read.
 //!
-//! Inside a hunk only the counts of its header decide what a line is: changed lines may look like
-//! headers. Time and space are O(bytes); nothing is allocated from a stated count.
+//! Inside a hunk, only the counts in its header decide where it ends, since changed lines may look
+//! like headers. Time and space are O(bytes); a stated count never determines an allocation.
 
 mod blobs;
 mod error;
@@ -22,10 +22,11 @@ use header::{Header, beginning, without_terminator};
 /// The changes to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileDiff<'a> {
-    /// The name after `---` without the time stamp, as it is written: [`crate::patch::quote::unquoted`]
-    /// gives the path. `None` if the hunks came without file header lines.
+    /// The name after `---`, without the time stamp and still quoted:
+    /// [`crate::patch::quote::unquoted`] gives the path. `None` if the hunks came without a file
+    /// header.
     pub old_name: Option<&'a [u8]>,
-    /// The name after `+++`, likewise.
+    /// The name after `+++`, in the same form.
     pub new_name: Option<&'a [u8]>,
     /// The ids in the line `index OLD..NEW` above the file header, if git wrote one.
     pub blobs: Option<Blobs>,
@@ -36,18 +37,20 @@ pub struct FileDiff<'a> {
 /// A hunk and where it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParsedHunk<'a> {
-    /// The hunk. Its `after` range is as stated, which in diffs written by hand is often wrong and
-    /// which nothing here relies on.
+    /// The hunk. Its `after` range is as stated, which is often wrong in diffs written by hand, so
+    /// nothing relies on it.
     pub hunk: Hunk<'a>,
-    /// Line of the diff text (0-based) on which the hunk header stands.
+    /// Line of the diff text (0-based) that holds the hunk header.
     pub header_line: usize,
 }
 
 /// Reads all hunks of `diff`.
 ///
 /// A text that ends in the middle of a hunk's last line gives an open-ended hunk. An empty line
-/// among the counted ones is an empty context line, as in GNU patch and git: editors and models drop
-/// the space. Hunks without a file header are those of one file without names.
+/// inside a hunk is an empty context line, as in GNU patch and git, since editors and models drop
+/// the space. Hunks without a file header belong to one file without names.
+///
+/// Takes O(bytes) time and space.
 ///
 /// ```
 /// use agent_q_diff_engine::patch::parse::{ParseError, parse};
@@ -84,21 +87,21 @@ struct Parser<'a> {
     at: usize,
     files: Vec<FileDiff<'a>>,
     place: Place,
-    /// What the last line `index OLD..NEW` says that belongs to the next file.
+    /// The last `index OLD..NEW` line read, which belongs to the next file.
     blobs: Option<Blobs>,
-    /// Number of the line (1-based) of the last no-newline marker in the current file.
+    /// Line (1-based) of the last no-newline marker in the current file.
     marker: Option<usize>,
 }
 
-/// Where the next line stands, if it does not begin a hunk.
+/// Where the next line is, unless it begins a hunk.
 #[derive(Clone, Copy)]
 enum Place {
-    /// Before the hunks of a file whose header, if it has one, is still to come.
+    /// Before the hunks of a file whose header, if any, has not been read yet.
     Outside,
     /// In the last file of `files`.
     InFile,
-    /// In the last file of `files`, after a hunk with its header on this line (1-based), with
-    /// nothing in between but blank lines and a mail signature.
+    /// In the last file of `files`, after a hunk whose header is on this line (1-based), with at
+    /// most blank lines and a mail signature in between.
     AfterHunk(usize),
 }
 
@@ -157,8 +160,8 @@ impl<'a> Parser<'a> {
         self.marker = None;
     }
 
-    /// Passes over a line that is neither a header nor in a hunk, unless it looks as if it were
-    /// meant to be.
+    /// Skips a line that is neither a header nor part of a hunk, unless it was apparently meant to
+    /// be one.
     fn prose(&mut self, line: &[u8], next: &[u8]) -> Result<(), ParseError> {
         let number = self.line_number();
         if let Place::AfterHunk(header_line) = self.place {
@@ -211,7 +214,8 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Sees to it that the last file is the one that the hunk belongs to, and that it fits there.
+    /// Ensures that the last of `files` is the one that the hunk belongs to, and checks that the
+    /// hunk may follow there.
     fn enter_file(&mut self, header: &Header<'_>) -> Result<(), ParseError> {
         if let Place::Outside = self.place {
             self.files.push(FileDiff {
@@ -272,7 +276,7 @@ impl<'a> Parser<'a> {
             [b'-', ..] => LineKind::Removed,
             [b'+', ..] => LineKind::Added,
             [b' ', ..] | b"\n" | b"\r\n" => LineKind::Context,
-            // None of these can be a line of a hunk whose sign was merely forgotten.
+            // None of these can be a hunk line whose sign was merely forgotten.
             b"" | [b'@', b'@', b' ', ..] | [b'd', b'i', b'f', b'f', b' ', b'-', b'-', ..] => {
                 return Err(ParseError::Truncated {
                     line: self.line_number(),
@@ -293,10 +297,10 @@ impl<'a> Parser<'a> {
         Ok(Line { kind, text })
     }
 
-    /// Takes the terminator from the line before the marker that comes next.
+    /// Removes the terminator of the line before the no-newline marker that comes next.
     ///
-    /// That is `\n`. A `\r` before it belongs to the line, unless the marker itself ends in CRLF:
-    /// then the whole diff was saved with such line ends.
+    /// The terminator is `\n`. A `\r` before it belongs to the line, unless the marker itself ends
+    /// in CRLF: then the whole diff was saved with CRLF line ends.
     fn no_newline_marker(&mut self, lines: &mut [Line<'a>], left: &Left) -> Result<(), ParseError> {
         let number = self.line_number();
         let ended = lines.last_mut().filter(|line| left.is_last(line.kind));
@@ -310,7 +314,7 @@ impl<'a> Parser<'a> {
             text => text,
         };
         if line.text.is_empty() {
-            // What has neither bytes nor a terminator is no line, although it was counted as one.
+            // The header counted it, but without bytes and terminator it is not a line.
             return Err(ParseError::MisplacedMarker { line: number });
         }
         self.marker = Some(number);
@@ -318,7 +322,8 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Returns where the parser is after `line`, which follows a hunk, or says that it belongs to it.
+/// Returns where the parser is after `line`, which follows a hunk; an error if the line was
+/// probably meant to be part of that hunk.
 fn after_hunk(line: &[u8], number: usize, header_line: usize) -> Result<Place, ParseError> {
     match line {
         b"\n" | b"\r\n" | b"-- \n" | b"-- \r\n" | b"-- " => Ok(Place::AfterHunk(header_line)),
@@ -331,7 +336,7 @@ fn after_hunk(line: &[u8], number: usize, header_line: usize) -> Result<Place, P
     }
 }
 
-/// Number of lines that a hunk header counts and that are not read yet.
+/// How many of the lines counted by a hunk header are still to be read.
 struct Left {
     n_before: usize,
     n_after: usize,
@@ -349,7 +354,7 @@ impl Left {
         Some(())
     }
 
-    /// Returns whether no line follows on any side that a line of `kind` is on.
+    /// Returns whether nothing more follows in the images that a line of `kind` is in.
     fn is_last(&self, kind: LineKind) -> bool {
         (kind == LineKind::Added || self.n_before == 0)
             && (kind == LineKind::Removed || self.n_after == 0)

@@ -1,7 +1,7 @@
-//! Hunks to unified diff text.
+//! Writes hunks as unified diff text.
 //!
-//! GNU patch and `git apply` accept what this writes without offset and without fuzz, and
-//! [`crate::patch::parse`] reads it back to the same hunks. Time and space are O(bytes written).
+//! GNU patch and `git apply` apply the output without offset or fuzz, and [`crate::patch::parse`]
+//! reads it back as the same hunks. Time and space are O(bytes written).
 
 use crate::patch::hunk::{Hunk, Line, LineKind, header_range};
 use crate::patch::quote::quoted;
@@ -12,14 +12,14 @@ use crate::text::is_unterminated;
 pub struct Printed {
     /// The text.
     pub bytes: Vec<u8>,
-    /// For each hunk, the line of `bytes` (0-based) on which its header stands.
+    /// For each hunk, the line of `bytes` (0-based) that holds its header.
     pub header_lines: Vec<usize>,
 }
 
 /// Writes `hunks` of the file at `path` as a unified diff.
 ///
-/// `path` stands on both file header lines as it is, or quoted so that it cannot be taken for
-/// lines of the diff. No hunks give an empty text, as in git.
+/// Both file header lines name `path`, quoted if it might otherwise be taken for lines of the diff.
+/// Without hunks the text is empty, as in git.
 ///
 /// ```
 /// use agent_q_diff_engine::patch::hunk::{Hunk, Line, LineKind};
@@ -48,14 +48,14 @@ pub fn print(path: &[u8], hunks: &[Hunk<'_>]) -> Printed {
     printer.printed()
 }
 
-/// Writes `hunks` without a file header, to stand among others of the same file.
+/// Writes `hunks` without a file header, to go among other hunks of the same file.
 pub fn print_hunks(hunks: &[Hunk<'_>]) -> Printed {
     let mut printer = Printer::default();
     hunks.iter().for_each(|hunk| printer.hunk(hunk));
     printer.printed()
 }
 
-/// Writes the headers of `hunks` alone, a line for each.
+/// Writes only the headers of `hunks`, one per line.
 pub fn print_headers(hunks: &[Hunk<'_>]) -> Vec<u8> {
     let mut printer = Printer::default();
     hunks.iter().for_each(|hunk| printer.hunk_header(hunk));
@@ -88,7 +88,8 @@ impl Printer {
 
     fn hunk(&mut self, hunk: &Hunk<'_>) {
         if is_unterminated(&self.bytes) && !self.bytes.is_empty() {
-            // An open-ended hunk is the last of its diff. One that is not must not swallow this.
+            // The hunk before is open-ended, although only the last one should be. Without a
+            // newline its last line would swallow this header.
             self.put(&[b"\n"]);
         }
         self.header_lines.push(self.n_lines);

@@ -1,11 +1,11 @@
-//! Paths as file header lines write them.
+//! Quotes and unquotes paths in file header lines.
 //!
-//! A path is bytes, and a newline in it must not begin a line of the diff. The custom of the field
-//! is git's: such a path stands in double quotes with the escapes of C strings.
+//! A path is any bytes, and a newline in it must not begin a line of the diff. As in git, such a
+//! path is put in double quotes, with the escapes of C strings.
 
 use std::borrow::Cow;
 
-/// The letters that stand after a backslash, and the bytes that they stand for.
+/// The letters that may follow a backslash, and the bytes that they represent.
 const ESCAPES: [(u8, u8); 9] = [
     (b'a', 0x07),
     (b'b', 0x08),
@@ -20,8 +20,8 @@ const ESCAPES: [(u8, u8); 9] = [
 
 /// Returns `path` as git writes it with `core.quotePath` off.
 ///
-/// It is quoted if it has a control character, a double quote or a backslash, otherwise as it is,
-/// spaces and other scripts than ASCII included.
+/// It is quoted if it has an ASCII control character, a double quote or a backslash. Spaces and
+/// non-ASCII characters need no quotes.
 pub(crate) fn quoted(path: &[u8]) -> Cow<'_, [u8]> {
     if !path.iter().copied().any(needs_escape) {
         return Cow::Borrowed(path);
@@ -49,9 +49,9 @@ fn escape(byte: u8) -> Vec<u8> {
     }
 }
 
-/// Returns the path that `name` of a file header line stands for: the reverse of how it is written there.
+/// Returns the path that `name`, from a file header line, represents: the reverse of quoting.
 ///
-/// A name that is not in quotes, or in quotes but not well-formed, stands for itself.
+/// A name without quotes, or with malformed quoting, represents itself.
 ///
 /// ```
 /// use agent_q_diff_engine::patch::quote::unquoted;
@@ -77,7 +77,8 @@ fn unescaped(name: &[u8]) -> Option<Vec<u8>> {
     Some(path)
 }
 
-/// Returns the byte that the escape at the start of `rest` stands for, and what follows it.
+/// Returns the byte for the escape at the start of `rest` (the backslash is already gone), and the
+/// bytes after it.
 fn unescape(rest: &[u8]) -> Option<(u8, &[u8])> {
     let (&first, after) = rest.split_first()?;
     if let Some((_, escaped)) = ESCAPES.iter().find(|(letter, _)| *letter == first) {

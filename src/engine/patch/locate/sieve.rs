@@ -1,22 +1,22 @@
-//! Which places of a text cannot have a run of lines, told without comparing the lines.
+//! Excludes places where a run of lines cannot occur, without comparing the lines.
 //!
-//! A rolling hash (Karp and Rabin 1987): the hash of any lines in a row is the difference of two
-//! numbers that are kept for the whole text. Among lines that recur a run of *k* lines may agree
-//! with each of *n* places nearly to its end; so it takes O(n + k) time instead of O(n k). What the
-//! sieve lets pass is still to be compared.
+//! A rolling hash (Karp and Rabin 1987): the hash of any consecutive lines is computed from two of
+//! the prefix hashes, which are kept for the whole text. Among recurring lines, a run of *k* lines
+//! may match nearly to its end at each of *n* places; comparing them takes O(n k) time, the sieve
+//! O(n + k). Whatever passes the sieve must still be compared.
 
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use crate::text::Text;
 
-/// An odd number with bits all over (the golden ratio, as SplitMix64 has it).
+/// An odd number whose set bits are well spread: 2⁶⁴ divided by the golden ratio, as in SplitMix64.
 const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The hashes of all heads of a text.
+/// The hash of every prefix of a text, in lines.
 pub struct Heads(Vec<u64>);
 
 impl Heads {
-    /// Reads `text` once; takes 8 bytes for each line.
+    /// Hashes all prefixes of `text` in one pass; takes 8 bytes per line.
     pub fn new(text: &Text) -> Heads {
         let mut heads = Vec::with_capacity(text.len() + 1);
         let mut hash = 0;
@@ -28,7 +28,8 @@ impl Heads {
         Heads(heads)
     }
 
-    /// Returns what tells of a line whether `run` may start there. What it says no to is certain.
+    /// Returns a test whether `run` may start at a given line (0-based). If the test says no, that
+    /// is certain.
     pub fn sieve(&self, run: &[&[u8]]) -> impl Fn(usize) -> bool {
         let hash = run.iter().fold(0, |hash, line| longer(hash, line));
         let power = (0..run.len()).fold(1_u64, |power, _| power.wrapping_mul(BASE));
@@ -40,9 +41,9 @@ impl Heads {
     }
 }
 
-/// Returns the hash of some lines and `line` below them.
+/// Returns the hash of the lines behind `hash`, followed by `line`.
 fn longer(hash: u64, line: &[u8]) -> u64 {
-    // The same each time: its keys are fixed.
+    // `DefaultHasher` has fixed keys, so the hash is the same in each run.
     let hashed = BuildHasherDefault::<DefaultHasher>::default().hash_one(line);
     hash.wrapping_mul(BASE).wrapping_add(hashed)
 }

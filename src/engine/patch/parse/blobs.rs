@@ -1,30 +1,29 @@
-//! The line `index OLD..NEW MODE` that git writes above a file header.
+//! The `index OLD..NEW MODE` line that git writes above a file header.
 
-/// The ids of the two blobs that a diff of git's compares.
+/// The ids of the two blobs that a diff made by git compares.
 ///
-/// An id is the SHA-1 or the SHA-256 of `blob LEN\0` and the bytes of the file (gitformat-pack,
-/// "object name"), in lower-case hexadecimal, of which git writes as many digits as tell it from
-/// all others in its repository: 7 or more unless `core.abbrev` asks for fewer.
+/// An id is the SHA-1 or SHA-256 of `blob LEN\0` followed by the bytes of the file (gitformat-pack,
+/// "object name"), in lower-case hexadecimal. Git abbreviates it to as many digits as make it
+/// unique in its repository: 7 or more, unless `core.abbrev` asks for fewer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blobs {
-    /// The id of the text before the change, or as much of it as was written. All zeros stand for
-    /// a file that is not there.
+    /// The id of the text before the change, possibly abbreviated. All zeros mean that the file
+    /// does not exist.
     pub old: String,
-    /// The id of the text after it, likewise.
+    /// The id of the text after the change, in the same form.
     pub new: String,
 }
 
-/// The fewest digits that name a blob for certain enough. Of texts that are not the one that is
-/// meant, one in 268 million has such an id; with the 4 digits that git can be made to write it
-/// would be one in 65,536.
+/// The fewest digits that identify a blob reliably enough: one in 268 million other texts has an id
+/// with the same 7 digits. Of the 4 digits to which git can be set, it would be one in 65,536.
 const MIN_DIGITS: usize = 7;
 
-/// Number of digits of a whole SHA-256.
+/// Number of digits of an unabbreviated SHA-256.
 const MAX_DIGITS: usize = 64;
 
 impl Blobs {
-    /// Reads `line`, which is without its terminator, or returns `None` if it is no such line or its
-    /// ids are too short to name a text.
+    /// Parses `line`, which has no terminator. Returns `None` if it is no `index` line or its ids
+    /// are too short to identify a text.
     pub(super) fn read(line: &[u8]) -> Option<Blobs> {
         let line = str::from_utf8(line).ok()?.strip_prefix("index ")?;
         let ids = line.split(' ').next()?;

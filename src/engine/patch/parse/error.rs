@@ -1,6 +1,6 @@
-//! What is wrong with a text that is not a diff.
+//! What is wrong with a text that cannot be read as a diff.
 
-/// Why a text is not a diff that can be read exactly.
+/// Why a text cannot be read exactly as a diff.
 ///
 /// Line numbers are those of the diff text, 1-based.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -14,7 +14,7 @@ pub enum ParseError {
     /// A line begins with `@@` but is not a hunk header.
     #[error("line {line}: expected a hunk header like \"@@ -1,2 +1,3 @@\", found {found:?}")]
     BadHeader {
-        /// Where.
+        /// Its number.
         line: usize,
         /// The beginning of the line.
         found: String,
@@ -22,7 +22,7 @@ pub enum ParseError {
     /// A hunk header states line 0 and a count other than 0.
     #[error("line {line}: lines are numbered from 1, found {found:?}; write 0 only as \"0,0\"")]
     LineZero {
-        /// Where.
+        /// Its number.
         line: usize,
         /// The beginning of the line.
         found: String,
@@ -30,18 +30,19 @@ pub enum ParseError {
     /// A hunk header states a line that no file can have.
     #[error("line {line}: a number is too large in {found:?}")]
     NumberTooLarge {
-        /// Where.
+        /// Its number.
         line: usize,
         /// The beginning of the line.
         found: String,
     },
-    /// The text, or a next header, comes before the lines that the hunk header counts.
+    /// The text ends, or another header begins, before all the lines that the hunk header counts.
     #[error(
         "line {line}: the hunk ends too early, {n_before} old and {n_after} new lines are missing; \
          correct the counts in the hunk header on line {header_line} or add the lines"
     )]
     Truncated {
-        /// The first line that does not belong to the hunk, or the one after the last of the text.
+        /// The first line that is not part of the hunk; if the text ended, the number of its lines
+        /// plus 1.
         line: usize,
         /// Where the hunk header stands.
         header_line: usize,
@@ -50,7 +51,7 @@ pub enum ParseError {
         /// Number of context and added lines that are missing.
         n_after: usize,
     },
-    /// A line with a sign is more than the hunk header counts.
+    /// A line with a sign follows after all the lines that the hunk header counts.
     #[error(
         "line {line}: not counted by the hunk header on line {header_line}; \
          correct its counts or remove the line"
@@ -64,18 +65,18 @@ pub enum ParseError {
     /// A line of a hunk has no sign.
     #[error("line {line}: expected ' ', '-' or '+' at the beginning of {found:?}")]
     UnknownSign {
-        /// Where.
+        /// Its number.
         line: usize,
         /// The beginning of the line.
         found: String,
     },
-    /// A no-newline marker stands where neither side ends, or after an empty line.
+    /// A no-newline marker comes where neither image ends, or after an empty line.
     #[error(
         "line {line}: \"\\ No newline at end of file\" is legal only after the last line of a file; \
          remove it"
     )]
     MisplacedMarker {
-        /// Where.
+        /// Its number.
         line: usize,
     },
     /// A hunk starts before the end of the hunk before it.
@@ -100,7 +101,7 @@ pub enum ParseError {
     /// One of the two file header lines is missing before a hunk.
     #[error("line {line}: expected \"--- OLD\" and \"+++ NEW\" before the hunk, found {found:?}")]
     LoneFileHeader {
-        /// Where the other one stands.
+        /// Where the other one is.
         line: usize,
         /// The beginning of the line.
         found: String,
@@ -111,7 +112,7 @@ pub enum ParseError {
         /// Where the hunk header should be.
         line: usize,
     },
-    /// The diff compares a merge with more than one parent.
+    /// The diff compares a merge commit with more than one of its parents.
     #[error("line {line}: combined diffs cannot be applied; make a diff of two files")]
     Combined {
         /// Where that shows.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::ParseError;
 use crate::patch::hunk::range_from_header;
 
-/// What a hunk header says.
+/// The contents of a hunk header.
 pub(super) struct Header<'a> {
     pub before: Range<usize>,
     pub after: Range<usize>,
@@ -13,7 +13,7 @@ pub(super) struct Header<'a> {
 }
 
 impl<'a> Header<'a> {
-    /// Reads `text`, which is line `line` (1-based).
+    /// Parses `text`, which is line `line` of the diff (1-based).
     pub fn read(text: &'a [u8], line: usize) -> Result<Header<'a>, ParseError> {
         let rest = without_terminator(text);
         let mut reader = HeaderReader { text, rest, line };
@@ -35,7 +35,7 @@ impl<'a> Header<'a> {
 struct HeaderReader<'a> {
     text: &'a [u8],
     rest: &'a [u8],
-    /// Number of the line (1-based).
+    /// Number of the header's line in the diff (1-based).
     line: usize,
 }
 
@@ -102,7 +102,7 @@ pub(super) fn without_terminator(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// Returns as much of `line` as a message needs.
+/// Returns the first 60 bytes of `line`, for an error message.
 pub(super) fn beginning(line: &[u8]) -> String {
     const LEN: usize = 60;
     let line = without_terminator(line);
