@@ -1,7 +1,7 @@
-//! What helps a person to read a hunk.
+//! Markings that help a person to read a hunk.
 //!
 //! - [`words`]: changed words inside changed lines
-//! - [`confusables`]: characters that read as something else
+//! - [`confusables`]: misleading characters
 
 pub mod confusables;
 pub mod words;

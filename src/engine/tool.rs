@@ -1,8 +1,8 @@
-//! What a tool for agents needs to replace one string by another and to show that.
+//! What the `edit_file` tool needs: replacing a string, and showing the change.
 //!
-//! - [`replacement`]: exact replacement of a string, and the hashes before and after
-//! - [`nearest`]: what resembles a string that is not there
-//! - [`diff_lines`]: a diff as lines with their kinds and numbers
+//! - [`replacement`]: replaces a string exactly, and hashes the text before and after
+//! - [`nearest`]: finds what resembles a string that is not in the text
+//! - [`diff_lines`]: a diff as lines, each with its kind and numbers
 
 pub mod diff_lines;
 pub mod nearest;

@@ -1,15 +1,14 @@
-//! Characters that read as something else, or as nothing.
+//! Characters that look like something else, or like nothing.
 //!
-//! An agent's text is only half trusted, and what a reviewer cannot tell from something innocent
-//! cannot be reviewed: controls of writing direction
-//! ([Trojan Source](https://trojansource.codes/)), characters without width, odd spaces, and letters
-//! that look like ASCII ones. The last are found by the skeletons of
-//! [UTS #39](https://www.unicode.org/reports/tr39/). What honest writers use is left alone as far
-//! as its surroundings tell: a word of Cyrillic in a Russian sentence is one, a Cyrillic letter in
-//! a word of Latin ones, or a line in which every Cyrillic letter could be taken for a Latin one, is
-//! none.
+//! An agent's text is only half trusted, and nobody can review what looks like something harmless:
+//! bidirectional controls ([Trojan Source](https://trojansource.codes/)), characters without width,
+//! unusual spaces, and letters that look like ASCII ones. The latter are found by the skeletons of
+//! [UTS #39](https://www.unicode.org/reports/tr39/). Legitimate use is not reported, as far as the
+//! rest of the line shows that it is legitimate: a Cyrillic word in a Russian sentence is fine. A
+//! Cyrillic letter in a Latin word is reported, and so are the letters of a line in which every
+//! Cyrillic letter could be taken for a Latin one.
 //!
-//! Time is linear in the text; ASCII text costs one look at each byte.
+//! Takes O(bytes) time; each byte of ASCII text is read only once.
 
 use std::ops::Range;
 
@@ -22,22 +21,22 @@ use crate::text::char_len;
 /// How a character misleads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Deceit {
-    /// It changes the direction in which other characters are shown.
+    /// It changes the direction in which other characters are displayed.
     Direction,
     /// It has no width.
     Invisible,
     /// It is a space, but not the usual one.
     Space,
-    /// It is a control character, or a byte that belongs to no character.
+    /// It is a control character, or a byte that is not part of a character.
     Control,
-    /// It looks like another character, or other characters, of ASCII.
+    /// It looks like one or more ASCII characters.
     Lookalike,
-    /// It joins the letter before to one that looks like a single character.
+    /// It combines with the letter before it, and they look like a single character.
     Combining,
 }
 
 impl Deceit {
-    /// All of them, in their order.
+    /// All of them, in the order of their declaration.
     pub const ALL: [Deceit; 6] = [
         Deceit::Direction,
         Deceit::Invisible,
@@ -48,16 +47,16 @@ impl Deceit {
     ];
 }
 
-/// A character that reads as something else.
+/// A misleading character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Suspect {
-    /// Its index in the text, in characters as Emacs counts them.
+    /// Its index in the text (0-based), in characters as Emacs counts them.
     pub index: usize,
-    /// As what it deceives.
+    /// How it misleads.
     pub deceit: Deceit,
 }
 
-/// Returns the characters of `text` that read as something else, in their order.
+/// Returns the misleading characters of `text`, in order.
 ///
 /// ```
 /// use agent_q_diff_engine::show::confusables::{Deceit, Suspect, suspects};
@@ -74,7 +73,7 @@ pub fn suspects(text: &[u8]) -> Vec<Suspect> {
     suspects
 }
 
-/// Returns how many characters of `texts` read as something else, each text by itself.
+/// Counts the misleading characters of `texts`, each text by itself.
 pub fn n_suspects<'a>(texts: impl IntoIterator<Item = &'a [u8]>) -> usize {
     let (mut reader, mut n) = (Reader::default(), 0);
     for text in texts {
@@ -83,16 +82,16 @@ pub fn n_suspects<'a>(texts: impl IntoIterator<Item = &'a [u8]>) -> usize {
     n
 }
 
-/// Reads texts and remembers what it looked up.
+/// Reads texts and caches the traits of characters.
 #[derive(Default)]
 struct Reader {
     known: Known,
-    /// The characters of a line; for what is none in Unicode `None`.
+    /// The characters of a line; `None` for those that Emacs has but Unicode does not.
     chars: Vec<Option<char>>,
 }
 
 impl Reader {
-    /// Calls `report` with each character of `text` that reads as something else, in their order.
+    /// Calls `report` with each misleading character of `text`, in order.
     fn read(&mut self, text: &[u8], mut report: impl FnMut(Suspect)) {
         let mut first = 0;
         for line in text.split_inclusive(|&byte| byte == b'\n') {
@@ -114,13 +113,13 @@ impl Reader {
     }
 }
 
-/// Returns whether every byte of `line` is an ASCII character that is what it seems.
+/// Returns whether `line` consists of printable ASCII characters, newlines, tabs and form feeds.
 fn is_plain(line: &[u8]) -> bool {
     line.iter()
         .all(|&byte| (b' '..0x7f).contains(&byte) || matches!(byte, b'\n' | b'\t' | b'\x0c'))
 }
 
-/// Returns the characters of `line`; for what is none in Unicode `None`.
+/// Returns the characters of `line`; `None` for those that Emacs has but Unicode does not.
 fn chars(line: &[u8]) -> impl Iterator<Item = Option<char>> {
     let mut rest = line;
     std::iter::from_fn(move || {
@@ -133,7 +132,8 @@ fn chars(line: &[u8]) -> impl Iterator<Item = Option<char>> {
     })
 }
 
-/// Returns the character that is `bytes`, of which [`char_len`] says that they are one for Emacs.
+/// Decodes `bytes`, which are one character for Emacs (see [`char_len`]); `None` if it is not in
+/// Unicode.
 fn char_of(bytes: &[u8]) -> Option<char> {
     match *bytes {
         [byte] => byte.is_ascii().then_some(char::from(byte)),
@@ -148,18 +148,18 @@ fn char_of(bytes: &[u8]) -> Option<char> {
     }
 }
 
-/// What is to be known of a character, whatever stands around it.
+/// The properties of a character that do not depend on its surroundings.
 #[derive(Debug, Clone, Copy)]
 struct Traits {
-    /// As what it deceives by itself.
+    /// How it misleads by itself.
     deceit: Option<Deceit>,
     is_mark: bool,
     /// Whether it is part of a word.
     is_word: bool,
     is_ascii_letter: bool,
-    /// Whether it is a letter of Chinese, Japanese or Korean.
+    /// Whether it is a Chinese, Japanese or Korean letter.
     is_wide: bool,
-    /// The script of a letter that cannot be taken for an ASCII one.
+    /// Its script, if it is a non-ASCII letter that cannot be taken for an ASCII one.
     honest: Option<Script>,
     look: Look,
 }
@@ -169,9 +169,9 @@ struct Traits {
 enum Look {
     /// Like itself.
     Own,
-    /// Like ASCII, and it is no letter.
+    /// Like ASCII, but it is not a letter of a script.
     Sign { is_wide_form: bool },
-    /// Like ASCII, and it is a letter.
+    /// Like ASCII, and it is a letter of a script.
     Letter {
         script: Script,
         is_symbol_of_science: bool,
@@ -214,8 +214,8 @@ impl Look {
 /// How many characters share a page of [`Known`].
 const PAGE_LEN: usize = 256;
 
-/// The traits of the characters that were seen. To find them takes a hundred times as long as to
-/// look them up here.
+/// The traits of the characters seen so far. Computing them takes a hundred times as long as
+/// looking them up here.
 #[derive(Default)]
 struct Known(Vec<Option<Box<[Option<Traits>; PAGE_LEN]>>>);
 
@@ -230,7 +230,7 @@ impl Known {
     }
 }
 
-/// Returns as what `char` deceives wherever it stands, if it does.
+/// Returns how `char` misleads in any surroundings, if it does.
 fn by_itself(char: char) -> Option<Deceit> {
     Some(match char {
         '\t' | '\n' | '\x0c' => return None,
@@ -245,7 +245,7 @@ fn by_itself(char: char) -> Option<Deceit> {
         | '\u{205f}'
         | '\u{2800}'
         | '\u{3000}'
-        // Line breaks to some programs and none to others.
+        // Some programs treat these as line breaks and others do not.
         | '\u{2028}'
         | '\u{2029}' => Deceit::Space,
         '\u{ad}'
@@ -270,8 +270,8 @@ fn by_itself(char: char) -> Option<Deceit> {
     })
 }
 
-/// Returns whether the invisible character at `at` has its honest place there: between emoji, or
-/// after a letter of a script that needs it.
+/// Returns whether the invisible character at index `at` is legitimate there: as part of an emoji,
+/// or between letters of a script that needs it.
 fn is_used_honestly(chars: &[Option<char>], at: usize) -> bool {
     let before = at.checked_sub(1).and_then(|before| chars[before]);
     let after = chars.get(at + 1).copied().flatten();
@@ -285,7 +285,7 @@ fn is_used_honestly(chars: &[Option<char>], at: usize) -> bool {
         char.is_some_and(|char| matches!(char, '\u{600}'..='\u{8ff}' | '\u{900}'..='\u{dff}'))
     };
     match chars[at] {
-        // Of digits and the like only the keycaps are emoji.
+        // Digits, `#` and `*` are emoji only as keycaps.
         Some('\u{fe0f}') => match before {
             Some('#' | '*' | '0'..='9') => after == Some('\u{20e3}'),
             before => is_emoji(before),
@@ -298,8 +298,8 @@ fn is_used_honestly(chars: &[Option<char>], at: usize) -> bool {
     }
 }
 
-/// Returns whether the mark at `at` makes of the letter before one that there is as a single
-/// character too.
+/// Returns whether the combining mark at index `at` and the character before it might be taken for
+/// a single character: that character is ASCII, or Unicode has the two as one.
 fn combines(chars: &[Option<char>], at: usize) -> bool {
     let before = at.checked_sub(1).and_then(|before| chars[before]);
     match (before, chars[at]) {
@@ -308,20 +308,20 @@ fn combines(chars: &[Option<char>], at: usize) -> bool {
     }
 }
 
-/// Number of scripts that a byte can tell apart; Unicode has fewer.
+/// More scripts than Unicode has.
 const N_SCRIPTS: usize = 256;
 
-/// A line, and what the rest of it tells about each of its letters.
+/// A line, with what its characters say about the legitimacy of each letter.
 struct Scene<'a> {
     chars: &'a [Option<char>],
     known: &'a mut Known,
-    /// Whether there is a letter of Chinese, Japanese or Korean, with which come wide punctuation
-    /// and wide forms.
+    /// Whether there is a Chinese, Japanese or Korean letter, which makes wide punctuation and wide
+    /// forms legitimate.
     is_wide: bool,
-    /// For each script whether it has a letter here that cannot be taken for an ASCII one.
+    /// For each script, whether the line has a letter of it that cannot be taken for an ASCII one.
     is_honest: [bool; N_SCRIPTS],
-    /// The last word that was looked at, and whether it contains an ASCII letter. A word can be as
-    /// long as the line, so it is read once for all of its letters.
+    /// The range of the last word that was read, and whether it contains an ASCII letter. A word
+    /// can be as long as the line, so it is read once for all its letters.
     word: (Range<usize>, bool),
 }
 
@@ -344,7 +344,7 @@ impl<'a> Scene<'a> {
         scene
     }
 
-    /// Returns as what the character at `at` deceives, if it does.
+    /// Returns how the character at index `at` misleads, if it does.
     fn deceit(&mut self, at: usize) -> Option<Deceit> {
         let Some(char) = self.chars[at] else {
             return Some(Deceit::Control);
@@ -359,8 +359,8 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Returns whether the character at `at`, which has this look, looks like ASCII where a reader
-    /// would take it for that.
+    /// Returns whether the character at index `at`, which looks like `look`, would be taken for
+    /// ASCII in this line.
     fn is_lookalike(&mut self, look: Look, at: usize) -> bool {
         match look {
             Look::Own => false,
@@ -379,7 +379,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Returns whether the word that contains the letter at `at` contains an ASCII letter, too.
+    /// Returns whether the word around the letter at index `at` contains an ASCII letter.
     fn is_in_word_of_ascii(&mut self, at: usize) -> bool {
         if !self.word.0.contains(&at) {
             let mut has_ascii = false;
@@ -397,7 +397,7 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// Returns whether `char` is a letter of Chinese, Japanese or Korean.
+/// Returns whether `char` is a Chinese, Japanese or Korean letter.
 fn is_wide(char: char) -> bool {
     let is_east_asian = matches!(char, '\u{1100}'..='\u{11ff}'
         | '\u{3041}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7ff}' | '\u{20000}'..='\u{3ffff}');
@@ -411,13 +411,14 @@ fn looks_ascii(char: char) -> bool {
     skeleton.peek().is_some() && skeleton.all(|char| char.is_ascii())
 }
 
-/// What a reader tells from ASCII although its skeleton does not: punctuation of prose, and the
-/// dotless i of Turkish.
+/// Returns whether readers can tell `char` from ASCII although its skeleton is ASCII: punctuation
+/// of prose, and the Turkish dotless i.
 fn is_told_apart(char: char) -> bool {
     "‘’“”„‚–—…•·×´¨«»¸°ºª¹²³¼½¾′″÷€©®™ı".contains(char)
 }
 
-/// Lower case Greek letters that stand for themselves in formulas, and look it.
+/// Returns whether `char` is a lower-case Greek letter that is common in formulas and can be told
+/// from ASCII there.
 fn is_symbol_of_science(char: char) -> bool {
     matches!(
         char,
@@ -429,7 +430,8 @@ fn is_wide_form(char: char) -> bool {
     matches!(char, '\u{ff00}'..='\u{ffef}' | '\u{3000}'..='\u{303f}')
 }
 
-/// Returns the script of `char`. Letters for formulas, and wide and half-width forms, are signs.
+/// Returns the script of `char`, which is `Common` for letter-like symbols, and for full-width and
+/// half-width forms.
 fn script(char: char) -> Script {
     match char {
         '\u{2100}'..='\u{214f}' | '\u{ff00}'..='\u{ffef}' => Script::Common,
@@ -478,7 +480,7 @@ mod tests {
             "\u{440}\u{430}\u{443}"
         );
         assert_eq!(lookalike("if \u{3bf}k"), "\u{3bf}");
-        // In a sentence that cannot be taken for Latin it is harmless; mixed into a word it is not.
+        // It is harmless in a sentence that cannot be taken for Latin, but not inside a Latin word.
         assert_eq!(lookalike("это а"), "");
         assert_eq!(lookalike("это pаypal"), "\u{430}");
         assert_eq!(lookalike("ｉｆ (x)"), "ｉｆ");

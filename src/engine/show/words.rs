@@ -1,11 +1,11 @@
 //! Changed words inside changed lines.
 //!
-//! Where lines go and others come in their place, the words that differ are found as lines are: a
-//! text is cut at word boundaries ([UAX #29](https://www.unicode.org/reports/tr29/)), words of
-//! letters and digits whole, everything else by grapheme cluster, and both cuts are compared.
-//! With *n* such tokens that takes O(n log n) time, or O(n √n) where most recur. Runs of more than
-//! 20,000 are left alone, as is what is beyond 256 KiB of a hunk, and lines that have next to nothing
-//! in common, where marks would be confetti.
+//! Where added lines replace removed ones, both are cut into tokens, which are then compared as
+//! lines are. Tokens are words, found by [UAX #29](https://www.unicode.org/reports/tr29/) and cut
+//! at underscores, and single grapheme clusters of everything else. With *n* tokens that takes O(n
+//! log n) time, or O(n √n) if most tokens recur. Nothing is marked in changes of more than 20,000
+//! tokens, in changes beyond 256 KiB of a hunk, or between lines that have so little in common that
+//! marks would only distract.
 
 use std::ops::Range;
 
@@ -14,19 +14,19 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::patch::hunk::{Hunk, LineKind};
 
-/// Most tokens on each side of a change that are compared.
+/// Most tokens on one side of a change. If there are more, the change is not marked.
 const MAX_TOKENS: usize = 20_000;
 
-/// Most bytes of the changes of a hunk in which words are looked for. A change with more than is left
-/// of that is left alone.
+/// Most bytes compared in one hunk, over all its changes. A change that exceeds what is left of
+/// them is not marked.
 const MAX_LEN: usize = 1 << 18;
 
-/// Changed characters of one line of a hunk.
+/// Changed characters in one line of a hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Span {
-    /// Index of the line in the hunk, its header not counted.
+    /// Index of the line in the hunk (0-based, without the header).
     pub line: usize,
-    /// Its changed characters, counted from 0 behind the line's sign.
+    /// The changed characters: a half-open range that counts from 0 after the line's sign.
     pub columns: Range<usize>,
 }
 
@@ -70,7 +70,7 @@ pub fn changed_words(hunk: &Hunk) -> Vec<Span> {
     spans
 }
 
-/// Returns whether `hunk` changes nothing but spaces, tabs, and where lines end.
+/// Returns whether `hunk` changes only ASCII white space, line breaks included.
 pub fn is_white_space_only(hunk: &Hunk) -> bool {
     let side = |kind| {
         let lines = hunk.lines.iter().filter(move |line| line.kind == kind);
@@ -81,7 +81,8 @@ pub fn is_white_space_only(hunk: &Hunk) -> bool {
     side(LineKind::Removed).eq(side(LineKind::Added))
 }
 
-/// Returns whether a line of kind `next` after one of kind `last` begins another change.
+/// Returns whether a line of kind `next` after one of kind `last` begins a new run: another change,
+/// or the unchanged lines after one.
 fn begins_run(last: LineKind, next: LineKind) -> bool {
     use LineKind::{Added, Context, Removed};
     match (last, next) {
@@ -97,7 +98,7 @@ fn moved(spans: Vec<Span>, n_lines: usize) -> impl Iterator<Item = Span> {
     })
 }
 
-/// A piece of a line that changes as a whole.
+/// A piece of a line that counts as changed or unchanged as a whole.
 #[derive(Debug, Clone, Copy)]
 struct Token<'a> {
     text: &'a str,
@@ -105,8 +106,8 @@ struct Token<'a> {
     column: usize,
 }
 
-/// Returns the changed words of the lines `removed` and of the lines `added`, or nothing if these
-/// are too many or have too little in common.
+/// Returns the changed words of the lines `removed` and of the lines `added`; `None` if they have
+/// too many tokens or too little in common.
 fn compare(removed: &[&str], added: &[&str]) -> Option<[Vec<Span>; 2]> {
     let (before, after) = (tokens(removed)?, tokens(added)?);
     let mut input = InternedInput::<&str>::default();
@@ -123,7 +124,7 @@ fn compare(removed: &[&str], added: &[&str]) -> Option<[Vec<Span>; 2]> {
     };
     let n_same = is_same(&before, &|at| diff.is_removed(at));
     let smaller = n_chars(removed).min(n_chars(added));
-    // Less than a third is in common: the lines are others, not changed ones.
+    // With less than a third in common, the lines were replaced rather than changed.
     if n_same * 3 < smaller || n_same == 0 {
         return None;
     }
@@ -137,7 +138,7 @@ fn n_chars(lines: &[&str]) -> usize {
     lines.iter().map(|line| line.trim().chars().count()).sum()
 }
 
-/// Cuts `lines` into tokens; `None` if these are more than one may compare.
+/// Cuts `lines` into tokens; `None` if there are more than [`MAX_TOKENS`].
 fn tokens<'a>(lines: &[&'a str]) -> Option<Vec<Token<'a>>> {
     let mut tokens = Vec::new();
     for (line, text) in lines.iter().enumerate() {
@@ -156,8 +157,8 @@ fn tokens<'a>(lines: &[&'a str]) -> Option<Vec<Token<'a>>> {
     Some(tokens)
 }
 
-/// Cuts `word` at each underscore if it is one, since words in code are joined by these; else at
-/// each grapheme cluster.
+/// Cuts `word`, if it is one, after each underscore, since these join words in code; otherwise into
+/// grapheme clusters.
 fn pieces(word: &str, is_word: bool) -> Vec<&str> {
     match is_word {
         true => word.split_inclusive('_').collect(),
@@ -165,7 +166,7 @@ fn pieces(word: &str, is_word: bool) -> Vec<&str> {
     }
 }
 
-/// Returns the changed among `tokens`, runs on one line as one span. The end of a line is none.
+/// Returns the spans of the changed `tokens`: one for each run on a line, without the line's end.
 fn spans(tokens: &[Token], is_changed: impl Fn(u32) -> bool) -> Vec<Span> {
     let mut spans: Vec<Span> = Vec::new();
     for (_, token) in (0..).zip(tokens).filter(|(at, _)| is_changed(*at)) {
@@ -190,7 +191,7 @@ mod tests {
     use super::*;
     use crate::patch::hunk::Line;
 
-    /// Returns the lines of `diff`, each with its sign, with the changed words in `[` and `]`.
+    /// Returns the lines of `diff`, each with its sign, and the changed words in brackets.
     fn shown(diff: &str) -> String {
         let line = |text: &'static str| {
             let (kind, text) = match text.split_at(1) {

@@ -1,7 +1,7 @@
-//! A diff as typed lines with their numbers, to be shown where an edit is made.
+//! A diff as typed lines (a line, its kind, its numbers), for clients that show edits.
 //!
-//! This is what a program gets that shows an edit in its own way. Time and space are those of
-//! [`crate::diff`].
+//! Programs that display an edit in their own way get this instead of unified diff text. Time and
+//! space are those of [`crate::diff`].
 
 use std::ops::Range;
 
@@ -13,35 +13,36 @@ use crate::text::n_newlines;
 use crate::text::{Text, is_unterminated};
 use crate::tool::replacement::{Match, Replacement};
 
-/// What a typed line is.
+/// The kind of a typed line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A hunk header.
     Hunk,
-    /// On both sides.
+    /// In both texts.
     Context,
-    /// On the new side only.
+    /// In the new text only.
     Added,
-    /// On the old side only.
+    /// In the old text only.
     Removed,
-    /// The marker that the line above has no newline.
+    /// The marker saying that the line above has no newline.
     NoNewline,
 }
 
 /// One line of a typed diff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypedLine {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// Its number (1-based) in the original, or 0 where it is not there.
+    /// Its number in the original (1-based), or 0 if it is not there.
     pub old_number: usize,
-    /// Its number (1-based) in the modified text, or 0 where it is not there.
+    /// Its number in the modified text (1-based), or 0 if it is not there.
     pub new_number: usize,
-    /// The line without its sign and without its newline; a CR before that stays.
+    /// The line without its sign and newline; a CR before the newline is kept.
     pub text: Vec<u8>,
 }
 
-/// Returns what changes `original` to `modified`, with `context_len` unchanged lines around it.
+/// Returns the diff from `original` to `modified`, with `context_len` unchanged lines around each
+/// change.
 ///
 /// ```
 /// use agent_q_diff_engine::tool::diff_lines::{Kind, typed_lines};
@@ -56,11 +57,12 @@ pub fn typed_lines(original: Vec<u8>, modified: Vec<u8>, context_len: usize) -> 
     lines_of(&original, &modified, &edits, context_len, 0)
 }
 
-/// Returns what `replacement` changes in `text`, with `context_len` unchanged lines around it.
+/// Returns the diff that `replacement` makes in `text`, with `context_len` unchanged lines around
+/// each change.
 ///
-/// Nothing is compared but what is replaced with what comes in, so that the answer is as small as
-/// the replacement, whatever the text. Time and space are those of the part of the text from the
-/// first replacement to the last, and of its context.
+/// Only the replaced lines are compared with those that replace them, so the diff never covers more
+/// than the replacement. Takes the time and space of comparing the part of the text from the first
+/// replacement to the last, with its context.
 pub fn typed_replacement(
     text: &[u8],
     replacement: &Replacement<'_>,
@@ -75,8 +77,8 @@ pub fn typed_replacement(
     }
 }
 
-/// Does what [`typed_replacement`] does by `part` of `text` alone, which is whole lines and has all
-/// replacements and their context.
+/// Like [`typed_replacement`], reading only `part` of `text` (in bytes), which consists of whole
+/// lines and includes all replacements with their context.
 fn typed_part(
     text: &[u8],
     part: Range<usize>,
@@ -103,14 +105,14 @@ fn typed_part(
     lines_of(&original, &modified, &edits, context_len, first_line)
 }
 
-/// Returns the bytes of the lines that `bytes` touch and of `n_lines` more on either side.
+/// Returns the byte range of the lines that `bytes` touches and of `n_lines` more on either side.
 fn lines_around(text: &[u8], bytes: Range<usize>, n_lines: usize) -> Range<usize> {
     let head = memrchr_iter(b'\n', &text[..bytes.start]).nth(n_lines);
     let tail = memchr_iter(b'\n', &text[bytes.end..]).nth(n_lines);
     head.map_or(0, |at| at + 1)..tail.map_or(text.len(), |at| bytes.end + at + 1)
 }
 
-/// Returns what `edits` change, where `first_line` lines are before both texts.
+/// Returns the diff for `edits`, where `first_line` lines come before both texts.
 fn lines_of(
     original: &Text,
     modified: &Text,
@@ -129,8 +131,8 @@ fn lines_of(
     lines
 }
 
-/// Returns the runs of whole lines that `replacement` touches, with at least one line that it does
-/// not touch between two of them.
+/// Returns the runs of whole lines that `replacement` touches, each pair separated by at least one
+/// line that it does not touch.
 fn blocks(original: &Text, modified: &Text, replacement: &Replacement<'_>) -> Vec<Edit> {
     let n_new = n_newlines(&replacement.new);
     let (mut added, mut removed) = (0, 0);
@@ -150,7 +152,7 @@ fn blocks(original: &Text, modified: &Text, replacement: &Replacement<'_>) -> Ve
         }
     }
     if let Some(last) = blocks.last_mut() {
-        // After the last newline there is a line only if it has bytes.
+        // Bytes after the last newline make a line; nothing after it is no line.
         last.before.end = last.before.end.min(original.len());
         last.after.end = last.after.end.min(modified.len());
     }
@@ -224,7 +226,7 @@ mod tests {
     fn a_part_of_the_text_is_enough() {
         let mut n_parts = 0;
         for case in 0..20_000_usize {
-            // Few letters, in a different order in each case.
+            // A small alphabet, in a different order in each case.
             let letter = |at: usize| b"ab\n\n"[(case + at) * (case / 7 + at) % 31 % 4];
             let text: Vec<u8> = (0..case % 60).map(letter).collect();
             let old: Vec<u8> = (case..case + 1 + case % 3).map(letter).collect();

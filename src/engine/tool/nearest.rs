@@ -1,13 +1,12 @@
-//! What resembles a string that is not in a text, and in what it differs.
+//! Finds what resembles a string that is not in a text, and says how it differs.
 //!
-//! An agent that quotes a file from memory is most often wrong in what one does not see: white
-//! space, line ends, typographic quotes, two ways to write an accent. So the text and the string
-//! are compared with all of that folded away, and of each kind of difference it is then asked
-//! whether the place still matches without that folding. If nothing matches even so, the most
-//! similar line is looked for.
+//! An agent that quotes a file from memory usually errs in what is hard to see: white space, line
+//! ends, typographic quotes, composed or decomposed accents. So text and string are compared with
+//! all such differences folded away. Then each kind of folding is left out in turn: if the place no
+//! longer matches, it differs in that way. If nothing matches even when folded, the most similar
+//! line is searched for.
 //!
-//! Time is O(n) for *n* bytes of text and space 8 n bytes; texts of more than 8 MiB are not
-//! searched.
+//! For *n* bytes of text, takes O(n) time and 8 n bytes; texts longer than 8 MiB are not searched.
 
 use std::ops::Range;
 
@@ -16,20 +15,21 @@ use unicode_normalization::char::{canonical_combining_class, decompose_canonical
 use super::replacement::{occurrences_by, with_crlf};
 use crate::text::n_newlines;
 
-/// Longest text in which something near is searched for, in bytes. The folded text takes eight
-/// times as much, and the answer is a help, not a result.
+/// Longest text that is searched, in bytes. The folded text takes eight times as much memory, which
+/// is a lot for what is only a hint.
 const MAX_TEXT_LEN: usize = 8 << 20;
 
-/// Number of places that are compared in detail. Each costs as much as the string is long.
+/// How many places are compared in detail at most. Each takes time linear in the string.
 const MAX_PLACES: usize = 64;
 
-/// Bytes that are compared in detail, all places together. One place is, however long it is.
+/// How many bytes are compared in detail at most, over all places. One place is always compared,
+/// however long it is.
 const MAX_COMPARED_LEN: usize = 1 << 18;
 
-/// Least similarity of a line, between 0 and 1, that is worth telling.
+/// Similarity, between 0 and 1, that a line must exceed to be reported.
 const MIN_SIMILARITY: f64 = 0.5;
 
-/// In what two strings differ.
+/// A way in which two strings differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Difference {
     /// LF or CRLF.
@@ -38,17 +38,17 @@ pub enum Difference {
     WhiteSpace,
     /// Upper or lower case.
     Case,
-    /// Composed or decomposed characters, which look the same.
+    /// Composed or decomposed forms of the same character.
     Normalization,
-    /// Typographic or plain quotes, dashes and dots.
+    /// Typographic or ASCII quotes, dashes and ellipses.
     Punctuation,
-    /// Characters of no width.
+    /// Characters without width.
     Invisible,
     /// Anything else.
     Wording,
 }
 
-/// What is compared without regard to case and so on, in the order in which it is told.
+/// The differences that folding removes, in the order in which they are reported.
 const FOLDED: [Difference; 6] = [
     Difference::LineEnds,
     Difference::WhiteSpace,
@@ -58,16 +58,17 @@ const FOLDED: [Difference; 6] = [
     Difference::Invisible,
 ];
 
-/// The place of a text that resembles a string most.
+/// The place in a text that most resembles a string.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nearest {
     /// Its lines (0-based, half-open).
     pub lines: Range<usize>,
-    /// In what it differs from the string.
+    /// How it differs from the string.
     pub differences: Vec<Difference>,
 }
 
-/// Returns what in `text` resembles `old`, which is not there, or `None` if nothing does.
+/// Returns the place in `text` that most resembles `old`, which does not occur there; `None` if
+/// nothing resembles it.
 ///
 /// ```
 /// use agent_q_diff_engine::tool::nearest::{Difference, Nearest, nearest};
@@ -116,7 +117,7 @@ fn folded_place(text: &[u8], old: &[u8]) -> Option<Nearest> {
     })
 }
 
-/// Returns in what `place`, which is `old` when folded, differs from it; `None` if it is not.
+/// Returns how `place` differs from `old`; `None` if they differ even when folded.
 fn differences(place: &[u8], old: &[u8]) -> Option<Vec<Difference>> {
     let is_equal = |kinds: &[Difference]| units(&fold(place, kinds)) == units(&fold(old, kinds));
     if !is_equal(&FOLDED) {
@@ -129,7 +130,8 @@ fn differences(place: &[u8], old: &[u8]) -> Option<Vec<Difference>> {
     Some(FOLDED.into_iter().filter(counts).collect())
 }
 
-/// Returns `place` with the white space around it in `text` that `old` has at its ends, too.
+/// Widens `place` in `text` by the bytes at either end of `old` that folding drops, if they are
+/// there too.
 fn with_edges_of(old: &[u8], text: &[u8], place: Range<usize>) -> Range<usize> {
     let folded = fold(old, &FOLDED);
     let (Some(first), Some(last)) = (folded.first(), folded.last()) else {
@@ -148,7 +150,7 @@ fn with_edges_of(old: &[u8], text: &[u8], place: Range<usize>) -> Range<usize> {
     place.start - n_head..place.end + n_tail
 }
 
-/// Returns `bytes` with every CRLF made LF.
+/// Returns `bytes` with every CRLF replaced by LF.
 fn with_lf(bytes: &[u8]) -> Vec<u8> {
     let next = bytes.iter().skip(1).map(Some).chain([None]);
     let kept = bytes
@@ -158,14 +160,15 @@ fn with_lf(bytes: &[u8]) -> Vec<u8> {
     kept.map(|(&byte, _)| byte).collect()
 }
 
-/// A character after folding, or a part of one.
+/// A character after folding, or part of one.
 #[derive(Debug, Clone, Copy)]
 struct Unit {
-    /// The character's number; bytes that are none come behind the last character.
+    /// The code point. Bytes that are not part of a character have numbers above the last code
+    /// point.
     code: u32,
-    /// Where the character that it comes from begins, in bytes.
+    /// Byte offset of the character that it comes from.
     start: u32,
-    /// How many bytes that has.
+    /// Length of that character in bytes.
     len: u8,
 }
 
@@ -179,7 +182,7 @@ fn units(folded: &[Unit]) -> Vec<u32> {
     folded.iter().map(|unit| unit.code).collect()
 }
 
-/// Returns `bytes` without what `kinds` make no difference of.
+/// Folds away the differences `kinds` from `bytes`.
 fn fold(bytes: &[u8], kinds: &[Difference]) -> Vec<Unit> {
     let mut folded = Vec::new();
     let mut at = 0;
@@ -215,7 +218,7 @@ fn unit(code: u32, start: usize, len: usize) -> Unit {
     }
 }
 
-/// Calls `put` with each part of `char`, which is followed by the byte `next`, that is left.
+/// Calls `put` with each code point that folding leaves of `char`, which the byte `next` follows.
 fn fold_char(char: char, next: Option<&u8>, kinds: &[Difference], mut put: impl FnMut(u32)) {
     let is_dropped = match char {
         '\r' => next == Some(&b'\n') && kinds.contains(&Difference::LineEnds),
@@ -242,14 +245,14 @@ fn fold_char(char: char, next: Option<&u8>, kinds: &[Difference], mut put: impl 
     }
 }
 
-/// Returns whether `char` has no width, so that nobody sees that it is there.
+/// Returns whether `char` is invisible because it has no width.
 fn is_invisible(char: char) -> bool {
     matches!(char, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{feff}'
         | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
         | '\u{fe00}'..='\u{fe0f}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Returns what is typed for `char` where there is no typographic sign, or `None`.
+/// Returns the ASCII spelling of the typographic character `char`, or `None`.
 fn plain_punctuation(char: char) -> Option<&'static str> {
     match char {
         '\u{2018}'..='\u{201b}' | '\u{2032}' => Some("'"),
@@ -260,18 +263,18 @@ fn plain_punctuation(char: char) -> Option<&'static str> {
     }
 }
 
-/// Brings combining marks into the one order that Unicode calls canonical.
+/// Brings combining marks into Unicode's canonical order.
 fn order_marks(folded: &mut [Unit]) {
     let class = |unit: &Unit| char::from_u32(unit.code).map_or(0, canonical_combining_class);
     for marks in folded.chunk_by_mut(|_, next| class(next) != 0) {
-        // A run begins with what the marks are put on, which stays in front.
+        // A run begins with the base character, which stays in front.
         if let [_, marks @ ..] = marks {
             marks.sort_by_key(class);
         }
     }
 }
 
-/// Returns the line of `text` that resembles the longest line of `old` most.
+/// Returns the line of `text` most similar to the longest line of `old`.
 fn similar_line(text: &[u8], old: &[u8]) -> Option<Nearest> {
     let lines = old.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
     let wanted = lines.max_by_key(|line| line.len())?;
@@ -294,7 +297,7 @@ fn similar_line(text: &[u8], old: &[u8]) -> Option<Nearest> {
     })
 }
 
-/// Counts how often each pair of neighboring bytes is in `line`.
+/// Counts how often each pair of neighboring bytes occurs in `line`.
 fn pair_counts(line: &[u8]) -> Vec<u32> {
     let mut counts = vec![0; 1 << 16];
     line.windows(2)
@@ -306,9 +309,11 @@ fn pair_index(pair: &[u8]) -> usize {
     usize::from(pair[0]) << 8 | usize::from(pair[1])
 }
 
-/// Returns Dice's coefficient of the pairs of bytes of two lines, between 0 and 1.
+/// Returns the Sørensen–Dice coefficient of the byte pairs of two lines, between 0 and 1, in
+/// O(bytes).
 ///
-/// `counts` are the pairs of `wanted`; `left` is the same before and after.
+/// `counts` counts the pairs of `wanted`. `left` is a copy of it, changed during the call and then
+/// restored.
 fn similarity(wanted: &[u8], line: &[u8], counts: &[u32], left: &mut [u32]) -> f64 {
     let n_pairs = wanted.len().saturating_sub(1) + line.len().saturating_sub(1);
     let mut n_common = 0_u32;

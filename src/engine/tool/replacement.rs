@@ -1,13 +1,13 @@
-//! Exact replacement of a string in a text, as the tool `edit_file` asks for it.
+//! Exact replacement of a string in a text, for the tool `edit_file`.
 //!
-//! A search string matches byte for byte: nothing is folded, trimmed, unescaped or taken for a
-//! pattern, and a replacement goes in as it is. Matches that overlap count, so that "exactly one"
-//! means that there is no other place at all. Only line ends are seen to: in a text whose lines all
-//! end with CRLF, a `\n` of the arguments stands for one of them.
+//! A search string matches byte for byte: nothing is folded, trimmed, unescaped or treated as a
+//! pattern, and a replacement is inserted literally. Overlapping matches count, so "exactly one"
+//! means that there is no other place at all. Only line ends are adapted: in a text whose lines all
+//! end with CRLF, a `\n` in the arguments means CRLF.
 //!
-//! With *n* bytes of text and *m* of search string, all of it takes O(n + m) time; the places found
-//! are the only space that grows with *n*. Why nothing was found ([`mod@nearest`]) is searched for
-//! only in texts of up to 8 MiB.
+//! With *n* bytes of text and *m* of search string, everything takes O(n + m) time; only the list
+//! of matches grows with *n*. If nothing was found, the nearest place ([`mod@nearest`]) is searched
+//! for only in texts of up to 8 MiB.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -23,32 +23,32 @@ use crate::text::{n_crlf, n_newlines};
 pub enum Scope {
     /// Exactly one.
     Unique,
-    /// One or more that do not overlap; each is replaced.
+    /// One or more without overlaps; each is replaced.
     All,
 }
 
 /// Why a replacement cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReplaceError {
-    /// The search string has no bytes, so it is everywhere.
+    /// The search string has no bytes, so it would match everywhere.
     #[error("the string to find is empty")]
     Empty,
-    /// Search string and replacement are the same.
+    /// Search string and replacement are equal.
     #[error("the string to find and its replacement are equal")]
     Equal,
     /// The search string is not in the text.
     #[error("the string is not in the text")]
     NotFound {
-        /// What resembles it most, if anything does.
+        /// The place that resembles it most, if any does.
         nearest: Option<Nearest>,
     },
-    /// The search string is in several places and was to be in one.
+    /// The search string must occur once, but occurs several times.
     #[error("the string is in the text {} times", lines.len())]
     Several {
         /// The line (0-based) on which each match begins.
         lines: Vec<usize>,
     },
-    /// Matches share bytes, so that to replace one would destroy another.
+    /// Matches share bytes, so replacing one would destroy another.
     #[error("matches of the string overlap")]
     Overlapping {
         /// The line (0-based) on which each match begins.
@@ -65,13 +65,12 @@ pub struct Match {
     pub bytes: Range<usize>,
 }
 
-/// What is to be replaced, and by what.
+/// The matches to be replaced, and their replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replacement<'a> {
-    /// The places, in order and apart; at least one.
+    /// The places, in order and without overlaps; at least one.
     pub matches: Vec<Match>,
-    /// What comes into each of them: the replacement as it was given, but with the line ends of
-    /// the text.
+    /// What replaces each of them: the given replacement, with its line ends adapted to the text.
     pub new: Cow<'a, [u8]>,
 }
 
@@ -85,7 +84,7 @@ fn digits(hash: Sha256) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Finds what is to be replaced in `text` if `old` shall become `new`.
+/// Finds what to replace in `text` so that `old` becomes `new`.
 ///
 /// ```
 /// use agent_q_diff_engine::tool::replacement::{Match, ReplaceError, Scope, find};
@@ -126,13 +125,13 @@ pub fn find<'a>(
 }
 
 impl Replacement<'_> {
-    /// Returns `text`, the text that was searched, with the replacements made.
+    /// Returns `text`, which must be the text that was searched, with the replacements made.
     pub fn apply(&self, text: &[u8]) -> Vec<u8> {
         self.pieces(text).collect::<Vec<_>>().concat()
     }
 
-    /// Returns the pieces of the result in order: first what is before the first match, then by
-    /// turns what came in and what is behind it.
+    /// Returns the pieces of the result in order: the text before the first match, then alternately
+    /// a replacement and the text after it.
     fn pieces<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
         let gap = |index: usize| {
             let above = index.checked_sub(1).map(|above| &self.matches[above]);
@@ -144,10 +143,10 @@ impl Replacement<'_> {
         std::iter::once(gap(0)).chain(rest)
     }
 
-    /// Returns the SHA-256 of `text`, the text that was searched, and of the result, in hexadecimal
-    /// digits.
+    /// Returns the SHA-256 of `text`, which must be the text that was searched, and that of the
+    /// result, in hexadecimal digits.
     ///
-    /// Their common head is read once.
+    /// The part before the first match is hashed once for both.
     pub fn hashes(&self, text: &[u8]) -> (String, String) {
         let mut pieces = self.pieces(text);
         let common = pieces.next().unwrap_or_default();
@@ -158,9 +157,9 @@ impl Replacement<'_> {
         (digits(before), digits(after))
     }
 
-    /// Returns the lines (0-based, half-open) on which each replacement stands in the result.
+    /// Returns the lines of the result (0-based, half-open) that each replacement touches.
     ///
-    /// Where nothing came in, it is the line on which something went.
+    /// If the replacement is empty, that is the line from which something was removed.
     pub fn affected_lines(&self, text: &[u8]) -> Vec<Range<usize>> {
         let n_new = n_newlines(&self.new);
         let is_closed = self.new.ends_with(b"\n");
@@ -177,9 +176,9 @@ impl Replacement<'_> {
     }
 }
 
-/// Returns every place where `old`, which is not empty, is in `text`, in order.
+/// Returns every match of `old`, which is not empty, in `text`, in order.
 ///
-/// Matches may overlap: `aa` is twice in `aaa`.
+/// Matches may overlap: `aaa` has two of `aa`.
 pub fn matches(text: &[u8], old: &[u8]) -> Vec<Match> {
     let (mut line, mut counted) = (0, 0);
     let place = |start: usize| {
@@ -193,17 +192,18 @@ pub fn matches(text: &[u8], old: &[u8]) -> Vec<Match> {
     occurrences(text, old).map(place).collect()
 }
 
-/// Returns where `pattern`, which is not empty, begins in `text`, overlaps included.
+/// Returns the offset of each match of `pattern`, which is not empty, in `text`, overlaps included.
 fn occurrences(text: &[u8], pattern: &[u8]) -> impl Iterator<Item = usize> {
     let finder = memmem::Finder::new(pattern).into_owned();
     occurrences_by(text, pattern, move |rest| finder.find(rest))
 }
 
-/// Returns where `pattern`, which is not empty, begins in `text`, overlaps included.
+/// Returns the offset of each match of `pattern`, which is not empty, in `text`, overlaps included.
 ///
-/// This is Knuth, Morris and Pratt's algorithm: no text of repeated parts makes it slow. Where no
-/// part of the pattern matches, `skip` is faster: it returns how much of the rest of `text` has no
-/// match that begins there, or `None` if the rest has none at all.
+/// This is Knuth, Morris and Pratt's algorithm, so repetitive texts are searched in linear time,
+/// too. While no part of the pattern matches, the faster `skip` is called with the rest of `text`:
+/// it returns how many elements to skip, because no match begins in them, or `None` if the rest has
+/// no match.
 pub(super) fn occurrences_by<T: Eq>(
     text: &[T],
     pattern: &[T],
@@ -229,8 +229,8 @@ pub(super) fn occurrences_by<T: Eq>(
     })
 }
 
-/// Returns for each head of `pattern` the length of its longest border: the longest shorter head
-/// that is its tail as well.
+/// Returns for each prefix of `pattern` the length of its longest border: the longest proper prefix
+/// of it that is also its suffix.
 fn borders<T: Eq>(pattern: &[T]) -> Vec<usize> {
     let mut borders = vec![0; pattern.len()];
     for at in 1..pattern.len() {
@@ -243,10 +243,10 @@ fn borders<T: Eq>(pattern: &[T]) -> Vec<usize> {
     borders
 }
 
-/// Returns `old` and `new` with the line ends of `text`.
+/// Returns `old` and `new` with their line ends adapted to `text`.
 ///
-/// That is so if all lines of `text` end with CRLF, or if lines end in both ways and `old` is not
-/// there with LF, but with CRLF it is.
+/// LF becomes CRLF if all lines of `text` end with CRLF, or if line ends are mixed and only `old`
+/// with CRLF occurs in `text`. Otherwise nothing changes.
 fn with_line_ends_of<'a>(
     text: &[u8],
     old: &'a [u8],
@@ -265,7 +265,7 @@ fn with_line_ends_of<'a>(
     }
 }
 
-/// Returns `bytes` with every LF that is not part of a CRLF made one.
+/// Returns `bytes` with every LF that is not part of a CRLF replaced by CRLF.
 pub(super) fn with_crlf(bytes: &[u8]) -> Vec<u8> {
     let mut result = Vec::with_capacity(bytes.len());
     for &byte in bytes {
