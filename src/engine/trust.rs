@@ -1,16 +1,17 @@
 //! What a diff between two states of a target proves about its lines.
 //!
-//! A diff finds a shortest way from one text to the other, not what was done. Among equal lines it
-//! may name others than those that were touched, so its word about a line counts only if checks
-//! hold: the line is in no zone over which a run of the diff could slide; histogram and Myers
-//! diffs, forward and backward, agree about it; and on both sides, on the same unbroken run of kept
-//! lines, stands a line that is unique in both texts. Only where it is known that nothing around the
-//! texts changed, and the diff has one edit, the last is not needed: a diff of a whole file with one
-//! edit can still be the work of two.
+//! A diff is a short way from one text to the other, not a record of what was done. Among equal
+//! lines it may name other lines than those that were edited. So what it says of a line is trusted
+//! only if three checks succeed. No run of changed lines could slide over the line. Histogram and
+//! Myers diffs, each forward and backward, agree about it. And it is held on both sides: the same
+//! unbroken run of kept lines has, above the line or at it, and below it or at it, a line that is
+//! unique in both texts (an anchor). The third check is skipped only if it is known that nothing
+//! around the texts changed and the diff has at most one edit. For a whole file, one edit in the
+//! diff may still be the result of two.
 //!
-//! It is enough to compare the part of the texts that has all that differs, and around it as much as
-//! a run can slide over. With n lines in it the checks take O(n) time and space, and the four diffs
-//! what a diff takes; where more than `MAX_LEN` lines differ, nothing about them is proven.
+//! Only a part of the texts need be compared: the one that contains all differences, and around it
+//! the lines over which a run can slide. With n lines in it the checks take O(n) time and space,
+//! plus four diffs. If more than `MAX_LEN` lines differ, nothing is proven about them.
 
 mod agreement;
 mod line_counts;
@@ -23,30 +24,32 @@ pub use line_counts::LineCounts;
 use crate::diff::Edit;
 use crate::text::Text;
 
-/// Two states of a text, or of a part of it that has all that differs, and a diff of them.
+/// Two states of a text, or of a part of it that contains all differences, and a diff of them.
 #[derive(Clone, Copy)]
 pub struct Compared<'a> {
     /// The old text.
     pub old: &'a Text,
     /// The new one.
     pub new: &'a Text,
-    /// What makes one to the other.
+    /// The edits that turn the old text into the new one.
     pub edits: &'a [Edit],
-    /// Number of lines around the part, before it and behind it, which are the same in both.
+    /// Number of lines before the part and after it, which are equal in both states.
     pub n_around: (usize, usize),
 }
 
-/// The lines of an old text that a diff can be trusted about.
+/// For which lines of an old text a diff can be trusted.
 pub struct Trust {
-    /// The lines of the old text over which runs of the diff can slide, in order; they may overlap.
+    /// The lines of the old text (0-based) over which runs of the diff can slide, in order; these
+    /// ranges may overlap.
     zones: Vec<Range<usize>>,
     kept: Kept,
 }
 
 impl Trust {
-    /// Weighs a diff, where nothing is known of how the old text became the new one.
+    /// Checks a diff when nothing is known about how the old text became the new one.
     ///
-    /// `is_anchor` tells whether a line of the old text, all of it, is unique in both.
+    /// `is_anchor` says of a line, counted in the whole old text, whether it is unique in both
+    /// texts.
     pub fn new(compared: &Compared, is_anchor: impl FnMut(usize) -> bool) -> Trust {
         let numbers = Agreement::new(compared);
         let runs = Some(held_runs(&numbers, false, is_anchor));
@@ -56,7 +59,7 @@ impl Trust {
         }
     }
 
-    /// Weighs a diff of what was one command's work, so that nothing around the part changed.
+    /// Checks a diff of what one command changed, so that nothing around the part changed.
     pub fn of_command(compared: &Compared) -> Trust {
         let numbers = Agreement::new(compared);
         let is_simple = compared.edits.len() <= 1;
@@ -67,20 +70,20 @@ impl Trust {
         }
     }
 
-    /// Returns whether it is certain what became of the old `lines`, which are kept; if there are
-    /// none, what became of the place between the lines before and after.
+    /// Returns whether it is certain where the old `lines`, which the diff keeps, went. An empty
+    /// range stands for the place between two lines.
     pub fn is_certain(&self, lines: Range<usize>) -> bool {
         !self.is_loose(&lines) && self.kept.is_certain(lines)
     }
 
-    /// Returns whether it is certain what became of the places before and after the old `lines`,
-    /// which are not kept.
+    /// Returns whether it is certain where the places before and after the old `lines`, which the
+    /// diff does not keep, went.
     pub fn is_certain_around(&self, lines: Range<usize>) -> bool {
         self.kept.is_certain_around(lines)
     }
 
-    /// Returns whether a run of the diff can slide over one of `lines`, or over the place where
-    /// they are if there are none.
+    /// Returns whether a run of the diff can slide over one of `lines`, or over their place if they
+    /// are an empty range.
     fn is_loose(&self, lines: &Range<usize>) -> bool {
         let is_above = |zone: &Range<usize>| match lines.is_empty() {
             true => zone.end < lines.start,
@@ -95,8 +98,8 @@ impl Trust {
 }
 
 impl<'a> Compared<'a> {
-    /// Returns whether a run of the diff can slide up to an end of the part that is none of the
-    /// text: there may be more to it than the part shows.
+    /// Returns whether a run of the diff can slide up to an end of the part that is not an end of
+    /// the text. It might then slide farther in the whole text.
     pub fn is_too_narrow(&self) -> bool {
         let reaches = self.reaches();
         let is_at_start = |reach: &Range<usize>| self.n_around.0 > 0 && reach.start == 0;
@@ -104,7 +107,8 @@ impl<'a> Compared<'a> {
         reaches.first().is_some_and(is_at_start) || reaches.last().is_some_and(is_at_end)
     }
 
-    /// Returns the lines of the old text over which runs of the diff can slide, where they can.
+    /// Returns, for each run of the diff that can slide, the lines of the old text that it can
+    /// occupy.
     fn zones(&self) -> Vec<Range<usize>> {
         let reaches = self.reaches().into_iter().zip(self.edits);
         let zones = reaches.filter(|(reach, edit)| *reach != edit.before);
@@ -112,7 +116,8 @@ impl<'a> Compared<'a> {
         zones.map(|(zone, _)| in_text(zone)).collect()
     }
 
-    /// Returns for each edit the lines of the old part over which it can slide, its own included.
+    /// Returns for each edit the lines of the old part that it can occupy by sliding, its own
+    /// included.
     fn reaches(&self) -> Vec<Range<usize>> {
         let Compared {
             old, new, edits, ..
@@ -130,8 +135,8 @@ impl<'a> Compared<'a> {
         edits.iter().enumerate().map(reach).collect()
     }
 
-    /// Returns what tells whether a line of the old text is unique in both parts, or around them,
-    /// where nothing changed.
+    /// Returns the test whether a line of the old text is an anchor: it is unique in both parts, or
+    /// it is outside them, where nothing changed.
     fn anchors(&self) -> impl FnMut(usize) -> bool + use<'a> {
         let old = self.old;
         let mut texts = [old, self.new].map(|text| LineCounts::new(vec![text.bytes()]));
@@ -143,8 +148,8 @@ impl<'a> Compared<'a> {
     }
 }
 
-/// Returns how many lines `run` can move up and down in `text`, within `room`, so that the rest
-/// reads the same.
+/// Returns how many lines `run` can slide up and down in `text`, at most `room`, without changing
+/// the rest of the text.
 fn slide(text: &Text, run: &Range<usize>, room: (usize, usize)) -> (usize, usize) {
     if run.is_empty() {
         return (0, 0);
@@ -155,24 +160,24 @@ fn slide(text: &Text, run: &Range<usize>, room: (usize, usize)) -> (usize, usize
     (up, (0..room.1).take_while(is_same_down).count())
 }
 
-/// The lines that four diffs keep alike, and those among them that are on a run with an anchor.
+/// The lines about which four diffs agree, and the runs of kept lines with their anchors.
 struct Kept {
     numbers: Agreement,
-    /// The runs of lines that are kept, in order; `None` if agreement is enough.
+    /// The runs of kept lines, in order; `None` if agreement is enough.
     runs: Option<Vec<Run>>,
 }
 
-/// An unbroken run of lines that are kept.
+/// An unbroken run of kept lines.
 struct Run {
     lines: Range<usize>,
-    /// The first of its lines that is unique in both texts, or as good as that.
+    /// Its first anchor.
     first_anchor: Option<usize>,
-    /// The last one.
+    /// Its last anchor.
     last_anchor: Option<usize>,
 }
 
-/// Returns the runs of `numbers` with their anchors. If `is_bounded`, nothing changed around what was
-/// compared, and its first and last lines are anchors.
+/// Returns the runs of `numbers` with their anchors. If `is_bounded`, nothing changed around the
+/// compared texts, so a line that is the first of both, or the last of both, is an anchor too.
 fn held_runs(
     numbers: &Agreement,
     is_bounded: bool,
@@ -196,14 +201,14 @@ fn held_runs(
 }
 
 impl Kept {
-    /// Returns whether an anchor stands on the same run as line `at`, there or above.
+    /// Returns whether the run of line `at` has an anchor at that line or above it.
     fn is_held_above(&self, at: usize) -> bool {
         self.is_held(at, |run| {
             run.first_anchor.is_some_and(|anchor| anchor <= at)
         })
     }
 
-    /// Like [`Kept::is_held_above`], there or below.
+    /// Returns whether the run of line `at` has an anchor at that line or below it.
     fn is_held_below(&self, at: usize) -> bool {
         self.is_held(at, |run| run.last_anchor.is_some_and(|anchor| anchor >= at))
     }
@@ -240,7 +245,7 @@ mod tests {
     use crate::dice::Dice;
     use crate::diff;
 
-    /// What is known of the edits between the two texts.
+    /// What is known about the edits between the two texts.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     enum History {
         Unknown,

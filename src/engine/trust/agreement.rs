@@ -1,4 +1,4 @@
-//! What became of each line of a text by the word of four diffs.
+//! Where four diffs agree that each line of a text went.
 
 use std::ops::Range;
 
@@ -6,22 +6,23 @@ use imara_diff::{Algorithm, Diff, InternedInput};
 
 use super::Compared;
 
-/// How many lines of both texts together are compared four times over. imara-diff cannot be
-/// stopped, and this takes half a second at worst.
+/// Most lines of both texts together that are compared four times. imara-diff cannot be
+/// interrupted; with so many lines it takes half a second at worst.
 const MAX_LEN: usize = 1 << 14;
 
-/// That the diffs do not agree about a line.
+/// The diffs disagree about a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Disagree;
 
-/// For each old line its number in the new text, if all four agree that it is kept.
+/// For each old line its number in the new text, or none if it is not kept, as far as all four
+/// diffs agree.
 ///
-/// Only the part between the ends that are the same takes space.
+/// Takes space only for the lines between the common head and tail.
 pub(super) struct Agreement {
-    /// Number of lines at the head of both that are the same.
+    /// Number of lines in the common head.
     n_head: usize,
     part: Vec<Result<Option<usize>, Disagree>>,
-    /// Number of lines at the tail.
+    /// Number of lines in the common tail.
     n_tail: usize,
     /// Number of lines of the new text.
     n_new: usize,
@@ -57,12 +58,13 @@ impl Agreement {
         self.tail_start() + self.n_tail
     }
 
-    /// Returns where the old lines at the tail begin.
+    /// Returns the old line at which the common tail begins.
     fn tail_start(&self) -> usize {
         self.n_head + self.part.len()
     }
 
-    /// Returns the number of old line `at` in the new text, or `None` if it is not kept.
+    /// Returns where the old line `at` is in the new text (both 0-based), or `None` if it is not
+    /// kept.
     pub(super) fn get(&self, at: usize) -> Result<Option<usize>, Disagree> {
         match at.checked_sub(self.n_head) {
             None => Ok(Some(at)),
@@ -71,12 +73,12 @@ impl Agreement {
         }
     }
 
-    /// Returns whether the old line `at` is the first of both texts.
+    /// Returns whether the old line `at` is the first line of both texts.
     pub(super) fn is_first(&self, at: usize) -> bool {
         at == 0 && self.kept(at) == Some(0)
     }
 
-    /// Returns whether the old line `at` is the last of both texts.
+    /// Returns whether the old line `at` is the last line of both texts.
     pub(super) fn is_last(&self, at: usize) -> bool {
         at + 1 == self.len() && self.kept(at).is_some_and(|number| number + 1 == self.n_new)
     }
@@ -85,7 +87,7 @@ impl Agreement {
         self.get(at).ok().flatten()
     }
 
-    /// Returns the unbroken runs of lines that are kept, in order.
+    /// Returns the unbroken runs of kept lines, in order.
     pub(super) fn runs(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         let mut at = 0;
         std::iter::from_fn(move || {
@@ -95,12 +97,13 @@ impl Agreement {
         })
     }
 
-    /// Returns the end of the run that begins with the old line `start`, if that is kept.
+    /// Returns the end of the run that begins with the old line `start`; `None` if that is not
+    /// kept.
     fn run_end(&self, start: usize) -> Option<usize> {
         let first = self.kept(start)?;
         let mut at = start;
         while at < self.len() && self.kept(at) == Some(first + at - start) {
-            // Where both are the same, all follows.
+            // In the common head and tail, all lines are kept.
             at = match at {
                 at if at < self.n_head => self.n_head,
                 at if at >= self.tail_start() => self.len(),

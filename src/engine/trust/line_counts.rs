@@ -1,34 +1,36 @@
-//! How often lines are in a text.
+//! How often lines occur in a text.
 
 use imara_diff::Interner;
 use memchr::memmem;
 
-/// Tells of lines how often a text has them.
+/// Counts how often given lines occur in a text.
 ///
-/// Of a long run of kept lines only the outermost ones that are unique count, and near its ends
-/// there mostly is one. So the first few lines that are asked for are searched for, which reads the
-/// text faster than any table can be made of it; the table comes after that.
+/// Of a long run of kept lines only the first and the last unique line matter, and these are
+/// usually near its ends. So the first few lines are searched for, which is faster than counting
+/// all lines of the text. Only after that all lines are counted in a table, in O(bytes) time and
+/// space.
 pub struct LineCounts<'a> {
-    /// In pieces of whole lines.
+    /// The text, in pieces that each consist of whole lines.
     text: Vec<&'a [u8]>,
     /// How many more lines may be searched for.
     n_searches: usize,
     counts: Option<Counts<'a>>,
 }
 
-/// How often each line is there.
+/// How often each line occurs.
 struct Counts<'a> {
     lines: Interner<&'a [u8]>,
-    /// For each token of these; 2 stands for more.
+    /// For each token of `lines` its count, where 2 means two or more.
     counts: Vec<u8>,
 }
 
-/// How many lines are searched for before a table is made, which takes as long as some forty.
+/// How many lines are searched for before the table is made, which takes as long as about forty
+/// searches.
 const MAX_SEARCHES: usize = 20;
 
 impl<'a> LineCounts<'a> {
-    /// Counts the lines of the text of the pieces `text`, each of whole lines, of which nothing is
-    /// read yet.
+    /// Prepares to count lines in the text whose pieces, each of whole lines, are `text`. Reads
+    /// nothing yet.
     pub fn new(text: Vec<&'a [u8]>) -> LineCounts<'a> {
         LineCounts {
             text,
@@ -37,7 +39,8 @@ impl<'a> LineCounts<'a> {
         }
     }
 
-    /// Returns how often `line`, with its newline if it has one, is in the text; 2 stands for more.
+    /// Returns how often `line`, with its newline if it has one, occurs in the text; 2 means two or
+    /// more.
     pub fn count(&mut self, line: &'a [u8]) -> usize {
         if self.n_searches > 0 {
             self.n_searches -= 1;
@@ -56,7 +59,7 @@ impl<'a> LineCounts<'a> {
         let finder = memmem::Finder::new(line);
         let places = self.text.iter().flat_map(|piece| {
             let begins_line = |&at: &usize| at == 0 || piece[at - 1] == b'\n';
-            // A newline at the end alone: no two of these can overlap.
+            // The line's only newline is its last byte, so no two matches overlap.
             finder.find_iter(piece).filter(begins_line)
         });
         places.take(2).count()
