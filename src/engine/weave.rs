@@ -1,22 +1,23 @@
 //! A weave: all lines of the original, of the proposal and of the target, in one list.
 //!
 //! As in SCCS and Bazaar, the lines of all versions are woven into one sequence of segments, in
-//! file order: those of the original, those of the proposal, and those that neither knows. Per atom
-//! the order is old, new. *The target is the alive segments in order*, so a place is known and never
-//! searched for, and to apply or take out a change is to flip its atoms.
+//! file order: the original's lines, the proposal's, and those that are in neither. An atom's old
+//! lines come before its new ones. *The target is the alive segments in order*, so places are known
+//! rather than searched for, and a change is applied or unapplied by flipping its atoms.
 //!
-//! Who knows what:
+//! The parts, and what each of them knows:
 //!
-//! - `Texts` knows bytes and characters of lines, not their order.
-//! - `Segments` knows the order of lines and which are alive, by their numbers. Only its methods
-//!   change it, and keep its invariants.
-//! - `Journal` knows what happened to the target, so that it can be undone.
-//! - [`Target`] reads segments and texts as one text; [`Reading`] compares another one with it.
-//! - [`Weave`] has all of them, and keeps them in step.
+//! - `Texts` knows the bytes and characters of lines, but not their order.
+//! - `Segments` knows the order of lines, which it identifies by number, and which of them are
+//!   alive. Only its own methods change it, and they keep its invariants.
+//! - `Journal` knows what happened to the target, for undoing it.
+//! - [`Target`] reads segments and texts as one text; [`Reading`] compares another text with it.
+//! - [`Weave`] owns all of them and keeps them consistent.
 //!
-//! With s segments, a run of outside edits takes O(s) time and what lies between them, and so does
-//! flipping many atoms at once. Flipping one, or looking up its place, takes O(log s) and what is
-//! around it up to the nearest unchanged lines. A segment is 24 bytes.
+//! With s segments, a run of outside edits takes O(s) time plus that for the segments between each
+//! two edits; flipping many atoms at once takes O(s). Flipping one atom, or looking up its place,
+//! takes O(log s), plus time for the segments up to the nearest unchanged lines on either side. A
+//! segment takes 24 bytes.
 
 mod atom;
 mod changed;
@@ -50,9 +51,9 @@ pub struct Weave {
     journal: Journal,
 }
 
-/// What it is made of, and laying it out again.
+/// Construction, the parts, and laying it out anew.
 impl Weave {
-    /// Weaves `original` and `modified`, which differ by `edits`. No atom is applied: the target
+    /// Weaves `original` and `modified`, which differ by `edits`. No atom is applied, so the target
     /// is the original.
     pub fn new(original: Text, modified: Text, edits: &[Edit]) -> Weave {
         let atom = |edit: &Edit| Atom {
@@ -69,28 +70,29 @@ impl Weave {
         }
     }
 
-    /// The original, or what stands in for it.
+    /// The original, or its substitute: the lines of a bare diff.
     pub fn original(&self) -> &Text {
         self.texts.original()
     }
 
-    /// The modified text, or what stands in for it.
+    /// The modified text, or its substitute.
     pub fn modified(&self) -> &Text {
         self.texts.modified()
     }
 
-    /// The atoms in the order of the original.
+    /// The atoms, in the order of the original.
     pub fn atoms(&self) -> &[Atom] {
         self.segments.atoms()
     }
 
-    /// The target as the weave has it.
+    /// The target, according to the weave.
     pub fn target(&self) -> Target<'_> {
         let (texts, segments) = (&self.texts, &self.segments);
         Target { texts, segments }
     }
 
-    /// Returns the lines of `atom` in the target if it is applied, or else if it is not, as bytes.
+    /// Returns the bytes of the lines that `atom` has in the target if it is applied (if
+    /// `is_applied`), or if it is not.
     pub fn side(&self, atom: &Atom, is_applied: bool) -> &[u8] {
         match is_applied {
             true => self.modified().lines_bytes(atom.new.clone()),
@@ -98,17 +100,17 @@ impl Weave {
         }
     }
 
-    /// Takes the newline off the end of original and modified text, or puts it back.
+    /// Removes the newline at the end of original and modified text, or restores it.
     ///
-    /// For a diff whose own text broke off before that newline, so that only the target can tell
+    /// For a diff whose own text broke off before that newline, so that only the target shows
     /// whether it is there. An empty last line is left alone.
     pub fn toggle_last_terminator(&mut self) {
         self.texts.toggle_last_terminator();
         self.segments.forget_bytes();
     }
 
-    /// Replaces the segments by what original and proposal alone say; no text of others remains.
-    /// `is_applied` tells it of each atom.
+    /// Replaces all segments by those of original and proposal, without any text of others.
+    /// `is_applied` says of each atom whether it is applied.
     pub fn lay_whole(&mut self, is_applied: &[bool]) {
         self.texts.set_user(Text::new(Vec::new()));
         let n_lines = self.original().len();
@@ -116,70 +118,73 @@ impl Weave {
         self.journal.forget();
     }
 
-    /// Replaces the segments: the target is `live`, the runs `placed` stand in it where they say,
-    /// and everything around them is text of others. `is_applied` tells it of each atom. Atoms
-    /// outside all runs have no place any more.
+    /// Replaces all segments: the target becomes `live`, the runs `placed` are at their lines of
+    /// it, and everything around them is text of others. `is_applied` says of each atom whether it
+    /// is applied. Atoms outside all runs lose their places.
     ///
-    /// The runs must be in the order of their lines, inside `live` and disjoint.
+    /// The runs must be in the order of their lines, inside `live`, and disjoint.
     pub fn lay_out(&mut self, live: Text, placed: &[Placed], is_applied: &[bool]) {
         self.segments.lay_out(live.len(), placed, is_applied);
         self.texts.set_user(live);
         self.journal.forget();
     }
 
-    /// Lays `run`, whose atoms have no place yet and are applied if `is_applied`, where its lines
-    /// stand in the target. [`Weave::owner_of`] these lines must be nobody.
+    /// Inserts the segments of `run`, whose atoms have no place yet, where its lines are in the
+    /// target; its atoms are applied if `is_applied`. [`Weave::owner_of`] must be `None` for these
+    /// lines.
     pub(crate) fn lay_in(&mut self, run: &Placed, is_applied: bool) {
         self.segments.lay_in(run, is_applied);
         self.journal.forget();
     }
 
-    /// Returns who owns any of the `lines` of the target; `None` if all are text of others, and none
-    /// was typed where it may be before or after an atom.
+    /// Returns who owns one of the `lines` of the target; `None` if all are text of others and none
+    /// was typed at a point where it may belong before or after an atom.
     pub(crate) fn owner_of(&self, lines: Range<usize>) -> Option<Owner> {
         self.segments.owner_of(lines)
     }
 }
 
-/// Where atoms are, and flipping them.
+/// Places of atoms, and flipping them.
 impl Weave {
-    /// Returns the line of the target where atom `atom` is or would be, or `None` if it has no
-    /// place.
+    /// Returns the line of the target (0-based) at which atom `atom` is or would be; `None` if it
+    /// has no place.
     pub fn line_of(&self, atom: usize) -> Option<usize> {
         self.segments.line_of(atom)
     }
 
-    /// Returns by how many lines the atoms before `atom` make the target longer.
+    /// Returns how many lines the atoms before `atom` add to the target; negative if they remove
+    /// more.
     pub fn delta_before(&self, atom: usize) -> isize {
         self.segments.delta_before(atom)
     }
 
-    /// Returns whether a line right beside atom `atom` was changed from outside.
+    /// Returns whether a line next to atom `atom` was changed from outside.
     ///
-    /// The atom's place is certain all the same; a reader may want to check it.
+    /// The atom's place is still certain, but the user may want to check it.
     pub fn is_next_to_edit(&self, atom: usize) -> bool {
         self.segments.is_next_to_edit(atom)
     }
 
-    /// Returns whether somebody else put lines into the target or took some out.
+    /// Returns whether outside edits inserted lines into the target or deleted some.
     pub fn is_touched(&self) -> bool {
         self.segments.is_touched()
     }
 
-    /// Returns whether atom `atom` can be flipped, or why not.
+    /// Checks whether atom `atom` can be flipped.
     ///
     /// # Errors
     ///
-    /// Any [`FlipError`] but [`FlipError::Glued`], which depends on what else is flipped.
+    /// Any [`FlipError`] except [`FlipError::Glued`], which depends on what else is flipped.
     pub fn check(&self, atom: usize) -> Result<(), FlipError> {
         self.segments.check(atom)
     }
 
-    /// Returns the edits that flip the atoms `chosen`, in order, in the order of their lines.
+    /// Returns the edits that flip the atoms `chosen`, which are in order. The edits are in the
+    /// order of their lines.
     ///
     /// # Errors
     ///
-    /// The first [`FlipError`] that stands against it; then none of them can be flipped.
+    /// The first [`FlipError`] that prevents it; then none of them can be flipped.
     pub fn edits_to_flip(&self, chosen: &[usize]) -> Result<Vec<LineEdit>, FlipError> {
         chosen.iter().try_for_each(|&atom| self.check(atom))?;
         self.segments.refuse_to_glue(&self.texts, chosen)?;
@@ -197,7 +202,7 @@ impl Weave {
         }
     }
 
-    /// Flips the atoms `chosen`, in order: call it when the target has been edited.
+    /// Flips the atoms `chosen`, which are in order. Call this after the target has been edited.
     pub fn flip(&mut self, chosen: &[usize]) {
         if !chosen.is_empty() {
             self.journal.push_flip(chosen);
@@ -205,32 +210,33 @@ impl Weave {
         }
     }
 
-    /// Learns that the atoms `chosen` were flipped in the target by somebody else.
+    /// Records that outside edits flipped the atoms `chosen`.
     pub(crate) fn learn_flips(&mut self, chosen: &[usize]) {
         self.journal.forget();
         self.segments.flip(&self.texts, chosen);
     }
 }
 
-/// Changing what the atoms are. What was done before can then no longer be undone line by line,
-/// since the lines belong to other atoms now.
+/// Changing the atoms themselves. Earlier changes can then no longer be undone line by line, since
+/// the lines belong to other atoms now.
 impl Weave {
-    /// Cuts atom `atom` in two behind the first `n_lines` of its changed lines, the removed ones
-    /// counted before the added ones.
+    /// Cuts atom `atom` in two after the first `n_lines` of its changed lines, where its removed
+    /// lines are counted before its added ones.
     ///
-    /// That is the order of the segments, and it stays: of two lines that are removed and two that
-    /// replace them, the first removed and the first added one are apart for good. Panics unless
-    /// lines are left on both sides.
+    /// Cutting never changes this order of the segments. So if two lines replace two others, no cut
+    /// gives an atom of just the first removed and the first added line. Panics unless both parts
+    /// have lines.
     pub(crate) fn cut(&mut self, atom: usize, n_lines: usize) {
         self.journal.forget();
         self.segments.cut(atom, n_lines);
     }
 
-    /// Rewrites the lines of `group`: those of the original are now `old`, those of the modified
-    /// text are `new`, and its atoms are what `edits`, counted from the first lines of these, change.
+    /// Rewrites `group`: its lines of the original become `old`, those of the modified text `new`,
+    /// and its atoms are made of `edits`, whose line numbers count from the first lines of `old`
+    /// and `new`.
     ///
-    /// They are applied if `is_applied`, and the caller ensures that the target is then what the
-    /// weave says. A group that has no place gets none.
+    /// The atoms are applied if `is_applied`; the caller ensures that the target then agrees with
+    /// the weave. A group without a place gets none.
     pub(crate) fn rewrite(
         &mut self,
         group: &Group,
@@ -244,34 +250,34 @@ impl Weave {
         self.segments.rewrite(group, n_lines, edits, is_applied);
     }
 
-    /// Notes whether atom `atom` is what the user made of the proposal.
+    /// Records whether the user edited atom `atom`.
     pub(crate) fn set_edited(&mut self, atom: usize, is_edited: bool) {
         self.segments.set_edited(atom, is_edited);
     }
 
-    /// Returns what stands in the target where `group` is, or `None` if it has no place.
+    /// Returns the lines of the target where `group` is; `None` if it has no place.
     ///
-    /// Takes time for what is there, and O(log s) for s segments.
+    /// Takes O(log s) time for s segments, plus that for the lines returned.
     pub(crate) fn stretch(&self, group: &Group) -> Option<Stretch> {
         self.segments.stretch(&self.texts, group)
     }
 }
 
-/// Edits that others make.
+/// Edits by others.
 impl Weave {
-    /// Learns that somebody else replaced `n_removed` lines of the target from line `line` on by
-    /// `text`, and whether that was the undoing of something.
+    /// Records that somebody else replaced `n_removed` lines of the target, from line `line`
+    /// (0-based) on, by `text`; `is_undo` says whether an editor's undo did that.
     ///
     /// Panics if the target has no such lines. `text` consists of whole lines; only at the end of
-    /// the target can its last one lack the newline.
+    /// the target may the last one lack its newline.
     pub fn edit_outside(&mut self, line: usize, n_removed: usize, text: &[u8], is_undo: bool) {
         self.edit_loosely(line, n_removed, text, is_undo);
         self.settle();
     }
 
-    /// Like [`Weave::edit_outside`], for one of a run of edits: until [`Weave::settle`] is called,
-    /// only other edits, [`Weave::lines_between`], [`Weave::lines_near`] and
-    /// [`Weave::reads_as_original`] may follow.
+    /// Like [`Weave::edit_outside`], for one in a run of edits: until [`Weave::settle`] is called,
+    /// only more edits, [`Weave::lines_between`], [`Weave::lines_near`] and
+    /// [`Weave::reads_as_original`] may be called.
     pub(crate) fn edit_loosely(
         &mut self,
         line: usize,
@@ -297,8 +303,8 @@ impl Weave {
         self.journal.push_edit(line, old, text, replaced);
     }
 
-    /// Undoes the last edits from outside if the given one, an undoing, does that to the text, and
-    /// returns whether it does.
+    /// Undoes the last outside edits if the given edit, made by an undo, has just that effect on
+    /// the text; returns whether it does.
     pub fn undo_outside(&mut self, line: usize, n_removed: usize, text: &[u8]) -> bool {
         let is_undone = self.undo_edits(line, n_removed, text);
         self.settle();
@@ -310,13 +316,14 @@ impl Weave {
         (self.journal).undo_edits(&mut self.segments, &self.texts, lines, text)
     }
 
-    /// Ends a run of edits, so that everything can be asked again.
+    /// Ends a run of edits, so that all methods may be called again.
     pub(crate) fn settle(&mut self) {
         self.segments.settle();
     }
 
-    /// Returns which lines of the target begin with its character `start` and end before `end`, as
-    /// Emacs counts them; `None` if no lines do, or the target has not just `n_chars` of them.
+    /// Returns the lines of the target that span its characters `start..end` (0-based, as Emacs
+    /// counts them); `None` if no line begins at either of these, or if the target does not have
+    /// `n_chars` characters.
     pub(crate) fn lines_between(
         &mut self,
         start: usize,
@@ -327,22 +334,22 @@ impl Weave {
             .lines_between(&self.texts, start, end, n_chars)
     }
 
-    /// Returns the lines of the target in `range`, as bytes.
+    /// Returns the bytes of the lines of the target in `range`.
     pub(crate) fn lines_near(&mut self, range: Range<usize>) -> Vec<u8> {
         self.segments.lines_near(&self.texts, range)
     }
 
-    /// Returns whether the target is the original, byte for byte.
+    /// Returns whether the target equals the original, byte for byte.
     pub(crate) fn reads_as_original(&mut self) -> bool {
         self.segments.reads_as_original(&self.texts)
     }
 
-    /// Returns how many things have happened to the target. Fewer if one of them is undone.
+    /// Returns how many changes of the target there have been; undoing one reduces the number.
     pub(crate) fn n_done(&self) -> usize {
         self.journal.n_done()
     }
 
-    /// Returns how many of these can no longer be undone line by line.
+    /// Returns how many of these changes can no longer be undone line by line.
     pub(crate) fn n_forgotten(&self) -> usize {
         self.journal.n_forgotten()
     }
@@ -352,7 +359,8 @@ impl Weave {
         self.journal.now(&self.segments)
     }
 
-    /// Makes all edits from outside since `before` one, which replaced `old` by `new` at `line`.
+    /// Merges all outside edits since `before` into one, which replaced `old` by `new` at line
+    /// `line` (0-based).
     pub(crate) fn count_as_one(&mut self, before: &Now, line: usize, old: &[u8], new: &[u8]) {
         self.journal.join(before, &self.segments, line, old, new);
     }

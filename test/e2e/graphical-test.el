@@ -261,7 +261,7 @@ COLORS is an alist from faces to their backgrounds there."
       ;; Not by asking Emacs, which would take the tooltip away.
       (e2e-wait-for (> (graphical-n-windows) n-windows)))
     (should (equal (e2e-eval '(substring-no-properties tooltip-help-message))
-                   "other lines were put where it belongs, at line 113"))))
+                   "other lines were inserted where it belongs, at line 113"))))
 
 (ert-deftest e2e-graphical-light ()
   (graphical-tour "light" '((agent-q-diff-applied . "#bbffbb")

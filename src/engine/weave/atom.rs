@@ -1,5 +1,4 @@
-//! What goes into a weave and comes out of it: atoms, edits, runs, stretches, and why atoms cannot
-//! be flipped.
+//! The values that a weave takes and returns: atoms, edits, runs, stretches, and errors.
 
 use std::ops::Range;
 
@@ -16,13 +15,13 @@ pub struct Atom {
     pub new: Range<usize>,
     /// Whether the target holds the new lines instead of the old ones.
     pub is_applied: bool,
-    /// Whether it is what the user made of the proposal.
+    /// Whether the user edited it.
     pub is_edited: bool,
 }
 
 impl Atom {
-    /// Returns the lines of the text that the target holds of the atom: of the modified text if it
-    /// is applied, or else of the original.
+    /// Returns the atom's lines that the target holds: those of the modified text if it is applied,
+    /// otherwise those of the original.
     pub fn alive_side(&self) -> &Range<usize> {
         match self.is_applied {
             true => &self.new,
@@ -30,7 +29,7 @@ impl Atom {
         }
     }
 
-    /// Returns the lines of the other text, which the target holds once the atom is flipped.
+    /// Returns the atom's lines that the target holds once the atom is flipped.
     pub fn other_side(&self) -> &Range<usize> {
         match self.is_applied {
             true => &self.old,
@@ -38,26 +37,26 @@ impl Atom {
         }
     }
 
-    /// Returns the number of lines that it removes and adds.
+    /// Returns the number of lines that it removes plus that of lines that it adds.
     pub fn n_lines(&self) -> usize {
         self.old.len() + self.new.len()
     }
 }
 
-/// A change of the target: the lines `line..line + n_removed` give way to `text`.
+/// A change of the target: `text` replaces the lines `line..line + n_removed`.
 ///
-/// Line numbers are 0-based and count the target as it is before any edit of the same list.
+/// Line numbers are 0-based and refer to the target before any edit of the same list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineEdit {
     /// First line of the target that changes.
     pub line: usize,
-    /// Number of lines that go.
+    /// Number of lines that are removed.
     pub n_removed: usize,
-    /// What takes their place, terminators included.
+    /// The lines that replace them, with terminators.
     pub text: Vec<u8>,
 }
 
-/// A run of the original, with the atoms in it, that stands somewhere in the target.
+/// A run of lines of the original, with the atoms in it, and its place in the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placed {
     /// First line of the run in the target (0-based).
@@ -68,44 +67,46 @@ pub struct Placed {
     pub atoms: Range<usize>,
 }
 
-/// What stands in the target in a stretch of the original.
+/// The lines of the target in place of a stretch of the original.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stretch {
-    /// The first line of the target in it (0-based).
+    /// The first of these lines (0-based).
     pub line: usize,
-    /// Its lines, as they are in the target.
+    /// The lines.
     pub live: Text,
-    /// Whether all of it is as the original and its atoms say: nobody else had a hand in it.
+    /// Whether they are just what the original and the atoms say: no outside edit changed them.
     pub is_untouched: bool,
 }
 
-/// Who owns a line of the target, or what it was typed beside.
+/// Who owns a line of the target, or next to whose lines it was typed.
 pub(crate) enum Owner {
-    /// This atom.
+    /// The atom with this index.
     Atom(usize),
-    /// The hunk in whose context this line of the original is.
+    /// The hunk whose context includes this line of the original.
     Original(usize),
 }
 
 /// Why atoms cannot be flipped. Lines are those of the target, 0-based.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum FlipError {
-    /// A line without newline would be followed by another one and be glued to it.
+    /// A line without newline would be followed by another line, and the two would become one.
     #[error("a line without newline would no longer be the last one; decide the neighbor first")]
     Glued,
-    /// Lines that the atom would replace were changed from outside, or others stand among them.
+    /// Lines that the atom would replace were changed from outside, or others were inserted among
+    /// them.
     #[error("its lines were changed since, at line {}", line + 1)]
     ChangedByUser {
         /// Where the atom's lines are or were.
         line: usize,
     },
-    /// Lines were put from outside at the very point where the atom's lines belong.
-    #[error("other lines were put where it belongs, at line {}", line + 1)]
+    /// Lines were inserted from outside at the very point where the atom's lines belong.
+    #[error("other lines were inserted where it belongs, at line {}", line + 1)]
     InsertionPointTouched {
         /// Where the atom's lines would be.
         line: usize,
     },
-    /// The lines before and after the point where the atom's lines belong were both deleted.
+    /// The line before the point where the atom's lines belong was deleted, and the line after it,
+    /// too.
     #[error("the lines around its place were deleted, at line {}", line + 1)]
     NeighborsGone {
         /// Where the atom's lines would be.
@@ -117,7 +118,7 @@ pub enum FlipError {
 }
 
 impl FlipError {
-    /// Returns the error, but about line `line`.
+    /// Returns the same error with the line number `line`.
     pub(super) fn at(self, line: usize) -> FlipError {
         match self {
             FlipError::ChangedByUser { .. } => FlipError::ChangedByUser { line },

@@ -1,7 +1,7 @@
-//! Where another text differs from the target.
+//! Finds where another text differs from the target.
 //!
-//! A text that comes after an edit was missed is mostly the target but for a few lines. Comparing
-//! memory from both ends finds these; all else is as it was.
+//! If an edit was missed, the new text usually differs from the target in a few lines only.
+//! Comparing memory from both ends finds them; everything else is unchanged.
 
 use std::ops::Range;
 
@@ -13,19 +13,19 @@ use crate::text::Text;
 pub struct Changed {
     /// Lines of the target (0-based) that are different in the other text.
     pub lines: Range<usize>,
-    /// What stands in their place there.
+    /// The lines that replace them in the other text.
     pub text: Vec<u8>,
 }
 
 impl Target<'_> {
-    /// Returns where `live` differs from the target; `None` if nowhere.
+    /// Returns the part in which `live` differs from the target; `None` if it does not.
     ///
-    /// Above and below that part both have the same lines. Takes O(n) time and space for n bytes.
+    /// Above and below that part, both have the same lines. Takes O(n) time and space for n bytes.
     pub fn changed_in(self, live: &[u8]) -> Option<Changed> {
         self.changed_inside(0..self.n_lines(), live)
     }
 
-    /// Like [`Target::changed_in`], for a text that has `text` in the place of the target's `lines`.
+    /// Like [`Target::changed_in`], for the target with `lines` replaced by `text`.
     pub(super) fn changed_inside(self, lines: Range<usize>, text: &[u8]) -> Option<Changed> {
         let old = Text::new(self.lines(lines.clone()));
         let new = Text::new(text.to_vec());
@@ -40,7 +40,7 @@ impl Target<'_> {
         })
     }
 
-    /// Widens `changed` by up to `n_lines` lines on both sides.
+    /// Widens `changed` by up to `n_lines` lines on each side.
     pub fn widened(self, changed: &Changed, n_lines: usize) -> Changed {
         let Changed { lines, text } = changed;
         let start = lines.start.saturating_sub(n_lines);
@@ -61,7 +61,7 @@ mod tests {
     use crate::diff;
     use crate::weave::Weave;
 
-    /// Returns a text of up to `max_len` lines, its last one perhaps without a newline.
+    /// Returns a text of fewer than `max_len` lines and perhaps a last one without newline.
     fn any_text(roll: &mut impl FnMut(usize) -> usize, max_len: usize) -> Vec<u8> {
         let lines = ["\n", "a\n", "ba\n", "b\n"];
         let mut text = (0..roll(max_len))
@@ -94,7 +94,7 @@ mod tests {
             };
             let Changed { lines, text } = changed.clone();
             let n_tail = old.len() - lines.end;
-            // It is what stands between the lines at both ends that are the same.
+            // The change is what remains between the equal lines at both ends.
             let n_head = (0..old.len().min(live.len()))
                 .take_while(|&at| old.line(at) == live.line(at))
                 .count();

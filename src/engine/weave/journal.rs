@@ -1,7 +1,7 @@
-//! What happened to the target and can be undone.
+//! The changes of the target that can be undone.
 //!
-//! Only the undoing of the very last edits brings the same lines back; anything else is an edit
-//! like others. Knows what was done, in order; how segments change is up to them.
+//! Only undoing the very latest edits brings back the same lines; any other edit counts as a new
+//! one. The journal knows what was done, in order; how that changes segments is up to these.
 
 use std::ops::Range;
 
@@ -9,18 +9,18 @@ use super::segments::{Replaced, Segments, State};
 use super::target::Target;
 use super::texts::Texts;
 
-/// How many changes can be undone line by line; older ones cost their lines their identity.
+/// How many changes can be undone line by line. If older ones are undone, their lines count as new.
 const MAX_PAST: usize = 512;
 
-/// What happened to the target and can be undone, the latest last.
+/// The changes of the target that can be undone, the latest last.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Journal {
     entries: Vec<Past>,
-    /// How many were forgotten, which came before these.
+    /// How many earlier changes were forgotten.
     n_forgotten: usize,
 }
 
-/// Something that happened to the target and can be undone.
+/// A change of the target that can be undone.
 #[derive(Debug, Clone)]
 enum Past {
     Edit(Edited),
@@ -28,7 +28,7 @@ enum Past {
     Flip(Vec<usize>),
 }
 
-/// An edit from outside: what it did to the text and to the segments.
+/// An outside edit: its effect on the text and on the segments.
 #[derive(Debug, Clone)]
 struct Edited {
     /// The first line of the target that changed.
@@ -38,19 +38,19 @@ struct Edited {
     replaced: Replaced,
 }
 
-/// The segments at some time, and how much had happened by then.
+/// The segments at some time, and the number of changes up to then.
 pub(crate) struct Now {
     n_done: usize,
     segments: State,
 }
 
 impl Journal {
-    /// Returns how many things have happened, those forgotten included.
+    /// Returns how many changes there have been, including those forgotten.
     pub fn n_done(&self) -> usize {
         self.n_forgotten + self.entries.len()
     }
 
-    /// Returns how many of these can no longer be undone line by line.
+    /// Returns how many of these changes were forgotten and can no longer be undone line by line.
     pub fn n_forgotten(&self) -> usize {
         self.n_forgotten
     }
@@ -63,7 +63,8 @@ impl Journal {
         }
     }
 
-    /// Makes all edits since `before` one, which replaced `old` by `new` from line `line` on.
+    /// Merges all edits since `before` into one, which replaced `old` by `new` from line `line`
+    /// (0-based) on.
     pub fn join(&mut self, before: &Now, segments: &Segments, line: usize, old: &[u8], new: &[u8]) {
         if self.n_done() > before.n_done {
             let n_left = before.n_done.saturating_sub(self.n_forgotten);
@@ -73,7 +74,8 @@ impl Journal {
         }
     }
 
-    /// Notes that `new` replaced the lines `old` from line `line` on, and what that did to segments.
+    /// Records that `new` replaced the lines `old` from line `line` (0-based) on, and how the
+    /// segments changed.
     pub fn push_edit(&mut self, line: usize, old: Vec<u8>, new: &[u8], replaced: Replaced) {
         let new = new.to_vec();
         self.push(Past::Edit(Edited {
@@ -84,22 +86,22 @@ impl Journal {
         }));
     }
 
-    /// Notes that `atoms` were flipped.
+    /// Records that `atoms` were flipped.
     pub fn push_flip(&mut self, atoms: &[usize]) {
         self.push(Past::Flip(atoms.to_vec()));
     }
 
-    /// Forgets everything: it can no longer be undone line by line.
+    /// Forgets everything, so that nothing can be undone line by line.
     pub fn forget(&mut self) {
         self.n_forgotten = self.n_done();
         self.entries.clear();
     }
 
-    /// Undoes the last edits if replacing the `lines` of the target by `text` does just that to the
-    /// text, and returns whether it does.
+    /// Undoes the last edits if replacing the `lines` of the target by `text` has just that effect
+    /// on the text; returns whether it does.
     ///
-    /// Several are undone at once only if each replaced what the one before it had put: Emacs
-    /// undoes a word that was typed in one step.
+    /// Several are undone at once only if each replaced the new text of the one before it: Emacs
+    /// undoes a typed word in one step.
     pub fn undo_edits(
         &mut self,
         segments: &mut Segments,
@@ -120,8 +122,8 @@ impl Journal {
         true
     }
 
-    /// Returns how many entries are left if the last ones are undone by replacing `now` by `text`
-    /// from line `line` on; `None` if that undoes none.
+    /// Returns how many entries remain if replacing `now` by `text` from line `line` on undoes the
+    /// last ones; `None` if it undoes none.
     fn n_left_by(&self, line: usize, now: &[u8], text: &[u8]) -> Option<usize> {
         let mut removed = now;
         for (at, past) in self.entries.iter().enumerate().rev() {
@@ -138,7 +140,7 @@ impl Journal {
         None
     }
 
-    /// Undoes the last flip, with all that came after it, if the target now reads as before it.
+    /// Undoes the last flip and everything after it, if the target now reads as it did before.
     pub fn undo_flip(&mut self, segments: &mut Segments, texts: &Texts) {
         let is_flip = |past: &Past| matches!(past, Past::Flip(_));
         let Some(at) = self.entries.iter().rposition(is_flip) else {

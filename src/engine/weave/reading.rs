@@ -1,7 +1,7 @@
-//! Reading a text part by part, to find where it differs from the target.
+//! Compares a text with the target while it is read part by part.
 //!
-//! An editor that hands out its text copies it. Part by part that takes no more memory than a part,
-//! and the processor still has at hand what was copied when it is compared.
+//! An editor copies the text that it hands out. Read in parts, that takes the memory of one part
+//! only, and a part is still in the processor's cache when it is compared.
 
 use std::ops::Range;
 
@@ -10,27 +10,27 @@ use super::segments::Segment;
 use super::target::Target;
 use crate::text::{equal_head, equal_tail};
 
-/// How far a text was read; see [`Reading::read_on`].
+/// The state of reading a text; see [`Reading::read_on`].
 #[derive(Debug, Clone)]
 pub struct Reading {
     /// Number of characters of the text, as Emacs counts them.
     n_chars: usize,
-    /// [`Reading::PART_LEN`].
+    /// Number of characters in a part; [`Reading::PART_LEN`] except in tests.
     part_len: usize,
-    /// The characters that are asked for.
+    /// The characters that are to be read next.
     part: Range<usize>,
     place: Place,
-    /// Where the comparison with the target is.
+    /// How far the target was compared.
     at: Cursor,
 }
 
 #[derive(Debug, Clone)]
 enum Place {
-    /// At the first characters, as long as they are the same as the target's.
+    /// At the beginning of the text, as long as it equals the target.
     Head,
-    /// At the last ones, likewise, down to where a line of the target begins in both.
+    /// At the end of the text, as long as it equals the target, at most back to this line.
     Tail(Floor),
-    /// At what replaces these lines of the target.
+    /// At the lines that replace these lines of the target.
     Middle { lines: Range<usize> },
 }
 
@@ -40,18 +40,18 @@ struct Floor {
     line: usize,
     /// Number of characters before it.
     n_chars: usize,
-    /// Number of bytes behind its start that the tail has not passed.
+    /// Number of bytes from its start on that have not been compared with the tail.
     n_left: usize,
 }
 
 /// A place between two bytes of the target.
 #[derive(Debug, Clone, Default)]
 struct Cursor {
-    /// Number of bytes that were passed.
+    /// Number of bytes before it.
     n_passed: usize,
-    /// Number of segments that were passed.
+    /// Number of segments before the one that it is in.
     n_segments: usize,
-    /// Number of bytes that were passed in the next one.
+    /// Number of bytes of that segment before it.
     n_inside: usize,
 }
 
@@ -62,15 +62,15 @@ pub enum Next {
     Read(Range<usize>),
     /// Nothing more: the text is the target.
     Same,
-    /// Nothing more: this is the difference.
+    /// Nothing more: the text differs in this way.
     Changed(Changed),
 }
 
 impl Reading {
-    /// How many characters are asked for at once, as long as they are the same as the target's.
+    /// Number of characters in a part, as long as the text equals the target.
     pub const PART_LEN: usize = 1 << 15;
 
-    /// Starts to read a text of `n_chars` characters.
+    /// Begins to read a text of `n_chars` characters.
     pub fn new(n_chars: usize) -> Reading {
         Reading::in_parts(n_chars, Reading::PART_LEN)
     }
@@ -89,9 +89,10 @@ impl Reading {
     pub fn part(&self) -> Range<usize> {
         self.part.clone()
     }
-    /// Reads on: `text` are the characters that were asked for.
+
+    /// Continues with `text`, the characters of [`Reading::part`], and returns what to do next.
     ///
-    /// `target` must be what it was when the reading began.
+    /// `target` must not have changed since the reading began.
     pub fn read_on(&mut self, target: Target, text: &[u8]) -> Next {
         match self.place.clone() {
             Place::Head => self.read_head(target, text),
@@ -113,7 +114,7 @@ impl Reading {
         if n_same == text.len() && n_head == n_bytes {
             return Next::Same;
         }
-        // A last line without newline may go on in the text.
+        // The text may continue the target's last line, if that has no newline.
         let line = target.lines_before(n_head + 1).saturating_sub(1);
         let floor = Floor {
             line,
@@ -134,7 +135,7 @@ impl Reading {
             self.place = Place::Tail(floor.clone());
             return self.ask_above(start, &floor);
         }
-        // The first line that begins behind a newline that both have.
+        // The first line that begins after a newline that both have.
         let n_bytes = target.bytes_before(target.n_lines());
         let end = target.lines_before(n_bytes - self.at.n_passed + 1);
         let n_behind = target.n_chars() - target.chars_before(end);
@@ -158,7 +159,7 @@ impl Reading {
 }
 
 impl Target<'_> {
-    /// Moves `at` over the bytes at the head of `text` that are the target's from there on, and
+    /// Advances `at` over the leading bytes of `text` that equal the target's from there on, and
     /// returns their number.
     fn pass_head(self, at: &mut Cursor, text: &[u8]) -> usize {
         let segments = self.segments.all()[at.n_segments..].iter();
@@ -178,9 +179,9 @@ impl Target<'_> {
         })
     }
 
-    /// Moves `at` over the bytes of `segments` as long as they are the same as the text's, and returns
-    /// their number. `n_same` is called with the bytes of a segment, how many of them were passed,
-    /// and how many in all, and returns how many more are the same.
+    /// Advances `at` over the bytes of `segments` as long as they equal the text's, and returns
+    /// their number. `n_same` gets the bytes of a segment, how many of them `at` has passed, and
+    /// how many bytes this call has passed; it returns how many more are equal.
     fn pass<'a>(
         self,
         at: &mut Cursor,
@@ -214,7 +215,7 @@ mod tests {
     use crate::text::Text;
     use crate::weave::Weave;
 
-    /// Returns a text of up to `max_len` lines, its last one perhaps without a newline.
+    /// Returns a text of fewer than `max_len` lines and perhaps a last one without newline.
     fn any_text(roll: &mut impl FnMut(usize) -> usize, max_len: usize) -> String {
         let lines = ["\n", "a\n", "b\u{e4}\n", "\u{1f600}\n"];
         let n_lines = roll(max_len);
@@ -223,7 +224,7 @@ mod tests {
         text
     }
 
-    /// Reads all of `live`, a few characters at a time, and returns where it differs.
+    /// Reads `live` in parts of `part_len` characters, and returns where it differs.
     fn read(weave: &Weave, live: &str, part_len: usize) -> Option<Changed> {
         let chars: Vec<char> = live.chars().collect();
         let mut reading = Reading::in_parts(chars.len(), part_len);

@@ -1,24 +1,24 @@
 //! The segments: which lines there are, in what order, and which of them are in the target.
 //!
-//! Knows lines by their numbers in the texts. Bytes and characters it asks of [`Texts`]. Does not
-//! know what was done before, so that it could be undone: that is the journal.
+//! Identifies lines by their numbers in the texts, and gets bytes and characters from [`Texts`].
+//! Undoing is for the journal, which knows what was done before.
 //!
-//! Whatever is called, in whatever order, these hold between two calls (a debug build checks them
-//! whenever the list has changed):
+//! These invariants hold between any two calls (a debug build checks them whenever the list has
+//! changed):
 //!
-//! - *Order*: the segments are in the order of the target. The segments of an atom are together:
-//!   first its old lines, then its new ones, and only text of others among them.
+//! - *Order*: the segments are in the order of the target. The segments of an atom are together,
+//!   first its old lines, then its new ones, with only text of others among them.
 //! - *All lines*: no segment is empty, and no line is in two of them. An atom has either all of its
-//!   lines in segments, in order, or none: then it has no place.
-//! - *Liveness*: common lines are alive, an atom's old lines unless it is applied, its new lines if
-//!   it is, and none of them once they were deleted from outside. Text of others is always alive;
-//!   deleted, it is gone. The target is the alive segments.
-//! - *Ambiguity*: only text of others names atoms that it may be before or after. They are sorted.
-//! - *Derived*: statuses, offsets and unterminated ends are those of the list as it is.
+//!   lines in segments, in order, or none; in the latter case it has no place.
+//! - *Liveness*: common lines are alive, an atom's old lines are unless it is applied, and its new
+//!   lines are if it is applied; but lines that were deleted from outside are dead. Text of others
+//!   is always alive; if deleted, it has no segment. The target is the alive segments.
+//! - *Ambiguity*: only text of others lists atoms that it may be before or after. These are sorted.
+//! - *Derived*: statuses, offsets and unterminated ends are those of the current list.
 //!
-//! Between an edit from outside ([`Segments::replace`], [`Segments::undo`]) and
-//! [`Segments::settle`] the list is apart in a [`Gap`], and nothing is derived. Then only those
-//! functions may be called that say so; a debug build panics at others.
+//! Between an outside edit ([`Segments::replace`], [`Segments::undo`]) and [`Segments::settle`],
+//! the segments are in a [`Gap`] and nothing is derived. Then only functions that say so may be
+//! called; a debug build panics at others.
 
 mod atoms;
 mod gap;
@@ -44,18 +44,18 @@ pub(super) use outside::{Replaced, State};
 pub(super) use segment::{Kind, Segment};
 use status::Statuses;
 
-/// How many atoms may be flipped at once before one walk over everything is cheaper.
+/// How many atoms are flipped one by one at most; for more, one walk over all segments is cheaper.
 const MAX_LOCAL: usize = 32;
 
 /// All segments, in the order of the target. See the module's documentation.
 #[derive(Debug, Clone)]
 pub(super) struct Segments {
     atoms: Atoms,
-    /// Empty while there is a gap, which then has all of them.
+    /// Empty while there is a gap, which then has all segments.
     list: Vec<Segment>,
     gap: Option<Gap>,
-    /// How many lines of the text of others were around the hunks when the list was laid. Later ones
-    /// were typed since.
+    /// How many lines of the text of others were around the hunks when the list was laid out. Those
+    /// after them were typed later.
     n_around: usize,
     statuses: Statuses,
     offsets: OnceCell<Offsets>,
@@ -64,15 +64,15 @@ pub(super) struct Segments {
 }
 
 impl Segments {
-    /// Takes note of how the list now is. To be called after each change of it.
+    /// Derives statuses from the list. To be called after each change of it.
     fn update(&mut self) {
         self.statuses = Statuses::new(&self.atoms, &self.list);
         self.forget_bytes();
         debug_assert!(self.is_sound());
     }
 
-    /// Forgets what was derived from the bytes of the texts. To be called if these change and no
-    /// line comes or goes.
+    /// Forgets what was derived from the bytes of the texts. To be called if bytes change, but not
+    /// the number of lines.
     pub fn forget_bytes(&mut self) {
         self.offsets.take();
         self.unterminated.take();
@@ -89,7 +89,7 @@ impl Segments {
         self.alive_from(0)
     }
 
-    /// Returns those from index `first` on that are in the target.
+    /// Returns those segments from index `first` on that are in the target.
     pub fn alive_from(&self, first: usize) -> impl Iterator<Item = &Segment> {
         self.atoms.alive(&self.all()[first..])
     }
@@ -103,20 +103,20 @@ impl Segments {
         self.atoms.n_alive(self.all())
     }
 
-    /// Returns whether somebody else put lines into the target or took some out.
+    /// Returns whether outside edits inserted lines into the target or deleted some.
     pub fn is_touched(&self) -> bool {
         let is_theirs = |segment: &Segment| segment.is_dead || segment.is_user();
         self.all().iter().any(is_theirs)
     }
 
-    /// Returns the index of a segment that begins at line `line` of the target or above, not far
-    /// above it, and the line with which it begins. Takes O(log s) time for s segments.
+    /// Returns the index of a segment that begins at line `line` of the target or a little above
+    /// it, and the line at which it begins. Takes O(log s) time for s segments.
     pub fn above_line(&self, line: usize) -> (usize, usize) {
         let n = self.statuses.n_placed_up_to(line);
         self.statuses.start_of_last(n)
     }
 
-    /// Returns the line of the target with which the segment of index `index` begins, if it is alive.
+    /// Returns the line of the target at which the segment of index `index` begins, if it is alive.
     fn line_of_segment(&self, index: usize) -> usize {
         let (first, line) = self.statuses.start_above(index);
         line + self.atoms.n_alive(&self.list[first..index])
@@ -130,29 +130,31 @@ impl Segments {
         &self.atoms
     }
 
-    /// Returns the line of the target where `atom` is or would be; `None` if it has no place.
+    /// Returns the line of the target (0-based) at which `atom` is or would be; `None` if it has no
+    /// place.
     pub fn line_of(&self, atom: usize) -> Option<usize> {
         self.statuses.line(atom)
     }
 
-    /// Returns by how many lines the atoms before `atom` make the target longer.
+    /// Returns how many lines the atoms before `atom` add to the target; negative if they remove
+    /// more.
     pub fn delta_before(&self, atom: usize) -> isize {
         self.statuses.delta_before(atom)
     }
 
-    /// Returns whether a line right beside `atom` was changed from outside.
+    /// Returns whether a line next to `atom` was changed from outside.
     pub fn is_next_to_edit(&self, atom: usize) -> bool {
         self.statuses.is_next_to_edit(atom)
     }
 
-    /// Returns whether `atom` can be flipped by itself, or why not.
+    /// Checks whether `atom` can be flipped by itself.
     pub fn check(&self, atom: usize) -> Result<(), FlipError> {
         debug_assert!(self.gap.is_none());
         self.statuses.check(atom)
     }
 
-    /// Refuses to flip the atoms `chosen`, in order, if a line without terminator would not be the
-    /// last one.
+    /// Refuses to flip the atoms `chosen`, which are in order, if a line without terminator would
+    /// then not be the last one.
     pub fn refuse_to_glue(&self, texts: &Texts, chosen: &[usize]) -> Result<(), FlipError> {
         let is_chosen = |atom: usize| chosen.binary_search(&atom).is_ok();
         let flips = |segment: &Segment| !segment.is_dead && segment.atom().is_some_and(is_chosen);
@@ -172,8 +174,8 @@ impl Segments {
         }
     }
 
-    /// Flips the atoms `chosen`. A few of them take O(log s) time each for s segments, and what is
-    /// around them up to the nearest common lines; many take O(s).
+    /// Flips the atoms `chosen`. Of s segments, a few atoms take O(log s) time each, plus that for
+    /// the segments up to the nearest common lines on either side; many take O(s).
     pub fn flip(&mut self, texts: &Texts, chosen: &[usize]) {
         let is_placed = |&atom: &usize| self.statuses.rank(atom).is_some();
         if chosen.len() > MAX_LOCAL || !chosen.iter().all(is_placed) {
@@ -199,17 +201,17 @@ impl Segments {
         }
     }
 
-    /// Notes whether `atom` is what the user made of the proposal.
+    /// Records whether the user edited `atom`.
     pub fn set_edited(&mut self, atom: usize, is_edited: bool) {
         self.atoms.set_edited(atom, is_edited);
     }
 
-    /// Returns the segments of `atom`, and those among them.
+    /// Returns the segments of `atom`, and the text of others among them.
     fn segments_of(&self, atom: usize) -> &[Segment] {
         &self.list[self.statuses.segments(atom).unwrap_or(0..0)]
     }
 
-    /// Returns the number of lines of the target that are those of `atom`.
+    /// Returns how many lines of the target are those of `atom`.
     fn lines_of(&self, atom: usize) -> usize {
         let alive = self.atoms.alive(self.segments_of(atom));
         let own = alive.filter(|segment| segment.atom().is_some());
@@ -217,7 +219,7 @@ impl Segments {
     }
 
     /// Returns the number of characters of the target in the segments of `atom`; 0 if no offsets
-    /// are counted that this would change.
+    /// have been counted, since then nobody needs it.
     fn chars_of(&self, texts: &Texts, atom: usize) -> usize {
         if self.offsets.get().is_none() {
             return 0;
@@ -231,8 +233,8 @@ impl Segments {
 
 /// Checking the invariants.
 impl Segments {
-    /// Returns whether the list is as the module's documentation says, in O(s log s) time for s
-    /// segments.
+    /// Returns whether the invariants hold (see the module's documentation), in O(s log s) time for
+    /// s segments.
     fn is_sound(&self) -> bool {
         let is_sorted = |ambiguous: &[usize]| ambiguous.is_sorted_by(|a, b| a < b);
         let is_well_formed = |segment: &Segment| {
@@ -283,7 +285,7 @@ impl Segments {
     }
 }
 
-/// Returns whether `segments` are all the `lines`, in order.
+/// Returns whether `segments` together are exactly `lines`, in order.
 fn is_all_of(segments: &[&Segment], lines: &Range<usize>) -> bool {
     let end = segments.iter().try_fold(lines.start, |at, segment| {
         (segment.lines().start == at).then_some(segment.lines().end)
@@ -295,7 +297,7 @@ fn is_all_of(segments: &[&Segment], lines: &Range<usize>) -> bool {
 mod tests {
     use super::*;
 
-    /// Returns the segments of three lines of which the second is replaced by two others.
+    /// Returns the segments of three lines, of which an atom replaces the second by two others.
     fn segments() -> Segments {
         let atom = Atom {
             old: 1..2,

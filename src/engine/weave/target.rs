@@ -1,6 +1,6 @@
-//! The text of the target: the bytes of the segments that are alive, in order.
+//! The text of the target: the bytes of the alive segments, in order.
 //!
-//! Only reads segments and texts. Nothing of it is a copy until it is asked for.
+//! Only reads segments and texts, and copies nothing unless asked to.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::texts::Texts;
 use super::unique::UniqueLines;
 use crate::text::Text;
 
-/// The target as the weave has it.
+/// The target, according to the weave.
 #[derive(Debug, Clone, Copy)]
 pub struct Target<'a> {
     pub(super) texts: &'a Texts,
@@ -28,7 +28,7 @@ impl<'a> Target<'a> {
         alive.map(|segment| self.texts.bytes(segment)).collect()
     }
 
-    /// Returns the text with `text` in the place of `lines`, in pieces.
+    /// Returns the pieces of the whole text, with `lines` replaced by `text`.
     pub fn pieces_with(self, lines: &Range<usize>, text: &'a [u8]) -> Vec<&'a [u8]> {
         let mut pieces = self.pieces_of(0..lines.start);
         pieces.push(text);
@@ -36,12 +36,12 @@ impl<'a> Target<'a> {
         pieces
     }
 
-    /// Returns the lines in `range`, as bytes.
+    /// Returns the bytes of the lines in `range`.
     pub fn lines(self, range: Range<usize>) -> Vec<u8> {
         self.pieces_of(range).concat()
     }
 
-    /// Returns the lines in `range`, in pieces. Takes O(log s) time for s segments, and that for
+    /// Returns the lines in `range`, in pieces. Takes O(log s) time for s segments, plus that for
     /// the segments in `range`.
     fn pieces_of(self, range: Range<usize>) -> Vec<&'a [u8]> {
         let mut pieces = Vec::new();
@@ -80,7 +80,7 @@ impl<'a> Target<'a> {
         pieces.iter().map(|piece| piece.len()).sum()
     }
 
-    /// Returns how many lines begin before the byte `at`.
+    /// Returns how many lines begin before byte `at`.
     pub(super) fn lines_before(self, at: usize) -> usize {
         let (mut n_lines, mut rest) = (0, at);
         for segment in self.segments.alive() {
@@ -95,7 +95,7 @@ impl<'a> Target<'a> {
         n_lines
     }
 
-    /// Returns whether the text is `live`, byte for byte.
+    /// Returns whether the text equals `live`, byte for byte.
     pub fn is(self, live: &[u8]) -> bool {
         let alive = self.segments.alive();
         let lens = alive.map(|segment| self.texts.bytes(segment).len());
@@ -112,8 +112,8 @@ impl<'a> Target<'a> {
         rest.is_empty()
     }
 
-    /// Returns the lines one by one. Takes O(s) time for s segments, and the first time after
-    /// the texts changed O(n) for n lines.
+    /// Prepares to look up single lines. Takes O(s) time for s segments; the first time after the
+    /// texts changed, also O(n) for their n lines.
     pub(crate) fn lines_one_by_one(self) -> TargetLines<'a> {
         let mut line = 0;
         let mut start = |segment: &Segment| {
@@ -128,8 +128,8 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// Returns lines around line `at`, this one included, that stand together in one of the texts.
-    /// Panics if there is no such line.
+    /// Returns line `at` with lines around it that are consecutive in one of the texts. Panics if
+    /// there is no such line.
     pub(crate) fn run(self, at: usize) -> TargetRun<'a> {
         let (first, mut line) = self.segments.above_line(at);
         let mut holds_line = |segment: &&Segment| {
@@ -145,24 +145,24 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// Returns the lines that others put into the target, those that are gone included.
+    /// Returns the lines that others inserted into the target, including those deleted since.
     pub(crate) fn user_lines(self) -> impl Iterator<Item = &'a [u8]> {
         let user = self.texts.user();
         user.lines(0..user.len())
     }
 }
 
-/// The lines of the target, each found in O(log s) time for s segments.
+/// Looks up lines of the target, in O(log s) time each for s segments.
 pub(crate) struct TargetLines<'a> {
     texts: &'a Texts,
     unique: &'a UniqueLines,
-    /// For each segment that is alive, the line of the target with which it begins.
+    /// For each alive segment, the line of the target at which it begins.
     starts: Vec<(usize, &'a Segment)>,
 }
 
 impl<'a> TargetLines<'a> {
-    /// Returns line `at` of the target (0-based), and whether it is known to be equal to no other but
-    /// those that others put in. Panics if there is no such line.
+    /// Returns line `at` of the target (0-based), and whether it is known to equal no other line
+    /// except ones that others inserted. Panics if there is no such line.
     pub fn get(&self, at: usize) -> (&'a [u8], bool) {
         let index = self.starts.partition_point(|(start, _)| *start <= at) - 1;
         let (start, segment) = self.starts[index];
@@ -172,16 +172,16 @@ impl<'a> TargetLines<'a> {
     }
 }
 
-/// Lines of the target that stand together in one of the texts.
+/// Lines of the target that are consecutive in one of the texts.
 pub(crate) struct TargetRun<'a> {
     lines: Range<usize>,
     text: &'a Text,
-    /// Line of the text that is the first of them.
+    /// The line of that text which is the first of them.
     first: usize,
 }
 
 impl<'a> TargetRun<'a> {
-    /// Returns line `at` of the target, if it is one of these.
+    /// Returns line `at` of the target (0-based), if it is one of these.
     pub fn get(&self, at: usize) -> Option<&'a [u8]> {
         let is_here = self.lines.contains(&at);
         is_here.then(|| self.text.line(self.first + at - self.lines.start))

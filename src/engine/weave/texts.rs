@@ -1,7 +1,7 @@
 //! The texts whose lines are woven: the original, the modified text, and what others typed.
 //!
-//! Knows the bytes and the characters of lines, and which lines are unique. Does not know which of
-//! them are in the target, or in what order: that is [`Segments`](super::segments::Segments).
+//! Knows the bytes and characters of lines, and which lines are unique. Which of them are in the
+//! target, and in what order, is for [`Segments`](super::segments::Segments) to know.
 
 use once_cell::unsync::OnceCell;
 use std::ops::{AddAssign, Range, SubAssign};
@@ -12,12 +12,12 @@ use super::unique::UniqueLines;
 use crate::diff::Group;
 use crate::text::{Text, is_unterminated, n_chars};
 
-/// The texts, and what was counted of each.
+/// The texts, each with its characters counted.
 #[derive(Debug, Clone)]
 pub(super) struct Texts {
     original: Counted,
     modified: Counted,
-    /// Every line that others have put into the target, those deleted since included. After
+    /// Every line that others have inserted into the target, including those deleted since. After
     /// [`Texts::set_user`], also the lines of the target that belong to no hunk.
     user: Counted,
     unique: OnceCell<UniqueLines>,
@@ -33,7 +33,7 @@ pub(super) struct Extent {
 }
 
 impl Texts {
-    /// Makes the texts, with none of others.
+    /// Makes the texts, without any text of others.
     pub fn new(original: Text, modified: Text) -> Texts {
         Texts {
             original: Counted::new(original),
@@ -64,8 +64,8 @@ impl Texts {
         self.text_of(segment).lines_bytes(segment.lines())
     }
 
-    /// Returns the bytes of those lines of `segment` that are in `lines` of the target, if the
-    /// segment begins at line `start` of it.
+    /// Returns the bytes of those lines of `segment`, which begins at line `start` of the target,
+    /// that are in `lines` of the target.
     pub fn bytes_within(&self, segment: &Segment, start: usize, lines: &Range<usize>) -> &[u8] {
         let end = start + segment.len();
         let first = segment.lines().start;
@@ -75,14 +75,15 @@ impl Texts {
         self.text_of(segment).lines_bytes(own)
     }
 
-    /// Returns the number of characters in the first `n` lines of `segment`. Counts its text the
-    /// first time, in O(bytes).
+    /// Returns the number of characters in the first `n` lines of `segment`. The first call for a
+    /// text counts it, in O(bytes).
     pub fn chars_of_head(&self, segment: &Segment, n: usize) -> usize {
         let start = segment.lines().start;
         self.counted(segment).chars_in(start..start + n)
     }
 
-    /// Returns whether the last line of `segment` lacks its terminator. Reads it only if it may.
+    /// Returns whether the last line of `segment` lacks its terminator. Reads the line only if that
+    /// is possible.
     pub fn is_unterminated(&self, segment: &Segment) -> bool {
         let Counted {
             text, has_inner, ..
@@ -102,18 +103,18 @@ impl Texts {
     }
 
     /// Returns which lines are unique among those of the original and those that `atoms` add; see
-    /// [`UniqueLines`]. Finds out the first time.
+    /// [`UniqueLines`]. Computed on the first call.
     pub fn unique(&self, atoms: &[Atom]) -> &UniqueLines {
         let find = || UniqueLines::new(self.original(), self.modified(), atoms);
         self.unique.get_or_init(find)
     }
 
-    /// Makes `text` the text of others.
+    /// Replaces the text of others by `text`.
     pub fn set_user(&mut self, text: Text) {
         self.user = Counted::new(text);
     }
 
-    /// Adds `text` to the text of others, and returns its lines there.
+    /// Appends `text` to the text of others, and returns its range of lines there.
     pub fn append_user(&mut self, text: &[u8]) -> Range<usize> {
         self.user.append(text)
     }
@@ -125,8 +126,8 @@ impl Texts {
         self.modified.splice(group.after.clone(), new);
     }
 
-    /// Takes the newline off the end of original and modified text, or puts it back. An empty last
-    /// line is left alone: without its newline it would be no line.
+    /// Removes the newline at the end of original and modified text, or restores it. An empty last
+    /// line is left alone: without its newline it would not be a line.
     pub fn toggle_last_terminator(&mut self) {
         self.unique.take();
         for counted in [&mut self.original, &mut self.modified] {
@@ -143,12 +144,12 @@ impl Texts {
     }
 }
 
-/// A text whose characters are counted once somebody asks.
+/// A text whose characters are counted on demand.
 #[derive(Debug, Clone)]
 struct Counted {
     text: Text,
     chars: OnceCell<Chars>,
-    /// Whether a line other than the last may lack its terminator.
+    /// Whether lines other than the last may lack their terminators.
     has_inner: bool,
 }
 

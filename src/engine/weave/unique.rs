@@ -1,4 +1,4 @@
-//! Which lines are there only once.
+//! Which lines occur only once.
 
 use imara_diff::{InternedInput, Token};
 
@@ -6,9 +6,9 @@ use super::Atom;
 use super::segments::{Kind, Segment};
 use crate::text::Text;
 
-/// Which lines of the original, and of those that atoms add, are equal to no other of these.
+/// Which of the original's lines and of the lines that atoms add equal no other of these lines.
 ///
-/// They stay unique whatever is flipped. Takes a bit for each line of both texts.
+/// Flipping atoms does not change that. Takes one bit per line of both texts.
 #[derive(Debug, Clone)]
 pub(super) struct UniqueLines {
     original: Flags,
@@ -42,8 +42,8 @@ impl UniqueLines {
             modified: Flags::new(modified.len(), added.map(line)),
         }
     }
-    /// Returns whether line `line` of the text of `segment`, one of the segment's, is unique. Never
-    /// so for text of others.
+    /// Returns whether line `line` of the text of `segment`, one of the segment's lines, is unique;
+    /// false for text of others.
     pub fn has(&self, segment: &Segment, line: usize) -> bool {
         match segment.kind() {
             Kind::Common | Kind::Old(_) => self.original.is_set(line),

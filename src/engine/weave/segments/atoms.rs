@@ -1,4 +1,4 @@
-//! The atoms, and which segments are alive because of them.
+//! The atoms, and which segments they make alive.
 
 use std::ops::{Deref, Range};
 
@@ -41,7 +41,7 @@ impl Atoms {
         segments.iter().filter(|segment| self.is_alive(segment))
     }
 
-    /// Returns how many lines of the target are those of `segments`.
+    /// Returns how many lines `segments` have in the target.
     pub fn n_alive(&self, segments: &[Segment]) -> usize {
         self.alive(segments).map(Segment::len).sum()
     }
@@ -63,8 +63,8 @@ impl Atoms {
         self.0.splice(range, atoms);
     }
 
-    /// Moves the lines of the atoms from `first` on, as `old` and `new` move ranges of lines of
-    /// the original and of the modified text.
+    /// Renumbers the lines of the atoms from `first` on: `old` changes ranges of lines of the
+    /// original, `new` those of the modified text.
     pub fn move_lines(
         &mut self,
         first: usize,

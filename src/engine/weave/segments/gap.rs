@@ -1,10 +1,12 @@
-//! The segments while edits by others come one after the other: a gap buffer.
+//! A gap buffer, which holds the segments during a run of outside edits.
 //!
-//! Edits come in runs, each not far from the last: a word is replaced everywhere, or that is
-//! undone. So the segments are kept in two lists, those above the gap and those below it, with the
-//! size of what is above. The next edit then takes as long as what lies between the two.
+//! Edits come in runs, each near the one before: a word is replaced everywhere, or that is undone.
+//! So the segments are kept in two lists, those above the gap and those below it, with the size of
+//! the part above. An edit then takes time linear in the number of segments between it and the edit
+//! before.
 //!
-//! Knows only how many lines, characters and bytes of the target each segment has, by [`Measure`].
+//! Knows only how many lines, characters and bytes each segment has in the target, from
+//! [`Measure`].
 
 use std::ops::Range;
 
@@ -12,19 +14,19 @@ use super::atoms::Atoms;
 use super::segment::Segment;
 use crate::weave::texts::{Extent, Texts};
 
-/// All segments in order, apart at one place.
+/// All segments in order, with a gap at one place.
 #[derive(Debug, Clone)]
 pub(super) struct Gap {
     above: Vec<Segment>,
-    /// Those below the gap, the last one first.
+    /// Those below the gap, in reverse order.
     below: Vec<Segment>,
-    /// How much of the target is above the gap.
+    /// The size of the part of the target above the gap.
     extent_above: Extent,
-    /// How much the whole target is.
+    /// The size of the whole target.
     extent: Extent,
 }
 
-/// How much of the target a segment is; nothing if it is not alive.
+/// Computes the size of a segment in the target, which is zero if the segment is dead.
 #[derive(Clone, Copy)]
 pub(super) struct Measure<'a> {
     pub atoms: &'a Atoms,
@@ -48,17 +50,17 @@ impl Measure<'_> {
     }
 }
 
-/// Segments taken out at the gap; [`Gap::insert`] puts others there.
+/// Segments removed at the gap, where [`Gap::insert`] inserts others.
 pub(super) struct Window {
     pub segments: Vec<Segment>,
-    /// Line of the target with which the first of them begins.
+    /// Line of the target (0-based) at which the first of them begins.
     pub line: usize,
     /// Index of the first of them.
     pub index: usize,
 }
 
 impl Gap {
-    /// Opens a gap behind all `segments`.
+    /// Opens a gap after all `segments`.
     pub fn at_end(segments: Vec<Segment>, measure: Measure) -> Gap {
         let mut extent = Extent::default();
         for segment in &segments {
@@ -99,8 +101,8 @@ impl Gap {
         self.below.iter().rev()
     }
 
-    /// Moves the gap above the last segment that is alive and begins before line `line`; to the top
-    /// if there is none.
+    /// Moves the gap to just above the last alive segment that begins before line `line`, or to the
+    /// top if there is none.
     pub fn move_before_line(&mut self, line: usize, measure: Measure) {
         while self.extent_above.lines >= line && self.step_up(measure) {}
         while let Some(segment) = self.below.last() {
@@ -111,9 +113,9 @@ impl Gap {
         }
     }
 
-    /// Moves the gap to where `chars` characters are above it, or to the head of the segment that
-    /// they end in, and returns the line of the target before which they come; `None` if no line
-    /// begins there. Behind the last character, that is the number of lines.
+    /// Moves the gap to just after the first `chars` characters, or to the start of the segment in
+    /// which they end. Returns the line of the target that begins right after them (the number of
+    /// lines at the end of the target); `None` if no line begins there.
     pub fn move_to_char(&mut self, chars: usize, measure: Measure) -> Option<usize> {
         while self.extent_above.chars > chars && self.step_up(measure) {}
         while let Some(segment) = self.below.last() {
@@ -128,7 +130,7 @@ impl Gap {
         (self.extent_above.chars == chars).then_some(self.extent_above.lines)
     }
 
-    /// Returns the lines of the target in `range`, as bytes, and moves the gap there.
+    /// Returns the bytes of the lines of the target in `range`, and moves the gap there.
     pub fn lines_near(&mut self, range: &Range<usize>, measure: Measure) -> Vec<u8> {
         self.move_before_line(range.start, measure);
         let mut bytes = Vec::new();
@@ -145,8 +147,8 @@ impl Gap {
         bytes
     }
 
-    /// Takes out the segments that an edit of `n_removed` lines from line `line` on can change: those
-    /// from the last alive one before it up to the first one behind it.
+    /// Removes and returns the segments that an edit of `n_removed` lines from line `line` on can
+    /// affect: those from the last alive one before these lines to the first alive one after them.
     pub fn take_window(&mut self, line: usize, n_removed: usize, measure: Measure) -> Window {
         self.move_before_line(line, measure);
         let mut window = Window {
@@ -194,7 +196,7 @@ impl Gap {
         }
     }
 
-    /// Moves the gap up past one segment, and returns whether there was one.
+    /// Moves the gap up by one segment, and returns whether there was one.
     fn step_up(&mut self, measure: Measure) -> bool {
         let Some(segment) = self.above.pop() else {
             return false;
@@ -212,7 +214,8 @@ impl Gap {
     }
 }
 
-/// Returns how many of the numbers below `n` are `true` to `is_first`, as the first ones are.
+/// Returns how many of the numbers below `n` satisfy `is_first`, which holds up to some number and
+/// for none after it. Takes O(log n) calls.
 pub(in crate::weave) fn partition_point(n: usize, is_first: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, n);
     while low < high {

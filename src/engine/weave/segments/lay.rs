@@ -1,4 +1,4 @@
-//! Laying out segments: all of them from scratch, or a run among the lines of others.
+//! Laying out segments: all of them from scratch, or a run inside text of others.
 
 use once_cell::unsync::OnceCell;
 use std::mem;
@@ -11,7 +11,8 @@ use super::{Kind, Segment, Segments};
 use crate::weave::{Atom, Owner, Placed};
 
 impl Segments {
-    /// Lays the segments of `atoms`, all of which have a place, in an original of `n_lines` lines.
+    /// Lays out the segments of an original of `n_lines` lines with `atoms`, all of which get a
+    /// place.
     pub fn new(atoms: Vec<Atom>, n_lines: usize) -> Segments {
         let atoms = Atoms::new(atoms);
         let list = whole(&atoms, n_lines);
@@ -28,8 +29,8 @@ impl Segments {
         segments
     }
 
-    /// Replaces them by those of an original of `n_lines` lines, without text of others; `is_applied`
-    /// tells it of each atom.
+    /// Replaces all segments by those of an original of `n_lines` lines, without text of others.
+    /// `is_applied` says of each atom whether it is applied.
     pub fn lay_whole(&mut self, n_lines: usize, is_applied: &[bool]) {
         self.set_applied(is_applied);
         self.gap = None;
@@ -38,9 +39,9 @@ impl Segments {
         self.update();
     }
 
-    /// Replaces them: the runs `placed` stand in a target of `n_lines` lines where they say, and
-    /// everything around them is text of others. `is_applied` tells it of each atom. Atoms outside
-    /// all runs have no place any more.
+    /// Replaces all segments: the runs `placed` are at their lines of a target of `n_lines` lines,
+    /// and everything around them is text of others. `is_applied` says of each atom whether it is
+    /// applied. Atoms outside all runs lose their places.
     ///
     /// The runs must be in the order of their lines, and disjoint.
     pub fn lay_out(&mut self, n_lines: usize, placed: &[Placed], is_applied: &[bool]) {
@@ -58,9 +59,9 @@ impl Segments {
         self.update();
     }
 
-    /// Lays `run`, whose atoms have no place yet and are applied if `is_applied`, where its lines
-    /// stand in the target. These must be text of others that names no atom; see
-    /// [`Segments::owner_of`].
+    /// Inserts the segments of `run`, whose atoms have no place yet, where its lines are in the
+    /// target; its atoms are applied if `is_applied`. These lines must be text of others that lists
+    /// no atoms; see [`Segments::owner_of`].
     pub fn lay_in(&mut self, run: &Placed, is_applied: bool) {
         for atom in run.atoms.clone() {
             self.atoms.set_applied(atom, is_applied);
@@ -77,8 +78,8 @@ impl Segments {
         self.update();
     }
 
-    /// Returns who owns any of the `lines` of the target; `None` if all are text of others, and none
-    /// was typed where it may be before or after an atom.
+    /// Returns who owns one of the `lines` of the target; `None` if all are text of others and none
+    /// was typed at a point where it may belong before or after an atom.
     pub fn owner_of(&self, lines: Range<usize>) -> Option<Owner> {
         let (first, mut at) = self.above_line(lines.start);
         for segment in self.alive_from(first) {
@@ -99,7 +100,8 @@ impl Segments {
         None
     }
 
-    /// Lays `lines` of the original, with `atoms` in them, in front of the segment of index `at`.
+    /// Inserts the segments of the original's `lines`, with `atoms` in them, before the segment of
+    /// index `at`.
     pub(super) fn lay_at(&mut self, at: usize, lines: Range<usize>, atoms: Range<usize>) {
         let rest = self.list.split_off(at);
         let (line, before) = (0, lines);
@@ -118,7 +120,7 @@ impl Segments {
         }
     }
 
-    /// Returns the number of lines that `run` takes in the target.
+    /// Returns the number of lines that `run` has in the target.
     fn n_alive_of(&self, run: &Placed) -> usize {
         let atoms = &self.atoms[run.atoms.clone()];
         let old: usize = atoms.iter().map(|atom| atom.old.len()).sum();
@@ -127,9 +129,9 @@ impl Segments {
     }
 }
 
-/// Returns the segments of all of an original of `n_lines` lines.
+/// Returns all segments of an original of `n_lines` lines.
 fn whole(atoms: &Atoms, n_lines: usize) -> Vec<Segment> {
-    // No more memory than it takes: there may be millions.
+    // Reserves exactly as many as needed, since there may be millions.
     let sides = atoms.iter().flat_map(|atom| [&atom.old, &atom.new]);
     let n_sides = sides.filter(|side| !side.is_empty()).count();
     let mut list = Vec::with_capacity(n_sides + atoms.len() + 1);
@@ -143,7 +145,7 @@ fn whole(atoms: &Atoms, n_lines: usize) -> Vec<Segment> {
     list
 }
 
-/// Adds the segments of `run` to `list`.
+/// Appends the segments of `run` to `list`.
 fn lay(atoms: &Atoms, list: &mut Vec<Segment>, run: &Placed) {
     let mut at = run.before.start;
     for atom in run.atoms.clone() {

@@ -1,6 +1,6 @@
-//! Where lines of the target begin, in characters.
+//! Character offsets of the lines of the target.
 //!
-//! Emacs goes to a character at once, but to a line only by counting all before it.
+//! Emacs moves to a character position at once, but to a line only by counting the lines before it.
 
 use super::Segments;
 use super::sums::Sums;
@@ -9,17 +9,17 @@ use crate::weave::texts::Texts;
 /// How many characters of the target come before each segment.
 #[derive(Debug, Clone)]
 pub(super) struct Offsets {
-    /// As it was when they were counted; one more than there are segments.
+    /// For each segment the number when they were counted, and one more entry for the end.
     before: Vec<usize>,
-    /// For each atom with a place, by rank, by how many characters it has become longer since.
+    /// For each atom with a place, by rank, how many characters it has gained since then.
     shifts: Sums,
-    /// The sum of these.
+    /// The sum of `shifts`.
     total: isize,
 }
 
 impl Offsets {
-    /// Counts the characters of the target, in O(s) time for s segments once `texts` have counted
-    /// theirs.
+    /// Counts the characters of the target, in O(s) time for s segments once the characters of
+    /// `texts` are counted.
     fn new(segments: &Segments, texts: &Texts) -> Offsets {
         let mut before = Vec::with_capacity(segments.list.len() + 1);
         let mut chars = 0;
@@ -37,14 +37,14 @@ impl Offsets {
         }
     }
 
-    /// Takes note that the atom of rank `rank` has become longer by `by` characters.
+    /// Records that the atom of rank `rank` has gained `by` characters.
     pub fn shift(&mut self, rank: usize, by: isize) {
         self.shifts.add(rank, by);
         self.total += by;
     }
 
     /// Returns how many characters come before the segment of index `index`, the first one of an
-    /// atom, before which `n` have a place.
+    /// atom that comes after `n` other atoms with places.
     fn before(&self, index: usize, n: usize) -> usize {
         let before = self.before.get(index).copied().unwrap_or(0);
         let before = before.checked_add_signed(self.shifts.before(n));

@@ -1,8 +1,7 @@
-//! Edits of the target that others make: they enter the segments exactly as they were made.
+//! Outside edits of the target, which change the segments just as they were made.
 //!
-//! Which line a line is depends on what was done, never on how it reads: lines that were deleted
-//! and typed again are others. Lines that are replaced stay as dead segments, so that it is known
-//! where they were.
+//! A line's identity depends on what was done, never on its text: lines that were deleted and typed
+//! again are new ones. Replaced lines remain as dead segments, which keep their place.
 
 use std::mem;
 use std::ops::Range;
@@ -12,18 +11,18 @@ use super::gap::{Gap, Measure};
 use super::{Kind, Segment, Segments};
 use crate::weave::texts::Texts;
 
-/// Segments that took the place of others, so that it can be undone.
+/// A replacement of segments by others, which can be undone.
 #[derive(Debug, Clone)]
 pub(in crate::weave) struct Replaced {
-    /// Index of the first segment that is not what it was.
+    /// Index of the first segment that differs.
     first: usize,
     segments: Vec<Segment>,
-    /// Number of segments that are there now.
+    /// Number of segments that replaced them.
     n_segments: usize,
 }
 
 impl Replaced {
-    /// Returns the smallest change that makes the segments `before` those `after`.
+    /// Returns the smallest replacement that turns the segments `before` into `after`.
     fn between(before: &[Segment], after: &[Segment]) -> Replaced {
         let pairs = before.iter().zip(after);
         let first = pairs.take_while(|(a, b)| a == b).count();
@@ -40,7 +39,7 @@ impl Replaced {
     }
 }
 
-/// The segments as they were at some time, and which atoms were applied.
+/// The segments and the applied atoms at some time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::weave) struct State {
     list: Vec<Segment>,
@@ -48,7 +47,7 @@ pub(in crate::weave) struct State {
 }
 
 impl State {
-    /// Takes back that segments were replaced, the latest of what the state has.
+    /// Undoes `replaced`, which must be the latest replacement in this state.
     pub fn undo(&mut self, replaced: &Replaced) {
         let range = replaced.first..replaced.first + replaced.n_segments;
         self.list.splice(range, replaced.segments.iter().cloned());
@@ -59,7 +58,7 @@ impl State {
         atoms.iter().for_each(|&atom| self.is_applied[atom] ^= true);
     }
 
-    /// Returns whether the target would be `live` with these segments.
+    /// Returns whether with these segments the target would equal `live`.
     pub fn reads_as(&self, texts: &Texts, live: &[u8]) -> bool {
         let mut rest = Some(live);
         for segment in self.list.iter().filter(|segment| !segment.is_dead) {
@@ -84,7 +83,7 @@ impl Segments {
         }
     }
 
-    /// Brings segments and atoms back to `state`, since which no atom was cut or rewritten.
+    /// Restores segments and atoms to `state`. No atom may have been cut or rewritten since then.
     pub fn restore(&mut self, state: State) {
         for (atom, &is_applied) in state.is_applied.iter().enumerate() {
             self.atoms.set_applied(atom, is_applied);
@@ -93,13 +92,14 @@ impl Segments {
         self.update();
     }
 
-    /// Returns what replaced the segments of `before`.
+    /// Returns the replacement that turned the segments of `before` into the current ones.
     pub fn replaced_since(&self, before: &State) -> Replaced {
         Replaced::between(&before.list, self.all())
     }
 
-    /// Replaces the `n_removed` lines of the target from line `line` on by the lines `user` of the
-    /// text of others, which may be none. Call [`Segments::settle`] before asking anything.
+    /// Replaces the `n_removed` lines of the target from line `line` (0-based) on by the lines
+    /// `user` of the text of others, which may be none. Call [`Segments::settle`] afterwards; see
+    /// the documentation of the module.
     ///
     /// Panics if the target has no such lines.
     pub fn replace(
@@ -129,8 +129,8 @@ impl Segments {
         replaced
     }
 
-    /// Takes back that segments were replaced, the latest of what has happened to them. Call
-    /// [`Segments::settle`] before asking anything.
+    /// Undoes `replaced`, which must be the latest change of the segments. Call
+    /// [`Segments::settle`] afterwards; see the documentation of the module.
     pub fn undo(&mut self, texts: &Texts, replaced: &Replaced) {
         let (gap, measure) = self.open(texts);
         let Replaced {
@@ -139,7 +139,7 @@ impl Segments {
         gap.replace(first, n_segments, &replaced.segments, measure);
     }
 
-    /// Ends a run of edits, so that everything can be asked again.
+    /// Ends a run of edits: closes the gap and updates what is derived.
     pub fn settle(&mut self) {
         if let Some(gap) = self.gap.take() {
             self.list = gap.close();
@@ -147,9 +147,9 @@ impl Segments {
         }
     }
 
-    /// Returns which lines of the target begin with its character `start` and end before `end`, as
-    /// Emacs counts them; `None` if no lines do, or the target has not just `n_chars` of them. May
-    /// be asked during a run of edits.
+    /// Returns the lines of the target that span its characters `start..end` (0-based, as Emacs
+    /// counts them); `None` if no line begins at either of these, or if the target does not have
+    /// `n_chars` characters. May be called during a run of edits.
     pub fn lines_between(
         &mut self,
         texts: &Texts,
@@ -165,14 +165,16 @@ impl Segments {
         Some(first..gap.move_to_char(end, measure)?)
     }
 
-    /// Returns the lines of the target in `range`, as bytes. May be asked during a run of edits.
+    /// Returns the bytes of the lines of the target in `range`. May be called during a run of
+    /// edits.
     pub fn lines_near(&mut self, texts: &Texts, range: Range<usize>) -> Vec<u8> {
         let (gap, measure) = self.open(texts);
         gap.lines_near(&range, measure)
     }
 
-    /// Returns whether the target is the original, byte for byte. Compares from the last edit on,
-    /// in both directions: if they differ, it is mostly near. May be asked during a run of edits.
+    /// Returns whether the target equals the original, byte for byte. Compares upward and downward
+    /// from the last edit, since differences are usually near it. May be called during a run of
+    /// edits.
     pub fn reads_as_original(&mut self, texts: &Texts) -> bool {
         let (gap, measure) = self.open(texts);
         let original = texts.original().bytes();
@@ -201,7 +203,7 @@ impl Segments {
         }
     }
 
-    /// Returns the gap, opened if need be.
+    /// Returns the gap, opening it if necessary.
     fn open<'a>(&'a mut self, texts: &'a Texts) -> (&'a mut Gap, Measure<'a>) {
         let atoms = &self.atoms;
         let measure = Measure { atoms, texts };
@@ -210,14 +212,13 @@ impl Segments {
     }
 }
 
-/// Compares bytes; those that segments have of the original are the same memory.
+/// Compares bytes. The original's bytes in a segment are the same memory, which makes that fast.
 fn is_same(ours: &[u8], theirs: &[u8]) -> bool {
     std::ptr::eq(ours, theirs) || ours == theirs
 }
 
-/// Cuts the segments of `window` where `n_removed` lines from line `line` of it on begin and end.
-/// Returns the segments to be replaced, and the atoms that the new text might belong before or
-/// after.
+/// Cuts the segments of `window` where its `n_removed` lines from line `line` on begin and end.
+/// Returns the segments to be replaced, and the atoms that the new text may belong before or after.
 fn replaced_in(
     atoms: &Atoms,
     window: &mut Vec<Segment>,
@@ -236,8 +237,9 @@ fn replaced_in(
     (range, ambiguous)
 }
 
-/// Returns the index where user text goes that is inserted before the alive segment `right`:
-/// after what belongs to the line before, and before the dead head of the atom that follows.
+/// Returns the index at which user text goes that is inserted before the alive segment `right`:
+/// after the segments that belong to the line before, and before the dead lines with which the
+/// following atom begins.
 fn insertion_point(atoms: &Atoms, window: &[Segment], right: usize) -> usize {
     let Some(atom) = window.get(right).and_then(Segment::atom) else {
         return right;
@@ -247,7 +249,7 @@ fn insertion_point(atoms: &Atoms, window: &[Segment], right: usize) -> usize {
     right - head.take_while(is_head).count()
 }
 
-/// Returns the atoms whose lines might belong before or after what is inserted before the alive
+/// Returns the atoms whose lines may belong before or after text that is inserted before the alive
 /// segment `right`.
 fn ambiguous_in_gap(atoms: &Atoms, window: &[Segment], right: usize) -> Vec<usize> {
     let is_alive = |segment: &Segment| atoms.is_alive(segment);
@@ -273,7 +275,7 @@ fn ambiguous_inside(atoms: &Atoms, segments: &[Segment]) -> Vec<usize> {
     ambiguous
 }
 
-/// Adds to `ambiguous` the atoms of `segments` that have no line in the target.
+/// Appends to `ambiguous` the atoms of `segments` that have no line in the target.
 fn add_empty(atoms: &Atoms, segments: &[Segment], ambiguous: &mut Vec<usize>) {
     let inside = segments.iter().filter_map(Segment::atom);
     ambiguous.extend(inside.filter(|&atom| atoms[atom].alive_side().is_empty()));
@@ -281,8 +283,8 @@ fn add_empty(atoms: &Atoms, segments: &[Segment], ambiguous: &mut Vec<usize>) {
     ambiguous.dedup();
 }
 
-/// Cuts the segments of `window` so that one that is alive begins with its line `line`, and
-/// returns its index; behind the last line, the number of segments.
+/// Cuts the segments of `window` so that an alive one begins at its line `line`, and returns the
+/// index of that one; at the end of `window`, the number of segments.
 pub(super) fn cut_at(atoms: &Atoms, window: &mut Vec<Segment>, line: usize) -> usize {
     let mut rest = line;
     for index in 0..window.len() {

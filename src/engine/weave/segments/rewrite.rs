@@ -1,4 +1,4 @@
-//! Changing what the atoms are: cutting one in two, or rewriting the lines of a hunk.
+//! Changing atoms: cutting one in two, or rewriting the lines of a hunk.
 //!
 //! Neither moves a line of the target.
 
@@ -12,12 +12,12 @@ use crate::weave::texts::Texts;
 use crate::weave::{Atom, Stretch};
 
 impl Segments {
-    /// Cuts atom `atom` in two behind the first `n_lines` of its changed lines, the removed ones
-    /// counted before the added ones.
+    /// Cuts atom `atom` in two after the first `n_lines` of its changed lines, where its removed
+    /// lines are counted before its added ones.
     ///
-    /// That is the order of the segments, and it stays: of two lines that are removed and two that
-    /// replace them, the first removed and the first added one are apart for good. Panics unless
-    /// lines are left on both sides.
+    /// Cutting never changes this order of the segments. So if two lines replace two others, no cut
+    /// gives an atom of just the first removed and the first added line. Panics unless both parts
+    /// have lines.
     pub fn cut(&mut self, atom: usize, n_lines: usize) {
         let whole = self.atoms[atom].clone();
         let n_old = whole.old.len().min(n_lines);
@@ -46,9 +46,9 @@ impl Segments {
         self.update();
     }
 
-    /// Returns what stands in the target where `group` is, or `None` if it has no place.
+    /// Returns the lines of the target where `group` is; `None` if it has no place.
     ///
-    /// Takes time for what is there, and O(log s) for s segments.
+    /// Takes O(log s) time for s segments, plus that for the lines returned.
     pub fn stretch(&self, texts: &Texts, group: &Group) -> Option<Stretch> {
         let window = self.window_of(group)?;
         let mut segments = self.list[window.clone()].to_vec();
@@ -65,8 +65,9 @@ impl Segments {
         })
     }
 
-    /// Returns segments among which are all that [`Segments::range_of`] has to read for `group`:
-    /// those of its atoms and of its lines of the original, and text of others around them.
+    /// Returns a range of segments that includes all that [`Segments::range_of`] must read for
+    /// `group`: those of its atoms and of its lines of the original, and the text of others around
+    /// them.
     fn window_of(&self, group: &Group) -> Option<Range<usize>> {
         let placed = group.edits.clone();
         let placed = placed.filter_map(|atom| self.statuses.segments(atom));
@@ -86,11 +87,11 @@ impl Segments {
         Some(start - n_above..end + below.take_while(is_near).count())
     }
 
-    /// Rewrites the lines of `group`: of the original it now has `n_old`, of the modified text
-    /// `n_new`, and its atoms are what `edits`, counted from the first lines of these, change.
+    /// Rewrites `group`: it gets `n_old` lines of the original and `n_new` of the modified text,
+    /// and its atoms are made of `edits`, whose line numbers count from the first of these.
     ///
-    /// They are applied if `is_applied`, and the caller ensures that the target is then what the
-    /// segments say. A group that has no place gets none. Splice the texts likewise.
+    /// The atoms are applied if `is_applied`; the caller ensures that the target then agrees with
+    /// the segments, and splices the texts accordingly. A group without a place gets none.
     pub fn rewrite(
         &mut self,
         group: &Group,
@@ -122,8 +123,8 @@ impl Segments {
         self.update();
     }
 
-    /// Moves the lines below `group`, which now has `n_old` and `n_new` lines and of which no
-    /// segment is left.
+    /// Renumbers the lines below `group`, which now has `n_old` and `n_new` lines in the two texts,
+    /// and whose segments have been removed.
     fn move_lines(&mut self, group: &Group, n_old: usize, n_new: usize) {
         let old = |lines: &mut Range<usize>| moved(lines, &group.before, n_old);
         let new = |lines: &mut Range<usize>| moved(lines, &group.after, n_new);
@@ -140,9 +141,9 @@ impl Segments {
     }
 
     /// Returns which of `segments` are in `group`: those of its atoms and of its lines of the
-    /// original, all that stand among them, and at an edge where none of its lines is left also the
-    /// text that others put in their place, or that might belong before or after them. Cuts
-    /// segments that hold lines of `group` and others.
+    /// original, and all segments among them. At an edge where none of its lines is left, that
+    /// includes the text with which others replaced them, or which may belong before or after them.
+    /// Cuts segments that have both lines of `group` and other lines.
     fn range_of(&self, segments: &mut Vec<Segment>, group: &Group) -> Option<Range<usize>> {
         for line in [group.before.start, group.before.end] {
             cut_common(segments, line);
@@ -169,9 +170,10 @@ impl Segments {
         Some(start - n_above..last + 1 + n_below)
     }
 
-    /// Makes what names the atoms behind `atoms` name them when `n_now` stand in place of `atoms`.
+    /// Renumbers the atoms after `atoms` in all segments, now that `n_now` atoms replace `atoms`.
     ///
-    /// Text that might belong before or after one of `atoms` might then do so for each of the new.
+    /// Text that may belong before or after one of `atoms` may then belong before or after each of
+    /// the new ones.
     fn renumber(&mut self, atoms: Range<usize>, n_now: usize) {
         let moved = |atom: usize| match atom < atoms.end {
             true => atom,
@@ -197,8 +199,7 @@ impl Segments {
     }
 }
 
-/// Cuts the segment that holds the unchanged lines around line `line` of the original, if it
-/// does not begin with it.
+/// Cuts the common segment that has line `line` of the original, unless it begins with that line.
 fn cut_common(segments: &mut Vec<Segment>, line: usize) {
     let is_cut = |segment: &Segment| {
         segment.kind() == Kind::Common && segment.lines().start < line && line < segment.lines().end
@@ -209,7 +210,7 @@ fn cut_common(segments: &mut Vec<Segment>, line: usize) {
     }
 }
 
-/// Moves `lines` if they are behind `range`, which now has `n_now` lines.
+/// Renumbers `lines` if they come after `range`, which now has `n_now` lines.
 fn moved(lines: &mut Range<usize>, range: &Range<usize>, n_now: usize) {
     if lines.start >= range.end {
         for end in [&mut lines.start, &mut lines.end] {
@@ -218,7 +219,7 @@ fn moved(lines: &mut Range<usize>, range: &Range<usize>, n_now: usize) {
     }
 }
 
-/// Returns `range`, which counts from `start`, as counted from 0.
+/// Converts `range`, whose numbers count from `start`, to one that counts from 0.
 fn from(start: usize, range: &Range<usize>) -> Range<usize> {
     start + range.start..start + range.end
 }
@@ -228,8 +229,8 @@ mod tests {
     use super::*;
     use crate::weave::Weave;
 
-    /// No caller cuts such an atom, so that no walk can tell. The segments keep the rule by
-    /// themselves.
+    /// No caller cuts such an atom, so the random walks do not cover it. The segments follow the
+    /// rule on their own.
     #[test]
     fn text_at_the_point_of_an_insertion_is_at_the_point_of_each_of_its_parts() {
         let text = |text: &str| Text::new(text.into());

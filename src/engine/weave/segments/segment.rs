@@ -1,8 +1,8 @@
-//! A segment of the weave, in as few bytes as it takes.
+//! A segment of the weave, stored compactly.
 //!
-//! Where every other line changed there are three for each change, and then they are most of what a
-//! review holds beside its texts. Lines and atoms are numbered in 32 bits, since a text has no more
-//! bytes; what few segments have is kept elsewhere.
+//! If every other line changed, there are three segments for each change, and they take most of a
+//! review's memory besides the texts. Lines and atoms are numbered in 32 bits, which suffices since
+//! a text has no more bytes; what only few segments have is stored separately.
 
 use std::ops::Range;
 
@@ -19,20 +19,20 @@ pub(in crate::weave) enum Kind {
     User,
 }
 
-/// A run of lines that belong together: 24 bytes, and what only user text has.
+/// A run of lines that belong together. Takes 24 bytes, and more only for user text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::weave) struct Segment {
     side: Side,
     /// Whether the lines were deleted from outside.
     pub is_dead: bool,
-    /// The atom, or 0 if the segment is nobody's.
+    /// The atom, or 0 if the segment belongs to none.
     atom: u32,
     start: u32,
     end: u32,
     ambiguous: Option<Box<Ambiguous>>,
 }
 
-/// See [`Segment::ambiguous`]; so rare that a segment has only a pointer to it.
+/// See [`Segment::ambiguous`]; so rare that a segment only has a pointer to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Ambiguous(Vec<usize>);
 
@@ -68,7 +68,7 @@ impl Segment {
         }
     }
 
-    /// Returns the same lines as another kind.
+    /// Returns a segment of the same lines with another kind.
     pub fn with_kind(self, kind: Kind) -> Segment {
         let (side, atom) = match kind {
             Kind::Common => (Side::Common, 0),
@@ -80,7 +80,7 @@ impl Segment {
         Segment { side, atom, ..self }
     }
 
-    /// Returns the atom whose lines these are, if they are an atom's.
+    /// Returns the atom whose lines these are, if any.
     pub fn atom(&self) -> Option<usize> {
         match self.kind() {
             Kind::Old(atom) | Kind::New(atom) => Some(atom),
@@ -92,7 +92,7 @@ impl Segment {
         self.side == Side::User
     }
 
-    /// Returns the lines, of the text that the kind names.
+    /// Returns the lines (0-based, half-open) in the text of the segment's kind.
     pub fn lines(&self) -> Range<usize> {
         self.start as usize..self.end as usize
     }
@@ -102,7 +102,7 @@ impl Segment {
         self.lines().len()
     }
 
-    /// Returns a segment like this one of other lines.
+    /// Returns a segment like this one, but of `lines`.
     pub fn with_lines(self, lines: Range<usize>) -> Segment {
         Segment {
             start: number(lines.start),
@@ -111,7 +111,7 @@ impl Segment {
         }
     }
 
-    /// Returns the lines before `line` and the others, each as a segment that may be empty.
+    /// Cuts the segment before line `line`, and returns both parts, which may be empty.
     pub fn cut_at_line(self, line: usize) -> (Segment, Segment) {
         let Range { start, end } = self.lines();
         let line = line.clamp(start, end);
@@ -119,8 +119,8 @@ impl Segment {
         (head, self.with_lines(line..end))
     }
 
-    /// Returns the atoms whose lines might belong before these or after them; none but user text
-    /// has any.
+    /// Returns the atoms whose lines may belong before this segment or after it; only user text has
+    /// any.
     pub fn ambiguous(&self) -> &[usize] {
         self.ambiguous
             .as_ref()
@@ -133,7 +133,7 @@ impl Segment {
     }
 }
 
-/// Returns `n`, a number of a line or of an atom, as a segment keeps it.
+/// Converts `n`, the number of a line or an atom, to the stored form.
 fn number(n: usize) -> u32 {
     u32::try_from(n).expect("a text has fewer lines than bytes")
 }

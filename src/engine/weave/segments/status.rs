@@ -1,9 +1,9 @@
-//! Where every atom is, and whether it can be flipped, as a walk over the segments tells.
+//! Where every atom is and whether it can be flipped, computed by a walk over the segments.
 //!
-//! The walk is done after each change and not for each question, so that a buffer that shows all
-//! hunks takes O(s) time for s segments and not O(s) for each hunk. When atoms are flipped, no
-//! segment comes or goes, and what is known of an atom can change only up to the next line on either
-//! side that all texts share; so only that much is walked again.
+//! The walk is done after each change rather than for each query, so that a buffer that shows all
+//! hunks takes O(s) time in all for s segments rather than O(s) for each hunk. Flipping atoms
+//! neither adds nor removes segments, and affects only the statuses of atoms up to the nearest
+//! common lines on either side; so only that part is walked again.
 //!
 //! Knows lines of the target, not their bytes or characters.
 
@@ -15,7 +15,7 @@ use super::sums::Sums;
 use crate::patch::locate;
 use crate::weave::{Atom, FlipError};
 
-/// The status of every atom, and where in the list of segments atoms are.
+/// The status of every atom, and its position in the list of segments.
 #[derive(Debug, Clone)]
 pub(super) struct Statuses {
     /// For each atom; `None` if it has no place.
@@ -23,20 +23,20 @@ pub(super) struct Statuses {
     /// The atoms that have a place, in the order of their segments. An atom's index here is its
     /// rank.
     placed: Vec<usize>,
-    /// By rank, by how many lines flips have made the target longer since the last walk over all
+    /// By rank, how many lines flips have added to the target since the last walk over all
     /// segments.
     shifts: Sums,
-    /// For each atom, by how many lines it makes the target longer than the original.
+    /// For each atom, how many lines it adds to the target.
     deltas: Sums,
 }
 
-/// What is known about an atom that has a place.
+/// What is known about an atom with a place.
 #[derive(Debug, Clone)]
 struct Status {
     rank: usize,
-    /// Indices of its segments, and of those among them.
+    /// Indices of its segments, and of the text of others among them.
     segments: Range<usize>,
-    /// Line of the target where the atom is or would be, as of the last walk over everything.
+    /// Line of the target at which the atom is or would be, as of the last walk over all segments.
     line: usize,
     /// Whether the neighboring line on either side was changed from outside.
     is_next_to_edit: bool,
@@ -49,9 +49,9 @@ struct Notes {
     atom: usize,
     segments: Range<usize>,
     line: usize,
-    /// Number of segments alive before the atom that are not user text; tells gaps apart.
+    /// Number of alive segments before the atom, except user text; identifies a gap.
     gap: usize,
-    /// Lines of the alive side that are in the target.
+    /// Number of lines of the alive side that are in the target.
     n_alive: usize,
     /// Number of user segments before the first alive one of the atom and before the last.
     n_users: Option<(usize, usize)>,
@@ -59,12 +59,12 @@ struct Notes {
     after: Side,
 }
 
-/// What is beside an atom, on one side.
+/// What is next to an atom, on one side.
 #[derive(Debug, Clone, Copy, Default)]
 struct Side {
-    /// Whether user text or a deleted line is nearer than a line alive of either text.
+    /// Whether user text or a deleted line is nearer than any alive line of either text.
     is_edited: bool,
-    /// Whether the nearest line of either text was deleted from outside.
+    /// Whether the nearest line of the two texts was deleted from outside.
     is_gone: bool,
 }
 
@@ -88,26 +88,28 @@ impl Statuses {
         self.placed.len()
     }
 
-    /// Returns how many atoms have a place before `atom`; `None` if it has none itself.
+    /// Returns how many atoms before `atom` have a place; `None` if it has none itself.
     pub fn rank(&self, atom: usize) -> Option<usize> {
         self.of_atoms[atom].as_ref().map(|status| status.rank)
     }
 
-    /// Returns the indices of the segments of `atom`, and of those among them; `None` if it has no
-    /// place.
+    /// Returns the indices of the segments of `atom`, and of the text of others among them; `None`
+    /// if it has no place.
     pub fn segments(&self, atom: usize) -> Option<Range<usize>> {
         let status = self.of_atoms[atom].as_ref();
         status.map(|status| status.segments.clone())
     }
 
-    /// Returns the line of the target where `atom` is or would be; `None` if it has no place.
+    /// Returns the line of the target (0-based) at which `atom` is or would be; `None` if it has no
+    /// place.
     pub fn line(&self, atom: usize) -> Option<usize> {
         let status = self.of_atoms[atom].as_ref()?;
         let shift = self.shifts.before(status.rank);
         Some(status.line.saturating_add_signed(shift))
     }
 
-    /// Returns by how many lines the atoms before `atom` make the target longer.
+    /// Returns how many lines the atoms before `atom` add to the target; negative if they remove
+    /// more.
     pub fn delta_before(&self, atom: usize) -> isize {
         self.deltas.before(atom)
     }
@@ -117,22 +119,22 @@ impl Statuses {
         status.is_some_and(|status| status.is_next_to_edit)
     }
 
-    /// Returns whether `atom` can be flipped by itself, or why not.
+    /// Checks whether `atom` can be flipped by itself.
     pub fn check(&self, atom: usize) -> Result<(), FlipError> {
         let status = self.of_atoms[atom].as_ref().ok_or(FlipError::NoPlace)?;
         let verdict = status.verdict.clone();
-        // Its line was that of the last walk over everything.
+        // The error has the line as of the last walk over all segments.
         verdict.map_err(|error| error.at(self.line(atom).unwrap_or(status.line)))
     }
 
-    /// Returns how many of the atoms that have a place begin at line `line` of the target or above.
+    /// Returns how many of the atoms with places begin at line `line` of the target or above.
     pub fn n_placed_up_to(&self, line: usize) -> usize {
         let is_up_to = |&atom: &usize| self.line(atom).is_some_and(|at| at <= line);
         self.placed.partition_point(is_up_to)
     }
 
-    /// Returns the index of the first segment of the last of the first `n` atoms that have a place,
-    /// and the line of the target with which it begins; the beginning of both if `n` is 0.
+    /// Of the first `n` atoms with places, takes the last one, and returns the index of its first
+    /// segment and the line of the target at which that begins; 0 and 0 if `n` is 0.
     pub fn start_of_last(&self, n: usize) -> (usize, usize) {
         let last = n.checked_sub(1).map(|rank| self.placed[rank]);
         let start = last.and_then(|atom| Some((self.segments(atom)?.start, self.line(atom)?)));
@@ -140,15 +142,15 @@ impl Statuses {
     }
 
     /// Like [`Statuses::start_of_last`], for the last atom whose segments begin at index `index` or
-    /// above.
+    /// before.
     pub fn start_above(&self, index: usize) -> (usize, usize) {
         let starts = |atom: usize| self.segments(atom).map(|segments| segments.start);
         let is_up_to = |&atom: &usize| starts(atom).is_some_and(|start| start <= index);
         self.start_of_last(self.placed.partition_point(is_up_to))
     }
 
-    /// Takes note that `atom` was flipped, which made the target longer by `n_lines`, and changed
-    /// the number of its own lines by `delta`. [`Statuses::update_around`] does the rest.
+    /// Records that `atom` was flipped, which added `n_lines` lines to the target, and changed by
+    /// `delta` how many lines the atom adds to it. [`Statuses::update_around`] does the rest.
     pub fn flip(&mut self, atom: usize, n_lines: isize, delta: isize) {
         self.deltas.add(atom, delta);
         if let Some(rank) = self.rank(atom) {
@@ -156,12 +158,12 @@ impl Statuses {
         }
     }
 
-    /// Walks over the `segments` around `atom`, one of those that were flipped.
+    /// Updates the statuses around `atom`, one of those that were flipped.
     pub fn update_around(&mut self, atoms: &Atoms, segments: &[Segment], atom: usize) {
         let Some(own) = self.segments(atom) else {
             return;
         };
-        // What is alive whatever is flipped separates what is on its two sides.
+        // Lines that are alive whatever is flipped separate the atoms on their two sides.
         let is_border = |segment: &Segment| segment.kind() == Kind::Common && !segment.is_dead;
         let (above, below) = segments.split_at(own.start);
         let from = above.iter().rposition(is_border).unwrap_or(0);
@@ -179,7 +181,7 @@ impl Statuses {
         self.judge(atoms, &segments[from..to], notes, rank);
     }
 
-    /// Makes statuses of `notes` on the atoms of `window`, of which the first has the rank `rank`.
+    /// Turns `notes` on the atoms of `window`, the first of which has rank `rank`, into statuses.
     fn judge(&mut self, atoms: &Atoms, window: &[Segment], notes: Vec<Notes>, rank: usize) {
         let touched = touched(atoms, window);
         for (rank, notes) in (rank..).zip(notes) {
@@ -197,8 +199,8 @@ impl Statuses {
     }
 }
 
-/// Returns notes on the atoms of `window`, segments of which the first has the index `first`. Lines
-/// count from its beginning.
+/// Returns notes on the atoms of `window`, whose first segment has the index `first`. Lines count
+/// from the beginning of `window`.
 fn notes(atoms: &Atoms, window: &[Segment], first: usize) -> Vec<Notes> {
     let mut notes = notes_going_down(atoms, window, first);
     let mut side = Side::default();
@@ -221,7 +223,7 @@ fn notes_going_down(atoms: &Atoms, window: &[Segment], first: usize) -> Vec<Note
     for (at, segment) in (first..).zip(window) {
         let is_alive = atoms.is_alive(segment);
         if let Some(atom) = segment.atom() {
-            // The segments of one atom have none of another's among them.
+            // There are no other atoms' segments among those of an atom.
             if notes.last().is_none_or(|last| last.atom != atom) {
                 notes.push(Notes::new(atom, at, line, gap, side));
             }
@@ -239,8 +241,8 @@ fn notes_going_down(atoms: &Atoms, window: &[Segment], first: usize) -> Vec<Note
     notes
 }
 
-/// Returns, in order, (ATOM, GAP) for each user text in `window` that might belong before or
-/// after that atom, if it is in that gap.
+/// Returns a sorted list of pairs `(atom, gap)`: in that gap of `window` there is user text that
+/// may belong before or after that atom.
 fn touched(atoms: &Atoms, window: &[Segment]) -> Vec<(usize, usize)> {
     let mut touched = Vec::new();
     let mut gap = 0;
@@ -273,8 +275,8 @@ impl Notes {
         }
     }
 
-    /// Returns whether `atom`, which these notes are on, can be flipped, or why not; `is_touched`
-    /// tells whether user text is where its lines might belong.
+    /// Checks whether `atom`, the subject of these notes, can be flipped. `is_touched` says whether
+    /// there is user text where its lines may belong.
     fn verdict(&self, atom: &Atom, is_touched: bool) -> Result<(), FlipError> {
         let line = self.line;
         let side = atom.alive_side();
@@ -292,7 +294,7 @@ impl Notes {
 }
 
 impl Side {
-    /// Returns what is beside the next segment, given what is beside this one.
+    /// Returns what is next to the following segment, given what is next to this one.
     fn past(self, segment: &Segment, is_alive: bool) -> Side {
         match (segment.kind(), segment.is_dead, is_alive) {
             (Kind::User, _, true) => Side {

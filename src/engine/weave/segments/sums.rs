@@ -1,10 +1,10 @@
-//! Sums over a list of numbers of which single ones change: a Fenwick tree.
+//! Prefix sums over a list of changing numbers: a Fenwick tree (Fenwick 1994).
 
-/// The list. To change one of n numbers, or to sum those before it, takes O(log n) time.
+/// The list. Changing one of n numbers, or summing those before it, takes O(log n) time.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sums {
-    /// At index `i`, counted from 1, the sum of as many numbers up to the `i`th as the lowest bit
-    /// set in `i` says.
+    /// At index `i`, counted from 1, the sum of the last `k` numbers up to the `i`th, where `k` is
+    /// the lowest set bit of `i`.
     tree: Vec<isize>,
 }
 
