@@ -1,26 +1,27 @@
 //! A proposal's hunks, and where each of them is in the target.
 //!
-//! A proposal with its original knows every place from the weave. A bare diff (one that came without
-//! its original) brings only the lines of its hunks: they are woven as if they were the original,
-//! and each run of them is then searched for in the target.
+//! If the original is known, every place is known from the weave. A bare diff (one without its
+//! original) has only the lines of its hunks: these are woven as if they were the original, and
+//! each hunk's run of lines is then searched for in the target.
 //!
-//! Edits of the target by others enter the weave as they are made. Where one was missed, the target
-//! is compared with what the weave has, and a hunk whose place the comparison does not prove is
-//! ambiguous: somebody has to check the place and vouch for it before the hunk can change there.
+//! Edits of the target by others enter the weave as they are made. If one was missed, the target is
+//! compared with the weave, and a hunk whose place the comparison does not prove is ambiguous: the
+//! user must check and confirm the place before the hunk can be changed there.
 //!
-//! Following a target that is as the weave has it costs one comparison of its bytes; anything else
-//! costs a diff of what is different, or for a bare diff one exact search for each hunk.
+//! Following a target that did not change costs one comparison of its bytes; otherwise it costs a
+//! diff of the part that changed, or for a bare diff one exact search for each hunk.
 //!
-//! Who knows what:
+//! The parts, and what each of them knows:
 //!
-//! - [`Weave`] knows lines, atoms and places; `Hunks` which atoms make a hunk; `HunkLines` the
-//!   lines of one hunk.
-//! - `Doubts` knows which atoms may be elsewhere, `AgentLines` what the agent proposed where the
-//!   user rewrote it, `Bare` what a diff said of its hunks and how far they were found.
-//! - `search` finds the hunks of a bare diff, `choice` recognizes a target that is a choice of
-//!   hunks, `learning` compares all others. They know nothing of each other.
-//! - [`Proposal`] has all of them and decides which is asked: when the target changes
-//!   (`outside_edits`, `placing`, `adopting`), and when hunks do (`split`, `rewrite`).
+//! - [`Weave`] knows lines, atoms and places; `Hunks` knows which atoms make a hunk; `HunkLines`
+//!   knows the lines of one hunk.
+//! - `Doubts` knows which atoms may be elsewhere. `AgentLines` keeps what the agent proposed in
+//!   place of what the user rewrote. `Bare` keeps what a bare diff says of its hunks, and where
+//!   they were found.
+//! - `search` finds the hunks of a bare diff, `choice` recognizes a target that is the original
+//!   with some of the hunks, `learning` compares any other target. They do not know of each other.
+//! - [`Proposal`] owns all of them and decides which to use when the target changes
+//!   (`outside_edits`, `placing`, `adopting`) and when hunks change (`split`, `rewrite`).
 
 mod adopting;
 mod agents;
@@ -59,7 +60,7 @@ pub use search::Candidate;
 /// Why there is nothing to review.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ProposalError {
-    /// Original and modified text are the same.
+    /// Original and modified text are equal.
     #[error("the proposal changes nothing: original and modified text are identical")]
     Identical,
     /// The text is not a unified diff.
@@ -71,42 +72,43 @@ pub enum ProposalError {
         /// Number of files in the diff.
         n_files: usize,
     },
-    /// A hunk other than the last says that its last line ends the file.
+    /// A hunk other than the last has a no-newline marker, so that it ends the file.
     #[error("hunk {} says that the file ends there, but another hunk follows", hunk + 1)]
     EndsEarly {
-        /// Index of the hunk.
+        /// Index of the hunk (0-based).
         hunk: usize,
     },
 }
 
-/// Why a hunk cannot be put into its target, or taken out.
+/// Why a hunk cannot be applied or unapplied.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Obstacle {
     /// Its place is not known.
     #[error(transparent)]
     NotPlaced(#[from] NotPlaced),
-    /// Its lines cannot change.
+    /// Its lines cannot be changed.
     #[error(transparent)]
     Flip(#[from] FlipError),
 }
 
-/// The hunks of one proposal, woven with its target.
+/// A proposal: its hunks, woven with the target.
 #[derive(Debug, Clone)]
 pub struct Proposal {
     weave: Weave,
     hunks: Hunks,
     doubts: Doubts,
     agents: AgentLines,
-    /// What a diff said of its hunks, as long as the text that it was made from is not known.
+    /// What a bare diff says of its hunks, as long as the text that it was made from is unknown.
     bare: Option<Bare>,
-    /// Whether the budget to compare the texts was spent.
+    /// Whether comparing the texts exceeded the budget.
     is_coarse: bool,
-    /// What a merge of a hunk may take.
+    /// The budget for merging a hunk.
     budget: Budget,
 }
 
 impl Proposal {
-    /// Makes a proposal of two whole texts, with `context_len` lines of context around a change.
+    /// Makes a proposal from two whole texts, with `context_len` lines of context around each
+    /// change.
     ///
     /// # Errors
     ///
@@ -119,7 +121,7 @@ impl Proposal {
         Proposal::from_texts_within(original, modified, context_len, Budget::default())
     }
 
-    /// Like [`Proposal::from_texts`], with another budget to compare the texts than the usual one.
+    /// Like [`Proposal::from_texts`], with the given budget for comparing the texts.
     ///
     /// # Errors
     ///
@@ -163,35 +165,35 @@ impl Proposal {
         self.hunks.len()
     }
 
-    /// Returns the lines of the hunk headers in the diff that this proposal was made of (0-based);
-    /// none if it was made of two texts.
+    /// Returns the lines (0-based) of the hunk headers in the diff that this proposal was made
+    /// from; empty if it was made from two texts.
     pub fn header_lines(&self) -> &[usize] {
         self.hunks.header_lines()
     }
 
-    /// Returns whether the texts were too much to compare, so that hunks may be bigger than they
-    /// need to be. They are right all the same.
+    /// Returns whether comparing the texts exceeded the budget, so that hunks may be larger than
+    /// necessary. They are still correct.
     pub fn is_coarse(&self) -> bool {
         self.is_coarse
     }
 
-    /// Returns whether all hunks leave their lines as they are. Of two texts none does, but a diff
-    /// can remove lines and add the same.
+    /// Returns whether no hunk changes anything. That cannot happen with two texts, but a diff can
+    /// remove lines and add the same lines again.
     pub fn is_idle(&self) -> bool {
         self.weave.original() == self.weave.modified()
     }
 
-    /// Returns whether the change of hunk `hunk` is in the target, all of it.
+    /// Returns whether the whole change of hunk `hunk` is in the target.
     pub fn is_in(&self, hunk: usize) -> bool {
         self.lines_of(hunk).is_in()
     }
 
-    /// Returns whether nothing of the change of hunk `hunk` is in the target.
+    /// Returns whether no part of the change of hunk `hunk` is in the target.
     pub fn is_out(&self, hunk: usize) -> bool {
         self.lines_of(hunk).is_out()
     }
 
-    /// Returns how many outer context lines on a side were ignored to find hunk `hunk`.
+    /// Returns how many outer context lines on each side were ignored to find hunk `hunk`.
     pub fn fuzz(&self, hunk: usize) -> usize {
         self.bare.as_ref().map_or(0, |bare| bare.fuzz(hunk))
     }
@@ -207,20 +209,20 @@ impl Proposal {
         lost.or_else(|| is_doubted.then(doubt))
     }
 
-    /// Returns why hunk `hunk` cannot be put in or taken out, or `None` if nothing is in the way.
+    /// Returns why hunk `hunk` cannot be applied or unapplied; `None` if it can.
     pub fn obstacle(&self, hunk: usize) -> Option<Obstacle> {
         let mut atoms = self.hunks.atoms(hunk);
         let conflict = atoms.find_map(|atom| self.weave.check(atom).err());
         match (conflict, self.reason(hunk)) {
-            // Atoms without a place are a search's, and it knows why.
+            // Only a search leaves atoms without a place, and it knows why.
             (Some(FlipError::NoPlace) | None, Some(reason)) => Some(reason.into()),
             (Some(conflict), _) => Some(conflict.into()),
             (None, None) => None,
         }
     }
 
-    /// Returns whether the change of hunk `hunk` was in the target, and others have changed its
-    /// lines since or nobody knows where they are.
+    /// Returns whether the change of hunk `hunk` was in the target, but others have changed its
+    /// lines since, or it is unknown where they are.
     pub fn is_lost(&self, hunk: usize) -> bool {
         let obstacle = self.obstacle(hunk);
         let is_changed = |obstacle: &Obstacle| {
@@ -232,7 +234,7 @@ impl Proposal {
         !self.is_out(hunk) && obstacle.as_ref().is_some_and(is_changed)
     }
 
-    /// Returns whether a line right beside a change of hunk `hunk` was changed by somebody else.
+    /// Returns whether somebody else changed a line next to a change of hunk `hunk`.
     pub fn is_next_to_edit(&self, hunk: usize) -> bool {
         let mut atoms = self.hunks.atoms(hunk);
         atoms.any(|atom| self.weave.is_next_to_edit(atom))
@@ -248,25 +250,26 @@ impl Proposal {
             .ok_or(NotPlaced::NotFound)
     }
 
-    /// Returns the line that the weave has for the first change of hunk `hunk`, known or not.
+    /// Returns the line of the target (0-based) at which the weave has the first change of hunk
+    /// `hunk`, certain or not; `None` if it has none.
     pub fn line(&self, hunk: usize) -> Option<usize> {
         self.weave.line_of(self.hunks.atoms(hunk).start)
     }
 
-    /// Notes that the place that the weave has for hunk `hunk` is right: somebody checked.
+    /// Records that somebody confirmed the weave's place for hunk `hunk`.
     pub fn vouch(&mut self, hunk: usize) {
         self.doubts.vouch_for(self.hunks.atoms(hunk));
     }
 
-    /// Returns the target, as the weave has it.
+    /// Returns the target, according to the weave.
     pub fn target(&self) -> Vec<u8> {
         self.weave.target().to_vec()
     }
 
-    /// Returns which of the two texts that the proposal was made of the target is; `None` if it is
-    /// neither, or if that is not known.
+    /// Returns which of the proposal's two texts the target equals; `None` if neither, or if that
+    /// is unknown.
     pub fn side(&self) -> Option<Side> {
-        // What the user rewrites is rewritten in the weave's texts.
+        // If the user rewrote a hunk, the weave's texts are no longer those of the proposal.
         if self.bare.is_some() || !self.agents.is_empty() {
             return None;
         }
@@ -280,8 +283,8 @@ impl Proposal {
         found.map(|(side, _)| side)
     }
 
-    /// Returns the edits that bring all of each hunk in `wanted`, in order, to the fact that stands
-    /// beside it, in the order of their lines.
+    /// Returns the edits, in the order of their lines, that apply each hunk in `wanted` that is
+    /// paired with `true` and unapply the others. `wanted` is in the order of the hunks.
     ///
     /// # Errors
     ///
@@ -290,14 +293,14 @@ impl Proposal {
         self.weave.edits_to_flip(&self.atoms_to_flip(wanted))
     }
 
-    /// Notes that the target was brought to the facts `wanted`, as [`Proposal::edits_for`] has them.
+    /// Records that the edits of [`Proposal::edits_for`] for `wanted` were made.
     pub fn bring_to(&mut self, wanted: &[(usize, bool)]) {
         let atoms = self.atoms_to_flip(wanted);
         self.move_candidates_for(&atoms);
         self.weave.flip(&atoms);
     }
 
-    /// Returns where `edits` begin, in characters of the target as Emacs counts them.
+    /// Returns the offsets of `edits`, in characters of the target as Emacs counts them.
     pub fn offsets_of(&self, edits: &[LineEdit]) -> Vec<usize> {
         let offset = |edit: &LineEdit| self.weave.target().chars_before(edit.line);
         edits.iter().map(offset).collect()
@@ -308,10 +311,10 @@ impl Proposal {
         self.weave.target().n_chars()
     }
 
-    /// Learns that the target is now `live`, and returns whether that is news.
+    /// Records that the target is now `live`, and returns whether that is a change.
     pub fn follow(&mut self, live: &[u8]) -> bool {
         if let Some(bare) = &mut self.bare {
-            // The weave knows the places of its own edits; a search might lose one of them.
+            // The weave knows the places of its own edits; a new search might lose one of them.
             let is_news = !bare.see_target() || !self.weave.target().is(live);
             if is_news {
                 self.search(live);
@@ -325,14 +328,15 @@ impl Proposal {
         })
     }
 
-    /// Returns a reading of the target's text, for [`Proposal::read_on`]; `None` if the whole text is
-    /// needed. The text has `n_chars` characters, as Emacs counts them.
+    /// Begins to read the target, which has `n_chars` characters as Emacs counts them, in parts;
+    /// see [`Proposal::read_on`]. `None` if the whole text is needed.
     pub fn reading(&self, n_chars: usize) -> Option<Reading> {
-        // A bare diff is searched for everywhere.
+        // The hunks of a bare diff are searched for everywhere.
         self.bare.is_none().then(|| Reading::new(n_chars))
     }
 
-    /// Goes on with `reading`, as [`Reading::read_on`] does, and at its end learns what was found.
+    /// Continues `reading` as [`Reading::read_on`] does, and at its end records the difference
+    /// found.
     pub fn read_on(&mut self, reading: &mut Reading, text: &[u8]) -> Next {
         let next = reading.read_on(self.weave.target(), text);
         if let Next::Changed(changed) = &next {
@@ -350,8 +354,8 @@ impl Proposal {
         }
     }
 
-    /// Notes that the target is the original with the changes of the hunks of which `facts` say
-    /// that they are in.
+    /// Records that the target is the original with just the hunks applied for which `facts` has
+    /// `true`.
     fn become_choice(&mut self, facts: &[bool]) {
         let is_applied = self.hunks.applied_by(facts.iter().copied());
         self.weave.lay_whole(&is_applied);
@@ -369,8 +373,8 @@ impl Proposal {
         HunkLines::new(&self.weave, &self.hunks, hunk)
     }
 
-    /// Returns the lines between where the weave expects `hunk` and where it was expected, which
-    /// differ for a bare diff only.
+    /// Returns how many lines below its expected place `hunk` is; only for a bare diff can that
+    /// differ from 0.
     fn offset(&self, hunk: usize) -> Result<isize, &NotPlaced> {
         self.bare.as_ref().map_or(Ok(0), |bare| bare.offset(hunk))
     }
@@ -384,8 +388,8 @@ impl Proposal {
     }
 }
 
-/// Returns how many lines below its place in the original `hunk` is, not counting what the hunks
-/// above it add and remove.
+/// Returns how many lines below its place in the original `hunk` is, not counting lines that the
+/// hunks above it add or remove.
 fn shift(weave: &Weave, hunks: &Hunks, hunk: usize) -> isize {
     let first = hunks.atoms(hunk).start;
     let start = weave.atoms()[first].old.start;

@@ -1,10 +1,10 @@
-//! Adopting the text that a diff was made from, once it is known: git names it in the diff.
+//! Adopting the text that a diff was made from, which git identifies in the diff.
 //!
-//! The line `index OLD..NEW` has the ids of the two texts. If the target is one of them byte for
-//! byte, every stated line is right, and the diff is as good as two whole texts: from then on its
-//! hunks have places that are known and not searched for.
+//! The line `index OLD..NEW` has the ids of the two texts. If the target is one of them, byte for
+//! byte, every stated line is right, and the diff is as good as two whole texts: from then on the
+//! places of its hunks are known and need not be searched for.
 //!
-//! The engine does not see the bytes of the file, only its text; the caller compares the ids.
+//! The engine sees only the text, not the bytes of the file, so the caller compares the ids.
 
 use crate::diff::{Edit, Group};
 use crate::patch::parse::Blobs;
@@ -21,23 +21,22 @@ use super::search::Search;
 pub enum Side {
     /// The text before the change.
     Old,
-    /// The text after it.
+    /// The text after the change.
     New,
 }
 
 impl Proposal {
-    /// Returns the ids of the texts that the diff compares, while neither is known; `None` if it
-    /// states none, or for a proposal of two texts.
+    /// Returns the ids of the texts that the diff compares, as long as neither text is known;
+    /// `None` if it states none, or if the proposal was made from two texts.
     pub fn blobs(&self) -> Option<&Blobs> {
         self.bare.as_ref()?.blobs()
     }
 
-    /// Adopts `live`, the target, as the text of the diff's `side`, so that each hunk is where its
-    /// header says, and returns whether the lines there agree.
+    /// Adopts `live`, the target, as the text on `side` of the diff, so that each hunk is where its
+    /// header says; returns whether its lines are really there.
     ///
-    /// If the lines there are not the hunk's, whoever wrote the diff changed it by hand and left
-    /// the ids: then they prove nothing, and nothing has changed. So it is where the user has
-    /// rewritten a hunk.
+    /// If they are not, somebody edited the diff and left the ids as they were. These then prove
+    /// nothing, so nothing changes. Nor does anything change if the user has rewritten a hunk.
     pub fn adopt(&mut self, live: &[u8], side: Side) -> bool {
         let is_open = match &self.bare {
             Some(bare) if self.agents.is_empty() => bare.is_open_ended(),
@@ -63,8 +62,8 @@ impl Proposal {
     }
 }
 
-/// Returns the two whole texts of a bare diff, if `live` is the one of `side`; `None` if it cannot
-/// be.
+/// Returns the two whole texts of a bare diff, given that `live` is the one on `side`; `None` if
+/// that cannot be.
 fn whole(search: Search, live: &Text, side: Side) -> Option<Assembly> {
     let Search { weave, hunks, bare } = search;
     let mut whole = Assembly::default();
@@ -92,7 +91,8 @@ fn whole(search: Search, live: &Text, side: Side) -> Option<Assembly> {
     Some(whole)
 }
 
-/// Adds `bytes`, `n_lines` lines that both texts have; `None` if nothing can follow what is there.
+/// Appends `bytes`, which are `n_lines` lines, to both texts; `None` if the texts cannot be
+/// continued.
 fn push_both(texts: &mut Assembly, bytes: &[u8], n_lines: usize) -> Option<()> {
     append(&mut texts.original, bytes)?;
     append(&mut texts.modified, bytes)?;
@@ -101,8 +101,8 @@ fn push_both(texts: &mut Assembly, bytes: &[u8], n_lines: usize) -> Option<()> {
     Some(())
 }
 
-/// Adds a hunk, `group` with `atoms`, whose lines are `old` and `new`; `None` if nothing can follow
-/// what is there.
+/// Appends a hunk, `group` with `atoms`, whose lines are `old` and `new`; `None` if the texts
+/// cannot be continued.
 fn push_hunk(
     texts: &mut Assembly,
     group: &Group,
@@ -126,7 +126,8 @@ fn push_hunk(
     Some(())
 }
 
-/// Adds `bytes` to `text`; `None` if that has ended: nothing can follow a line without newline.
+/// Appends `bytes` to `text`; `None` if that ends with a line without newline, which nothing can
+/// follow.
 fn append(text: &mut Vec<u8>, bytes: &[u8]) -> Option<()> {
     let is_ended = !text.is_empty() && is_unterminated(text);
     if is_ended && !bytes.is_empty() {

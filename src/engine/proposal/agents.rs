@@ -1,14 +1,14 @@
-//! What the agent proposed where the user made something else of it.
+//! The agent's lines in hunks that the user rewrote.
 
 use std::ops::Range;
 
 use crate::weave::Weave;
 
-/// The lines of the agent's atoms that the user has rewritten.
+/// The agent's atoms that the user rewrote.
 #[derive(Debug, Clone, Default)]
 pub(super) struct AgentLines(Vec<Lines>);
 
-/// The lines of an atom and where in the original it is.
+/// The lines of an atom, and where in the original it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Lines {
     start: usize,
@@ -17,19 +17,19 @@ struct Lines {
 }
 
 impl AgentLines {
-    /// Returns whether the user has rewritten nothing.
+    /// Returns whether the user rewrote nothing.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Keeps the lines of those `atoms` that are the agent's, before they are rewritten.
+    /// Keeps those of `atoms` that are the agent's. To be called before they are rewritten.
     pub fn keep(&mut self, weave: &Weave, atoms: Range<usize>) {
         let agents = atoms.filter(|&atom| !weave.atoms()[atom].is_edited);
         self.0.extend(agents.map(|atom| lines(weave, atom)));
     }
 
-    /// Returns whether the agent proposed `atom` as it is: the user made nothing else of it, or has
-    /// taken that back.
+    /// Returns whether the agent proposed `atom` just as it is now: the user never edited it, or
+    /// restored it.
     pub fn has(&self, weave: &Weave, atom: usize) -> bool {
         self.0.contains(&lines(weave, atom))
     }

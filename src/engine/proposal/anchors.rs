@@ -1,4 +1,4 @@
-//! Lines of the target that are unique, before and after an edit that nobody told of.
+//! Lines of the target that are unique both before and after an edit that was missed.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -8,38 +8,39 @@ use once_cell::unsync::OnceCell;
 use crate::trust::{Compared, LineCounts};
 use crate::weave::{Changed, TargetLines, TargetRun, Weave};
 
-/// Which lines of the target are unique in it and in a text that differs in a few lines from it.
+/// Determines which lines of the target are unique both in it and in a text that differs from it in
+/// a few lines.
 ///
-/// The first few are searched for in all of the text, and mostly that is all. Of most others it is
-/// known that neither original nor proposal has them twice, once both were read for that, so that
-/// only what others put in has to be searched.
+/// The first few lines are searched for in the whole text, and usually no more are needed. After
+/// that, original and proposal are read once. Most further lines are then known to occur only once
+/// in these, so that only lines inserted by others must be searched.
 pub(super) struct Anchors<'a> {
     weave: &'a Weave,
-    /// The lines that were searched for, and whether they are anchors. Where lines recur, there are
-    /// few different ones.
+    /// The lines that were searched for, and whether they are anchors. If lines recur, few of them
+    /// are distinct.
     searched: Vec<(&'a [u8], bool)>,
-    /// Where the last of them was: they are asked for one after the other.
+    /// Where the last line was: lines are asked for one after the other.
     run: Option<TargetRun<'a>>,
     known: OnceCell<Known<'a>>,
-    /// Lines of the target in the part that was compared.
+    /// The lines of the target that were compared.
     part: Range<usize>,
     old_part: LineCounts<'a>,
     new_part: LineCounts<'a>,
     live: LineCounts<'a>,
 }
 
-/// How many lines are searched for before original and proposal are read.
+/// How many lines are searched for at most before original and proposal are read.
 const MAX_SEARCHES: usize = 8;
 
-/// What is known of the lines of the target.
+/// What is known about the lines of the target.
 struct Known<'a> {
     lines: TargetLines<'a>,
     user_lines: HashSet<&'a [u8]>,
 }
 
 impl<'a> Anchors<'a> {
-    /// Returns the anchors between the target, as `weave` has it, and a text that differs as
-    /// `changed` says; all of that is in `compared`.
+    /// Prepares to find anchors between the target, according to `weave`, and a text that differs
+    /// from it by `changed`, which is inside the part `compared`.
     pub fn new(weave: &'a Weave, compared: &Compared<'a>, changed: &'a Changed) -> Anchors<'a> {
         let live = weave.target().pieces_with(&changed.lines, &changed.text);
         let first = compared.n_around.0;
@@ -55,7 +56,8 @@ impl<'a> Anchors<'a> {
         }
     }
 
-    /// Returns whether line `at` of the target, which the other text has, too, is unique in both.
+    /// Returns whether line `at` of the target (0-based), which the other text also has, is unique
+    /// in both.
     pub fn is_anchor(&mut self, at: usize) -> bool {
         if self.known.get().is_none() {
             let line = self.line(at);
@@ -75,7 +77,7 @@ impl<'a> Anchors<'a> {
         });
         let (line, is_unique) = known.lines.get(at);
         if is_unique && !known.user_lines.contains(line) {
-            // The target has no other.
+            // The target has no other such line.
             return self.new_part.count(line) == usize::from(self.part.contains(&at));
         }
         self.is_once_in_both(line)
@@ -90,7 +92,7 @@ impl<'a> Anchors<'a> {
     }
 
     fn is_once_in_both(&mut self, line: &'a [u8]) -> bool {
-        // What is around the parts is the same in both.
+        // Around the compared parts, both texts are equal.
         self.live.count(line) == 1 && self.old_part.count(line) == self.new_part.count(line)
     }
 }

@@ -1,10 +1,10 @@
-//! Puts two texts together from the top, hunk by hunk, with the edits between them.
+//! Assembles two texts from the top, hunk by hunk, with the edits between them.
 
 use crate::diff::{Edit, Group};
 use crate::text::{Text, is_unterminated};
 use crate::weave::Weave;
 
-/// Two texts and their hunks, as far as they have come.
+/// Two texts and their hunks, as far as they are assembled.
 #[derive(Default)]
 pub(super) struct Assembly {
     pub original: Vec<u8>,
@@ -19,14 +19,14 @@ pub(super) struct Assembly {
 }
 
 impl Assembly {
-    /// Returns whether a text's last line has no terminator, so that nothing can follow.
+    /// Returns whether one text's last line has no terminator, so that nothing can follow.
     pub fn is_ended(&self) -> bool {
         [&self.original, &self.modified]
             .iter()
             .any(|text| !text.is_empty() && is_unterminated(text))
     }
 
-    /// Begins a hunk: what was added since the last one is between the two.
+    /// Begins a hunk. Everything added since the last hunk is between the two.
     pub fn begin_hunk(&mut self) {
         self.groups.push(Group {
             edits: self.edits.len()..self.edits.len(),
@@ -35,7 +35,7 @@ impl Assembly {
         });
     }
 
-    /// Ends the hunk that was begun last: it has what was added since.
+    /// Ends the current hunk, which includes everything added since it began.
     pub fn end_hunk(&mut self) {
         if let Some(group) = self.groups.last_mut() {
             group.edits.end = self.edits.len();
@@ -44,7 +44,7 @@ impl Assembly {
         }
     }
 
-    /// Returns the weave of the two texts, and the group of edits of each hunk.
+    /// Returns the weave of the two texts, and each hunk's group of edits.
     pub fn finish(self) -> (Weave, Vec<Group>) {
         let (original, modified) = (Text::new(self.original), Text::new(self.modified));
         (Weave::new(original, modified, &self.edits), self.groups)

@@ -1,8 +1,8 @@
 //! A bare diff: one that came without its original.
 //!
-//! It brings only the lines of its hunks. End to end they stand in for the texts. What the diff
-//! says of its hunks, and how far each was found, is kept here; how they are found is up to
-//! [`super::search`].
+//! It has only the lines of its hunks; concatenated, they are the substitutes for the two texts.
+//! This file keeps what the diff says of its hunks and where each was found; [`super::search`]
+//! finds them.
 
 use crate::diff::{Edit, Group};
 use crate::patch::hunk::{Hunk, Line, LineKind};
@@ -15,38 +15,37 @@ use super::hunks::Hunks;
 use super::search::{Candidate, Found};
 use super::{Proposal, ProposalError};
 
-/// What only a bare diff has.
+/// The data of a bare diff.
 #[derive(Debug, Clone)]
 pub(super) struct Bare {
     hunks: Vec<BareHunk>,
-    /// The ids of the texts that the diff compares, as git names them, if it states them.
+    /// The ids by which git identifies the texts that the diff compares, if it states them.
     blobs: Option<Blobs>,
-    /// Whether the last line of the diff had no newline of its own, and no marker says that its
-    /// side of the file has none.
+    /// Whether the diff text ended without a newline after its last line, and without a no-newline
+    /// marker.
     is_open_ended: bool,
-    /// Whether that line was found without its newline, and is without it in both texts.
+    /// Whether that line was found without a newline, so that both texts now have none.
     is_toggled: bool,
-    /// Whether a target was seen.
+    /// Whether a target has been seen.
     has_target: bool,
 }
 
-/// What is known of one hunk.
+/// What is known about one hunk.
 #[derive(Debug, Clone)]
 struct BareHunk {
-    /// Line where it starts in the original, as its header says (0-based).
+    /// Line at which it starts in the original, according to its header (0-based).
     start: usize,
     edges: Edges,
-    /// Whether it was cut out of a run of changed lines, so that it cannot be searched for:
-    /// without its neighbors its lines would fit where they do not belong.
+    /// Whether it was cut out of a run of changed lines. It cannot be searched for then, since
+    /// without the rest of the run its lines would fit where they do not belong.
     is_cut: bool,
-    /// The lines between where the weave expects it and where it was expected; or why a search did
-    /// not find it.
+    /// How many lines below its expected place it is, or why a search did not find it.
     offset: Result<isize, NotPlaced>,
-    /// How many outer context lines on a side were ignored to find it.
+    /// How many outer context lines on each side were ignored to find it.
     fuzz: usize,
 }
 
-/// At which ends of its file a hunk says that it stands, by the context that it lacks there.
+/// At which ends of its file a hunk is, according to the context that it lacks there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Edges {
     /// At the beginning: it shows no context above, and its header states the first line.
@@ -56,8 +55,8 @@ pub(super) struct Edges {
 }
 
 impl Edges {
-    /// Returns what `hunk`, the last one of its diff if `is_last`, says. Without any context, as
-    /// with `diff -U0`, it says nothing.
+    /// Returns the edges according to `hunk`, which is the last one of its diff if `is_last`. A
+    /// hunk without any context, as from `diff -U0`, says nothing.
     fn of(hunk: &Hunk, is_last: bool) -> Edges {
         let is_context = |line: &&Line| line.kind == LineKind::Context;
         let has_context = hunk.lines.iter().any(|line| is_context(&line));
@@ -68,7 +67,7 @@ impl Edges {
         }
     }
 
-    /// Returns what part `part` of such a hunk, split into `n_parts`, says.
+    /// Returns the edges of part `part` (0-based) of such a hunk when it is split into `n_parts`.
     fn of_part(self, part: usize, n_parts: usize) -> Edges {
         Edges {
             top: self.top && part == 0,
@@ -76,14 +75,14 @@ impl Edges {
         }
     }
 
-    /// Returns whether `place` in `live` is at the ends where the hunk says that it is.
+    /// Returns whether `place` in `live` is at these ends.
     pub fn are_at(self, live: &Index, place: &Candidate) -> bool {
         (!self.top || place.line == 0) && (!self.end || live.is_end(place.line, place.len))
     }
 }
 
 impl Bare {
-    /// Makes it of a diff's `hunks`, none of them found yet, and its `blobs`.
+    /// Makes it from a diff's `hunks`, none of which has been found yet, and its `blobs`.
     fn new(hunks: &[ParsedHunk], blobs: Option<Blobs>) -> Bare {
         let bare = |(n, parsed): (usize, &ParsedHunk)| BareHunk {
             start: parsed.hunk.before.start,
@@ -101,7 +100,7 @@ impl Bare {
         }
     }
 
-    /// Returns the line where `hunk` starts in the original, as its header says (0-based).
+    /// Returns the line at which `hunk` starts in the original, according to its header (0-based).
     pub fn start(&self, hunk: usize) -> usize {
         self.hunks[hunk].start
     }
@@ -116,7 +115,7 @@ impl Bare {
         self.hunks[hunk].is_cut
     }
 
-    /// Returns the lines between where the weave expects `hunk` and where it was expected.
+    /// Returns how many lines below its expected place `hunk` is.
     ///
     /// # Errors
     ///
@@ -125,7 +124,7 @@ impl Bare {
         self.hunks[hunk].offset.as_ref().copied()
     }
 
-    /// Returns how many outer context lines on a side were ignored to find `hunk`.
+    /// Returns how many outer context lines on each side were ignored to find `hunk`.
     pub fn fuzz(&self, hunk: usize) -> usize {
         self.hunks[hunk].fuzz
     }
@@ -134,18 +133,18 @@ impl Bare {
         self.blobs.as_ref()
     }
 
-    /// Returns whether the diff broke off in its last line, so that only the target can tell
-    /// whether this has a newline.
+    /// Returns whether the diff text broke off in its last line, so that only the target shows
+    /// whether that line has a newline.
     pub fn is_open_ended(&self) -> bool {
         self.is_open_ended
     }
 
-    /// Returns whether that line is without its newline now.
+    /// Returns whether that line currently has no newline.
     pub fn is_toggled(&self) -> bool {
         self.is_toggled
     }
 
-    /// Takes the newline off the end of that line, or puts it back.
+    /// Removes the newline of that line, or restores it.
     pub fn toggle_last_end(&mut self, weave: &mut Weave) {
         self.is_toggled = !self.is_toggled;
         weave.toggle_last_terminator();
@@ -155,19 +154,19 @@ impl Bare {
         self.has_target
     }
 
-    /// Notes that there is a target, and returns whether there was one.
+    /// Records that there is a target, and returns whether there was one before.
     pub fn see_target(&mut self) -> bool {
         std::mem::replace(&mut self.has_target, true)
     }
 
-    /// Notes where `hunk` is.
+    /// Records where `hunk` is.
     pub fn set_place(&mut self, hunk: usize, offset: Result<isize, NotPlaced>, fuzz: usize) {
         let hunk = &mut self.hunks[hunk];
         (hunk.offset, hunk.fuzz) = (offset, fuzz);
     }
 
-    /// Notes what a search found, of each hunk; `shift` returns how far it is from its place in the
-    /// original by now.
+    /// Records what a search found for each hunk; `shift` returns how far a hunk is now from its
+    /// place in the original.
     pub fn set_found(&mut self, found: Vec<Found>, shift: impl Fn(usize) -> isize) {
         for (hunk, found) in found.into_iter().enumerate() {
             let fuzz = found.fuzz();
@@ -176,8 +175,8 @@ impl Bare {
         }
     }
 
-    /// Takes note that `hunk`, whose group was `whole`, is now `parts`, between some of which there
-    /// `is_cut` no unchanged line.
+    /// Records that `hunk`, whose group was `whole`, is now `parts`. `is_cut` says of each part
+    /// whether no unchanged line separates it from a neighbor.
     pub fn split(&mut self, hunk: usize, whole: &Group, parts: &[Group], is_cut: &[bool]) {
         let was = self.hunks[hunk].clone();
         let part = |(at, part): (usize, &Group)| BareHunk {
@@ -190,16 +189,16 @@ impl Bare {
         self.hunks.splice(hunk..=hunk, parts);
     }
 
-    /// Takes note that `hunk` has got `added` lines of the original. The headers of those below keep
-    /// the numbers of an original that nobody has.
+    /// Records that `hunk` has `added` more lines of the original. The stated lines of the hunks
+    /// below stay as they are, since they refer to the unknown original.
     pub fn lengthen(&mut self, hunk: usize, added: isize) {
         let behind = self.hunks[hunk + 1..].iter_mut();
         let offsets = behind.filter_map(|other| other.offset.as_mut().ok());
         offsets.for_each(|offset| *offset += added);
     }
 
-    /// Moves the places that are told of hunks without a certain one, now that `n_now` lines stand
-    /// where `n_removed` from line `line` of the target on did.
+    /// Moves the candidate places of hunks without a certain place, now that `n_now` lines have
+    /// replaced `n_removed` lines of the target from line `line` (0-based) on.
     pub fn move_candidates(&mut self, line: usize, n_removed: usize, n_now: usize) {
         let moved = locate::offset(n_removed, n_now);
         if moved == 0 {
@@ -216,7 +215,7 @@ impl Bare {
 }
 
 impl Proposal {
-    /// Makes a proposal of a unified diff of one file that came without its original.
+    /// Makes a proposal from a unified diff of one file that came without its original.
     ///
     /// Its hunks have no place until [`Proposal::follow`] has seen the target.
     ///
@@ -245,15 +244,15 @@ impl Proposal {
         Ok(Proposal::new(weave, hunks, Some(bare)))
     }
 }
-/// Adds the lines of `hunk` to the texts that stand in for those that a bare diff lacks: its hunks'
-/// lines, end to end.
+/// Appends the lines of `hunk` to the substitutes for the texts that a bare diff lacks: the lines
+/// of its hunks, concatenated.
 fn push_hunk(texts: &mut Assembly, hunk: &Hunk) {
     texts.begin_hunk();
     let mut last = LineKind::Context;
     for line in &hunk.lines {
         let is_change = line.kind != LineKind::Context;
-        // An atom removes first and then adds. Where a diff by hand does otherwise, its lines keep
-        // their order as several atoms.
+        // An atom's removed lines come before its added ones. If a handwritten diff has another
+        // order, its lines become several atoms, which keeps that order.
         let goes_back = last == LineKind::Added && line.kind == LineKind::Removed;
         if is_change && (last == LineKind::Context || goes_back) {
             let before = texts.n_before..texts.n_before;

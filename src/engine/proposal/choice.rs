@@ -1,18 +1,20 @@
-//! Recognizing a target that is some choice of the proposal's own hunks and nothing else.
+//! Recognizing a target that is the original with some of the proposal's hunks applied, and no
+//! other changes.
 //!
-//! Knows texts and hunks, not where anything was before.
+//! Knows texts and hunks, but not where anything was before.
 
 use crate::weave::Weave;
 
 use super::hunks::Hunks;
 use super::lines::HunkLines;
 
-/// Returns which hunks are in the text of the pieces `live`, if it is the original with some of
-/// them and no more.
+/// Returns for each hunk whether it is applied in the text of the pieces `live`; `None` if that is
+/// not the original with some of the hunks.
 ///
-/// In repetitive text the lines of a hunk may fit both ways, and only what follows tells which
-/// is right; so all ways of reading are kept as long as they last. Where several last to the
-/// end, they are the same bytes, and the one that keeps to what was known is taken.
+/// In repetitive text, a hunk's lines may fit both with its change and without, and only what
+/// follows shows which is right; so all ways of reading are kept as long as they fit. If several
+/// fit to the end, they give the same bytes, and the one that agrees with what was known before is
+/// taken.
 pub(super) fn facts_in(weave: &Weave, hunks: &Hunks, live: &[&[u8]]) -> Option<Vec<bool>> {
     let original = weave.original();
     let mut layers = vec![vec![Way::new(live)]];
@@ -37,7 +39,7 @@ pub(super) fn facts_in(weave: &Weave, hunks: &Hunks, live: &[&[u8]]) -> Option<V
     Some(facts)
 }
 
-/// Returns the `ways` that go on past `gap` and past `hunk`, with its change or without.
+/// Returns the `ways` that continue past `gap` and past `hunk`, with its change or without.
 fn ways_past<'a>(weave: &Weave, hunk: HunkLines, gap: &[u8], ways: &[Way<'a>]) -> Vec<Way<'a>> {
     let mut next: Vec<Way> = Vec::new();
     for (from, way) in ways.iter().enumerate() {
@@ -55,7 +57,7 @@ fn ways_past<'a>(weave: &Weave, hunk: HunkLines, gap: &[u8], ways: &[Way<'a>]) -
     next
 }
 
-/// Takes the lines of `hunk`, from its first change to its last, off the front of `rest`.
+/// Removes the lines of `hunk`, from its first change to its last, from the front of `rest`.
 fn strip_hunk<'a>(weave: &Weave, hunk: HunkLines, is_in: bool, rest: Rest<'a>) -> Option<Rest<'a>> {
     let mut rest = rest;
     let mut at = hunk.outermost()[0].old.start;
@@ -67,16 +69,16 @@ fn strip_hunk<'a>(weave: &Weave, hunk: HunkLines, is_in: bool, rest: Rest<'a>) -
     Some(rest)
 }
 
-/// How many ways of reading a target are kept at a time. In source there is one, after a hunk that
-/// repeats its surroundings two; a text that needs more is searched instead.
+/// How many ways of reading a target are kept at a time. In source code there is one, or two after
+/// a hunk that repeats its surroundings; a text that needs more is compared instead.
 const MAX_WAYS: usize = 64;
 
-/// A way to read a target as the original with some hunks, up to and with one of them.
+/// A way to read a target as the original with some hunks, up to the end of one of them.
 #[derive(Clone, Copy)]
 struct Way<'a> {
     /// What is not read yet.
     rest: Rest<'a>,
-    /// Index of the way that it continues, among those that end before the hunk.
+    /// Index of the way that it continues, among the ways that end with the hunk before.
     from: usize,
     /// Whether the hunk is in the target.
     is_in: bool,
@@ -94,24 +96,23 @@ impl<'a> Way<'a> {
     }
 }
 
-/// The rest of a text in pieces: a target is not put together only to see that it is no
-/// choice of hunks.
+/// The rest of a text in pieces, so that a target need not be copied into one just for this.
 #[derive(Clone, Copy)]
 struct Rest<'a> {
     /// What is left of the piece that is being read.
     first: &'a [u8],
     more: &'a [&'a [u8]],
-    /// Number of bytes before it.
+    /// Number of bytes read so far.
     n_read: usize,
 }
 
 impl<'a> Rest<'a> {
-    /// Returns what is left if the text goes on with `head`.
+    /// Returns what is left after `head`; `None` if the text does not continue with it.
     fn without(mut self, mut head: &[u8]) -> Option<Rest<'a>> {
         loop {
             let len = self.first.len().min(head.len());
             let (ours, theirs) = (&self.first[..len], &head[..len]);
-            // What the weave has of the original is the same memory.
+            // The weave's lines of the original are the same memory, which need not be compared.
             if !std::ptr::eq(ours, theirs) && ours != theirs {
                 return None;
             }

@@ -1,22 +1,23 @@
-//! Which atoms may be elsewhere than the weave has them.
+//! Which atoms may be somewhere else than in the weave's place.
 //!
-//! An edit that nobody told of is found by comparing texts, and a comparison does not always prove
-//! where a line went. Knows atoms by their numbers, and when each doubt arose, so that it goes when
-//! the edit is undone.
+//! A missed edit is found by comparing texts, which does not always prove where a line went. Atoms
+//! are known by number here, and each doubt with the time when it arose, so that it ends when the
+//! edit is undone.
 
 use std::mem;
 use std::ops::Range;
 
-/// The doubts about each atom.
+/// The doubts about atoms.
 #[derive(Debug, Clone)]
 pub(super) struct Doubts {
     is_doubted: Vec<bool>,
-    /// The atoms that edits made doubtful, each time with how much had happened to the target before.
+    /// The atoms that each edit made doubtful, with the number of changes of the target before that
+    /// edit.
     by_edit: Vec<(usize, Vec<usize>)>,
 }
 
 impl Doubts {
-    /// There are `n_atoms` atoms, none in doubt.
+    /// Makes the doubts for `n_atoms` atoms, none of which is in doubt.
     pub fn none(n_atoms: usize) -> Doubts {
         Doubts {
             is_doubted: vec![false; n_atoms],
@@ -29,28 +30,28 @@ impl Doubts {
         self.is_doubted[atoms].contains(&true)
     }
 
-    /// Notes that the places of `atoms` are right.
+    /// Records that the places of `atoms` are right.
     pub fn vouch_for(&mut self, atoms: Range<usize>) {
         self.is_doubted[atoms].fill(false);
     }
 
-    /// Doubts `atoms`, and returns those that were not in doubt before.
+    /// Puts `atoms` in doubt, and returns those that were not in doubt before.
     pub fn add(&mut self, atoms: impl Iterator<Item = usize>) -> Vec<usize> {
         let mut added: Vec<usize> = atoms.collect();
         added.retain(|&atom| !mem::replace(&mut self.is_doubted[atom], true));
-        // Most were in doubt already, perhaps.
+        // Most of them may have been in doubt already.
         added.shrink_to_fit();
         added
     }
 
-    /// Notes that `added` came by an edit before which `n_done` things had happened to the target, of
-    /// which the first `n_forgotten` can no longer be undone.
+    /// Records that an edit put `added` in doubt. Before it there were `n_done` changes of the
+    /// target, of which the first `n_forgotten` can no longer be undone.
     pub fn note_edit(&mut self, added: Vec<usize>, n_done: usize, n_forgotten: usize) {
         self.by_edit.retain(|(then, _)| *then >= n_forgotten);
         self.by_edit.push((n_done, added));
     }
 
-    /// Forgets the doubts that came by edits that were undone: only `n_done` things have happened.
+    /// Forgets the doubts from edits that were undone: those after the first `n_done` changes.
     pub fn undo(&mut self, n_done: usize) {
         while let Some((_, atoms)) = self.by_edit.pop_if(|(then, _)| *then >= n_done) {
             for atom in atoms {
@@ -59,13 +60,13 @@ impl Doubts {
         }
     }
 
-    /// Takes note that `atom` was cut in two.
+    /// Records that `atom` was cut in two.
     pub fn cut_atom(&mut self, atom: usize) {
         self.is_doubted.insert(atom, self.is_doubted[atom]);
         self.by_edit.clear();
     }
 
-    /// Takes note that `n` atoms stand in the place of `atoms`, in doubt or not.
+    /// Records that `n` atoms replaced `atoms`; these are in doubt if `is_doubted`.
     pub fn replace(&mut self, atoms: Range<usize>, n: usize, is_doubted: bool) {
         self.is_doubted.splice(atoms, vec![is_doubted; n]);
         self.by_edit.clear();

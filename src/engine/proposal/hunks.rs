@@ -1,7 +1,7 @@
 //! Which atoms and lines each hunk has.
 //!
-//! A hunk is a group of atoms that are shown together, with context. Knows numbers only: of atoms, of
-//! lines in the two texts, of header lines in the diff.
+//! A hunk is a group of atoms that are shown together, with context. This file deals only with
+//! numbers: of atoms, of lines in the two texts, and of header lines in the diff.
 
 use std::ops::Range;
 
@@ -9,17 +9,19 @@ use crate::diff::Group;
 use crate::patch::locate;
 use crate::weave::{Atom, Owner};
 
-/// The hunks in the order of the original. Together they have every atom, each once, in order.
+/// The hunks, in the order of the original. Together they contain every atom exactly once, in
+/// order.
 #[derive(Debug, Clone)]
 pub(super) struct Hunks {
     groups: Vec<Group>,
-    /// For each hunk the line of the diff (0-based) where its header stands; empty if the proposal
-    /// was made of two texts.
+    /// For each hunk the line of the diff (0-based) that holds its header; empty if the proposal
+    /// was made from two texts.
     header_lines: Vec<usize>,
 }
 
 impl Hunks {
-    /// Makes hunks of `groups`, whose headers stand at `header_lines` of a diff, if there is one.
+    /// Makes hunks from `groups`. If there is a diff, `header_lines` are the lines of their headers
+    /// in it.
     pub fn new(groups: Vec<Group>, header_lines: Vec<usize>) -> Hunks {
         Hunks {
             groups,
@@ -48,20 +50,20 @@ impl Hunks {
         self.groups[hunk].edits.clone()
     }
 
-    /// Returns by how many lines `hunk` makes its text longer.
+    /// Returns how many lines `hunk` adds to the text; negative if it removes more.
     pub fn delta(&self, hunk: usize) -> isize {
         let group = &self.groups[hunk];
         locate::offset(group.before.len(), group.after.len())
     }
 
-    /// Returns for each atom whether it is applied if `is_in` says of each hunk whether it is in.
+    /// Returns for each atom whether it is applied, given for each hunk whether it is.
     pub fn applied_by(&self, is_in: impl Iterator<Item = bool>) -> Vec<bool> {
         let hunks = self.groups.iter().zip(is_in);
         let of_atoms = hunks.flat_map(|(group, is_in)| group.edits.clone().map(move |_| is_in));
         of_atoms.collect()
     }
 
-    /// Returns the hunk that `owner` belongs to.
+    /// Returns the hunk of `owner`.
     pub fn owned_by(&self, owner: &Owner) -> usize {
         let is_above = |group: &Group| match *owner {
             Owner::Atom(atom) => group.edits.end <= atom,
@@ -70,12 +72,12 @@ impl Hunks {
         self.groups.partition_point(is_above)
     }
 
-    /// Replaces the groups, of which there are as many, after the texts have got more lines.
+    /// Replaces the groups by as many others, after lines were added to the texts.
     pub fn replace_groups(&mut self, groups: Vec<Group>) {
         self.groups = groups;
     }
 
-    /// Takes note that `atom` was cut in two.
+    /// Records that `atom` was cut in two.
     pub fn cut_atom(&mut self, atom: usize) {
         for Group { edits, .. } in &mut self.groups {
             edits.start += usize::from(edits.start > atom);
@@ -92,8 +94,9 @@ impl Hunks {
         self.groups.splice(hunk..=hunk, parts);
     }
 
-    /// Takes note that `group`, in `hunk`, now has `n_atoms` atoms, `n_old` lines of the original
-    /// and `n_new` of the modified text. The hunks below move.
+    /// Records that `group`, in `hunk`, has been rewritten, and renumbers the hunks below. `now`
+    /// has the new numbers of its atoms, of its lines of the original, and of its lines of the
+    /// modified text.
     pub fn resize(&mut self, hunk: usize, group: &Group, now: (usize, usize, usize)) {
         let moved = |at: &mut usize, was: usize, now: usize| *at = *at - was + now;
         let was = (group.edits.len(), group.before.len(), group.after.len());
@@ -109,8 +112,8 @@ impl Hunks {
         }
     }
 
-    /// Returns a group for each of the atoms `firsts` of `hunk` and what follows it. The unchanged
-    /// lines between two groups are shared out.
+    /// Splits `hunk` before each of the atoms `firsts`, and returns the groups. The unchanged lines
+    /// between two groups are divided between them.
     pub fn parts(&self, atoms: &[Atom], hunk: usize, firsts: &[usize]) -> Vec<Group> {
         let Group {
             edits,
@@ -138,7 +141,7 @@ impl Hunks {
     }
 }
 
-/// Returns where the unchanged lines `gap` are shared out.
+/// Returns the line at which the unchanged lines `gap` are divided.
 fn middle(gap: Range<usize>) -> usize {
     gap.start + gap.len().div_ceil(2)
 }

@@ -1,8 +1,8 @@
-//! Learning from a comparison: the target changed and nobody told how, or one command rewrote much.
+//! Learning from a comparison: an edit of the target was missed, or one command rewrote much of it.
 //!
-//! What the comparison finds enters the weave as edits, or as atoms flipped if it is what a hunk
-//! does. An atom whose place the comparison does not prove is doubted. Knows weave and doubts, not
-//! hunks.
+//! The differences found enter the weave as edits, or as flipped atoms if they are what an atom
+//! does. An atom whose place the comparison does not prove is put in doubt. Knows weave and doubts,
+//! but not hunks.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -16,16 +16,16 @@ use crate::weave::{Changed, Weave};
 use super::anchors::Anchors;
 use super::doubts::Doubts;
 
-/// How many lines around what changed are compared with it, at first: the comparison chooses among
-/// equal ways by what is around, and in repetitive text a run of lines can slide.
+/// How many lines around the change are compared with it at first: what is around decides which of
+/// several equal diffs the comparison chooses, and in repetitive text a run of lines can slide.
 const N_AROUND: usize = 64;
 
-/// How many places others may have changed at once for each to be learned by itself. Beyond that
-/// all between the first and the last count as changed: learning takes long by then, and nobody
-/// decides hunks among so many.
+/// How many edits at once are learned one by one at most. If there are more, everything from the
+/// first to the last counts as one edit: learning so many takes long, and nobody reviews hunks
+/// among them.
 const MAX_PLACES: usize = 300_000;
 
-/// An atom, and lines of the target that are its own.
+/// An atom, and its lines of the target.
 type Span = (usize, Range<usize>);
 
 /// The parts of a proposal that learning changes.
@@ -35,11 +35,11 @@ pub(super) struct Learning<'a> {
 }
 
 impl Learning<'_> {
-    /// Learns that one command put `new` in the place of the `lines` of the target. Atoms whose place
-    /// a comparison does not prove are in doubt from then on.
+    /// Records that one command replaced the `lines` of the target by `new`. Atoms whose place a
+    /// comparison does not prove are in doubt from then on.
     pub fn learn_command(&mut self, lines: Range<usize>, new: &Text) {
         let old = Text::new(self.weave.target().lines(lines.clone()));
-        // What comes after it takes as long as the comparison.
+        // The steps after the comparison take as long as it does.
         let edits = edits_to_learn(&old, new, Budget::default().half());
         let compared = Compared {
             old: &old,
@@ -57,16 +57,16 @@ impl Learning<'_> {
         );
     }
 
-    /// Learns that the target differs as `changed` says, nobody knows by how many edits. Atoms whose
-    /// place a comparison does not prove are in doubt from then on. Comparing takes at most half the
-    /// budget of one comparison.
+    /// Records that the target has changed by `changed`, in an unknown number of edits. Atoms whose
+    /// place a comparison does not prove are in doubt from then on. Comparing takes at most half
+    /// the budget of one comparison.
     pub fn learn_missed(&mut self, changed: &Changed) {
         self.learn_around(changed, N_AROUND, Budget::default().half().half());
     }
 
-    /// Like [`Learning::learn_missed`], but compares `n_around` lines around what changed, too, within
-    /// `budget`, and more if need be, each time within half of the budget before: all together take
-    /// no more than twice `budget`.
+    /// Like [`Learning::learn_missed`], but also compares `n_around` lines on each side of the
+    /// change, within `budget`. If these are too few, it compares again with more, each time within
+    /// half of the budget before; all comparisons together take at most twice `budget`.
     pub fn learn_around(&mut self, changed: &Changed, n_around: usize, budget: Budget) {
         let n_lines = self.weave.target().n_lines();
         let window = self.weave.target().widened(changed, n_around);
@@ -80,7 +80,7 @@ impl Learning<'_> {
             n_around: (window.lines.start, n_lines - window.lines.end),
         };
         if compared.is_too_narrow() {
-            // To go on in steps takes longer than all of it does, once that is not much more.
+            // Once the rest is not much more, comparing everything is faster than more steps.
             let wider = match 2 * window.lines.len() >= n_lines {
                 true => n_lines,
                 false => 8 * (n_around + 1),
@@ -95,8 +95,8 @@ impl Learning<'_> {
         self.learn(&compared, &trust, &spans, replaced);
     }
 
-    /// Learns what `compared` says, and doubts the atoms of `spans` about which `trust` is not certain.
-    /// All together, from line `line` on `is` replaced `was`.
+    /// Records the edits in `compared`, and puts those atoms of `spans` in doubt about which
+    /// `trust` is not certain. As a whole, `is` replaced `was` from line `line` (0-based) on.
     fn learn(
         &mut self,
         compared: &Compared,
@@ -119,8 +119,8 @@ impl Learning<'_> {
         }
     }
 
-    /// Returns the atoms that edits of `compared` put in or take out, each with its lines in the
-    /// target; and the other edits, each with the line where it is once the atoms are flipped.
+    /// Returns the atoms that edits of `compared` apply or unapply, each with its lines of the
+    /// target; and the other edits, each with its line once these atoms are flipped.
     fn done_and_others<'a>(
         &self,
         compared: &Compared<'a>,
@@ -142,7 +142,7 @@ impl Learning<'_> {
         (done, others)
     }
 
-    /// Notes which atoms are in doubt, and returns those that were not before.
+    /// Records which atoms are in doubt, and returns those that were not in doubt before.
     fn doubts_about(&mut self, done: &[Span], spans: &[Span], trust: &Trust) -> Vec<usize> {
         let is_flip_doubted = |(_, lines): &&Span| !trust.is_certain_around(lines.clone());
         let is_done: HashSet<usize> = done.iter().map(|(atom, _)| *atom).collect();
@@ -153,8 +153,8 @@ impl Learning<'_> {
         self.doubts.add(doubted.map(|(atom, _)| *atom))
     }
 
-    /// Makes `edits` of `compared`, each at its line of the target: from the last to the first, so
-    /// that none moves another, and with one walk over the segments for all.
+    /// Makes the `edits` of `compared`, each at its line of the target: from the last to the first,
+    /// so that none moves another, and with only one walk over the segments.
     fn edit_all(&mut self, compared: &Compared, edits: &[(usize, &Edit)]) {
         for (line, edit) in edits.iter().rev() {
             let text = compared.new.lines_bytes(edit.after.clone());
@@ -163,7 +163,7 @@ impl Learning<'_> {
         self.weave.settle();
     }
 
-    /// Returns the atoms that stand whole inside `lines` of the target, each with its own lines.
+    /// Returns the atoms that are entirely inside `lines` of the target, each with its lines.
     fn spans_in(&self, lines: &Range<usize>) -> Vec<Span> {
         let span = |atom: usize| {
             self.weave.check(atom).ok()?;
@@ -174,8 +174,8 @@ impl Learning<'_> {
         (0..self.weave.atoms().len()).filter_map(span).collect()
     }
 
-    /// Returns the atom that `edit`, of these `lines` of the target, puts in or takes out, if that is
-    /// all it does.
+    /// Returns the atom that `edit`, of these `lines` of the target, applies or unapplies, if it
+    /// does nothing else.
     fn atom_done_by(
         &self,
         edit: &Edit,
@@ -198,7 +198,8 @@ impl Learning<'_> {
     }
 }
 
-/// Returns what leads from `old` to `new`, or one edit for all of it if those are too many.
+/// Returns the edits from `old` to `new`, or one edit for everything if there are more than
+/// [`MAX_PLACES`].
 fn edits_to_learn(old: &Text, new: &Text, budget: Budget) -> Vec<Edit> {
     let edits = diff::edits_within(old, new, budget).edits;
     match &edits[..] {
@@ -238,10 +239,10 @@ pub(super) mod tests {
         lines.map(<[u8]>::to_vec).collect()
     }
 
-    /// Returns a proposal, some of it in a target that others edited, too, and what that became when
-    /// nobody looked.
+    /// Returns a proposal, partly applied to a target that others edited, and the target after more
+    /// edits, which were missed.
     pub fn missed(dice: &mut Dice) -> Option<(Proposal, Vec<u8>, Changed)> {
-        // Blocks that are alike, with a unique line here and there.
+        // Similar blocks, with a unique line here and there.
         let line = |at: usize| match dice.roll(4) {
             0 => format!("line {at}\n").into_bytes(),
             _ => [&b"{\n"[..], b"x\n", b"y\n", b"}\n", b"\n"][at % 5].to_vec(),
@@ -291,7 +292,7 @@ pub(super) mod tests {
             assert_eq!(proposal.target(), live);
             assert_eq!(in_doubt(&narrow), in_doubt(&proposal), "case {case}");
             for hunk in 0..proposal.n_hunks() {
-                // Of equal ways the comparison may choose another one, and doubt it.
+                // Of several equal diffs, the comparison may choose another one and doubt it.
                 let place = |proposal: &Proposal| proposal.place(hunk).ok();
                 assert_eq!(place(&narrow), place(&proposal), "case {case}");
                 let is_certain = proposal.obstacle(hunk).is_none();
@@ -306,7 +307,7 @@ pub(super) mod tests {
         );
     }
 
-    /// Returns sixty lines of which each is unique.
+    /// Returns sixty unique lines.
     fn sixty_lines() -> Vec<Vec<u8>> {
         (0..60)
             .map(|at| format!("line {at}\n").into_bytes())

@@ -1,6 +1,6 @@
 //! The lines of one hunk, with its change and without.
 //!
-//! Knows the texts of the proposal and the hunk's group, not where in the target the hunk is.
+//! Knows the texts of the proposal and the hunk's group, but not where in the target the hunk is.
 
 use std::ops::Range;
 
@@ -11,10 +11,11 @@ use super::hunks::Hunks;
 
 /// A hunk with its lines in both texts.
 ///
-/// Outer context lines that differ in the target can be ignored. GNU patch calls that fuzz: with fuzz
-/// 1 the outermost context line on each side is ignored, with fuzz 2 the outermost two. It searches
-/// far and wide and takes the nearest match; here at least one context line must match on each side
-/// that has context, and the match must be the only one with the least fuzz for which there is any.
+/// Outer context lines that differ in the target can be ignored. GNU patch calls that fuzz: with
+/// fuzz 1 the outermost context line on each side is ignored, with fuzz 2 the outermost two. GNU
+/// patch searches the whole file and takes the nearest match. Here at least one context line must
+/// match on each side that has context, and there must be only one match with the least fuzz that
+/// gives any.
 #[derive(Clone, Copy)]
 pub(super) struct HunkLines<'a> {
     weave: &'a Weave,
@@ -38,12 +39,12 @@ impl<'a> HunkLines<'a> {
         [&atoms[0], &atoms[atoms.len() - 1]]
     }
 
-    /// Returns whether all of the change is in the target.
+    /// Returns whether the whole change is in the target.
     pub fn is_in(self) -> bool {
         self.atoms().iter().all(|atom| atom.is_applied)
     }
 
-    /// Returns whether nothing of the change is in the target.
+    /// Returns whether no part of the change is in the target.
     pub fn is_out(self) -> bool {
         self.atoms().iter().all(|atom| !atom.is_applied)
     }
@@ -55,20 +56,21 @@ impl<'a> HunkLines<'a> {
     }
 
     /// Returns the lines of the original from the first change to the last, counted from the hunk's
-    /// first line.
+    /// first line (0-based, half-open).
     pub fn changed(self) -> Range<usize> {
         let (before, [head, tail]) = (&self.group.before, self.context_lens());
         head..before.len() - tail
     }
 
-    /// Returns the number of lines that the hunk removes and adds.
+    /// Returns the number of removed lines plus that of added lines.
     pub fn n_changed(self) -> usize {
         self.atoms().iter().map(Atom::n_lines).sum()
     }
 
-    /// Returns the atom that has the changed line `line`, removed and added ones counted in the order
-    /// of the diff, and how many of the atom's lines are before it; behind the last line, the atom
-    /// after the hunk's last one. Panics if the hunk has fewer lines.
+    /// Returns the atom that has the changed line `line` (0-based, counting removed and added lines
+    /// in the order of the diff), and how many of the atom's lines come before it. If `line` is the
+    /// number of changed lines, returns the atom after the hunk's last one. Panics if `line` is
+    /// greater.
     pub fn cut_point(self, line: usize) -> (usize, usize) {
         let mut rest = line;
         for (index, atom) in self.group.edits.clone().zip(self.atoms()) {
@@ -81,7 +83,7 @@ impl<'a> HunkLines<'a> {
         (self.group.edits.end, 0)
     }
 
-    /// Returns how many context lines `fuzz` ignores above and below.
+    /// Returns how many context lines `fuzz` ignores above the first change and below the last.
     pub fn ignored(self, fuzz: usize) -> [usize; 2] {
         let spare = |context: usize| fuzz.min(context.saturating_sub(1));
         self.context_lens().map(spare)
@@ -98,14 +100,14 @@ impl<'a> HunkLines<'a> {
         without_ends(self.group.clone(), head, tail)
     }
 
-    /// Returns the number of lines with or without the change, but for the context that `fuzz`
-    /// ignores.
+    /// Returns the number of lines with or without the change (according to `is_in`), except the
+    /// context that `fuzz` ignores.
     pub fn len(self, is_in: bool, fuzz: usize) -> usize {
         let Group { before, after, .. } = self.group_within(fuzz);
         if is_in { after.len() } else { before.len() }
     }
 
-    /// Returns the lines with or without the change, all context included.
+    /// Returns the lines with or without the change (according to `is_in`), including all context.
     pub fn all(self, is_in: bool) -> Vec<&'a [u8]> {
         let (original, mut at) = (self.weave.original(), self.group.before.start);
         let mut lines = Vec::new();
@@ -119,35 +121,36 @@ impl<'a> HunkLines<'a> {
         lines
     }
 
-    /// Like [`HunkLines::all`], but if `is_toggled` without the newline at the end, as
-    /// [`Weave::toggle_last_terminator`] leaves it.
+    /// Like [`HunkLines::all`], but if `is_toggled` with the last newline removed or restored, as
+    /// [`Weave::toggle_last_terminator`] does.
     pub fn all_toggled(self, is_in: bool, is_toggled: bool) -> Vec<&'a [u8]> {
         let [_, last] = self.outermost();
         let mut lines = self.all(is_in);
         let has_last = !is_in || last.old.end < self.group.before.end || !last.new.is_empty();
         if let Some(last) = lines.last_mut().filter(|_| is_toggled && has_last) {
-            // An empty line has no other bytes: without its newline it would be no line.
+            // An empty line consists of its newline only; without that it would not be a line.
             let text = last.strip_suffix(b"\n").filter(|text| !text.is_empty());
             *last = text.unwrap_or(last);
         }
         lines
     }
 
-    /// Returns whether the hunk has no line of a text that has lines, so that the last one of that
-    /// text is another hunk's.
+    /// Returns whether, on one side, the hunk has no lines but the text has some, so that the last
+    /// line of that text belongs to another hunk.
     pub fn is_missing_a_side(self) -> bool {
         let (original, modified) = (self.weave.original(), self.weave.modified());
         self.group.before.is_empty() && !original.is_empty()
             || self.group.after.is_empty() && !modified.is_empty()
     }
 
-    /// Returns the lines of `atom`, one of the hunk's, on one side, as bytes.
+    /// Returns the bytes of the lines that `atom`, one of the hunk's, has with or without its
+    /// change.
     pub fn side(self, atom: &Atom, is_in: bool) -> &'a [u8] {
         self.weave.side(atom, is_in)
     }
 }
 
-/// Returns `group` without `head` lines above and `tail` lines below, on both sides.
+/// Returns `group` without its first `head` and its last `tail` lines in both texts.
 pub(super) fn without_ends(group: Group, head: usize, tail: usize) -> Group {
     Group {
         before: group.before.start + head..group.before.end - tail,

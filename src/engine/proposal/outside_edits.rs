@@ -1,6 +1,6 @@
-//! Edits of the target by others, as an editor tells of them: each enters the weave as it was made.
+//! Edits of the target by others, as an editor reports them: each enters the weave as it was made.
 //!
-//! Decides which edits are taken literally and which have to be compared; [`super::learning`]
+//! Decides which edits are taken literally and which must be compared; [`super::learning`]
 //! compares.
 
 use std::ops::Range;
@@ -9,20 +9,20 @@ use crate::text::Text;
 
 use super::{Proposal, choice};
 
-/// How many lines an edit may have on one side to be taken literally. Wider ones come from commands
-/// that rewrite a whole region, and are compared.
+/// How many lines an edit may remove, and how many it may insert, to be taken literally. Larger
+/// edits come from commands that rewrite a whole region, and are compared.
 const MAX_PLAIN_LEN: usize = 1;
 
-/// An edit of the target as an editor tells it: which whole lines hold the new text.
+/// An edit of the target as an editor reports it: the whole lines that contain the new text.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen<'a> {
     /// Number of characters, as Emacs counts them, before the first of these lines.
     pub n_before: usize,
-    /// Number of characters behind the last of them.
+    /// Number of characters after the last of them.
     pub n_behind: usize,
     /// Number of characters that the target had before the edit.
     pub n_chars: usize,
-    /// The lines, as they are now.
+    /// The lines, as they are after the edit.
     pub text: &'a [u8],
     /// Whether the edit began at the start of the first line.
     pub is_at_start: bool,
@@ -31,21 +31,21 @@ pub struct Seen<'a> {
 }
 
 impl Proposal {
-    /// Learns of an edit of the target by somebody else, and returns whether there can have been
-    /// one.
+    /// Records an edit of the target by somebody else, and returns whether such an edit is
+    /// possible.
     ///
-    /// If not, an edit before it was missed, or the editor counts raw bytes one by one that make up
-    /// a character: follow the target then. A line at the edge of the edit of which nothing changed
-    /// keeps its identity: the one after an edit that began at the start of a line, or the one
-    /// before an edit that began at its end.
+    /// If it is not, an earlier edit was missed, or the editor counts raw bytes one by one that
+    /// together are a character; then call [`Proposal::follow`]. A line at the edge of the edit
+    /// that did not change keeps its identity: the line after an edit that began at the start of a
+    /// line, or the line before an edit that began at its end.
     pub fn see_edit(&mut self, seen: &Seen) -> bool {
         let is_told = self.see_edit_loosely(seen);
         self.settle();
         is_told
     }
 
-    /// Like [`Proposal::see_edit`], for one of a run of edits: nothing can be asked before
-    /// [`Proposal::settle`] is called.
+    /// Like [`Proposal::see_edit`], for one in a run of edits: after it, only more edits may be
+    /// reported until [`Proposal::settle`] is called.
     pub fn see_edit_loosely(&mut self, seen: &Seen) -> bool {
         let Some(Range { start, end }) = self.lines_seen(seen) else {
             return false;
@@ -70,22 +70,23 @@ impl Proposal {
         true
     }
 
-    /// Takes note of the edits of which [`Proposal::see_edit_loosely`] was told.
+    /// Ends a run of edits that were reported to [`Proposal::see_edit_loosely`].
     pub fn settle(&mut self) {
         self.weave.settle();
     }
 
-    /// Returns the lines of the target that the edit `seen` has replaced, if there are such lines.
+    /// Returns the lines of the target that the edit `seen` replaced; `None` if there are no such
+    /// lines.
     fn lines_seen(&mut self, seen: &Seen) -> Option<Range<usize>> {
         let end = seen.n_chars.checked_sub(seen.n_behind)?;
         (self.weave).lines_between(seen.n_before, end, seen.n_chars)
     }
 
-    /// Learns that somebody else replaced `n_removed` lines of the target from line `line` on by
-    /// `text`, and whether that was the undoing of something.
+    /// Records that somebody else replaced `n_removed` lines of the target, from line `line`
+    /// (0-based) on, by `text`; `is_undo` says whether an editor's undo did that.
     ///
     /// Panics if the target has no such lines. `text` consists of whole lines; only at the end of
-    /// the target can its last one lack the newline.
+    /// the target may the last one lack its newline.
     pub fn edit_outside(&mut self, line: usize, n_removed: usize, text: &[u8], is_undo: bool) {
         self.edit_loosely(line..line + n_removed, Text::new(text.to_vec()), is_undo);
         self.settle();
@@ -123,10 +124,11 @@ impl Proposal {
         }
     }
 
-    /// Starts over if the target reads as the original: whatever was done to it was undone, by a
-    /// revert that came in pieces or by hand.
+    /// Lays out the weave anew if the target equals the original: everything done to it was undone,
+    /// by a revert in several edits or by hand.
     ///
-    /// Not while something is undone, since that comes in pieces that can read like anything.
+    /// Does nothing during an undo, which comes in several edits, between which the text can be
+    /// anything.
     fn restart_if_reverted(&mut self, is_undo: bool) {
         let is_whole = self.bare.is_none();
         if is_whole && !is_undo && self.weave.reads_as_original() {
@@ -134,11 +136,12 @@ impl Proposal {
         }
     }
 
-    /// Recognizes a target that reads as a choice of hunks although others had a hand in it, and
-    /// returns whether it is one and that is news.
+    /// Recognizes a target that others edited but that equals the original with some of the hunks
+    /// applied. Returns whether it is one, and that is a change.
     ///
-    /// So a hunk that another program applied is known to be in. Which lines are which no longer
-    /// matters then: any reading that gives this text gives the same text for every choice.
+    /// This is how a hunk that another program applied is found to be applied. Which line is which
+    /// no longer matters then: every reading that gives this text also gives the same text for each
+    /// choice of hunks.
     pub fn recognize(&mut self) -> bool {
         if self.bare.is_some() || !self.weave.is_touched() {
             return false;
@@ -148,18 +151,18 @@ impl Proposal {
         facts.map(|facts| self.become_choice(&facts)).is_some()
     }
 
-    /// Returns which hunks are in the target with `text` in the place of its `lines`, if it is then
-    /// the original with some of them and no more.
+    /// Returns for each hunk whether it is applied in the target with `lines` replaced by `text`;
+    /// `None` if that is not the original with some of the hunks.
     fn facts_with(&self, lines: &Range<usize>, text: &Text) -> Option<Vec<bool>> {
         let pieces = self.weave.target().pieces_with(lines, text.bytes());
         choice::facts_in(&self.weave, &self.hunks, &pieces)
     }
 
-    /// Moves the places that are told of hunks without a certain one, now that `n_now` lines stand
-    /// in the place of `lines` of the target.
+    /// Moves the candidate places of hunks without a certain place, now that `n_now` lines have
+    /// replaced `lines` of the target.
     ///
-    /// Emacs tells of each edit of a command by itself, so that this must not go through all hunks of a
-    /// proposal of two texts, which have no such places.
+    /// Emacs reports each edit of a command separately, so this must not go through all hunks of a
+    /// proposal of two texts, which have no candidate places.
     fn move_candidates(&mut self, lines: &Range<usize>, n_now: usize) {
         if let Some(bare) = &mut self.bare {
             bare.move_candidates(lines.start, lines.len(), n_now);
@@ -173,7 +176,7 @@ mod tests {
     use crate::dice::Dice;
     use crate::proposal::learning::tests::missed;
 
-    /// An edit of characters, as an editor makes it: the bytes in `range` are replaced by `new`.
+    /// An edit of characters, as an editor makes it: `new` replaces the bytes in `range`.
     #[derive(Clone)]
     struct Typed {
         range: Range<usize>,
@@ -188,7 +191,8 @@ mod tests {
         Typed { range, new }
     }
 
-    /// Returns how an editor reports `edit`, which made `text` of a text of `n_chars` characters.
+    /// Returns how an editor reports `edit`, which changed a text of `n_chars` characters to
+    /// `text`.
     fn seen<'a>(text: &'a [u8], edit: &Typed, n_chars: usize, is_undo: bool) -> Seen<'a> {
         let (start, end) = (edit.range.start, edit.range.start + edit.new.len());
         let is_newline = |&byte: &u8| byte == b'\n';
@@ -210,7 +214,7 @@ mod tests {
         String::from_utf8_lossy(text).chars().count()
     }
 
-    /// Returns the first byte of the character at byte `at`.
+    /// Returns the offset of the first byte of the character that includes byte `at`.
     fn char_start(text: &[u8], at: usize) -> usize {
         let is_inside = |at: &usize| text.get(*at).is_some_and(|byte| byte & 0xc0 == 0x80);
         at - (0..=at).rev().take_while(is_inside).count()
@@ -230,7 +234,7 @@ mod tests {
         }
     }
 
-    /// Returns all that a proposal knows of its hunks, for comparison.
+    /// Returns everything that a proposal knows about its hunks, for comparison.
     fn known(proposal: &Proposal) -> String {
         let hunks = 0..proposal.n_hunks();
         let known = hunks.map(|hunk| {

@@ -1,4 +1,5 @@
-//! Giving the hunks of a bare diff their places: by a search of the target, or by somebody's word.
+//! Giving the hunks of a bare diff their places: by searching the target, or because somebody names
+//! a place.
 
 use std::ops::Range;
 
@@ -9,12 +10,13 @@ use super::search::{Candidate, Found, Search};
 use super::{Bare, Proposal, shift};
 
 impl Proposal {
-    /// Searches `live`, the target, for every hunk of a bare diff; of two texts, does nothing.
+    /// Searches `live`, the target, for every hunk of a bare diff. Does nothing for a proposal of
+    /// two texts.
     pub(super) fn search(&mut self, live: &[u8]) {
         self.search_but(live, vec![None; self.n_hunks()]);
     }
 
-    /// Searches `live` for every hunk that is not among `kept`, the places of the others.
+    /// Searches `live` for every hunk without a place in `kept`.
     pub(super) fn search_but(&mut self, live: &[u8], kept: Vec<Option<Candidate>>) {
         if kept.last().is_none_or(Option::is_none) {
             self.toggle_last_end(self.bare.as_ref().is_some_and(Bare::is_toggled));
@@ -28,7 +30,7 @@ impl Proposal {
         let is_toggled = last.is_some_and(|place| place.is_toggled);
         let runs = search.keep_disjoint(&mut found);
         self.toggle_last_end(is_toggled);
-        // A hunk that lost its place is as it was last known: the other side is not proven.
+        // A hunk that lost its place keeps its last known fact, since the opposite is not proven.
         let is_applied = self.hunks.applied_by(found.iter().map(Found::is_in));
         self.weave.lay_out(live, &runs, &is_applied);
         let (weave, hunks) = (&self.weave, &self.hunks);
@@ -37,8 +39,8 @@ impl Proposal {
         }
     }
 
-    /// Returns where the hunks are that have a place outside the `lines` of the target, once
-    /// `n_now` lines stand in the place of those; `None` for each other hunk.
+    /// Returns the places that hunks outside the `lines` of the target have once `n_now` lines have
+    /// replaced these; `None` for each other hunk.
     pub(super) fn places_around(
         &self,
         lines: &Range<usize>,
@@ -60,10 +62,10 @@ impl Proposal {
         (0..self.n_hunks()).map(place).collect()
     }
 
-    /// Returns where `hunk` may belong in the target, the likeliest first: the stated place, or
-    /// else the nearest one to it; no place is another hunk's. A hunk whose place is known has that
-    /// one; one that has none, or whose place nobody can say, has none. Takes O(target) time for a
-    /// hunk without a place.
+    /// Returns where `hunk` may belong in the target, the likeliest place first: the stated one, or
+    /// else the nearest to it. None of them overlaps another hunk's place. A hunk with a known
+    /// place has only that one; a hunk that cannot be found, or whose place cannot be chosen, has
+    /// none. Takes O(target) time for a hunk without a place.
     pub fn candidates(&self, hunk: usize) -> Vec<Candidate> {
         let search = match self.searching() {
             Some(search) if self.offset(hunk).is_err() => search,
@@ -78,7 +80,7 @@ impl Proposal {
         sight.candidates.into_iter().filter(is_free).collect()
     }
 
-    /// Returns where the weave has `hunk`.
+    /// Returns the weave's place for `hunk`.
     fn known(&self, hunk: usize) -> Option<Candidate> {
         let change = self.line(hunk)?;
         let (lines, fuzz) = (self.lines_of(hunk), self.fuzz(hunk));
@@ -93,14 +95,15 @@ impl Proposal {
         })
     }
 
-    /// Notes that hunk `hunk` belongs at line `line` (0-based) of the target, one of its
-    /// [candidates](Proposal::candidates): somebody looked there, or names it. Whether its change is
-    /// in the target is as the lines there say; where they fit both ways, `is_in` says which is
-    /// meant, and `None` takes the likelier. A hunk whose place is known has only that.
+    /// Records that hunk `hunk` belongs at line `line` (0-based) of the target, one of its
+    /// [candidates](Proposal::candidates), because the user checked that place or a program names
+    /// it. The lines there decide whether its change is in the target. If they fit both with and
+    /// without it, `is_in` says which is meant, and `None` means the likelier. A hunk with a known
+    /// place has no other.
     ///
     /// # Errors
     ///
-    /// Why the hunk has no such place; then nothing has changed.
+    /// Why the hunk has no such place. Then nothing has changed.
     pub fn place_at(
         &mut self,
         hunk: usize,
@@ -140,7 +143,7 @@ impl Proposal {
         }
     }
 
-    /// Notes that the weave has `hunk` at `place`.
+    /// Records that the weave has `hunk` at `place`.
     fn note_place(&mut self, hunk: usize, place: &Candidate) {
         let shift = shift(&self.weave, &self.hunks, hunk);
         let from_stated = self
@@ -151,16 +154,16 @@ impl Proposal {
         }
     }
 
-    /// Notes, if `is_other`, that the last line of the diff, which broke off in it, ends otherwise
-    /// than was taken for granted.
+    /// If `is_other`, records that the last line of the diff, in which the diff text broke off, has
+    /// the other ending than was assumed: without newline instead of with one, or the reverse.
     pub(super) fn toggle_last_end(&mut self, is_other: bool) {
         if let Some(bare) = self.bare.as_mut().filter(|_| is_other) {
             bare.toggle_last_end(&mut self.weave);
         }
     }
 
-    /// Moves the places that are told of hunks without a certain one as the flip of `atoms`, in
-    /// order, does. Only hunks of a bare diff have such places.
+    /// Moves the candidate places of hunks without a certain place for the flip of `atoms`, which
+    /// are in order. Only hunks of a bare diff have such places.
     pub(super) fn move_candidates_for(&mut self, atoms: &[usize]) {
         let Some(bare) = &mut self.bare else {
             return;

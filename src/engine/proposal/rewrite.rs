@@ -1,10 +1,10 @@
-//! What the user makes of a hunk: other proposed lines, or lines merged with those of the target.
+//! Rewriting a hunk: the user edits its proposed lines, or merges them with those of the target.
 //!
-//! Either rewrites the hunk's lines in both texts, and its segments in the weave. Edited, the hunk
-//! still takes its lines of the original away. Merged, it is as if the proposal had been made for
-//! the lines that stand in the target: they are what taking it out brings back.
+//! Both rewrite the hunk's lines in the two texts, and its segments in the weave. An edited hunk
+//! still removes its lines of the original. A merged hunk is as if it had been proposed for the
+//! current lines of the target, so unapplying it restores those.
 //!
-//! Each takes the time of one comparison of the hunk's lines, and of one walk over the weave.
+//! Each takes the time of one comparison of the hunk's lines, plus one walk over the weave.
 
 use std::ops::Range;
 
@@ -17,57 +17,57 @@ use crate::weave::{FlipError, LineEdit, Stretch, Weave};
 use super::lines::{HunkLines, without_ends};
 use super::{Obstacle, Proposal};
 
-/// A hunk's lines as the user made them, to take the place of those that it had.
+/// The new lines of a hunk, as the user wrote them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rewrite {
     hunk: usize,
-    /// What is rewritten.
+    /// The part of the hunk that is rewritten.
     group: Group,
     old: Text,
     new: Text,
-    /// What makes `new` of `old`, counted from the first lines of these.
+    /// The edits from `old` to `new`, whose line numbers count from the first lines of these.
     edits: Vec<Edit>,
     is_applied: bool,
-    /// Whether `old` is what stood in the target.
+    /// Whether `old` was taken from the target.
     is_merged: bool,
 }
 
-/// Edits of the target in the order of their lines, and what is so once they are made.
+/// Edits of the target in the order of their lines, and the rewrite to record once they are made.
 pub type Change = (Vec<LineEdit>, Rewrite);
 
 impl Rewrite {
-    /// Index of the hunk.
+    /// Index of the hunk (0-based).
     pub fn hunk(&self) -> usize {
         self.hunk
     }
 }
 
 impl Proposal {
-    /// Returns the lines that hunk `hunk` leaves, its context among them.
+    /// Returns the lines that hunk `hunk` leaves, including its context.
     pub fn proposed(&self, hunk: usize) -> &[u8] {
         let after = self.hunks.group(hunk).after.clone();
         self.weave.modified().lines_bytes(after)
     }
 
-    /// Returns how hunk `hunk` comes to leave the lines `text` instead of [`Proposal::proposed`],
-    /// with the edits of the target for it; `None` if these are its lines of the original.
+    /// Returns the change by which hunk `hunk` leaves the lines `text` instead of
+    /// [`Proposal::proposed`]; `None` if `text` equals its lines of the original.
     ///
-    /// If the hunk is in the target, wholly or in part, then so are the new lines.
+    /// If the hunk is in the target, wholly or in part, the new lines will be in it too.
     ///
     /// # Errors
     ///
-    /// If the lines that would change are not as the original has them.
+    /// If the lines that would change are not those of the original.
     pub fn edited(&self, hunk: usize, text: &[u8]) -> Result<Option<Change>, Obstacle> {
         let whole = self.hunks.group(hunk).clone();
         let old = original_lines(&self.weave, whole.before.clone());
         if text == old.bytes() {
             return Ok(None);
         }
-        // Another part of the last change may follow, or a line of the user's.
+        // Another part of the last change may follow, or one of the user's lines.
         let can_be_last =
             hunk + 1 == self.n_hunks() && (self.is_out(hunk) || is_last(&self.weave, &whole));
         let new = whole_lines(text, [old.bytes(), self.proposed(hunk)], can_be_last);
-        // Two comparisons are to take no longer than one may.
+        // Two comparisons together may take no longer than one.
         let half = Budget::default().half();
         let edits = diff::edits_within(&old, &new, half).edits;
         let Some(core) = core(self.lines_of(hunk), &edits) else {
@@ -99,8 +99,8 @@ impl Proposal {
         Ok(Some((edits, rewrite)))
     }
 
-    /// Returns what stands in the target where `group` of `hunk` is, which nobody else has changed;
-    /// `None` if it has no place.
+    /// Returns the lines of the target where `group` of `hunk` is, provided that nobody else
+    /// changed them; `None` if it has no place.
     fn untouched(&self, hunk: usize, group: &Group) -> Result<Option<Stretch>, Obstacle> {
         let Some(stretch) = self.weave.stretch(group) else {
             return Ok(None);
@@ -117,13 +117,13 @@ impl Proposal {
         }
     }
 
-    /// Returns the line of the target (0-based) where hunk `hunk` with its context begins, and the
-    /// lines that stand there now, whether its change is among them or what others made of its
-    /// lines. Takes time for these, and O(log s) for s segments of the weave.
+    /// Returns the line of the target (0-based) at which hunk `hunk` with its context begins, and
+    /// the current lines there, whether applied, unapplied or changed by others. Takes O(log s)
+    /// time for s segments of the weave, plus that for the lines.
     ///
     /// # Errors
     ///
-    /// If that place is not known.
+    /// If the place of the hunk is not known.
     pub fn live_lines(&self, hunk: usize) -> Result<(usize, Text), Obstacle> {
         match self.obstacle(hunk) {
             Some(Obstacle::NotPlaced(reason)) => Err(reason.into()),
@@ -134,12 +134,12 @@ impl Proposal {
         }
     }
 
-    /// Returns the lines of hunk `hunk` merged with what stands in their place in the target, within
-    /// the budget that the proposal was made with.
+    /// Merges the lines of hunk `hunk` with the current lines of the target in their place, within
+    /// the proposal's budget.
     ///
     /// # Errors
     ///
-    /// If that place is not known.
+    /// If the place of the hunk is not known.
     pub fn merge(&self, hunk: usize) -> Result<Merged, Obstacle> {
         let group = self.placed_group(hunk);
         let live = self.stretch(hunk)?.live;
@@ -153,12 +153,12 @@ impl Proposal {
         ))
     }
 
-    /// Returns how `text` takes the place of what [`Proposal::merge`] merged hunk `hunk` with, and
-    /// the edits of the target for it; `None` if that is what stands there.
+    /// Returns the change by which `text` replaces the lines of the target with which
+    /// [`Proposal::merge`] merged hunk `hunk`; `None` if the target has just `text` there.
     ///
     /// # Errors
     ///
-    /// If that place is not known.
+    /// If the place of the hunk is not known.
     pub fn merged(&self, hunk: usize, text: &[u8]) -> Result<Option<Change>, Obstacle> {
         let group = self.placed_group(hunk);
         let stretch = self.stretch(hunk)?;
@@ -183,12 +183,13 @@ impl Proposal {
         Ok(Some((line_edits, rewrite)))
     }
 
-    /// Returns how hunk `hunk`, which was in the target and whose lines others have changed there,
-    /// comes to be what now stands in its place; `None` if these are its lines of the original.
+    /// Returns the rewrite by which hunk `hunk`, whose lines were in the target and were then
+    /// changed by others, proposes the current lines in its place; `None` if these are its lines of
+    /// the original.
     ///
     /// # Errors
     ///
-    /// If that place is not known.
+    /// If the place of the hunk is not known.
     pub fn kept(&self, hunk: usize) -> Result<Option<Rewrite>, Obstacle> {
         let group = self.placed_group(hunk);
         let old = original_lines(&self.weave, group.before.clone());
@@ -206,20 +207,19 @@ impl Proposal {
         Ok(Some(rewrite).filter(|rewrite| !rewrite.edits.is_empty()))
     }
 
-    /// Returns whether the lines that hunk `hunk` leaves stand in its place, with nothing among
-    /// them.
+    /// Returns whether the target has just the lines that hunk `hunk` leaves in its place.
     ///
     /// # Errors
     ///
-    /// If that place is not known.
+    /// If the place of the hunk is not known.
     pub fn is_as_proposed(&self, hunk: usize) -> Result<bool, Obstacle> {
         let after = self.placed_group(hunk).after;
         let stretch = self.stretch(hunk)?;
         Ok(stretch.live.bytes() == self.weave.modified().lines_bytes(after))
     }
 
-    /// Returns what stands in the target in the place of `hunk`. That may be in doubt: whoever merges
-    /// looks at it.
+    /// Returns the lines of the target in the place of `hunk`. That place may be in doubt, since
+    /// the user sees it when merging.
     pub(super) fn stretch(&self, hunk: usize) -> Result<Stretch, Obstacle> {
         let lost = || {
             self.reason(hunk)
@@ -235,7 +235,7 @@ impl Proposal {
         self.lines_of(hunk).group_within(self.fuzz(hunk))
     }
 
-    /// Takes over `rewrite`, now that its edits are made.
+    /// Records `rewrite`, after its edits have been made.
     pub fn take_over(&mut self, rewrite: &Rewrite) {
         let Rewrite { hunk, group, .. } = rewrite;
         let is_doubted = self.doubts.is_any(group.edits.clone());
@@ -251,7 +251,7 @@ impl Proposal {
             self.weave.set_edited(atom, !is_agents);
         }
         if rewrite.is_merged {
-            // Told apart, so that undoing the edit in the target takes the hunk out.
+            // A separate flip, so that undoing the edit in the target unapplies the hunk.
             self.weave.flip(&atoms.collect::<Vec<usize>>());
         }
         let is_doubted = is_doubted && !rewrite.is_merged;
@@ -263,15 +263,15 @@ impl Proposal {
         }
     }
 
-    /// Returns whether any change of hunk `hunk` is what the user made of the proposal.
+    /// Returns whether the user edited any change of hunk `hunk`.
     pub fn is_edited(&self, hunk: usize) -> bool {
         let atoms = self.lines_of(hunk).atoms();
         atoms.iter().any(|atom| atom.is_edited)
     }
 }
 
-/// Returns which lines of `hunk`, counted from its first, have changes, or `edits` would change.
-/// `None` if there are no `edits`.
+/// Returns the lines of `hunk`, counted from its first, from the first to the last one that its
+/// changes or `edits` affect; `None` if there are no `edits`.
 fn core(hunk: HunkLines, edits: &[Edit]) -> Option<Range<usize>> {
     let (first, last) = (edits.first()?, edits.last()?);
     let changed = hunk.changed();
@@ -282,7 +282,7 @@ fn original_lines(weave: &Weave, range: Range<usize>) -> Text {
     Text::new(weave.original().lines_bytes(range).to_vec())
 }
 
-/// Returns whether no line of the target follows `group`, as far as its place is known.
+/// Returns whether no line of the target follows `group`; true also if it has no place.
 fn is_last(weave: &Weave, group: &Group) -> bool {
     let stretch = weave.stretch(group);
     stretch.is_none_or(|stretch| ends_with(weave, &stretch))
@@ -293,7 +293,7 @@ fn ends_with(weave: &Weave, stretch: &Stretch) -> bool {
     stretch.line + stretch.live.len() == weave.target().n_lines()
 }
 
-/// Refuses edits after which a line without terminator would be followed by another one.
+/// Refuses edits after which a line without terminator would be followed by another line.
 fn refuse_to_glue(weave: &Weave, edits: &[LineEdit]) -> Result<(), FlipError> {
     let target = weave.target();
     let n_lines = target.n_lines();
@@ -308,7 +308,7 @@ fn refuse_to_glue(weave: &Weave, edits: &[LineEdit]) -> Result<(), FlipError> {
     }
 }
 
-/// Returns `edits`, which make `new` of `stretch`, as edits of the target.
+/// Converts `edits`, which turn `stretch` into `new`, to edits of the target.
 fn line_edits(stretch: &Stretch, new: &Text, edits: &[Edit]) -> Vec<LineEdit> {
     let edit = |edit: &Edit| LineEdit {
         line: stretch.line + edit.before.start,
@@ -318,8 +318,9 @@ fn line_edits(stretch: &Stretch, new: &Text, edits: &[Edit]) -> Vec<LineEdit> {
     edits.iter().map(edit).collect()
 }
 
-/// Returns `text` with a terminator at its end, as `models` have them, unless it `can_be_last` in
-/// the target and one of `models` ends without: then the user may want none.
+/// Returns `text` with a terminator at its end, of the kind that `models` have. But if it
+/// `can_be_last` in the target and one of `models` ends without a terminator, it is returned as it
+/// is, since the user may want none.
 fn whole_lines(text: &[u8], models: [&[u8]; 2], can_be_last: bool) -> Text {
     let mut text = text.to_vec();
     if is_open(&text) && !(can_be_last && models.iter().any(|model| is_open(model))) {

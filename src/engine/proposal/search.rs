@@ -1,11 +1,11 @@
 //! Searching a target for the hunks of a bare diff.
 //!
-//! Each hunk's lines are searched for, with its change and without ([`candidates`]). Where they are
-//! at several places, the hunks above and below may vouch for the stated line ([`vouch`]). No two
+//! Each hunk's lines are searched for, with its change and without ([`candidates`]). If they are at
+//! several places, the hunks above and below may vouch for the stated line ([`vouch`]). No two
 //! hunks may have the same lines.
 //!
-//! Reads the weave, the hunks and what the diff says; what was found is a value, which the
-//! proposal takes over.
+//! Only reads the weave, the hunks and the diff's statements. The result is a value, from which the
+//! proposal updates itself.
 
 mod candidates;
 mod variant;
@@ -31,20 +31,20 @@ pub(super) struct Search<'a> {
 
 /// What a search for one hunk found.
 pub(super) struct Found {
-    /// Whether its change was in the target when its place was last known.
+    /// Whether the hunk's change was in the target when its place was last known.
     was_in: bool,
     pub place: Result<Candidate, NotPlaced>,
-    /// Lines between where it was expected and that place.
+    /// How many lines below the expected place that is.
     pub offset: isize,
 }
 
 impl Found {
-    /// Returns whether the hunk's change is in the target, as far as is known.
+    /// Returns whether the hunk's change is in the target, as far as known.
     pub fn is_in(&self) -> bool {
         self.place.as_ref().map_or(self.was_in, |place| place.is_in)
     }
 
-    /// Returns how many outer context lines on a side were ignored to find it.
+    /// Returns how many outer context lines on each side were ignored to find the hunk.
     pub fn fuzz(&self) -> usize {
         self.place.as_ref().map_or(0, |place| place.fuzz)
     }
@@ -55,8 +55,8 @@ impl Found {
 }
 
 impl<'a> Search<'a> {
-    /// Searches `live` for every hunk that is not among `kept`, the places of the others. Returns
-    /// what was found of each, places overlapping or not.
+    /// Searches `live` for every hunk without a place in `kept`. Returns what was found for each
+    /// hunk; places may overlap.
     pub fn find_all(self, live: &Text, kept: &[Option<Candidate>]) -> Vec<Found> {
         let live = Index::new(live);
         let mut sights = Vec::with_capacity(kept.len());
@@ -99,20 +99,22 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Returns by how many lines `place` of `hunk` is below the one where it begins at `expected`.
+    /// Returns how many lines below its expected place `place` of `hunk` is, where `expected` is
+    /// the line at which it should begin.
     pub fn offset_from(self, hunk: usize, place: &Candidate, expected: usize) -> isize {
         let [head, _] = self.lines(hunk).ignored(place.fuzz);
         locate::offset(expected.saturating_add(head), place.line)
     }
 
-    /// Returns the line where `hunk` is to begin by its header, now that others are in the target.
+    /// Returns the line of the target at which `hunk` should begin: the one that its header states,
+    /// moved by the hunks that are applied above it.
     pub fn expected(self, hunk: usize) -> usize {
         let delta = self.weave.delta_before(self.hunks.atoms(hunk).start);
         self.bare.start(hunk).saturating_add_signed(delta)
     }
 
-    /// Returns the runs of all hunks found, in the order of their lines, and takes the place from
-    /// those that overlap: from both, unless just one of them is where it was expected.
+    /// Returns the runs of all hunks found, in the order of their lines. If two overlap, both lose
+    /// their places, unless just one of them is where it was expected; that one keeps its place.
     pub fn keep_disjoint(self, found: &mut [Found]) -> Vec<Placed> {
         let placed = |(hunk, found): (usize, &Found)| {
             let place = found.place.as_ref().ok()?;
@@ -142,8 +144,8 @@ impl<'a> Search<'a> {
         runs.into_iter().map(|(_, run, _)| run).collect()
     }
 
-    /// Returns the lines that `hunk` takes at `place`: context lines that were ignored are the
-    /// target's own, and stay as they are.
+    /// Returns the run of `hunk` at `place`. It excludes context lines that were ignored: these are
+    /// the target's own and do not change.
     pub fn run_at(self, hunk: usize, place: &Candidate) -> Placed {
         let group = self.lines(hunk).group_within(place.fuzz);
         Placed {
@@ -153,7 +155,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Returns how many lines of the target that is.
+    /// Returns how many lines of the target `hunk` has at `place`.
     pub fn n_lines_at(self, hunk: usize, place: &Candidate) -> usize {
         self.lines(hunk).len(place.is_in, place.fuzz)
     }

@@ -1,4 +1,4 @@
-//! Hunks as a diff shows them: with line numbers, context and headings.
+//! Hunks as a diff shows them, with line numbers, context and headings.
 
 use std::ops::Range;
 
@@ -14,10 +14,11 @@ impl Proposal {
         self.hunks_in(0..self.n_hunks(), rule)
     }
 
-    /// Returns the hunks `range` as a diff shows them; `rule` finds their section headings.
+    /// Returns the hunks in `range` as a diff shows them; `rule` says which lines are section
+    /// headings.
     ///
-    /// Those of a bare diff have the line numbers that its headers state, and no headings. All
-    /// together read each line once.
+    /// Hunks of a bare diff have the line numbers that its headers state, and no section headings.
+    /// Each line is read at most once in all.
     pub fn hunks_in(&self, range: Range<usize>, rule: HeadingRule) -> Vec<Hunk<'_>> {
         let groups = &self.hunks.groups()[range.clone()];
         let headings = match &self.bare {
@@ -34,7 +35,8 @@ impl Proposal {
         hunks
     }
 
-    /// Returns hunk `hunk` under `heading`; those above it add `added` lines.
+    /// Returns hunk `hunk` with the section heading `heading`; the hunks above it add `added`
+    /// lines.
     fn hunk<'a>(&'a self, hunk: usize, heading: &'a [u8], added: isize) -> Hunk<'a> {
         let group = self.hunks.group(hunk);
         let (original, modified) = (self.weave.original(), self.weave.modified());

@@ -1,9 +1,9 @@
-//! Splitting a hunk into its smallest parts, or at lines of the user's choice.
+//! Splitting a hunk into its smallest parts, or at lines that the user chooses.
 //!
-//! A hunk is a display group of atoms, so splitting it regroups them and moves nothing: every place
-//! stays as it is. The unchanged lines between two atoms are shared out, half to the part above and
-//! half to the one below, so that no line is shown twice. An atom can be cut as well; its lines
-//! keep their order, which is that of the diff.
+//! A hunk is a group of atoms that are shown together, so splitting it regroups them and moves
+//! nothing: every place stays the same. Half of the unchanged lines between two parts go to the
+//! part above and half to the one below, so that no line is shown twice. An atom can also be cut;
+//! its lines keep their order, which is that of the diff.
 
 use std::ops::Range;
 
@@ -13,12 +13,12 @@ use crate::weave::{Atom, FlipError};
 use super::{Bare, Proposal};
 
 impl Proposal {
-    /// Splits hunk `hunk` into its smallest parts and returns how many these are; 1 if it has only
-    /// one and stays as it is.
+    /// Splits hunk `hunk` into its smallest parts and returns their number; 1 if it cannot be
+    /// split.
     ///
-    /// The parts are its atoms. If it has only one, that is cut between its removed lines and its
-    /// added ones, unless others have changed them. A hunk of a bare diff that has no place is
-    /// searched for again, part by part.
+    /// The parts are its atoms. If it has only one, that is cut between its removed and its added
+    /// lines, unless others have changed them. The parts of a bare diff's hunk that has no place
+    /// are then searched for separately.
     pub fn split(&mut self, hunk: usize) -> usize {
         let atoms = self.hunks.atoms(hunk);
         let firsts: Vec<usize> = match atoms.len() {
@@ -32,16 +32,16 @@ impl Proposal {
         firsts.len()
     }
 
-    /// Makes a hunk of its own of those changed lines of hunk `hunk` that `lines` counts in the
-    /// order of the diff, removed and added ones alike.
+    /// Makes a separate hunk of the changed lines `lines` of hunk `hunk`, which count its removed
+    /// and added lines from 0 in the order of the diff.
     ///
-    /// Returns how many hunks take its place, and which of them has the lines; 1 and 0 if all its
-    /// lines are chosen. Panics unless it has these lines and at least one is chosen.
+    /// Returns how many hunks replace it, and which of them (0-based) has the lines; 1 and 0 if all
+    /// its lines are chosen. Panics if it does not have these lines, or if none is chosen.
     ///
     /// # Errors
     ///
-    /// A [`FlipError`] if an atom would have to be cut that has no place or whose lines others have
-    /// changed. Then nothing has changed.
+    /// A [`FlipError`] if an atom would have to be cut that has no place, or whose lines others
+    /// have changed. Then nothing has changed.
     pub fn pick(&mut self, hunk: usize, lines: Range<usize>) -> Result<(usize, usize), FlipError> {
         assert!(!lines.is_empty());
         for line in [lines.start, lines.end] {
@@ -49,7 +49,7 @@ impl Proposal {
                 self.weave.check(atom)?;
             }
         }
-        // The later cut first, since it does not move the earlier one.
+        // The later cut comes first, since it does not move the earlier one.
         let (behind, n_lines) = self.lines_of(hunk).cut_point(lines.end);
         let behind = self.cut_atom(behind, n_lines);
         let n_atoms = self.weave.atoms().len();
@@ -64,12 +64,13 @@ impl Proposal {
         Ok((firsts.len(), usize::from(picked > start)))
     }
 
-    /// Returns the number of lines that hunk `hunk` removes and adds.
+    /// Returns the number of lines that hunk `hunk` removes plus that of lines that it adds.
     pub fn n_changed_lines(&self, hunk: usize) -> usize {
         self.lines_of(hunk).n_changed()
     }
 
-    /// Cuts atom `atom` between its removed lines and its added ones, and returns whether it could.
+    /// Cuts atom `atom` between its removed and its added lines, and returns whether that was
+    /// possible.
     fn cut_between_sides(&mut self, atom: usize) -> bool {
         let Atom { old, new, .. } = &self.weave.atoms()[atom];
         let n_removed = old.len();
@@ -80,8 +81,8 @@ impl Proposal {
         can
     }
 
-    /// Cuts `atom` behind its first `n_lines` changed lines and returns the atom that then begins
-    /// there; if that is none, it is `atom` itself.
+    /// Cuts `atom` after its first `n_lines` changed lines, and returns the atom that then begins
+    /// there; if `n_lines` is 0, cuts nothing and returns `atom` itself.
     fn cut_atom(&mut self, atom: usize, n_lines: usize) -> usize {
         if n_lines == 0 {
             return atom;
@@ -92,7 +93,7 @@ impl Proposal {
         atom + 1
     }
 
-    /// Makes of `hunk` one hunk for each of the atoms `firsts` and what follows it.
+    /// Splits `hunk` before each of the atoms `firsts`.
     fn regroup(&mut self, hunk: usize, firsts: &[usize]) {
         let parts = self.hunks.parts(self.weave.atoms(), hunk, firsts);
         let (n_parts, was_lost) = (parts.len(), self.offset(hunk).is_err());
@@ -109,7 +110,8 @@ impl Proposal {
     }
 }
 
-/// Returns for each of `parts` of a hunk whether no unchanged line is between it and a neighbor.
+/// Returns for each of the `parts` of a hunk whether no unchanged line separates it from a
+/// neighbor.
 fn is_cut(atoms: &[Atom], parts: &[Group]) -> Vec<bool> {
     let is_near = |pair: &[Group]| {
         let (above, below) = (&pair[0].edits, &pair[1].edits);

@@ -1,19 +1,22 @@
 //! Where a hunk of a bare diff may belong, and whether that is certain.
 //!
-//! A hunk is read in two ways, with its change and without, and each place of either counts. It is
-//! certain only if there is one. Of several, one that the hunk itself points out is certain as well:
+//! A hunk's lines are searched for with its change and without, and each place found either way
+//! counts. Its place is certain if there is only one. If there are several, the hunk itself may
+//! still identify one:
 //!
-//! - A hunk with context above and none below ends its file, so it belongs at the end; one without
-//!   context above that is said to begin the file belongs at its beginning. That is the rule of
-//!   `git apply` (`match_end`, `match_beginning` in apply.c) and of GNU patch (a `suffix_fuzz` or
-//!   `prefix_fuzz` below 0 in patch.c). They refuse the hunk elsewhere, even where a line was added
-//!   above the first; here a hunk whose own lines are in one place keeps that, and one that only
-//!   adds lines at that edge waits until somebody has checked.
-//! - A line marked `\ No newline at end of file` is the last of its file on either side.
-//! - A hunk without any context says nothing of its place: `diff -U0` makes every hunk so.
+//! - A hunk with context above but none below ends its file, so it belongs at the end. A hunk
+//!   without context above whose header states the first line belongs at the beginning. That is the
+//!   rule of `git apply` (`match_end`, `match_beginning` in apply.c) and of GNU patch (a
+//!   `suffix_fuzz` or `prefix_fuzz` below 0 in patch.c). They refuse the hunk elsewhere, even if
+//!   only a line was added above the first. Here, a hunk whose own lines are in only one place
+//!   keeps that place, and a hunk that only adds lines at that edge waits until the user has
+//!   checked it.
+//! - A line marked `\ No newline at end of file` is the last one of its file, with the change or
+//!   without.
+//! - A hunk without any context, such as all hunks of `diff -U0`, says nothing about its place.
 //!
-//! The line that a hunk's header states decides nothing here: models get it wrong, and of a file
-//! that has changed it is of yesterday. [`vouch`](super::vouch) tells when it counts.
+//! The line that a hunk's header states decides nothing here: models get it wrong, and if the file
+//! has changed since, it is out of date. [`vouch`](super::vouch) says when it counts.
 
 use crate::patch::locate::{Doubt, Index, NotPlaced};
 use crate::text::is_unterminated;
@@ -22,33 +25,34 @@ use super::Search;
 use super::variant::Variant;
 use crate::proposal::bare::Edges;
 
-/// Most context lines on a side that are ignored, as in GNU patch.
+/// Most context lines on each side that are ignored, as in GNU patch.
 const MAX_FUZZ: usize = 2;
 
 /// A place where a hunk may belong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Candidate {
-    /// Line of the target (0-based) where the hunk's lines begin, its context among them except
-    /// what `fuzz` ignores.
+    /// Line of the target (0-based) at which the hunk's lines begin, including its context except
+    /// the lines that `fuzz` ignores.
     pub line: usize,
     /// Line of the target (0-based) of the first change.
     pub change: usize,
-    /// Whether the lines there are those with the hunk's change.
+    /// Whether the lines there include the hunk's change.
     pub is_in: bool,
-    /// Number of outer context lines on a side that differ there.
+    /// Number of outer context lines on each side that were ignored.
     pub fuzz: usize,
-    /// Number of lines there.
+    /// Number of the hunk's lines there.
     pub len: usize,
-    /// Whether the last line ends otherwise than the diff, which broke off in it, was read.
+    /// Whether the last line, in which the diff text broke off, has the other ending there than was
+    /// assumed.
     pub(in crate::proposal) is_toggled: bool,
 }
 
-/// What the lines of one hunk say of its place.
+/// What the lines of one hunk say about its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::proposal) struct Sight {
-    /// The places, the likeliest first.
+    /// The possible places, the likeliest first.
     pub candidates: Vec<Candidate>,
-    /// Why the first of them is not certain.
+    /// Why the first of them is not certain, if it is not.
     pub doubt: Option<NotPlaced>,
 }
 
@@ -103,8 +107,8 @@ fn lines(candidates: &[Candidate]) -> Vec<usize> {
 }
 
 impl Search<'_> {
-    /// Returns where `hunk` may be in `live`, as far as its own lines tell, the nearest place to
-    /// line `expected` first.
+    /// Returns where `hunk` may be in `live` according to its own lines, the place nearest to line
+    /// `expected` first.
     pub(in crate::proposal) fn sight(self, live: &Index, hunk: usize, expected: usize) -> Sight {
         if self.bare.is_cut(hunk) {
             return Sight::nowhere(NotPlaced::Cut);
@@ -132,8 +136,8 @@ impl Search<'_> {
         }
     }
 
-    /// Returns where the lines of `hunk`, with its change or without, are in `live`, the nearest
-    /// place to line `expected` first.
+    /// Returns where the lines of `hunk`, with its change or without, are in `live`, the place
+    /// nearest to line `expected` first.
     fn spots(
         self,
         live: &Index,
@@ -148,7 +152,7 @@ impl Search<'_> {
         for &is_toggled in self.last_ends(hunk) {
             let variant = Variant::new(lines, is_in, fuzz, is_toggled);
             let starts = live.starts_near(&variant.run, near).into_iter();
-            // An empty last line reads the same in both ways.
+            // An empty last line has only one ending, so both searches find the same place.
             let is_new = |line: &usize| places.iter().all(|place: &Candidate| place.line != *line);
             let counted = starts.filter(|&line| variant.counts(live, line));
             let new: Vec<usize> = counted.filter(is_new).collect();
@@ -158,7 +162,7 @@ impl Search<'_> {
         places
     }
 
-    /// Returns in which ways `hunk` fits `live` at line `line`, all its context included.
+    /// Returns the ways in which `hunk` fits `live` at line `line`, including all its context.
     pub(super) fn fits_at(self, live: &Index, hunk: usize, line: usize) -> Vec<Candidate> {
         let was_in = self.lines(hunk).is_in();
         let mut places = Vec::new();
@@ -174,8 +178,8 @@ impl Search<'_> {
         self.without_inner(hunk, places)
     }
 
-    /// Returns how the last line of `hunk` may end: as it was read, and if the diff broke off in it,
-    /// so that only the target can tell whether it has a newline, the other way, too.
+    /// Returns the possible endings of the last line of `hunk`, as values of `is_toggled`: the one
+    /// assumed, and if the diff text broke off in that line, also the other one.
     fn last_ends(self, hunk: usize) -> &'static [bool] {
         let is_last = hunk + 1 == self.hunks.len();
         match self.bare.is_open_ended() && is_last && !self.lines(hunk).is_missing_a_side() {
@@ -184,14 +188,15 @@ impl Search<'_> {
         }
     }
 
-    /// Returns what `places`, all that there are for `hunk`, say of its place.
+    /// Judges whether one of `places`, all that there are for `hunk`, is certain.
     fn judged(self, live: &Index, hunk: usize, mut places: Vec<Candidate>) -> Sight {
         let edges = self.bare.edges(hunk);
         if edges.top || edges.end {
             let are_there = |place: &Candidate| edges.are_at(live, place);
             let (there, elsewhere): (Vec<_>, Vec<_>) = places.iter().copied().partition(are_there);
             match (&there[..], &places[..]) {
-                // More lines elsewhere weigh as much: the file may go on behind the hunk by now.
+                // A longer place of the other side counts as much: by now there may be lines after
+                // the hunk.
                 (&[place], _) => {
                     let is_rival =
                         |other: &Candidate| other.is_in != place.is_in && other.len > place.len;
@@ -214,8 +219,8 @@ impl Search<'_> {
         }
     }
 
-    /// Returns `places` of `hunk` without those that are a part of a place of the other side, as the
-    /// three lines before an appended one are, and without the second of two that are the same.
+    /// Returns `places` of `hunk` without those that are part of a place of the other side, such as
+    /// the three lines before an appended one, and without duplicates.
     fn without_inner(self, hunk: usize, places: Vec<Candidate>) -> Vec<Candidate> {
         let [is_bare_above, is_bare_below] = self.lines(hunk).context_lens().map(|len| len == 0);
         let end = |place: &Candidate| place.line + place.len;
@@ -237,8 +242,9 @@ impl Search<'_> {
         kept
     }
 
-    /// Returns why `place`, the only one of `hunk`, is not certain although it is not at its `edges`:
-    /// nothing of the hunk tells lines that it only adds at an end from those that others put there.
+    /// Returns why `place`, the only one of `hunk` but not at its `edges`, is not certain, if it is
+    /// not. If the hunk only adds lines at an end of the file, nothing in it distinguishes these
+    /// from lines that others added there.
     fn doubt_off(
         self,
         edges: Edges,
@@ -257,9 +263,9 @@ impl Search<'_> {
         }
     }
 
-    /// Returns whether `hunk` can be told to be in the target by the lines at `place`, if they are
-    /// those with its change: if it was known to be in, if there is context among them, if a marker
-    /// says that they are the last ones, which they then are, or if they are all of the text.
+    /// Returns whether the lines at `place` prove that `hunk` is in the target, if they include its
+    /// change. They do if it was known to be in, if they include context, if a no-newline marker
+    /// says that they end the file (as they then do), or if they are the whole text.
     fn is_proof(self, live: &Index, hunk: usize, place: &Candidate) -> bool {
         let lines = self.lines(hunk);
         let removed: usize = lines.atoms().iter().map(|atom| atom.old.len()).sum();

@@ -1,5 +1,5 @@
-//! The lines of a bare diff's hunk in one of the ways in which they may stand in the target, and what
-//! a place where they stand so proves.
+//! One of the ways in which the lines of a bare diff's hunk may occur in the target, and what such
+//! an occurrence proves.
 
 use crate::patch::locate::Index;
 use crate::proposal::lines::HunkLines;
@@ -7,21 +7,21 @@ use crate::text::is_unterminated;
 
 use super::Candidate;
 
-/// A hunk's lines with its change or without, with some context ignored, and with or without the last
-/// newline.
+/// A hunk's lines, with or without its change, with or without the last newline, and with some
+/// context ignored.
 pub(super) struct Variant<'a> {
     pub run: Vec<&'a [u8]>,
-    /// The lines of the other side.
+    /// The lines with the change if `run` is without it, and the reverse.
     other: Vec<&'a [u8]>,
-    /// Whether the hunk shows no context above its first change, and below its last.
+    /// Whether the hunk shows no context above its first change; the same below its last.
     is_bare: [bool; 2],
-    /// Whether the first change has no lines on this side, and the last one.
+    /// Whether the first change has no lines on this side; the same for the last one.
     is_gone: [bool; 2],
-    /// What is known of each place but its lines.
+    /// The place of these lines at line 0; see [`Variant::at`].
     place: Candidate,
-    /// Whether the side is the one that the hunk was on when its place was last known.
+    /// Whether the hunk was on this side when its place was last known.
     is_known: bool,
-    /// Whether a no-newline marker says that the file ends here.
+    /// Whether a no-newline marker says that the file ends with these lines.
     is_last: bool,
 }
 
@@ -63,12 +63,14 @@ impl<'a> Variant<'a> {
         }
     }
 
-    /// Returns whether the lines at `line` of `live`, which read so, count as a place of the hunk.
+    /// Returns whether an occurrence of these lines at line `line` of `live` counts as a place of
+    /// the hunk.
     ///
-    /// Where a hunk only adds or removes lines at an end where it shows no context, the shorter
-    /// side is the longer one without these. Such lines of the side that the hunk was not on before
-    /// prove nothing, unless the text begins or ends there too: elsewhere the others may just read
-    /// otherwise. And a file does not go on behind its last line.
+    /// If a hunk only adds or removes lines at an end where it shows no context, its shorter side
+    /// is part of its longer one. Unless the hunk was on the shorter side before, finding that side
+    /// proves nothing, except where the text begins or ends as well: elsewhere, the lines missing
+    /// from the longer side may just have been changed. And nothing may follow a line that a marker
+    /// says is the last.
     pub fn counts(&self, live: &Index, line: usize) -> bool {
         let [goes_on_above, goes_on_below] = self.is_part_of(&self.other);
         let is_cut_off =
@@ -76,8 +78,8 @@ impl<'a> Variant<'a> {
         (self.is_known || is_cut_off) && (!self.is_last || live.is_end(line, self.run.len()))
     }
 
-    /// Returns whether `longer`, the other side of the hunk, goes on above these lines, and whether
-    /// it goes on below them, where the hunk shows no context.
+    /// Returns whether `longer`, the other side of the hunk, continues above these lines, and
+    /// whether it continues below them, at ends where the hunk shows no context.
     fn is_part_of(&self, longer: &[&[u8]]) -> [bool; 2] {
         let is_shorter = self.run.len() < longer.len();
         let [above, below] = self.is_bare.map(|is_bare| is_bare && is_shorter);

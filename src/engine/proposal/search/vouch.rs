@@ -1,21 +1,22 @@
-//! When the line that a hunk's header states counts: if its neighbors vouch for it.
+//! When the line that a hunk's header states is trusted: if neighboring hunks vouch for it.
 //!
-//! Of a hunk whose lines are at several places the stated one is taken only if the nearest hunks
-//! of the diff above and below that have one place only, one on each side, have both moved by the
-//! same number of lines from where their own headers state them, and the hunk moved by as many fits.
-//! Then what lies between those two is as long as it was, and all hunks in it are where they are
-//! stated. Among equal blocks two edits between them could still cancel each other; nothing in a
-//! diff tells of that.
+//! If a hunk's lines are at several places, its neighbors are the nearest hunk above and the
+//! nearest hunk below that have only one place each. The hunk's stated place is taken only if both
+//! neighbors are the same number of lines away from their own stated places, and the hunk fits when
+//! moved by as many lines. Then the text between the neighbors is as long as it was, and all hunks
+//! in it are where their headers state. Among equal blocks, two edits between the neighbors could
+//! still cancel each other out; nothing in a diff shows that.
 //!
-//! The other voucher is the id of the whole text; see [`blob`](crate::proposal).
+//! The id of the whole text can vouch, too; see
+//! [`Proposal::adopt`](crate::proposal::Proposal::adopt).
 
 use crate::patch::locate::{self, Index};
 
 use super::{Candidate, Search, Sight};
 
 impl Search<'_> {
-    /// Makes certain what is not among `sights`, those of all hunks in `live`, where the neighbors
-    /// vouch for the stated line.
+    /// Makes those of `sights`, one for each hunk in `live`, certain for whose stated lines the
+    /// neighbors vouch.
     pub(super) fn vouch_for_stated(self, live: &Index, sights: &mut [Sight]) {
         let is_anchor = |&hunk: &usize| {
             let place = sights[hunk].place();
@@ -29,8 +30,8 @@ impl Search<'_> {
         }
     }
 
-    /// Returns the places of the hunks between `above` and `below`, the nearest ones with one place
-    /// only, for which these vouch.
+    /// Returns the places of the hunks between `above` and `below`, neighbors with only one place
+    /// each, for which these vouch.
     fn vouched_between(
         self,
         live: &Index,
@@ -41,7 +42,7 @@ impl Search<'_> {
         let (Some(first), Some(last)) = (sights[above].place(), sights[below].place()) else {
             return Vec::new();
         };
-        // How far lines below the first anchor are from where the headers state them.
+        // How far the lines below the neighbor above are from where the headers state them.
         let mut moved = locate::offset(self.bare.start(above), first.line);
         moved += if first.is_in {
             self.hunks.delta(above)
@@ -66,8 +67,8 @@ impl Search<'_> {
         }
     }
 
-    /// Returns the place of `hunk` at line `stated`, if it is one of those that there are and the
-    /// hunk fits it in one way only.
+    /// Returns the place of `hunk` at line `stated`, if it is one of its places and the hunk fits
+    /// there in only one way.
     fn stated_place(
         self,
         live: &Index,
