@@ -1,13 +1,13 @@
-//! A review: one proposal being decided, hunk by hunk.
+//! A review: one proposal, decided hunk by hunk.
 //!
-//! A review is of one file. It has all that is decided of it: the proposal, the marks, the history.
-//! Nothing here is shared between reviews, so that a change of several files can own one for each.
+//! A review concerns one file. It owns everything about its decision: the proposal, the marks, the
+//! history. Reviews share nothing, so a change of several files can own one review for each file.
 //!
 //! Every hunk has a *mark*, the state that the user sees, and a *fact*: whether its change is in
-//! the target. [`step`] is the whole state machine, a table on mark, fact and command. A command is
+//! the target. [`step`] is the whole state machine: a table of mark, fact and command. A command is
 //! first planned as a value ([`Review::plan`]), then carried out by the caller, and only then
-//! committed ([`Review::commit`]); if carrying it out fails, [`Review::fail`] notes that and neither
-//! mark nor fact changes.
+//! committed ([`Review::commit`]). If carrying it out fails, [`Review::fail`] records that, and
+//! neither mark nor fact changes.
 
 mod history;
 mod plan;
@@ -26,18 +26,18 @@ pub use plan::Plan;
 pub use snapshot::{Position, Snapshot};
 pub use table::{Command, Fact, Mark, Note, Refusal, Step, step};
 
-/// What a review comes to when it ends.
+/// The overall result of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Decision {
     /// At least one hunk is applied.
     Accepted,
-    /// No hunk is applied, by the user's will.
+    /// No hunk is applied, because the user wanted none.
     Rejected,
-    /// No hunk is applied, because what the user accepted could not be.
+    /// No hunk is applied, because the hunks that the user accepted could not be.
     NotApplied,
 }
 
-/// What a decision is based on.
+/// The basis of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Basis {
     /// The marks that the user sees.
@@ -46,7 +46,7 @@ pub enum Basis {
     Facts,
 }
 
-/// How many hunks are in which state.
+/// The numbers of hunks in each state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// All hunks.
@@ -55,8 +55,8 @@ pub struct Counts {
     pub applied: usize,
     /// Hunks marked rejected.
     pub rejected: usize,
-    /// Hunks whose change is in the target, in whole or in part, whatever their mark; not those whose
-    /// lines others have changed or moved out of sight since.
+    /// Hunks whose change is in the target, wholly or in part, whatever their mark. Excludes those
+    /// whose lines others have changed since, or whose lines can no longer be found.
     pub in_target: usize,
 }
 
@@ -67,30 +67,30 @@ impl Counts {
     }
 }
 
-/// How many hunks stand in the target otherwise than where they were expected. None is counted
-/// twice.
+/// The numbers of hunks that are in the target, in conflict, or not where they were expected. No
+/// hunk is counted twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Standing {
-    /// Hunks that cannot be put in or taken out.
+    /// Hunks that cannot be applied or unapplied, and are not ambiguous.
     pub conflict: usize,
     /// Hunks whose place is ambiguous.
     pub ambiguous: usize,
-    /// Hunks that are not in the target, elsewhere than expected.
+    /// Hunks that are not in the target, and whose place differs from the expected one.
     pub shifted: usize,
-    /// Hunks of which the change, or a part of it, is in the target.
+    /// Hunks whose change is in the target, wholly or in part.
     pub is_in: usize,
 }
 
-/// One proposal being decided.
+/// One proposal, with the decisions on it.
 #[derive(Debug, Clone)]
 pub struct Review {
     proposal: Proposal,
     marks: Vec<Mark>,
     /// Whether the last attempt to apply the hunk failed and the user has not rejected it since.
     has_failed: Vec<bool>,
-    /// Whether the hunk's change, if it is in the target, was put there by a command.
+    /// Whether a command put the hunk's change into the target, if it is there.
     is_ours: Vec<bool>,
-    /// A unique id for each hunk, which identifies it after hunks above were split. A hunk whose
+    /// A unique id for each hunk, which stays the same when hunks above are split. A hunk whose
     /// lines change gets a new id.
     ids: Vec<usize>,
     n_ids: usize,
@@ -112,14 +112,13 @@ impl Review {
         }
     }
 
-    /// Returns the index of the hunk with the number `id`, if there is still one; see
-    /// [`Review::id`].
+    /// Returns the index of the hunk with the id `id`, if it still exists; see [`Review::id`].
     pub fn hunk_with_id(&self, id: usize) -> Option<usize> {
         self.ids.iter().position(|&other| other == id)
     }
 
-    /// Returns a number that hunk `hunk` keeps while it has the same lines, wherever it moves.
-    /// Panics if there is no such hunk.
+    /// Returns the id of hunk `hunk`: a number that it keeps as long as it has the same lines, even
+    /// if its index changes. Panics if there is no such hunk.
     pub fn id(&self, hunk: usize) -> usize {
         self.ids[hunk]
     }
@@ -129,7 +128,7 @@ impl Review {
         self.n_ids - n..self.n_ids
     }
 
-    /// The proposal and where its hunks are.
+    /// The proposal, which knows where its hunks are.
     pub fn proposal(&self) -> &Proposal {
         &self.proposal
     }
@@ -139,17 +138,17 @@ impl Review {
         self.proposal.adopt(live, side)
     }
 
-    /// Learns that the target is now `live`, and returns whether that is news.
+    /// Records that the target is now `live`, and returns whether that is a change.
     pub fn follow(&mut self, live: &[u8]) -> bool {
         self.proposal.follow(live)
     }
 
-    /// Returns a reading of the target's text; see [`Proposal::reading`].
+    /// Begins to read the target in parts; see [`Proposal::reading`].
     pub fn reading(&self, n_chars: usize) -> Option<Reading> {
         self.proposal.reading(n_chars)
     }
 
-    /// Goes on with `reading`; see [`Proposal::read_on`].
+    /// Continues `reading`; see [`Proposal::read_on`].
     pub fn read_on(&mut self, reading: &mut Reading, text: &[u8]) -> Next {
         self.proposal.read_on(reading, text)
     }
@@ -159,8 +158,7 @@ impl Review {
         self.marks[hunk]
     }
 
-    /// Sets the mark of hunk `hunk` by hand; the target stays as it is. Panics if there is no such
-    /// hunk.
+    /// Sets the mark of hunk `hunk` without changing the target. Panics if there is no such hunk.
     pub fn set_mark(&mut self, hunk: usize, mark: Mark) {
         self.marks[hunk] = mark;
         self.has_failed[hunk] &= mark == Mark::Pending;
@@ -175,14 +173,14 @@ impl Review {
         }
     }
 
-    /// Returns whether the change of hunk `hunk` is in the target, all of it, and no command of
-    /// this review put it there: it was there before, or somebody else has done the same. Panics if
+    /// Returns whether the whole change of hunk `hunk` is in the target although no command of this
+    /// review put it there: it was there before, or somebody else made the same change. Panics if
     /// there is no such hunk.
     pub fn was_in(&self, hunk: usize) -> bool {
         self.proposal.is_in(hunk) && !self.proposal.is_lost(hunk) && !self.is_ours[hunk]
     }
 
-    /// Returns how many hunks are in which state.
+    /// Returns the numbers of hunks in each state.
     pub fn counts(&self) -> Counts {
         let (total, applied, rejected) = self.tally();
         Counts {
@@ -195,14 +193,14 @@ impl Review {
         }
     }
 
-    /// Returns how many hunks there are, are marked applied, and are marked rejected.
+    /// Returns the numbers of all hunks, of those marked applied, and of those marked rejected.
     pub fn tally(&self) -> (usize, usize, usize) {
         let with = |mark| self.marks.iter().filter(|&&other| other == mark).count();
         (self.marks.len(), with(Mark::Applied), with(Mark::Rejected))
     }
 
-    /// Returns the next pending hunk after hunk `hunk`, from the first one on after the last; `None`
-    /// if no other is pending.
+    /// Returns the next pending hunk after hunk `hunk`, wrapping around at the last one; `None` if
+    /// no other is pending.
     pub fn next_pending(&self, hunk: usize) -> Option<usize> {
         let is_pending = |&other: &usize| self.marks[other] == Mark::Pending;
         let n_hunks = self.marks.len();
@@ -211,7 +209,7 @@ impl Review {
             .find(is_pending)
     }
 
-    /// Returns how the hunks stand in the target.
+    /// Returns how many hunks are in the target, in conflict, or not where they were expected.
     pub fn standing(&self) -> Standing {
         let mut standing = Standing::default();
         for hunk in 0..self.marks.len() {
@@ -230,34 +228,35 @@ impl Review {
         standing
     }
 
-    /// Learns that somebody else replaced lines of the target; see [`Proposal::edit_outside`].
+    /// Records that somebody else replaced lines of the target; see [`Proposal::edit_outside`].
     pub fn edit_outside(&mut self, line: usize, n_removed: usize, text: &[u8], is_undo: bool) {
         self.proposal.edit_outside(line, n_removed, text, is_undo);
     }
 
-    /// Takes the target for a choice of hunks if it reads as one; see [`Proposal::recognize`].
+    /// Recognizes a target that equals the original with some of the hunks; see
+    /// [`Proposal::recognize`].
     pub fn recognize(&mut self) -> bool {
         self.proposal.recognize()
     }
 
-    /// Learns of an edit of the target as an editor tells it; see [`Proposal::see_edit`].
+    /// Records an edit of the target that an editor reports; see [`Proposal::see_edit`].
     pub fn see_edit(&mut self, seen: &Seen) -> bool {
         self.proposal.see_edit(seen)
     }
 
-    /// Like [`Review::see_edit`], for one of a run of edits: nothing can be asked before
-    /// [`Review::settle`] is called.
+    /// Like [`Review::see_edit`], for one in a run of edits: after it, only more edits may be
+    /// reported until [`Review::settle`] is called.
     pub fn see_edit_loosely(&mut self, seen: &Seen) -> bool {
         self.proposal.see_edit_loosely(seen)
     }
 
-    /// Takes note of the edits of which [`Review::see_edit_loosely`] was told.
+    /// Ends a run of edits that were reported to [`Review::see_edit_loosely`].
     pub fn settle(&mut self) {
         self.proposal.settle();
     }
 
-    /// Splits hunk `hunk` into its smallest parts, which keep its mark, and returns how many these
-    /// are; see [`Proposal::split`].
+    /// Splits hunk `hunk` into its smallest parts, which keep its mark, and returns their number;
+    /// see [`Proposal::split`].
     ///
     /// # Errors
     ///
@@ -269,12 +268,13 @@ impl Review {
         Ok(n_parts)
     }
 
-    /// Makes a hunk of its own of some changed lines of hunk `hunk`; see [`Proposal::pick`]. The
+    /// Makes a separate hunk of some changed lines of hunk `hunk`; see [`Proposal::pick`]. All
     /// parts keep its mark.
     ///
     /// # Errors
     ///
-    /// [`Refusal`] says why these lines cannot be told from the others. Then nothing has changed.
+    /// [`Refusal`] says why these lines cannot be separated from the others. Then nothing has
+    /// changed.
     pub fn pick(&mut self, hunk: usize, lines: Range<usize>) -> Result<(usize, usize), Refusal> {
         self.check_hunk(hunk)?;
         if lines.is_empty() || lines.end > self.proposal.n_changed_lines(hunk) {
@@ -312,12 +312,12 @@ impl Review {
         }
     }
 
-    /// Returns whether hunk `hunk` is what the user made of it. Panics if there is no such hunk.
+    /// Returns whether the user edited hunk `hunk`. Panics if there is no such hunk.
     pub fn is_edited(&self, hunk: usize) -> bool {
         self.proposal.is_edited(hunk)
     }
 
-    /// Returns where hunk `hunk` is in the target and what stands there; see
+    /// Returns where hunk `hunk` is in the target, and the current lines there; see
     /// [`Proposal::live_lines`].
     ///
     /// # Errors
@@ -328,7 +328,7 @@ impl Review {
         Ok(self.proposal.live_lines(hunk)?)
     }
 
-    /// Returns hunk `hunk` merged with what stands in its place; see [`Proposal::merge`].
+    /// Merges hunk `hunk` with the current lines in its place; see [`Proposal::merge`].
     ///
     /// # Errors
     ///
@@ -347,7 +347,7 @@ impl Review {
                 .collect()
         };
         let pending = with(|mark| *mark == Mark::Pending);
-        // One that is rejected already may since have failed to be accepted.
+        // A hunk that was rejected already may have failed to be accepted since then.
         let declined = with(|mark| *mark != Mark::Applied);
         self.remember(pending.into_iter(), Role::Decision);
         for hunk in declined {
@@ -355,7 +355,7 @@ impl Review {
         }
     }
 
-    /// Takes over what `plan` says, now that its edits are made.
+    /// Records what `plan` does, after its edits have been made.
     pub fn commit(&mut self, plan: &Plan) {
         let steps = plan.steps.iter();
         let changed: Vec<usize> = steps
@@ -371,7 +371,7 @@ impl Review {
             self.proposal.take_over(rewrite);
             self.is_ours[rewrite.hunk()] |= !plan.edits.is_empty();
             self.ids[rewrite.hunk()] = self.new_ids(1).start;
-            // The hunk has other lines now; what was decided on it was something else.
+            // The hunk has new lines now, so earlier decisions were on something else.
             self.history = History::default();
         }
         for &(hunk, step) in &plan.steps {
@@ -379,12 +379,12 @@ impl Review {
         }
     }
 
-    /// Notes that hunk `hunk` was accepted and could not be applied.
+    /// Records that hunk `hunk` was accepted but could not be applied.
     pub fn fail(&mut self, hunk: usize) {
         self.has_failed[hunk] = true;
     }
 
-    /// Returns what the review comes to if it ends now.
+    /// Returns the decision if the review ended now.
     pub fn decision(&self, basis: Basis) -> Decision {
         let counts = self.counts();
         let n_applied = match basis {

@@ -311,7 +311,7 @@ impl Text {
     }
 
     /// Returns how many of `n_lines` lines whose bytes are equal in `other` are also lines there;
-    /// `is_same(n)` tells whether the first `n` lines are equally long in both.
+    /// `is_same(n)` says whether the first `n` lines are equally long in both.
     fn n_agreed(&self, other: &Text, n_lines: usize, is_same: impl Fn(usize) -> bool) -> usize {
         match self.is_plain && other.is_plain {
             // Equal bytes have equal newlines. Only the last line may end with the text instead (at a

@@ -92,7 +92,7 @@ impl Histogram {
         self.myers.reserve(n_tokens);
     }
 
-    /// Adds the equal lines of `sides` to `matches`, with up to `max_steps` for each line. Tells
+    /// Adds the equal lines of `sides` to `matches`, with up to `max_steps` for each line. Returns
     /// whether this algorithm found some of them.
     pub fn compare(
         &mut self,

@@ -178,7 +178,7 @@ struct Progress {
 }
 
 impl Progress {
-    /// Notes the farthest place at `cost` in a text of `n_lines`. Tells whether the search came no
+    /// Notes the farthest place at `cost` in a text of `n_lines`. Returns whether the search came no
     /// farther for each changed line than before, and is far from the end.
     fn is_even(&mut self, cost: usize, n_lines: usize, farthest: impl Fn() -> Way) -> bool {
         if cost < MAX_COST / 2 || !cost.is_power_of_two() {

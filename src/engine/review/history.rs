@@ -1,13 +1,13 @@
 //! Undo and redo of decisions.
 //!
-//! A decision is remembered as what the hunks were before it that it changed. Taking it back is a
-//! plan like any other, which brings mark and fact back together, wherever the hunks now are.
+//! A decision is stored as the previous marks and facts of the hunks that it changed. Undoing it is
+//! a plan like any other, which restores mark and fact together, wherever the hunks are now.
 
 use std::collections::{HashMap, HashSet};
 
 use super::{Fact, Mark, Note, Plan, Refusal, Review, Step};
 
-/// What a hunk was before a decision.
+/// The state of a hunk before a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Past {
     id: usize,
@@ -15,27 +15,27 @@ struct Past {
     fact: Fact,
 }
 
-/// The decisions of a review, the latest last.
+/// The decisions of a review that can be undone or redone, the latest last.
 #[derive(Debug, Clone, Default)]
 pub(super) struct History {
     done: Vec<Vec<Past>>,
     undone: Vec<Vec<Past>>,
 }
 
-/// What a plan is to the history of decisions.
+/// The role of a plan in the history of decisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Role {
-    /// It is a decision, and can be taken back.
+    /// It is a decision, which can be undone.
     #[default]
     Decision,
-    /// It takes the latest decision back.
+    /// It undoes the latest decision.
     Undo,
-    /// It takes a decision again that was taken back.
+    /// It redoes a decision that was undone.
     Redo,
 }
 
 impl History {
-    /// Notes that the hunk with the number `id` is now those with the numbers `parts`.
+    /// Records that the hunk with the id `id` was split into those with the ids `parts`.
     pub(super) fn become_parts(&mut self, id: usize, parts: &[usize]) {
         for decision in self.done.iter_mut().chain(&mut self.undone) {
             if let Some(at) = decision.iter().position(|past| past.id == id) {
@@ -47,34 +47,34 @@ impl History {
 }
 
 impl Review {
-    /// Returns the number of decisions that can be taken back.
+    /// Returns the number of decisions that can be undone.
     pub fn n_decisions(&self) -> usize {
         self.history.done.len()
     }
 
-    /// Makes the latest `n` decisions one, to be taken back together.
+    /// Joins the latest `n` decisions into one, to be undone together.
     pub fn join_decisions(&mut self, n: usize) {
         let done = &mut self.history.done;
         let first = done.len().saturating_sub(n);
         let mut ids = HashSet::new();
         let past = done.drain(first..).flatten();
-        // What came first is what there was before all of them.
+        // The first state of a hunk is its state before all of them.
         let joined: Vec<Past> = past.filter(|past| ids.insert(past.id)).collect();
         if !joined.is_empty() {
             done.push(joined);
         }
     }
 
-    /// Plans to bring what the latest decision has changed back to what it was, mark and fact.
+    /// Plans to undo the latest decision: restores marks and facts of the hunks that it changed.
     ///
     /// # Errors
     ///
-    /// [`Refusal::NothingToTakeBack`], or why a hunk's lines cannot change now.
+    /// [`Refusal::NothingToTakeBack`], or the reason why a hunk's lines cannot be changed now.
     pub fn plan_undo(&self) -> Result<Plan, Refusal> {
         self.plan_back(&self.history.done, Role::Undo)
     }
 
-    /// Plans to take a decision again that was taken back last.
+    /// Plans to redo the decision that was undone last.
     ///
     /// # Errors
     ///
@@ -88,7 +88,7 @@ impl Review {
         let hunks: HashMap<_, _> = (0..).zip(&self.ids).map(|(hunk, &id)| (id, hunk)).collect();
         let (mut steps, mut flips) = (Vec::new(), Vec::new());
         for past in decision {
-            // A hunk keeps its number, or hands on what is known by it.
+            // A hunk keeps its id, and the parts of a hunk take over its history.
             let Some(&hunk) = hunks.get(&past.id) else {
                 continue;
             };
@@ -119,17 +119,18 @@ impl Review {
         })
     }
 
-    /// Returns what hunk `hunk` is to be brought to so that its fact is `fact` again, if anything.
+    /// Returns whether hunk `hunk` must be applied or unapplied so that its fact is `fact` again;
+    /// `None` if neither.
     fn wanted_again(&self, hunk: usize, fact: Fact) -> Option<bool> {
         match (fact, self.fact(hunk)) {
             (Fact::In, Fact::Out | Fact::Mixed) => Some(true),
             (Fact::Out, Fact::In | Fact::Mixed) => Some(false),
-            // Which part it was is not known any more.
+            // It is no longer known which part was applied.
             (Fact::Mixed, _) | (Fact::In, Fact::In) | (Fact::Out, Fact::Out) => None,
         }
     }
 
-    /// Notes what `hunks` are before they are changed, by a plan of that `role`.
+    /// Records the state of `hunks` before a plan with the role `role` changes them.
     pub(super) fn remember(&mut self, hunks: impl Iterator<Item = usize>, role: Role) {
         let past = |hunk| Past {
             id: self.ids[hunk],

@@ -1,4 +1,4 @@
-//! Planning: what a command would do, as a value.
+//! Planning: computes what a command would do, as a value.
 
 use crate::proposal::Rewrite;
 use crate::weave::LineEdit;
@@ -6,18 +6,18 @@ use crate::weave::LineEdit;
 use super::table::marked;
 use super::{Command, Fact, Mark, Note, Refusal, Review, Role, Step, step};
 
-/// What a command would do: the edits to make, and what is so once they are made.
+/// What a command would do: the edits to make, and the state once they are made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     /// Edits of the target in the order of their lines.
     pub edits: Vec<LineEdit>,
-    /// The step for each hunk that is touched, by index.
+    /// The step of each affected hunk, with the hunk's index.
     pub steps: Vec<(usize, Step)>,
-    /// The hunks that are put in or taken out, in order, each with whether it is in then.
+    /// The hunks to apply or unapply, in order; `true` means apply.
     pub flips: Vec<(usize, bool)>,
-    /// What the user made of a hunk, if that is planned.
+    /// The user's new lines for a hunk, if it is to be rewritten.
     pub rewrite: Option<Rewrite>,
-    /// What it is to the history of decisions.
+    /// The plan's role in the history of decisions.
     pub role: Role,
 }
 
@@ -38,7 +38,7 @@ impl Plan {
     }
 }
 
-/// Returns the hunks whose fact `steps` of a decision change, each with what it becomes.
+/// Returns the hunks that the `steps` of a decision apply or unapply; `true` means apply.
 fn flips(steps: &[(usize, Step)]) -> Vec<(usize, bool)> {
     let flips = steps.iter().filter(|(_, step)| step.is_flip);
     flips
@@ -51,7 +51,7 @@ impl Review {
     ///
     /// # Errors
     ///
-    /// [`Refusal`] says why the hunk cannot be changed so.
+    /// [`Refusal`] says why that is not possible.
     pub fn plan(&self, hunk: usize, command: Command) -> Result<Plan, Refusal> {
         self.check_hunk(hunk)?;
         let steps = vec![(hunk, self.checked_step(hunk, command)?)];
@@ -59,8 +59,8 @@ impl Review {
         Ok(Plan::new(edits, steps))
     }
 
-    /// Plans `command` on hunk `hunk`, whose place is ambiguous, where the weave has it:
-    /// somebody looked at that place and found it right. The hunk counts as placed from then on.
+    /// Plans `command` on hunk `hunk`, whose place is ambiguous, at the weave's place for it, which
+    /// the user has confirmed. From then on the place is certain.
     ///
     /// # Errors
     ///
@@ -71,10 +71,10 @@ impl Review {
         self.plan(hunk, command)
     }
 
-    /// Plans `command` on hunk `hunk` at line `line` (0-based) of the target, which is one of its
-    /// [candidates](crate::proposal::Proposal::candidates): somebody looked there, or a program
-    /// names it. `is_in` is as in [`crate::proposal::Proposal::place_at`]. The hunk counts as placed
-    /// there from then on.
+    /// Plans `command` on hunk `hunk` at line `line` (0-based) of the target, one of its
+    /// [candidates](crate::proposal::Proposal::candidates), which the user checked or a program
+    /// named. `is_in` is as in [`crate::proposal::Proposal::place_at`]. From then on that place is
+    /// certain.
     ///
     /// # Errors
     ///
@@ -90,13 +90,13 @@ impl Review {
         self.plan(hunk, command)
     }
 
-    /// Plans that hunk `hunk` shall leave the lines `text` instead of those that were proposed. It
-    /// is pending then, unless its change is in the target: then so are these lines. If they are
-    /// the lines that it leaves already, nothing changes.
+    /// Plans that hunk `hunk` leaves the lines `text` instead of the proposed ones. If its change
+    /// is in the target, the new lines replace it there; otherwise the hunk becomes pending. If the
+    /// hunk leaves these lines already, nothing changes.
     ///
     /// # Errors
     ///
-    /// [`Refusal`] says why the hunk cannot be changed so.
+    /// [`Refusal`] says why that is not possible.
     pub fn plan_edit(&self, hunk: usize, text: &[u8]) -> Result<Plan, Refusal> {
         self.check_hunk(hunk)?;
         if text == self.proposal.proposed(hunk) {
@@ -113,13 +113,13 @@ impl Review {
         Ok(Plan::new(edits, steps).rewriting(Some(rewrite)))
     }
 
-    /// Plans that `text`, which the user made of [`Review::merge`], takes the place of what stands
-    /// there. The hunk is applied then. If that is what stands there already, a hunk that was out
-    /// is rejected, and one that was in is what others have made of it.
+    /// Plans that `text`, the user's version of [`Review::merge`], replaces the current lines in
+    /// the place of hunk `hunk`, which is applied then. If these lines are `text` already, a hunk
+    /// that was out is rejected, and one that was in is rewritten to what others have made of it.
     ///
     /// # Errors
     ///
-    /// [`Refusal`] says why there is no place for it.
+    /// [`Refusal`] says why it has no place.
     pub fn plan_merge(&self, hunk: usize, text: &[u8]) -> Result<Plan, Refusal> {
         self.check_hunk(hunk)?;
         let (step, edits, rewrite) = match self.proposal.merged(hunk, text)? {
@@ -133,8 +133,8 @@ impl Review {
         Ok(Plan::new(edits, steps).rewriting(rewrite))
     }
 
-    /// Returns what becomes of hunk `hunk` if what stands in its place stays there. What others have
-    /// made of a hunk that was in the target is no refusal of it.
+    /// Returns the new state of hunk `hunk` if the current lines in its place are to stay. If it
+    /// was in the target and others changed its lines, that does not mean that it is rejected.
     fn settled(&self, hunk: usize) -> Result<(Mark, Note, Option<Rewrite>), Refusal> {
         if self.fact(hunk) == Fact::Out {
             return Ok((Mark::Rejected, Note::Marked, None));
@@ -148,20 +148,20 @@ impl Review {
         })
     }
 
-    /// Plans to accept every pending hunk, as one plan; never a rejected one. Also returns those
-    /// that cannot be, each with the reason.
+    /// Plans to accept every pending hunk, as one plan; rejected hunks are not affected. Also
+    /// returns the hunks that cannot be accepted, each with the reason.
     pub fn plan_all(&self) -> (Plan, Vec<(usize, Refusal)>) {
         self.plan_each(Command::Accept, |hunk| self.marks[hunk] == Mark::Pending)
     }
 
-    /// Plans to take out of the target whatever of the proposal is there, as one plan. Also
-    /// returns the hunks that cannot be taken out, each with the reason.
+    /// Plans to unapply every hunk that is wholly or partly in the target, as one plan. Also
+    /// returns the hunks that cannot be unapplied, each with the reason.
     pub fn plan_none(&self) -> (Plan, Vec<(usize, Refusal)>) {
         self.plan_each(Command::Unapply, |hunk| self.fact(hunk) != Fact::Out)
     }
 
-    /// Plans `command` on each of the hunks that `is_meant` tells, as one plan. Also returns those
-    /// on which it cannot be carried out, each with the reason.
+    /// Plans `command` on each hunk for which `is_meant` holds, as one plan. Also returns the hunks
+    /// on which the command is not possible, each with the reason.
     fn plan_each(
         &self,
         command: Command,
@@ -177,7 +177,8 @@ impl Review {
         loop {
             match self.proposal.edits_for(&flips(&steps)) {
                 Ok(edits) => return (Plan::new(edits, steps), refused),
-                // Only a hunk at the end of the text can leave a line without newline behind.
+                // Only a hunk at the end of the text, so the last one, can leave a line without
+                // newline in the middle.
                 Err(error) => match steps.pop() {
                     Some((hunk, _)) => refused.push((hunk, error.into())),
                     None => return (Plan::new(Vec::new(), steps), refused),
@@ -198,7 +199,8 @@ impl Review {
         obstacle.map_or(Ok(()), |obstacle| Err(obstacle.into()))
     }
 
-    /// Refuses to call hunk `hunk` applied as it is if others have changed its lines in the target.
+    /// Refuses to mark hunk `hunk` applied without an edit if others have changed its lines in the
+    /// target.
     fn refuse_if_lost(&self, hunk: usize, step: Step) -> Result<(), Refusal> {
         let calls_it_in = !step.is_flip && step.mark == Mark::Applied;
         match self.proposal.obstacle(hunk) {

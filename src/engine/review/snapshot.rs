@@ -1,28 +1,28 @@
-//! What there is to show of a hunk, as one value: who shows it asks once.
+//! Everything to be shown of a hunk, as one value, so that a caller asks only once.
 
 use crate::patch::locate::Place;
 use crate::proposal::Obstacle;
 
 use super::{Fact, Mark, Review};
 
-/// Where a hunk is in the target, as a person wants to know it.
+/// Where a hunk is in the target, as shown to the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Position {
     /// Where it was expected.
     Expected,
     /// That many lines below the expected place; above it if negative.
     Shifted(isize),
-    /// Beside lines that somebody else has edited.
+    /// Next to lines that somebody else has edited, at the expected place or not.
     NextToEdit,
     /// At one of several places, or at one that is not certain.
     Ambiguous,
-    /// Nowhere: its lines are not there.
+    /// Nowhere: its lines are not in the target, or others have changed them there.
     Conflict,
-    /// Nowhere any more: it was in the target, and others have changed its lines since.
+    /// No longer anywhere: it was in the target, and others have changed its lines since.
     Lost,
 }
 
-/// A hunk at one moment of a review.
+/// The state of a hunk at one moment of a review.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
     /// The index of the hunk.
@@ -33,26 +33,26 @@ pub struct Snapshot {
     pub mark: Mark,
     /// Whether its change is in the target.
     pub fact: Fact,
-    /// Why it cannot be changed there, for a person to read; `None` if it can.
+    /// Why it cannot be applied or unapplied, as a message for the user; `None` if it can.
     pub reason: Option<String>,
     /// Where it is in the target.
     pub position: Position,
-    /// Line of the target (0-based) where it would be changed, however doubtful.
+    /// Line of the target (0-based) at which its first change is or would be, however doubtful.
     pub line: Option<usize>,
-    /// By how many lines its place is below the expected one; `None` if it has no place.
+    /// How many lines below the expected place it is; `None` if its place is unknown.
     pub offset: Option<isize>,
-    /// Number of outer context lines, on a side, that were ignored to find it.
+    /// Number of outer context lines on each side that were ignored to find it.
     pub fuzz: usize,
-    /// Lines of the target (0-based, in order) among which somebody has to choose, if any.
+    /// Lines of the target (0-based, in order) among which the user must choose, if any.
     pub places: Vec<usize>,
     /// See [`Review::was_in`].
     pub was_in: bool,
-    /// Whether it is what the user made of it.
+    /// Whether the user edited it.
     pub is_edited: bool,
 }
 
 impl Review {
-    /// Returns what there is to show of hunk `hunk`. Panics if there is no such hunk.
+    /// Returns everything to be shown of hunk `hunk`. Panics if there is no such hunk.
     pub fn snapshot(&self, hunk: usize) -> Snapshot {
         let proposal = self.proposal();
         let obstacle = proposal.obstacle(hunk);
@@ -85,7 +85,7 @@ impl Review {
         }
     }
 
-    /// Returns where hunk `hunk` is, which `obstacle` keeps from being changed.
+    /// Returns the position of hunk `hunk`, which cannot be changed because of `obstacle`.
     pub(super) fn hindered(&self, hunk: usize, obstacle: &Obstacle) -> Position {
         match obstacle {
             _ if self.proposal().is_lost(hunk) => Position::Lost,

@@ -1,4 +1,4 @@
-//! The state machine of one hunk: a table on mark, fact and command.
+//! The state machine of one hunk: a table of mark, fact and command.
 
 use thiserror::Error;
 
@@ -28,20 +28,20 @@ pub enum Fact {
     Mixed,
 }
 
-/// What the user can do to one hunk.
+/// A command of the user on one hunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Command {
     /// Put the change into the target.
     Accept,
     /// Decline the change; the target stays as it is.
     Reject,
-    /// Accept, or take the mark of an applied hunk back and leave the target alone.
+    /// Accept the hunk; if it is marked applied, make it pending and leave the target alone.
     Toggle,
     /// Take the change out of the target.
     Unapply,
 }
 
-/// What a command came to, beyond the new mark.
+/// What a command did besides setting the mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Note {
     /// The target changes.
@@ -75,32 +75,32 @@ pub enum Refusal {
     /// There is no such hunk.
     #[error("there is no hunk {}; the review has {n_hunks}", hunk + 1)]
     NoSuchHunk {
-        /// The index that was asked for.
+        /// The requested index (0-based).
         hunk: usize,
         /// Number of hunks in the review.
         n_hunks: usize,
     },
-    /// The hunk has fewer changed lines, or none is chosen.
+    /// The hunk has fewer changed lines than that, or no line is chosen.
     #[error("these lines are not among the changed lines of the hunk")]
     NoSuchLines,
-    /// The user's text for the hunk is what the target has without it.
+    /// The user's text for the hunk equals the lines without the hunk's change.
     #[error("with this text the hunk would change nothing; reject it instead")]
     ChangesNothing,
     /// The hunk to unapply is not in the target.
-    #[error("its change is not in the target, so there is nothing to take out")]
+    #[error("its change is not in the file, so there is nothing to take out")]
     NotIn,
     /// The hunk has no place in the target.
     #[error(transparent)]
     NotPlaced(#[from] NotPlaced),
-    /// There is no decision, or none that was taken back.
+    /// There is no decision to undo, or none to redo.
     #[error("there is nothing to undo")]
     NothingToTakeBack,
-    /// The hunk's lines cannot change now.
+    /// The hunk's lines cannot be changed now.
     #[error(transparent)]
     Flip(#[from] FlipError),
 }
 
-/// Returns what `command` does to a hunk with this mark and this fact.
+/// Returns what `command` does to a hunk with this mark and fact.
 ///
 /// # Errors
 ///
