@@ -1,4 +1,4 @@
-//! Deciding hunks: a command is planned, carried out in Lisp, and committed.
+//! Deciding hunks: commands are planned here, carried out in Lisp, and committed here.
 
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
@@ -44,7 +44,7 @@ fn set_mark(env: &Env, session: &mut Session, hunk: usize, mark: Value) -> Resul
     })
 }
 
-/// Return (TOTAL APPLIED REJECTED IN-TARGET), numbers of hunks of REVIEW.
+/// Return (TOTAL APPLIED REJECTED IN-TARGET), the numbers of hunks of REVIEW.
 ///
 /// IN-TARGET counts the hunks whose change is in the target, whatever
 /// their mark.
@@ -63,15 +63,15 @@ fn counts_value<'e>(env: &'e Env, review: &Review) -> Result<Value<'e>> {
     ))
 }
 
-/// Return (TOTAL APPLIED REJECTED), numbers of hunks of REVIEW by their marks.
+/// Return (TOTAL APPLIED REJECTED), the numbers of hunks of REVIEW by mark.
 #[defun]
 fn tally<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
     catching_panics(env, || env.list(ongoing(env, session)?.tally()))
 }
 
-/// Return the next pending hunk of REVIEW after HUNK, or nil if no other is.
+/// Return the next pending hunk of REVIEW after HUNK, or nil if there is none.
 ///
-/// After the last hunk comes the first one.
+/// The search wraps around after the last hunk.
 #[defun]
 fn next_pending(env: &Env, session: &mut Session, hunk: usize) -> Result<Option<usize>> {
     catching_panics(
@@ -80,11 +80,11 @@ fn next_pending(env: &Env, session: &mut Session, hunk: usize) -> Result<Option<
     )
 }
 
-/// Return (CONFLICT AMBIGUOUS SHIFTED IN), numbers of hunks of REVIEW.
+/// Return (CONFLICT AMBIGUOUS SHIFTED IN), the numbers of hunks of REVIEW.
 ///
-/// They are those that cannot be changed, those whose place is ambiguous,
-/// those that are not where they were expected, and those that are in the
-/// target.  None is counted twice.
+/// CONFLICT counts the hunks that cannot be changed, AMBIGUOUS those whose
+/// place is ambiguous, SHIFTED those that are not where they were expected,
+/// and IN those that are in the target.  No hunk is counted twice.
 #[defun]
 fn standing<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
     catching_panics(env, || {
@@ -98,15 +98,15 @@ fn standing<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
     })
 }
 
-/// Return a list of (LINE CHANGE IS-IN FUZZ N-LINES): where HUNK of REVIEW may be.
+/// Return the places where HUNK of REVIEW may be: (LINE CHANGE IS-IN FUZZ N-LINES).
 ///
-/// The likeliest place comes first: that which the hunk's header states, or
-/// else the nearest to it.  LINE is the line of the target, from 0, where
-/// the hunk's lines begin, CHANGE that of its first change.  IS-IN is
-/// non-nil if the lines there have the change.  FUZZ is how many outer
-/// context lines on a side differ there, and N-LINES how many lines of the
-/// target are its own.  A hunk that has a certain place has no other, and
-/// one that cannot be found has none.
+/// The value is a list with the likeliest place first: the one that the
+/// hunk's header states, or else the nearest to it.  LINE is the line of the
+/// target, from 0, at which the hunk's lines begin, and CHANGE the line of
+/// its first change.  IS-IN is non-nil if the lines there include the change.
+/// FUZZ is the number of outer context lines on each side that differ there,
+/// and N-LINES the number of the hunk's lines.  A hunk with a certain place
+/// has only that one; a hunk that cannot be found has none.
 #[defun]
 fn candidates<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
     catching_panics(env, || {
@@ -121,7 +121,7 @@ fn candidates<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Va
     })
 }
 
-/// Return the hunk of REVIEW with the number ID, or nil if there is none any more.
+/// Return the hunk of REVIEW with the id ID, or nil if it no longer exists.
 #[defun]
 fn hunk_with_id(env: &Env, session: &mut Session, id: usize) -> Result<Option<usize>> {
     catching_panics(env, || Ok(ongoing(env, session)?.hunk_with_id(id)))
@@ -130,22 +130,21 @@ fn hunk_with_id(env: &Env, session: &mut Session, id: usize) -> Result<Option<us
 /// Plan COMMAND on hunk HUNK of REVIEW and return the plan.
 ///
 /// COMMAND is `accept', `reject', `toggle' or `unapply'.  PLACE is nil, or
-/// the line at which the hunk is to be, one of
-/// `agent-q-diff-module-candidates', or (LINE . IS-IN) for one of two with
-/// that line, or t: then the place that is known, though ambiguous, is taken
-/// for right.
+/// the line of one of `agent-q-diff-module-candidates', or (LINE . IS-IN) if
+/// two of these have that line; the hunk is then placed there.  If PLACE is
+/// t, the hunk's known but ambiguous place is taken to be right.
 ///
 /// The plan is a vector [NOTE EDITS OFFSETS HUNKS REFUSED]; see
 /// `agent-q-diff-engine-planned'.  NOTE is `edited', `marked', `unchanged',
 /// `already-in', `stays-in' or `already-out', or nil unless it is for one
-/// hunk.  EDITS is a list of (LINE N-REMOVED TEXT), last line first:
-/// N-REMOVED lines of the target from LINE, counted from 0, give way to
-/// TEXT.  OFFSETS is (N-CHARS . LIST): LIST has the number of characters of
-/// the target before each edit, which is right if N-CHARS is the number of
-/// all: where raw bytes make up a character, Emacs has more.  HUNKS are the
-/// hunks that are planned for, REFUSED those that cannot be: a list of
-/// (HUNK . REASON).
-/// Make the edits, then call `agent-q-diff-module-commit'.
+/// hunk.  EDITS is a list of (LINE N-REMOVED TEXT), last line first: TEXT
+/// replaces N-REMOVED lines of the target from LINE, counted from 0.  OFFSETS
+/// is (N-CHARS . LIST): LIST has for each edit the number of characters of
+/// the target before it.  LIST is valid only if the target has N-CHARS
+/// characters: Emacs counts more if raw bytes in it make up a character.
+/// HUNKS are the hunks that the plan changes, REFUSED those that it cannot
+/// change, a list of (HUNK . REASON).  Make the edits, then call
+/// `agent-q-diff-module-commit'.
 #[defun]
 fn plan<'e>(
     env: &'e Env,
@@ -175,9 +174,9 @@ fn plan<'e>(
 
 /// Plan that hunk HUNK of REVIEW leaves TEXT, and return the plan.
 ///
-/// TEXT is to take the place of the lines that the hunk was to leave, its
-/// context among them, or if IS-MERGED is non-nil, of what stands in the
-/// target now.  The plan is as in `agent-q-diff-module-plan'.
+/// TEXT replaces the lines that the hunk would have left, including its
+/// context.  If IS-MERGED is non-nil, it replaces the current lines of the
+/// target instead.  The plan is as in `agent-q-diff-module-plan'.
 #[defun]
 fn plan_text<'e>(
     env: &'e Env,
@@ -197,13 +196,13 @@ fn plan_text<'e>(
     })
 }
 
-/// Return the number of decisions on REVIEW that can be taken back.
+/// Return the number of decisions on REVIEW that can be undone.
 #[defun]
 fn n_decisions(env: &Env, session: &mut Session) -> Result<usize> {
     catching_panics(env, || Ok(ongoing(env, session)?.n_decisions()))
 }
 
-/// Make the latest N decisions on REVIEW one, to be taken back together.
+/// Join the latest N decisions on REVIEW into one, to be undone together.
 #[defun]
 fn join_decisions(env: &Env, session: &mut Session, n: usize) -> Result<()> {
     catching_panics(env, || {
@@ -212,7 +211,7 @@ fn join_decisions(env: &Env, session: &mut Session, n: usize) -> Result<()> {
     })
 }
 
-/// Note that hunk HUNK of REVIEW was accepted and could not be applied.
+/// Record that hunk HUNK of REVIEW was accepted but could not be applied.
 #[defun]
 fn fail(env: &Env, session: &mut Session, hunk: usize) -> Result<()> {
     catching_panics(env, || {
@@ -231,9 +230,10 @@ fn reject_all(env: &Env, session: &mut Session) -> Result<()> {
     })
 }
 
-/// Return what REVIEW comes to: `accepted', `rejected' or `not-applied'.
+/// Return the decision on REVIEW: `accepted', `rejected' or `not-applied'.
 ///
-/// If BY-FACTS is non-nil, what is in the target decides, else the marks.
+/// If BY-FACTS is non-nil, it follows from what is in the target, otherwise
+/// from the marks.
 #[defun]
 fn decision<'e>(env: &'e Env, session: &mut Session, by_facts: Value<'e>) -> Result<Value<'e>> {
     catching_panics(env, || {
@@ -252,8 +252,8 @@ fn decision<'e>(env: &'e Env, session: &mut Session, by_facts: Value<'e>) -> Res
 
 /// Plan to accept every pending hunk of REVIEW and return the plan.
 ///
-/// If IS-OUT is non-nil, plan to take every hunk out of the target instead.
-/// The plan is as in `agent-q-diff-module-plan'.
+/// If IS-OUT is non-nil, plan to unapply every hunk instead.  The plan is as
+/// in `agent-q-diff-module-plan'.
 #[defun]
 fn plan_all<'e>(env: &'e Env, session: &mut Session, is_out: Value<'e>) -> Result<Value<'e>> {
     catching_panics(env, || {
@@ -266,7 +266,7 @@ fn plan_all<'e>(env: &'e Env, session: &mut Session, is_out: Value<'e>) -> Resul
     })
 }
 
-/// Plan to take the latest decision on REVIEW back and return the plan.
+/// Plan to undo the latest decision on REVIEW and return the plan.
 ///
 /// If IS-REDO is non-nil, plan to redo the decision that was undone last.
 /// The plan is as in `agent-q-diff-module-plan'.
@@ -283,17 +283,18 @@ fn plan_back<'e>(env: &'e Env, session: &mut Session, is_redo: Value<'e>) -> Res
     })
 }
 
-/// Take over what was planned for REVIEW last, now that its edits are made.
+/// Commit the last plan for REVIEW, after its edits have been made.
 ///
 /// Return a vector [TOTAL APPLIED REJECTED NEXT CONFLICTS MARKS IN-TARGET
-/// HUNKS]; see `agent-q-diff-engine-committed'.  The first three are numbers
-/// of hunks by their mark.  If the plan was for one hunk, NEXT is the next
-/// pending one after it, or nil; HUNKS has what `agent-q-diff-module-hunk'
-/// returns of it; MARKS and IN-TARGET are nil.  Else NEXT is nil, MARKS are
-/// the marks of all hunks, IN-TARGET is the number of those whose change is
-/// in the target, and HUNKS has all of them, or none if they are more than
-/// LIMIT.  CONFLICTS is nil, or if COUNT is non-nil, the number of hunks
-/// without a certain place in the target.
+/// HUNKS]; see `agent-q-diff-engine-committed'.  The first three are the
+/// numbers of hunks by mark.  If the plan was for one hunk, NEXT is the next
+/// pending hunk after it, or nil; HUNKS has the value of
+/// `agent-q-diff-module-hunk' for it; MARKS and IN-TARGET are nil.  Otherwise
+/// NEXT is nil, MARKS are the marks of all hunks, IN-TARGET is the number of
+/// hunks whose change is in the target, and HUNKS has such a value for each
+/// hunk, or is nil if there are more than LIMIT hunks.  CONFLICTS is nil, or
+/// if COUNT is non-nil, the number of hunks without a certain place in the
+/// target.
 #[defun]
 fn commit<'e>(
     env: &'e Env,
@@ -312,7 +313,7 @@ fn commit<'e>(
     })
 }
 
-/// Returns what there is to show after `plan` was committed; see [`commit`].
+/// Returns what is to be shown after `plan` was committed; see [`commit`].
 fn committed<'e>(
     env: &'e Env,
     review: &Review,
@@ -348,23 +349,24 @@ fn committed<'e>(
     )
 }
 
-/// Return what there is to show of hunk HUNK of REVIEW.
+/// Return everything to be shown of hunk HUNK of REVIEW.
 ///
 /// It is a vector [INDEX ID MARK FACT REASON PLACE LINE OFFSET FUZZ PLACES
 /// WAS-IN IS-EDITED]; see `agent-q-diff-engine-hunk'.  ID is a number that
-/// the hunk keeps while its lines are the same.  MARK is `applied',
-/// `rejected' or nil.  FACT is t if its change is in the target, `mixed' if
-/// a part of it is.  REASON is nil, or a string that says why it cannot be
-/// changed there.  PLACE is `next-to-edit', `ambiguous', `conflict', `lost'
-/// if it was there and others have changed its lines since, the number of
-/// lines by which it is shifted, or nil if it is where it was expected.
-/// LINE is the line of the target, from 0, where its first change is or
-/// would be, however doubtful, or nil; OFFSET is how many lines that is from
-/// the expected place, or nil if it has no place; FUZZ is how many outer
-/// context lines on a side were ignored to find it; PLACES are the lines of
-/// the target, from 0 and in order, among which somebody has to choose, or
-/// nil.  WAS-IN is t if its change is in the target and no command put it
-/// there, IS-EDITED if the user has made something else of the hunk.
+/// the hunk keeps as long as its lines are the same.  MARK is `applied',
+/// `rejected' or nil.  FACT is t if its change is in the target, `mixed' if a
+/// part of it is, and otherwise nil.  REASON is nil, or a string that says
+/// why it cannot be changed there.  PLACE is nil if the hunk is where it was
+/// expected, the number of lines by which it is shifted, `next-to-edit',
+/// `ambiguous', `conflict', or `lost' if it was in the target and others have
+/// changed its lines since.  LINE is the line of the target, from 0, at which
+/// its first change is or would be, however doubtful, or nil.  OFFSET is how
+/// many lines that is below the expected place, or nil if its place is
+/// unknown.  FUZZ is the number of outer context lines on each side that were
+/// ignored to find it.  PLACES are the lines of the target, from 0 and in
+/// order, among which the user must choose, or nil.  WAS-IN is t if its
+/// change is in the target although no command put it there.  IS-EDITED is t
+/// if the user edited the hunk.
 #[defun]
 fn hunk<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
     catching_panics(env, || {
@@ -409,15 +411,16 @@ fn place(env: &Env, position: Position) -> Result<Value<'_>> {
     }
 }
 
-/// Return (COUNTS SIDE . HUNKS): how REVIEW stands, for a report.
+/// Return (COUNTS SIDE . HUNKS): the state of REVIEW, for a report.
 ///
-/// COUNTS is as `agent-q-diff-module-counts' has it.  SIDE is `original' or
-/// `modified' if the target, of N-CHARS characters, is that text, else nil.
-/// HUNKS is a list of (HUNK HEADER . NOW) for each hunk: HUNK is as
-/// `agent-q-diff-module-hunk' has it, HEADER its header line, and NOW, of
-/// the first N-NOW hunks, (LINE . TEXT): the line of the target, from 0,
-/// where the hunk with its context begins, and what stands there; nil if
-/// that is not known.  IS-LISP is as for printing hunks.
+/// COUNTS is the value of `agent-q-diff-module-counts'.  SIDE is `original'
+/// or `modified' if the target, which has N-CHARS characters, equals that
+/// text; otherwise nil.  HUNKS has an element (HUNK HEADER . NOW) for each
+/// hunk: HUNK is the value of `agent-q-diff-module-hunk', and HEADER its
+/// header line.  For the first N-NOW hunks, NOW is (LINE . TEXT): the line of
+/// the target, from 0, at which the hunk with its context begins, and the
+/// current lines there.  For the others, or if that is unknown, NOW is nil.
+/// IS-LISP is as for `agent-q-diff-module-print'.
 #[defun]
 fn report<'e>(
     env: &'e Env,
@@ -432,7 +435,7 @@ fn report<'e>(
         let headers = headers.split_inclusive(|&byte| byte == b'\n');
         let hunks = headers.enumerate().map(|(hunk, header)| {
             let header = header.strip_suffix(b"\n").unwrap_or(header);
-            // Each is a copy of the target's lines.
+            // This copies lines of the target, so it is done only for the first hunks.
             let now = (hunk < n_now).then(|| review.live_lines(hunk));
             let now = match now {
                 Some(Ok((line, lines))) => env.cons(line, text(env, lines.bytes())?)?,
@@ -447,10 +450,10 @@ fn report<'e>(
     })
 }
 
-/// Returns which text of the proposal the target, of `n_chars` characters, is.
+/// Returns which text of the proposal the target, which has `n_chars` characters, equals.
 fn side<'e>(env: &'e Env, review: &Review, n_chars: usize) -> Result<Value<'e>> {
     let proposal = review.proposal();
-    // Else raw bytes in the target make up a character.
+    // If not, raw bytes in the target make up a character.
     let is_text = proposal.n_chars() == n_chars;
     env.intern(match is_text.then(|| proposal.side()).flatten() {
         Some(Side::Old) => "original",
@@ -470,7 +473,7 @@ fn note_name(note: Note) -> &'static str {
     }
 }
 
-/// Returns `edits` for Lisp, last line first, so that none moves the place of one that follows.
+/// Returns `edits` for Lisp, last line first, so that none moves the lines of those after it.
 fn edits<'e>(env: &'e Env, edits: &[LineEdit]) -> Result<Value<'e>> {
     let entry = |edit: &LineEdit| env.list((edit.line, edit.n_removed, text(env, &edit.text)?));
     list(
@@ -479,7 +482,8 @@ fn edits<'e>(env: &'e Env, edits: &[LineEdit]) -> Result<Value<'e>> {
     )
 }
 
-/// Keeps `plan` to be committed and returns it for Lisp; `refused` are hunks that it leaves out.
+/// Keeps `plan` until it is committed, and returns it for Lisp; `refused` are the hunks that it
+/// leaves out.
 fn keep<'e>(
     env: &'e Env,
     session: &mut Session,

@@ -1,4 +1,4 @@
-//! How a failure of the engine, panics included, becomes a Lisp error.
+//! Turns failures of the engine, including panics, into Lisp errors.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -11,11 +11,11 @@ use agent_q_diff_engine::review::Refusal;
 use agent_q_diff_engine::tool::replacement::ReplaceError;
 
 thread_local! {
-    /// What the last panic on this thread said and where it was.
+    /// The message and the location of the last panic on this thread.
     static LAST_PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Keeps what a panic says, for the Lisp error that it becomes.
+/// Keeps the text of a panic for the Lisp error that it becomes.
 pub(crate) fn note_panic(text: &str) {
     LAST_PANIC.set(text.to_owned());
 }

@@ -1,4 +1,4 @@
-//! How a review learns what is in its target.
+//! Functions by which Lisp tells a review what is in its target.
 
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
@@ -9,21 +9,22 @@ use crate::error::{catching_panics, signal};
 use crate::lisp::{chars, with_part};
 use crate::session::{Session, ongoing, told};
 
-/// Tell REVIEW that its target's text is now LIVE.  Return t if that is news.
+/// Tell REVIEW that its target's text is now LIVE.  Return t if that is a change.
 #[defun]
 fn follow(env: &Env, session: &mut Session, live: Vec<u8>) -> Result<bool> {
     catching_panics(env, || {
         session.leave_off();
         let review = ongoing(env, session)?;
-        // What it then reads as, it has found out.
+        // If the text has changed, following it has already recognized a choice of hunks.
         Ok(review.follow(&live) || review.recognize())
     })
 }
 
-/// Begin to read the text of REVIEW's target, of N-CHARS characters.
+/// Begin to read the text of REVIEW's target, which has N-CHARS characters.
 ///
-/// Return (FROM . TO), the characters from 0 that `read-on' wants; nil if
-/// the review can only `follow' the whole text.
+/// Return (FROM . TO), the characters, from 0, to pass to
+/// `agent-q-diff-module-read-on', or nil if the review needs the whole text;
+/// see `agent-q-diff-module-follow'.
 #[defun]
 fn read<'e>(env: &'e Env, session: &mut Session, n_chars: usize) -> Result<Value<'e>> {
     catching_panics(env, || {
@@ -36,10 +37,10 @@ fn read<'e>(env: &'e Env, session: &mut Session, n_chars: usize) -> Result<Value
     })
 }
 
-/// Go on reading the target of REVIEW: TEXT is what was asked for.
+/// Continue reading the target of REVIEW with TEXT, the requested characters.
 ///
-/// Return what is wanted next, as (FROM . TO).  At the end return t if the
-/// text is news, nil if not.
+/// Return the characters to read next as (FROM . TO).  At the end return t if
+/// the text has changed, otherwise nil.
 #[defun]
 fn read_on<'e>(env: &'e Env, session: &mut Session, text: Value<'e>) -> Result<Value<'e>> {
     catching_panics(env, || {
@@ -55,19 +56,19 @@ fn read_on<'e>(env: &'e Env, session: &mut Session, text: Value<'e>) -> Result<V
                 session.reading = Some(reading);
                 chars(env, part)
             }
-            // What it then reads as, it has found out.
+            // If the text has changed, following it has already recognized a choice of hunks.
             Next::Changed(_) => true.into_lisp(env),
             Next::Same => review.recognize().into_lisp(env),
         }
     })
 }
 
-/// Take it in that REVIEW was told of every edit of its target.
+/// Tell REVIEW that every edit of its target has been reported.
 ///
 /// N-CHARS is the number of characters that the target now has.  Return
-/// `follow' if that cannot be all, so that the whole text is needed; t if
-/// the target reads as a choice of hunks, although others had a hand in
-/// it; nil otherwise.
+/// `follow' if an edit must have been missed, so that the whole text is
+/// needed; t if the target equals the original with some of the hunks applied
+/// although others edited it; otherwise nil.
 #[defun]
 fn recognize<'e>(env: &'e Env, session: &mut Session, n_chars: usize) -> Result<Value<'e>> {
     catching_panics(env, || {
@@ -80,12 +81,12 @@ fn recognize<'e>(env: &'e Env, session: &mut Session, n_chars: usize) -> Result<
     })
 }
 
-/// Tell REVIEW that somebody else edited its target; nil if that cannot be.
+/// Tell REVIEW that somebody else edited its target.  Return nil if that is impossible.
 ///
-/// All but the first N-BEFORE characters and the last N-BEHIND are now
-/// TEXT, whole lines; there were N-CHARS of them before.  HOW is a number:
-/// 1 if the edit began at the start of a line, and 2 more if it undid
-/// another.
+/// TEXT, which is whole lines, is now everything except the first N-BEFORE
+/// characters and the last N-BEHIND ones.  Before the edit, the target had
+/// N-CHARS characters.  HOW is the sum of 1 if the edit began at the start of
+/// a line, and 2 if it undid another edit.
 #[defun]
 fn edit_outside(
     env: &Env,
@@ -110,10 +111,10 @@ fn edit_outside(
     })
 }
 
-/// Return (OLD . NEW), the ids of the texts that REVIEW's diff compares, or nil.
+/// Return (OLD . NEW), git's ids of the texts that REVIEW's diff compares, or nil.
 ///
-/// They are as git wrote them: as many hexadecimal digits as it found
-/// enough, 7 or more.  Once one of the texts is known, the value is nil.
+/// They are abbreviated as git wrote them, to 7 or more hexadecimal digits.
+/// Once one of the texts is known, the value is nil.
 #[defun]
 fn blobs<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
     catching_panics(env, || match ongoing(env, session)?.proposal().blobs() {
@@ -122,11 +123,11 @@ fn blobs<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
     })
 }
 
-/// Tell REVIEW that LIVE, its target's text, is one that its diff compares.
+/// Tell REVIEW that LIVE, its target's text, is one of those that its diff compares.
 ///
-/// It is the one after the change if IS-NEW is non-nil, or else the one
-/// before.  Then each hunk is where its header says; return t.  If the
-/// lines are not there, return nil, and nothing is learned.
+/// If IS-NEW is non-nil, it is the text after the change, otherwise the one
+/// before.  Each hunk is then where its header says; return t.  If its lines
+/// are not there, change nothing and return nil.
 #[defun]
 fn adopt(env: &Env, session: &mut Session, live: Vec<u8>, is_new: Value) -> Result<bool> {
     catching_panics(env, || {

@@ -1,13 +1,13 @@
 //! The Emacs module: the only crate that depends on the `emacs` crate.
 //!
-//! Each function that Lisp can call copies its arguments in, calls the engine and hands a plain Lisp
-//! value out; none keeps a Lisp value or calls back while a review is borrowed. The documentation of
-//! such a function is its Lisp docstring. Lisp calls most of them as they are, and those that take
-//! or return texts through `agent-q-diff-engine.el`, which knows how Emacs writes bytes that are no
-//! text.
+//! Each function that Lisp can call copies its arguments, calls the engine and returns a plain Lisp
+//! value. None keeps a Lisp value, or calls Lisp while a review is borrowed. The documentation of
+//! such a function is its Lisp docstring. Lisp calls most of them directly, but calls those that
+//! take or return texts through `agent-q-diff-engine.el`, which knows how Emacs represents bytes
+//! that are not text.
 //!
-//! A command on hunks crosses this boundary twice: a plan ([`decide`]) returns the edits to make,
-//! and committing it returns all that there is to show afterwards.
+//! A command on hunks crosses this boundary twice: planning it ([`decide`]) returns the edits to
+//! make, and committing it returns everything to be shown afterwards.
 
 mod decide;
 mod error;
@@ -23,8 +23,8 @@ use emacs::{Env, Result, defun};
 
 emacs::plugin_is_GPL_compatible!();
 
-/// Prepares the module. The default panic hook would write over a terminal frame, and what it
-/// writes is what the Lisp error must say.
+/// Initializes the module. The default panic hook would write into a terminal frame, and its text
+/// belongs in the Lisp error.
 #[emacs::module(
     name = "agent-q-diff-module",
     defun_prefix = "agent-q-diff-module",
@@ -42,7 +42,7 @@ fn version() -> Result<&'static str> {
     Ok(env!("CARGO_PKG_VERSION"))
 }
 
-/// Panic with MESSAGE, for the test that Emacs survives it.
+/// Panic with MESSAGE, to test that Emacs survives it.
 #[cfg(feature = "test-panic")]
 #[defun]
 fn panic(env: &Env, message: String) -> Result<()> {

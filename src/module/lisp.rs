@@ -1,4 +1,4 @@
-//! Plain Lisp values from the engine's, and the other way round.
+//! Converts the engine's values to plain Lisp values, and back.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -11,14 +11,14 @@ use agent_q_diff_engine::weave::Reading;
 
 use crate::error::signal;
 
-/// Most bytes of a character of Unicode in UTF-8.
+/// Most bytes of a Unicode character in UTF-8.
 const MAX_CHAR_LEN: usize = 4;
 
-/// Number of bytes that any part of a buffer has room in, with a zero byte behind it.
+/// Number of bytes that suffices for any part of a buffer and a zero byte after it.
 const PART_BUFFER_LEN: usize = MAX_CHAR_LEN * Reading::PART_LEN + 1;
 
 thread_local! {
-    /// Where parts of a buffer are copied.
+    /// Space into which parts of an Emacs buffer are copied.
     static PART_BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -32,14 +32,14 @@ pub(crate) fn vector<'e, const N: usize>(
 
 /// Calls `body` with the bytes of `text`, a string of `n_chars` characters.
 ///
-/// Emacs encodes a string once to tell its length and once to copy it. Into a buffer that is known to
-/// be large enough, it is copied at once.
+/// Emacs encodes a string once to compute its length, and again to copy it. If the space is known
+/// to be large enough, only the latter is needed.
 pub(crate) fn with_part<T>(
     text: Value<'_>,
     n_chars: usize,
     body: impl FnOnce(&[u8]) -> T,
 ) -> Result<T> {
-    // With the zero byte that Emacs puts behind it.
+    // Including the zero byte that Emacs appends.
     if MAX_CHAR_LEN * n_chars + 1 > PART_BUFFER_LEN {
         return Ok(body(&text.clone_string_contents()?));
     }
@@ -49,9 +49,11 @@ pub(crate) fn with_part<T>(
     })
 }
 
-/// Returns `bytes` as a Lisp string: multibyte if they are UTF-8, else unibyte, for Lisp to decode.
+/// Returns `bytes` as a Lisp string: multibyte if they are UTF-8, otherwise unibyte, for Lisp to
+/// decode.
 ///
-/// ASCII is unibyte as well, which needs no decoding: of a multibyte string Emacs makes two.
+/// ASCII is unibyte, too, and needs no decoding: for a multibyte string Emacs would make two
+/// strings.
 pub(crate) fn text<'e>(env: &'e Env, bytes: &[u8]) -> Result<Value<'e>> {
     match std::str::from_utf8(bytes) {
         Ok(string) if !string.is_ascii() => string.into_lisp(env),
@@ -93,7 +95,7 @@ pub(crate) fn find<T: Copy, const N: usize>(
     Ok(None)
 }
 
-/// Returns how section headings are found in a file that is Lisp or not.
+/// Returns the rule for section headings in a file that is Lisp (if `is_lisp`) or not.
 pub(crate) fn rule(is_lisp: Value) -> HeadingRule {
     match is_lisp.is_not_nil() {
         true => HeadingRule::Lisp,

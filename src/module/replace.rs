@@ -1,4 +1,5 @@
-//! Exact replacements, and characters that mislead: what needs no review.
+//! Exact replacements, hashes, typed diffs and misleading characters: functions that need no
+//! review.
 
 use emacs::{Env, Result, Value, defun};
 
@@ -13,9 +14,9 @@ use agent_q_diff_engine::tool::replacement::{self, Match, ReplaceError, Scope};
 use crate::error::{Signal, answer, catching_panics, signal_data};
 use crate::lisp::{list, pairs, text};
 
-/// Return where OLD is in TEXT, a list of the lines, from 0, on which each match begins.
+/// Return the line, from 0, on which each match of OLD in TEXT begins, as a list.
 ///
-/// Matches that overlap count, each of them.
+/// Overlapping matches all count.
 #[defun]
 fn matches<'e>(env: &'e Env, text: Vec<u8>, old: Vec<u8>) -> Result<Value<'e>> {
     catching_panics(env, || {
@@ -27,15 +28,16 @@ fn matches<'e>(env: &'e Env, text: Vec<u8>, old: Vec<u8>) -> Result<Value<'e>> {
     })
 }
 
-/// Return (SPANS LINES NEW HASHES . TYPED), what is to be done if OLD shall become NEW in TEXT.
+/// Return (SPANS LINES NEW HASHES . TYPED), the replacement of OLD by NEW in TEXT.
 ///
-/// SPANS is a list of (START . END), offsets in characters, or in bytes if
-/// IN-BYTES is non-nil, of what NEW is to replace.  LINES is a list of
-/// (FIRST . END): the lines, from 0, on which each NEW then stands.  NEW has
-/// the line ends of TEXT.  HASHES is (BEFORE . AFTER), the SHA-256 of TEXT
-/// and of the result in UTF-8, or nil if they are not text.  TYPED is as for
-/// `agent-q-diff-module-typed-lines', with CONTEXT unchanged lines.  One
-/// match is to be found, or any number of them if IS-ALL is non-nil.
+/// SPANS is a list of (START . END), the offsets of each match, in
+/// characters, or in bytes if IN-BYTES is non-nil.  LINES is a list of (FIRST
+/// . END), the lines of the result, from 0, that each replacement is on.  NEW
+/// has its line ends adapted to TEXT.  HASHES is (BEFORE . AFTER), the
+/// SHA-256 of TEXT and of the result in UTF-8, or nil if they are not text.
+/// TYPED is as for `agent-q-diff-module-typed-lines', with CONTEXT unchanged
+/// lines.  There must be exactly one match, or at least one if IS-ALL is
+/// non-nil.
 #[defun]
 fn replace<'e>(
     env: &'e Env,
@@ -83,12 +85,12 @@ fn hash(env: &Env, text: Vec<u8>) -> Result<String> {
     catching_panics(env, || Ok(replacement::hash(&text)))
 }
 
-/// Return what changes ORIGINAL to MODIFIED as a list of (KIND OLD NEW TEXT).
+/// Return the diff from ORIGINAL to MODIFIED, a list of (KIND OLD NEW TEXT).
 ///
 /// KIND is `hunk', `context', `added', `removed' or `no-newline'.  OLD and
-/// NEW are the numbers of the line, from 1, on either side, or 0 where it
-/// is not.  TEXT is without sign and newline.  CONTEXT unchanged lines are
-/// around a change.
+/// NEW are the numbers of the line, from 1, in ORIGINAL and in MODIFIED, or 0
+/// if it is not there.  TEXT is the line without its sign and newline.
+/// Around each change there are CONTEXT unchanged lines.
 #[defun]
 fn typed_lines<'e>(
     env: &'e Env,
@@ -101,7 +103,8 @@ fn typed_lines<'e>(
     })
 }
 
-/// Returns the places of `matches` in `text` as offsets that Emacs can use.
+/// Returns the start and end of each of `matches` in `text`, in characters as Emacs counts them, or
+/// in bytes if `in_bytes`.
 fn spans(text: &[u8], matches: &[Match], in_bytes: bool) -> Vec<(usize, usize)> {
     let (mut offset, mut counted) = (0, 0);
     let mut upto = |end: usize| {
@@ -136,8 +139,8 @@ fn typed_list<'e>(env: &'e Env, lines: &[TypedLine]) -> Result<Value<'e>> {
     list(env, lines.iter().map(entry).collect::<Result<Vec<_>>>()?)
 }
 
-/// Signals why there is no replacement, with what a message needs: the lines of the matches, or
-/// `(FIRST END . DIFFERENCES)` of the nearest text.
+/// Signals why there is no replacement, with the data for a message: the lines of the matches, or
+/// `(FIRST END . DIFFERENCES)` for the nearest text.
 fn refuse_replacement<T>(env: &Env, error: &ReplaceError) -> Result<T> {
     let details = match error {
         ReplaceError::Several { lines } | ReplaceError::Overlapping { lines } => {
@@ -169,11 +172,11 @@ fn difference_name(difference: Difference) -> &'static str {
     }
 }
 
-/// Return the characters of TEXT that read as something else.
+/// Return the misleading characters of TEXT.
 ///
-/// They are a list of (INDEX . DECEIT): their indices, from 0, and as what
-/// they deceive: `direction', `invisible', `space', `control', `lookalike'
-/// or `combining'.
+/// The value is a list of (INDEX . DECEIT).  INDEX is the index of a
+/// character, from 0.  DECEIT says how it misleads: `direction', `invisible',
+/// `space', `control', `lookalike' or `combining'.
 #[defun]
 fn suspects<'e>(env: &'e Env, text: Vec<u8>) -> Result<Value<'e>> {
     catching_panics(env, || {

@@ -13,10 +13,11 @@ use crate::error::{answer, catching_panics};
 use crate::lisp::{list, rule, text};
 use crate::session::{Session, ongoing, session, with_hunk};
 
-/// Return a new review of ORIGINAL to MODIFIED, with CONTEXT lines of context.
+/// Return a new review of the change from ORIGINAL to MODIFIED.
 ///
-/// BUDGET is the largest number of steps to compare them, or nil for the
-/// usual one; see `agent-q-diff-module-is-coarse'.
+/// Its hunks have CONTEXT lines of context.  BUDGET is the largest number of
+/// steps to compare the texts, or nil for the default; see
+/// `agent-q-diff-module-is-coarse'.
 #[defun(user_ptr)]
 fn review(
     env: &Env,
@@ -32,9 +33,9 @@ fn review(
     })
 }
 
-/// Return t if the texts of REVIEW were too much to compare.
+/// Return t if comparing the texts of REVIEW exceeded the budget.
 ///
-/// Its hunks may then be bigger than they need to be; they are right.
+/// Its hunks may then be larger than necessary, but are correct.
 #[defun]
 fn is_coarse(env: &Env, session: &mut Session) -> Result<bool> {
     catching_panics(env, || Ok(ongoing(env, session)?.proposal().is_coarse()))
@@ -53,9 +54,8 @@ fn review_diff(env: &Env, diff: Vec<u8>) -> Result<Session> {
 
 /// Return a list of (OLD NEW DIFF) for each file that the unified diff TEXT changes.
 ///
-/// OLD and NEW are the names in its file header, or nil if it has none;
-/// DIFF is the text of its hunks, under the line with the ids of the two
-/// texts if git wrote one.
+/// OLD and NEW are the names in its file header, or nil if it has none.  DIFF
+/// is the text of its hunks, after git's `index' line if there is one.
 #[defun]
 fn files<'e>(env: &'e Env, text: Vec<u8>) -> Result<Value<'e>> {
     catching_panics(env, || {
@@ -81,11 +81,11 @@ fn files<'e>(env: &'e Env, text: Vec<u8>) -> Result<Value<'e>> {
     })
 }
 
-/// Return (DIFF . LINES) for REVIEW.
+/// Return (DIFF . LINES), the unified diff of REVIEW.
 ///
-/// DIFF is its unified diff with PATH in the file header; if IS-LISP is
-/// non-nil, section headings are found as in Lisp files.  LINES are the
-/// numbers of its hunk headers' lines in DIFF, from 0.
+/// DIFF has PATH in its file header.  If IS-LISP is non-nil, section headings
+/// are found as in Lisp files.  LINES are the lines of the hunk headers in
+/// DIFF, from 0.
 #[defun]
 fn print<'e>(
     env: &'e Env,
@@ -103,11 +103,11 @@ fn print<'e>(
     })
 }
 
-/// Return (DIFF . LINES) for some hunks of REVIEW.
+/// Return (DIFF . LINES), the unified diff of some hunks of REVIEW.
 ///
-/// They are those from FROM up to TO, not included.  DIFF is their text
-/// without a file header, LINES are the numbers of their headers' lines in
-/// it, from 0.  IS-LISP is as for printing all.
+/// These are the hunks from FROM up to but not including TO.  DIFF has no
+/// file header.  LINES are the lines of the hunk headers in DIFF, from 0.
+/// IS-LISP is as for `agent-q-diff-module-print'.
 #[defun]
 fn print_hunks<'e>(
     env: &'e Env,
@@ -129,10 +129,10 @@ fn print_hunks<'e>(
     })
 }
 
-/// Return the numbers of the lines of REVIEW's hunk headers, from 0.
+/// Return the lines, from 0, of the hunk headers in REVIEW's own diff.
 ///
-/// They count lines of the diff that it was made of; nil if it was made of
-/// two texts.
+/// That is the diff from which it was made; if it was made from two texts,
+/// return nil.
 #[defun]
 fn header_lines<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
     catching_panics(env, || {
@@ -141,7 +141,7 @@ fn header_lines<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
     })
 }
 
-/// Return t if all hunks of REVIEW leave their lines as they are.
+/// Return t if no hunk of REVIEW changes anything.
 #[defun]
 fn is_idle(env: &Env, session: &mut Session) -> Result<bool> {
     catching_panics(env, || Ok(ongoing(env, session)?.proposal().is_idle()))
@@ -149,8 +149,8 @@ fn is_idle(env: &Env, session: &mut Session) -> Result<bool> {
 
 /// Split hunk HUNK of REVIEW into its smallest parts and return their number.
 ///
-/// The parts take the place of HUNK and keep its mark; 1 means that it
-/// has only one.
+/// The parts replace HUNK and keep its mark.  If it cannot be split, return
+/// 1.
 #[defun]
 fn split(env: &Env, session: &mut Session, hunk: usize) -> Result<usize> {
     catching_panics(env, || {
@@ -160,10 +160,10 @@ fn split(env: &Env, session: &mut Session, hunk: usize) -> Result<usize> {
     })
 }
 
-/// Make a hunk of its own of some changed lines of hunk HUNK of REVIEW.
+/// Make a separate hunk of some changed lines of hunk HUNK of REVIEW.
 ///
-/// They are those from FROM up to TO, not included, counted from 0 in the
-/// order of the diff.  Return (N . INDEX): N hunks take the place of HUNK
+/// These are the changed lines from FROM up to but not including TO, counted
+/// from 0 in the order of the diff.  Return (N . INDEX): N hunks replace HUNK
 /// and keep its mark, and the one at INDEX among them has the lines.
 #[defun]
 fn pick<'e>(
@@ -181,7 +181,7 @@ fn pick<'e>(
     })
 }
 
-/// Return the lines that hunk HUNK of REVIEW leaves, its context among them.
+/// Return the lines that hunk HUNK of REVIEW leaves, including its context.
 #[defun]
 fn proposed<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
     catching_panics(env, || {
@@ -190,10 +190,10 @@ fn proposed<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Valu
     })
 }
 
-/// Return (LINE . TEXT) for hunk HUNK of REVIEW.
+/// Return (LINE . TEXT), the current lines in the place of hunk HUNK of REVIEW.
 ///
-/// LINE is the line of the target, from 0, where the hunk with its context
-/// begins; TEXT is what stands there now.
+/// LINE is the line of the target, from 0, at which the hunk with its context
+/// begins; TEXT is the lines.
 #[defun]
 fn live_lines<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
     catching_panics(env, || {
@@ -203,13 +203,13 @@ fn live_lines<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Va
     })
 }
 
-/// Return (IS-CLEAN IS-COARSE . TEXT) for hunk HUNK of REVIEW.
+/// Return (IS-CLEAN IS-COARSE . TEXT), the merge of hunk HUNK of REVIEW.
 ///
-/// TEXT is its lines merged with what stands in their place in the target.
-/// Where both have changed the same lines, IS-CLEAN is nil and TEXT has
-/// conflict markers around those of the target, original and proposal.
-/// IS-COARSE is t if they were too much to compare in full: conflicts may
-/// then be bigger than they need to be.
+/// TEXT is its lines merged with the current lines of the target in their
+/// place.  If both have changed the same lines, IS-CLEAN is nil, and TEXT has
+/// conflict markers around those of target, original and proposal.  IS-COARSE
+/// is t if comparing them exceeded the budget; conflicts may then be larger
+/// than necessary.
 #[defun]
 fn merge<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
     catching_panics(env, || {
@@ -222,8 +222,9 @@ fn merge<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'
 
 /// Return the changed words of hunk HUNK of REVIEW, a list of (LINE FROM TO).
 ///
-/// LINE counts its lines from 0, its header left out; FROM and TO count the
-/// characters of the line from 0 behind its sign, TO not included.
+/// LINE counts the hunk's lines from 0, without its header.  The word has the
+/// characters from FROM up to but not including TO, counted from 0 after the
+/// line's sign.
 #[defun]
 fn changed_words<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
     catching_panics(env, || {
@@ -237,7 +238,7 @@ fn changed_words<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result
     })
 }
 
-/// Return a list of the hunks of REVIEW that change nothing but white space.
+/// Return a list of the hunks of REVIEW that change only white space.
 #[defun]
 fn blank_hunks<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
     catching_panics(env, || {
@@ -249,7 +250,7 @@ fn blank_hunks<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
     })
 }
 
-/// Return the number of characters in the hunks of REVIEW that read as something else.
+/// Return the number of misleading characters in the hunks of REVIEW.
 #[defun]
 fn n_suspects(env: &Env, session: &mut Session) -> Result<usize> {
     catching_panics(env, || {

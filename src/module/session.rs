@@ -1,4 +1,4 @@
-//! What Lisp holds of a review.
+//! The object through which Lisp holds a review.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,18 +9,18 @@ use agent_q_diff_engine::weave::Reading;
 
 use crate::error::{answer, signal};
 
-/// The one type that Lisp holds. A `user-ptr` of a second type could be taken for it, since Emacs
-/// compares only the address of its finalizer.
+/// The only type of `user-ptr`. One of a second type could be mistaken for it, since Emacs compares
+/// only the addresses of their finalizers.
 pub(crate) struct Session {
-    /// `None` once the review has ended and its memory is given back.
+    /// `None` once the review has ended and its memory has been freed.
     pub(crate) review: Option<Counted>,
-    /// What was planned last and is neither committed nor failed.
+    /// The last plan, if it has neither been committed nor failed.
     pub(crate) plan: Option<Plan>,
-    /// How far the target was read.
+    /// The reading of the target in progress, if any.
     pub(crate) reading: Option<Reading>,
 }
 
-/// A review for Lisp.
+/// Wraps a review for Lisp.
 pub(crate) fn session(review: Review) -> Session {
     N_REVIEWS.fetch_add(1, Ordering::Relaxed);
     Session {
@@ -31,7 +31,7 @@ pub(crate) fn session(review: Review) -> Session {
 }
 
 impl Session {
-    /// Leaves off what was planned, and what was read: the target may be another one then.
+    /// Drops the plan and the reading in progress, since the target may change.
     pub(crate) fn leave_off(&mut self) {
         self.plan = None;
         self.reading = None;
@@ -50,13 +50,13 @@ impl Drop for Counted {
     }
 }
 
-/// Return the number of reviews whose memory was not given back.
+/// Return the number of reviews whose memory has not been freed.
 #[defun]
 fn n_reviews() -> Result<usize> {
     Ok(N_REVIEWS.load(Ordering::Relaxed))
 }
 
-/// Give back what REVIEW holds.  Every later use of it is an error.
+/// Free the memory of REVIEW.  Any later use of it is an error.
 #[defun]
 fn free(session: &mut Session) -> Result<()> {
     session.review = None;
@@ -64,14 +64,15 @@ fn free(session: &mut Session) -> Result<()> {
     Ok(())
 }
 
-/// Returns the review of `session`, ready to be asked.
+/// Returns the review of `session`, after ending any run of edits.
 pub(crate) fn ongoing<'s>(env: &Env, session: &'s mut Session) -> Result<&'s mut Review> {
     let review = told(env, session)?;
     review.settle();
     Ok(review)
 }
 
-/// Returns the review of `session`, to be told of one of a run of edits and not to be asked.
+/// Returns the review of `session` for reporting one in a run of edits; nothing else may be called
+/// on it.
 pub(crate) fn told<'s>(env: &Env, session: &'s mut Session) -> Result<&'s mut Review> {
     match &mut session.review {
         Some(Counted(review)) => Ok(review),
@@ -79,8 +80,7 @@ pub(crate) fn told<'s>(env: &Env, session: &'s mut Session) -> Result<&'s mut Re
     }
 }
 
-/// Returns the review of `session`, which has a hunk `hunk`; signals `agent-q-diff-no-hunk` if it
-/// has none.
+/// Returns the review of `session`; signals `agent-q-diff-no-hunk` if it has no hunk `hunk`.
 pub(crate) fn with_hunk<'s>(
     env: &Env,
     session: &'s mut Session,
