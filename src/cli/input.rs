@@ -1,8 +1,7 @@
 //! Standard input: reports when it ends, and takes large texts out of messages.
 //!
-//! A client that has closed it has gone. The MCP library then still gives calls five seconds to
-//! be answered; but what the user would decide meanwhile would reach nobody, so the reviews must
-//! end at once.
+//! A client that has closed it is gone. The MCP library then still waits five seconds for calls to
+//! be answered, but a decision made meanwhile would reach nobody. So the reviews must end at once.
 
 use std::io;
 use std::mem;
@@ -34,8 +33,8 @@ pub struct Input<R> {
 }
 
 impl<R> Input<R> {
-    /// Returns a reader of what `inner` reads, and a value that becomes true at its end or when
-    /// reading fails. Large texts go into `store`.
+    /// Returns a reader that wraps `inner`, and a value that becomes true when `inner` ends or
+    /// fails. Large texts go into `store`.
     pub fn new(inner: R, store: Arc<TextStore>) -> (Self, watch::Receiver<bool>) {
         let (is_at_end, receiver) = watch::channel(false);
         let input = Self {
@@ -56,7 +55,7 @@ impl<R> Input<R> {
         self.n_read = 0;
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.message.extend_from_slice(part);
-            // The library drops a message that is too long, and need not have all of it.
+            // The library drops a message that is too long, so it need not get all of it.
             if part.ends_with(b"\n") || self.message.len() > MAX_MESSAGE_LEN {
                 let message = mem::take(&mut self.message);
                 self.ready.extend(self.without_large_texts(message));

@@ -21,8 +21,8 @@ use crate::socket::{Answer, Call, Progress, Request, State, default_sockets};
 use crate::texts::{TextStore, Texts};
 use crate::tools;
 
-/// Time after which a client that asked for progress is told of it although there is none, so that
-/// it knows that the server is alive.
+/// Time after which progress is reported to a client that asked for it even if there is none, to
+/// show that the server is alive.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// The server, whose methods the MCP library calls.
@@ -54,15 +54,15 @@ impl PendingCalls {
 enum Outcome {
     /// It was answered.
     Answered(Answer),
-    /// It was not answered in time. This much is decided, if Emacs has begun the review.
+    /// It was not answered in time. Says how much is decided, if Emacs has begun the review.
     Pending(Option<Progress>),
     /// The client has cancelled the call or ended.
     Cancelled,
 }
 
 impl Server {
-    /// Returns a server that has had no call yet. Large texts of calls are in `texts`. All calls
-    /// are cancelled when `client_gone` becomes true.
+    /// Makes a server. `texts` has the large texts of calls. All calls are cancelled when
+    /// `client_gone` becomes true.
     pub fn new(
         options: Options,
         texts: Arc<TextStore>,
@@ -193,8 +193,8 @@ struct Reporter {
 }
 
 impl Reporter {
-    /// Sends a notification that says how much is decided. MCP wants its number to grow each time,
-    /// but hunks can become undecided again; so the number counts the notifications, and the
+    /// Sends a notification that says how much is decided. MCP requires its number to grow each
+    /// time, but hunks can become undecided again. So the number counts notifications, and the
     /// message says how many hunks are decided.
     async fn report(&mut self, progress: Option<Progress>, context: &RequestContext<RoleServer>) {
         let Some(token) = self.token.clone() else {
@@ -203,7 +203,7 @@ impl Reporter {
         self.n_sent += 1;
         let notification = ProgressNotificationParam::new(token, f64::from(self.n_sent))
             .with_message(tools::progress(progress));
-        // That the client has gone is noticed at the end of standard input.
+        // If the client is gone, the end of standard input shows it.
         let _ = context.peer.notify_progress(notification).await;
     }
 }

@@ -110,17 +110,17 @@ fn list(files: &[PathBuf]) -> String {
 pub struct Request {
     /// The tool's name.
     pub tool: String,
-    /// Its arguments, a JSON object, without large texts.
+    /// Its arguments, a JSON object without the large texts.
     pub arguments: Value,
     /// Those arguments that are large texts.
     pub texts: Texts,
-    /// The name of the client that calls, if it has said that.
+    /// The name of the calling client, if known.
     pub agent: Option<String>,
 }
 
 impl Request {
-    /// Returns the request's line of JSON. The large texts, if there are any, are in the file of
-    /// the name `file` beside the socket, or if that is none, are to follow the line.
+    /// Returns the request's line of JSON. If there are large texts, they are in the file named
+    /// `file` next to the socket, or if that is `None`, they follow the line.
     fn line(&self, file: Option<&str>) -> Vec<u8> {
         let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
         let mut request = json!({
@@ -205,7 +205,8 @@ async fn request_answer(
         .map_err(|_| CallError::ConnectionClosed)?
     {
         let reply: Value = serde_json::from_str(&line).map_err(|_| CallError::UnknownReply)?;
-        // After its first reply Emacs needs the file no more, and the texts only if it asks for them.
+        // After its first reply, Emacs no longer needs the file, and needs the texts only if it
+        // asks for them.
         let (texts, _) = std::mem::take(&mut unsent);
         if reply.get("send").is_some() {
             send(&mut output, &texts).await;
@@ -233,7 +234,7 @@ async fn with_file(socket: &Path, request: Request) -> (Request, Option<TextFile
     written.await.expect("writing does not panic")
 }
 
-/// Sends `texts` over the socket, until Emacs reads no more; then its answer says why.
+/// Sends `texts` over the socket. If Emacs stops reading, its answer says why.
 async fn send(output: &mut OwnedWriteHalf, texts: &Texts) {
     for text in texts.iter() {
         if output.write_all(text.as_bytes()).await.is_err() {
@@ -284,7 +285,8 @@ async fn connect_to(socket: &Path) -> io::Result<UnixStream> {
     }
 }
 
-/// Whether `error`, of connecting to a socket, says that there is none or that no process listens.
+/// Whether `error`, from connecting to a socket, means that there is no socket or that no process
+/// listens on it.
 fn is_absence(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -5,10 +5,10 @@
 //! on.
 //!
 //! Emacs takes longer to parse a large text as JSON than for everything else it does with it, so
-//! large texts follow the request as plain UTF-8. Over a socket each piece of them arrives as a
-//! string of its own, which is garbage a moment later, so that Emacs collects garbage several times
-//! before it has them all. A file is read in one go. It is beside the socket, in a folder that only
-//! the user can access, under a name that no other program uses.
+//! large texts follow the request as plain UTF-8. Over a socket, each piece of them arrives as a
+//! separate string that soon becomes garbage, so that Emacs collects garbage several times before
+//! it has received everything. A file is read at once. It is next to the socket, in a folder that
+//! only the user can access, and has a name that no other program uses.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -23,7 +23,8 @@ use serde_json::{Value, json};
 /// Number of bytes from which on a text is large.
 pub const MIN_LARGE_LEN: usize = 1 << 16;
 
-/// Large texts and the names of the arguments that they are, in the order in which Emacs gets them.
+/// The large texts of a call with the names of their arguments, in the order in which Emacs gets
+/// them.
 #[derive(Default)]
 pub struct Texts(Vec<(String, String)>);
 
