@@ -13,7 +13,7 @@
 //!
 //! The parts, and what each of them knows:
 //!
-//! - [`Weave`] knows lines, atoms and places; `Hunks` knows which atoms make a hunk; `HunkLines`
+//! - `Weave` knows lines, atoms and places; `Hunks` knows which atoms make a hunk; `HunkLines`
 //!   knows the lines of one hunk.
 //! - `Doubts` knows which atoms may be elsewhere. `AgentLines` keeps what the agent proposed in
 //!   place of what the user rewrote. `Bare` keeps what a bare diff says of its hunks, and where
@@ -54,7 +54,7 @@ use hunks::Hunks;
 use learning::Learning;
 use lines::HunkLines;
 pub use outside_edits::Seen;
-pub use rewrite::{Change, Rewrite};
+pub use rewrite::Rewrite;
 pub use search::Candidate;
 
 /// Why there is nothing to review.
@@ -189,7 +189,7 @@ impl Proposal {
     }
 
     /// Returns whether no part of the change of hunk `hunk` is in the target.
-    pub fn is_out(&self, hunk: usize) -> bool {
+    pub(crate) fn is_out(&self, hunk: usize) -> bool {
         self.lines_of(hunk).is_out()
     }
 
@@ -199,7 +199,7 @@ impl Proposal {
     }
 
     /// Returns why the place of hunk `hunk` is not known, or `None` if it is.
-    pub fn reason(&self, hunk: usize) -> Option<NotPlaced> {
+    pub(crate) fn reason(&self, hunk: usize) -> Option<NotPlaced> {
         let candidates = || self.line(hunk).into_iter().collect();
         let doubt = || NotPlaced::Ambiguous {
             candidates: candidates(),
@@ -257,7 +257,7 @@ impl Proposal {
     }
 
     /// Records that somebody confirmed the weave's place for hunk `hunk`.
-    pub fn vouch(&mut self, hunk: usize) {
+    pub(crate) fn vouch(&mut self, hunk: usize) {
         self.doubts.vouch_for(self.hunks.atoms(hunk));
     }
 
@@ -288,13 +288,13 @@ impl Proposal {
     ///
     /// # Errors
     ///
-    /// See [`Weave::edits_to_flip`].
+    /// The first [`FlipError`] that prevents it; then none of the edits can be made.
     pub fn edits_for(&self, wanted: &[(usize, bool)]) -> Result<Vec<LineEdit>, FlipError> {
         self.weave.edits_to_flip(&self.atoms_to_flip(wanted))
     }
 
     /// Records that the edits of [`Proposal::edits_for`] for `wanted` were made.
-    pub fn bring_to(&mut self, wanted: &[(usize, bool)]) {
+    pub(crate) fn bring_to(&mut self, wanted: &[(usize, bool)]) {
         let atoms = self.atoms_to_flip(wanted);
         self.move_candidates_for(&atoms);
         self.weave.flip(&atoms);
@@ -328,16 +328,14 @@ impl Proposal {
         })
     }
 
-    /// Begins to read the target, which has `n_chars` characters as Emacs counts them, in parts;
-    /// see [`Proposal::read_on`]. `None` if the whole text is needed.
-    pub fn reading(&self, n_chars: usize) -> Option<Reading> {
+    /// Begins to read the target in parts; see `Review::reading`.
+    pub(crate) fn reading(&self, n_chars: usize) -> Option<Reading> {
         // The hunks of a bare diff are searched for everywhere.
         self.bare.is_none().then(|| Reading::new(n_chars))
     }
 
-    /// Continues `reading` as [`Reading::read_on`] does, and at its end records the difference
-    /// found.
-    pub fn read_on(&mut self, reading: &mut Reading, text: &[u8]) -> Next {
+    /// Continues `reading`; see `Review::read_on`.
+    pub(crate) fn read_on(&mut self, reading: &mut Reading, text: &[u8]) -> Next {
         let next = reading.read_on(self.weave.target(), text);
         if let Next::Changed(changed) = &next {
             self.follow_change(changed);

@@ -21,7 +21,7 @@ use crate::proposal::{Proposal, Seen, Side};
 use crate::text::Text;
 use crate::weave::{Next, Reading};
 use history::History;
-pub use history::Role;
+pub(crate) use history::Role;
 pub use plan::Plan;
 pub use snapshot::{Position, Snapshot};
 pub use table::{Command, Fact, Mark, Note, Refusal, Step, step};
@@ -112,14 +112,13 @@ impl Review {
         }
     }
 
-    /// Returns the index of the hunk with the id `id`, if it still exists; see [`Review::id`].
+    /// Returns the index of the hunk with the id `id`, if it still exists; see [`Snapshot::id`].
     pub fn hunk_with_id(&self, id: usize) -> Option<usize> {
         self.ids.iter().position(|&other| other == id)
     }
 
-    /// Returns the id of hunk `hunk`: a number that it keeps as long as it has the same lines, even
-    /// if its index changes. Panics if there is no such hunk.
-    pub fn id(&self, hunk: usize) -> usize {
+    /// Returns the id of hunk `hunk`; see [`Snapshot::id`]. Panics if there is no such hunk.
+    pub(crate) fn id(&self, hunk: usize) -> usize {
         self.ids[hunk]
     }
 
@@ -143,12 +142,16 @@ impl Review {
         self.proposal.follow(live)
     }
 
-    /// Begins to read the target in parts; see [`Proposal::reading`].
+    /// Begins to read the target, which has `n_chars` characters as Emacs counts them, in parts;
+    /// see [`Review::read_on`]. `None` if the whole text is needed; then call [`Review::follow`].
     pub fn reading(&self, n_chars: usize) -> Option<Reading> {
         self.proposal.reading(n_chars)
     }
 
-    /// Continues `reading`; see [`Proposal::read_on`].
+    /// Continues `reading` with `text`, the characters of [`Reading::part`], and returns what to do
+    /// next. At the end, records the difference found.
+    ///
+    /// The target must not have changed since the reading began.
     pub fn read_on(&mut self, reading: &mut Reading, text: &[u8]) -> Next {
         self.proposal.read_on(reading, text)
     }
@@ -173,10 +176,9 @@ impl Review {
         }
     }
 
-    /// Returns whether the whole change of hunk `hunk` is in the target although no command of this
-    /// review put it there: it was there before, or somebody else made the same change. Panics if
-    /// there is no such hunk.
-    pub fn was_in(&self, hunk: usize) -> bool {
+    /// Returns whether hunk `hunk` was put into the target by others; see [`Snapshot::was_in`].
+    /// Panics if there is no such hunk.
+    pub(crate) fn was_in(&self, hunk: usize) -> bool {
         self.proposal.is_in(hunk) && !self.proposal.is_lost(hunk) && !self.is_ours[hunk]
     }
 
@@ -233,19 +235,26 @@ impl Review {
         self.proposal.edit_outside(line, n_removed, text, is_undo);
     }
 
-    /// Recognizes a target that equals the original with some of the hunks; see
-    /// [`Proposal::recognize`].
+    /// Recognizes a target that others edited but that equals the original with some of the hunks
+    /// applied. Returns whether it is one, and that is a change.
+    ///
+    /// This is how a hunk that another program applied is found to be applied. Which line is which
+    /// no longer matters then: every reading that gives this text also gives the same text for each
+    /// choice of hunks.
     pub fn recognize(&mut self) -> bool {
         self.proposal.recognize()
     }
 
-    /// Records an edit of the target that an editor reports; see [`Proposal::see_edit`].
-    pub fn see_edit(&mut self, seen: &Seen) -> bool {
-        self.proposal.see_edit(seen)
-    }
-
-    /// Like [`Review::see_edit`], for one in a run of edits: after it, only more edits may be
-    /// reported until [`Review::settle`] is called.
+    /// Records an edit of the target by somebody else, as an editor reports it, and returns whether
+    /// such an edit is possible.
+    ///
+    /// If it is not, an earlier edit was missed, or the editor counts raw bytes one by one that
+    /// together are a character; then call [`Review::follow`]. A line at the edge of the edit that
+    /// did not change keeps its identity: the line after an edit that began at the start of a line,
+    /// or the line before an edit that began at its end.
+    ///
+    /// This is one in a run of edits: after it, only more edits may be reported until
+    /// [`Review::settle`] is called.
     pub fn see_edit_loosely(&mut self, seen: &Seen) -> bool {
         self.proposal.see_edit_loosely(seen)
     }
@@ -255,8 +264,12 @@ impl Review {
         self.proposal.settle();
     }
 
-    /// Splits hunk `hunk` into its smallest parts, which keep its mark, and returns their number;
-    /// see [`Proposal::split`].
+    /// Splits hunk `hunk` into its smallest parts, which keep its mark, and returns their number; 1
+    /// if it cannot be split.
+    ///
+    /// The parts are its atoms. If it has only one, that is cut between its removed and its added
+    /// lines, unless others have changed them. The parts of a bare diff's hunk that has no place
+    /// are then searched for separately.
     ///
     /// # Errors
     ///
@@ -268,8 +281,11 @@ impl Review {
         Ok(n_parts)
     }
 
-    /// Makes a separate hunk of some changed lines of hunk `hunk`; see [`Proposal::pick`]. All
-    /// parts keep its mark.
+    /// Makes a separate hunk of the changed lines `lines` of hunk `hunk`, which count its removed
+    /// and added lines from 0 in the order of the diff. All parts keep its mark.
+    ///
+    /// Returns how many hunks replace it, and which of them (0-based) has the lines; 1 and 0 if all
+    /// its lines are chosen.
     ///
     /// # Errors
     ///
@@ -317,8 +333,9 @@ impl Review {
         self.proposal.is_edited(hunk)
     }
 
-    /// Returns where hunk `hunk` is in the target, and the current lines there; see
-    /// [`Proposal::live_lines`].
+    /// Returns the line of the target (0-based) at which hunk `hunk` with its context begins, and
+    /// the current lines there, whether applied, unapplied or changed by others. Takes O(log s)
+    /// time for s segments of the weave, plus that for the lines.
     ///
     /// # Errors
     ///
@@ -328,7 +345,8 @@ impl Review {
         Ok(self.proposal.live_lines(hunk)?)
     }
 
-    /// Merges hunk `hunk` with the current lines in its place; see [`Proposal::merge`].
+    /// Merges the lines of hunk `hunk` with the current lines of the target in their place, within
+    /// the budget for comparing the texts of the proposal.
     ///
     /// # Errors
     ///

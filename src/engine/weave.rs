@@ -11,8 +11,8 @@
 //! - `Segments` knows the order of lines, which it identifies by number, and which of them are
 //!   alive. Only its own methods change it, and they keep its invariants.
 //! - `Journal` knows what happened to the target, for undoing it.
-//! - [`Target`] reads segments and texts as one text; [`Reading`] compares another text with it.
-//! - [`Weave`] owns all of them and keeps them consistent.
+//! - `Target` reads segments and texts as one text; [`Reading`] compares another text with it.
+//! - `Weave` owns all of them and keeps them consistent.
 //!
 //! With s segments, a run of outside edits takes O(s) time plus that for the segments between each
 //! two edits; flipping many atoms at once takes O(s). Flipping one atom, or looking up its place,
@@ -32,20 +32,20 @@ use std::ops::Range;
 
 use crate::diff::{Edit, Group};
 use crate::text::Text;
-pub(crate) use atom::Owner;
-pub use atom::{Atom, FlipError, LineEdit, Placed, Stretch};
+pub(crate) use atom::{Atom, Owner, Placed, Stretch};
+pub use atom::{FlipError, LineEdit};
 pub use changed::Changed;
 use journal::Journal;
 pub(crate) use journal::Now;
 pub use reading::{Next, Reading};
 use segments::Segments;
-pub use target::Target;
+pub(crate) use target::Target;
 pub(crate) use target::{TargetLines, TargetRun};
 use texts::Texts;
 
 /// The weave of one file under review. See the module's documentation.
 #[derive(Debug, Clone)]
-pub struct Weave {
+pub(crate) struct Weave {
     texts: Texts,
     segments: Segments,
     journal: Journal,
@@ -55,7 +55,7 @@ pub struct Weave {
 impl Weave {
     /// Weaves `original` and `modified`, which differ by `edits`. No atom is applied, so the target
     /// is the original.
-    pub fn new(original: Text, modified: Text, edits: &[Edit]) -> Weave {
+    pub(crate) fn new(original: Text, modified: Text, edits: &[Edit]) -> Weave {
         let atom = |edit: &Edit| Atom {
             old: edit.before.clone(),
             new: edit.after.clone(),
@@ -71,29 +71,29 @@ impl Weave {
     }
 
     /// The original, or its substitute: the lines of a bare diff.
-    pub fn original(&self) -> &Text {
+    pub(crate) fn original(&self) -> &Text {
         self.texts.original()
     }
 
     /// The modified text, or its substitute.
-    pub fn modified(&self) -> &Text {
+    pub(crate) fn modified(&self) -> &Text {
         self.texts.modified()
     }
 
     /// The atoms, in the order of the original.
-    pub fn atoms(&self) -> &[Atom] {
+    pub(crate) fn atoms(&self) -> &[Atom] {
         self.segments.atoms()
     }
 
     /// The target, according to the weave.
-    pub fn target(&self) -> Target<'_> {
+    pub(crate) fn target(&self) -> Target<'_> {
         let (texts, segments) = (&self.texts, &self.segments);
         Target { texts, segments }
     }
 
     /// Returns the bytes of the lines that `atom` has in the target if it is applied (if
     /// `is_applied`), or if it is not.
-    pub fn side(&self, atom: &Atom, is_applied: bool) -> &[u8] {
+    pub(crate) fn side(&self, atom: &Atom, is_applied: bool) -> &[u8] {
         match is_applied {
             true => self.modified().lines_bytes(atom.new.clone()),
             false => self.original().lines_bytes(atom.old.clone()),
@@ -104,14 +104,14 @@ impl Weave {
     ///
     /// For a diff whose own text broke off before that newline, so that only the target shows
     /// whether it is there. An empty last line is left alone.
-    pub fn toggle_last_terminator(&mut self) {
+    pub(crate) fn toggle_last_terminator(&mut self) {
         self.texts.toggle_last_terminator();
         self.segments.forget_bytes();
     }
 
     /// Replaces all segments by those of original and proposal, without any text of others.
     /// `is_applied` says of each atom whether it is applied.
-    pub fn lay_whole(&mut self, is_applied: &[bool]) {
+    pub(crate) fn lay_whole(&mut self, is_applied: &[bool]) {
         self.texts.set_user(Text::new(Vec::new()));
         let n_lines = self.original().len();
         self.segments.lay_whole(n_lines, is_applied);
@@ -123,7 +123,7 @@ impl Weave {
     /// is applied. Atoms outside all runs lose their places.
     ///
     /// The runs must be in the order of their lines, inside `live`, and disjoint.
-    pub fn lay_out(&mut self, live: Text, placed: &[Placed], is_applied: &[bool]) {
+    pub(crate) fn lay_out(&mut self, live: Text, placed: &[Placed], is_applied: &[bool]) {
         self.segments.lay_out(live.len(), placed, is_applied);
         self.texts.set_user(live);
         self.journal.forget();
@@ -148,25 +148,25 @@ impl Weave {
 impl Weave {
     /// Returns the line of the target (0-based) at which atom `atom` is or would be; `None` if it
     /// has no place.
-    pub fn line_of(&self, atom: usize) -> Option<usize> {
+    pub(crate) fn line_of(&self, atom: usize) -> Option<usize> {
         self.segments.line_of(atom)
     }
 
     /// Returns how many lines the atoms before `atom` add to the target; negative if they remove
     /// more.
-    pub fn delta_before(&self, atom: usize) -> isize {
+    pub(crate) fn delta_before(&self, atom: usize) -> isize {
         self.segments.delta_before(atom)
     }
 
     /// Returns whether a line next to atom `atom` was changed from outside.
     ///
     /// The atom's place is still certain, but the user may want to check it.
-    pub fn is_next_to_edit(&self, atom: usize) -> bool {
+    pub(crate) fn is_next_to_edit(&self, atom: usize) -> bool {
         self.segments.is_next_to_edit(atom)
     }
 
     /// Returns whether outside edits inserted lines into the target or deleted some.
-    pub fn is_touched(&self) -> bool {
+    pub(crate) fn is_touched(&self) -> bool {
         self.segments.is_touched()
     }
 
@@ -175,7 +175,7 @@ impl Weave {
     /// # Errors
     ///
     /// Any [`FlipError`] except [`FlipError::Glued`], which depends on what else is flipped.
-    pub fn check(&self, atom: usize) -> Result<(), FlipError> {
+    pub(crate) fn check(&self, atom: usize) -> Result<(), FlipError> {
         self.segments.check(atom)
     }
 
@@ -185,7 +185,7 @@ impl Weave {
     /// # Errors
     ///
     /// The first [`FlipError`] that prevents it; then none of them can be flipped.
-    pub fn edits_to_flip(&self, chosen: &[usize]) -> Result<Vec<LineEdit>, FlipError> {
+    pub(crate) fn edits_to_flip(&self, chosen: &[usize]) -> Result<Vec<LineEdit>, FlipError> {
         chosen.iter().try_for_each(|&atom| self.check(atom))?;
         self.segments.refuse_to_glue(&self.texts, chosen)?;
         let edit = |&atom: &usize| Some(self.edit_to_flip(atom, self.line_of(atom)?));
@@ -203,7 +203,7 @@ impl Weave {
     }
 
     /// Flips the atoms `chosen`, which are in order. Call this after the target has been edited.
-    pub fn flip(&mut self, chosen: &[usize]) {
+    pub(crate) fn flip(&mut self, chosen: &[usize]) {
         if !chosen.is_empty() {
             self.journal.push_flip(chosen);
             self.segments.flip(&self.texts, chosen);
@@ -270,14 +270,10 @@ impl Weave {
     ///
     /// Panics if the target has no such lines. `text` consists of whole lines; only at the end of
     /// the target may the last one lack its newline.
-    pub fn edit_outside(&mut self, line: usize, n_removed: usize, text: &[u8], is_undo: bool) {
-        self.edit_loosely(line, n_removed, text, is_undo);
-        self.settle();
-    }
-
-    /// Like [`Weave::edit_outside`], for one in a run of edits: until [`Weave::settle`] is called,
-    /// only more edits, [`Weave::lines_between`], [`Weave::lines_near`] and
-    /// [`Weave::reads_as_original`] may be called.
+    ///
+    /// This is one in a run of edits: until [`Weave::settle`] is called, only more edits,
+    /// [`Weave::lines_between`], [`Weave::lines_near`] and [`Weave::reads_as_original`] may be
+    /// called.
     pub(crate) fn edit_loosely(
         &mut self,
         line: usize,
@@ -305,7 +301,7 @@ impl Weave {
 
     /// Undoes the last outside edits if the given edit, made by an undo, has just that effect on
     /// the text; returns whether it does.
-    pub fn undo_outside(&mut self, line: usize, n_removed: usize, text: &[u8]) -> bool {
+    pub(crate) fn undo_outside(&mut self, line: usize, n_removed: usize, text: &[u8]) -> bool {
         let is_undone = self.undo_edits(line, n_removed, text);
         self.settle();
         is_undone

@@ -39,7 +39,7 @@ impl Budget {
 const NEAR_LEN: usize = 1 << 16;
 
 /// Returns the number of steps for looking up one of `n_lines` lines in a table.
-pub fn look_up(n_lines: usize) -> usize {
+pub(crate) fn look_up(n_lines: usize) -> usize {
     match n_lines <= NEAR_LEN {
         true => 1,
         false => 3,
@@ -52,7 +52,7 @@ const SLIDING: u64 = 8;
 
 /// The rest of a budget.
 #[derive(Debug)]
-pub struct Work {
+pub(crate) struct Work {
     left: u64,
     /// Steps reserved for sliding.
     kept: u64,

@@ -32,21 +32,8 @@ pub struct Seen<'a> {
 
 impl Proposal {
     /// Records an edit of the target by somebody else, and returns whether such an edit is
-    /// possible.
-    ///
-    /// If it is not, an earlier edit was missed, or the editor counts raw bytes one by one that
-    /// together are a character; then call [`Proposal::follow`]. A line at the edge of the edit
-    /// that did not change keeps its identity: the line after an edit that began at the start of a
-    /// line, or the line before an edit that began at its end.
-    pub fn see_edit(&mut self, seen: &Seen) -> bool {
-        let is_told = self.see_edit_loosely(seen);
-        self.settle();
-        is_told
-    }
-
-    /// Like [`Proposal::see_edit`], for one in a run of edits: after it, only more edits may be
-    /// reported until [`Proposal::settle`] is called.
-    pub fn see_edit_loosely(&mut self, seen: &Seen) -> bool {
+    /// possible; see `Review::see_edit_loosely`.
+    pub(crate) fn see_edit_loosely(&mut self, seen: &Seen) -> bool {
         let Some(Range { start, end }) = self.lines_seen(seen) else {
             return false;
         };
@@ -71,7 +58,7 @@ impl Proposal {
     }
 
     /// Ends a run of edits that were reported to [`Proposal::see_edit_loosely`].
-    pub fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         self.weave.settle();
     }
 
@@ -136,13 +123,9 @@ impl Proposal {
         }
     }
 
-    /// Recognizes a target that others edited but that equals the original with some of the hunks
-    /// applied. Returns whether it is one, and that is a change.
-    ///
-    /// This is how a hunk that another program applied is found to be applied. Which line is which
-    /// no longer matters then: every reading that gives this text also gives the same text for each
-    /// choice of hunks.
-    pub fn recognize(&mut self) -> bool {
+    /// Recognizes a target that equals the original with some of the hunks applied; see
+    /// `Review::recognize`.
+    pub(crate) fn recognize(&mut self) -> bool {
         if self.bare.is_some() || !self.weave.is_touched() {
             return false;
         }
@@ -271,7 +254,8 @@ mod tests {
                     undo.push(back);
                 }
                 let seen = seen(&text, &edit, n_chars, is_undo);
-                assert!(one_by_one.see_edit(&seen), "case {case}");
+                assert!(one_by_one.see_edit_loosely(&seen), "case {case}");
+                one_by_one.settle();
                 assert!(run.see_edit_loosely(&seen), "case {case}");
                 n_original += usize::from(text == one_by_one.weave.original().bytes());
                 (n_edits, n_undone) = (n_edits + 1, n_undone + usize::from(is_undo));

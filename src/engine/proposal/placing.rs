@@ -96,15 +96,12 @@ impl Proposal {
     }
 
     /// Records that hunk `hunk` belongs at line `line` (0-based) of the target, one of its
-    /// [candidates](Proposal::candidates), because the user checked that place or a program names
-    /// it. The lines there decide whether its change is in the target. If they fit both with and
-    /// without it, `is_in` says which is meant, and `None` means the likelier. A hunk with a known
-    /// place has no other.
+    /// [candidates](Proposal::candidates); see `Review::plan_at`.
     ///
     /// # Errors
     ///
     /// Why the hunk has no such place. Then nothing has changed.
-    pub fn place_at(
+    pub(crate) fn place_at(
         &mut self,
         hunk: usize,
         line: usize,

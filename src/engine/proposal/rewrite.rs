@@ -33,11 +33,11 @@ pub struct Rewrite {
 }
 
 /// Edits of the target in the order of their lines, and the rewrite to record once they are made.
-pub type Change = (Vec<LineEdit>, Rewrite);
+pub(crate) type Change = (Vec<LineEdit>, Rewrite);
 
 impl Rewrite {
     /// Index of the hunk (0-based).
-    pub fn hunk(&self) -> usize {
+    pub(crate) fn hunk(&self) -> usize {
         self.hunk
     }
 }
@@ -57,7 +57,7 @@ impl Proposal {
     /// # Errors
     ///
     /// If the lines that would change are not those of the original.
-    pub fn edited(&self, hunk: usize, text: &[u8]) -> Result<Option<Change>, Obstacle> {
+    pub(crate) fn edited(&self, hunk: usize, text: &[u8]) -> Result<Option<Change>, Obstacle> {
         let whole = self.hunks.group(hunk).clone();
         let old = original_lines(&self.weave, whole.before.clone());
         if text == old.bytes() {
@@ -117,14 +117,13 @@ impl Proposal {
         }
     }
 
-    /// Returns the line of the target (0-based) at which hunk `hunk` with its context begins, and
-    /// the current lines there, whether applied, unapplied or changed by others. Takes O(log s)
-    /// time for s segments of the weave, plus that for the lines.
+    /// Returns where hunk `hunk` begins in the target, and the current lines there; see
+    /// `Review::live_lines`.
     ///
     /// # Errors
     ///
     /// If the place of the hunk is not known.
-    pub fn live_lines(&self, hunk: usize) -> Result<(usize, Text), Obstacle> {
+    pub(crate) fn live_lines(&self, hunk: usize) -> Result<(usize, Text), Obstacle> {
         match self.obstacle(hunk) {
             Some(Obstacle::NotPlaced(reason)) => Err(reason.into()),
             Some(Obstacle::Flip(_)) | None => {
@@ -134,13 +133,12 @@ impl Proposal {
         }
     }
 
-    /// Merges the lines of hunk `hunk` with the current lines of the target in their place, within
-    /// the proposal's budget.
+    /// Merges hunk `hunk` with the current lines in its place; see `Review::merge`.
     ///
     /// # Errors
     ///
     /// If the place of the hunk is not known.
-    pub fn merge(&self, hunk: usize) -> Result<Merged, Obstacle> {
+    pub(crate) fn merge(&self, hunk: usize) -> Result<Merged, Obstacle> {
         let group = self.placed_group(hunk);
         let live = self.stretch(hunk)?.live;
         let original = self.weave.original().lines_bytes(group.before);
@@ -159,7 +157,7 @@ impl Proposal {
     /// # Errors
     ///
     /// If the place of the hunk is not known.
-    pub fn merged(&self, hunk: usize, text: &[u8]) -> Result<Option<Change>, Obstacle> {
+    pub(crate) fn merged(&self, hunk: usize, text: &[u8]) -> Result<Option<Change>, Obstacle> {
         let group = self.placed_group(hunk);
         let stretch = self.stretch(hunk)?;
         let modified = self.weave.modified().lines_bytes(group.after.clone());
@@ -190,7 +188,7 @@ impl Proposal {
     /// # Errors
     ///
     /// If the place of the hunk is not known.
-    pub fn kept(&self, hunk: usize) -> Result<Option<Rewrite>, Obstacle> {
+    pub(crate) fn kept(&self, hunk: usize) -> Result<Option<Rewrite>, Obstacle> {
         let group = self.placed_group(hunk);
         let old = original_lines(&self.weave, group.before.clone());
         let new = self.stretch(hunk)?.live;
@@ -212,7 +210,7 @@ impl Proposal {
     /// # Errors
     ///
     /// If the place of the hunk is not known.
-    pub fn is_as_proposed(&self, hunk: usize) -> Result<bool, Obstacle> {
+    pub(crate) fn is_as_proposed(&self, hunk: usize) -> Result<bool, Obstacle> {
         let after = self.placed_group(hunk).after;
         let stretch = self.stretch(hunk)?;
         Ok(stretch.live.bytes() == self.weave.modified().lines_bytes(after))
@@ -236,7 +234,7 @@ impl Proposal {
     }
 
     /// Records `rewrite`, after its edits have been made.
-    pub fn take_over(&mut self, rewrite: &Rewrite) {
+    pub(crate) fn take_over(&mut self, rewrite: &Rewrite) {
         let Rewrite { hunk, group, .. } = rewrite;
         let is_doubted = self.doubts.is_any(group.edits.clone());
         self.agents.keep(&self.weave, group.edits.clone());
@@ -264,7 +262,7 @@ impl Proposal {
     }
 
     /// Returns whether the user edited any change of hunk `hunk`.
-    pub fn is_edited(&self, hunk: usize) -> bool {
+    pub(crate) fn is_edited(&self, hunk: usize) -> bool {
         let atoms = self.lines_of(hunk).atoms();
         atoms.iter().any(|atom| atom.is_edited)
     }

@@ -13,13 +13,8 @@ use crate::weave::{Atom, FlipError};
 use super::{Bare, Proposal};
 
 impl Proposal {
-    /// Splits hunk `hunk` into its smallest parts and returns their number; 1 if it cannot be
-    /// split.
-    ///
-    /// The parts are its atoms. If it has only one, that is cut between its removed and its added
-    /// lines, unless others have changed them. The parts of a bare diff's hunk that has no place
-    /// are then searched for separately.
-    pub fn split(&mut self, hunk: usize) -> usize {
+    /// Splits hunk `hunk` into its smallest parts, and returns their number; see `Review::split`.
+    pub(crate) fn split(&mut self, hunk: usize) -> usize {
         let atoms = self.hunks.atoms(hunk);
         let firsts: Vec<usize> = match atoms.len() {
             1 => match self.cut_between_sides(atoms.start) {
@@ -32,17 +27,18 @@ impl Proposal {
         firsts.len()
     }
 
-    /// Makes a separate hunk of the changed lines `lines` of hunk `hunk`, which count its removed
-    /// and added lines from 0 in the order of the diff.
-    ///
-    /// Returns how many hunks replace it, and which of them (0-based) has the lines; 1 and 0 if all
-    /// its lines are chosen. Panics if it does not have these lines, or if none is chosen.
+    /// Makes a separate hunk of the changed lines `lines` of hunk `hunk`; see `Review::pick`.
+    /// Panics if it does not have these lines, or if none is chosen.
     ///
     /// # Errors
     ///
     /// A [`FlipError`] if an atom would have to be cut that has no place, or whose lines others
     /// have changed. Then nothing has changed.
-    pub fn pick(&mut self, hunk: usize, lines: Range<usize>) -> Result<(usize, usize), FlipError> {
+    pub(crate) fn pick(
+        &mut self,
+        hunk: usize,
+        lines: Range<usize>,
+    ) -> Result<(usize, usize), FlipError> {
         assert!(!lines.is_empty());
         for line in [lines.start, lines.end] {
             if let (atom, 1..) = self.lines_of(hunk).cut_point(line) {

@@ -24,7 +24,7 @@ pub(super) struct History {
 
 /// The role of a plan in the history of decisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Role {
+pub(crate) enum Role {
     /// It is a decision, which can be undone.
     #[default]
     Decision,

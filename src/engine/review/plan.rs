@@ -18,7 +18,7 @@ pub struct Plan {
     /// The user's new lines for a hunk, if it is to be rewritten.
     pub rewrite: Option<Rewrite>,
     /// The plan's role in the history of decisions.
-    pub role: Role,
+    pub(crate) role: Role,
 }
 
 impl Plan {
@@ -73,8 +73,11 @@ impl Review {
 
     /// Plans `command` on hunk `hunk` at line `line` (0-based) of the target, one of its
     /// [candidates](crate::proposal::Proposal::candidates), which the user checked or a program
-    /// named. `is_in` is as in [`crate::proposal::Proposal::place_at`]. From then on that place is
-    /// certain.
+    /// named. From then on that place is certain.
+    ///
+    /// The lines there decide whether the hunk's change is in the target. If they fit both with and
+    /// without it, `is_in` says which is meant, and `None` means the likelier. A hunk with a known
+    /// place has no other.
     ///
     /// # Errors
     ///

@@ -27,7 +27,7 @@ pub enum Position {
 pub struct Snapshot {
     /// The index of the hunk.
     pub hunk: usize,
-    /// See [`Review::id`].
+    /// A number that the hunk keeps as long as it has the same lines, even if its index changes.
     pub id: usize,
     /// The state that the user sees.
     pub mark: Mark,
@@ -45,7 +45,8 @@ pub struct Snapshot {
     pub fuzz: usize,
     /// Lines of the target (0-based, in order) among which the user must choose, if any.
     pub places: Vec<usize>,
-    /// See [`Review::was_in`].
+    /// Whether its whole change is in the target although no command of this review put it there:
+    /// it was there before, or somebody else made the same change.
     pub was_in: bool,
     /// Whether the user edited it.
     pub is_edited: bool,

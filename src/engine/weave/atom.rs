@@ -8,7 +8,7 @@ use crate::text::Text;
 
 /// A maximal run of changed lines: the smallest thing that is applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Atom {
+pub(crate) struct Atom {
     /// Lines of the original that the atom removes.
     pub old: Range<usize>,
     /// Lines of the modified text that the atom adds.
@@ -22,7 +22,7 @@ pub struct Atom {
 impl Atom {
     /// Returns the atom's lines that the target holds: those of the modified text if it is applied,
     /// otherwise those of the original.
-    pub fn alive_side(&self) -> &Range<usize> {
+    pub(crate) fn alive_side(&self) -> &Range<usize> {
         match self.is_applied {
             true => &self.new,
             false => &self.old,
@@ -30,7 +30,7 @@ impl Atom {
     }
 
     /// Returns the atom's lines that the target holds once the atom is flipped.
-    pub fn other_side(&self) -> &Range<usize> {
+    pub(crate) fn other_side(&self) -> &Range<usize> {
         match self.is_applied {
             true => &self.old,
             false => &self.new,
@@ -38,7 +38,7 @@ impl Atom {
     }
 
     /// Returns the number of lines that it removes plus that of lines that it adds.
-    pub fn n_lines(&self) -> usize {
+    pub(crate) fn n_lines(&self) -> usize {
         self.old.len() + self.new.len()
     }
 }
@@ -58,7 +58,7 @@ pub struct LineEdit {
 
 /// A run of lines of the original, with the atoms in it, and its place in the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Placed {
+pub(crate) struct Placed {
     /// First line of the run in the target (0-based).
     pub line: usize,
     /// Lines of the original that the run spans.
@@ -69,7 +69,7 @@ pub struct Placed {
 
 /// The lines of the target in place of a stretch of the original.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stretch {
+pub(crate) struct Stretch {
     /// The first of these lines (0-based).
     pub line: usize,
     /// The lines.

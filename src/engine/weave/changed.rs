@@ -21,7 +21,7 @@ impl Target<'_> {
     /// Returns the part in which `live` differs from the target; `None` if it does not.
     ///
     /// Above and below that part, both have the same lines. Takes O(n) time and space for n bytes.
-    pub fn changed_in(self, live: &[u8]) -> Option<Changed> {
+    pub(crate) fn changed_in(self, live: &[u8]) -> Option<Changed> {
         self.changed_inside(0..self.n_lines(), live)
     }
 
@@ -41,7 +41,7 @@ impl Target<'_> {
     }
 
     /// Widens `changed` by up to `n_lines` lines on each side.
-    pub fn widened(self, changed: &Changed, n_lines: usize) -> Changed {
+    pub(crate) fn widened(self, changed: &Changed, n_lines: usize) -> Changed {
         let Changed { lines, text } = changed;
         let start = lines.start.saturating_sub(n_lines);
         let end = lines.end.saturating_add(n_lines).min(self.n_lines());

@@ -10,7 +10,7 @@ use super::segments::Segment;
 use super::target::Target;
 use crate::text::{equal_head, equal_tail};
 
-/// The state of reading a text; see [`Reading::read_on`].
+/// The state of reading a text; see `Review::read_on`.
 #[derive(Debug, Clone)]
 pub struct Reading {
     /// Number of characters of the text, as Emacs counts them.
@@ -71,7 +71,7 @@ impl Reading {
     pub const PART_LEN: usize = 1 << 15;
 
     /// Begins to read a text of `n_chars` characters.
-    pub fn new(n_chars: usize) -> Reading {
+    pub(crate) fn new(n_chars: usize) -> Reading {
         Reading::in_parts(n_chars, Reading::PART_LEN)
     }
 
@@ -93,7 +93,7 @@ impl Reading {
     /// Continues with `text`, the characters of [`Reading::part`], and returns what to do next.
     ///
     /// `target` must not have changed since the reading began.
-    pub fn read_on(&mut self, target: Target, text: &[u8]) -> Next {
+    pub(crate) fn read_on(&mut self, target: Target, text: &[u8]) -> Next {
         match self.place.clone() {
             Place::Head => self.read_head(target, text),
             Place::Tail(floor) => self.read_tail(target, text, floor),

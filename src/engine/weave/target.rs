@@ -11,25 +11,25 @@ use crate::text::Text;
 
 /// The target, according to the weave.
 #[derive(Debug, Clone, Copy)]
-pub struct Target<'a> {
+pub(crate) struct Target<'a> {
     pub(super) texts: &'a Texts,
     pub(super) segments: &'a Segments,
 }
 
 impl<'a> Target<'a> {
     /// Returns the whole text.
-    pub fn to_vec(self) -> Vec<u8> {
+    pub(crate) fn to_vec(self) -> Vec<u8> {
         self.pieces().concat()
     }
 
     /// Returns the whole text in pieces.
-    pub fn pieces(self) -> Vec<&'a [u8]> {
+    pub(crate) fn pieces(self) -> Vec<&'a [u8]> {
         let alive = self.segments.alive();
         alive.map(|segment| self.texts.bytes(segment)).collect()
     }
 
     /// Returns the pieces of the whole text, with `lines` replaced by `text`.
-    pub fn pieces_with(self, lines: &Range<usize>, text: &'a [u8]) -> Vec<&'a [u8]> {
+    pub(crate) fn pieces_with(self, lines: &Range<usize>, text: &'a [u8]) -> Vec<&'a [u8]> {
         let mut pieces = self.pieces_of(0..lines.start);
         pieces.push(text);
         pieces.extend(self.pieces_of(lines.end..self.n_lines()));
@@ -37,7 +37,7 @@ impl<'a> Target<'a> {
     }
 
     /// Returns the bytes of the lines in `range`.
-    pub fn lines(self, range: Range<usize>) -> Vec<u8> {
+    pub(crate) fn lines(self, range: Range<usize>) -> Vec<u8> {
         self.pieces_of(range).concat()
     }
 
@@ -60,7 +60,7 @@ impl<'a> Target<'a> {
     }
 
     /// Returns the number of lines.
-    pub fn n_lines(self) -> usize {
+    pub(crate) fn n_lines(self) -> usize {
         self.segments.n_lines()
     }
 
@@ -70,7 +70,7 @@ impl<'a> Target<'a> {
     }
 
     /// Returns how many characters, as Emacs counts them, come before line `line`.
-    pub fn chars_before(self, line: usize) -> usize {
+    pub(crate) fn chars_before(self, line: usize) -> usize {
         self.segments.chars_before(self.texts, line)
     }
 
@@ -96,7 +96,7 @@ impl<'a> Target<'a> {
     }
 
     /// Returns whether the text equals `live`, byte for byte.
-    pub fn is(self, live: &[u8]) -> bool {
+    pub(crate) fn is(self, live: &[u8]) -> bool {
         let alive = self.segments.alive();
         let lens = alive.map(|segment| self.texts.bytes(segment).len());
         if lens.sum::<usize>() != live.len() {
@@ -213,7 +213,8 @@ mod tests {
         weave.flip(&[0, 1]);
         assert_eq!(weave.target().to_vec(), b"1\n2\n2\n6\n7\n7\n5\n1\n");
         assert_eq!(unique(&weave), b"6\n5\n");
-        weave.edit_outside(0, 0, b"5\n9\n", false);
+        weave.edit_loosely(0, 0, b"5\n9\n", false);
+        weave.settle();
         assert_eq!(unique(&weave), b"6\n5\n");
         let typed = weave.target().user_lines().collect::<Vec<_>>();
         assert_eq!(typed, [b"5\n", b"9\n"]);
