@@ -91,8 +91,8 @@ impl Weave {
         Target { texts, segments }
     }
 
-    /// Returns the bytes of the lines that `atom` has in the target if it is applied (if
-    /// `is_applied`), or if it is not.
+    /// Returns the bytes of the lines that `atom` has in the target when applied, or when not, as
+    /// `is_applied` says.
     pub(crate) fn side(&self, atom: &Atom, is_applied: bool) -> &[u8] {
         match is_applied {
             true => self.modified().lines_bytes(atom.new.clone()),

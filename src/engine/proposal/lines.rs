@@ -121,8 +121,8 @@ impl<'a> HunkLines<'a> {
         lines
     }
 
-    /// Like [`HunkLines::all`], but if `is_toggled` with the last newline removed or restored, as
-    /// [`Weave::toggle_last_terminator`] does.
+    /// Like [`HunkLines::all`], but if `is_toggled` without the newline at the end, which
+    /// [`Weave::toggle_last_terminator`] removes in the texts.
     pub fn all_toggled(self, is_in: bool, is_toggled: bool) -> Vec<&'a [u8]> {
         let [_, last] = self.outermost();
         let mut lines = self.all(is_in);
