@@ -6,9 +6,8 @@
 
 ;;; Commentary:
 
-;; What every other file of the package needs and none of them owns: the
-;; group, the options, the faces and the error symbols.  Requires nothing
-;; of ours.
+;; The options, faces and errors, and a few helpers, that all other files of
+;; the package use.  It requires none of them.
 
 ;;; Code:
 
@@ -24,35 +23,35 @@
   :type 'natnum)
 
 (defcustom agent-q-diff-budget nil
-  "Number of steps after which two texts are compared no further.
-What is not looked at by then is one change, so that hunks can be bigger
-than they need to be; they are right, and the diff buffer says so.  A
-merge of a hunk has as many steps, and says so as well.  A step takes
-some nanoseconds.  If nil, the number keeps the comparison of texts of
-10 MB under about half a second, whatever they are."
+  "Maximum number of steps for comparing two texts.
+When it is reached, the rest becomes one change.  Hunks may then be larger
+than necessary, but they are correct, and the diff buffer says so.  Merging
+a hunk has the same limit and says so as well.  A step takes a few
+nanoseconds.  If nil, comparing any two texts of 10 MB takes at most about
+half a second."
   :type '(choice (const :tag "About half a second" nil) natnum))
 
 (defcustom agent-q-diff-save 'if-clean
   "Whether an accepted hunk is saved to the target's file at once.
 The value is one of these symbols:
 
-`if-clean'  Save unless the target has unsaved edits of the user's, so that
-            half a word that was just typed never reaches the file.
+`if-clean'  Save unless the user has unsaved edits in the target: a
+            half-typed word must never reach the file.
 `always'    Save after every command that changed the target, the
             user's own unsaved edits included.
 `never'     Leave saving to the user.
 
-With unsaved edits in the target, the diff buffer says before the first
-key whether saving will include them.  What is in the buffer only is said
-to be so, to the user and to the agent."
+If the target has unsaved edits, the diff buffer says before the first key
+whether saving will include them.  If a change is only in the buffer, the
+user and the agent are told so."
   :type '(choice (const :tag "Unless there are unsaved edits" if-clean)
                  (const :tag "Always" always)
                  (const :tag "Never" never)))
 
 (defcustom agent-q-diff-create-directories t
   "Whether accepting a hunk of a new file creates its missing directories.
-If nil, such a hunk does not apply.  They are removed again if nothing of
-the proposal is in the file in the end."
+If nil, such a hunk does not apply.  If the file is empty when the review
+ends, it is deleted, and they are removed again."
   :type 'boolean)
 
 (defcustom agent-q-diff-toggle-unapplies nil
@@ -75,17 +74,17 @@ accepted if at least one hunk's change is in it."
                  (const :tag "What is in the target" facts)))
 
 (defcustom agent-q-diff-refresh-delay 0.3
-  "Seconds without input after which the diff buffer shows the target's edits.
-While somebody edits the target, each hunk shows whether it still
-applies.  If nil, the diff buffer shows it at its own next command."
+  "Seconds of idle time after which the diff buffer reflects edits of the target.
+Each hunk then shows whether it still applies.  If nil, the diff buffer is
+updated by its own next command."
   :type '(choice (number :tag "Seconds") (const :tag "At the next command" nil)))
 
 (defcustom agent-q-diff-display 'at-once
-  "How a review that nobody waits for in a recursive edit is shown.
-The window that the user is in is never taken, nor a key.
+  "How to show a review that nobody waits for in a recursive edit.
+It never takes the selected window or your keystrokes.
 
 `at-once'    In another window, at once.
-`when-idle'  In another window, when there has been no input for a while.
+`when-idle'  In another window, once Emacs has been idle for a while.
 `announce'   In the echo area and the mode line only."
   :type '(choice (const :tag "At once" at-once)
                  (const :tag "When idle" when-idle)
@@ -93,9 +92,9 @@ The window that the user is in is never taken, nor a key.
 
 (defcustom agent-q-diff-grace 0.5
   "Seconds for which the keys that decide are ignored in a new diff buffer.
-A review can come while one types; what was meant for another buffer must
-decide nothing.  Keys of a keyboard macro or of a batch Emacs are never
-ignored."
+A review can appear while you are typing, and keys meant for another buffer
+must not decide anything.  Keys of a keyboard macro or of a batch Emacs are
+never ignored."
   :type 'number)
 
 (defcustom agent-q-diff-finish-when-decided nil
@@ -103,9 +102,9 @@ ignored."
   :type 'boolean)
 
 (defcustom agent-q-diff-kept-reviews 10
-  "Number of reviews that can be looked at again when they have ended.
-They are the latest ones of files that are not very big; see
-`agent-q-diff-look-again'.  Each holds its texts in memory."
+  "Number of ended reviews that are kept and can be shown again.
+The latest ones are kept, unless their files are very big; see
+`agent-q-diff-look-again'.  Each keeps its texts in memory."
   :type 'natnum
   :group 'agent-q-diff)
 
@@ -115,47 +114,49 @@ They are the latest ones of files that are not very big; see
   :group 'agent-q-diff)
 
 (defcustom agent-q-diff-finish-check-size 200000
-  "Number of characters up to which a file is looked through when you finish.
-If parentheses or strings are not sound in it, although they are in the
-original and in the whole proposal, that is said.  If nil, it is said
-only by \\<agent-q-diff-mode-map>\\[agent-q-diff-show-outcome]."
+  "Number of characters up to which a file is checked when you finish a review.
+You are told if its parentheses or strings are not balanced although those
+of the original and of the whole proposal are.  If nil, only
+\\<agent-q-diff-mode-map>\\[agent-q-diff-show-outcome] checks the file."
   :type '(choice (natnum :tag "Characters") (const :tag "Never" nil))
   :group 'agent-q-diff)
 
 (defcustom agent-q-diff-hunk-lines 2000
-  "Number of lines of a hunk that are shown before its middle is cut out.
-Half of them are shown at its beginning and half at its end;
-\\<agent-q-diff-mode-map>\\[agent-q-diff-expand-line] shows the others.  If nil, all are shown at once."
+  "Number of lines up to which a hunk is shown whole.
+Of a longer hunk, the middle is hidden: half of this number of lines is
+shown at its beginning and half at its end.
+\\<agent-q-diff-mode-map>\\[agent-q-diff-expand-line] shows the others.  If
+nil, all lines are shown at once."
   :type '(choice (natnum :tag "Lines") (const :tag "All" nil))
   :group 'agent-q-diff)
 
 (defcustom agent-q-diff-when-caller-gone 'keep
-  "What becomes of a review when nobody waits for its answer any more.
-That is noticed when a connection is closed or an agent interrupted.
+  "What to do with a review when nobody waits for its answer any more.
+Emacs notices this when a connection is closed or an agent interrupted.
 
-`keep'    It goes on, and says so: what is accepted goes into the file.
-`cancel'  It ends undecided."
+`keep'    Keep it open, and say so: accepted hunks go into the file.
+`cancel'  End it undecided."
   :type '(choice (const :tag "Keep it" keep) (const :tag "Cancel it" cancel)))
 
 (defcustom agent-q-diff-stop-directive 'without-reason
-  "When an agent whose proposal you rejected is told to stop.
-A reason can ask for another proposal, which the words \"STOP\" and \"do
+  "When to tell an agent whose proposal you rejected to stop.
+Your reason can ask for another proposal, which the words \"STOP\" and \"do
 not propose something else\" would forbid.
 
-`without-reason'  If you gave no reason: neither a comment nor, where you
-                  were asked for permission, one behind your denial.
-`always'          Whatever you said.
+`without-reason'  If you gave no reason: no comment and, where you were
+                  asked for permission, no reason with your denial.
+`always'          Always, whatever you said.
 `never'           The agent reads only that you rejected it, and why.
 
-Agent-Q is told to stop each time, as its documents have it."
+Agent-Q is always told to stop, as its documents require."
   :type '(choice (const :tag "If you gave no reason" without-reason)
                  (const :tag "Always" always)
                  (const :tag "Never" never)))
 
 (defcustom agent-q-diff-project-root nil
   "Directory against which agents' relative paths are resolved, or nil.
-If nil, it is the root of the current project, or `default-directory'
-where there is no project."
+If nil, it is the root of the current project, or `default-directory' if
+there is no project."
   :type '(choice (const :tag "The current project" nil) directory))
 
 ;;;; Faces
@@ -182,17 +183,17 @@ where there is no project."
 
 (defface agent-q-diff-pending
   '((t :inherit shadow))
-  "Face of the sign on a pending hunk that needs no decision at once.")
+  "Face of the sign on a pending hunk, if the sign only informs.")
 
 (defface agent-q-diff-decided
   '((t :inherit shadow :extend t))
-  "Face over the lines of a hunk that is decided.")
+  "Face of the lines of a decided hunk.")
 
 ;; Gray on the gray of `diff-header' is hard to read.
 (defface agent-q-diff-decided-header
   '((((background light)) :inherit default)
     (t :inherit (shadow default)))
-  "Face over the `@@' line of a hunk that is decided.")
+  "Face of the `@@' line of a decided hunk.")
 
 (defface agent-q-diff-header
   '((t :inherit diff-header))
@@ -204,11 +205,11 @@ where there is no project."
 
 (defface agent-q-diff-word-removed
   '((t :inherit diff-refine-removed))
-  "Face of words that differ, in removed lines.")
+  "Face of the words that changed, in removed lines.")
 
 (defface agent-q-diff-word-added
   '((t :inherit diff-refine-added))
-  "Face of words that differ, in added lines.")
+  "Face of the words that changed, in added lines.")
 
 (defface agent-q-diff-place
   '((t :inherit highlight))
@@ -216,40 +217,40 @@ where there is no project."
 
 (defface agent-q-diff-deceiving
   '((t :inherit (escape-glyph warning) :inverse-video t))
-  "Face of the signs for characters that read as something else.")
+  "Face of the signs that replace misleading characters.")
 
 (defface agent-q-diff-warning
   '((((background light)) :inherit (bold diff-refine-changed))
     (t :inherit warning))
-  "Face of a header line that one must not miss.")
+  "Face of header lines that must not be missed.")
 
 ;;;; Callers
 
 (defvar agent-q-diff-caller nil
-  "Who waits for what is begun now, or nil.
-A connector binds it to (AGENT . CALLER).  AGENT is a string, or nil; CALLER is
-whatever `agent-q-diff-abandon' is to find its reviews by, and
-`agent-q-diff-tools-withdraw' its calls.")
+  "Caller of the reviews and tool calls that are begun now, or nil.
+An integration binds it to (AGENT . CALLER).  AGENT is the agent's name, a
+string, or nil.  CALLER is any object: `agent-q-diff-abandon' finds the
+caller's reviews by it, and `agent-q-diff-tools-withdraw' its calls.")
 
 (defvar agent-q-diff-contract nil
-  "Whose words the agent is to read about what is begun now.
-If it is `agent-q', they are those that Agent-Q's documents fix; if nil,
-plain sentences for any other agent.  An integration binds it, as it does
-`agent-q-diff-caller'; a review keeps the value that it was begun with.")
+  "Whose wording the agent reads about the reviews that are begun now.
+If it is `agent-q', the wording is that of Agent-Q's documents; if nil, it
+is plain sentences for any other agent.  An integration binds it together
+with `agent-q-diff-caller'; a review keeps the value with which it was
+begun.")
 
 (defvar agent-q-diff-tool nil
-  "Name of the tool that asks for what is begun now, or nil.
-It is for the log.")
+  "Name of the tool that is being called, or nil; the log shows it.")
 
 ;;;; Garbage
 
 (defconst agent-q-diff-base--garbage-limit (* 128 1024 1024)
-  "Number of bytes of garbage that may pile up while something large is done.")
+  "Number of bytes of garbage that may accumulate while a whole file is processed.")
 
 (defmacro agent-q-diff-base-collecting-once (&rest body)
-  "Evaluate BODY, and let garbage be collected after it and not meanwhile.
-A text of a megabyte is garbage enough for Emacs to collect at once, and
-what is done to a whole file makes several of them."
+  "Evaluate BODY with garbage collection put off until it is done.
+One discarded text of a megabyte is enough to make Emacs collect garbage,
+and processing a whole file discards several."
   (declare (indent 0) (debug t))
   `(let ((gc-cons-threshold (max gc-cons-threshold agent-q-diff-base--garbage-limit)))
      ,@body))
@@ -261,14 +262,15 @@ what is done to a whole file makes several of them."
 (defvar meow-mode-state-list)
 
 (defun agent-q-diff-base-claim-single-keys ()
-  "Let evil and meow leave the keys of this buffer's mode alone.
-Its single keys are commands.  What the user has set for it stays."
+  "Keep evil and meow from taking over the keys of this buffer's mode.
+In that mode, single keys are commands.  A state that the user has chosen
+for it is respected."
   (when (and (fboundp 'evil-set-initial-state)
              (not (evil-initial-state major-mode)))
     (evil-set-initial-state major-mode 'emacs))
   (when (and (boundp 'meow-mode-state-list)
              (not (assq major-mode meow-mode-state-list)))
-    ;; In its state for motion, j and SPC would be its own.
+    ;; In meow's motion state, j and SPC would be meow's.
     (push (cons major-mode 'insert) meow-mode-state-list)))
 
 ;;;; Errors
@@ -283,7 +285,7 @@ Its single keys are commands.  What the user has set for it stays."
                errors)))
 
 (agent-q-diff-base--define-errors
-  ;; Of the engine.
+  ;; From the engine.
   (agent-q-diff-identical     "Nothing to review")
   (agent-q-diff-malformed     "Not a unified diff")
   (agent-q-diff-several-files "Several files")
@@ -300,13 +302,13 @@ Its single keys are commands.  What the user has set for it stays."
   (agent-q-diff-no-match      "String not found")
   (agent-q-diff-several-matches "Several matches")
   (agent-q-diff-overlapping-matches "Overlapping matches")
-  ;; Of the way to it.
+  ;; From loading the engine.
   (agent-q-diff-no-module     "No engine")
-  ;; Of the target.
+  ;; About the target.
   (agent-q-diff-bad-target    "Target refused")
   (agent-q-diff-forbidden     "Path refused")
   (agent-q-diff-no-file       "No such file")
-  ;; Of a whole review.
+  ;; About a whole review.
   (agent-q-diff-bad-arguments "Wrong arguments")
   (agent-q-diff-not-applied   "Could not be applied")
   (agent-q-diff-cancelled     "Review cancelled")
@@ -314,7 +316,7 @@ Its single keys are commands.  What the user has set for it stays."
 
 (defun agent-q-diff-error-text (err)
   "Return the message of ERR, an error as `condition-case' binds it.
-Of the package's own errors that is without the name of the kind."
+For the package's own errors, leave out the name of the kind."
   (if (and (memq 'agent-q-diff-error (get (car err) 'error-conditions))
            (stringp (cadr err)))
       (cadr err)

@@ -40,8 +40,8 @@
 
 (defun agent-q-diff-build--installed ()
   "Return (VERSION SOURCES STAMP) of the installed module, or nil if there is none.
-SOURCES is the digest of the files it was built from and STAMP what
-`agent-q-diff-build--stamp' said of them, if that was noted."
+SOURCES is the digest of the files that it was built from.  STAMP is the
+value of `agent-q-diff-build--stamp' for them; it may be missing."
   (when (and (file-exists-p (agent-q-diff-build--module-file))
              (file-readable-p (agent-q-diff-build--version-file)))
     (with-temp-buffer
@@ -53,7 +53,7 @@ SOURCES is the digest of the files it was built from and STAMP what
   (signal 'agent-q-diff-no-module (list (apply #'format format arguments))))
 
 (defun agent-q-diff-build--compared (version)
-  "Return how VERSION, a string, stands to that which is needed."
+  "Return words that compare VERSION, a string, with the version needed."
   (format "%s, %s than %s, which its Lisp code needs" version
           (cond ((ignore-errors (version< version agent-q-diff-build-version)) "older")
                 ((ignore-errors (version< agent-q-diff-build-version version)) "newer")
@@ -61,7 +61,7 @@ SOURCES is the digest of the files it was built from and STAMP what
           agent-q-diff-build-version))
 
 (defun agent-q-diff-build--check-installed ()
-  "Signal an error with what to do unless a fit module is installed."
+  "Signal an error with what to do unless a suitable module is installed."
   (unless (bound-and-true-p module-file-suffix)
     (agent-q-diff-build-refuse
      "this Emacs cannot load modules; use one built --with-modules"))
@@ -74,7 +74,8 @@ SOURCES is the digest of the files it was built from and STAMP what
      (agent-q-diff-build-refuse
       "the engine is version %s; run M-x agent-q-diff-build-module"
       (agent-q-diff-build--compared version)))
-    ;; An upgrade from version control brings other sources under one version.
+    ;; After an update from version control, the sources can differ although
+    ;; the version does not.
     ((and `(,_ ,sources . ,stamp)
           (guard (not (agent-q-diff-build--same-sources-p sources (car stamp)))))
      (agent-q-diff-build-refuse
@@ -82,7 +83,7 @@ SOURCES is the digest of the files it was built from and STAMP what
 run M-x agent-q-diff-build-module"))))
 
 (defun agent-q-diff-build--check-loaded ()
-  "Signal an error with what to do unless the module that is loaded is fit."
+  "Signal an error with what to do unless the loaded module is suitable."
   (let ((version (agent-q-diff-module-version)))
     (unless (equal version agent-q-diff-build-version)
       ;; A module cannot be loaded a second time.
@@ -97,7 +98,7 @@ run M-x agent-q-diff-build-module"))))
 
 (defun agent-q-diff-build-ensure ()
   "Load the engine unless it is loaded.
-Signal `agent-q-diff-no-module' with what to do if that cannot be."
+If that is impossible, signal `agent-q-diff-no-module' with what to do."
   (unless (featurep 'agent-q-diff-module)
     (agent-q-diff-build--check-installed)
     (condition-case err
@@ -111,11 +112,11 @@ Signal `agent-q-diff-no-module' with what to do if that cannot be."
 ;;;; Building the module
 
 (defun agent-q-diff-build--source-directories ()
-  "Return where the engine's sources may be, the first choice first.
-Package archives put them beside the Lisp files, repositories one level
-up.  Package managers that link the Lisp files into a folder of their
-own may delete that at each upgrade, and what cargo has built there with
-it: so the true place comes first."
+  "Return the directories where the engine's sources may be, best first.
+Package archives put the sources beside the Lisp files, repositories one
+level up.  Some package managers link the Lisp files into a directory of
+their own, and may delete it at each upgrade with whatever cargo has built
+there.  So the true location of the Lisp files comes first."
   (let* ((here agent-q-diff-build--directory)
          (true (file-name-directory
                 (file-truename (expand-file-name "agent-q-diff-build.el" here)))))
@@ -148,7 +149,7 @@ it: so the true place comes first."
 
 (defun agent-q-diff-build--source-files ()
   "Return the names of the module's sources, relative to `default-directory'.
-That is the directory of its Cargo.toml."
+This must be the directory of the engine's Cargo.toml."
   (append '("Cargo.toml" "Cargo.lock")
           (mapcan (lambda (crate)
                     (and (file-directory-p crate)
@@ -157,7 +158,7 @@ That is the directory of its Cargo.toml."
                   (list "src/engine" "src/module"))))
 
 (defun agent-q-diff-build--sources ()
-  "Return a digest of the module's sources, or nil if they are not here.
+  "Return a digest of the module's sources, or nil if there are none.
 Reading them takes a few milliseconds."
   (when-let ((directory (agent-q-diff-build--find-sources))
              (default-directory directory))
@@ -172,8 +173,8 @@ Reading them takes a few milliseconds."
 
 (defun agent-q-diff-build--stamp ()
   "Return a digest of the times and sizes of the module's sources, or nil.
-It is nil if they are not here.  As long as it is the same, they need not
-be read."
+It is nil if there are no sources.  While it stays the same, they need not
+be read again."
   (when-let ((directory (agent-q-diff-build--find-sources))
              (default-directory directory))
     (secure-hash
@@ -181,7 +182,8 @@ be read."
      (mapconcat (lambda (file)
                   (let ((attributes (file-attributes file)))
                     (format "%s %s %s" file (file-attribute-size attributes)
-                            ;; Of no time that would be the present one.
+                            ;; For nil, `format-time-string' would use the
+                            ;; present time.
                             (and attributes
                                  (format-time-string
                                   "%s.%N" (file-attribute-modification-time
@@ -190,8 +192,8 @@ be read."
 
 (defun agent-q-diff-build--same-sources-p (sources stamp)
   "Return non-nil if the module's sources are those with the digest SOURCES.
-STAMP is what `agent-q-diff-build--stamp' said of those, or nil.  If
-there are no sources here, there is nothing to compare."
+STAMP is the value of `agent-q-diff-build--stamp' for them, or nil.  If
+there are no sources to compare with, return non-nil."
   (or (and stamp (equal stamp (agent-q-diff-build--stamp)))
       (member (agent-q-diff-build--sources) (list nil sources))))
 
@@ -272,7 +274,7 @@ Show cargo's output in a buffer, and say what to do next when it ends."
                  "")))))
 
 (defun agent-q-diff-build-module-batch ()
-  "Build and install the engine in a batch Emacs, as \"make build\" does."
+  "Build and install the engine in a batch Emacs, for \"make build\"."
   (let* ((default-directory (agent-q-diff-build--source-directory))
          (digest (agent-q-diff-build--sources))
          (stamp (agent-q-diff-build--stamp))

@@ -139,8 +139,8 @@ that is not part of a character takes two."
 
 (defun agent-q-diff-coding--mostly-utf-8-p (bytes)
   "Return non-nil if BYTES are UTF-8 except for a few stray bytes.
-Emacs takes such a file for Latin-1, and an agent's additions would be in
-another coding system than the rest."
+Emacs takes such a file for Latin-1, and an agent's additions would then be
+encoded differently from the rest."
   (let ((text (decode-coding-string bytes 'utf-8-unix)))
     (> (cl-count-if (lambda (char) (< 127 char #x3fff80)) text)
        (cl-count-if (lambda (char) (>= char #x3fff80)) text))))
@@ -158,7 +158,7 @@ STATED is the one that the file declares, or nil."
                 detected))))
 
 (defun agent-q-diff-coding--decode-as-buffer (bytes coding)
-  "Return BYTES decoded in CODING as a buffer that visits them has them.
+  "Return BYTES decoded in CODING, as in a buffer that visits them.
 Emacs decodes strings and buffers differently in one case: the bytes of
 half a surrogate pair, which are not UTF-8, become three raw bytes in a
 string but one character in a buffer.  The engine counts characters as
@@ -258,7 +258,7 @@ Otherwise saving would re-encode the whole file."
       (agent-q-diff-coding-check 0 (length text) coding text))))
 
 (defun agent-q-diff-coding-recode (buffer)
-  "Save BUFFER as UTF-8 from now on, with the line ends that it has."
+  "Have BUFFER saved as UTF-8 from now on, with the line ends that it has."
   (with-current-buffer buffer
     (let ((coding (coding-system-change-text-conversion
                    (or buffer-file-coding-system 'utf-8-unix) 'utf-8)))

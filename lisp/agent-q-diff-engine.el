@@ -6,11 +6,11 @@
 
 ;;; Commentary:
 
-;; A function `agent-q-diff-module-NAME' is Rust (src/module), with its
-;; documentation; the first call of any loads the module.  A function
-;; `agent-q-diff-engine-NAME' is here where texts cross: they are encoded
-;; and decoded as Emacs has bytes that are no text.  The structures name the
-;; elements of the vectors that the module returns.
+;; A function `agent-q-diff-module-NAME' is written in Rust (src/module) and
+;; documented there; the first call of any of them loads the module.  A
+;; function `agent-q-diff-engine-NAME' wraps one that takes or returns text:
+;; it encodes and decodes the text, since Emacs text can contain raw bytes.
+;; The structures name the elements of the vectors that the module returns.
 ;;
 ;; A review is an opaque object.  Hunks and lines are counted from 0.
 
@@ -33,7 +33,7 @@
     (apply name arguments)))
 
 (eval-and-compile
-  ;; Loading the module puts its functions in the place of these.
+  ;; Loading the module replaces these functions by its own.
   (dolist (name '(adopt
                   blank-hunks
                   blobs
@@ -89,11 +89,11 @@
         ;; Not `defalias': unloading this file must leave the module's own.
         (fset function
               (lambda (&rest arguments)
-                "Load the engine, whose function of this name is then documented here."
+                "Load the engine; after that, its documentation of this function is here."
                 (agent-q-diff-engine--call-first function arguments)))))))
 
 (defun agent-q-diff-engine-unload-function ()
-  "Remove the functions that stand in for those of a module that was not loaded."
+  "Remove the placeholders for functions of a module that was not loaded."
   (mapatoms (lambda (symbol)
               (when (and (string-prefix-p "agent-q-diff-module-" (symbol-name symbol))
                          (fboundp symbol)
@@ -104,34 +104,35 @@
 ;;;; What the module returns
 
 (cl-defstruct (agent-q-diff-engine-hunk (:type vector) (:constructor nil) (:copier nil))
-  "A hunk as `agent-q-diff-module-hunk' returns it."
+  "A hunk, as returned by `agent-q-diff-module-hunk'."
   index id mark fact reason place line offset fuzz places was-in is-edited)
 
 (cl-defstruct (agent-q-diff-engine-planned (:type vector) (:constructor nil)
                                            (:copier nil))
-  "A plan as `agent-q-diff-engine-plan' and its like return it.
+  "A plan, as returned by `agent-q-diff-engine-plan' and similar functions.
 See `agent-q-diff-module-plan'; the texts of EDITS are decoded."
   note edits offsets hunks refused)
 
 (cl-defstruct (agent-q-diff-engine-committed (:type vector) (:constructor nil)
                                              (:copier nil))
-  "What there is to show after a command, as `agent-q-diff-module-commit' returns it."
+  "What to show after a command, as returned by `agent-q-diff-module-commit'."
   total applied rejected next conflicts marks in-target hunks)
 
 ;;;; Texts
 
 (defun agent-q-diff-engine--text (string)
-  "Return STRING as the engine gave it, decoded.
-Text that is not valid UTF-8 comes as bytes, and ASCII stays as it comes."
+  "Return STRING, which the engine returned, decoded.
+Text that is not valid UTF-8 comes as bytes; ASCII is returned as it is."
   (if (multibyte-string-p string)
       string
     (decode-coding-string string 'utf-8-emacs-unix t)))
 
 (defun agent-q-diff-engine--call (function &rest arguments)
   "Call FUNCTION of the module with ARGUMENTS.
-Strings cross as they are, which is cheapest.  A string with raw bytes
-is refused by Emacs, and then all of them are encoded first.  A module
-that was loaded before an upgrade of the Lisp files is refused here."
+Strings are passed as they are, which is cheapest.  If Emacs refuses one
+because it has raw bytes, all are encoded and passed again.  If the module
+was loaded before the Lisp files were upgraded, signal
+`agent-q-diff-no-module'."
   (agent-q-diff-build-ensure)
   (condition-case nil
       (apply function arguments)
@@ -147,8 +148,8 @@ that was loaded before an upgrade of the Lisp files is refused here."
 
 (defun agent-q-diff-engine-review (original modified)
   "Return a new review of the text ORIGINAL becoming the text MODIFIED.
-It takes no more steps than `agent-q-diff-budget' to compare them.  Signal
-`agent-q-diff-identical' if they are the same."
+Comparing them takes at most `agent-q-diff-budget' steps.  If they are the
+same, signal `agent-q-diff-identical'."
   (agent-q-diff-engine--call #'agent-q-diff-module-review
                              original modified agent-q-diff-context-length
                              agent-q-diff-budget))
@@ -171,7 +172,7 @@ line and the cause."
           (agent-q-diff-engine--call #'agent-q-diff-module-files diff)))
 
 (defun agent-q-diff-engine--lisp-p (path)
-  "Return t if PATH names a Lisp file, nil otherwise or if it is nil."
+  "Return t if PATH, a string or nil, names a Lisp file, else nil."
   (and path
        (string-match-p
         "\\.\\(?:lisp\\|lsp\\|cl\\|asd\\|el\\|scm\\|ss\\|rkt\\|clj[cs]?\\|edn\\)\\'"
@@ -180,8 +181,8 @@ line and the cause."
 
 (defun agent-q-diff-engine-print (review path)
   "Return (DIFF . LINES) for REVIEW, with PATH in its file header.
-DIFF is the unified diff; LINES are the numbers of its hunk headers'
-lines, from 0."
+DIFF is the unified diff; LINES are the line numbers of its hunk headers,
+from 0."
   (pcase-let ((`(,diff . ,lines)
                (agent-q-diff-engine--call #'agent-q-diff-module-print review path
                                           (agent-q-diff-engine--lisp-p path))))
@@ -189,9 +190,9 @@ lines, from 0."
 
 (defun agent-q-diff-engine-print-hunks (review from to path)
   "Return (DIFF . LINES) for the hunks of REVIEW from FROM up to TO.
-TO is not included.  DIFF is their text without a file header, LINES are
-the numbers of their headers' lines in it, from 0.  PATH is the
-target's, or nil."
+TO is not included.  DIFF is their text without a file header; LINES are
+the line numbers of their headers in it, from 0.  PATH is the target's, or
+nil."
   (pcase-let ((`(,diff . ,lines)
                (agent-q-diff-module-print-hunks
                 review from to (agent-q-diff-engine--lisp-p path))))
@@ -199,8 +200,9 @@ target's, or nil."
 
 (defun agent-q-diff-engine-follow (review)
   "Tell REVIEW that its target's text is now that of the current buffer.
-Return non-nil if that is news; `changed', and nothing is learned, if the
-text was changed while it was read, as a hook of garbage collection can."
+Return non-nil if that is news.  If the text changes while it is read,
+which a garbage collection hook can do, return `changed'; REVIEW then
+learns nothing."
   (save-restriction
     (widen)
     (let* ((tick (buffer-chars-modified-tick))
@@ -217,8 +219,8 @@ text was changed while it was read, as a hook of garbage collection can."
 
 (defun agent-q-diff-engine--read (review tick)
   "Let REVIEW read the current buffer as it is at TICK, part by part.
-Return non-nil if it is news, `whole' if parts do not do, and `changed' if
-the buffer no longer is as it was."
+Return non-nil if that is news, `whole' if REVIEW needs the whole text at
+once, and `changed' if the buffer has changed meanwhile."
   (let ((part (or (agent-q-diff-module-read review (buffer-size)) 'whole)))
     (while (consp part)
       (let ((text (agent-q-diff-engine--part tick
@@ -230,26 +232,27 @@ the buffer no longer is as it was."
     part))
 
 (defun agent-q-diff-engine--part (tick from to)
-  "Return the text between FROM and TO, or nil if it is not that of TICK."
+  "Return the text between FROM and TO, or nil if it has changed since TICK."
   (let ((text (condition-case nil
                   (buffer-substring-no-properties from to)
                 (args-out-of-range nil))))
     (and (= tick (buffer-chars-modified-tick)) text)))
 
 (defun agent-q-diff-engine-adopt (review live is-new)
-  "Tell REVIEW that LIVE, its target's text, is one that its diff compares.
-It is the one after the change if IS-NEW is non-nil, or else the one
-before.  Then each hunk is where its header says; return non-nil.  If the
-lines are not there, return nil, and nothing is learned."
+  "Tell REVIEW that LIVE, its target's text, is one of the two its diff compares.
+It is the text after the change if IS-NEW is non-nil, else the one before.
+Each hunk is then where its header says; return non-nil.  If its lines are
+not there, return nil; REVIEW then learns nothing."
   (agent-q-diff-engine--call #'agent-q-diff-module-adopt review live is-new))
 
 (defun agent-q-diff-engine-edit-outside (review n-before n-behind n-chars text
                                                 at-start is-undo)
   "Tell REVIEW of an edit of its target by somebody else.
-All but the first N-BEFORE characters and the last N-BEHIND are now TEXT,
-whole lines; there were N-CHARS in all before.  AT-START is non-nil if
-the edit began at the start of a line, IS-UNDO if it undid another.
-Return nil if that cannot be, because an edit before it was missed."
+The target had N-CHARS characters before the edit.  Now TEXT, which is
+whole lines, is between the first N-BEFORE and the last N-BEHIND of them.
+AT-START is non-nil if the edit began at the start of a line, IS-UNDO if it
+undid another.  Return nil if this is impossible because REVIEW missed an
+earlier edit."
   (let ((how (+ (if at-start 1 0) (if is-undo 2 0))))
     (condition-case nil
         (agent-q-diff-module-edit-outside review n-before n-behind n-chars text how)
@@ -266,28 +269,27 @@ Return nil if that cannot be, because an edit before it was missed."
 
 (defun agent-q-diff-engine-plan (review command hunk &optional place)
   "Plan COMMAND on HUNK of REVIEW and return an `agent-q-diff-engine-planned'.
-COMMAND is `accept', `reject', `toggle' or `unapply'.  Signal an error
-that says why if it cannot be carried out.  If PLACE is non-nil, somebody
-has looked at an ambiguous place and found it right: it is a line from
-`agent-q-diff-module-candidates', or (LINE . IS-IN) for one of two there
-with that line, or t for the place that is known."
+COMMAND is `accept', `reject', `toggle' or `unapply'.  Signal an error that
+says why if it cannot be carried out.  If PLACE is non-nil, somebody has
+looked at an ambiguous place and confirmed it.  PLACE is a line from
+`agent-q-diff-module-candidates', (LINE . IS-IN) if two candidates have
+that line, or t for the place that is known."
   (agent-q-diff-engine--planned
    (agent-q-diff-module-plan review command hunk place)))
 
 (defun agent-q-diff-engine-proposed (review hunk)
-  "Return the post-image of HUNK of REVIEW, its context lines among it."
+  "Return the post-image of HUNK of REVIEW, including its context lines."
   (agent-q-diff-engine--text (agent-q-diff-module-proposed review hunk)))
 
 (defun agent-q-diff-engine-suspects (text)
-  "Return the characters of TEXT that read as something else.
-They are a list of (INDEX . DECEIT).  INDEX is from 0; DECEIT says as what
-it deceives: `direction', `invisible', `space', `control', `lookalike' or
-`combining'."
+  "Return a list of (INDEX . KIND) for the misleading characters of TEXT.
+INDEX is counted from 0.  KIND is how the character misleads: `direction',
+`invisible', `space', `control', `lookalike' or `combining'."
   (agent-q-diff-engine--call #'agent-q-diff-module-suspects text))
 
 (defun agent-q-diff-engine--suspects-if-loaded (text)
   "Like `agent-q-diff-engine-suspects' for TEXT, but never load the engine.
-Return t if it is not loaded: to show a name is no reason to load it."
+Return t if it is not loaded: showing a name is no reason to load it."
   (or (not (featurep 'agent-q-diff-module))
       (agent-q-diff-engine-suspects text)))
 
@@ -296,36 +298,35 @@ Return t if it is not loaded: to show a name is no reason to load it."
 
 (defun agent-q-diff-engine-merge (review hunk)
   "Return (IS-CLEAN IS-COARSE . TEXT) for HUNK of REVIEW.
-TEXT is its lines merged with what stands in their place in the target.
-Where both have changed the same lines, IS-CLEAN is nil and TEXT has
-conflict markers around those of the target, original and proposal.
-IS-COARSE is non-nil if they were too much to compare in full: conflicts
-may then be bigger than they need to be.
-Signal an error that says why if that place is not known."
+TEXT is the hunk's lines merged with the target's lines in their place.  If
+both changed the same lines, IS-CLEAN is nil, and TEXT has conflict markers
+around the lines of target, original and proposal.  IS-COARSE is non-nil if
+the texts were too large to compare in full; conflicts may then be larger
+than necessary.  If the place is not known, signal an error that says why."
   (pcase-let ((`(,is-clean ,is-coarse . ,text)
                (agent-q-diff-module-merge review hunk)))
     (cons is-clean (cons is-coarse (agent-q-diff-engine--text text)))))
 
 (defun agent-q-diff-engine-plan-text (review hunk text is-merged)
   "Plan to make TEXT the post-image of HUNK of REVIEW.
-TEXT is to take the place of `agent-q-diff-engine-proposed', or if
-IS-MERGED is non-nil, of what stands in the target now.  Return an
+TEXT replaces what `agent-q-diff-engine-proposed' returns or, if IS-MERGED
+is non-nil, the lines that are in the target now.  Return an
 `agent-q-diff-engine-planned'."
   (agent-q-diff-engine--planned
    (agent-q-diff-engine--call #'agent-q-diff-module-plan-text
                               review hunk text is-merged)))
 
 (defun agent-q-diff-engine-live-lines (review hunk)
-  "Return (LINE . TEXT): what stands in the place of HUNK of REVIEW.
-LINE is the line of the target, from 0, where HUNK with its context
-begins; TEXT is what the target has there, HUNK or not.  Signal an error
-that says why if that place is not known."
+  "Return (LINE . TEXT), the target's lines in the place of HUNK of REVIEW.
+LINE is the line of the target, from 0, where HUNK with its context begins.
+TEXT is the target's text there, whether HUNK is applied or not.  If the
+place is not known, signal an error that says why."
   (pcase-let ((`(,line . ,text) (agent-q-diff-module-live-lines review hunk)))
     (cons line (agent-q-diff-engine--text text))))
 
 (defun agent-q-diff-engine-report (review n-chars n-now path)
-  "Return (COUNTS SIDE . HUNKS) for REVIEW, as `agent-q-diff-module-report' does.
-N-CHARS and N-NOW are as there.  PATH is the target's, or nil."
+  "Return (COUNTS SIDE . HUNKS) for REVIEW; see `agent-q-diff-module-report'.
+N-CHARS and N-NOW are passed to that.  PATH is the target's, or nil."
   (let ((report (agent-q-diff-module-report review n-chars n-now
                                             (agent-q-diff-engine--lisp-p path))))
     (pcase-dolist ((and entry `(,_ ,header . ,now)) (cddr report))
@@ -336,12 +337,12 @@ N-CHARS and N-NOW are as there.  PATH is the target's, or nil."
 
 (defun agent-q-diff-engine-plan-all (review &optional is-out)
   "Plan to accept every pending hunk of REVIEW.
-If IS-OUT is non-nil, plan to take every hunk that is in the target out
-of it instead.  Return an `agent-q-diff-engine-planned'."
+If IS-OUT is non-nil, plan instead to unapply every hunk that is in the
+target.  Return an `agent-q-diff-engine-planned'."
   (agent-q-diff-engine--planned (agent-q-diff-module-plan-all review is-out)))
 
 (defun agent-q-diff-engine-plan-back (review &optional is-redo)
-  "Plan to take the latest decision on REVIEW back.
+  "Plan to undo the latest decision on REVIEW.
 If IS-REDO is non-nil, plan to redo the decision that was undone last.
 Return an `agent-q-diff-engine-planned'.  Signal
 `agent-q-diff-nothing-to-take-back' if there is none, or an error that
@@ -358,8 +359,8 @@ There is an entry for each match, and matches may overlap.  Signal
 
 (defun agent-q-diff-engine--check-spans (text spans old)
   "Signal `agent-q-diff-no-match' unless OLD is in each of SPANS of TEXT.
-To the engine raw bytes in TEXT can make up a character that they are not
-to Emacs.  Line ends may be those of TEXT."
+Raw bytes in TEXT can be a character to the engine but not to Emacs.  LF in
+OLD also matches CRLF in TEXT."
   (let ((wanted (string-replace "\r\n" "\n" old)))
     (pcase-dolist (`(,start . ,end) spans)
       (unless (string= wanted
@@ -374,22 +375,22 @@ to Emacs.  Line ends may be those of TEXT."
       (setcar text (agent-q-diff-engine--text (car text))))))
 
 (defun agent-q-diff-engine-replace (text old new &optional is-all)
-  "Return (SPANS LINES NEW HASHES . TYPED): how OLD is to become NEW in TEXT.
-SPANS is a list of (START . END), indices in TEXT of what is to be
+  "Return (SPANS LINES NEW HASHES . TYPED) for replacing OLD by NEW in TEXT.
+SPANS is a list of (START . END), the indices in TEXT of what is to be
 replaced, in order.  LINES is a list of (FIRST . END), the lines, from 0,
-on which each replacement then stands.  NEW is the argument, unibyte if
-that is, with CRLF line ends if those of TEXT are.  HASHES is
-\(BEFORE . AFTER), the SHA-256 of TEXT and of what it becomes as UTF-8, or
-nil if that cannot be.  TYPED is what changes, as
-`agent-q-diff-engine-typed-lines' has it.
+that each replacement will occupy.  NEW is the argument, unibyte if the
+argument is, and with CRLF line ends if TEXT has these.
+HASHES is (BEFORE . AFTER), the SHA-256 of TEXT and of the changed text in
+UTF-8, or nil if they are not text.  TYPED is the change, as returned by
+`agent-q-diff-engine-typed-lines'.
 
-OLD is to match once, or if IS-ALL is non-nil, once or more.  Else signal
-an error whose data is (MESSAGE DETAILS):
+OLD must match once, or if IS-ALL is non-nil, once or more.  Otherwise
+signal an error whose data is (MESSAGE DETAILS):
 
 `agent-q-diff-empty-search'         OLD is empty.
 `agent-q-diff-equal-texts'          OLD and NEW are equal.
 `agent-q-diff-no-match'             DETAILS is nil, or (FIRST END . KINDS):
-                                    the nearest lines and in what they
+                                    the nearest lines and how they
                                     differ, any of `line-ends',
                                     `white-space', `case',
                                     `normalization', `punctuation',
@@ -410,17 +411,17 @@ an error whose data is (MESSAGE DETAILS):
              . ,(agent-q-diff-engine--typed typed))))
 
 (defun agent-q-diff-engine-hash (text)
-  "Return the SHA-256 of TEXT in UTF-8, or nil if it cannot be written in that.
+  "Return the SHA-256 of TEXT in UTF-8, or nil if UTF-8 cannot encode TEXT.
 It takes a tenth of the time of `secure-hash'."
   (ignore-error rust-module-non-unicode-string
     (agent-q-diff-module-hash text)))
 
 (defun agent-q-diff-engine-typed-lines (original modified)
   "Return the diff of ORIGINAL to MODIFIED as typed lines.
-They are a list of (KIND OLD NEW TEXT).  KIND is `hunk', `context',
-`added', `removed' or `no-newline', OLD and NEW are the line's numbers,
-from 1, on either side, or 0 where it is not.  TEXT is the line without
-sign and newline."
+The value is a list of (KIND OLD NEW TEXT).  KIND is `hunk', `context',
+`added', `removed' or `no-newline'.  OLD and NEW are the numbers of the
+line, from 1, in ORIGINAL and MODIFIED, or 0 where it does not occur.  TEXT
+is the line without sign and newline."
   (agent-q-diff-engine--typed
    (agent-q-diff-engine--call #'agent-q-diff-module-typed-lines
                               original modified agent-q-diff-context-length)))

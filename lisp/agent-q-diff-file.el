@@ -87,7 +87,7 @@ this each time before a file is opened."
 
 (defvar agent-q-diff-file-state-directory (locate-user-emacs-file "agent-q-diff/")
   "Directory for records of temporary files.
-It also has copies of files that are being written in place.")
+It also holds copies of files that are being written in place.")
 
 (defvar agent-q-diff-file--noted nil
   "The entries in the record of this Emacs; see `agent-q-diff-file--note'.")
@@ -140,8 +140,8 @@ DIRECTORY, or (\"copy\" COPY NAME) once COPY has the old content of NAME."
 
 (defun agent-q-diff-file--pids-of-the-dead ()
   "Return the process ids of records whose Emacs has ended.
-As long as this Emacs has noted nothing, a record with its process id is
-that of an earlier one."
+As long as this Emacs has noted nothing, a record with its process id
+belongs to an earlier Emacs."
   (when-let ((pids (agent-q-diff-file--pids))
              ;; Nil where Emacs cannot list processes.
              (alive (list-system-processes)))
@@ -261,7 +261,7 @@ If the file has several names, the others would keep the old text."
 
 (defun agent-q-diff-file--give-owner (temporary name)
   "Give TEMPORARY the owner and access rules of NAME; return non-nil on success.
-Changing the owner takes a copy by the superuser."
+Only the superuser can change the owner, by making a copy."
   (unless (equal (agent-q-diff-file--owner name) (agent-q-diff-file--owner temporary))
     (copy-file name temporary t nil t t))
   (and (equal (agent-q-diff-file--owner name) (agent-q-diff-file--owner temporary))
@@ -283,14 +283,14 @@ Changing the owner takes a copy by the superuser."
 
 (defconst agent-q-diff-file--no-rename
   "busy\\|not permitted\\|denied"
-  "Regexp of error messages of a system that refuses to rename onto a file.
-A full disk is not among them: writing in place takes space as well.")
+  "Regexp for the system's error messages if it refuses to rename onto a file.
+A full disk is not among them: writing in place needs space as well.")
 
 (defun agent-q-diff-file--rename (temporary name is-new)
   "Rename TEMPORARY to NAME; return nil if NAME cannot be replaced at all.
-That is so for a mount point, say a file that is mounted into a container.
-If IS-NEW is non-nil, a file that somebody else has created meanwhile
-stays, and that is an error."
+This happens at a mount point, say a file that is mounted into a container.
+If IS-NEW is non-nil, and somebody else has created NAME meanwhile, leave
+that file alone and signal an error."
   (condition-case err
       ;; Error messages in English, whatever the user's language.
       (let ((system-messages-locale "C"))

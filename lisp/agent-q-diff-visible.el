@@ -14,8 +14,8 @@
 ;;
 ;; The engine has the full table of misleading characters, including letters
 ;; that look like others.  Names are also shown when the engine is not
-;; loaded, so the characters that mislead wherever they are, are listed here,
-;; too.  A test compares the two tables.
+;; loaded, so the characters that mislead in any context are also listed
+;; here.  A test compares the two tables.
 ;;
 ;; A path is not only shown but also used.  A path that two programs, or a
 ;; program and a person, read differently is refused for every agent.
@@ -46,7 +46,7 @@
   "Regexp of a character that misleads wherever it is.")
 
 (defun agent-q-diff-visible--suspects (text)
-  "Return the characters of TEXT that mislead wherever they are.
+  "Return the characters of TEXT that mislead in any context.
 The value is as for `agent-q-diff-visible-suspects-function'."
   (let ((start 0)
         (case-fold-search nil)
@@ -95,9 +95,9 @@ ascending order, or t if it cannot tell now.")
   "Return TEXT as one line in which no character misleads.
 Characters without width, those that change the writing direction, odd
 spaces, controls, line breaks and, if the engine is loaded, letters that
-look like others are shown by their numbers, like <U+202E>, except those
-in the list KEEP.  If TEXT has more than LIMIT characters, the end is left
-out, and their number is shown."
+look like others are shown by their numbers, like <U+202E>, except those in
+the list KEEP.  If TEXT has more than LIMIT characters, only their number
+is shown of the rest."
   (let* ((text (string-to-multibyte (substring-no-properties text)))
          (limit (or limit agent-q-diff-visible--max-length))
          (more (- (length text) limit))
