@@ -1,4 +1,4 @@
-;;; agent-q-diff-buffer.el --- The state of a diff buffer, and the review behind it  -*- lexical-binding: t; -*-
+;;; agent-q-diff-buffer.el --- The state of a diff buffer, and its review  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -7,7 +7,7 @@
 ;;; Commentary:
 
 ;; The variables of a diff buffer: the review, where its hunks are in the
-;; buffer, and their states, which callers may also set by hand.
+;; buffer, and their states, which callers can also set by hand.
 ;;
 ;; In a buffer made for a proposal the review is given.  In any other
 ;; buffer, say one with a diff typed by hand, the review is made from the
@@ -30,7 +30,8 @@
 
 (defconst agent-q-diff-buffer-name "*Agent-Q Diff*"
   "Name of the diff buffer.
-While one is being decided, further ones get a number behind it.")
+While a review is open in it, further buffers get a number after the
+name.")
 
 (defvar-local agent-q-diff-buffer-path nil
   "Absolute name of the file that the diff would change.")
@@ -49,8 +50,8 @@ While one is being decided, further ones get a number behind it.")
 
 (defvar-local agent-q-diff-buffer-hunk-states nil
   "Alist from the position of a hunk's `@@' line to its state.
-A state is `applied', `rejected' or nil for pending.  Entries put in by
-hand count like those made by commands.")
+A state is `applied', `rejected' or nil for pending.  Entries set by hand
+count like those made by commands.")
 
 (defvar-local agent-q-diff-buffer-review nil
   "The `agent-q-diff-session' of this buffer, or nil.")
@@ -59,32 +60,32 @@ hand count like those made by commands.")
   "Vector of the positions of the hunks' `@@' lines.")
 
 (defvar-local agent-q-diff-buffer-parsed-tick nil
-  "Tick of this buffer when its text was made into a review.
+  "Tick of this buffer when a review was last made from its text.
 It is t in a buffer whose text was made from a review.")
 
 (defvar-local agent-q-diff-buffer-end-function nil
   "Function called with the review and its outcome when it ends, or nil.
-It is nil where nobody waits.")
+It is nil if nobody waits.")
 
 (defvar-local agent-q-diff-buffer--states-read nil
-  "What `agent-q-diff-buffer-hunk-states' was when the engine was told of it.
-That is the list itself: whoever puts an entry in has made another.")
+  "The value of `agent-q-diff-buffer-hunk-states' that the engine knows.
+It is compared by identity: adding an entry makes a new list.")
 
 (defvar-local agent-q-diff-buffer-entries nil
   "Vector of the hunks' entries in `agent-q-diff-buffer--states-read', or nil.")
 
 (defvar-local agent-q-diff-buffer-shown nil
   "The ambiguous hunk whose place was shown last: (ID TICK NTH . PLACES).
-ID is the engine's number for it, since its index changes when others are
-split.  TICK is that of the target, so that the place was shown as it is.
-NTH is the index, in PLACES, of the one that was shown; PLACES is as
-`agent-q-diff-module-candidates' has it.")
+ID is the engine's id of the hunk, since its index changes when others are
+split.  TICK is the target's tick when the place was shown; if it differs,
+the place is no longer as it was shown.  NTH is the index in PLACES of the
+place that was shown.  For PLACES, see `agent-q-diff-module-candidates'.")
 
 (defvar-local agent-q-diff-buffer-marks nil
-  "Vector of the hunks' marks, as the engine has them.")
+  "Vector of the hunks' marks in the engine.")
 
 (defvar-local agent-q-diff-buffer--n-strays 0
-  "Number of entries in `agent-q-diff-buffer--states-read' that are no hunk's.")
+  "Number of entries in `agent-q-diff-buffer--states-read' without a hunk.")
 
 (dolist (variable '(agent-q-diff-buffer-path agent-q-diff-buffer-original
                     agent-q-diff-buffer-modified agent-q-diff-buffer-description
@@ -110,7 +111,7 @@ NTH is the index, in PLACES, of the one that was shown; PLACES is as
        (agent-q-diff-session-change agent-q-diff-buffer-review)))
 
 (defun agent-q-diff-buffer-current-change ()
-  "Return this buffer's file change, made from its text if that is needed.
+  "Return this buffer's file change, made from its text if necessary.
 Signal `agent-q-diff-malformed' if the text is not a diff, or
 `agent-q-diff-ended' if the review has ended."
   (when (agent-q-diff-buffer-ended-p)
@@ -128,9 +129,9 @@ Signal `agent-q-diff-malformed' if the text is not a diff, or
   (agent-q-diff-buffer-change))
 
 (defun agent-q-diff-buffer-distrust-states ()
-  "Let the next command read every state that was put in by hand.
-Usually a change inside an entry is seen for the hunk at point only, so
-that keys are no slower where there are more hunks."
+  "Make the next command read every state, since any may have been set by hand.
+Usually only the entry of the hunk at point is checked for a change in
+place, so that a key takes no longer if there are more hunks."
   (setq agent-q-diff-buffer-entries nil))
 
 (defun agent-q-diff-buffer-known-p ()
@@ -141,9 +142,9 @@ that keys are no slower where there are more hunks."
            (eq agent-q-diff-buffer-parsed-tick (buffer-chars-modified-tick)))))
 
 (defun agent-q-diff-buffer--diff-text ()
-  "Return the text of this buffer, a diff that came by hand.
-If all its lines end with CRLF, so may those of the target's file; they
-are then made what the target's buffer has."
+  "Return the text of this buffer, a diff that was not made from a review.
+If all its lines end with CRLF, those of the target's file may as well;
+they are then given the line ends that the target's buffer has."
   (save-restriction
     (widen)
     (let ((text (buffer-substring-no-properties (point-min) (point-max)))
@@ -154,7 +155,7 @@ are then made what the target's buffer has."
        (and visiting (agent-q-diff-line-ends visiting))))))
 
 (defun agent-q-diff-buffer--drop-review ()
-  "Give back this buffer's review, if it has one."
+  "Free this buffer's review, if it has one."
   (when agent-q-diff-buffer-review
     (agent-q-diff-session-free agent-q-diff-buffer-review)
     (setq agent-q-diff-buffer-review nil)))
@@ -181,14 +182,14 @@ The lines are counted from 0 at the position START, or `point-min'."
               header-lines))))
 
 (defun agent-q-diff-buffer-current-review ()
-  "Return this buffer's review, made from its text if that is needed.
-The errors are those of `agent-q-diff-buffer-current-change'."
+  "Return this buffer's review, made from its text if necessary.
+Signal the same errors as `agent-q-diff-buffer-current-change'."
   (agent-q-diff-buffer-current-change)
   agent-q-diff-buffer-review)
 
 (defun agent-q-diff-buffer-change-or-nil ()
   "Return this buffer's file change, or nil if it has none.
-That is so if its text is not a diff, or if the review has ended."
+It has none if its text is not a diff, or if the review has ended."
   (condition-case nil
       (agent-q-diff-buffer-current-change)
     ((agent-q-diff-malformed agent-q-diff-several-files agent-q-diff-ended) nil)))
@@ -196,16 +197,16 @@ That is so if its text is not a diff, or if the review has ended."
 ;;;; States
 
 (defun agent-q-diff-buffer--first-entries ()
-  "Return a hash table from position to entry of the hunks' states.
-The entries are those of `agent-q-diff-buffer-hunk-states'.  Of several for
-one position the first counts, as for `alist-get'."
+  "Return a hash table from positions to entries of the hunks' states.
+The entries are those of `agent-q-diff-buffer-hunk-states'.  If there are
+several for a position, the first counts, as for `alist-get'."
   (let ((entries (make-hash-table)))
     (dolist (entry agent-q-diff-buffer-hunk-states entries)
       (unless (gethash (car entry) entries)
         (puthash (car entry) entry entries)))))
 
 (defun agent-q-diff-buffer--read-states ()
-  "Give the engine what was put into `agent-q-diff-buffer-hunk-states' by hand."
+  "Pass to the engine what was set by hand in `agent-q-diff-buffer-hunk-states'."
   (if (and agent-q-diff-buffer-entries
            (eq agent-q-diff-buffer-hunk-states agent-q-diff-buffer--states-read))
       (let ((hunk (agent-q-diff-buffer-hunk-at-point)))
@@ -220,13 +221,13 @@ one position the first counts, as for `alist-get'."
              do (agent-q-diff-buffer--read-state hunk entry))))
 
 (defun agent-q-diff-buffer--read-state (hunk entry)
-  "Give the engine the state of HUNK that ENTRY, perhaps nil, has."
+  "Pass the state of HUNK in ENTRY, which may be nil, to the engine."
   (unless (eq (cdr entry) (aref agent-q-diff-buffer-marks hunk))
     (agent-q-diff-file-change-set-mark (agent-q-diff-buffer-change) hunk (cdr entry))
     (aset agent-q-diff-buffer-marks hunk (cdr entry))))
 
 (defun agent-q-diff-buffer--note-entries ()
-  "Note where in `agent-q-diff-buffer-hunk-states' the entries of hunks are."
+  "Record which entries of `agent-q-diff-buffer-hunk-states' belong to hunks."
   (let ((entries (agent-q-diff-buffer--first-entries))
         (n-found 0))
     (setq agent-q-diff-buffer--states-read agent-q-diff-buffer-hunk-states
@@ -239,7 +240,7 @@ one position the first counts, as for `alist-get'."
     (setq agent-q-diff-buffer--n-strays (- (hash-table-count entries) n-found))))
 
 (defun agent-q-diff-buffer-write-state (hunk mark)
-  "Note MARK, the engine's mark of HUNK, in `agent-q-diff-buffer-hunk-states'."
+  "Store MARK, the engine's mark of HUNK, in `agent-q-diff-buffer-hunk-states'."
   (let ((entry (aref agent-q-diff-buffer-entries hunk)))
     (aset agent-q-diff-buffer-marks hunk mark)
     (if entry
@@ -250,13 +251,13 @@ one position the first counts, as for `alist-get'."
       (setq agent-q-diff-buffer--states-read agent-q-diff-buffer-hunk-states))))
 
 (defun agent-q-diff-buffer-write-states ()
-  "Note every mark of the engine in `agent-q-diff-buffer-hunk-states'.
-Entries that are no hunk's are kept."
+  "Store every mark of the engine in `agent-q-diff-buffer-hunk-states'.
+Entries that belong to no hunk are kept."
   (let* ((marks (agent-q-diff-file-change-marks (agent-q-diff-buffer-change)))
          (entries (cl-loop for position across agent-q-diff-buffer-positions
                            for mark in marks
                            collect (cons position mark)))
-         ;; Among states that were read, it is known whether there are any.
+         ;; If the states were read, it is known whether there are any.
          (strays (and (not (and agent-q-diff-buffer-entries
                                 (eq agent-q-diff-buffer-hunk-states agent-q-diff-buffer--states-read)
                                 (zerop agent-q-diff-buffer--n-strays)))
@@ -268,7 +269,7 @@ Entries that are no hunk's are kept."
           agent-q-diff-buffer--n-strays (length (seq-uniq (mapcar #'car strays))))))
 
 (defun agent-q-diff-buffer-stray-states ()
-  "Return the entries of `agent-q-diff-buffer-hunk-states' that are no hunk's."
+  "Return the entries of `agent-q-diff-buffer-hunk-states' without a hunk."
   (let ((known (make-hash-table)))
     (mapc (lambda (position) (puthash position t known))
           agent-q-diff-buffer-positions)
@@ -285,7 +286,7 @@ Entries that are no hunk's are kept."
 
 (defun agent-q-diff-buffer-counts ()
   "Return (TOTAL APPLIED REJECTED PENDING), numbers of hunks.
-States put in by hand for what is not a hunk count as well."
+States set by hand for positions without a hunk count as well."
   (let ((change (and (not (agent-q-diff-buffer-ended-p)) (agent-q-diff-buffer-change-or-nil))))
     (if (and change (zerop agent-q-diff-buffer--n-strays))
         (agent-q-diff-buffer-tally change)
@@ -298,7 +299,7 @@ States put in by hand for what is not a hunk count as well."
     (list total applied rejected (- total applied rejected))))
 
 (defun agent-q-diff-buffer--counts-by-hand ()
-  "Return (TOTAL APPLIED REJECTED), as `agent-q-diff-buffer-hunk-states' has them."
+  "Return (TOTAL APPLIED REJECTED), counted in the states set by hand."
   (let ((states (mapcar #'cdr (hash-table-values (agent-q-diff-buffer--first-entries)))))
     (list (max (agent-q-diff-count-hunks) (length states))
           (seq-count (apply-partially #'eq 'applied) states)
@@ -307,9 +308,9 @@ States put in by hand for what is not a hunk count as well."
 ;;;; Progress line
 
 (defun agent-q-diff-buffer-edit-quietly (edit)
-  "Call EDIT, an edit of this buffer that its review knows of.
-The buffer is then as modified as before, and its text still that of its
-review.  Return by how many characters it has grown."
+  "Call EDIT, a function that edits this buffer along with its review.
+The buffer keeps its modified flag, and its text still counts as that of
+its review.  Return the number of characters by which it has grown."
   (let ((size (buffer-size))
         (is-parsed (eq agent-q-diff-buffer-parsed-tick (buffer-chars-modified-tick)))
         (was-modified (buffer-modified-p)))
@@ -321,7 +322,7 @@ review.  Return by how many characters it has grown."
     (- (buffer-size) size)))
 
 (defun agent-q-diff-buffer-shift-states (states at delta)
-  "Return STATES with those from the position AT on moved by DELTA."
+  "Return STATES with all positions from AT on increased by DELTA."
   (mapcar (pcase-lambda (`(,position . ,state))
             (cons (if (and (integerp position) (>= position at))
                       (+ position delta)
@@ -330,7 +331,7 @@ review.  Return by how many characters it has grown."
           states))
 
 (defun agent-q-diff-buffer-moving-positions (edit)
-  "Call EDIT, which edits at point, and move what is known of hunks with it."
+  "Call EDIT, which edits at point, and adjust the positions of the hunks."
   (let* ((at (point))
          (delta (agent-q-diff-buffer-edit-quietly edit)))
     (unless (zerop delta)
@@ -345,7 +346,7 @@ review.  Return by how many characters it has grown."
 ;;;; Overlays
 
 (defun agent-q-diff-buffer-next-position (hunk)
-  "Return the position of the `@@' line below that of HUNK, or else the end."
+  "Return the position of the next `@@' line after HUNK, or the buffer's end."
   (if (< (1+ hunk) (length agent-q-diff-buffer-positions))
       (aref agent-q-diff-buffer-positions (1+ hunk))
     (point-max)))
@@ -366,8 +367,8 @@ In a buffer made for a proposal it is where the next hunk begins."
 ;;;; Where point is
 
 (defun agent-q-diff-buffer-hunk-at-point (&optional position)
-  "Return the index of the hunk at point, or nil in front of the first.
-If POSITION is non-nil, it is that of the hunk there."
+  "Return the index of the hunk at POSITION, by default at point.
+Before the first hunk, return nil."
   (let ((position (or position (point)))
         (low 0)
         (high (length agent-q-diff-buffer-positions)))
@@ -384,15 +385,15 @@ If POSITION is non-nil, it is that of the hunk there."
       (user-error "Point is before the first hunk")))
 
 (defun agent-q-diff-buffer-goto-hunk (hunk)
-  "Move to HUNK, all of which is then visible.
-What was shown of another hunk's place is then no longer what is seen."
+  "Move to HUNK, and undo any narrowing.
+If it is not the hunk at point, forget which place of a hunk was shown."
   (unless (eql hunk (agent-q-diff-buffer-hunk-at-point))
     (setq agent-q-diff-buffer-shown nil))
   (widen)
   (goto-char (aref agent-q-diff-buffer-positions hunk)))
 
 (defun agent-q-diff-buffer-goto-next-pending ()
-  "Move to the next pending hunk, from the top again after the last.
+  "Move to the next pending hunk, wrapping around after the last.
 Return non-nil if there is one."
   (let ((next (agent-q-diff-file-change-next-pending (agent-q-diff-buffer-change)
                                                      (or (agent-q-diff-buffer-hunk-at-point) 0))))

@@ -7,7 +7,7 @@
 ;;; Commentary:
 
 ;; A command is planned by the engine, carried out in the target, and only
-;; then committed.  What fails changes neither mark nor target.
+;; then committed.  If a command fails, neither mark nor target has changed.
 
 ;;; Code:
 
@@ -23,17 +23,17 @@
 ;;;; One hunk
 
 (defun agent-q-diff-decide-hunk (change command hunk &optional place)
-  "Carry out COMMAND on HUNK of CHANGE and return what it came to.
-COMMAND and PLACE are as in `agent-q-diff-engine-plan', and the value is
-the note of the plan, a symbol.  Signal an error that says why if it
-cannot be done; then nothing has changed."
+  "Carry out COMMAND on HUNK of CHANGE and return what happened.
+COMMAND and PLACE are as in `agent-q-diff-engine-plan'.  The value is the
+note of the plan, a symbol.  Signal an error that says why if it cannot be
+done; then nothing has changed."
   (agent-q-diff-decide--do-planned
    change hunk (memq command '(accept toggle))
    (lambda (engine)
      (agent-q-diff-engine-plan engine command hunk place))))
 
 (defun agent-q-diff-decide-rewrite (change hunk text is-merged)
-  "Make TEXT the post-image of HUNK of CHANGE; return what that came to.
+  "Make TEXT the post-image of HUNK of CHANGE; return what happened.
 TEXT and IS-MERGED are as in `agent-q-diff-engine-plan-text'; the value is
 the note of the plan, a symbol.  Signal an error that says why if it
 cannot be done; then nothing has changed."
@@ -44,8 +44,8 @@ cannot be done; then nothing has changed."
 
 (defun agent-q-diff-decide--do-planned (change hunk is-accepting plan)
   "Plan something for HUNK of CHANGE, carry it out, and return its note.
-PLAN is a function of the engine's review that does the planning.  If
-IS-ACCEPTING is non-nil, a failure is one to apply the hunk, and noted."
+PLAN is called with the engine's review and returns a plan.  If
+IS-ACCEPTING is non-nil, record an error as a failure to apply HUNK."
   (condition-case err
       (let* ((planned (funcall plan (agent-q-diff-file-change-engine change)))
              (note (agent-q-diff-engine-planned-note planned)))
@@ -62,8 +62,9 @@ IS-ACCEPTING is non-nil, a failure is one to apply the hunk, and noted."
 
 (defun agent-q-diff-decide--carry-out (change planned)
   "Make the edits of PLANNED in the target of CHANGE and commit it.
-PLANNED is an `agent-q-diff-engine-planned'.  What a hook changed on the
-way to the file is then followed."
+PLANNED is an `agent-q-diff-engine-planned'.  If a hook changed the text on
+saving, record that; the next `agent-q-diff-file-change-follow' then takes
+it in."
   (let* ((agent-q-diff-outside-speaker (agent-q-diff-file-change-listener change))
          (edits (agent-q-diff-engine-planned-edits planned))
          (tick (and edits
@@ -72,7 +73,7 @@ way to the file is then followed."
          (committed (agent-q-diff-module-commit
                      (agent-q-diff-file-change-engine change)
                      agent-q-diff-file-change-max-shown
-                     ;; No command of ours makes a conflict.
+                     ;; Commands never create conflicts.
                      (not (eql 0 (agent-q-diff-file-change-n-conflicts change))))))
     (setf (agent-q-diff-file-change-committed change) committed)
     (when (agent-q-diff-engine-committed-conflicts committed)
@@ -89,16 +90,16 @@ way to the file is then followed."
 ;;;; Failures
 
 (defun agent-q-diff-decide-note-failure (change hunk reason)
-  "Note that HUNK of CHANGE was accepted and could not be applied for REASON."
+  "Record that accepting HUNK of CHANGE failed because of REASON, a string."
   (setf (alist-get hunk (agent-q-diff-file-change-failures change)) reason)
   (agent-q-diff-module-fail (agent-q-diff-file-change-engine change) hunk))
 
 (defun agent-q-diff-decide--forget-failure (change hunk)
-  "Note that HUNK of CHANGE is what the user wants it to be."
+  "Forget that accepting HUNK of CHANGE failed."
   (setf (alist-get hunk (agent-q-diff-file-change-failures change) nil t) nil))
 
 (defun agent-q-diff-decide--forget-failures-of-applied (change)
-  "Forget the failures of hunks of CHANGE that are marked applied by now."
+  "Forget the failures of hunks of CHANGE that are now marked applied."
   (when (agent-q-diff-file-change-failures change)
     (let ((marks (vconcat (agent-q-diff-file-change-marks change))))
       (setf (agent-q-diff-file-change-failures change)
@@ -109,8 +110,9 @@ way to the file is then followed."
 
 (defun agent-q-diff-decide-accept-all (change)
   "Accept every pending hunk of CHANGE, as one edit of the target.
-If the target does not take all of them, take those that it takes one by
-one.  Return a list of (HUNK . REASON): those that could not be applied."
+If they cannot be applied together, accept them one by one, as far as
+possible.  Return a list of (HUNK . REASON): those that could not be
+applied."
   (let* ((planned (agent-q-diff-engine-plan-all (agent-q-diff-file-change-engine change)))
          (refused (agent-q-diff-engine-planned-refused planned)))
     (condition-case nil
@@ -126,8 +128,8 @@ one.  Return a list of (HUNK . REASON): those that could not be applied."
     (sort refused (lambda (one other) (< (car one) (car other))))))
 
 (defun agent-q-diff-decide--accept-each (change except)
-  "Accept every pending hunk of CHANGE by itself, but those in EXCEPT.
-It is one undo step all the same.  Return a list of (HUNK . REASON):
+  "Accept the pending hunks of CHANGE one by one, except those in EXCEPT.
+This is one undo step all the same.  Return a list of (HUNK . REASON):
 those that could not be applied."
   (agent-q-diff-decide-as-one
    change
@@ -151,8 +153,8 @@ those that could not be applied."
       failed)))
 
 (defun agent-q-diff-decide-unapply-all (change)
-  "Take out of the target whatever of CHANGE is in it, as one edit.
-Return a list of (HUNK . REASON): those that could not be taken out."
+  "Unapply every hunk of CHANGE that is in the target, as one edit.
+Return a list of (HUNK . REASON): those that could not be unapplied."
   (let* ((planned (agent-q-diff-engine-plan-all (agent-q-diff-file-change-engine change)
                                                 'out))
          (refused (agent-q-diff-engine-planned-refused planned)))
@@ -168,10 +170,10 @@ Return a list of (HUNK . REASON): those that could not be taken out."
 ;;;; Several decisions
 
 (defun agent-q-diff-decide-back (change is-redo)
-  "Take the latest decision on CHANGE back, and return the hunks it was on.
-If IS-REDO is non-nil, redo the decision that was undone last.  Signal
-`agent-q-diff-nothing-to-take-back', or an error that says why it cannot
-be done; then nothing has changed."
+  "Undo the latest decision on CHANGE, and return the hunks that it was on.
+If IS-REDO is non-nil, redo the decision that was undone last.  If there is
+none, signal `agent-q-diff-nothing-to-take-back'; if it cannot be done,
+signal an error that says why, and nothing has changed."
   (let* ((planned (agent-q-diff-engine-plan-back (agent-q-diff-file-change-engine change)
                                                  is-redo))
          (hunks (agent-q-diff-engine-planned-hunks planned)))
@@ -180,7 +182,7 @@ be done; then nothing has changed."
       (agent-q-diff-decide--forget-failure change hunk))))
 
 (defun agent-q-diff-decide-as-one (change function)
-  "Call FUNCTION, and return its value; what it decides on CHANGE is one decision."
+  "Call FUNCTION and return its value; its decisions on CHANGE become one."
   (let* ((engine (agent-q-diff-file-change-engine change))
          (before (agent-q-diff-module-n-decisions engine)))
     (unwind-protect

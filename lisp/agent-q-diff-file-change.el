@@ -6,9 +6,9 @@
 
 ;;; Commentary:
 
-;; A file change joins the engine, which knows where every hunk belongs,
-;; and the target, where the edits are made: it opens and closes both, lets
-;; the engine follow the target, and tells how its hunks are.
+;; A file change joins the engine, which knows where every hunk belongs, and
+;; the target, where the edits are made: it opens and closes both, keeps the
+;; engine up to date with the target, and reports the state of the hunks.
 
 ;;; Code:
 
@@ -29,41 +29,41 @@
   "What is proposed for one file, and what was decided about it."
   (target nil :documentation "The `agent-q-diff-target'.")
   (engine nil :documentation "The engine's review.")
-  (kept-engine nil :documentation "The engine's review, once this one has ended.")
-  (size nil :documentation "Number of characters that the target had at the end.")
-  (tick nil :documentation "Tick of the target when the engine saw it last.")
-  (told nil :documentation "Tick of the target up to which the engine was told.")
-  (listener nil :documentation "The function that is told of edits in the target.")
+  (kept-engine nil :documentation "The engine's review, kept after the end.")
+  (size nil :documentation "Characters in the target when the review ended.")
+  (tick nil :documentation "The target's tick when the engine last knew it.")
+  (told nil :documentation "The target's tick up to which edits were reported.")
+  (listener nil :documentation "Function to which edits of the target are reported.")
   (edited-function nil :documentation "Called after each edit by somebody else.")
-  (is-edited nil :documentation "Non-nil if there was an edit of ours.")
+  (is-edited nil :documentation "Non-nil if the review has edited the target.")
   (is-altered nil :documentation "Non-nil if saving changed more than the hunks.")
   (is-adapted nil :documentation "Non-nil if line ends were adapted.")
   (is-cut nil :documentation "Non-nil if hunks were split, which changes their numbers.")
-  (committed nil :documentation "What there is to show of the last command, see `agent-q-diff-engine-committed'.")
+  (committed nil :documentation "Last snapshot, an `agent-q-diff-engine-committed', or nil.")
   (n-conflicts nil :documentation "Number of hunks without a certain place, or nil if that is not known.")
-  (failures nil :documentation "Alist of hunks to why they failed last.")
-  (comments nil :documentation "Alist of hunks to what the user says of them."))
+  (failures nil :documentation "Alist from hunk index to why it last failed to apply.")
+  (comments nil :documentation "Alist from hunk index to the user's comment."))
 
 (defun agent-q-diff-file-change-path (change)
   "Return the absolute name of the file of CHANGE, or nil."
   (agent-q-diff-target-path (agent-q-diff-file-change-target change)))
 
 (defun agent-q-diff-file-change-buffer (change)
-  "Return the buffer of the target of CHANGE, or nil if it was not needed yet."
+  "Return the buffer of the target of CHANGE, or nil if there is none yet."
   (agent-q-diff-target-buffer (agent-q-diff-file-change-target change)))
 
 (defun agent-q-diff-file-change-is-detached (change)
-  "Return non-nil if the target of CHANGE is a text and no file."
+  "Return non-nil if the target of CHANGE is a text, not a file."
   (agent-q-diff-target-is-detached (agent-q-diff-file-change-target change)))
 
 ;;;; Beginning and end
 
 (defun agent-q-diff-file-change-open (path original modified &optional check is-detached)
-  "Return a new change of the file PATH, ORIGINAL becoming MODIFIED.
-PATH is absolute.  If IS-DETACHED is non-nil, the target is no file but
-the text ORIGINAL, in a buffer of its own.  CHECK, a function or nil, is
-called before each edit.  Signal an error if nothing would change or PATH
-cannot be a target."
+  "Return a new change of the file PATH from ORIGINAL to MODIFIED.
+PATH is absolute.  If IS-DETACHED is non-nil, the target is not that file
+but the text ORIGINAL, in a buffer of its own.  CHECK, a function or nil,
+is called before each edit.  Signal an error if nothing would change or
+PATH cannot be a target."
   (agent-q-diff-coding-check-surrogates modified original)
   (agent-q-diff-file-change--closing-on-error
    (agent-q-diff-file-change--create
@@ -76,7 +76,7 @@ cannot be a target."
      (agent-q-diff-file-change--load change original modified))))
 
 (defun agent-q-diff-file-change-unopened (path)
-  "Return a change of the file PATH, which could not be opened: it has no hunks."
+  "Return a change without hunks, of the file PATH that could not be opened."
   (agent-q-diff-file-change--create
    :target (agent-q-diff-target-create :path path)))
 
@@ -91,9 +91,9 @@ If there is an error, close CHANGE first."
   change)
 
 (defun agent-q-diff-file-change-reopen (change)
-  "Return a new change, the continuation of CHANGE, whose review has ended.
-It takes what was kept of that; signal an error if there is nothing or
-the target can be none any more."
+  "Return a new change that continues CHANGE, whose review has ended.
+It takes over what was kept of CHANGE.  Signal an error if nothing was
+kept, or if the file can no longer be a target."
   (let* ((engine (or (agent-q-diff-file-change-kept-engine change)
                      (signal 'agent-q-diff-ended
                              '("the review has ended, and is not kept"))))
@@ -118,7 +118,7 @@ the target can be none any more."
     again))
 
 (defun agent-q-diff-file-change-return (change again)
-  "Give CHANGE back what AGAIN has taken of it, and close AGAIN."
+  "Return to CHANGE what AGAIN took over from it, and close AGAIN."
   (let ((target (agent-q-diff-file-change-target change))
         (target-again (agent-q-diff-file-change-target again)))
     (setf (agent-q-diff-file-change-kept-engine change) (agent-q-diff-file-change-engine again)
@@ -134,9 +134,9 @@ the target can be none any more."
     (agent-q-diff-file-change-close again)))
 
 (defun agent-q-diff-file-change-keep (change)
-  "Keep the engine's review of CHANGE, which ends, if it is worth it.
-That of a text that is no file's is not: nothing of it is anywhere.
-Return non-nil if it is kept."
+  "Keep the engine's review of CHANGE, which is ending, if it may be needed.
+That of a detached text is not: nothing of it is in any file.  Return
+non-nil if it is kept."
   (when (and (agent-q-diff-file-change-engine change)
              (agent-q-diff-file-change-path change)
              (not (agent-q-diff-file-change-is-detached change))
@@ -149,7 +149,7 @@ Return non-nil if it is kept."
     t))
 
 (defun agent-q-diff-file-change-forget (change)
-  "Free the memory of CHANGE, whose review has ended."
+  "Free the memory that was kept of CHANGE, whose review has ended."
   (when (agent-q-diff-file-change-kept-engine change)
     (agent-q-diff-module-free (agent-q-diff-file-change-kept-engine change))
     (setf (agent-q-diff-file-change-kept-engine change) nil)))
@@ -162,13 +162,13 @@ Return non-nil if it is kept."
         (progn
           (setf (agent-q-diff-file-change-engine change)
                 (agent-q-diff-engine-review original modified))
-          ;; The engine begins with just that.
+          ;; The engine begins with just this text.
           (agent-q-diff-file-change--note-tick change tick))
       (agent-q-diff-file-change--load-adapted change original modified
                                               (agent-q-diff-text-in target) tick))))
 
 (defun agent-q-diff-file-change--load-adapted (change original modified live tick)
-  "Give CHANGE its engine, for ORIGINAL becoming MODIFIED.
+  "Set the engine's review of CHANGE, from ORIGINAL to MODIFIED.
 Both are adapted to LIVE, the text of the target at TICK."
   (let* ((adapt (agent-q-diff-line-ends-adapter
                  original live
@@ -186,24 +186,24 @@ Both are adapted to LIVE, the text of the target at TICK."
       (agent-q-diff-file-change-follow change))))
 
 (defun agent-q-diff-file-change--refuse-line-ends ()
-  "Signal that a proposal would change nothing that Emacs has in a buffer."
+  "Signal that a proposal would change nothing in a buffer's text."
   (signal 'agent-q-diff-identical
           '("only line ends or the byte order mark would change, and \
 those are the file's coding system; C-x RET f changes it")))
 
 (defun agent-q-diff-file-change-open-diff (diff)
   "Return a new change of DIFF, a unified diff of one file.
-Its path is to be set before a hunk can be applied; see
+Its path must be set before a hunk can be applied; see
 `agent-q-diff-file-change-aim'."
   (agent-q-diff-file-change--create
    :target (agent-q-diff-target-create)
    :engine (agent-q-diff-engine-review-diff diff)))
 
 (defun agent-q-diff-file-change-open-patch (path diff &optional check)
-  "Return a new change of DIFF, a unified diff of the file PATH, an absolute name.
-Its hunks are placed in the file as it is.  CHECK, a function or nil, is
-called before each edit.  Signal an error if DIFF is none or PATH cannot
-be a target."
+  "Return a new change of the file PATH, an absolute name, by DIFF.
+DIFF is a unified diff, whose hunks are placed in the file as it is now.
+CHECK, a function or nil, is called before each edit.  Signal an error if
+DIFF is malformed or PATH cannot be a target."
   (agent-q-diff-coding-check-surrogates
    diff (replace-regexp-in-string "^\\+.*" "" diff))
   (agent-q-diff-file-change--closing-on-error
@@ -221,17 +221,18 @@ be a target."
        (agent-q-diff-file-change-follow change)))))
 
 (defun agent-q-diff-file-change--diff-engine (diff adapted target)
-  "Return the engine's review of DIFF, which is ADAPTED to the buffer TARGET.
-If DIFF has all of a file of CR line ends in one line, it is one of its
-texts, with a hunk for each change."
+  "Return the engine's review of DIFF for the buffer TARGET.
+ADAPTED is DIFF adapted to TARGET.  If the file has CR line ends and DIFF
+shows all of it as one line, the review is that of the two texts, with a
+hunk for each change."
   (pcase (agent-q-diff-line-ends-cr-texts diff (agent-q-diff-line-ends target))
     (`(,old . ,new) (agent-q-diff-engine-review old new))
     (_ (agent-q-diff-engine-review-diff adapted))))
 
 (defun agent-q-diff-file-change--adapt-diff (diff target)
   "Return DIFF for the buffer TARGET.
-Line ends and byte order mark are adapted as those of a whole text are;
-see `agent-q-diff-line-ends-adapt-diff'."
+Line ends and byte order mark are adapted as for a whole text; see
+`agent-q-diff-line-ends-adapt-diff'."
   (let* ((live (agent-q-diff-text-in target))
          (unmarked (if (string-prefix-p "\ufeff" live)
                        diff
@@ -245,9 +246,9 @@ see `agent-q-diff-line-ends-adapt-diff'."
      live (agent-q-diff-line-ends target))))
 
 (defun agent-q-diff-file-change--hunk-lines (diff)
-  "Return the lines in the hunks of DIFF, whose ends are those of a file.
-The lines around them have others: git ends its own with LF, whatever the
-file has.  A last line without newline has none either."
+  "Return the lines in the hunks of DIFF, whose line ends are the file's.
+The lines around the hunks are left out, since git ends these with LF,
+whatever the file has; so is a last line without a newline."
   (with-temp-buffer
     (insert diff)
     (goto-char (point-min))
@@ -255,7 +256,7 @@ file has.  A last line without newline has none either."
     (buffer-string)))
 
 (defun agent-q-diff-file-change-close (change)
-  "Free the memory of CHANGE, and put its target away unless somebody needs it."
+  "Free the memory of CHANGE, and close its target unless somebody needs it."
   (agent-q-diff-file-change--cease change)
   (when (agent-q-diff-file-change-engine change)
     (agent-q-diff-module-free (agent-q-diff-file-change-engine change))
@@ -273,7 +274,7 @@ file has.  A last line without newline has none either."
 
 (defun agent-q-diff-file-change-ensure-target (change)
   "Return the buffer of the target of CHANGE.
-Visit the file anew if the buffer was killed or visits another one now."
+Visit the file again if the buffer was killed or now visits another file."
   (let ((target (agent-q-diff-file-change-target change)))
     (cond
      ((agent-q-diff-target-live-p target) (agent-q-diff-target-buffer target))
@@ -289,10 +290,10 @@ Visit the file anew if the buffer was killed or visits another one now."
           (agent-q-diff-file-change-tick change) nil)))
 
 (defun agent-q-diff-file-change-follow (change)
-  "Let CHANGE see the target as it is now.  Return non-nil if that is news.
-A target without unsaved edits follows its file first.  The engine was
-told of most edits as they were made; whatever it missed it finds out by
-comparing."
+  "Bring CHANGE up to date with its target.  Return non-nil if that is news.
+A target without unsaved edits follows its file first.  Most edits were
+reported to the engine as they were made; those that it missed are found by
+comparing texts."
   (let ((buffer (agent-q-diff-file-change-ensure-target change))
         (is-news (not (eq (agent-q-diff-file-change-told change)
                           (agent-q-diff-file-change-tick change))))
@@ -301,7 +302,7 @@ comparing."
     (agent-q-diff-target-sync (agent-q-diff-file-change-target change))
     (while (not (eq (setq tick (agent-q-diff-text-tick buffer))
                     (agent-q-diff-file-change-tick change)))
-      ;; A hook may have changed it before this is done.
+      ;; A hook may change the text meanwhile.
       (when (> (cl-incf rounds) 100)
         (error "The text of %s keeps changing; try again"
                (buffer-name buffer)))
@@ -314,16 +315,16 @@ comparing."
       t)))
 
 (defun agent-q-diff-file-change--note-tick (change tick)
-  "Note that the engine of CHANGE knows the target as it is at TICK.
-It is told of edits from then on."
+  "Record that the engine of CHANGE knows the target as it is at TICK.
+From then on, edits are reported to the engine."
   (setf (agent-q-diff-file-change-tick change) tick
         (agent-q-diff-file-change-told change) tick)
   (agent-q-diff-file-change--listen change))
 
 (defun agent-q-diff-file-change--take-in (change buffer tick)
-  "Let the engine of CHANGE know BUFFER, the target, as it is at TICK.
-Return non-nil if that is news to it, and `changed' if BUFFER is no longer
-as it was, so that nothing is known."
+  "Bring the engine of CHANGE up to date with BUFFER, the target, at TICK.
+Return non-nil if that is news to the engine, and `changed' if BUFFER has
+changed meanwhile, so that the engine learned nothing."
   (let* ((engine (agent-q-diff-file-change-engine change))
          (is-news (if (eq tick (agent-q-diff-file-change-told change))
                       (agent-q-diff-module-recognize engine (buffer-size buffer))
@@ -335,9 +336,9 @@ as it was, so that nothing is known."
           (agent-q-diff-engine-follow engine))))))
 
 (defun agent-q-diff-file-change--adopt-blob (engine buffer)
-  "Return non-nil if ENGINE's diff names the text of BUFFER, and is told so.
-Git writes the ids of both texts above the hunks.  Then every line that
-the diff states is certain."
+  "Tell ENGINE if its diff names the text of BUFFER; return non-nil if so.
+Git writes the ids of both texts above the hunks.  If one is that of
+BUFFER, every line number in the diff is certain."
   (pcase (agent-q-diff-module-blobs engine)
     (`(,old . ,new)
      (let ((ids (agent-q-diff-git-blob-ids buffer)))
@@ -349,7 +350,7 @@ the diff states is certain."
                                       (eq side 'new))))))))
 
 (defun agent-q-diff-file-change--listen (change)
-  "Let CHANGE be told of edits in its target, from now on."
+  "Report edits of its target to CHANGE from now on."
   (unless (agent-q-diff-file-change-listener change)
     (let ((listener (lambda (was now n-before n-behind n-chars text at-start is-undo)
                       (agent-q-diff-file-change--learn change was now n-before n-behind
@@ -359,7 +360,7 @@ the diff states is certain."
                                    listener))))
 
 (defun agent-q-diff-file-change--cease (change)
-  "Let CHANGE no longer be told of edits in its target."
+  "Stop reporting edits of its target to CHANGE."
   (when (agent-q-diff-file-change-listener change)
     (agent-q-diff-outside-cease (agent-q-diff-file-change-buffer change)
                                 (agent-q-diff-file-change-listener change))
@@ -367,10 +368,10 @@ the diff states is certain."
 
 (defun agent-q-diff-file-change--learn (change was now n-before n-behind n-chars text
                                                at-start is-undo)
-  "Tell the engine of CHANGE of an edit made by somebody else.
+  "Report to the engine of CHANGE an edit that somebody else made.
 WAS, NOW, N-BEFORE, N-BEHIND, N-CHARS, TEXT, AT-START and IS-UNDO are as
-`agent-q-diff-outside-listen' has them.  An edit that follows one that was
-missed is left to `agent-q-diff-file-change-follow'."
+for the function in `agent-q-diff-outside-listen'.  If an edit before it
+was missed, leave both to `agent-q-diff-file-change-follow'."
   (when (and (eq was (agent-q-diff-file-change-told change))
              (agent-q-diff-engine-edit-outside
               (agent-q-diff-file-change-engine change)
@@ -382,7 +383,8 @@ missed is left to `agent-q-diff-file-change-follow'."
 ;;;; Hunks
 
 (defconst agent-q-diff-file-change-max-shown 50
-  "Number of hunks up to which a command on several returns all of them.")
+  "Number of hunks up to which a command on several returns them all.
+If there are more, it returns none.")
 
 (defun agent-q-diff-file-change-hunk (change hunk)
   "Return the `agent-q-diff-engine-hunk' of HUNK of CHANGE."
@@ -395,7 +397,7 @@ missed is left to `agent-q-diff-file-change-follow'."
 
 (defun agent-q-diff-file-change-next-pending (change hunk)
   "Return the next pending hunk of CHANGE after HUNK, or nil if no other is.
-After the last hunk comes the first one."
+The search wraps around after the last hunk."
   (let ((committed (agent-q-diff-file-change-committed change)))
     (pcase (and committed (agent-q-diff-engine-committed-hunks committed))
       ((and `(,only)
@@ -420,7 +422,8 @@ After the last hunk comes the first one."
 
 (defun agent-q-diff-file-change-count-conflicts (change)
   "Return the number of hunks of CHANGE that have no certain place in the target.
-No command of ours makes one, so that 0 stays until others edit it."
+Commands never create such a hunk: 0 stays true until others edit the
+target."
   (or (agent-q-diff-file-change-n-conflicts change)
       (pcase-let ((`(,conflict ,ambiguous . ,_)
                    (agent-q-diff-module-standing
@@ -428,7 +431,7 @@ No command of ours makes one, so that 0 stays until others edit it."
         (setf (agent-q-diff-file-change-n-conflicts change) (+ conflict ambiguous)))))
 
 (defun agent-q-diff-file-change-recount (change)
-  "Forget what was counted of CHANGE, so that it is counted anew."
+  "Forget the counts for CHANGE, so that they are taken again."
   (setf (agent-q-diff-file-change-committed change) nil
         (agent-q-diff-file-change-n-conflicts change) nil))
 
@@ -439,8 +442,8 @@ No command of ours makes one, so that 0 stays until others edit it."
         (agent-q-diff-module-marks (agent-q-diff-file-change-engine change)))))
 
 (defun agent-q-diff-file-change-note-parts (change hunk n)
-  "Note that HUNK of CHANGE is now N hunks.
-Each has failed if it had, and has its comment."
+  "Record that HUNK of CHANGE was split into N hunks.
+Each of them inherits the failure and the comment of HUNK."
   (cl-flet ((parted (entries)
               (cl-loop for (index . text) in entries
                        append (cond

@@ -20,9 +20,9 @@
 ;;;; Progress line
 
 (defun agent-q-diff-progress-line (counts)
-  "Return the progress line for COUNTS, of `agent-q-diff-buffer-counts'.
-Its length depends on the number of hunks alone, so that no position
-moves when it changes."
+  "Return the progress line for COUNTS, from `agent-q-diff-buffer-counts'.
+Its length depends only on the number of hunks, so that updating it moves
+no position."
   (pcase-let* ((`(,total ,applied ,rejected ,pending) counts)
                (line (lambda (applied rejected pending)
                        (format "Progress: %d/%d applied, %d rejected, %d pending  |  %s"
@@ -46,9 +46,9 @@ Return non-nil if there is one."
     t))
 
 (defun agent-q-diff-update-header ()
-  "Bring the progress line up to date.
-It takes the place of a line of old that tells the keys for accepting
-all; where there is neither, it is put at the beginning of the buffer."
+  "Update the progress line.
+It replaces an old-style line that explains the keys for accepting all.  If
+there is neither, it is inserted at the beginning of the buffer."
   (save-excursion
     (save-restriction
       (widen)
@@ -68,23 +68,23 @@ all; where there is neither, it is put at the beginning of the buffer."
        (insert new)))))
 
 (defvar agent-q-diff-progress-functions nil
-  "Abnormal hook that is run in the diff buffer when hunks may be decided.
-Each function is called with the numbers of hunks: all, those marked
-applied, those marked rejected, and those neither.")
+  "Abnormal hook run in the diff buffer when hunks may have been decided.
+Each function is called with four numbers of hunks: all, applied, rejected
+and pending.")
 
 (defvar-local agent-q-diff-progress--header-end ""
-  "What the header line says behind the number of the hunk at point.")
+  "What the header line shows after the number of the hunk at point.")
 (put 'agent-q-diff-progress--header-end 'permanent-local t)
 
 (defun agent-q-diff-progress--count-conflicts ()
-  "Return the number of hunks that have no place in the target."
+  "Return the number of hunks that have no certain place in the target."
   (if (agent-q-diff-buffer-ended-p)
       0
     (agent-q-diff-file-change-count-conflicts (agent-q-diff-buffer-change))))
 
 (defun agent-q-diff-progress-update-header-line ()
-  "Say in the header line at which hunk point is, and how far one is.
-It runs after every command here, so that it must not grow with anything."
+  "Show the hunk at point and the progress in the header line.
+This runs after every command here, so it must take constant time."
   (let* ((hunk (agent-q-diff-buffer-hunk-at-point))
          (total (length agent-q-diff-buffer-positions))
          (line (concat
@@ -99,9 +99,9 @@ It runs after every command here, so that it must not grow with anything."
       (setq header-line-format line))))
 
 (defun agent-q-diff-progress-refresh ()
-  "Bring the progress line up to date, if there is one, and tell who wants to know.
-In a buffer made for a proposal, show the progress in the header line,
-too, since the line itself scrolls away."
+  "Update the progress line, if any, and run `agent-q-diff-progress-functions'.
+In a buffer made for a proposal, also show the progress in the header line,
+since the progress line scrolls out of view."
   (pcase-let* ((counts (agent-q-diff-buffer-counts))
                (`(,_ ,applied ,rejected ,pending) counts))
     (save-excursion

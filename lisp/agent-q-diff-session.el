@@ -1,4 +1,4 @@
-;;; agent-q-diff-session.el --- One review: what is decided, shown, and who waits  -*- lexical-binding: t; -*-
+;;; agent-q-diff-session.el --- A review: changes, diff buffer and caller  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -6,10 +6,10 @@
 
 ;;; Commentary:
 
-;; What a user calls a review is this struct, since `agent-q-diff-review'
-;; is the function that begins one.  It has the file changes that are
-;; decided, the diff buffer in which they are shown, who proposes them,
-;; who waits for the answer, and that answer.
+;; The struct is what a user calls a review; it is not named so because
+;; `agent-q-diff-review' is the function that begins one.  It holds the file
+;; changes to be decided, the diff buffer that shows them, the agent that
+;; proposes them, the caller that waits for the answer, and the answer.
 
 ;;; Code:
 
@@ -20,25 +20,26 @@
 (cl-defstruct (agent-q-diff-session (:constructor agent-q-diff-session-create)
                                     (:copier nil))
   "A review."
-  (changes nil :documentation "List of `agent-q-diff-file-change'; there is only one yet.")
+  (changes nil :documentation "List of `agent-q-diff-file-change', so far with one element.")
   (buffer nil :documentation "The diff buffer.")
-  (agent nil :documentation "Who proposes, a string, or nil.")
+  (agent nil :documentation "Name of the agent that proposes, or nil.")
   (contract agent-q-diff-contract :documentation "Whose wording the agent reads.")
   (tool agent-q-diff-tool :documentation "Name of the tool that was called, or nil.")
-  (description nil :documentation "What the agent says of the proposal, a string.")
+  (description nil :documentation "What the agent says about the proposal, a string.")
   (proposed nil :documentation "The proposal as a diff, for the log.")
-  (comment nil :documentation "What the user says of the whole, or nil.")
+  (comment nil :documentation "The user's comment on the whole proposal, or nil.")
   (is-by-program nil :documentation "Non-nil if a program made the decision.")
-  (caller nil :documentation "What waits for the answer, in its connector's own terms.")
-  (is-abandoned nil :documentation "Non-nil if the caller has gone, so that nobody is waiting.")
+  (caller nil :documentation "Who waits for the answer: any object that the integration chose.")
+  (is-abandoned nil :documentation "Non-nil if the caller is gone, so that nobody waits.")
   (callback nil :documentation "Function to be called with the result, or nil.")
   (depth nil :documentation "Recursion depth at which a caller waits, or nil.")
-  (begun (current-time) :documentation "Time at which the review was begun.")
+  (begun (current-time) :documentation "Time at which the review began.")
   (outcome nil :documentation "How the review ended, or nil; see `agent-q-diff'.")
   (result nil :documentation "The result, a plist, once the review has ended."))
 
 (defun agent-q-diff-session-of (change &rest slots)
-  "Return a new review of CHANGE alone, with SLOTS, keywords and values."
+  "Return a new review of CHANGE alone.
+SLOTS are further slots, keywords and values."
   (apply #'agent-q-diff-session-create :changes (list change) slots))
 
 (defun agent-q-diff-session-change (review)
@@ -52,20 +53,20 @@
 ;;;; Memory
 
 (defun agent-q-diff-session-free (review)
-  "Free the memory of REVIEW, and put its targets away unless somebody needs them."
+  "Free the memory of REVIEW, and close its targets unless somebody needs them."
   (mapc #'agent-q-diff-file-change-close (agent-q-diff-session-changes review)))
 
 (defun agent-q-diff-session-keep (review)
-  "Keep of REVIEW, which ends, what it takes to look at it again.
-Return non-nil if there is anything worth it."
+  "Keep what is needed to show REVIEW, which is ending, again.
+Return non-nil if there is anything to keep."
   (delq nil (mapcar #'agent-q-diff-file-change-keep (agent-q-diff-session-changes review))))
 
 (defun agent-q-diff-session-forget (review)
-  "Free the memory of REVIEW, which was kept."
+  "Free the memory that was kept of REVIEW."
   (mapc #'agent-q-diff-file-change-forget (agent-q-diff-session-changes review)))
 
 (defun agent-q-diff-session-size (review)
-  "Return the number of characters of the targets of REVIEW, which was kept."
+  "Return the number of characters of the targets of REVIEW, a kept review."
   (cl-loop for change in (agent-q-diff-session-changes review)
            sum (or (agent-q-diff-file-change-size change) 0)))
 

@@ -6,8 +6,9 @@
 
 ;;; Commentary:
 
-;; A sign on each hunk whose state or place needs to be seen: overlays from
-;; what the engine says of a hunk.  They follow what others do in the target.
+;; A sign on each hunk whose state or place needs to be seen.  Signs are
+;; overlays made from what the engine reports about a hunk; they are updated
+;; when others edit the target.
 
 ;;; Code:
 
@@ -25,8 +26,8 @@
 ;;;; The review of this buffer
 
 (defun agent-q-diff-signs-change-with-target ()
-  "Return this buffer's file change, with its target followed.
-The display is brought up to date if the target has changed."
+  "Return this buffer's file change, brought up to date with its target.
+Update the display if the target has changed."
   (let ((change (agent-q-diff-buffer-current-change)))
     (unless (eq agent-q-diff-buffer-parsed-tick t)
       (agent-q-diff-signs-watch change)
@@ -39,46 +40,47 @@ The display is brought up to date if the target has changed."
     change))
 
 (defvar-local agent-q-diff-signs--refresh-timer nil
-  "The timer that will show how edits of the target stand, or nil.")
+  "The timer that will update the signs after edits of the target, or nil.")
 (put 'agent-q-diff-signs--refresh-timer 'permanent-local t)
 
 (defun agent-q-diff-signs-watch (change)
-  "Show in this buffer, before long, what others do in the target of CHANGE."
+  "Update this buffer soon after others edit the target of CHANGE."
   (let ((buffer (current-buffer)))
     (setf (agent-q-diff-file-change-edited-function change)
           (lambda () (agent-q-diff-signs--refresh-soon buffer)))))
 
 (defun agent-q-diff-signs--refresh-soon (buffer)
-  "Let the diff buffer BUFFER show how the target is, before long.
-That is done when there has been no input for a while."
-  ;; After most edits it is already to be done.
+  "Update the signs in the diff buffer BUFFER when Emacs is next idle.
+See `agent-q-diff-refresh-delay'."
+  ;; After most edits, an update is already scheduled.
   (when (and agent-q-diff-refresh-delay (buffer-live-p buffer)
              (not (buffer-local-value 'agent-q-diff-signs--refresh-timer buffer)))
     (with-current-buffer buffer
       (setq agent-q-diff-signs--refresh-timer
             (run-with-idle-timer
-             ;; While Emacs is idle the time counts from when that began.
+             ;; If Emacs is idle now, the time counts from when it became
+             ;; idle.
              (time-add (or (current-idle-time) 0) agent-q-diff-refresh-delay)
              nil #'agent-q-diff-signs--refresh buffer)))))
 
 (defun agent-q-diff-signs-stop-refreshing ()
-  "Forget that this buffer was to show how the target is."
+  "Cancel the scheduled update of this buffer's signs, if any."
   (when agent-q-diff-signs--refresh-timer
     (cancel-timer agent-q-diff-signs--refresh-timer)
     (setq agent-q-diff-signs--refresh-timer nil)))
 
 (defun agent-q-diff-signs--refresh (buffer)
-  "Show in the diff buffer BUFFER how the target now is, if it is visible."
+  "Update the signs in the diff buffer BUFFER, if it is visible."
   (when (buffer-live-p buffer)
     (with-current-buffer buffer
       (setq agent-q-diff-signs--refresh-timer nil)
       (when (and agent-q-diff-buffer-review
                  (not (agent-q-diff-buffer-ended-p))
-                 ;; A hook on the way to the file may ask something: what is
-                 ;; planned is not committed yet.
+                 ;; A hook that runs on saving may ask something, and then
+                 ;; the plan is not committed yet.
                  (not agent-q-diff-outside-speaker)
                  (get-buffer-window buffer t))
-        ;; What is wrong with the target is said when it is needed.
+        ;; Problems with the target are reported when it is needed.
         (ignore-error agent-q-diff-error
           (agent-q-diff-signs-change-with-target))))))
 
@@ -86,10 +88,10 @@ That is done when there has been no input for a while."
 
 (defun agent-q-diff-signs--sign (state is-in place notes)
   "Return (TEXT . FACE), the sign of a hunk, or nil if it needs none.
-STATE is its state, IS-IN tells whether its change is in the target,
-PLACE is as `agent-q-diff-engine-hunk' has it, or (ambiguous NTH . N) if
-it is the place with the index NTH of N; and NOTES says what the user did
-to it and how it was found, a string or nil."
+STATE is its state; IS-IN tells whether its change is in the target.  PLACE
+is as in `agent-q-diff-engine-hunk', or (ambiguous NTH . N) for the place
+with the index NTH of N.  NOTES, a string or nil, tells what the user did
+to the hunk and how its place was found."
   (let ((name (upcase (symbol-name (or state 'pending)))))
     (pcase (agent-q-diff-signs--difference state is-in place)
       ((and words (pred stringp))
@@ -108,15 +110,15 @@ to it and how it was found, a string or nil."
                   (t 'agent-q-diff-pending)))))))))
 
 (defun agent-q-diff-signs--ambiguous-sign (choice)
-  "Return the sign of a hunk that has to be looked at before it is accepted.
-CHOICE is nil, or (NTH . N) if it is the place with the index NTH of N."
+  "Return the sign of an ambiguous hunk, which the user must look at.
+CHOICE is nil, or (NTH . N) for the place with the index NTH of N."
   (pcase choice
     (`(,nth . ,(and n (guard (> n 1))))
      (format "[AMBIGUOUS, look: %d of %d places]" (1+ nth) n))
     (_ "[AMBIGUOUS, look]")))
 
 (defun agent-q-diff-signs--bracketed (&rest words)
-  "Return WORDS, of which some may be nil, as one sign."
+  "Return the sign made of WORDS, leaving out nil."
   (format "[%s]" (string-join (delq nil words) ", ")))
 
 (defun agent-q-diff-signs--difference (state is-in place)
@@ -130,7 +132,7 @@ IS-IN and PLACE are as in `agent-q-diff-signs--sign'."
     (if is-in "but in the file" "but not in the file"))))
 
 (defun agent-q-diff-signs--aside (state place)
-  "Return what to say about PLACE of a hunk in STATE, a string, or nil."
+  "Return words about PLACE of a hunk in STATE, a string, or nil."
   (cond
    ((eq place 'next-to-edit) "next to your edit")
    ((and (null state) (integerp place))
@@ -141,23 +143,25 @@ IS-IN and PLACE are as in `agent-q-diff-signs--sign'."
   (if (eq state 'applied) 'agent-q-diff-applied 'agent-q-diff-rejected))
 
 (defun agent-q-diff-signs--overlay-p (overlay)
-  "Return non-nil if OVERLAY is on a hunk because of its state."
+  "Return non-nil if OVERLAY is for the state of a hunk."
   (or (overlay-get overlay 'agent-q-diff)
       (overlay-get overlay 'agent-q-diff-header)))
 
 (defun agent-q-diff-signs-overlays-at (position)
-  "Return our overlays on the hunk whose `@@' line is at POSITION."
+  "Return the overlays for the state of the hunk at POSITION.
+POSITION is that of its `@@' line."
   (seq-filter (lambda (overlay)
                 (and (agent-q-diff-signs--overlay-p overlay)
                      (eq (overlay-start overlay) position)))
               (overlays-in position (1+ position))))
 
 (defvar-local agent-q-diff-signs--n-signs 0
-  "Number of signs that were put since all were taken away.")
+  "Number of signs added since all were last removed.")
 
 (defun agent-q-diff-signs--put-sign (position state is-in &optional reason place notes)
-  "Show on the hunk at POSITION its STATE, IS-IN, PLACE and NOTES.
-These four are those of `agent-q-diff-signs--sign'; REASON explains them."
+  "Show STATE, IS-IN, PLACE and NOTES on the hunk at POSITION.
+These four are as for `agent-q-diff-signs--sign'.  REASON, a string or nil,
+is the tooltip."
   (mapc #'delete-overlay (agent-q-diff-signs-overlays-at position))
   (pcase (agent-q-diff-signs--sign state is-in place notes)
     (`(,text . ,face)
@@ -176,7 +180,7 @@ These four are those of `agent-q-diff-signs--sign'; REASON explains them."
        (cl-incf agent-q-diff-signs--n-signs)))))
 
 (defun agent-q-diff-signs--put-header (position)
-  "Show the `@@' line at POSITION as that of a hunk that is decided."
+  "Show the `@@' line at POSITION as that of a decided hunk."
   (let ((overlay (make-overlay position (save-restriction
                                           (widen)
                                           (save-excursion
@@ -188,7 +192,7 @@ These four are those of `agent-q-diff-signs--sign'; REASON explains them."
 
 (defun agent-q-diff-apply-visual-feedback (hunk-start state)
   "Show STATE on the hunk whose `@@' line is at HUNK-START.
-STATE is `applied', `rejected', or nil, which takes the sign away."
+STATE is `applied', `rejected', or nil to remove the sign."
   (agent-q-diff-signs--put-sign hunk-start state 'unknown))
 
 (defun agent-q-diff-signs-show-hunk (hunk)
@@ -209,7 +213,7 @@ STATE is `applied', `rejected', or nil, which takes the sign away."
                                   (agent-q-diff-signs--notes-on hunk))))
 
 (defun agent-q-diff-signs-show-committed ()
-  "Show what the latest command of this buffer's review came to."
+  "Show the effect of the latest command on this buffer's review."
   (let* ((committed (agent-q-diff-file-change-committed (agent-q-diff-buffer-change)))
          (hunks (agent-q-diff-engine-committed-hunks committed)))
     (cond
@@ -225,7 +229,7 @@ STATE is `applied', `rejected', or nil, which takes the sign away."
     (agent-q-diff-progress-refresh)))
 
 (defun agent-q-diff-signs--choice (hunk)
-  "Return (NTH . N): of N places of HUNK that with the index NTH is offered.
+  "Return (NTH . N): HUNK is offered the place with the index NTH of N.
 HUNK is an `agent-q-diff-engine-hunk'."
   (pcase agent-q-diff-buffer-shown
     ((and `(,id ,_ ,nth . ,shown)
@@ -234,10 +238,10 @@ HUNK is an `agent-q-diff-engine-hunk'."
     (_ (cons 0 (length (agent-q-diff-engine-hunk-places hunk))))))
 
 (defun agent-q-diff-signs--notes-on (hunk)
-  "Return what else there is to say of HUNK, a string or nil.
-HUNK is an `agent-q-diff-engine-hunk'.  That is the number of outer
-context lines that differ where it was found, and what the user did to it
-besides deciding it."
+  "Return further notes on HUNK, a string or nil.
+HUNK is an `agent-q-diff-engine-hunk'.  The notes are the number of outer
+context lines that differ at its place, and what the user did to it besides
+deciding it."
   (let* ((fuzz (agent-q-diff-engine-hunk-fuzz hunk))
          (comment (alist-get (agent-q-diff-engine-hunk-index hunk)
                              (agent-q-diff-file-change-comments (agent-q-diff-buffer-change))))
@@ -248,9 +252,9 @@ besides deciding it."
 
 (defun agent-q-diff-signs-show-all ()
   "Show the state of every hunk and the progress.
-If they are more than `agent-q-diff-file-change-max-shown', those show their
-state that come into sight: a screen has few, and thousands of overlays
-make every edit of a buffer slow."
+If there are more than `agent-q-diff-file-change-max-shown' hunks, each
+gets its sign when it comes into view: a screen shows few, and thousands of
+overlays make every edit of a buffer slow."
   (agent-q-diff-file-change-recount (agent-q-diff-buffer-change))
   (let ((n (length agent-q-diff-buffer-positions)))
     (if (<= n agent-q-diff-file-change-max-shown)
@@ -260,16 +264,16 @@ make every edit of a buffer slow."
   (agent-q-diff-progress-refresh))
 
 (defconst agent-q-diff-signs--max-signs 100
-  "Number of signs up to which those that are out of sight may stay.")
+  "Number of signs up to which those that are out of view may stay.")
 
 (defun agent-q-diff-signs--thin-out ()
-  "Take signs that are out of sight away if there are too many."
+  "Remove signs that are out of view if there are too many."
   (when (and (> agent-q-diff-signs--n-signs agent-q-diff-signs--max-signs)
              (length> agent-q-diff-buffer-positions agent-q-diff-file-change-max-shown))
     (agent-q-diff-signs--show-in-sight)))
 
 (defun agent-q-diff-signs--show-in-sight ()
-  "Show the state of each hunk when it comes into sight."
+  "Show the state of each hunk when it comes into view."
   (setq agent-q-diff-signs--n-signs 0)
   (save-restriction
     (widen)

@@ -24,23 +24,23 @@
                                    (:copier nil))
   "The file that is changed, and the buffer that visits it."
   (path nil :documentation "Absolute name of the file, or nil.")
-  (truename nil :documentation "What `file-truename' returned for the path at first.")
-  (buffer nil :documentation "The buffer, once it was needed.")
-  (is-new nil :documentation "Non-nil if the buffer was made for us.")
-  (is-detached nil :documentation "Non-nil if the target is a text and no file.")
-  (is-created nil :documentation "Non-nil if an edit of ours created the file.")
-  (missing nil :documentation "The directories that were created for it, innermost first.")
+  (truename nil :documentation "The file's `file-truename' when it was first visited.")
+  (buffer nil :documentation "The buffer, or nil until it is needed.")
+  (is-new nil :documentation "Non-nil if the buffer was created for the review.")
+  (is-detached nil :documentation "Non-nil if the target is a text, not a file.")
+  (is-created nil :documentation "Non-nil if the review created the file.")
+  (missing nil :documentation "Directories created with the file, innermost first.")
   (has-followed nil :documentation "Non-nil if the buffer has followed its file, and nobody was told.")
   (disk-state nil :documentation "What `agent-q-diff-disk-sync' returned last, or nil.")
-  (disk nil :documentation "Attributes of the file when the review was begun.")
-  (hash nil :documentation "Hash of the file's bytes at that time, if it is for the log.")
-  (check nil :documentation "Function called before each edit of ours, or nil."))
+  (disk nil :documentation "Attributes of the file when the review began.")
+  (hash nil :documentation "Hash of the file's bytes when the review began, for the log, or nil.")
+  (check nil :documentation "Function called before each edit by the review, or nil."))
 
 ;;;; The buffer
 
 (defun agent-q-diff-target-detached (name text)
-  "Return a new target that is no file but TEXT, in a buffer of its own.
-NAME is an absolute file name, from which the buffer gets its mode."
+  "Return a new detached target: TEXT in a buffer of its own.
+NAME is an absolute file name, which determines the buffer's mode."
   (agent-q-diff-target-create
    :path name :is-detached t :is-new t
    :buffer (agent-q-diff-visit-detached name text)))
@@ -74,10 +74,10 @@ A buffer without unsaved edits follows its file."
                       (eq buffer (find-buffer-visiting path))))))))
 
 (defun agent-q-diff-target-close (target is-edited)
-  "Put the buffer of TARGET away, unless somebody needs it.
-A file that we created stays only if something is in it.  If IS-EDITED is
-non-nil, there were edits of ours, and the buffer of a file that is there
-stays, for whoever wants to undo them."
+  "Close the buffer of TARGET unless somebody needs it.
+Delete a file that the review created if it is empty.  IS-EDITED is non-nil
+if the review has edited the target; if the file still exists, its buffer
+then stays, so that the edits can be undone."
   (let* ((buffer (agent-q-diff-target-buffer target))
          (is-gone (and (agent-q-diff-target-is-created target)
                        (agent-q-diff-visit-delete-empty
@@ -93,7 +93,7 @@ stays, for whoever wants to undo them."
 
 (defun agent-q-diff-target-sync (target)
   "Let the buffer of TARGET follow its file if it has no unsaved edits.
-What came of it is noted in TARGET."
+Record the outcome in TARGET."
   (unless (agent-q-diff-target-is-detached target)
     (let ((state (agent-q-diff-disk-sync (agent-q-diff-target-buffer target))))
       (when (eq state 'followed)
@@ -102,20 +102,20 @@ What came of it is noted in TARGET."
             (and (not (eq state 'followed)) state)))))
 
 (defun agent-q-diff-target-told-followed (target)
-  "Return non-nil if the buffer of TARGET has followed its file; forget that.
-Call this to tell the user."
+  "Return non-nil if the buffer of TARGET has followed its file; reset that.
+Call this when you tell the user."
   (prog1 (agent-q-diff-target-has-followed target)
     (setf (agent-q-diff-target-has-followed target) nil)))
 
 (defun agent-q-diff-target-disk-message (target)
-  "Return why the buffer of TARGET is not its file's text any more, or nil."
+  "Return why the buffer of TARGET no longer has its file's text, or nil."
   (agent-q-diff-disk-message (agent-q-diff-target-buffer target)
                              (agent-q-diff-target-disk-state target)))
 
 (defun agent-q-diff-target--check (target)
   "Signal an error if the file of TARGET must not be written.
-Its name must lead where it led when the review began, and whoever began
-the review may have a check of its own."
+Its name must still lead to the same file as when the review began, and the
+check of TARGET must pass, if it has one."
   (agent-q-diff-file-uncached
     (unless (or (agent-q-diff-target-is-detached target)
                 (equal (agent-q-diff-target-truename target)
@@ -129,7 +129,7 @@ the review may have a check of its own."
 ;;;; Edits
 
 (defun agent-q-diff-target-saves-p (target)
-  "Return non-nil if an edit of ours in TARGET is saved."
+  "Return non-nil if an edit of TARGET by the review is to be saved."
   (pcase-exhaustive (if (agent-q-diff-target-is-detached target)
                         'never
                       agent-q-diff-save)
@@ -138,16 +138,17 @@ the review may have a check of its own."
     ('never nil)))
 
 (defun agent-q-diff-target-edit (target edits offsets)
-  "Make EDITS in TARGET, and save it if that is wanted.
+  "Make EDITS in TARGET, and save it if `agent-q-diff-target-saves-p'.
 EDITS and OFFSETS are as in `agent-q-diff-apply-edits'.  Return the
-buffer's tick before it was saved.  Note what comes into being by that."
+buffer's tick from before saving.  Record in TARGET whether this created
+its file and directories."
   (agent-q-diff-file-uncached
     (agent-q-diff-target--check target)
     (let* ((path (agent-q-diff-target-path target))
            (is-saving (agent-q-diff-target-saves-p target))
            (was-missing (and is-saving (not (file-exists-p path))))
            (missing (and was-missing (agent-q-diff-file-missing-directories path)))
-           ;; What the file has came from this review, and may go with it.
+           ;; The content of a file that the review created needs no backup.
            (make-backup-files (and make-backup-files
                                    (not (agent-q-diff-target-is-created target)))))
       (prog1 (agent-q-diff-apply-edits (agent-q-diff-target-buffer target)
