@@ -1,4 +1,4 @@
-;;; agent-q-diff-confusables.el --- Characters that read as something else  -*- lexical-binding: t; -*-
+;;; agent-q-diff-confusables.el --- Misleading characters by number  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -6,9 +6,9 @@
 
 ;;; Commentary:
 
-;; An agent's text can contain confusables: characters that read as something
-;; else, or as nothing.  Each is shown by its number, like <U+202E>, on any
-;; display; the text itself stays.
+;; An agent's text can contain confusables: characters that look like
+;; something else, or like nothing.  Each is shown by its number, like
+;; <U+202E>, on any display; the text itself is not changed.
 
 ;;; Code:
 

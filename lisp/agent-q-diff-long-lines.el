@@ -7,8 +7,8 @@
 ;;; Commentary:
 
 ;; A line of thousands of characters takes long to display.  Its end is
-;; replaced by a note until somebody asks for it; the text itself stays.
-;; Only what comes into view is processed.
+;; replaced by a note until somebody asks for it; the text itself is not
+;; changed.  Only what comes into view is processed.
 
 ;;; Code:
 

@@ -6,8 +6,9 @@
 
 ;;; Commentary:
 
-;; Moving from hunk to hunk and to the target, and what Emacs has for that:
-;; Imenu, `next-error', Eldoc, and a mode that follows in the other window.
+;; Moving among hunks and to the target, also by Imenu and `next-error';
+;; Eldoc; and a mode that shows the place of the hunk at point in the other
+;; window.
 
 ;;; Code:
 
@@ -25,7 +26,7 @@
 (require 'agent-q-diff-places)
 
 (defun agent-q-diff-navigation-say-state ()
-  "Say the state of the hunk at point."
+  "Show the state of the hunk at point in the echo area."
   (pcase-let* ((hunk (agent-q-diff-buffer-hunk-here))
                (`(,mark ,is-in ,reason ,place ,fuzz) (agent-q-diff-navigation--state-of hunk)))
     (message "Hunk %s (%d of %d)%s%s"
@@ -56,19 +57,19 @@ Once the review has ended, only the mark is known."
             (agent-q-diff-engine-hunk-fuzz hunk)))))
 
 (defun agent-q-diff-next-hunk (&optional n)
-  "Move to the Nth next hunk and say its state.
-Before the first hunk, the first one is next."
+  "Move to the Nth next hunk and show its state.
+From before the first hunk, the first one is next."
   (interactive "p")
   (agent-q-diff-navigation--move (or n 1)))
 
 (defun agent-q-diff-previous-hunk (&optional n)
-  "Move to the Nth previous hunk and say its state."
+  "Move to the Nth previous hunk and show its state."
   (interactive "p")
   (agent-q-diff-navigation--move (- (or n 1))))
 
 (defun agent-q-diff-navigation--move (n)
-  "Move N hunks down and say where that is.
-In a buffer that is not a diff, move as `diff-mode' does."
+  "Move N hunks down and show the state of the hunk there.
+In a buffer that is not a diff, use `diff-hunk-next'."
   (if (not (or (agent-q-diff-buffer-ended-p) (agent-q-diff-buffer-change-or-nil)))
       (diff-hunk-next n)
     (let* ((here (or (agent-q-diff-buffer-hunk-at-point) -1))
@@ -90,15 +91,15 @@ If there is none, return DEFAULT."
     (if (< -1 hunk n) hunk default)))
 
 (defun agent-q-diff-next-conflict (&optional n)
-  "Move to the Nth next hunk that does not apply, and say why.
-While the place of an ambiguous hunk is shown, as accepting it does at
-first, show the Nth next place where that hunk may belong instead."
+  "Move to the Nth next hunk that does not apply, and show why.
+If a place of an ambiguous hunk is shown, as after accepting it once, show
+the Nth next place where that hunk may belong instead."
   (interactive "p")
   (unless (agent-q-diff-places-show-next (or n 1))
     (agent-q-diff-navigation--goto-conflict (or n 1))))
 
 (defun agent-q-diff-navigation--goto-conflict (n)
-  "Move to the Nth next hunk that does not apply, and say why."
+  "Move to the Nth next hunk that does not apply, and show why."
   (let* ((change (agent-q-diff-signs-change-with-target))
          (here (or (agent-q-diff-buffer-hunk-at-point) -1))
          (conflicts (agent-q-diff-navigation--conflicts change))
@@ -114,9 +115,9 @@ first, show the Nth next place where that hunk may belong instead."
       (agent-q-diff-navigation-say-state))))
 
 (defun agent-q-diff-previous-conflict (&optional n)
-  "Move to the Nth previous hunk that does not apply, and say why.
-While the place of an ambiguous hunk is shown, show the Nth previous
-place where that hunk may belong instead."
+  "Move to the Nth previous hunk that does not apply, and show why.
+If a place of an ambiguous hunk is shown, show the Nth previous place where
+that hunk may belong instead."
   (interactive "p")
   (agent-q-diff-next-conflict (- (or n 1))))
 
@@ -182,7 +183,7 @@ place where that hunk may belong instead."
 
 (defun agent-q-diff-navigation--defun ()
   "Return the section heading of the hunk at point, for which-function.
-That of `diff-mode' would open the file that a header names."
+The function of `diff-mode' would open the file that a header names."
   (when-let ((hunk (agent-q-diff-buffer-hunk-at-point)))
     (agent-q-diff-navigation--heading hunk)))
 
@@ -203,10 +204,10 @@ If RESET is non-nil, count from the first hunk."
   '((nil . "\\[agent-q-diff-accept-hunk] accepts, \\[agent-q-diff-reject-hunk] rejects")
     (applied . "\\[agent-q-diff-unapply-hunk] takes it out of the file")
     (rejected . "\\[agent-q-diff-accept-hunk] accepts it after all"))
-  "What is to be said of a hunk with a mark.")
+  "Alist from the mark of a hunk to the keys that Eldoc shows for it.")
 
 (defun agent-q-diff-navigation--eldoc (&rest _)
-  "Return the state of the hunk at point and what one can do, for eldoc."
+  "Return the state of the hunk at point and the keys for it, for Eldoc."
   (when (agent-q-diff-buffer-known-p)
     (when-let ((hunk (agent-q-diff-buffer-hunk-at-point)))
       (let* ((state (agent-q-diff-file-change-hunk (agent-q-diff-buffer-change) hunk))
@@ -228,7 +229,8 @@ If RESET is non-nil, count from the first hunk."
   "The overlay on the lines of the target that the hunk at point touches.")
 
 (defvar-local agent-q-diff-navigation--followed nil
-  "What is shown in the other window, (HUNK . TICK).")
+  "The hunk whose place is shown in the other window, (HUNK . TICK), or nil.
+TICK is the tick of the target when it was shown.")
 
 (define-minor-mode agent-q-diff-follow-mode
   "Show in the other window which lines of the file the hunk at point touches."
@@ -244,14 +246,14 @@ If RESET is non-nil, count from the first hunk."
     (agent-q-diff-navigation--unmark)))
 
 (defun agent-q-diff-navigation--unmark ()
-  "Take the mark off the lines of the target."
+  "Unmark the lines of the target."
   (when agent-q-diff-navigation--overlay
     (delete-overlay agent-q-diff-navigation--overlay)
     (setq agent-q-diff-navigation--overlay nil)))
 
 (defun agent-q-diff-navigation--follow ()
   "Show the place of the hunk at point, unless it is shown already.
-It runs after every command, so that nothing may go wrong."
+This runs after every command, so it must not signal an error."
   (let ((now (and (agent-q-diff-buffer-known-p)
                   (agent-q-diff-file-change-buffer (agent-q-diff-buffer-change))
                   (cons (agent-q-diff-buffer-hunk-at-point)
@@ -264,7 +266,7 @@ It runs after every command, so that nothing may go wrong."
           (agent-q-diff-navigation--mark (car now)))))))
 
 (defun agent-q-diff-navigation--mark (hunk)
-  "Mark the lines of the target in the place of HUNK, and show them."
+  "Mark the target's lines in the place of HUNK, and show them."
   (pcase-let* ((change (agent-q-diff-signs-change-with-target))
                (target (agent-q-diff-file-change-buffer change))
                (`(,line . ,text) (agent-q-diff-engine-live-lines
@@ -283,7 +285,7 @@ It runs after every command, so that nothing may go wrong."
 ;;;; Set-up
 
 (defun agent-q-diff-navigation-set-up ()
-  "Let Emacs find its way among the hunks of this buffer."
+  "Set up Imenu, which-function, `next-error' and Eldoc in this buffer."
   (setq-local imenu-create-index-function #'agent-q-diff-navigation--index)
   (setq-local add-log-current-defun-function #'agent-q-diff-navigation--defun)
   (setq-local next-error-function #'agent-q-diff-next-error)

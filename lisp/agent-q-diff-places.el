@@ -6,8 +6,8 @@
 
 ;;; Commentary:
 
-;; A hunk that may belong at several places is shown at one of them, and the
-;; same key then takes it there.
+;; An ambiguous hunk is first shown at one of the places where it may
+;; belong; the same key then applies it there.
 
 ;;; Code:
 
@@ -25,8 +25,8 @@
 
 (defun agent-q-diff-places-shown (change hunk)
   "Return the place of HUNK of CHANGE that was just shown, or nil.
-It is (LINE . IS-IN), as `agent-q-diff-engine-plan' takes it, and nil as
-well if the target has changed since."
+It is (LINE . IS-IN), for `agent-q-diff-engine-plan'.  It is nil, too, if
+the target has changed since."
   (pcase agent-q-diff-buffer-shown
     (`(,id ,tick ,nth . ,places)
      (and (eql id (agent-q-diff-engine-hunk-id (agent-q-diff-file-change-hunk change hunk)))
@@ -36,7 +36,7 @@ well if the target has changed since."
 
 (defun agent-q-diff-places-show (change hunk)
   "Show the likeliest place of HUNK of CHANGE, which is ambiguous.
-Say how to take it.  Return nil if HUNK has no place to choose."
+Tell the user how to use it.  Return nil if HUNK has no place to choose."
   (let* ((engine (agent-q-diff-file-change-engine change))
          (places (agent-q-diff-module-candidates engine hunk)))
     (when places
@@ -48,7 +48,7 @@ Say how to take it.  Return nil if HUNK has no place to choose."
 
 (defun agent-q-diff-places-show-next (n)
   "Show the Nth next place of the hunk at point, if one of several is shown.
-After the last comes the first.  Return nil if that is not so."
+Wrap around after the last.  Return nil if none is shown, or only one."
   (let* ((change (and (not (agent-q-diff-buffer-ended-p)) (agent-q-diff-buffer-change-or-nil)))
          (hunk (and change (agent-q-diff-buffer-hunk-at-point))))
     (pcase agent-q-diff-buffer-shown
@@ -78,9 +78,9 @@ Its lines are marked until the next command in this buffer."
                    (buffer-name target) change-line is-in fuzz nth (length places)))))
 
 (defun agent-q-diff-places--text (name line is-in fuzz nth n)
-  "Return what to say of a place at LINE, from 0, of the buffer called NAME.
-IS-IN tells whether the change is there, FUZZ how many outer context lines
-differ; it is the place with the index NTH of N."
+  "Return a message about a place at LINE, from 0, of the buffer called NAME.
+IS-IN tells whether the change is there already, FUZZ how many outer
+context lines differ.  The place is the one with the index NTH of N."
   (let ((aside (concat (if is-in ", where its change is already" "")
                        (if (> fuzz 0) (format ", with fuzz %d" fuzz) ""))))
     (if (= n 1)
@@ -101,7 +101,7 @@ differ; it is the place with the index NTH of N."
     (add-hook 'kill-buffer-hook #'agent-q-diff-places-unmark nil t)))
 
 (defun agent-q-diff-places-unmark ()
-  "Take the mark off the lines that were shown as a hunk's place."
+  "Unmark the lines that were shown as a hunk's place."
   (remove-hook 'pre-command-hook #'agent-q-diff-places-unmark t)
   (remove-hook 'kill-buffer-hook #'agent-q-diff-places-unmark t)
   (when agent-q-diff-places--overlay

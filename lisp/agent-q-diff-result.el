@@ -27,16 +27,16 @@
 ;;;; The file at the beginning
 
 (defun agent-q-diff-result-note-file (review)
-  "Note what the file of REVIEW is now, when the review begins."
+  "Record the state of the file of REVIEW, when the review begins."
   (let ((target (agent-q-diff-file-change-target (agent-q-diff-session-change review))))
     (setf (agent-q-diff-target-disk target) (agent-q-diff-result--disk target)
           (agent-q-diff-target-hash target) (agent-q-diff-result--logged-hash review))))
 
 (defun agent-q-diff-result--disk (target)
-  "Return what is known of the file of TARGET now, or nil if nothing is.
-The value is another once somebody has written the file."
+  "Return a value that is different once the file of TARGET was written.
+Return nil if the target is detached or its file cannot be accessed."
   (unless (agent-q-diff-target-is-detached target)
-    ;; The host of a remote file may be gone, and the caller must be told.
+    ;; The host of a remote file may be gone, and the caller needs a result.
     (ignore-errors
       (list (agent-q-diff-file-attributes (agent-q-diff-target-path target))))))
 
@@ -66,8 +66,8 @@ Return nil if it was decided."
 
 (defun agent-q-diff-result--status (review decision counts)
   "Return the status of REVIEW, a symbol, with DECISION and COUNTS.
-DECISION is a string or nil; COUNTS is as `agent-q-diff-module-counts'
-has it, or nil."
+DECISION is a string or nil; COUNTS is as from
+`agent-q-diff-module-counts', or nil."
   (pcase (agent-q-diff-session-outcome review)
     ((or 'not-applied `(lost . ,_)) 'stale)
     ('decided (pcase-let ((`(,total ,_ ,_ ,in-file) counts))
@@ -88,8 +88,8 @@ has it, or nil."
 
 (defun agent-q-diff-result--of-begun (review)
   "Return the result of REVIEW, which was shown, without its message.
-It tells what is in the target now, whoever put it there; if that can no
-longer be had, what was in it last."
+It tells what is in the target now, whoever put it there, or if the target
+cannot be read any more, what was in it last."
   (pcase-let* ((change (agent-q-diff-session-change review))
                (target (agent-q-diff-file-change-target change))
                (`(,counts ,side . ,hunks) (agent-q-diff-result--report change))
@@ -119,7 +119,7 @@ longer be had, what was in it last."
      (agent-q-diff-result--content change side buffer (< 0 in-file)))))
 
 (defun agent-q-diff-result--report (change)
-  "Return (COUNTS SIDE . HUNKS) for CHANGE, as `agent-q-diff-engine-report' does."
+  "Return (COUNTS SIDE . HUNKS) for CHANGE; see `agent-q-diff-engine-report'."
   (let ((buffer (agent-q-diff-file-change-buffer change)))
     (agent-q-diff-engine-report (agent-q-diff-file-change-engine change)
                                 (if (buffer-live-p buffer) (buffer-size buffer) 0)
@@ -127,16 +127,17 @@ longer be had, what was in it last."
                                 (agent-q-diff-file-change-path change))))
 
 (defun agent-q-diff-result--with-message (result)
-  "Return RESULT with the message that the agent is to read."
+  "Return RESULT with the message for the agent added."
   (append result
           (list :message (agent-q-diff-message-of-result
                           result (plist-get result :path)))))
 
 (defun agent-q-diff-result--content (change side diff-buffer is-any-in)
-  "Return a plist with the text of the target of CHANGE, and if it is saved.
-SIDE is which text of the proposal that is, `original', `modified' or nil;
-DIFF-BUFFER has these texts, if it is alive.  If IS-ANY-IN, hunks are in
-it, so that nothing but the file's bytes is proof that it is saved."
+  "Return a plist with the text of the target of CHANGE, and whether it is saved.
+SIDE tells which text of the proposal that is: `original', `modified' or
+nil.  DIFF-BUFFER, if it is alive, has these texts.  IS-ANY-IN is non-nil
+if hunks are in the target; then only the file's bytes prove that it is
+saved."
   (let* ((target (agent-q-diff-file-change-target change))
          (buffer (agent-q-diff-target-buffer target)))
     (when (buffer-live-p buffer)
@@ -150,9 +151,9 @@ it, so that nothing but the file's bytes is proof that it is saved."
                         t)))))
 
 (defun agent-q-diff-result--proposal-text (change side diff-buffer)
-  "Return the proposal's text that the target of CHANGE certainly is, or nil.
-SIDE and DIFF-BUFFER are as for `agent-q-diff-result--content'.  A copy of
-a large target would be garbage enough for Emacs to collect."
+  "Return the proposal's text that certainly equals the target of CHANGE, or nil.
+SIDE and DIFF-BUFFER are as for `agent-q-diff-result--content'.  This
+avoids a copy of a large target, which would trigger a garbage collection."
   (let ((target (agent-q-diff-file-change-buffer change)))
     (when (and (buffer-live-p diff-buffer)
                (not (agent-q-diff-file-change-is-adapted change))
@@ -171,8 +172,8 @@ a large target would be garbage enough for Emacs to collect."
 
 (defun agent-q-diff-result--hunk-results (change hunks is-lost)
   "Return a plist for each of HUNKS of CHANGE.
-HUNKS are as `agent-q-diff-result--report' has them.  IS-LOST is non-nil if
-the file is gone, so that none is in it."
+HUNKS are as from `agent-q-diff-result--report'.  IS-LOST is non-nil if the
+file is gone, so that none is in it."
   (cl-loop with is-cut = (agent-q-diff-file-change-is-cut change)
            with texts = (and (or is-cut
                                  (cl-some (lambda (entry)
@@ -202,8 +203,8 @@ the file is gone, so that none is in it."
 
 (defun agent-q-diff-result--hunk-texts (change total)
   "Return the diff text of each of the TOTAL hunks of CHANGE.
-They are printed all at once: one by one, each would look for its section
-heading from the top of the file."
+They are printed all at once: if printed one by one, each would search for
+its section heading from the top of the file."
   (pcase-let ((`(,diff . ,lines)
                (agent-q-diff-engine-print-hunks
                 (agent-q-diff-file-change-engine change) 0 total
@@ -227,7 +228,7 @@ heading from the top of the file."
     (cancelled . "cancelled")
     (stale . "could not be applied")
     (error . "error"))
-  "What the log calls the statuses of results.")
+  "Alist from the statuses of results to their names in the log.")
 
 (defun agent-q-diff-result-record (review)
   "Record in the log how REVIEW ended, whoever began it."
@@ -247,13 +248,13 @@ heading from the top of the file."
            :decided-by (agent-q-diff-result--decided-by review)
            :reason (or (plist-get result :reason) (plist-get result :comment))
            :diff (agent-q-diff-session-proposed review))))
-  ;; It can be as long as the file, and the review may be kept.
+  ;; It can be as long as the file, and the review may be kept in memory.
   (setf (agent-q-diff-session-proposed review) nil))
 
 (defun agent-q-diff-result--logged-hunk (hunk)
-  "Return what the log has of HUNK, a hunk's result.
-The proposal's diff has its lines, and what is nil is left out: a review
-can have thousands of hunks."
+  "Return what the log records of HUNK, a hunk's result.
+Its lines are left out, since the proposal's diff has them, and so is what
+is nil: a review can have thousands of hunks."
   (cl-loop for key in agent-q-diff-log-hunk-keys
            for value = (plist-get hunk key)
            when value nconc (list key value)))
@@ -269,7 +270,8 @@ can have thousands of hunks."
 
 (defun agent-q-diff-result--logged-hash (review)
   "Return a hash of the file of REVIEW as it is now, for the log, or nil.
-Only calls of tools have one: it takes reading the file once more."
+Only calls of tools have one, since the file must be read once more for
+it."
   (let ((target (agent-q-diff-file-change-target (agent-q-diff-session-change review))))
     (when (and agent-q-diff-log-file
                (agent-q-diff-session-tool review)

@@ -23,7 +23,7 @@
   "Reviews that have not ended, the oldest first.")
 
 (defvar agent-q-diff-reviews-past nil
-  "Reviews that have ended and can be looked at again, the latest first.")
+  "Reviews that have ended and can be shown again, the latest first.")
 
 (defun agent-q-diff-open-reviews ()
   "Return the reviews that have not ended, the oldest first."
@@ -31,10 +31,10 @@
 
 (defconst agent-q-diff-reviews-mode-line
   '(:eval (agent-q-diff-reviews-mode-line))
-  "What `global-mode-string' has while reviews are open.")
+  "Mode line construct that is in `global-mode-string' while reviews are open.")
 
 (defun agent-q-diff-reviews-mode-line ()
-  "Return how many reviews are open, for the mode line."
+  "Return text for the mode line: how many reviews are open."
   (let ((n (length agent-q-diff-reviews-open)))
     (propertize (format (ngettext " [%d review]" " [%d reviews]" n) n)
                 'face 'agent-q-diff-warning
@@ -43,8 +43,8 @@
 
 (defun agent-q-diff-reviews-begin-mode-line ()
   "Have the mode line count the reviews that are open.
-`global-mode-string' may be any construct, say a string of the user's;
-one that is no list of constructs becomes an element of one."
+`global-mode-string' may be any construct, say a string that the user set;
+unless it is a list of constructs, wrap it in one."
   (let ((construct global-mode-string))
     (setq global-mode-string
           (append (cond
@@ -57,7 +57,7 @@ one that is no list of constructs becomes an element of one."
 
 ;;;###autoload
 (defun agent-q-diff-next-review ()
-  "Go to the next review that waits, after that of the current buffer."
+  "Go to the next open review, after that of the current buffer."
   (interactive)
   (let* ((reviews (agent-q-diff-open-reviews))
          (next (or (cadr (memq agent-q-diff-buffer-review reviews))
@@ -70,19 +70,19 @@ one that is no list of constructs becomes an element of one."
 
 (defconst agent-q-diff-reviews--kept-characters (* 32 1024 1024)
   "Number of characters that the targets of kept reviews may have together.
-For each the engine holds several times as many bytes.")
+The engine needs several bytes for each.")
 
 (defun agent-q-diff-past-reviews ()
   "Return the reviews that have ended and are kept, the latest first."
   (copy-sequence agent-q-diff-reviews-past))
 
 (defun agent-q-diff-reviews-keep-if-worth (review)
-  "Keep REVIEW, which ends, if there is anything in it to look at again."
+  "Keep REVIEW, which is ending, if there is anything in it to show again."
   (when (agent-q-diff-session-keep review)
     (agent-q-diff-reviews-keep review)))
 
 (defun agent-q-diff-reviews-keep (review)
-  "Make REVIEW the latest of those that are kept, and forget the oldest."
+  "Make REVIEW the latest kept review, and forget the oldest beyond the limits."
   (setq agent-q-diff-reviews-past (cons review (delq review agent-q-diff-reviews-past)))
   (let ((size 0)
         (n 0))
@@ -94,15 +94,15 @@ For each the engine holds several times as many bytes.")
         (agent-q-diff-forget past)))))
 
 (defun agent-q-diff-forget (review)
-  "Give back the memory of REVIEW, which has ended.
-It can then not be looked at again."
+  "Free the memory of REVIEW, which has ended.
+It can then not be shown again."
   (setq agent-q-diff-reviews-past (delq review agent-q-diff-reviews-past))
   (agent-q-diff-session-forget review))
 
 ;;;; Waiting for the user
 
 (defvar agent-q-diff-reviews-waiting nil
-  "Reviews for which a caller waits, the innermost first.")
+  "Reviews whose callers wait in recursive edits, the innermost first.")
 
 (provide 'agent-q-diff-reviews)
 ;;; agent-q-diff-reviews.el ends here

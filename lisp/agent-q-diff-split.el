@@ -22,7 +22,7 @@
 ;;;; The text of the diff buffer
 
 (defun agent-q-diff-split--hunk-region (hunk)
-  "Return (BEG . END), the region of HUNK, with a no-newline marker after it."
+  "Return (BEG . END), the region of HUNK with any no-newline marker after it."
   (let ((beg (aref agent-q-diff-buffer-positions hunk)))
     (save-excursion
       (goto-char (agent-q-diff-buffer-hunk-end beg))
@@ -31,9 +31,9 @@
       (cons beg (point)))))
 
 (defun agent-q-diff-split--print-anew (from n-old n-new)
-  "Show N-NEW hunks of the review from FROM on, in place of N-OLD that are shown.
+  "Show N-NEW hunks of the review from FROM on in place of N-OLD shown ones.
 Point is then at the first of them."
-  ;; Where a hunk ends is not known in a narrowed buffer.
+  ;; In a narrowed buffer, the end of a hunk cannot be found.
   (widen)
   (pcase-let* ((`(,diff . ,header-lines)
                 (agent-q-diff-engine-print-hunks
@@ -65,8 +65,8 @@ Point is then at the first of them."
       (set-buffer-modified-p t))))
 
 (defun agent-q-diff-split-print-below (hunk)
-  "Show HUNK anew and all below it, whose line numbers are others now.
-In a diff that came by hand, what stands between the hunks stays."
+  "Print HUNK and all hunks below it again, after their line numbers changed.
+In a diff that was not made from a review, text between the hunks stays."
   (let ((n (- (length agent-q-diff-buffer-positions) hunk)))
     (if (eq agent-q-diff-buffer-parsed-tick t)
         (agent-q-diff-split--print-anew hunk n n)
@@ -74,7 +74,7 @@ In a diff that came by hand, what stands between the hunks stays."
         (agent-q-diff-split--print-anew (+ hunk (- n step 1)) 1 1)))))
 
 (defun agent-q-diff-split-change ()
-  "Return this buffer's file change, with its target followed if it has one."
+  "Return this buffer's file change, up to date with its target if it has one."
   (if agent-q-diff-buffer-path
       (agent-q-diff-signs-change-with-target)
     (agent-q-diff-buffer-current-change)))
@@ -89,10 +89,10 @@ In a diff that came by hand, what stands between the hunks stays."
 
 (defun agent-q-diff-split-hunk ()
   "Split the hunk at point into its smallest parts.
-These are its changes, with unchanged lines between them; a hunk with
-one change is split between the lines that it removes and those that it
-adds.  Each is a hunk of its own and has the state that the whole had.
-To decide single lines, mark them and accept or reject them."
+These are its changes, with unchanged lines between them; a hunk with one
+change is split between the lines that it removes and those that it adds.
+Each part becomes a hunk and inherits the state of the whole.  To decide
+single lines, mark them and accept or reject them."
   (interactive)
   (let* ((change (agent-q-diff-split-change))
          (hunk (agent-q-diff-buffer-hunk-here))
@@ -106,8 +106,9 @@ To decide single lines, mark them and accept or reject them."
 
 (defun agent-q-diff-split--lines-between (beg end hunk)
   "Return (FROM . TO), the changed lines of HUNK between BEG and END, or nil.
-They are counted from 0 in the order of the diff, TO not included.  A
-line counts if any of it is between, but for the one that END begins."
+They are counted from 0 in the order of the diff; TO is not included.  A
+line counts if any part of it is between BEG and END, unless END is at its
+beginning."
   (let ((line 0)
         from)
     (save-excursion
@@ -124,8 +125,8 @@ line counts if any of it is between, but for the one that END begins."
 
 (defun agent-q-diff-split--chosen-lines (beg end)
   "Return a list of (HUNK FROM TO) for the changed lines between BEG and END.
-The last hunk comes first.  The lines are as `agent-q-diff-split--lines-between'
-has them."
+The last hunk comes first.  FROM and TO are as from
+`agent-q-diff-split--lines-between'."
   (let (chosen)
     (dotimes (hunk (length agent-q-diff-buffer-positions))
       (when (< (aref agent-q-diff-buffer-positions hunk) end)
@@ -135,9 +136,9 @@ has them."
         (user-error "There is no changed line in the region"))))
 
 (defun agent-q-diff-split-pick-region (beg end)
-  "Make hunks of their own of the changed lines between BEG and END.
-Return a list of these hunks, the first one first.  If lines cannot be
-told from others, signal why."
+  "Turn the changed lines between BEG and END into hunks of their own.
+Return a list of these hunks, the first one first.  If the lines cannot be
+separated from others, signal an error that says why."
   (save-restriction
     (widen)
     (let* ((change (agent-q-diff-split-change))
