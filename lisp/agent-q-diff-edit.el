@@ -6,10 +6,10 @@
 
 ;;; Commentary:
 
-;; A small buffer in the target's major mode with the lines that a hunk
-;; proposes, or, for a hunk that does not apply, with these merged with
-;; what stands in their place.  What the user makes of them becomes the
-;; hunk.  Whatever is in the way of that, the text stays in its buffer.
+;; A small buffer in the target's major mode holds the lines that a hunk
+;; proposes or, if the hunk does not apply, these merged with the target's
+;; lines in their place.  The text as the user edits it becomes the hunk.
+;; If that is impossible, the text stays in its buffer.
 
 ;;; Code:
 
@@ -33,7 +33,7 @@
   "The hunk that is edited here, as (REVIEW . ID), both the engine's.")
 
 (defvar-local agent-q-diff-edit--merged nil
-  "What was merged, as `agent-q-diff-engine-merge' has it, or nil.")
+  "What was merged, as returned by `agent-q-diff-engine-merge', or nil.")
 
 (dolist (variable '(agent-q-diff-edit--diff-buffer agent-q-diff-edit--hunk
                     agent-q-diff-edit--merged))
@@ -53,8 +53,8 @@
   :lighter " Hunk")
 
 (defun agent-q-diff-edit--major-mode (target)
-  "Turn on the major mode of the buffer TARGET, whose text is not here.
-Nothing that the text asks for is done."
+  "Turn on the major mode of the buffer TARGET in this buffer.
+Local variables in the text are ignored."
   (let ((mode (if target (buffer-local-value 'major-mode target) 'text-mode))
         (enable-local-variables nil)
         (enable-dir-local-variables nil))
@@ -96,8 +96,8 @@ MERGED is as `agent-q-diff-edit--merged'."
 
 (defun agent-q-diff-edit--pop-to (buffer)
   "Show BUFFER in a window below this one, high enough to work in; select it.
-Half of this one may be a few lines, since the file is shown as well; so
-all windows above and below give some of theirs."
+Half of this window may be only a few lines, since the file is shown as
+well; so all windows above and below give up some of their lines."
   (let ((window-combination-resize t)
         (window-combination-limit nil))
     (pop-to-buffer buffer '(display-buffer-below-selected
@@ -105,7 +105,7 @@ all windows above and below give some of theirs."
 
 (defun agent-q-diff-edit--fit (window)
   "Make WINDOW as high as its text, but at most half as high as its frame.
-It does not become lower."
+Never make it lower."
   (let ((least (window-total-height window))
         (half (/ (window-total-height (frame-root-window window)) 2)))
     (fit-window-to-buffer window (max least half) least)))
@@ -119,8 +119,9 @@ It does not become lower."
                             (cdr (split-string diff "\n"))))))
 
 (defun agent-q-diff-edit--header-line (hunk line merged)
-  "Return the header line for editing HUNK, or MERGED lines of it.
-LINE is where it is in the target, from 0, or nil."
+  "Return the header line for editing HUNK.
+LINE is its line in the target, from 0, or nil.  MERGED is as
+`agent-q-diff-edit--merged'."
   (concat (format " Hunk %d" (1+ hunk))
           (and line (format " at line %d" (1+ line)))
           (pcase merged
@@ -133,12 +134,12 @@ LINE is where it is in the target, from 0, or nil."
 \\[agent-q-diff-edit-finish] uses it, \\[agent-q-diff-edit-abort] cancels")))
 
 (defun agent-q-diff-edit--identity (change hunk)
-  "Return what to know HUNK of CHANGE by, while its lines are the same."
+  "Return what identifies HUNK of CHANGE as long as its lines stay the same."
   (cons (agent-q-diff-file-change-engine change)
         (agent-q-diff-engine-hunk-id (agent-q-diff-file-change-hunk change hunk))))
 
 (defun agent-q-diff-edit--show-open (change hunk is-merged)
-  "Show the buffer in which HUNK of CHANGE is edited; nil if there is none.
+  "Show the buffer in which HUNK of CHANGE is edited; return nil if none is.
 If IS-MERGED is non-nil, show the one in which it is merged."
   (let* ((identity (agent-q-diff-edit--identity change hunk))
          (buffer (cl-find-if
@@ -153,7 +154,7 @@ If IS-MERGED is non-nil, show the one in which it is merged."
       (agent-q-diff-edit--pop-to buffer))))
 
 (defun agent-q-diff-edit--may-kill-p ()
-  "Ask whether to throw away what was edited here."
+  "Return non-nil if this buffer may be killed; ask about an unsaved edit."
   (or (not agent-q-diff-edit-mode)
       (not (buffer-modified-p))
       (y-or-n-p "Discard your edit? ")))
@@ -162,7 +163,7 @@ If IS-MERGED is non-nil, show the one in which it is merged."
 
 (defun agent-q-diff-edit-hunk ()
   "Edit the lines that the hunk at point proposes, with its context.
-They are shown in a buffer of their own; what is made of them there
+They are shown in a buffer of their own.  The text that you finish there
 becomes the hunk, which is then marked as edited.  A hunk that is applied
 is changed in the target at once."
   (interactive)
@@ -177,7 +178,7 @@ is changed in the target at once."
 
 (defun agent-q-diff-edit--refuse-conflict (change hunk)
   "Signal an error if others have changed the lines of HUNK of CHANGE.
-What one wrote could then not take their place."
+The edited text could then not replace them."
   (let ((hunk (agent-q-diff-file-change-hunk change hunk)))
     (when (and (memq (agent-q-diff-engine-hunk-place hunk) '(conflict lost))
                (agent-q-diff-file-change-buffer change)
@@ -187,14 +188,14 @@ What one wrote could then not take their place."
                    "\\<agent-q-diff-mode-map>\\[agent-q-diff-merge-hunk] merges")))))
 
 (defun agent-q-diff-merge-hunk ()
-  "Merge the hunk at point, which does not apply, with what is in its place.
-The result is shown in a buffer of its own, where original, target and
-proposal stand between conflict markers if both have changed the same
-lines; the keys of `smerge-mode' choose, and `smerge-ediff' compares.
-What is made of it there goes into the target as the hunk.
-If the texts were too much to compare in full (see `agent-q-diff-budget'),
-the merge is coarse, and says so: more stands between the markers than
-need be.  Nothing is lost."
+  "Merge the hunk at point, which does not apply, with the target's lines.
+The result is shown in a buffer of its own.  If proposal and target have
+changed the same lines, it has original, target and proposal between
+conflict markers; the keys of `smerge-mode' choose, and `smerge-ediff'
+compares.  The text that you finish there goes into the target as the hunk.
+If the texts are too large to compare in full (see `agent-q-diff-budget'),
+the merge is coarse, and you are told: there is more between the markers
+than necessary.  Nothing is lost."
   (interactive)
   (condition-case err
       (let* ((change (agent-q-diff-signs-change-with-target))
@@ -211,7 +212,7 @@ need be.  Nothing is lost."
      (message "Cannot merge: %s" (agent-q-diff-error-text err)))))
 
 (defun agent-q-diff-edit--say-coarse (merged)
-  "Say so in the echo area if the texts of MERGED were too much to compare."
+  "Show a message if the texts of MERGED were too large to compare in full."
   (when (cadr merged)
     (message "Coarse merge: the texts are too large to compare in full (%s); %s"
              'agent-q-diff-budget
@@ -228,7 +229,7 @@ need be.  Nothing is lost."
       (set-window-point window (agent-q-diff-text-position target line)))))
 
 (defun agent-q-diff-edit-unfinished (change)
-  "Return the buffers with edited text for hunks of CHANGE that nobody took."
+  "Return the buffers with unfinished edits of hunks of CHANGE."
   (seq-filter (lambda (buffer)
                 (and (buffer-local-value 'agent-q-diff-edit-mode buffer)
                      (buffer-modified-p buffer)
@@ -239,7 +240,7 @@ need be.  Nothing is lost."
 ;;;; Commands of the small buffer
 
 (defun agent-q-diff-edit--check ()
-  "Return the hunk of this buffer; signal an error unless it is as it was."
+  "Return the hunk of this buffer; signal an error if it has changed."
   (pcase-let ((`(,engine . ,id) agent-q-diff-edit--hunk)
               (merged agent-q-diff-edit--merged)
               (hunk nil))
@@ -262,21 +263,21 @@ need be.  Nothing is lost."
 
 (defun agent-q-diff-edit--conflict-p ()
   "Return non-nil if conflict markers are left in this buffer."
-  ;; Here and not above: few reviews merge anything.
+  ;; Loaded only here, since few reviews merge anything.
   (require 'smerge-mode)
   (save-excursion
     (goto-char (point-min))
     (re-search-forward smerge-begin-re nil t)))
 
 (defun agent-q-diff-edit-finish ()
-  "Take the text of this buffer as the hunk, and go back to the diff buffer."
+  "Use the text of this buffer as the hunk, and go back to the diff buffer."
   (interactive nil agent-q-diff-edit-mode)
   (agent-q-diff-edit--check)
   (when (and agent-q-diff-edit--merged (agent-q-diff-edit--conflict-p)
              (not (y-or-n-p "Conflict markers are left.  Use the text anyway? ")))
     (user-error "Not used"))
   (let ((buffer (current-buffer))
-        ;; The question may have taken long.
+        ;; The hunk may have changed while the question was open.
         (hunk (agent-q-diff-edit--check))
         (is-merged (and agent-q-diff-edit--merged t))
         (text (save-restriction
@@ -291,8 +292,8 @@ need be.  Nothing is lost."
     (agent-q-diff-edit--leave buffer)))
 
 (defun agent-q-diff-edit--take (hunk text is-merged)
-  "Let HUNK of the current diff buffer leave TEXT, and show that.
-IS-MERGED is as `agent-q-diff-engine-plan-text' has it."
+  "Make TEXT the post-image of HUNK of the current diff buffer, and show that.
+IS-MERGED is as for `agent-q-diff-engine-plan-text'."
   (let* ((change (agent-q-diff-split-change))
          (note (agent-q-diff-decide-rewrite change hunk text is-merged)))
     (agent-q-diff-split-print-below hunk)
@@ -320,7 +321,7 @@ If something was edited here, ask first."
   (let ((diff-buffer (buffer-local-value 'agent-q-diff-edit--diff-buffer buffer)))
     (with-current-buffer buffer
       (set-buffer-modified-p nil))
-    ;; The windows above and below get back what they gave.
+    ;; The windows above and below get back the lines that they gave up.
     (let ((window-combination-resize t))
       (quit-windows-on buffer t))
     (when (buffer-live-p buffer)

@@ -6,9 +6,9 @@
 
 ;;; Commentary:
 
-;; Hunks that are decided can be hidden, and those that change nothing but
-;; white space be folded into a line.  Both only change what is seen; the
-;; commands that move leave out what is hidden.
+;; Decided hunks can be hidden, and hunks that change only white space can
+;; be folded into one line.  Both affect only the display; commands that
+;; move skip hidden hunks.
 
 ;;; Code:
 
@@ -26,7 +26,7 @@
 ;;;; Overlays
 
 (defun agent-q-diff-filter--hide (beg end text)
-  "Hide what is from BEG to END and show TEXT, a string or nil, instead."
+  "Hide the text from BEG to END, and show TEXT, a string or nil, instead."
   (let ((overlay (make-overlay beg end)))
     (overlay-put overlay 'agent-q-diff-filter t)
     (overlay-put overlay 'evaporate t)
@@ -34,11 +34,11 @@
     (overlay-put overlay 'after-string text)))
 
 (defun agent-q-diff-filter--unhide ()
-  "Show everything that was hidden here."
+  "Show everything that the filters hid in this buffer."
   (remove-overlays nil nil 'agent-q-diff-filter t))
 
 (defun agent-q-diff-filter--update (&rest _)
-  "Hide what is to be hidden now, and nothing else."
+  "Hide what the filters that are on hide, and show everything else."
   (save-restriction
     (widen)
     (agent-q-diff-filter--unhide)
@@ -48,7 +48,7 @@
       (agent-q-diff-filter--fold))))
 
 (defun agent-q-diff-filter--hide-decided ()
-  "Hide the hunks that are decided, neighbors together."
+  "Hide the decided hunks, adjacent ones together."
   (agent-q-diff-buffer-current-change)
   (let ((n (length agent-q-diff-buffer-positions))
         (hunk 0))
@@ -65,7 +65,7 @@
              nil)))))))
 
 (defun agent-q-diff-filter--fold ()
-  "Fold the hunks that change nothing but white space into their headers."
+  "Fold the hunks that change only white space into their headers."
   (dolist (hunk (agent-q-diff-module-blank-hunks
                  (agent-q-diff-file-change-engine (agent-q-diff-buffer-current-change))))
     (save-excursion
@@ -78,7 +78,7 @@
 ;;;; Modes
 
 (defun agent-q-diff-filter--changed ()
-  "Bring what is hidden up to date after a filter was turned on or off."
+  "Update what is hidden after a filter was turned on or off."
   (add-to-invisibility-spec 'agent-q-diff)
   (if (or agent-q-diff-hide-decided-mode agent-q-diff-fold-white-space-mode)
       (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-filter--update 90 t)
@@ -96,7 +96,7 @@
         (message "Showing all %d" total)))))
 
 (define-minor-mode agent-q-diff-fold-white-space-mode
-  "Fold each hunk that changes nothing but white space into a line."
+  "Fold each hunk that changes only white space into one line."
   :lighter " Fold"
   (agent-q-diff-filter--changed)
   (when (called-interactively-p 'any)
@@ -107,8 +107,9 @@
 ;;;; Moving
 
 (defun agent-q-diff-filter--next (n wanted what)
-  "Move to the Nth next hunk whose mark is WANTED, and say WHAT if there is none.
-After the last hunk, the first one is next."
+  "Move to the Nth next hunk whose mark is WANTED, and show its state.
+Wrap around after the last hunk.  WHAT names such a hunk, for the message
+if there is none."
   (agent-q-diff-buffer-current-change)
   (let* ((marks agent-q-diff-buffer-marks)
          (total (length marks))
@@ -123,12 +124,12 @@ After the last hunk, the first one is next."
       (agent-q-diff-navigation-say-state))))
 
 (defun agent-q-diff-next-pending (&optional n)
-  "Move to the Nth next hunk that is not decided, and say its state."
+  "Move to the Nth next undecided hunk, and show its state."
   (interactive "p")
   (agent-q-diff-filter--next (or n 1) nil "pending"))
 
 (defun agent-q-diff-next-rejected (&optional n)
-  "Move to the Nth next hunk that is rejected, and say its state."
+  "Move to the Nth next rejected hunk, and show its state."
   (interactive "p")
   (agent-q-diff-filter--next (or n 1) 'rejected "rejected"))
 

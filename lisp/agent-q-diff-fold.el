@@ -6,12 +6,12 @@
 
 ;;; Commentary:
 
-;; Of a hunk of thousands of lines the middle is hidden behind one line
-;; that says how many there are.  Only what is seen changes: the text stays
-;; the whole diff, for commands, for searching, and for what is copied.
+;; In a hunk of thousands of lines, the middle is hidden behind one line
+;; that shows how many lines are hidden.  Only the display changes:
+;; commands, searching and copying work on the whole diff.
 ;;
-;; The lines of a hunk are counted when its text has changed, and then only
-;; if it has that many characters, so that a key costs the same however
+;; The lines of a hunk are counted only when its text has changed, and only
+;; if it has at least that many characters, so a key costs the same however
 ;; long a hunk is.
 
 ;;; Code:
@@ -24,8 +24,8 @@
 (require 'agent-q-diff-long-lines)
 
 (defvar-local agent-q-diff-fold--positions nil
-  "What `agent-q-diff-buffer-positions' was when the hunks were last looked at.
-It is the vector itself: whoever changes the text makes another.")
+  "Value of `agent-q-diff-buffer-positions' when the hunks were last checked.
+It is compared by identity: changing the text makes a new vector.")
 
 (defvar-local agent-q-diff-fold--expanded nil
   "Markers at the `@@' lines of long hunks that are shown whole.")
@@ -33,11 +33,12 @@ It is the vector itself: whoever changes the text makes another.")
 ;;;; Hiding the middle
 
 (defun agent-q-diff-fold--middle (beg end)
-  "Return (FROM TO N-LINES), what to hide of the hunk from BEG to END, or nil.
-FROM is the beginning of the first line to be hidden, TO the end of the
-last one."
+  "Return (FROM TO N-LINES), the part of a hunk to hide, or nil.
+The hunk is from BEG to END.  FROM is the beginning of the first line to be
+hidden, TO the end of the last one, and N-LINES the number of hidden
+lines."
   (let ((n-shown agent-q-diff-hunk-lines))
-    ;; No line is shorter than one character.
+    ;; Every line has at least one character.
     (when (and n-shown (> (- end beg) n-shown))
       (save-excursion
         (goto-char beg)
@@ -52,7 +53,7 @@ last one."
               (list from (1- (point)) n-hidden))))))))
 
 (defun agent-q-diff-fold--sign (n-lines)
-  "Return what is shown in the place of N-LINES lines."
+  "Return the text that is shown in place of N-LINES lines."
   (let ((text (substitute-command-keys
                (format (ngettext
                         "… %d more line, \
@@ -62,13 +63,13 @@ last one."
                         n-lines)
                        n-lines))))
     (setq text (propertize text 'face 'agent-q-diff-warning))
-    ;; The cursor is shown on it, so that one sees where the key works.
+    ;; The cursor is shown on it, to show where the key works.
     (put-text-property 0 1 'cursor t text)
     text))
 
 (defun agent-q-diff-fold--hide (position)
   "Hide the middle of the hunk whose `@@' line is at POSITION, if it is long.
-Return non-nil if it is."
+Return non-nil if it was hidden."
   (pcase (agent-q-diff-fold--middle position (agent-q-diff-buffer-hunk-end position))
     (`(,from ,to ,n-lines)
      (let ((overlay (make-overlay from to nil t)))
@@ -82,7 +83,7 @@ Return non-nil if it is."
        overlay))))
 
 (defun agent-q-diff-fold--show (overlay)
-  "Show what OVERLAY hides, and remember that the hunk is to be shown whole."
+  "Show what OVERLAY hides, and record that the hunk is to be shown whole."
   (save-excursion
     (goto-char (overlay-start overlay))
     (push (copy-marker (aref agent-q-diff-buffer-positions (agent-q-diff-buffer-hunk-here)))
@@ -113,14 +114,15 @@ Return non-nil if it is."
 ;;;; The key
 
 (defun agent-q-diff-fold--toggle ()
-  "Show all of the hunk at point if its middle is hidden, or hide that again.
-Return nil if it is not that long."
+  "Show all of the hunk at point if its middle is hidden, or hide it again.
+Return nil if the hunk is too short for that."
   (when-let ((hunk (agent-q-diff-buffer-hunk-at-point)))
     (let* ((position (aref agent-q-diff-buffer-positions hunk))
            (overlay (agent-q-diff-fold--of position)))
       (if overlay
           (progn
-            ;; Behind the lines that are hidden, too, point is seen at the sign.
+            ;; Point is also displayed at the sign if it is after the hidden
+            ;; lines.
             (when (<= (overlay-start overlay) (point) (overlay-end overlay))
               (goto-char (overlay-start overlay)))
             (agent-q-diff-fold--show overlay)

@@ -10,11 +10,10 @@
 ;; and the colors that the target's own major mode gives to code.  Font
 ;; lock asks for both as lines come into view.
 ;;
-;; For code, the lines that a hunk removes and those that it adds, each
-;; with their context, are put into a hidden buffer in the mode of the
-;; target's buffer, which visits no file.  Where the target says that the
-;; hunk begins inside a string or a comment, the text from there on comes
-;; first.
+;; For code, the lines that a hunk removes and those that it adds, each with
+;; their context, are put into a hidden buffer in the mode of the target's
+;; buffer, which visits no file.  If in the target the hunk begins inside a
+;; string or a comment, the text from the beginning of that comes first.
 
 ;;; Code:
 
@@ -29,15 +28,17 @@
 (require 'agent-q-diff-buffer)
 
 (defconst agent-q-diff-fontify--max-size 30000
-  "Number of characters of a hunk from which on it gets no colors inside.")
+  "Number of characters from which on a hunk gets no colors inside.")
 
 (defconst agent-q-diff-fontify--max-target-size 2000000
-  "Number of characters of a target from which on its syntax is not looked at.")
+  "Number of characters from which on the syntax of a target is not analyzed.")
 
 (defvar-local agent-q-diff-fontify--latest nil
-  "What was found of one hunk, (KEY SPANS CODE), since font lock works in chunks.")
+  "Cached faces of the latest hunk, (KEY SPANS CODE), or nil.
+Font lock works in chunks, so it asks for a hunk several times.  For SPANS
+and CODE, see `agent-q-diff-fontify--found'.")
 
-;;;; What a hunk has
+;;;; Words and lines of a hunk
 
 (defun agent-q-diff-fontify--hunks (beg end)
   "Return the hunks with text between BEG and END, as (HUNK BEG . END)."
@@ -53,7 +54,7 @@
 
 (defun agent-q-diff-fontify--lines (beg end)
   "Return the lines of the hunk from BEG to END, each (SIGN BEG . END).
-BEG is behind the sign; a no-newline marker is left out."
+The BEG of a line is after its sign.  No-newline markers are left out."
   (save-excursion
     (goto-char beg)
     (forward-line)
@@ -66,8 +67,8 @@ BEG is behind the sign; a no-newline marker is left out."
 
 (defun agent-q-diff-fontify--found (hunk beg end)
   "Return (SPANS CODE) for HUNK from BEG to END.
-SPANS are its changed words, as the engine has them, CODE its lines, each
-a string with the faces of code, or nil."
+SPANS are its changed words; see `agent-q-diff-module-changed-words'.  CODE
+is a list of its lines as strings with the faces of code, or nil."
   (let ((key (list hunk (buffer-chars-modified-tick)
                    (agent-q-diff-fontify-mode))))
     (unless (equal key (car agent-q-diff-fontify--latest))
@@ -104,7 +105,9 @@ a string with the faces of code, or nil."
             lines)))
 
 (defun agent-q-diff-fontify--before (hunk)
-  "Return the text of the string or comment inside of which HUNK begins, or \"\"."
+  "Return the target's text from the start of a string or comment to HUNK.
+The value is \"\" unless HUNK begins inside a string or comment, and also
+if the target or that text is too large."
   (let ((target (agent-q-diff-file-change-buffer (agent-q-diff-buffer-change)))
         (line (agent-q-diff-engine-hunk-line
                (agent-q-diff-file-change-hunk (agent-q-diff-buffer-change) hunk))))
@@ -122,8 +125,8 @@ a string with the faces of code, or nil."
                 ""))))))))
 
 (defun agent-q-diff-fontify--side (lines signs before mode)
-  "Return those of LINES with one of SIGNS, strings with the faces of MODE.
-BEFORE is text that stands in front of them."
+  "Return those of LINES with one of SIGNS, as strings with the faces of MODE.
+BEFORE is text that comes before them."
   (let* ((texts (mapcar (pcase-lambda (`(,_ ,beg . ,end))
                           (buffer-substring-no-properties beg end))
                         (seq-filter (lambda (line) (memq (car line) signs)) lines)))
@@ -147,7 +150,7 @@ BEFORE is text that stands in front of them."
         (erase-buffer)))))
 
 (defun agent-q-diff-fontify-buffer (mode)
-  "Return a hidden buffer in MODE, where no hook of the user's has run."
+  "Return a hidden buffer in MODE, in which no hooks of the user have run."
   (let ((name (format " *agent-q-diff %s*" mode)))
     (or (get-buffer name)
         (with-current-buffer (get-buffer-create name)
@@ -161,7 +164,7 @@ BEFORE is text that stands in front of them."
           (current-buffer)))))
 
 (defun agent-q-diff-fontify-forget ()
-  "Kill the hidden buffers in which code was given its colors."
+  "Kill the hidden buffers in which code was colored."
   (dolist (buffer (buffer-list))
     (when (string-match-p "\\` \\*agent-q-diff .*-mode\\*\\'" (buffer-name buffer))
       (kill-buffer buffer))))
@@ -169,7 +172,7 @@ BEFORE is text that stands in front of them."
 ;;;; Faces
 
 (defun agent-q-diff-fontify--put-code (beg text)
-  "Give the text of the buffer from BEG on the faces that TEXT, the same, has."
+  "Copy the faces of TEXT to the equal text of this buffer from BEG on."
   (let ((at 0))
     (while (< at (length text))
       (let ((next (next-single-property-change at 'face text (length text)))
@@ -179,7 +182,7 @@ BEFORE is text that stands in front of them."
         (setq at next)))))
 
 (defun agent-q-diff-fontify--put-words (sign beg spans)
-  "Give what SPANS, (FROM . TO), tell of the line from BEG a face.
+  "Put a face on SPANS of the line from BEG, each (FROM . TO).
 SIGN is that of the line."
   (pcase-dolist (`(,from . ,to) spans)
     (font-lock-prepend-text-property
@@ -187,7 +190,8 @@ SIGN is that of the line."
      (if (eq sign ?+) 'agent-q-diff-word-added 'agent-q-diff-word-removed))))
 
 (defun agent-q-diff-fontify--hunk (hunk beg end from to)
-  "Give the lines of HUNK, from BEG to END, faces where they are from FROM to TO."
+  "Color the lines of HUNK that are between FROM and TO.
+HUNK is from BEG to END."
   (pcase-let ((`(,spans ,code) (agent-q-diff-fontify--found hunk beg end))
               (at -1))
     (pcase-dolist (`(,sign ,beg . ,end) (agent-q-diff-fontify--lines beg end))
@@ -202,8 +206,8 @@ SIGN is that of the line."
           (agent-q-diff-fontify--put-words sign beg words))))))
 
 (defun agent-q-diff-fontify--match (limit)
-  "Give the hunks between point and LIMIT their faces, for font lock.
-Always return nil, since there is nothing left to be done."
+  "Color the hunks between point and LIMIT, for font lock.
+Always return nil, since nothing is left to be done."
   (when (agent-q-diff-buffer-known-p)
     (let ((from (point)))
       (pcase-dolist (`(,hunk ,beg . ,end) (agent-q-diff-fontify--hunks from limit))
@@ -214,11 +218,12 @@ Always return nil, since there is nothing left to be done."
 
 (defvar agent-q-diff-fontify-keywords
   (append diff-font-lock-keywords '((agent-q-diff-fontify--match)))
-  "What font lock does in a diff buffer.")
+  "Font lock keywords of a diff buffer.")
 
 (defun agent-q-diff-fontify-set-up ()
-  "Let font lock color the insides of hunks in this buffer."
-  ;; Keywords that are added are lost when a derived mode comes after.
+  "Make font lock color the insides of hunks in this buffer."
+  ;; Keywords added with `font-lock-add-keywords' are lost when a derived
+  ;; mode follows.
   (setq-local font-lock-defaults
               (cons 'agent-q-diff-fontify-keywords (cdr font-lock-defaults))))
 

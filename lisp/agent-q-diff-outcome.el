@@ -7,13 +7,13 @@
 ;;; Commentary:
 
 ;; A proposal is made to be taken as a whole; some of its hunks alone can
-;; leave a parenthesis open.  This shows the target with the choice that was
-;; made so far, and says so if it is not sound although the original and the
-;; whole proposal both are.  So does the end of a review.
+;; leave a parenthesis open.  This file shows the target with the hunks
+;; chosen so far, and warns if it is not sound although the original and the
+;; whole proposal are.  The end of a review warns as well.
 ;;
-;; Sound means that parentheses and strings are balanced by the syntax table
-;; of the target's mode and, where that mode has a parser of tree-sitter,
-;; that this finds no error.
+;; A text is sound if parentheses and strings are balanced by the syntax
+;; table of the target's mode and, if that mode has a tree-sitter parser,
+;; this finds no error.
 
 ;;; Code:
 
@@ -35,15 +35,15 @@
 (declare-function treesit-search-subtree "treesit.c")
 
 (defconst agent-q-diff-outcome-buffer-name "*Agent-Q Outcome*"
-  "Name of the buffer with the file as it is going to be.")
+  "Name of the buffer that shows the file as it will be.")
 
 (defconst agent-q-diff-outcome--max-size 2000000
-  "Number of characters from which on a text is not looked through for errors.")
+  "Number of characters from which on a text is not checked.")
 
 ;;;; Whether a text is sound
 
 (defun agent-q-diff-outcome--unbalanced ()
-  "Return the position of what is not balanced in this buffer, or nil."
+  "Return the position of an unbalanced delimiter in this buffer, or nil."
   (condition-case err
       (progn
         (scan-sexps (point-min) (point-max))
@@ -51,18 +51,18 @@
     (scan-error (nth 2 err))))
 
 (defun agent-q-diff-outcome--unparsable ()
-  "Return the position of what tree-sitter cannot parse here, or nil."
+  "Return the position where tree-sitter cannot parse this buffer, or nil."
   (when (and (fboundp 'treesit-parser-list) (treesit-parser-list))
     (let ((root (treesit-buffer-root-node)))
-      ;; Looking for where it is takes a call for each node.
+      ;; Finding its position takes a call for each node.
       (when (treesit-node-check root 'has-error)
         (treesit-node-start
          (or (treesit-search-subtree root #'agent-q-diff-outcome--error-node-p nil t)
              root))))))
 
 (defun agent-q-diff-outcome--error-node-p (node)
-  "Return non-nil if NODE is what tree-sitter could not parse, or missed.
-What it missed has the type of what it had expected, and no text."
+  "Return non-nil if tree-sitter could not parse NODE, or found it missing.
+A missing node has the type that tree-sitter expected, and no text."
   (or (treesit-node-check node 'missing)
       (equal "ERROR" (treesit-node-type node))))
 
@@ -78,8 +78,9 @@ What it missed has the type of what it had expected, and no text."
         (erase-buffer)))))
 
 (defun agent-q-diff-outcome--warning (text mode original modified)
-  "Return what to say if TEXT is not sound in MODE, or nil.
-Nothing is said if ORIGINAL or MODIFIED, the proposal's, is not either."
+  "Return a warning if TEXT is not sound in MODE, or nil.
+Do not warn if ORIGINAL or MODIFIED, the proposal's texts, are not sound
+either."
   (when (and mode original modified
              (< (length text) agent-q-diff-outcome--max-size))
     (when-let ((line (agent-q-diff-outcome--flaw text mode)))
@@ -88,16 +89,16 @@ Nothing is said if ORIGINAL or MODIFIED, the proposal's, is not either."
         (format "NOT SOUND at line %d, although the original and the whole proposal are"
                 line)))))
 
-;;;; Saying it at the end
+;;;; Warning at the end
 
 (defun agent-q-diff-outcome--name (change)
-  "Return the name of the file of CHANGE, without folder, as one can show it."
+  "Return the name of the file of CHANGE without its directory, for display."
   (agent-q-diff-visible (file-name-nondirectory (agent-q-diff-file-change-path change))))
 
 (defun agent-q-diff-outcome-at-finish ()
-  "Return what is to be said of the target when the review finishes, or nil.
-That is so if it is not sound, not too big to be looked through, and not
-what it was: some of the proposal is in it."
+  "Return a warning about the target when the review finishes, or nil.
+There is one if the target is not sound, not too large to be checked, and
+has some of the proposal in it."
   (let* ((change (agent-q-diff-buffer-change))
          (target (and change (agent-q-diff-file-change-buffer change))))
     (when (and agent-q-diff-finish-check-size
@@ -105,8 +106,8 @@ what it was: some of the proposal is in it."
                (agent-q-diff-file-change-engine change)
                (<= (buffer-size target) agent-q-diff-finish-check-size)
                (< 0 (agent-q-diff-file-change-in-target change)))
-      ;; A mode of somebody else's reads the text, and must not keep anybody
-      ;; from finishing.
+      ;; The mode that reads the text may be any package's, and its errors
+      ;; must not prevent finishing.
       (when-let ((warning (ignore-errors
                             (agent-q-diff-outcome--warning
                              (agent-q-diff-text-in target)
@@ -148,8 +149,8 @@ what it was: some of the proposal is in it."
 (defun agent-q-diff-show-outcome (&optional is-all)
   "Show the file as it will be if the review is finished now.
 With a prefix argument, IS-ALL, show it with all pending hunks accepted.
-Say so if that is not sound although the original and the whole proposal
-are.  Return what is said of it."
+Warn if that is not sound although the original and the whole proposal are.
+Return the message that is shown."
   (interactive "P")
   (let* ((change (agent-q-diff-signs-change-with-target))
          (hunk (agent-q-diff-buffer-hunk-at-point))

@@ -6,9 +6,9 @@
 
 ;;; Commentary:
 
-;; In the diff buffer the keys of `undo' take the last decision back: the
-;; mark of each hunk that it changed, and the file with it.  The file's own
-;; undo knows that as one more edit.
+;; In the diff buffer, the keys of `undo' undo the last decision: both the
+;; mark of each hunk that it changed, and the change to the file.  For the
+;; undo list of the file's buffer, this is one more edit.
 
 ;;; Code:
 
@@ -19,11 +19,12 @@
 (require 'agent-q-diff-signs)
 
 (defun agent-q-diff-undo--typed-p ()
-  "Return non-nil if the text of this buffer is the user's own, to be edited."
+  "Return non-nil if this buffer's text is the user's own and can be edited."
   (not (or (eq agent-q-diff-buffer-parsed-tick t) buffer-read-only)))
 
 (defun agent-q-diff-undo--go (is-redo)
-  "Undo the latest decision, or if IS-REDO is non-nil redo it, and say so."
+  "Undo the latest decision and show a message about it.
+If IS-REDO is non-nil, redo the decision that was undone last."
   (let* ((change (agent-q-diff-signs-change-with-target))
          (hunks (condition-case nil
                     (agent-q-diff-decide-back change is-redo)
@@ -42,8 +43,8 @@
 
 (defun agent-q-diff-undo ()
   "Undo the latest decision, in this buffer and in the file.
-Repeat to undo the one before.  In a diff that is typed by hand and
-may be edited, undo what was typed."
+Repeat to undo the one before.  In a diff that you can edit, undo what was
+typed."
   (interactive)
   (if (agent-q-diff-undo--typed-p)
       (call-interactively #'undo)
@@ -51,7 +52,7 @@ may be edited, undo what was typed."
 
 (defun agent-q-diff-redo ()
   "Redo a decision that was undone with \\[agent-q-diff-undo].
-In a diff that is typed by hand and may be edited, redo what was undone."
+In a diff that you can edit, redo what was undone."
   (interactive)
   (if (agent-q-diff-undo--typed-p)
       (call-interactively #'undo-redo)
