@@ -7,7 +7,7 @@
 ;;; Commentary:
 
 ;; Accepting, rejecting, unapplying and commenting on hunks, one by one or
-;; all at once, and what these commands say.
+;; all at once, and the messages of these commands.
 
 ;;; Code:
 
@@ -29,12 +29,12 @@
 (require 'agent-q-diff-split)
 (require 'agent-q-diff-finish)
 
-;;;; What commands say
+;;;; Messages
 
 (defun agent-q-diff-commands--where (hunk)
-  "Return where HUNK is, if that is not just where it was expected.
-HUNK is an `agent-q-diff-engine-hunk'.  The string is to follow \"Hunk
-applied\"; it is empty otherwise."
+  "Return words about where HUNK is, if not exactly where it was expected.
+HUNK is an `agent-q-diff-engine-hunk'.  The words follow \"Hunk applied\";
+they are empty if HUNK is where it was expected."
   (let ((offset (agent-q-diff-engine-hunk-offset hunk))
         (fuzz (agent-q-diff-engine-hunk-fuzz hunk)))
     (cond
@@ -43,8 +43,9 @@ applied\"; it is empty otherwise."
      (t ""))))
 
 (defun agent-q-diff-commands--note-text (command note hunk)
-  "Return what COMMAND on HUNK came to, as a string.
-NOTE is the engine's word for it, HUNK an `agent-q-diff-engine-hunk'."
+  "Return a message about what COMMAND did to HUNK.
+NOTE is the note of the plan, a symbol; HUNK is an
+`agent-q-diff-engine-hunk'."
   (pcase-exhaustive (cons note command)
     (`(edited . unapply)   "Hunk taken out of the file")
     (`(edited . ,_)        (concat "Hunk applied" (agent-q-diff-commands--where hunk)))
@@ -60,17 +61,16 @@ NOTE is the engine's word for it, HUNK an `agent-q-diff-engine-hunk'."
 ;;;; Carrying out commands
 
 (defun agent-q-diff-commands--change-for (command)
-  "Return this buffer's file change, with its target followed if COMMAND needs it.
-To reject, or to take back the mark of an applied hunk, no target is
-needed."
+  "Return this buffer's file change, up to date if COMMAND needs its target.
+The target is not needed to reject, or to make an applied hunk pending."
   (if (or (eq command 'reject)
           (and (eq command 'toggle) (agent-q-diff-commands--applied-here-p)))
       (agent-q-diff-buffer-current-change)
     (agent-q-diff-signs-change-with-target)))
 
 (defun agent-q-diff-commands--do (command)
-  "Carry out COMMAND on the hunk at point, and return what was said.
-What cannot be done is said as well, but then nil is returned and nothing
+  "Carry out COMMAND on the hunk at point, and return the message shown.
+If it cannot be done, show a message as well, but return nil; then nothing
 has changed."
   (condition-case err
       (let* ((change (agent-q-diff-commands--change-for command))
@@ -106,8 +106,8 @@ has changed."
 
 (defun agent-q-diff-commands--unsaved-words (change note)
   "Return words to append if an edit is only in the buffer of CHANGE.
-NOTE is what the command came to.  With `agent-q-diff-save' as `never',
-the user knows."
+NOTE is the note of the plan, a symbol.  If `agent-q-diff-save' is `never',
+there are none, since the user knows."
   (let ((target (agent-q-diff-file-change-buffer change)))
     (if (and (eq note 'edited)
              (not (agent-q-diff-file-change-is-detached change))
@@ -118,7 +118,8 @@ the user knows."
       "")))
 
 (defun agent-q-diff-commands--say-failure (command err)
-  "Say that COMMAND failed on a hunk with ERR, and how a conflict is solved."
+  "Show a message that COMMAND failed on the hunk at point with ERR.
+For a conflict, it names the key that merges."
   (message "%s%s%s"
            (cond
             ((eq (car err) 'agent-q-diff-not-in)
@@ -134,17 +135,18 @@ the user knows."
            (agent-q-diff-commands--followed-words (agent-q-diff-buffer-change))))
 
 (defun agent-q-diff-commands--note-failure (command err)
-  "Note that COMMAND, if it accepts, failed on the hunk at point with ERR.
-That may have been before it was tried, when the target could not be had."
+  "Record that COMMAND, if it accepts, failed on the hunk at point with ERR.
+It may have failed before it was tried, since the target was unavailable."
   (let ((hunk (agent-q-diff-buffer-hunk-at-point)))
     (when (and hunk (memq command '(accept toggle)) (not (agent-q-diff-buffer-ended-p)))
       (agent-q-diff-decide-note-failure (agent-q-diff-buffer-change) hunk
                                         (agent-q-diff-error-text err)))))
 
 (defun agent-q-diff-commands--follow-hooks (change note)
-  "Show what else has changed in the target of CHANGE after NOTE.
-Return words about it if it is a hook's work on saving; what was edited
-before a command that leaves the target alone is the user's."
+  "Show what else has changed in the target of CHANGE after a command.
+NOTE is the note of the command's plan.  Return words to append to its
+message if a hook on saving made the change.  If the command left the
+target alone, the change is the user's, and there are no words."
   (if (and (agent-q-diff-file-change-buffer change)
            (agent-q-diff-file-change-follow change))
       (progn
@@ -156,8 +158,8 @@ before a command that leaves the target alone is the user's."
 
 (defun agent-q-diff-commands--mark-by-hand (choose)
   "Mark the hunk at point in a buffer whose text is not a diff.
-Such a buffer has no review, but its states are its own.  CHOOSE is
-called with the state and returns the new one, or signals."
+Such a buffer has no review, but its hunks have states.  CHOOSE is called
+with the state and returns the new one, or signals an error."
   (save-excursion
     (end-of-line)
     (unless (re-search-backward "^@@" nil t)
@@ -172,8 +174,8 @@ called with the state and returns the new one, or signals."
 
 (defun agent-q-diff-commands--do-here (command)
   "Carry out COMMAND on the hunk at point, or on the lines of an active region.
-These become hunks of their own first.  Return what was said, or nil if
-anything could not be done."
+These lines become hunks of their own first.  Return the message shown, or
+nil if anything could not be done."
   (if (not (use-region-p))
       (agent-q-diff-commands--do command)
     (condition-case err
@@ -185,8 +187,9 @@ anything could not be done."
        nil))))
 
 (defun agent-q-diff-commands--do-each (command hunks)
-  "Carry out COMMAND on HUNKS until one cannot be done; return what was said.
-It is one undo step of the target, and one decision to take back."
+  "Carry out COMMAND on HUNKS in order, and stop at the first failure.
+Return the last message shown, or nil if there was a failure.  This is one
+undo step of the target, and one decision for `agent-q-diff-undo'."
   (agent-q-diff-decide-as-one
    (agent-q-diff-buffer-change)
    (lambda ()
@@ -203,17 +206,17 @@ It is one undo step of the target, and one decision to take back."
 
 (defun agent-q-diff-accept-hunk (&optional advance)
   "Apply the hunk at point to the target.
-With an active region, do so for the changed lines in it only; they
-become a hunk of their own, in the order in which the diff shows them.
-With ADVANCE, as by key, move on to the next pending hunk."
+With an active region, apply only the changed lines in it; they become a
+hunk of their own, in the order in which the diff shows them.  If ADVANCE
+is non-nil, as by key, move on to the next pending hunk."
   (interactive (list t))
   (agent-q-diff-commands--advance-if advance (agent-q-diff-commands--do-here 'accept)))
 
 (defun agent-q-diff-reject-hunk (&optional advance)
   "Mark the hunk at point rejected; the target stays as it is.
-With an active region, do so for the changed lines in it only; they
-become a hunk of their own.
-With ADVANCE, as by key, move on to the next pending hunk."
+With an active region, reject only the changed lines in it; they become a
+hunk of their own.  If ADVANCE is non-nil, as by key, move on to the next
+pending hunk."
   (interactive (list t))
   (if (agent-q-diff-commands--by-hand-p)
       (agent-q-diff-commands--mark-by-hand (lambda (_) 'rejected))
@@ -221,7 +224,7 @@ With ADVANCE, as by key, move on to the next pending hunk."
 
 (defun agent-q-diff-commands--advance-if (advance said)
   "Move to the next pending hunk if ADVANCE and SAID are non-nil.
-SAID is what the command said, or nil if it failed.  Return SAID."
+SAID is the message of the command, or nil if it failed.  Return SAID."
   (when (and advance said (not (agent-q-diff-buffer-goto-next-pending)))
     (if (and agent-q-diff-finish-when-decided agent-q-diff-buffer-end-function)
         (agent-q-diff-finish nil t)
@@ -258,14 +261,14 @@ The latter leaves its change in the target, unless
 
 (defun agent-q-diff-unapply-hunk ()
   "Take the change of the hunk at point out of the target.
-With an active region, do so for the changed lines in it only; they
-become a hunk of their own."
+With an active region, unapply only the changed lines in it; they become a
+hunk of their own."
   (interactive)
   (agent-q-diff-commands--do-here 'unapply))
 
 (defun agent-q-diff-accept-white-space ()
-  "Accept the pending hunks of nothing but white space.
-It is one undo step of the target."
+  "Accept the pending hunks that change only white space.
+This is one undo step of the target."
   (interactive)
   (let* ((change (agent-q-diff-signs-change-with-target))
          (hunks (seq-remove (lambda (hunk) (aref agent-q-diff-buffer-marks hunk))
@@ -280,9 +283,9 @@ It is one undo step of the target."
                  (length hunks))))))
 
 (defun agent-q-diff-recode-target ()
-  "Let the target be saved as UTF-8 from now on.
-For a hunk with a character that its coding system cannot hold: saving
-then writes the whole file anew in UTF-8."
+  "Have the target saved as UTF-8 from now on.
+Use this for a hunk with a character that the target's coding system cannot
+hold.  Saving then rewrites the whole file in UTF-8."
   (interactive)
   (let ((change (agent-q-diff-signs-change-with-target)))
     (agent-q-diff-coding-recode (agent-q-diff-file-change-buffer change))
@@ -291,8 +294,8 @@ then writes the whole file anew in UTF-8."
               (buffer-name (agent-q-diff-file-change-buffer change))))))
 
 (defun agent-q-diff-commands--show-many (change)
-  "Show what a command on several hunks of CHANGE came to.
-What a hook changed in the target on the way to the file is followed."
+  "Show the effect of a command on several hunks of CHANGE.
+If a hook changed the target on saving, show that as well."
   (if (or (agent-q-diff-file-change-follow change)
           (not (agent-q-diff-file-change-committed change))
           (not (agent-q-diff-engine-committed-marks
@@ -319,10 +322,10 @@ BY-KEY is as for `agent-q-diff-accept-all'."
             (agent-q-diff-finish nil by-key)))))))
 
 (defun agent-q-diff-accept-all (&optional by-key)
-  "Apply every pending hunk, never a rejected one, and finish.
-It is one undo step of the target.  If some do not apply, the others are
-in and the review stays open, if anybody waits for it.  With nothing
-pending, just finish.  BY-KEY tells that a person called."
+  "Apply every pending hunk, but no rejected one, and finish.
+This is one undo step of the target.  If some do not apply, the others are
+applied, and the review stays open if a caller waits for it.  If nothing is
+pending, just finish.  BY-KEY is non-nil if a person called this."
   (interactive (list t))
   (agent-q-diff-finish-confirm-unfinished by-key)
   (agent-q-diff-buffer-distrust-states)
@@ -335,9 +338,9 @@ pending, just finish.  BY-KEY tells that a person called."
        (agent-q-diff-finish nil by-key)))))
 
 (defun agent-q-diff-unapply-all ()
-  "Take whatever of the proposal is in the target out of it again.
-It is one undo step of the target.  Hunks whose lines others have changed
-since stay; which these are is said.  Return them, a list of
+  "Take all hunks that are in the target out of it again.
+This is one undo step of the target.  Hunks whose lines others have changed
+since stay in it; a message shows which, and why.  Return them as a list of
 \(HUNK . REASON)."
   (interactive)
   (let* ((change (agent-q-diff-signs-change-with-target))
@@ -351,7 +354,7 @@ since stay; which these are is said.  Return them, a list of
     failed))
 
 (defun agent-q-diff-commands--say-failures (failed what)
-  "Move to the first of FAILED, a list of (HUNK . REASON), and say them all.
+  "Move to the first of FAILED, a list of (HUNK . REASON), and show them all.
 WHAT says what could not be done."
   (agent-q-diff-buffer-goto-hunk (caar failed))
   (message "%s: %s" what
@@ -361,8 +364,8 @@ WHAT says what could not be done."
 
 (defun agent-q-diff-reject-all (&optional by-key)
   "Reject every pending hunk and finish with \"rejected\".
-What was applied before stays in the target.  BY-KEY tells that a person
-called."
+What was applied before stays in the target.  BY-KEY is non-nil if a person
+called this."
   (interactive (list t))
   (when (agent-q-diff-buffer-ended-p)
     (user-error "The review has ended"))
@@ -377,9 +380,9 @@ called."
 ;;;; Comments
 
 (defun agent-q-diff-comment-hunk (comment)
-  "Say COMMENT of the hunk at point, or nothing if it is empty.
-The agent reads it when the review has ended: of a rejected hunk, say,
-the reason."
+  "Make COMMENT the comment on the hunk at point; if it is blank, remove that.
+The agent reads it when the review has ended, for example as the reason for
+a rejection."
   (interactive
    (list (read-string "Comment on this hunk: "
                       (agent-q-diff-commands--comment-on (agent-q-diff-buffer-hunk-here)))))
@@ -390,11 +393,11 @@ the reason."
     (agent-q-diff-signs-show-hunk hunk)))
 
 (defun agent-q-diff-commands--comment-on (hunk)
-  "Return what the user said of HUNK, or nil."
+  "Return the user's comment on HUNK, or nil."
   (alist-get hunk (agent-q-diff-file-change-comments (agent-q-diff-buffer-current-change))))
 
 (defun agent-q-diff-comment (comment)
-  "Say COMMENT of the whole proposal, or nothing if it is empty.
+  "Make COMMENT the comment on the whole proposal; if it is blank, remove that.
 The agent reads it when the review has ended."
   (interactive
    (list (read-string "Comment on the proposal: "

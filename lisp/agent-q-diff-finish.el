@@ -6,7 +6,8 @@
 
 ;;; Commentary:
 
-;; The commands that end a review, and what they ask and say before.
+;; The commands that end a review, with the questions that they ask and the
+;; warnings that they show before.
 
 ;;; Code:
 
@@ -27,9 +28,10 @@
 (defun agent-q-diff-finish (&optional ask by-key)
   "Finish the review and decide by the mark of each hunk.
 It is \"accepted\" if at least one hunk is applied, else \"rejected\"; see
-`agent-q-diff-decision-basis'.  With ASK, as by key, ask first if hunks
-are pending and `agent-q-diff-confirm-finish' is non-nil.  BY-KEY tells
-that a person called.  Once the review has ended, leave its buffer."
+`agent-q-diff-decision-basis'.  If ASK is non-nil, as by key, ask first if
+hunks are pending and `agent-q-diff-confirm-finish' is non-nil.  BY-KEY is
+non-nil if a person called this.  If the review has ended already, leave
+its buffer."
   (interactive (list t t))
   (if (agent-q-diff-buffer-ended-p)
       (when by-key
@@ -44,12 +46,13 @@ that a person called.  Once the review has ended, leave its buffer."
        (message "Nothing was applied, because what you accepted could not be")
        (if agent-q-diff-buffer-end-function
            (agent-q-diff-finish-with 'not-applied by-key)
-         ;; Nobody waits who could be told more than one of two words.
+         ;; No caller waits who could be told more than one of two words.
          (agent-q-diff-finish-decided "rejected" by-key))))))
 
 (defun agent-q-diff-finish-confirm-unfinished (by-key)
-  "Say that text for a hunk is edited and was not taken, if that is so.
-BY-KEY tells that a person can be asked whether to go on without it."
+  "If an edit of a hunk is unfinished, ask whether to go on without it.
+BY-KEY is non-nil if there is a person to ask; otherwise just show a
+message."
   (let* ((change (agent-q-diff-buffer-change-or-nil))
          (buffers (and change (agent-q-diff-edit-unfinished change)))
          (enable-recursive-minibuffers t))
@@ -66,7 +69,8 @@ BY-KEY tells that a person can be asked whether to go on without it."
   (let ((pending (nth 3 (agent-q-diff-buffer-counts)))
         (enable-recursive-minibuffers t))
     (when (and ask agent-q-diff-confirm-finish (not noninteractive) (> pending 0))
-      ;; With another minibuffer open, Emacs would go on in that.
+      ;; Otherwise, if another minibuffer is open, Emacs would select that
+      ;; one.
       (unless (save-selected-window
                 (y-or-n-p (format (ngettext "%d hunk is pending.  Finish anyway? "
                                             "%d hunks are pending.  Finish anyway? "
@@ -75,7 +79,7 @@ BY-KEY tells that a person can be asked whether to go on without it."
         (user-error "Not finished")))))
 
 (defun agent-q-diff-finish--outcome ()
-  "Return `accepted', `rejected' or `not-applied'."
+  "Return how the review would end: `accepted', `rejected' or `not-applied'."
   (let ((change (agent-q-diff-buffer-change-or-nil)))
     (when (and change (agent-q-diff-file-change-path change))
       (ignore-error agent-q-diff-bad-target
@@ -93,12 +97,12 @@ BY-KEY tells that a person can be asked whether to go on without it."
 ;;;; The end of a review
 
 (defun agent-q-diff-finish--joined (&rest sentences)
-  "Return SENTENCES, of which some may be nil, as one string, or nil."
+  "Return the non-nil SENTENCES as one string, or nil if there are none."
   (and (delq nil sentences)
        (string-join (delq nil sentences) "; ")))
 
 (defun agent-q-diff-finish--only-in-buffer ()
-  "Return what to say if hunks are in the target's buffer and not saved, or nil."
+  "Return a warning if hunks are in the target's buffer but not saved, or nil."
   (let* ((change (agent-q-diff-buffer-change))
          (target (and change (agent-q-diff-file-change-buffer change))))
     (when (and (buffer-live-p target)
@@ -111,8 +115,8 @@ BY-KEY tells that a person can be asked whether to go on without it."
 
 (defun agent-q-diff-finish-decided (decision by-key)
   "Set the decision to DECISION, a string, and end the review.
-BY-KEY tells that a person did, who is then told if what was chosen
-leaves the target unsound."
+BY-KEY is non-nil if a person decided; that person is then warned if the
+target is not saved or not sound."
   (let ((warning (and by-key
                       (agent-q-diff-finish--joined (agent-q-diff-finish--only-in-buffer)
                                                    (agent-q-diff-outcome-at-finish)))))
@@ -123,10 +127,10 @@ leaves the target unsound."
         (message "%s" warning)))))
 
 (defun agent-q-diff-finish-with (outcome by-key)
-  "End the review with OUTCOME, a symbol, if anybody waits for it.
-Where nobody does, leave the recursive edit around this buffer, if there is
-one: a program may have entered it to wait.  If that may be somebody else's,
-leave it only if BY-KEY is non-nil."
+  "End the review with OUTCOME, a symbol, if a caller waits for it.
+If none does, leave the recursive edit around this buffer, if there is one:
+a program may have entered it to wait.  If it may be somebody else's, leave
+it only if BY-KEY is non-nil."
   (when agent-q-diff-buffer-end-function
     (setq by-key nil)
     (funcall agent-q-diff-buffer-end-function agent-q-diff-buffer-review outcome))
@@ -145,16 +149,16 @@ leave it only if BY-KEY is non-nil."
 
 (defun agent-q-diff-finish-now ()
   "Finish the review as \\[agent-q-diff-finish] does, but without a question.
-While Emacs waits for the review in a recursive edit,
-\\[exit-recursive-edit] does the same by leaving that."
+If Emacs waits for the review in a recursive edit, \\[exit-recursive-edit]
+does the same by leaving it."
   (interactive)
   (agent-q-diff-finish))
 
 (defun agent-q-diff-abort ()
-  "Cancel the review: the agent is told that there was no decision.
-What was accepted stays in the file; see `agent-q-diff-look-again'.
-While Emacs waits for the review in a recursive edit,
-\\[abort-recursive-edit] does the same by leaving that."
+  "Cancel the review; the agent is told that there was no decision.
+What was accepted stays in the file; see `agent-q-diff-look-again'.  If
+Emacs waits for the review in a recursive edit, \\[abort-recursive-edit]
+does the same by leaving it."
   (interactive)
   (unless agent-q-diff-buffer-end-function
     (user-error "The review has ended"))
@@ -162,16 +166,16 @@ While Emacs waits for the review in a recursive edit,
 
 (defun agent-q-diff-finish-abort-at-top-level ()
   "Cancel this buffer's review if the user called the command `top-level'.
-That command throws past its own end, but Emacs runs `post-command-hook'
-all the same.  Where a review is waited for, `agent-q-diff-wait-for' catches
-that throw."
+That command throws past its own end, but Emacs still runs
+`post-command-hook'.  If a caller waits in a recursive edit, the throw is
+caught there instead; see `agent-q-diff-wait-for'."
   (when (and (eq this-command 'top-level) (agent-q-diff-finish--unwaited-p))
     (agent-q-diff-abort)))
 (put 'agent-q-diff-finish-abort-at-top-level 'permanent-local-hook t)
 
 (defun agent-q-diff-finish-if-unwaited (command)
-  "Return a key binding that is COMMAND where no recursive edit waits.
-Elsewhere the key has its usual command, which leaves the recursive edit."
+  "Return a key binding for COMMAND, except while a recursive edit waits.
+Then the key has its usual command, which leaves the recursive edit."
   `(menu-item "" ,command
               :filter ,(lambda (command)
                          (and (agent-q-diff-finish--unwaited-p) command))))

@@ -6,8 +6,8 @@
 
 ;;; Commentary:
 
-;; A review that has only just appeared, perhaps under the fingers of
-;; somebody who types, ignores the keys that decide for a moment.
+;; A review that has only just appeared, perhaps while the user is typing,
+;; ignores the keys that decide for a moment.
 
 ;;; Code:
 
@@ -15,7 +15,7 @@
 (require 'agent-q-diff-finish)
 (require 'agent-q-diff-commands)
 
-;;;; A moment of grace
+;;;; Grace period
 
 (defconst agent-q-diff-grace--decisions
   '(agent-q-diff-accept-hunk agent-q-diff-reject-hunk agent-q-diff-toggle-hunk
@@ -28,14 +28,14 @@
 
 (defun agent-q-diff-grace-begin ()
   "Ignore keys that decide in this buffer for a moment.
-It has just come up, perhaps under the fingers of somebody who types."
+It has just appeared, perhaps while the user is typing."
   (setq agent-q-diff-grace--end (time-add nil agent-q-diff-grace))
   (add-hook 'pre-command-hook #'agent-q-diff-grace--ignore-in-grace nil t))
 
 (defun agent-q-diff-grace--ignore-in-grace ()
-  "Do nothing instead of a command that decides, if it comes too early.
-Keys of a keyboard macro, and all keys of a batch Emacs, come from a
-program, which does not type ahead by mistake."
+  "Replace a command that decides by one that does nothing, if it is too early.
+Keys of a keyboard macro, and all keys of a batch Emacs, are not ignored:
+they come from a program, which does not type ahead by mistake."
   (if (time-less-p agent-q-diff-grace--end nil)
       (remove-hook 'pre-command-hook #'agent-q-diff-grace--ignore-in-grace t)
     (when (and (not executing-kbd-macro)
@@ -45,7 +45,7 @@ program, which does not type ahead by mistake."
       (setq this-command #'agent-q-diff-ignore-key))))
 
 (defun agent-q-diff-ignore-key ()
-  "Say that a key that decides was ignored."
+  "Show a message that a key that decides was ignored."
   (interactive)
   (message "Ignored: the review has only just appeared"))
 

@@ -7,8 +7,8 @@
 ;;; Commentary:
 
 ;; The commands of the diff buffer in its help, in the menu bar and in the
-;; context menu.  All are made of one table and of the keymap, so that they
-;; say the same and are never out of date.
+;; context menu.  All are made from one table and the keymap, so they agree
+;; and are never out of date.
 
 ;;; Code:
 
@@ -74,7 +74,7 @@ A derived mode may bind an alias of COMMAND instead."
 
 (defun agent-q-diff-menu--typable-p (keys)
   "Return non-nil if KEYS, a vector, can be typed in the selected frame.
-Terminals know the control bit only of what it makes an ASCII control
+Terminals support the control modifier only where it makes an ASCII control
 character: they have `C-_', but neither `C-/' nor `C-?'."
   (or (display-graphic-p)
       (not (seq-some (lambda (event)
@@ -117,11 +117,11 @@ character: they have `C-_', but neither `C-/' nor `C-?'."
 ;;;; Menu bar
 
 (defun agent-q-diff-menu--item (command text)
-  "Return a menu item for COMMAND; TEXT is what help has of it."
+  "Return a menu item for COMMAND; TEXT describes it in the help."
   (vector (concat (upcase (substring text 0 1)) (substring text 1)) command))
 
 (defun agent-q-diff-menu-define (map)
-  "Give MAP, the keymap of the diff buffer, a menu."
+  "Add a menu to MAP, the keymap of the diff buffer."
   (easy-menu-do-define
       nil map "Menu of the diff buffer."
     (cons "Review"
@@ -138,11 +138,11 @@ character: they have `C-_', but neither `C-/' nor `C-?'."
   '(agent-q-diff-accept-hunk agent-q-diff-reject-hunk agent-q-diff-unapply-hunk
     agent-q-diff-split-hunk agent-q-diff-edit-hunk agent-q-diff-merge-hunk
     agent-q-diff-comment-hunk agent-q-diff-preview-hunk)
-  "The commands that the context menu has.")
+  "The commands in the context menu.")
 
 (defun agent-q-diff-menu--at (click command)
   "Return a command to call COMMAND where CLICK was made.
-An active region stays, if the click was made in it."
+An active region stays if the click was made in it."
   (lambda ()
     (interactive)
     (let ((point (posn-point (event-start click))))
@@ -153,7 +153,7 @@ An active region stays, if the click was made in it."
     (call-interactively command)))
 
 (defun agent-q-diff-menu--context (menu click)
-  "Add to MENU what can be done to the hunk where CLICK was made."
+  "Add to MENU the commands for the hunk where CLICK was made."
   (define-key-after menu [agent-q-diff-separator] menu-bar-separator)
   (dolist (command agent-q-diff-menu--here)
     (define-key-after menu (vector command)
@@ -164,7 +164,7 @@ An active region stays, if the click was made in it."
   menu)
 
 (defun agent-q-diff-menu-set-up ()
-  "Let this buffer's context menu have the commands for a hunk, and keys be keys."
+  "Set up the context menu and the single keys of this buffer."
   (agent-q-diff-base-claim-single-keys)
   (add-hook 'context-menu-functions #'agent-q-diff-menu--context 10 t))
 
@@ -179,9 +179,9 @@ An active region stays, if the click was made in it."
   (let ((map (make-sparse-keymap)))
     (define-key map "j" 'agent-q-diff-next-review)
     map)
-  "Keys that go on after `agent-q-diff-next-review', with `repeat-mode'.
-In a diff buffer they work anyway; a key of yours for that command may be
-a longer one.")
+  "Keys that repeat `agent-q-diff-next-review', with `repeat-mode'.
+In a diff buffer they work anyway, but you may have bound that command to a
+longer key sequence elsewhere.")
 (put 'agent-q-diff-next-review 'repeat-map 'agent-q-diff-review-repeat-map)
 
 (provide 'agent-q-diff-menu)

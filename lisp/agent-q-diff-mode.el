@@ -31,7 +31,7 @@
 
 (defun agent-q-diff-refuse ()
   "Refuse a command of `diff-mode' that would rewrite the proposal.
-In a buffer whose diff came by hand, carry it out."
+In a diff that was not made from a review, carry it out."
   (interactive)
   (if (eq agent-q-diff-buffer-parsed-tick t)
       (user-error "The proposal's text is fixed; accept or reject its hunks")
@@ -88,7 +88,7 @@ In a buffer whose diff came by hand, carry it out."
 (agent-q-diff-menu-define agent-q-diff-mode-map)
 
 (defun agent-q-diff-mode-own-keys (map)
-  "Let the keys of MAP win over those of read-only diff buffers."
+  "Give the keys of MAP precedence over those of read-only diff buffers."
   (setq-local minor-mode-overriding-map-alist
               (list (cons 'buffer-read-only map)
                     (cons 'diff-mode-read-only map))))
@@ -98,8 +98,8 @@ In a buffer whose diff came by hand, carry it out."
   "Major mode for deciding an agent's proposal hunk by hunk.
 
 \\{agent-q-diff-mode-map}"
-  ;; One process for each hunk, and files opened because a header names
-  ;; them, are not what reading a proposal may cost.
+  ;; Reading a proposal must not start a process for each hunk, nor open
+  ;; files because a header names them.
   (setq-local diff-refine nil)
   (setq-local diff-font-lock-syntax nil)
   (agent-q-diff-long-lines-set-up)
