@@ -6,10 +6,10 @@
 
 ;;; Commentary:
 
-;; A review that has ended is kept for a while.  Looked at again, it is a
-;; review like any other, for which nobody waits: hunks can be taken out of
-;; the file, or put into it after all.  The agent was answered, and does
-;; not learn of that.
+;; A review that has ended is kept for a while.  Shown again, it is like any
+;; other review, except that nobody waits for it: hunks can be taken out of
+;; the file, or applied after all.  The agent has had its answer and does
+;; not learn of this.
 
 ;;; Code:
 
@@ -31,7 +31,7 @@
 (put 'agent-q-diff-again--past 'permanent-local t)
 
 (defun agent-q-diff-again--notes (review)
-  "Return what to say above the hunks of REVIEW, which has ended."
+  "Return notes to show above the hunks of REVIEW, which has ended."
   (let ((result (agent-q-diff-session-result review)))
     (list (format "This review has ended: %s; %d of %d hunks were in the file."
                   (plist-get result :status) (plist-get result :in-file)
@@ -39,7 +39,7 @@
           "The agent has its answer; it does not see what you change here.")))
 
 (defun agent-q-diff-again--buffer (review)
-  "Return the buffer with REVIEW, which has ended, looked at again, or nil."
+  "Return the buffer with REVIEW, which has ended, shown again, or nil."
   (seq-find (lambda (buffer)
               (eq review (buffer-local-value 'agent-q-diff-again--past buffer)))
             (buffer-list)))
@@ -53,7 +53,7 @@
                  :comment (agent-q-diff-session-comment review)))
          (buffer (agent-q-diff-again--prepare review again)))
     (with-current-buffer buffer
-      ;; What ends here is no decision, so there is nothing to ask about.
+      ;; Leaving this buffer decides nothing, so there is nothing to ask.
       (setq-local agent-q-diff-confirm-finish nil)
       (setq-local agent-q-diff-finish-when-decided nil)
       (remove-hook 'kill-buffer-query-functions #'agent-q-diff-lifecycle-query-kill-buffer t)
@@ -74,13 +74,13 @@ If there is an error, REVIEW is kept as it was."
      (signal (car err) (cdr err)))))
 
 (defun agent-q-diff-again--return (review again)
-  "Give REVIEW back what AGAIN has taken of it, and keep it."
+  "Return to REVIEW what AGAIN took over from it, and keep REVIEW."
   (agent-q-diff-file-change-return (agent-q-diff-session-change review)
                                    (agent-q-diff-session-change again))
   (agent-q-diff-reviews-keep review))
 
 (defun agent-q-diff-again--end (again outcome)
-  "Leave AGAIN, a review that was looked at again, in the way of OUTCOME."
+  "End AGAIN, a review that was shown again, with OUTCOME."
   (let* ((buffer (agent-q-diff-session-buffer again))
          (review (buffer-local-value 'agent-q-diff-again--past buffer)))
     (with-current-buffer buffer
@@ -90,13 +90,13 @@ If there is an error, REVIEW is kept as it was."
     (agent-q-diff-again--return review again)
     (unless (eq outcome 'killed)
       (agent-q-diff-lifecycle-quit-windows buffer t)
-      ;; It goes even if it was in no window.
+      ;; Kill it even if it was in no window.
       (when (buffer-live-p buffer)
         (kill-buffer buffer)))))
 
 ;;;###autoload
 (defun agent-q-diff-look-again (&optional review)
-  "Look at REVIEW, which has ended, again; interactively, at the latest one.
+  "Show REVIEW, which has ended, again; interactively, the latest one.
 All keys work: \\<agent-q-diff-mode-map>\\[agent-q-diff-unapply-all] \
 takes the whole proposal out of the file,
 \\[agent-q-diff-finish] leaves the buffer.  See `agent-q-diff-kept-reviews'.
@@ -110,9 +110,9 @@ Return the diff buffer."
 
 ;;;###autoload
 (defun agent-q-diff-take-back (review)
-  "Take whatever of REVIEW, which has ended, is in its file out of it.
-Return a list of (HUNK . REASON): those that could not be taken out,
-counted from 0.  Signal an error if REVIEW is not kept any more."
+  "Take all hunks of REVIEW, which has ended, out of its file again.
+Return a list of (HUNK . REASON): those that could not be taken out, with
+HUNK counted from 0.  Signal an error if REVIEW is not kept any more."
   (with-current-buffer (or (agent-q-diff-again--buffer review)
                            (agent-q-diff-again--open review))
     (prog1 (agent-q-diff-unapply-all)

@@ -6,8 +6,8 @@
 
 ;;; Commentary:
 
-;; A review is begun here, and however it ends, it ends here: its result is
-;; noted, its memory given back, and its caller answered, exactly once.
+;; Each review begins here and, whatever ends it, ends here: its result is
+;; recorded, its memory freed, and its caller answered, exactly once.
 
 ;;; Code:
 
@@ -33,10 +33,10 @@
   "Number of characters of an agent's name that are shown.")
 
 (defun agent-q-diff-lifecycle-begin (review)
-  "Note that REVIEW is open, and who waits for it."
+  "Record that REVIEW is open, and who waits for it."
   (setf (agent-q-diff-session-caller review) (cdr agent-q-diff-caller)
         (agent-q-diff-session-agent review)
-        ;; It is for nothing but to be shown.
+        ;; The name is only displayed.
         (when-let ((agent (or (agent-q-diff-session-agent review)
                               (car agent-q-diff-caller))))
           (agent-q-diff-visible agent agent-q-diff-lifecycle--agent-length)))
@@ -49,7 +49,7 @@
   (force-mode-line-update t))
 
 (defun agent-q-diff-lifecycle--cease (review)
-  "Note that REVIEW is open no more, and leave nothing behind after the last."
+  "Record that REVIEW is no longer open; after the last one, clean up."
   (setq agent-q-diff-reviews-open (delq review agent-q-diff-reviews-open))
   (unless agent-q-diff-reviews-open
     (agent-q-diff-fontify-forget)
@@ -67,9 +67,9 @@
                              n)))))
 
 (defun agent-q-diff-lifecycle--emacs-killed ()
-  "Answer the callers of all open reviews, since Emacs ends.
-So are those that they begin when they are answered, as an agent might
-that tries again, but not for ever."
+  "Answer the callers of all open reviews, since Emacs exits.
+When answered, callers may begin further reviews, as an agent might that
+tries again.  Answer these as well, but not endlessly."
   (cl-loop repeat 10
            while agent-q-diff-reviews-open
            do (dolist (review (agent-q-diff-open-reviews))
@@ -84,8 +84,9 @@ that tries again, but not for ever."
     (setf (agent-q-diff-session-outcome review) outcome)))
 
 (defun agent-q-diff-lifecycle-close (review)
-  "Note the result of REVIEW, which has ended, and tell who asked to be told.
-Nothing changes it any more; a caller that waits may be answered later."
+  "Record the result of REVIEW, which has ended, and call its callback.
+The result does not change any more.  A caller in a recursive edit may be
+answered later."
   (let ((buffer (agent-q-diff-session-buffer review)))
     (when (buffer-live-p buffer)
       (with-current-buffer buffer
@@ -109,12 +110,12 @@ Nothing changes it any more; a caller that waits may be answered later."
         (agent-q-diff-lifecycle-tell review)))))
 
 (defun agent-q-diff-lifecycle--note-lost (review)
-  "Bring REVIEW up to date with its target, and note if the file is gone.
-Then no hunk is in the file any more, so that the review did not end with
-a decision even if the user made one."
+  "Bring REVIEW up to date with its target, and record if the file is gone.
+Then no hunk is in the file any more, so the review did not end with a
+decision even if the user made one."
   (let* ((change (agent-q-diff-session-change review))
          (target (agent-q-diff-file-change-target change)))
-    ;; To visit it anew runs hooks of others.
+    ;; Visiting it again runs other people's hooks.
     (ignore-error (error quit)
       (agent-q-diff-file-change-follow change))
     (when (and (eq 'decided (agent-q-diff-session-outcome review))
@@ -126,9 +127,9 @@ a decision even if the user made one."
             (list 'lost (agent-q-diff-target-disk-message target))))))
 
 (defun agent-q-diff-lifecycle--give-back (review)
-  "Free the memory of REVIEW, and say what fails while doing so.
-Putting its target away runs other people's hooks, and the caller must get
-its answer whatever they do."
+  "Free the memory of REVIEW, and show a message if that fails.
+Closing its target runs other people's hooks, and the caller must get its
+answer whatever they do."
   (condition-case err
       (agent-q-diff-session-free review)
     ((error quit)
@@ -136,23 +137,23 @@ its answer whatever they do."
               (agent-q-diff-visible (agent-q-diff-session-path review))
               (agent-q-diff-visible (agent-q-diff-error-text err))))))
 
-;;;; What the user reads of an end without a decision
+;;;; Messages about an end without a decision
 
 (defun agent-q-diff-lifecycle--shown-name (review)
-  "Return the name of the file of REVIEW, without its folder, to be shown."
+  "Return the name of the file of REVIEW, without its directory, for display."
   (agent-q-diff-visible
    (file-name-nondirectory (agent-q-diff-session-path review))))
 
 (defun agent-q-diff-lifecycle--shown-agent (review)
-  "Return the name of the agent of REVIEW, to be shown at the head of a sentence."
+  "Return the name of the agent of REVIEW, for the beginning of a sentence."
   (if-let ((agent (agent-q-diff-session-agent review)))
       (agent-q-diff-visible agent)
     "An agent"))
 
 (defun agent-q-diff-lifecycle--undecided-text (review n)
-  "Return what to tell the user of REVIEW if it ended without a decision.
+  "Return a message about REVIEW if it ended without a decision, or nil.
 N of its hunks stay in the file.  The value is nil if it was decided, and
-when Emacs exits, since nobody could read it."
+also when Emacs exits, since nobody could read the message."
   (let* ((name (agent-q-diff-lifecycle--shown-name review))
          (hunks (format (ngettext "%d hunk stays in" "%d hunks stay in" n) n))
          (stay (if (zerop n) "" (format "; %s the file" hunks))))
@@ -167,7 +168,7 @@ when Emacs exits, since nobody could read it."
          (format "Cancelled; %s %s" hunks name))))))
 
 (defun agent-q-diff-lifecycle--say-undecided (review)
-  "Tell the user if REVIEW ended without a decision, and what stays of it.
+  "Tell the user if REVIEW ended without a decision, and what stays in the file.
 A program may have ended it while the user was looking elsewhere."
   (when-let ((text (agent-q-diff-lifecycle--undecided-text
                     review
@@ -181,8 +182,8 @@ A program may have ended it while the user was looking elsewhere."
 
 (defun agent-q-diff-lifecycle-query-kill-buffer ()
   "Ask whether to kill this buffer, if hunks of its review were decided.
-Only a command is asked: a timer or a process that kills the buffer has
-its reasons, and nobody may be there to answer."
+Ask only if a command kills it: a timer or process has its reasons, and
+there may be nobody to answer."
   (let ((enable-recursive-minibuffers t))
     (or noninteractive
         (null this-command)
@@ -199,11 +200,11 @@ its reasons, and nobody may be there to answer."
 ;;;; Telling the caller
 
 (defvar agent-q-diff-lifecycle-leaving nil
-  "Diff buffers whose reviews have ended, and which are about to go.
-A review that a callback begins must have another one.")
+  "Diff buffers whose reviews have ended, and which are about to be killed.
+A review that a callback begins must not use one of them.")
 
 (defun agent-q-diff-lifecycle-tell (review)
-  "Call the callback of REVIEW with its result, this once."
+  "Call the callback of REVIEW with its result, only once."
   (let ((callback (agent-q-diff-session-callback review))
         (agent-q-diff-lifecycle-leaving (cons (agent-q-diff-session-buffer review)
                                               agent-q-diff-lifecycle-leaving)))
@@ -212,7 +213,7 @@ A review that a callback begins must have another one.")
 
 (defun agent-q-diff-lifecycle-call-back (callback value)
   "Call CALLBACK, a function or nil, with VALUE.
-An error there is said, and no matter of the review."
+An error in it is only shown; it does not affect the review."
   (when callback
     (condition-case err
         (funcall callback value)
@@ -231,15 +232,17 @@ An error there is said, and no matter of the review."
   "Name of the buffer with the list of open reviews.")
 
 (defun agent-q-diff-lifecycle--listed-elsewhere-p (window buffer &rest _)
-  "Return non-nil if BUFFER is the list of reviews, and beside WINDOW already.
-This is a function for `switch-to-prev-buffer-skip'."
+  "Return non-nil if BUFFER is the list of reviews, and already in another window.
+That is a window of the frame of WINDOW.  This is a function for
+`switch-to-prev-buffer-skip'."
   (and (equal (buffer-name buffer) agent-q-diff-list-buffer-name)
        (remq window (get-buffer-window-list buffer 'never (window-frame window)))))
 
 (defun agent-q-diff-lifecycle-quit-windows (buffer &optional is-to-be-killed)
-  "Have all windows of BUFFER show what they showed before it.
-If IS-TO-BE-KILLED, kill it.  The list of reviews may have been in one of
-them, and be in another window of the frame by now; once is enough."
+  "Make all windows of BUFFER show what they showed before it.
+If IS-TO-BE-KILLED is non-nil, kill BUFFER.  If one of the windows showed
+the list of reviews, and another window of the frame now does, it is not
+shown twice."
   (dolist (window (get-buffer-window-list buffer 'never t))
     (pcase (window-parameter window 'quit-restore)
       (`(,_ (,before . ,_) . ,_)
@@ -251,8 +254,9 @@ them, and be in another window of the frame by now; once is enough."
     (quit-windows-on buffer is-to-be-killed)))
 
 (defun agent-q-diff-lifecycle-end-unwaited (review outcome)
-  "End REVIEW, for which nobody waits in a recursive edit, with OUTCOME.
-Its buffer is taken out of sight, and one of several is not kept."
+  "End REVIEW, which no caller waits for in a recursive edit, with OUTCOME.
+Its buffer is removed from all windows, and killed unless it is the first
+diff buffer."
   (agent-q-diff-lifecycle-set-outcome review outcome)
   (agent-q-diff-lifecycle-close review)
   (let ((buffer (agent-q-diff-session-buffer review)))
@@ -262,8 +266,8 @@ Its buffer is taken out of sight, and one of several is not kept."
 
 (defun agent-q-diff-lifecycle-kill-further (buffer)
   "Kill the diff buffer BUFFER, whose review has ended, if it is not the first.
-That one stays, to be read.  What hooks of others do must not keep the
-caller from its answer."
+The first one stays, to be read.  Errors in other people's hooks must not
+keep the caller from its answer."
   (when (and (buffer-live-p buffer)
              (not (equal (buffer-name buffer) agent-q-diff-buffer-name)))
     (condition-case err
@@ -280,8 +284,8 @@ unless REVIEW had ended before."
 
 (defun agent-q-diff-abandon (predicate)
   "Mark the open reviews as abandoned whose caller is gone.
-PREDICATE is called with each caller, and returns non-nil if it is.  What
-becomes of these reviews is up to `agent-q-diff-when-caller-gone'."
+PREDICATE is called with each caller and returns non-nil if it is gone.
+`agent-q-diff-when-caller-gone' says what happens to these reviews."
   (dolist (review (agent-q-diff-open-reviews))
     (when (and (not (agent-q-diff-session-is-abandoned review))
                (agent-q-diff-session-caller review)

@@ -21,7 +21,7 @@
 (require 'agent-q-diff-again)
 
 (defun agent-q-diff-list--age (review)
-  "Return the time since REVIEW was begun, as a string."
+  "Return the time since REVIEW began, as a string."
   (format-seconds "%h:%.2m:%.2s"
                   (float-time (time-since (agent-q-diff-session-begun review)))))
 
@@ -87,7 +87,7 @@ Forget a review that has ended."
       (revert-buffer)))))
 
 (defun agent-q-diff-list-take-back ()
-  "Undo in its file what the review at point, which has ended, has changed."
+  "Take all hunks of the review at point, which has ended, out of its file."
   (interactive nil agent-q-diff-list-mode)
   (let ((review (agent-q-diff-list--here)))
     (unless (agent-q-diff-session-outcome review)

@@ -6,8 +6,8 @@
 
 ;;; Commentary:
 
-;; Writes the buffer in which a proposal is decided: what to know before the
-;; first key, the progress line, and the diff.
+;; Writes the diff buffer: notes to read before the first key, the progress
+;; line, and the diff.
 
 ;;; Code:
 
@@ -30,12 +30,12 @@
 ;;;; Showing a proposal
 
 (defun agent-q-diff-render--live-p (buffer)
-  "Return non-nil if somebody waits for the review in BUFFER."
+  "Return non-nil if the review in BUFFER is open."
   (buffer-local-value 'agent-q-diff-buffer-end-function buffer))
 
 (defun agent-q-diff-render--fresh-buffer ()
-  "Return a buffer for a new review, never one that is being decided.
-Nor is it one that is about to go, or that the user reads."
+  "Return a buffer for a new review, never one whose review is open.
+Nor is it one that is about to be killed, or in the selected window."
   (let ((buffer (get-buffer agent-q-diff-buffer-name)))
     (if (and buffer
              (or (agent-q-diff-render--live-p buffer)
@@ -49,7 +49,7 @@ Nor is it one that is about to go, or that the user reads."
   (mapconcat (lambda (line) (concat "# " line)) (split-string text "\n") "\n"))
 
 (defun agent-q-diff-render--notes (change)
-  "Return what one must know before the first key about CHANGE, as strings."
+  "Return notes on CHANGE to read before the first key, a list of strings."
   (let* ((target (agent-q-diff-file-change-target change))
          (buffer (agent-q-diff-target-buffer target)))
     (delq nil
@@ -73,7 +73,7 @@ Nor is it one that is about to go, or that the user reads."
            (agent-q-diff-render--differs-note change)))))
 
 (defun agent-q-diff-render--suspects-note (change)
-  "Return what to say of deceiving characters in CHANGE, a string or nil."
+  "Return a note on misleading characters in CHANGE, a string or nil."
   (let ((n (+ (agent-q-diff-module-n-suspects (agent-q-diff-file-change-engine change))
               (length (agent-q-diff-engine-suspects agent-q-diff-buffer-description))
               (length (agent-q-diff-engine-suspects agent-q-diff-buffer-path)))))
@@ -85,7 +85,7 @@ Nor is it one that is about to go, or that the user reads."
               n (agent-q-diff-visible-sign #x202e)))))
 
 (defun agent-q-diff-render--differs-note (change)
-  "Return what to say if the hunks of CHANGE are not all as expected, or nil."
+  "Return a note if not all hunks of CHANGE are as expected, or nil."
   (let* ((engine (agent-q-diff-file-change-engine change))
          (total (car (agent-q-diff-module-tally engine)))
          (numbers (agent-q-diff-module-standing engine))
@@ -99,7 +99,8 @@ Nor is it one that is about to go, or that the user reads."
      ((= total (car numbers))
       "The file is not what the proposal was made for: no hunk applies.")
      (parts
-      ;; A diff came without its original, so that nobody knows that.
+      ;; If a diff came without its original, whether the file differs from
+      ;; it is unknown.
       (concat (if agent-q-diff-buffer-original
                   "The file differs from the proposal's original; of "
                 "Of ")
@@ -107,7 +108,7 @@ Nor is it one that is about to go, or that the user reads."
                       total (string-join parts ", ")))))))
 
 (defun agent-q-diff-render--insert-header (change notes)
-  "Insert what the proposal CHANGE is about, and NOTES, strings."
+  "Insert the header lines of the proposal CHANGE, with NOTES, strings."
   (let ((start (point)))
     (insert (agent-q-diff-render--comment
              (format "File: %s" agent-q-diff-buffer-path))
@@ -123,8 +124,8 @@ Nor is it one that is about to go, or that the user reads."
 
 (defun agent-q-diff-render--note-line (note)
   "Return NOTE, a string, as one line of the diff buffer.
-Unlike the diff below, it is no text to be decided; a name in it must not
-begin another line."
+Unlike the diff below, its text need not be shown as it is, and a name in
+it must not begin another line."
   (agent-q-diff-visible note most-positive-fixnum))
 
 (defun agent-q-diff-render--write (review notes)
@@ -137,8 +138,8 @@ begin another line."
     (erase-buffer)
     (setf (agent-q-diff-session-proposed review) diff)
     (agent-q-diff-render--insert-header change notes)
-    ;; With the numbers that it will have, so that it is not replaced and the
-    ;; hunks stay where they are.
+    ;; It has its final numbers at once, so it is not replaced and the hunks
+    ;; stay where they are.
     (insert (agent-q-diff-progress-line (agent-q-diff-buffer-tally change)) "\n\n")
     (let ((start (point)))
       (insert diff)
@@ -150,14 +151,14 @@ begin another line."
     (set-buffer-modified-p nil)))
 
 (defun agent-q-diff-render--take-over-marks (change)
-  "Note which hunks of CHANGE are decided already, if any."
+  "Take over the states of hunks of CHANGE that are decided already, if any."
   (pcase-let ((`(,_ ,applied ,rejected)
                (agent-q-diff-module-tally (agent-q-diff-file-change-engine change))))
     (unless (= 0 applied rejected)
       (agent-q-diff-buffer-write-states))))
 
 (defun agent-q-diff-render--forget-review ()
-  "Make the current buffer's variables those of no review."
+  "Reset the current buffer's variables to those of a buffer without a review."
   (setq agent-q-diff-buffer-decision nil
         agent-q-diff-buffer-hunk-states nil
         agent-q-diff-buffer-review nil
@@ -175,11 +176,11 @@ for the header."
           agent-q-diff-buffer-path (agent-q-diff-session-path review)
           agent-q-diff-buffer-original original
           agent-q-diff-buffer-modified modified
-          ;; Nothing of the agent's is more than text here.
+          ;; An agent's text properties must have no effect here.
           agent-q-diff-buffer-description (substring-no-properties description)
           default-directory (file-name-directory agent-q-diff-buffer-path))
     (agent-q-diff-render--write review notes)
-    ;; A directory's local variables are nobody's business here.
+    ;; Directory-local variables are for the file, not for its diff.
     (let ((enable-dir-local-variables nil)
           (diff-update-on-the-fly nil))
       (funcall mode))
@@ -191,13 +192,13 @@ for the header."
     (add-hook 'kill-buffer-query-functions #'agent-q-diff-lifecycle-query-kill-buffer nil t)
     (add-hook 'kill-buffer-hook #'agent-q-diff-lifecycle-buffer-killed nil t)
     (add-hook 'post-command-hook #'agent-q-diff-progress-update-header-line nil t)
-    ;; Last, since this buffer may be gone after it.
+    ;; Last, since this may kill the buffer.
     (add-hook 'post-command-hook #'agent-q-diff-finish-abort-at-top-level 90 t)
     (current-buffer)))
 
 (defun agent-q-diff-render-prepare-or-close (review &rest arguments)
-  "Prepare a diff buffer for REVIEW, and close that if there is an error.
-REVIEW and ARGUMENTS are those of `agent-q-diff-render-prepare'."
+  "Prepare a diff buffer for REVIEW, and free REVIEW if there is an error.
+REVIEW and ARGUMENTS are as for `agent-q-diff-render-prepare'."
   (condition-case err
       (apply #'agent-q-diff-render-prepare review arguments)
     ((error quit)

@@ -7,9 +7,9 @@
 ;;; Commentary:
 
 ;; A loop around `recursive-edit' that answers the caller on every exit.
-;; The recursive edit is left only after a command and only at its own
-;; depth; who decides elsewhere, say a timer, sets the outcome and sees to
-;; it that a command ends soon.
+;; The recursive edit is left only after a command, and only at its own
+;; depth.  Code that ends a review elsewhere, for example in a timer, sets
+;; the outcome and makes sure that a command ends soon.
 
 ;;; Code:
 
@@ -30,14 +30,14 @@
   "Non-nil while a command runs, so that its end will be noticed.")
 
 (defun agent-q-diff-wait--note-command ()
-  "Note that a command begins."
+  "Record that a command begins."
   (setq agent-q-diff-wait--in-command t))
 
 (defun agent-q-diff-wait--leave-if-decided ()
   "Leave the recursive edit if its review has ended.
-Runs after every command, and is the only place that leaves: anywhere
-deeper, say in an open minibuffer, leaving would leave that instead, and
-a timer must not leave at all."
+This runs after every command, and is the only place that does so.  Deeper,
+for example in an open minibuffer, leaving would leave that instead, and a
+timer must not leave at all."
   (setq agent-q-diff-wait--in-command nil)
   (let ((review (car agent-q-diff-reviews-waiting)))
     (when (and review (eq (recursion-depth) (agent-q-diff-session-depth review)))
@@ -50,7 +50,7 @@ a timer must not leave at all."
         (exit-recursive-edit)))))
 
 (defun agent-q-diff-wait--ended (review outcome)
-  "Note that REVIEW ended with OUTCOME, and see to it that its caller learns."
+  "Record that REVIEW ended with OUTCOME, and have its caller answered."
   (agent-q-diff-lifecycle-set-outcome review outcome)
   (let ((depth (agent-q-diff-session-depth review))
         (is-innermost (eq review (car agent-q-diff-reviews-waiting))))
@@ -63,27 +63,27 @@ a timer must not leave at all."
         (message "Ended; the caller is answered once newer reviews end")))))
 
 (defun agent-q-diff-wait--put-away (buffer)
-  "Take BUFFER, whose review ended before the innermost, out of sight."
+  "Remove BUFFER from all windows; its review ended before the innermost."
   (let ((was-selected (eq (window-buffer) buffer)))
     (replace-buffer-in-windows buffer)
     (when was-selected
       (pop-to-buffer (agent-q-diff-session-buffer (car agent-q-diff-reviews-waiting))))))
 
 (defun agent-q-diff-wait--wake ()
-  "See to it that a command ends soon, and `post-command-hook' with it.
+  "Make a command end soon, and thereby run `post-command-hook'.
 A recursive edit cannot be left from a timer or a process filter."
   (unless agent-q-diff-wait--in-command
     (setq unread-command-events
           (append unread-command-events (list 'agent-q-diff-wake)))))
 
 (defun agent-q-diff-wait--keys-p ()
-  "Return non-nil if there can be another key.
-A batch Emacs that has none would read its standard input."
+  "Return non-nil if there is a user, or a key that is not read yet.
+A batch Emacs without such a key would read its standard input."
   (or (not noninteractive) executing-kbd-macro unread-command-events))
 
 (defun agent-q-diff-wait--cancel-at-top-level ()
-  "Cancel every review that somebody waits for, and that of the selected window.
-The command `top-level' leaves all that Emacs waits for."
+  "Cancel every review that a caller waits for, and that of the selected window.
+The command `top-level' leaves all recursive edits."
   (dolist (review agent-q-diff-reviews-waiting)
     (agent-q-diff-lifecycle-set-outcome review 'aborted))
   (with-current-buffer (window-buffer)
@@ -98,12 +98,12 @@ The command `top-level' leaves all that Emacs waits for."
     (setf (agent-q-diff-session-depth review) (1+ (recursion-depth)))
     (set-buffer (agent-q-diff-session-buffer review))
     (unless (agent-q-diff-wait--keys-p)
-      ;; This event takes the place of a key, so that the review ends after it.
+      ;; This event takes the place of a key; the review ends after it.
       (agent-q-diff-wait--wake))
     (catch 'top-level
       (condition-case nil
           (progn
-            ;; A C-g from before was meant for something else.
+            ;; A C-g typed earlier was meant for something else.
             (setq quit-flag nil)
             (let ((inhibit-quit nil))
               (recursive-edit))
@@ -117,7 +117,7 @@ The command `top-level' leaves all that Emacs waits for."
       (agent-q-diff-wait--cancel-at-top-level))))
 
 (defun agent-q-diff-wait--came-back (review is-macro)
-  "Interpret that the recursive edit of REVIEW returned.
+  "Set the outcome of REVIEW after its recursive edit has returned.
 IS-MACRO tells whether a keyboard macro was running when it began."
   (let ((buffer (agent-q-diff-session-buffer review)))
     (cond
@@ -136,7 +136,7 @@ IS-MACRO tells whether a keyboard macro was running when it began."
           (agent-q-diff-finish))))))
 
 (defun agent-q-diff-wait--begin-waiting (review)
-  "Make REVIEW the innermost one for which a caller waits."
+  "Make REVIEW the innermost one that a caller waits for."
   (with-current-buffer (agent-q-diff-session-buffer review)
     (setq agent-q-diff-buffer-end-function #'agent-q-diff-wait--ended))
   (push review agent-q-diff-reviews-waiting)
@@ -145,8 +145,8 @@ IS-MACRO tells whether a keyboard macro was running when it began."
   (add-hook 'post-command-hook #'agent-q-diff-wait--leave-if-decided))
 
 (defun agent-q-diff-wait--end-waiting (review)
-  "Make REVIEW one for which nobody waits, and close it."
-  ;; Another caller, further out, may wait for it as well.
+  "Stop waiting for REVIEW, and close it."
+  ;; An outer caller may wait for it as well.
   (setq agent-q-diff-reviews-waiting (cl-remove review agent-q-diff-reviews-waiting :count 1))
   (agent-q-diff-lifecycle-set-outcome review 'aborted)
   (agent-q-diff-lifecycle-close review)
@@ -155,14 +155,15 @@ IS-MACRO tells whether a keyboard macro was running when it began."
       (when (agent-q-diff-session-outcome (car agent-q-diff-reviews-waiting))
         (agent-q-diff-wait--wake))
     (define-key global-map [agent-q-diff-wake] nil)
-    ;; Unbound, a wake-up that was not needed would be an undefined key.
+    ;; An unneeded wake-up event would now be an undefined key.
     (setq unread-command-events (delq 'agent-q-diff-wake unread-command-events))
     (remove-hook 'pre-command-hook #'agent-q-diff-wait--note-command)
     (remove-hook 'post-command-hook #'agent-q-diff-wait--leave-if-decided)))
 
 (defun agent-q-diff-wait-for (review)
   "Show REVIEW and wait until it has ended.  Then restore the windows."
-  ;; Its keys would be looked up before those of the diff buffer.
+  ;; The keys of Isearch would take precedence over those of the diff
+  ;; buffer.
   (when isearch-mode
     (isearch-done))
   (let ((layout (current-window-configuration))
@@ -170,12 +171,12 @@ IS-MACRO tells whether a keyboard macro was running when it began."
         (inhibit-quit t)
         ;; The caller may be in `while-no-input'.
         (throw-on-input nil)
-        ;; What others begin meanwhile is not the caller's.
+        ;; Reviews that others begin meanwhile are not the caller's.
         (agent-q-diff-caller nil)
         (agent-q-diff-contract nil)
         (agent-q-diff-tool nil)
-        ;; To open a minibuffer while another one is open below the review
-        ;; would otherwise end the review, to be rid of the other one.
+        ;; Otherwise, opening a minibuffer while another one is open below
+        ;; the review would abort that one, and the review with it.
         (enable-recursive-minibuffers t))
     (agent-q-diff-wait--begin-waiting review)
     (unwind-protect
@@ -197,8 +198,8 @@ IS-MACRO tells whether a keyboard macro was running when it began."
 ;;;; The answer
 
 (defvar agent-q-diff-wait-undecided nil
-  "The result of the last review that was waited for and not decided, or nil.
-The error says why, and how much is in the file; here is the rest.")
+  "The result of the last review that ended undecided in a recursive edit, or nil.
+The error that was signaled says only why, and how much is in the file.")
 
 (defun agent-q-diff-wait-answer (review)
   "Return the result of REVIEW, or signal why there is no decision."
