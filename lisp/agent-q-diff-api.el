@@ -6,14 +6,15 @@
 
 ;;; Commentary:
 
-;; How a review begins: a proposal is shown in a diff buffer, and somebody
-;; waits for what becomes of it, or is called back.  Here are the entry
-;; points for programs, and what they need to decide without a key.
+;; How a review begins: a proposal is shown in a diff buffer, and the caller
+;; waits for the result or is called back with it.  This file has the entry
+;; points for programs, and the functions with which programs decide hunks.
 
 ;;; Code:
 
-;; The first use of the package loads thirty files here.  To read them makes
-;; garbage for several collections, which take longer than the reading.
+;; The first use of the package loads thirty files here.  Reading them
+;; produces garbage for several collections, which take longer than the
+;; reading.
 (let ((gc-cons-threshold (max gc-cons-threshold (* 64 1024 1024))))
   (require 'agent-q-diff-mode)
   (require 'agent-q-diff-lifecycle))
@@ -56,31 +57,34 @@ DESCRIPTION may be nil as well."
 (cl-defun agent-q-diff-review-and-wait (path original modified description
                                              &key (mode #'agent-q-diff-mode) notes
                                              check)
-  "Let the user decide what becomes of a proposal, and wait for it.
+  "Let the user decide about a proposal, and wait for the decision.
 The proposal is to change the file PATH, expanded against
 `default-directory', from the text ORIGINAL to the text MODIFIED;
-DESCRIPTION, a string or nil, says what for.  MODE is the major mode of
-the diff buffer, NOTES a list of strings to show above the diff.  CHECK is
-a function that is called before each edit, and again right before the
-file is replaced; it signals an error if that must not be.
+DESCRIPTION, a string or nil, says why.  MODE is the major mode of the diff
+buffer, NOTES a list of strings to show above the diff.  CHECK is a
+function, or nil, that is called before each edit, and again right before
+the file is replaced; it signals an error if the file must not be changed.
 
 Return a plist once the user has decided:
 
 :decision  \"accepted\" or \"rejected\"
 :path      the absolute name of the file
-:total     the number of hunks, and of them those marked
-:applied   applied,
-:rejected  rejected and
-:pending   neither, and
-:in-file   those whose change is in the file
-:altered   non-nil if saving changed more than the hunks, as hooks may
-:hunks     for each hunk a plist with its :index, its :state (`applied',
-           `rejected' or nil), whether it is :in-file, whether it is
-           :lost since others have changed its lines there, the :reason
-           why it could not be applied, or nil, and if the user has
-           edited or merged it, its lines as an :edited diff, else nil;
-           and if the user has split any hunk, so that its numbers are no
-           longer those of the proposal, its lines as a :part diff
+:total     the number of hunks
+:applied   the number of hunks marked applied
+:rejected  the number of hunks marked rejected
+:pending   the number of hunks with neither mark
+:in-file   the number of hunks whose change is in the file
+:altered   non-nil if saving changed more than the hunks, which hooks can do
+:hunks     a list with a plist for each hunk:
+
+  :index    the index of the hunk, from 0
+  :state    `applied', `rejected' or nil
+  :in-file  non-nil if its change is in the file
+  :lost     non-nil if others have since changed its lines there
+  :reason   why it could not be applied, a string, or nil
+  :edited   a diff of its lines if the user edited or merged it, or nil
+  :part     a diff of its lines if the user has split any hunk, so that
+            the numbers are no longer those of the proposal, or nil
 
 Signal an error under `agent-q-diff-error' if there is no decision: the
 proposal could not be shown, what was accepted could not be applied, the
@@ -96,7 +100,7 @@ review was cancelled, or this is a batch Emacs with nobody to ask."
 (cl-defun agent-q-diff-review-patch-and-wait (path diff description
                                                    &key (mode #'agent-q-diff-mode)
                                                    notes check)
-  "Let the user decide what becomes of DIFF, and wait for it.
+  "Let the user decide about DIFF, and wait for the decision.
 DIFF is a unified diff of the file PATH, as for `agent-q-diff-review-patch';
 the other arguments and the value are those of
 `agent-q-diff-review-and-wait'."
@@ -123,7 +127,7 @@ PATH, ORIGINAL, MODIFIED, DESCRIPTION, MODE and NOTES are as for
 
 (defun agent-q-diff-api--logging-errors (path function)
   "Call FUNCTION, which begins a review of the file PATH, and return its value.
-If it signals, the log has that."
+If it signals an error, record that in the log."
   (condition-case err
       (funcall function)
     (error
@@ -141,38 +145,48 @@ Signal an error under `agent-q-diff-error' if there is no decision."
 (cl-defun agent-q-diff-review (path original modified description callback
                                     &key (mode #'agent-q-diff-mode) notes agent
                                     detached check)
-  "Ask the user what becomes of a proposal, and return the review at once.
+  "Ask the user to decide about a proposal, and return the review at once.
 PATH, ORIGINAL, MODIFIED, DESCRIPTION, MODE, NOTES and CHECK are as for
 `agent-q-diff-review-and-wait'.  CALLBACK is a function, or nil, that is
-called once with the result when the review has ended, however that was;
-if it could not begin, before this function returns.  AGENT says who
-proposes, a string.  If DETACHED is non-nil, no file is read or written:
-the hunks go into the text ORIGINAL, and :content is what became of it.
+called once with the result when the review has ended, however it ended.
+If the review cannot begin, CALLBACK is called before this function
+returns.  AGENT is the name of the agent that proposes, a string or nil.
+If DETACHED is non-nil, no file is read or written: the hunks go into the
+text ORIGINAL, and :content is the resulting text.
 
-The result is that of `agent-q-diff-review-and-wait' and
+The result is that of `agent-q-diff-review-and-wait' with these properties
+in addition:
 
-:status   accepted (all hunks are in the file), partial (some are),
-          rejected, cancelled, stale (what was accepted could not be
-          applied), or error (there was nothing to decide)
-:reason   why it was not decided, a string, or nil
-:error    the symbol of the error that this is for one who waits, or nil
-:message  what the agent is to read
-:comment  what the user says of the whole, or nil
-:content  the text of the target
-:saved    non-nil if that is what its file holds
-:untouched  non-nil if nobody has written the file since the review began
-:overwritten  non-nil if others have changed or deleted the file since hunks
-          were applied: they are in the buffer, and none is in the file
-:detached  DETACHED
+:status       a symbol: `accepted' (all hunks are in the file), `partial'
+              (some are), `rejected', `cancelled', `stale' (what was
+              accepted could not be applied), or `error' (there was nothing
+              to decide)
+:reason       why it was not decided, a string, or nil
+:error        the symbol of the error that
+              `agent-q-diff-review-and-wait' would signal, or nil
+:message      the message for the agent
+:comment      the user's comment on the whole proposal, or nil
+:content      the text of the target
+:saved        non-nil if the file has this text
+:untouched    non-nil if nobody has written the file since the review began
+:overwritten  non-nil if others have changed or deleted the file after hunks
+              were applied: these are in the buffer, and none in the file
+:detached     DETACHED
 
-and of each hunk its :header and the user's :comment, or nil; :was-in,
-non-nil if its change is in the file and was not put there by this review;
-:offset, the number of lines by which it is below the expected place, or
-nil if it is not; :fuzz, how many outer context lines on a side differ
-where it was found; :places, a list of the lines, from 0, at which it may
-begin, if nobody has said which of them is right; and of the first 50 as
-:now (LINE . TEXT) what stands in their place, with LINE from
-0 where the context begins, or nil if that place is not known."
+Each hunk has these properties in addition:
+
+:header   its `@@' line
+:comment  the user's comment on it, or nil
+:was-in   non-nil if its change is in the file, but not by this review
+:offset   the number of lines by which it is below the expected place, or
+          nil otherwise
+:fuzz     the number of outer context lines on a side that differ at its
+          place
+:places   a list of the lines, from 0, at which it may begin, if it is
+          ambiguous and nobody has chosen one
+:now      for the first 50 hunks, (LINE . TEXT): the line, from 0, at which
+          the hunk with its context begins, and the target's text there;
+          nil if its place is not known"
   (agent-q-diff-api--check-arguments original modified description)
   (agent-q-diff-api--start
    path callback agent original modified description mode notes
@@ -186,10 +200,10 @@ begin, if nobody has said which of them is right; and of the first 50 as
 (cl-defun agent-q-diff-review-patch (path diff description callback
                                           &key (mode #'agent-q-diff-mode) notes
                                           agent check)
-  "Ask the user what becomes of DIFF, and return the review at once.
-DIFF is a unified diff of the file PATH, of which nobody has the
-original: a hunk goes where its lines are, if that is certain.  The other
-arguments and the value are those of `agent-q-diff-review'."
+  "Ask the user to decide about DIFF, and return the review at once.
+DIFF is a unified diff of the file PATH without the file's original text: a
+hunk is applied where its lines are found, if that place is certain.  The
+other arguments and the value are those of `agent-q-diff-review'."
   (agent-q-diff-api--check-arguments diff diff description)
   (agent-q-diff-api--start
    path callback agent nil nil description mode
@@ -199,7 +213,7 @@ arguments and the value are those of `agent-q-diff-review'."
 
 (defun agent-q-diff-api--detached-name (path)
   "Return PATH, the name of a text that is no file, as an absolute file name.
-Nothing is looked at there, so it may be remote."
+The file is not accessed, so PATH may be remote."
   (agent-q-diff-visit-check-spelling path)
   (substring-no-properties (expand-file-name path)))
 
@@ -225,14 +239,15 @@ are as for `agent-q-diff-review'."
 
 (defun agent-q-diff-api--end-unbegun (path callback err)
   "Return a review of the file PATH that ended with ERR before it began.
-CALLBACK is told."
+CALLBACK is called with its result."
   (let ((review (agent-q-diff-api--unbegun path callback err)))
     (agent-q-diff-result-record review)
     (agent-q-diff-lifecycle-tell review)
     review))
 
 (defun agent-q-diff-api--unbegun (path callback err)
-  "Return a review of the file PATH, with CALLBACK, that ERR kept from beginning."
+  "Return a review of the file PATH that could not begin because of ERR.
+CALLBACK is its callback."
   (let ((review (agent-q-diff-session-of
                  (agent-q-diff-file-change-unopened path)
                  :callback callback :agent (car agent-q-diff-caller)
@@ -244,7 +259,8 @@ CALLBACK is told."
 
 (defun agent-q-diff-api--announce (review)
   "Show REVIEW by the rule of `agent-q-diff-display', and announce it.
-It is open even if it cannot be shown, and answered when it has ended."
+Even if it cannot be shown, it is open, and its caller is answered when it
+ends."
   (let ((buffer (agent-q-diff-session-buffer review)))
     (condition-case err
         (pcase-exhaustive agent-q-diff-display
@@ -259,7 +275,7 @@ It is open even if it cannot be shown, and answered when it has ended."
               (abbreviate-file-name (agent-q-diff-session-path review))))))
 
 (defun agent-q-diff-api--display (buffer)
-  "Show the diff buffer BUFFER in a window that is not selected, if it waits."
+  "Show the diff buffer BUFFER in another window, if its review is open."
   (when (and (buffer-live-p buffer)
              (agent-q-diff-render--live-p buffer))
     (unless (get-buffer-window buffer t)
@@ -267,22 +283,23 @@ It is open even if it cannot be shown, and answered when it has ended."
     (with-current-buffer buffer
       (agent-q-diff-grace-begin))))
 
-;;;; Diffs as they come
+;;;; Reviewing a diff
 
 ;;;###autoload
 (defun agent-q-diff-review-diff (diff &optional directory)
   "Review DIFF, a unified diff of one or more files, and return the reviews.
-Interactively, that is the text of the region if it is active, or else of
-the buffer; with a prefix argument, of a file.  File names are expanded
-against DIRECTORY or `default-directory'; a leading \"a/\" or \"b/\" is
-dropped unless there is such a directory.  Every file has a review of its
-own, of its lines; that files are not renamed, deleted or the like is said
-there."
+Interactively, DIFF is the text of the region if it is active, else of the
+buffer; with a prefix argument, it is read from a file.  File names are
+expanded against DIRECTORY or `default-directory'; a leading \"a/\" or
+\"b/\" is dropped unless there is such a directory.  Each file has a review
+of its own, which changes only lines: a note says if the diff would also
+rename or delete the file, or the like."
   (interactive (list (agent-q-diff-api--read-diff)))
   (let* ((default-directory (or directory default-directory))
          (undone (agent-q-diff-api-undone-notes diff))
          (files (agent-q-diff-engine-files diff))
-         ;; One without a name must not leave reviews of the others behind.
+         ;; If one has no name, no reviews of the others must be left
+         ;; behind.
          (names (mapcar (pcase-lambda (`(,old ,new ,_))
                           (agent-q-diff-api--named-file old new))
                         files))
@@ -320,8 +337,8 @@ there."
 
 (defun agent-q-diff-api--named-file (old new)
   "Return the name of the file of a diff with the names OLD and NEW.
-A diff that creates or deletes a file names it on one side only; that of
-a file that is to be renamed is for the one that is there."
+A diff that creates or deletes a file names it on one side only; one that
+renames a file is for the name that exists."
   (let ((names (mapcar #'agent-q-diff-api--without-side
                        (remove "/dev/null" (delq nil (list new old))))))
     (or (seq-find (lambda (name)
@@ -332,14 +349,14 @@ a file that is to be renamed is for the one that is there."
                 '("the diff names no file; put \"--- NAME\" and \"+++ NAME\" above it")))))
 
 (defun agent-q-diff-api--without-side (name)
-  "Return NAME, of a diff's header, without a leading \"a/\" or \"b/\" of git's."
+  "Return NAME, from a diff's header, without git's leading \"a/\" or \"b/\"."
   (if (and (string-match "\\`[ab]/\\(.+\\)" name)
            (not (file-directory-p (substring name 0 1))))
       (match-string 1 name)
     name))
 
 (defun agent-q-diff-api--diff-notes (path diff)
-  "Return what one must know of DIFF, for the file PATH, beside its hunks."
+  "Return notes on DIFF, for the file PATH, that its hunks do not show."
   (append (agent-q-diff-api--names-note path diff)
           (agent-q-diff-api-undone-notes diff)))
 
@@ -348,11 +365,11 @@ a file that is to be renamed is for the one that is there."
                        "new mode" "new file mode" "deleted file mode")
                    " " (+ nonl))
               "+++ /dev/null"))
-  "What matches a line above hunks that asks for more than other lines.")
+  "Regexp for a line above hunks that asks for more than changed lines.")
 
 (defun agent-q-diff-api-undone-notes (diff)
-  "Return a list with a note of what DIFF asks for and no review does, or nil.
-That is to rename, copy or delete a file, to create an empty one, and to
+  "Return a list with a note on what DIFF asks for but no review does, or nil.
+This is to rename, copy or delete a file, to create an empty one, and to
 change a mode."
   (let ((undone (mapcan #'agent-q-diff-api--undone (split-string diff "^diff --git " t))))
     (when undone
@@ -360,9 +377,9 @@ change a mode."
                     (string-join undone "; "))))))
 
 (defun agent-q-diff-api--undone (section)
-  "Return what SECTION, the diff of one file, asks for beside its hunks.
-It is a list of strings.  The first line of SECTION is what git puts
-there, both names."
+  "Return what SECTION, the diff of one file, asks for besides its hunks.
+The value is a list of strings.  The first line of SECTION is the rest of
+git's \"diff --git\" line, with both names."
   (let ((start 0)
         (has-hunks (string-match-p "^@@ " section))
         lines)
@@ -377,8 +394,8 @@ there, both names."
 
 (defun agent-q-diff-api--names-note (path diff)
   "Return a list with a warning if DIFF names another file than PATH.
-A diff often names its file from another directory, so that the last part
-counts; what is wrong with DIFF itself is said elsewhere."
+A diff often names its file relative to another directory, so only the last
+part of the name counts.  Errors in DIFF itself are reported elsewhere."
   (let ((names (pcase (ignore-error agent-q-diff-error
                         (agent-q-diff-engine-files diff))
                  (`((,old ,new ,_)) (remove "/dev/null" (delq nil (list old new)))))))
@@ -390,7 +407,8 @@ counts; what is wrong with DIFF itself is said elsewhere."
       (list (format "The diff names another file: %s" (car (last names)))))))
 
 (defun agent-q-diff-api--outside-notes (old new)
-  "Return a list with a warning if the file of OLD and NEW is elsewhere."
+  "Return a list with a warning if a file is outside `default-directory'.
+OLD and NEW are its names in a diff."
   (let ((name (agent-q-diff-api--named-file old new)))
     (unless (or (file-remote-p name)
                 (file-in-directory-p (expand-file-name name) default-directory))
@@ -400,15 +418,15 @@ counts; what is wrong with DIFF itself is said elsewhere."
 ;;;; Deciding by program
 
 (defun agent-q-diff-command (review command hunk &optional place)
-  "Carry out COMMAND on HUNK of REVIEW, as its key would, and show that.
-COMMAND is `accept', `reject', `toggle' or `unapply'; hunks are counted
-from 0.  PLACE is for a hunk that is ambiguous: the line of the file, from
-0, where its lines begin, one of the :places in a result or the first
-elements of `agent-q-diff-module-candidates'.
+  "Carry out COMMAND on HUNK of REVIEW, as its key would, and show the effect.
+COMMAND is `accept', `reject', `toggle' or `unapply'.  HUNK is an index,
+from 0.  PLACE is for an ambiguous hunk: the line of the file, from 0,
+where its lines begin.  It is one of the :places in a result, or a first
+element of `agent-q-diff-module-candidates'.
 
-Return what it came to: `edited', `marked', `unchanged', `already-in',
-`stays-in' or `already-out'.  Signal an error that says why if it cannot
-be done: `agent-q-diff-ambiguous' if a place has to be named,
+Return what happened: `edited', `marked', `unchanged', `already-in',
+`stays-in' or `already-out'.  If it cannot be done, signal an error that
+says why: `agent-q-diff-ambiguous' if PLACE is needed,
 `agent-q-diff-not-found' if HUNK is not at PLACE."
   (with-current-buffer (agent-q-diff-api--buffer-of review)
     (let ((note (agent-q-diff-decide-hunk (agent-q-diff-signs-change-with-target)
@@ -418,24 +436,24 @@ be done: `agent-q-diff-ambiguous' if a place has to be named,
 
 (defun agent-q-diff-accept (review hunk &optional place)
   "Accept HUNK of REVIEW, at PLACE if it is ambiguous.
-Arguments, errors and value are those of `agent-q-diff-command'."
+Arguments, errors and value are as for `agent-q-diff-command'."
   (agent-q-diff-command review 'accept hunk place))
 
 (defun agent-q-diff-reject (review hunk)
-  "Reject HUNK of REVIEW, as `agent-q-diff-command' does."
+  "Reject HUNK of REVIEW; see `agent-q-diff-command'."
   (agent-q-diff-command review 'reject hunk))
 
 (defun agent-q-diff-unapply (review hunk)
-  "Take HUNK of REVIEW out, as `agent-q-diff-command' does."
+  "Take HUNK of REVIEW out of the target; see `agent-q-diff-command'."
   (agent-q-diff-command review 'unapply hunk))
 
 (defun agent-q-diff-end (review)
-  "Finish REVIEW, as the key does: decide by the mark of each hunk."
+  "Finish REVIEW, as by key: decide by the mark of each hunk."
   (with-current-buffer (agent-q-diff-api--buffer-of review)
     (setf (agent-q-diff-session-is-by-program review) t)
     (unwind-protect
         (agent-q-diff-finish)
-      ;; Something may have kept it from ending.
+      ;; It may not have ended, for example because of an error.
       (unless (agent-q-diff-session-outcome review)
         (setf (agent-q-diff-session-is-by-program review) nil)))))
 
