@@ -7,8 +7,8 @@
 ;;; Commentary:
 
 ;; Another program can write a file while a buffer visits it.  This file
-;; remembers what the file was when the two last agreed, tells how they
-;; differ now, and lets a buffer without unsaved edits follow its file.
+;; remembers what the file was when buffer and file last agreed, reports how
+;; they differ now, and lets a buffer without unsaved edits follow its file.
 
 ;;; Code:
 
@@ -98,7 +98,7 @@ If `save-buffer-coding-system' is set, these differ until it is saved."
 The value is nil if it has not changed, else one of these symbols:
 
 `changed'    It has other content.
-`deleted'    It is gone.
+`deleted'    It does not exist any more.
 `irregular'  It is now a directory, a FIFO or the like.
 `moved'      Its name leads to another file, through a link.
 `decoded'    BUFFER shows it without its markup, as `enriched-mode' does, so

@@ -79,9 +79,9 @@ Removed and added lines count alike.  If nil, no edit is too large."
 
 (defun agent-q-diff-edit-file--search (live call)
   "Search LIVE for the string of CALL.
-Return what `agent-q-diff-engine-replace' does.
-The data of an error `agent-q-diff-no-match' get the text of the nearest
-lines as a third element."
+The value is as from `agent-q-diff-engine-replace'.  The data of an error
+`agent-q-diff-no-match' get the text of the nearest lines as a third
+element."
   (agent-q-diff-coding-check-surrogates (agent-q-diff-edit-file-call-new call)
                                         (agent-q-diff-edit-file-call-old call))
   (let ((text (agent-q-diff-live-text live)))
@@ -294,10 +294,10 @@ KEYS is the value of `num-input-keys' at that time.")
 
 (defun agent-q-diff-edit-file--announce (request plan by is-saved)
   "Show that the edit of REQUEST was made as PLAN, if nobody was asked.
-BY is who allowed it: `session', by a grant of the user's, or `policy'.
-IS-SAVED is non-nil if it is on disk.  The message about the latest of
-several edits is what the user sees.  Only the first goes into *Messages*,
-since the buffer of edits has all of them."
+BY is who allowed it: `session', by a grant, or `policy'.  IS-SAVED is
+non-nil if it is on disk.  The message about the latest of several edits is
+what the user sees.  Only the first goes into *Messages*, since the buffer
+of edits has all of them."
   (when (memq by '(session policy))
     (let* ((n (agent-q-diff-edit-file--n-before))
            (message-log-max (and (zerop n) message-log-max)))

@@ -148,8 +148,8 @@ Only the name is checked."
 
 (defun agent-q-diff-guard--in-git-directory-p (name root)
   "Return non-nil if NAME, below ROOT, is inside a git directory.
-If ROOT is no project's, a working tree inside a git directory is allowed:
-some users keep working trees in a bare repository."
+If ROOT is not a project's, a working tree inside a git directory is
+allowed: some users keep working trees in a bare repository."
   (let ((directories (agent-q-diff-guard--directories name root)))
     (when (agent-q-diff-guard-outermost-p root)
       (setq directories (seq-take-while
@@ -203,8 +203,8 @@ Both are below ROOT.  The value is a list of parts below ROOT."
 They are NAME itself, PATH unless it is nil, and every name through a
 symbolic link in the directory of NAME or above: .envrc may be a link to a
 file with a harmless name.  Links elsewhere are not considered.  If ROOT is
-no project's, no links are, since the directories there may be unreadable
-and their links lead anywhere."
+not a project's, no links are, since the directories there may be
+unreadable and their links lead anywhere."
   (let ((below (and path (catch 'agent-q-diff-path-refusal
                            (agent-q-diff-path-below path root)))))
     (seq-uniq

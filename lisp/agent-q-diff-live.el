@@ -6,9 +6,9 @@
 
 ;;; Commentary:
 
-;; Where a buffer visits a file, its text counts, unsaved edits and all.
-;; Where none does, the file is read without being visited: no mode, no
-;; local variables, no hooks.
+;; The live text of a file is that of the buffer that visits it, including
+;; unsaved edits.  If none does, the file is read without being visited: no
+;; mode, no local variables, no hooks.
 
 ;;; Code:
 
@@ -129,7 +129,7 @@ written, its bytes are compared anyway."
                                (agent-q-diff-file-bytes name))))))))))
 
 (defun agent-q-diff-live-unsaved-p (live)
-  "Return non-nil if LIVE has unsaved edits of the user's."
+  "Return non-nil if the user has unsaved edits in LIVE."
   (and (agent-q-diff-live-buffer live)
        (agent-q-diff-disk-unsaved-p (agent-q-diff-live-buffer live))))
 
@@ -170,7 +170,7 @@ The same holds after an edit."
 ;;;; Hashes
 
 (defun agent-q-diff-live-hash-before (live hashes)
-  "Return the hash of LIVE, as `agent-q-diff-live-hash' does.
+  "Return the hash of LIVE; see `agent-q-diff-live-hash'.
 HASHES is what `agent-q-diff-engine-replace' returns for the text of LIVE.
 If the file has the same bytes, the hash is taken from there instead of
 being computed again."

@@ -6,8 +6,8 @@
 
 ;;; Commentary:
 
-;; Reads no more than the end of the log, and opens no file that an entry
-;; names unless told to.
+;; Lists the entries of the log.  Only the end of the log is read, and a
+;; file that an entry names is opened only on request.
 
 ;;; Code:
 
@@ -203,8 +203,10 @@ A relative path is below the root that ENTRY has."
 
 ;;;###autoload
 (defun agent-q-diff-log ()
-  "List what agents proposed and what became of it, the latest first.
-\\<agent-q-diff-log-mode-map>\\[agent-q-diff-log-show-entry] shows an entry, \\[agent-q-diff-log-visit] visits its file, \\[revert-buffer] reads the log anew."
+  "List what agents proposed and how it ended, the latest first.
+\\<agent-q-diff-log-mode-map>\\[agent-q-diff-log-show-entry] shows an
+entry, \\[agent-q-diff-log-visit] visits its file, \\[revert-buffer] reads
+the log again."
   (interactive)
   (let ((buffer (get-buffer-create "*Agent-Q Log*")))
     (with-current-buffer buffer

@@ -25,7 +25,7 @@ See `agent-q-diff-outside-listen'.")
 (put 'agent-q-diff-outside--tick 'permanent-local t)
 
 (defvar agent-q-diff-outside-speaker nil
-  "The listener that makes the present edits, and so is not told about them.")
+  "The listener that makes the current edits, and so does not get them reported.")
 
 (defun agent-q-diff-outside-listen (buffer function)
   "Call FUNCTION after each edit in BUFFER, until `agent-q-diff-outside-cease'.

@@ -26,7 +26,7 @@
 ;;;; Options
 
 (defcustom agent-q-diff-tools-policy 'ask
-  "What is done when an agent calls a tool that edits.
+  "What to do when an agent calls a tool that edits.
 The value is one of these symbols, or a function that is called with the
 name of the tool, the absolute name of the file and the arguments, an
 alist, and returns one of them:
@@ -244,7 +244,7 @@ Signal `agent-q-diff-no-user' if nobody can be asked, and
 
 (defun agent-q-diff-permit-wake ()
   "Close the open question if it is answered by now without a key.
-If something else was begun inside of it, say another minibuffer, that
+If something else was begun inside it, such as another minibuffer, that
 ends first."
   (interactive)
   (when-let ((request (car agent-q-diff-permit--asked))

@@ -7,15 +7,15 @@
 ;;; Commentary:
 
 ;; From the arguments of a call to a review: the path is checked, the policy
-;; consulted, the review begun, and its result told in a message.
+;; consulted, the review begun, and its result reported in a message.
 ;;
 ;; A proposal is the name of its tool and the arguments, an alist: `path',
 ;; `original', `modified' and `description' for `propose_file_edit', or
 ;; `path', `diff' and `description' for `propose_patch'.
 ;;
-;; A file outside the project may be proposed for, with a warning.  All
-;; other checks of the guard hold there as well; it then walks from the root
-;; of the file system.
+;; A proposal may be for a file outside the project; the user is warned.
+;; All other checks of the guard hold there as well; it then walks from the
+;; root of the file system.
 
 ;;; Code:
 
@@ -126,8 +126,8 @@ The call is that of TOOL with ARGUMENTS."
 
 (defun agent-q-diff-propose--message (result arguments)
   "Return the message about RESULT of the proposal with ARGUMENTS.
-It uses the file name that the agent gave, and says what of a diff was not
-done because it is not a change of lines."
+It uses the file name that the agent gave, and tells which parts of a diff
+were not carried out, since they do not change lines."
   (let-alist arguments
     (string-join
      (cons (agent-q-diff-message-of-result result .path)

@@ -193,7 +193,7 @@ It matches folded names that have a slash before each part."
     (and patterns (string-match-p regexp name))))
 
 (defun agent-q-diff-protected--match (name)
-  "Return how NAME is protected, as `agent-q-diff-protected-kind' does.
+  "Return how NAME is protected; see `agent-q-diff-protected-kind'.
 NAME is the folded parts, each with a slash before it."
   (if (agent-q-diff-protected--any-p agent-q-diff-protected-denied name)
       '(denied . "it belongs to the version control system")

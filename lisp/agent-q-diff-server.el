@@ -28,9 +28,9 @@
 
 (defcustom agent-q-diff-server-socket nil
   "Name of the socket that `agent-q-diff-serve' opens, or nil for the usual one.
-That is agent-q-diff/socket in the directory that the environment
-variable XDG_RUNTIME_DIR names, or in ~/.cache if there is none.  The
-program agent-q-diff-mcp looks there by itself, and needs the option
+That is agent-q-diff/socket in the directory that the environment variable
+XDG_RUNTIME_DIR names, or in ~/.cache if there is none.  The program
+agent-q-diff-mcp looks there without being told, and needs the option
 --socket for any other."
   :type '(choice (const :tag "The usual one" nil) file)
   :group 'agent-q-diff)
@@ -96,7 +96,8 @@ IS-ERROR is non-nil if TEXT is about a failure of the call."
     (agent-q-diff-tools-call-async
      tool arguments
      (lambda (message)
-       ;; That messages of failures begin so is part of the interface.
+       ;; Messages about failures begin like this; that is part of the
+       ;; interface.
        (agent-q-diff-server--answer client message
                                     (string-prefix-p "Error" message)))))
    (t (signal 'agent-q-diff-bad-arguments '("the tool must be a string")))))

@@ -8,8 +8,9 @@
 
 ;; The target is the buffer whose text a review changes.  This file reads
 ;; that text, compares it and replaces parts of it, always in the whole
-;; buffer, however it is narrowed.  What must not be replaced is an error
-;; `agent-q-diff-bad-target' whose message says what to do about it.
+;; buffer, however it is narrowed.  For text that must not be replaced, it
+;; signals `agent-q-diff-bad-target' with a message that says what to do
+;; about it.
 
 ;;; Code:
 
@@ -28,7 +29,7 @@
       (buffer-substring-no-properties (point-min) (point-max)))))
 
 (defun agent-q-diff-text-tick (buffer)
-  "Return a number that is different after each change of the text of BUFFER."
+  "Return a number that differs after each change of the text of BUFFER."
   (buffer-chars-modified-tick buffer))
 
 (defconst agent-q-diff-text--max-compared 8000000
@@ -132,8 +133,8 @@ counted from one edit to the next, never again from the beginning."
 
 (defun agent-q-diff-text-replace-span (beg end text)
   "Replace the text between BEG and END by TEXT.
-What both have in common at their ends is not touched.  Of the rest, the
-new text is inserted after the old, as in `agent-q-diff-text--replace'."
+Equal text at both ends is not touched.  The rest of the new text is
+inserted after the old, as in `agent-q-diff-text--replace'."
   (pcase-let ((`(,head . ,tail)
                (agent-q-diff-text--common-ends
                 (buffer-substring-no-properties beg end) text)))

@@ -36,7 +36,7 @@
   "Return the tools that agents can call, a list of plists:
 
 :name          its name, a string
-:description   what the agent is told of it
+:description   the description that the agent reads
 :parameters    a JSON schema of its arguments, an alist that
                `json-serialize' and `json-encode' take
 :required      a list of the names of the parameters that must be given

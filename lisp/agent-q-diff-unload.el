@@ -8,9 +8,9 @@
 
 ;; `unload-feature' takes functions, variables and hooks away, but ends
 ;; nothing: reviews, timers, connections and buffers would go on with
-;; functions that are no more.  This ends them, and then unloads every
-;; feature of the package.  What goes is known by its name, so that a new
-;; file needs no entry here.
+;; functions that no longer exist.  This file ends them, and then unloads
+;; every feature of the package.  Features are recognized by their names, so
+;; a new file needs no entry here.
 
 ;;; Code:
 
@@ -44,7 +44,7 @@ The module is not among them: Emacs cannot unload one."
 (defun agent-q-diff-unload--end ()
   "End every review, connection, timer and process, and kill the buffers."
   (when (fboundp 'agent-q-diff-open-reviews)
-    ;; What is said of each end names commands that go, too.
+    ;; The messages about each end name commands that are removed, too.
     (let ((inhibit-message t)
           (message-log-max nil))
       (dolist (review (agent-q-diff-open-reviews))
@@ -66,7 +66,7 @@ The module is not among them: Emacs cannot unload one."
         (kill-buffer)))))
 
 (defun agent-q-diff-unload--forget ()
-  "Take the package's names out of Emacs's own lists.
+  "Remove the package's names from Emacs's own lists.
 `unload-feature' leaves minor modes, groups and keys where they are."
   (dolist (mode (seq-filter #'agent-q-diff-unload--ours-p minor-mode-list))
     (when (and (boundp mode) (default-value mode))
@@ -88,10 +88,10 @@ The module is not among them: Emacs cannot unload one."
 
 ;;;###autoload
 (defun agent-q-diff-unload ()
-  "Take all of the package out of Emacs, and leave nothing behind.
-Reviews that are open are cancelled, their agents told so; what was
-accepted stays in the files.  The engine stays in memory, since Emacs
-cannot unload a module, and is used again if the package is loaded again."
+  "Remove the whole package from Emacs.
+Open reviews are cancelled, and their agents told so; what was accepted
+stays in the files.  The engine stays in memory, since Emacs cannot unload
+a module, and is used again if the package is loaded again."
   (interactive)
   (unless (zerop (recursion-depth))
     (user-error "Leave the recursive edit first (C-])"))
@@ -105,7 +105,7 @@ cannot unload a module, and is used again if the package is loaded again."
       (user-error "Not unloaded")))
   (agent-q-diff-unload--end)
   (agent-q-diff-unload--forget)
-  ;; This file goes last, and nothing of it is called any more then.
+  ;; This file is unloaded last; after that, nothing in it is called.
   (let ((all (agent-q-diff-unload--features)))
     (dolist (feature (append (remq 'agent-q-diff-unload all) '(agent-q-diff-unload)))
       (unload-feature feature t))

@@ -7,9 +7,9 @@
 ;;; Commentary:
 
 ;; Turns an agent's path into a file name, visits that file without asking
-;; anything, and closes what a review opened in vain.  What cannot be
-;; visited is an error `agent-q-diff-bad-target' whose message says what to
-;; do about it.
+;; anything, and closes what a review opened in vain.  If a file cannot be
+;; visited, it signals `agent-q-diff-bad-target' with a message that says
+;; what to do about it.
 
 ;;; Code:
 

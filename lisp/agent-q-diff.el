@@ -30,8 +30,8 @@
 ;; Programs call `agent-q-diff-review-and-wait'.  Agent-Q calls
 ;; `sly-agent-q-show-diff-and-wait', in sly-agent-q-diff.el.
 ;;
-;; This file has the options, and knows where the rest is: that is loaded
-;; by the first review, since most starts of Emacs see none.
+;; This file loads the options and autoloads the rest.  That is loaded by
+;; the first review, since most Emacs sessions have none.
 
 ;;; Code:
 
