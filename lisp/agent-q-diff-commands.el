@@ -101,7 +101,7 @@ has changed."
 (defun agent-q-diff-commands--followed-words (change)
   "Return words to append if the target of CHANGE has just followed its file."
   (if (and change (agent-q-diff-target-told-followed (agent-q-diff-file-change-target change)))
-      "; the file had changed on disk, and its buffer now shows what it holds"
+      "; the file had changed on disk, and its buffer was updated"
     ""))
 
 (defun agent-q-diff-commands--unsaved-words (change note)
@@ -406,7 +406,7 @@ The agent reads it when the review has ended."
     (setf (agent-q-diff-session-comment (agent-q-diff-buffer-current-review)) said)
     (agent-q-diff-progress-refresh)
     (message (if said
-                 "The agent reads that when the review has ended"
+                 "The agent will read this when the review has ended"
                "No comment on the proposal"))))
 
 (provide 'agent-q-diff-commands)

@@ -43,7 +43,7 @@ its buffer."
       ('accepted (agent-q-diff-finish-decided "accepted" by-key))
       ('rejected (agent-q-diff-finish-decided "rejected" by-key))
       ('not-applied
-       (message "Nothing was applied, because what you accepted could not be")
+       (message "Nothing was applied: what you accepted could not be applied")
        (if agent-q-diff-buffer-end-function
            (agent-q-diff-finish-with 'not-applied by-key)
          ;; No caller waits who could be told more than one of two words.

@@ -53,7 +53,7 @@
     (agent-q-diff-comment        . "comment on the whole proposal")
     (agent-q-diff-accept-all     . "accept all pending hunks and finish")
     (agent-q-diff-reject-all     . "reject all pending hunks and finish")
-    (agent-q-diff-next-review    . "go to the next review that waits")
+    (agent-q-diff-next-review    . "go to the next open review")
     (agent-q-diff-finish         . "finish the review")
     (agent-q-diff-follow-mode    . "show each hunk's place while you move")
     (agent-q-diff-hide-decided-mode . "hide the hunks that are decided, or show them again")
@@ -105,12 +105,12 @@ character: they have `C-_', but neither `C-/' nor `C-?'."
     (with-help-window "*Agent-Q Diff Help*"
       (princ "Reviewing a proposal\n\n")
       (mapc #'princ lines)
-      (princ "\nWith an active region, accepting, rejecting and taking out are for\n")
-      (princ "the changed lines in it only.\n")
-      (princ "\nA sign at a hunk says what you decided, and where that and\n")
-      (princ "the file disagree.  Changes are in the file at once.\n")
+      (princ "\nWith an active region, accepting, rejecting and taking out affect\n")
+      (princ "only the changed lines in it.\n")
+      (princ "\nA sign on a hunk shows your decision, and whether the file differs\n")
+      (princ "from it.  Accepted changes are in the file at once.\n")
       (when names
-        (princ "\nWhat is visible has characters that read as something else:\n")
+        (princ "\nMisleading characters on this screen:\n")
         (dolist (name names)
           (princ (concat name "\n")))))))
 

@@ -57,7 +57,7 @@ Nor is it one that is about to be killed, or in the selected window."
            (unless (file-exists-p (agent-q-diff-target-path target))
              "The file does not exist.")
            (when (agent-q-diff-target-told-followed target)
-             "The file had changed on disk; its buffer, which had no unsaved edits, now shows what it holds.")
+             "The file had changed on disk; its buffer, which had no unsaved edits, was updated.")
            (when-let ((message (agent-q-diff-target-disk-message target)))
              (format "No hunk can be accepted yet: %s." message))
            (when (agent-q-diff-disk-unsaved-p buffer)
@@ -79,8 +79,8 @@ Nor is it one that is about to be killed, or in the selected window."
               (length (agent-q-diff-engine-suspects agent-q-diff-buffer-path)))))
     (unless (zerop n)
       (format (ngettext
-               "%d character reads as something else, and is shown like %s; ? names it."
-               "%d characters read as something else, and are shown like %s; ? names them."
+               "%d misleading character is shown like %s; ? names it."
+               "%d misleading characters are shown like %s; ? names them."
                n)
               n (agent-q-diff-visible-sign #x202e)))))
 

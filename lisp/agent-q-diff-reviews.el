@@ -38,7 +38,7 @@
   (let ((n (length agent-q-diff-reviews-open)))
     (propertize (format (ngettext " [%d review]" " [%d reviews]" n) n)
                 'face 'agent-q-diff-warning
-                'help-echo "Reviews that wait for you; M-x agent-q-diff-list")))
+                'help-echo "Open reviews; M-x agent-q-diff-list")))
 (put 'agent-q-diff-reviews-mode-line 'risky-local-variable t)
 
 (defun agent-q-diff-reviews-begin-mode-line ()
@@ -63,7 +63,7 @@ unless it is a list of constructs, wrap it in one."
          (next (or (cadr (memq agent-q-diff-buffer-review reviews))
                    (car reviews))))
     (if (or (null next) (eq next agent-q-diff-buffer-review))
-        (message "No other review waits")
+        (message "No other open review")
       (pop-to-buffer-same-window (agent-q-diff-session-buffer next)))))
 
 ;;;; Reviews that have ended

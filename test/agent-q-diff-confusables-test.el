@@ -81,7 +81,7 @@
                      (should (string-search "Description: Do <U+2066>it" shown))
                      (should (string-search "@@ -3,4 +3,4 @@ f<U+202E>oo(" shown))
                      (should (string-search "+x<FF>y\n" shown))
-                     (should (string-search "Note: 3 characters read as something else"
+                     (should (string-search "Note: 3 misleading characters are shown"
                                             shown)))
                    (agent-q-diff-reject-all))))
         (agent-q-diff-review-and-wait aqd-file "f\u202eoo(\n1\n2\n3\n4\na\n"

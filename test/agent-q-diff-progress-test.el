@@ -97,7 +97,7 @@
                 (agent-q-diff-reject-hunk)
                 (should (string-match-p "0 applied · 1 rejected · 0 pending  "
                                         header-line-format))
-                (should (string-match-p "The agent reads that"
+                (should (string-match-p "The agent will read this"
                                         (aqd-said (agent-q-diff-comment "Why?"))))
                 (should (string-match-p "0 pending · commented  " header-line-format))
                 (should (string-match-p "No comment" (aqd-said (agent-q-diff-comment " "))))
