@@ -6,4 +6,5 @@
 
 pub mod diff_lines;
 pub mod nearest;
+mod occurrences;
 pub mod replacement;
