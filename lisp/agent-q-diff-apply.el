@@ -52,7 +52,7 @@ directories that were made for a file that is then refused."
      (lambda (keep)
        (save-excursion
          (funcall edit))
-       (setq tick (agent-q-diff-text-tick buffer))
+       (setq tick (buffer-chars-modified-tick buffer))
        (when save
          (agent-q-diff-save-buffer buffer check keep))))
     tick))

@@ -56,6 +56,9 @@ count like those made by commands.")
 (defvar-local agent-q-diff-buffer-review nil
   "The `agent-q-diff-session' of this buffer, or nil.")
 
+(defvar-local agent-q-diff-buffer-change nil
+  "The file change that this buffer shows, one of its review's, or nil.")
+
 (defvar-local agent-q-diff-buffer-positions nil
   "Vector of the positions of the hunks' `@@' lines.")
 
@@ -90,7 +93,8 @@ place that was shown.  For PLACES, see `agent-q-diff-module-candidates'.")
 (dolist (variable '(agent-q-diff-buffer-path agent-q-diff-buffer-original
                     agent-q-diff-buffer-modified agent-q-diff-buffer-description
                     agent-q-diff-buffer-decision agent-q-diff-buffer-hunk-states
-                    agent-q-diff-buffer-review agent-q-diff-buffer-positions
+                    agent-q-diff-buffer-review agent-q-diff-buffer-change
+                    agent-q-diff-buffer-positions
                     agent-q-diff-buffer-parsed-tick agent-q-diff-buffer--states-read
                     agent-q-diff-buffer-entries agent-q-diff-buffer-marks
                     agent-q-diff-buffer--n-strays
@@ -102,13 +106,8 @@ place that was shown.  For PLACES, see `agent-q-diff-module-candidates'.")
 (defun agent-q-diff-buffer-ended-p ()
   "Return non-nil if this buffer was made for a review that has ended."
   (and (eq agent-q-diff-buffer-parsed-tick t)
-       (not (and agent-q-diff-buffer-review
-                 (agent-q-diff-file-change-engine (agent-q-diff-buffer-change))))))
-
-(defun agent-q-diff-buffer-change ()
-  "Return the file change of this buffer's review, or nil if it has no review."
-  (and agent-q-diff-buffer-review
-       (agent-q-diff-session-change agent-q-diff-buffer-review)))
+       (not (and agent-q-diff-buffer-change
+                 (agent-q-diff-file-change-engine agent-q-diff-buffer-change)))))
 
 (defun agent-q-diff-buffer-current-change ()
   "Return this buffer's file change, made from its text if necessary.
@@ -126,7 +125,7 @@ Signal `agent-q-diff-malformed' if the text is not a diff, or
        (agent-q-diff-module-header-lines (agent-q-diff-file-change-engine change)))
       (setq agent-q-diff-buffer-parsed-tick (buffer-chars-modified-tick))))
   (agent-q-diff-buffer--read-states)
-  (agent-q-diff-buffer-change))
+  agent-q-diff-buffer-change)
 
 (defun agent-q-diff-buffer-distrust-states ()
   "Make the next command read every state, since any may have been set by hand.
@@ -136,8 +135,8 @@ place, so that a key takes no longer if there are more hunks."
 
 (defun agent-q-diff-buffer-known-p ()
   "Return non-nil if this buffer has hunks and the engine knows them."
-  (and agent-q-diff-buffer-review
-       (agent-q-diff-file-change-engine (agent-q-diff-buffer-change))
+  (and agent-q-diff-buffer-change
+       (agent-q-diff-file-change-engine agent-q-diff-buffer-change)
        (or (eq agent-q-diff-buffer-parsed-tick t)
            (eq agent-q-diff-buffer-parsed-tick (buffer-chars-modified-tick)))))
 
@@ -158,12 +157,14 @@ they are then given the line ends that the target's buffer has."
   "Free this buffer's review, if it has one."
   (when agent-q-diff-buffer-review
     (agent-q-diff-session-free agent-q-diff-buffer-review)
-    (setq agent-q-diff-buffer-review nil)))
+    (setq agent-q-diff-buffer-review nil
+          agent-q-diff-buffer-change nil)))
 
 (defun agent-q-diff-buffer-adopt (review header-lines &optional start)
   "Make REVIEW this buffer's, with its hunk headers on HEADER-LINES.
 The lines are counted from 0 at the position START, or `point-min'."
   (setq agent-q-diff-buffer-review review
+        agent-q-diff-buffer-change (agent-q-diff-session-change review)
         agent-q-diff-buffer-entries nil
         agent-q-diff-buffer-marks nil
         agent-q-diff-buffer-positions
@@ -215,7 +216,7 @@ several for a position, the first counts, as for `alist-get'."
     (agent-q-diff-buffer--note-entries)
     (unless (length= agent-q-diff-buffer-marks (length agent-q-diff-buffer-positions))
       (setq agent-q-diff-buffer-marks
-            (vconcat (agent-q-diff-file-change-marks (agent-q-diff-buffer-change)))))
+            (vconcat (agent-q-diff-file-change-marks agent-q-diff-buffer-change))))
     (cl-loop for entry across agent-q-diff-buffer-entries
              for hunk from 0
              do (agent-q-diff-buffer--read-state hunk entry))))
@@ -223,7 +224,7 @@ several for a position, the first counts, as for `alist-get'."
 (defun agent-q-diff-buffer--read-state (hunk entry)
   "Pass the state of HUNK in ENTRY, which may be nil, to the engine."
   (unless (eq (cdr entry) (aref agent-q-diff-buffer-marks hunk))
-    (agent-q-diff-file-change-set-mark (agent-q-diff-buffer-change) hunk (cdr entry))
+    (agent-q-diff-file-change-set-mark agent-q-diff-buffer-change hunk (cdr entry))
     (aset agent-q-diff-buffer-marks hunk (cdr entry))))
 
 (defun agent-q-diff-buffer--note-entries ()
@@ -253,7 +254,7 @@ several for a position, the first counts, as for `alist-get'."
 (defun agent-q-diff-buffer-write-states ()
   "Store every mark of the engine in `agent-q-diff-buffer-hunk-states'.
 Entries that belong to no hunk are kept."
-  (let* ((marks (agent-q-diff-file-change-marks (agent-q-diff-buffer-change)))
+  (let* ((marks (agent-q-diff-file-change-marks agent-q-diff-buffer-change))
          (entries (cl-loop for position across agent-q-diff-buffer-positions
                            for mark in marks
                            collect (cons position mark)))
@@ -395,7 +396,7 @@ If it is not the hunk at point, forget which place of a hunk was shown."
 (defun agent-q-diff-buffer-goto-next-pending ()
   "Move to the next pending hunk, wrapping around after the last.
 Return non-nil if there is one."
-  (let ((next (agent-q-diff-file-change-next-pending (agent-q-diff-buffer-change)
+  (let ((next (agent-q-diff-file-change-next-pending agent-q-diff-buffer-change
                                                      (or (agent-q-diff-buffer-hunk-at-point) 0))))
     (when next
       (agent-q-diff-buffer-goto-hunk next)

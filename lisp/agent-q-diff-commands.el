@@ -89,7 +89,7 @@ has changed."
         said)
     (user-error (signal (car err) (cdr err)))
     (agent-q-diff-ambiguous
-     (unless (agent-q-diff-places-show (agent-q-diff-buffer-change)
+     (unless (agent-q-diff-places-show agent-q-diff-buffer-change
                                        (agent-q-diff-buffer-hunk-here))
        (agent-q-diff-commands--say-failure command err))
      nil)
@@ -132,14 +132,14 @@ For a conflict, it names the key that merges."
                (substitute-command-keys
                 "; \\<agent-q-diff-mode-map>\\[agent-q-diff-merge-hunk] merges")
              "")
-           (agent-q-diff-commands--followed-words (agent-q-diff-buffer-change))))
+           (agent-q-diff-commands--followed-words agent-q-diff-buffer-change)))
 
 (defun agent-q-diff-commands--note-failure (command err)
   "Record that COMMAND, if it accepts, failed on the hunk at point with ERR.
 It may have failed before it was tried, since the target was unavailable."
   (let ((hunk (agent-q-diff-buffer-hunk-at-point)))
     (when (and hunk (memq command '(accept toggle)) (not (agent-q-diff-buffer-ended-p)))
-      (agent-q-diff-decide-note-failure (agent-q-diff-buffer-change) hunk
+      (agent-q-diff-decide-note-failure agent-q-diff-buffer-change hunk
                                         (agent-q-diff-error-text err)))))
 
 (defun agent-q-diff-commands--follow-hooks (change note)
@@ -191,9 +191,9 @@ nil if anything could not be done."
 Return the last message shown, or nil if there was a failure.  This is one
 undo step of the target, and one decision for `agent-q-diff-undo'."
   (agent-q-diff-decide-as-one
-   (agent-q-diff-buffer-change)
+   agent-q-diff-buffer-change
    (lambda ()
-     (let* ((target (agent-q-diff-file-change-buffer (agent-q-diff-buffer-change)))
+     (let* ((target (agent-q-diff-file-change-buffer agent-q-diff-buffer-change))
             (group (and (buffer-live-p target) (prepare-change-group target)))
             (said nil))
        (while (and hunks

@@ -15,7 +15,6 @@
 (require 'seq)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
-(require 'agent-q-diff-text)
 (require 'agent-q-diff-outside)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)
@@ -83,7 +82,7 @@ it in."
       (setf (agent-q-diff-file-change-is-edited change) t
             (agent-q-diff-file-change-tick change) tick
             (agent-q-diff-file-change-told change) tick)
-      (unless (eq tick (agent-q-diff-text-tick
+      (unless (eq tick (buffer-chars-modified-tick
                         (agent-q-diff-file-change-buffer change)))
         (setf (agent-q-diff-file-change-is-altered change) t)))))
 

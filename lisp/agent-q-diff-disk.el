@@ -28,7 +28,7 @@ TRUENAME is the file's name without links.  ATTRIBUTES are those of
 `agent-q-diff-file-attributes', nil if there was no file.  HOW says how
 that is known: `written' if we wrote the file, `read' if it was read and
 compared, nil if only Emacs's record of its time says so.  TICK is the
-buffer's tick then; see `agent-q-diff-text-tick'.")
+buffer's tick then; see `buffer-chars-modified-tick'.")
 (put 'agent-q-diff-disk--agreed 'permanent-local t)
 
 (defun agent-q-diff-disk-note (&optional how attributes)
@@ -40,7 +40,7 @@ file had just before it was read; nil means to get them now."
           (list truename
                 (or attributes (agent-q-diff-file-attributes truename))
                 how
-                (agent-q-diff-text-tick (current-buffer))))))
+                (buffer-chars-modified-tick)))))
 
 (defun agent-q-diff-disk-watch (buffer &optional was-read)
   "Note the state of the file of BUFFER, unless it is already known.
@@ -178,7 +178,7 @@ If the line ends are the same as well, note that the two agree."
   "Return non-nil if the text was in the file when the two last agreed.
 It still is, unless the file has changed since."
   (pcase agent-q-diff-disk--agreed
-    (`(,_ ,_ ,(pred identity) ,tick) (eql tick (agent-q-diff-text-tick (current-buffer))))))
+    (`(,_ ,_ ,(pred identity) ,tick) (eql tick (buffer-chars-modified-tick)))))
 
 (defun agent-q-diff-disk-ours-p (buffer)
   "Return non-nil if we wrote the file of BUFFER when the two last agreed."

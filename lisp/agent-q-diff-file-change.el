@@ -157,7 +157,7 @@ non-nil if it is kept."
 (defun agent-q-diff-file-change--load (change original modified)
   "Give CHANGE its engine, for ORIGINAL becoming MODIFIED."
   (let* ((target (agent-q-diff-file-change-buffer change))
-         (tick (agent-q-diff-text-tick target)))
+         (tick (buffer-chars-modified-tick target)))
     (if (agent-q-diff-text-known-p target original)
         (progn
           (setf (agent-q-diff-file-change-engine change)
@@ -300,7 +300,7 @@ comparing texts."
         (rounds 0)
         tick)
     (agent-q-diff-target-sync (agent-q-diff-file-change-target change))
-    (while (not (eq (setq tick (agent-q-diff-text-tick buffer))
+    (while (not (eq (setq tick (buffer-chars-modified-tick buffer))
                     (agent-q-diff-file-change-tick change)))
       ;; A hook may change the text meanwhile.
       (when (> (cl-incf rounds) 100)

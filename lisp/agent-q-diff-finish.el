@@ -103,7 +103,7 @@ message."
 
 (defun agent-q-diff-finish--only-in-buffer ()
   "Return a warning if hunks are in the target's buffer but not saved, or nil."
-  (let* ((change (agent-q-diff-buffer-change))
+  (let* ((change agent-q-diff-buffer-change)
          (target (and change (agent-q-diff-file-change-buffer change))))
     (when (and (buffer-live-p target)
                (agent-q-diff-file-change-engine change)

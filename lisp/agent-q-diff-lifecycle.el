@@ -190,7 +190,7 @@ there may be nobody to answer."
         (null agent-q-diff-buffer-end-function)
         (pcase-let ((`(,total ,_ ,_ ,pending) (agent-q-diff-buffer-counts)))
           (or (and (= total pending)
-                   (not (agent-q-diff-file-change-is-edited (agent-q-diff-buffer-change))))
+                   (not (agent-q-diff-file-change-is-edited agent-q-diff-buffer-change)))
               (save-selected-window
                 (y-or-n-p (format "%d of %d hunks decided.  Cancel the review of %s? "
                                   (- total pending) total

@@ -78,7 +78,7 @@ Each character must be one byte, so that positions stay the same."
                   (agent-q-diff-coding-of-buffer))))
     (agent-q-diff-live--make
      :name name :buffer buffer :coding coding
-     :tick (agent-q-diff-text-tick buffer)
+     :tick (buffer-chars-modified-tick buffer)
      :text (if (eq (coding-system-type coding) 'raw-text)
                (agent-q-diff-live--buffer-bytes name text)
              text))))
@@ -118,7 +118,7 @@ written, its bytes are compared anyway."
            (if buffer
                (and (null (agent-q-diff-disk-state buffer))
                     (eql (agent-q-diff-live-tick live)
-                         (agent-q-diff-text-tick buffer))
+                         (buffer-chars-modified-tick buffer))
                     (eq (agent-q-diff-live-coding live)
                         (with-current-buffer buffer
                           (agent-q-diff-coding-of-buffer))))

@@ -99,7 +99,7 @@ either."
   "Return a warning about the target when the review finishes, or nil.
 There is one if the target is not sound, not too large to be checked, and
 has some of the proposal in it."
-  (let* ((change (agent-q-diff-buffer-change))
+  (let* ((change agent-q-diff-buffer-change)
          (target (and change (agent-q-diff-file-change-buffer change))))
     (when (and agent-q-diff-finish-check-size
                (buffer-live-p target)

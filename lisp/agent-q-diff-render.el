@@ -162,6 +162,7 @@ it must not begin another line."
   (setq agent-q-diff-buffer-decision nil
         agent-q-diff-buffer-hunk-states nil
         agent-q-diff-buffer-review nil
+        agent-q-diff-buffer-change nil
         agent-q-diff-buffer-positions nil
         agent-q-diff-buffer-end-function nil)
   (delete-all-overlays))

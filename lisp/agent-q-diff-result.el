@@ -157,7 +157,7 @@ avoids a copy of a large target, which would trigger a garbage collection."
   (let ((target (agent-q-diff-file-change-buffer change)))
     (when (and (buffer-live-p diff-buffer)
                (not (agent-q-diff-file-change-is-adapted change))
-               (eq (agent-q-diff-text-tick target) (agent-q-diff-file-change-tick change)))
+               (eq (buffer-chars-modified-tick target) (agent-q-diff-file-change-tick change)))
       (let ((text (pcase side
                     ('original (buffer-local-value 'agent-q-diff-buffer-original
                                                    diff-buffer))

@@ -197,7 +197,7 @@ STATE is `applied', `rejected', or nil to remove the sign."
 
 (defun agent-q-diff-signs-show-hunk (hunk)
   "Show the state of HUNK."
-  (agent-q-diff-signs--show-snapshot (agent-q-diff-file-change-hunk (agent-q-diff-buffer-change) hunk)))
+  (agent-q-diff-signs--show-snapshot (agent-q-diff-file-change-hunk agent-q-diff-buffer-change hunk)))
 
 (defun agent-q-diff-signs--show-snapshot (hunk)
   "Show the state of HUNK, an `agent-q-diff-engine-hunk'."
@@ -214,7 +214,7 @@ STATE is `applied', `rejected', or nil to remove the sign."
 
 (defun agent-q-diff-signs-show-committed ()
   "Show the effect of the latest command on this buffer's review."
-  (let* ((committed (agent-q-diff-file-change-committed (agent-q-diff-buffer-change)))
+  (let* ((committed (agent-q-diff-file-change-committed agent-q-diff-buffer-change))
          (hunks (agent-q-diff-engine-committed-hunks committed)))
     (cond
      ((agent-q-diff-engine-committed-marks committed)
@@ -244,7 +244,7 @@ context lines that differ at its place, and what the user did to it besides
 deciding it."
   (let* ((fuzz (agent-q-diff-engine-hunk-fuzz hunk))
          (comment (alist-get (agent-q-diff-engine-hunk-index hunk)
-                             (agent-q-diff-file-change-comments (agent-q-diff-buffer-change))))
+                             (agent-q-diff-file-change-comments agent-q-diff-buffer-change)))
          (notes (delq nil (list (and (> fuzz 0) (format "fuzz %d" fuzz))
                                 (and (agent-q-diff-engine-hunk-is-edited hunk) "edited")
                                 (and comment "commented")))))
@@ -255,7 +255,7 @@ deciding it."
 If there are more than `agent-q-diff-file-change-max-shown' hunks, each
 gets its sign when it comes into view: a screen shows few, and thousands of
 overlays make every edit of a buffer slow."
-  (agent-q-diff-file-change-recount (agent-q-diff-buffer-change))
+  (agent-q-diff-file-change-recount agent-q-diff-buffer-change)
   (let ((n (length agent-q-diff-buffer-positions)))
     (if (<= n agent-q-diff-file-change-max-shown)
         (dotimes (hunk n)

@@ -37,7 +37,7 @@ Point is then at the first of them."
   (widen)
   (pcase-let* ((`(,diff . ,header-lines)
                 (agent-q-diff-engine-print-hunks
-                 (agent-q-diff-file-change-engine (agent-q-diff-buffer-change))
+                 (agent-q-diff-file-change-engine agent-q-diff-buffer-change)
                  from (+ from n-new) agent-q-diff-buffer-path))
                (last (+ from n-old -1))
                (beg (aref agent-q-diff-buffer-positions from))

@@ -28,10 +28,6 @@
       (widen)
       (buffer-substring-no-properties (point-min) (point-max)))))
 
-(defun agent-q-diff-text-tick (buffer)
-  "Return a number that differs after each change of the text of BUFFER."
-  (buffer-chars-modified-tick buffer))
-
 (defconst agent-q-diff-text--max-compared 8000000
   "Number of characters up to which a buffer is compared in place.
 Comparing in place takes twice as long for each character as copying the

@@ -18,7 +18,6 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-coding)
-(require 'agent-q-diff-text)
 (require 'agent-q-diff-disk)
 (require 'agent-q-diff-apply)
 (require 'agent-q-diff-live)
@@ -131,7 +130,7 @@ CHECK and the value are as for `agent-q-diff-write'."
     (funcall check)
     (let ((tick (agent-q-diff-apply-replacement buffer spans new is-saving check)))
       (list :saved (and is-saving (agent-q-diff-disk-written-p buffer))
-            :altered (/= tick (agent-q-diff-text-tick buffer))))))
+            :altered (/= tick (buffer-chars-modified-tick buffer))))))
 
 (defun agent-q-diff-write (live spans new check)
   "Replace each of SPANS of LIVE by NEW, and write the result.

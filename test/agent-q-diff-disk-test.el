@@ -533,7 +533,7 @@ The link led to the test's file before; now it leads to `outside'."
                 (should-not (agent-q-diff-accept-hunk))
                 (should (string-search "the buffer cannot follow it"
                                        (cdar (agent-q-diff-file-change-failures
-                                              (agent-q-diff-buffer-change)))))
+                                              agent-q-diff-buffer-change))))
                 (agent-q-diff-reject-all)))
     (should (equal (aqd-disk) (aqd-disk-with-foreign aqd-twenty-original)))))
 

@@ -89,7 +89,7 @@
                 (agent-q-diff-signs-change-with-target)
                 (should (equal 1 (nth 3 (agent-q-diff-module-counts
                                          (agent-q-diff-file-change-engine
-                                          (agent-q-diff-buffer-change))))))
+                                          agent-q-diff-buffer-change)))))
                 (agent-q-diff-reject-all)))))
 
 (ert-deftest aqd-save-a-hook-that-leaves-before-saving-undoes-the-edit ()

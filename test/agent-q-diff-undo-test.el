@@ -45,7 +45,7 @@
     (should (equal (aqd-progress) "0/4 applied, 0 rejected, 4 pending"))
     (should (equal (aqd-target) aqd-undo-original))
     (aqd-press "U")
-    (agent-q-diff-decide-accept-all (agent-q-diff-buffer-change))
+    (agent-q-diff-decide-accept-all agent-q-diff-buffer-change)
     (agent-q-diff-undo)
     (should (equal (aqd-target) aqd-undo-original))))
 
