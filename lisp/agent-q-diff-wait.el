@@ -29,6 +29,9 @@
 (defvar agent-q-diff-wait--in-command nil
   "Non-nil while a command runs, so that its end will be noticed.")
 
+(defvar agent-q-diff-wait--had-keys t
+  "Non-nil if there was a user, or a key to read, when the wait began.")
+
 (defun agent-q-diff-wait--note-command ()
   "Record that a command begins."
   (setq agent-q-diff-wait--in-command t))
@@ -43,9 +46,9 @@ timer must not leave at all."
     (when (and review (eq (recursion-depth) (agent-q-diff-session-depth review)))
       (unless (agent-q-diff-wait--keys-p)
         (agent-q-diff-lifecycle-set-outcome
-         review (if (eq last-input-event 'agent-q-diff-wake)
-                    '(error agent-q-diff-no-user "a batch Emacs has no user to decide")
-                  'no-user)))
+         review (if agent-q-diff-wait--had-keys
+                    'no-user
+                  '(error agent-q-diff-no-user "a batch Emacs has no user to decide"))))
       (when (agent-q-diff-session-outcome review)
         (exit-recursive-edit)))))
 
@@ -168,6 +171,7 @@ IS-MACRO tells whether a keyboard macro was running when it began."
     (isearch-done))
   (let ((layout (current-window-configuration))
         (outer-depth (agent-q-diff-session-depth review))
+        (agent-q-diff-wait--had-keys (agent-q-diff-wait--keys-p))
         (inhibit-quit t)
         ;; The caller may be in `while-no-input'.
         (throw-on-input nil)

@@ -35,6 +35,17 @@
     (should (eq 'agent-q-diff-no-user (car (aqd-review-three "a n"))))
     (should (equal (aqd-disk) (aqd-three-with 1)))))
 
+(ert-deftest aqd-wait-keys-that-run-out-after-leaving-tell-what-is-in-the-file ()
+  "In a batch Emacs, ESC ESC ESC leaves the recursive edit, but decides nothing."
+  (aqd-with-file "a\n"
+    (let ((unread-command-events (append (kbd "a ESC ESC ESC") nil))
+          (agent-q-diff-grace 0))
+      (should (equal '(agent-q-diff-no-user "this Emacs runs in batch mode, and there are \
+no keys left to read; the change is in the file")
+                     (should-error (agent-q-diff-review-and-wait
+                                    aqd-file "a\n" "b\n" "A test.")))))
+    (should (equal "b\n" (aqd-disk)))))
+
 (ert-deftest aqd-wait-ruling-7-aborting-is-no-decision ()
   (aqd-with-forty-lines
     (should (eq 'agent-q-diff-cancelled (car (aqd-review-three "a C-]"))))
