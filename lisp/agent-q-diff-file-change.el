@@ -68,7 +68,7 @@ PATH cannot be a target."
   (agent-q-diff-file-change--closing-on-error
    (agent-q-diff-file-change--create
     :target (if is-detached
-                (agent-q-diff-target-detached path original)
+                (agent-q-diff-target-detached path original check)
               (agent-q-diff-target-create :path path :check check)))
    (lambda (change)
      (unless is-detached

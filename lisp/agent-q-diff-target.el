@@ -38,11 +38,12 @@
 
 ;;;; The buffer
 
-(defun agent-q-diff-target-detached (name text)
+(defun agent-q-diff-target-detached (name text check)
   "Return a new detached target: TEXT in a buffer of its own.
-NAME is an absolute file name, which determines the buffer's mode."
+NAME is an absolute file name, which determines the buffer's mode.  CHECK,
+a function or nil, is called before each edit."
   (agent-q-diff-target-create
-   :path name :is-detached t :is-new t
+   :path name :is-detached t :is-new t :check check
    :buffer (agent-q-diff-visit-detached name text)))
 
 (defun agent-q-diff-target-visit (target)

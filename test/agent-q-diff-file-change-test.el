@@ -61,6 +61,18 @@
 
 ;;;; Texts that are no files
 
+(ert-deftest aqd-file-change-detached-is-checked-before-each-edit-too ()
+  (let* ((is-refused nil)
+         (review (agent-q-diff-review "/nowhere/a" "a\nb\nc\n" "A\nb\nC\n" "d" #'ignore
+                                      :detached t
+                                      :check (lambda ()
+                                               (when is-refused
+                                                 (agent-q-diff-file-refuse "not any more"))))))
+    (agent-q-diff-accept review 0)
+    (setq is-refused t)
+    (should-error (agent-q-diff-unapply review 0) :type 'agent-q-diff-bad-target)
+    (agent-q-diff-cancel review)))
+
 (ert-deftest aqd-file-change-detached-writes-nothing-and-returns-the-text ()
   (let ((aqd-answers nil))
     (aqd-with-file "on disk\n"
