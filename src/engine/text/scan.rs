@@ -18,8 +18,9 @@ const NEAR_LEN: usize = 1 << 16;
 
 /// Returns where each line of `bytes` begins, and where the last one ends.
 ///
-/// Looking for one newline after another (`memchr_iter`) takes several times as long, since lines are
-/// short.
+/// Lines are short, so looking for one newline after another (`memchr_iter`) takes several times as
+/// long: comparing 100,000 lines from their bytes would take 2 to 3.6 times as long as it does, and
+/// opening a file of 37 MB a tenth longer (`make bench-check`).
 pub fn line_starts(bytes: &[u8]) -> Table {
     line_starts_on(Level::new(), bytes)
 }
