@@ -18,8 +18,25 @@
   :group 'tools
   :prefix "agent-q-diff-")
 
+(defgroup agent-q-diff-review nil
+  "Deciding hunks, saving, and finishing."
+  :group 'agent-q-diff)
+
+(defgroup agent-q-diff-display nil
+  "What a review shows, and when."
+  :group 'agent-q-diff)
+
+(defgroup agent-q-diff-agents nil
+  "What agents may ask for, and what they are told."
+  :group 'agent-q-diff)
+
+(defgroup agent-q-diff-log nil
+  "The log of reviews and tool calls."
+  :group 'agent-q-diff)
+
 (defcustom agent-q-diff-context-length 3
   "Number of unchanged lines that a hunk shows around its changes."
+  :group 'agent-q-diff-review
   :type 'natnum)
 
 (defcustom agent-q-diff-budget nil
@@ -29,6 +46,7 @@ than necessary, but they are correct, and the diff buffer says so.  Merging
 a hunk has the same limit and says so as well.  A step takes a few
 nanoseconds.  If nil, comparing any two texts of 10 MB takes at most about
 half a second."
+  :group 'agent-q-diff-review
   :type '(choice (const :tag "About half a second" nil) natnum))
 
 (defcustom agent-q-diff-save 'if-clean
@@ -44,6 +62,7 @@ The value is one of these symbols:
 If the target has unsaved edits, the diff buffer says before the first key
 whether saving will include them.  If a change is only in the buffer, the
 user and the agent are told so."
+  :group 'agent-q-diff-review
   :type '(choice (const :tag "Unless there are unsaved edits" if-clean)
                  (const :tag "Always" always)
                  (const :tag "Never" never)))
@@ -52,17 +71,20 @@ user and the agent are told so."
   "Whether accepting a hunk of a new file creates its missing directories.
 If nil, such a hunk does not apply.  If the file is empty when the review
 ends, it is deleted, and they are removed again."
+  :group 'agent-q-diff-review
   :type 'boolean)
 
 (defcustom agent-q-diff-toggle-unapplies nil
   "Whether SPC on an applied hunk takes its change out of the target.
 If nil, SPC returns the hunk's mark to pending and leaves the target
 alone; \\<agent-q-diff-mode-map>\\[agent-q-diff-unapply-hunk] takes the change out."
+  :group 'agent-q-diff-review
   :type 'boolean)
 
 (defcustom agent-q-diff-confirm-finish t
   "Whether finishing a review with pending hunks asks first.
 It never asks when a program finishes the review."
+  :group 'agent-q-diff-review
   :type 'boolean)
 
 (defcustom agent-q-diff-decision-basis 'marks
@@ -70,6 +92,7 @@ It never asks when a program finishes the review."
 With `marks', the marks that the diff buffer shows: accepted if at least
 one hunk is marked applied.  With `facts', what is in the target:
 accepted if at least one hunk's change is in it."
+  :group 'agent-q-diff-review
   :type '(choice (const :tag "The marks shown" marks)
                  (const :tag "What is in the target" facts)))
 
@@ -77,6 +100,7 @@ accepted if at least one hunk's change is in it."
   "Seconds of idle time after which the diff buffer reflects edits of the target.
 Each hunk then shows whether it still applies.  If nil, the diff buffer is
 updated by its own next command."
+  :group 'agent-q-diff-display
   :type '(choice (number :tag "Seconds") (const :tag "At the next command" nil)))
 
 (defcustom agent-q-diff-display 'at-once
@@ -86,6 +110,7 @@ It never takes the selected window or your keystrokes.
 `at-once'    In another window, at once.
 `when-idle'  In another window, once Emacs has been idle for a while.
 `announce'   In the echo area and the mode line only."
+  :group 'agent-q-diff-display
   :type '(choice (const :tag "At once" at-once)
                  (const :tag "When idle" when-idle)
                  (const :tag "Only announced" announce)))
@@ -95,31 +120,40 @@ It never takes the selected window or your keystrokes.
 A review can appear while you are typing, and keys meant for another buffer
 must not decide anything.  Keys of a keyboard macro or of a batch Emacs are
 never ignored."
+  :group 'agent-q-diff-display
   :type 'number)
 
 (defcustom agent-q-diff-finish-when-decided nil
   "Whether a review ends when its last pending hunk is decided."
+  :group 'agent-q-diff-review
   :type 'boolean)
 
 (defcustom agent-q-diff-kept-reviews 10
   "Number of ended reviews that are kept and can be shown again.
 The latest ones are kept, unless their files are very big; see
 `agent-q-diff-look-again'.  Each keeps its texts in memory."
-  :type 'natnum
-  :group 'agent-q-diff)
+  :group 'agent-q-diff-review
+  :type 'natnum)
+
+(defcustom agent-q-diff-follow t
+  "Non-nil means to show each hunk's place in a window that shows the file.
+That window scrolls when you move to another hunk.  No window is taken for
+it; \\<agent-q-diff-mode-map>\\[agent-q-diff-follow-mode] takes one."
+  :group 'agent-q-diff-display
+  :type 'boolean)
 
 (defcustom agent-q-diff-code-colors t
   "Non-nil means that code in hunks has the colors of the target's major mode."
-  :type 'boolean
-  :group 'agent-q-diff)
+  :group 'agent-q-diff-display
+  :type 'boolean)
 
 (defcustom agent-q-diff-finish-check-size 200000
   "Number of characters up to which a file is checked when you finish a review.
 You are told if its parentheses or strings are not balanced although those
 of the original and of the whole proposal are.  If nil, only
 \\<agent-q-diff-mode-map>\\[agent-q-diff-show-outcome] checks the file."
-  :type '(choice (natnum :tag "Characters") (const :tag "Never" nil))
-  :group 'agent-q-diff)
+  :group 'agent-q-diff-review
+  :type '(choice (natnum :tag "Characters") (const :tag "Never" nil)))
 
 (defcustom agent-q-diff-hunk-lines 2000
   "Number of lines up to which a hunk is shown whole.
@@ -127,8 +161,8 @@ Of a longer hunk, the middle is hidden: half of this number of lines is
 shown at its beginning and half at its end.
 \\<agent-q-diff-mode-map>\\[agent-q-diff-expand-line] shows the others.  If
 nil, all lines are shown at once."
-  :type '(choice (natnum :tag "Lines") (const :tag "All" nil))
-  :group 'agent-q-diff)
+  :group 'agent-q-diff-display
+  :type '(choice (natnum :tag "Lines") (const :tag "All" nil)))
 
 (defcustom agent-q-diff-when-caller-gone 'keep
   "What to do with a review when nobody waits for its answer any more.
@@ -136,6 +170,7 @@ Emacs notices this when a connection is closed or an agent interrupted.
 
 `keep'    Keep it open, and say so: accepted hunks go into the file.
 `cancel'  End it undecided."
+  :group 'agent-q-diff-agents
   :type '(choice (const :tag "Keep it" keep) (const :tag "Cancel it" cancel)))
 
 (defcustom agent-q-diff-stop-directive 'without-reason
@@ -149,6 +184,7 @@ not propose something else\" would forbid.
 `never'           The agent reads only that you rejected it, and why.
 
 Agent-Q is always told to stop, as its documents require."
+  :group 'agent-q-diff-agents
   :type '(choice (const :tag "If you gave no reason" without-reason)
                  (const :tag "Always" always)
                  (const :tag "Never" never)))
@@ -157,6 +193,7 @@ Agent-Q is always told to stop, as its documents require."
   "Directory against which agents' relative paths are resolved, or nil.
 If nil, it is the root of the current project, or `default-directory' if
 there is no project."
+  :group 'agent-q-diff-agents
   :type '(choice (const :tag "The current project" nil) directory))
 
 ;;;; Faces
@@ -202,6 +239,14 @@ there is no project."
 (defface agent-q-diff-progress
   '((t :inherit (bold diff-header)))
   "Face of the progress line.")
+
+(defface agent-q-diff-comment
+  '((t :inherit font-lock-comment-face))
+  "Face of your comment on a hunk, below the hunk's header.")
+
+(defface agent-q-diff-bar
+  '((t :inherit (bold font-lock-keyword-face)))
+  "Face of the bar at the left edge of the current hunk.")
 
 (defface agent-q-diff-word-removed
   '((t :inherit diff-refine-removed))
@@ -255,6 +300,16 @@ and processing a whole file discards several."
   `(let ((gc-cons-threshold (max gc-cons-threshold agent-q-diff-base--garbage-limit)))
      ,@body))
 
+;;;; Silence
+
+(defmacro agent-q-diff-base-silently (&rest body)
+  "Evaluate BODY, code of others, without its messages.
+They would replace ours in the echo area."
+  (declare (indent 0) (debug t))
+  `(let ((inhibit-message t)
+         (message-log-max nil))
+     ,@body))
+
 ;;;; Modal editing
 
 (declare-function evil-initial-state "ext:evil-core" (mode &optional default))
@@ -272,6 +327,16 @@ for it is respected."
              (not (assq major-mode meow-mode-state-list)))
     ;; In meow's motion state, j and SPC would be meow's.
     (push (cons major-mode 'insert) meow-mode-state-list)))
+
+(declare-function evil-emacs-state "ext:evil-states" (&optional arg))
+(declare-function meow-mode "ext:meow-core" (&optional arg))
+
+(defun agent-q-diff-base-claim-keys-here ()
+  "Keep evil and meow from taking over the keys of this buffer alone."
+  (when (bound-and-true-p evil-local-mode)
+    (evil-emacs-state))
+  (when (bound-and-true-p meow-mode)
+    (meow-mode -1)))
 
 ;;;; Errors
 

@@ -29,9 +29,9 @@
 ;;;; State
 
 (defconst agent-q-diff-buffer-name "*Agent-Q Diff*"
-  "Name of the diff buffer.
-While a review is open in it, further buffers get a number after the
-name.")
+  "Name of Agent-Q's diff buffer.
+While a review is open in it, further buffers get a number after the name.
+Those of other agents are named after their file.")
 
 (defvar-local agent-q-diff-buffer-path nil
   "Absolute name of the file that the diff would change.")
@@ -83,6 +83,9 @@ ID is the engine's id of the hunk, since its index changes when others are
 split.  TICK is the target's tick when the place was shown; if it differs,
 the place is no longer as it was shown.  NTH is the index in PLACES of the
 place that was shown.  For PLACES, see `agent-q-diff-module-candidates'.")
+
+(defvar-local agent-q-diff-buffer-is-moved nil
+  "Non-nil if the command that runs has moved to a hunk, or decided one.")
 
 (defvar-local agent-q-diff-buffer-marks nil
   "Vector of the hunks' marks in the engine.")
@@ -391,16 +394,43 @@ If it is not the hunk at point, forget which place of a hunk was shown."
   (unless (eql hunk (agent-q-diff-buffer-hunk-at-point))
     (setq agent-q-diff-buffer-shown nil))
   (widen)
+  (setq agent-q-diff-buffer-is-moved t)
   (goto-char (aref agent-q-diff-buffer-positions hunk)))
 
 (defun agent-q-diff-buffer-goto-next-pending ()
   "Move to the next pending hunk, wrapping around after the last.
-Return non-nil if there is one."
-  (let ((next (agent-q-diff-file-change-next-pending agent-q-diff-buffer-change
-                                                     (or (agent-q-diff-buffer-hunk-at-point) 0))))
-    (when next
-      (agent-q-diff-buffer-goto-hunk next)
-      t)))
+Return the hunk, or nil if none is pending."
+  (when-let ((next (agent-q-diff-file-change-next-pending
+                    agent-q-diff-buffer-change
+                    (or (agent-q-diff-buffer-hunk-at-point) 0))))
+    (agent-q-diff-buffer-goto-hunk next)
+    next))
+
+;;;; Other windows
+
+(defun agent-q-diff-buffer-display-aside (display)
+  "Call DISPLAY, a function that displays a buffer, and return its value.
+A window that shows the target is not used.  If there is no other window
+besides that one, the buffer is displayed in the selected window."
+  (let* ((target (and agent-q-diff-buffer-change
+                      (agent-q-diff-file-change-buffer agent-q-diff-buffer-change)))
+         (spared (and (buffer-live-p target)
+                      (seq-remove #'window-dedicated-p
+                                  (get-buffer-window-list target 'never))))
+         (display-buffer-base-action
+          (if spared
+              '((display-buffer-reuse-window
+                 display-buffer-use-some-window
+                 display-buffer-same-window))
+            display-buffer-base-action)))
+    (unwind-protect
+        (progn
+          (dolist (window spared)
+            (set-window-dedicated-p window t))
+          (funcall display))
+      (dolist (window spared)
+        (when (window-live-p window)
+          (set-window-dedicated-p window nil))))))
 
 (provide 'agent-q-diff-buffer)
 ;;; agent-q-diff-buffer.el ends here

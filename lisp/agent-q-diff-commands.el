@@ -33,7 +33,7 @@
 
 (defun agent-q-diff-commands--where (hunk)
   "Return words about where HUNK is, if not exactly where it was expected.
-HUNK is an `agent-q-diff-engine-hunk'.  The words follow \"Hunk applied\";
+HUNK is an `agent-q-diff-engine-hunk'.  The words follow \"Hunk 3 applied\";
 they are empty if HUNK is where it was expected."
   (let ((offset (agent-q-diff-engine-hunk-offset hunk))
         (fuzz (agent-q-diff-engine-hunk-fuzz hunk)))
@@ -46,17 +46,27 @@ they are empty if HUNK is where it was expected."
   "Return a message about what COMMAND did to HUNK.
 NOTE is the note of the plan, a symbol; HUNK is an
 `agent-q-diff-engine-hunk'."
-  (pcase-exhaustive (cons note command)
-    (`(edited . unapply)   "Hunk taken out of the file")
-    (`(edited . ,_)        (concat "Hunk applied" (agent-q-diff-commands--where hunk)))
-    (`(marked . reject)    "Hunk rejected")
-    (`(marked . ,_)        "Hunk pending")
-    (`(unchanged . reject) "Hunk rejected already")
-    (`(unchanged . ,_)     "Hunk applied already")
-    (`(already-in . ,_)    "Hunk applied; its change was in the file already")
-    (`(stays-in . reject)  "Hunk rejected; its change stays in the file, u takes it out")
-    (`(stays-in . ,_)      "Hunk pending; its change stays in the file, u takes it out")
-    (`(already-out . ,_)   "Hunk pending; its change was no longer in the file")))
+  (format
+   (pcase-exhaustive (cons note command)
+     (`(edited . unapply)   "Hunk %d taken out of the file")
+     (`(edited . ,_)        (concat "Hunk %d applied" (agent-q-diff-commands--where hunk)))
+     (`(marked . reject)    "Hunk %d rejected")
+     (`(marked . ,_)        "Hunk %d pending")
+     (`(unchanged . reject) "Hunk %d rejected already")
+     (`(unchanged . ,_)     "Hunk %d applied already")
+     (`(already-in . ,_)    "Hunk %d applied; its change was in the file already")
+     (`(stays-in . reject)  "Hunk %d rejected; its change stays in the file, u takes it out")
+     (`(stays-in . ,_)      "Hunk %d pending; its change stays in the file, u takes it out")
+     (`(already-out . ,_)   "Hunk %d pending; its change was no longer in the file"))
+   (1+ (agent-q-diff-engine-hunk-index hunk))))
+
+(defun agent-q-diff-commands--counts-words (change)
+  "Return words to append about how far the review of CHANGE has come."
+  (pcase-let ((`(,total ,_ ,_ ,pending) (agent-q-diff-buffer-tally change)))
+    (if (zerop pending)
+        (substitute-command-keys
+         "; nothing is pending, \\<agent-q-diff-mode-map>\\[agent-q-diff-finish] finishes")
+      (format "; %d of %d, %d pending" (- total pending) total pending))))
 
 ;;;; Carrying out commands
 
@@ -82,9 +92,11 @@ has changed."
                                        (agent-q-diff-file-change-committed change))))))
         (setq agent-q-diff-buffer-shown nil)
         (agent-q-diff-signs-show-committed)
-        (setq said (concat said (agent-q-diff-commands--follow-hooks change note)
+        (setq said (concat said
+                           (agent-q-diff-commands--follow-hooks change note)
                            (agent-q-diff-commands--unsaved-words change note)
-                           (agent-q-diff-commands--followed-words change)))
+                           (agent-q-diff-commands--followed-words change)
+                           (agent-q-diff-commands--counts-words change)))
         (message "%s" said)
         said)
     (user-error (signal (car err) (cdr err)))
@@ -224,11 +236,17 @@ pending hunk."
 
 (defun agent-q-diff-commands--advance-if (advance said)
   "Move to the next pending hunk if ADVANCE and SAID are non-nil.
-SAID is the message of the command, or nil if it failed.  Return SAID."
-  (when (and advance said (not (agent-q-diff-buffer-goto-next-pending)))
-    (if (and agent-q-diff-finish-when-decided agent-q-diff-buffer-end-function)
-        (agent-q-diff-finish nil t)
-      (message "%s; nothing is pending, q finishes" said)))
+SAID is the message of the command, or nil if it failed.  If the next
+pending hunk is above, the message says so.  Return SAID."
+  (when (and advance said)
+    (let* ((here (agent-q-diff-buffer-hunk-here))
+           (next (agent-q-diff-buffer-goto-next-pending)))
+      (cond
+       ((null next)
+        (when (and agent-q-diff-finish-when-decided agent-q-diff-buffer-end-function)
+          (agent-q-diff-finish nil t)))
+       ((< next here)
+        (message "%s; none below, back at hunk %d" said (1+ next))))))
   said)
 
 (defun agent-q-diff-toggle-hunk ()
@@ -317,7 +335,8 @@ BY-KEY is as for `agent-q-diff-accept-all'."
         (cond
          ((null failed) (agent-q-diff-finish-decided "accepted" by-key))
          (agent-q-diff-buffer-end-function
-          (agent-q-diff-commands--say-failures failed "Not applied"))
+          (agent-q-diff-commands--say-failures
+           failed "Not finished" (agent-q-diff-commands--ways-out change (caar failed))))
          (t (agent-q-diff-commands--say-failures failed "Not applied")
             (agent-q-diff-finish nil by-key)))))))
 
@@ -353,14 +372,25 @@ since stay in it; a message shows which, and why.  Return them as a list of
      (t (message "Taken out; none of the proposal is in the file")))
     failed))
 
-(defun agent-q-diff-commands--say-failures (failed what)
+(defun agent-q-diff-commands--ways-out (change hunk)
+  "Return words about the keys for HUNK of CHANGE, which does not apply."
+  (substitute-command-keys
+   (concat "\\<agent-q-diff-mode-map>"
+           (pcase (agent-q-diff-engine-hunk-place
+                   (agent-q-diff-file-change-hunk change hunk))
+             ('ambiguous "\\[agent-q-diff-accept-hunk] shows its places, ")
+             ('conflict "\\[agent-q-diff-merge-hunk] merges, "))
+           "\\[agent-q-diff-reject-hunk] rejects")))
+
+(defun agent-q-diff-commands--say-failures (failed what &optional ways-out)
   "Move to the first of FAILED, a list of (HUNK . REASON), and show them all.
-WHAT says what could not be done."
+WHAT says what could not be done, and WAYS-OUT, a string or nil, what to do."
   (agent-q-diff-buffer-goto-hunk (caar failed))
-  (message "%s: %s" what
+  (message "%s: %s%s" what
            (mapconcat (pcase-lambda (`(,hunk . ,reason))
                         (format "hunk %d: %s" (1+ hunk) reason))
-                      failed "; ")))
+                      failed "; ")
+           (if ways-out (concat "; " ways-out) "")))
 
 (defun agent-q-diff-reject-all (&optional by-key)
   "Reject every pending hunk and finish with \"rejected\".
@@ -376,6 +406,32 @@ called this."
     (agent-q-diff-buffer-write-states)
     (agent-q-diff-signs-show-all))
   (agent-q-diff-finish-decided "rejected" by-key))
+
+;;;; Looking again, selecting
+
+(defun agent-q-diff-refresh ()
+  "Look at the file again, and show the state of every hunk.
+This also happens by itself after edits in Emacs, and before every command
+that needs the file."
+  (interactive)
+  (when (agent-q-diff-buffer-ended-p)
+    (user-error "The review has ended; M-x agent-q-diff-look-again shows it again"))
+  (agent-q-diff-buffer-distrust-states)
+  (let ((change (agent-q-diff-signs-change-with-target)))
+    (agent-q-diff-signs-show-all)
+    (message "Up to date%s%s"
+             (agent-q-diff-commands--counts-words change)
+             (agent-q-diff-commands--followed-words change))))
+
+(defun agent-q-diff-select-line ()
+  "Select the line at point; if lines are selected, add the next one.
+Accepting, rejecting and taking out then affect only the changed lines that
+are selected."
+  (interactive)
+  (unless (use-region-p)
+    (push-mark (line-beginning-position) t t)
+    (setq deactivate-mark nil))
+  (forward-line))
 
 ;;;; Comments
 

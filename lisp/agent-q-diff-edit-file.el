@@ -36,8 +36,8 @@
 (defcustom agent-q-diff-tools-review-lines 50
   "Number of changed lines above which an edit gets the full review.
 Removed and added lines count alike.  If nil, no edit is too large."
-  :type '(choice natnum (const :tag "Never" nil))
-  :group 'agent-q-diff)
+  :group 'agent-q-diff-agents
+  :type '(choice natnum (const :tag "Never" nil)))
 
 (cl-defstruct (agent-q-diff-edit-file-call (:constructor agent-q-diff-edit-file-call-make)
                                            (:copier nil))

@@ -59,7 +59,8 @@ Local variables in the text are ignored."
         (enable-local-variables nil)
         (enable-dir-local-variables nil))
     (condition-case err
-        (funcall mode)
+        (agent-q-diff-base-silently
+          (funcall mode))
       (error (message "%s: %s" mode (error-message-string err))))
     (when target
       (dolist (variable '(tab-width indent-tabs-mode fill-column))

@@ -104,6 +104,58 @@
                  "Whitespace-only hunks are folded"
                "Whitespace-only hunks are shown"))))
 
+;;;; Folding by hand
+
+(defun agent-q-diff-filter--folded (hunk)
+  "Return the overlay that folds HUNK into its header, or nil."
+  (seq-find (lambda (overlay) (overlay-get overlay 'agent-q-diff-folded))
+            (overlays-in (aref agent-q-diff-buffer-positions hunk)
+                         (1- (agent-q-diff-buffer-hunk-end
+                              (aref agent-q-diff-buffer-positions hunk))))))
+
+(defun agent-q-diff-filter--fold-hunk (hunk)
+  "Fold HUNK into its header, unless it is folded."
+  (unless (agent-q-diff-filter--folded hunk)
+    (save-restriction
+      (widen)
+      (save-excursion
+        (goto-char (aref agent-q-diff-buffer-positions hunk))
+        (let ((overlay (make-overlay (line-end-position)
+                                     (1- (agent-q-diff-buffer-hunk-end (point))))))
+          (overlay-put overlay 'agent-q-diff-folded t)
+          (overlay-put overlay 'evaporate t)
+          (overlay-put overlay 'invisible 'agent-q-diff)
+          (overlay-put overlay 'isearch-open-invisible #'delete-overlay)
+          (overlay-put overlay 'after-string
+                       (propertize " …" 'face 'agent-q-diff-pending)))))))
+
+(defun agent-q-diff-fold-hunk ()
+  "Fold the hunk at point into its header, or show all of it again.
+Above the first hunk, do this with all hunks."
+  (interactive)
+  (add-to-invisibility-spec 'agent-q-diff)
+  (let ((hunk (agent-q-diff-buffer-hunk-at-point)))
+    (cond
+     ((null hunk) (agent-q-diff-fold-all-hunks))
+     ((agent-q-diff-filter--folded hunk)
+      (delete-overlay (agent-q-diff-filter--folded hunk))
+      (agent-q-diff-buffer-goto-hunk hunk))
+     (t (agent-q-diff-buffer-goto-hunk hunk)
+        (agent-q-diff-filter--fold-hunk hunk)))))
+
+(defun agent-q-diff-fold-all-hunks ()
+  "Fold all hunks into their headers; if any is folded, show them all."
+  (interactive)
+  (add-to-invisibility-spec 'agent-q-diff)
+  (let ((hunk (agent-q-diff-buffer-hunk-at-point)))
+    (if (seq-some (lambda (overlay) (overlay-get overlay 'agent-q-diff-folded))
+                  (overlays-in (point-min) (point-max)))
+        (remove-overlays nil nil 'agent-q-diff-folded t)
+      (dotimes (each (length agent-q-diff-buffer-positions))
+        (agent-q-diff-filter--fold-hunk each)))
+    (when hunk
+      (agent-q-diff-buffer-goto-hunk hunk))))
+
 ;;;; Moving
 
 (defun agent-q-diff-filter--next (n wanted what)
@@ -120,8 +172,13 @@ if there is none."
                          when (eq wanted (aref marks hunk)) collect hunk)))
     (if (null found)
         (message "No hunk is %s" what)
-      (agent-q-diff-buffer-goto-hunk (nth (mod (1- (abs n)) (length found)) found))
-      (agent-q-diff-navigation-say-state))))
+      (let ((next (nth (mod (1- (abs n)) (length found)) found)))
+        (agent-q-diff-buffer-goto-hunk next)
+        (agent-q-diff-navigation-say-state
+         (cond
+          ((= next here) (format "no other hunk is %s" what))
+          ((if (> step 0) (< next here) (> next here))
+           (format "none %s, so around to this one" (if (> step 0) "below" "above")))))))))
 
 (defun agent-q-diff-next-pending (&optional n)
   "Move to the Nth next undecided hunk, and show its state."

@@ -11,6 +11,7 @@
 
 ;;; Code:
 
+(require 'seq)
 (require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-visible)
@@ -30,12 +31,15 @@
 It is \"accepted\" if at least one hunk is applied, else \"rejected\"; see
 `agent-q-diff-decision-basis'.  If ASK is non-nil, as by key, ask first if
 hunks are pending and `agent-q-diff-confirm-finish' is non-nil.  BY-KEY is
-non-nil if a person called this.  If the review has ended already, leave
-its buffer."
+non-nil if a person called this.  If help is visible, a key only closes it.
+If the review has ended already, leave its buffer."
   (interactive (list t t))
-  (if (agent-q-diff-buffer-ended-p)
-      (when by-key
-        (quit-window))
+  (cond
+   ((and by-key (agent-q-diff-finish--close-help)))
+   ((agent-q-diff-buffer-ended-p)
+    (when by-key
+      (quit-window)))
+   (t
     (agent-q-diff-buffer-distrust-states)
     (agent-q-diff-finish-confirm-unfinished by-key)
     (agent-q-diff-finish--confirm-pending ask)
@@ -47,7 +51,20 @@ its buffer."
        (if agent-q-diff-buffer-end-function
            (agent-q-diff-finish-with 'not-applied by-key)
          ;; No caller waits who could be told more than one of two words.
-         (agent-q-diff-finish-decided "rejected" by-key))))))
+         (agent-q-diff-finish-decided "rejected" by-key)))))))
+
+(defun agent-q-diff-finish--close-help ()
+  "Close a help window of this frame, if there is one, and return non-nil."
+  (when-let ((window (seq-find
+                      (lambda (window)
+                        (provided-mode-derived-p
+                         (buffer-local-value 'major-mode (window-buffer window))
+                         'help-mode))
+                      (window-list nil 'no-minibuffer))))
+    (quit-window nil window)
+    (message (substitute-command-keys
+              "Closed the help; \\<agent-q-diff-mode-map>\\[agent-q-diff-finish] finishes the review"))
+    t))
 
 (defun agent-q-diff-finish-confirm-unfinished (by-key)
   "If an edit of a hunk is unfinished, ask whether to go on without it.
@@ -64,6 +81,20 @@ message."
             (user-error "Not finished"))
         (message "The edit in %s was not finished" (car buffers))))))
 
+(defun agent-q-diff-finish--pending-text (pending)
+  "Return what becomes of the PENDING hunks if the review is finished now."
+  (let ((change (agent-q-diff-buffer-change-or-nil)))
+    (pcase-let ((`(,_ ,applied . ,_) (agent-q-diff-buffer-counts)))
+      (cond
+       ;; Some may be pending although their changes are in the file.
+       ((and change (> (agent-q-diff-file-change-in-target change) applied))
+        (format (ngettext "%d undecided hunk stays as it is."
+                          "%d undecided hunks stay as they are." pending)
+                pending))
+       (t (format (ngettext "%d undecided hunk stays out of the file."
+                            "%d undecided hunks stay out of the file." pending)
+                  pending))))))
+
 (defun agent-q-diff-finish--confirm-pending (ask)
   "If ASK is non-nil and hunks are pending, ask whether to finish."
   (let ((pending (nth 3 (agent-q-diff-buffer-counts)))
@@ -72,10 +103,8 @@ message."
       ;; Otherwise, if another minibuffer is open, Emacs would select that
       ;; one.
       (unless (save-selected-window
-                (y-or-n-p (format (ngettext "%d hunk is pending.  Finish anyway? "
-                                            "%d hunks are pending.  Finish anyway? "
-                                            pending)
-                                  pending)))
+                (y-or-n-p (concat (agent-q-diff-finish--pending-text pending)
+                                  "  Finish? ")))
         (user-error "Not finished")))))
 
 (defun agent-q-diff-finish--outcome ()
@@ -96,11 +125,6 @@ message."
 
 ;;;; The end of a review
 
-(defun agent-q-diff-finish--joined (&rest sentences)
-  "Return the non-nil SENTENCES as one string, or nil if there are none."
-  (and (delq nil sentences)
-       (string-join (delq nil sentences) "; ")))
-
 (defun agent-q-diff-finish--only-in-buffer ()
   "Return a warning if hunks are in the target's buffer but not saved, or nil."
   (let* ((change agent-q-diff-buffer-change)
@@ -117,14 +141,16 @@ message."
   "Set the decision to DECISION, a string, and end the review.
 BY-KEY is non-nil if a person decided; that person is then warned if the
 target is not saved or not sound."
-  (let ((warning (and by-key
-                      (agent-q-diff-finish--joined (agent-q-diff-finish--only-in-buffer)
-                                                   (agent-q-diff-outcome-at-finish)))))
+  (let ((unsound (and by-key (agent-q-diff-outcome-at-finish))))
     (setq agent-q-diff-buffer-decision decision)
-    (unwind-protect
-        (agent-q-diff-finish-with 'decided by-key)
-      (when warning
-        (message "%s" warning)))))
+    (if agent-q-diff-buffer-end-function
+        ;; The message about the end, which says what is saved, will have it.
+        (setf (agent-q-diff-session-warning agent-q-diff-buffer-review) unsound)
+      (when-let ((warnings (and by-key
+                                (delq nil (list (agent-q-diff-finish--only-in-buffer)
+                                                unsound)))))
+        (message "%s" (string-join warnings "; "))))
+    (agent-q-diff-finish-with 'decided by-key)))
 
 (defun agent-q-diff-finish-with (outcome by-key)
   "End the review with OUTCOME, a symbol, if a caller waits for it.

@@ -158,7 +158,8 @@ BEFORE is text that comes before them."
                 (enable-dir-local-variables nil)
                 (change-major-mode-after-body-hook nil)
                 (after-change-major-mode-hook nil))
-            (delay-mode-hooks (funcall mode)))
+            (agent-q-diff-base-silently
+              (delay-mode-hooks (funcall mode))))
           (setq buffer-undo-list t)
           (font-lock-set-defaults)
           (current-buffer)))))

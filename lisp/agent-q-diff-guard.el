@@ -36,7 +36,7 @@
   "Whether an agent may edit a file that has other names, hard links.
 Those names can be outside the project, and cannot be found."
   :type 'boolean
-  :group 'agent-q-diff)
+  :group 'agent-q-diff-agents)
 
 (defcustom agent-q-diff-guard-opaque-names
   '("\\.\\(?:gpg\\|pgp\\|age\\|enc\\|kdbx?\\|p12\\|pfx\\|jks\\)\\'"
@@ -49,7 +49,7 @@ text is not an exact edit of the file.  Case and backup suffixes are
 ignored.  Files that this Emacs has a file name handler for are refused as
 well."
   :type '(repeat regexp)
-  :group 'agent-q-diff)
+  :group 'agent-q-diff-agents)
 
 ;;;; The root
 

@@ -46,6 +46,7 @@
     (add-hook 'kill-emacs-query-functions #'agent-q-diff-lifecycle--query-kill-emacs)
     (add-hook 'kill-emacs-hook #'agent-q-diff-lifecycle--emacs-killed))
   (setq agent-q-diff-reviews-open (append agent-q-diff-reviews-open (list review)))
+  (run-hooks 'agent-q-diff-session-changed-hook)
   (force-mode-line-update t))
 
 (defun agent-q-diff-lifecycle--cease (review)
@@ -56,6 +57,7 @@
     (setq global-mode-string (delq agent-q-diff-reviews-mode-line global-mode-string))
     (remove-hook 'kill-emacs-query-functions #'agent-q-diff-lifecycle--query-kill-emacs)
     (remove-hook 'kill-emacs-hook #'agent-q-diff-lifecycle--emacs-killed))
+  (run-hooks 'agent-q-diff-session-changed-hook)
   (force-mode-line-update t))
 
 (defun agent-q-diff-lifecycle--query-kill-emacs ()
@@ -107,7 +109,8 @@ answered later."
           (agent-q-diff-result-record review))
         (agent-q-diff-lifecycle--give-back review)
         (agent-q-diff-lifecycle--say-undecided review)
-        (agent-q-diff-lifecycle-tell review)))))
+        (when (agent-q-diff-lifecycle-tell review)
+          (agent-q-diff-lifecycle--say-decided review))))))
 
 (defun agent-q-diff-lifecycle--note-lost (review)
   "Bring REVIEW up to date with its target, and record if the file is gone.
@@ -136,6 +139,49 @@ answer whatever they do."
      (message "After the review of %s: %s"
               (agent-q-diff-visible (agent-q-diff-session-path review))
               (agent-q-diff-visible (agent-q-diff-error-text err))))))
+
+;;;; Messages about an end with a decision
+
+(defun agent-q-diff-lifecycle--in-file-text (review)
+  "Return how many hunks of REVIEW, which was decided, are where, a string."
+  (let ((result (agent-q-diff-session-result review)))
+    (format (ngettext "%s of %d hunk %s" "%s of %d hunks %s" (plist-get result :total))
+            (pcase (plist-get result :in-file)
+              (0 "none")
+              (n n))
+            (plist-get result :total)
+            (cond
+             ((plist-get result :detached) "in the text")
+             ((and (< 0 (plist-get result :in-file)) (not (plist-get result :saved)))
+              "in the buffer, not saved")
+             (t "in the file")))))
+
+(defun agent-q-diff-lifecycle--left-text ()
+  "Return words about the open reviews, or the empty string."
+  (let ((reviews (agent-q-diff-open-reviews)))
+    (if (null reviews)
+        ""
+      (format (ngettext "; %d review left, next: %s" "; %d reviews left, next: %s"
+                        (length reviews))
+              (length reviews)
+              (agent-q-diff-lifecycle--shown-name (car reviews))))))
+
+(defun agent-q-diff-lifecycle--say-decided (review)
+  "Tell the user how REVIEW ended, if the user has decided it."
+  (when (and (eq 'decided (agent-q-diff-session-outcome review))
+             (not (agent-q-diff-session-is-by-program review)))
+    (message "%s: %s%s%s%s"
+             (agent-q-diff-lifecycle--shown-name review)
+             (agent-q-diff-lifecycle--in-file-text review)
+             (if-let ((agent (agent-q-diff-session-agent review)))
+                 (format ", %s told" (agent-q-diff-visible agent))
+               "")
+             (agent-q-diff-lifecycle--left-text)
+             (if-let ((warning (agent-q-diff-session-warning review)))
+                 (concat "; " (string-remove-prefix
+                             (concat (agent-q-diff-lifecycle--shown-name review) ": ")
+                             warning))
+               ""))))
 
 ;;;; Messages about an end without a decision
 
@@ -204,7 +250,8 @@ there may be nobody to answer."
 A review that a callback begins must not use one of them.")
 
 (defun agent-q-diff-lifecycle-tell (review)
-  "Call the callback of REVIEW with its result, only once."
+  "Call the callback of REVIEW with its result, only once.
+Return nil if that failed."
   (let ((callback (agent-q-diff-session-callback review))
         (agent-q-diff-lifecycle-leaving (cons (agent-q-diff-session-buffer review)
                                               agent-q-diff-lifecycle-leaving)))
@@ -212,14 +259,17 @@ A review that a callback begins must not use one of them.")
     (agent-q-diff-lifecycle-call-back callback (agent-q-diff-session-result review))))
 
 (defun agent-q-diff-lifecycle-call-back (callback value)
-  "Call CALLBACK, a function or nil, with VALUE.
+  "Call CALLBACK, a function or nil, with VALUE; return nil if that failed.
 An error in it is only shown; it does not affect the review."
-  (when callback
-    (condition-case err
-        (funcall callback value)
-      ((error quit)
-       (message "The caller of a review failed: %s"
-                (error-message-string err))))))
+  (condition-case err
+      (progn
+        (when callback
+          (funcall callback value))
+        t)
+    ((error quit)
+     (message "The caller of a review failed: %s"
+              (error-message-string err))
+     nil)))
 
 ;;;; Buffers and windows
 
@@ -255,8 +305,8 @@ shown twice."
 
 (defun agent-q-diff-lifecycle-end-unwaited (review outcome)
   "End REVIEW, which no caller waits for in a recursive edit, with OUTCOME.
-Its buffer is removed from all windows, and killed unless it is the first
-diff buffer."
+Its buffer is removed from all windows; see
+`agent-q-diff-lifecycle-kill-further'."
   (agent-q-diff-lifecycle-set-outcome review outcome)
   (agent-q-diff-lifecycle-close review)
   (let ((buffer (agent-q-diff-session-buffer review)))
@@ -264,15 +314,30 @@ diff buffer."
       (agent-q-diff-lifecycle-quit-windows buffer)
       (agent-q-diff-lifecycle-kill-further buffer))))
 
-(defun agent-q-diff-lifecycle-kill-further (buffer)
-  "Kill the diff buffer BUFFER, whose review has ended, if it is not the first.
-The first one stays, to be read.  Errors in other people's hooks must not
-keep the caller from its answer."
-  (when (and (buffer-live-p buffer)
-             (not (equal (buffer-name buffer) agent-q-diff-buffer-name)))
-    (condition-case err
-        (kill-buffer buffer)
-      ((error quit) (message "After a review: %s" (agent-q-diff-error-text err))))))
+(defun agent-q-diff-lifecycle--idle-p (buffer)
+  "Return non-nil if BUFFER is a diff buffer named after its file and not in use.
+Its review has ended, and no window shows it."
+  (and (string-prefix-p "*Agent-Q Diff: " (buffer-name buffer))
+       (not (get-buffer-window buffer t))
+       (with-current-buffer buffer
+         (and (derived-mode-p 'agent-q-diff-mode)
+              (null agent-q-diff-buffer-end-function)
+              (agent-q-diff-buffer-ended-p)))))
+
+(defun agent-q-diff-lifecycle-kill-further (latest)
+  "Kill the diff buffers that nobody needs now that the review in LATEST has ended.
+The first one of Agent-Q stays, to be read, and the latest of all others.
+Errors in other people's hooks must not keep the caller from its answer."
+  (when (buffer-live-p latest)
+    (dolist (buffer (cond
+                     ((equal (buffer-name latest) agent-q-diff-buffer-name) nil)
+                     ((string-prefix-p agent-q-diff-buffer-name (buffer-name latest))
+                      (list latest))
+                     (t (seq-filter #'agent-q-diff-lifecycle--idle-p
+                                    (remq latest (buffer-list))))))
+      (condition-case err
+          (kill-buffer buffer)
+        ((error quit) (message "After a review: %s" (agent-q-diff-error-text err)))))))
 
 (defun agent-q-diff-cancel (review)
   "End REVIEW without a decision, since its proposal was withdrawn.

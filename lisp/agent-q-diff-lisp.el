@@ -29,7 +29,7 @@
   "Whether Emacs waits in a recursive edit for what Lisp asks.
 If nil, you go on working and decide when you like.  In either case Lisp
 waits."
-  :group 'agent-q-diff
+  :group 'agent-q-diff-agents
   :type 'boolean)
 
 ;;;; Differences between SLY and SLIME
@@ -221,7 +221,7 @@ Their reviews show that; all other calls are withdrawn."
   "Answer Common Lisp's proposals when they are decided, and work meanwhile.
 If a connection is closed, the reviews that it waited for show that."
   :global t
-  :group 'agent-q-diff
+  :group 'agent-q-diff-agents
   (let ((change (if agent-q-diff-lisp-mode #'add-hook #'remove-hook)))
     (funcall change 'sly-event-hooks #'agent-q-diff-lisp--take-sly)
     (funcall change 'slime-event-hooks #'agent-q-diff-lisp--take-slime)

@@ -6,8 +6,9 @@
 
 ;;; Commentary:
 
-;; Lists the open reviews with their agent, file, age and progress, and below
-;; them the past reviews that are kept.
+;; Lists the open reviews with their agent, file, age, progress and
+;; description, and below them the past reviews that are kept.  The list
+;; follows every change, and the ages go on.
 
 ;;; Code:
 
@@ -28,30 +29,90 @@
 (defun agent-q-diff-list--ended (review)
   "Return the result of REVIEW, which has ended, as a string."
   (let ((result (agent-q-diff-session-result review)))
-    (format "ended, %s: %d of %d were in the file" (plist-get result :status)
+    (format "%s, %d of %d in file" (plist-get result :status)
             (plist-get result :in-file) (plist-get result :total))))
 
 (defun agent-q-diff-list--progress (review)
   "Return the progress of REVIEW, which has not ended, as a string."
-  (with-current-buffer (agent-q-diff-session-buffer review)
-    (pcase-let ((`(,total ,applied ,rejected ,pending) (agent-q-diff-buffer-counts)))
-      (format "%s%d applied, %d rejected, %d of %d pending"
-              (if (agent-q-diff-session-is-abandoned review) "nobody is waiting; " "")
-              applied rejected pending total))))
+  (pcase-let ((`(,total ,applied ,rejected)
+               (agent-q-diff-file-change-tally (agent-q-diff-session-change review))))
+    (format "%s%d of %d decided"
+            (if (agent-q-diff-session-is-abandoned review) "nobody waits, " "")
+            (+ applied rejected) total)))
+
+(defun agent-q-diff-list--file (path)
+  "Return PATH for display, the name of the file before its directory."
+  (agent-q-diff-visible
+   (format "%s  %s" (file-name-nondirectory path)
+           (abbreviate-file-name (or (file-name-directory path) "")))))
+
+(defun agent-q-diff-list--description (review)
+  "Return what the agent says about REVIEW, on one line."
+  (replace-regexp-in-string
+   "[ \n]+" " "
+   (agent-q-diff-visible (or (agent-q-diff-session-description review) ""))))
 
 (defun agent-q-diff-list--entries ()
   "Return the entries of the list."
   (mapcar (lambda (review)
             (list review
                   (vector (or (agent-q-diff-session-agent review) "?")
-                          (agent-q-diff-visible
-                           (abbreviate-file-name
-                            (agent-q-diff-session-path review)))
+                          (agent-q-diff-list--file (agent-q-diff-session-path review))
                           (agent-q-diff-list--age review)
                           (if (agent-q-diff-session-outcome review)
                               (agent-q-diff-list--ended review)
-                            (agent-q-diff-list--progress review)))))
+                            (agent-q-diff-list--progress review))
+                          (agent-q-diff-list--description review))))
           (append (agent-q-diff-open-reviews) (agent-q-diff-past-reviews))))
+
+;;;; Following what happens
+
+(defconst agent-q-diff-list--period 10
+  "Number of seconds after which the ages in the list are updated.")
+
+(defvar agent-q-diff-list--timer nil
+  "The timer that updates the ages, or nil.")
+
+(defvar agent-q-diff-list--is-due nil
+  "Non-nil if an update of the list is scheduled.")
+
+(defun agent-q-diff-list--update ()
+  "Update the list if a window shows it, keeping point on its review.
+If the list is gone, stop following what happens."
+  (setq agent-q-diff-list--is-due nil)
+  (let ((buffer (get-buffer agent-q-diff-list-buffer-name)))
+    (cond
+     ((null buffer) (agent-q-diff-list--stop))
+     ((get-buffer-window buffer t)
+      (with-current-buffer buffer
+        (tabulated-list-print t t))))))
+
+(defun agent-q-diff-list--update-soon ()
+  "Update the list once the command that runs now has finished."
+  (unless agent-q-diff-list--is-due
+    (setq agent-q-diff-list--is-due t)
+    (run-with-timer 0 nil #'agent-q-diff-list--update)))
+
+(defun agent-q-diff-list--appear (_window)
+  "Update the list, since a window has begun to show it."
+  (agent-q-diff-list--update-soon))
+
+(defun agent-q-diff-list--start ()
+  "Begin to follow what happens to reviews."
+  (add-hook 'agent-q-diff-session-changed-hook #'agent-q-diff-list--update-soon)
+  (unless agent-q-diff-list--timer
+    (setq agent-q-diff-list--timer
+          (run-with-timer agent-q-diff-list--period agent-q-diff-list--period
+                          #'agent-q-diff-list--update))))
+
+(defun agent-q-diff-list--stop ()
+  "Stop following what happens to reviews."
+  (remove-hook 'agent-q-diff-session-changed-hook #'agent-q-diff-list--update-soon)
+  (when agent-q-diff-list--timer
+    (cancel-timer agent-q-diff-list--timer)
+    (setq agent-q-diff-list--timer nil)))
+
+;;;; Commands
 
 (defun agent-q-diff-list--here ()
   "Return the review at point, or signal that there is none."
@@ -112,10 +173,12 @@ Forget a review that has ended."
 
 \\{agent-q-diff-list-mode-map}"
   (agent-q-diff-base-claim-single-keys)
-  (setq tabulated-list-format [("Agent" 12 t) ("File" 32 t) ("Age" 8 nil)
-                               ("Progress" 0 nil)]
+  (setq tabulated-list-format [("Agent" 11 t) ("File" 22 t) ("Age" 7 nil)
+                               ("Progress" 22 nil) ("Description" 0 nil)]
         tabulated-list-entries #'agent-q-diff-list--entries)
-  (tabulated-list-init-header))
+  (tabulated-list-init-header)
+  (add-hook 'window-buffer-change-functions #'agent-q-diff-list--appear nil t)
+  (agent-q-diff-list--start))
 
 ;;;###autoload
 (defun agent-q-diff-list ()

@@ -21,7 +21,7 @@
 (defcustom agent-q-diff-log-n-shown 500
   "Number of entries, counted from the latest, that the list shows."
   :type 'natnum
-  :group 'agent-q-diff)
+  :group 'agent-q-diff-log)
 
 ;;;; One entry
 

@@ -30,19 +30,19 @@
 It holds one JSON object a line and is readable by the user alone.  A
 directory that is missing is created, for the user alone as well."
   :type '(choice (const :tag "Record nothing" nil) file)
-  :group 'agent-q-diff)
+  :group 'agent-q-diff-log)
 
 (defcustom agent-q-diff-log-max-bytes (* 10 1024 1024)
   "Size in bytes from which on a log is rotated and a new one begun.
 If nil, it is never rotated."
   :type '(choice (const :tag "Never" nil) natnum)
-  :group 'agent-q-diff)
+  :group 'agent-q-diff-log)
 
 (defcustom agent-q-diff-log-n-old 3
   "Number of rotated logs that are kept besides the current one.
 The latest of them is named like the log with \".1\" appended."
   :type 'natnum
-  :group 'agent-q-diff)
+  :group 'agent-q-diff-log)
 
 ;;;; Entries as JSON
 

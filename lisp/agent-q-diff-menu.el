@@ -30,47 +30,64 @@
 ;;;; Help
 
 (defconst agent-q-diff-menu--help-commands
-  '((agent-q-diff-next-hunk      . "go to the next hunk")
-    (agent-q-diff-previous-hunk  . "go to the previous hunk")
-    (agent-q-diff-next-conflict  . "go to the next hunk that does not apply")
+  '((agent-q-diff-accept-hunk     . "accept the hunk: apply it to the file")
+    (agent-q-diff-reject-hunk     . "reject the hunk")
+    (agent-q-diff-unapply-hunk    . "take the hunk out of the file again")
+    (agent-q-diff-next-hunk       . "go to the next hunk")
+    (agent-q-diff-previous-hunk   . "go to the previous hunk")
+    (agent-q-diff-accept-all      . "accept all pending hunks and finish")
+    (agent-q-diff-reject-all      . "reject all pending hunks and finish")
+    (agent-q-diff-finish          . "finish the review")
+    (agent-q-diff-undo            . "undo the last decision, in the file as well")
+    (agent-q-diff-redo            . "redo it")
+    (agent-q-diff-next-pending    . "go to the next hunk that is not decided")
+    (agent-q-diff-toggle-hunk     . "accept, or make it pending again (the file stays)")
+    (agent-q-diff-preview-hunk    . "show the hunk's place in the file")
+    (agent-q-diff-show-outcome    . "show the file as it will be if you finish now")
+    (agent-q-diff-split-hunk      . "split the hunk into its smallest parts")
+    (agent-q-diff-edit-hunk       . "edit the lines that the hunk proposes")
+    (agent-q-diff-merge-hunk      . "merge a hunk that does not apply with the file")
+    (agent-q-diff-comment-hunk    . "comment on the hunk, for the agent")
+    (agent-q-diff-comment         . "comment on the whole proposal")
+    (agent-q-diff-next-conflict   . "go to the next hunk that does not apply")
     (agent-q-diff-previous-conflict . "go to the previous one")
-    (agent-q-diff-next-pending   . "go to the next hunk that is not decided")
-    (agent-q-diff-next-rejected  . "go to the next hunk that is rejected")
-    (agent-q-diff-preview-hunk   . "show the hunk's place in the file")
-    (agent-q-diff-accept-hunk    . "accept the hunk: apply it to the file")
-    (agent-q-diff-reject-hunk    . "reject the hunk")
-    (agent-q-diff-toggle-hunk    . "accept, or make it pending again (the file stays)")
+    (agent-q-diff-next-rejected   . "go to the next hunk that is rejected")
     (agent-q-diff-accept-white-space . "accept all whitespace-only hunks")
-    (agent-q-diff-unapply-hunk   . "take the hunk out of the file again")
-    (agent-q-diff-unapply-all    . "take all of the proposal out of the file again")
-    (agent-q-diff-undo           . "undo the last decision, in the file as well")
-    (agent-q-diff-redo           . "redo it")
-    (agent-q-diff-split-hunk     . "split the hunk into its smallest parts")
-    (agent-q-diff-edit-hunk      . "edit the lines that the hunk proposes")
-    (agent-q-diff-merge-hunk     . "merge a hunk that does not apply with the file")
-    (agent-q-diff-show-outcome   . "show the file as it will be if you finish now")
-    (agent-q-diff-comment-hunk   . "comment on the hunk, for the agent")
-    (agent-q-diff-comment        . "comment on the whole proposal")
-    (agent-q-diff-accept-all     . "accept all pending hunks and finish")
-    (agent-q-diff-reject-all     . "reject all pending hunks and finish")
-    (agent-q-diff-next-review    . "go to the next open review")
-    (agent-q-diff-finish         . "finish the review")
-    (agent-q-diff-follow-mode    . "show each hunk's place while you move")
+    (agent-q-diff-unapply-all     . "take all of the proposal out of the file again")
+    (agent-q-diff-next-review     . "go to the next open review")
+    (agent-q-diff-select-line     . "select the line at point, and then the next ones")
+    (agent-q-diff-fold-hunk       . "fold the hunk into its header, or show it again")
+    (agent-q-diff-fold-all-hunks  . "fold all hunks, or show them all")
+    (agent-q-diff-refresh         . "look at the file again")
+    (agent-q-diff-follow-mode     . "show each hunk's place while you move")
     (agent-q-diff-hide-decided-mode . "hide the hunks that are decided, or show them again")
     (agent-q-diff-fold-white-space-mode . "fold whitespace-only hunks")
-    (agent-q-diff-expand-line    . "show all of a long line or hunk")
-    (agent-q-diff-help           . "show this help"))
+    (agent-q-diff-expand-line     . "show all of a long line or hunk")
+    (beginning-of-buffer          . "go to the beginning of the diff")
+    (end-of-buffer                . "go to its end")
+    (scroll-down-command          . "scroll back")
+    (agent-q-diff-help            . "show this help"))
   "Alist from command to what the help says about it.")
 
-(defun agent-q-diff-menu--key-of (command)
-  "Return the shortest keys of COMMAND in this buffer, as a string.
-A derived mode may bind an alias of COMMAND instead."
-  (let ((keys (sort (seq-filter
-                     #'agent-q-diff-menu--typable-p
-                     (mapcan #'where-is-internal
-                             (agent-q-diff-menu--names command (current-local-map))))
-                    (lambda (one other) (< (length one) (length other))))))
-    (if keys (key-description (car keys)) (format "M-x %s" command))))
+(defun agent-q-diff-menu--key-of (command &optional map)
+  "Return the keys of COMMAND in this buffer, as a string.
+If MAP is non-nil, these are the keys in that keymap.  They are the
+`:advertised-binding' of COMMAND, or else the shortest.  A derived mode may
+bind an alias of COMMAND instead."
+  (let* ((map (or map (current-local-map)))
+         (advertised (get command :advertised-binding))
+         (keys (sort (seq-filter
+                      #'agent-q-diff-menu--typable-p
+                      (mapcan (lambda (name) (where-is-internal name map))
+                              (agent-q-diff-menu--names command map)))
+                     (lambda (one other) (< (length one) (length other))))))
+    (cond
+     ((and advertised
+           (eq (indirect-function (lookup-key map advertised))
+               (indirect-function command)))
+      (key-description advertised))
+     (keys (key-description (car keys)))
+     (t (format "M-x %s" command)))))
 
 (defun agent-q-diff-menu--typable-p (keys)
   "Return non-nil if KEYS, a vector, can be typed in the selected frame.
@@ -95,24 +112,45 @@ character: they have `C-_', but neither `C-/' nor `C-?'."
      map)
     names))
 
+(defun agent-q-diff-menu--lines (&optional map)
+  "Return a line for each command in the help, a list of strings.
+The keys are those of this buffer, or of the keymap MAP."
+  (mapcar (pcase-lambda (`(,command . ,text))
+            (format "%-9s %s\n" (agent-q-diff-menu--key-of command map) text))
+          agent-q-diff-menu--help-commands))
+
+(defun agent-q-diff-menu-documentation (intro map)
+  "Return the documentation of a mode: INTRO, a sentence, and the keys of MAP."
+  (concat intro "\n\n"
+          (replace-regexp-in-string
+           "[`'\\]" "\\\\=\\&"
+           (string-join (agent-q-diff-menu--lines map)))))
+
 (defun agent-q-diff-help ()
-  "Show the keys of the diff buffer, without leaving it."
+  "Show the keys of the diff buffer.
+The help is in another window, but not in one that shows the file; if there
+is none, in this one.  Then \\<help-mode-map>\\[quit-window] returns to the diff, and while the
+help is visible, \\<agent-q-diff-mode-map>\\[agent-q-diff-finish] in the diff buffer closes it."
   (interactive)
-  (let ((lines (mapcar (pcase-lambda (`(,command . ,text))
-                         (format "%-9s %s\n" (agent-q-diff-menu--key-of command) text))
-                       agent-q-diff-menu--help-commands))
+  (let ((lines (agent-q-diff-menu--lines))
         (names (agent-q-diff-confusables-in-region (window-start) (window-end nil t))))
-    (with-help-window "*Agent-Q Diff Help*"
-      (princ "Reviewing a proposal\n\n")
-      (mapc #'princ lines)
-      (princ "\nWith an active region, accepting, rejecting and taking out affect\n")
-      (princ "only the changed lines in it.\n")
-      (princ "\nA sign on a hunk shows your decision, and whether the file differs\n")
-      (princ "from it.  Accepted changes are in the file at once.\n")
-      (when names
-        (princ "\nMisleading characters on this screen:\n")
-        (dolist (name names)
-          (princ (concat name "\n")))))))
+    (agent-q-diff-buffer-display-aside
+     (lambda () (agent-q-diff-menu--show-help lines names)))))
+
+(defun agent-q-diff-menu--show-help (lines names)
+  "Display the help with LINES about keys and NAMES of misleading characters.
+Both are lists of strings."
+  (with-help-window "*Agent-Q Diff Help*"
+    (princ "Reviewing a proposal\n\n")
+    (mapc #'princ lines)
+    (princ "\nWith an active region, accepting, rejecting and taking out affect\n")
+    (princ "only the changed lines in it.\n")
+    (princ "\nA sign on a hunk shows your decision, and whether the file differs\n")
+    (princ "from it.  Accepted changes are in the file at once.\n")
+    (when names
+      (princ "\nMisleading characters on this screen:\n")
+      (dolist (name names)
+        (princ (concat name "\n"))))))
 
 ;;;; Menu bar
 
@@ -171,7 +209,9 @@ An active region stays if the click was made in it."
 ;;;; Which modes commands are for
 
 (dolist (entry agent-q-diff-menu--help-commands)
-  (put (car entry) 'command-modes '(agent-q-diff-mode)))
+  ;; Some are those of Emacs.
+  (when (string-prefix-p "agent-q-diff-" (symbol-name (car entry)))
+    (put (car entry) 'command-modes '(agent-q-diff-mode))))
 
 ;;;; Repeating
 

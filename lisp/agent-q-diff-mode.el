@@ -17,6 +17,7 @@
 (require 'agent-q-diff-navigation)
 (require 'agent-q-diff-split)
 (require 'agent-q-diff-long-lines)
+(require 'agent-q-diff-current)
 (require 'agent-q-diff-fold)
 (require 'agent-q-diff-fontify)
 (require 'agent-q-diff-filter)
@@ -30,12 +31,36 @@
 ;;;; Mode
 
 (defun agent-q-diff-refuse ()
-  "Refuse a command of `diff-mode' that would rewrite the proposal.
+  "Refuse a command that would rewrite the proposal.
 In a diff that was not made from a review, carry it out."
   (interactive)
-  (if (eq agent-q-diff-buffer-parsed-tick t)
-      (user-error "The proposal's text is fixed; accept or reject its hunks")
-    (call-interactively this-original-command)))
+  (cond
+   ((not (eq agent-q-diff-buffer-parsed-tick t))
+    (call-interactively this-original-command))
+   ((eq this-original-command 'self-insert-command)
+    (user-error (substitute-command-keys
+                 "%s has no command here; \\<agent-q-diff-mode-map>\\[agent-q-diff-help] shows the keys")
+                (key-description (this-command-keys-vector))))
+   (t (user-error "The proposal's text is fixed; accept or reject its hunks"))))
+
+(defconst agent-q-diff-mode--rewriting
+  '(diff-hunk-kill diff-file-kill diff-reverse-direction
+    diff-context->unified diff-unified->context diff-ignore-whitespace-hunk
+    diff-refresh-hunk diff-delete-trailing-whitespace
+    diff-kill-applied-hunks diff-delete-other-hunks
+    self-insert-command newline newline-and-indent open-line quoted-insert
+    electric-newline-and-maybe-indent split-line
+    delete-char delete-forward-char delete-backward-char
+    backward-delete-char-untabify delete-blank-lines delete-horizontal-space
+    delete-indentation just-one-space cycle-spacing
+    kill-line kill-whole-line kill-word backward-kill-word kill-sexp
+    kill-sentence kill-region zap-to-char yank yank-pop
+    transpose-chars transpose-words transpose-lines transpose-sexps
+    capitalize-word downcase-word upcase-word capitalize-dwim downcase-dwim
+    upcase-dwim downcase-region upcase-region
+    fill-paragraph comment-dwim comment-line indent-for-tab-command
+    indent-region indent-rigidly query-replace query-replace-regexp)
+  "Commands that would rewrite the proposal.")
 
 (defvar agent-q-diff-mode-map
   (let ((map (make-sparse-keymap)))
@@ -67,13 +92,23 @@ In a diff that was not made from a review, carry it out."
     (define-key map "?" #'agent-q-diff-help)
     (define-key map "\C-c\C-c" #'agent-q-diff-accept-all)
     (define-key map "\C-c\C-k" #'agent-q-diff-reject-all)
-    (dolist (command '(diff-hunk-kill diff-file-kill diff-reverse-direction
-                       diff-context->unified
-                       diff-unified->context diff-ignore-whitespace-hunk
-                       diff-refresh-hunk diff-delete-trailing-whitespace
-                       diff-kill-applied-hunks
-                       diff-delete-other-hunks))
+    (define-key map "k" #'agent-q-diff-reject-hunk)
+    (define-key map "g" #'agent-q-diff-refresh)
+    (define-key map "v" #'agent-q-diff-select-line)
+    (define-key map "\t" #'agent-q-diff-fold-hunk)
+    (define-key map [backtab] #'agent-q-diff-fold-all-hunks)
+    (define-key map "\M-n" #'agent-q-diff-next-hunk)
+    (define-key map "\M-p" #'agent-q-diff-previous-hunk)
+    (define-key map "<" #'beginning-of-buffer)
+    (define-key map ">" #'end-of-buffer)
+    (define-key map "\d" #'scroll-down-command)
+    (define-key map [?\S-\s] #'scroll-down-command)
+    (define-key map "-" #'negative-argument)
+    (dotimes (digit 10)
+      (define-key map (number-to-string digit) #'digit-argument))
+    (dolist (command agent-q-diff-mode--rewriting)
       (define-key map (vector 'remap command) #'agent-q-diff-refuse))
+    (define-key map [remap revert-buffer] #'agent-q-diff-refresh)
     (define-key map [remap exit-recursive-edit]
       (agent-q-diff-finish-if-unwaited #'agent-q-diff-finish-now))
     (define-key map [remap abort-recursive-edit]
@@ -85,6 +120,11 @@ In a diff that was not made from a review, carry it out."
     map)
   "Keymap of `agent-q-diff-mode'.")
 
+;; Each of these has a second key.
+(put 'agent-q-diff-reject-hunk :advertised-binding "r")
+(put 'agent-q-diff-next-hunk :advertised-binding "n")
+(put 'agent-q-diff-previous-hunk :advertised-binding "p")
+
 (agent-q-diff-menu-define agent-q-diff-mode-map)
 
 (defun agent-q-diff-mode-own-keys (map)
@@ -95,19 +135,25 @@ In a diff that was not made from a review, carry it out."
 
 ;;;###autoload
 (define-derived-mode agent-q-diff-mode diff-mode "Agent-Q Diff"
-  "Major mode for deciding an agent's proposal hunk by hunk.
-
-\\{agent-q-diff-mode-map}"
+  "Major mode for deciding an agent's proposal hunk by hunk."
   ;; Reading a proposal must not start a process for each hunk, nor open
   ;; files because a header names them.
   (setq-local diff-refine nil)
   (setq-local diff-font-lock-syntax nil)
   (agent-q-diff-long-lines-set-up)
   (agent-q-diff-fold-set-up)
+  (agent-q-diff-current-set-up)
   (agent-q-diff-fontify-set-up)
   (agent-q-diff-navigation-set-up)
   (agent-q-diff-menu-set-up)
   (agent-q-diff-mode-own-keys agent-q-diff-mode-map))
+
+;; Emacs 28 omits from a keymap in a docstring the keys that another active
+;; keymap has, and in this mode the same keymap is active twice.
+(put 'agent-q-diff-mode 'function-documentation
+     '(agent-q-diff-menu-documentation
+       "Major mode for deciding an agent's proposal hunk by hunk."
+       agent-q-diff-mode-map))
 
 (provide 'agent-q-diff-mode)
 ;;; agent-q-diff-mode.el ends here

@@ -25,11 +25,12 @@
 (require 'agent-q-diff-signs)
 (require 'agent-q-diff-places)
 
-(defun agent-q-diff-navigation-say-state ()
-  "Show the state of the hunk at point in the echo area."
+(defun agent-q-diff-navigation-say-state (&optional aside)
+  "Show the state of the hunk at point in the echo area.
+ASIDE, a string or nil, is appended."
   (pcase-let* ((hunk (agent-q-diff-buffer-hunk-here))
                (`(,mark ,is-in ,reason ,place ,fuzz) (agent-q-diff-navigation--state-of hunk)))
-    (message "Hunk %s (%d of %d)%s%s"
+    (message "Hunk %s (%d of %d)%s%s%s"
              (or mark 'pending) (1+ hunk) (length agent-q-diff-buffer-positions)
              (if (> fuzz 0) (format "; fuzz %d" fuzz) "")
              (cond
@@ -42,7 +43,8 @@
               ((and (integerp place) (null mark))
                (format (ngettext "; shifted by %d line" "; shifted by %d lines" (abs place))
                        place))
-              (t "")))))
+              (t ""))
+             (if aside (concat "; " aside) ""))))
 
 (defun agent-q-diff-navigation--state-of (hunk)
   "Return (MARK FACT REASON PLACE FUZZ) of HUNK; see `agent-q-diff-module-hunk'.
@@ -233,16 +235,13 @@ If RESET is non-nil, count from the first hunk."
 TICK is the tick of the target when it was shown.")
 
 (define-minor-mode agent-q-diff-follow-mode
-  "Show in the other window which lines of the file the hunk at point touches."
+  "Show in the other window which lines of the file the hunk at point touches.
+If a window shows the file already, this happens without the mode; see
+`agent-q-diff-follow'."
   :lighter " Follow"
+  (setq agent-q-diff-navigation--followed nil)
   (if agent-q-diff-follow-mode
-      (progn
-        (add-hook 'post-command-hook #'agent-q-diff-navigation--follow nil t)
-        (add-hook 'kill-buffer-hook #'agent-q-diff-navigation--unmark nil t)
-        (agent-q-diff-navigation--follow))
-    (remove-hook 'post-command-hook #'agent-q-diff-navigation--follow t)
-    (remove-hook 'kill-buffer-hook #'agent-q-diff-navigation--unmark t)
-    (setq agent-q-diff-navigation--followed nil)
+      (agent-q-diff-navigation--follow)
     (agent-q-diff-navigation--unmark)))
 
 (defun agent-q-diff-navigation--unmark ()
@@ -251,11 +250,19 @@ TICK is the tick of the target when it was shown.")
     (delete-overlay agent-q-diff-navigation--overlay)
     (setq agent-q-diff-navigation--overlay nil)))
 
+(defun agent-q-diff-navigation--follows-p (target)
+  "Return non-nil if the place of the hunk at point is to be shown in TARGET.
+TARGET is a buffer or nil."
+  (and target
+       (or agent-q-diff-follow-mode
+           (and agent-q-diff-follow (get-buffer-window target)))))
+
 (defun agent-q-diff-navigation--follow ()
   "Show the place of the hunk at point, unless it is shown already.
 This runs after every command, so it must not signal an error."
   (let ((now (and (agent-q-diff-buffer-known-p)
-                  (agent-q-diff-file-change-buffer agent-q-diff-buffer-change)
+                  (agent-q-diff-navigation--follows-p
+                   (agent-q-diff-file-change-buffer agent-q-diff-buffer-change))
                   (cons (agent-q-diff-buffer-hunk-at-point)
                         (agent-q-diff-file-change-tick agent-q-diff-buffer-change)))))
     (unless (equal now agent-q-diff-navigation--followed)
@@ -264,6 +271,17 @@ This runs after every command, so it must not signal an error."
       (when (car now)
         (ignore-errors
           (agent-q-diff-navigation--mark (car now)))))))
+
+(defun agent-q-diff-navigation--appear (window)
+  "Show the place of the hunk at point soon after WINDOW began to show this buffer.
+Nothing is displayed from within redisplay, which calls this."
+  (when (eq (window-buffer window) (current-buffer))
+    (let ((buffer (current-buffer)))
+      (run-with-timer 0 nil
+                      (lambda ()
+                        (when (buffer-live-p buffer)
+                          (with-current-buffer buffer
+                            (agent-q-diff-navigation--follow))))))))
 
 (defun agent-q-diff-navigation--mark (hunk)
   "Mark the target's lines in the place of HUNK, and show them."
@@ -289,7 +307,10 @@ This runs after every command, so it must not signal an error."
   (setq-local imenu-create-index-function #'agent-q-diff-navigation--index)
   (setq-local add-log-current-defun-function #'agent-q-diff-navigation--defun)
   (setq-local next-error-function #'agent-q-diff-next-error)
-  (add-hook 'eldoc-documentation-functions #'agent-q-diff-navigation--eldoc nil t))
+  (add-hook 'eldoc-documentation-functions #'agent-q-diff-navigation--eldoc nil t)
+  (add-hook 'post-command-hook #'agent-q-diff-navigation--follow nil t)
+  (add-hook 'window-buffer-change-functions #'agent-q-diff-navigation--appear nil t)
+  (add-hook 'kill-buffer-hook #'agent-q-diff-navigation--unmark nil t))
 
 (provide 'agent-q-diff-navigation)
 ;;; agent-q-diff-navigation.el ends here

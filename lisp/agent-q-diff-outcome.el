@@ -127,24 +127,34 @@ has some of the proposal in it."
       (agent-q-diff-text-replace-lines edits)
       (buffer-string))))
 
-(defun agent-q-diff-outcome--show (text mode line header)
-  "Show TEXT in MODE at LINE, from 0 or nil, under HEADER, a header line."
+(defun agent-q-diff-outcome--fill (text mode line header)
+  "Return a buffer with TEXT in MODE under HEADER, a header line.
+Point is at LINE, from 0 or nil."
   (with-current-buffer (get-buffer-create agent-q-diff-outcome-buffer-name)
     (let ((inhibit-read-only t)
           (enable-local-variables nil)
           (enable-dir-local-variables nil))
       (erase-buffer)
       (insert text)
-      (delay-mode-hooks (funcall (or mode #'fundamental-mode)))
+      (agent-q-diff-base-silently
+        (delay-mode-hooks (funcall (or mode #'fundamental-mode))))
       (set-buffer-modified-p nil)
       (setq buffer-read-only t
             header-line-format header)
       (view-mode 1)
+      (agent-q-diff-base-claim-keys-here)
       (goto-char (point-min))
       (forward-line (or line 0)))
-    (let ((window (display-buffer (current-buffer) '(nil (inhibit-same-window . t)))))
-      (when window
-        (set-window-point window (point))))))
+    (current-buffer)))
+
+(defun agent-q-diff-outcome--show (buffer)
+  "Show BUFFER at its point, beside the diff; return the window or nil."
+  (let ((window (agent-q-diff-buffer-display-aside
+                 (lambda ()
+                   (display-buffer buffer)))))
+    (when window
+      (set-window-point window (with-current-buffer buffer (point))))
+    window))
 
 (defun agent-q-diff-show-outcome (&optional is-all)
   "Show the file as it will be if the review is finished now.
@@ -158,15 +168,20 @@ Return the message that is shown."
          (mode (agent-q-diff-fontify-mode))
          (warning (agent-q-diff-outcome--warning
                    text mode agent-q-diff-buffer-original agent-q-diff-buffer-modified))
-         (name (agent-q-diff-outcome--name change)))
-    (agent-q-diff-outcome--show
-     text mode
-     (and hunk (agent-q-diff-engine-hunk-line (agent-q-diff-file-change-hunk change hunk)))
-     (concat " " (replace-regexp-in-string "%" "%%" name)
-             (if is-all " with all pending hunks" " if you finish now")
-             (and warning (propertize (concat ": " warning)
-                                      'face 'agent-q-diff-warning))))
-    (message "%s" (or warning "The outcome is shown in the other window"))))
+         (name (agent-q-diff-outcome--name change))
+         (window (agent-q-diff-outcome--show
+                  (agent-q-diff-outcome--fill
+                   text mode
+                   (and hunk (agent-q-diff-engine-hunk-line
+                              (agent-q-diff-file-change-hunk change hunk)))
+                   (concat " " (replace-regexp-in-string "%" "%%" name)
+                           (if is-all " with all pending hunks" " if you finish now")
+                           (and warning (propertize (concat ": " warning)
+                                                    'face 'agent-q-diff-warning)))))))
+    (message "%s" (or warning
+                      (if (eq window (selected-window))
+                          "The outcome; q returns to the diff"
+                        "The outcome is shown in the other window")))))
 
 (provide 'agent-q-diff-outcome)
 ;;; agent-q-diff-outcome.el ends here

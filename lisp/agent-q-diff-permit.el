@@ -44,7 +44,7 @@ and a large edit is reviewed; see `agent-q-diff-tools-review-lines'."
                  (const :tag "Deny" deny)
                  (const :tag "Review" review)
                  function)
-  :group 'agent-q-diff)
+  :group 'agent-q-diff-agents)
 
 (defcustom agent-q-diff-permission-function #'agent-q-diff-permit-ask
   "Function that asks the user for permission.
@@ -52,14 +52,14 @@ It is called with an `agent-q-diff-request' and returns `once', `session',
 `review', or (`deny' . REASON), with a string or nil.  For a request with
 a protected file, `session' counts as `once'."
   :type 'function
-  :group 'agent-q-diff)
+  :group 'agent-q-diff-agents)
 
 (defcustom agent-q-diff-permission-pause 0.5
   "Seconds without a key before a key is taken as an answer.
 A question can appear while the user is typing, so keys that follow the
 question, or each other, sooner than this are ignored."
   :type 'number
-  :group 'agent-q-diff)
+  :group 'agent-q-diff-agents)
 
 (cl-defstruct (agent-q-diff-request (:constructor agent-q-diff-request-make)
                                     (:copier nil))

@@ -98,6 +98,10 @@ This runs after every command here, so it must take constant time."
     (unless (equal line header-line-format)
       (setq header-line-format line))))
 
+(defun agent-q-diff-progress--literal (text)
+  "Return TEXT, an agent's, so that the header line shows it as it is."
+  (replace-regexp-in-string "%" "%%" (agent-q-diff-visible text)))
+
 (defun agent-q-diff-progress-refresh ()
   "Update the progress line, if any, and run `agent-q-diff-progress-functions'.
 In a buffer made for a proposal, also show the progress in the header line,
@@ -111,7 +115,7 @@ since the progress line scrolls out of view."
           (agent-q-diff-progress--replace-line (agent-q-diff-progress-line counts)))))
     (when (eq agent-q-diff-buffer-parsed-tick t)
       (setq agent-q-diff-progress--header-end
-            (format "%d applied · %d rejected · %d pending%s%s  %s"
+            (format "%d applied · %d rejected · %d pending%s%s · %s%s"
                     applied rejected pending
                     (pcase (agent-q-diff-progress--count-conflicts)
                       (0 "")
@@ -119,11 +123,14 @@ since the progress line scrolls out of view."
                     (if (agent-q-diff-session-comment agent-q-diff-buffer-review)
                         " · commented"
                       "")
-                    (replace-regexp-in-string
-                     "%" "%%" (agent-q-diff-visible
-                               (file-name-nondirectory agent-q-diff-buffer-path)))))
+                    (agent-q-diff-progress--literal
+                     (file-name-nondirectory agent-q-diff-buffer-path))
+                    (if-let ((agent (agent-q-diff-session-agent agent-q-diff-buffer-review)))
+                        (concat " · " (agent-q-diff-progress--literal agent))
+                      "")))
       (agent-q-diff-progress-update-header-line))
-    (apply #'run-hook-with-args 'agent-q-diff-progress-functions counts)))
+    (apply #'run-hook-with-args 'agent-q-diff-progress-functions counts)
+    (run-hooks 'agent-q-diff-session-changed-hook)))
 
 (provide 'agent-q-diff-progress)
 ;;; agent-q-diff-progress.el ends here

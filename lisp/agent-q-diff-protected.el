@@ -39,7 +39,7 @@ The default holds what version control systems keep for themselves; with
 a hook or a setting in there, the next `git status' runs anything.  The
 syntax is that of `agent-q-diff-protected-asked'."
   :type 'agent-q-diff-protected-patterns
-  :group 'agent-q-diff)
+  :group 'agent-q-diff-agents)
 
 (defcustom agent-q-diff-protected-asked
   '(("Emacs runs it"
@@ -123,7 +123,7 @@ project's root.  Case is ignored, and so are other differences that some
 file systems ignore."
   :type '(alist :key-type (string :tag "Because")
                 :value-type agent-q-diff-protected-patterns)
-  :group 'agent-q-diff)
+  :group 'agent-q-diff-agents)
 
 ;;;; Spellings
 

@@ -24,6 +24,7 @@
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-progress)
 (require 'agent-q-diff-signs)
+(require 'agent-q-diff-current)
 (require 'agent-q-diff-finish)
 (require 'agent-q-diff-lifecycle)
 
@@ -33,16 +34,25 @@
   "Return non-nil if the review in BUFFER is open."
   (buffer-local-value 'agent-q-diff-buffer-end-function buffer))
 
-(defun agent-q-diff-render--fresh-buffer ()
-  "Return a buffer for a new review, never one whose review is open.
+(defun agent-q-diff-render--buffer-name (review)
+  "Return the name of the diff buffer of REVIEW, without a number."
+  (if (agent-q-diff-session-is-documented review)
+      agent-q-diff-buffer-name
+    (format "*Agent-Q Diff: %s*"
+            (agent-q-diff-visible
+             (file-name-nondirectory (agent-q-diff-session-path review))))))
+
+(defun agent-q-diff-render--fresh-buffer (review)
+  "Return a buffer for REVIEW, which is new, never one whose review is open.
 Nor is it one that is about to be killed, or in the selected window."
-  (let ((buffer (get-buffer agent-q-diff-buffer-name)))
+  (let* ((name (agent-q-diff-render--buffer-name review))
+         (buffer (get-buffer name)))
     (if (and buffer
              (or (agent-q-diff-render--live-p buffer)
                  (memq buffer agent-q-diff-lifecycle-leaving)
                  (eq buffer (window-buffer))))
-        (generate-new-buffer agent-q-diff-buffer-name)
-      (get-buffer-create agent-q-diff-buffer-name))))
+        (generate-new-buffer name)
+      (get-buffer-create name))))
 
 (defun agent-q-diff-render--comment (text)
   "Return TEXT with every line prefixed, so that none is taken for diff text."
@@ -107,20 +117,29 @@ Nor is it one that is about to be killed, or in the selected window."
               (format (ngettext "%d hunk %s." "%d hunks %s." total)
                       total (string-join parts ", ")))))))
 
-(defun agent-q-diff-render--insert-header (change notes)
-  "Insert the header lines of the proposal CHANGE, with NOTES, strings."
-  (let ((start (point)))
+(defun agent-q-diff-render--insert-header (review notes)
+  "Insert the header lines of REVIEW, with NOTES, a list of strings.
+Those of Agent-Q's documents name the file and have a line for the
+progress; elsewhere, the header line shows both."
+  (let ((is-documented (agent-q-diff-session-is-documented review))
+        (change (agent-q-diff-session-change review))
+        (start (point)))
+    (when is-documented
+      (insert (agent-q-diff-render--comment
+               (format "File: %s" agent-q-diff-buffer-path))
+              "\n"))
     (insert (agent-q-diff-render--comment
-             (format "File: %s" agent-q-diff-buffer-path))
-            "\n"
-            (agent-q-diff-render--comment
              (format "Description: %s" agent-q-diff-buffer-description))
             "\n")
-    (put-text-property start (point) 'font-lock-face 'agent-q-diff-header))
-  (dolist (note (append notes (agent-q-diff-render--notes change)))
-    (insert (propertize (concat "# Note: " (agent-q-diff-render--note-line note))
-                        'font-lock-face 'agent-q-diff-warning)
-            "\n")))
+    (put-text-property start (point) 'font-lock-face 'agent-q-diff-header)
+    (dolist (note (append notes (agent-q-diff-render--notes change)))
+      (insert (propertize (concat "# Note: " (agent-q-diff-render--note-line note))
+                          'font-lock-face 'agent-q-diff-warning)
+              "\n"))
+    (when is-documented
+      ;; It has its final numbers at once, so it is not replaced and the
+      ;; hunks stay where they are.
+      (insert (agent-q-diff-progress-line (agent-q-diff-buffer-tally change)) "\n\n"))))
 
 (defun agent-q-diff-render--note-line (note)
   "Return NOTE, a string, as one line of the diff buffer.
@@ -137,17 +156,13 @@ it must not begin another line."
                (inhibit-read-only t))
     (erase-buffer)
     (setf (agent-q-diff-session-proposed review) diff)
-    (agent-q-diff-render--insert-header change notes)
-    ;; It has its final numbers at once, so it is not replaced and the hunks
-    ;; stay where they are.
-    (insert (agent-q-diff-progress-line (agent-q-diff-buffer-tally change)) "\n\n")
+    (agent-q-diff-render--insert-header review notes)
     (let ((start (point)))
       (insert diff)
       (agent-q-diff-buffer-adopt review lines start)
       (agent-q-diff-signs-watch change)
       (agent-q-diff-render--take-over-marks change))
     (setq agent-q-diff-buffer-parsed-tick t)
-    (agent-q-diff-update-header)
     (set-buffer-modified-p nil)))
 
 (defun agent-q-diff-render--take-over-marks (change)
@@ -171,7 +186,7 @@ it must not begin another line."
   "Return a diff buffer in MODE for REVIEW.
 ORIGINAL, MODIFIED and DESCRIPTION are the proposal's; NOTES are strings
 for the header."
-  (with-current-buffer (agent-q-diff-render--fresh-buffer)
+  (with-current-buffer (agent-q-diff-render--fresh-buffer review)
     (agent-q-diff-render--forget-review)
     (setq buffer-undo-list t
           agent-q-diff-buffer-path (agent-q-diff-session-path review)
@@ -190,6 +205,11 @@ for the header."
           (agent-q-diff-session-description review) description)
     (agent-q-diff-buffer-goto-hunk 0)
     (agent-q-diff-signs-show-all)
+    ;; Of an earlier review.
+    (dolist (window (get-buffer-window-list nil 'never t))
+      (set-window-point window (point))
+      (set-window-start window (point-min))
+      (agent-q-diff-current-appear window))
     (add-hook 'kill-buffer-query-functions #'agent-q-diff-lifecycle-query-kill-buffer nil t)
     (add-hook 'kill-buffer-hook #'agent-q-diff-lifecycle-buffer-killed nil t)
     (add-hook 'post-command-hook #'agent-q-diff-progress-update-header-line nil t)

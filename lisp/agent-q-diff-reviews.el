@@ -91,13 +91,15 @@ The engine needs several bytes for each.")
       (cl-incf n)
       (when (or (> n agent-q-diff-kept-reviews)
                 (> size agent-q-diff-reviews--kept-characters))
-        (agent-q-diff-forget past)))))
+        (agent-q-diff-forget past))))
+  (run-hooks 'agent-q-diff-session-changed-hook))
 
 (defun agent-q-diff-forget (review)
   "Free the memory of REVIEW, which has ended.
 It can then not be shown again."
   (setq agent-q-diff-reviews-past (delq review agent-q-diff-reviews-past))
-  (agent-q-diff-session-forget review))
+  (agent-q-diff-session-forget review)
+  (run-hooks 'agent-q-diff-session-changed-hook))
 
 ;;;; Waiting for the user
 

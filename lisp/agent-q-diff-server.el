@@ -33,7 +33,7 @@ XDG_RUNTIME_DIR names, or in ~/.cache if there is none.  The program
 agent-q-diff-mcp looks there without being told, and needs the option
 --socket for any other."
   :type '(choice (const :tag "The usual one" nil) file)
-  :group 'agent-q-diff)
+  :group 'agent-q-diff-agents)
 
 (defconst agent-q-diff-server--backlog 64
   "Number of connections that can wait to be accepted while Emacs is busy.")

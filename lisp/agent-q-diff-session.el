@@ -28,6 +28,7 @@
   (description nil :documentation "What the agent says about the proposal, a string.")
   (proposed nil :documentation "The proposal as a diff, for the log.")
   (comment nil :documentation "The user's comment on the whole proposal, or nil.")
+  (warning nil :documentation "What the user is warned about when the review ends, or nil.")
   (is-by-program nil :documentation "Non-nil if a program made the decision.")
   (caller nil :documentation "Who waits for the answer: any object that the integration chose.")
   (is-abandoned nil :documentation "Non-nil if the caller is gone, so that nobody waits.")
@@ -46,9 +47,18 @@ SLOTS are further slots, keywords and values."
   "Return the file change of REVIEW."
   (car (agent-q-diff-session-changes review)))
 
+(defun agent-q-diff-session-is-documented (review)
+  "Return non-nil if the diff buffer of REVIEW is as Agent-Q's documents say."
+  (eq 'agent-q (agent-q-diff-session-contract review)))
+
 (defun agent-q-diff-session-path (review)
   "Return the absolute name of the file of REVIEW, or nil."
   (agent-q-diff-file-change-path (agent-q-diff-session-change review)))
+
+;;;; What others show of reviews
+
+(defvar agent-q-diff-session-changed-hook nil
+  "Normal hook run when a review has begun, ended, or been decided further.")
 
 ;;;; Memory
 

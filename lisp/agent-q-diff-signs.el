@@ -158,10 +158,11 @@ POSITION is that of its `@@' line."
 (defvar-local agent-q-diff-signs--n-signs 0
   "Number of signs added since all were last removed.")
 
-(defun agent-q-diff-signs--put-sign (position state is-in &optional reason place notes)
+(defun agent-q-diff-signs--put-sign (position state is-in
+                                              &optional reason place notes comment)
   "Show STATE, IS-IN, PLACE and NOTES on the hunk at POSITION.
 These four are as for `agent-q-diff-signs--sign'.  REASON, a string or nil,
-is the tooltip."
+is the tooltip, and COMMENT the user's comment, or nil."
   (mapc #'delete-overlay (agent-q-diff-signs-overlays-at position))
   (pcase (agent-q-diff-signs--sign state is-in place notes)
     (`(,text . ,face)
@@ -175,12 +176,12 @@ is the tooltip."
                             (if state
                                 (propertize " " 'face 'agent-q-diff-decided-header)
                               " ")))
-       (when state
-         (agent-q-diff-signs--put-header position))
+       (agent-q-diff-signs--put-header position state comment)
        (cl-incf agent-q-diff-signs--n-signs)))))
 
-(defun agent-q-diff-signs--put-header (position)
-  "Show the `@@' line at POSITION as that of a decided hunk."
+(defun agent-q-diff-signs--put-header (position state comment)
+  "Show the `@@' line at POSITION as that of a hunk in STATE.
+COMMENT, a string or nil, is shown below it."
   (let ((overlay (make-overlay position (save-restriction
                                           (widen)
                                           (save-excursion
@@ -188,7 +189,11 @@ is the tooltip."
                                             (line-end-position))))))
     (overlay-put overlay 'agent-q-diff-header t)
     (overlay-put overlay 'evaporate t)
-    (overlay-put overlay 'face 'agent-q-diff-decided-header)))
+    (overlay-put overlay 'face (and state 'agent-q-diff-decided-header))
+    (when comment
+      (overlay-put overlay 'after-string
+                   (propertize (concat "\n# " (string-join (split-string comment "\n") "\n# "))
+                               'face 'agent-q-diff-comment)))))
 
 (defun agent-q-diff-apply-visual-feedback (hunk-start state)
   "Show STATE on the hunk whose `@@' line is at HUNK-START.
@@ -210,7 +215,13 @@ STATE is `applied', `rejected', or nil to remove the sign."
                                   (if (eq place 'ambiguous)
                                       (cons place (agent-q-diff-signs--choice hunk))
                                     place)
-                                  (agent-q-diff-signs--notes-on hunk))))
+                                  (agent-q-diff-signs--notes-on hunk)
+                                  (agent-q-diff-signs--comment-on hunk))))
+
+(defun agent-q-diff-signs--comment-on (hunk)
+  "Return the user's comment on HUNK, an `agent-q-diff-engine-hunk', or nil."
+  (alist-get (agent-q-diff-engine-hunk-index hunk)
+             (agent-q-diff-file-change-comments agent-q-diff-buffer-change)))
 
 (defun agent-q-diff-signs-show-committed ()
   "Show the effect of the latest command on this buffer's review."
@@ -243,8 +254,7 @@ HUNK is an `agent-q-diff-engine-hunk'.  The notes are the number of outer
 context lines that differ at its place, and what the user did to it besides
 deciding it."
   (let* ((fuzz (agent-q-diff-engine-hunk-fuzz hunk))
-         (comment (alist-get (agent-q-diff-engine-hunk-index hunk)
-                             (agent-q-diff-file-change-comments agent-q-diff-buffer-change)))
+         (comment (agent-q-diff-signs--comment-on hunk))
          (notes (delq nil (list (and (> fuzz 0) (format "fuzz %d" fuzz))
                                 (and (agent-q-diff-engine-hunk-is-edited hunk) "edited")
                                 (and comment "commented")))))

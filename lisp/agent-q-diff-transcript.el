@@ -43,12 +43,12 @@ there; TEXT is the line without sign and newline.  INFO is a plist:
 If one of them signals an error, the edit fails: what could not be shown
 is not asked about either."
   :type 'hook
-  :group 'agent-q-diff)
+  :group 'agent-q-diff-display)
 
 (defcustom agent-q-diff-transcript-max-entries 500
   "Number of edits that the buffer of edits keeps; older ones are dropped."
   :type 'natnum
-  :group 'agent-q-diff)
+  :group 'agent-q-diff-display)
 
 (defface agent-q-diff-line-added
   '((t :inherit diff-added))

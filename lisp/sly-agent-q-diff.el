@@ -61,6 +61,7 @@ if the texts are the same."
 
 (defvar sly-agent-q-diff-mode-map
   (let ((map (make-sparse-keymap)))
+    (set-keymap-parent map agent-q-diff-mode-map)
     (define-key map "n" #'sly-agent-q-diff-next-hunk)
     (define-key map "p" #'sly-agent-q-diff-previous-hunk)
     (define-key map "a" #'sly-agent-q-diff-accept-hunk)
@@ -80,11 +81,14 @@ if the texts are the same."
 
 ;;;###autoload
 (define-derived-mode sly-agent-q-diff-mode agent-q-diff-mode "Agent-Q Diff"
-  "Major mode for deciding a proposal of Agent-Q hunk by hunk.
-
-\\{sly-agent-q-diff-mode-map}"
+  "Major mode for deciding a proposal of Agent-Q hunk by hunk."
   (agent-q-diff-mode-own-keys sly-agent-q-diff-mode-map)
   (agent-q-diff-base-claim-single-keys))
+
+(put 'sly-agent-q-diff-mode 'function-documentation
+     '(agent-q-diff-menu-documentation
+       "Major mode for deciding a proposal of Agent-Q hunk by hunk."
+       sly-agent-q-diff-mode-map))
 
 ;;;; Entry point
 

@@ -151,7 +151,7 @@
     (unwind-protect
         (progn
           (goto-char (point-min))
-          (should (string-search "ended, partial: 2 of 3 were in the file"
+          (should (string-search "partial, 2 of 3 in file"
                                  (buffer-string)))
           (aqd-press "RET")
           (should (eq past agent-q-diff-again--past))

@@ -12,12 +12,12 @@
 
 (ert-deftest aqd-commands-says-offset-and-fuzz-of-a-bare-diff ()
   (pcase-dolist (`(,text . ,said)
-                 `((,(aqd-numbered 20) . "Hunk applied")
-                   (,(concat "top\n" (aqd-numbered 20)) . "Hunk applied at offset 1")
+                 `((,(aqd-numbered 20) . "Hunk 1 applied; nothing is pending, q finishes")
+                   (,(concat "top\n" (aqd-numbered 20)) . "Hunk 1 applied at offset 1; nothing is pending, q finishes")
                    (,(aqd-numbered 20 '((4 . "other")))
-                    . "Hunk applied with fuzz 1 at offset 0")
+                    . "Hunk 1 applied with fuzz 1 at offset 0; nothing is pending, q finishes")
                    (,(concat "top\n" (aqd-numbered 20 '((9 . "x") (10 . "y"))))
-                    . "Hunk applied with fuzz 2 at offset 1")))
+                    . "Hunk 1 applied with fuzz 2 at offset 1; nothing is pending, q finishes")))
     (aqd-with-file text
       (aqd-with-diff aqd-bare-diff-of-one
         (aqd-goto-hunk 1)
@@ -44,20 +44,22 @@
   (aqd-with-file (aqd-numbered 20)
     (aqd-with-diff aqd-bare-diff-of-one
       (aqd-goto-hunk 1)
-      (should (equal "Hunk applied" (aqd-said (agent-q-diff-accept-hunk))))
-      (should (equal "Hunk applied already" (aqd-said (agent-q-diff-accept-hunk))))
-      (should (equal "Hunk pending; its change stays in the file, u takes it out"
-                     (aqd-said (agent-q-diff-toggle-hunk))))
-      (should (equal "Hunk applied; its change was in the file already"
+      (should (equal "Hunk 1 applied; nothing is pending, q finishes" (aqd-said (agent-q-diff-accept-hunk))))
+      (should (equal "Hunk 1 applied already; nothing is pending, q finishes"
                      (aqd-said (agent-q-diff-accept-hunk))))
-      (should (equal "Hunk rejected; its change stays in the file, u takes it out"
+      (should (equal "Hunk 1 pending; its change stays in the file, u takes it out; 0 of 1, 1 pending"
+                     (aqd-said (agent-q-diff-toggle-hunk))))
+      (should (equal "Hunk 1 applied; its change was in the file already; nothing is pending, q finishes"
+                     (aqd-said (agent-q-diff-accept-hunk))))
+      (should (equal "Hunk 1 rejected; its change stays in the file, u takes it out; nothing is pending, q finishes"
                      (aqd-said (agent-q-diff-reject-hunk))))
-      (should (equal "Hunk taken out of the file"
+      (should (equal "Hunk 1 taken out of the file; 0 of 1, 1 pending"
                      (aqd-said (agent-q-diff-unapply-hunk))))
       (should (equal "Hunk 1 is not in the file"
                      (aqd-said (agent-q-diff-unapply-hunk))))
-      (should (equal "Hunk rejected" (aqd-said (agent-q-diff-reject-hunk))))
-      (should (equal "Hunk rejected already" (aqd-said (agent-q-diff-reject-hunk)))))))
+      (should (equal "Hunk 1 rejected; nothing is pending, q finishes" (aqd-said (agent-q-diff-reject-hunk))))
+      (should (equal "Hunk 1 rejected already; nothing is pending, q finishes"
+                     (aqd-said (agent-q-diff-reject-hunk)))))))
 
 (ert-deftest aqd-commands-in-front-of-the-first-hunk-say-so ()
   (aqd-with-file (aqd-numbered 20)
@@ -70,7 +72,7 @@
   (aqd-with-review aqd-letters-original aqd-letters-modified
     (agent-q-diff-accept-hunk)
     (aqd-in-target (insert "typed\n"))
-    (should (equal "Hunk rejected; its change stays in the file, u takes it out"
+    (should (equal "Hunk 1 rejected; its change stays in the file, u takes it out; nothing is pending, q finishes"
                    (aqd-said (agent-q-diff-reject-hunk))))))
 
 ;;;; The hunk at point
@@ -93,7 +95,7 @@
     (aqd-in-target (undo-boundary) (undo-only))
     (should (equal (aqd-sign 1) "[APPLIED, edited, but changed in the file since]"))
     (aqd-goto-hunk 1)
-    (should-not (equal "Hunk applied already" (agent-q-diff-accept-hunk)))))
+    (should-not (string-prefix-p "Hunk 1 applied already" (or (agent-q-diff-accept-hunk) "")))))
 
 (ert-deftest aqd-commands-ruling-3-spc-accepts-pending-and-rejected ()
   (aqd-with-forty-lines

@@ -76,7 +76,7 @@
                  (lambda ()
                    (pop-to-buffer (current-buffer))
                    (let ((shown (aqd-shown (point-min) (point-max))))
-                     (should (string-search "File: " shown))
+                     (should (string-search "Description: " shown))
                      (should (string-search "target.txt<U+00A0>\n" shown))
                      (should (string-search "Description: Do <U+2066>it" shown))
                      (should (string-search "@@ -3,4 +3,4 @@ f<U+202E>oo(" shown))

@@ -109,7 +109,7 @@
                     (lambda (format &rest arguments)
                       (setq said (and format (apply #'format format arguments))))))
            (agent-q-diff-accept-all))
-         (should (string-match-p "\\`Not applied: hunk 3: .*narrowed part" said))
+         (should (string-match-p "\\`Not finished: hunk 3: .*narrowed part.*; r rejects\\'" said))
          (should-not (string-search "hunk 1" said)))
        (should (equal (aqd-progress) "2/3 applied, 0 rejected, 1 pending"))
        (agent-q-diff-finish)))

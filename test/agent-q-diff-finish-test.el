@@ -35,7 +35,7 @@
                             (noninteractive nil))
                     (should-error (call-interactively #'agent-q-diff-finish)
                                   :type 'user-error)
-                    (should (string-prefix-p "3 hunks are pending" asked))
+                    (should (equal "3 undecided hunks stay out of the file.  Finish? " asked))
                     (should-not sly-agent-q-diff--decision)
                     (setq asked nil)
                     (let ((agent-q-diff-confirm-finish nil))

@@ -99,7 +99,7 @@
     (aqd-with-diff (aqd-git-with-ids (aqd-git-id aqd-equal-blocks)
                                      aqd-git-no-id aqd-equal-blocks-diff)
       (aqd-goto-hunk 1)
-      (should (equal "Hunk applied" (aqd-said (agent-q-diff-accept-hunk))))
+      (should (equal "Hunk 1 applied; nothing is pending, q finishes" (aqd-said (agent-q-diff-accept-hunk))))
       (should (equal (aqd-disk) (aqd-equal-blocks-with-line-in 2))))))
 
 (ert-deftest aqd-git-all-zeros-name-a-file-that-is-not-there ()

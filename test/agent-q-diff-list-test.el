@@ -12,7 +12,7 @@
     (agent-q-diff-accept review 0)
     (save-window-excursion
       (agent-q-diff-list)
-      (should (string-search "1 applied, 0 rejected, 1 of 2 pending" (buffer-string)))
+      (should (string-search "1 of 2 decided" (buffer-string)))
       (goto-char (point-min))
       (aqd-press "RET")
       (should (eq (window-buffer) (agent-q-diff-session-buffer review)))

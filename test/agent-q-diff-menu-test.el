@@ -15,7 +15,9 @@
       (pcase-dolist (`(,command . ,_) agent-q-diff-menu--help-commands)
         (should (memq command commands))
         (should (commandp command))
-        (should (equal '(agent-q-diff-mode) (command-modes command)))))
+        (should (equal (and (string-prefix-p "agent-q-diff-" (symbol-name command))
+                            '(agent-q-diff-mode))
+                       (command-modes command)))))
     (agent-q-diff-help)
     (with-current-buffer "*Agent-Q Diff Help*"
       (should-not (string-search "M-x" (buffer-string))))))
@@ -26,6 +28,8 @@
       (map-keymap
        (lambda (event binding)
          (when (and (symbolp binding) (commandp binding) (integerp event)
+                    ;; A prefix argument, as in every buffer of single keys.
+                    (not (memq binding '(digit-argument negative-argument)))
                     (not (cl-find (indirect-function binding) agent-q-diff-menu--help-commands
                                   :key (lambda (entry) (indirect-function (car entry))))))
            (push binding missing)))

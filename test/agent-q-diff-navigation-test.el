@@ -36,7 +36,7 @@
       (aqd-call original modified
                 (lambda ()
                   (should (string-search "of 4 hunks 2 do not apply" (buffer-string)))
-                  (should (string-match-p "4 pending · 2 conflicts  " header-line-format))
+                  (should (string-match-p "4 pending · 2 conflicts · " header-line-format))
                   (should (string-match-p "\\`Hunk pending (2 of 4); its lines"
                                           (aqd-said (aqd-press "N"))))
                   (should (string-match-p "(4 of 4)" (aqd-said (aqd-press "N"))))

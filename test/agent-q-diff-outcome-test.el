@@ -142,7 +142,8 @@ parentheses are balanced."
     (seq-find (lambda (text) (string-match-p "NOT SOUND" text)) said)))
 
 (defconst aqd-outcome-unsound
-  "target.txt.el: NOT SOUND at line 1, although the original and the whole proposal are"
+  "target.txt.el: 1 of 2 hunks in the file, Agent-Q told; NOT SOUND at line 1, \
+although the original and the whole proposal are"
   "What is said of the first hunk alone.")
 
 (ert-deftest aqd-outcome-finishing-says-what-only-a-part-breaks ()

@@ -207,7 +207,8 @@ typed for are left out, and so is what says that a key means nothing."
             ((and (symbolp binding)
                   (string-match-p "\\`\\(?:sly-\\)?agent-q-" (symbol-name binding))
                   (not (eq binding 'agent-q-diff-permit-ignore)))
-             (push (key-description key) keys)))))
+             ;; The key is called so.
+             (push (string-replace "<backtab>" "S-TAB" (key-description key)) keys)))))
        map))
     keys))
 

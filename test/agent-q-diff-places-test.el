@@ -30,6 +30,8 @@
 
 (ert-deftest aqd-places-one-of-several-is-shown-and-taken-by-the-same-key ()
   (aqd-with-patch-review aqd-equal-blocks aqd-equal-blocks-diff
+    ;; It would mark the lines where the hunk now is.
+    (setq-local agent-q-diff-follow nil)
     (should (equal (aqd-sign 1) "[AMBIGUOUS, look: 1 of 4 places]"))
     (switch-to-buffer (current-buffer))
     (should (string-match-p
@@ -38,7 +40,7 @@
     (should (equal (aqd-disk) aqd-equal-blocks))
     (should (= 10 (aqd-places-point review)))
     (should (equal "{\n  x\n}\n" (aqd-places-marked review)))
-    (should (string-prefix-p "Hunk applied" (aqd-said (aqd-press "a"))))
+    (should (string-prefix-p "Hunk 1 applied" (aqd-said (aqd-press "a"))))
     (should (equal "" (aqd-places-marked review)))
     (should (equal (aqd-disk) (aqd-equal-blocks-with-line-in 2)))
     (aqd-press "u")
@@ -82,7 +84,7 @@
 
 (ert-deftest aqd-places-accept-all-leaves-out-what-nobody-named ()
   (aqd-with-patch-review aqd-equal-blocks aqd-equal-blocks-diff
-    (should (string-match-p "Not applied: hunk 1: its lines fit more than one place"
+    (should (string-match-p "Not finished: hunk 1: its lines fit more than one place"
                             (aqd-said (agent-q-diff-accept-all))))
     (should-error (agent-q-diff-accept review 0) :type 'agent-q-diff-ambiguous)
     (should-error (agent-q-diff-accept review 0 2) :type 'agent-q-diff-not-found)

@@ -66,7 +66,7 @@
                                (replace-match to)
                                (save-buffer))
                 (agent-q-diff-signs-change-with-target)))
-        (counts (lambda () (and (string-match "pending\\(.*\\)  " header-line-format)
+        (counts (lambda () (and (string-match "pending\\(.*\\) · target" header-line-format)
                                 (match-string 1 header-line-format)))))
     (aqd-with-review (aqd-numbered 60)
         (aqd-numbered 60 '((5 . "a") (20 . "b") (35 . "c") (50 . "d")))
@@ -89,19 +89,19 @@
                 (should (string-match-p "0 applied · 0 rejected · 1 pending"
                                         header-line-format))
                 (should (string-prefix-p " hunk 1/1 · " header-line-format))
-                (should (string-suffix-p "  target.txt" header-line-format))
+                (should (string-suffix-p " · target.txt" header-line-format))
                 (goto-char (point-min))
                 (run-hooks 'post-command-hook)
                 (should (string-prefix-p " 1 hunk · " header-line-format))
                 (aqd-goto-hunk 1)
                 (agent-q-diff-reject-hunk)
-                (should (string-match-p "0 applied · 1 rejected · 0 pending  "
+                (should (string-match-p "0 applied · 1 rejected · 0 pending · target"
                                         header-line-format))
                 (should (string-match-p "The agent will read this"
                                         (aqd-said (agent-q-diff-comment "Why?"))))
-                (should (string-match-p "0 pending · commented  " header-line-format))
+                (should (string-match-p "0 pending · commented · target" header-line-format))
                 (should (string-match-p "No comment" (aqd-said (agent-q-diff-comment " "))))
-                (should (string-match-p "0 pending  " header-line-format))
+                (should (string-match-p "0 pending · target" header-line-format))
                 (agent-q-diff-finish)))))
 
 (ert-deftest aqd-progress-header-line-begins-at-the-first-hunk ()

@@ -229,7 +229,7 @@ Return (HEADER DISK TEXT)."
                   (aqd-goto-hunk 2)
                   (setq said (agent-q-diff-accept-hunk))
                   (agent-q-diff-finish)))
-      (should (equal said "Hunk applied; not saved, since target.txt has unsaved edits"))
+      (should (equal said "Hunk 2 applied; not saved, since target.txt has unsaved edits; nothing is pending, q finishes"))
       (should (equal (aqd-disk) (aqd-numbered 20 '((2 . "two"))))))))
 
 (ert-deftest aqd-save-finishing-says-what-is-only-in-the-buffer ()
@@ -237,16 +237,13 @@ Return (HEADER DISK TEXT)."
     (with-current-buffer (aqd-visit)
       (insert "mine\n"))
     (let (said)
-      (aqd-call aqd-original aqd-modified
-                (lambda ()
-                  (agent-q-diff-accept-hunk)
-                  (cl-letf (((symbol-function 'message)
-                             (lambda (format &rest arguments)
-                               (when format
-                                 (setq said (apply #'format format arguments))))))
-                    (agent-q-diff-finish nil t))))
+      (setq said (aqd-said
+                   (aqd-call aqd-original aqd-modified
+                             (lambda ()
+                               (agent-q-diff-accept-hunk)
+                               (agent-q-diff-finish nil t)))))
       (should (equal said
-                     "What you accepted is in the buffer target.txt and not saved")))))
+                     "target.txt: 1 of 1 hunk in the buffer, not saved, Agent-Q told")))))
 
 (ert-deftest aqd-save-if-clean-saves-a-clean-target ()
   (aqd-with-file aqd-original

@@ -53,7 +53,7 @@
   "Kill the buffers and remove the files that a test has left."
   (dolist (buffer (buffer-list))
     (when (or (equal (buffer-file-name buffer) aqd-file)
-              (string-prefix-p agent-q-diff-buffer-name (buffer-name buffer))
+              (string-prefix-p "*Agent-Q Diff" (buffer-name buffer))
               (buffer-local-value 'agent-q-diff-edit-mode buffer))
       (with-current-buffer buffer
         (set-buffer-modified-p nil)
@@ -157,15 +157,31 @@ It is a list of (HUNK-NUMBER . SIGN)."
     (nreverse signs)))
 
 (defun aqd-progress ()
-  "Return the progress line of the current buffer up to the bar."
+  "Return the progress that the current buffer shows.
+That is its progress line up to the bar, or the same from its header line."
   (save-excursion
     (goto-char (point-min))
-    (and (re-search-forward "^Progress: \\(.*?\\)  |" nil t)
-         (match-string 1))))
+    (cond
+     ((re-search-forward "^Progress: \\(.*?\\)  |" nil t)
+      (match-string 1))
+     ((and (stringp header-line-format)
+           (string-match (concat "\\([0-9]+\\) hunks? · \\|hunk [0-9]+/\\([0-9]+\\) · ")
+                         header-line-format))
+      (let ((total (or (match-string 1 header-line-format)
+                       (match-string 2 header-line-format))))
+        (string-match "\\([0-9]+\\) applied · \\([0-9]+\\) rejected · \\([0-9]+\\) pending"
+                      header-line-format)
+        (format "%s/%s applied, %s rejected, %s pending"
+                (match-string 1 header-line-format) total
+                (match-string 2 header-line-format)
+                (match-string 3 header-line-format)))))))
 
 (defun aqd-diff-buffer ()
-  "Return the diff buffer of the latest review."
-  (get-buffer agent-q-diff-buffer-name))
+  "Return the diff buffer of the latest review of Agent-Q, or else of any agent."
+  (or (get-buffer agent-q-diff-buffer-name)
+      (seq-find (lambda (buffer)
+                  (string-prefix-p "*Agent-Q Diff: " (buffer-name buffer)))
+                (buffer-list))))
 
 (defmacro aqd-said (&rest body)
   "Run BODY and return the last message that it gave."

@@ -1,0 +1,138 @@
+;;; agent-q-diff-current.el --- Shows the current hunk  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The current hunk is the one at point.  A bar at the left edge marks it.
+;; After a command that moves to a hunk or decides one, all of it is visible
+;; if it fits into the window, or else its first lines.
+
+;;; Code:
+
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-buffer)
+
+;;;; The bar
+
+(defconst agent-q-diff-current--no-bar " "
+  "What is shown at the left edge of all other lines.")
+
+(defun agent-q-diff-current--bar ()
+  "Return the text at the left edge of the current hunk's lines."
+  (propertize (if (char-displayable-p ?▌) "▌" "|") 'face 'agent-q-diff-bar))
+
+(defvar-local agent-q-diff-current--overlay nil
+  "The overlay on the current hunk, or nil.")
+
+(defvar-local agent-q-diff-current--marked nil
+  "The hunk that is marked and the positions of all then, (HUNK . POSITIONS).")
+
+(defun agent-q-diff-current-mark ()
+  "Mark the hunk at point.  This runs after every command."
+  (let ((hunk (agent-q-diff-buffer-hunk-at-point)))
+    (unless (and (eql hunk (car agent-q-diff-current--marked))
+                 (eq agent-q-diff-buffer-positions (cdr agent-q-diff-current--marked)))
+      (setq agent-q-diff-current--marked (cons hunk agent-q-diff-buffer-positions))
+      (when agent-q-diff-current--overlay
+        (delete-overlay agent-q-diff-current--overlay)
+        (setq agent-q-diff-current--overlay nil))
+      (when hunk
+        (let* ((beg (aref agent-q-diff-buffer-positions hunk))
+               (overlay (make-overlay beg (agent-q-diff-buffer-hunk-end beg)))
+               (bar (agent-q-diff-current--bar)))
+          (overlay-put overlay 'line-prefix bar)
+          (overlay-put overlay 'wrap-prefix bar)
+          (setq agent-q-diff-current--overlay overlay))))))
+
+;;;; Scrolling
+
+(defun agent-q-diff-current--lines-below (position n window)
+  "Return the position N screen lines below POSITION in WINDOW."
+  (save-excursion
+    (goto-char position)
+    (vertical-motion n window)
+    (point)))
+
+(defun agent-q-diff-current-show (window)
+  "Scroll WINDOW to show all of the hunk at point, if it fits.
+Otherwise show its first lines, as long as that leaves point visible.
+WINDOW then begins at the beginning of a line."
+  (when-let ((hunk (agent-q-diff-buffer-hunk-at-point)))
+    (let* ((height (window-body-height window))
+           (beg (aref agent-q-diff-buffer-positions hunk))
+           (end (agent-q-diff-buffer-hunk-end beg))
+           (start (window-start window))
+           (below (agent-q-diff-current--lines-below beg height window)))
+      (cond
+       ((not (or (< start (point-min))
+                 (< beg start)
+                 (> end (agent-q-diff-current--lines-below start height window))))
+        (agent-q-diff-current--begin-with-a-line window start))
+       ((or (<= end below) (< (point) below))
+        (set-window-start window beg))
+       (t (agent-q-diff-current--begin-with-a-line window start))))))
+
+(defun agent-q-diff-current--begin-with-a-line (window start)
+  "Have WINDOW, which begins at START, begin at the beginning of that line."
+  (save-excursion
+    (goto-char start)
+    (unless (bolp)
+      (beginning-of-line)
+      (set-window-start window (point)))))
+
+(defun agent-q-diff-current--after-command ()
+  "Mark the hunk at point; show it if the command moved to it or decided it."
+  (agent-q-diff-current-mark)
+  (when (and agent-q-diff-buffer-is-moved (eq (window-buffer) (current-buffer)))
+    (setq agent-q-diff-buffer-is-moved nil)
+    (agent-q-diff-current-show (selected-window))))
+
+;;;; A window that begins to show the diff buffer
+
+(defun agent-q-diff-current--top ()
+  "Return the position of the first note, or else of the first hunk, or nil."
+  (when (length> agent-q-diff-buffer-positions 0)
+    (save-excursion
+      (goto-char (point-min))
+      (if (re-search-forward "^# Note: " (aref agent-q-diff-buffer-positions 0) t)
+          (line-beginning-position)
+        (aref agent-q-diff-buffer-positions 0)))))
+
+(defun agent-q-diff-current-appear (window)
+  "Show in WINDOW, which now shows this buffer, the hunk to be decided.
+Before anything is decided, begin with the notes above the first hunk."
+  (when (eq (window-buffer window) (current-buffer))
+    (save-excursion
+      (goto-char (window-point window))
+      (agent-q-diff-current-mark)
+      (let ((top (agent-q-diff-current--top)))
+        (if (and top (<= (window-start window) top)
+                 (eql 0 (agent-q-diff-buffer-hunk-at-point)))
+            (set-window-start window top)
+          (agent-q-diff-current-show window))))))
+
+;;;; Set-up
+
+(defun agent-q-diff-current--expect-move ()
+  "Forget that an earlier command moved."
+  (setq agent-q-diff-buffer-is-moved nil))
+
+(defun agent-q-diff-current--note-decision (&rest _)
+  "Record that the hunk at point was decided."
+  (setq agent-q-diff-buffer-is-moved t))
+
+(defun agent-q-diff-current-set-up ()
+  "Mark the current hunk in this buffer, and keep it visible."
+  (setq-local line-prefix agent-q-diff-current--no-bar)
+  (setq-local wrap-prefix agent-q-diff-current--no-bar)
+  (setq agent-q-diff-current--marked nil)
+  (add-hook 'pre-command-hook #'agent-q-diff-current--expect-move nil t)
+  (add-hook 'post-command-hook #'agent-q-diff-current--after-command nil t)
+  (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-current--note-decision nil t)
+  (add-hook 'window-buffer-change-functions #'agent-q-diff-current-appear nil t))
+
+(provide 'agent-q-diff-current)
+;;; agent-q-diff-current.el ends here

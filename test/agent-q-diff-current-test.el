@@ -1,0 +1,101 @@
+;;; agent-q-diff-current-test.el --- The current hunk is marked and visible  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'agent-q-diff-test-help)
+(require 'agent-q-diff-current)
+
+(defun aqd-current-marked ()
+  "Return the text of this buffer that the bar marks, or nil."
+  (let ((overlay (cl-find-if (lambda (overlay) (overlay-get overlay 'line-prefix))
+                             (overlays-in (point-min) (point-max)))))
+    (and overlay
+         (buffer-substring-no-properties (overlay-start overlay) (overlay-end overlay)))))
+
+(defun aqd-current-visible-p ()
+  "Return non-nil if the whole hunk at point is in the selected window."
+  (let ((beg (aref agent-q-diff-buffer-positions (agent-q-diff-buffer-hunk-at-point))))
+    (and (<= (window-start) beg)
+         (<= (agent-q-diff-buffer-hunk-end beg)
+             (save-excursion
+               (goto-char (window-start))
+               (vertical-motion (window-body-height))
+               (point))))))
+
+(defmacro aqd-current-with-review (original modified &rest body)
+  "Run BODY in a window that shows a review of the change ORIGINAL to MODIFIED."
+  (declare (indent 2) (debug t))
+  `(aqd-with-open-review ,original ,modified
+     (save-window-excursion
+       (delete-other-windows)
+       (switch-to-buffer (agent-q-diff-session-buffer review))
+       ,@body)
+     (agent-q-diff-cancel review)))
+
+(ert-deftest aqd-current-bar-is-on-the-hunk-at-point ()
+  (aqd-current-with-review (aqd-numbered 60)
+      (aqd-numbered 60 '((5 . "a") (20 . "b") (35 . "c")))
+    (should (string= " " line-prefix))
+    (aqd-press "n")
+    (should (string-match-p "\\`@@ -17,7 .*\n.*\n.*\n.*\n-line 20\n\\+b\n.*\n.*\n.*\n\\'"
+                            (aqd-current-marked)))
+    (aqd-press "a")
+    (should (string-prefix-p "@@ -32,7" (aqd-current-marked)))
+    ;; Lines that become a hunk of their own are another hunk.
+    (aqd-press "p p")
+    (let ((whole (aqd-current-marked)))
+      (re-search-forward "^-line 5")
+      (aqd-press "v a")
+      (should-not (string-search (aqd-current-marked) whole)))
+    (aqd-press "M-<")
+    (should-not (aqd-current-marked))))
+
+(ert-deftest aqd-current-hunk-is-visible-after-each-move-and-decision ()
+  (let* ((changes (mapcar (lambda (n) (cons (* 9 n) (format "new %d" n)))
+                          (number-sequence 1 30)))
+         (window-min-height 2))
+    (aqd-current-with-review (aqd-numbered 300) (aqd-numbered 300 changes)
+      (split-window nil -6)
+      (should (> (window-body-height) 8))
+      (dotimes (step 80)
+        (aqd-press (nth (mod step 7) '("n" "a" "n" "r" "p" "a" ".")))
+        (should (aqd-current-visible-p))
+        (should (save-excursion (goto-char (window-start)) (bolp)))))))
+
+(ert-deftest aqd-current-of-a-hunk-that-does-not-fit-the-first-lines-are-visible ()
+  (aqd-current-with-review (aqd-numbered 100)
+      (apply #'aqd-numbered 100
+             (list (append '((5 . "a"))
+                           (mapcar (lambda (n) (cons n (format "new %d" n)))
+                                   (number-sequence 30 80)))))
+    (aqd-press "n")
+    (should (= (window-start) (aref agent-q-diff-buffer-positions 1)))
+    ;; A key that decides leaves point visible, wherever it was.
+    (goto-char (point-max))
+    (forward-line -3)
+    (set-window-start nil (save-excursion (forward-line -3) (point)))
+    (aqd-press "u")
+    (should (<= (window-start) (point)))
+    (should (> (point) (window-start)))))
+
+(ert-deftest aqd-current-window-begins-with-the-first-hunk-or-with-the-notes ()
+  (pcase-dolist (`(,text . ,first) `((,(aqd-numbered 40) . "@@ -2,7")
+                                     (,(concat "top\n" (aqd-numbered 40))
+                                      . "# Note: The file differs")))
+    (aqd-with-file text
+      (let ((review (agent-q-diff-review aqd-file (aqd-numbered 40)
+                                         (aqd-numbered 40 '((5 . "a"))) "d" #'ignore)))
+        (unwind-protect
+            (save-window-excursion
+              (switch-to-buffer (agent-q-diff-session-buffer review))
+              (set-window-start nil (point-min))
+              (agent-q-diff-current-appear (selected-window))
+              (goto-char (window-start))
+              (should (looking-at-p (regexp-quote first))))
+          (agent-q-diff-cancel review))))))
+
+(provide 'agent-q-diff-current-test)
+;;; agent-q-diff-current-test.el ends here
