@@ -269,10 +269,12 @@ ends."
           ('announce nil))
       (error (message "The review cannot be shown: %s"
                       (agent-q-diff-error-text err))))
-    (message "%s proposes to change %s; M-x agent-q-diff-list"
+    (message "%s proposes to change %s%s; M-x agent-q-diff-list"
              (or (agent-q-diff-session-agent review) "An agent")
              (agent-q-diff-visible
-              (abbreviate-file-name (agent-q-diff-session-path review))))))
+              (abbreviate-file-name (agent-q-diff-session-path review)))
+             (let ((said (agent-q-diff-session-said review)))
+               (if (string-empty-p said) "" (format " (%s)" said))))))
 
 (defun agent-q-diff-api--display (buffer)
   "Show the diff buffer BUFFER in another window, if its review is open."

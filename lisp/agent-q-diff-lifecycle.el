@@ -41,6 +41,10 @@
                               (car agent-q-diff-caller))))
           (agent-q-diff-visible agent agent-q-diff-lifecycle--agent-length)))
   (agent-q-diff-result-note-file review)
+  (when (buffer-live-p (agent-q-diff-session-buffer review))
+    (with-current-buffer (agent-q-diff-session-buffer review)
+      ;; The header line names the agent.
+      (agent-q-diff-progress-refresh)))
   (unless agent-q-diff-reviews-open
     (agent-q-diff-reviews-begin-mode-line)
     (add-hook 'kill-emacs-query-functions #'agent-q-diff-lifecycle--query-kill-emacs)

@@ -46,12 +46,6 @@
    (format "%s  %s" (file-name-nondirectory path)
            (abbreviate-file-name (or (file-name-directory path) "")))))
 
-(defun agent-q-diff-list--description (review)
-  "Return what the agent says about REVIEW, on one line."
-  (replace-regexp-in-string
-   "[ \n]+" " "
-   (agent-q-diff-visible (or (agent-q-diff-session-description review) ""))))
-
 (defun agent-q-diff-list--entries ()
   "Return the entries of the list."
   (mapcar (lambda (review)
@@ -62,7 +56,7 @@
                           (if (agent-q-diff-session-outcome review)
                               (agent-q-diff-list--ended review)
                             (agent-q-diff-list--progress review))
-                          (agent-q-diff-list--description review))))
+                          (agent-q-diff-session-said review))))
           (append (agent-q-diff-open-reviews) (agent-q-diff-past-reviews))))
 
 ;;;; Following what happens

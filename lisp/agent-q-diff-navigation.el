@@ -283,21 +283,32 @@ Nothing is displayed from within redisplay, which calls this."
                           (with-current-buffer buffer
                             (agent-q-diff-navigation--follow))))))))
 
+(defvar-local agent-q-diff-navigation--has-moved nil
+  "Non-nil if point was moved in a window of the target.")
+
 (defun agent-q-diff-navigation--mark (hunk)
-  "Mark the target's lines in the place of HUNK, and show them."
+  "Mark the target's lines in the place of HUNK, and show them.
+Before point is first moved in the target, its position becomes the mark."
   (pcase-let* ((change (agent-q-diff-signs-change-with-target))
                (target (agent-q-diff-file-change-buffer change))
                (`(,line . ,text) (agent-q-diff-engine-live-lines
                                   (agent-q-diff-file-change-engine change) hunk))
-               (beg (agent-q-diff-text-position target line)))
+               (changed (agent-q-diff-engine-hunk-line
+                         (agent-q-diff-file-change-hunk change hunk)))
+               (beg (agent-q-diff-text-position target line))
+               (position (agent-q-diff-text-position target (or changed line))))
     (setq agent-q-diff-navigation--overlay
           (make-overlay beg (+ beg (length text)) target))
     (overlay-put agent-q-diff-navigation--overlay 'face 'agent-q-diff-place)
     (let ((window (display-buffer target '(nil (inhibit-same-window . t)))))
       (when window
-        (set-window-point window beg)
+        (unless agent-q-diff-navigation--has-moved
+          (setq agent-q-diff-navigation--has-moved t)
+          (with-selected-window window
+            (push-mark nil t)))
+        (set-window-point window position)
         (with-selected-window window
-          (goto-char beg)
+          (goto-char position)
           (recenter))))))
 
 ;;;; Set-up

@@ -14,7 +14,9 @@
 ;;; Code:
 
 (require 'cl-lib)
+(require 'subr-x)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
 (require 'agent-q-diff-file-change)
 
 (cl-defstruct (agent-q-diff-session (:constructor agent-q-diff-session-create)
@@ -54,6 +56,14 @@ SLOTS are further slots, keywords and values."
 (defun agent-q-diff-session-path (review)
   "Return the absolute name of the file of REVIEW, or nil."
   (agent-q-diff-file-change-path (agent-q-diff-session-change review)))
+
+(defun agent-q-diff-session-said (review)
+  "Return what the agent says about REVIEW as a short line for the user."
+  (truncate-string-to-width
+   (replace-regexp-in-string
+    "[ \t\n]+" " " (agent-q-diff-visible
+                   (string-trim (or (agent-q-diff-session-description review) ""))))
+   60 nil nil "…"))
 
 ;;;; What others show of reviews
 

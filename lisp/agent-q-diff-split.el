@@ -89,17 +89,18 @@ In a diff that was not made from a review, text between the hunks stays."
 
 (defun agent-q-diff-split-hunk ()
   "Split the hunk at point into its smallest parts.
-These are its changes, with unchanged lines between them; a hunk with one
-change is split between the lines that it removes and those that it adds.
-Each part becomes a hunk and inherits the state of the whole.  To decide
-single lines, mark them and accept or reject them."
+These are its changes, with unchanged lines between them: lines and what
+replaces them are one part.  Each part becomes a hunk and inherits the state
+of the whole.  To decide single lines, select them (\\<agent-q-diff-mode-map>\\[agent-q-diff-select-line]) and accept or
+reject them."
   (interactive)
   (let* ((change (agent-q-diff-split-change))
          (hunk (agent-q-diff-buffer-hunk-here))
          (n (agent-q-diff-module-split (agent-q-diff-file-change-engine change) hunk)))
     (agent-q-diff-split--show-parts change hunk n)
     (if (= n 1)
-        (message "This hunk cannot be split; select lines to decide only those")
+        (message (substitute-command-keys
+                  "This hunk is one change; \\<agent-q-diff-mode-map>\\[agent-q-diff-select-line] selects lines to decide only those"))
       (message "Split into %d hunks" n))))
 
 ;;;; The lines in the region

@@ -267,9 +267,8 @@ impl Review {
     /// Splits hunk `hunk` into its smallest parts, which keep its mark, and returns their number; 1
     /// if it cannot be split.
     ///
-    /// The parts are its atoms. If it has only one, that is cut between its removed and its added
-    /// lines, unless others have changed them. The parts of a bare diff's hunk that has no place
-    /// are then searched for separately.
+    /// The parts are its atoms: lines and what replaces them stay together. The parts of a bare
+    /// diff's hunk that has no place are then searched for separately.
     ///
     /// # Errors
     ///

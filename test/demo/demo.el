@@ -15,7 +15,7 @@
 (defconst demo-plays
   '(("r" "a" "C-c C-k")
     ("n" "a" "q")
-    ("n" "p" "a" "r" "SPC" "RET" "u" "?" "n" "r" "C-c C-c"))
+    ("n" "p" "a" "r" "SPC" "RET" "u" "?" "q" "n" "r" "C-c C-c"))
   "Keys that are played where there is no terminal, a list for each review.")
 
 (defconst demo-file (getenv "AGENT_Q_DIFF_DEMO_FILE")

@@ -43,7 +43,7 @@
                          "Write prices with the euro sign, check names in one place,
 and keep a record of every movement."
                          #'ignore :agent "Agent-Q"))
-  (switch-to-buffer agent-q-diff-buffer-name)
+  (switch-to-buffer "*Agent-Q Diff: inventory.lisp*")
   (delete-other-windows)
   (goto-char (point-min))
   (execute-kbd-macro (kbd "n p a r"))

@@ -134,16 +134,23 @@ may take, by default `e2e-limit-seconds'."
   "Wait until the form CONDITION is non-nil and return its value."
   `(e2e--wait ',condition (lambda () ,condition)))
 
+(defun e2e--at-left-edge (regexp)
+  "Return REGEXP so that lines match that begin with what is left of a hunk.
+In a diff buffer that is a space, or a bar if the hunk is the current one."
+  (replace-regexp-in-string "\\`\\^\\|\n" "\\&[ ▌]?" regexp))
+
 (defun e2e-see (&rest regexps)
   "Wait until the screen shows a match of each of REGEXPS.
-They are matched as searches do in text, so that `^' is a line's start.
+They are matched as searches do in text, so that `^' is a line's start, or
+follows what is left of a hunk.
 A line that goes on in the next one of the screen may count as one: where
 it does depends on how long the names of files are."
   (e2e--wait (cons 'see regexps)
              (lambda ()
                (let* ((screen (e2e-screen))
-                      (joined (string-replace "\\\n" "" screen)))
+                      (joined (replace-regexp-in-string "\\\\\n[ ▌]?" "" screen)))
                  (seq-every-p (lambda (regexp)
+                                (setq regexp (e2e--at-left-edge regexp))
                                 (or (string-match-p regexp screen)
                                     (string-match-p regexp joined)))
                               regexps)))))
@@ -156,7 +163,8 @@ it does depends on how long the names of files are."
 (defun e2e-see-cursor-at (regexp)
   "Wait until the cursor is in a line that matches REGEXP."
   (e2e--wait (list 'see-cursor-at regexp)
-             (lambda () (string-match-p regexp (e2e-cursor-line)))))
+             (lambda ()
+               (string-match-p (e2e--at-left-edge regexp) (e2e-cursor-line)))))
 
 ;;;; Colors
 
@@ -349,7 +357,7 @@ WAY and TAG are as in `e2e-call'."
   (let ((depth (e2e-eval '(recursion-depth))))
     (e2e-call way tag form)
     (e2e-wait-for (> (e2e-eval '(recursion-depth)) depth))
-    (e2e-see "Progress: 0/" "Agent-Q Diff")))
+    (e2e-see "^ hunk 1/[0-9]+ · 0 applied · " "Agent-Q Diff")))
 
 (defun e2e-answers ()
   "Return the answers that callers got so far, each (TAG :ok VALUE) or alike."

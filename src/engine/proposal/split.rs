@@ -16,13 +16,11 @@ impl Proposal {
     /// Splits hunk `hunk` into its smallest parts, and returns their number; see `Review::split`.
     pub(crate) fn split(&mut self, hunk: usize) -> usize {
         let atoms = self.hunks.atoms(hunk);
-        let firsts: Vec<usize> = match atoms.len() {
-            1 => match self.cut_between_sides(atoms.start) {
-                true => vec![atoms.start, atoms.start + 1],
-                false => return 1,
-            },
-            _ => atoms.collect(),
-        };
+        // Lines and what replaces them are one part: half of a replacement is rarely meant.
+        let firsts: Vec<usize> = atoms.collect();
+        if firsts.len() == 1 {
+            return 1;
+        }
         self.regroup(hunk, &firsts);
         firsts.len()
     }
@@ -63,18 +61,6 @@ impl Proposal {
     /// Returns the number of lines that hunk `hunk` removes plus that of lines that it adds.
     pub fn n_changed_lines(&self, hunk: usize) -> usize {
         self.lines_of(hunk).n_changed()
-    }
-
-    /// Cuts atom `atom` between its removed and its added lines, and returns whether that was
-    /// possible.
-    fn cut_between_sides(&mut self, atom: usize) -> bool {
-        let Atom { old, new, .. } = &self.weave.atoms()[atom];
-        let n_removed = old.len();
-        let can = n_removed > 0 && !new.is_empty() && self.weave.check(atom).is_ok();
-        if can {
-            self.cut_atom(atom, n_removed);
-        }
-        can
     }
 
     /// Cuts `atom` after its first `n_lines` changed lines, and returns the atom that then begins

@@ -78,9 +78,18 @@ fn a_change_that_only_removes_or_only_adds_stays_whole() {
 }
 
 #[test]
-fn one_change_is_split_between_what_it_removes_and_what_it_adds() {
+fn lines_and_what_replaces_them_are_one_part() {
+    for replacement in ["1\n.x\n.y\n2\n", "1\n.x\n2\n"] {
+        let mut desk = Desk::of_texts("1\n.a\n.b\n2\n", replacement);
+        assert_eq!(desk.review.split(0), Ok(1));
+        assert_eq!(desk.review.proposal().n_hunks(), 1);
+    }
+}
+
+#[test]
+fn what_a_change_removes_and_what_it_adds_can_be_picked() {
     let mut desk = Desk::of_texts("1\n.a\n.b\n2\n", "1\n.x\n.y\n2\n");
-    assert_eq!(desk.review.split(0), Ok(2));
+    assert_eq!(desk.review.pick(0, 0..2), Ok((2, 0)));
     let expected = "@@ -1,3 +1 @@\n 1\n-.a\n-.b\n@@ -4 +2,3 @@\n+.x\n+.y\n 2\n";
     assert_eq!(desk.shown(), expected);
     desk.act(1, Accept).unwrap();
