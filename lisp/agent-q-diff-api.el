@@ -131,6 +131,7 @@ If it signals an error, record that in the log."
   (condition-case err
       (funcall function)
     (error
+     (agent-q-diff-api--say-if-broken err)
      (agent-q-diff-result-record (agent-q-diff-api--unbegun path nil err))
      (signal (car err) (cdr err)))))
 
@@ -241,9 +242,16 @@ are as for `agent-q-diff-review'."
   "Return a review of the file PATH that ended with ERR before it began.
 CALLBACK is called with its result."
   (let ((review (agent-q-diff-api--unbegun path callback err)))
+    (agent-q-diff-api--say-if-broken err)
     (agent-q-diff-result-record review)
     (agent-q-diff-lifecycle-tell review)
     review))
+
+(defun agent-q-diff-api--say-if-broken (err)
+  "Tell the user about ERR if no review can begin until the user does something.
+A proposal that cannot be reviewed is the agent's business."
+  (when (eq 'agent-q-diff-no-module (car err))
+    (message "An agent's proposal cannot be reviewed: %s" (agent-q-diff-error-text err))))
 
 (defun agent-q-diff-api--unbegun (path callback err)
   "Return a review of the file PATH that could not begin because of ERR.

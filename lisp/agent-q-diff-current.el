@@ -102,9 +102,10 @@ WINDOW then begins at the beginning of a line."
         (aref agent-q-diff-buffer-positions 0)))))
 
 (defun agent-q-diff-current-appear (window)
-  "Show in WINDOW, which now shows this buffer, the hunk to be decided.
-Before anything is decided, begin with the notes above the first hunk."
-  (when (eq (window-buffer window) (current-buffer))
+  "Show in WINDOW, which now shows a diff buffer, the hunk to be decided.
+Before anything is decided, begin with the notes above the first hunk.
+Emacs calls this with any buffer current."
+  (with-current-buffer (window-buffer window)
     (save-excursion
       (goto-char (window-point window))
       (agent-q-diff-current-mark)

@@ -273,15 +273,14 @@ This runs after every command, so it must not signal an error."
           (agent-q-diff-navigation--mark (car now)))))))
 
 (defun agent-q-diff-navigation--appear (window)
-  "Show the place of the hunk at point soon after WINDOW began to show this buffer.
-Nothing is displayed from within redisplay, which calls this."
-  (when (eq (window-buffer window) (current-buffer))
-    (let ((buffer (current-buffer)))
-      (run-with-timer 0 nil
-                      (lambda ()
-                        (when (buffer-live-p buffer)
-                          (with-current-buffer buffer
-                            (agent-q-diff-navigation--follow))))))))
+  "Show the place of the hunk at point soon after WINDOW began to show it.
+Redisplay calls this, with any buffer current, so nothing is displayed yet."
+  (let ((buffer (window-buffer window)))
+    (run-with-timer 0 nil
+                    (lambda ()
+                      (when (buffer-live-p buffer)
+                        (with-current-buffer buffer
+                          (agent-q-diff-navigation--follow)))))))
 
 (defvar-local agent-q-diff-navigation--has-moved nil
   "Non-nil if point was moved in a window of the target.")
