@@ -300,13 +300,18 @@ impl Review {
         Ok((n_parts, picked))
     }
 
-    fn become_parts(&mut self, hunk: usize, n_parts: usize) {
+    /// Gives the state of hunk `hunk` to the `n_parts` hunks that replace it.
+    fn repeat_state(&mut self, hunk: usize, n_parts: usize) {
         let (mark, has_failed) = (self.marks[hunk], self.has_failed[hunk]);
         let is_ours = self.is_ours[hunk];
         self.is_ours.splice(hunk..=hunk, vec![is_ours; n_parts]);
         self.marks.splice(hunk..=hunk, vec![mark; n_parts]);
         self.has_failed
             .splice(hunk..=hunk, vec![has_failed; n_parts]);
+    }
+
+    fn become_parts(&mut self, hunk: usize, n_parts: usize) {
+        self.repeat_state(hunk, n_parts);
         if n_parts > 1 {
             let ids: Vec<usize> = self.new_ids(n_parts).collect();
             self.history.become_parts(self.ids[hunk], &ids);

@@ -181,6 +181,44 @@ fn pick<'e>(
     })
 }
 
+/// Undo the split of a hunk of REVIEW, if that is what can be undone next.
+///
+/// Return (HUNK . N): HUNK replaces its N parts; or nil if something else is
+/// next, or if the parts cannot be joined any more.  If IS-FOR-DECISION is
+/// non-nil, undo the split only if it was made for the decision that was
+/// undone just now.
+#[defun]
+fn undo_split<'e>(
+    env: &'e Env,
+    session: &mut Session,
+    is_for_decision: Value<'e>,
+) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        session.leave_off();
+        match ongoing(env, session)?.undo_split(is_for_decision.is_not_nil()) {
+            Some((hunk, n)) => env.cons(hunk, n),
+            None => env.intern("nil"),
+        }
+    })
+}
+
+/// Redo the split of a hunk of REVIEW, if that is what can be redone next.
+///
+/// Return (HUNK N . IS-FOR-NEXT): N parts replace HUNK, and if IS-FOR-NEXT is
+/// t, they were made for the decision that can be redone next; or nil if
+/// something else is next.
+#[defun]
+fn redo_split<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        session.leave_off();
+        let redone = ongoing(env, session)?.redo_split();
+        match answer(env, redone)? {
+            Some((hunk, n, is_for_next)) => env.cons(hunk, env.cons(n, is_for_next)?),
+            None => env.intern("nil"),
+        }
+    })
+}
+
 /// Return the lines that hunk HUNK of REVIEW leaves, including its context.
 #[defun]
 fn proposed<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {

@@ -189,6 +189,26 @@ impl Bare {
         self.hunks.splice(hunk..=hunk, parts);
     }
 
+    /// Returns whether the `n` hunks from `hunk` on are in one place, as if they were one hunk.
+    pub fn can_join(&self, hunk: usize, n: usize) -> bool {
+        let hunks = &self.hunks[hunk..hunk + n];
+        let is_alike = |pair: &[BareHunk]| match (&pair[0].offset, &pair[1].offset) {
+            (Ok(offset), Ok(other)) => offset == other && pair[0].fuzz == pair[1].fuzz,
+            _ => !self.has_target,
+        };
+        hunks.windows(2).all(is_alike)
+    }
+
+    /// Records that the `n` hunks from `hunk` on are now one. `is_cut` says whether no unchanged
+    /// line separates it from a neighbor.
+    pub fn join(&mut self, hunk: usize, n: usize, is_cut: bool) {
+        let end = self.hunks[hunk + n - 1].edges.end;
+        let whole = &mut self.hunks[hunk];
+        whole.edges.end = end;
+        whole.is_cut = is_cut;
+        self.hunks.drain(hunk + 1..hunk + n);
+    }
+
     /// Records that `hunk` has `added` more lines of the original. The stated lines of the hunks
     /// below stay as they are, since they refer to the unknown original.
     pub fn lengthen(&mut self, hunk: usize, added: isize) {

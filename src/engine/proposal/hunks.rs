@@ -94,6 +94,20 @@ impl Hunks {
         self.groups.splice(hunk..=hunk, parts);
     }
 
+    /// Makes one hunk of the `n` hunks from `hunk` on, which follow one another without a gap.
+    pub fn join(&mut self, hunk: usize, n: usize) {
+        let hunks = hunk..hunk + n;
+        if !self.header_lines.is_empty() {
+            self.header_lines.drain(hunk + 1..hunks.end);
+        }
+        let last = self.groups[hunks.end - 1].clone();
+        let whole = &mut self.groups[hunk];
+        whole.edits.end = last.edits.end;
+        whole.before.end = last.before.end;
+        whole.after.end = last.after.end;
+        self.groups.drain(hunk + 1..hunks.end);
+    }
+
     /// Records that `group`, in `hunk`, has been rewritten, and renumbers the hunks below. `now`
     /// has the new numbers of its atoms, of its lines of the original, and of its lines of the
     /// modified text.

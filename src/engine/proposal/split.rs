@@ -58,6 +58,63 @@ impl Proposal {
         Ok((firsts.len(), usize::from(picked > start)))
     }
 
+    /// Returns for each of the `n` hunks from `hunk` on, but the first, how many changed lines the
+    /// ones before it have.
+    pub(crate) fn cuts(&self, hunk: usize, n: usize) -> Vec<usize> {
+        let lens = (hunk..hunk + n - 1).map(|hunk| self.n_changed_lines(hunk));
+        let cuts = lens.scan(0, |n_lines, len| {
+            *n_lines += len;
+            Some(*n_lines)
+        });
+        cuts.collect()
+    }
+
+    /// Returns whether the `n` hunks from `hunk` on can become one again. Those of a bare diff
+    /// cannot if they are in places that do not belong together.
+    pub(crate) fn can_join(&self, hunk: usize, n: usize) -> bool {
+        self.bare.as_ref().is_none_or(|bare| bare.can_join(hunk, n))
+    }
+
+    /// Makes one hunk of the `n` hunks from `hunk` on, which are the parts of one. Atoms that were
+    /// cut stay cut, which changes neither places nor the order of lines.
+    pub(crate) fn join(&mut self, hunk: usize, n: usize) {
+        self.hunks.join(hunk, n);
+        let Range { start, end } = self.hunks.atoms(hunk);
+        let atoms = self.weave.atoms();
+        let borders = |above: usize| atoms[above].old.end == atoms[above + 1].old.start;
+        let is_cut = (start > 0 && borders(start - 1)) || (end < atoms.len() && borders(end - 1));
+        if let Some(bare) = &mut self.bare {
+            bare.join(hunk, n, is_cut);
+        }
+    }
+
+    /// Splits hunk `hunk` again where [`Proposal::cuts`] says.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Proposal::pick`].
+    pub(crate) fn cut_again(&mut self, hunk: usize, cuts: &[usize]) -> Result<(), FlipError> {
+        for &line in cuts {
+            if let (atom, 1..) = self.lines_of(hunk).cut_point(line) {
+                self.weave.check(atom)?;
+            }
+        }
+        let mut firsts = Vec::with_capacity(cuts.len() + 1);
+        // From the last cut to the first, since a cut moves the atoms below.
+        for &line in cuts.iter().rev() {
+            let (atom, n_lines) = self.lines_of(hunk).cut_point(line);
+            let n_atoms = self.weave.atoms().len();
+            let first = self.cut_atom(atom, n_lines);
+            let n_new = self.weave.atoms().len() - n_atoms;
+            firsts.iter_mut().for_each(|other| *other += n_new);
+            firsts.push(first);
+        }
+        firsts.push(self.hunks.atoms(hunk).start);
+        firsts.reverse();
+        self.regroup(hunk, &firsts);
+        Ok(())
+    }
+
     /// Returns the number of lines that hunk `hunk` removes plus that of lines that it adds.
     pub fn n_changed_lines(&self, hunk: usize) -> usize {
         self.lines_of(hunk).n_changed()

@@ -2,6 +2,9 @@
 //!
 //! A decision is stored as the previous marks and facts of the hunks that it changed. Undoing it is
 //! a plan like any other, which restores mark and fact together, wherever the hunks are now.
+//!
+//! Splitting a hunk is stored as well. Undoing that joins the parts, and edits nothing: by then, all
+//! decisions on single parts are undone.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,11 +18,33 @@ struct Past {
     fact: Fact,
 }
 
-/// The decisions of a review that can be undone or redone, the latest last.
+/// A hunk that was split.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Split {
+    /// The id of the hunk.
+    id: usize,
+    /// The ids of its parts.
+    parts: Vec<usize>,
+    /// Where it was cut; known once it was joined. See [`Proposal::cuts`].
+    ///
+    /// [`Proposal::cuts`]: crate::proposal::Proposal
+    cuts: Vec<usize>,
+    /// Whether it was split for the decision that follows, and is undone along with that.
+    is_for_next: bool,
+}
+
+/// What can be undone or redone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Entry {
+    Decision(Vec<Past>),
+    Split(Split),
+}
+
+/// What can be undone or redone in a review, the latest last.
 #[derive(Debug, Clone, Default)]
 pub(super) struct History {
-    done: Vec<Vec<Past>>,
-    undone: Vec<Vec<Past>>,
+    done: Vec<Entry>,
+    undone: Vec<Entry>,
 }
 
 /// The role of a plan in the history of decisions.
@@ -37,32 +62,143 @@ pub(crate) enum Role {
 impl History {
     /// Records that the hunk with the id `id` was split into those with the ids `parts`.
     pub(super) fn become_parts(&mut self, id: usize, parts: &[usize]) {
-        for decision in self.done.iter_mut().chain(&mut self.undone) {
-            if let Some(at) = decision.iter().position(|past| past.id == id) {
+        self.hand_down(id, parts);
+        self.done.push(Entry::Split(Split {
+            id,
+            parts: parts.to_vec(),
+            cuts: Vec::new(),
+            is_for_next: false,
+        }));
+    }
+
+    /// Makes the decisions on the hunk with the id `id` decisions on `parts`.
+    fn hand_down(&mut self, id: usize, parts: &[usize]) {
+        for entry in self.done.iter_mut().chain(&mut self.undone) {
+            if let Entry::Decision(decision) = entry
+                && let Some(at) = decision.iter().position(|past| past.id == id)
+            {
                 let past = decision[at];
                 decision.splice(at..=at, parts.iter().map(|&id| Past { id, ..past }));
+            }
+        }
+    }
+
+    /// Makes the decisions on all of `parts` decisions on the hunk with the id `id`. Those that can
+    /// be redone come after the split is redone, and so stay as they are.
+    fn hand_up(&mut self, parts: &[usize], id: usize) {
+        for entry in &mut self.done {
+            if let Entry::Decision(decision) = entry
+                && let Some(at) = decision.iter().position(|past| past.id == parts[0])
+            {
+                let past = decision[at];
+                decision.retain(|past| !parts.contains(&past.id));
+                decision.insert(at.min(decision.len()), Past { id, ..past });
             }
         }
     }
 }
 
 impl Review {
-    /// Returns the number of decisions that can be undone.
+    /// Returns the number of decisions and splits that can be undone.
     pub fn n_decisions(&self) -> usize {
         self.history.done.len()
     }
 
-    /// Joins the latest `n` decisions into one, to be undone together.
+    /// Joins the latest `n` decisions and splits into one decision, to be undone together. Without
+    /// any decision among them, the splits stay separate.
     pub fn join_decisions(&mut self, n: usize) {
         let done = &mut self.history.done;
         let first = done.len().saturating_sub(n);
-        let mut ids = HashSet::new();
-        let past = done.drain(first..).flatten();
-        // The first state of a hunk is its state before all of them.
-        let joined: Vec<Past> = past.filter(|past| ids.insert(past.id)).collect();
-        if !joined.is_empty() {
-            done.push(joined);
+        let is_decision = |entry: &Entry| matches!(entry, Entry::Decision(_));
+        if !done[first..].iter().any(is_decision) {
+            return;
         }
+        let mut ids = HashSet::new();
+        let mut joined = Vec::new();
+        for entry in done.split_off(first) {
+            match entry {
+                // The first state of a hunk is its state before all of them.
+                Entry::Decision(past) => {
+                    joined.extend(past.into_iter().filter(|past| ids.insert(past.id)));
+                }
+                Entry::Split(split) => done.push(Entry::Split(Split {
+                    is_for_next: true,
+                    ..split
+                })),
+            }
+        }
+        done.push(Entry::Decision(joined));
+    }
+
+    /// If splitting a hunk can be undone next, undoes it: joins the parts. Returns the hunk and the
+    /// number of parts that it had. If `is_for_decision`, only a split that was made for the
+    /// decision that was undone just now is undone.
+    ///
+    /// Returns `None` if the latest entry is no such split. A split that cannot be undone, because
+    /// a part was edited or is in a place of its own, is forgotten.
+    pub fn undo_split(&mut self, is_for_decision: bool) -> Option<(usize, usize)> {
+        let Some(Entry::Split(split)) = self.history.done.last() else {
+            return None;
+        };
+        if is_for_decision && !split.is_for_next {
+            return None;
+        }
+        let mut split = split.clone();
+        self.history.done.pop();
+        let n = split.parts.len();
+        let hunk = self.ids.iter().position(|&id| id == split.parts[0])?;
+        let hunks = hunk..hunk + n;
+        let is_same = |values: &[bool]| values.windows(2).all(|pair| pair[0] == pair[1]);
+        let can_join = self.ids.get(hunks.clone()) == Some(&split.parts)
+            && self.marks[hunks.clone()]
+                .windows(2)
+                .all(|pair| pair[0] == pair[1])
+            && is_same(&self.is_ours[hunks.clone()])
+            && hunks.clone().all(|part| self.fact(part) == self.fact(hunk))
+            && self.proposal.can_join(hunk, n);
+        if !can_join {
+            return None;
+        }
+        split.cuts = self.proposal.cuts(hunk, n);
+        self.proposal.join(hunk, n);
+        let has_failed = self.has_failed[hunks].contains(&true);
+        self.marks.drain(hunk + 1..hunk + n);
+        self.is_ours.drain(hunk + 1..hunk + n);
+        self.has_failed.drain(hunk + 1..hunk + n);
+        self.has_failed[hunk] = has_failed;
+        self.ids.splice(hunk..hunk + n, [split.id]);
+        self.history.hand_up(&split.parts, split.id);
+        self.history.undone.push(Entry::Split(split));
+        Some((hunk, n))
+    }
+
+    /// If splitting a hunk can be redone next, redoes it. Returns the hunk, the number of its parts,
+    /// and whether the decision that follows is to be redone along with it; `None` if no split is
+    /// next.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal`] says why the hunk cannot be cut any more. The split stays to be redone.
+    pub fn redo_split(&mut self) -> Result<Option<(usize, usize, bool)>, Refusal> {
+        let Some(Entry::Split(split)) = self.history.undone.last() else {
+            return Ok(None);
+        };
+        let split = split.clone();
+        let Some(hunk) = self.ids.iter().position(|&id| id == split.id) else {
+            self.history.undone.pop();
+            return Ok(None);
+        };
+        self.proposal.cut_again(hunk, &split.cuts)?;
+        let (n, is_for_next) = (split.parts.len(), split.is_for_next);
+        self.repeat_state(hunk, n);
+        self.ids.splice(hunk..=hunk, split.parts.iter().copied());
+        self.history.undone.pop();
+        // What was undone after this split is about its parts already.
+        let undone = std::mem::take(&mut self.history.undone);
+        self.history.hand_down(split.id, &split.parts);
+        self.history.undone = undone;
+        self.history.done.push(Entry::Split(split));
+        Ok(Some((hunk, n, is_for_next)))
     }
 
     /// Plans to undo the latest decision: restores marks and facts of the hunks that it changed.
@@ -83,8 +219,11 @@ impl Review {
         self.plan_back(&self.history.undone, Role::Redo)
     }
 
-    fn plan_back(&self, decisions: &[Vec<Past>], role: Role) -> Result<Plan, Refusal> {
-        let decision = decisions.last().ok_or(Refusal::NothingToTakeBack)?;
+    /// A split that is next is not skipped: it must be undone or redone first.
+    fn plan_back(&self, entries: &[Entry], role: Role) -> Result<Plan, Refusal> {
+        let Some(Entry::Decision(decision)) = entries.last() else {
+            return Err(Refusal::NothingToTakeBack);
+        };
         let hunks: HashMap<_, _> = (0..).zip(&self.ids).map(|(hunk, &id)| (id, hunk)).collect();
         let (mut steps, mut flips) = (Vec::new(), Vec::new());
         for past in decision {
@@ -144,16 +283,16 @@ impl Review {
         let History { done, undone } = &mut self.history;
         match role {
             Role::Decision => {
-                done.push(decision);
+                done.push(Entry::Decision(decision));
                 undone.clear();
             }
             Role::Undo => {
                 done.pop();
-                undone.push(decision);
+                undone.push(Entry::Decision(decision));
             }
             Role::Redo => {
                 undone.pop();
-                done.push(decision);
+                done.push(Entry::Decision(decision));
             }
         }
     }

@@ -14,7 +14,7 @@ const ORIGINAL: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n0\nx\ny\nz\n";
 const MODIFIED: &str = "1\n2\nthree\n4\n5\n6\n7\n8\n9\n0\nX\ny\nz\n";
 
 impl Desk {
-    fn edit(&mut self, hunk: usize, text: &str) -> Result<(), Refusal> {
+    pub fn edit(&mut self, hunk: usize, text: &str) -> Result<(), Refusal> {
         let plan = self.review.plan_edit(hunk, text.as_bytes())?;
         self.carry_out(&plan);
         Ok(())
@@ -186,7 +186,7 @@ fn where_lines_follow_that_were_typed_since_a_newline_left_out_is_put_back_too()
 #[test]
 fn nothing_is_added_after_a_line_without_newline() {
     let mut desk = Desk::of_texts("a\nb", "a\nB\nC\n");
-    desk.review.split(0).unwrap();
+    desk.review.pick(0, 0..1).unwrap();
     let refusal = desk.merge(1, "C\n").unwrap_err();
     assert_eq!(refusal, Refusal::Flip(FlipError::Glued));
     assert_eq!(desk.text(), "a\nb");

@@ -193,7 +193,7 @@ fn parts_of_a_change_that_may_be_elsewhere_may_be_elsewhere() {
 fn what_was_doubted_before_a_split_is_not_brought_back_by_undoing() {
     let mut desk = Desk::of_texts(ORIGINAL, "1\n2\nthree\n4\n5\n6\n7\n8\n9\n");
     desk.edit_outside(5, 2, b"six\nseven\n", false);
-    desk.review.split(0).unwrap();
+    desk.review.pick(0, 0..1).unwrap();
     desk.edit_outside(5, 2, b"VI\nVII\n", false);
     desk.edit_outside(5, 2, b"six\nseven\n", true);
     desk.act(1, Accept).unwrap();
@@ -205,7 +205,7 @@ fn what_was_doubted_before_a_split_is_not_brought_back_by_undoing() {
 fn of_a_bare_diff_what_was_cut_apart_is_not_searched_for() {
     let diff = "@@ -1,3 +1,3 @@\n 1\n-a\n+x\n 2\n";
     let mut desk = Desk::of_diff(diff, "1\na\n2\n");
-    assert_eq!(desk.review.split(0), Ok(2));
+    assert_eq!(desk.review.pick(0, 0..1), Ok((2, 0)));
     desk.act(1, Accept).unwrap();
     assert_eq!(desk.text(), "1\na\nx\n2\n");
     desk.becomes("0\n1\na\nx\n2\n");

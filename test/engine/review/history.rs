@@ -90,16 +90,50 @@ fn a_decision_is_not_undone_over_the_edits_of_others() {
 }
 
 #[test]
-fn a_decision_on_a_hunk_that_was_split_since_is_undone_on_its_parts() {
+fn a_split_is_undone_before_the_decision_before_it() {
     let mut desk = desk();
     desk.act(1, Accept).unwrap();
+    let shown = desk.shown();
     assert_eq!(desk.review.split(1), Ok(2));
+    assert_eq!(undo(&mut desk), Err(Refusal::NothingToTakeBack));
+    assert_eq!(desk.review.undo_split(true), None);
+    assert_eq!(desk.review.undo_split(false), Some((1, 2)));
+    assert_eq!(desk.shown(), shown);
+    assert_eq!(desk.review.undo_split(false), None);
     undo(&mut desk).unwrap();
-    assert_eq!(desk.text(), OUT);
-    assert_eq!(
-        (0..3)
-            .map(|hunk| desk.review.mark(hunk))
-            .collect::<Vec<_>>(),
-        [Pending; 3]
-    );
+    assert_eq!((marks(&desk), desk.text()), ([Pending; 2], OUT.to_owned()));
+    redo(&mut desk).unwrap();
+    assert_eq!(desk.review.redo_split(), Ok(Some((1, 2, false))));
+    assert_eq!(desk.review.redo_split(), Ok(None));
+    assert_eq!(desk.review.proposal().n_hunks(), 3);
+}
+
+#[test]
+fn a_decision_on_a_part_is_undone_and_redone_around_the_split() {
+    let mut desk = desk();
+    let (shown, text) = (desk.shown(), desk.text());
+    assert_eq!(desk.review.pick(1, 0..1), Ok((2, 0)));
+    desk.act(1, Accept).unwrap();
+    desk.review.join_decisions(2);
+    let (shown_after, text_after) = (desk.shown(), desk.text());
+    for _ in 0..2 {
+        undo(&mut desk).unwrap();
+        assert_eq!(desk.review.undo_split(true), Some((1, 2)));
+        assert_eq!((desk.shown(), desk.text()), (shown.clone(), text.clone()));
+        assert_eq!(desk.review.redo_split(), Ok(Some((1, 2, true))));
+        redo(&mut desk).unwrap();
+        assert_eq!(
+            (desk.shown(), desk.text()),
+            (shown_after.clone(), text_after.clone())
+        );
+    }
+}
+
+#[test]
+fn a_split_whose_part_was_edited_is_not_undone() {
+    let mut desk = desk();
+    assert_eq!(desk.review.split(1), Ok(2));
+    desk.edit(1, "edited\n").unwrap();
+    assert_eq!(desk.review.undo_split(false), None);
+    assert_eq!(desk.review.proposal().n_hunks(), 3);
 }

@@ -392,13 +392,9 @@ impl Walk<'_> {
 
     fn split(&mut self, hunk: usize) {
         if self.state.blocks[hunk].touch == Untouched {
-            let is_sure = self.is_sure(hunk);
-            let (removed, added) = &runs(&self.hunks()[hunk])[0];
-            let is_two_sided = !removed.is_empty() && !added.is_empty();
             let n_runs = runs(&self.hunks()[hunk]).len();
             let n_parts = self.desk.review.split(hunk).unwrap();
-            assert!(n_parts == n_runs || (n_runs, n_parts, is_two_sided) == (1, 2, true));
-            assert!(n_parts > 1 || !is_sure || !is_two_sided);
+            assert_eq!(n_parts, n_runs);
             self.become_parts(hunk, n_parts);
         }
     }

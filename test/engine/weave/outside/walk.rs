@@ -144,8 +144,16 @@ impl Oracle {
         lines.flat_map(|(_, line)| line).copied().collect()
     }
 
-    fn is_in(&self, hunk: usize) -> bool {
-        self.state.is_in[self.hunks[hunk].start]
+    /// Returns the fact of `hunk`. After parts were joined, the target's undo can put one of them
+    /// into another state than the rest.
+    fn fact(&self, hunk: usize) -> Fact {
+        let parts = self.hunks[hunk].clone();
+        let is_in: Vec<bool> = parts.map(|part| self.state.is_in[part]).collect();
+        match (is_in.contains(&true), is_in.contains(&false)) {
+            (true, true) => Fact::Mixed,
+            (true, false) => Fact::In,
+            _ => Fact::Out,
+        }
     }
 
     /// Makes the target the original with the parts `is_in` and nothing else.
@@ -218,10 +226,15 @@ impl Oracle {
     }
 
     /// Flips all of `hunks`, which are in order, at once.
-    fn flip(&mut self, hunks: &[usize]) {
-        let parts = hunks.iter().flat_map(|&hunk| self.hunks[hunk].clone());
-        let place = |part| (part, self.place(part).expect("a place"));
-        let places: Vec<_> = parts.map(place).collect();
+    fn flip(&mut self, flips: &[(usize, bool)]) {
+        let mut places = Vec::new();
+        for &(hunk, is_in) in flips {
+            for part in self.hunks[hunk].clone() {
+                if self.state.is_in[part] != is_in {
+                    places.push((part, self.place(part).expect("a place")));
+                }
+            }
+        }
         for (part, range) in places.into_iter().rev() {
             let is_in = !self.state.is_in[part];
             let now = self.parts[part].side(is_in).to_vec();
@@ -252,6 +265,12 @@ impl Oracle {
             hunk.start += usize::from(hunk.start > part);
             hunk.end += usize::from(hunk.end > part);
         }
+    }
+
+    /// Makes one hunk of the `n` hunks from `hunk` on.
+    fn join(&mut self, hunk: usize, n: usize) {
+        self.hunks[hunk].end = self.hunks[hunk + n - 1].end;
+        self.hunks.drain(hunk + 1..hunk + n);
     }
 
     /// Divides `hunk` into one hunk for each of `firsts`, the numbers of their first parts.
@@ -334,12 +353,13 @@ struct Walk<'a> {
     n_typed: usize,
     n_flips: usize,
     n_cuts: usize,
+    n_joined: usize,
 }
 
 impl Walk<'_> {
     fn step(&mut self) {
         let hunk = self.dice.roll(self.oracle.hunks.len());
-        match self.dice.roll(20) {
+        match self.dice.roll(24) {
             0..=3 => self.act(hunk, Command::Accept),
             4 | 5 => self.act(hunk, Command::Unapply),
             6 => self.act(hunk, Command::Toggle),
@@ -349,6 +369,8 @@ impl Walk<'_> {
             14 => self.undo(),
             15 | 16 => self.pick(hunk),
             17 => self.split(hunk),
+            18..=20 => self.take_back(),
+            21 => self.do_again(),
             _ if self.dice.roll(4) == 0 => self.revert(),
             _ => self.undo(),
         }
@@ -356,11 +378,7 @@ impl Walk<'_> {
         let n_hunks = self.oracle.hunks.len();
         assert_eq!(self.desk.review.proposal().n_hunks(), n_hunks);
         for hunk in 0..n_hunks {
-            let fact = match self.oracle.is_in(hunk) {
-                true => Fact::In,
-                false => Fact::Out,
-            };
-            assert_eq!(self.desk.review.fact(hunk), fact);
+            assert_eq!(self.desk.review.fact(hunk), self.oracle.fact(hunk));
             let obstacle = self.desk.review.proposal().obstacle(hunk);
             assert_eq!(
                 obstacle.is_none(),
@@ -378,7 +396,7 @@ impl Walk<'_> {
             Ok(plan) if plan.steps[0].1.note == Note::Edited => {
                 assert!(can_flip);
                 self.n_flips += 1;
-                self.flip(&plan, &[hunk]);
+                self.flip(&plan);
             }
             Ok(plan) => self.desk.carry_out(&plan),
             Err(Refusal::NotIn) => {}
@@ -394,12 +412,12 @@ impl Walk<'_> {
         let flipped = plan.steps.iter().filter(|(_, step)| step.is_flip);
         let flipped: Vec<usize> = flipped.map(|(hunk, _)| *hunk).collect();
         assert!(flipped.iter().all(|&hunk| self.oracle.can_flip(hunk)));
-        self.flip(&plan, &flipped);
+        self.flip(&plan);
     }
 
-    /// Carries out `plan`, which flips `hunks`, and records how Emacs would undo it: edit by edit,
+    /// Carries out `plan`, and records how Emacs would undo it: edit by edit,
     /// each as an insertion and a deletion.
-    fn flip(&mut self, plan: &Plan, hunks: &[usize]) {
+    fn flip(&mut self, plan: &Plan) {
         let before = Some(self.oracle.state.clone());
         let mut undoing = Vec::new();
         for done in replaced(&self.desk.live, &plan.edits) {
@@ -412,7 +430,7 @@ impl Walk<'_> {
         }
         undoing.reverse();
         self.desk.carry_out(plan);
-        self.oracle.flip(hunks);
+        self.oracle.flip(&plan.flips);
         if !undoing.is_empty() {
             self.done.push(Done { before, undoing });
         }
@@ -451,16 +469,48 @@ impl Walk<'_> {
     }
 
     fn split(&mut self, hunk: usize) {
-        let Range { start, end } = self.oracle.hunks[hunk];
-        let Part { old, new } = &self.oracle.parts[start];
-        let n_old = old.len();
-        let has_both = n_old > 0 && !new.is_empty();
-        if end - start == 1 && has_both && self.oracle.place(start).is_some() {
-            self.cut(start, n_old);
-        }
         let parts: Vec<usize> = self.oracle.hunks[hunk].clone().collect();
         assert_eq!(self.desk.review.split(hunk), Ok(parts.len()));
         self.oracle.regroup(hunk, &parts);
+    }
+
+    /// Undoes the latest split or decision, if that can be undone.
+    fn take_back(&mut self) {
+        if let Some((hunk, n)) = self.desk.review.undo_split(false) {
+            self.oracle.join(hunk, n);
+            self.n_joined += 1;
+        } else if let Ok(plan) = self.desk.review.plan_undo() {
+            self.flip(&plan);
+        }
+    }
+
+    /// Redoes the split or decision that was undone last, if that can be redone.
+    fn do_again(&mut self) {
+        match self.desk.review.redo_split() {
+            Ok(Some((hunk, n, _))) => {
+                let proposal = self.desk.review.proposal();
+                let lens = (hunk..hunk + n).map(|part| proposal.n_changed_lines(part));
+                let starts = lens.scan(0, |n_lines, len| {
+                    *n_lines += len;
+                    Some(*n_lines - len)
+                });
+                let cuts: Vec<usize> = starts.collect();
+                let points = cuts.iter().map(|&line| self.oracle.cut_point(hunk, line));
+                let firsts: Vec<usize> = points
+                    .map(|(part, n_lines)| {
+                        assert_eq!(n_lines, 0, "what was cut once stays cut");
+                        part
+                    })
+                    .collect();
+                self.oracle.regroup(hunk, &firsts);
+            }
+            Ok(None) => {
+                if let Ok(plan) = self.desk.review.plan_redo() {
+                    self.flip(&plan);
+                }
+            }
+            Err(refusal) => panic!("{refusal:?}"),
+        }
     }
 
     /// Cuts a part. After that, undoing earlier edits counts as typing.
@@ -578,7 +628,7 @@ impl Walk<'_> {
 
 /// Walks over texts whose originals are made by `lines`.
 fn walk_over(lines: impl Fn(&mut Dice) -> Vec<String>) {
-    let (mut n_flips, mut n_cuts, mut n_walks) = (0, 0, 0);
+    let (mut n_flips, mut n_cuts, mut n_joined, mut n_walks) = (0, 0, 0, 0);
     for seed in 0..u64::from(n_cases(N_CASES)) {
         let mut dice = Dice::new(seed);
         let original = lines(&mut dice);
@@ -605,14 +655,20 @@ fn walk_over(lines: impl Fn(&mut Dice) -> Vec<String>) {
             n_typed,
             n_flips: 0,
             n_cuts: 0,
+            n_joined: 0,
         };
         (0..N_STEPS).for_each(|_| walk.step());
         n_flips += walk.n_flips;
         n_cuts += walk.n_cuts;
+        n_joined += walk.n_joined;
         n_walks += 1;
     }
     assert!(n_flips > n_walks, "{n_flips} flips in {n_walks} walks");
     assert!(2 * n_cuts > n_walks, "{n_cuts} cuts in {n_walks} walks");
+    assert!(
+        5 * n_joined > n_walks,
+        "{n_joined} joined in {n_walks} walks"
+    );
 }
 
 #[test]
