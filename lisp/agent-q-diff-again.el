@@ -18,6 +18,7 @@
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
+(require 'agent-q-diff-progress)
 (require 'agent-q-diff-signs)
 (require 'agent-q-diff-reviews)
 (require 'agent-q-diff-finish)
@@ -58,7 +59,9 @@
       (setq-local agent-q-diff-finish-when-decided nil)
       (remove-hook 'kill-buffer-query-functions #'agent-q-diff-lifecycle-query-kill-buffer t)
       (setq agent-q-diff-again--past review
-            agent-q-diff-buffer-end-function #'agent-q-diff-again--end))
+            agent-q-diff-buffer-is-past t
+            agent-q-diff-buffer-end-function #'agent-q-diff-again--end)
+      (agent-q-diff-progress-update-header-line))
     buffer))
 
 (defun agent-q-diff-again--prepare (review again)

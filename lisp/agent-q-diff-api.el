@@ -277,12 +277,16 @@ ends."
           ('announce nil))
       (error (message "The review cannot be shown: %s"
                       (agent-q-diff-error-text err))))
-    (message "%s proposes to change %s%s; M-x agent-q-diff-list"
-             (or (agent-q-diff-session-agent review) "An agent")
-             (agent-q-diff-visible
-              (abbreviate-file-name (agent-q-diff-session-path review)))
-             (let ((said (agent-q-diff-session-said review)))
-               (if (string-empty-p said) "" (format " (%s)" said))))))
+    (let* ((news (format "%s proposes to change %s"
+                         (or (agent-q-diff-session-agent review) "An agent")
+                         (agent-q-diff-visible
+                          (abbreviate-file-name (agent-q-diff-session-path review)))))
+           (how "; M-x agent-q-diff-list")
+           (said (agent-q-diff-session-said
+                  review
+                  ;; On the same line, if there is room for a few words.
+                  (max 20 (- (frame-width) (length news) (length how) 4)))))
+      (message "%s%s%s" news (if (string-empty-p said) "" (format " (%s)" said)) how))))
 
 (defun agent-q-diff-api--display (buffer)
   "Show the diff buffer BUFFER in another window, if its review is open."

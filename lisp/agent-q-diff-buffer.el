@@ -84,6 +84,13 @@ split.  TICK is the target's tick when the place was shown; if it differs,
 the place is no longer as it was shown.  NTH is the index in PLACES of the
 place that was shown.  For PLACES, see `agent-q-diff-module-candidates'.")
 
+(defvar-local agent-q-diff-buffer-is-past nil
+  "Non-nil if this buffer shows a review again that has ended.")
+(put 'agent-q-diff-buffer-is-past 'permanent-local t)
+
+(defvar-local agent-q-diff-buffer-n-below 0
+  "Number of lines of the hunk at point that are below the window.")
+
 (defvar-local agent-q-diff-buffer-is-moved nil
   "Non-nil if the command that runs has moved to a hunk, or decided one.")
 

@@ -66,7 +66,7 @@ NOTE is the note of the plan, a symbol; HUNK is an
     (if (zerop pending)
         (substitute-command-keys
          "; nothing is pending, \\<agent-q-diff-mode-map>\\[agent-q-diff-finish] finishes")
-      (format "; %d of %d, %d pending" (- total pending) total pending))))
+      (format "; %d of %d decided, %d pending" (- total pending) total pending))))
 
 ;;;; Carrying out commands
 
@@ -191,9 +191,13 @@ nil if anything could not be done."
   (if (not (use-region-p))
       (agent-q-diff-commands--do command)
     (condition-case err
-        (let ((hunks (agent-q-diff-split-pick-region (region-beginning) (region-end))))
-          (deactivate-mark)
-          (agent-q-diff-commands--do-each command hunks))
+        ;; Undoing the decision joins what is split for it.
+        (agent-q-diff-decide-as-one
+         (agent-q-diff-split-change)
+         (lambda ()
+           (let ((hunks (agent-q-diff-split-pick-region (region-beginning) (region-end))))
+             (deactivate-mark)
+             (agent-q-diff-commands--do-each command hunks))))
       (agent-q-diff-error
        (message "Cannot use these lines alone: %s" (agent-q-diff-error-text err))
        nil))))
@@ -428,9 +432,11 @@ that needs the file."
 Accepting, rejecting and taking out then affect only the changed lines that
 are selected."
   (interactive)
+  (unless transient-mark-mode
+    ;; On until the mark is deactivated.
+    (setq-local transient-mark-mode 'lambda))
   (unless (use-region-p)
-    (push-mark (line-beginning-position) t t)
-    (setq deactivate-mark nil))
+    (push-mark (line-beginning-position) t t))
   (forward-line))
 
 ;;;; Comments

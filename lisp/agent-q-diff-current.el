@@ -14,6 +14,7 @@
 
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-buffer)
+(require 'agent-q-diff-progress)
 
 ;;;; The bar
 
@@ -31,7 +32,7 @@
   "The hunk that is marked and the positions of all then, (HUNK . POSITIONS).")
 
 (defun agent-q-diff-current-mark ()
-  "Mark the hunk at point.  This runs after every command."
+  "Mark the hunk at point, after every command."
   (let ((hunk (agent-q-diff-buffer-hunk-at-point)))
     (unless (and (eql hunk (car agent-q-diff-current--marked))
                  (eq agent-q-diff-buffer-positions (cdr agent-q-diff-current--marked)))
@@ -83,12 +84,26 @@ WINDOW then begins at the beginning of a line."
       (beginning-of-line)
       (set-window-start window (point)))))
 
+(defun agent-q-diff-current--count-below (window)
+  "Note how many lines of the hunk at point are below WINDOW."
+  (let* ((hunk (agent-q-diff-buffer-hunk-at-point))
+         (end (and hunk (agent-q-diff-buffer-hunk-end
+                         (aref agent-q-diff-buffer-positions hunk))))
+         (bottom (and hunk (agent-q-diff-current--lines-below
+                            (window-start window) (window-body-height window) window))))
+    (setq agent-q-diff-buffer-n-below
+          (if (and hunk (< bottom end)) (count-lines bottom end) 0))
+    (agent-q-diff-progress-update-header-line)))
+
 (defun agent-q-diff-current--after-command ()
   "Mark the hunk at point; show it if the command moved to it or decided it."
   (agent-q-diff-current-mark)
-  (when (and agent-q-diff-buffer-is-moved (eq (window-buffer) (current-buffer)))
-    (setq agent-q-diff-buffer-is-moved nil)
-    (agent-q-diff-current-show (selected-window))))
+  (when (eq (window-buffer) (current-buffer))
+    (when agent-q-diff-buffer-is-moved
+      (setq agent-q-diff-buffer-is-moved nil)
+      (agent-q-diff-current-show (selected-window)))
+    (when agent-q-diff-buffer-review
+      (agent-q-diff-current--count-below (selected-window)))))
 
 ;;;; A window that begins to show the diff buffer
 
@@ -102,7 +117,7 @@ WINDOW then begins at the beginning of a line."
         (aref agent-q-diff-buffer-positions 0)))))
 
 (defun agent-q-diff-current-appear (window)
-  "Show in WINDOW, which now shows a diff buffer, the hunk to be decided.
+  "Scroll WINDOW, where a diff buffer has appeared, to the hunk to be decided.
 Before anything is decided, begin with the notes above the first hunk.
 Emacs calls this with any buffer current."
   (with-current-buffer (window-buffer window)
@@ -113,7 +128,9 @@ Emacs calls this with any buffer current."
         (if (and top (<= (window-start window) top)
                  (eql 0 (agent-q-diff-buffer-hunk-at-point)))
             (set-window-start window top)
-          (agent-q-diff-current-show window))))))
+          (agent-q-diff-current-show window)))
+      (when agent-q-diff-buffer-review
+        (agent-q-diff-current--count-below window)))))
 
 ;;;; Set-up
 

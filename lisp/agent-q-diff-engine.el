@@ -73,6 +73,7 @@
                   read
                   read-on
                   recognize
+                  redo-split
                   reject-all
                   replace
                   report
@@ -83,7 +84,8 @@
                   standing
                   suspects
                   tally
-                  typed-lines))
+                  typed-lines
+                  undo-split))
     (let ((function (intern (format "agent-q-diff-module-%s" name))))
       (unless (fboundp function)
         ;; Not `defalias': unloading this file must leave the module's own.

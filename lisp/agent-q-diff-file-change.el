@@ -458,5 +458,24 @@ Each of them inherits the failure and the comment of HUNK."
           (agent-q-diff-file-change-comments change)
           (parted (agent-q-diff-file-change-comments change)))))
 
+(defun agent-q-diff-file-change-note-joined (change hunk n)
+  "Record that the N hunks of CHANGE from HUNK on are now one.
+It has the failure and the comment of the first of them that has any."
+  (cl-flet ((joined (entries)
+              (let ((mine (seq-find (lambda (entry)
+                                      (<= hunk (car entry) (+ hunk n -1)))
+                                    (sort (copy-sequence entries)
+                                          (lambda (one other) (< (car one) (car other)))))))
+                (append (and mine (list (cons hunk (cdr mine))))
+                        (cl-loop for (index . text) in entries
+                                 if (< index hunk) collect (cons index text)
+                                 else if (>= index (+ hunk n))
+                                 collect (cons (- index n -1) text))))))
+    (setf (agent-q-diff-file-change-committed change) nil
+          (agent-q-diff-file-change-failures change)
+          (joined (agent-q-diff-file-change-failures change))
+          (agent-q-diff-file-change-comments change)
+          (joined (agent-q-diff-file-change-comments change)))))
+
 (provide 'agent-q-diff-file-change)
 ;;; agent-q-diff-file-change.el ends here

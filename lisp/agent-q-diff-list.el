@@ -29,7 +29,7 @@
 (defun agent-q-diff-list--ended (review)
   "Return the result of REVIEW, which has ended, as a string."
   (let ((result (agent-q-diff-session-result review)))
-    (format "%s, %d of %d in file" (plist-get result :status)
+    (format "ended, %s %d/%d" (plist-get result :status)
             (plist-get result :in-file) (plist-get result :total))))
 
 (defun agent-q-diff-list--progress (review)
@@ -70,8 +70,11 @@
 (defvar agent-q-diff-list--is-due nil
   "Non-nil if an update of the list is scheduled.")
 
+(defvar-local agent-q-diff-list--open nil
+  "The reviews that were open when the list was last updated.")
+
 (defun agent-q-diff-list--update ()
-  "Update the list if a window shows it, keeping point on its review.
+  "Update the list if it is visible, keeping point on its review.
 If the list is gone, stop following what happens."
   (setq agent-q-diff-list--is-due nil)
   (let ((buffer (get-buffer agent-q-diff-list-buffer-name)))
@@ -79,10 +82,19 @@ If the list is gone, stop following what happens."
      ((null buffer) (agent-q-diff-list--stop))
      ((get-buffer-window buffer t)
       (with-current-buffer buffer
-        (tabulated-list-print t t))))))
+        (let* ((review (tabulated-list-get-id))
+               (has-ended (and review (memq review agent-q-diff-list--open)
+                               (agent-q-diff-session-outcome review))))
+          (tabulated-list-print t t)
+          (setq agent-q-diff-list--open (agent-q-diff-open-reviews))
+          ;; The next one to be decided is at the top.
+          (when (and has-ended agent-q-diff-list--open)
+            (goto-char (point-min))
+            (dolist (window (get-buffer-window-list buffer 'never t))
+              (set-window-point window (point-min))))))))))
 
 (defun agent-q-diff-list--update-soon ()
-  "Update the list once the command that runs now has finished."
+  "Update the list after the current command."
   (unless agent-q-diff-list--is-due
     (setq agent-q-diff-list--is-due t)
     (run-with-timer 0 nil #'agent-q-diff-list--update)))
@@ -125,6 +137,7 @@ If the list is gone, stop following what happens."
     (if (agent-q-diff-session-outcome review)
         (agent-q-diff-look-again review)
       (pop-to-buffer (agent-q-diff-session-buffer review))
+      (agent-q-diff-reviews-introduce review)
       ;; Otherwise a terminal's menu bar would not be updated.
       (force-mode-line-update))))
 
@@ -181,7 +194,8 @@ Forget a review that has ended."
   (let ((buffer (get-buffer-create agent-q-diff-list-buffer-name)))
     (with-current-buffer buffer
       (agent-q-diff-list-mode)
-      (tabulated-list-print))
+      (tabulated-list-print)
+      (setq agent-q-diff-list--open (agent-q-diff-open-reviews)))
     (pop-to-buffer buffer)))
 
 (provide 'agent-q-diff-list)

@@ -41,7 +41,7 @@
     (agent-q-diff-undo            . "undo the last decision, in the file as well")
     (agent-q-diff-redo            . "redo it")
     (agent-q-diff-next-pending    . "go to the next hunk that is not decided")
-    (agent-q-diff-toggle-hunk     . "accept, or make it pending again (the file stays)")
+    (agent-q-diff-toggle-hunk     . "accept; if applied, mark it pending and leave the file")
     (agent-q-diff-preview-hunk    . "show the hunk's place in the file")
     (agent-q-diff-show-outcome    . "show the file as it will be if you finish now")
     (agent-q-diff-split-hunk      . "split the hunk into its smallest parts")

@@ -255,7 +255,20 @@ If a window shows the file already, this happens without the mode; see
 TARGET is a buffer or nil."
   (and target
        (or agent-q-diff-follow-mode
-           (and agent-q-diff-follow (get-buffer-window target)))))
+           (and agent-q-diff-follow
+                (agent-q-diff-navigation--window-of target)))))
+
+(defun agent-q-diff-navigation--window-of (target)
+  "Return a window of the buffer TARGET, except the selected one, or nil.
+In that one the user may be typing."
+  (seq-find (lambda (window) (not (eq window (selected-window))))
+            (get-buffer-window-list target 'never)))
+
+(defun agent-q-diff-navigation--show-in-window (target)
+  "Return a window of the buffer TARGET; display it if there is none."
+  (or (agent-q-diff-navigation--window-of target)
+      (when (eq (window-buffer) (current-buffer))
+        (display-buffer target '(nil (inhibit-same-window . t))))))
 
 (defun agent-q-diff-navigation--follow ()
   "Show the place of the hunk at point, unless it is shown already.
@@ -299,7 +312,7 @@ Before point is first moved in the target, its position becomes the mark."
     (setq agent-q-diff-navigation--overlay
           (make-overlay beg (+ beg (length text)) target))
     (overlay-put agent-q-diff-navigation--overlay 'face 'agent-q-diff-place)
-    (let ((window (display-buffer target '(nil (inhibit-same-window . t)))))
+    (let ((window (agent-q-diff-navigation--show-in-window target)))
       (when window
         (unless agent-q-diff-navigation--has-moved
           (setq agent-q-diff-navigation--has-moved t)

@@ -91,15 +91,22 @@ This runs after every command here, so it must take constant time."
                 (when (agent-q-diff-session-is-abandoned agent-q-diff-buffer-review)
                   (propertize " Nobody is waiting for an answer any more ·"
                               'face 'agent-q-diff-warning))
+                (when agent-q-diff-buffer-is-past
+                  (propertize " ended, the agent has its answer ·"
+                              'face 'agent-q-diff-warning))
                 (if hunk
-                    (format " hunk %d/%d · " (1+ hunk) total)
+                    (format " hunk %d/%d%s · " (1+ hunk) total
+                            (if (zerop agent-q-diff-buffer-n-below)
+                                ""
+                              (format ", %d more lines below"
+                                      agent-q-diff-buffer-n-below)))
                   (format (ngettext " %d hunk · " " %d hunks · " total) total))
                 agent-q-diff-progress--header-end)))
     (unless (equal line header-line-format)
       (setq header-line-format line))))
 
 (defun agent-q-diff-progress--literal (text)
-  "Return TEXT, an agent's, so that the header line shows it as it is."
+  "Return TEXT, an agent's, quoted for a header line."
   (replace-regexp-in-string "%" "%%" (agent-q-diff-visible text)))
 
 (defun agent-q-diff-progress-refresh ()

@@ -179,7 +179,9 @@ it must not begin another line."
         agent-q-diff-buffer-review nil
         agent-q-diff-buffer-change nil
         agent-q-diff-buffer-positions nil
-        agent-q-diff-buffer-end-function nil)
+        agent-q-diff-buffer-end-function nil
+        agent-q-diff-buffer-is-past nil
+        agent-q-diff-buffer-n-below 0)
   (delete-all-overlays))
 
 (defun agent-q-diff-render-prepare (review original modified description mode notes)

@@ -55,6 +55,18 @@ unless it is a list of constructs, wrap it in one."
                    (t (list "" construct)))
                   (list agent-q-diff-reviews-mode-line)))))
 
+(defun agent-q-diff-reviews-introduce (review)
+  "Show a message with agent and description of REVIEW, and the first keys."
+  (let ((said (agent-q-diff-session-said review)))
+    (message "%s%s"
+             (if (string-empty-p said)
+                 ""
+               (format "%s: %s  " (or (agent-q-diff-session-agent review) "An agent") said))
+             (substitute-command-keys
+              "(\\<agent-q-diff-mode-map>\\[agent-q-diff-accept-hunk] accepts, \
+\\[agent-q-diff-reject-hunk] rejects, \\[agent-q-diff-finish] finishes, \
+\\[agent-q-diff-help] lists the keys)"))))
+
 ;;;###autoload
 (defun agent-q-diff-next-review ()
   "Go to the next open review, after that of the current buffer."
@@ -64,7 +76,8 @@ unless it is a list of constructs, wrap it in one."
                    (car reviews))))
     (if (or (null next) (eq next agent-q-diff-buffer-review))
         (message "No other open review")
-      (pop-to-buffer-same-window (agent-q-diff-session-buffer next)))))
+      (pop-to-buffer-same-window (agent-q-diff-session-buffer next))
+      (agent-q-diff-reviews-introduce next))))
 
 ;;;; Reviews that have ended
 

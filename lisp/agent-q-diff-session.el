@@ -57,13 +57,14 @@ SLOTS are further slots, keywords and values."
   "Return the absolute name of the file of REVIEW, or nil."
   (agent-q-diff-file-change-path (agent-q-diff-session-change review)))
 
-(defun agent-q-diff-session-said (review)
-  "Return what the agent says about REVIEW as a short line for the user."
+(defun agent-q-diff-session-said (review &optional width)
+  "Return the description of REVIEW as a short line for the user.
+It has at most WIDTH columns, by default 60."
   (truncate-string-to-width
    (replace-regexp-in-string
     "[ \t\n]+" " " (agent-q-diff-visible
                    (string-trim (or (agent-q-diff-session-description review) ""))))
-   60 nil nil "…"))
+   (or width 60) nil nil "…"))
 
 ;;;; What others show of reviews
 

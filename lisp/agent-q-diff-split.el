@@ -85,6 +85,30 @@ In a diff that was not made from a review, text between the hunks stays."
     (agent-q-diff-file-change-note-parts change hunk n)
     (agent-q-diff-split--print-anew hunk 1 n)))
 
+;;;; Undoing a split
+
+(defun agent-q-diff-split-undo (change is-for-decision)
+  "Undo the latest split of a hunk of CHANGE, if that can be undone next.
+If IS-FOR-DECISION is non-nil, undo it only if it was made for the decision
+that was undone just now.  Return the hunk, or nil if nothing was undone."
+  (pcase (and (agent-q-diff-file-change-is-cut change)
+              (agent-q-diff-module-undo-split (agent-q-diff-file-change-engine change)
+                                              is-for-decision))
+    (`(,hunk . ,n)
+     (agent-q-diff-file-change-note-joined change hunk n)
+     (agent-q-diff-split--print-anew hunk n 1)
+     hunk)))
+
+(defun agent-q-diff-split-redo (change)
+  "Redo the split of a hunk of CHANGE that was undone last, if that is next.
+Return (HUNK . IS-FOR-NEXT), or nil if nothing was redone.  IS-FOR-NEXT is
+non-nil if it was made for the decision that can be redone next."
+  (pcase (and (agent-q-diff-file-change-is-cut change)
+              (agent-q-diff-module-redo-split (agent-q-diff-file-change-engine change)))
+    (`(,hunk ,n . ,is-for-next)
+     (agent-q-diff-split--show-parts change hunk n)
+     (cons hunk is-for-next))))
+
 ;;;; Splitting
 
 (defun agent-q-diff-split-hunk ()

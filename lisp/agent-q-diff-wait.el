@@ -163,18 +163,6 @@ IS-MACRO tells whether a keyboard macro was running when it began."
     (remove-hook 'pre-command-hook #'agent-q-diff-wait--note-command)
     (remove-hook 'post-command-hook #'agent-q-diff-wait--leave-if-decided)))
 
-(defun agent-q-diff-wait--introduce (review)
-  "Show a message with the agent of REVIEW, what it says, and the first keys."
-  (let ((said (agent-q-diff-session-said review)))
-    (message "%s%s"
-             (if (string-empty-p said)
-                 ""
-               (format "%s: %s  " (or (agent-q-diff-session-agent review) "An agent") said))
-             (substitute-command-keys
-              "(\\<agent-q-diff-mode-map>\\[agent-q-diff-accept-hunk] accepts, \
-\\[agent-q-diff-reject-hunk] rejects, \\[agent-q-diff-finish] finishes, \
-\\[agent-q-diff-help] lists the keys)"))))
-
 (defun agent-q-diff-wait-for (review)
   "Show REVIEW and wait until it has ended.  Then restore the windows."
   ;; The keys of Isearch would take precedence over those of the diff
@@ -199,7 +187,7 @@ IS-MACRO tells whether a keyboard macro was running when it began."
         (save-current-buffer
           (pop-to-buffer (agent-q-diff-session-buffer review))
           (agent-q-diff-grace-begin)
-          (agent-q-diff-wait--introduce review)
+          (agent-q-diff-reviews-introduce review)
           (agent-q-diff-wait--edit-recursively review)
           (while (not (agent-q-diff-session-outcome review))
             ;; When the keys of a macro run out, the user goes on.

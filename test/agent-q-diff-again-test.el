@@ -98,7 +98,8 @@
                    aqd-file "@@ -2,4 +2,4 @@\n 2\n-b\n-c\n+b2\n+c2\n 3\n" "d" nil)))
       (save-current-buffer
         (pop-to-buffer (agent-q-diff-session-buffer review))
-        (aqd-press "s a q y"))
+        (aqd-split-sides)
+        (aqd-press "a q y"))
       (should (equal (aqd-disk) (aqd-lines "1" "2" "3" "4")))
       (with-current-buffer (agent-q-diff-look-again review)
         (should (= 2 (agent-q-diff-count-hunks)))
@@ -151,7 +152,7 @@
     (unwind-protect
         (progn
           (goto-char (point-min))
-          (should (string-search "partial, 2 of 3 in file"
+          (should (string-search "ended, partial 2/3"
                                  (buffer-string)))
           (aqd-press "RET")
           (should (eq past agent-q-diff-again--past))

@@ -47,13 +47,13 @@
       (should (equal "Hunk 1 applied; nothing is pending, q finishes" (aqd-said (agent-q-diff-accept-hunk))))
       (should (equal "Hunk 1 applied already; nothing is pending, q finishes"
                      (aqd-said (agent-q-diff-accept-hunk))))
-      (should (equal "Hunk 1 pending; its change stays in the file, u takes it out; 0 of 1, 1 pending"
+      (should (equal "Hunk 1 pending; its change stays in the file, u takes it out; 0 of 1 decided, 1 pending"
                      (aqd-said (agent-q-diff-toggle-hunk))))
       (should (equal "Hunk 1 applied; its change was in the file already; nothing is pending, q finishes"
                      (aqd-said (agent-q-diff-accept-hunk))))
       (should (equal "Hunk 1 rejected; its change stays in the file, u takes it out; nothing is pending, q finishes"
                      (aqd-said (agent-q-diff-reject-hunk))))
-      (should (equal "Hunk 1 taken out of the file; 0 of 1, 1 pending"
+      (should (equal "Hunk 1 taken out of the file; 0 of 1 decided, 1 pending"
                      (aqd-said (agent-q-diff-unapply-hunk))))
       (should (equal "Hunk 1 is not in the file"
                      (aqd-said (agent-q-diff-unapply-hunk))))
@@ -362,11 +362,10 @@ What is left is the last part; a part without lines is none."
 (defun aqd-commands-walk-note (hunk key)
   "Note in the model that KEY was pressed on HUNK."
   (pcase key
-    ;; SPC on an applied hunk leaves the target alone, and so does a.
+    ;; SPC on an applied hunk leaves the target alone, and so does a.  Each
+    ;; hunk is one change, so s does nothing.
     ((or "a" "SPC") (setf (aqd-commands-walk-hunk-is-in hunk) t))
-    ("u" (setf (aqd-commands-walk-hunk-is-in hunk) nil))
-    ("s" (aqd-commands-walk-become
-          hunk (aqd-commands-walk-parts hunk (length (aqd-commands-walk-hunk-removed hunk)))))))
+    ("u" (setf (aqd-commands-walk-hunk-is-in hunk) nil))))
 
 (defun aqd-commands-walk-press-on-line (hunk key random)
   "Press KEY with one changed line of HUNK, as RANDOM says, as the region."

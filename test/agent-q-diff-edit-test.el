@@ -124,7 +124,7 @@
       (should-error (agent-q-diff-edit-finish) :type 'user-error)
       (should (equal (buffer-string) aqd-letters-original)))
     (with-current-buffer (aqd-diff-buffer)
-      (agent-q-diff-split-hunk))
+      (aqd-split-sides))
     (aqd-in-small-buffer
       (aqd-retype "b\n" "other\n")
       (should (string-search "has changed since" (cadr (should-error
@@ -208,7 +208,7 @@
       (aqd-retype "x" "y")
       (let ((small (current-buffer)))
         (set-buffer diff)
-        (aqd-goto-hunk 1) (agent-q-diff-split-hunk)
+        (aqd-goto-hunk 1) (aqd-split-sides)
         (with-current-buffer small
           (unwind-protect (agent-q-diff-edit-finish)
             (set-buffer-modified-p nil)
@@ -262,7 +262,7 @@
 (ert-deftest aqd-edit-of-an-applied-part-glues-no-lines ()
   "The text lacks a final newline, and the line of another part follows it."
   (aqd-with-review "1\n2\na" "1\n2\nb"
-    (agent-q-diff-split-hunk)
+    (aqd-split-sides)
     (aqd-accept 1)
     (aqd-accept 2)
     (should (equal (aqd-target) "1\n2\nb"))

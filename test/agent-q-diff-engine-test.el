@@ -163,6 +163,7 @@ The edits are made in a temporary buffer."
   '(agent-q-diff-module-n-reviews agent-q-diff-module-version
     agent-q-diff-module-adopt agent-q-diff-module-blobs agent-q-diff-module-hash
     agent-q-diff-module-review agent-q-diff-module-is-coarse
+    agent-q-diff-module-undo-split agent-q-diff-module-redo-split
     agent-q-diff-module-review-diff agent-q-diff-module-files
     agent-q-diff-module-free agent-q-diff-module-print
     agent-q-diff-module-header-lines agent-q-diff-module-is-idle

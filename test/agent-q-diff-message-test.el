@@ -646,7 +646,7 @@ Could not be applied where it belongs: hunk 2."
       (cl-letf (((symbol-function 'recursive-edit)
                  (lambda ()
                    (aqd-goto-hunk 1)
-                   (agent-q-diff-split-hunk)
+                   (aqd-split-sides)
                    (aqd-accept 2)
                    (agent-q-diff-finish))))
         (setq message (agent-q-diff-tools-propose-file-edit

@@ -120,5 +120,35 @@
       (aqd-press "f")
       (should-not agent-q-diff-follow-mode))))
 
+(ert-deftest aqd-navigation-a-file-that-is-alone-on-the-frame-keeps-its-window ()
+  "The diff gets the other window, and point stays where the user types."
+  (aqd-with-file (aqd-numbered 60)
+    (save-window-excursion
+      (delete-other-windows)
+      (switch-to-buffer (aqd-visit))
+      (goto-char 3)
+      (let* ((review (agent-q-diff-review aqd-file (aqd-numbered 60)
+                                          (aqd-numbered 60 '((5 . "a") (40 . "b")))
+                                          "d" #'ignore))
+             (buffer (agent-q-diff-session-buffer review))
+             (file (selected-window)))
+        (unwind-protect
+            (progn
+              (should (get-buffer-window buffer))
+              (with-current-buffer buffer
+                (agent-q-diff-navigation--follow))
+              (should (get-buffer-window buffer))
+              (should (= 3 (window-point file)))
+              ;; From the diff's window, the place is shown in the file's.
+              (select-window (get-buffer-window buffer))
+              (aqd-press "n")
+              (should (eq (window-buffer file) (find-buffer-visiting aqd-file)))
+              (should (equal "line 40" (with-selected-window file
+                                         (buffer-substring (line-beginning-position)
+                                                           (line-end-position)))))
+              ;; Where the user was is the mark.
+              (should (= 3 (with-current-buffer (window-buffer file) (mark t)))))
+          (agent-q-diff-cancel review))))))
+
 (provide 'agent-q-diff-navigation-test)
 ;;; agent-q-diff-navigation-test.el ends here

@@ -124,7 +124,7 @@
                     (agent-q-diff-accept-hunk)
                     (should (equal before (aqd-target)))
                     (aqd-goto-hunk 1)
-                    (agent-q-diff-split-hunk)
+                    (aqd-split-sides)
                     (aqd-goto-hunk 3)
                     (agent-q-diff-accept-hunk)
                     (should (equal before (aqd-target))))

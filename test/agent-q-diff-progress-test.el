@@ -89,7 +89,7 @@
                 (should (string-match-p "0 applied · 0 rejected · 1 pending"
                                         header-line-format))
                 (should (string-prefix-p " hunk 1/1 · " header-line-format))
-                (should (string-suffix-p " · target.txt" header-line-format))
+                (should (string-suffix-p " · target.txt · Agent-Q" header-line-format))
                 (goto-char (point-min))
                 (run-hooks 'post-command-hook)
                 (should (string-prefix-p " 1 hunk · " header-line-format))

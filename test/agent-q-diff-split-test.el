@@ -60,21 +60,24 @@
   (aqd-with-file (aqd-numbered 20)
     (aqd-with-diff aqd-bare-diff-of-one
       (aqd-goto-hunk 1)
-      (should (equal "Split into 2 hunks" (aqd-said (agent-q-diff-split-hunk))))
+      (should (equal "This hunk is one change; v selects lines to decide only those"
+                     (aqd-said (agent-q-diff-split-hunk))))
+      (should (= 2 (aqd-split-sides)))
+      (aqd-goto-hunk 1)
       (should (equal (buffer-string)
                      (aqd-lines "@@ -4,4 +4,3 @@" " line 4" " line 5"
                                 " line 6" "-line 7" "@@ -8,3 +7,4 @@"
                                 "+LINE 7" " line 8" " line 9" " line 10")))
       (agent-q-diff-accept-hunk)
       (should (equal (aqd-disk) (aqd-numbered 20 '((7)))))
-      (should (equal "This hunk cannot be split; select lines to decide only those"
+      (should (equal "This hunk is one change; v selects lines to decide only those"
                      (aqd-said (agent-q-diff-split-hunk)))))))
 
 (ert-deftest aqd-split-when-narrowed ()
   (aqd-with-review "1\n2\na" "1\n2\nb"
     (aqd-goto-hunk 1)
     (diff-restrict-view)
-    (agent-q-diff-split-hunk)
+    (aqd-split-sides)
     (widen)
     (should (= 2 (seq-count (apply-partially #'string-prefix-p "\\") (aqd-hunks))))))
 
@@ -232,14 +235,14 @@
     (aqd-with-diff (aqd-lines "@@ -2,4 +2,4 @@" " 2" "-b" "-c" "+b2" "+c2" " 3")
       (set-buffer-modified-p nil)
       (aqd-goto-hunk 1)
-      (agent-q-diff-split-hunk)
+      (aqd-split-sides)
       (should (buffer-modified-p)))))
 
 (ert-deftest aqd-split-of-a-bare-diff-with-crlf ()
   (aqd-with-file "1\r\n2\r\nb\r\nc\r\n3\r\n"
     (aqd-with-diff "@@ -2,4 +2,4 @@\r\n 2\r\n-b\r\n-c\r\n+b2\r\n+c2\r\n 3\r\n"
       (aqd-goto-hunk 1)
-      (agent-q-diff-split-hunk)
+      (aqd-split-sides)
       (goto-char (point-max)) (let ((inhibit-read-only t)) (insert "\n") (delete-char -1))
       (aqd-goto-hunk 1)
       (agent-q-diff-accept-hunk)
@@ -254,7 +257,7 @@
       (aqd-lines "1" "++ a" "x" "++ b" "3" "4" "5" "6")
     (agent-q-diff-split-hunk)
     (aqd-goto-hunk 2)
-    (agent-q-diff-split-hunk)
+    (aqd-split-sides)
     (should (= 3 (seq-count (apply-partially #'string-prefix-p "@@") (aqd-hunks))))
     (should (equal (length (aqd-hunks)) (+ 3 9)))))
 

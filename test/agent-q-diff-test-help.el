@@ -127,6 +127,20 @@ FUNCTION is called in the diff buffer."
   (beginning-of-line)
   (point))
 
+(defun aqd-split-sides ()
+  "Split the hunk at point between the lines that it removes and those it adds.
+It has one change.  Return the number of hunks that this makes."
+  (save-excursion
+    (let ((beg (progn (end-of-line)
+                      (re-search-backward "^@@")
+                      (re-search-forward "^-")
+                      (line-beginning-position)))
+          (n (agent-q-diff-count-hunks)))
+      (while (eq ?- (char-after (line-beginning-position)))
+        (forward-line))
+      (agent-q-diff-split-pick-region beg (point))
+      (1+ (- (agent-q-diff-count-hunks) n)))))
+
 (defun aqd-lines (&rest lines)
   "Return LINES, each ended by a newline, as one string."
   (mapconcat (lambda (line) (concat line "\n")) lines ""))

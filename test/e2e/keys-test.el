@@ -28,7 +28,7 @@
 (defun keys-did (what)
   "Return a regexp that matches the echo area after a hunk became WHAT."
   (concat "^Hunk [1-9] " (regexp-quote what)
-          "; \\(?:[0-9] of [0-9], [0-9] pending\\|nothing is pending, q finishes\\)"
+          "; \\(?:[0-9] of [0-9] decided, [0-9] pending\\|nothing is pending, q finishes\\)"
           "\\(?:; none below, back at hunk [0-9]\\)?\n*\\'"))
 
 ;;;; The tour
