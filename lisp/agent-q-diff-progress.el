@@ -98,7 +98,7 @@ This runs after every command here, so it must take constant time."
                     (format " hunk %d/%d%s · " (1+ hunk) total
                             (if (zerop agent-q-diff-buffer-n-below)
                                 ""
-                              (format ", %d more lines below"
+                              (format ", %d below"
                                       agent-q-diff-buffer-n-below)))
                   (format (ngettext " %d hunk · " " %d hunks · " total) total))
                 agent-q-diff-progress--header-end)))

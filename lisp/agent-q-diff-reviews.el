@@ -56,16 +56,18 @@ unless it is a list of constructs, wrap it in one."
                   (list agent-q-diff-reviews-mode-line)))))
 
 (defun agent-q-diff-reviews-introduce (review)
-  "Show a message with agent and description of REVIEW, and the first keys."
-  (let ((said (agent-q-diff-session-said review)))
-    (message "%s%s"
-             (if (string-empty-p said)
-                 ""
-               (format "%s: %s  " (or (agent-q-diff-session-agent review) "An agent") said))
-             (substitute-command-keys
-              "(\\<agent-q-diff-mode-map>\\[agent-q-diff-accept-hunk] accepts, \
+  "Show a message with agent and description of REVIEW, and the first keys.
+In a batch Emacs nobody would read it."
+  (unless noninteractive
+    (let ((said (agent-q-diff-session-said review)))
+      (message "%s%s"
+               (if (string-empty-p said)
+                   ""
+                 (format "%s: %s  " (or (agent-q-diff-session-agent review) "An agent") said))
+               (substitute-command-keys
+                "(\\<agent-q-diff-mode-map>\\[agent-q-diff-accept-hunk] accepts, \
 \\[agent-q-diff-reject-hunk] rejects, \\[agent-q-diff-finish] finishes, \
-\\[agent-q-diff-help] lists the keys)"))))
+\\[agent-q-diff-help] lists the keys)")))))
 
 ;;;###autoload
 (defun agent-q-diff-next-review ()

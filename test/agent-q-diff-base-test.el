@@ -39,5 +39,14 @@
       (should-not (plist-get attributes :foreground))
       (should-not (plist-get attributes :background)))))
 
+(ert-deftest aqd-base-others-are-silent ()
+  (let ((inhibit-message nil))
+    (message "ours")
+    (agent-q-diff-base-silently
+      (message "theirs"))
+    (with-current-buffer (messages-buffer)
+      (should (string-search "ours" (buffer-string)))
+      (should-not (string-search "theirs" (buffer-string))))))
+
 (provide 'agent-q-diff-base-test)
 ;;; agent-q-diff-base-test.el ends here

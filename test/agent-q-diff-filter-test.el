@@ -95,5 +95,27 @@
     (agent-q-diff-accept-hunk)
     (should (equal (aqd-said (agent-q-diff-next-rejected)) "No hunk is rejected"))))
 
+(ert-deftest aqd-filter-a-key-folds-one-hunk-or-all ()
+  (aqd-with-shown-review (aqd-numbered 60)
+      (aqd-numbered 60 '((5 . "a") (20 . "b") (35 . "c")))
+    (let ((hidden (lambda ()
+                    (cl-loop for position across agent-q-diff-buffer-positions
+                             collect (and (invisible-p (save-excursion
+                                                         (goto-char position)
+                                                         (line-beginning-position 2)))
+                                          t)))))
+      (aqd-press "n TAB")
+      (should (equal '(nil t nil) (funcall hidden)))
+      ;; Deciding changes nothing about that, and the header stays in view.
+      (aqd-press "a p p TAB")
+      (should (equal '(t t nil) (funcall hidden)))
+      (should-not (seq-some #'invisible-p (append agent-q-diff-buffer-positions nil)))
+      (aqd-press "<backtab>")
+      (should (equal '(nil nil nil) (funcall hidden)))
+      (aqd-press "<backtab>")
+      (should (equal '(t t t) (funcall hidden)))
+      (aqd-press "n TAB")
+      (should (equal '(t nil t) (funcall hidden))))))
+
 (provide 'agent-q-diff-filter-test)
 ;;; agent-q-diff-filter-test.el ends here

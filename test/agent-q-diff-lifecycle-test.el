@@ -318,5 +318,32 @@ it there; END is called in the window of the list, and ends the review."
         (mapc #'agent-q-diff-forget (agent-q-diff-past-reviews))
         (should (<= (agent-q-diff-module-n-reviews) engines))))))
 
+(ert-deftest aqd-lifecycle-the-end-says-what-is-where-and-what-is-next ()
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+    (let ((other (agent-q-diff-review (concat aqd-file "2") "a\n" "b\n" "d" #'ignore)))
+      (setf (agent-q-diff-session-agent review) "Kim")
+      (save-window-excursion
+        (pop-to-buffer (agent-q-diff-session-buffer review))
+        (should (equal "target.txt: 1 of 2 hunks in the file, Kim told; \
+1 review left, next: target.txt2"
+                       (aqd-said (aqd-press "a r q")))))
+      (agent-q-diff-cancel other))))
+
+(ert-deftest aqd-lifecycle-of-buffers-named-after-files-the-latest-stays ()
+  (aqd-with-file "a\n"
+    (let ((names (lambda ()
+                   (sort (seq-filter (lambda (name)
+                                       (string-prefix-p "*Agent-Q Diff: " name))
+                                     (mapcar #'buffer-name (buffer-list)))
+                         #'string<))))
+      (dolist (name '("one" "two"))
+        (let ((review (agent-q-diff-review (expand-file-name name (file-name-directory aqd-file))
+                                           "" "b\n" "d" #'ignore)))
+          (should (equal (format "*Agent-Q Diff: %s*" name)
+                         (buffer-name (agent-q-diff-session-buffer review))))
+          (agent-q-diff-reject review 0)
+          (agent-q-diff-end review)))
+      (should (equal '("*Agent-Q Diff: two*") (funcall names))))))
+
 (provide 'agent-q-diff-lifecycle-test)
 ;;; agent-q-diff-lifecycle-test.el ends here

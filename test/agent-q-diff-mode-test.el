@@ -54,5 +54,34 @@
                      (aqd-numbered 10 '((2 . "LINE 2")
                                         (8 . "line 8\nline 8.5"))))))))
 
+(ert-deftest aqd-mode-keys-without-a-command-say-what-to-do ()
+  (aqd-with-shown-review aqd-original-of-two aqd-modified-of-two
+    (pcase-dolist (`(,keys . ,said) '(("z" . "z has no command here; \\? shows the keys")
+                                      ("C-k" . "text is fixed")
+                                      ("C-d" . "text is fixed")
+                                      ("M-d" . "text is fixed")
+                                      ("C-y" . "text is fixed")))
+      (should (string-match-p said (error-message-string
+                                    (should-error (aqd-press keys) :type 'user-error)))))
+    (aqd-press "k")
+    (should (equal (aqd-signs) '((1 . "[REJECTED]"))))
+    (aqd-press "M-p M-n")
+    (should (= 1 (agent-q-diff-buffer-hunk-at-point)))
+    (aqd-press "<")
+    (should (bobp))
+    (aqd-press ">")
+    (should (eobp))
+    (should (string-prefix-p "Up to date; " (aqd-said (aqd-press "g"))))
+    (should (eq (key-binding (kbd "DEL")) 'scroll-down-command))))
+
+(ert-deftest aqd-mode-keys-are-in-the-mode-s-documentation ()
+  "Emacs 28 leaves out keys that are in two active keymaps."
+  (aqd-with-shown-review aqd-original-of-two aqd-modified-of-two
+    (let ((text (substring-no-properties (documentation major-mode))))
+      (dolist (line '("^a +accept the hunk" "^r +reject the hunk" "^q +finish"
+                      "^TAB +fold" "^v +select"))
+        (should (string-match-p line text)))
+      (should-not (string-search "M-x" text)))))
+
 (provide 'agent-q-diff-mode-test)
 ;;; agent-q-diff-mode-test.el ends here

@@ -97,5 +97,19 @@
       (should-not (seq-some (lambda (overlay) (overlay-get overlay 'agent-q-diff-header))
                             (overlays-in (point-min) (point-max)))))))
 
+(ert-deftest aqd-signs-comment-is-below-the-header ()
+  (aqd-with-shown-review aqd-original-of-two aqd-modified-of-two
+    (let ((below (lambda ()
+                   (mapconcat (lambda (overlay)
+                                (or (overlay-get overlay 'after-string) ""))
+                              (overlays-at (aref agent-q-diff-buffer-positions 0))
+                              ""))))
+      (agent-q-diff-comment-hunk "Why?\nReally")
+      (should (equal "\n# Why?\n# Really" (substring-no-properties (funcall below))))
+      (aqd-press "r p")
+      (should (equal "\n# Why?\n# Really" (substring-no-properties (funcall below))))
+      (agent-q-diff-comment-hunk "")
+      (should (equal "" (funcall below))))))
+
 (provide 'agent-q-diff-signs-test)
 ;;; agent-q-diff-signs-test.el ends here
