@@ -42,7 +42,7 @@ demo: ## Review a real proposal in this terminal; without a terminal, play it
 	@test/demo/run
 
 test: ## Run every test: Rust, Lisp, and Emacs in a real terminal
-	@test/tools/need emacs cargo cc patch git tmux timeout mcp-client sbcl slime swank makeinfo setfacl
+	@test/tools/need emacs cargo cc patch git tmux timeout mcp-client sbcl slime swank evil makeinfo setfacl
 	@$(MAKE) --no-print-directory build
 	@test/tools/run-tests $(SUITES)
 

@@ -331,12 +331,19 @@ for it is respected."
 (declare-function evil-emacs-state "ext:evil-states" (&optional arg))
 (declare-function meow-mode "ext:meow-core" (&optional arg))
 
-(defun agent-q-diff-base-claim-keys-here ()
-  "Keep evil and meow from taking over the keys of this buffer alone."
+(defun agent-q-diff-base--claim-keys ()
+  "Take the keys of this buffer back from evil and meow if they have them."
   (when (bound-and-true-p evil-local-mode)
     (evil-emacs-state))
   (when (bound-and-true-p meow-mode)
     (meow-mode -1)))
+
+(defun agent-q-diff-base-claim-keys-here ()
+  "Keep evil and meow from taking over the keys of this buffer alone.
+Where mode hooks were delayed, they come only after the command."
+  (agent-q-diff-base--claim-keys)
+  (add-hook 'evil-local-mode-hook #'agent-q-diff-base--claim-keys nil t)
+  (add-hook 'meow-mode-hook #'agent-q-diff-base--claim-keys nil t))
 
 ;;;; Errors
 

@@ -5,8 +5,9 @@
 ;;; Commentary:
 
 ;; A tour is a list of steps: keys, and the screen that a person sees after
-;; them, stored in the folder screens as plain text.  `make screens' writes
-;; these files anew; look at each before it is committed.
+;; them, stored in the folder screens as plain text, and in its folder 80x24
+;; as a terminal of that size shows it.  `make screens' writes these files
+;; anew; look at each before it is committed.
 ;;
 ;; Where Emacs 28 itself shows something else than later versions, there is
 ;; a file NAME.28.txt beside NAME.txt.
@@ -15,8 +16,18 @@
 
 (require 'agent-q-diff-tmux)
 
-(defconst screens-folder (expand-file-name "screens" e2e-here)
-  "Folder of the stored screens.")
+(defconst screens-sizes '((100 . 40) (80 . 24))
+  "Widths and heights, in characters, in which the tours are gone through.")
+
+(defvar screens-size (car screens-sizes)
+  "Width and height of the screen, one of `screens-sizes'.")
+
+(defun screens-folder ()
+  "Return the folder of the stored screens of `screens-size'."
+  (expand-file-name (if (equal screens-size (car screens-sizes))
+                        "screens"
+                      (format "screens/%dx%d" (car screens-size) (cdr screens-size)))
+                    e2e-here))
 
 (defconst screens-is-writing (getenv "AGENT_Q_DIFF_WRITE_SCREENS")
   "Non-nil if the screens are to be stored, not compared.")
@@ -54,7 +65,7 @@ The test's own folder is `~' besides.")
 
 (defun screens-file (name)
   "Return the file of the screen NAME, whether it is there or not."
-  (expand-file-name (concat name ".txt") screens-folder))
+  (expand-file-name (concat name ".txt") (screens-folder)))
 
 (defun screens-own-file (name)
   "Return the file of the screen NAME for this version of Emacs only."
@@ -167,7 +178,7 @@ ENVIRONMENT is added to its environment."
   `(let* (;; Where a table cuts a path off depends on how long it is.
           (e2e--folder (file-name-as-directory (make-temp-file "/tmp/aqd" t)))
           (e2e--serial 0)
-          (e2e-size '(100 . 40))
+          (e2e-size screens-size)
           (e2e-environment (append ,environment
                                    (list (concat "HOME=" (directory-file-name e2e--folder)))
                                    e2e-environment))

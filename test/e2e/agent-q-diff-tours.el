@@ -81,6 +81,30 @@ A list in the place of a line is the lines for it, perhaps none."
   ("reading-q-asks" agent-q-diff-finish "q")
   ("reading-q-not-yet" nil "n"))
 
+;; Every key by which one moves, folds and decides, in small windows.
+(screens-define-tour keys
+  ("keys-opened" nil (tours-propose-demo))
+  ("keys-a" agent-q-diff-accept-hunk "a")
+  ("keys-k" agent-q-diff-reject-hunk "k")
+  ("keys-p" agent-q-diff-previous-hunk "p")
+  ("keys-M-n" agent-q-diff-next-hunk "M-n")
+  ("keys-M-p" agent-q-diff-previous-hunk "M-p")
+  ("keys-TAB" agent-q-diff-fold-hunk "TAB")
+  (nil agent-q-diff-fold-hunk "TAB")
+  ("keys-S-TAB" agent-q-diff-fold-all-hunks "<backtab>")
+  (nil agent-q-diff-fold-all-hunks "<backtab>")
+  ("keys-v" agent-q-diff-select-line "n C-n C-n C-n C-n v")
+  ("keys-v-r" agent-q-diff-reject-hunk "r")
+  ("keys-no-command" agent-q-diff-refuse "z")
+  ("keys-g" agent-q-diff-refresh "g")
+  ("keys-RET" agent-q-diff-preview-hunk "RET")
+  ("keys-help" agent-q-diff-help "?")
+  (nil nil "q")
+  ("keys-outcome" agent-q-diff-show-outcome "=")
+  (nil nil "q")
+  ("keys-q-asks" agent-q-diff-finish "q")
+  ("keys-finished" nil "y"))
+
 (screens-define-tour deciding
   (nil nil (tours-propose-demo) "C-x 1")
   ("deciding-a" agent-q-diff-accept-hunk "a")
@@ -175,7 +199,7 @@ A list in the place of a line is the lines for it, perhaps none."
                           (tours-lines 40 5 "LINE 5" 20 "LINE 20" 35 "LINE 35") "Shout")
        ;; Emacs in a terminal may leave lines empty if the next key, which
        ;; splits the window again, interrupts drawing.
-       "C-x 1" (e2e-see "^.LINE 5" "^.LINE 35"))
+       "C-x 1" (e2e-see "^.LINE 5" "^.LINE 20"))
   ("editing-e" agent-q-diff-edit-hunk "e")
   ("editing-e-C-c-C-c" agent-q-diff-edit-finish "C-k" ("five") "C-c C-c")
   (nil agent-q-diff-edit-hunk "e")
@@ -219,7 +243,7 @@ A list in the place of a line is the lines for it, perhaps none."
   ("deceiving" nil "C-x 1")
   ("deceiving-help" agent-q-diff-help "? C-x o M->")
   ;; By number: whether C-p sees the long line cut depends on redisplay.
-  (nil nil "C-x o C-x 1 M-g g" ("19") "RET")
+  (nil nil "C-x o C-x 1 M-g g" ("16") "RET")
   ("deceiving-x" agent-q-diff-expand-line "x")
   ("deceiving-x-again" agent-q-diff-expand-line "x"))
 

@@ -223,7 +223,7 @@ COLORS is an alist from faces to their backgrounds there."
         (should (> (graphical-contrast face) 4.5))))
     ;; The header line is there, and all of the third hunk's beginning.
     (should (equal (e2e-eval '(format-mode-line header-line-format))
-                   " hunk 3/9 · 1 applied · 1 rejected · 7 pending · inventory.lisp · demo-agent"))
+                   " hunk 3/9 · 1 applied · 1 rejected · 7 pending · inventory.lisp · Agent-Q"))
     (should (> (e2e-eval '(window-header-line-height)) 10))
     (should (> (e2e-eval '(window-end nil t)) (e2e-eval '(aref agent-q-diff-buffer-positions 2))))
     (should (equal (e2e-eval '(mapcar (lambda (sign) (overlay-get sign 'agent-q-diff))

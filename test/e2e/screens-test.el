@@ -14,13 +14,19 @@
 ;;;; The tours
 
 (defmacro screens-define-tests ()
-  "Define a test for each tour."
+  "Define a test for each tour and size of the screen."
   `(progn
-     ,@(mapcar (lambda (tour)
-                 `(ert-deftest ,(intern (format "e2e-screens-%s" (car tour))) ()
-                    (screens-with-emacs nil
-                      (screens-go ',(cdr tour)))))
-               screens-tours)))
+     ,@(seq-mapcat
+        (lambda (tour)
+          (mapcar (lambda (size)
+                    `(ert-deftest ,(intern (format "e2e-screens-%s-%dx%d" (car tour)
+                                                   (car size) (cdr size)))
+                         ()
+                       (let ((screens-size ',size))
+                         (screens-with-emacs nil
+                           (screens-go ',(cdr tour))))))
+                  screens-sizes))
+        screens-tours)))
 
 (screens-define-tests)
 
@@ -103,13 +109,14 @@ left out."
     ;; On some file systems a and A are the same name.
     (should (equal names (seq-uniq names (lambda (one other)
                                            (string= (downcase one) (downcase other))))))
-    (should (equal (sort names #'string<)
-                   (seq-uniq
-                    (sort (mapcar (lambda (file)
-                                    (replace-regexp-in-string
-                                     "\\(\\.[0-9]+\\)?\\.txt\\'" "" file))
-                                  (directory-files screens-folder nil "\\.txt\\'"))
-                          #'string<))))))
+    (dolist (screens-size screens-sizes)
+      (should (equal (sort names #'string<)
+                     (seq-uniq
+                      (sort (mapcar (lambda (file)
+                                      (replace-regexp-in-string
+                                       "\\(\\.[0-9]+\\)?\\.txt\\'" "" file))
+                                    (directory-files (screens-folder) nil "\\.txt\\'"))
+                            #'string<)))))))
 
 ;;;; Without color
 
