@@ -65,6 +65,23 @@
         (should (aqd-current-visible-p))
         (should (save-excursion (goto-char (window-start)) (bolp)))))))
 
+(ert-deftest aqd-current-hunk-stays-visible-in-a-window-that-shrinks ()
+  (aqd-current-with-review (aqd-numbered 60)
+      (aqd-numbered 60 '((5 . "a") (20 . "b") (35 . "c")))
+    (aqd-press "n")
+    (set-window-start nil (point-min))
+    (let ((window-min-height 4))
+      (split-window nil 12)
+      (should-not (aqd-current-visible-p))
+      ;; Any command may have split it.
+      (aqd-press "C-a")
+      (should (aqd-current-visible-p))
+      ;; Nobody who scrolls is scrolled back.
+      (set-window-start nil (line-beginning-position 2))
+      (let ((start (window-start)))
+        (aqd-press "C-e")
+        (should (= start (window-start)))))))
+
 (ert-deftest aqd-current-of-a-hunk-that-does-not-fit-the-first-lines-are-visible ()
   (aqd-current-with-review (aqd-numbered 100)
       (apply #'aqd-numbered 100
