@@ -73,8 +73,51 @@
 (defvar-local agent-q-diff-list--open nil
   "The reviews that were open when the list was last updated.")
 
+(defun agent-q-diff-list--row (review)
+  "Return the position of the row of REVIEW, or nil."
+  (text-property-any (point-min) (point-max) 'tabulated-list-id review))
+
+(defun agent-q-diff-list--place (position)
+  "Return what is to be found again at POSITION, (REVIEW LINE).
+If REVIEW has ended meanwhile, that is the first one to be decided."
+  (save-excursion
+    (goto-char position)
+    (let ((review (tabulated-list-get-id)))
+      (list (if (and review (memq review agent-q-diff-list--open)
+                     (agent-q-diff-session-outcome review))
+                'first
+              review)
+            (line-number-at-pos)))))
+
+(defun agent-q-diff-list--find (place)
+  "Return the position of PLACE, from `agent-q-diff-list--place'."
+  (pcase-let ((`(,review ,line) place))
+    (or (if (eq review 'first)
+            (let ((rows (delq nil (mapcar #'agent-q-diff-list--row agent-q-diff-list--open))))
+              (and rows (apply #'min rows)))
+          (and review (agent-q-diff-list--row review)))
+        (save-excursion
+          (goto-char (point-min))
+          (forward-line (1- line))
+          (point)))))
+
+(defun agent-q-diff-list--print ()
+  "Print the list again; in every window, point stays on its review."
+  (let ((here (agent-q-diff-list--place (point)))
+        (places (mapcar (lambda (window)
+                          (list window
+                                (agent-q-diff-list--place (window-point window))
+                                (line-number-at-pos (window-start window))))
+                        (get-buffer-window-list nil 'never t))))
+    (setq agent-q-diff-list--open (agent-q-diff-open-reviews))
+    (tabulated-list-print)
+    (goto-char (agent-q-diff-list--find here))
+    (pcase-dolist (`(,window ,place ,start) places)
+      (set-window-start window (agent-q-diff-list--find (list nil start)) t)
+      (set-window-point window (agent-q-diff-list--find place)))))
+
 (defun agent-q-diff-list--update ()
-  "Update the list if it is visible, keeping point on its review.
+  "Update the list if it is visible.
 If the list is gone, stop following what happens."
   (setq agent-q-diff-list--is-due nil)
   (let ((buffer (get-buffer agent-q-diff-list-buffer-name)))
@@ -82,16 +125,7 @@ If the list is gone, stop following what happens."
      ((null buffer) (agent-q-diff-list--stop))
      ((get-buffer-window buffer t)
       (with-current-buffer buffer
-        (let* ((review (tabulated-list-get-id))
-               (has-ended (and review (memq review agent-q-diff-list--open)
-                               (agent-q-diff-session-outcome review))))
-          (tabulated-list-print t t)
-          (setq agent-q-diff-list--open (agent-q-diff-open-reviews))
-          ;; The next one to be decided is at the top.
-          (when (and has-ended agent-q-diff-list--open)
-            (goto-char (point-min))
-            (dolist (window (get-buffer-window-list buffer 'never t))
-              (set-window-point window (point-min))))))))))
+        (agent-q-diff-list--print))))))
 
 (defun agent-q-diff-list--update-soon ()
   "Update the list after the current command."
@@ -150,7 +184,9 @@ Forget a review that has ended."
      ((agent-q-diff-session-outcome review)
       (agent-q-diff-forget review)
       (revert-buffer))
-     ((y-or-n-p "Cancel this review undecided? ")
+     ((y-or-n-p (format "Cancel the review of %s undecided? "
+                        (agent-q-diff-visible
+                         (file-name-nondirectory (agent-q-diff-session-path review)))))
       (agent-q-diff-lifecycle-end-by-program review 'aborted)
       (revert-buffer)))))
 

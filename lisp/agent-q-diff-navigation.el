@@ -239,21 +239,21 @@ TICK is the tick of the target when it was shown.")
 If a window shows the file already, this happens without the mode; see
 `agent-q-diff-follow'."
   :lighter " Follow"
-  (setq agent-q-diff-navigation--followed nil)
-  (if agent-q-diff-follow-mode
-      (agent-q-diff-navigation--follow)
-    (agent-q-diff-navigation--unmark)))
+  (agent-q-diff-navigation-unmark)
+  (when agent-q-diff-follow-mode
+    (agent-q-diff-navigation--follow)))
 
-(defun agent-q-diff-navigation--unmark ()
-  "Unmark the lines of the target."
+(defun agent-q-diff-navigation-unmark ()
+  "Unmark the lines of the target that the hunk at point touches."
+  (setq agent-q-diff-navigation--followed nil)
   (when agent-q-diff-navigation--overlay
     (delete-overlay agent-q-diff-navigation--overlay)
     (setq agent-q-diff-navigation--overlay nil)))
 
 (defun agent-q-diff-navigation--follows-p (target)
   "Return non-nil if the place of the hunk at point is to be shown in TARGET.
-TARGET is a buffer or nil."
-  (and target
+TARGET is a buffer, perhaps a killed one, or nil."
+  (and (buffer-live-p target)
        (or agent-q-diff-follow-mode
            (and agent-q-diff-follow
                 (agent-q-diff-navigation--window-of target)))))
@@ -279,8 +279,8 @@ This runs after every command, so it must not signal an error."
                   (cons (agent-q-diff-buffer-hunk-at-point)
                         (agent-q-diff-file-change-tick agent-q-diff-buffer-change)))))
     (unless (equal now agent-q-diff-navigation--followed)
+      (agent-q-diff-navigation-unmark)
       (setq agent-q-diff-navigation--followed now)
-      (agent-q-diff-navigation--unmark)
       (when (car now)
         (ignore-errors
           (agent-q-diff-navigation--mark (car now)))))))
@@ -333,7 +333,9 @@ Before point is first moved in the target, its position becomes the mark."
   (add-hook 'eldoc-documentation-functions #'agent-q-diff-navigation--eldoc nil t)
   (add-hook 'post-command-hook #'agent-q-diff-navigation--follow nil t)
   (add-hook 'window-buffer-change-functions #'agent-q-diff-navigation--appear nil t)
-  (add-hook 'kill-buffer-hook #'agent-q-diff-navigation--unmark nil t))
+  ;; Another review in this buffer enters the mode again.
+  (add-hook 'change-major-mode-hook #'agent-q-diff-navigation-unmark nil t)
+  (add-hook 'kill-buffer-hook #'agent-q-diff-navigation-unmark nil t))
 
 (provide 'agent-q-diff-navigation)
 ;;; agent-q-diff-navigation.el ends here

@@ -55,5 +55,44 @@
         (should-not (memq #'agent-q-diff-list--update-soon
                           agent-q-diff-session-changed-hook))))))
 
+(defun aqd-list-path (name)
+  "Return the path of the file NAME beside the one under review."
+  (expand-file-name name (file-name-directory aqd-file)))
+
+(ert-deftest aqd-list-point-stays-on-its-review-in-every-window-and-order ()
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+    (let ((others (mapcar (lambda (name)
+                            (write-region aqd-original-of-two nil (aqd-list-path name) nil 'silent)
+                            (agent-q-diff-review (aqd-list-path name) aqd-original-of-two
+                                                 aqd-modified-of-two "Others" #'ignore))
+                          '("b" "c" "d"))))
+      (save-window-excursion
+        (delete-other-windows)
+        (agent-q-diff-list)
+        (let ((window (selected-window))
+              (other (split-window)))
+          (dolist (sorted '(nil t))
+            (when sorted
+              (tabulated-list-sort 1))
+            (goto-char (agent-q-diff-list--row (nth 1 others)))
+            (let ((line (line-number-at-pos)))
+              ;; The window is not selected, so buffer and window differ.
+              (with-selected-window other
+                (switch-to-buffer "*scratch*")
+                (agent-q-diff-accept (nth 1 others) (if sorted 1 0))
+                (agent-q-diff-list--update))
+              (with-selected-window window
+                (should (= line (line-number-at-pos (window-point))))
+                (should (eq (nth 1 others) (tabulated-list-get-id)))
+                (should (string-search (if sorted "2 of 2 decided" "1 of 2 decided")
+                                       (buffer-substring (line-beginning-position)
+                                                         (line-end-position)))))))
+          ;; What has ended gives way to the first that is to be decided.
+          (agent-q-diff-cancel (nth 1 others))
+          (agent-q-diff-list--update)
+          (should (memq (tabulated-list-get-id) (agent-q-diff-open-reviews)))
+          (kill-buffer)))
+      (mapc #'agent-q-diff-cancel (cons review others)))))
+
 (provide 'agent-q-diff-list-test)
 ;;; agent-q-diff-list-test.el ends here

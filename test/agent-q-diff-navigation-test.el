@@ -120,6 +120,37 @@
       (aqd-press "f")
       (should-not agent-q-diff-follow-mode))))
 
+(defun aqd-navigation-places (buffer)
+  "Return the overlays in BUFFER that mark a hunk's place."
+  (with-current-buffer buffer
+    (seq-filter (lambda (overlay) (eq 'agent-q-diff-place (overlay-get overlay 'face)))
+                (overlays-in (point-min) (point-max)))))
+
+(ert-deftest aqd-navigation-follow-survives-the-target-and-leaves-no-mark ()
+  (aqd-with-file aqd-original-of-two
+    (save-window-excursion
+      (delete-other-windows)
+      (let ((target (find-file-noselect aqd-file))
+            (diff nil))
+        (switch-to-buffer target)
+        (dotimes (_ 2)
+          (let ((review (agent-q-diff-review aqd-file aqd-original-of-two aqd-modified-of-two
+                                             "Twice" #'ignore)))
+            (setq diff (agent-q-diff-session-buffer review))
+            (pop-to-buffer diff)
+            (aqd-press "n p")
+            (should (length= (aqd-navigation-places target) 1))
+            (agent-q-diff-cancel review)
+            (should-not (aqd-navigation-places target))))
+        (let ((review (agent-q-diff-review aqd-file aqd-original-of-two aqd-modified-of-two
+                                           "Killed" #'ignore)))
+          (pop-to-buffer (agent-q-diff-session-buffer review))
+          (aqd-press "n")
+          (kill-buffer target)
+          (should-not (string-search "Error in" (or (aqd-said (aqd-press "p n")) "")))
+          (should (memq #'agent-q-diff-navigation--follow post-command-hook))
+          (agent-q-diff-cancel review))))))
+
 (ert-deftest aqd-navigation-a-file-that-is-alone-on-the-frame-keeps-its-window ()
   "The diff gets the other window, and point stays where the user types."
   (aqd-with-file (aqd-numbered 60)
