@@ -119,6 +119,10 @@ place that was shown.  For PLACES, see `agent-q-diff-module-candidates'.")
        (not (and agent-q-diff-buffer-change
                  (agent-q-diff-file-change-engine agent-q-diff-buffer-change)))))
 
+(defun agent-q-diff-buffer-typed-p ()
+  "Return non-nil if this buffer's text is the user's own and can be edited."
+  (not (or (eq agent-q-diff-buffer-parsed-tick t) buffer-read-only)))
+
 (defun agent-q-diff-buffer-current-change ()
   "Return this buffer's file change, made from its text if necessary.
 Signal `agent-q-diff-malformed' if the text is not a diff, or

@@ -85,15 +85,17 @@ WINDOW then begins at the beginning of a line."
       (set-window-start window (point)))))
 
 (defun agent-q-diff-current--count-below (window)
-  "Note how many lines of the hunk at point are below WINDOW."
-  (let* ((hunk (agent-q-diff-buffer-hunk-at-point))
-         (end (and hunk (agent-q-diff-buffer-hunk-end
-                         (aref agent-q-diff-buffer-positions hunk))))
-         (bottom (and hunk (agent-q-diff-current--lines-below
-                            (window-start window) (window-body-height window) window))))
-    (setq agent-q-diff-buffer-n-below
-          (if (and hunk (< bottom end)) (count-lines bottom end) 0))
-    (agent-q-diff-progress-update-header-line)))
+  "Show in the header line how many lines of the hunk at point are below WINDOW.
+Only a buffer made for a proposal has such a header line."
+  (when (eq agent-q-diff-buffer-parsed-tick t)
+    (let* ((hunk (agent-q-diff-buffer-hunk-at-point))
+           (end (and hunk (agent-q-diff-buffer-hunk-end
+                           (aref agent-q-diff-buffer-positions hunk))))
+           (bottom (and hunk (agent-q-diff-current--lines-below
+                              (window-start window) (window-body-height window) window))))
+      (setq agent-q-diff-buffer-n-below
+            (if (and hunk (< bottom end)) (count-lines bottom end) 0))
+      (agent-q-diff-progress-update-header-line))))
 
 (defvar-local agent-q-diff-current--size nil
   "The size of the selected window after the last command, (WIDTH . HEIGHT).")
@@ -119,19 +121,15 @@ So does a command that made the window smaller, as one that shows the file."
               agent-q-diff-buffer-is-moved)
       (setq agent-q-diff-buffer-is-moved nil)
       (agent-q-diff-current-show (selected-window)))
-    (when agent-q-diff-buffer-review
-      (agent-q-diff-current--count-below (selected-window)))))
+    (agent-q-diff-current--count-below (selected-window))))
 
 ;;;; A window that begins to show the diff buffer
 
 (defun agent-q-diff-current--top ()
   "Return the position of the first note, or else of the first hunk, or nil."
   (when (length> agent-q-diff-buffer-positions 0)
-    (save-excursion
-      (goto-char (point-min))
-      (if (re-search-forward "^# Note: " (aref agent-q-diff-buffer-positions 0) t)
-          (line-beginning-position)
-        (aref agent-q-diff-buffer-positions 0)))))
+    (or (text-property-any (point-min) (point-max) 'agent-q-diff-note t)
+        (aref agent-q-diff-buffer-positions 0))))
 
 (defun agent-q-diff-current-appear (window)
   "Scroll WINDOW, where a diff buffer has appeared, to the hunk to be decided.
@@ -146,8 +144,7 @@ Emacs calls this with any buffer current."
                  (eql 0 (agent-q-diff-buffer-hunk-at-point)))
             (set-window-start window top)
           (agent-q-diff-current-show window)))
-      (when agent-q-diff-buffer-review
-        (agent-q-diff-current--count-below window)))))
+      (agent-q-diff-current--count-below window))))
 
 ;;;; Set-up
 

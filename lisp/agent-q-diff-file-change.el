@@ -38,7 +38,7 @@
   (is-edited nil :documentation "Non-nil if the review has edited the target.")
   (is-altered nil :documentation "Non-nil if saving changed more than the hunks.")
   (is-adapted nil :documentation "Non-nil if line ends were adapted.")
-  (is-cut nil :documentation "Non-nil if hunks were split, which changes their numbers.")
+  (n-extra nil :documentation "Number of hunks more than were proposed, or nil if none was ever split.")
   (committed nil :documentation "Last snapshot, an `agent-q-diff-engine-committed', or nil.")
   (n-conflicts nil :documentation "Number of hunks without a certain place, or nil if that is not known.")
   (failures nil :documentation "Alist from hunk index to why it last failed to apply.")
@@ -105,7 +105,7 @@ kept, or if the file can no longer be a target."
                           :is-created (agent-q-diff-target-is-created target)
                           :missing (agent-q-diff-target-missing target))
                  :engine engine
-                 :is-cut (agent-q-diff-file-change-is-cut change)
+                 :n-extra (agent-q-diff-file-change-n-extra change)
                  :comments (copy-alist (agent-q-diff-file-change-comments change))
                  :failures (copy-alist (agent-q-diff-file-change-failures change)))))
     (condition-case err
@@ -123,7 +123,7 @@ kept, or if the file can no longer be a target."
         (target-again (agent-q-diff-file-change-target again)))
     (setf (agent-q-diff-file-change-kept-engine change) (agent-q-diff-file-change-engine again)
           (agent-q-diff-file-change-engine again) nil
-          (agent-q-diff-file-change-is-cut change) (agent-q-diff-file-change-is-cut again)
+          (agent-q-diff-file-change-n-extra change) (agent-q-diff-file-change-n-extra again)
           (agent-q-diff-file-change-comments change) (agent-q-diff-file-change-comments again)
           (agent-q-diff-file-change-failures change) (agent-q-diff-file-change-failures again)
           (agent-q-diff-target-is-created target) (agent-q-diff-target-is-created target-again)
@@ -451,7 +451,8 @@ Each of them inherits the failure and the comment of HUNK."
                                ((> index hunk) (list (cons (+ index n -1) text)))
                                (t (cl-loop for part below n
                                            collect (cons (+ hunk part) text)))))))
-    (setf (agent-q-diff-file-change-is-cut change) t
+    (setf (agent-q-diff-file-change-n-extra change)
+          (+ (or (agent-q-diff-file-change-n-extra change) 0) (1- n))
           (agent-q-diff-file-change-committed change) nil
           (agent-q-diff-file-change-failures change)
           (parted (agent-q-diff-file-change-failures change))
@@ -471,7 +472,9 @@ It has the failure and the comment of the first of them that has any."
                                  if (< index hunk) collect (cons index text)
                                  else if (>= index (+ hunk n))
                                  collect (cons (- index n -1) text))))))
-    (setf (agent-q-diff-file-change-committed change) nil
+    (setf (agent-q-diff-file-change-n-extra change)
+          (- (agent-q-diff-file-change-n-extra change) (1- n))
+          (agent-q-diff-file-change-committed change) nil
           (agent-q-diff-file-change-failures change)
           (joined (agent-q-diff-file-change-failures change))
           (agent-q-diff-file-change-comments change)

@@ -77,9 +77,16 @@
 
 ;;;; Modes
 
+(defun agent-q-diff-filter--can-hide ()
+  "Have overlays with the property `invisible' set to `agent-q-diff' hide text."
+  ;; Emacs 28 would add it each time.
+  (unless (and (listp buffer-invisibility-spec)
+               (memq 'agent-q-diff buffer-invisibility-spec))
+    (add-to-invisibility-spec 'agent-q-diff)))
+
 (defun agent-q-diff-filter--changed ()
   "Update what is hidden after a filter was turned on or off."
-  (add-to-invisibility-spec 'agent-q-diff)
+  (agent-q-diff-filter--can-hide)
   (if (or agent-q-diff-hide-decided-mode agent-q-diff-fold-white-space-mode)
       (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-filter--update 90 t)
     (remove-hook 'agent-q-diff-progress-functions #'agent-q-diff-filter--update t))
@@ -129,11 +136,17 @@
           (overlay-put overlay 'after-string
                        (propertize " …" 'face 'agent-q-diff-pending)))))))
 
+(defun agent-q-diff-filter--know-hunks ()
+  "Find the hunks of this buffer, unless they are known, to fold them."
+  (agent-q-diff-filter--can-hide)
+  (unless (agent-q-diff-buffer-ended-p)
+    (agent-q-diff-buffer-current-change)))
+
 (defun agent-q-diff-fold-hunk ()
   "Fold the hunk at point into its header, or show all of it again.
 Above the first hunk, do this with all hunks."
   (interactive)
-  (add-to-invisibility-spec 'agent-q-diff)
+  (agent-q-diff-filter--know-hunks)
   (let ((hunk (agent-q-diff-buffer-hunk-at-point)))
     (cond
      ((null hunk) (agent-q-diff-fold-all-hunks))
@@ -146,7 +159,7 @@ Above the first hunk, do this with all hunks."
 (defun agent-q-diff-fold-all-hunks ()
   "Fold all hunks into their headers; if any is folded, show them all."
   (interactive)
-  (add-to-invisibility-spec 'agent-q-diff)
+  (agent-q-diff-filter--know-hunks)
   (let ((hunk (agent-q-diff-buffer-hunk-at-point)))
     (if (seq-some (lambda (overlay) (overlay-get overlay 'agent-q-diff-folded))
                   (overlays-in (point-min) (point-max)))
@@ -178,7 +191,7 @@ if there is none."
          (cond
           ((= next here) (format "no other hunk is %s" what))
           ((if (> step 0) (< next here) (> next here))
-           (format "none %s, so around to this one" (if (> step 0) "below" "above")))))))))
+           (format "none %s, wrapped around" (if (> step 0) "below" "above")))))))))
 
 (defun agent-q-diff-next-pending (&optional n)
   "Move to the Nth next undecided hunk, and show its state."

@@ -11,6 +11,7 @@
 
 ;;; Code:
 
+(require 'cl-lib)
 (require 'seq)
 (require 'subr-x)
 (require 'agent-q-diff-base)
@@ -31,11 +32,12 @@
 It is \"accepted\" if at least one hunk is applied, else \"rejected\"; see
 `agent-q-diff-decision-basis'.  If ASK is non-nil, as by key, ask first if
 hunks are pending and `agent-q-diff-confirm-finish' is non-nil.  BY-KEY is
-non-nil if a person called this.  If help is visible, a key only closes it.
+non-nil if a person called this.  If help is visible and ASK is non-nil,
+only close the help.
 If the review has ended already, leave its buffer."
   (interactive (list t t))
   (cond
-   ((and by-key (agent-q-diff-finish--close-help)))
+   ((and ask by-key (agent-q-diff-finish--close-help)))
    ((agent-q-diff-buffer-ended-p)
     (when by-key
       (quit-window)))
@@ -83,17 +85,23 @@ message."
 
 (defun agent-q-diff-finish--pending-text (pending)
   "Return what becomes of the PENDING hunks if the review is finished now."
-  (let ((change (agent-q-diff-buffer-change-or-nil)))
-    (pcase-let ((`(,_ ,applied . ,_) (agent-q-diff-buffer-counts)))
-      (cond
-       ;; Some may be pending although their changes are in the file.
-       ((and change (> (agent-q-diff-file-change-in-target change) applied))
-        (format (ngettext "%d undecided hunk stays as it is."
-                          "%d undecided hunks stay as they are." pending)
-                pending))
-       (t (format (ngettext "%d undecided hunk stays out of the file."
-                            "%d undecided hunks stay out of the file." pending)
-                  pending))))))
+  (format
+   (if (agent-q-diff-finish--pending-in-p)
+       (ngettext "%d undecided hunk stays as it is."
+                 "%d undecided hunks stay as they are." pending)
+     (ngettext "%d undecided hunk stays out of the file."
+               "%d undecided hunks stay out of the file." pending))
+   pending))
+
+(defun agent-q-diff-finish--pending-in-p ()
+  "Return non-nil if the change of a pending hunk is in the file."
+  (when-let ((change (agent-q-diff-buffer-change-or-nil)))
+    (and (< 0 (agent-q-diff-file-change-in-target change))
+         (cl-loop for mark across agent-q-diff-buffer-marks
+                  for hunk from 0
+                  thereis (and (null mark)
+                               (agent-q-diff-engine-hunk-fact
+                                (agent-q-diff-file-change-hunk change hunk)))))))
 
 (defun agent-q-diff-finish--confirm-pending (ask)
   "If ASK is non-nil and hunks are pending, ask whether to finish."
@@ -143,7 +151,7 @@ BY-KEY is non-nil if a person decided; that person is then warned if the
 target is not saved or not sound."
   (let ((unsound (and by-key (agent-q-diff-outcome-at-finish))))
     (setq agent-q-diff-buffer-decision decision)
-    (if agent-q-diff-buffer-end-function
+    (if (and agent-q-diff-buffer-end-function (not agent-q-diff-buffer-is-past))
         ;; The message about the end, which says what is saved, will have it.
         (setf (agent-q-diff-session-warning agent-q-diff-buffer-review) unsound)
       (when-let ((warnings (and by-key

@@ -179,7 +179,8 @@ answer whatever they do."
     (message "%s: %s%s%s%s"
              (agent-q-diff-lifecycle--shown-name review)
              (agent-q-diff-lifecycle--in-file-text review)
-             (if-let ((agent (agent-q-diff-session-agent review)))
+             (if-let ((agent (and (not (agent-q-diff-session-is-abandoned review))
+                                  (agent-q-diff-session-agent review))))
                  (format ", %s told" (agent-q-diff-visible agent))
                "")
              (agent-q-diff-lifecycle--left-text)

@@ -43,6 +43,12 @@ In a diff that was not made from a review, carry it out."
                 (key-description (this-command-keys-vector))))
    (t (user-error "The proposal's text is fixed; accept or reject its hunks"))))
 
+(defun agent-q-diff-mode--unless-typing (command)
+  "Return a key binding for COMMAND, except in a diff that the user can edit."
+  `(menu-item "" ,command
+              :filter ,(lambda (command)
+                         (and (not (agent-q-diff-buffer-typed-p)) command))))
+
 (defconst agent-q-diff-mode--rewriting
   '(diff-hunk-kill diff-file-kill diff-reverse-direction
     diff-context->unified diff-unified->context diff-ignore-whitespace-hunk
@@ -101,14 +107,18 @@ In a diff that was not made from a review, carry it out."
     (define-key map "\M-p" #'agent-q-diff-previous-hunk)
     (define-key map "<" #'beginning-of-buffer)
     (define-key map ">" #'end-of-buffer)
-    (define-key map "\d" #'scroll-down-command)
-    (define-key map [?\S-\s] #'scroll-down-command)
-    (define-key map "-" #'negative-argument)
+    (define-key map "\d" (agent-q-diff-mode--unless-typing #'scroll-down-command))
+    (define-key map [?\S-\s] (agent-q-diff-mode--unless-typing #'scroll-down-command))
+    (define-key map "-" (agent-q-diff-mode--unless-typing #'negative-argument))
     (dotimes (digit 10)
-      (define-key map (number-to-string digit) #'digit-argument))
+      (define-key map (number-to-string digit)
+        (agent-q-diff-mode--unless-typing #'digit-argument)))
     (dolist (command agent-q-diff-mode--rewriting)
       (define-key map (vector 'remap command) #'agent-q-diff-refuse))
-    (define-key map [remap revert-buffer] #'agent-q-diff-refresh)
+    (define-key map [remap revert-buffer]
+      `(menu-item "" agent-q-diff-refresh
+                  :filter ,(lambda (command)
+                             (and (eq agent-q-diff-buffer-parsed-tick t) command))))
     (define-key map [remap exit-recursive-edit]
       (agent-q-diff-finish-if-unwaited #'agent-q-diff-finish-now))
     (define-key map [remap abort-recursive-edit]

@@ -111,8 +111,7 @@ This runs after every command here, so it must take constant time."
 
 (defun agent-q-diff-progress-refresh ()
   "Update the progress line, if any, and run `agent-q-diff-progress-functions'.
-In a buffer made for a proposal, also show the progress in the header line,
-since the progress line scrolls out of view."
+In a buffer made for a proposal, show the progress in the header line."
   (pcase-let* ((counts (agent-q-diff-buffer-counts))
                (`(,_ ,applied ,rejected ,pending) counts))
     (save-excursion

@@ -6,8 +6,8 @@
 
 ;;; Commentary:
 
-;; Writes the diff buffer: notes to read before the first key, the progress
-;; line, and the diff.
+;; Writes the diff buffer: the description, notes to read before the first
+;; key, and the diff.  Agent-Q's own buffer has the file and the progress, too.
 
 ;;; Code:
 
@@ -134,7 +134,8 @@ progress; elsewhere, the header line shows both."
     (put-text-property start (point) 'font-lock-face 'agent-q-diff-header)
     (dolist (note (append notes (agent-q-diff-render--notes change)))
       (insert (propertize (concat "# Note: " (agent-q-diff-render--note-line note))
-                          'font-lock-face 'agent-q-diff-warning)
+                          'font-lock-face 'agent-q-diff-warning
+                          'agent-q-diff-note t)
               "\n"))
     (when is-documented
       ;; It has its final numbers at once, so it is not replaced and the
@@ -214,7 +215,6 @@ for the header."
       (agent-q-diff-current-appear window))
     (add-hook 'kill-buffer-query-functions #'agent-q-diff-lifecycle-query-kill-buffer nil t)
     (add-hook 'kill-buffer-hook #'agent-q-diff-lifecycle-buffer-killed nil t)
-    (add-hook 'post-command-hook #'agent-q-diff-progress-update-header-line nil t)
     ;; Last, since this may kill the buffer.
     (add-hook 'post-command-hook #'agent-q-diff-finish-abort-at-top-level 90 t)
     (current-buffer)))

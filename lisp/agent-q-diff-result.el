@@ -174,7 +174,7 @@ avoids a copy of a large target, which would trigger a garbage collection."
   "Return a plist for each of HUNKS of CHANGE.
 HUNKS are as from `agent-q-diff-result--report'.  IS-LOST is non-nil if the
 file is gone, so that none is in it."
-  (cl-loop with is-cut = (agent-q-diff-file-change-is-cut change)
+  (cl-loop with is-cut = (< 0 (or (agent-q-diff-file-change-n-extra change) 0))
            with texts = (and (or is-cut
                                  (cl-some (lambda (entry)
                                             (agent-q-diff-engine-hunk-is-edited

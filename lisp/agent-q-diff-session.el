@@ -61,9 +61,9 @@ SLOTS are further slots, keywords and values."
   "Return the description of REVIEW as a short line for the user.
 It has at most WIDTH columns, by default 60."
   (truncate-string-to-width
-   (replace-regexp-in-string
-    "[ \t\n]+" " " (agent-q-diff-visible
-                   (string-trim (or (agent-q-diff-session-description review) ""))))
+   (agent-q-diff-visible
+    (replace-regexp-in-string
+     "[ \t\n]+" " " (string-trim (or (agent-q-diff-session-description review) ""))))
    (or width 60) nil nil "…"))
 
 ;;;; What others show of reviews

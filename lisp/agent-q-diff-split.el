@@ -90,8 +90,9 @@ In a diff that was not made from a review, text between the hunks stays."
 (defun agent-q-diff-split-undo (change is-for-decision)
   "Undo the latest split of a hunk of CHANGE, if that can be undone next.
 If IS-FOR-DECISION is non-nil, undo it only if it was made for the decision
-that was undone just now.  Return the hunk, or nil if nothing was undone."
-  (pcase (and (agent-q-diff-file-change-is-cut change)
+that was undone just now.  Return the hunk, or nil if nothing was undone.
+Signal an error if the parts cannot be joined any more."
+  (pcase (and (agent-q-diff-file-change-n-extra change)
               (agent-q-diff-module-undo-split (agent-q-diff-file-change-engine change)
                                               is-for-decision))
     (`(,hunk . ,n)
@@ -103,7 +104,7 @@ that was undone just now.  Return the hunk, or nil if nothing was undone."
   "Redo the split of a hunk of CHANGE that was undone last, if that is next.
 Return (HUNK . IS-FOR-NEXT), or nil if nothing was redone.  IS-FOR-NEXT is
 non-nil if it was made for the decision that can be redone next."
-  (pcase (and (agent-q-diff-file-change-is-cut change)
+  (pcase (and (agent-q-diff-file-change-n-extra change)
               (agent-q-diff-module-redo-split (agent-q-diff-file-change-engine change)))
     (`(,hunk ,n . ,is-for-next)
      (agent-q-diff-split--show-parts change hunk n)

@@ -19,10 +19,6 @@
 (require 'agent-q-diff-signs)
 (require 'agent-q-diff-split)
 
-(defun agent-q-diff-undo--typed-p ()
-  "Return non-nil if this buffer's text is the user's own and can be edited."
-  (not (or (eq agent-q-diff-buffer-parsed-tick t) buffer-read-only)))
-
 (defun agent-q-diff-undo--decision (change is-redo)
   "Undo the latest decision on CHANGE, or redo it if IS-REDO is non-nil.
 Return its hunks."
@@ -54,8 +50,10 @@ along with it."
         (agent-q-diff-undo--say "Undid the split of" (list hunk))
       (let ((hunks (agent-q-diff-undo--decision change nil))
             joined)
-        (while (setq hunk (agent-q-diff-split-undo change t))
-          (setq joined hunk))
+        ;; Parts that cannot be joined any more stay.
+        (ignore-error agent-q-diff-conflict
+          (while (setq hunk (agent-q-diff-split-undo change t))
+            (setq joined hunk)))
         (if joined
             (agent-q-diff-undo--say "Undid the decision on lines of" (list joined))
           (agent-q-diff-undo--say "Undid the decision on" hunks))))))
@@ -81,7 +79,7 @@ along with it."
 Repeat to undo the one before.  In a diff that you can edit, undo what was
 typed."
   (interactive)
-  (if (agent-q-diff-undo--typed-p)
+  (if (agent-q-diff-buffer-typed-p)
       (call-interactively #'undo)
     (agent-q-diff-undo--back)))
 
@@ -89,7 +87,7 @@ typed."
   "Redo a decision that was undone with \\[agent-q-diff-undo].
 In a diff that you can edit, redo what was undone."
   (interactive)
-  (if (agent-q-diff-undo--typed-p)
+  (if (agent-q-diff-buffer-typed-p)
       (call-interactively #'undo-redo)
     (agent-q-diff-undo--again)))
 

@@ -77,6 +77,15 @@
                              (agent-q-diff-unapply-all))
                    "Not taken out: hunk 2: its lines were changed since, at line 21"))))
 
+(ert-deftest aqd-again-says-what-is-not-saved ()
+  (aqd-again-with-past "a r r q"
+    (aqd-in-target (insert "mine\n"))
+    (agent-q-diff-look-again past)
+    (aqd-press "n a")
+    (should (equal (aqd-said (aqd-press "q"))
+                   "What you accepted is in the buffer target.txt and not saved"))
+    (aqd-in-target (set-buffer-modified-p nil))))
+
 (ert-deftest aqd-again-needs-no-buffer-of-the-file ()
   (aqd-again-with-past "C-c C-c"
     (aqd-in-target

@@ -114,5 +114,28 @@
               (should (looking-at-p (regexp-quote first))))
           (agent-q-diff-cancel review))))))
 
+(ert-deftest aqd-current-an-agent-s-words-are-no-note ()
+  (aqd-with-file (aqd-numbered 40)
+    (let ((review (agent-q-diff-review aqd-file (aqd-numbered 40)
+                                       (aqd-numbered 40 '((5 . "a")))
+                                       "Fix\nNote: all is well" #'ignore)))
+      (save-window-excursion
+        (switch-to-buffer (agent-q-diff-session-buffer review))
+        (set-window-start nil (point-min))
+        (agent-q-diff-current-appear (selected-window))
+        (goto-char (window-start))
+        (should (looking-at-p "@@ -2,7")))
+      ;; On one line it has no line's end to show.
+      (should (equal "Fix Note: all is well" (agent-q-diff-session-said review)))
+      (agent-q-diff-cancel review))))
+
+(ert-deftest aqd-current-a-diff-of-the-user-s-own-has-no-header-line ()
+  (aqd-with-file "a\n"
+    (aqd-with-diff "@@ -1 +1 @@\n-a\n+b\n"
+      (save-window-excursion
+        (switch-to-buffer (current-buffer))
+        (aqd-press "n r")
+        (should-not header-line-format)))))
+
 (provide 'agent-q-diff-current-test)
 ;;; agent-q-diff-current-test.el ends here

@@ -117,5 +117,14 @@
       (aqd-press "n TAB")
       (should (equal '(t nil t) (funcall hidden))))))
 
+(ert-deftest aqd-filter-a-diff-that-was-just-opened-can-be-folded ()
+  (aqd-with-file "a\n"
+    (aqd-with-diff "@@ -1 +1 @@\n-a\n+b\n"
+      (dotimes (_ 3)
+        (agent-q-diff-fold-hunk))
+      (should (seq-some #'invisible-p (number-sequence (point-min) (point-max))))
+      (should (= 1 (seq-count (lambda (entry) (eq 'agent-q-diff (or (car-safe entry) entry)))
+                              buffer-invisibility-spec))))))
+
 (provide 'agent-q-diff-filter-test)
 ;;; agent-q-diff-filter-test.el ends here

@@ -46,6 +46,34 @@
                     (should-not asked)
                     (should (equal "rejected" sly-agent-q-diff--decision))))))))
 
+(ert-deftest aqd-finish-the-question-says-what-is-in-the-file ()
+  (aqd-with-shown-review (car aqd-three) (cdr aqd-three)
+    (aqd-press "a")
+    (let ((in-file (aqd-target)))
+      (should (equal "2 undecided hunks stay out of the file."
+                     (agent-q-diff-finish--pending-text 2)))
+      ;; The first hunk is taken out by hand, and the second put in.
+      (aqd-in-target
+        (erase-buffer)
+        (insert (car aqd-three)))
+      (should-not (equal in-file (aqd-target)))
+      (aqd-press "n")
+      (agent-q-diff-accept-hunk)
+      (agent-q-diff-toggle-hunk)
+      (should (equal "2 undecided hunks stay as they are."
+                     (agent-q-diff-finish--pending-text 2))))))
+
+(ert-deftest aqd-finish-only-q-closes-help ()
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+    (save-window-excursion
+      (pop-to-buffer (agent-q-diff-session-buffer review))
+      (aqd-press "?")
+      (should (string-prefix-p "Closed the help" (aqd-said (aqd-press "q"))))
+      (should-not (agent-q-diff-session-outcome review))
+      (aqd-press "?")
+      (aqd-press "C-c C-c")
+      (should (equal (aqd-answer :status) '(accepted))))))
+
 (ert-deftest aqd-finish-ruling-6-basis-of-the-decision-is-an-option ()
   (dolist (case '((marks . "rejected") (facts . "accepted")))
     (aqd-with-forty-lines

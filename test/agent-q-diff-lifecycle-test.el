@@ -329,6 +329,15 @@ it there; END is called in the window of the list, and ends the review."
                        (aqd-said (aqd-press "a r q")))))
       (agent-q-diff-cancel other))))
 
+(ert-deftest aqd-lifecycle-whoever-stopped-waiting-is-not-told ()
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+    (setf (agent-q-diff-session-agent review) "Kim")
+    (setf (agent-q-diff-session-caller review) 'kim)
+    (agent-q-diff-abandon (lambda (caller) (eq caller 'kim)))
+    (save-window-excursion
+      (pop-to-buffer (agent-q-diff-session-buffer review))
+      (should (equal "target.txt: 1 of 2 hunks in the file" (aqd-said (aqd-press "a r q")))))))
+
 (ert-deftest aqd-lifecycle-of-buffers-named-after-files-the-latest-stays ()
   (aqd-with-file "a\n"
     (let ((names (lambda ()

@@ -74,6 +74,14 @@
     (should (string-prefix-p "Up to date; " (aqd-said (aqd-press "g"))))
     (should (eq (key-binding (kbd "DEL")) 'scroll-down-command))))
 
+(ert-deftest aqd-mode-a-diff-that-can-be-edited-can-be-typed-in ()
+  (aqd-with-file "a\n"
+    (aqd-with-diff "@@ -1 +1 @@\n-a\n+b\n"
+      (switch-to-buffer (current-buffer))
+      (goto-char (point-max))
+      (aqd-press "7 DEL 8")
+      (should (string-suffix-p "+b\n8" (buffer-string))))))
+
 (ert-deftest aqd-mode-keys-are-in-the-mode-s-documentation ()
   "Emacs 28 leaves out keys that are in two active keymaps."
   (aqd-with-shown-review aqd-original-of-two aqd-modified-of-two

@@ -123,5 +123,34 @@
         (agent-q-diff-undo))
       (should (equal (buffer-string) "@@ -1 +1 @@\n-a\n+b\n")))))
 
+(ert-deftest aqd-undo-of-a-split-that-cannot-be-undone-undoes-nothing-else ()
+  (aqd-with-shown-review (aqd-numbered 40)
+      (aqd-numbered 40 '((5 . "five") (20 . "twenty") (23 . "more")))
+    (aqd-press "a s")
+    ;; One of the two parts is in the file, but not by a decision.
+    (aqd-in-target (search-forward "line 20") (replace-match "twenty"))
+    (should-error (agent-q-diff-undo) :type 'agent-q-diff-conflict)
+    (should (equal (aqd-progress) "1/3 applied, 0 rejected, 2 pending"))
+    (should (equal "Undid the decision on hunk 1" (aqd-said (agent-q-diff-undo))))))
+
+(ert-deftest aqd-undo-and-splitting-again-leave-nothing-to-redo ()
+  (aqd-with-shown-review (aqd-numbered 40)
+      (aqd-numbered 40 '((5 . "five") (8 . "eight") (35 . "x")))
+    (aqd-press "s a C-/ C-/ s")
+    (should-error (agent-q-diff-redo) :type 'agent-q-diff-nothing-to-take-back)
+    ;; Lines that were selected once are no parts.
+    (aqd-press "C-/ n")
+    (re-search-forward "^-line 35")
+    (aqd-press "v r C-/ s")
+    (should (= 2 (length agent-q-diff-buffer-positions)))))
+
+(ert-deftest aqd-undo-of-a-split-leaves-the-hunks-their-numbers ()
+  (aqd-with-open-review (aqd-numbered 40)
+      (aqd-numbered 40 '((5 . "five") (8 . "eight") (35 . "x")))
+    (aqd-in-diff review (aqd-press "s C-/ a"))
+    (agent-q-diff-end review)
+    (should-not (seq-some (lambda (hunk) (plist-get hunk :part))
+                          (car (aqd-answer :hunks))))))
+
 (provide 'agent-q-diff-undo-test)
 ;;; agent-q-diff-undo-test.el ends here

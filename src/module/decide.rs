@@ -196,13 +196,13 @@ fn plan_text<'e>(
     })
 }
 
-/// Return the number of decisions on REVIEW that can be undone.
+/// Return the number of decisions and splits in REVIEW that can be undone.
 #[defun]
 fn n_decisions(env: &Env, session: &mut Session) -> Result<usize> {
     catching_panics(env, || Ok(ongoing(env, session)?.n_decisions()))
 }
 
-/// Join the latest N decisions on REVIEW into one, to be undone together.
+/// Join the latest N decisions and splits in REVIEW, to be undone together.
 #[defun]
 fn join_decisions(env: &Env, session: &mut Session, n: usize) -> Result<()> {
     catching_panics(env, || {

@@ -184,9 +184,11 @@ fn pick<'e>(
 /// Undo the split of a hunk of REVIEW, if that is what can be undone next.
 ///
 /// Return (HUNK . N): HUNK replaces its N parts; or nil if something else is
-/// next, or if the parts cannot be joined any more.  If IS-FOR-DECISION is
-/// non-nil, undo the split only if it was made for the decision that was
-/// undone just now.
+/// next.  If IS-FOR-DECISION is non-nil, undo the split only if it was made
+/// for the decision that was undone just now.
+///
+/// Signal `agent-q-diff-conflict' if the parts cannot be joined any more.
+/// Then what was done before can be undone next.
 #[defun]
 fn undo_split<'e>(
     env: &'e Env,
@@ -195,7 +197,8 @@ fn undo_split<'e>(
 ) -> Result<Value<'e>> {
     catching_panics(env, || {
         session.leave_off();
-        match ongoing(env, session)?.undo_split(is_for_decision.is_not_nil()) {
+        let undone = ongoing(env, session)?.undo_split(is_for_decision.is_not_nil());
+        match answer(env, undone)? {
             Some((hunk, n)) => env.cons(hunk, n),
             None => env.intern("nil"),
         }

@@ -194,6 +194,7 @@ impl Bare {
         let hunks = &self.hunks[hunk..hunk + n];
         let is_alike = |pair: &[BareHunk]| match (&pair[0].offset, &pair[1].offset) {
             (Ok(offset), Ok(other)) => offset == other && pair[0].fuzz == pair[1].fuzz,
+            (Err(why), Err(other)) => !self.has_target || why == other,
             _ => !self.has_target,
         };
         hunks.windows(2).all(is_alike)

@@ -15,9 +15,14 @@ use super::{Bare, Proposal};
 impl Proposal {
     /// Splits hunk `hunk` into its smallest parts, and returns their number; see `Review::split`.
     pub(crate) fn split(&mut self, hunk: usize) -> usize {
-        let atoms = self.hunks.atoms(hunk);
-        // Lines and what replaces them are one part: half of a replacement is rarely meant.
-        let firsts: Vec<usize> = atoms.collect();
+        let Range { start, end } = self.hunks.atoms(hunk);
+        let atoms = self.weave.atoms();
+        // Lines and what replaces them are one part: half of a replacement is rarely meant. They
+        // are several atoms in a diff that adds first, and where lines were picked once.
+        let is_first = |atom: &usize| atoms[atom - 1].old.end < atoms[*atom].old.start;
+        let firsts: Vec<usize> = std::iter::once(start)
+            .chain((start + 1..end).filter(is_first))
+            .collect();
         if firsts.len() == 1 {
             return 1;
         }

@@ -62,6 +62,8 @@ pub(crate) enum Role {
 impl History {
     /// Records that the hunk with the id `id` was split into those with the ids `parts`.
     pub(super) fn become_parts(&mut self, id: usize, parts: &[usize]) {
+        // As after any decision. What can be redone might be about other parts.
+        self.undone.clear();
         self.hand_down(id, parts);
         self.done.push(Entry::Split(Split {
             id,
@@ -134,30 +136,31 @@ impl Review {
     /// number of parts that it had. If `is_for_decision`, only a split that was made for the
     /// decision that was undone just now is undone.
     ///
-    /// Returns `None` if the latest entry is no such split. A split that cannot be undone, because
-    /// a part was edited or is in a place of its own, is forgotten.
-    pub fn undo_split(&mut self, is_for_decision: bool) -> Option<(usize, usize)> {
+    /// Returns `None` if the latest entry is no such split.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::Apart`] if the parts cannot be joined. The split is then forgotten, and what was
+    /// done before it can be undone next.
+    pub fn undo_split(&mut self, is_for_decision: bool) -> Result<Option<(usize, usize)>, Refusal> {
         let Some(Entry::Split(split)) = self.history.done.last() else {
-            return None;
+            return Ok(None);
         };
         if is_for_decision && !split.is_for_next {
-            return None;
+            return Ok(None);
         }
         let mut split = split.clone();
         self.history.done.pop();
         let n = split.parts.len();
-        let hunk = self.ids.iter().position(|&id| id == split.parts[0])?;
+        let hunk = self.ids.iter().position(|&id| id == split.parts[0]);
+        let hunk = hunk.ok_or(Refusal::Apart)?;
         let hunks = hunk..hunk + n;
-        let is_same = |values: &[bool]| values.windows(2).all(|pair| pair[0] == pair[1]);
+        let state = |part: usize| (self.marks[part], self.is_ours[part], self.fact(part));
         let can_join = self.ids.get(hunks.clone()) == Some(&split.parts)
-            && self.marks[hunks.clone()]
-                .windows(2)
-                .all(|pair| pair[0] == pair[1])
-            && is_same(&self.is_ours[hunks.clone()])
-            && hunks.clone().all(|part| self.fact(part) == self.fact(hunk))
+            && hunks.clone().all(|part| state(part) == state(hunk))
             && self.proposal.can_join(hunk, n);
         if !can_join {
-            return None;
+            return Err(Refusal::Apart);
         }
         split.cuts = self.proposal.cuts(hunk, n);
         self.proposal.join(hunk, n);
@@ -169,7 +172,7 @@ impl Review {
         self.ids.splice(hunk..hunk + n, [split.id]);
         self.history.hand_up(&split.parts, split.id);
         self.history.undone.push(Entry::Split(split));
-        Some((hunk, n))
+        Ok(Some((hunk, n)))
     }
 
     /// If splitting a hunk can be redone next, redoes it. Returns the hunk, the number of its parts,

@@ -95,6 +95,10 @@ pub enum Refusal {
     /// There is no decision to undo, or none to redo.
     #[error("there is nothing to undo")]
     NothingToTakeBack,
+    /// The parts of a hunk cannot become one again: one was edited, is in a place of its own, or
+    /// is in the target without the others.
+    #[error("the parts of this hunk cannot be joined any more, so they stay")]
+    Apart,
     /// The hunk's lines cannot be changed now.
     #[error(transparent)]
     Flip(#[from] FlipError),

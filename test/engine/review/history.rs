@@ -96,10 +96,10 @@ fn a_split_is_undone_before_the_decision_before_it() {
     let shown = desk.shown();
     assert_eq!(desk.review.split(1), Ok(2));
     assert_eq!(undo(&mut desk), Err(Refusal::NothingToTakeBack));
-    assert_eq!(desk.review.undo_split(true), None);
-    assert_eq!(desk.review.undo_split(false), Some((1, 2)));
+    assert_eq!(desk.review.undo_split(true), Ok(None));
+    assert_eq!(desk.review.undo_split(false), Ok(Some((1, 2))));
     assert_eq!(desk.shown(), shown);
-    assert_eq!(desk.review.undo_split(false), None);
+    assert_eq!(desk.review.undo_split(false), Ok(None));
     undo(&mut desk).unwrap();
     assert_eq!((marks(&desk), desk.text()), ([Pending; 2], OUT.to_owned()));
     redo(&mut desk).unwrap();
@@ -118,7 +118,7 @@ fn a_decision_on_a_part_is_undone_and_redone_around_the_split() {
     let (shown_after, text_after) = (desk.shown(), desk.text());
     for _ in 0..2 {
         undo(&mut desk).unwrap();
-        assert_eq!(desk.review.undo_split(true), Some((1, 2)));
+        assert_eq!(desk.review.undo_split(true), Ok(Some((1, 2))));
         assert_eq!((desk.shown(), desk.text()), (shown.clone(), text.clone()));
         assert_eq!(desk.review.redo_split(), Ok(Some((1, 2, true))));
         redo(&mut desk).unwrap();
@@ -130,10 +130,43 @@ fn a_decision_on_a_part_is_undone_and_redone_around_the_split() {
 }
 
 #[test]
+fn splitting_again_after_an_undo_leaves_nothing_to_redo() {
+    let mut desk = desk();
+    assert_eq!(desk.review.split(1), Ok(2));
+    desk.act(1, Accept).unwrap();
+    undo(&mut desk).unwrap();
+    assert_eq!(desk.review.undo_split(false), Ok(Some((1, 2))));
+    assert_eq!(desk.review.split(1), Ok(2));
+    assert_eq!(desk.review.redo_split(), Ok(None));
+    assert_eq!(redo(&mut desk), Err(Refusal::NothingToTakeBack));
+}
+
+#[test]
+fn a_split_whose_part_others_made_is_not_undone() {
+    let mut desk = desk();
+    desk.act(0, Accept).unwrap();
+    assert_eq!(desk.review.split(1), Ok(2));
+    desk.becomes(&FIRST_IN.replacen('b', "B", 1));
+    assert_eq!(desk.review.undo_split(false), Err(Refusal::Apart));
+    assert_eq!(desk.review.proposal().n_hunks(), 3);
+    // Only the next undo takes back what came before.
+    undo(&mut desk).unwrap();
+    assert_eq!(marks(&desk), [Pending; 2]);
+}
+
+#[test]
+fn a_replacement_that_was_cut_once_is_one_part() {
+    let mut desk = desk();
+    assert_eq!(desk.review.pick(0, 0..1), Ok((2, 0)));
+    assert_eq!(desk.review.undo_split(false), Ok(Some((0, 2))));
+    assert_eq!(desk.review.split(0), Ok(1));
+}
+
+#[test]
 fn a_split_whose_part_was_edited_is_not_undone() {
     let mut desk = desk();
     assert_eq!(desk.review.split(1), Ok(2));
     desk.edit(1, "edited\n").unwrap();
-    assert_eq!(desk.review.undo_split(false), None);
+    assert_eq!(desk.review.undo_split(false), Ok(None));
     assert_eq!(desk.review.proposal().n_hunks(), 3);
 }

@@ -256,6 +256,14 @@ impl Oracle {
         (self.hunks[hunk].end, 0)
     }
 
+    /// Returns whether a line that both texts have is between `part` and the part above.
+    fn is_below_common(&self, part: usize) -> bool {
+        let above = self.parts[part - 1].keys().max();
+        let below = self.parts[part].keys().min();
+        let mut common = self.common.iter().map(|(tag, _)| Some(tag.lowest()));
+        common.any(|key| above < key && key < below)
+    }
+
     /// Cuts `part` behind its first `n_lines` lines.
     fn cut(&mut self, part: usize, n_lines: usize) {
         let parts = self.parts[part].cut(n_lines);
@@ -469,18 +477,28 @@ impl Walk<'_> {
     }
 
     fn split(&mut self, hunk: usize) {
-        let parts: Vec<usize> = self.oracle.hunks[hunk].clone().collect();
+        let Range { start, end } = self.oracle.hunks[hunk].clone();
+        let is_first = |&part: &usize| self.oracle.is_below_common(part);
+        let parts: Vec<usize> = std::iter::once(start)
+            .chain((start + 1..end).filter(is_first))
+            .collect();
         assert_eq!(self.desk.review.split(hunk), Ok(parts.len()));
         self.oracle.regroup(hunk, &parts);
     }
 
     /// Undoes the latest split or decision, if that can be undone.
     fn take_back(&mut self) {
-        if let Some((hunk, n)) = self.desk.review.undo_split(false) {
-            self.oracle.join(hunk, n);
-            self.n_joined += 1;
-        } else if let Ok(plan) = self.desk.review.plan_undo() {
-            self.flip(&plan);
+        match self.desk.review.undo_split(false) {
+            Ok(Some((hunk, n))) => {
+                self.oracle.join(hunk, n);
+                self.n_joined += 1;
+            }
+            Ok(None) => {
+                if let Ok(plan) = self.desk.review.plan_undo() {
+                    self.flip(&plan);
+                }
+            }
+            Err(refusal) => assert_eq!(refusal, Refusal::Apart),
         }
     }
 
