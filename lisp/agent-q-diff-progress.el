@@ -89,10 +89,10 @@ This runs after every command here, so it must take constant time."
          (total (length agent-q-diff-buffer-positions))
          (line (concat
                 (when (agent-q-diff-session-is-abandoned agent-q-diff-buffer-review)
-                  (propertize " Nobody is waiting for an answer any more ·"
+                  (propertize " nobody waits ·"
                               'face 'agent-q-diff-warning))
                 (when agent-q-diff-buffer-is-past
-                  (propertize " ended, the agent has its answer ·"
+                  (propertize " ended, the agent was told ·"
                               'face 'agent-q-diff-warning))
                 (if hunk
                     (format " hunk %d/%d%s · " (1+ hunk) total

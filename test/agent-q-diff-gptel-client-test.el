@@ -209,7 +209,7 @@ first."
                       (string-prefix-p "Nobody is waiting any more for the review of" text))
                     said))
   (aqd-in-diff review
-    (should (string-search "Nobody is waiting for an answer any more" header-line-format))))
+    (should (string-search "nobody waits ·" header-line-format))))
 
 (defun gptel-client-should-end-quietly (review)
   "Accept all of REVIEW, and check that nothing fails and gptel does not go on."

@@ -134,7 +134,7 @@ hunk 1, not in the file:
     (lisp-propose 'call (lisp-tool "target"))
     (lisp-go-to-review)
     (aqd-sbcl-stop lisp)
-    (e2e-see "Nobody is waiting for an answer any more")
+    (e2e-see "nobody waits ·")
     (e2e-keys "a r r q")
     (e2e-wait-for (= 0 (e2e-eval '(length (agent-q-diff-open-reviews)))))
     (should-not (e2e-answers))
