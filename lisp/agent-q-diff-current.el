@@ -100,24 +100,25 @@ Only a buffer made for a proposal has such a header line."
 (defvar-local agent-q-diff-current--size nil
   "The size of the selected window after the last command, (WIDTH . HEIGHT).")
 
-(defun agent-q-diff-current--resized-p ()
-  "Return non-nil if the selected window has had another size until now.
-Lines that a long message takes for a while are no other size."
-  (let ((size (cons (window-total-width)
-                    (+ (window-total-height)
-                       (if (window-at-side-p nil 'bottom)
-                           (window-total-height (minibuffer-window))
-                         0)))))
-    (unless (equal size agent-q-diff-current--size)
-      (prog1 agent-q-diff-current--size
-        (setq agent-q-diff-current--size size)))))
+(defun agent-q-diff-current--shrunk-p ()
+  "Return non-nil if the selected window was larger until now.
+Lines that a long message takes for a while do not count."
+  (pcase-let ((`(,old-width . ,old-height) agent-q-diff-current--size)
+              (width (window-total-width))
+              (height (+ (window-total-height)
+                         (if (window-at-side-p nil 'bottom)
+                             (window-total-height (minibuffer-window))
+                           0))))
+    (setq agent-q-diff-current--size (cons width height))
+    (and old-width
+         (or (< width old-width) (< height old-height)))))
 
 (defun agent-q-diff-current--after-command ()
   "Mark the hunk at point; show it if the command moved to it or decided it.
 So does a command that made the window smaller, as one that shows the file."
   (agent-q-diff-current-mark)
   (when (eq (window-buffer) (current-buffer))
-    (when (or (agent-q-diff-current--resized-p)
+    (when (or (agent-q-diff-current--shrunk-p)
               agent-q-diff-buffer-is-moved)
       (setq agent-q-diff-buffer-is-moved nil)
       (agent-q-diff-current-show (selected-window)))
