@@ -303,7 +303,7 @@ and processing a whole file discards several."
 ;;;; Silence
 
 (defmacro agent-q-diff-base-silently (&rest body)
-  "Evaluate BODY, which runs other packages' code, without showing its messages.
+  "Evaluate BODY, code of other packages, without showing its messages.
 They would replace ours in the echo area."
   (declare (indent 0) (debug t))
   `(let ((inhibit-message t)
