@@ -14,10 +14,12 @@
 //! - `trust`: what a diff of two states of a target proves about its lines
 //! - [`proposal`]: a proposal's hunks and where each is in the target
 //! - [`review`]: the state machine of a review, and its decision
+//! - [`change`]: several files, decided together
 //! - [`tool`]: replaces a string exactly, finds what resembles one that is missing, diffs as lines
 //! - [`show`]: changed words inside changed lines, and misleading characters
 
 // Only the integration tests use `Dice::of`.
+pub mod change;
 #[allow(dead_code)]
 #[cfg(test)]
 #[path = "../../test/engine/common/dice.rs"]

@@ -77,7 +77,8 @@ fn files<'e>(env: &'e Env, text: Vec<u8>) -> Result<Value<'e>> {
             let diff = self::text(env, &diff)?;
             env.list((name(file.old_name)?, name(file.new_name)?, diff))
         };
-        list(env, files.iter().map(entry).collect::<Result<Vec<_>>>()?)
+        let with_hunks = files.iter().filter(|file| !file.hunks.is_empty());
+        list(env, with_hunks.map(entry).collect::<Result<Vec<_>>>()?)
     })
 }
 

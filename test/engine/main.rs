@@ -1,6 +1,7 @@
 //! Tests of the engine's public functions. Each suite is named after the module of the engine that
 //! it tests, and stands where that stands in `src/engine`.
 
+mod change;
 mod common;
 mod diff;
 mod merge;

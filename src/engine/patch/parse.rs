@@ -10,12 +10,15 @@
 
 mod blobs;
 mod error;
+mod git;
 mod header;
 
 pub use blobs::Blobs;
 pub use error::ParseError;
+pub use git::GitHeader;
 
 use crate::patch::hunk::{Hunk, Line, LineKind};
+use crate::patch::quote::unquoted;
 use crate::text::is_unterminated;
 use header::{Header, beginning, without_terminator};
 
@@ -30,7 +33,10 @@ pub struct FileDiff<'a> {
     pub new_name: Option<&'a [u8]>,
     /// The ids in the line `index OLD..NEW` above the file header, if git wrote one.
     pub blobs: Option<Blobs>,
-    /// At least one hunk. On the old side they are in order and do not overlap.
+    /// What git wrote above the file header, if it did.
+    pub git: Option<GitHeader<'a>>,
+    /// At least one hunk, unless git says what else happens to the file. On the old side they are
+    /// in order and do not overlap.
     pub hunks: Vec<ParsedHunk<'a>>,
 }
 
@@ -68,11 +74,13 @@ pub fn parse(diff: &[u8]) -> Result<Vec<FileDiff<'_>>, ParseError> {
         files: Vec::new(),
         place: Place::Outside,
         blobs: None,
+        git: None,
         marker: None,
     };
     while parser.at < parser.lines.len() {
         parser.outside_hunk()?;
     }
+    parser.end_header();
     match parser.files {
         files if files.is_empty() => Err(ParseError::NoHunk {
             n_lines: parser.lines.len(),
@@ -89,6 +97,8 @@ struct Parser<'a> {
     place: Place,
     /// The last `index OLD..NEW` line read, which belongs to the next file.
     blobs: Option<Blobs>,
+    /// The header of git's that is being read, which belongs to the next file.
+    git: Option<GitHeader<'a>>,
     /// Line (1-based) of the last no-newline marker in the current file.
     marker: Option<usize>,
 }
@@ -143,9 +153,36 @@ impl<'a> Parser<'a> {
         let text = line.trim_ascii_end();
         let is_difference = text.starts_with(b"Binary files ") && text.ends_with(b" differ");
         match is_difference || text == b"GIT binary patch" {
-            true => Err(ParseError::Binary { line: number }),
+            true => Err(ParseError::Binary {
+                line: number,
+                file: self.shown_name(),
+            }),
             false => Ok(()),
         }
+    }
+
+    /// Returns the name in git's header for an error message.
+    fn shown_name(&self) -> String {
+        let name = self.git.as_ref().map(GitHeader::shown_name);
+        match name.unwrap_or_default() {
+            b"" => "the file".to_owned(),
+            name => String::from_utf8_lossy(&unquoted(name)).into_owned(),
+        }
+    }
+
+    /// Ends the header of git's that is being read, if any. If it says something and no hunk has
+    /// followed, that is all that happens to the file.
+    fn end_header(&mut self) {
+        let Some(git) = self.git.take().filter(GitHeader::is_operation) else {
+            return;
+        };
+        self.files.push(FileDiff {
+            old_name: None,
+            new_name: None,
+            blobs: self.blobs.take(),
+            git: Some(git),
+            hunks: Vec::new(),
+        });
     }
 
     fn file_header(&mut self) {
@@ -153,6 +190,7 @@ impl<'a> Parser<'a> {
             old_name: Some(name(self.line_after(0))),
             new_name: Some(name(self.line_after(1))),
             blobs: self.blobs.take(),
+            git: self.git.take(),
             hunks: Vec::new(),
         });
         self.at += 2;
@@ -162,7 +200,7 @@ impl<'a> Parser<'a> {
 
     /// Skips a line that is neither a header nor part of a hunk, unless it was apparently meant to
     /// be one.
-    fn prose(&mut self, line: &[u8], next: &[u8]) -> Result<(), ParseError> {
+    fn prose(&mut self, line: &'a [u8], next: &[u8]) -> Result<(), ParseError> {
         let number = self.line_number();
         if let Place::AfterHunk(header_line) = self.place {
             self.place = after_hunk(line, number, header_line)?;
@@ -179,8 +217,18 @@ impl<'a> Parser<'a> {
             return Err(ParseError::FileWithoutHunk { line: number + 2 });
         }
         if line.starts_with(b"diff ") {
+            self.end_header();
             self.place = Place::Outside;
             self.blobs = None;
+            self.git = GitHeader::begin(line);
+        } else if let Some(git) = &mut self.git {
+            git.read(line);
+            if git.is_submodule() {
+                return Err(ParseError::Submodule {
+                    line: number,
+                    file: self.shown_name(),
+                });
+            }
         }
         self.blobs = Blobs::read(without_terminator(line)).or(self.blobs.take());
         self.at += 1;
@@ -222,6 +270,7 @@ impl<'a> Parser<'a> {
                 old_name: None,
                 new_name: None,
                 blobs: self.blobs.take(),
+                git: self.git.take(),
                 hunks: Vec::new(),
             });
             self.marker = None;

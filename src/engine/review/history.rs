@@ -106,15 +106,22 @@ impl Review {
         self.history.done.len()
     }
 
+    /// Returns whether none of the latest `n` decisions and splits is a decision.
+    pub(crate) fn are_splits(&self, n: usize) -> bool {
+        let latest = self.history.done.iter().rev().take(n);
+        latest
+            .into_iter()
+            .all(|entry| matches!(entry, Entry::Split(_)))
+    }
+
     /// Joins the latest `n` decisions and splits into one decision, to be undone together. Without
     /// any decision among them, the splits stay separate.
     pub fn join_decisions(&mut self, n: usize) {
-        let done = &mut self.history.done;
-        let first = done.len().saturating_sub(n);
-        let is_decision = |entry: &Entry| matches!(entry, Entry::Decision(_));
-        if !done[first..].iter().any(is_decision) {
+        if self.are_splits(n) {
             return;
         }
+        let done = &mut self.history.done;
+        let first = done.len().saturating_sub(n);
         let mut ids = HashSet::new();
         let mut joined = Vec::new();
         for entry in done.split_off(first) {

@@ -157,6 +157,12 @@ impl Review {
         self.plan_each(Command::Accept, |hunk| self.marks[hunk] == Mark::Pending)
     }
 
+    /// Plans to reject every pending hunk; the target does not change.
+    pub(crate) fn plan_rejection(&self) -> Plan {
+        let (plan, _) = self.plan_each(Command::Reject, |hunk| self.marks[hunk] == Mark::Pending);
+        plan
+    }
+
     /// Plans to unapply every hunk that is wholly or partly in the target, as one plan. Also
     /// returns the hunks that cannot be unapplied, each with the reason.
     pub fn plan_none(&self) -> (Plan, Vec<(usize, Refusal)>) {

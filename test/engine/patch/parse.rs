@@ -323,8 +323,8 @@ fn formats_that_are_not_read() {
     refuses! {
         "diff --cc f\n--- a/f\n+++ b/f\n@@@ -1 -1 +1 @@@\n" => ParseError::Combined { line: 1 },
         "--- a/f\n+++ b/f\n@@@ -1 -1 +1 @@@\n- a\n" => ParseError::Combined { line: 3 },
-        "diff --git a b\nGIT binary patch\nliteral 1\n" => ParseError::Binary { line: 2 },
-        "Binary files a and b differ\n" => ParseError::Binary { line: 1 },
+        "diff --git a b\nGIT binary patch\nliteral 1\n" => ParseError::Binary { line: 2, .. },
+        "Binary files a and b differ\n" => ParseError::Binary { line: 1, .. },
     }
 }
 

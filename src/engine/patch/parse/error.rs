@@ -118,10 +118,22 @@ pub enum ParseError {
         /// Where that shows.
         line: usize,
     },
-    /// The diff is one of binary files.
-    #[error("line {line}: binary patches cannot be reviewed; make a diff of text")]
+    /// A file in the diff is binary.
+    #[error(
+        "line {line}: {file} is binary; binary patches cannot be reviewed, make a diff of text"
+    )]
     Binary {
         /// Where that shows.
         line: usize,
+        /// The name of the file, for a message.
+        file: String,
+    },
+    /// A file in the diff is a submodule of the repository.
+    #[error("line {line}: {file} is a submodule, which cannot be reviewed; leave it out")]
+    Submodule {
+        /// Where that shows.
+        line: usize,
+        /// Its name, for a message.
+        file: String,
     },
 }

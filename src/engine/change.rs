@@ -1,0 +1,525 @@
+//! A change of several files, decided hunk by hunk.
+//!
+//! Each file with text has a [`Review`] of its own. What is no text is an [`Operation`]: that a file
+//! appears, goes, or gets another name, mode, link or content of bytes. It is decided like a hunk, by the
+//! same table of states ([`step`]). Only the caller can see whether it has been done, and says so
+//! with [`Change::observe`].
+//!
+//! A command is planned for all files that it concerns before the first of them changes. The caller
+//! carries the [`ChangePlan`] out, in all files or in none, and then commits it. There is one
+//! history of decisions for all files.
+//!
+//! A hunk of a new file cannot stand alone: accepting it creates the file, and taking the new file
+//! back takes its hunks out. Lines that others typed into it keep it there.
+
+mod git;
+mod history;
+
+use crate::review::{Command, Decision, Fact, Mark, Plan, Refusal, Review, Role, Step, step};
+use crate::weave::LineEdit;
+pub use git::GitError;
+use history::Moment;
+
+/// What is proposed for a file besides its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Operation {
+    /// The file appears, empty and with this mode; its lines are hunks.
+    Create {
+        /// The permission bits and type, as git writes them.
+        mode: u32,
+    },
+    /// The file goes.
+    Delete {
+        /// What is in it.
+        text: Vec<u8>,
+    },
+    /// The file gets another name. Its hunks apply to it under either.
+    Rename,
+    /// The file gets another mode.
+    Mode {
+        /// The mode before.
+        old: u32,
+        /// The mode after.
+        new: u32,
+    },
+    /// The file is a symbolic link, which appears, goes, or leads elsewhere.
+    Link {
+        /// Where it leads before; `None` if it is not there.
+        old: Option<Vec<u8>>,
+        /// Where it leads after; `None` if it goes.
+        new: Option<Vec<u8>>,
+    },
+    /// The file, which is no text, gets other bytes.
+    Binary,
+}
+
+/// Whether an operation has been done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    /// The file is as proposed.
+    In,
+    /// The file is as it was before.
+    Out,
+    /// Others have changed the file, so that it is neither.
+    Neither,
+}
+
+/// Something that is decided in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Entry {
+    /// The operation with this index.
+    Operation(usize),
+    /// The hunk with this index.
+    Hunk(usize),
+}
+
+/// Why a command is not possible.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unable {
+    /// There is no such file, operation or hunk.
+    #[error("the change has no such hunk")]
+    NoSuchEntry,
+    /// The hunk's file is new, and was rejected.
+    #[error("its file was not accepted as new; accept the file first")]
+    NotCreated,
+    /// The operation's file is neither as it was nor as proposed.
+    #[error("the file was changed since")]
+    Changed,
+    /// The new file has lines that others typed, so it cannot be taken back.
+    #[error("others have written into the file, so it stays")]
+    NotEmpty,
+    /// The reason is in the file's text.
+    #[error(transparent)]
+    Text(#[from] Refusal),
+}
+
+/// An operation and what was decided about it.
+#[derive(Debug, Clone)]
+struct Decided {
+    operation: Operation,
+    mark: Mark,
+    presence: Presence,
+}
+
+/// What is proposed for one file.
+#[derive(Debug, Clone)]
+pub struct FileChange {
+    /// The name before; `None` if the file is new.
+    pub old_path: Option<Vec<u8>>,
+    /// The name after; `None` if the file goes.
+    pub new_path: Option<Vec<u8>>,
+    operations: Vec<Decided>,
+    review: Option<Review>,
+}
+
+impl FileChange {
+    /// Proposes `operations` on a file, and the hunks of `review`, if any.
+    pub fn new(
+        (old_path, new_path): (Option<Vec<u8>>, Option<Vec<u8>>),
+        operations: Vec<Operation>,
+        review: Option<Review>,
+    ) -> FileChange {
+        let pending = |operation| Decided {
+            operation,
+            mark: Mark::Pending,
+            presence: Presence::Out,
+        };
+        FileChange {
+            old_path,
+            new_path,
+            operations: operations.into_iter().map(pending).collect(),
+            review,
+        }
+    }
+
+    /// The operations, in order.
+    pub fn operations(&self) -> impl ExactSizeIterator<Item = &Operation> {
+        self.operations.iter().map(|decided| &decided.operation)
+    }
+
+    /// The review of the text, if it changes.
+    pub fn review(&self) -> Option<&Review> {
+        self.review.as_ref()
+    }
+
+    /// All that is decided in this file, in order.
+    pub fn entries(&self) -> impl Iterator<Item = Entry> {
+        let n_hunks = self.review.as_ref().map_or(0, |review| review.tally().0);
+        let operations = (0..self.operations.len()).map(Entry::Operation);
+        operations.chain((0..n_hunks).map(Entry::Hunk))
+    }
+
+    /// Returns the mark of `entry`. Panics if there is no such entry.
+    pub fn mark(&self, entry: Entry) -> Mark {
+        match entry {
+            Entry::Operation(at) => self.operations[at].mark,
+            Entry::Hunk(hunk) => self.review_or_panic().mark(hunk),
+        }
+    }
+
+    /// Returns whether `entry` is in the target, wholly or in part. Panics if there is no such
+    /// entry.
+    pub fn is_in(&self, entry: Entry) -> bool {
+        match entry {
+            Entry::Operation(at) => self.operations[at].presence == Presence::In,
+            Entry::Hunk(hunk) => self.review_or_panic().fact(hunk) != Fact::Out,
+        }
+    }
+
+    fn review_or_panic(&self) -> &Review {
+        self.review.as_ref().expect("only a text has hunks")
+    }
+
+    /// Returns the index of the operation by which the file appears, if it is new.
+    fn creation(&self) -> Option<usize> {
+        let is_creation = |operation: &Operation| matches!(operation, Operation::Create { .. });
+        self.operations().position(is_creation)
+    }
+
+    /// Returns what `command` does to operation `at`.
+    fn operation_step(&self, at: usize, command: Command) -> Result<Step, Unable> {
+        let decided = self.operations.get(at).ok_or(Unable::NoSuchEntry)?;
+        let fact = match decided.presence {
+            Presence::In => Fact::In,
+            Presence::Out => Fact::Out,
+            // Not to do it needs no file.
+            Presence::Neither if command == Command::Reject => Fact::Out,
+            Presence::Neither => return Err(Unable::Changed),
+        };
+        Ok(step(decided.mark, fact, command)?)
+    }
+
+    /// Returns the steps of `command` on the operations for which `is_meant` holds. What is not
+    /// possible goes into `refused`.
+    fn steps(
+        &self,
+        command: Command,
+        is_meant: impl Fn(&Decided) -> bool,
+        refused: &mut Vec<(Entry, Unable)>,
+    ) -> Vec<(usize, Step)> {
+        let mut steps = Vec::new();
+        for at in (0..self.operations.len()).filter(|&at| is_meant(&self.operations[at])) {
+            match self.operation_step(at, command) {
+                Ok(step) => steps.push((at, step)),
+                Err(why) => refused.push((Entry::Operation(at), why)),
+            }
+        }
+        steps
+    }
+
+    /// Returns the steps that make the file ready for lines: its creation, if it is new and not yet
+    /// there.
+    fn steps_for_lines(&self) -> Result<Vec<(usize, Step)>, Unable> {
+        let Some(at) = self.creation() else {
+            return Ok(Vec::new());
+        };
+        match (self.operations[at].presence, self.operations[at].mark) {
+            (Presence::In, _) => Ok(Vec::new()),
+            (_, Mark::Rejected) => Err(Unable::NotCreated),
+            _ => Ok(vec![(at, self.operation_step(at, Command::Accept)?)]),
+        }
+    }
+
+    /// Returns what becomes of the hunks if the operation at `at` takes `step`.
+    fn text_with(&self, at: usize, step: Step) -> Result<Option<Plan>, Unable> {
+        let Some(review) = self.review.as_ref().filter(|_| self.creation() == Some(at)) else {
+            return Ok(None);
+        };
+        if step.is_flip && step.mark != Mark::Applied {
+            let (plan, mut refused) = review.plan_none();
+            if !refused.is_empty() {
+                return Err(refused.swap_remove(0).1.into());
+            }
+            return match is_empty_after(review, &plan.edits) {
+                true => Ok(Some(plan)),
+                false => Err(Unable::NotEmpty),
+            };
+        }
+        if step.mark == Mark::Rejected && self.operations[at].presence != Presence::In {
+            return Ok(Some(review.plan_rejection()));
+        }
+        Ok(None)
+    }
+}
+
+impl FileChange {
+    /// Checks that `part` does not take a new file back while it has lines.
+    fn check_removal(&self, part: &Part) -> Result<(), Unable> {
+        let creation = self.creation();
+        let removes = part.operations.iter().any(|&(at, step)| {
+            Some(at) == creation && step.is_flip && self.operations[at].presence == Presence::In
+        });
+        let edits = part.text.as_ref().map_or(&[][..], |text| &text.edits);
+        match self.review().filter(|_| removes) {
+            Some(review) if !is_empty_after(review, edits) => Err(Unable::NotEmpty),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Returns whether `edits` leave nothing of the target of `review`.
+fn is_empty_after(review: &Review, edits: &[LineEdit]) -> bool {
+    let target = review.proposal().target();
+    let n_lines = target.split_inclusive(|&byte| byte == b'\n').count();
+    let n_removed: usize = edits.iter().map(|edit| edit.n_removed).sum();
+    n_removed == n_lines && edits.iter().all(|edit| edit.text.is_empty())
+}
+
+/// What a command would do to one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// The index of the file.
+    pub file: usize,
+    /// The step of each operation concerned, with its index, in order.
+    pub operations: Vec<(usize, Step)>,
+    /// What would become of the text.
+    pub text: Option<Plan>,
+}
+
+impl Part {
+    fn is_empty(&self) -> bool {
+        let has_steps = |plan: &Plan| !plan.steps.is_empty();
+        self.operations.is_empty() && !self.text.as_ref().is_some_and(has_steps)
+    }
+}
+
+/// What a command would do: the parts of all files, in their order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangePlan {
+    /// One for each file concerned.
+    pub parts: Vec<Part>,
+    role: Role,
+}
+
+impl ChangePlan {
+    fn of_file(file: usize, operations: Vec<(usize, Step)>, text: Option<Plan>) -> ChangePlan {
+        let part = Part {
+            file,
+            operations,
+            text,
+        };
+        ChangePlan {
+            parts: vec![part],
+            role: Role::Decision,
+        }
+    }
+}
+
+/// What a command on several entries refuses, each with its file and the reason.
+pub type Refused = Vec<(usize, Entry, Unable)>;
+
+/// Several files, decided together.
+#[derive(Debug, Clone, Default)]
+pub struct Change {
+    files: Vec<FileChange>,
+    done: Vec<Moment>,
+    undone: Vec<Moment>,
+}
+
+impl Change {
+    /// Begins to decide `files`; everything is pending.
+    pub fn new(files: Vec<FileChange>) -> Change {
+        Change {
+            files,
+            ..Change::default()
+        }
+    }
+
+    /// The files, in order.
+    pub fn files(&self) -> &[FileChange] {
+        &self.files
+    }
+
+    /// Returns the review of file `file`, to tell it about its target. `None` if there is none.
+    /// Decide through the change, which keeps the history.
+    pub fn review_mut(&mut self, file: usize) -> Option<&mut Review> {
+        self.files.get_mut(file)?.review.as_mut()
+    }
+
+    /// Records whether operation `at` of file `file` has been done. Panics if there is no such
+    /// operation.
+    pub fn observe(&mut self, file: usize, at: usize, presence: Presence) {
+        self.files[file].operations[at].presence = presence;
+    }
+
+    /// Returns the numbers of all entries, of those marked applied, and of those marked rejected.
+    pub fn tally(&self) -> (usize, usize, usize) {
+        let marks = self
+            .files
+            .iter()
+            .flat_map(|file| file.entries().map(|entry| file.mark(entry)));
+        marks.fold((0, 0, 0), |(total, applied, rejected), mark| {
+            (
+                total + 1,
+                applied + usize::from(mark == Mark::Applied),
+                rejected + usize::from(mark == Mark::Rejected),
+            )
+        })
+    }
+
+    /// Returns the decision by the marks if the review ended now.
+    pub fn decision(&self) -> Decision {
+        match self.tally().1 {
+            0 => Decision::Rejected,
+            _ => Decision::Accepted,
+        }
+    }
+
+    /// Returns the next pending entry after `entry` of file `file`, wrapping around at the end;
+    /// `None` if no other is pending.
+    pub fn next_pending(&self, file: usize, entry: Entry) -> Option<(usize, Entry)> {
+        let pending = || {
+            (0..).zip(&self.files).flat_map(|(at, file)| {
+                let entries = file.entries();
+                let pending = entries.filter(|&entry| file.mark(entry) == Mark::Pending);
+                pending.map(move |entry| (at, entry))
+            })
+        };
+        let here = (file, entry);
+        let below = pending().find(|&other| other > here);
+        below.or_else(|| pending().find(|&other| other < here))
+    }
+
+    /// Plans `command` on `entry` of file `file`.
+    ///
+    /// # Errors
+    ///
+    /// [`Unable`] says why that is not possible.
+    pub fn plan(&self, file: usize, entry: Entry, command: Command) -> Result<ChangePlan, Unable> {
+        let change = self.files.get(file).ok_or(Unable::NoSuchEntry)?;
+        match entry {
+            Entry::Operation(at) => {
+                let step = change.operation_step(at, command)?;
+                let text = change.text_with(at, step)?;
+                Ok(ChangePlan::of_file(file, vec![(at, step)], text))
+            }
+            Entry::Hunk(hunk) => self.plan_lines(file, |review| review.plan(hunk, command)),
+        }
+    }
+
+    /// Plans what `plan` returns for the text of file `file`, as [`Review::plan_edit`] or
+    /// [`Review::plan_merge`] do.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Change::plan`].
+    pub fn plan_lines(
+        &self,
+        file: usize,
+        plan: impl FnOnce(&Review) -> Result<Plan, Refusal>,
+    ) -> Result<ChangePlan, Unable> {
+        let change = self.files.get(file).ok_or(Unable::NoSuchEntry)?;
+        let plan = plan(change.review().ok_or(Unable::NoSuchEntry)?)?;
+        let puts_in = plan.flips.iter().any(|&(_, is_in)| is_in) || !plan.edits.is_empty();
+        let needs_file = puts_in
+            && plan
+                .steps
+                .iter()
+                .any(|(_, step)| step.mark == Mark::Applied);
+        let operations = match needs_file {
+            true => change.steps_for_lines()?,
+            false => Vec::new(),
+        };
+        Ok(ChangePlan::of_file(file, operations, Some(plan)))
+    }
+
+    /// Plans to accept everything that is pending in `files`. Also returns what cannot be accepted.
+    pub fn plan_accept(&self, files: impl IntoIterator<Item = usize>) -> (ChangePlan, Refused) {
+        self.plan_files(files, |change, refused| {
+            let is_pending = |decided: &Decided| decided.mark == Mark::Pending;
+            let mut operations = change.steps(Command::Accept, is_pending, refused);
+            let Some(review) = change.review() else {
+                return (operations, None);
+            };
+            match change.steps_for_lines() {
+                Ok(steps) => {
+                    let is_planned = |at| operations.iter().any(|&(other, _)| other == at);
+                    let missing: Vec<_> = steps
+                        .into_iter()
+                        .filter(|&(at, _)| !is_planned(at))
+                        .collect();
+                    let (plan, unable) = review.plan_all();
+                    if !plan.steps.is_empty() {
+                        operations.splice(0..0, missing);
+                    }
+                    refuse_hunks(unable, refused);
+                    (operations, Some(plan))
+                }
+                Err(why) => {
+                    let hunks = change.entries().filter(|entry| {
+                        matches!(entry, Entry::Hunk(_)) && change.mark(*entry) == Mark::Pending
+                    });
+                    refused.extend(hunks.map(|entry| (entry, why.clone())));
+                    (operations, None)
+                }
+            }
+        })
+    }
+
+    /// Plans to reject everything that is pending in `files`; nothing changes in any file.
+    pub fn plan_reject(&self, files: impl IntoIterator<Item = usize>) -> ChangePlan {
+        let plan = self.plan_files(files, |change, refused| {
+            let is_pending = |decided: &Decided| decided.mark == Mark::Pending;
+            let operations = change.steps(Command::Reject, is_pending, refused);
+            (operations, change.review().map(Review::plan_rejection))
+        });
+        plan.0
+    }
+
+    /// Plans to take everything out of `files` that is in them. Also returns what cannot be taken
+    /// out.
+    pub fn plan_unapply(&self, files: impl IntoIterator<Item = usize>) -> (ChangePlan, Refused) {
+        self.plan_files(files, |change, refused| {
+            let is_in = |decided: &Decided| decided.presence == Presence::In;
+            let mut operations = change.steps(Command::Unapply, is_in, refused);
+            let text = change.review().map(|review| {
+                let (plan, unable) = review.plan_none();
+                let creation = change.creation();
+                let stays = if !unable.is_empty() {
+                    unable.first().map(|(_, why)| Unable::Text(why.clone()))
+                } else if creation.is_some() && !is_empty_after(review, &plan.edits) {
+                    Some(Unable::NotEmpty)
+                } else {
+                    None
+                };
+                if let Some(why) = stays
+                    && let Some(at) = operations.iter().position(|&(at, _)| Some(at) == creation)
+                {
+                    let (at, _) = operations.remove(at);
+                    refused.push((Entry::Operation(at), why));
+                }
+                refuse_hunks(unable, refused);
+                plan
+            });
+            (operations, text)
+        })
+    }
+
+    /// Plans for each of `files` what `plan` returns; its errors get the file.
+    fn plan_files(
+        &self,
+        files: impl IntoIterator<Item = usize>,
+        plan: impl Fn(&FileChange, &mut Vec<(Entry, Unable)>) -> (Vec<(usize, Step)>, Option<Plan>),
+    ) -> (ChangePlan, Refused) {
+        let (mut parts, mut all_refused) = (Vec::new(), Vec::new());
+        for file in files {
+            let mut refused = Vec::new();
+            let (operations, text) = plan(&self.files[file], &mut refused);
+            let part = Part {
+                file,
+                operations,
+                text: text.filter(|plan| !plan.steps.is_empty()),
+            };
+            parts.extend((!part.is_empty()).then_some(part));
+            let refused = refused.into_iter();
+            all_refused.extend(refused.map(|(entry, why)| (file, entry, why)));
+        }
+        let role = Role::Decision;
+        (ChangePlan { parts, role }, all_refused)
+    }
+}
+
+fn refuse_hunks(unable: Vec<(usize, Refusal)>, refused: &mut Vec<(Entry, Unable)>) {
+    let unable = unable.into_iter();
+    refused.extend(unable.map(|(hunk, why)| (Entry::Hunk(hunk), why.into())));
+}

@@ -1,0 +1,179 @@
+//! Reads a diff of several files, as git writes it, into a change.
+
+use std::borrow::Cow;
+
+use crate::patch::hunk::LineKind;
+use crate::patch::parse::{FileDiff, GitHeader, ParseError, parse};
+use crate::patch::quote::unquoted;
+use crate::proposal::{Proposal, ProposalError};
+use crate::review::Review;
+
+use super::{Change, FileChange, Operation};
+
+/// Why a diff cannot be a change.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GitError {
+    /// The text cannot be read as a diff.
+    #[error(transparent)]
+    Parse(#[from] ParseError),
+    /// The hunks of a file cannot be a proposal.
+    #[error("{file}: {why}")]
+    File {
+        /// Its name, for a message.
+        file: String,
+        /// What is wrong with them.
+        why: ProposalError,
+    },
+    /// Hunks came without a name of their file.
+    #[error("the hunks on line {line} name no file; write \"--- OLD\" and \"+++ NEW\" above them")]
+    NoName {
+        /// Line of the first of their headers (1-based).
+        line: usize,
+    },
+    /// A file is a copy of another one.
+    #[error("{file} is a copy of another file, which cannot be reviewed; make the diff without -C")]
+    Copy {
+        /// Its name, for a message.
+        file: String,
+    },
+    /// A symbolic link changes in a way that is no change of one line.
+    #[error("{file}: a symbolic link is one line without a newline")]
+    BadLink {
+        /// Its name, for a message.
+        file: String,
+    },
+}
+
+/// The type of a symbolic link in a mode of git's.
+const LINK_MODE: u32 = 0o120_000;
+
+/// The mode of a plain file, where a diff states none.
+const PLAIN_MODE: u32 = 0o100_644;
+
+impl Change {
+    /// Makes a change from a unified diff of one or more files, as `git diff` or `diff -u` write
+    /// it. The names are without git's prefixes `a/` and `b/`, if all have them.
+    ///
+    /// The hunks have no place until their reviews have seen their targets.
+    ///
+    /// # Errors
+    ///
+    /// [`GitError`] names the line or the file that cannot be reviewed.
+    pub fn from_diff(diff: &[u8]) -> Result<Change, GitError> {
+        let files = parse(diff)?;
+        let is_prefixed = files.iter().all(has_prefixes);
+        let files = files.iter().map(|file| file_change(file, is_prefixed));
+        Ok(Change::new(files.collect::<Result<_, _>>()?))
+    }
+}
+
+/// The name by which a diff says that a file does not exist.
+const NO_FILE: &[u8] = b"/dev/null";
+
+/// Returns the names in the header of `file`, old and new, as far as they are stated.
+fn stated_names<'a>(file: &FileDiff<'a>) -> [Option<Cow<'a, [u8]>>; 2] {
+    let names = file.git.as_ref().and_then(|git| git.names);
+    let (old, new) = names.unzip();
+    [file.old_name.or(old), file.new_name.or(new)].map(|name| name.map(unquoted))
+}
+
+/// Returns whether the names in the header of `file` have git's prefixes.
+fn has_prefixes(file: &FileDiff<'_>) -> bool {
+    let [old, new] = stated_names(file);
+    let is_prefixed = |name: Option<Cow<'_, [u8]>>, prefix: &[u8]| {
+        name.is_none_or(|name| *name == *NO_FILE || name.starts_with(prefix))
+    };
+    is_prefixed(old, b"a/") && is_prefixed(new, b"b/")
+}
+
+/// Returns the names of `file` before and after; `None` where it does not exist.
+fn paths(file: &FileDiff<'_>, is_prefixed: bool) -> [Option<Vec<u8>>; 2] {
+    let git = file.git.clone().unwrap_or_default();
+    if let Some((old, new)) = git.renamed.or(git.copied) {
+        return [old, new].map(|name| Some(unquoted(name).into_owned()));
+    }
+    let len = if is_prefixed { "a/".len() } else { 0 };
+    let [old, new] = stated_names(file).map(|name| {
+        let name = name.filter(|name| **name != *NO_FILE);
+        name.map(|name| name[len..].to_vec())
+    });
+    match (&file.git, &old, &new) {
+        // Other programs name two versions of one file.
+        (None, Some(_), Some(_)) => [new.clone(), new],
+        _ => [old.filter(|_| !git.is_new), new.filter(|_| !git.is_deleted)],
+    }
+}
+
+fn file_change(file: &FileDiff<'_>, is_prefixed: bool) -> Result<FileChange, GitError> {
+    let git = file.git.clone().unwrap_or_default();
+    let [old_path, new_path] = paths(file, is_prefixed);
+    let Some(path) = new_path.as_ref().or(old_path.as_ref()) else {
+        let line = file.hunks.first().map_or(0, |hunk| hunk.header_line) + 1;
+        return Err(GitError::NoName { line });
+    };
+    let shown = || String::from_utf8_lossy(path).into_owned();
+    if git.copied.is_some() {
+        return Err(GitError::Copy { file: shown() });
+    }
+    let operations = operations(file, &git, (&old_path, &new_path));
+    let operations = operations.ok_or_else(|| GitError::BadLink { file: shown() })?;
+    let are_lines = |operation: &Operation| {
+        matches!(operation, Operation::Link { .. } | Operation::Delete { .. })
+    };
+    let review = match file.hunks.is_empty() || operations.iter().any(are_lines) {
+        true => None,
+        false => {
+            let proposal = Proposal::from_file_diff(file);
+            let proposal = proposal.map_err(|why| GitError::File { file: shown(), why })?;
+            Some(Review::new(proposal))
+        }
+    };
+    Ok(FileChange::new((old_path, new_path), operations, review))
+}
+
+/// Returns what happens to `file` besides changes of its text; `None` if that is impossible.
+fn operations(
+    file: &FileDiff<'_>,
+    git: &GitHeader<'_>,
+    (old_path, new_path): (&Option<Vec<u8>>, &Option<Vec<u8>>),
+) -> Option<Vec<Operation>> {
+    let mut operations = Vec::new();
+    if old_path.is_some() && new_path.is_some() && old_path != new_path {
+        operations.push(Operation::Rename);
+    }
+    if [git.old_mode, git.new_mode].contains(&Some(LINK_MODE)) {
+        if !file.hunks.is_empty() {
+            let old = old_path.as_ref().map(|_| side(file, LineKind::Added));
+            let new = new_path.as_ref().map(|_| side(file, LineKind::Removed));
+            let is_link = |target: &Option<Vec<u8>>| {
+                target.as_ref().is_none_or(|target| {
+                    !target.is_empty() && !target.contains(&b'\n') && file.hunks.len() == 1
+                })
+            };
+            if !is_link(&old) || !is_link(&new) {
+                return None;
+            }
+            operations.push(Operation::Link { old, new });
+        }
+        return Some(operations);
+    }
+    if old_path.is_none() {
+        let mode = git.new_mode.unwrap_or(PLAIN_MODE);
+        operations.push(Operation::Create { mode });
+    } else if new_path.is_none() {
+        let text = side(file, LineKind::Added);
+        operations.push(Operation::Delete { text });
+    } else if let (Some(old), Some(new)) = (git.old_mode, git.new_mode)
+        && old != new
+    {
+        operations.push(Operation::Mode { old, new });
+    }
+    Some(operations)
+}
+
+/// Returns the lines of the hunks of `file` without those of the kind `other`.
+fn side(file: &FileDiff<'_>, other: LineKind) -> Vec<u8> {
+    let lines = file.hunks.iter().flat_map(|parsed| &parsed.hunk.lines);
+    let lines = lines.filter(|line| line.kind != other);
+    lines.flat_map(|line| line.text.iter().copied()).collect()
+}

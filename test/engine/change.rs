@@ -1,0 +1,624 @@
+//! A change of several files.
+
+mod git;
+
+use std::collections::BTreeMap;
+
+use agent_q_diff_engine::change::{
+    Change, ChangePlan, Entry, FileChange, Operation, Presence, Unable,
+};
+use agent_q_diff_engine::proposal::Proposal;
+use agent_q_diff_engine::review::Command::{self, Accept, Reject, Toggle, Unapply};
+use agent_q_diff_engine::review::Mark::{self, Applied, Pending, Rejected};
+use agent_q_diff_engine::review::{Note, Refusal, Review};
+
+use crate::common::desk::edited;
+use crate::common::dice::Dice;
+use crate::common::n_cases;
+
+/// A file of a tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct File {
+    path: String,
+    mode: u32,
+    /// What is in it; of a link, where it leads.
+    bytes: Vec<u8>,
+}
+
+/// One file of a change, and what is proposed for it.
+struct Proposed {
+    old: Option<File>,
+    new: Option<File>,
+    operations: Vec<Operation>,
+    /// The original's line that each hunk replaces, in order; empty if the text does not change.
+    hunks: Vec<usize>,
+    /// How many lines others have typed at the beginning.
+    n_typed: usize,
+}
+
+const N_LINES: usize = 40;
+
+fn text_of(n_lines: usize, changed: &[usize]) -> Vec<u8> {
+    let line = |at: usize| match changed.contains(&at) {
+        true => format!("changed {at}\n"),
+        false => format!("line {at}\n"),
+    };
+    (0..n_lines).map(line).collect::<String>().into_bytes()
+}
+
+impl Proposed {
+    /// Throws dice for what happens to the file number `number`.
+    fn random(number: usize, dice: &mut Dice) -> Proposed {
+        let file = |path: &str, mode, bytes| {
+            Some(File {
+                path: format!("{path}{number}"),
+                mode,
+                bytes,
+            })
+        };
+        let lines: Vec<usize> = (0..3)
+            .map(|hunk| hunk * 12 + 4)
+            .filter(|_| dice.roll(2) < 1)
+            .collect();
+        let original = text_of(N_LINES, &[]);
+        let plain = file("old", 0o100_644, original.clone());
+        let edited = |path, mode| file(path, mode, text_of(N_LINES, &lines));
+        let (old, new, operations) = match dice.roll(8) {
+            0 => {
+                let text = if dice.roll(3) < 1 {
+                    Vec::new()
+                } else {
+                    original
+                };
+                let mode = 0o100_755;
+                (
+                    None,
+                    file("new", mode, text),
+                    vec![Operation::Create { mode }],
+                )
+            }
+            1 => (plain, None, vec![Operation::Delete { text: original }]),
+            2 => (plain, edited("new", 0o100_644), vec![Operation::Rename]),
+            3 | 4 => {
+                let (old, new) = (0o100_644, 0o100_755);
+                (
+                    plain,
+                    edited("old", new),
+                    vec![Operation::Mode { old, new }],
+                )
+            }
+            5 => {
+                let (old, new) = (0o100_644, 0o100_755);
+                let operations = vec![Operation::Rename, Operation::Mode { old, new }];
+                (plain, edited("new", new), operations)
+            }
+            6 => {
+                let (old, new) = (b"here".to_vec(), b"there".to_vec());
+                let operation = Operation::Link {
+                    old: Some(old.clone()),
+                    new: Some(new.clone()),
+                };
+                let link = |bytes| file("link", 0o120_000, bytes);
+                (link(old), link(new), vec![operation])
+            }
+            _ => (plain, edited("old", 0o100_644), Vec::new()),
+        };
+        let is_text = old.as_ref().is_some_and(|old| old.mode != 0o120_000) && new.is_some();
+        let is_full = old.is_none() && new.as_ref().is_some_and(|new| !new.bytes.is_empty());
+        Proposed {
+            old,
+            new,
+            operations,
+            // The lines of a new file are one hunk.
+            hunks: if is_full {
+                vec![0]
+            } else if is_text {
+                lines
+            } else {
+                Vec::new()
+            },
+            n_typed: 0,
+        }
+    }
+
+    fn file_change(&self) -> FileChange {
+        let path = |file: &Option<File>| file.as_ref().map(|file| file.path.clone().into_bytes());
+        let bytes =
+            |file: &Option<File>| file.as_ref().map_or(Vec::new(), |file| file.bytes.clone());
+        let review = (!self.hunks.is_empty()).then(|| {
+            let (old, new) = (bytes(&self.old), bytes(&self.new));
+            let mut review = Review::new(Proposal::from_texts(old.clone(), new, 3).unwrap());
+            review.follow(&old);
+            assert_eq!(review.tally().0, self.hunks.len());
+            review
+        });
+        FileChange::new(
+            (path(&self.old), path(&self.new)),
+            self.operations.clone(),
+            review,
+        )
+    }
+
+    /// Returns what the file is with exactly the entries for which `is_in` holds: the oracle.
+    fn with(&self, is_in: impl Fn(Entry) -> bool) -> Option<File> {
+        let mut file = self.old.clone();
+        for (at, operation) in self.operations.iter().enumerate() {
+            let new = self.new.as_ref();
+            if !is_in(Entry::Operation(at)) {
+                continue;
+            }
+            match (operation, &mut file) {
+                (Operation::Create { mode }, file) => {
+                    *file = Some(File {
+                        path: new.unwrap().path.clone(),
+                        mode: *mode,
+                        bytes: Vec::new(),
+                    });
+                }
+                (Operation::Delete { .. }, file) => *file = None,
+                (Operation::Rename, Some(file)) => file.path = new.unwrap().path.clone(),
+                (Operation::Mode { new, .. }, Some(file)) => file.mode = *new,
+                (Operation::Link { new, .. }, Some(file)) => file.bytes = new.clone().unwrap(),
+                (operation, None) => panic!("{operation:?} of no file"),
+                (operation, _) => panic!("{operation:?} is in no case"),
+            }
+        }
+        if !self.hunks.is_empty() {
+            let hunks = self.hunks.iter().enumerate();
+            let chosen: Vec<usize> = hunks
+                .filter(|(hunk, _)| is_in(Entry::Hunk(*hunk)))
+                .map(|(_, line)| *line)
+                .collect();
+            let text = match (&self.old, chosen.is_empty()) {
+                (None, true) => Vec::new(),
+                (None, false) => self.new.as_ref().unwrap().bytes.clone(),
+                (Some(_), _) => text_of(N_LINES, &chosen),
+            };
+            if let Some(file) = &mut file {
+                file.bytes = [typed(self.n_typed), text].concat();
+            } else {
+                assert_eq!((text.len(), self.n_typed), (0, 0), "lines of no file");
+            }
+        }
+        file
+    }
+}
+
+fn typed(n_lines: usize) -> Vec<u8> {
+    "typed\n".repeat(n_lines).into_bytes()
+}
+
+/// A change, and the files that it is about.
+struct Table {
+    proposed: Vec<Proposed>,
+    change: Change,
+    /// Each of the files as it is now.
+    files: Vec<Option<File>>,
+}
+
+impl Table {
+    fn of(proposed: Vec<Proposed>) -> Table {
+        let change = Change::new(proposed.iter().map(Proposed::file_change).collect());
+        let files = proposed.iter().map(|file| file.old.clone()).collect();
+        Table {
+            proposed,
+            change,
+            files,
+        }
+    }
+
+    /// Returns the files after `plan`; `None` if its step with the number `fault` fails.
+    fn carried_out(&self, plan: &ChangePlan, fault: usize) -> Option<Vec<Option<File>>> {
+        let mut files = self.files.clone();
+        let mut n_steps = 0;
+        let mut is_fine = || {
+            n_steps += 1;
+            n_steps <= fault
+        };
+        for part in &plan.parts {
+            let proposed = &self.proposed[part.file];
+            let file = &mut files[part.file];
+            let flips = part.operations.iter().filter(|(_, step)| step.is_flip);
+            let is_in = |at: usize| self.change.files()[part.file].is_in(Entry::Operation(at));
+            for &(at, _) in flips.clone() {
+                if let (Operation::Create { mode }, false) = (&proposed.operations[at], is_in(at)) {
+                    is_fine().then_some(())?;
+                    assert!(file.is_none());
+                    *file = Some(File {
+                        path: proposed.new.as_ref().unwrap().path.clone(),
+                        mode: *mode,
+                        bytes: Vec::new(),
+                    });
+                }
+            }
+            if let Some(text) = part.text.as_ref().filter(|text| !text.edits.is_empty()) {
+                is_fine().then_some(())?;
+                let file = file.as_mut().expect("lines are put into a file");
+                file.bytes = edited(&file.bytes, &text.edits);
+            }
+            for &(at, _) in flips {
+                let (old, new) = (proposed.old.as_ref(), proposed.new.as_ref());
+                let side = if is_in(at) { old } else { new };
+                is_fine().then_some(())?;
+                match (&proposed.operations[at], &mut *file) {
+                    (Operation::Create { .. }, file) if is_in(at) => {
+                        assert_eq!(file.take().unwrap().bytes, b"");
+                    }
+                    (Operation::Create { .. }, _) => {}
+                    (Operation::Delete { .. }, file) => *file = side.cloned(),
+                    (Operation::Rename, file) => {
+                        file.as_mut().unwrap().path = side.unwrap().path.clone();
+                    }
+                    (Operation::Mode { .. }, file) => {
+                        file.as_mut().unwrap().mode = side.unwrap().mode;
+                    }
+                    (_, file) => file.as_mut().unwrap().bytes = side.unwrap().bytes.clone(),
+                }
+            }
+        }
+        Some(files)
+    }
+
+    /// Carries out `plan` in all files, or, if its step with the number `fault` fails, in none.
+    fn carry_out(&mut self, plan: &ChangePlan, fault: usize) {
+        let Some(files) = self.carried_out(plan, fault) else {
+            return;
+        };
+        self.files = files;
+        self.change.commit(plan);
+    }
+
+    fn check(&mut self) {
+        for (at, proposed) in self.proposed.iter().enumerate() {
+            let change = &self.change.files()[at];
+            assert_eq!(
+                self.files[at],
+                proposed.with(|entry| change.is_in(entry)),
+                "file {at}"
+            );
+            if let Some(review) = self.change.review_mut(at) {
+                let live = self.files[at].as_ref().map_or(&b""[..], |file| &file.bytes);
+                assert!(!review.follow(live), "our own edits are no news");
+            }
+        }
+    }
+
+    fn marks(&self) -> Vec<Vec<Mark>> {
+        let files = self.change.files().iter();
+        files
+            .map(|file| file.entries().map(|entry| file.mark(entry)).collect())
+            .collect()
+    }
+
+    /// Has others type a line at the beginning of file `at`, if that has lines.
+    fn type_into(&mut self, at: usize) {
+        let proposed = &mut self.proposed[at];
+        if let (Some(file), Some(review)) = (&mut self.files[at], self.change.review_mut(at)) {
+            proposed.n_typed += 1;
+            file.bytes = [typed(1), file.bytes.clone()].concat();
+            review.edit_outside(0, 0, &typed(1), false);
+        }
+    }
+
+    /// Does something at random.
+    fn step(&mut self, dice: &mut Dice) {
+        // Most commands succeed.
+        let fault = if dice.roll(4) < 1 {
+            dice.roll(4)
+        } else {
+            usize::MAX
+        };
+        let file = dice.roll(self.proposed.len());
+        let one = || file..file + 1;
+        let all = || 0..self.proposed.len();
+        let plan = match dice.roll(16) {
+            0 => self.change.plan_accept(all()).0,
+            1 => self.change.plan_reject(all()),
+            2 => self.change.plan_unapply(all()).0,
+            3 => self.change.plan_accept(one()).0,
+            4 => self.change.plan_reject(one()),
+            5 => self.change.plan_unapply(one()).0,
+            6 | 7 => match self.change.plan_undo() {
+                Ok(plan) => plan,
+                Err(_) => return,
+            },
+            8 => match self.change.plan_redo() {
+                Ok(plan) => plan,
+                Err(_) => return,
+            },
+            9 => return self.type_into(file),
+            _ => {
+                let entries: Vec<Entry> = self.change.files()[file].entries().collect();
+                if entries.is_empty() {
+                    return;
+                }
+                let entry = entries[dice.roll(entries.len())];
+                let command = [Accept, Reject, Toggle, Unapply][dice.roll(4)];
+                match self.change.plan(file, entry, command) {
+                    Ok(plan) => plan,
+                    Err(_) => return,
+                }
+            }
+        };
+        self.carry_out(&plan, fault);
+    }
+}
+
+#[test]
+fn after_every_step_each_file_is_the_original_with_exactly_what_is_in_it() {
+    for case in 0..n_cases(300) {
+        let mut dice = Dice::new(case as u64);
+        let n_files = 1 + dice.roll(5);
+        let proposed = (0..n_files)
+            .map(|at| Proposed::random(at, &mut dice))
+            .collect();
+        let mut table = Table::of(proposed);
+        for _ in 0..60 {
+            table.step(&mut dice);
+            table.check();
+        }
+    }
+}
+
+#[test]
+fn undone_to_the_beginning_everything_is_as_it_was() {
+    for case in 0..n_cases(100) {
+        let mut dice = Dice::new(1_000_000 + case as u64);
+        let proposed: Vec<Proposed> = (0..4).map(|at| Proposed::random(at, &mut dice)).collect();
+        let originals: Vec<_> = proposed.iter().map(|file| file.old.clone()).collect();
+        let mut table = Table::of(proposed);
+        for _ in 0..20 {
+            match dice.roll(4) {
+                0 => {
+                    let plan = table.change.plan_accept(0..4).0;
+                    table.carry_out(&plan, usize::MAX);
+                }
+                1 => {
+                    let plan = table.change.plan_unapply(0..4).0;
+                    table.carry_out(&plan, usize::MAX);
+                }
+                _ => {
+                    let file = dice.roll(4);
+                    let entry = table.change.files()[file].entries().next();
+                    let plan = entry.map(|entry| table.change.plan(file, entry, Toggle));
+                    if let Some(Ok(plan)) = plan {
+                        table.carry_out(&plan, usize::MAX);
+                    }
+                }
+            }
+        }
+        let (marks, files) = (table.marks(), table.files.clone());
+        let n_decisions = table.change.n_decisions();
+        for _ in 0..n_decisions {
+            let plan = table.change.plan_undo().unwrap();
+            table.carry_out(&plan, usize::MAX);
+            table.check();
+        }
+        assert_eq!(table.files, originals);
+        assert!(table.marks().concat().iter().all(|mark| *mark == Pending));
+        for _ in 0..n_decisions {
+            let plan = table.change.plan_redo().unwrap();
+            table.carry_out(&plan, usize::MAX);
+        }
+        assert_eq!((table.marks(), table.files), (marks, files));
+    }
+}
+
+fn file(path: &str, bytes: &[u8]) -> Option<File> {
+    Some(File {
+        path: path.to_owned(),
+        mode: 0o100_644,
+        bytes: bytes.to_vec(),
+    })
+}
+
+fn proposed(old: Option<File>, new: Option<File>, operation: Operation) -> Proposed {
+    let hunks = match &operation {
+        Operation::Create { .. } => vec![0],
+        _ => Vec::new(),
+    };
+    Proposed {
+        old,
+        new,
+        operations: vec![operation],
+        hunks,
+        n_typed: 0,
+    }
+}
+
+fn new_file() -> Table {
+    let create = Operation::Create { mode: 0o100_644 };
+    Table::of(vec![proposed(None, file("new", b"a\nb\n"), create)])
+}
+
+const FILE: Entry = Entry::Operation(0);
+const LINES: Entry = Entry::Hunk(0);
+
+impl Table {
+    fn act(&mut self, entry: Entry, command: Command) -> Result<(), Unable> {
+        let plan = self.change.plan(0, entry, command)?;
+        self.carry_out(&plan, usize::MAX);
+        self.check();
+        Ok(())
+    }
+}
+
+#[test]
+fn lines_of_a_new_file_bring_the_file_with_them() {
+    let mut table = new_file();
+    table.act(LINES, Accept).unwrap();
+    assert_eq!(table.marks(), [[Applied, Applied]]);
+    assert_eq!(table.files, [file("new", b"a\nb\n")]);
+    // Both were one decision.
+    let plan = table.change.plan_undo().unwrap();
+    table.carry_out(&plan, usize::MAX);
+    assert_eq!(
+        (table.marks(), &table.files[0]),
+        (vec![vec![Pending; 2]], &None)
+    );
+}
+
+#[test]
+fn a_new_file_that_is_rejected_takes_its_lines_along_and_no_others() {
+    let mut table = new_file();
+    table.act(FILE, Reject).unwrap();
+    assert_eq!(table.marks(), [[Rejected, Rejected]]);
+    assert_eq!(table.act(LINES, Accept), Err(Unable::NotCreated));
+    let (plan, refused) = table.change.plan_accept(0..1);
+    assert!(plan.parts.is_empty() && refused.is_empty());
+    table.act(FILE, Accept).unwrap();
+    table.act(LINES, Accept).unwrap();
+    assert_eq!(table.files, [file("new", b"a\nb\n")]);
+}
+
+#[test]
+fn a_new_file_goes_with_its_lines_unless_others_have_written_there() {
+    let mut table = new_file();
+    table.act(LINES, Accept).unwrap();
+    table.act(FILE, Unapply).unwrap();
+    assert_eq!(
+        (table.marks(), &table.files[0]),
+        (vec![vec![Pending; 2]], &None)
+    );
+    table.act(LINES, Accept).unwrap();
+    table.type_into(0);
+    assert_eq!(table.act(FILE, Unapply), Err(Unable::NotEmpty));
+    let (plan, refused) = table.change.plan_unapply(0..1);
+    assert_eq!(refused, [(0, FILE, Unable::NotEmpty)]);
+    table.carry_out(&plan, usize::MAX);
+    assert_eq!(table.files, [file("new", b"typed\n")]);
+    table.check();
+}
+
+#[test]
+fn a_file_that_others_changed_is_left_alone_and_can_be_rejected() {
+    let mut table = Table::of(vec![proposed(
+        file("f", b"a\n"),
+        None,
+        Operation::Delete {
+            text: b"a\n".to_vec(),
+        },
+    )]);
+    table.change.observe(0, 0, Presence::Neither);
+    for command in [Accept, Unapply, Toggle] {
+        assert_eq!(table.change.plan(0, FILE, command), Err(Unable::Changed));
+    }
+    let (plan, refused) = table.change.plan_accept(0..1);
+    assert!(plan.parts.is_empty());
+    assert_eq!(refused, [(0, FILE, Unable::Changed)]);
+    let plan = table.change.plan(0, FILE, Reject).unwrap();
+    assert_eq!(plan.parts[0].operations[0].1.note, Note::Marked);
+    table.change.commit(&plan);
+    assert_eq!(table.marks(), [[Rejected]]);
+}
+
+#[test]
+fn a_new_file_that_others_deleted_appears_again_with_its_lines() {
+    let mut table = new_file();
+    table.act(FILE, Accept).unwrap();
+    table.files[0] = None;
+    table.change.observe(0, 0, Presence::Out);
+    let (plan, refused) = table.change.plan_accept(0..1);
+    assert_eq!(refused, []);
+    table.carry_out(&plan, usize::MAX);
+    table.check();
+    assert_eq!(table.files, [file("new", b"a\nb\n")]);
+}
+
+#[test]
+fn decisions_that_are_joined_go_together() {
+    let mut table = new_file();
+    assert_eq!(table.change.pick(0, 0, 0..1), Ok((2, 0)));
+    let plan = table.change.plan(0, LINES, Accept).unwrap();
+    table.carry_out(&plan, usize::MAX);
+    assert_eq!(table.files, [file("new", b"a\n")]);
+    table.change.join_decisions(2);
+    assert_eq!(table.change.n_decisions(), 1);
+    let plan = table.change.plan_undo().unwrap();
+    table.carry_out(&plan, usize::MAX);
+    assert_eq!(table.files, [None]);
+    assert_eq!(table.change.undo_split(true), Ok(Some((0, 0, 2))));
+    assert_eq!(table.change.redo_split(), Ok(Some((0, 0, 2, true))));
+    let plan = table.change.plan_redo().unwrap();
+    table.carry_out(&plan, usize::MAX);
+    assert_eq!(table.files, [file("new", b"a\n")]);
+}
+
+#[test]
+fn lines_that_the_user_rewrote_have_no_earlier_decisions() {
+    let mut table = new_file();
+    let plan = table
+        .change
+        .plan_lines(0, |review| review.plan_merge(0, b"c\n"));
+    table.carry_out(&plan.unwrap(), usize::MAX);
+    assert_eq!(table.files, [file("new", b"c\n")]);
+    assert_eq!(table.marks(), [[Applied, Applied]]);
+    // The file came by that.
+    assert_eq!(table.change.n_decisions(), 1);
+    assert_eq!(table.change.plan_undo().unwrap_err(), (0, Unable::NotEmpty));
+}
+
+#[test]
+fn what_does_not_exist_is_refused() {
+    let change = new_file().change;
+    for (file, entry) in [(1, LINES), (0, Entry::Operation(1))] {
+        assert_eq!(change.plan(file, entry, Accept), Err(Unable::NoSuchEntry));
+    }
+    let refused = change.plan(0, Entry::Hunk(1), Accept);
+    assert!(matches!(
+        refused,
+        Err(Unable::Text(Refusal::NoSuchHunk { .. }))
+    ));
+}
+
+#[test]
+fn a_split_is_a_step_of_the_history() {
+    let texts = (text_of(N_LINES, &[]), text_of(N_LINES, &[4, 8]));
+    let proposed = Proposed {
+        old: file("f", &texts.0),
+        new: file("f", &texts.1),
+        operations: Vec::new(),
+        hunks: vec![4],
+        n_typed: 0,
+    };
+    let mut table = Table::of(vec![proposed]);
+    assert_eq!(table.change.split(0, 0), Ok(2));
+    let plan = table.change.plan(0, LINES, Accept).unwrap();
+    table.carry_out(&plan, usize::MAX);
+    assert_eq!(table.change.undo_split(false), Ok(None));
+    let plan = table.change.plan_undo().unwrap();
+    table.carry_out(&plan, usize::MAX);
+    assert_eq!(table.change.undo_split(false), Ok(Some((0, 0, 2))));
+    assert_eq!(table.files, [file("f", &texts.0)]);
+    assert_eq!(table.change.n_decisions(), 0);
+    assert_eq!(table.change.redo_split(), Ok(Some((0, 0, 2, false))));
+    let plan = table.change.plan_redo().unwrap();
+    table.carry_out(&plan, usize::MAX);
+    assert_eq!(table.marks(), [[Applied, Pending]]);
+}
+
+#[test]
+fn the_next_pending_one_may_be_in_another_file() {
+    let files = ["a", "b"].map(|path| {
+        proposed(
+            file(path, b"a\n"),
+            None,
+            Operation::Delete {
+                text: b"a\n".to_vec(),
+            },
+        )
+    });
+    let mut table = Table::of(files.into());
+    assert_eq!(table.change.next_pending(0, FILE), Some((1, FILE)));
+    assert_eq!(table.change.next_pending(1, FILE), Some((0, FILE)));
+    table.act(FILE, Reject).unwrap();
+    assert_eq!(table.change.next_pending(1, FILE), None);
+    assert_eq!(table.change.tally(), (2, 0, 1));
+    let tree: BTreeMap<_, _> = table
+        .files
+        .iter()
+        .flatten()
+        .map(|file| (&file.path, ()))
+        .collect();
+    assert_eq!(tree.len(), 2);
+}
