@@ -1,4 +1,5 @@
 //! Unified diffs, read and written.
 
+mod codex;
 mod parse;
 mod print;
