@@ -10,6 +10,8 @@ mod compared;
 mod desk;
 mod input;
 
+use agent_q_diff_engine::change::Change;
+use agent_q_diff_engine::patch::codex::{self, Action};
 use agent_q_diff_engine::patch::hunk::{Hunk, LineKind};
 use agent_q_diff_engine::patch::parse::{FileDiff, ParseError, ParsedHunk, parse};
 use agent_q_diff_engine::patch::print::{print, print_hunks};
@@ -28,12 +30,27 @@ fuzz_target!(|bytes: &[u8]| {
 });
 
 fn check_any_text(text: &[u8]) {
+    if let Ok(text) = str::from_utf8(text) {
+        check_codex(text);
+    }
+    // Whatever it says, it says it.
+    let _ = Change::from_diff(text);
     match parse(text) {
         Ok(files) => {
             assert!(!files.is_empty());
             files.iter().for_each(|file| check_file(file, text));
         }
         Err(error) => check_error(&error, text),
+    }
+}
+
+/// A patch of Codex's gives a text or an error, of whatever file.
+fn check_codex(text: &str) {
+    let patch = format!("*** Begin Patch\n*** Update File: f\n{text}\n*** End Patch");
+    for file in codex::parse(&patch).unwrap_or_default() {
+        if let Action::Update { chunks, .. } = file.action {
+            let _ = codex::updated(text.as_bytes(), &chunks);
+        }
     }
 }
 
@@ -51,7 +68,8 @@ fn check_error(error: &ParseError, text: &[u8]) {
         | NoChange { line }
         | LoneFileHeader { line, .. }
         | Combined { line }
-        | Binary { line } => (line, None),
+        | Binary { line, .. }
+        | Submodule { line, .. } => (line, None),
         TooManyLines { line, header_line } => (line, Some(header_line)),
         // The end of the text counts as the line after the last.
         FileWithoutHunk { line } => (line.min(n_lines), None),
