@@ -269,6 +269,10 @@ there is no project."
     (t :inherit warning))
   "Face of header lines that must not be missed.")
 
+(defface agent-q-diff-reviews
+  '((t :inherit mode-line-emphasis :inverse-video t))
+  "Face of the number of open reviews, in the mode line.")
+
 ;;;; Callers
 
 (defvar agent-q-diff-caller nil

@@ -37,7 +37,7 @@
   "Return text for the mode line: how many reviews are open."
   (let ((n (length agent-q-diff-reviews-open)))
     (propertize (format (ngettext " [%d review]" " [%d reviews]" n) n)
-                'face 'agent-q-diff-warning
+                'face 'agent-q-diff-reviews
                 'help-echo "Open reviews; M-x agent-q-diff-list")))
 (put 'agent-q-diff-reviews-mode-line 'risky-local-variable t)
 

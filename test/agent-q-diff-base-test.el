@@ -32,7 +32,7 @@
   (dolist (face '(agent-q-diff-applied agent-q-diff-rejected agent-q-diff-differs
                   agent-q-diff-decided agent-q-diff-decided-header
                   agent-q-diff-header agent-q-diff-progress
-                  agent-q-diff-warning))
+                  agent-q-diff-warning agent-q-diff-reviews))
     (should (facep face))
     (let ((attributes (cdar (face-default-spec face))))
       (should (plist-get attributes :inherit))
