@@ -184,6 +184,10 @@ with the state and returns the new one, or signals an error."
 
 ;;;; Commands
 
+(defvar agent-q-diff-commands--rest nil
+  "The hunk that is left above the lines that a command picked, or nil.
+Commands that move on go there first.")
+
 (defun agent-q-diff-commands--do-here (command)
   "Carry out COMMAND on the hunk at point, or on the lines of an active region.
 These lines become hunks of their own first.  Return the message shown, or
@@ -195,8 +199,13 @@ nil if anything could not be done."
         (agent-q-diff-decide-as-one
          (agent-q-diff-split-change)
          (lambda ()
-           (let ((hunks (agent-q-diff-split-pick-region (region-beginning) (region-end))))
+           (let* ((above (save-excursion
+                           (goto-char (region-beginning))
+                           (agent-q-diff-buffer-hunk-at-point)))
+                  (hunks (agent-q-diff-split-pick-region (region-beginning) (region-end))))
              (deactivate-mark)
+             (when (and above (< above (car hunks)))
+               (setq agent-q-diff-commands--rest above))
              (agent-q-diff-commands--do-each command hunks))))
       (agent-q-diff-error
        (message "Cannot use these lines alone: %s" (agent-q-diff-error-text err))
@@ -226,7 +235,7 @@ With an active region, apply only the changed lines in it; they become a
 hunk of their own, in the order in which the diff shows them.  If ADVANCE
 is non-nil, as by key, move on to the next pending hunk."
   (interactive (list t))
-  (agent-q-diff-commands--advance-if advance (agent-q-diff-commands--do-here 'accept)))
+  (agent-q-diff-commands--do-and-advance 'accept advance))
 
 (defun agent-q-diff-reject-hunk (&optional advance)
   "Mark the hunk at point rejected; the target stays as it is.
@@ -236,22 +245,30 @@ pending hunk."
   (interactive (list t))
   (if (agent-q-diff-commands--by-hand-p)
       (agent-q-diff-commands--mark-by-hand (lambda (_) 'rejected))
-    (agent-q-diff-commands--advance-if advance (agent-q-diff-commands--do-here 'reject))))
+    (agent-q-diff-commands--do-and-advance 'reject advance)))
 
-(defun agent-q-diff-commands--advance-if (advance said)
-  "Move to the next pending hunk if ADVANCE and SAID are non-nil.
-SAID is the message of the command, or nil if it failed.  If the next
-pending hunk is above, the message says so.  Return SAID."
-  (when (and advance said)
-    (let* ((here (agent-q-diff-buffer-hunk-here))
-           (next (agent-q-diff-buffer-goto-next-pending)))
-      (cond
-       ((null next)
-        (when (and agent-q-diff-finish-when-decided agent-q-diff-buffer-end-function)
-          (agent-q-diff-finish nil t)))
-       ((< next here)
-        (message "%s; none below, back at hunk %d" said (1+ next))))))
-  said)
+(defun agent-q-diff-commands--do-and-advance (command advance)
+  "Carry out COMMAND here; if ADVANCE is non-nil, move to the next pending hunk.
+That is the rest of the hunk above the lines of the region, if any.  If the
+next one is above, the message says so.  Return the message of COMMAND, or
+nil if it failed."
+  (let* ((agent-q-diff-commands--rest nil)
+         (said (agent-q-diff-commands--do-here command)))
+    (when (and advance said)
+      (let* ((here (agent-q-diff-buffer-hunk-here))
+             (rest agent-q-diff-commands--rest)
+             (next (if (and rest (null (aref agent-q-diff-buffer-marks rest)))
+                       (agent-q-diff-buffer-goto-hunk rest)
+                     (setq rest nil)
+                     (agent-q-diff-buffer-goto-next-pending))))
+        (cond
+         (rest (message "%s; hunk %d has the lines above" said (1+ rest)))
+         ((null next)
+          (when (and agent-q-diff-finish-when-decided agent-q-diff-buffer-end-function)
+            (agent-q-diff-finish nil t)))
+         ((< next here)
+          (message "%s; none below, back at hunk %d" said (1+ next))))))
+    said))
 
 (defun agent-q-diff-toggle-hunk ()
   "Accept the hunk at point, or return its mark from applied to pending.
@@ -286,7 +303,7 @@ The latter leaves its change in the target, unless
 With an active region, unapply only the changed lines in it; they become a
 hunk of their own."
   (interactive)
-  (agent-q-diff-commands--do-here 'unapply))
+  (agent-q-diff-commands--do-and-advance 'unapply nil))
 
 (defun agent-q-diff-accept-white-space ()
   "Accept the pending hunks that change only white space.

@@ -447,5 +447,16 @@ What is left is the last part; a part without lines is none."
     (dotimes (seed (aqd-commands-walks))
       (aqd-commands-walk 'blocks seed))))
 
+(ert-deftest aqd-commands-after-lines-of-a-hunk-its-rest-above-is-next ()
+  (aqd-with-shown-review (aqd-numbered 40)
+      (aqd-numbered 40 '((5 . "a\nb\nc") (20 . "x")))
+    (re-search-forward "^\\+b")
+    (should (equal "Hunk 2 applied; 1 of 4 decided, 3 pending; hunk 1 has the lines above"
+                   (aqd-said (aqd-press "v a"))))
+    (should (= 0 (agent-q-diff-buffer-hunk-at-point)))
+    ;; What is below comes after it.
+    (aqd-press "r")
+    (should (= 2 (agent-q-diff-buffer-hunk-at-point)))))
+
 (provide 'agent-q-diff-commands-test)
 ;;; agent-q-diff-commands-test.el ends here
