@@ -213,6 +213,11 @@ Forget a review that has ended."
 
 (define-derived-mode agent-q-diff-list-mode tabulated-list-mode "Reviews"
   "Major mode of the list of open reviews, with past ones below.
+\\<agent-q-diff-list-mode-map>\
+\\[agent-q-diff-list-open] goes to the review at point, and shows one that has ended again.
+\\[agent-q-diff-list-cancel] cancels it undecided, or forgets one that has ended.
+\\[agent-q-diff-list-take-back] takes the hunks of one that has ended out of its file again.
+The list follows what happens; \\[revert-buffer] looks again at once.
 
 \\{agent-q-diff-list-mode-map}"
   (agent-q-diff-base-claim-single-keys)

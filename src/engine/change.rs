@@ -1,7 +1,7 @@
 //! A change of several files, decided hunk by hunk.
 //!
 //! Each file with text has a [`Review`] of its own. What is no text is an [`Operation`]: that a file
-//! appears, goes, or gets another name, mode, link or content of bytes. It is decided like a hunk, by the
+//! appears, goes, or gets another name, mode, link or other bytes. It is decided like a hunk, by the
 //! same table of states ([`step`]). Only the caller can see whether it has been done, and says so
 //! with [`Change::observe`].
 //!
