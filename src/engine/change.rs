@@ -15,7 +15,9 @@
 mod git;
 mod history;
 
-use crate::review::{Command, Decision, Fact, Mark, Plan, Refusal, Review, Role, Step, step};
+use crate::review::{
+    Basis, Command, Decision, Fact, Mark, Plan, Refusal, Review, Role, Step, step,
+};
 use crate::weave::LineEdit;
 pub use git::GitError;
 use history::Moment;
@@ -99,6 +101,22 @@ struct Decided {
     operation: Operation,
     mark: Mark,
     presence: Presence,
+    /// Whether the last attempt to do it failed and the user has not rejected it since.
+    has_failed: bool,
+}
+
+impl Decided {
+    fn decision(&self, basis: Basis) -> Decision {
+        let is_accepted = match basis {
+            Basis::Marks => self.mark == Mark::Applied,
+            Basis::Facts => self.presence == Presence::In,
+        };
+        match (is_accepted, self.has_failed) {
+            (true, _) => Decision::Accepted,
+            (false, true) => Decision::NotApplied,
+            (false, false) => Decision::Rejected,
+        }
+    }
 }
 
 /// What is proposed for one file.
@@ -123,6 +141,7 @@ impl FileChange {
             operation,
             mark: Mark::Pending,
             presence: Presence::Out,
+            has_failed: false,
         };
         FileChange {
             old_path,
@@ -357,12 +376,29 @@ impl Change {
         })
     }
 
-    /// Returns the decision by the marks if the review ended now.
-    pub fn decision(&self) -> Decision {
-        match self.tally().1 {
-            0 => Decision::Rejected,
-            _ => Decision::Accepted,
+    /// Records that `entry` of file `file` was accepted but could not be done. Panics if there is
+    /// no such entry.
+    pub fn fail(&mut self, file: usize, entry: Entry) {
+        let change = &mut self.files[file];
+        match (entry, &mut change.review) {
+            (Entry::Operation(at), _) => change.operations[at].has_failed = true,
+            (Entry::Hunk(hunk), Some(review)) => review.fail(hunk),
+            (Entry::Hunk(_), None) => panic!("only a text has hunks"),
         }
+    }
+
+    /// Returns the decision on all files if the review ended now: accepted if anything is, and not
+    /// applied if nothing is because it could not be.
+    pub fn decision(&self, basis: Basis) -> Decision {
+        let operations = self.files.iter().flat_map(|file| &file.operations);
+        let decisions = operations.map(|decided| decided.decision(basis));
+        let reviews = self.files.iter().filter_map(FileChange::review);
+        let decisions = decisions.chain(reviews.map(|review| review.decision(basis)));
+        decisions.fold(Decision::Rejected, |sum, decision| match (sum, decision) {
+            (Decision::Accepted, _) | (_, Decision::Accepted) => Decision::Accepted,
+            (Decision::NotApplied, _) | (_, Decision::NotApplied) => Decision::NotApplied,
+            (Decision::Rejected, Decision::Rejected) => Decision::Rejected,
+        })
     }
 
     /// Returns the next pending entry after `entry` of file `file`, wrapping around at the end;

@@ -8,7 +8,7 @@ use agent_q_diff_engine::change::{
 use agent_q_diff_engine::proposal::Proposal;
 use agent_q_diff_engine::review::Command::{self, Accept, Reject, Toggle, Unapply};
 use agent_q_diff_engine::review::Mark::{self, Applied, Pending, Rejected};
-use agent_q_diff_engine::review::{Note, Refusal, Review};
+use agent_q_diff_engine::review::{Basis, Decision, Note, Refusal, Review};
 
 use crate::common::desk::edited;
 use crate::common::dice::Dice;
@@ -554,6 +554,27 @@ fn lines_that_the_user_rewrote_have_no_earlier_decisions() {
     // The file came by that.
     assert_eq!(table.change.n_decisions(), 1);
     assert_eq!(table.change.plan_undo().unwrap_err(), (0, Unable::NotEmpty));
+}
+
+#[test]
+fn what_could_not_be_done_is_not_called_rejected() {
+    let mut table = new_file();
+    let decisions = |change: &Change| [Basis::Marks, Basis::Facts].map(|it| change.decision(it));
+    assert_eq!(decisions(&table.change), [Decision::Rejected; 2]);
+    table.change.fail(0, FILE);
+    assert_eq!(decisions(&table.change), [Decision::NotApplied; 2]);
+    table.act(FILE, Reject).unwrap();
+    assert_eq!(decisions(&table.change), [Decision::Rejected; 2]);
+    table.change.fail(0, LINES);
+    assert_eq!(decisions(&table.change), [Decision::NotApplied; 2]);
+    table.act(FILE, Accept).unwrap();
+    assert_eq!(decisions(&table.change), [Decision::Accepted; 2]);
+    // Marked applied, but others have deleted the file.
+    table.change.observe(0, 0, Presence::Out);
+    assert_eq!(
+        decisions(&table.change),
+        [Decision::Accepted, Decision::NotApplied]
+    );
 }
 
 #[test]

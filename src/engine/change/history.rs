@@ -71,6 +71,7 @@ impl Change {
                     };
                 }
                 decided.mark = step.mark;
+                decided.has_failed &= step.mark == Mark::Pending;
                 if (past.mark, past.presence) != (decided.mark, decided.presence) {
                     moment.operations.push(past);
                 }
