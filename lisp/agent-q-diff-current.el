@@ -97,6 +97,18 @@ Only a buffer made for a proposal has such a header line."
             (if (and hunk (< bottom end)) (count-lines bottom end) 0))
       (agent-q-diff-progress-update-header-line))))
 
+(defun agent-q-diff-current--count-below-when-drawn (window)
+  "Count the lines below WINDOW, after redisplay if that is going to scroll it."
+  (if (pos-visible-in-window-p (window-point window) window)
+      (agent-q-diff-current--count-below window)
+    (let ((buffer (current-buffer)))
+      (run-with-timer 0 nil
+                      (lambda ()
+                        (when (and (window-live-p window)
+                                   (eq buffer (window-buffer window)))
+                          (with-current-buffer buffer
+                            (agent-q-diff-current--count-below window))))))))
+
 (defvar-local agent-q-diff-current--size nil
   "The size of the selected window after the last command, (WIDTH . HEIGHT).")
 
@@ -122,7 +134,7 @@ So does a command that made the window smaller, as one that shows the file."
               agent-q-diff-buffer-is-moved)
       (setq agent-q-diff-buffer-is-moved nil)
       (agent-q-diff-current-show (selected-window)))
-    (agent-q-diff-current--count-below (selected-window))))
+    (agent-q-diff-current--count-below-when-drawn (selected-window))))
 
 ;;;; A window that begins to show the diff buffer
 

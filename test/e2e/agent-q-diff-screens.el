@@ -147,10 +147,22 @@ form to be evaluated here.")
   `(setq screens-tours
          (append screens-tours '((,name . ,steps)))))
 
+(defun screens-rest ()
+  "Wait until the screen is the same three times in a row.
+Emacs leaves a terminal half drawn if the next key comes while it draws."
+  (let ((seen nil) (n-same 0))
+    (e2e-wait-for
+     (let ((now (screens-seen)))
+       (setq n-same (if (equal now seen) (1+ n-same) 1)
+             seen now)
+       (>= n-same 3)))))
+
 (defun screens-do (input)
   "Do INPUT, an element of what a step of `screens-tours' has."
   (pcase input
-    ((pred stringp) (e2e-keys input))
+    ((pred stringp) (dolist (key (split-string input))
+                      (screens-rest)
+                      (e2e-keys key)))
     ((pred symbolp) (e2e-keys "ESC x")
                     (e2e-type (symbol-name input))
                     (e2e-keys "RET"))

@@ -76,8 +76,7 @@ A list in the place of a line is the lines for it, perhaps none."
   (nil nil "C-x 1")
   ("reading-outcome" agent-q-diff-show-outcome "=")
   ("reading-outcome-all" agent-q-diff-show-outcome "C-u =")
-  ;; A key that comes too early leaves a terminal half drawn.
-  (nil nil "C-x 1" (e2e-see-gone "Agent-Q Outcome"))
+  (nil nil "C-x 1")
   ("reading-refused" agent-q-diff-refuse "ESC k")
   ("reading-q-asks" agent-q-diff-finish "q")
   ("reading-q-not-yet" nil "n"))
