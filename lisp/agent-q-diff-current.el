@@ -102,6 +102,9 @@ Only a buffer made for a proposal has such a header line."
   (if (pos-visible-in-window-p (window-point window) window)
       (agent-q-diff-current--count-below window)
     (let ((buffer (current-buffer)))
+      (when (eq agent-q-diff-buffer-parsed-tick t)
+        (setq agent-q-diff-buffer-n-below 0)
+        (agent-q-diff-progress-update-header-line))
       (run-with-timer 0 nil
                       (lambda ()
                         (when (and (window-live-p window)
