@@ -246,12 +246,9 @@ impl FileChange {
         };
         if step.is_flip && step.mark != Mark::Applied {
             let (plan, mut refused) = review.plan_none();
-            if !refused.is_empty() {
-                return Err(refused.swap_remove(0).1.into());
-            }
-            return match is_empty_after(review, &plan.edits) {
+            return match refused.is_empty() {
                 true => Ok(Some(plan)),
-                false => Err(Unable::NotEmpty),
+                false => Err(refused.swap_remove(0).1.into()),
             };
         }
         if step.mark == Mark::Rejected && self.operations[at].presence != Presence::In {
@@ -262,13 +259,18 @@ impl FileChange {
 }
 
 impl FileChange {
-    /// Checks that `part` does not take a new file back while it has lines.
-    fn check_removal(&self, part: &Part) -> Result<(), Unable> {
+    /// Checks that `operations`, together with `text`, do not take a new file back while it has
+    /// lines.
+    fn check_removal(
+        &self,
+        operations: &[(usize, Step)],
+        text: Option<&Plan>,
+    ) -> Result<(), Unable> {
         let creation = self.creation();
-        let removes = part.operations.iter().any(|&(at, step)| {
+        let removes = operations.iter().any(|&(at, step)| {
             Some(at) == creation && step.is_flip && self.operations[at].presence == Presence::In
         });
-        let edits = part.text.as_ref().map_or(&[][..], |text| &text.edits);
+        let edits = text.map_or(&[][..], |text| &text.edits);
         match self.review().filter(|_| removes) {
             Some(review) if !is_empty_after(review, edits) => Err(Unable::NotEmpty),
             _ => Ok(()),
@@ -426,8 +428,9 @@ impl Change {
         match entry {
             Entry::Operation(at) => {
                 let step = change.operation_step(at, command)?;
-                let text = change.text_with(at, step)?;
-                Ok(ChangePlan::of_file(file, vec![(at, step)], text))
+                let (operations, text) = (vec![(at, step)], change.text_with(at, step)?);
+                change.check_removal(&operations, text.as_ref())?;
+                Ok(ChangePlan::of_file(file, operations, text))
             }
             Entry::Hunk(hunk) => self.plan_lines(file, |review| review.plan(hunk, command)),
         }
@@ -511,13 +514,8 @@ impl Change {
             let text = change.review().map(|review| {
                 let (plan, unable) = review.plan_none();
                 let creation = change.creation();
-                let stays = if !unable.is_empty() {
-                    unable.first().map(|(_, why)| Unable::Text(why.clone()))
-                } else if creation.is_some() && !is_empty_after(review, &plan.edits) {
-                    Some(Unable::NotEmpty)
-                } else {
-                    None
-                };
+                let stays = unable.first().map(|(_, why)| why.clone().into());
+                let stays = stays.or(change.check_removal(&operations, Some(&plan)).err());
                 if let Some(why) = stays
                     && let Some(at) = operations.iter().position(|&(at, _)| Some(at) == creation)
                 {

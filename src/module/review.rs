@@ -52,14 +52,14 @@ fn review_diff(env: &Env, diff: Vec<u8>) -> Result<Session> {
     })
 }
 
-/// Return a list of (OLD NEW DIFF) for each file that the unified diff TEXT changes.
+/// Return a list of (OLD NEW DIFF) for each file with hunks in the unified diff TEXT.
 ///
 /// OLD and NEW are the names in its file header, or nil if it has none.  DIFF
 /// is the text of its hunks, after git's `index' line if there is one.
 #[defun]
 fn files<'e>(env: &'e Env, text: Vec<u8>) -> Result<Value<'e>> {
     catching_panics(env, || {
-        let files = answer(env, parse::parse(&text).map_err(ProposalError::from))?;
+        let files = answer(env, parse::parse_hunks(&text).map_err(ProposalError::from))?;
         let entry = |file: &FileDiff| {
             let name = |name: Option<&[u8]>| match name {
                 Some(name) => self::text(env, &quote::unquoted(name)),
@@ -77,8 +77,7 @@ fn files<'e>(env: &'e Env, text: Vec<u8>) -> Result<Value<'e>> {
             let diff = self::text(env, &diff)?;
             env.list((name(file.old_name)?, name(file.new_name)?, diff))
         };
-        let with_hunks = files.iter().filter(|file| !file.hunks.is_empty());
-        list(env, with_hunks.map(entry).collect::<Result<Vec<_>>>()?)
+        list(env, files.iter().map(entry).collect::<Result<Vec<_>>>()?)
     })
 }
 

@@ -288,7 +288,8 @@ impl Change {
         parts.sort_by_key(|part| part.file);
         for part in &parts {
             let change = &self.files[part.file];
-            change.check_removal(part).map_err(|why| (part.file, why))?;
+            let checked = change.check_removal(&part.operations, part.text.as_ref());
+            checked.map_err(|why| (part.file, why))?;
         }
         Ok(ChangePlan { parts, role })
     }

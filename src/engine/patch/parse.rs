@@ -89,6 +89,22 @@ pub fn parse(diff: &[u8]) -> Result<Vec<FileDiff<'_>>, ParseError> {
     }
 }
 
+/// Reads the hunks of `diff`, like [`parse`], but only the files that have any.
+///
+/// # Errors
+///
+/// As for [`parse`]; [`ParseError::NoHunk`] also if no file has a hunk.
+pub fn parse_hunks(diff: &[u8]) -> Result<Vec<FileDiff<'_>>, ParseError> {
+    let mut files = parse(diff)?;
+    files.retain(|file| !file.hunks.is_empty());
+    match files.is_empty() {
+        true => Err(ParseError::NoHunk {
+            n_lines: diff.split_inclusive(|&byte| byte == b'\n').count(),
+        }),
+        false => Ok(files),
+    }
+}
+
 struct Parser<'a> {
     lines: Vec<&'a [u8]>,
     /// Index of the next line to read.

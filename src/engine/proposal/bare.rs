@@ -7,7 +7,7 @@
 use crate::diff::{Edit, Group};
 use crate::patch::hunk::{Hunk, Line, LineKind};
 use crate::patch::locate::{self, Index, NotPlaced};
-use crate::patch::parse::{self, Blobs, FileDiff, ParseError, ParsedHunk};
+use crate::patch::parse::{self, Blobs, FileDiff, ParsedHunk};
 use crate::weave::Weave;
 
 use super::assembly::Assembly;
@@ -244,16 +244,12 @@ impl Proposal {
     ///
     /// If `diff` is not a unified diff of one file.
     pub fn from_diff(diff: &[u8]) -> Result<Proposal, ProposalError> {
-        let files = parse::parse(diff)?;
+        let files = parse::parse_hunks(diff)?;
         let [file] = &files[..] else {
             return Err(ProposalError::SeveralFiles {
                 n_files: files.len(),
             });
         };
-        if file.hunks.is_empty() {
-            let n_lines = diff.split_inclusive(|&byte| byte == b'\n').count();
-            return Err(ParseError::NoHunk { n_lines }.into());
-        }
         Proposal::from_file_diff(file)
     }
 

@@ -2,8 +2,9 @@
 //! us.
 
 use agent_q_diff_engine::patch::hunk::{Line, LineKind};
-use agent_q_diff_engine::patch::parse::{FileDiff, ParseError, parse};
+use agent_q_diff_engine::patch::parse::{FileDiff, ParseError, parse, parse_hunks};
 use agent_q_diff_engine::patch::print::print;
+use agent_q_diff_engine::proposal::Proposal;
 
 use crate::common::compared::compare;
 use crate::common::pairs::for_each_pair;
@@ -42,6 +43,21 @@ fn check(diff: &str, expected: &str) {
     assert_eq!(
         read(diff).trim_end(),
         expected.replace("\n        ", "\n").trim()
+    );
+}
+
+#[test]
+fn a_file_without_hunks_is_no_file_of_a_diff_of_hunks() {
+    let rename = "diff --git a/x b/y\nrename from x\nrename to y\n";
+    let edit = "diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n";
+    let both = format!("{rename}{edit}");
+    assert_eq!(parse(both.as_bytes()).unwrap().len(), 2);
+    let files = parse_hunks(both.as_bytes()).unwrap();
+    assert_eq!((files.len(), files[0].new_name), (1, Some(&b"b/f"[..])));
+    assert!(Proposal::from_diff(both.as_bytes()).is_ok());
+    assert_eq!(
+        parse_hunks(rename.as_bytes()),
+        Err(ParseError::NoHunk { n_lines: 3 })
     );
 }
 
