@@ -184,10 +184,6 @@ with the state and returns the new one, or signals an error."
 
 ;;;; Commands
 
-(defvar agent-q-diff-commands--rest nil
-  "The hunk that is left above the lines that a command picked, or nil.
-Commands that move on go there first.")
-
 (defun agent-q-diff-commands--do-here (command)
   "Carry out COMMAND on the hunk at point, or on the lines of an active region.
 These lines become hunks of their own first.  Return the message shown, or
@@ -199,13 +195,8 @@ nil if anything could not be done."
         (agent-q-diff-decide-as-one
          (agent-q-diff-split-change)
          (lambda ()
-           (let* ((above (save-excursion
-                           (goto-char (region-beginning))
-                           (agent-q-diff-buffer-hunk-at-point)))
-                  (hunks (agent-q-diff-split-pick-region (region-beginning) (region-end))))
+           (let ((hunks (agent-q-diff-split-pick-region (region-beginning) (region-end))))
              (deactivate-mark)
-             (when (and above (< above (car hunks)))
-               (setq agent-q-diff-commands--rest above))
              (agent-q-diff-commands--do-each command hunks))))
       (agent-q-diff-error
        (message "Cannot use these lines alone: %s" (agent-q-diff-error-text err))
@@ -235,7 +226,9 @@ With an active region, apply only the changed lines in it; they become a
 hunk of their own, in the order in which the diff shows them.  If ADVANCE
 is non-nil, as by key, move on to the next pending hunk."
   (interactive (list t))
-  (agent-q-diff-commands--do-and-advance 'accept advance))
+  (if advance
+      (agent-q-diff-commands--do-and-advance 'accept)
+    (agent-q-diff-commands--do-here 'accept)))
 
 (defun agent-q-diff-reject-hunk (&optional advance)
   "Mark the hunk at point rejected; the target stays as it is.
@@ -243,27 +236,31 @@ With an active region, reject only the changed lines in it; they become a
 hunk of their own.  If ADVANCE is non-nil, as by key, move on to the next
 pending hunk."
   (interactive (list t))
-  (if (agent-q-diff-commands--by-hand-p)
-      (agent-q-diff-commands--mark-by-hand (lambda (_) 'rejected))
-    (agent-q-diff-commands--do-and-advance 'reject advance)))
+  (cond
+   ((agent-q-diff-commands--by-hand-p)
+    (agent-q-diff-commands--mark-by-hand (lambda (_) 'rejected)))
+   (advance (agent-q-diff-commands--do-and-advance 'reject))
+   (t (agent-q-diff-commands--do-here 'reject))))
 
-(defun agent-q-diff-commands--do-and-advance (command advance)
-  "Carry out COMMAND here; if ADVANCE is non-nil, move to the next pending hunk.
+(defun agent-q-diff-commands--do-and-advance (command)
+  "Carry out COMMAND here, and move to the next pending hunk.
 That is the rest of the hunk above the lines of the region, if any.  If the
 next one is above, the message says so.  Return the message of COMMAND, or
 nil if it failed."
-  (let* ((agent-q-diff-commands--rest nil)
+  (let* ((first (and (use-region-p)
+                     (save-excursion
+                       (goto-char (region-beginning))
+                       (agent-q-diff-buffer-hunk-at-point))))
          (said (agent-q-diff-commands--do-here command)))
-    (when (and advance said)
-      (let* ((here (agent-q-diff-buffer-hunk-here))
-             (rest agent-q-diff-commands--rest)
-             (next (if (and rest (null (aref agent-q-diff-buffer-marks rest)))
-                       (agent-q-diff-buffer-goto-hunk rest)
-                     (setq rest nil)
-                     (agent-q-diff-buffer-goto-next-pending))))
+    (when said
+      (let ((here (agent-q-diff-buffer-hunk-here))
+            next)
         (cond
-         (rest (message "%s; hunk %d has the lines above" said (1+ rest)))
-         ((null next)
+         ;; COMMAND decided the lines of the region, so this is what is above.
+         ((and first (null (aref agent-q-diff-buffer-marks first)))
+          (agent-q-diff-buffer-goto-hunk first)
+          (message "%s; hunk %d has the lines above" said (1+ first)))
+         ((null (setq next (agent-q-diff-buffer-goto-next-pending)))
           (when (and agent-q-diff-finish-when-decided agent-q-diff-buffer-end-function)
             (agent-q-diff-finish nil t)))
          ((< next here)
@@ -303,7 +300,7 @@ The latter leaves its change in the target, unless
 With an active region, unapply only the changed lines in it; they become a
 hunk of their own."
   (interactive)
-  (agent-q-diff-commands--do-and-advance 'unapply nil))
+  (agent-q-diff-commands--do-here 'unapply))
 
 (defun agent-q-diff-accept-white-space ()
   "Accept the pending hunks that change only white space.
