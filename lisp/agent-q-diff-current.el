@@ -85,32 +85,32 @@ WINDOW then begins at the beginning of a line."
       (set-window-start window (point)))))
 
 (defun agent-q-diff-current--count-below (window)
+  "Return how many lines of the hunk at point are below WINDOW.
+If redisplay has yet to scroll WINDOW to point, return 0."
+  (let ((hunk (agent-q-diff-buffer-hunk-at-point)))
+    (if (and hunk (pos-visible-in-window-p (point) window))
+        (let ((end (agent-q-diff-buffer-hunk-end (aref agent-q-diff-buffer-positions hunk)))
+              (bottom (agent-q-diff-current--lines-below
+                       (window-start window) (window-body-height window) window)))
+          (if (< bottom end) (count-lines bottom end) 0))
+      0)))
+
+(defun agent-q-diff-current--show-below (window)
   "Show in the header line how many lines of the hunk at point are below WINDOW.
 Only a buffer made for a proposal has such a header line."
   (when (eq agent-q-diff-buffer-parsed-tick t)
-    (let* ((hunk (agent-q-diff-buffer-hunk-at-point))
-           (end (and hunk (agent-q-diff-buffer-hunk-end
-                           (aref agent-q-diff-buffer-positions hunk))))
-           (bottom (and hunk (agent-q-diff-current--lines-below
-                              (window-start window) (window-body-height window) window))))
-      (setq agent-q-diff-buffer-n-below
-            (if (and hunk (< bottom end)) (count-lines bottom end) 0))
-      (agent-q-diff-progress-update-header-line))))
+    (setq agent-q-diff-buffer-n-below (agent-q-diff-current--count-below window))
+    (agent-q-diff-progress-update-header-line)))
 
-(defun agent-q-diff-current--count-below-when-drawn (window)
-  "Count the lines below WINDOW, after redisplay if that is going to scroll it."
-  (if (pos-visible-in-window-p (window-point window) window)
-      (agent-q-diff-current--count-below window)
-    (let ((buffer (current-buffer)))
-      (when (eq agent-q-diff-buffer-parsed-tick t)
-        (setq agent-q-diff-buffer-n-below 0)
-        (agent-q-diff-progress-update-header-line))
-      (run-with-timer 0 nil
-                      (lambda ()
-                        (when (and (window-live-p window)
-                                   (eq buffer (window-buffer window)))
-                          (with-current-buffer buffer
-                            (agent-q-diff-current--count-below window))))))))
+(defun agent-q-diff-current--show-below-when-drawn (window)
+  "Do `agent-q-diff-current--show-below' after redisplay has scrolled WINDOW."
+  (let ((buffer (current-buffer)))
+    (run-with-timer 0 nil
+                    (lambda ()
+                      (when (and (window-live-p window)
+                                 (eq buffer (window-buffer window)))
+                        (with-current-buffer buffer
+                          (agent-q-diff-current--show-below window)))))))
 
 (defvar-local agent-q-diff-current--size nil
   "The size of the selected window after the last command, (WIDTH . HEIGHT).")
@@ -137,7 +137,9 @@ So does a command that made the window smaller, as one that shows the file."
               agent-q-diff-buffer-is-moved)
       (setq agent-q-diff-buffer-is-moved nil)
       (agent-q-diff-current-show (selected-window)))
-    (agent-q-diff-current--count-below-when-drawn (selected-window))))
+    (agent-q-diff-current--show-below (selected-window))
+    (unless (pos-visible-in-window-p)
+      (agent-q-diff-current--show-below-when-drawn (selected-window)))))
 
 ;;;; A window that begins to show the diff buffer
 
@@ -160,7 +162,7 @@ Emacs calls this with any buffer current."
                  (eql 0 (agent-q-diff-buffer-hunk-at-point)))
             (set-window-start window top)
           (agent-q-diff-current-show window)))
-      (agent-q-diff-current--count-below window))))
+      (agent-q-diff-current--show-below window))))
 
 ;;;; Set-up
 
