@@ -101,7 +101,7 @@ If REVIEW has ended meanwhile, that is the first one to be decided."
           (forward-line (1- line))
           (point)))))
 
-(defun agent-q-diff-list--print ()
+(defun agent-q-diff-list--print (&rest _)
   "Print the list again; in every window, point stays on its review."
   (let ((here (agent-q-diff-list--place (point)))
         (places (mapcar (lambda (window)
@@ -224,6 +224,7 @@ The list follows what happens; \\[revert-buffer] looks again at once.
   (setq tabulated-list-format [("Agent" 11 t) ("File" 22 t) ("Age" 7 nil)
                                ("Progress" 22 nil) ("Description" 0 nil)]
         tabulated-list-entries #'agent-q-diff-list--entries)
+  (setq-local revert-buffer-function #'agent-q-diff-list--print)
   (tabulated-list-init-header)
   (add-hook 'window-buffer-change-functions #'agent-q-diff-list--appear nil t)
   (agent-q-diff-list--start))
@@ -235,8 +236,7 @@ The list follows what happens; \\[revert-buffer] looks again at once.
   (let ((buffer (get-buffer-create agent-q-diff-list-buffer-name)))
     (with-current-buffer buffer
       (agent-q-diff-list-mode)
-      (tabulated-list-print)
-      (setq agent-q-diff-list--open (agent-q-diff-open-reviews)))
+      (agent-q-diff-list--print))
     (pop-to-buffer buffer)))
 
 (provide 'agent-q-diff-list)
