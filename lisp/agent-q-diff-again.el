@@ -15,7 +15,7 @@
 
 (require 'seq)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-file-change)
+(require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-progress)
@@ -47,8 +47,9 @@
 
 (defun agent-q-diff-again--open (review)
   "Return a new diff buffer for REVIEW, which has ended."
-  (let* ((again (agent-q-diff-session-of
-                 (agent-q-diff-file-change-reopen (agent-q-diff-session-change review))
+  (let* ((again (agent-q-diff-session-create
+                 :change
+                 (agent-q-diff-change-reopen (agent-q-diff-session-change review))
                  :agent (agent-q-diff-session-agent review)
                  :description (agent-q-diff-session-description review)
                  :comment (agent-q-diff-session-comment review)))
@@ -78,8 +79,8 @@ If there is an error, REVIEW is kept as it was."
 
 (defun agent-q-diff-again--return (review again)
   "Return to REVIEW what AGAIN took over from it, and keep REVIEW."
-  (agent-q-diff-file-change-return (agent-q-diff-session-change review)
-                                   (agent-q-diff-session-change again))
+  (agent-q-diff-change-return (agent-q-diff-session-change review)
+                              (agent-q-diff-session-change again))
   (agent-q-diff-reviews-keep review))
 
 (defun agent-q-diff-again--end (again outcome)

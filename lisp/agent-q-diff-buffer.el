@@ -24,6 +24,7 @@
 (require 'agent-q-diff-line-ends)
 (require 'agent-q-diff-text)
 (require 'agent-q-diff-file-change)
+(require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
 
 ;;;; State
@@ -57,7 +58,7 @@ count like those made by commands.")
   "The `agent-q-diff-session' of this buffer, or nil.")
 
 (defvar-local agent-q-diff-buffer-change nil
-  "The file change that this buffer shows, one of its review's, or nil.")
+  "The `agent-q-diff-change' of this buffer's review, or nil.")
 
 (defvar-local agent-q-diff-buffer-positions nil
   "Vector of the positions of the hunks' `@@' lines.")
@@ -117,14 +118,14 @@ place that was shown.  For PLACES, see `agent-q-diff-module-candidates'.")
   "Return non-nil if this buffer was made for a review that has ended."
   (and (eq agent-q-diff-buffer-parsed-tick t)
        (not (and agent-q-diff-buffer-change
-                 (agent-q-diff-file-change-engine agent-q-diff-buffer-change)))))
+                 (agent-q-diff-change-engine agent-q-diff-buffer-change)))))
 
 (defun agent-q-diff-buffer-typed-p ()
   "Return non-nil if this buffer's text is the user's own and can be edited."
   (not (or (eq agent-q-diff-buffer-parsed-tick t) buffer-read-only)))
 
 (defun agent-q-diff-buffer-current-change ()
-  "Return this buffer's file change, made from its text if necessary.
+  "Return this buffer's change, made from its text if necessary.
 Signal `agent-q-diff-malformed' if the text is not a diff, or
 `agent-q-diff-ended' if the review has ended."
   (when (agent-q-diff-buffer-ended-p)
@@ -133,10 +134,10 @@ Signal `agent-q-diff-malformed' if the text is not a diff, or
               (and agent-q-diff-buffer-review
                    (eq agent-q-diff-buffer-parsed-tick (buffer-chars-modified-tick))))
     (agent-q-diff-buffer--drop-review)
-    (let ((change (agent-q-diff-file-change-open-diff (agent-q-diff-buffer--diff-text))))
+    (let ((file (agent-q-diff-file-change-open-diff (agent-q-diff-buffer--diff-text))))
       (agent-q-diff-buffer-adopt
-       (agent-q-diff-session-of change)
-       (agent-q-diff-module-header-lines (agent-q-diff-file-change-engine change)))
+       (agent-q-diff-session-of file)
+       (agent-q-diff-module-header-lines (agent-q-diff-file-change-engine file)))
       (setq agent-q-diff-buffer-parsed-tick (buffer-chars-modified-tick))))
   (agent-q-diff-buffer--read-states)
   agent-q-diff-buffer-change)
@@ -150,7 +151,7 @@ place, so that a key takes no longer if there are more hunks."
 (defun agent-q-diff-buffer-known-p ()
   "Return non-nil if this buffer has hunks and the engine knows them."
   (and agent-q-diff-buffer-change
-       (agent-q-diff-file-change-engine agent-q-diff-buffer-change)
+       (agent-q-diff-change-engine agent-q-diff-buffer-change)
        (or (eq agent-q-diff-buffer-parsed-tick t)
            (eq agent-q-diff-buffer-parsed-tick (buffer-chars-modified-tick)))))
 
@@ -203,7 +204,7 @@ Signal the same errors as `agent-q-diff-buffer-current-change'."
   agent-q-diff-buffer-review)
 
 (defun agent-q-diff-buffer-change-or-nil ()
-  "Return this buffer's file change, or nil if it has none.
+  "Return this buffer's change, or nil if it has none.
 It has none if its text is not a diff, or if the review has ended."
   (condition-case nil
       (agent-q-diff-buffer-current-change)
@@ -230,7 +231,7 @@ several for a position, the first counts, as for `alist-get'."
     (agent-q-diff-buffer--note-entries)
     (unless (length= agent-q-diff-buffer-marks (length agent-q-diff-buffer-positions))
       (setq agent-q-diff-buffer-marks
-            (vconcat (agent-q-diff-file-change-marks agent-q-diff-buffer-change))))
+            (vconcat (agent-q-diff-change-marks agent-q-diff-buffer-change))))
     (cl-loop for entry across agent-q-diff-buffer-entries
              for hunk from 0
              do (agent-q-diff-buffer--read-state hunk entry))))
@@ -238,7 +239,7 @@ several for a position, the first counts, as for `alist-get'."
 (defun agent-q-diff-buffer--read-state (hunk entry)
   "Pass the state of HUNK in ENTRY, which may be nil, to the engine."
   (unless (eq (cdr entry) (aref agent-q-diff-buffer-marks hunk))
-    (agent-q-diff-file-change-set-mark agent-q-diff-buffer-change hunk (cdr entry))
+    (agent-q-diff-change-set-mark agent-q-diff-buffer-change hunk (cdr entry))
     (aset agent-q-diff-buffer-marks hunk (cdr entry))))
 
 (defun agent-q-diff-buffer--note-entries ()
@@ -268,7 +269,7 @@ several for a position, the first counts, as for `alist-get'."
 (defun agent-q-diff-buffer-write-states ()
   "Store every mark of the engine in `agent-q-diff-buffer-hunk-states'.
 Entries that belong to no hunk are kept."
-  (let* ((marks (agent-q-diff-file-change-marks agent-q-diff-buffer-change))
+  (let* ((marks (agent-q-diff-change-marks agent-q-diff-buffer-change))
          (entries (cl-loop for position across agent-q-diff-buffer-positions
                            for mark in marks
                            collect (cons position mark)))
@@ -310,7 +311,7 @@ States set by hand for positions without a hunk count as well."
 
 (defun agent-q-diff-buffer-tally (change)
   "Return (TOTAL APPLIED REJECTED PENDING), numbers of hunks of CHANGE."
-  (pcase-let ((`(,total ,applied ,rejected) (agent-q-diff-file-change-tally change)))
+  (pcase-let ((`(,total ,applied ,rejected) (agent-q-diff-change-tally change)))
     (list total applied rejected (- total applied rejected))))
 
 (defun agent-q-diff-buffer--counts-by-hand ()
@@ -399,6 +400,12 @@ Before the first hunk, return nil."
   (or (agent-q-diff-buffer-hunk-at-point)
       (user-error "Point is before the first hunk")))
 
+(defun agent-q-diff-buffer-file (&optional hunk)
+  "Return the `agent-q-diff-file-change' of HUNK, by default the one at point.
+Before the first hunk, that is the first file."
+  (agent-q-diff-change-file-of agent-q-diff-buffer-change
+                               (or hunk (agent-q-diff-buffer-hunk-at-point) 0)))
+
 (defun agent-q-diff-buffer-goto-hunk (hunk)
   "Move to HUNK, and undo any narrowing.
 If it is not the hunk at point, forget which place of a hunk was shown."
@@ -411,7 +418,7 @@ If it is not the hunk at point, forget which place of a hunk was shown."
 (defun agent-q-diff-buffer-goto-next-pending ()
   "Move to the next pending hunk, wrapping around after the last.
 Return the hunk, or nil if none is pending."
-  (when-let ((next (agent-q-diff-file-change-next-pending
+  (when-let ((next (agent-q-diff-change-next-pending
                     agent-q-diff-buffer-change
                     (or (agent-q-diff-buffer-hunk-at-point) 0))))
     (agent-q-diff-buffer-goto-hunk next)
@@ -424,7 +431,7 @@ Return the hunk, or nil if none is pending."
 A window that shows the target is not used.  If there is no other window
 besides that one, the buffer is displayed in the selected window."
   (let* ((target (and agent-q-diff-buffer-change
-                      (agent-q-diff-file-change-buffer agent-q-diff-buffer-change)))
+                      (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file))))
          (spared (and (buffer-live-p target)
                       (seq-remove #'window-dedicated-p
                                   (get-buffer-window-list target 'never))))

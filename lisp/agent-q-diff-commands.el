@@ -18,8 +18,8 @@
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-coding)
 (require 'agent-q-diff-disk)
-(require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)
+(require 'agent-q-diff-change)
 (require 'agent-q-diff-decide)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
@@ -71,7 +71,7 @@ NOTE is the note of the plan, a symbol; HUNK is an
 ;;;; Carrying out commands
 
 (defun agent-q-diff-commands--change-for (command)
-  "Return this buffer's file change, up to date if COMMAND needs its target.
+  "Return this buffer's change, up to date if COMMAND needs its target.
 The target is not needed to reject, or to make an applied hunk pending."
   (if (or (eq command 'reject)
           (and (eq command 'toggle) (agent-q-diff-commands--applied-here-p)))
@@ -89,12 +89,13 @@ has changed."
                                              (agent-q-diff-places-shown change hunk)))
              (said (agent-q-diff-commands--note-text
                     command note (car (agent-q-diff-engine-committed-hunks
-                                       (agent-q-diff-file-change-committed change))))))
+                                       (agent-q-diff-change-committed change))))))
         (setq agent-q-diff-buffer-shown nil)
         (agent-q-diff-signs-show-committed)
         (setq said (concat said
                            (agent-q-diff-commands--follow-hooks change note)
-                           (agent-q-diff-commands--unsaved-words change note)
+                           (agent-q-diff-commands--unsaved-words
+                            (agent-q-diff-buffer-file hunk) note)
                            (agent-q-diff-commands--followed-words change)
                            (agent-q-diff-commands--counts-words change)))
         (message "%s" said)
@@ -112,17 +113,17 @@ has changed."
 
 (defun agent-q-diff-commands--followed-words (change)
   "Return words to append if the target of CHANGE has just followed its file."
-  (if (and change (agent-q-diff-target-told-followed (agent-q-diff-file-change-target change)))
+  (if (and change (agent-q-diff-change-told-followed change))
       "; the file had changed on disk, and its buffer was updated"
     ""))
 
-(defun agent-q-diff-commands--unsaved-words (change note)
-  "Return words to append if an edit is only in the buffer of CHANGE.
-NOTE is the note of the plan, a symbol.  If `agent-q-diff-save' is `never',
-there are none, since the user knows."
-  (let ((target (agent-q-diff-file-change-buffer change)))
+(defun agent-q-diff-commands--unsaved-words (file note)
+  "Return words to append if an edit is only in the buffer of FILE.
+FILE is an `agent-q-diff-file-change', NOTE the note of the plan, a symbol.
+If `agent-q-diff-save' is `never', there are none, since the user knows."
+  (let ((target (agent-q-diff-file-change-buffer file)))
     (if (and (eq note 'edited)
-             (not (agent-q-diff-file-change-is-detached change))
+             (not (agent-q-diff-file-change-is-detached file))
              (not (eq agent-q-diff-save 'never))
              (agent-q-diff-disk-unsaved-p target))
         (format "; not saved, since %s has unsaved edits"
@@ -159,8 +160,8 @@ It may have failed before it was tried, since the target was unavailable."
 NOTE is the note of the command's plan.  Return words to append to its
 message if a hook on saving made the change.  If the command left the
 target alone, the change is the user's, and there are no words."
-  (if (and (agent-q-diff-file-change-buffer change)
-           (agent-q-diff-file-change-follow change))
+  (if (and (agent-q-diff-change-buffers change)
+           (agent-q-diff-change-follow change))
       (progn
         (agent-q-diff-signs-show-all)
         (if (eq note 'edited)
@@ -209,16 +210,15 @@ undo step of the target, and one decision for `agent-q-diff-undo'."
   (agent-q-diff-decide-as-one
    agent-q-diff-buffer-change
    (lambda ()
-     (let* ((target (agent-q-diff-file-change-buffer agent-q-diff-buffer-change))
-            (group (and (buffer-live-p target) (prepare-change-group target)))
-            (said nil))
-       (while (and hunks
-                   (progn
-                     (agent-q-diff-buffer-goto-hunk (pop hunks))
-                     (setq said (agent-q-diff-commands--do command)))))
-       (when (and group (buffer-live-p target))
-         (undo-amalgamate-change-group group))
-       said))))
+     (agent-q-diff-change-as-one-step
+      agent-q-diff-buffer-change
+      (lambda ()
+        (let ((said nil))
+          (while (and hunks
+                      (progn
+                        (agent-q-diff-buffer-goto-hunk (pop hunks))
+                        (setq said (agent-q-diff-commands--do command)))))
+          said))))))
 
 (defun agent-q-diff-accept-hunk (&optional advance)
   "Apply the hunk at point to the target.
@@ -309,7 +309,7 @@ This is one undo step of the target."
   (let* ((change (agent-q-diff-signs-change-with-target))
          (hunks (seq-remove (lambda (hunk) (aref agent-q-diff-buffer-marks hunk))
                             (agent-q-diff-module-blank-hunks
-                             (agent-q-diff-file-change-engine change)))))
+                             (agent-q-diff-change-engine change)))))
     (unless hunks
       (user-error "No pending whitespace-only hunks"))
     (save-excursion
@@ -323,21 +323,21 @@ This is one undo step of the target."
 Use this for a hunk with a character that the target's coding system cannot
 hold.  Saving then rewrites the whole file in UTF-8."
   (interactive)
-  (let ((change (agent-q-diff-signs-change-with-target)))
-    (agent-q-diff-coding-recode (agent-q-diff-file-change-buffer change))
+  (agent-q-diff-signs-change-with-target)
+  (let ((target (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file))))
+    (agent-q-diff-coding-recode target)
     (message "%s will be saved as UTF-8; accept the hunk again"
-             (agent-q-diff-visible
-              (buffer-name (agent-q-diff-file-change-buffer change))))))
+             (agent-q-diff-visible (buffer-name target)))))
 
 (defun agent-q-diff-commands--show-many (change)
   "Show the effect of a command on several hunks of CHANGE.
 If a hook changed the target on saving, show that as well."
-  (if (or (agent-q-diff-file-change-follow change)
-          (not (agent-q-diff-file-change-committed change))
+  (if (or (agent-q-diff-change-follow change)
+          (not (agent-q-diff-change-committed change))
           (not (agent-q-diff-engine-committed-marks
-                (agent-q-diff-file-change-committed change))))
+                (agent-q-diff-change-committed change))))
       (progn
-        (agent-q-diff-file-change-recount change)
+        (agent-q-diff-change-recount change)
         (agent-q-diff-buffer-write-states)
         (agent-q-diff-signs-show-all))
     (agent-q-diff-signs-show-committed)))
@@ -381,7 +381,7 @@ since stay in it; a message shows which, and why.  Return them as a list of
 \(HUNK . REASON)."
   (interactive)
   (let* ((change (agent-q-diff-signs-change-with-target))
-         (n (agent-q-diff-file-change-in-target change))
+         (n (agent-q-diff-change-in-target change))
          (failed (agent-q-diff-decide-unapply-all change)))
     (agent-q-diff-commands--show-many change)
     (cond
@@ -395,7 +395,7 @@ since stay in it; a message shows which, and why.  Return them as a list of
   (substitute-command-keys
    (concat "\\<agent-q-diff-mode-map>"
            (pcase (agent-q-diff-engine-hunk-place
-                   (agent-q-diff-file-change-hunk change hunk))
+                   (agent-q-diff-change-hunk change hunk))
              ('ambiguous "\\[agent-q-diff-accept-hunk] shows its places, ")
              ('conflict "\\[agent-q-diff-merge-hunk] merges, "))
            "\\[agent-q-diff-reject-hunk] rejects")))
@@ -464,13 +464,13 @@ a rejection."
                       (agent-q-diff-commands--comment-on (agent-q-diff-buffer-hunk-here)))))
   (let ((change (agent-q-diff-buffer-current-change))
         (hunk (agent-q-diff-buffer-hunk-here)))
-    (setf (alist-get hunk (agent-q-diff-file-change-comments change) nil t)
+    (setf (alist-get hunk (agent-q-diff-change-comments change) nil t)
           (and (not (string-blank-p comment)) comment))
     (agent-q-diff-signs-show-hunk hunk)))
 
 (defun agent-q-diff-commands--comment-on (hunk)
   "Return the user's comment on HUNK, or nil."
-  (alist-get hunk (agent-q-diff-file-change-comments (agent-q-diff-buffer-current-change))))
+  (alist-get hunk (agent-q-diff-change-comments (agent-q-diff-buffer-current-change))))
 
 (defun agent-q-diff-comment (comment)
   "Make COMMENT the comment on the whole proposal; if it is blank, remove that.

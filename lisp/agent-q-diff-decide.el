@@ -1,4 +1,4 @@
-;;; agent-q-diff-decide.el --- Decides the hunks of a file change  -*- lexical-binding: t; -*-
+;;; agent-q-diff-decide.el --- Decides the hunks of a change  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -6,7 +6,7 @@
 
 ;;; Commentary:
 
-;; A command is planned by the engine, carried out in the target, and only
+;; A command is planned by the engine, carried out in the targets, and only
 ;; then committed.  If a command fails, neither mark nor target has changed.
 
 ;;; Code:
@@ -15,9 +15,8 @@
 (require 'seq)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
-(require 'agent-q-diff-outside)
-(require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)
+(require 'agent-q-diff-change)
 
 ;;;; One hunk
 
@@ -46,7 +45,7 @@ cannot be done; then nothing has changed."
 PLAN is called with the engine's review and returns a plan.  If
 IS-ACCEPTING is non-nil, record an error as a failure to apply HUNK."
   (condition-case err
-      (let* ((planned (funcall plan (agent-q-diff-file-change-engine change)))
+      (let* ((planned (funcall plan (agent-q-diff-change-engine change)))
              (note (agent-q-diff-engine-planned-note planned)))
         (agent-q-diff-decide--carry-out change planned)
         (unless (eq note 'unchanged)
@@ -60,50 +59,49 @@ IS-ACCEPTING is non-nil, record an error as a failure to apply HUNK."
      (signal (car err) (cdr err)))))
 
 (defun agent-q-diff-decide--carry-out (change planned)
-  "Make the edits of PLANNED in the target of CHANGE and commit it.
-PLANNED is an `agent-q-diff-engine-planned'.  If a hook changed the text on
-saving, record that; the next `agent-q-diff-file-change-follow' then takes
+  "Make the edits of PLANNED in the targets of CHANGE and commit it.
+PLANNED is an `agent-q-diff-engine-planned'.  If a hook changed a text on
+saving, record that; the next `agent-q-diff-change-follow' then takes
 it in."
-  (let* ((agent-q-diff-outside-speaker (agent-q-diff-file-change-listener change))
-         (edits (agent-q-diff-engine-planned-edits planned))
-         (tick (and edits
-                    (agent-q-diff-target-edit (agent-q-diff-file-change-target change) edits
-                                              (agent-q-diff-engine-planned-offsets planned))))
-         (committed (agent-q-diff-module-commit
-                     (agent-q-diff-file-change-engine change)
-                     agent-q-diff-file-change-max-shown
-                     ;; Commands never create conflicts.
-                     (not (eql 0 (agent-q-diff-file-change-n-conflicts change))))))
-    (setf (agent-q-diff-file-change-committed change) committed)
+  (let ((edited (mapcar (lambda (part)
+                          (let ((file (nth (agent-q-diff-engine-part-file part)
+                                           (agent-q-diff-change-files change))))
+                            (cons file (agent-q-diff-file-change-edit file part))))
+                        (agent-q-diff-engine-planned-parts planned))))
+    (agent-q-diff-decide--commit change)
+    (pcase-dolist (`(,file . ,tick) edited)
+      (agent-q-diff-file-change-note-edited file tick))))
+
+(defun agent-q-diff-decide--commit (change)
+  "Commit the latest plan for CHANGE."
+  (let ((committed (agent-q-diff-module-commit
+                    (agent-q-diff-change-engine change)
+                    agent-q-diff-change-max-shown
+                    ;; Commands never create conflicts.
+                    (not (eql 0 (agent-q-diff-change-n-conflicts change))))))
+    (setf (agent-q-diff-change-committed change) committed)
     (when (agent-q-diff-engine-committed-conflicts committed)
-      (setf (agent-q-diff-file-change-n-conflicts change)
-            (agent-q-diff-engine-committed-conflicts committed)))
-    (when edits
-      (setf (agent-q-diff-file-change-is-edited change) t
-            (agent-q-diff-file-change-tick change) tick
-            (agent-q-diff-file-change-told change) tick)
-      (unless (eq tick (buffer-chars-modified-tick
-                        (agent-q-diff-file-change-buffer change)))
-        (setf (agent-q-diff-file-change-is-altered change) t)))))
+      (setf (agent-q-diff-change-n-conflicts change)
+            (agent-q-diff-engine-committed-conflicts committed)))))
 
 ;;;; Failures
 
 (defun agent-q-diff-decide-note-failure (change hunk reason)
   "Record that accepting HUNK of CHANGE failed because of REASON, a string."
-  (setf (alist-get hunk (agent-q-diff-file-change-failures change)) reason)
-  (agent-q-diff-module-fail (agent-q-diff-file-change-engine change) hunk))
+  (setf (alist-get hunk (agent-q-diff-change-failures change)) reason)
+  (agent-q-diff-module-fail (agent-q-diff-change-engine change) hunk))
 
 (defun agent-q-diff-decide--forget-failure (change hunk)
   "Forget that accepting HUNK of CHANGE failed."
-  (setf (alist-get hunk (agent-q-diff-file-change-failures change) nil t) nil))
+  (setf (alist-get hunk (agent-q-diff-change-failures change) nil t) nil))
 
 (defun agent-q-diff-decide--forget-failures-of-applied (change)
   "Forget the failures of hunks of CHANGE that are now marked applied."
-  (when (agent-q-diff-file-change-failures change)
-    (let ((marks (vconcat (agent-q-diff-file-change-marks change))))
-      (setf (agent-q-diff-file-change-failures change)
+  (when (agent-q-diff-change-failures change)
+    (let ((marks (vconcat (agent-q-diff-change-marks change))))
+      (setf (agent-q-diff-change-failures change)
             (seq-remove (lambda (failure) (eq 'applied (aref marks (car failure))))
-                        (agent-q-diff-file-change-failures change))))))
+                        (agent-q-diff-change-failures change))))))
 
 ;;;; All hunks
 
@@ -112,7 +110,7 @@ it in."
 If they cannot be applied together, accept them one by one, as far as
 possible.  Return a list of (HUNK . REASON): those that could not be
 applied."
-  (let* ((planned (agent-q-diff-engine-plan-all (agent-q-diff-file-change-engine change)))
+  (let* ((planned (agent-q-diff-engine-plan-all (agent-q-diff-change-engine change)))
          (refused (agent-q-diff-engine-planned-refused planned)))
     (condition-case nil
         (progn
@@ -137,24 +135,24 @@ those that could not be applied."
 
 (defun agent-q-diff-decide--accept-one-by-one (change except)
   "Do what `agent-q-diff-decide--accept-each' does with CHANGE and EXCEPT."
-  (with-current-buffer (agent-q-diff-file-change-buffer change)
-    (let ((group (prepare-change-group))
-          (failed nil))
-      (cl-loop for mark in (agent-q-diff-module-marks
-                            (agent-q-diff-file-change-engine change))
-               for hunk from 0
-               unless (or mark (memq hunk except))
-               do (condition-case err
-                      (agent-q-diff-decide-hunk change 'accept hunk)
-                    (error (push (cons hunk (agent-q-diff-error-text err))
-                                 failed))))
-      (undo-amalgamate-change-group group)
-      failed)))
+  (agent-q-diff-change-as-one-step
+   change
+   (lambda ()
+     (let ((failed nil))
+       (cl-loop for mark in (agent-q-diff-module-marks
+                             (agent-q-diff-change-engine change))
+                for hunk from 0
+                unless (or mark (memq hunk except))
+                do (condition-case err
+                       (agent-q-diff-decide-hunk change 'accept hunk)
+                     (error (push (cons hunk (agent-q-diff-error-text err))
+                                  failed))))
+       failed))))
 
 (defun agent-q-diff-decide-unapply-all (change)
   "Unapply every hunk of CHANGE that is in the target, as one edit.
 Return a list of (HUNK . REASON): those that could not be unapplied."
-  (let* ((planned (agent-q-diff-engine-plan-all (agent-q-diff-file-change-engine change)
+  (let* ((planned (agent-q-diff-engine-plan-all (agent-q-diff-change-engine change)
                                                 'out))
          (refused (agent-q-diff-engine-planned-refused planned)))
     (agent-q-diff-decide--carry-out change planned)
@@ -162,9 +160,9 @@ Return a list of (HUNK . REASON): those that could not be unapplied."
 
 (defun agent-q-diff-decide-reject-all (change)
   "Reject every pending hunk of CHANGE."
-  (setf (agent-q-diff-file-change-failures change) nil
-        (agent-q-diff-file-change-committed change) nil)
-  (agent-q-diff-module-reject-all (agent-q-diff-file-change-engine change)))
+  (setf (agent-q-diff-change-failures change) nil
+        (agent-q-diff-change-committed change) nil)
+  (agent-q-diff-module-reject-all (agent-q-diff-change-engine change) nil))
 
 ;;;; Several decisions
 
@@ -173,7 +171,7 @@ Return a list of (HUNK . REASON): those that could not be unapplied."
 If IS-REDO is non-nil, redo the decision that was undone last.  If there is
 none, signal `agent-q-diff-nothing-to-take-back'; if it cannot be done,
 signal an error that says why, and nothing has changed."
-  (let* ((planned (agent-q-diff-engine-plan-back (agent-q-diff-file-change-engine change)
+  (let* ((planned (agent-q-diff-engine-plan-back (agent-q-diff-change-engine change)
                                                  is-redo))
          (hunks (agent-q-diff-engine-planned-hunks planned)))
     (agent-q-diff-decide--carry-out change planned)
@@ -182,7 +180,7 @@ signal an error that says why, and nothing has changed."
 
 (defun agent-q-diff-decide-as-one (change function)
   "Call FUNCTION and return its value; its decisions on CHANGE become one."
-  (let* ((engine (agent-q-diff-file-change-engine change))
+  (let* ((engine (agent-q-diff-change-engine change))
          (before (agent-q-diff-module-n-decisions engine)))
     (unwind-protect
         (funcall function)

@@ -274,11 +274,12 @@ This is a value for `revert-buffer-insert-file-contents-function'."
   (let ((live (agent-q-diff-text-in (current-buffer))))
     (unless (equal live text)
       (let* ((engine (agent-q-diff-engine-review live text))
-             (planned (agent-q-diff-engine-plan-all engine)))
+             (part (car (agent-q-diff-engine-planned-parts
+                         (agent-q-diff-engine-plan-all engine)))))
         (unwind-protect
             (agent-q-diff-text-replace-lines
-             (agent-q-diff-engine-planned-edits planned)
-             (agent-q-diff-engine-planned-offsets planned))
+             (agent-q-diff-engine-part-edits part)
+             (agent-q-diff-engine-part-offsets part))
           (agent-q-diff-module-free engine))))))
 
 ;;;; Messages

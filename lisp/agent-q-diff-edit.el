@@ -72,7 +72,7 @@ Local variables in the text are ignored."
 MERGED is as `agent-q-diff-edit--merged'."
   (let ((diff-buffer (current-buffer))
         (identity (agent-q-diff-edit--identity change hunk))
-        (target (agent-q-diff-file-change-buffer change))
+        (target (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file hunk)))
         (buffer (generate-new-buffer (format "*Agent-Q Hunk %d*" (1+ hunk)))))
     (with-current-buffer buffer
       (insert text)
@@ -89,7 +89,7 @@ MERGED is as `agent-q-diff-edit--merged'."
         (smerge-start-session))
       (setq header-line-format
             (agent-q-diff-edit--header-line
-             hunk (agent-q-diff-engine-hunk-line (agent-q-diff-file-change-hunk change hunk))
+             hunk (agent-q-diff-engine-hunk-line (agent-q-diff-change-hunk change hunk))
              merged))
       (add-hook 'kill-buffer-query-functions #'agent-q-diff-edit--may-kill-p nil t)
       (set-buffer-modified-p nil))
@@ -114,7 +114,7 @@ Never make it lower."
 (defun agent-q-diff-edit--n-context (change hunk)
   "Return how many context lines HUNK of CHANGE begins with."
   (let ((diff (car (agent-q-diff-engine-print-hunks
-                    (agent-q-diff-file-change-engine change) hunk (1+ hunk)
+                    (agent-q-diff-change-engine change) hunk (1+ hunk)
                     agent-q-diff-buffer-path))))
     (length (seq-take-while (apply-partially #'string-prefix-p " ")
                             (cdr (split-string diff "\n"))))))
@@ -136,8 +136,8 @@ LINE is its line in the target, from 0, or nil.  MERGED is as
 
 (defun agent-q-diff-edit--identity (change hunk)
   "Return what identifies HUNK of CHANGE as long as its lines stay the same."
-  (cons (agent-q-diff-file-change-engine change)
-        (agent-q-diff-engine-hunk-id (agent-q-diff-file-change-hunk change hunk))))
+  (cons (agent-q-diff-change-engine change)
+        (agent-q-diff-engine-hunk-id (agent-q-diff-change-hunk change hunk))))
 
 (defun agent-q-diff-edit--show-open (change hunk is-merged)
   "Show the buffer in which HUNK of CHANGE is edited; return nil if none is.
@@ -174,15 +174,15 @@ is changed in the target at once."
       (agent-q-diff-edit--refuse-conflict change hunk)
       (agent-q-diff-edit--open
        change hunk
-       (agent-q-diff-engine-proposed (agent-q-diff-file-change-engine change) hunk)
+       (agent-q-diff-engine-proposed (agent-q-diff-change-engine change) hunk)
        nil))))
 
 (defun agent-q-diff-edit--refuse-conflict (change hunk)
   "Signal an error if others have changed the lines of HUNK of CHANGE.
 The edited text could then not replace them."
-  (let ((hunk (agent-q-diff-file-change-hunk change hunk)))
+  (let ((hunk (agent-q-diff-change-hunk change hunk)))
     (when (and (memq (agent-q-diff-engine-hunk-place hunk) '(conflict lost))
-               (agent-q-diff-file-change-buffer change)
+               (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file hunk))
                (agent-q-diff-engine-hunk-line hunk))
       (user-error "Cannot edit this hunk: %s; %s" (agent-q-diff-engine-hunk-reason hunk)
                   (substitute-command-keys
@@ -201,8 +201,8 @@ than necessary.  Nothing is lost."
   (condition-case err
       (let* ((change (agent-q-diff-signs-change-with-target))
              (hunk (agent-q-diff-buffer-hunk-here))
-             (engine (agent-q-diff-file-change-engine change)))
-        (unless (agent-q-diff-engine-hunk-reason (agent-q-diff-file-change-hunk change hunk))
+             (engine (agent-q-diff-change-engine change)))
+        (unless (agent-q-diff-engine-hunk-reason (agent-q-diff-change-hunk change hunk))
           (user-error "Nothing to merge: the hunk applies; accept it or edit it"))
         (unless (agent-q-diff-edit--show-open change hunk t)
           (let ((merged (agent-q-diff-engine-merge engine hunk)))
@@ -223,8 +223,8 @@ than necessary.  Nothing is lost."
 
 (defun agent-q-diff-edit--show-place (change hunk)
   "Show in another window where HUNK of CHANGE would be merged."
-  (let* ((target (agent-q-diff-file-change-buffer change))
-         (line (agent-q-diff-engine-hunk-line (agent-q-diff-file-change-hunk change hunk)))
+  (let* ((target (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file hunk)))
+         (line (agent-q-diff-engine-hunk-line (agent-q-diff-change-hunk change hunk)))
          (window (display-buffer target '(nil (inhibit-same-window . t)))))
     (when window
       (set-window-point window (agent-q-diff-text-position target line)))))
@@ -235,7 +235,7 @@ than necessary.  Nothing is lost."
                 (and (buffer-local-value 'agent-q-diff-edit-mode buffer)
                      (buffer-modified-p buffer)
                      (eq (car (buffer-local-value 'agent-q-diff-edit--hunk buffer))
-                         (agent-q-diff-file-change-engine change))))
+                         (agent-q-diff-change-engine change))))
               (buffer-list)))
 
 ;;;; Commands of the small buffer
@@ -249,7 +249,7 @@ than necessary.  Nothing is lost."
       (user-error "The review is gone; your text is kept here"))
     (with-current-buffer agent-q-diff-edit--diff-buffer
       (when (or (agent-q-diff-buffer-ended-p)
-                (not (eq engine (agent-q-diff-file-change-engine
+                (not (eq engine (agent-q-diff-change-engine
                                  (agent-q-diff-split-change)))))
         (user-error "The review has ended; your text is kept here"))
       (setq hunk (agent-q-diff-module-hunk-with-id engine id))

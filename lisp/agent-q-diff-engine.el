@@ -45,6 +45,7 @@
                   edit-outside
                   fail
                   files
+                  first-hunks
                   follow
                   free
                   hash
@@ -53,6 +54,7 @@
                   hunk-with-id
                   is-coarse
                   is-idle
+                  join
                   join-decisions
                   live-lines
                   marks
@@ -62,6 +64,7 @@
                   n-reviews
                   n-suspects
                   next-pending
+                  observe
                   pick
                   plan
                   plan-all
@@ -112,8 +115,13 @@
 (cl-defstruct (agent-q-diff-engine-planned (:type vector) (:constructor nil)
                                            (:copier nil))
   "A plan, as returned by `agent-q-diff-engine-plan' and similar functions.
-See `agent-q-diff-module-plan'; the texts of EDITS are decoded."
-  note edits offsets hunks refused)
+See `agent-q-diff-module-plan'."
+  note parts hunks refused)
+
+(cl-defstruct (agent-q-diff-engine-part (:type vector) (:constructor nil) (:copier nil))
+  "What a plan does to one file; see `agent-q-diff-module-plan'.
+The texts of EDITS are decoded."
+  file operations edits offsets)
 
 (cl-defstruct (agent-q-diff-engine-committed (:type vector) (:constructor nil)
                                              (:copier nil))
@@ -265,9 +273,9 @@ earlier edit."
 
 (defun agent-q-diff-engine--planned (planned)
   "Return PLANNED, a plan, with the texts of its edits decoded."
-  (pcase-dolist (`(,_ ,_ . ,rest) (agent-q-diff-engine-planned-edits planned))
-    (setcar rest (agent-q-diff-engine--text (car rest))))
-  planned)
+  (dolist (part (agent-q-diff-engine-planned-parts planned) planned)
+    (pcase-dolist (`(,_ ,_ . ,rest) (agent-q-diff-engine-part-edits part))
+      (setcar rest (agent-q-diff-engine--text (car rest))))))
 
 (defun agent-q-diff-engine-plan (review command hunk &optional place)
   "Plan COMMAND on HUNK of REVIEW and return an `agent-q-diff-engine-planned'.
@@ -337,11 +345,12 @@ N-CHARS and N-NOW are passed to that.  PATH is the target's, or nil."
         (setcdr now (agent-q-diff-engine--text (cdr now)))))
     report))
 
-(defun agent-q-diff-engine-plan-all (review &optional is-out)
+(defun agent-q-diff-engine-plan-all (review &optional is-out file)
   "Plan to accept every pending hunk of REVIEW.
 If IS-OUT is non-nil, plan instead to unapply every hunk that is in the
-target.  Return an `agent-q-diff-engine-planned'."
-  (agent-q-diff-engine--planned (agent-q-diff-module-plan-all review is-out)))
+target.  If FILE is not nil, plan that only for the file with that index.
+Return an `agent-q-diff-engine-planned'."
+  (agent-q-diff-engine--planned (agent-q-diff-module-plan-all review is-out file)))
 
 (defun agent-q-diff-engine-plan-back (review &optional is-redo)
   "Plan to undo the latest decision on REVIEW.

@@ -8,7 +8,7 @@
 
 ;; A file change joins the engine, which knows where every hunk belongs, and
 ;; the target, where the edits are made: it opens and closes both, keeps the
-;; engine up to date with the target, and reports the state of the hunks.
+;; engine up to date with the target.
 
 ;;; Code:
 
@@ -22,6 +22,7 @@
 (require 'agent-q-diff-text)
 (require 'agent-q-diff-git)
 (require 'agent-q-diff-outside)
+(require 'agent-q-diff-disk)
 (require 'agent-q-diff-target)
 
 (cl-defstruct (agent-q-diff-file-change (:constructor agent-q-diff-file-change--create)
@@ -36,13 +37,10 @@
   (listener nil :documentation "Function to which edits of the target are reported.")
   (edited-function nil :documentation "Called after each edit by somebody else.")
   (is-edited nil :documentation "Non-nil if the review has edited the target.")
+  (original nil :documentation "The proposal's original text, or nil.")
+  (modified nil :documentation "The proposal's modified text, or nil.")
   (is-altered nil :documentation "Non-nil if saving changed more than the hunks.")
-  (is-adapted nil :documentation "Non-nil if line ends were adapted.")
-  (n-extra nil :documentation "Number of hunks more than were proposed, or nil if none was ever split.")
-  (committed nil :documentation "Last snapshot, an `agent-q-diff-engine-committed', or nil.")
-  (n-conflicts nil :documentation "Number of hunks without a certain place, or nil if that is not known.")
-  (failures nil :documentation "Alist from hunk index to why it last failed to apply.")
-  (comments nil :documentation "Alist from hunk index to the user's comment."))
+  (is-adapted nil :documentation "Non-nil if line ends were adapted."))
 
 (defun agent-q-diff-file-change-path (change)
   "Return the absolute name of the file of CHANGE, or nil."
@@ -56,6 +54,13 @@
   "Return non-nil if the target of CHANGE is a text, not a file."
   (agent-q-diff-target-is-detached (agent-q-diff-file-change-target change)))
 
+(defun agent-q-diff-file-change-unsaved-p (change)
+  "Return non-nil if the target of CHANGE is a file whose buffer is not saved."
+  (let ((target (agent-q-diff-file-change-buffer change)))
+    (and (buffer-live-p target)
+         (not (agent-q-diff-file-change-is-detached change))
+         (agent-q-diff-disk-unsaved-p target))))
+
 ;;;; Beginning and end
 
 (defun agent-q-diff-file-change-open (path original modified &optional check is-detached)
@@ -67,6 +72,7 @@ PATH cannot be a target."
   (agent-q-diff-coding-check-surrogates modified original)
   (agent-q-diff-file-change--closing-on-error
    (agent-q-diff-file-change--create
+    :original original :modified modified
     :target (if is-detached
                 (agent-q-diff-target-detached path original check)
               (agent-q-diff-target-create :path path :check check)))
@@ -104,10 +110,7 @@ kept, or if the file can no longer be a target."
                           :check (agent-q-diff-target-check target)
                           :is-created (agent-q-diff-target-is-created target)
                           :missing (agent-q-diff-target-missing target))
-                 :engine engine
-                 :n-extra (agent-q-diff-file-change-n-extra change)
-                 :comments (copy-alist (agent-q-diff-file-change-comments change))
-                 :failures (copy-alist (agent-q-diff-file-change-failures change)))))
+                 :engine engine)))
     (condition-case err
         (agent-q-diff-file-change-follow again)
       (error
@@ -123,9 +126,6 @@ kept, or if the file can no longer be a target."
         (target-again (agent-q-diff-file-change-target again)))
     (setf (agent-q-diff-file-change-kept-engine change) (agent-q-diff-file-change-engine again)
           (agent-q-diff-file-change-engine again) nil
-          (agent-q-diff-file-change-n-extra change) (agent-q-diff-file-change-n-extra again)
-          (agent-q-diff-file-change-comments change) (agent-q-diff-file-change-comments again)
-          (agent-q-diff-file-change-failures change) (agent-q-diff-file-change-failures again)
           (agent-q-diff-target-is-created target) (agent-q-diff-target-is-created target-again)
           (agent-q-diff-target-missing target) (agent-q-diff-target-missing target-again))
     ;; If somebody else has emptied a file that CHANGE created, it stays.
@@ -145,7 +145,9 @@ non-nil if it is kept."
           (agent-q-diff-file-change-engine change)
           (agent-q-diff-file-change-size change)
           (buffer-size (agent-q-diff-file-change-buffer change))
-          (agent-q-diff-file-change-engine change) nil)
+          (agent-q-diff-file-change-engine change) nil
+          (agent-q-diff-file-change-original change) nil
+          (agent-q-diff-file-change-modified change) nil)
     t))
 
 (defun agent-q-diff-file-change-forget (change)
@@ -310,9 +312,26 @@ comparing texts."
         (unless (eq found 'changed)
           (agent-q-diff-file-change--note-tick change tick)
           (setq is-news (or found is-news)))))
-    (when (and (> rounds 0) is-news)
-      (agent-q-diff-file-change-recount change)
-      t)))
+    (and (> rounds 0) is-news)))
+
+(defun agent-q-diff-file-change-edit (change part)
+  "Make the edits of PART, an `agent-q-diff-engine-part', in the target of CHANGE.
+Return the target's tick from before saving, for
+`agent-q-diff-file-change-note-edited', or nil if there was no edit."
+  (when (agent-q-diff-engine-part-edits part)
+    (let ((agent-q-diff-outside-speaker (agent-q-diff-file-change-listener change)))
+      (agent-q-diff-target-edit (agent-q-diff-file-change-target change)
+                                (agent-q-diff-engine-part-edits part)
+                                (agent-q-diff-engine-part-offsets part)))))
+
+(defun agent-q-diff-file-change-note-edited (change tick)
+  "Record that an edit of CHANGE is committed; TICK is the target's tick or nil."
+  (when tick
+    (setf (agent-q-diff-file-change-is-edited change) t
+          (agent-q-diff-file-change-tick change) tick
+          (agent-q-diff-file-change-told change) tick)
+    (unless (eq tick (buffer-chars-modified-tick (agent-q-diff-file-change-buffer change)))
+      (setf (agent-q-diff-file-change-is-altered change) t))))
 
 (defun agent-q-diff-file-change--note-tick (change tick)
   "Record that the engine of CHANGE knows the target as it is at TICK.
@@ -379,106 +398,6 @@ was missed, leave both to `agent-q-diff-file-change-follow'."
     (setf (agent-q-diff-file-change-told change) now))
   (when (agent-q-diff-file-change-edited-function change)
     (funcall (agent-q-diff-file-change-edited-function change))))
-
-;;;; Hunks
-
-(defconst agent-q-diff-file-change-max-shown 50
-  "Number of hunks up to which a command on several returns them all.
-If there are more, it returns none.")
-
-(defun agent-q-diff-file-change-hunk (change hunk)
-  "Return the `agent-q-diff-engine-hunk' of HUNK of CHANGE."
-  (agent-q-diff-module-hunk (agent-q-diff-file-change-engine change) hunk))
-
-(defun agent-q-diff-file-change-set-mark (change hunk mark)
-  "Set the mark of HUNK of CHANGE to MARK: `applied', `rejected' or nil."
-  (setf (agent-q-diff-file-change-committed change) nil)
-  (agent-q-diff-module-set-mark (agent-q-diff-file-change-engine change) hunk mark))
-
-(defun agent-q-diff-file-change-next-pending (change hunk)
-  "Return the next pending hunk of CHANGE after HUNK, or nil if no other is.
-The search wraps around after the last hunk."
-  (let ((committed (agent-q-diff-file-change-committed change)))
-    (pcase (and committed (agent-q-diff-engine-committed-hunks committed))
-      ((and `(,only)
-            (guard (and (eql hunk (agent-q-diff-engine-hunk-index only))
-                        (null (agent-q-diff-engine-committed-marks committed)))))
-       (agent-q-diff-engine-committed-next committed))
-      (_ (agent-q-diff-module-next-pending (agent-q-diff-file-change-engine change) hunk)))))
-
-(defun agent-q-diff-file-change-in-target (change)
-  "Return the number of hunks of CHANGE whose change is in the target."
-  (let ((committed (agent-q-diff-file-change-committed change)))
-    (or (and committed (agent-q-diff-engine-committed-in-target committed))
-        (nth 3 (agent-q-diff-module-counts (agent-q-diff-file-change-engine change))))))
-
-(defun agent-q-diff-file-change-tally (change)
-  "Return (TOTAL APPLIED REJECTED), numbers of hunks of CHANGE by mark."
-  (if-let ((committed (agent-q-diff-file-change-committed change)))
-      (list (agent-q-diff-engine-committed-total committed)
-            (agent-q-diff-engine-committed-applied committed)
-            (agent-q-diff-engine-committed-rejected committed))
-    (agent-q-diff-module-tally (agent-q-diff-file-change-engine change))))
-
-(defun agent-q-diff-file-change-count-conflicts (change)
-  "Return the number of hunks of CHANGE that have no certain place in the target.
-Commands never create such a hunk: 0 stays true until others edit the
-target."
-  (or (agent-q-diff-file-change-n-conflicts change)
-      (pcase-let ((`(,conflict ,ambiguous . ,_)
-                   (agent-q-diff-module-standing
-                    (agent-q-diff-file-change-engine change))))
-        (setf (agent-q-diff-file-change-n-conflicts change) (+ conflict ambiguous)))))
-
-(defun agent-q-diff-file-change-recount (change)
-  "Forget the counts for CHANGE, so that they are taken again."
-  (setf (agent-q-diff-file-change-committed change) nil
-        (agent-q-diff-file-change-n-conflicts change) nil))
-
-(defun agent-q-diff-file-change-marks (change)
-  "Return a list of the mark of each hunk of CHANGE."
-  (let ((committed (agent-q-diff-file-change-committed change)))
-    (or (and committed (agent-q-diff-engine-committed-marks committed))
-        (agent-q-diff-module-marks (agent-q-diff-file-change-engine change)))))
-
-(defun agent-q-diff-file-change-note-parts (change hunk n)
-  "Record that HUNK of CHANGE was split into N hunks.
-Each of them inherits the failure and the comment of HUNK."
-  (cl-flet ((parted (entries)
-              (cl-loop for (index . text) in entries
-                       append (cond
-                               ((< index hunk) (list (cons index text)))
-                               ((> index hunk) (list (cons (+ index n -1) text)))
-                               (t (cl-loop for part below n
-                                           collect (cons (+ hunk part) text)))))))
-    (setf (agent-q-diff-file-change-n-extra change)
-          (+ (or (agent-q-diff-file-change-n-extra change) 0) (1- n))
-          (agent-q-diff-file-change-committed change) nil
-          (agent-q-diff-file-change-failures change)
-          (parted (agent-q-diff-file-change-failures change))
-          (agent-q-diff-file-change-comments change)
-          (parted (agent-q-diff-file-change-comments change)))))
-
-(defun agent-q-diff-file-change-note-joined (change hunk n)
-  "Record that the N hunks of CHANGE from HUNK on are now one.
-It has the failure and the comment of the first of them that has any."
-  (cl-flet ((joined (entries)
-              (let ((mine (seq-find (lambda (entry)
-                                      (<= hunk (car entry) (+ hunk n -1)))
-                                    (sort (copy-sequence entries)
-                                          (lambda (one other) (< (car one) (car other)))))))
-                (append (and mine (list (cons hunk (cdr mine))))
-                        (cl-loop for (index . text) in entries
-                                 if (< index hunk) collect (cons index text)
-                                 else if (>= index (+ hunk n))
-                                 collect (cons (- index n -1) text))))))
-    (setf (agent-q-diff-file-change-n-extra change)
-          (- (agent-q-diff-file-change-n-extra change) (1- n))
-          (agent-q-diff-file-change-committed change) nil
-          (agent-q-diff-file-change-failures change)
-          (joined (agent-q-diff-file-change-failures change))
-          (agent-q-diff-file-change-comments change)
-          (joined (agent-q-diff-file-change-comments change)))))
 
 (provide 'agent-q-diff-file-change)
 ;;; agent-q-diff-file-change.el ends here

@@ -67,7 +67,7 @@
 (defun agent-q-diff-filter--fold ()
   "Fold the hunks that change only white space into their headers."
   (dolist (hunk (agent-q-diff-module-blank-hunks
-                 (agent-q-diff-file-change-engine (agent-q-diff-buffer-current-change))))
+                 (agent-q-diff-change-engine (agent-q-diff-buffer-current-change))))
     (save-excursion
       (goto-char (aref agent-q-diff-buffer-positions hunk))
       (let ((end (agent-q-diff-buffer-hunk-end (point))))

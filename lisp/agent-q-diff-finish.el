@@ -17,8 +17,8 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
-(require 'agent-q-diff-disk)
 (require 'agent-q-diff-file-change)
+(require 'agent-q-diff-change)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-signs)
 (require 'agent-q-diff-reviews)
@@ -96,12 +96,12 @@ message."
 (defun agent-q-diff-finish--pending-in-p ()
   "Return non-nil if the change of a pending hunk is in the file."
   (when-let ((change (agent-q-diff-buffer-change-or-nil)))
-    (and (< 0 (agent-q-diff-file-change-in-target change))
+    (and (< 0 (agent-q-diff-change-in-target change))
          (cl-loop for mark across agent-q-diff-buffer-marks
                   for hunk from 0
                   thereis (and (null mark)
                                (agent-q-diff-engine-hunk-fact
-                                (agent-q-diff-file-change-hunk change hunk)))))))
+                                (agent-q-diff-change-hunk change hunk)))))))
 
 (defun agent-q-diff-finish--confirm-pending (ask)
   "If ASK is non-nil and hunks are pending, ask whether to finish."
@@ -118,7 +118,7 @@ message."
 (defun agent-q-diff-finish--outcome ()
   "Return how the review would end: `accepted', `rejected' or `not-applied'."
   (let ((change (agent-q-diff-buffer-change-or-nil)))
-    (when (and change (agent-q-diff-file-change-path change))
+    (when (and change (agent-q-diff-change-path change))
       (ignore-error agent-q-diff-bad-target
         (agent-q-diff-signs-change-with-target)))
     (cond
@@ -127,7 +127,7 @@ message."
                         agent-q-diff-buffer-hunk-states))
       'accepted)
      (change (agent-q-diff-module-decision
-              (agent-q-diff-file-change-engine change)
+              (agent-q-diff-change-engine change)
               (eq agent-q-diff-decision-basis 'facts)))
      (t 'rejected))))
 
@@ -136,14 +136,17 @@ message."
 (defun agent-q-diff-finish--only-in-buffer ()
   "Return a warning if hunks are in the target's buffer but not saved, or nil."
   (let* ((change agent-q-diff-buffer-change)
-         (target (and change (agent-q-diff-file-change-buffer change))))
-    (when (and (buffer-live-p target)
-               (agent-q-diff-file-change-engine change)
-               (not (agent-q-diff-file-change-is-detached change))
-               (agent-q-diff-disk-unsaved-p target)
-               (< 0 (agent-q-diff-file-change-in-target change)))
+         (unsaved (and change
+                       (agent-q-diff-change-engine change)
+                       (< 0 (agent-q-diff-change-in-target change))
+                       (seq-filter #'agent-q-diff-file-change-unsaved-p
+                                   (agent-q-diff-change-files change)))))
+    (when unsaved
       (format "What you accepted is in the buffer %s and not saved"
-              (agent-q-diff-visible (buffer-name target))))))
+              (mapconcat (lambda (file)
+                           (agent-q-diff-visible
+                            (buffer-name (agent-q-diff-file-change-buffer file))))
+                         unsaved ", ")))))
 
 (defun agent-q-diff-finish-decided (decision by-key)
   "Set the decision to DECISION, a string, and end the review.

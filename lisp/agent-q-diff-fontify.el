@@ -70,21 +70,21 @@ The BEG of a line is after its sign.  No-newline markers are left out."
 SPANS are its changed words; see `agent-q-diff-module-changed-words'.  CODE
 is a list of its lines as strings with the faces of code, or nil."
   (let ((key (list hunk (buffer-chars-modified-tick)
-                   (agent-q-diff-fontify-mode))))
+                   (agent-q-diff-fontify-mode hunk))))
     (unless (equal key (car agent-q-diff-fontify--latest))
       (setq agent-q-diff-fontify--latest
             (list key
                   (agent-q-diff-module-changed-words
-                   (agent-q-diff-file-change-engine agent-q-diff-buffer-change) hunk)
+                   (agent-q-diff-change-engine agent-q-diff-buffer-change) hunk)
                   (and agent-q-diff-code-colors (nth 2 key)
                        (agent-q-diff-fontify--code hunk (nth 2 key) beg end)))))
     (cdr agent-q-diff-fontify--latest)))
 
 ;;;; Code
 
-(defun agent-q-diff-fontify-mode ()
-  "Return the major mode for code of the target's buffer, or nil."
-  (let ((target (agent-q-diff-file-change-buffer agent-q-diff-buffer-change)))
+(defun agent-q-diff-fontify-mode (&optional hunk)
+  "Return the major mode for code in the file of HUNK, or at point, or nil."
+  (let ((target (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file hunk))))
     (when (buffer-live-p target)
       (with-current-buffer target
         (and (derived-mode-p 'prog-mode 'conf-mode 'text-mode)
@@ -108,9 +108,9 @@ is a list of its lines as strings with the faces of code, or nil."
   "Return the target's text from the start of a string or comment to HUNK.
 The value is \"\" unless HUNK begins inside a string or comment, and also
 if the target or that text is too large."
-  (let ((target (agent-q-diff-file-change-buffer agent-q-diff-buffer-change))
+  (let ((target (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file hunk)))
         (line (agent-q-diff-engine-hunk-line
-               (agent-q-diff-file-change-hunk agent-q-diff-buffer-change hunk))))
+               (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk))))
     (with-current-buffer target
       (if (or (null line)
               (> (buffer-size) agent-q-diff-fontify--max-target-size))

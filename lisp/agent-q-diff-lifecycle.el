@@ -123,15 +123,15 @@ answered later."
 Then no hunk is in the file any more, so the review did not end with a
 decision even if the user made one."
   (let* ((change (agent-q-diff-session-change review))
-         (target (agent-q-diff-file-change-target change)))
+         (target (agent-q-diff-file-change-target (agent-q-diff-session-file review))))
     ;; Visiting it again runs other people's hooks.
     (ignore-error (error quit)
-      (agent-q-diff-file-change-follow change))
+      (agent-q-diff-change-follow change))
     (when (and (eq 'decided (agent-q-diff-session-outcome review))
                (memq (agent-q-diff-target-disk-state target) '(deleted irregular moved))
                (buffer-live-p (agent-q-diff-target-buffer target))
                (not (buffer-modified-p (agent-q-diff-target-buffer target)))
-               (< 0 (agent-q-diff-file-change-in-target change)))
+               (< 0 (agent-q-diff-change-in-target change)))
       (setf (agent-q-diff-session-outcome review)
             (list 'lost (agent-q-diff-target-disk-message target))))))
 
@@ -243,7 +243,7 @@ there may be nobody to answer."
         (null agent-q-diff-buffer-end-function)
         (pcase-let ((`(,total ,_ ,_ ,pending) (agent-q-diff-buffer-counts)))
           (or (and (= total pending)
-                   (not (agent-q-diff-file-change-is-edited agent-q-diff-buffer-change)))
+                   (not (agent-q-diff-change-is-edited agent-q-diff-buffer-change)))
               (save-selected-window
                 (y-or-n-p (format "%d of %d hunks decided.  Cancel the review of %s? "
                                   (- total pending) total

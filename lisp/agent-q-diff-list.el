@@ -35,7 +35,7 @@
 (defun agent-q-diff-list--progress (review)
   "Return the progress of REVIEW, which has not ended, as a string."
   (pcase-let ((`(,total ,applied ,rejected)
-               (agent-q-diff-file-change-tally (agent-q-diff-session-change review))))
+               (agent-q-diff-change-tally (agent-q-diff-session-change review))))
     (format "%s%d of %d decided"
             (if (agent-q-diff-session-is-abandoned review) "nobody waits, " "")
             (+ applied rejected) total)))

@@ -38,7 +38,7 @@ ASIDE, a string or nil, is appended."
               ((and is-in (not (eq mark 'applied))) "; its change is in the file")
               ((and (not is-in) (eq mark 'applied)) "; its change is not in the file")
               ((and reason (null mark)
-                    (agent-q-diff-file-change-buffer agent-q-diff-buffer-change))
+                    (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file hunk)))
                (concat "; " reason))
               ((and (integerp place) (null mark))
                (format (ngettext "; shifted by %d line" "; shifted by %d lines" (abs place))
@@ -53,7 +53,7 @@ Once the review has ended, only the mark is known."
       (let ((mark (alist-get (aref agent-q-diff-buffer-positions hunk)
                              agent-q-diff-buffer-hunk-states)))
         (list mark (eq mark 'applied) nil nil 0))
-    (let ((hunk (agent-q-diff-file-change-hunk agent-q-diff-buffer-change hunk)))
+    (let ((hunk (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk)))
       (list (agent-q-diff-engine-hunk-mark hunk) (agent-q-diff-engine-hunk-fact hunk)
             (agent-q-diff-engine-hunk-reason hunk) (agent-q-diff-engine-hunk-place hunk)
             (agent-q-diff-engine-hunk-fuzz hunk)))))
@@ -126,7 +126,7 @@ that hunk may belong instead."
 (defun agent-q-diff-navigation--conflicts (change)
   "Return the hunks of CHANGE that have no place in the target."
   (cl-loop for hunk below (length agent-q-diff-buffer-positions)
-           when (agent-q-diff-engine-hunk-reason (agent-q-diff-file-change-hunk change hunk))
+           when (agent-q-diff-engine-hunk-reason (agent-q-diff-change-hunk change hunk))
            collect hunk))
 
 ;;;; The target
@@ -136,10 +136,11 @@ that hunk may belong instead."
   (interactive)
   (condition-case err
       (let* ((change (agent-q-diff-signs-change-with-target))
-             (hunk (agent-q-diff-file-change-hunk change (agent-q-diff-buffer-hunk-here))))
+             (hunk (agent-q-diff-change-hunk change (agent-q-diff-buffer-hunk-here))))
         (unless (agent-q-diff-engine-hunk-offset hunk)
           (signal 'agent-q-diff-not-found (list (agent-q-diff-engine-hunk-reason hunk))))
-        (agent-q-diff-navigation--show-target (agent-q-diff-file-change-buffer change)
+        (agent-q-diff-navigation--show-target (agent-q-diff-file-change-buffer
+                                               (agent-q-diff-buffer-file))
                                               (agent-q-diff-engine-hunk-line hunk)))
     (user-error (signal (car err) (cdr err)))
     (error (message "No place to show: %s" (agent-q-diff-error-text err)))))
@@ -212,13 +213,13 @@ If RESET is non-nil, count from the first hunk."
   "Return the state of the hunk at point and the keys for it, for Eldoc."
   (when (agent-q-diff-buffer-known-p)
     (when-let ((hunk (agent-q-diff-buffer-hunk-at-point)))
-      (let* ((state (agent-q-diff-file-change-hunk agent-q-diff-buffer-change hunk))
+      (let* ((state (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk))
              (mark (agent-q-diff-engine-hunk-mark state))
              (reason (agent-q-diff-engine-hunk-reason state)))
         (format "Hunk %d of %d, %s; %s"
                 (1+ hunk) (length agent-q-diff-buffer-positions)
                 (or (and reason (null mark)
-                         (agent-q-diff-file-change-buffer agent-q-diff-buffer-change)
+                         (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file hunk))
                          (concat "does not apply: " reason))
                     mark 'pending)
                 (substitute-command-keys
@@ -275,9 +276,9 @@ In that one the user may be typing."
 This runs after every command, so it must not signal an error."
   (let ((now (and (agent-q-diff-buffer-known-p)
                   (agent-q-diff-navigation--follows-p
-                   (agent-q-diff-file-change-buffer agent-q-diff-buffer-change))
+                   (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file)))
                   (cons (agent-q-diff-buffer-hunk-at-point)
-                        (agent-q-diff-file-change-tick agent-q-diff-buffer-change)))))
+                        (agent-q-diff-file-change-tick (agent-q-diff-buffer-file))))))
     (unless (equal now agent-q-diff-navigation--followed)
       (agent-q-diff-navigation-unmark)
       (setq agent-q-diff-navigation--followed now)
@@ -302,11 +303,11 @@ Redisplay calls this, with any buffer current, so nothing is displayed yet."
   "Mark the target's lines in the place of HUNK, and show them.
 Before point is first moved in the target, its position becomes the mark."
   (pcase-let* ((change (agent-q-diff-signs-change-with-target))
-               (target (agent-q-diff-file-change-buffer change))
+               (target (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file hunk)))
                (`(,line . ,text) (agent-q-diff-engine-live-lines
-                                  (agent-q-diff-file-change-engine change) hunk))
+                                  (agent-q-diff-change-engine change) hunk))
                (changed (agent-q-diff-engine-hunk-line
-                         (agent-q-diff-file-change-hunk change hunk)))
+                         (agent-q-diff-change-hunk change hunk)))
                (beg (agent-q-diff-text-position target line))
                (position (agent-q-diff-text-position target (or changed line))))
     (setq agent-q-diff-navigation--overlay

@@ -23,6 +23,7 @@
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-text)
 (require 'agent-q-diff-file-change)
+(require 'agent-q-diff-change)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-signs)
 (require 'agent-q-diff-fontify)
@@ -91,40 +92,45 @@ either."
 
 ;;;; Warning at the end
 
-(defun agent-q-diff-outcome--name (change)
-  "Return the name of the file of CHANGE without its directory, for display."
-  (agent-q-diff-visible (file-name-nondirectory (agent-q-diff-file-change-path change))))
+(defun agent-q-diff-outcome--name (file)
+  "Return the name of FILE without its directory, for display.
+FILE is an `agent-q-diff-file-change'."
+  (agent-q-diff-visible (file-name-nondirectory (agent-q-diff-file-change-path file))))
 
 (defun agent-q-diff-outcome-at-finish ()
   "Return a warning about the target when the review finishes, or nil.
 There is one if the target is not sound, not too large to be checked, and
 has some of the proposal in it."
   (let* ((change agent-q-diff-buffer-change)
-         (target (and change (agent-q-diff-file-change-buffer change))))
+         (file (and change (agent-q-diff-buffer-file)))
+         (target (and change (agent-q-diff-file-change-buffer file))))
     (when (and agent-q-diff-finish-check-size
                (buffer-live-p target)
-               (agent-q-diff-file-change-engine change)
+               (agent-q-diff-change-engine change)
                (<= (buffer-size target) agent-q-diff-finish-check-size)
-               (< 0 (agent-q-diff-file-change-in-target change)))
+               (< 0 (agent-q-diff-change-in-target change)))
       ;; The mode that reads the text may be any package's, and its errors
       ;; must not prevent finishing.
       (when-let ((warning (ignore-errors
                             (agent-q-diff-outcome--warning
                              (agent-q-diff-text-in target)
                              (agent-q-diff-fontify-mode)
-                             agent-q-diff-buffer-original agent-q-diff-buffer-modified))))
-        (format "%s: %s" (agent-q-diff-outcome--name change) warning)))))
+                             (agent-q-diff-file-change-original file)
+                             (agent-q-diff-file-change-modified file)))))
+        (format "%s: %s" (agent-q-diff-outcome--name file) warning)))))
 
 ;;;; Showing it
 
-(defun agent-q-diff-outcome--text (change is-all)
-  "Return the text of the target of CHANGE, with all pending hunks if IS-ALL."
-  (let ((edits (and is-all (agent-q-diff-engine-planned-edits
-                            (agent-q-diff-engine-plan-all
-                             (agent-q-diff-file-change-engine change))))))
+(defun agent-q-diff-outcome--text (change index is-all)
+  "Return the text of file INDEX of CHANGE, with all pending hunks if IS-ALL."
+  (let ((part (and is-all (car (agent-q-diff-engine-planned-parts
+                                (agent-q-diff-engine-plan-all
+                                 (agent-q-diff-change-engine change) nil index)))))
+        (file (nth index (agent-q-diff-change-files change))))
     (with-temp-buffer
-      (insert (agent-q-diff-text-in (agent-q-diff-file-change-buffer change)))
-      (agent-q-diff-text-replace-lines edits)
+      (insert (agent-q-diff-text-in (agent-q-diff-file-change-buffer file)))
+      (when part
+        (agent-q-diff-text-replace-lines (agent-q-diff-engine-part-edits part)))
       (buffer-string))))
 
 (defun agent-q-diff-outcome--fill (text mode line header)
@@ -164,16 +170,19 @@ Return the message that is shown."
   (interactive "P")
   (let* ((change (agent-q-diff-signs-change-with-target))
          (hunk (agent-q-diff-buffer-hunk-at-point))
-         (text (agent-q-diff-outcome--text change is-all))
+         (index (agent-q-diff-change-file-index change (or hunk 0)))
+         (file (nth index (agent-q-diff-change-files change)))
+         (text (agent-q-diff-outcome--text change index is-all))
          (mode (agent-q-diff-fontify-mode))
          (warning (agent-q-diff-outcome--warning
-                   text mode agent-q-diff-buffer-original agent-q-diff-buffer-modified))
-         (name (agent-q-diff-outcome--name change))
+                   text mode (agent-q-diff-file-change-original file)
+                   (agent-q-diff-file-change-modified file)))
+         (name (agent-q-diff-outcome--name file))
          (window (agent-q-diff-outcome--show
                   (agent-q-diff-outcome--fill
                    text mode
                    (and hunk (agent-q-diff-engine-hunk-line
-                              (agent-q-diff-file-change-hunk change hunk)))
+                              (agent-q-diff-change-hunk change hunk)))
                    (concat " " (replace-regexp-in-string "%" "%%" name)
                            (if is-all " with all pending hunks" " if you finish now")
                            (and warning (propertize (concat ": " warning)

@@ -15,6 +15,7 @@
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-text)
 (require 'agent-q-diff-file-change)
+(require 'agent-q-diff-change)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-signs)
 
@@ -29,20 +30,22 @@ It is (LINE . IS-IN), for `agent-q-diff-engine-plan'.  It is nil, too, if
 the target has changed since."
   (pcase agent-q-diff-buffer-shown
     (`(,id ,tick ,nth . ,places)
-     (and (eql id (agent-q-diff-engine-hunk-id (agent-q-diff-file-change-hunk change hunk)))
-          (eql tick (agent-q-diff-file-change-tick change))
+     (and (eql id (agent-q-diff-engine-hunk-id (agent-q-diff-change-hunk change hunk)))
+          (eql tick (agent-q-diff-file-change-tick
+                      (agent-q-diff-change-file-of change hunk)))
           (pcase-let ((`(,line ,_ ,is-in . ,_) (nth nth places)))
             (cons line is-in))))))
 
 (defun agent-q-diff-places-show (change hunk)
   "Show the likeliest place of HUNK of CHANGE, which is ambiguous.
 Tell the user how to use it.  Return nil if HUNK has no place to choose."
-  (let* ((engine (agent-q-diff-file-change-engine change))
+  (let* ((engine (agent-q-diff-change-engine change))
          (places (agent-q-diff-module-candidates engine hunk)))
     (when places
       (setq agent-q-diff-buffer-shown
-            `(,(agent-q-diff-engine-hunk-id (agent-q-diff-file-change-hunk change hunk))
-              ,(agent-q-diff-file-change-tick change) 0 . ,places))
+            `(,(agent-q-diff-engine-hunk-id (agent-q-diff-change-hunk change hunk))
+              ,(agent-q-diff-file-change-tick
+                      (agent-q-diff-change-file-of change hunk)) 0 . ,places))
       (agent-q-diff-places--show-shown change hunk)
       t)))
 
@@ -64,7 +67,8 @@ Wrap around after the last.  Return nil if none is shown, or only one."
 Its lines are marked until the next command in this buffer."
   (pcase-let* ((`(,_ ,_ ,nth . ,places) agent-q-diff-buffer-shown)
                (`(,line ,change-line ,is-in ,fuzz ,n-lines) (nth nth places))
-               (target (agent-q-diff-file-change-buffer change))
+               (target (agent-q-diff-file-change-buffer
+                        (agent-q-diff-change-file-of change hunk)))
                (window (display-buffer target '(nil (inhibit-same-window . t)))))
     (agent-q-diff-places--mark target line n-lines)
     (when window

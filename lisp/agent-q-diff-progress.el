@@ -80,7 +80,7 @@ and pending.")
   "Return the number of hunks that have no certain place in the target."
   (if (agent-q-diff-buffer-ended-p)
       0
-    (agent-q-diff-file-change-count-conflicts agent-q-diff-buffer-change)))
+    (agent-q-diff-change-count-conflicts agent-q-diff-buffer-change)))
 
 (defun agent-q-diff-progress-update-header-line ()
   "Show the hunk at point and the progress in the header line.

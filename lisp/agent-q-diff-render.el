@@ -20,6 +20,7 @@
 (require 'agent-q-diff-disk)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)
+(require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-progress)
@@ -60,7 +61,8 @@ Nor is it one that is about to be killed, or in the selected window."
 
 (defun agent-q-diff-render--notes (change)
   "Return notes on CHANGE to read before the first key, a list of strings."
-  (let* ((target (agent-q-diff-file-change-target change))
+  (let* ((file (car (agent-q-diff-change-files change)))
+         (target (agent-q-diff-file-change-target file))
          (buffer (agent-q-diff-target-buffer target)))
     (delq nil
           (list
@@ -75,16 +77,16 @@ Nor is it one that is about to be killed, or in the selected window."
                      (if (agent-q-diff-target-saves-p target)
                          "accepting a hunk saves them, too."
                        "accepting a hunk does not save.")))
-           (when (agent-q-diff-file-change-is-adapted change)
+           (when (agent-q-diff-file-change-is-adapted file)
              "Line ends and byte order mark are adapted to the file.")
-           (when (agent-q-diff-module-is-coarse (agent-q-diff-file-change-engine change))
+           (when (agent-q-diff-module-is-coarse (agent-q-diff-change-engine change))
              "The texts are too different to be compared in full; hunks are coarser (agent-q-diff-budget).")
            (agent-q-diff-render--suspects-note change)
            (agent-q-diff-render--differs-note change)))))
 
 (defun agent-q-diff-render--suspects-note (change)
   "Return a note on misleading characters in CHANGE, a string or nil."
-  (let ((n (+ (agent-q-diff-module-n-suspects (agent-q-diff-file-change-engine change))
+  (let ((n (+ (agent-q-diff-module-n-suspects (agent-q-diff-change-engine change))
               (length (agent-q-diff-engine-suspects agent-q-diff-buffer-description))
               (length (agent-q-diff-engine-suspects agent-q-diff-buffer-path)))))
     (unless (zerop n)
@@ -96,7 +98,7 @@ Nor is it one that is about to be killed, or in the selected window."
 
 (defun agent-q-diff-render--differs-note (change)
   "Return a note if not all hunks of CHANGE are as expected, or nil."
-  (let* ((engine (agent-q-diff-file-change-engine change))
+  (let* ((engine (agent-q-diff-change-engine change))
          (total (car (agent-q-diff-module-tally engine)))
          (numbers (agent-q-diff-module-standing engine))
          (parts (cl-loop for n in numbers
@@ -152,7 +154,7 @@ it must not begin another line."
   "Fill the current buffer with the proposal of REVIEW and NOTES."
   (pcase-let* ((change (agent-q-diff-session-change review))
                (`(,diff . ,lines)
-                (agent-q-diff-engine-print (agent-q-diff-file-change-engine change)
+                (agent-q-diff-engine-print (agent-q-diff-change-engine change)
                                            agent-q-diff-buffer-path))
                (inhibit-read-only t))
     (erase-buffer)
@@ -169,7 +171,7 @@ it must not begin another line."
 (defun agent-q-diff-render--take-over-marks (change)
   "Take over the states of hunks of CHANGE that are decided already, if any."
   (pcase-let ((`(,_ ,applied ,rejected)
-               (agent-q-diff-module-tally (agent-q-diff-file-change-engine change))))
+               (agent-q-diff-module-tally (agent-q-diff-change-engine change))))
     (unless (= 0 applied rejected)
       (agent-q-diff-buffer-write-states))))
 

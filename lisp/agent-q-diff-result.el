@@ -28,7 +28,7 @@
 
 (defun agent-q-diff-result-note-file (review)
   "Record the state of the file of REVIEW, when the review begins."
-  (let ((target (agent-q-diff-file-change-target (agent-q-diff-session-change review))))
+  (let ((target (agent-q-diff-file-change-target (agent-q-diff-session-file review))))
     (setf (agent-q-diff-target-disk target) (agent-q-diff-result--disk target)
           (agent-q-diff-target-hash target) (agent-q-diff-result--logged-hash review))))
 
@@ -53,7 +53,7 @@ Return nil if it was decided."
      (list 'agent-q-diff-not-applied
            (mapconcat (pcase-lambda (`(,hunk . ,reason))
                         (format "hunk %d: %s" (1+ hunk) reason))
-                      (reverse (agent-q-diff-file-change-failures
+                      (reverse (agent-q-diff-change-failures
                                 (agent-q-diff-session-change review)))
                       "; ")))
     ('cancelled (list 'agent-q-diff-cancelled "the agent withdrew it"))
@@ -91,8 +91,9 @@ DECISION is a string or nil; COUNTS is as from
 It tells what is in the target now, whoever put it there, or if the target
 cannot be read any more, what was in it last."
   (pcase-let* ((change (agent-q-diff-session-change review))
-               (target (agent-q-diff-file-change-target change))
-               (`(,counts ,side . ,hunks) (agent-q-diff-result--report change))
+               (file (agent-q-diff-session-file review))
+               (target (agent-q-diff-file-change-target file))
+               (`(,counts ,side . ,hunks) (agent-q-diff-result--report file))
                (is-lost (eq 'lost (car-safe (agent-q-diff-session-outcome review))))
                (`(,total ,applied ,rejected ,in-target) counts)
                (in-file (if is-lost 0 in-target))
@@ -109,22 +110,22 @@ cannot be read any more, what was in it last."
            :comment (agent-q-diff-session-comment review)
            :total total :applied applied :rejected rejected
            :pending (- total applied rejected) :in-file in-file
-           :altered (agent-q-diff-file-change-is-altered change)
+           :altered (agent-q-diff-file-change-is-altered file)
            :detached (agent-q-diff-target-is-detached target)
            :untouched (and (agent-q-diff-target-disk target)
                            (equal (agent-q-diff-target-disk target)
                                   (agent-q-diff-result--disk target)))
            :overwritten (and is-lost (< 0 in-target))
            :hunks (agent-q-diff-result--hunk-results change hunks is-lost))
-     (agent-q-diff-result--content change side buffer (< 0 in-file)))))
+     (agent-q-diff-result--content file side (< 0 in-file)))))
 
-(defun agent-q-diff-result--report (change)
-  "Return (COUNTS SIDE . HUNKS) for CHANGE; see `agent-q-diff-engine-report'."
-  (let ((buffer (agent-q-diff-file-change-buffer change)))
-    (agent-q-diff-engine-report (agent-q-diff-file-change-engine change)
+(defun agent-q-diff-result--report (file)
+  "Return (COUNTS SIDE . HUNKS) for FILE; see `agent-q-diff-engine-report'."
+  (let ((buffer (agent-q-diff-file-change-buffer file)))
+    (agent-q-diff-engine-report (agent-q-diff-file-change-engine file)
                                 (if (buffer-live-p buffer) (buffer-size buffer) 0)
                                 agent-q-diff-message-facts-max-live-hunks
-                                (agent-q-diff-file-change-path change))))
+                                (agent-q-diff-file-change-path file))))
 
 (defun agent-q-diff-result--with-message (result)
   "Return RESULT with the message for the agent added."
@@ -132,16 +133,15 @@ cannot be read any more, what was in it last."
           (list :message (agent-q-diff-message-of-result
                           result (plist-get result :path)))))
 
-(defun agent-q-diff-result--content (change side diff-buffer is-any-in)
-  "Return a plist with the text of the target of CHANGE, and whether it is saved.
+(defun agent-q-diff-result--content (file side is-any-in)
+  "Return a plist with the text of the target of FILE, and whether it is saved.
 SIDE tells which text of the proposal that is: `original', `modified' or
-nil.  DIFF-BUFFER, if it is alive, has these texts.  IS-ANY-IN is non-nil
-if hunks are in the target; then only the file's bytes prove that it is
-saved."
-  (let* ((target (agent-q-diff-file-change-target change))
+nil.  IS-ANY-IN is non-nil if hunks are in the target; then only the file's
+bytes prove that it is saved."
+  (let* ((target (agent-q-diff-file-change-target file))
          (buffer (agent-q-diff-target-buffer target)))
     (when (buffer-live-p buffer)
-      (list :content (or (agent-q-diff-result--proposal-text change side diff-buffer)
+      (list :content (or (agent-q-diff-result--proposal-text file side)
                          (agent-q-diff-text-in buffer))
             :saved (and (not (agent-q-diff-target-is-detached target))
                         (if is-any-in
@@ -150,19 +150,16 @@ saved."
                                    (agent-q-diff-target-disk-state target))))
                         t)))))
 
-(defun agent-q-diff-result--proposal-text (change side diff-buffer)
-  "Return the proposal's text that certainly equals the target of CHANGE, or nil.
-SIDE and DIFF-BUFFER are as for `agent-q-diff-result--content'.  This
-avoids a copy of a large target, which would trigger a garbage collection."
-  (let ((target (agent-q-diff-file-change-buffer change)))
-    (when (and (buffer-live-p diff-buffer)
-               (not (agent-q-diff-file-change-is-adapted change))
-               (eq (buffer-chars-modified-tick target) (agent-q-diff-file-change-tick change)))
+(defun agent-q-diff-result--proposal-text (file side)
+  "Return the proposal's text that certainly equals the target of FILE, or nil.
+SIDE is as for `agent-q-diff-result--content'.  This avoids a copy of a
+large target, which would trigger a garbage collection."
+  (let ((target (agent-q-diff-file-change-buffer file)))
+    (when (and (not (agent-q-diff-file-change-is-adapted file))
+               (eq (buffer-chars-modified-tick target) (agent-q-diff-file-change-tick file)))
       (let ((text (pcase side
-                    ('original (buffer-local-value 'agent-q-diff-buffer-original
-                                                   diff-buffer))
-                    ('modified (buffer-local-value 'agent-q-diff-buffer-modified
-                                                   diff-buffer)))))
+                    ('original (agent-q-diff-file-change-original file))
+                    ('modified (agent-q-diff-file-change-modified file)))))
         (and text
              (multibyte-string-p text)
              (buffer-local-value 'enable-multibyte-characters target)
@@ -174,7 +171,7 @@ avoids a copy of a large target, which would trigger a garbage collection."
   "Return a plist for each of HUNKS of CHANGE.
 HUNKS are as from `agent-q-diff-result--report'.  IS-LOST is non-nil if the
 file is gone, so that none is in it."
-  (cl-loop with is-cut = (< 0 (or (agent-q-diff-file-change-n-extra change) 0))
+  (cl-loop with is-cut = (< 0 (or (agent-q-diff-change-n-extra change) 0))
            with texts = (and (or is-cut
                                  (cl-some (lambda (entry)
                                             (agent-q-diff-engine-hunk-is-edited
@@ -198,8 +195,8 @@ file is gone, so that none is in it."
                          :now now
                          :edited (and (agent-q-diff-engine-hunk-is-edited hunk) text)
                          :part (and is-cut text)
-                         :comment (alist-get index (agent-q-diff-file-change-comments change))
-                         :reason (alist-get index (agent-q-diff-file-change-failures change)))))
+                         :comment (alist-get index (agent-q-diff-change-comments change))
+                         :reason (alist-get index (agent-q-diff-change-failures change)))))
 
 (defun agent-q-diff-result--hunk-texts (change total)
   "Return the diff text of each of the TOTAL hunks of CHANGE.
@@ -207,8 +204,8 @@ They are printed all at once: if printed one by one, each would search for
 its section heading from the top of the file."
   (pcase-let ((`(,diff . ,lines)
                (agent-q-diff-engine-print-hunks
-                (agent-q-diff-file-change-engine change) 0 total
-                (agent-q-diff-file-change-path change))))
+                (agent-q-diff-change-engine change) 0 total
+                (agent-q-diff-change-path change))))
     (with-temp-buffer
       (insert diff)
       (goto-char (point-min))
@@ -233,7 +230,7 @@ its section heading from the top of the file."
 (defun agent-q-diff-result-record (review)
   "Record in the log how REVIEW ended, whoever began it."
   (let ((result (agent-q-diff-session-result review))
-        (target (agent-q-diff-file-change-target (agent-q-diff-session-change review))))
+        (target (agent-q-diff-file-change-target (agent-q-diff-session-file review))))
     (agent-q-diff-log-record
      (list :tool (or (agent-q-diff-session-tool review) "review")
            :agent (agent-q-diff-session-agent review)
@@ -272,7 +269,7 @@ is nil: a review can have thousands of hunks."
   "Return a hash of the file of REVIEW as it is now, for the log, or nil.
 Only calls of tools have one, since the file must be read once more for
 it."
-  (let ((target (agent-q-diff-file-change-target (agent-q-diff-session-change review))))
+  (let ((target (agent-q-diff-file-change-target (agent-q-diff-session-file review))))
     (when (and agent-q-diff-log-file
                (agent-q-diff-session-tool review)
                (agent-q-diff-target-path target)

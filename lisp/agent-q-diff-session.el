@@ -7,9 +7,9 @@
 ;;; Commentary:
 
 ;; The struct is what a user calls a review; it is not named so because
-;; `agent-q-diff-review' is the function that begins one.  It holds the file
-;; changes to be decided, the diff buffer that shows them, the agent that
-;; proposes them, the caller that waits for the answer, and the answer.
+;; `agent-q-diff-review' is the function that begins one.  It holds the change
+;; to be decided, the diff buffer that shows it, the agent that
+;; proposes it, the caller that waits for the answer, and the answer.
 
 ;;; Code:
 
@@ -18,11 +18,12 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-visible)
 (require 'agent-q-diff-file-change)
+(require 'agent-q-diff-change)
 
 (cl-defstruct (agent-q-diff-session (:constructor agent-q-diff-session-create)
                                     (:copier nil))
   "A review."
-  (changes nil :documentation "List of `agent-q-diff-file-change', so far with one element.")
+  (change nil :documentation "The `agent-q-diff-change' that is decided.")
   (buffer nil :documentation "The diff buffer.")
   (agent nil :documentation "Name of the agent that proposes, or nil.")
   (contract agent-q-diff-contract :documentation "Whose wording the agent reads.")
@@ -40,14 +41,14 @@
   (outcome nil :documentation "How the review ended, or nil; see `agent-q-diff'.")
   (result nil :documentation "The result, a plist, once the review has ended."))
 
-(defun agent-q-diff-session-of (change &rest slots)
-  "Return a new review of CHANGE alone.
+(defun agent-q-diff-session-of (file &rest slots)
+  "Return a new review of FILE, an `agent-q-diff-file-change', alone.
 SLOTS are further slots, keywords and values."
-  (apply #'agent-q-diff-session-create :changes (list change) slots))
+  (apply #'agent-q-diff-session-create :change (agent-q-diff-change-of file) slots))
 
-(defun agent-q-diff-session-change (review)
-  "Return the file change of REVIEW."
-  (car (agent-q-diff-session-changes review)))
+(defun agent-q-diff-session-file (review)
+  "Return the first `agent-q-diff-file-change' of REVIEW."
+  (car (agent-q-diff-change-files (agent-q-diff-session-change review))))
 
 (defun agent-q-diff-session-is-documented (review)
   "Return non-nil if the diff buffer of REVIEW is as Agent-Q's documents say."
@@ -55,7 +56,7 @@ SLOTS are further slots, keywords and values."
 
 (defun agent-q-diff-session-path (review)
   "Return the absolute name of the file of REVIEW, or nil."
-  (agent-q-diff-file-change-path (agent-q-diff-session-change review)))
+  (agent-q-diff-file-change-path (agent-q-diff-session-file review)))
 
 (defun agent-q-diff-session-said (review &optional width)
   "Return the description of REVIEW as a short line for the user.
@@ -75,21 +76,20 @@ It has at most WIDTH columns, by default 60."
 
 (defun agent-q-diff-session-free (review)
   "Free the memory of REVIEW, and close its targets unless somebody needs them."
-  (mapc #'agent-q-diff-file-change-close (agent-q-diff-session-changes review)))
+  (agent-q-diff-change-close (agent-q-diff-session-change review)))
 
 (defun agent-q-diff-session-keep (review)
   "Keep what is needed to show REVIEW, which is ending, again.
 Return non-nil if there is anything to keep."
-  (delq nil (mapcar #'agent-q-diff-file-change-keep (agent-q-diff-session-changes review))))
+  (agent-q-diff-change-keep (agent-q-diff-session-change review)))
 
 (defun agent-q-diff-session-forget (review)
   "Free the memory that was kept of REVIEW."
-  (mapc #'agent-q-diff-file-change-forget (agent-q-diff-session-changes review)))
+  (agent-q-diff-change-forget (agent-q-diff-session-change review)))
 
 (defun agent-q-diff-session-size (review)
   "Return the number of characters of the targets of REVIEW, a kept review."
-  (cl-loop for change in (agent-q-diff-session-changes review)
-           sum (or (agent-q-diff-file-change-size change) 0)))
+  (agent-q-diff-change-size (agent-q-diff-session-change review)))
 
 (provide 'agent-q-diff-session)
 ;;; agent-q-diff-session.el ends here

@@ -20,22 +20,23 @@
 (require 'agent-q-diff-outside)
 (require 'agent-q-diff-visit)
 (require 'agent-q-diff-file-change)
+(require 'agent-q-diff-change)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-progress)
 
 ;;;; The review of this buffer
 
 (defun agent-q-diff-signs-change-with-target ()
-  "Return this buffer's file change, brought up to date with its target.
-Update the display if the target has changed."
+  "Return this buffer's change, brought up to date with its targets.
+Update the display if a target has changed."
   (let ((change (agent-q-diff-buffer-current-change)))
     (unless (eq agent-q-diff-buffer-parsed-tick t)
       (agent-q-diff-signs-watch change)
-      (agent-q-diff-file-change-aim change
+      (agent-q-diff-file-change-aim (agent-q-diff-buffer-file)
                                     (and agent-q-diff-buffer-path
                                          (agent-q-diff-visit-name
                                           agent-q-diff-buffer-path))))
-    (when (agent-q-diff-file-change-follow change)
+    (when (agent-q-diff-change-follow change)
       (agent-q-diff-signs-show-all))
     change))
 
@@ -44,10 +45,11 @@ Update the display if the target has changed."
 (put 'agent-q-diff-signs--refresh-timer 'permanent-local t)
 
 (defun agent-q-diff-signs-watch (change)
-  "Update this buffer soon after others edit the target of CHANGE."
+  "Update this buffer soon after others edit a target of CHANGE."
   (let ((buffer (current-buffer)))
-    (setf (agent-q-diff-file-change-edited-function change)
-          (lambda () (agent-q-diff-signs--refresh-soon buffer)))))
+    (dolist (file (agent-q-diff-change-files change))
+      (setf (agent-q-diff-file-change-edited-function file)
+            (lambda () (agent-q-diff-signs--refresh-soon buffer))))))
 
 (defun agent-q-diff-signs--refresh-soon (buffer)
   "Update the signs in the diff buffer BUFFER when Emacs is next idle.
@@ -202,7 +204,7 @@ STATE is `applied', `rejected', or nil to remove the sign."
 
 (defun agent-q-diff-signs-show-hunk (hunk)
   "Show the state of HUNK."
-  (agent-q-diff-signs--show-snapshot (agent-q-diff-file-change-hunk agent-q-diff-buffer-change hunk)))
+  (agent-q-diff-signs--show-snapshot (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk)))
 
 (defun agent-q-diff-signs--show-snapshot (hunk)
   "Show the state of HUNK, an `agent-q-diff-engine-hunk'."
@@ -221,11 +223,11 @@ STATE is `applied', `rejected', or nil to remove the sign."
 (defun agent-q-diff-signs--comment-on (hunk)
   "Return the user's comment on HUNK, an `agent-q-diff-engine-hunk', or nil."
   (alist-get (agent-q-diff-engine-hunk-index hunk)
-             (agent-q-diff-file-change-comments agent-q-diff-buffer-change)))
+             (agent-q-diff-change-comments agent-q-diff-buffer-change)))
 
 (defun agent-q-diff-signs-show-committed ()
   "Show the effect of the latest command on this buffer's review."
-  (let* ((committed (agent-q-diff-file-change-committed agent-q-diff-buffer-change))
+  (let* ((committed (agent-q-diff-change-committed agent-q-diff-buffer-change))
          (hunks (agent-q-diff-engine-committed-hunks committed)))
     (cond
      ((agent-q-diff-engine-committed-marks committed)
@@ -262,12 +264,12 @@ deciding it."
 
 (defun agent-q-diff-signs-show-all ()
   "Show the state of every hunk and the progress.
-If there are more than `agent-q-diff-file-change-max-shown' hunks, each
+If there are more than `agent-q-diff-change-max-shown' hunks, each
 gets its sign when it comes into view: a screen shows few, and thousands of
 overlays make every edit of a buffer slow."
-  (agent-q-diff-file-change-recount agent-q-diff-buffer-change)
+  (agent-q-diff-change-recount agent-q-diff-buffer-change)
   (let ((n (length agent-q-diff-buffer-positions)))
-    (if (<= n agent-q-diff-file-change-max-shown)
+    (if (<= n agent-q-diff-change-max-shown)
         (dotimes (hunk n)
           (agent-q-diff-signs-show-hunk hunk))
       (agent-q-diff-signs--show-in-sight)))
@@ -279,7 +281,7 @@ overlays make every edit of a buffer slow."
 (defun agent-q-diff-signs--thin-out ()
   "Remove signs that are out of view if there are too many."
   (when (and (> agent-q-diff-signs--n-signs agent-q-diff-signs--max-signs)
-             (length> agent-q-diff-buffer-positions agent-q-diff-file-change-max-shown))
+             (length> agent-q-diff-buffer-positions agent-q-diff-change-max-shown))
     (agent-q-diff-signs--show-in-sight)))
 
 (defun agent-q-diff-signs--show-in-sight ()

@@ -37,7 +37,7 @@ Point is then at the first of them."
   (widen)
   (pcase-let* ((`(,diff . ,header-lines)
                 (agent-q-diff-engine-print-hunks
-                 (agent-q-diff-file-change-engine agent-q-diff-buffer-change)
+                 (agent-q-diff-change-engine agent-q-diff-buffer-change)
                  from (+ from n-new) agent-q-diff-buffer-path))
                (last (+ from n-old -1))
                (beg (aref agent-q-diff-buffer-positions from))
@@ -74,7 +74,7 @@ In a diff that was not made from a review, text between the hunks stays."
         (agent-q-diff-split--print-anew (+ hunk (- n step 1)) 1 1)))))
 
 (defun agent-q-diff-split-change ()
-  "Return this buffer's file change, up to date with its target if it has one."
+  "Return this buffer's change, up to date with its target if it has one."
   (if agent-q-diff-buffer-path
       (agent-q-diff-signs-change-with-target)
     (agent-q-diff-buffer-current-change)))
@@ -82,7 +82,7 @@ In a diff that was not made from a review, text between the hunks stays."
 (defun agent-q-diff-split--show-parts (change hunk n)
   "Show that HUNK of CHANGE is now N hunks."
   (unless (= n 1)
-    (agent-q-diff-file-change-note-parts change hunk n)
+    (agent-q-diff-change-note-parts change hunk n)
     (agent-q-diff-split--print-anew hunk 1 n)))
 
 ;;;; Undoing a split
@@ -92,11 +92,11 @@ In a diff that was not made from a review, text between the hunks stays."
 If IS-FOR-DECISION is non-nil, undo it only if it was made for the decision
 that was undone just now.  Return the hunk, or nil if nothing was undone.
 Signal an error if the parts cannot be joined any more."
-  (pcase (and (agent-q-diff-file-change-n-extra change)
-              (agent-q-diff-module-undo-split (agent-q-diff-file-change-engine change)
+  (pcase (and (agent-q-diff-change-n-extra change)
+              (agent-q-diff-module-undo-split (agent-q-diff-change-engine change)
                                               is-for-decision))
     (`(,hunk . ,n)
-     (agent-q-diff-file-change-note-joined change hunk n)
+     (agent-q-diff-change-note-joined change hunk n)
      (agent-q-diff-split--print-anew hunk n 1)
      hunk)))
 
@@ -104,8 +104,8 @@ Signal an error if the parts cannot be joined any more."
   "Redo the split of a hunk of CHANGE that was undone last, if that is next.
 Return (HUNK . IS-FOR-NEXT), or nil if nothing was redone.  IS-FOR-NEXT is
 non-nil if it was made for the decision that can be redone next."
-  (pcase (and (agent-q-diff-file-change-n-extra change)
-              (agent-q-diff-module-redo-split (agent-q-diff-file-change-engine change)))
+  (pcase (and (agent-q-diff-change-n-extra change)
+              (agent-q-diff-module-redo-split (agent-q-diff-change-engine change)))
     (`(,hunk ,n . ,is-for-next)
      (agent-q-diff-split--show-parts change hunk n)
      (cons hunk is-for-next))))
@@ -121,7 +121,7 @@ reject them."
   (interactive)
   (let* ((change (agent-q-diff-split-change))
          (hunk (agent-q-diff-buffer-hunk-here))
-         (n (agent-q-diff-module-split (agent-q-diff-file-change-engine change) hunk)))
+         (n (agent-q-diff-module-split (agent-q-diff-change-engine change) hunk)))
     (agent-q-diff-split--show-parts change hunk n)
     (if (= n 1)
         (message (substitute-command-keys
@@ -172,7 +172,7 @@ separated from others, signal an error that says why."
       (pcase-dolist (`(,hunk ,from ,to) (agent-q-diff-split--chosen-lines beg end))
         (pcase-let ((`(,n . ,index)
                      (agent-q-diff-module-pick
-                      (agent-q-diff-file-change-engine change) hunk from to)))
+                      (agent-q-diff-change-engine change) hunk from to)))
           (agent-q-diff-split--show-parts change hunk n)
           (setq picked (cons (+ hunk index)
                              (mapcar (apply-partially #'+ (1- n)) picked)))))

@@ -28,7 +28,7 @@ Return its hunks."
                  (agent-q-diff-nothing-to-take-back
                   (signal 'agent-q-diff-nothing-to-take-back nil)))))
     (agent-q-diff-signs-show-committed)
-    (when (agent-q-diff-file-change-follow change)
+    (when (agent-q-diff-change-follow change)
       (agent-q-diff-signs-show-all))
     hunks))
 

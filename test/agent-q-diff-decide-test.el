@@ -39,7 +39,7 @@
   (aqd-with-patch-review "B\nx\ny\n" "@@ -7 +7 @@\n-b\n+B\n"
     (should (string-match-p "finding its new lines somewhere proves nothing"
                             (agent-q-diff-engine-hunk-reason
-                             (agent-q-diff-file-change-hunk
+                             (agent-q-diff-change-hunk
                               (agent-q-diff-session-change review) 0))))
     (should-error (agent-q-diff-accept review 0) :type 'agent-q-diff-ambiguous)
     (agent-q-diff-end review)

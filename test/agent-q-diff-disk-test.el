@@ -532,7 +532,7 @@ The link led to the test's file before; now it leads to `outside'."
               (lambda ()
                 (should-not (agent-q-diff-accept-hunk))
                 (should (string-search "the buffer cannot follow it"
-                                       (cdar (agent-q-diff-file-change-failures
+                                       (cdar (agent-q-diff-change-failures
                                               agent-q-diff-buffer-change))))
                 (agent-q-diff-reject-all)))
     (should (equal (aqd-disk) (aqd-disk-with-foreign aqd-twenty-original)))))
@@ -739,7 +739,7 @@ TRAMP does not notice what BODY does with `aqd-disk-here-file'."
   (should (string-search "is open with its markup hidden; kill its buffer"
                          (agent-q-diff-target-disk-message
                           (agent-q-diff-file-change-target
-                           (agent-q-diff-session-change review)))))
+                           (agent-q-diff-session-file review)))))
   (kill-buffer (find-buffer-visiting aqd-file))
   (agent-q-diff-accept review 0)
   (should (equal (aqd-disk) aqd-disk-enriched-proposed))

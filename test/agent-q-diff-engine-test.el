@@ -21,8 +21,9 @@ The edits are made in a temporary buffer."
         (with-temp-buffer
           (insert original)
           (pcase-dolist (`(,line ,n-removed ,text)
-                         (agent-q-diff-engine-planned-edits
-                          (agent-q-diff-engine-plan-all review)))
+                         (agent-q-diff-engine-part-edits
+                          (car (agent-q-diff-engine-planned-parts
+                                (agent-q-diff-engine-plan-all review)))))
             (goto-char (point-min))
             (forward-line line)
             (let ((start (point)))
@@ -161,6 +162,7 @@ The edits are made in a temporary buffer."
 
 (defconst aqd-engine-other-functions
   '(agent-q-diff-module-n-reviews agent-q-diff-module-version
+    agent-q-diff-module-join agent-q-diff-module-first-hunks agent-q-diff-module-observe
     agent-q-diff-module-adopt agent-q-diff-module-blobs agent-q-diff-module-hash
     agent-q-diff-module-review agent-q-diff-module-is-coarse
     agent-q-diff-module-undo-split agent-q-diff-module-redo-split

@@ -126,12 +126,13 @@
                                    "a\r\nb\nC\n"))))
 
 (ert-deftest aqd-line-ends-no-file-has-the-line-ends-of-its-text ()
-  (let ((change (cl-letf (((default-value 'buffer-file-coding-system) 'utf-8-dos))
-                  (agent-q-diff-file-change-open "/nowhere/a" "a\nb\n" "a\r\nb\r\n" nil t))))
+  (let* ((file (cl-letf (((default-value 'buffer-file-coding-system) 'utf-8-dos))
+                 (agent-q-diff-file-change-open "/nowhere/a" "a\nb\n" "a\r\nb\r\n" nil t)))
+         (change (agent-q-diff-change-of file)))
     (should (eq 'edited (agent-q-diff-decide-hunk change 'accept 0)))
     (should (equal "a\r\nb\r\n"
-                   (agent-q-diff-text-in (agent-q-diff-file-change-buffer change))))
-    (agent-q-diff-file-change-close change)))
+                   (agent-q-diff-text-in (agent-q-diff-file-change-buffer file))))
+    (agent-q-diff-change-close change)))
 
 (ert-deftest aqd-line-ends-byte-order-mark-stays ()
   (should (equal "\xef\xbb\xbf\ A\nb\n"

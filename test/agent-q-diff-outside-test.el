@@ -147,11 +147,12 @@ The line is put into the function of that number, counted from 1."
                                            (format "line %d\n" n)))
                              (number-sequence 1 30000) "")))
          (original (funcall lines nil)))
-    (dolist (change (list (lambda () (insert "hook 1\nhook 2\n"))
-                          (lambda () (delete-region (point) (/ (point-max) 2)))))
+    (dolist (edit (list (lambda () (insert "hook 1\nhook 2\n"))
+                        (lambda () (delete-region (point) (/ (point-max) 2)))))
       (aqd-with-file original
-        (let* ((review (agent-q-diff-file-change-open aqd-file original (funcall lines t)))
-               (buffer (agent-q-diff-file-change-buffer review))
+        (let* ((file (agent-q-diff-file-change-open aqd-file original (funcall lines t)))
+               (change (agent-q-diff-change-of file))
+               (buffer (agent-q-diff-file-change-buffer file))
                (is-done nil)
                (hook (lambda ()
                        (unless is-done
@@ -160,7 +161,7 @@ The line is put into the function of that number, counted from 1."
                            (save-excursion
                              (goto-char (point-min))
                              (forward-line 200)
-                             (funcall change)))))))
+                             (funcall edit)))))))
           (with-current-buffer buffer
             (goto-char (point-min))
             (forward-line 27999)
@@ -171,15 +172,15 @@ The line is put into the function of that number, counted from 1."
           (unwind-protect
               (let ((gc-cons-threshold 100000)
                     (gc-cons-percentage 0.0))
-                (agent-q-diff-file-change-follow review))
+                (agent-q-diff-change-follow change))
             (remove-hook 'post-gc-hook hook))
           (should is-done)
-          (should (eq 'edited (agent-q-diff-decide-hunk review 'accept 0)))
+          (should (eq 'edited (agent-q-diff-decide-hunk change 'accept 0)))
           (with-current-buffer buffer
             (goto-char (point-min))
             (should (search-forward "line 99\nNEW\nline 101\n"))
             (set-buffer-modified-p nil))
-          (agent-q-diff-file-change-close review))))))
+          (agent-q-diff-change-close change))))))
 
 (ert-deftest aqd-outside-an-ambiguous-hunk-takes-a-second-key ()
   (aqd-with-review (aqd-outside-blocks 6) (aqd-outside-blocks 6 '((4 . "  new")))

@@ -88,7 +88,7 @@ caller is told, TEXT what the target's buffer then has."
                     (insert "L"))))
               (rewrite ()
                 (let ((text (agent-q-diff-engine-proposed
-                             (agent-q-diff-file-change-engine agent-q-diff-buffer-change) 0)))
+                             (agent-q-diff-change-engine agent-q-diff-buffer-change) 0)))
                   (agent-q-diff-decide-rewrite agent-q-diff-buffer-change 0
                                                     (string-replace "five" "FIVE" text) nil))))
       (dolist (function

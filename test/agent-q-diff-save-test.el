@@ -88,7 +88,7 @@
                   (remove-hook 'after-save-hook (car after-save-hook) t))
                 (agent-q-diff-signs-change-with-target)
                 (should (equal 1 (nth 3 (agent-q-diff-module-counts
-                                         (agent-q-diff-file-change-engine
+                                         (agent-q-diff-change-engine
                                           agent-q-diff-buffer-change)))))
                 (agent-q-diff-reject-all)))))
 

@@ -41,12 +41,12 @@
 
 (defun aqd-target-of (review)
   "Return the buffer that REVIEW changes."
-  (agent-q-diff-file-change-buffer (agent-q-diff-session-change review)))
+  (agent-q-diff-file-change-buffer (agent-q-diff-session-file review)))
 
 (defun aqd-check-with (review check)
   "Have REVIEW call the function CHECK before each edit."
   (setf (agent-q-diff-target-check
-         (agent-q-diff-file-change-target (agent-q-diff-session-change review)))
+         (agent-q-diff-file-change-target (agent-q-diff-session-file review)))
         check))
 
 (defun aqd--clean-up ()

@@ -12,6 +12,7 @@
 //! A hunk of a new file cannot stand alone: accepting it creates the file, and taking the new file
 //! back takes its hunks out. Lines that others typed into it keep it there.
 
+mod entries;
 mod git;
 mod history;
 
@@ -81,6 +82,9 @@ pub enum Unable {
     /// There is no such file, operation or hunk.
     #[error("the change has no such hunk")]
     NoSuchEntry,
+    /// It is an operation.
+    #[error("only changed lines can be split, edited, merged or placed")]
+    NoLines,
     /// The hunk's file is new, and was rejected.
     #[error("its file was not accepted as new; accept the file first")]
     NotCreated,
@@ -101,6 +105,8 @@ struct Decided {
     operation: Operation,
     mark: Mark,
     presence: Presence,
+    /// Whether a command did it, if it is done.
+    is_ours: bool,
     /// Whether the last attempt to do it failed and the user has not rejected it since.
     has_failed: bool,
 }
@@ -141,6 +147,7 @@ impl FileChange {
             operation,
             mark: Mark::Pending,
             presence: Presence::Out,
+            is_ours: false,
             has_failed: false,
         };
         FileChange {
@@ -346,6 +353,25 @@ impl Change {
         }
     }
 
+    /// Takes the review of the only file out of a change that has nothing else, and nothing decided;
+    /// `None` if there is more.
+    pub fn take_only_review(&mut self) -> Option<Review> {
+        let is_undecided = self.done.is_empty() && self.undone.is_empty();
+        match &mut self.files[..] {
+            [file] if is_undecided && file.operations.is_empty() => file.review.take(),
+            _ => None,
+        }
+    }
+
+    /// Ends any run of edits of the targets; see [`Review::settle`].
+    pub fn settle(&mut self) {
+        for file in &mut self.files {
+            if let Some(review) = &mut file.review {
+                review.settle();
+            }
+        }
+    }
+
     /// The files, in order.
     pub fn files(&self) -> &[FileChange] {
         &self.files
@@ -365,17 +391,15 @@ impl Change {
 
     /// Returns the numbers of all entries, of those marked applied, and of those marked rejected.
     pub fn tally(&self) -> (usize, usize, usize) {
-        let marks = self
-            .files
-            .iter()
-            .flat_map(|file| file.entries().map(|entry| file.mark(entry)));
-        marks.fold((0, 0, 0), |(total, applied, rejected), mark| {
-            (
-                total + 1,
-                applied + usize::from(mark == Mark::Applied),
-                rejected + usize::from(mark == Mark::Rejected),
-            )
-        })
+        let mut sum = (0, 0, 0);
+        for change in &self.files {
+            let with = |mark| change.operations.iter().filter(move |one| one.mark == mark);
+            let (total, applied, rejected) = change.review().map_or((0, 0, 0), Review::tally);
+            sum.0 += total + change.operations.len();
+            sum.1 += applied + with(Mark::Applied).count();
+            sum.2 += rejected + with(Mark::Rejected).count();
+        }
+        sum
     }
 
     /// Records that `entry` of file `file` was accepted but could not be done. Panics if there is
@@ -403,21 +427,6 @@ impl Change {
         })
     }
 
-    /// Returns the next pending entry after `entry` of file `file`, wrapping around at the end;
-    /// `None` if no other is pending.
-    pub fn next_pending(&self, file: usize, entry: Entry) -> Option<(usize, Entry)> {
-        let pending = || {
-            (0..).zip(&self.files).flat_map(|(at, file)| {
-                let entries = file.entries();
-                let pending = entries.filter(|&entry| file.mark(entry) == Mark::Pending);
-                pending.map(move |entry| (at, entry))
-            })
-        };
-        let here = (file, entry);
-        let below = pending().find(|&other| other > here);
-        below.or_else(|| pending().find(|&other| other < here))
-    }
-
     /// Plans `command` on `entry` of file `file`.
     ///
     /// # Errors
@@ -432,7 +441,10 @@ impl Change {
                 change.check_removal(&operations, text.as_ref())?;
                 Ok(ChangePlan::of_file(file, operations, text))
             }
-            Entry::Hunk(hunk) => self.plan_lines(file, |review| review.plan(hunk, command)),
+            Entry::Hunk(hunk) => {
+                let review = change.review().ok_or(Unable::NoSuchEntry)?;
+                self.with_file(file, review.plan(hunk, command)?)
+            }
         }
     }
 
@@ -443,12 +455,17 @@ impl Change {
     ///
     /// As for [`Change::plan`].
     pub fn plan_lines(
-        &self,
+        &mut self,
         file: usize,
-        plan: impl FnOnce(&Review) -> Result<Plan, Refusal>,
+        plan: impl FnOnce(&mut Review) -> Result<Plan, Refusal>,
     ) -> Result<ChangePlan, Unable> {
-        let change = self.files.get(file).ok_or(Unable::NoSuchEntry)?;
-        let plan = plan(change.review().ok_or(Unable::NoSuchEntry)?)?;
+        let plan = plan(self.review_mut(file).ok_or(Unable::NoSuchEntry)?)?;
+        self.with_file(file, plan)
+    }
+
+    /// Returns `plan` for the text of file `file`, together with what makes the file ready for it.
+    fn with_file(&self, file: usize, plan: Plan) -> Result<ChangePlan, Unable> {
+        let change = &self.files[file];
         let puts_in = plan.flips.iter().any(|&(_, is_in)| is_in) || !plan.edits.is_empty();
         let needs_file = puts_in
             && plan

@@ -1,27 +1,31 @@
 //! Deciding hunks: commands are planned here, carried out in Lisp, and committed here.
 
+use std::ops::Range;
+
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
+use agent_q_diff_engine::change::{Change, ChangePlan, Entry, Part, Presence, Refused, Unable};
 use agent_q_diff_engine::patch::print;
 use agent_q_diff_engine::proposal::{Candidate, Side};
 use agent_q_diff_engine::review::{
-    Basis, Decision, Fact, Mark, Note, Plan, Position, Refusal, Review, Snapshot,
+    Basis, Counts, Decision, Fact, Mark, Note, Position, Review, Snapshot, Step,
 };
 use agent_q_diff_engine::weave::LineEdit;
 
 use crate::error::{answer, catching_panics, signal};
 use crate::lisp::{command_named, find, list, mark_symbol, rule, text, vector};
-use crate::session::{Session, ongoing, with_hunk};
+use crate::session::{Ongoing, Session, file_of, ongoing};
 
 /// Return the marks of all hunks of REVIEW, a list of `applied', `rejected' or nil.
 #[defun]
 fn marks<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
-    catching_panics(env, || all_marks(env, ongoing(env, session)?))
+    catching_panics(env, || all_marks(env, &ongoing(env, session)?.change))
 }
 
-fn all_marks<'e>(env: &'e Env, review: &Review) -> Result<Value<'e>> {
-    let hunks = 0..review.proposal().n_hunks();
-    let marks = hunks.map(|hunk| mark_symbol(env, review.mark(hunk)));
+fn all_marks<'e>(env: &'e Env, change: &Change) -> Result<Value<'e>> {
+    let files = change.files().iter();
+    let marks = files.flat_map(|file| file.entries().map(|entry| file.mark(entry)));
+    let marks = marks.map(|mark| mark_symbol(env, mark));
     list(env, marks.collect::<Result<Vec<_>>>()?)
 }
 
@@ -39,7 +43,9 @@ fn set_mark(env: &Env, session: &mut Session, hunk: usize, mark: Value) -> Resul
                 "a mark is `applied', `rejected' or nil",
             );
         };
-        with_hunk(env, session, hunk)?.set_mark(hunk, chosen);
+        let mut ongoing = ongoing(env, session)?;
+        let (file, entry) = ongoing.entry(env, hunk)?;
+        ongoing.change.set_mark(file, entry, chosen);
         Ok(())
     })
 }
@@ -50,11 +56,12 @@ fn set_mark(env: &Env, session: &mut Session, hunk: usize, mark: Value) -> Resul
 /// their mark.
 #[defun]
 fn counts<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
-    catching_panics(env, || counts_value(env, ongoing(env, session)?))
+    catching_panics(env, || {
+        counts_value(env, ongoing(env, session)?.change.counts())
+    })
 }
 
-fn counts_value<'e>(env: &'e Env, review: &Review) -> Result<Value<'e>> {
-    let counts = review.counts();
+fn counts_value(env: &Env, counts: Counts) -> Result<Value<'_>> {
     env.list((
         counts.total,
         counts.applied,
@@ -66,7 +73,7 @@ fn counts_value<'e>(env: &'e Env, review: &Review) -> Result<Value<'e>> {
 /// Return (TOTAL APPLIED REJECTED), the numbers of hunks of REVIEW by mark.
 #[defun]
 fn tally<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
-    catching_panics(env, || env.list(ongoing(env, session)?.tally()))
+    catching_panics(env, || env.list(ongoing(env, session)?.change.tally()))
 }
 
 /// Return the next pending hunk of REVIEW after HUNK, or nil if there is none.
@@ -74,10 +81,11 @@ fn tally<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
 /// The search wraps around after the last hunk.
 #[defun]
 fn next_pending(env: &Env, session: &mut Session, hunk: usize) -> Result<Option<usize>> {
-    catching_panics(
-        env,
-        || Ok(with_hunk(env, session, hunk)?.next_pending(hunk)),
-    )
+    catching_panics(env, || {
+        let ongoing = ongoing(env, session)?;
+        ongoing.entry(env, hunk)?;
+        answer(env, ongoing.change.next_pending(hunk))
+    })
 }
 
 /// Return (CONFLICT AMBIGUOUS SHIFTED IN), the numbers of hunks of REVIEW.
@@ -88,7 +96,7 @@ fn next_pending(env: &Env, session: &mut Session, hunk: usize) -> Result<Option<
 #[defun]
 fn standing<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
     catching_panics(env, || {
-        let standing = ongoing(env, session)?.standing();
+        let standing = ongoing(env, session)?.change.standing();
         env.list((
             standing.conflict,
             standing.ambiguous,
@@ -110,8 +118,11 @@ fn standing<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
 #[defun]
 fn candidates<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
     catching_panics(env, || {
-        let review = ongoing(env, session)?;
-        answer(env, review.check_hunk(hunk))?;
+        let mut ongoing = ongoing(env, session)?;
+        let (review, hunk) = match ongoing.entry(env, hunk)? {
+            (_, Entry::Operation(_)) => return env.intern("nil"),
+            (_, Entry::Hunk(_)) => ongoing.review(env, hunk)?,
+        };
         let places = review.proposal().candidates(hunk);
         let entry = |place: &Candidate| {
             let Candidate { line, change, .. } = *place;
@@ -124,7 +135,7 @@ fn candidates<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Va
 /// Return the hunk of REVIEW with the id ID, or nil if it no longer exists.
 #[defun]
 fn hunk_with_id(env: &Env, session: &mut Session, id: usize) -> Result<Option<usize>> {
-    catching_panics(env, || Ok(ongoing(env, session)?.hunk_with_id(id)))
+    catching_panics(env, || Ok(ongoing(env, session)?.change.number_with_id(id)))
 }
 
 /// Plan COMMAND on hunk HUNK of REVIEW and return the plan.
@@ -134,17 +145,21 @@ fn hunk_with_id(env: &Env, session: &mut Session, id: usize) -> Result<Option<us
 /// two of these have that line; the hunk is then placed there.  If PLACE is
 /// t, the hunk's known but ambiguous place is taken to be right.
 ///
-/// The plan is a vector [NOTE EDITS OFFSETS HUNKS REFUSED]; see
+/// The plan is a vector [NOTE PARTS HUNKS REFUSED]; see
 /// `agent-q-diff-engine-planned'.  NOTE is `edited', `marked', `unchanged',
 /// `already-in', `stays-in' or `already-out', or nil unless it is for one
-/// hunk.  EDITS is a list of (LINE N-REMOVED TEXT), last line first: TEXT
-/// replaces N-REMOVED lines of the target from LINE, counted from 0.  OFFSETS
-/// is (N-CHARS . LIST): LIST has for each edit the number of characters of
-/// the target before it.  LIST is valid only if the target has N-CHARS
-/// characters: Emacs counts more if raw bytes in it make up a character.
-/// HUNKS are the hunks that the plan changes, REFUSED those that it cannot
-/// change, a list of (HUNK . REASON).  Make the edits, then call
-/// `agent-q-diff-module-commit'.
+/// hunk.  HUNKS are the hunks that the plan changes, REFUSED those that it
+/// cannot change, a list of (HUNK . REASON).
+///
+/// PARTS has a vector [FILE OPERATIONS EDITS OFFSETS] for each file that must
+/// change; see `agent-q-diff-engine-part'.  FILE is its index.  OPERATIONS is
+/// a list of (INDEX . IS-IN): the file's operation INDEX is to be done, or if
+/// IS-IN is nil, undone.  EDITS is a list of (LINE N-REMOVED TEXT), last line
+/// first: TEXT replaces N-REMOVED lines of the target from LINE, counted from
+/// 0.  OFFSETS is (N-CHARS . LIST): LIST has for each edit the number of
+/// characters of the target before it.  LIST is valid only if the target has
+/// N-CHARS characters: Emacs counts more if raw bytes in it make up a
+/// character.  Carry all of them out, then call `agent-q-diff-module-commit'.
 #[defun]
 fn plan<'e>(
     env: &'e Env,
@@ -155,20 +170,25 @@ fn plan<'e>(
 ) -> Result<Value<'e>> {
     catching_panics(env, || {
         let command = command_named(env, command)?;
-        let review = ongoing(env, session)?;
+        let mut ongoing = ongoing(env, session)?;
         let planned = if !place.is_not_nil() {
-            review.plan(hunk, command)
+            let (file, entry) = ongoing.entry(env, hunk)?;
+            ongoing.change.plan(file, entry, command)
         } else if place == env.intern("t")? {
-            review.plan_vouched(hunk, command)
+            let (file, hunk) = ongoing.lines(env, hunk)?;
+            let plan = |review: &mut Review| review.plan_vouched(hunk, command);
+            ongoing.change.plan_lines(file, plan)
         } else {
             let place = match place.car::<usize>() {
                 Ok(line) => (line, Some(place.cdr::<Value>()?.is_not_nil())),
                 Err(_) => (place.into_rust()?, None),
             };
-            review.plan_at(hunk, place, command)
+            let (file, hunk) = ongoing.lines(env, hunk)?;
+            let plan = |review: &mut Review| review.plan_at(hunk, place, command);
+            ongoing.change.plan_lines(file, plan)
         };
         let plan = answer(env, planned)?;
-        keep(env, session, plan, Vec::new())
+        keep(env, &mut ongoing, plan, Vec::new(), Some(hunk))
     })
 }
 
@@ -186,27 +206,47 @@ fn plan_text<'e>(
     is_merged: Value<'e>,
 ) -> Result<Value<'e>> {
     catching_panics(env, || {
-        let review = ongoing(env, session)?;
-        let planned = match is_merged.is_not_nil() {
-            true => review.plan_merge(hunk, &text),
-            false => review.plan_edit(hunk, &text),
-        };
+        let mut ongoing = ongoing(env, session)?;
+        let (file, at) = ongoing.lines(env, hunk)?;
+        let planned = ongoing
+            .change
+            .plan_lines(file, |review| match is_merged.is_not_nil() {
+                true => review.plan_merge(at, &text),
+                false => review.plan_edit(at, &text),
+            });
         let plan = answer(env, planned)?;
-        keep(env, session, plan, Vec::new())
+        keep(env, &mut ongoing, plan, Vec::new(), Some(hunk))
+    })
+}
+
+/// Return a list with the number of the first hunk of each file of REVIEW.
+///
+/// If a file has no hunks, that is where they would begin.
+#[defun]
+fn first_hunks<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let ongoing = ongoing(env, session)?;
+        let files = 0..ongoing.change.files().len();
+        list(
+            env,
+            files
+                .map(|file| ongoing.change.entries_of(file).start)
+                .collect(),
+        )
     })
 }
 
 /// Return the number of decisions and splits in REVIEW that can be undone.
 #[defun]
 fn n_decisions(env: &Env, session: &mut Session) -> Result<usize> {
-    catching_panics(env, || Ok(ongoing(env, session)?.n_decisions()))
+    catching_panics(env, || Ok(ongoing(env, session)?.change.n_decisions()))
 }
 
 /// Join the latest N decisions and splits in REVIEW, to be undone together.
 #[defun]
 fn join_decisions(env: &Env, session: &mut Session, n: usize) -> Result<()> {
     catching_panics(env, || {
-        ongoing(env, session)?.join_decisions(n);
+        ongoing(env, session)?.change.join_decisions(n);
         Ok(())
     })
 }
@@ -215,18 +255,60 @@ fn join_decisions(env: &Env, session: &mut Session, n: usize) -> Result<()> {
 #[defun]
 fn fail(env: &Env, session: &mut Session, hunk: usize) -> Result<()> {
     catching_panics(env, || {
-        session.leave_off();
-        with_hunk(env, session, hunk)?.fail(hunk);
+        let mut ongoing = ongoing(env, session)?;
+        ongoing.leave_off();
+        let (file, entry) = ongoing.entry(env, hunk)?;
+        ongoing.change.fail(file, entry);
         Ok(())
     })
 }
 
 /// Reject every pending hunk of REVIEW.
+///
+/// If FILE is not nil, reject only those of the file with that index.
 #[defun]
-fn reject_all(env: &Env, session: &mut Session) -> Result<()> {
+fn reject_all(env: &Env, session: &mut Session, file: Option<usize>) -> Result<()> {
     catching_panics(env, || {
-        ongoing(env, session)?.reject_all();
+        let mut ongoing = ongoing(env, session)?;
+        let files = files(env, &ongoing.change, file)?;
+        ongoing.change.reject_all(files);
         Ok(())
+    })
+}
+
+/// Returns the index of file `file`, or of all files of `change`.
+fn files(env: &Env, change: &Change, file: Option<usize>) -> Result<Range<usize>> {
+    let n_files = change.files().len();
+    match file {
+        None => Ok(0..n_files),
+        Some(file) if file < n_files => Ok(file..file + 1),
+        Some(_) => answer(env, Err(Unable::NoSuchEntry)),
+    }
+}
+
+/// Tell REVIEW whether its hunk HUNK, which is an operation, has been done.
+///
+/// PRESENCE is t if it has been done, nil if it has not, or `neither' if
+/// others have changed the file, so that it is neither as it was nor as
+/// proposed.
+#[defun]
+fn observe(env: &Env, session: &mut Session, hunk: usize, presence: Value) -> Result<()> {
+    catching_panics(env, || {
+        let mut ongoing = ongoing(env, session)?;
+        let presence = if presence == env.intern("neither")? {
+            Presence::Neither
+        } else if presence.is_not_nil() {
+            Presence::In
+        } else {
+            Presence::Out
+        };
+        match ongoing.entry(env, hunk)? {
+            (file, Entry::Operation(at)) => {
+                ongoing.change.observe(file, at, presence);
+                Ok(())
+            }
+            (_, Entry::Hunk(_)) => answer(env, Err(Unable::NoSuchEntry)),
+        }
     })
 }
 
@@ -242,7 +324,7 @@ fn decision<'e>(env: &'e Env, session: &mut Session, by_facts: Value<'e>) -> Res
         } else {
             Basis::Marks
         };
-        env.intern(match ongoing(env, session)?.decision(basis) {
+        env.intern(match ongoing(env, session)?.change.decision(basis) {
             Decision::Accepted => "accepted",
             Decision::Rejected => "rejected",
             Decision::NotApplied => "not-applied",
@@ -252,17 +334,24 @@ fn decision<'e>(env: &'e Env, session: &mut Session, by_facts: Value<'e>) -> Res
 
 /// Plan to accept every pending hunk of REVIEW and return the plan.
 ///
-/// If IS-OUT is non-nil, plan to unapply every hunk instead.  The plan is as
-/// in `agent-q-diff-module-plan'.
+/// If IS-OUT is non-nil, plan to unapply every hunk instead.  If FILE is not
+/// nil, plan that only for the file with that index.  The plan is as in
+/// `agent-q-diff-module-plan'.
 #[defun]
-fn plan_all<'e>(env: &'e Env, session: &mut Session, is_out: Value<'e>) -> Result<Value<'e>> {
+fn plan_all<'e>(
+    env: &'e Env,
+    session: &mut Session,
+    is_out: Value<'e>,
+    file: Option<usize>,
+) -> Result<Value<'e>> {
     catching_panics(env, || {
-        let review = ongoing(env, session)?;
+        let mut ongoing = ongoing(env, session)?;
+        let files = files(env, &ongoing.change, file)?;
         let (plan, refused) = match is_out.is_not_nil() {
-            true => review.plan_none(),
-            false => review.plan_all(),
+            true => ongoing.change.plan_unapply(files),
+            false => ongoing.change.plan_accept(files),
         };
-        keep(env, session, plan, refused)
+        keep(env, &mut ongoing, plan, refused, None)
     })
 }
 
@@ -273,13 +362,13 @@ fn plan_all<'e>(env: &'e Env, session: &mut Session, is_out: Value<'e>) -> Resul
 #[defun]
 fn plan_back<'e>(env: &'e Env, session: &mut Session, is_redo: Value<'e>) -> Result<Value<'e>> {
     catching_panics(env, || {
-        let review = ongoing(env, session)?;
+        let mut ongoing = ongoing(env, session)?;
         let planned = match is_redo.is_not_nil() {
-            true => review.plan_redo(),
-            false => review.plan_undo(),
+            true => ongoing.change.plan_redo(),
+            false => ongoing.change.plan_undo(),
         };
-        let plan = answer(env, planned)?;
-        keep(env, session, plan, Vec::new())
+        let plan = answer(env, planned.map_err(|(_, why)| why))?;
+        keep(env, &mut ongoing, plan, Vec::new(), None)
     })
 }
 
@@ -302,36 +391,40 @@ fn commit<'e>(
     limit: usize,
     count: Value<'e>,
 ) -> Result<Value<'e>> {
-    session.reading = None;
     catching_panics(env, || {
-        let Some(plan) = session.plan.take() else {
+        let mut ongoing = ongoing(env, session)?;
+        ongoing.reading = None;
+        let Some(plan) = ongoing.plan.take() else {
             return signal(env, "agent-q-diff-error", "nothing is planned");
         };
-        let review = ongoing(env, session)?;
-        review.commit(&plan);
-        committed(env, review, &plan, limit, count.is_not_nil())
+        ongoing.change.commit(&plan);
+        committed(env, &ongoing.change, &plan, limit, count.is_not_nil())
     })
 }
 
 /// Returns what is to be shown after `plan` was committed; see [`commit`].
 fn committed<'e>(
     env: &'e Env,
-    review: &Review,
-    plan: &Plan,
+    change: &Change,
+    plan: &ChangePlan,
     limit: usize,
     is_counting: bool,
 ) -> Result<Value<'e>> {
-    let (total, applied, rejected) = review.tally();
-    let (next, marks, shown) = match plan.steps[..] {
-        [(hunk, _)] => (review.next_pending(hunk), None, hunk..hunk + 1),
-        _ if total <= limit => (None, Some(all_marks(env, review)?), 0..total),
-        _ => (None, Some(all_marks(env, review)?), 0..0),
+    let (total, applied, rejected) = change.tally();
+    let (next, marks, shown) = match steps(change, plan)[..] {
+        [(hunk, _)] => (
+            answer(env, change.next_pending(hunk))?,
+            None,
+            hunk..hunk + 1,
+        ),
+        _ if total <= limit => (None, Some(all_marks(env, change)?), 0..total),
+        _ => (None, Some(all_marks(env, change)?), 0..0),
     };
-    let hunks = shown.map(|hunk| hunk_value(env, review.snapshot(hunk)));
+    let hunks = shown.map(|hunk| hunk_value(env, answer(env, change.snapshot(hunk))?));
     let hunks = list(env, hunks.collect::<Result<Vec<_>>>()?)?;
-    let in_target = marks.map(|_| review.counts().in_target);
+    let in_target = marks.map(|_| change.counts().in_target);
     let conflicts = is_counting.then(|| {
-        let standing = review.standing();
+        let standing = change.standing();
         standing.conflict + standing.ambiguous
     });
     vector(
@@ -370,8 +463,9 @@ fn committed<'e>(
 #[defun]
 fn hunk<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
     catching_panics(env, || {
-        let review = with_hunk(env, session, hunk)?;
-        hunk_value(env, review.snapshot(hunk))
+        let ongoing = ongoing(env, session)?;
+        ongoing.entry(env, hunk)?;
+        hunk_value(env, answer(env, ongoing.change.snapshot(hunk))?)
     })
 }
 
@@ -411,9 +505,9 @@ fn place(env: &Env, position: Position) -> Result<Value<'_>> {
     }
 }
 
-/// Return (COUNTS SIDE . HUNKS): the state of REVIEW, for a report.
+/// Return (COUNTS SIDE . HUNKS): the state of REVIEW's file, for a report.
 ///
-/// COUNTS is the value of `agent-q-diff-module-counts'.  SIDE is `original'
+/// COUNTS is as from `agent-q-diff-module-counts', of its text alone.  SIDE is `original'
 /// or `modified' if the target, which has N-CHARS characters, equals that
 /// text; otherwise nil.  HUNKS has an element (HUNK HEADER . NOW) for each
 /// hunk: HUNK is the value of `agent-q-diff-module-hunk', and HEADER its
@@ -430,7 +524,12 @@ fn report<'e>(
     is_lisp: Value<'e>,
 ) -> Result<Value<'e>> {
     catching_panics(env, || {
-        let review = ongoing(env, session)?;
+        let file = file_of(session);
+        let ongoing = ongoing(env, session)?;
+        let Some(review) = ongoing.change.files()[file].review() else {
+            return answer(env, Err(Unable::NoLines));
+        };
+        let first = ongoing.change.number(file, Entry::Hunk(0));
         let headers = print::print_headers(&review.proposal().hunks(rule(is_lisp)));
         let headers = headers.split_inclusive(|&byte| byte == b'\n');
         let hunks = headers.enumerate().map(|(hunk, header)| {
@@ -442,11 +541,12 @@ fn report<'e>(
                 _ => env.intern("nil")?,
             };
             let rest = env.cons(text(env, header)?, now)?;
-            env.cons(hunk_value(env, review.snapshot(hunk))?, rest)
+            let hunk = answer(env, ongoing.change.snapshot(first + hunk))?;
+            env.cons(hunk_value(env, hunk)?, rest)
         });
         let hunks = list(env, hunks.collect::<Result<Vec<_>>>()?)?;
         let rest = env.cons(side(env, review, n_chars)?, hunks)?;
-        env.cons(counts_value(env, review)?, rest)
+        env.cons(counts_value(env, review.counts())?, rest)
     })
 }
 
@@ -482,33 +582,85 @@ fn edits<'e>(env: &'e Env, edits: &[LineEdit]) -> Result<Value<'e>> {
     )
 }
 
-/// Keeps `plan` until it is committed, and returns it for Lisp; `refused` are the hunks that it
-/// leaves out.
+/// Returns the step of each hunk that `plan` changes, with the hunk's number, in order.
+fn steps(change: &Change, plan: &ChangePlan) -> Vec<(usize, Step)> {
+    let mut steps = Vec::new();
+    for part in &plan.parts {
+        let operations = part.operations.iter();
+        steps.extend(
+            operations
+                .map(|&(at, step)| (Entry::Operation(at), step))
+                .map(|(entry, step)| (change.number(part.file, entry), step)),
+        );
+        if let Some(text) = &part.text {
+            let first = change.number(part.file, Entry::Hunk(0));
+            steps.extend(text.steps.iter().map(|&(hunk, step)| (first + hunk, step)));
+        }
+    }
+    steps
+}
+
+/// Keeps `plan` until it is committed, and returns it for Lisp; `refused` is what it leaves out, and
+/// `wanted` is the hunk that it is for, if it is for one.
 fn keep<'e>(
     env: &'e Env,
-    session: &mut Session,
-    plan: Plan,
-    refused: Vec<(usize, Refusal)>,
+    ongoing: &mut Ongoing,
+    plan: ChangePlan,
+    refused: Refused,
+    wanted: Option<usize>,
 ) -> Result<Value<'e>> {
-    let review = ongoing(env, session)?;
-    let mut offsets = review.proposal().offsets_of(&plan.edits);
-    offsets.reverse();
-    let note = match plan.steps[..] {
-        [(_, step)] => note_name(step.note),
-        _ => "nil",
+    let change = &ongoing.change;
+    let steps = steps(change, &plan);
+    let note = match (wanted, &steps[..]) {
+        (Some(wanted), steps) => steps.iter().find(|(hunk, _)| *hunk == wanted),
+        (None, [only]) => Some(only),
+        (None, _) => None,
     };
-    let pair = |(hunk, reason): (usize, Refusal)| env.cons(hunk, reason.to_string());
+    let note = note.map_or("nil", |(_, step)| note_name(step.note));
+    let pair = |(file, entry, reason): (usize, Entry, Unable)| {
+        env.cons(change.number(file, entry), reason.to_string())
+    };
     let refused = refused.into_iter().map(pair).collect::<Result<Vec<_>>>()?;
+    let parts = plan.parts.iter().map(|part| part_value(env, change, part));
+    let parts = parts.collect::<Result<Vec<_>>>()?;
     let planned = vector(
         env,
         [
             env.intern(note)?,
-            edits(env, &plan.edits)?,
-            env.cons(review.proposal().n_chars(), list(env, offsets)?)?,
-            list(env, plan.steps.iter().map(|(hunk, _)| *hunk).collect())?,
+            list(env, parts.into_iter().flatten().collect())?,
+            list(env, steps.iter().map(|(hunk, _)| *hunk).collect())?,
             list(env, refused)?,
         ],
     );
-    session.plan = Some(plan);
+    ongoing.plan = Some(plan);
     planned
+}
+
+/// Returns `part` for Lisp, or `None` if nothing is to be carried out.
+fn part_value<'e>(env: &'e Env, change: &Change, part: &Part) -> Result<Option<Value<'e>>> {
+    let flips = part.operations.iter().filter(|(_, step)| step.is_flip);
+    let flips = flips.map(|&(at, _)| {
+        let is_in = change.files()[part.file].is_in(Entry::Operation(at));
+        env.cons(at, !is_in)
+    });
+    let flips = flips.collect::<Result<Vec<_>>>()?;
+    let edits = part.text.as_ref().map_or(&[][..], |text| &text.edits);
+    if flips.is_empty() && edits.is_empty() {
+        return Ok(None);
+    }
+    let offsets = match change.files()[part.file].review() {
+        Some(review) => {
+            let mut offsets = review.proposal().offsets_of(edits);
+            offsets.reverse();
+            env.cons(review.proposal().n_chars(), list(env, offsets)?)?
+        }
+        None => env.intern("nil")?,
+    };
+    let part = [
+        part.file.into_lisp(env)?,
+        list(env, flips)?,
+        self::edits(env, edits)?,
+        offsets,
+    ];
+    vector(env, part).map(Some)
 }

@@ -6,6 +6,7 @@ use std::panic::{self, AssertUnwindSafe};
 
 use emacs::{Env, Result, Value};
 
+use agent_q_diff_engine::change::Unable;
 use agent_q_diff_engine::proposal::ProposalError;
 use agent_q_diff_engine::review::Refusal;
 use agent_q_diff_engine::tool::replacement::ReplaceError;
@@ -58,6 +59,16 @@ impl Signal for Refusal {
             Refusal::NotPlaced(why) if why.is_ambiguous() => "agent-q-diff-ambiguous",
             Refusal::NotPlaced(_) => "agent-q-diff-not-found",
             Refusal::Apart | Refusal::Flip(_) => "agent-q-diff-conflict",
+        }
+    }
+}
+
+impl Signal for Unable {
+    fn symbol(&self) -> &'static str {
+        match self {
+            Unable::NoSuchEntry | Unable::NoLines => "agent-q-diff-no-hunk",
+            Unable::NotCreated | Unable::Changed | Unable::NotEmpty => "agent-q-diff-bad-target",
+            Unable::Text(refusal) => refusal.symbol(),
         }
     }
 }

@@ -7,14 +7,14 @@ use agent_q_diff_engine::weave::Next;
 
 use crate::error::{catching_panics, signal};
 use crate::lisp::{chars, with_part};
-use crate::session::{Session, ongoing, told};
+use crate::session::{Session, file_of, ongoing, text_of, told};
 
 /// Tell REVIEW that its target's text is now LIVE.  Return t if that is a change.
 #[defun]
 fn follow(env: &Env, session: &mut Session, live: Vec<u8>) -> Result<bool> {
     catching_panics(env, || {
-        session.leave_off();
-        let review = ongoing(env, session)?;
+        let mut review = told(env, session)?;
+        review.settle();
         // If the text has changed, following it has already recognized a choice of hunks.
         Ok(review.follow(&live) || review.recognize())
     })
@@ -28,10 +28,14 @@ fn follow(env: &Env, session: &mut Session, live: Vec<u8>) -> Result<bool> {
 #[defun]
 fn read<'e>(env: &'e Env, session: &mut Session, n_chars: usize) -> Result<Value<'e>> {
     catching_panics(env, || {
-        session.leave_off();
-        session.reading = ongoing(env, session)?.reading(n_chars);
-        match &session.reading {
-            Some(reading) => chars(env, reading.part()),
+        let reading = text_of(env, session)?.reading(n_chars);
+        let part = reading.as_ref().map(|reading| reading.part());
+        let file = file_of(session);
+        let mut ongoing = ongoing(env, session)?;
+        ongoing.leave_off();
+        ongoing.reading = reading.map(|reading| (file, reading));
+        match part {
+            Some(part) => chars(env, part),
             None => ().into_lisp(env),
         }
     })
@@ -44,16 +48,19 @@ fn read<'e>(env: &'e Env, session: &mut Session, n_chars: usize) -> Result<Value
 #[defun]
 fn read_on<'e>(env: &'e Env, session: &mut Session, text: Value<'e>) -> Result<Value<'e>> {
     catching_panics(env, || {
-        let Some(mut reading) = session.reading.take() else {
+        let file = file_of(session);
+        let reading = ongoing(env, session)?.reading.take();
+        let Some((_, mut reading)) = reading.filter(|(other, _)| *other == file) else {
             return signal(env, "error", "nothing is being read");
         };
-        let review = ongoing(env, session)?;
+        let mut review = text_of(env, session)?;
         let next = with_part(text, reading.part().len(), |text| {
             review.read_on(&mut reading, text)
         })?;
         match next {
             Next::Read(part) => {
-                session.reading = Some(reading);
+                drop(review);
+                ongoing(env, session)?.reading = Some((file, reading));
                 chars(env, part)
             }
             // If the text has changed, following it has already recognized a choice of hunks.
@@ -72,8 +79,8 @@ fn read_on<'e>(env: &'e Env, session: &mut Session, text: Value<'e>) -> Result<V
 #[defun]
 fn recognize<'e>(env: &'e Env, session: &mut Session, n_chars: usize) -> Result<Value<'e>> {
     catching_panics(env, || {
-        session.leave_off();
-        let review = ongoing(env, session)?;
+        let mut review = told(env, session)?;
+        review.settle();
         if review.proposal().n_chars() != n_chars {
             return env.intern("follow");
         }
@@ -98,7 +105,6 @@ fn edit_outside(
     how: usize,
 ) -> Result<bool> {
     catching_panics(env, || {
-        session.leave_off();
         let seen = Seen {
             n_before,
             n_behind,
@@ -117,7 +123,7 @@ fn edit_outside(
 /// Once one of the texts is known, the value is nil.
 #[defun]
 fn blobs<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
-    catching_panics(env, || match ongoing(env, session)?.proposal().blobs() {
+    catching_panics(env, || match text_of(env, session)?.proposal().blobs() {
         Some(ids) => env.cons(ids.old.as_str(), ids.new.as_str()),
         None => ().into_lisp(env),
     })
@@ -131,11 +137,12 @@ fn blobs<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
 #[defun]
 fn adopt(env: &Env, session: &mut Session, live: Vec<u8>, is_new: Value) -> Result<bool> {
     catching_panics(env, || {
-        session.leave_off();
         let side = match is_new.is_not_nil() {
             true => Side::New,
             false => Side::Old,
         };
-        Ok(ongoing(env, session)?.adopt(&live, side))
+        let mut review = told(env, session)?;
+        review.settle();
+        Ok(review.adopt(&live, side))
     })
 }

@@ -69,6 +69,16 @@ pub(crate) fn list<'e, T: IntoLisp<'e>>(env: &'e Env, items: Vec<T>) -> Result<V
         .try_fold(nil, |tail, item| env.cons(item, tail))
 }
 
+/// Returns the elements of the Lisp list `items`.
+pub(crate) fn elements(items: Value<'_>) -> Result<Vec<Value<'_>>> {
+    let (mut found, mut rest) = (Vec::new(), items);
+    while rest.is_not_nil() {
+        found.push(rest.car()?);
+        rest = rest.cdr()?;
+    }
+    Ok(found)
+}
+
 /// Returns `items` as a list of conses for Lisp.
 pub(crate) fn pairs<'e>(
     env: &'e Env,

@@ -2,6 +2,7 @@
 
 use emacs::{Env, Result, Value, defun};
 
+use agent_q_diff_engine::change::{Entry, Unable};
 use agent_q_diff_engine::diff::{Budget, HeadingRule};
 use agent_q_diff_engine::patch::parse::{self, FileDiff};
 use agent_q_diff_engine::patch::{print, quote};
@@ -11,7 +12,7 @@ use agent_q_diff_engine::show::{confusables, words};
 
 use crate::error::{answer, catching_panics};
 use crate::lisp::{list, rule, text};
-use crate::session::{Session, ongoing, session, with_hunk};
+use crate::session::{Session, ongoing, session, text_of};
 
 /// Return a new review of the change from ORIGINAL to MODIFIED.
 ///
@@ -38,7 +39,7 @@ fn review(
 /// Its hunks may then be larger than necessary, but are correct.
 #[defun]
 fn is_coarse(env: &Env, session: &mut Session) -> Result<bool> {
-    catching_panics(env, || Ok(ongoing(env, session)?.proposal().is_coarse()))
+    catching_panics(env, || Ok(text_of(env, session)?.proposal().is_coarse()))
 }
 
 /// Return a new review of the unified diff DIFF, which came without its original.
@@ -96,7 +97,7 @@ fn print<'e>(
     catching_panics(env, || {
         let printed = print::print(
             &path,
-            &ongoing(env, session)?.proposal().hunks(rule(is_lisp)),
+            &text_of(env, session)?.proposal().hunks(rule(is_lisp)),
         );
         let lines = list(env, printed.header_lines)?;
         env.cons(text(env, &printed.bytes)?, lines)
@@ -105,8 +106,8 @@ fn print<'e>(
 
 /// Return (DIFF . LINES), the unified diff of some hunks of REVIEW.
 ///
-/// These are the hunks from FROM up to but not including TO.  DIFF has no
-/// file header.  LINES are the lines of the hunk headers in DIFF, from 0.
+/// These are the hunks from FROM up to but not including TO, which are all of
+/// one file.  DIFF has no file header.  LINES are the lines of the hunk headers in DIFF, from 0.
 /// IS-LISP is as for `agent-q-diff-module-print'.
 #[defun]
 fn print_hunks<'e>(
@@ -117,13 +118,21 @@ fn print_hunks<'e>(
     is_lisp: Value<'e>,
 ) -> Result<Value<'e>> {
     catching_panics(env, || {
-        let proposal = ongoing(env, session)?.proposal();
-        let n_hunks = proposal.n_hunks();
+        let mut ongoing = ongoing(env, session)?;
+        let n_hunks = ongoing.change.n_entries();
         if to > n_hunks || from > to {
             let hunk = from.max(to.saturating_sub(1));
             return answer(env, Err(Refusal::NoSuchHunk { hunk, n_hunks }));
         }
-        let printed = print::print_hunks(&proposal.hunks_in(from..to, rule(is_lisp)));
+        if from == to {
+            return env.cons("", ());
+        }
+        let (review, last) = ongoing.review(env, to - 1)?;
+        let Some(first) = (last + 1).checked_sub(to - from) else {
+            return answer(env, Err(Unable::NoLines));
+        };
+        let hunks = review.proposal().hunks_in(first..last + 1, rule(is_lisp));
+        let printed = print::print_hunks(&hunks);
         let lines = list(env, printed.header_lines)?;
         env.cons(text(env, &printed.bytes)?, lines)
     })
@@ -136,7 +145,7 @@ fn print_hunks<'e>(
 #[defun]
 fn header_lines<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
     catching_panics(env, || {
-        let lines = ongoing(env, session)?.proposal().header_lines().to_vec();
+        let lines = text_of(env, session)?.proposal().header_lines().to_vec();
         list(env, lines)
     })
 }
@@ -144,7 +153,7 @@ fn header_lines<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
 /// Return t if no hunk of REVIEW changes anything.
 #[defun]
 fn is_idle(env: &Env, session: &mut Session) -> Result<bool> {
-    catching_panics(env, || Ok(ongoing(env, session)?.proposal().is_idle()))
+    catching_panics(env, || Ok(text_of(env, session)?.proposal().is_idle()))
 }
 
 /// Split hunk HUNK of REVIEW into its smallest parts and return their number.
@@ -154,9 +163,10 @@ fn is_idle(env: &Env, session: &mut Session) -> Result<bool> {
 #[defun]
 fn split(env: &Env, session: &mut Session, hunk: usize) -> Result<usize> {
     catching_panics(env, || {
-        session.leave_off();
-        let n_parts = ongoing(env, session)?.split(hunk);
-        answer(env, n_parts)
+        let mut ongoing = ongoing(env, session)?;
+        ongoing.leave_off();
+        let (file, hunk) = ongoing.lines(env, hunk)?;
+        answer(env, ongoing.change.split(file, hunk))
     })
 }
 
@@ -174,9 +184,10 @@ fn pick<'e>(
     to: usize,
 ) -> Result<Value<'e>> {
     catching_panics(env, || {
-        session.leave_off();
-        let picked = ongoing(env, session)?.pick(hunk, from..to);
-        let (n_parts, index) = answer(env, picked)?;
+        let mut ongoing = ongoing(env, session)?;
+        ongoing.leave_off();
+        let (file, hunk) = ongoing.lines(env, hunk)?;
+        let (n_parts, index) = answer(env, ongoing.change.pick(file, hunk, from..to))?;
         env.cons(n_parts, index)
     })
 }
@@ -196,10 +207,11 @@ fn undo_split<'e>(
     is_for_decision: Value<'e>,
 ) -> Result<Value<'e>> {
     catching_panics(env, || {
-        session.leave_off();
-        let undone = ongoing(env, session)?.undo_split(is_for_decision.is_not_nil());
+        let mut ongoing = ongoing(env, session)?;
+        ongoing.leave_off();
+        let undone = ongoing.change.undo_split(is_for_decision.is_not_nil());
         match answer(env, undone)? {
-            Some((hunk, n)) => env.cons(hunk, n),
+            Some((file, hunk, n)) => env.cons(ongoing.change.number(file, Entry::Hunk(hunk)), n),
             None => env.intern("nil"),
         }
     })
@@ -213,10 +225,14 @@ fn undo_split<'e>(
 #[defun]
 fn redo_split<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
     catching_panics(env, || {
-        session.leave_off();
-        let redone = ongoing(env, session)?.redo_split();
+        let mut ongoing = ongoing(env, session)?;
+        ongoing.leave_off();
+        let redone = ongoing.change.redo_split();
         match answer(env, redone)? {
-            Some((hunk, n, is_for_next)) => env.cons(hunk, env.cons(n, is_for_next)?),
+            Some((file, hunk, n, is_for_next)) => {
+                let hunk = ongoing.change.number(file, Entry::Hunk(hunk));
+                env.cons(hunk, env.cons(n, is_for_next)?)
+            }
             None => env.intern("nil"),
         }
     })
@@ -226,7 +242,8 @@ fn redo_split<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
 #[defun]
 fn proposed<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
     catching_panics(env, || {
-        let review = with_hunk(env, session, hunk)?;
+        let mut ongoing = ongoing(env, session)?;
+        let (review, hunk) = ongoing.review(env, hunk)?;
         text(env, review.proposal().proposed(hunk))
     })
 }
@@ -238,7 +255,9 @@ fn proposed<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Valu
 #[defun]
 fn live_lines<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
     catching_panics(env, || {
-        let found = ongoing(env, session)?.live_lines(hunk);
+        let mut ongoing = ongoing(env, session)?;
+        let (review, hunk) = ongoing.review(env, hunk)?;
+        let found = review.live_lines(hunk);
         let (line, lines) = answer(env, found)?;
         env.cons(line, text(env, lines.bytes())?)
     })
@@ -254,7 +273,9 @@ fn live_lines<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Va
 #[defun]
 fn merge<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
     catching_panics(env, || {
-        let merged = ongoing(env, session)?.merge(hunk);
+        let mut ongoing = ongoing(env, session)?;
+        let (review, hunk) = ongoing.review(env, hunk)?;
+        let merged = review.merge(hunk);
         let merged = answer(env, merged)?;
         let rest = env.cons(merged.is_coarse, text(env, &merged.bytes)?)?;
         env.cons(merged.is_clean, rest)
@@ -269,7 +290,8 @@ fn merge<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'
 #[defun]
 fn changed_words<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
     catching_panics(env, || {
-        let review = with_hunk(env, session, hunk)?;
+        let mut ongoing = ongoing(env, session)?;
+        let (review, hunk) = ongoing.review(env, hunk)?;
         let hunks = review
             .proposal()
             .hunks_in(hunk..hunk + 1, HeadingRule::Default);
@@ -283,11 +305,18 @@ fn changed_words<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result
 #[defun]
 fn blank_hunks<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
     catching_panics(env, || {
-        let hunks = ongoing(env, session)?
-            .proposal()
-            .hunks(HeadingRule::Default);
-        let blank = (0..hunks.len()).filter(|&hunk| words::is_white_space_only(&hunks[hunk]));
-        list(env, blank.collect())
+        let ongoing = ongoing(env, session)?;
+        let mut blank = Vec::new();
+        for (file, change) in ongoing.change.files().iter().enumerate() {
+            let Some(review) = change.review() else {
+                continue;
+            };
+            let hunks = review.proposal().hunks(HeadingRule::Default);
+            let here = (0..hunks.len()).filter(|&hunk| words::is_white_space_only(&hunks[hunk]));
+            let first = ongoing.change.number(file, Entry::Hunk(0));
+            blank.extend(here.map(|hunk| first + hunk));
+        }
+        list(env, blank)
     })
 }
 
@@ -295,8 +324,8 @@ fn blank_hunks<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
 #[defun]
 fn n_suspects(env: &Env, session: &mut Session) -> Result<usize> {
     catching_panics(env, || {
-        let proposal = ongoing(env, session)?.proposal();
-        let hunks = proposal.hunks(HeadingRule::Default);
+        let review = text_of(env, session)?;
+        let hunks = review.proposal().hunks(HeadingRule::Default);
         let lines = hunks.iter().flat_map(|hunk| &hunk.lines);
         Ok(confusables::n_suspects(lines.map(|line| line.text)))
     })

@@ -1,92 +1,237 @@
-//! The object through which Lisp holds a review.
+//! The object through which Lisp holds a change, or one file of it.
 
+use std::cell::{RefCell, RefMut};
+use std::ops::DerefMut;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use emacs::{Env, Result, defun};
+use emacs::{Env, IntoLisp, Result, Value, defun};
 
-use agent_q_diff_engine::review::{Plan, Review};
+use agent_q_diff_engine::change::{Change, ChangePlan, Entry, FileChange, Operation, Unable};
+use agent_q_diff_engine::review::{Refusal, Review};
 use agent_q_diff_engine::weave::Reading;
 
-use crate::error::{answer, signal};
+use crate::error::{answer, catching_panics, signal};
+use crate::lisp::{elements, list};
 
 /// The only type of `user-ptr`. One of a second type could be mistaken for it, since Emacs compares
 /// only the addresses of their finalizers.
 pub(crate) struct Session {
-    /// `None` once the review has ended and its memory has been freed.
-    pub(crate) review: Option<Counted>,
+    /// The change; `None` once the review of this file has ended.
+    change: Option<Rc<RefCell<Ongoing>>>,
+    /// The index of the file.
+    file: usize,
+}
+
+/// A change while it is decided. It is counted as long as it holds memory.
+pub(crate) struct Ongoing {
+    pub(crate) change: Change,
     /// The last plan, if it has neither been committed nor failed.
-    pub(crate) plan: Option<Plan>,
-    /// The reading of the target in progress, if any.
-    pub(crate) reading: Option<Reading>,
+    pub(crate) plan: Option<ChangePlan>,
+    /// The reading of a target in progress, if any, with the index of its file.
+    pub(crate) reading: Option<(usize, Reading)>,
 }
 
-/// Wraps a review for Lisp.
-pub(crate) fn session(review: Review) -> Session {
-    N_REVIEWS.fetch_add(1, Ordering::Relaxed);
-    Session {
-        review: Some(Counted(review)),
-        plan: None,
-        reading: None,
+/// The number of changes that hold memory.
+static N_CHANGES: AtomicUsize = AtomicUsize::new(0);
+
+impl Ongoing {
+    fn new(change: Change) -> Ongoing {
+        N_CHANGES.fetch_add(1, Ordering::Relaxed);
+        Ongoing {
+            change,
+            plan: None,
+            reading: None,
+        }
     }
-}
 
-impl Session {
-    /// Drops the plan and the reading in progress, since the target may change.
+    /// Drops the plan and the reading in progress, since a target may change.
     pub(crate) fn leave_off(&mut self) {
         self.plan = None;
         self.reading = None;
     }
-}
 
-/// The number of reviews that hold memory.
-static N_REVIEWS: AtomicUsize = AtomicUsize::new(0);
+    /// Returns the file and the entry of the hunk with the number `hunk`; signals
+    /// `agent-q-diff-no-hunk` if there is none.
+    pub(crate) fn entry(&self, env: &Env, hunk: usize) -> Result<(usize, Entry)> {
+        let n_hunks = self.change.n_entries();
+        let entry = self.change.entry(hunk);
+        answer(
+            env,
+            entry.map_err(|_| Refusal::NoSuchHunk { hunk, n_hunks }),
+        )
+    }
 
-/// A review that is counted while it holds memory.
-pub(crate) struct Counted(pub(crate) Review);
+    /// Returns the file of the hunk with the number `hunk`, and its number among the lines that
+    /// change there; signals `agent-q-diff-no-hunk` if it changes no lines.
+    pub(crate) fn lines(&self, env: &Env, hunk: usize) -> Result<(usize, usize)> {
+        match self.entry(env, hunk)? {
+            (file, Entry::Hunk(hunk)) => Ok((file, hunk)),
+            (_, Entry::Operation(_)) => answer(env, Err(Unable::NoLines)),
+        }
+    }
 
-impl Drop for Counted {
-    fn drop(&mut self) {
-        N_REVIEWS.fetch_sub(1, Ordering::Relaxed);
+    /// Returns the review of the file with the hunk `hunk`, and the number of the hunk in it; see
+    /// [`Ongoing::lines`].
+    pub(crate) fn review(&mut self, env: &Env, hunk: usize) -> Result<(&mut Review, usize)> {
+        let (file, hunk) = self.lines(env, hunk)?;
+        let review = self.change.review_mut(file);
+        Ok((review.expect("the hunk is a part of it"), hunk))
     }
 }
 
-/// Return the number of reviews whose memory has not been freed.
-#[defun]
-fn n_reviews() -> Result<usize> {
-    Ok(N_REVIEWS.load(Ordering::Relaxed))
+impl Drop for Ongoing {
+    fn drop(&mut self) {
+        N_CHANGES.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
-/// Free the memory of REVIEW.  Any later use of it is an error.
+/// Wraps a review for Lisp, as a change of one file.
+pub(crate) fn session(review: Review) -> Session {
+    let file = FileChange::new((None, None), Vec::new(), Some(review));
+    Session {
+        change: Some(Rc::new(RefCell::new(Ongoing::new(Change::new(vec![file]))))),
+        file: 0,
+    }
+}
+
+/// Return the number of changes whose memory has not been freed.
+#[defun]
+fn n_reviews() -> Result<usize> {
+    Ok(N_CHANGES.load(Ordering::Relaxed))
+}
+
+/// Free the memory of REVIEW, which is then no longer needed for its file.
+///
+/// Any later use of it is an error.  The memory of a change is freed when
+/// that has been done for all its files.
 #[defun]
 fn free(session: &mut Session) -> Result<()> {
-    session.review = None;
-    session.leave_off();
+    session.change = None;
     Ok(())
 }
 
-/// Returns the review of `session`, after ending any run of edits.
-pub(crate) fn ongoing<'s>(env: &Env, session: &'s mut Session) -> Result<&'s mut Review> {
-    let review = told(env, session)?;
-    review.settle();
-    Ok(review)
+/// Join FILES to one change, and return a list of its reviews, one for each file.
+///
+/// An element of FILES is (REVIEW . OPERATIONS).  REVIEW is that of the
+/// file's text, not decided yet, or nil; it becomes a part of the change.
+/// OPERATIONS is what else happens to the file, a list of (create MODE),
+/// (delete TEXT), (rename), (mode OLD NEW), (link OLD NEW) or (binary).
+///
+/// The hunks of all files are numbered from 0.  In each file, the operations
+/// come before the hunks of its text.
+#[defun]
+fn join<'e>(env: &'e Env, files: Value<'e>) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let (mut changes, mut handles) = (Vec::new(), Vec::new());
+        for element in elements(files)? {
+            let handle: Value = element.car()?;
+            let operations = elements(element.cdr()?)?.into_iter();
+            let operations = operations.map(|one| operation(env, one));
+            let operations = operations.collect::<Result<Vec<_>>>()?;
+            let review = match handle.is_not_nil() {
+                true => Some(take_review(env, handle)?),
+                false => None,
+            };
+            changes.push(FileChange::new((None, None), operations, review));
+            handles.push(handle);
+        }
+        let change = Rc::new(RefCell::new(Ongoing::new(Change::new(changes))));
+        let sessions = handles.into_iter().enumerate().map(|(file, handle)| {
+            let session = Session {
+                change: Some(Rc::clone(&change)),
+                file,
+            };
+            if handle.is_not_nil() {
+                *handle.into_ref_mut::<Session>()? = session;
+                return Ok(handle);
+            }
+            RefCell::new(session).into_lisp(env)
+        });
+        list(env, sessions.collect::<Result<Vec<_>>>()?)
+    })
 }
 
-/// Returns the review of `session` for reporting one in a run of edits; nothing else may be called
-/// on it.
-pub(crate) fn told<'s>(env: &Env, session: &'s mut Session) -> Result<&'s mut Review> {
-    match &mut session.review {
-        Some(Counted(review)) => Ok(review),
-        None => signal(env, "agent-q-diff-ended", "the review has ended"),
+/// Returns the review of the only file of `handle`, a session, which then has none.
+fn take_review(env: &Env, handle: Value<'_>) -> Result<Review> {
+    let mut session = handle.into_ref_mut::<Session>()?;
+    let mut change = ongoing(env, &mut session)?;
+    match change.change.take_only_review() {
+        Some(review) => Ok(review),
+        None => signal(
+            env,
+            "agent-q-diff-error",
+            "only the review of one text can be joined",
+        ),
     }
 }
 
-/// Returns the review of `session`; signals `agent-q-diff-no-hunk` if it has no hunk `hunk`.
-pub(crate) fn with_hunk<'s>(
+/// Returns the operation that the list `form` names; see [`join`].
+fn operation(env: &Env, form: Value<'_>) -> Result<Operation> {
+    let parts = elements(form)?;
+    let named = |name: &str| Ok::<_, emacs::Error>(parts[0] == env.intern(name)?);
+    let mode = |at: usize| {
+        parts[at]
+            .into_rust::<i64>()
+            .and_then(|mode| Ok(u32::try_from(mode)?))
+    };
+    let name = |at: usize| match parts[at].is_not_nil() {
+        true => parts[at].into_rust().map(Some),
+        false => Ok(None),
+    };
+    Ok(match parts.len() {
+        1 if named("rename")? => Operation::Rename,
+        1 if named("binary")? => Operation::Binary,
+        2 if named("create")? => Operation::Create { mode: mode(1)? },
+        2 if named("delete")? => Operation::Delete {
+            text: parts[1].into_rust()?,
+        },
+        3 if named("mode")? => Operation::Mode {
+            old: mode(1)?,
+            new: mode(2)?,
+        },
+        3 if named("link")? => Operation::Link {
+            old: name(1)?,
+            new: name(2)?,
+        },
+        _ => return signal(env, "agent-q-diff-error", "no such operation"),
+    })
+}
+
+/// Returns the change of `session`, after ending any run of edits.
+pub(crate) fn ongoing<'s>(env: &Env, session: &'s mut Session) -> Result<RefMut<'s, Ongoing>> {
+    let Some(change) = &session.change else {
+        return signal(env, "agent-q-diff-ended", "the review has ended");
+    };
+    let mut change = change.borrow_mut();
+    change.change.settle();
+    Ok(change)
+}
+
+/// Returns the review of the text of `session`'s file for reporting one in a run of edits; nothing
+/// else may be called on it.
+pub(crate) fn told<'s>(
     env: &Env,
     session: &'s mut Session,
-    hunk: usize,
-) -> Result<&'s mut Review> {
-    let review = ongoing(env, session)?;
-    answer(env, review.check_hunk(hunk))?;
-    Ok(review)
+) -> Result<impl DerefMut<Target = Review> + 's> {
+    let Some(change) = &session.change else {
+        return signal(env, "agent-q-diff-ended", "the review has ended");
+    };
+    let mut change = change.borrow_mut();
+    change.leave_off();
+    let review = RefMut::filter_map(change, |change| change.change.review_mut(session.file));
+    review.or_else(|_| answer(env, Err(Unable::NoLines)))
+}
+
+/// Returns the review of the text of `session`'s file, after ending any run of edits.
+pub(crate) fn text_of<'s>(env: &Env, session: &'s mut Session) -> Result<RefMut<'s, Review>> {
+    let file = session.file;
+    let change = ongoing(env, session)?;
+    let review = RefMut::filter_map(change, |change| change.change.review_mut(file));
+    review.or_else(|_| answer(env, Err(Unable::NoLines)))
+}
+
+/// Returns the index of the file of `session`.
+pub(crate) fn file_of(session: &Session) -> usize {
+    session.file
 }

@@ -240,7 +240,7 @@ It undoes that if IS-UNDO is non-nil.  If IS-SHOWN is non-nil, it is done
 when the diff buffer has taken note of it."
   (let* ((review (aqd-bench-felt--reviewed texts))
          (work (aqd-bench-felt--buffer-work
-                (agent-q-diff-file-change-buffer (agent-q-diff-session-change review))
+                (agent-q-diff-file-change-buffer (agent-q-diff-session-file review))
                 (lambda () (aqd-bench-felt--follow review)) is-undo))
          (run (aqd-bench-work-run work)))
     (when is-shown
@@ -293,7 +293,7 @@ SETTLE is a function that is called before each measurement."
            (review (aqd-bench-felt--reviewed texts)))
       (aqd-bench-felt--compare
        (format "typing a character, %s hunks : without a review" (aqd-bench-count n-hunks)) 1.5
-       (aqd-bench-felt--typing-in (agent-q-diff-file-change-buffer (agent-q-diff-session-change review))
+       (aqd-bench-felt--typing-in (agent-q-diff-file-change-buffer (agent-q-diff-session-file review))
                                   (lambda () (aqd-bench-felt--follow review)))
        (aqd-bench-felt--typing-in (aqd-bench-felt--visit "unreviewed.txt" (car texts))
                                   #'ignore)

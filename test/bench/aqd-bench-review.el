@@ -352,7 +352,7 @@ TEXTS are under review, so that somebody listens."
      :n 20
      :before (aqd-bench-work-before work)
      :run (lambda ()
-            (with-current-buffer (agent-q-diff-file-change-buffer (agent-q-diff-session-change aqd-bench--review))
+            (with-current-buffer (agent-q-diff-file-change-buffer (agent-q-diff-session-file aqd-bench--review))
               (insert "x"))))))
 
 (defun aqd-bench-outside ()

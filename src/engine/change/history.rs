@@ -69,6 +69,7 @@ impl Change {
                         Presence::In => Presence::Out,
                         Presence::Out | Presence::Neither => Presence::In,
                     };
+                    decided.is_ours = decided.presence == Presence::In;
                 }
                 decided.mark = step.mark;
                 decided.has_failed &= step.mark == Mark::Pending;

@@ -204,17 +204,20 @@ impl Review {
     }
 
     pub(super) fn check(&self, hunk: usize, step: Step) -> Result<(), Refusal> {
-        let obstacle = self.proposal.obstacle(hunk).filter(|_| step.is_flip);
+        if !step.is_flip {
+            return Ok(());
+        }
+        let obstacle = self.proposal.obstacle(hunk);
         obstacle.map_or(Ok(()), |obstacle| Err(obstacle.into()))
     }
 
     /// Refuses to mark hunk `hunk` applied without an edit if others have changed its lines in the
     /// target.
     fn refuse_if_lost(&self, hunk: usize, step: Step) -> Result<(), Refusal> {
-        let calls_it_in = !step.is_flip && step.mark == Mark::Applied;
-        match self.proposal.obstacle(hunk) {
-            Some(obstacle) if calls_it_in && self.proposal.is_lost(hunk) => Err(obstacle.into()),
-            _ => Ok(()),
+        if step.is_flip || step.mark != Mark::Applied || !self.proposal.is_lost(hunk) {
+            return Ok(());
         }
+        let obstacle = self.proposal.obstacle(hunk);
+        obstacle.map_or(Ok(()), |obstacle| Err(obstacle.into()))
     }
 }

@@ -1,0 +1,261 @@
+;;; agent-q-diff-change.el --- A change of one or more files, being decided  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; A change is what a review decides: one or more file changes, whose hunks
+;; are numbered from 0 through all files, and what was decided about them.
+;; The review of one file is a change of one file.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-target)
+(require 'agent-q-diff-file-change)
+
+(cl-defstruct (agent-q-diff-change (:constructor agent-q-diff-change--create)
+                                   (:copier nil))
+  "What is proposed for one or more files, and what was decided about it."
+  (files nil :documentation "List of `agent-q-diff-file-change', in order.")
+  (firsts nil :documentation "Vector of the first hunk of each file, or nil if that is not known.")
+  (n-extra nil :documentation "Number of hunks more than were proposed, or nil if none was ever split.")
+  (committed nil :documentation "Last snapshot, an `agent-q-diff-engine-committed', or nil.")
+  (n-conflicts nil :documentation "Number of hunks without a certain place, or nil if that is not known.")
+  (failures nil :documentation "Alist from hunk index to why it last failed to apply.")
+  (comments nil :documentation "Alist from hunk index to the user's comment."))
+
+;;;; Beginning and end
+
+(defun agent-q-diff-change-of (file)
+  "Return a new change of FILE, an `agent-q-diff-file-change', alone."
+  (agent-q-diff-change--create :files (list file)))
+
+(defun agent-q-diff-change-close (change)
+  "Free the memory of CHANGE, and close its targets unless somebody needs them."
+  (mapc #'agent-q-diff-file-change-close (agent-q-diff-change-files change)))
+
+(defun agent-q-diff-change-keep (change)
+  "Keep what is needed to show CHANGE, whose review is ending, again.
+Return non-nil if there is anything to keep."
+  (delq nil (mapcar #'agent-q-diff-file-change-keep (agent-q-diff-change-files change))))
+
+(defun agent-q-diff-change-forget (change)
+  "Free the memory that was kept of CHANGE, whose review has ended."
+  (mapc #'agent-q-diff-file-change-forget (agent-q-diff-change-files change)))
+
+(defun agent-q-diff-change-size (change)
+  "Return the number of characters of the targets of CHANGE, which is kept."
+  (cl-loop for file in (agent-q-diff-change-files change)
+           sum (or (agent-q-diff-file-change-size file) 0)))
+
+(defun agent-q-diff-change-reopen (change)
+  "Return a new change that continues CHANGE, whose review has ended.
+It takes over what was kept of CHANGE.  Signal an error if nothing was
+kept, or if a file can no longer be a target."
+  (let (files)
+    (condition-case err
+        (dolist (file (agent-q-diff-change-files change))
+          (push (agent-q-diff-file-change-reopen file) files))
+      (error
+       (cl-mapc #'agent-q-diff-file-change-return
+                (agent-q-diff-change-files change) (nreverse files))
+       (signal (car err) (cdr err))))
+    (agent-q-diff-change--create
+     :files (nreverse files)
+     :n-extra (agent-q-diff-change-n-extra change)
+     :comments (copy-alist (agent-q-diff-change-comments change))
+     :failures (copy-alist (agent-q-diff-change-failures change)))))
+
+(defun agent-q-diff-change-return (change again)
+  "Return to CHANGE what AGAIN took over from it, and close AGAIN."
+  (setf (agent-q-diff-change-n-extra change) (agent-q-diff-change-n-extra again)
+        (agent-q-diff-change-comments change) (agent-q-diff-change-comments again)
+        (agent-q-diff-change-failures change) (agent-q-diff-change-failures again)
+        (agent-q-diff-change-firsts change) nil)
+  (cl-mapc #'agent-q-diff-file-change-return
+           (agent-q-diff-change-files change) (agent-q-diff-change-files again)))
+
+;;;; Files
+
+(defun agent-q-diff-change-engine (change)
+  "Return the engine's review of CHANGE, or nil if the review has ended."
+  (agent-q-diff-file-change-engine (car (agent-q-diff-change-files change))))
+
+(defun agent-q-diff-change-is-several (change)
+  "Return non-nil if CHANGE has more than one file."
+  (cdr (agent-q-diff-change-files change)))
+
+(defun agent-q-diff-change-file-of (change hunk)
+  "Return the `agent-q-diff-file-change' of CHANGE that HUNK belongs to."
+  (nth (agent-q-diff-change-file-index change hunk) (agent-q-diff-change-files change)))
+
+(defun agent-q-diff-change-file-index (change hunk)
+  "Return the index of the file of CHANGE that HUNK belongs to."
+  (if (not (agent-q-diff-change-is-several change))
+      0
+    (let ((firsts (agent-q-diff-change-first-hunks change))
+          (file 0))
+      (while (and (< (1+ file) (length firsts))
+                  (<= (aref firsts (1+ file)) hunk))
+        (cl-incf file))
+      file)))
+
+(defun agent-q-diff-change-first-hunks (change)
+  "Return a vector with the number of the first hunk of each file of CHANGE."
+  (or (agent-q-diff-change-firsts change)
+      (setf (agent-q-diff-change-firsts change)
+            (vconcat (agent-q-diff-module-first-hunks
+                      (agent-q-diff-change-engine change))))))
+
+(defun agent-q-diff-change-path (change)
+  "Return the absolute name of the file of CHANGE, or of the first of several.
+It is nil if that is not known."
+  (agent-q-diff-file-change-path (car (agent-q-diff-change-files change))))
+
+(defun agent-q-diff-change-is-edited (change)
+  "Return non-nil if the review of CHANGE has edited a target."
+  (seq-some #'agent-q-diff-file-change-is-edited (agent-q-diff-change-files change)))
+
+(defun agent-q-diff-change-buffers (change)
+  "Return the live buffers of the targets of CHANGE."
+  (seq-filter #'buffer-live-p
+              (mapcar #'agent-q-diff-file-change-buffer (agent-q-diff-change-files change))))
+
+(defun agent-q-diff-change-told-followed (change)
+  "Return non-nil if a target of CHANGE has followed its file; reset that.
+Call this when you tell the user."
+  (delq nil (mapcar (lambda (file)
+                      (agent-q-diff-target-told-followed
+                       (agent-q-diff-file-change-target file)))
+                    (agent-q-diff-change-files change))))
+
+(defun agent-q-diff-change-as-one-step (change function)
+  "Call FUNCTION and return its value.
+In each target of CHANGE, the edits that it makes are one undo step."
+  (let ((groups (mapcar #'prepare-change-group (agent-q-diff-change-buffers change))))
+    (prog1 (funcall function)
+      (dolist (group groups)
+        (when (buffer-live-p (caar group))
+          (undo-amalgamate-change-group group))))))
+
+(defun agent-q-diff-change-follow (change)
+  "Bring CHANGE up to date with its targets.  Return non-nil if that is news.
+See `agent-q-diff-file-change-follow'."
+  (let ((is-news nil))
+    (dolist (file (agent-q-diff-change-files change))
+      (when (agent-q-diff-file-change-follow file)
+        (setq is-news t)))
+    (when is-news
+      (agent-q-diff-change-recount change)
+      t)))
+
+;;;; Hunks
+
+(defconst agent-q-diff-change-max-shown 50
+  "Number of hunks up to which a command on several returns them all.
+If there are more, it returns none.")
+
+(defun agent-q-diff-change-hunk (change hunk)
+  "Return the `agent-q-diff-engine-hunk' of HUNK of CHANGE."
+  (agent-q-diff-module-hunk (agent-q-diff-change-engine change) hunk))
+
+(defun agent-q-diff-change-set-mark (change hunk mark)
+  "Set the mark of HUNK of CHANGE to MARK: `applied', `rejected' or nil."
+  (setf (agent-q-diff-change-committed change) nil)
+  (agent-q-diff-module-set-mark (agent-q-diff-change-engine change) hunk mark))
+
+(defun agent-q-diff-change-next-pending (change hunk)
+  "Return the next pending hunk of CHANGE after HUNK, or nil if no other is.
+The search wraps around after the last hunk."
+  (let ((committed (agent-q-diff-change-committed change)))
+    (pcase (and committed (agent-q-diff-engine-committed-hunks committed))
+      ((and `(,only)
+            (guard (and (eql hunk (agent-q-diff-engine-hunk-index only))
+                        (null (agent-q-diff-engine-committed-marks committed)))))
+       (agent-q-diff-engine-committed-next committed))
+      (_ (agent-q-diff-module-next-pending (agent-q-diff-change-engine change) hunk)))))
+
+(defun agent-q-diff-change-in-target (change)
+  "Return the number of hunks of CHANGE whose change is in the target."
+  (let ((committed (agent-q-diff-change-committed change)))
+    (or (and committed (agent-q-diff-engine-committed-in-target committed))
+        (nth 3 (agent-q-diff-module-counts (agent-q-diff-change-engine change))))))
+
+(defun agent-q-diff-change-tally (change)
+  "Return (TOTAL APPLIED REJECTED), numbers of hunks of CHANGE by mark."
+  (if-let ((committed (agent-q-diff-change-committed change)))
+      (list (agent-q-diff-engine-committed-total committed)
+            (agent-q-diff-engine-committed-applied committed)
+            (agent-q-diff-engine-committed-rejected committed))
+    (agent-q-diff-module-tally (agent-q-diff-change-engine change))))
+
+(defun agent-q-diff-change-count-conflicts (change)
+  "Return the number of hunks of CHANGE that have no certain place in the target.
+Commands never create such a hunk: 0 stays true until others edit the
+target."
+  (or (agent-q-diff-change-n-conflicts change)
+      (pcase-let ((`(,conflict ,ambiguous . ,_)
+                   (agent-q-diff-module-standing
+                    (agent-q-diff-change-engine change))))
+        (setf (agent-q-diff-change-n-conflicts change) (+ conflict ambiguous)))))
+
+(defun agent-q-diff-change-recount (change)
+  "Forget the counts for CHANGE, so that they are taken again."
+  (setf (agent-q-diff-change-committed change) nil
+        (agent-q-diff-change-n-conflicts change) nil))
+
+(defun agent-q-diff-change-marks (change)
+  "Return a list of the mark of each hunk of CHANGE."
+  (let ((committed (agent-q-diff-change-committed change)))
+    (or (and committed (agent-q-diff-engine-committed-marks committed))
+        (agent-q-diff-module-marks (agent-q-diff-change-engine change)))))
+
+(defun agent-q-diff-change-note-parts (change hunk n)
+  "Record that HUNK of CHANGE was split into N hunks.
+Each of them inherits the failure and the comment of HUNK."
+  (cl-flet ((parted (entries)
+              (cl-loop for (index . text) in entries
+                       append (cond
+                               ((< index hunk) (list (cons index text)))
+                               ((> index hunk) (list (cons (+ index n -1) text)))
+                               (t (cl-loop for part below n
+                                           collect (cons (+ hunk part) text)))))))
+    (setf (agent-q-diff-change-n-extra change)
+          (+ (or (agent-q-diff-change-n-extra change) 0) (1- n))
+          (agent-q-diff-change-committed change) nil
+          (agent-q-diff-change-firsts change) nil
+          (agent-q-diff-change-failures change)
+          (parted (agent-q-diff-change-failures change))
+          (agent-q-diff-change-comments change)
+          (parted (agent-q-diff-change-comments change)))))
+
+(defun agent-q-diff-change-note-joined (change hunk n)
+  "Record that the N hunks of CHANGE from HUNK on are now one.
+It has the failure and the comment of the first of them that has any."
+  (cl-flet ((joined (entries)
+              (let ((mine (seq-find (lambda (entry)
+                                      (<= hunk (car entry) (+ hunk n -1)))
+                                    (sort (copy-sequence entries)
+                                          (lambda (one other) (< (car one) (car other)))))))
+                (append (and mine (list (cons hunk (cdr mine))))
+                        (cl-loop for (index . text) in entries
+                                 if (< index hunk) collect (cons index text)
+                                 else if (>= index (+ hunk n))
+                                 collect (cons (- index n -1) text))))))
+    (setf (agent-q-diff-change-n-extra change)
+          (- (agent-q-diff-change-n-extra change) (1- n))
+          (agent-q-diff-change-committed change) nil
+          (agent-q-diff-change-firsts change) nil
+          (agent-q-diff-change-failures change)
+          (joined (agent-q-diff-change-failures change))
+          (agent-q-diff-change-comments change)
+          (joined (agent-q-diff-change-comments change)))))
+
+(provide 'agent-q-diff-change)
+;;; agent-q-diff-change.el ends here
