@@ -90,7 +90,7 @@ Signal an error under `agent-q-diff-error' if there is no decision: the
 proposal could not be shown, what was accepted could not be applied, the
 review was cancelled, or this is a batch Emacs with nobody to ask."
   (agent-q-diff-api--check-arguments original modified description)
-  (agent-q-diff-api--start-and-wait
+  (agent-q-diff-api-start-and-wait
    path original modified description mode notes
    (lambda ()
      (agent-q-diff-file-change-open (agent-q-diff-visit-name path)
@@ -105,25 +105,32 @@ DIFF is a unified diff of the file PATH, as for `agent-q-diff-review-patch';
 the other arguments and the value are those of
 `agent-q-diff-review-and-wait'."
   (agent-q-diff-api--check-arguments diff diff description)
-  (agent-q-diff-api--start-and-wait
+  (agent-q-diff-api-start-and-wait
    path nil nil description mode (append notes (agent-q-diff-api--diff-notes path diff))
    (lambda ()
      (agent-q-diff-file-change-open-patch (agent-q-diff-visit-name path) diff check))))
 
-(defun agent-q-diff-api--start-and-wait (path original modified description mode
+(defun agent-q-diff-api-start-and-wait (path original modified description mode
                                               notes open)
-  "Call OPEN for a change, let the user review it, wait, and return the result.
-PATH, ORIGINAL, MODIFIED, DESCRIPTION, MODE and NOTES are as for
+  "Call OPEN for what to decide, and wait for the user's decision on it.
+OPEN returns a change, or a file change to be decided alone.  PATH,
+ORIGINAL, MODIFIED, DESCRIPTION, MODE, NOTES and value are as for
 `agent-q-diff-review-and-wait'."
   (let ((review (agent-q-diff-api--logging-errors
                  path
                  (lambda ()
-                   (let ((review (agent-q-diff-session-of (funcall open))))
+                   (let ((review (agent-q-diff-api--review-of (funcall open))))
                      (agent-q-diff-render-prepare-or-close review original modified
                                                            (or description "") mode notes)
                      review)))))
     (agent-q-diff-lifecycle-begin review)
     (agent-q-diff-wait review)))
+
+(defun agent-q-diff-api--review-of (change)
+  "Return a new review of CHANGE, or of a file change alone."
+  (if (agent-q-diff-file-change-p change)
+      (agent-q-diff-session-of change)
+    (agent-q-diff-session-create :change change :root default-directory)))
 
 (defun agent-q-diff-api--logging-errors (path function)
   "Call FUNCTION, which begins a review of the file PATH, and return its value.
@@ -189,7 +196,7 @@ Each hunk has these properties in addition:
           the hunk with its context begins, and the target's text there;
           nil if its place is not known"
   (agent-q-diff-api--check-arguments original modified description)
-  (agent-q-diff-api--start
+  (agent-q-diff-api-start
    path callback agent original modified description mode notes
    (lambda ()
      (agent-q-diff-file-change-open (if detached
@@ -206,7 +213,7 @@ DIFF is a unified diff of the file PATH without the file's original text: a
 hunk is applied where its lines are found, if that place is certain.  The
 other arguments and the value are those of `agent-q-diff-review'."
   (agent-q-diff-api--check-arguments diff diff description)
-  (agent-q-diff-api--start
+  (agent-q-diff-api-start
    path callback agent nil nil description mode
    (append notes (agent-q-diff-api--diff-notes path diff))
    (lambda ()
@@ -218,13 +225,13 @@ The file is not accessed, so PATH may be remote."
   (agent-q-diff-visit-check-spelling path)
   (substring-no-properties (expand-file-name path)))
 
-(defun agent-q-diff-api--start (path callback agent original modified description
+(defun agent-q-diff-api-start (path callback agent original modified description
                                      mode notes open)
-  "Call OPEN for a change, show its review, and return that at once.
+  "Call OPEN for what to decide, show its review, and return that at once.
 PATH, CALLBACK, AGENT, ORIGINAL, MODIFIED, DESCRIPTION, MODE and NOTES
 are as for `agent-q-diff-review'."
   (condition-case err
-      (let ((review (agent-q-diff-session-of
+      (let ((review (agent-q-diff-api--review-of
                      (agent-q-diff-base-collecting-once (funcall open)))))
         (agent-q-diff-render-prepare-or-close review original modified
                                               (or description "") mode notes)
@@ -279,8 +286,7 @@ ends."
                       (agent-q-diff-error-text err))))
     (let* ((news (format "%s proposes to change %s"
                          (or (agent-q-diff-session-agent review) "An agent")
-                         (agent-q-diff-visible
-                          (abbreviate-file-name (agent-q-diff-session-path review)))))
+                         (agent-q-diff-session-long-name review)))
            (how "; M-x agent-q-diff-list")
            (said (agent-q-diff-session-said
                   review

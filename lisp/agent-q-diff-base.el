@@ -236,6 +236,10 @@ there is no project."
   '((t :inherit diff-header))
   "Face of the lines that say what the proposal is about.")
 
+(defface agent-q-diff-file-heading
+  '((t :inherit diff-file-header :extend t))
+  "Face of the headings of files in a change of several.")
+
 (defface agent-q-diff-progress
   '((t :inherit (bold diff-header)))
   "Face of the progress line.")

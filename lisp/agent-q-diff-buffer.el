@@ -63,6 +63,10 @@ count like those made by commands.")
 (defvar-local agent-q-diff-buffer-positions nil
   "Vector of the positions of the hunks' `@@' lines.")
 
+(defvar-local agent-q-diff-buffer-headings nil
+  "Vector of markers at the headings of the files, or nil if there are none.
+There are headings if the change has several files, or operations.")
+
 (defvar-local agent-q-diff-buffer-parsed-tick nil
   "Tick of this buffer when a review was last made from its text.
 It is t in a buffer whose text was made from a review.")
@@ -105,7 +109,7 @@ place that was shown.  For PLACES, see `agent-q-diff-module-candidates'.")
                     agent-q-diff-buffer-modified agent-q-diff-buffer-description
                     agent-q-diff-buffer-decision agent-q-diff-buffer-hunk-states
                     agent-q-diff-buffer-review agent-q-diff-buffer-change
-                    agent-q-diff-buffer-positions
+                    agent-q-diff-buffer-positions agent-q-diff-buffer-headings
                     agent-q-diff-buffer-parsed-tick agent-q-diff-buffer--states-read
                     agent-q-diff-buffer-entries agent-q-diff-buffer-marks
                     agent-q-diff-buffer--n-strays
@@ -182,6 +186,7 @@ The lines are counted from 0 at the position START, or `point-min'."
         agent-q-diff-buffer-change (agent-q-diff-session-change review)
         agent-q-diff-buffer-entries nil
         agent-q-diff-buffer-marks nil
+        agent-q-diff-buffer-headings nil
         agent-q-diff-buffer-positions
         (save-excursion
           (goto-char (or start (point-min)))
@@ -362,9 +367,19 @@ its review.  Return the number of characters by which it has grown."
 ;;;; Overlays
 
 (defun agent-q-diff-buffer-next-position (hunk)
-  "Return the position of the next `@@' line after HUNK, or the buffer's end."
-  (if (< (1+ hunk) (length agent-q-diff-buffer-positions))
-      (aref agent-q-diff-buffer-positions (1+ hunk))
+  "Return the position of the next hunk or heading after HUNK, or the buffer's end."
+  (let ((next (if (< (1+ hunk) (length agent-q-diff-buffer-positions))
+                  (aref agent-q-diff-buffer-positions (1+ hunk))
+                (point-max))))
+    (if agent-q-diff-buffer-headings
+        (min next (agent-q-diff-buffer-section-end
+                   (agent-q-diff-change-file-index agent-q-diff-buffer-change hunk)))
+      next)))
+
+(defun agent-q-diff-buffer-section-end (file)
+  "Return where the section of the file with the index FILE ends."
+  (if (< (1+ file) (length agent-q-diff-buffer-headings))
+      (marker-position (aref agent-q-diff-buffer-headings (1+ file)))
     (point-max)))
 
 (defun agent-q-diff-buffer-hunk-end (position)
@@ -384,7 +399,14 @@ In a buffer made for a proposal it is where the next hunk begins."
 
 (defun agent-q-diff-buffer-hunk-at-point (&optional position)
   "Return the index of the hunk at POSITION, by default at point.
-Before the first hunk, return nil."
+Before the first hunk, and on the heading of a file, return nil."
+  (and (not (get-text-property (min (or position (point)) (point-max))
+                               'agent-q-diff-heading))
+       (agent-q-diff-buffer-hunk-before position)))
+
+(defun agent-q-diff-buffer-hunk-before (&optional position)
+  "Return the last hunk that begins at POSITION, by default point, or before.
+If there is none, return nil."
   (let ((position (or position (point)))
         (low 0)
         (high (length agent-q-diff-buffer-positions)))
@@ -398,13 +420,39 @@ Before the first hunk, return nil."
 (defun agent-q-diff-buffer-hunk-here ()
   "Return the index of the hunk at point, or signal that there is none."
   (or (agent-q-diff-buffer-hunk-at-point)
-      (user-error "Point is before the first hunk")))
+      (user-error (if (agent-q-diff-buffer-heading-at-point)
+                      "Point is on the heading of a file, not on a hunk"
+                    "Point is before the first hunk"))))
+
+(defun agent-q-diff-buffer-heading-at-point ()
+  "Return the index of the file whose heading point is on, or nil."
+  (and agent-q-diff-buffer-headings
+       (get-text-property (point) 'agent-q-diff-heading)
+       (agent-q-diff-buffer-file-index)))
+
+(defun agent-q-diff-buffer-file-index (&optional hunk)
+  "Return the index of the file of HUNK, or if that is nil, of the file at point.
+Above the first file, that is the first."
+  (cond
+   (hunk (agent-q-diff-change-file-index agent-q-diff-buffer-change hunk))
+   (agent-q-diff-buffer-headings
+    (max 0 (1- (seq-count (lambda (heading) (<= heading (point)))
+                          agent-q-diff-buffer-headings))))
+   (t 0)))
+
+(defun agent-q-diff-buffer-hunks-of (file)
+  "Return the hunks of the file with the index FILE, a list of indices."
+  (let ((firsts (agent-q-diff-change-first-hunks agent-q-diff-buffer-change)))
+    (number-sequence (aref firsts file)
+                     (1- (if (< (1+ file) (length firsts))
+                             (aref firsts (1+ file))
+                           (length agent-q-diff-buffer-positions))))))
 
 (defun agent-q-diff-buffer-file (&optional hunk)
   "Return the `agent-q-diff-file-change' of HUNK, by default the one at point.
-Before the first hunk, that is the first file."
-  (agent-q-diff-change-file-of agent-q-diff-buffer-change
-                               (or hunk (agent-q-diff-buffer-hunk-at-point) 0)))
+Above the first file, that is the first."
+  (nth (agent-q-diff-buffer-file-index hunk)
+       (agent-q-diff-change-files agent-q-diff-buffer-change)))
 
 (defun agent-q-diff-buffer-goto-hunk (hunk)
   "Move to HUNK, and undo any narrowing.
@@ -413,16 +461,40 @@ If it is not the hunk at point, forget which place of a hunk was shown."
     (setq agent-q-diff-buffer-shown nil))
   (widen)
   (setq agent-q-diff-buffer-is-moved t)
-  (goto-char (aref agent-q-diff-buffer-positions hunk)))
+  (goto-char (aref agent-q-diff-buffer-positions hunk))
+  (agent-q-diff-buffer-unfold-file))
+
+(defun agent-q-diff-buffer-unfold-file ()
+  "Show the hunks of the file at point, if they are folded into its heading.
+Return non-nil if they were."
+  (when agent-q-diff-buffer-headings
+    (let ((folds (seq-filter (lambda (overlay)
+                               (overlay-get overlay 'agent-q-diff-folded-file))
+                             (overlays-in (line-beginning-position)
+                                          (1+ (line-end-position))))))
+      (mapc #'delete-overlay folds)
+      folds)))
+
+(defun agent-q-diff-buffer-hunk-with-lines ()
+  "Return the hunk at point; refuse one that changes no lines of a file."
+  (let ((hunk (agent-q-diff-buffer-hunk-here)))
+    (when (and agent-q-diff-buffer-change
+               (agent-q-diff-change-operation-of agent-q-diff-buffer-change hunk))
+      (user-error "This hunk is no change of lines; accept or reject it as a whole"))
+    hunk))
 
 (defun agent-q-diff-buffer-goto-next-pending ()
   "Move to the next pending hunk, wrapping around after the last.
 Return the hunk, or nil if none is pending."
-  (when-let ((next (agent-q-diff-change-next-pending
-                    agent-q-diff-buffer-change
-                    (or (agent-q-diff-buffer-hunk-at-point) 0))))
-    (agent-q-diff-buffer-goto-hunk next)
-    next))
+  (let* ((here (or (agent-q-diff-buffer-hunk-before) 0))
+         (next (or (agent-q-diff-change-next-pending agent-q-diff-buffer-change here)
+                   (and (agent-q-diff-buffer-heading-at-point)
+                        (null (agent-q-diff-engine-hunk-mark
+                               (agent-q-diff-change-hunk agent-q-diff-buffer-change here)))
+                        here))))
+    (when next
+      (agent-q-diff-buffer-goto-hunk next)
+      next)))
 
 ;;;; Other windows
 

@@ -18,6 +18,7 @@
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)
+(require 'agent-q-diff-operation)
 
 (cl-defstruct (agent-q-diff-change (:constructor agent-q-diff-change--create)
                                    (:copier nil))
@@ -31,6 +32,20 @@
   (comments nil :documentation "Alist from hunk index to the user's comment."))
 
 ;;;; Beginning and end
+
+(defun agent-q-diff-change-join (files)
+  "Return a new change of FILES, a list of `agent-q-diff-file-change'.
+Those with text have a review of the engine each, undecided so far."
+  (cl-loop for engine in (agent-q-diff-module-join
+                          (mapcar (lambda (file)
+                                    (cons (agent-q-diff-file-change-engine file)
+                                          (agent-q-diff-file-change-operations file)))
+                                  files))
+           for file in files
+           do (setf (agent-q-diff-file-change-engine file) engine))
+  (let ((change (agent-q-diff-change--create :files files)))
+    (agent-q-diff-change--observe change)
+    change))
 
 (defun agent-q-diff-change-of (file)
   "Return a new change of FILE, an `agent-q-diff-file-change', alone."
@@ -88,8 +103,10 @@ kept, or if a file can no longer be a target."
   (agent-q-diff-file-change-engine (car (agent-q-diff-change-files change))))
 
 (defun agent-q-diff-change-is-several (change)
-  "Return non-nil if CHANGE has more than one file."
-  (cdr (agent-q-diff-change-files change)))
+  "Return non-nil if CHANGE has more than one file, or more than a text."
+  (let ((files (agent-q-diff-change-files change)))
+    (or (cdr files)
+        (agent-q-diff-file-change-operations (car files)))))
 
 (defun agent-q-diff-change-file-of (change hunk)
   "Return the `agent-q-diff-file-change' of CHANGE that HUNK belongs to."
@@ -97,7 +114,7 @@ kept, or if a file can no longer be a target."
 
 (defun agent-q-diff-change-file-index (change hunk)
   "Return the index of the file of CHANGE that HUNK belongs to."
-  (if (not (agent-q-diff-change-is-several change))
+  (if (null (cdr (agent-q-diff-change-files change)))
       0
     (let ((firsts (agent-q-diff-change-first-hunks change))
           (file 0))
@@ -147,13 +164,47 @@ In each target of CHANGE, the edits that it makes are one undo step."
 (defun agent-q-diff-change-follow (change)
   "Bring CHANGE up to date with its targets.  Return non-nil if that is news.
 See `agent-q-diff-file-change-follow'."
-  (let ((is-news nil))
+  (let ((is-news (agent-q-diff-change--observe change)))
     (dolist (file (agent-q-diff-change-files change))
-      (when (agent-q-diff-file-change-follow file)
+      (when (and (agent-q-diff-file-change-has-text file)
+                 (agent-q-diff-file-change-follow file))
         (setq is-news t)))
     (when is-news
       (agent-q-diff-change-recount change)
       t)))
+
+(defun agent-q-diff-change--observe (change)
+  "Tell the engine which operations of CHANGE are done.
+Return non-nil if that is news."
+  (let ((is-news nil))
+    (cl-loop for file in (agent-q-diff-change-files change)
+             for index from 0
+             for operations = (agent-q-diff-file-change-operations file)
+             when operations do
+             (let ((known (agent-q-diff-file-change-presences file)))
+               (agent-q-diff-change-note-presences file)
+               (unless (equal known (agent-q-diff-file-change-presences file))
+                 (cl-loop for presence in (cdr (agent-q-diff-file-change-presences file))
+                          for hunk from (aref (agent-q-diff-change-first-hunks change) index)
+                          do (agent-q-diff-module-observe
+                              (agent-q-diff-change-engine change) hunk presence))
+                 (setq is-news t))))
+    is-news))
+
+(defun agent-q-diff-change-note-presences (file)
+  "Record in FILE, an `agent-q-diff-file-change', which operations are done."
+  (setf (agent-q-diff-file-change-presences file)
+        (cons t (mapcar (lambda (operation)
+                          (agent-q-diff-operation-presence file operation))
+                        (agent-q-diff-file-change-operations file)))))
+
+(defun agent-q-diff-change-operation-of (change hunk)
+  "Return the operation that HUNK of CHANGE is, or nil if it changes lines."
+  (let* ((index (agent-q-diff-change-file-index change hunk))
+         (file (nth index (agent-q-diff-change-files change))))
+    (and (agent-q-diff-file-change-operations file)
+         (nth (- hunk (aref (agent-q-diff-change-first-hunks change) index))
+              (agent-q-diff-file-change-operations file)))))
 
 ;;;; Hunks
 

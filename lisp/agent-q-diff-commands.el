@@ -24,6 +24,7 @@
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-progress)
+(require 'agent-q-diff-section)
 (require 'agent-q-diff-signs)
 (require 'agent-q-diff-places)
 (require 'agent-q-diff-split)
@@ -88,8 +89,7 @@ has changed."
              (note (agent-q-diff-decide-hunk change command hunk
                                              (agent-q-diff-places-shown change hunk)))
              (said (agent-q-diff-commands--note-text
-                    command note (car (agent-q-diff-engine-committed-hunks
-                                       (agent-q-diff-change-committed change))))))
+                    command note (agent-q-diff-commands--committed change hunk))))
         (setq agent-q-diff-buffer-shown nil)
         (agent-q-diff-signs-show-committed)
         (setq said (concat said
@@ -110,6 +110,13 @@ has changed."
      (agent-q-diff-commands--note-failure command err)
      (agent-q-diff-commands--say-failure command err)
      nil)))
+
+(defun agent-q-diff-commands--committed (change hunk)
+  "Return the `agent-q-diff-engine-hunk' of HUNK of CHANGE after a command on it."
+  (pcase (agent-q-diff-engine-committed-hunks (agent-q-diff-change-committed change))
+    (`(,only) only)
+    ;; A hunk of a new file, which it created.
+    (_ (agent-q-diff-change-hunk change hunk))))
 
 (defun agent-q-diff-commands--followed-words (change)
   "Return words to append if the target of CHANGE has just followed its file."
@@ -226,9 +233,10 @@ With an active region, apply only the changed lines in it; they become a
 hunk of their own, in the order in which the diff shows them.  If ADVANCE
 is non-nil, as by key, move on to the next pending hunk."
   (interactive (list t))
-  (if advance
-      (agent-q-diff-commands--do-and-advance 'accept)
-    (agent-q-diff-commands--do-here 'accept)))
+  (cond
+   ((agent-q-diff-commands--file-here) (agent-q-diff-commands--do-file 'accept advance))
+   (advance (agent-q-diff-commands--do-and-advance 'accept))
+   (t (agent-q-diff-commands--do-here 'accept))))
 
 (defun agent-q-diff-reject-hunk (&optional advance)
   "Mark the hunk at point rejected; the target stays as it is.
@@ -239,6 +247,7 @@ pending hunk."
   (cond
    ((agent-q-diff-commands--by-hand-p)
     (agent-q-diff-commands--mark-by-hand (lambda (_) 'rejected)))
+   ((agent-q-diff-commands--file-here) (agent-q-diff-commands--do-file 'reject advance))
    (advance (agent-q-diff-commands--do-and-advance 'reject))
    (t (agent-q-diff-commands--do-here 'reject))))
 
@@ -300,7 +309,9 @@ The latter leaves its change in the target, unless
 With an active region, unapply only the changed lines in it; they become a
 hunk of their own."
   (interactive)
-  (agent-q-diff-commands--do-here 'unapply))
+  (if (agent-q-diff-commands--file-here)
+      (agent-q-diff-commands--do-file 'unapply nil)
+    (agent-q-diff-commands--do-here 'unapply)))
 
 (defun agent-q-diff-accept-white-space ()
   "Accept the pending hunks that change only white space.
@@ -424,6 +435,48 @@ called this."
     (agent-q-diff-buffer-write-states)
     (agent-q-diff-signs-show-all))
   (agent-q-diff-finish-decided "rejected" by-key))
+
+;;;; All hunks of a file
+
+(defun agent-q-diff-commands--file-here ()
+  "Return the index of the file whose heading point is on, or nil.
+If lines are selected, they are meant, so return nil."
+  (and (not (use-region-p))
+       (agent-q-diff-buffer-heading-at-point)))
+
+(defun agent-q-diff-commands--do-file (command advance)
+  "Carry out COMMAND on all hunks of the file whose heading is at point.
+COMMAND is `accept' or `reject', for those that are pending, or `unapply'.
+If ADVANCE is non-nil, move on to the next pending hunk.  Show a message."
+  (condition-case err
+      (let* ((change (agent-q-diff-signs-change-with-target))
+             (index (agent-q-diff-buffer-heading-at-point))
+             (failed (pcase-exhaustive command
+                       ('accept (agent-q-diff-decide-accept-all change index))
+                       ('unapply (agent-q-diff-decide-unapply-all change index))
+                       ('reject (agent-q-diff-decide-reject-all change index)
+                                nil))))
+        (agent-q-diff-commands--show-many change)
+        (if failed
+            (agent-q-diff-commands--say-failures
+             failed (if (eq command 'accept) "Not applied" "Not taken out"))
+          (agent-q-diff-commands--say-file command change index)
+          (when (and advance (not (agent-q-diff-buffer-goto-next-pending))
+                     agent-q-diff-finish-when-decided agent-q-diff-buffer-end-function)
+            (agent-q-diff-finish nil t))))
+    (user-error (signal (car err) (cdr err)))
+    (error (message "Nothing was changed: %s" (agent-q-diff-error-text err)))))
+
+(defun agent-q-diff-commands--say-file (command change index)
+  "Show a message that COMMAND was carried out on file INDEX of CHANGE."
+  (message "%s %s%s"
+           (agent-q-diff-section-file-name
+            (agent-q-diff-file-change-path (nth index (agent-q-diff-change-files change))))
+           (pcase-exhaustive command
+             ('accept "accepted")
+             ('reject "rejected")
+             ('unapply "taken out"))
+           (agent-q-diff-commands--counts-words change)))
 
 ;;;; Looking again, selecting
 

@@ -63,8 +63,11 @@ Otherwise show its first lines, as long as that leaves point visible.
 WINDOW then begins at the beginning of a line."
   (when-let ((hunk (agent-q-diff-buffer-hunk-at-point)))
     (let* ((height (window-body-height window))
-           (beg (aref agent-q-diff-buffer-positions hunk))
-           (end (agent-q-diff-buffer-hunk-end beg))
+           (end (agent-q-diff-buffer-hunk-end (aref agent-q-diff-buffer-positions hunk)))
+           (lead (agent-q-diff-current--lead hunk))
+           (beg (if (<= end (agent-q-diff-current--lines-below lead height window))
+                    lead
+                  (aref agent-q-diff-buffer-positions hunk)))
            (start (window-start window))
            (below (agent-q-diff-current--lines-below beg height window)))
       (cond
@@ -147,7 +150,20 @@ So does a command that made the window smaller, as one that shows the file."
   "Return the position of the first note, or else of the first hunk, or nil."
   (when (length> agent-q-diff-buffer-positions 0)
     (or (text-property-any (point-min) (point-max) 'agent-q-diff-note t)
-        (aref agent-q-diff-buffer-positions 0))))
+        (agent-q-diff-current--lead 0))))
+
+(defun agent-q-diff-current--lead (hunk)
+  "Return the position of the heading above HUNK if HUNK is its file's first.
+Otherwise return the position of HUNK."
+  (let ((position (aref agent-q-diff-buffer-positions hunk)))
+    (or (and agent-q-diff-buffer-headings
+             (let ((heading (aref agent-q-diff-buffer-headings
+                                  (agent-q-diff-buffer-file-index hunk))))
+               (and (= position (save-excursion
+                                  (goto-char heading)
+                                  (line-beginning-position 2)))
+                    (marker-position heading))))
+        position)))
 
 (defun agent-q-diff-current-appear (window)
   "Scroll WINDOW, where a diff buffer has appeared, to the hunk to be decided.

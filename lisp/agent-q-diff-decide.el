@@ -16,7 +16,9 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-file-change)
+(require 'agent-q-diff-operation)
 (require 'agent-q-diff-change)
+(require 'agent-q-diff-transaction)
 
 ;;;; One hunk
 
@@ -63,14 +65,46 @@ IS-ACCEPTING is non-nil, record an error as a failure to apply HUNK."
 PLANNED is an `agent-q-diff-engine-planned'.  If a hook changed a text on
 saving, record that; the next `agent-q-diff-change-follow' then takes
 it in."
-  (let ((edited (mapcar (lambda (part)
-                          (let ((file (nth (agent-q-diff-engine-part-file part)
-                                           (agent-q-diff-change-files change))))
-                            (cons file (agent-q-diff-file-change-edit file part))))
-                        (agent-q-diff-engine-planned-parts planned))))
+  (let* ((edited nil)
+         (note (lambda (file tick) (push (cons file tick) edited))))
+    (agent-q-diff-transaction-run
+     (mapcan (lambda (part)
+               (agent-q-diff-decide--steps
+                (nth (agent-q-diff-engine-part-file part) (agent-q-diff-change-files change))
+                part note))
+             (agent-q-diff-engine-planned-parts planned)))
     (agent-q-diff-decide--commit change)
+    (dolist (part (agent-q-diff-engine-planned-parts planned))
+      (when (agent-q-diff-engine-part-operations part)
+        (agent-q-diff-change-note-presences
+         (nth (agent-q-diff-engine-part-file part) (agent-q-diff-change-files change)))))
     (pcase-dolist (`(,file . ,tick) edited)
       (agent-q-diff-file-change-note-edited file tick))))
+
+(defun agent-q-diff-decide--steps (file part note)
+  "Return what is to be done to FILE for PART, an `agent-q-diff-engine-part'.
+The value is for `agent-q-diff-transaction-run'.  NOTE is called with FILE
+and the tick of its buffer after the edits."
+  (let ((edits (and (agent-q-diff-engine-part-edits part)
+                    (list (agent-q-diff-decide--edit-step file part note))))
+        before after)
+    (pcase-dolist (`(,at . ,is-in) (agent-q-diff-engine-part-operations part))
+      (let* ((operation (nth at (agent-q-diff-file-change-operations file)))
+             (step (lambda (_)
+                     (agent-q-diff-operation-carry-out file operation is-in))))
+        ;; What was put into a new file goes before the file does.
+        (if is-in (push step before) (push step after))))
+    (append (nreverse before) edits (nreverse after))))
+
+(defun agent-q-diff-decide--edit-step (file part note)
+  "Return the step that edits FILE; see `agent-q-diff-decide--steps'.
+PART and NOTE are that function's."
+  (lambda (is-followed)
+    (agent-q-diff-transaction-edit
+     (agent-q-diff-file-change-buffer file)
+     (lambda ()
+       (funcall note file (agent-q-diff-file-change-edit file part)))
+     is-followed)))
 
 (defun agent-q-diff-decide--commit (change)
   "Commit the latest plan for CHANGE."
@@ -105,18 +139,23 @@ it in."
 
 ;;;; All hunks
 
-(defun agent-q-diff-decide-accept-all (change)
-  "Accept every pending hunk of CHANGE, as one edit of the target.
-If they cannot be applied together, accept them one by one, as far as
-possible.  Return a list of (HUNK . REASON): those that could not be
-applied."
-  (let* ((planned (agent-q-diff-engine-plan-all (agent-q-diff-change-engine change)))
+(defun agent-q-diff-decide-accept-all (change &optional file)
+  "Accept every pending hunk of CHANGE, as one edit of each target.
+If FILE is not nil, only those of the file with that index.  Return a list
+of (HUNK . REASON): those that could not be applied.
+
+If the hunks of one file cannot be applied together, accept them one by
+one, as far as possible.  If something cannot be carried out in one of
+several files, signal an error; then nothing has changed in any."
+  (let* ((planned (agent-q-diff-engine-plan-all (agent-q-diff-change-engine change) nil file))
          (refused (agent-q-diff-engine-planned-refused planned)))
-    (condition-case nil
+    (condition-case err
         (progn
           (agent-q-diff-decide--carry-out change planned)
           (agent-q-diff-decide--forget-failures-of-applied change))
       (error
+       (when (agent-q-diff-change-is-several change)
+         (signal (car err) (cdr err)))
        (setq refused (append refused
                              (agent-q-diff-decide--accept-each
                               change (mapcar #'car refused))))))
@@ -149,20 +188,26 @@ those that could not be applied."
                                   failed))))
        failed))))
 
-(defun agent-q-diff-decide-unapply-all (change)
-  "Unapply every hunk of CHANGE that is in the target, as one edit.
-Return a list of (HUNK . REASON): those that could not be unapplied."
+(defun agent-q-diff-decide-unapply-all (change &optional file)
+  "Unapply every hunk of CHANGE that is in a target, as one edit of each.
+If FILE is not nil, only those of the file with that index.  Return a list
+of (HUNK . REASON): those that could not be unapplied."
   (let* ((planned (agent-q-diff-engine-plan-all (agent-q-diff-change-engine change)
-                                                'out))
+                                                'out file))
          (refused (agent-q-diff-engine-planned-refused planned)))
     (agent-q-diff-decide--carry-out change planned)
     (sort refused (lambda (one other) (< (car one) (car other))))))
 
-(defun agent-q-diff-decide-reject-all (change)
-  "Reject every pending hunk of CHANGE."
-  (setf (agent-q-diff-change-failures change) nil
+(defun agent-q-diff-decide-reject-all (change &optional file)
+  "Reject every pending hunk of CHANGE.
+If FILE is not nil, only those of the file with that index."
+  (setf (agent-q-diff-change-failures change)
+        (and file
+             (seq-remove (lambda (failure)
+                           (= file (agent-q-diff-change-file-index change (car failure))))
+                         (agent-q-diff-change-failures change)))
         (agent-q-diff-change-committed change) nil)
-  (agent-q-diff-module-reject-all (agent-q-diff-change-engine change) nil))
+  (agent-q-diff-module-reject-all (agent-q-diff-change-engine change) file))
 
 ;;;; Several decisions
 

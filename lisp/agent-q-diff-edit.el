@@ -115,7 +115,7 @@ Never make it lower."
   "Return how many context lines HUNK of CHANGE begins with."
   (let ((diff (car (agent-q-diff-engine-print-hunks
                     (agent-q-diff-change-engine change) hunk (1+ hunk)
-                    agent-q-diff-buffer-path))))
+                    (agent-q-diff-file-change-path (agent-q-diff-buffer-file hunk))))))
     (length (seq-take-while (apply-partially #'string-prefix-p " ")
                             (cdr (split-string diff "\n"))))))
 
@@ -169,7 +169,7 @@ becomes the hunk, which is then marked as edited.  A hunk that is applied
 is changed in the target at once."
   (interactive)
   (let* ((change (agent-q-diff-split-change))
-         (hunk (agent-q-diff-buffer-hunk-here)))
+         (hunk (agent-q-diff-buffer-hunk-with-lines)))
     (unless (agent-q-diff-edit--show-open change hunk nil)
       (agent-q-diff-edit--refuse-conflict change hunk)
       (agent-q-diff-edit--open
@@ -200,7 +200,7 @@ than necessary.  Nothing is lost."
   (interactive)
   (condition-case err
       (let* ((change (agent-q-diff-signs-change-with-target))
-             (hunk (agent-q-diff-buffer-hunk-here))
+             (hunk (agent-q-diff-buffer-hunk-with-lines))
              (engine (agent-q-diff-change-engine change)))
         (unless (agent-q-diff-engine-hunk-reason (agent-q-diff-change-hunk change hunk))
           (user-error "Nothing to merge: the hunk applies; accept it or edit it"))

@@ -37,6 +37,13 @@
   (listener nil :documentation "Function to which edits of the target are reported.")
   (edited-function nil :documentation "Called after each edit by somebody else.")
   (is-edited nil :documentation "Non-nil if the review has edited the target.")
+  (has-text t :documentation "Non-nil if there are hunks for its text.")
+  (operations nil :documentation "What else happens to the file; see agent-q-diff-operation.el.")
+  (presences nil :documentation "(t . LIST): for each operation, whether it was found done; or nil.")
+  (old-path nil :documentation "Absolute name before; nil if the file is new.")
+  (new-path nil :documentation "Absolute name after; nil if the file is deleted.")
+  (missing nil :documentation "Directories made for its present name, innermost first.")
+  (deleted nil :documentation "What the deleted file was, (MODES . BYTES), or nil.")
   (original nil :documentation "The proposal's original text, or nil.")
   (modified nil :documentation "The proposal's modified text, or nil.")
   (is-altered nil :documentation "Non-nil if saving changed more than the hunks.")
@@ -53,6 +60,14 @@
 (defun agent-q-diff-file-change-is-detached (change)
   "Return non-nil if the target of CHANGE is a text, not a file."
   (agent-q-diff-target-is-detached (agent-q-diff-file-change-target change)))
+
+(defun agent-q-diff-file-change-is-lost (change)
+  "Return non-nil if the file of CHANGE is gone, and its buffer is not modified."
+  (let* ((target (agent-q-diff-file-change-target change))
+         (buffer (agent-q-diff-target-buffer target)))
+    (and (memq (agent-q-diff-target-disk-state target) '(deleted irregular moved))
+         (buffer-live-p buffer)
+         (not (buffer-modified-p buffer)))))
 
 (defun agent-q-diff-file-change-unsaved-p (change)
   "Return non-nil if the target of CHANGE is a file whose buffer is not saved."
@@ -80,6 +95,14 @@ PATH cannot be a target."
      (unless is-detached
        (agent-q-diff-file-change--visit change))
      (agent-q-diff-file-change--load change original modified))))
+
+(defun agent-q-diff-file-change-without-text (path &optional check)
+  "Return a new change of the file PATH, an absolute name, without hunks.
+CHECK, a function or nil, is called before the file is changed."
+  (agent-q-diff-file-change--create
+   :has-text nil
+   :target (agent-q-diff-target-create :path path :check check
+                                       :truename (file-truename path))))
 
 (defun agent-q-diff-file-change-unopened (path)
   "Return a change without hunks, of the file PATH that could not be opened."
@@ -317,21 +340,19 @@ comparing texts."
 (defun agent-q-diff-file-change-edit (change part)
   "Make the edits of PART, an `agent-q-diff-engine-part', in the target of CHANGE.
 Return the target's tick from before saving, for
-`agent-q-diff-file-change-note-edited', or nil if there was no edit."
-  (when (agent-q-diff-engine-part-edits part)
-    (let ((agent-q-diff-outside-speaker (agent-q-diff-file-change-listener change)))
-      (agent-q-diff-target-edit (agent-q-diff-file-change-target change)
-                                (agent-q-diff-engine-part-edits part)
-                                (agent-q-diff-engine-part-offsets part)))))
+`agent-q-diff-file-change-note-edited'."
+  (let ((agent-q-diff-outside-speaker (agent-q-diff-file-change-listener change)))
+    (agent-q-diff-target-edit (agent-q-diff-file-change-target change)
+                              (agent-q-diff-engine-part-edits part)
+                              (agent-q-diff-engine-part-offsets part))))
 
 (defun agent-q-diff-file-change-note-edited (change tick)
-  "Record that an edit of CHANGE is committed; TICK is the target's tick or nil."
-  (when tick
-    (setf (agent-q-diff-file-change-is-edited change) t
-          (agent-q-diff-file-change-tick change) tick
-          (agent-q-diff-file-change-told change) tick)
-    (unless (eq tick (buffer-chars-modified-tick (agent-q-diff-file-change-buffer change)))
-      (setf (agent-q-diff-file-change-is-altered change) t))))
+  "Record that an edit of CHANGE is committed; TICK is the target's tick."
+  (setf (agent-q-diff-file-change-is-edited change) t
+        (agent-q-diff-file-change-tick change) tick
+        (agent-q-diff-file-change-told change) tick)
+  (unless (eq tick (buffer-chars-modified-tick (agent-q-diff-file-change-buffer change)))
+    (setf (agent-q-diff-file-change-is-altered change) t)))
 
 (defun agent-q-diff-file-change--note-tick (change tick)
   "Record that the engine of CHANGE knows the target as it is at TICK.

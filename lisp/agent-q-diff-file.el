@@ -392,6 +392,14 @@ the default ones."
                    (agent-q-diff-file--replace name temporary modes put check done))
               (agent-q-diff-file--write-in-place name put check done)))))))
 
+(defun agent-q-diff-file-write-bytes (name bytes)
+  "Make BYTES, a unibyte string, the content of the file NAME.
+See `agent-q-diff-file-write'."
+  (agent-q-diff-file-write name
+                           (lambda (file)
+                             (agent-q-diff-file-put bytes 'no-conversion file))
+                           #'ignore))
+
 ;;;; Directories
 
 (defun agent-q-diff-file-missing-directories (path)

@@ -142,13 +142,42 @@
   (unless (agent-q-diff-buffer-ended-p)
     (agent-q-diff-buffer-current-change)))
 
+(defun agent-q-diff-filter--fold-file (index)
+  "Fold the hunks of file INDEX into its heading."
+  (save-restriction
+    (widen)
+    (save-excursion
+      (goto-char (aref agent-q-diff-buffer-headings index))
+      (let ((overlay (make-overlay (line-end-position)
+                                   (1- (agent-q-diff-buffer-section-end index)))))
+        (overlay-put overlay 'agent-q-diff-folded-file t)
+        (overlay-put overlay 'evaporate t)
+        (overlay-put overlay 'invisible 'agent-q-diff)
+        (overlay-put overlay 'isearch-open-invisible #'delete-overlay)
+        (overlay-put overlay 'after-string
+                     (propertize " …" 'face 'agent-q-diff-pending))))))
+
+(defun agent-q-diff-filter--toggle-all-files ()
+  "Fold the hunks of each file into its heading; if any is folded, show them all."
+  (let ((index (agent-q-diff-buffer-file-index)))
+    (if (seq-some (lambda (overlay) (overlay-get overlay 'agent-q-diff-folded-file))
+                  (overlays-in (point-min) (point-max)))
+        (remove-overlays nil nil 'agent-q-diff-folded-file t)
+      (dotimes (each (length agent-q-diff-buffer-headings))
+        (agent-q-diff-filter--fold-file each))
+      (goto-char (aref agent-q-diff-buffer-headings index)))))
+
 (defun agent-q-diff-fold-hunk ()
   "Fold the hunk at point into its header, or show all of it again.
-Above the first hunk, do this with all hunks."
+On the heading of a file, do this with the file, and above the first hunk
+with all hunks."
   (interactive)
   (agent-q-diff-filter--know-hunks)
-  (let ((hunk (agent-q-diff-buffer-hunk-at-point)))
+  (let ((hunk (agent-q-diff-buffer-hunk-at-point))
+        (file (agent-q-diff-buffer-heading-at-point)))
     (cond
+     (file (unless (agent-q-diff-buffer-unfold-file)
+             (agent-q-diff-filter--fold-file file)))
      ((null hunk) (agent-q-diff-fold-all-hunks))
      ((agent-q-diff-filter--folded hunk)
       (delete-overlay (agent-q-diff-filter--folded hunk))
@@ -157,9 +186,16 @@ Above the first hunk, do this with all hunks."
         (agent-q-diff-filter--fold-hunk hunk)))))
 
 (defun agent-q-diff-fold-all-hunks ()
-  "Fold all hunks into their headers; if any is folded, show them all."
+  "Fold all hunks into their headers; if any is folded, show them all.
+If there are several files, fold them into their headings."
   (interactive)
   (agent-q-diff-filter--know-hunks)
+  (if agent-q-diff-buffer-headings
+      (agent-q-diff-filter--toggle-all-files)
+    (agent-q-diff-filter--toggle-all-hunks)))
+
+(defun agent-q-diff-filter--toggle-all-hunks ()
+  "Fold all hunks into their headers; if any is folded, show them all."
   (let ((hunk (agent-q-diff-buffer-hunk-at-point)))
     (if (seq-some (lambda (overlay) (overlay-get overlay 'agent-q-diff-folded))
                   (overlays-in (point-min) (point-max)))
@@ -178,7 +214,7 @@ if there is none."
   (agent-q-diff-buffer-current-change)
   (let* ((marks agent-q-diff-buffer-marks)
          (total (length marks))
-         (here (or (agent-q-diff-buffer-hunk-at-point) -1))
+         (here (agent-q-diff-navigation-here n))
          (step (if (< n 0) -1 1))
          (found (cl-loop for k from 1 to total
                          for hunk = (mod (+ here (* k step)) total)

@@ -41,15 +41,18 @@ and CODE, see `agent-q-diff-fontify--found'.")
 ;;;; Words and lines of a hunk
 
 (defun agent-q-diff-fontify--hunks (beg end)
-  "Return the hunks with text between BEG and END, as (HUNK BEG . END)."
+  "Return the hunks with text between BEG and END, as (HUNK BEG . END).
+Those that change no lines are left out."
   (save-excursion
     (let* ((positions agent-q-diff-buffer-positions)
-           (first (progn (goto-char beg) (or (agent-q-diff-buffer-hunk-at-point) 0))))
+           (first (progn (goto-char beg) (or (agent-q-diff-buffer-hunk-before) 0))))
       (cl-loop for hunk from first below (length positions)
                for from = (aref positions hunk)
                while (< from end)
                for to = (agent-q-diff-buffer-hunk-end from)
-               when (< beg to)
+               when (and (< beg to)
+                         (not (agent-q-diff-change-operation-of
+                               agent-q-diff-buffer-change hunk)))
                collect (cons hunk (cons from to))))))
 
 (defun agent-q-diff-fontify--lines (beg end)
@@ -84,12 +87,16 @@ is a list of its lines as strings with the faces of code, or nil."
 
 (defun agent-q-diff-fontify-mode (&optional hunk)
   "Return the major mode for code in the file of HUNK, or at point, or nil."
-  (let ((target (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file hunk))))
-    (when (buffer-live-p target)
-      (with-current-buffer target
-        (and (derived-mode-p 'prog-mode 'conf-mode 'text-mode)
-             (not (derived-mode-p 'diff-mode))
-             major-mode)))))
+  (agent-q-diff-fontify-mode-of
+   (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file hunk))))
+
+(defun agent-q-diff-fontify-mode-of (target)
+  "Return the major mode for code of TARGET, a buffer or nil, or nil."
+  (when (buffer-live-p target)
+    (with-current-buffer target
+      (and (derived-mode-p 'prog-mode 'conf-mode 'text-mode)
+           (not (derived-mode-p 'diff-mode))
+           major-mode))))
 
 (defun agent-q-diff-fontify--code (hunk mode beg end)
   "Return the lines of HUNK from BEG to END with the faces of MODE."

@@ -121,19 +121,20 @@ answered later."
 (defun agent-q-diff-lifecycle--note-lost (review)
   "Bring REVIEW up to date with its target, and record if the file is gone.
 Then no hunk is in the file any more, so the review did not end with a
-decision even if the user made one."
-  (let* ((change (agent-q-diff-session-change review))
-         (target (agent-q-diff-file-change-target (agent-q-diff-session-file review))))
+decision even if the user made one.  If it has several files, the result
+says of each what is in it."
+  (let ((change (agent-q-diff-session-change review))
+        (file (agent-q-diff-session-file review)))
     ;; Visiting it again runs other people's hooks.
     (ignore-error (error quit)
       (agent-q-diff-change-follow change))
     (when (and (eq 'decided (agent-q-diff-session-outcome review))
-               (memq (agent-q-diff-target-disk-state target) '(deleted irregular moved))
-               (buffer-live-p (agent-q-diff-target-buffer target))
-               (not (buffer-modified-p (agent-q-diff-target-buffer target)))
+               (not (agent-q-diff-change-is-several change))
+               (agent-q-diff-file-change-is-lost file)
                (< 0 (agent-q-diff-change-in-target change)))
       (setf (agent-q-diff-session-outcome review)
-            (list 'lost (agent-q-diff-target-disk-message target))))))
+            (list 'lost (agent-q-diff-target-disk-message
+                         (agent-q-diff-file-change-target file)))))))
 
 (defun agent-q-diff-lifecycle--give-back (review)
   "Free the memory of REVIEW, and show a message if that fails.
@@ -143,7 +144,7 @@ answer whatever they do."
       (agent-q-diff-session-free review)
     ((error quit)
      (message "After the review of %s: %s"
-              (agent-q-diff-visible (agent-q-diff-session-path review))
+              (agent-q-diff-session-long-name review)
               (agent-q-diff-visible (agent-q-diff-error-text err))))))
 
 ;;;; Messages about an end with a decision
@@ -160,6 +161,7 @@ answer whatever they do."
              ((plist-get result :detached) "in the text")
              ((and (< 0 (plist-get result :in-file)) (not (plist-get result :saved)))
               "in the buffer, not saved")
+             ((plist-get result :files) "in the files")
              (t "in the file")))))
 
 (defun agent-q-diff-lifecycle--left-text ()
@@ -193,9 +195,8 @@ answer whatever they do."
 ;;;; Messages about an end without a decision
 
 (defun agent-q-diff-lifecycle--shown-name (review)
-  "Return the name of the file of REVIEW, without its directory, for display."
-  (agent-q-diff-visible
-   (file-name-nondirectory (agent-q-diff-session-path review))))
+  "Return what REVIEW is of, without a directory, for display."
+  (agent-q-diff-session-name review))
 
 (defun agent-q-diff-lifecycle--shown-agent (review)
   "Return the name of the agent of REVIEW, for the beginning of a sentence."

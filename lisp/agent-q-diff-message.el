@@ -23,6 +23,7 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-visible)
 (require 'agent-q-diff-message-facts)
+(require 'agent-q-diff-message-files)
 
 ;;;; Agent-Q's wording
 
@@ -109,14 +110,24 @@ IS-REASONED is non-nil if the user gave a reason."
   (let ((is-accepted (equal "accepted" (plist-get result :decision))))
     (string-join
      (append
-      (list (if is-accepted
-                (agent-q-diff-message--accepted-plainly result path)
-              (agent-q-diff-message--rejected-plainly result path)))
+      (list (cond
+             ((plist-get result :files)
+              (if is-accepted
+                  (agent-q-diff-message-files-accepted result)
+                (agent-q-diff-message-files-rejected result)))
+             (is-accepted (agent-q-diff-message--accepted-plainly result path))
+             (t (agent-q-diff-message--rejected-plainly result path))))
       (unless is-accepted
         (agent-q-diff-message--stop-lines (agent-q-diff-message--reason-p result)))
-      (when-let ((details (agent-q-diff-message-facts-details result)))
+      (when-let ((details (agent-q-diff-message--details result)))
         (list details)))
      "\n\n")))
+
+(defun agent-q-diff-message--details (result)
+  "Return lines about RESULT that its first sentence does not tell, or nil."
+  (if (plist-get result :files)
+      (agent-q-diff-message-files-details result)
+    (agent-q-diff-message-facts-details result)))
 
 ;;;; No decision
 
@@ -158,13 +169,18 @@ unchanged, and the user's comments must not be lost."
 (defun agent-q-diff-message--remaining-hunks (result)
   "Return lines about the hunks in the target after RESULT, which is no decision.
 If there are none, Agent-Q's message stays as its documents have it."
-  (unless (and (eq agent-q-diff-contract 'agent-q)
-               (= 0 (plist-get result :in-file)))
+  (cond
+   ((and (eq agent-q-diff-contract 'agent-q)
+         (= 0 (plist-get result :in-file)))
+    nil)
+   ((plist-get result :files)
+    (list (concat "In the files: " (agent-q-diff-message-files-sentence result))))
+   (t
     (append (list (agent-q-diff-message-facts-in-sentence result))
             (when (< 0 (plist-get result :in-file) (plist-get result :total))
               (pcase-let ((`(,in . ,out) (agent-q-diff-message-facts-in-and-out result)))
                 (agent-q-diff-message-facts-which result in out)))
-            (remq nil (list (agent-q-diff-message-facts-saved-note result))))))
+            (remq nil (list (agent-q-diff-message-facts-saved-note result)))))))
 
 (defun agent-q-diff-message-of-no-decision (result)
   "Return why RESULT is not a decision, as one line for the text of an error.
@@ -192,7 +208,7 @@ RESULT is a plist as for `agent-q-diff-review'."
                path (list (plist-get result :error) (plist-get result :reason)))
               (and remains (concat "\n\n" remains)))))
    ((eq agent-q-diff-contract 'agent-q)
-    (let ((details (agent-q-diff-message-facts-details result)))
+    (let ((details (agent-q-diff-message--details result)))
       (concat (agent-q-diff-message-of-decision (plist-get result :decision) path)
               (and details (concat "\n\n" details)))))
    (t (agent-q-diff-message--plainly result path))))

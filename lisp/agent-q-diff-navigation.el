@@ -22,6 +22,7 @@
 (require 'agent-q-diff-text)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-buffer)
+(require 'agent-q-diff-section)
 (require 'agent-q-diff-signs)
 (require 'agent-q-diff-places)
 
@@ -74,7 +75,7 @@ From before the first hunk, the first one is next."
 In a buffer that is not a diff, use `diff-hunk-next'."
   (if (not (or (agent-q-diff-buffer-ended-p) (agent-q-diff-buffer-change-or-nil)))
       (diff-hunk-next n)
-    (let* ((here (or (agent-q-diff-buffer-hunk-at-point) -1))
+    (let* ((here (agent-q-diff-navigation-here n))
            (last (1- (length agent-q-diff-buffer-positions)))
            (there (min last (max 0 (+ here n)))))
       (setq there (agent-q-diff-navigation--visible-hunk there (if (< n 0) -1 1) here))
@@ -82,6 +83,15 @@ In a buffer that is not a diff, use `diff-hunk-next'."
       (if (eq here there)
           (message (if (> n 0) "No next hunk" "No previous hunk"))
         (agent-q-diff-navigation-say-state)))))
+
+(defun agent-q-diff-navigation-here (n)
+  "Return the hunk from which to count N hunks down.
+From the heading of a file, the one before it, or the one after if N is
+negative; above the first hunk, -1."
+  (let ((before (or (agent-q-diff-buffer-hunk-before) -1)))
+    (if (and (< n 0) (agent-q-diff-buffer-heading-at-point))
+        (1+ before)
+      before)))
 
 (defun agent-q-diff-navigation--visible-hunk (hunk step default)
   "Return HUNK, or the next one in the direction of STEP that is not hidden.
@@ -103,7 +113,7 @@ the Nth next place where that hunk may belong instead."
 (defun agent-q-diff-navigation--goto-conflict (n)
   "Move to the Nth next hunk that does not apply, and show why."
   (let* ((change (agent-q-diff-signs-change-with-target))
-         (here (or (agent-q-diff-buffer-hunk-at-point) -1))
+         (here (agent-q-diff-navigation-here n))
          (conflicts (agent-q-diff-navigation--conflicts change))
          (ahead (if (> n 0)
                     (seq-filter (lambda (hunk) (> hunk here)) conflicts)
@@ -128,6 +138,47 @@ that hunk may belong instead."
   (cl-loop for hunk below (length agent-q-diff-buffer-positions)
            when (agent-q-diff-engine-hunk-reason (agent-q-diff-change-hunk change hunk))
            collect hunk))
+
+;;;; From file to file
+
+(defun agent-q-diff-next-file (&optional n)
+  "Move to the heading of the Nth next file.
+In a review of one file's text, move to the Nth next hunk."
+  (interactive "p")
+  (agent-q-diff-navigation--move-to-file (or n 1)))
+
+(defun agent-q-diff-previous-file (&optional n)
+  "Move to the heading of the Nth previous file; first, to that of the file here.
+In a review of one file's text, move to the Nth previous hunk."
+  (interactive "p")
+  (agent-q-diff-navigation--move-to-file (- (or n 1))))
+
+(defun agent-q-diff-navigation--move-to-file (n)
+  "Move N headings down, or to the last heading in that direction."
+  (let* ((headings (mapcar #'marker-position agent-q-diff-buffer-headings))
+         (ahead (if (> n 0)
+                    (seq-filter (lambda (heading) (> heading (point))) headings)
+                  (nreverse (seq-filter (lambda (heading)
+                                          (< heading (line-beginning-position)))
+                                        headings))))
+         (there (or (nth (1- (abs n)) ahead) (car (last ahead)))))
+    (cond
+     ((null headings)
+      (if (> n 0) (agent-q-diff-next-hunk n) (agent-q-diff-previous-hunk (- n))))
+     ((null there)
+      (message (if (> n 0) "No next file" "No previous file")))
+     (t (widen)
+        (setq agent-q-diff-buffer-is-moved t)
+        (goto-char there)
+        (agent-q-diff-navigation--say-file)))))
+
+(defun agent-q-diff-navigation--say-file ()
+  "Say in the echo area how far the file is decided whose heading is at point."
+  (let ((index (agent-q-diff-buffer-file-index)))
+    (message "File %d of %d%s" (1+ index) (length agent-q-diff-buffer-headings)
+             (if (agent-q-diff-buffer-ended-p)
+                 ""
+               (concat ": " (agent-q-diff-section-state agent-q-diff-buffer-change index))))))
 
 ;;;; The target
 
@@ -195,7 +246,7 @@ The function of `diff-mode' would open the file that a header names."
 If RESET is non-nil, count from the first hunk."
   (when reset
     (goto-char (point-min)))
-  (let ((here (or (agent-q-diff-buffer-hunk-at-point) -1)))
+  (let ((here (agent-q-diff-navigation-here n)))
     (unless (< -1 (+ here n) (length agent-q-diff-buffer-positions))
       (user-error "No more hunks"))
     (agent-q-diff-buffer-goto-hunk (+ here n))

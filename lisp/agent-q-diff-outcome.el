@@ -25,6 +25,8 @@
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-buffer)
+(require 'agent-q-diff-operation)
+(require 'agent-q-diff-section)
 (require 'agent-q-diff-signs)
 (require 'agent-q-diff-fontify)
 
@@ -98,26 +100,118 @@ FILE is an `agent-q-diff-file-change'."
   (agent-q-diff-visible (file-name-nondirectory (agent-q-diff-file-change-path file))))
 
 (defun agent-q-diff-outcome-at-finish ()
-  "Return a warning about the target when the review finishes, or nil.
-There is one if the target is not sound, not too large to be checked, and
-has some of the proposal in it."
-  (let* ((change agent-q-diff-buffer-change)
-         (file (and change (agent-q-diff-buffer-file)))
-         (target (and change (agent-q-diff-file-change-buffer file))))
+  "Return a warning about the targets when the review finishes, or nil.
+There is one if a target is not sound, not too large to be checked, and
+some of the proposal is in."
+  (let ((change agent-q-diff-buffer-change))
     (when (and agent-q-diff-finish-check-size
-               (buffer-live-p target)
+               change
                (agent-q-diff-change-engine change)
-               (<= (buffer-size target) agent-q-diff-finish-check-size)
                (< 0 (agent-q-diff-change-in-target change)))
+      (let ((warnings (delq nil (mapcar #'agent-q-diff-outcome--file-warning
+                                        (agent-q-diff-change-files change)))))
+        (and warnings (string-join warnings "; "))))))
+
+(defun agent-q-diff-outcome--file-warning (file)
+  "Return a warning if the text that FILE has now is not sound, or nil.
+FILE is an `agent-q-diff-file-change'.  A text that is larger than
+`agent-q-diff-finish-check-size' is not checked."
+  (let ((target (agent-q-diff-file-change-buffer file)))
+    (when (and (agent-q-diff-file-change-has-text file)
+               (buffer-live-p target)
+               (<= (buffer-size target) agent-q-diff-finish-check-size))
       ;; The mode that reads the text may be any package's, and its errors
       ;; must not prevent finishing.
       (when-let ((warning (ignore-errors
                             (agent-q-diff-outcome--warning
                              (agent-q-diff-text-in target)
-                             (agent-q-diff-fontify-mode)
+                             (agent-q-diff-fontify-mode-of target)
                              (agent-q-diff-file-change-original file)
                              (agent-q-diff-file-change-modified file)))))
         (format "%s: %s" (agent-q-diff-outcome--name file) warning)))))
+
+;;;; Several files
+
+(defun agent-q-diff-outcome--will-be-in-p (change hunk is-all refused)
+  "Return non-nil if HUNK of CHANGE will be in its file.
+If IS-ALL is non-nil, so are pending hunks, except those in REFUSED."
+  (let ((state (agent-q-diff-change-hunk change hunk)))
+    (or (agent-q-diff-engine-hunk-fact state)
+        (and is-all
+             (null (agent-q-diff-engine-hunk-mark state))
+             (not (assq hunk refused))))))
+
+(defun agent-q-diff-outcome--file-words (change index is-all refused)
+  "Return what file INDEX of CHANGE will be, in words.
+IS-ALL and REFUSED are as for `agent-q-diff-outcome--will-be-in-p'."
+  (let* ((file (nth index (agent-q-diff-change-files change)))
+         (hunks (agent-q-diff-buffer-hunks-of index))
+         (in (seq-filter (lambda (hunk)
+                           (agent-q-diff-outcome--will-be-in-p change hunk is-all refused))
+                         hunks))
+         (done (delq nil (mapcar (lambda (hunk) (agent-q-diff-change-operation-of change hunk))
+                                 in)))
+         (lines (- (length hunks)
+                   (length (agent-q-diff-file-change-operations file)))))
+    (format "%s  %s"
+            (agent-q-diff-section-file-name
+             (or (and (or (assq 'rename done) (assq 'create done))
+                      (agent-q-diff-file-change-new-path file))
+                 (agent-q-diff-file-change-old-path file)
+                 (agent-q-diff-file-change-new-path file)))
+            (string-join
+             (delq nil
+                   (list (cond
+                          ((assq 'delete done) "deleted")
+                          ((assq 'create done) "new")
+                          ((assq 'create (agent-q-diff-file-change-operations file))
+                           "not created")
+                          ((assq 'rename done)
+                           (format "renamed from %s"
+                                   (agent-q-diff-section-file-name
+                                    (agent-q-diff-file-change-old-path file)))))
+                         (and (< 0 lines)
+                              (format (ngettext "%d of %d hunk" "%d of %d hunks" lines)
+                                      (- (length in) (length done)) lines))
+                         (and (assq 'mode done)
+                              (agent-q-diff-operation-words (assq 'mode done)))
+                         (and (assq 'link done)
+                              (agent-q-diff-operation-words (assq 'link done)))
+                         (and (null in) (= 0 lines) "as it was")
+                         (agent-q-diff-outcome--warning-of change index is-all)))
+             ", "))))
+
+(defun agent-q-diff-outcome--warning-of (change index is-all)
+  "Return a warning if the text of file INDEX of CHANGE will not be sound, or nil.
+IS-ALL is as for `agent-q-diff-show-outcome'."
+  (let ((file (nth index (agent-q-diff-change-files change))))
+    (and (agent-q-diff-file-change-has-text file)
+         (agent-q-diff-outcome--warning
+          (agent-q-diff-outcome--text change index is-all)
+          (agent-q-diff-fontify-mode-of (agent-q-diff-file-change-buffer file))
+          (agent-q-diff-file-change-original file)
+          (agent-q-diff-file-change-modified file)))))
+
+(defun agent-q-diff-outcome--show-files (is-all)
+  "Show what each file will be; IS-ALL is as for `agent-q-diff-show-outcome'."
+  (let* ((change agent-q-diff-buffer-change)
+         (refused (and is-all
+                       (agent-q-diff-engine-planned-refused
+                        (agent-q-diff-engine-plan-all
+                         (agent-q-diff-change-engine change)))))
+         (lines (cl-loop for index below (length (agent-q-diff-change-files change))
+                         collect (agent-q-diff-outcome--file-words
+                                  change index is-all refused)))
+         (window (agent-q-diff-outcome--show
+                  (agent-q-diff-outcome--fill
+                   (concat (string-join lines "\n") "\n")
+                   nil (agent-q-diff-buffer-file-index)
+                   (if is-all
+                       " The files with all pending hunks"
+                     " The files if you finish now")))))
+    (message (if (eq window (selected-window))
+                 "What each file will be; q returns to the diff"
+               "What each file will be is shown in the other window"))))
 
 ;;;; Showing it
 
@@ -164,13 +258,22 @@ Point is at LINE, from 0 or nil."
 
 (defun agent-q-diff-show-outcome (&optional is-all)
   "Show the file as it will be if the review is finished now.
-With a prefix argument, IS-ALL, show it with all pending hunks accepted.
-Warn if that is not sound although the original and the whole proposal are.
-Return the message that is shown."
+On the heading of a file, or where no lines change, show of each file what
+it will be.  With a prefix argument, IS-ALL, show that with all pending
+hunks accepted.  Warn of a file that is not sound then, although the
+original and the whole proposal are.  Return the message that is shown."
   (interactive "P")
-  (let* ((change (agent-q-diff-signs-change-with-target))
+  (agent-q-diff-signs-change-with-target)
+  (if (or (agent-q-diff-buffer-heading-at-point)
+          (not (agent-q-diff-file-change-has-text (agent-q-diff-buffer-file))))
+      (agent-q-diff-outcome--show-files is-all)
+    (agent-q-diff-outcome--show-file is-all)))
+
+(defun agent-q-diff-outcome--show-file (is-all)
+  "Do what `agent-q-diff-show-outcome' does with IS-ALL for the file at point."
+  (let* ((change agent-q-diff-buffer-change)
          (hunk (agent-q-diff-buffer-hunk-at-point))
-         (index (agent-q-diff-change-file-index change (or hunk 0)))
+         (index (agent-q-diff-buffer-file-index))
          (file (nth index (agent-q-diff-change-files change)))
          (text (agent-q-diff-outcome--text change index is-all))
          (mode (agent-q-diff-fontify-mode))

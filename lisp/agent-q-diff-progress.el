@@ -101,9 +101,17 @@ This runs after every command here, so it must take constant time."
                               (format ", %d below"
                                       agent-q-diff-buffer-n-below)))
                   (format (ngettext " %d hunk · " " %d hunks · " total) total))
+                (agent-q-diff-progress--file)
                 agent-q-diff-progress--header-end)))
     (unless (equal line header-line-format)
       (setq header-line-format line))))
+
+(defun agent-q-diff-progress--file ()
+  "Return which file of several point is in, for the header line, or \"\"."
+  (if (length> agent-q-diff-buffer-headings 1)
+      (format "file %d/%d · " (1+ (agent-q-diff-buffer-file-index))
+              (length agent-q-diff-buffer-headings))
+    ""))
 
 (defun agent-q-diff-progress--literal (text)
   "Return TEXT, an agent's, quoted for a header line."
@@ -130,7 +138,7 @@ In a buffer made for a proposal, show the progress in the header line."
                         " · commented"
                       "")
                     (agent-q-diff-progress--literal
-                     (file-name-nondirectory agent-q-diff-buffer-path))
+                     (agent-q-diff-session-name agent-q-diff-buffer-review))
                     (if-let ((agent (agent-q-diff-session-agent agent-q-diff-buffer-review)))
                         (concat " · " (agent-q-diff-progress--literal agent))
                       "")))

@@ -25,6 +25,7 @@
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-progress)
 (require 'agent-q-diff-signs)
+(require 'agent-q-diff-section)
 (require 'agent-q-diff-current)
 (require 'agent-q-diff-finish)
 (require 'agent-q-diff-lifecycle)
@@ -40,8 +41,7 @@
   (if (agent-q-diff-session-is-documented review)
       agent-q-diff-buffer-name
     (format "*Agent-Q Diff: %s*"
-            (agent-q-diff-visible
-             (file-name-nondirectory (agent-q-diff-session-path review))))))
+            (agent-q-diff-session-name review))))
 
 (defun agent-q-diff-render--fresh-buffer (review)
   "Return a buffer for REVIEW, which is new, never one whose review is open.
@@ -60,13 +60,31 @@ Nor is it one that is about to be killed, or in the selected window."
   (mapconcat (lambda (line) (concat "# " line)) (split-string text "\n") "\n"))
 
 (defun agent-q-diff-render--notes (change)
-  "Return notes on CHANGE to read before the first key, a list of strings."
-  (let* ((file (car (agent-q-diff-change-files change)))
-         (target (agent-q-diff-file-change-target file))
+  "Return notes on CHANGE to read before the first key, a list of strings.
+If it has several files, each note says which it is about."
+  (append
+   (mapcan (lambda (file)
+             (let ((notes (and (agent-q-diff-file-change-has-text file)
+                               (agent-q-diff-render--file-notes file))))
+               (if (agent-q-diff-change-is-several change)
+                   (mapcar (lambda (note)
+                             (format "%s: %s" (agent-q-diff-section-file-name
+                                               (agent-q-diff-file-change-path file))
+                                     note))
+                           notes)
+                 notes)))
+           (agent-q-diff-change-files change))
+   (delq nil (list (agent-q-diff-render--suspects-note change)
+                   (agent-q-diff-render--differs-note change)))))
+
+(defun agent-q-diff-render--file-notes (file)
+  "Return notes on FILE, an `agent-q-diff-file-change', a list of strings."
+  (let* ((target (agent-q-diff-file-change-target file))
          (buffer (agent-q-diff-target-buffer target)))
     (delq nil
           (list
-           (unless (file-exists-p (agent-q-diff-target-path target))
+           (unless (or (file-exists-p (agent-q-diff-target-path target))
+                       (agent-q-diff-file-change-operations file))
              "The file does not exist.")
            (when (agent-q-diff-target-told-followed target)
              "The file had changed on disk; its buffer, which had no unsaved edits, was updated.")
@@ -79,16 +97,18 @@ Nor is it one that is about to be killed, or in the selected window."
                        "accepting a hunk does not save.")))
            (when (agent-q-diff-file-change-is-adapted file)
              "Line ends and byte order mark are adapted to the file.")
-           (when (agent-q-diff-module-is-coarse (agent-q-diff-change-engine change))
-             "The texts are too different to be compared in full; hunks are coarser (agent-q-diff-budget).")
-           (agent-q-diff-render--suspects-note change)
-           (agent-q-diff-render--differs-note change)))))
+           (when (agent-q-diff-module-is-coarse (agent-q-diff-file-change-engine file))
+             "The texts are too different to be compared in full; hunks are coarser (agent-q-diff-budget).")))))
 
 (defun agent-q-diff-render--suspects-note (change)
   "Return a note on misleading characters in CHANGE, a string or nil."
-  (let ((n (+ (agent-q-diff-module-n-suspects (agent-q-diff-change-engine change))
-              (length (agent-q-diff-engine-suspects agent-q-diff-buffer-description))
-              (length (agent-q-diff-engine-suspects agent-q-diff-buffer-path)))))
+  (let ((n (+ (length (agent-q-diff-engine-suspects agent-q-diff-buffer-description))
+              (cl-loop for file in (agent-q-diff-change-files change)
+                       when (agent-q-diff-file-change-has-text file)
+                       sum (agent-q-diff-module-n-suspects
+                            (agent-q-diff-file-change-engine file))
+                       sum (length (agent-q-diff-engine-suspects
+                                    (agent-q-diff-file-change-path file)))))))
     (unless (zerop n)
       (format (ngettext
                "%d misleading character is shown like %s; ? names it."
@@ -109,11 +129,14 @@ Nor is it one that is about to be killed, or in the selected window."
                          when (> n 0) collect (format "%d %s" n (ngettext one more n)))))
     (cond
      ((= total (car numbers))
-      "The file is not what the proposal was made for: no hunk applies.")
+      (if (agent-q-diff-change-is-several change)
+          "The files are not what the proposal was made for: no hunk applies."
+        "The file is not what the proposal was made for: no hunk applies."))
      (parts
       ;; If a diff came without its original, whether the file differs from
       ;; it is unknown.
-      (concat (if agent-q-diff-buffer-original
+      (concat (if (and agent-q-diff-buffer-original
+                       (not (agent-q-diff-change-is-several change)))
                   "The file differs from the proposal's original; of "
                 "Of ")
               (format (ngettext "%d hunk %s." "%d hunks %s." total)
@@ -128,7 +151,9 @@ progress; elsewhere, the header line shows both."
         (start (point)))
     (when is-documented
       (insert (agent-q-diff-render--comment
-               (format "File: %s" agent-q-diff-buffer-path))
+               (format "File: %s" (if (agent-q-diff-session-root review)
+                                      (agent-q-diff-session-long-name review)
+                                    agent-q-diff-buffer-path)))
               "\n"))
     (insert (agent-q-diff-render--comment
              (format "Description: %s" agent-q-diff-buffer-description))
@@ -152,21 +177,31 @@ it must not begin another line."
 
 (defun agent-q-diff-render--write (review notes)
   "Fill the current buffer with the proposal of REVIEW and NOTES."
-  (pcase-let* ((change (agent-q-diff-session-change review))
-               (`(,diff . ,lines)
-                (agent-q-diff-engine-print (agent-q-diff-change-engine change)
-                                           agent-q-diff-buffer-path))
-               (inhibit-read-only t))
+  (let ((change (agent-q-diff-session-change review))
+        (inhibit-read-only t))
     (erase-buffer)
-    (setf (agent-q-diff-session-proposed review) diff)
     (agent-q-diff-render--insert-header review notes)
-    (let ((start (point)))
-      (insert diff)
-      (agent-q-diff-buffer-adopt review lines start)
-      (agent-q-diff-signs-watch change)
-      (agent-q-diff-render--take-over-marks change))
+    (if (agent-q-diff-change-is-several change)
+        (let ((start (point)))
+          (agent-q-diff-section-insert review)
+          (setf (agent-q-diff-session-proposed review)
+                (buffer-substring-no-properties start (point-max))))
+      (agent-q-diff-render--insert-diff review))
+    (agent-q-diff-signs-watch change)
+    (agent-q-diff-render--take-over-marks change)
     (setq agent-q-diff-buffer-parsed-tick t)
     (set-buffer-modified-p nil)))
+
+(defun agent-q-diff-render--insert-diff (review)
+  "Insert the diff of REVIEW, which is of one file's text."
+  (pcase-let ((`(,diff . ,lines)
+               (agent-q-diff-engine-print
+                (agent-q-diff-change-engine (agent-q-diff-session-change review))
+                agent-q-diff-buffer-path))
+              (start (point)))
+    (setf (agent-q-diff-session-proposed review) diff)
+    (insert diff)
+    (agent-q-diff-buffer-adopt review lines start)))
 
 (defun agent-q-diff-render--take-over-marks (change)
   "Take over the states of hunks of CHANGE that are decided already, if any."
@@ -182,6 +217,7 @@ it must not begin another line."
         agent-q-diff-buffer-review nil
         agent-q-diff-buffer-change nil
         agent-q-diff-buffer-positions nil
+        agent-q-diff-buffer-headings nil
         agent-q-diff-buffer-end-function nil
         agent-q-diff-buffer-is-past nil
         agent-q-diff-buffer-n-below 0)
@@ -199,7 +235,8 @@ for the header."
           agent-q-diff-buffer-modified modified
           ;; An agent's text properties must have no effect here.
           agent-q-diff-buffer-description (substring-no-properties description)
-          default-directory (file-name-directory agent-q-diff-buffer-path))
+          default-directory (or (agent-q-diff-session-root review)
+                                (file-name-directory agent-q-diff-buffer-path)))
     (agent-q-diff-render--write review notes)
     ;; Directory-local variables are for the file, not for its diff.
     (let ((enable-dir-local-variables nil)

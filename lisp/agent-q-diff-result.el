@@ -21,6 +21,8 @@
 (require 'agent-q-diff-log)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)
+(require 'agent-q-diff-operation)
+(require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
 
@@ -90,27 +92,44 @@ DECISION is a string or nil; COUNTS is as from
   "Return the result of REVIEW, which was shown, without its message.
 It tells what is in the target now, whoever put it there, or if the target
 cannot be read any more, what was in it last."
+  (if (agent-q-diff-change-is-several (agent-q-diff-session-change review))
+      (agent-q-diff-result--of-several review)
+    (agent-q-diff-result--of-one review)))
+
+(defun agent-q-diff-result--decision (review)
+  "Return the decision on REVIEW, a string, or nil if there is none."
+  (let ((buffer (agent-q-diff-session-buffer review)))
+    (and (eq (agent-q-diff-session-outcome review) 'decided)
+         (buffer-live-p buffer)
+         (buffer-local-value 'agent-q-diff-buffer-decision buffer))))
+
+(defun agent-q-diff-result--head (review counts in-file)
+  "Return the properties of the result of REVIEW that are about all of it.
+COUNTS are as from `agent-q-diff-module-counts'; IN-FILE of its hunks are in
+their files."
+  (pcase-let ((`(,total ,applied ,rejected ,_) counts)
+              (decision (agent-q-diff-result--decision review)))
+    (list :status (agent-q-diff-result--status review decision counts)
+          :decision decision
+          :path (or (agent-q-diff-session-root review) (agent-q-diff-session-path review))
+          :error (nth 0 (agent-q-diff-result-why review))
+          :reason (nth 1 (agent-q-diff-result-why review))
+          :comment (agent-q-diff-session-comment review)
+          :total total :applied applied :rejected rejected
+          :pending (- total applied rejected) :in-file in-file)))
+
+(defun agent-q-diff-result--of-one (review)
+  "Do what `agent-q-diff-result--of-begun' does for REVIEW, of one file's text."
   (pcase-let* ((change (agent-q-diff-session-change review))
                (file (agent-q-diff-session-file review))
                (target (agent-q-diff-file-change-target file))
                (`(,counts ,side . ,hunks) (agent-q-diff-result--report file))
                (is-lost (eq 'lost (car-safe (agent-q-diff-session-outcome review))))
-               (`(,total ,applied ,rejected ,in-target) counts)
-               (in-file (if is-lost 0 in-target))
-               (buffer (agent-q-diff-session-buffer review))
-               (decision (and (eq (agent-q-diff-session-outcome review) 'decided)
-                              (buffer-live-p buffer)
-                              (buffer-local-value 'agent-q-diff-buffer-decision buffer))))
+               (in-target (nth 3 counts))
+               (in-file (if is-lost 0 in-target)))
     (append
-     (list :status (agent-q-diff-result--status review decision counts)
-           :decision decision
-           :path (agent-q-diff-target-path target)
-           :error (nth 0 (agent-q-diff-result-why review))
-           :reason (nth 1 (agent-q-diff-result-why review))
-           :comment (agent-q-diff-session-comment review)
-           :total total :applied applied :rejected rejected
-           :pending (- total applied rejected) :in-file in-file
-           :altered (agent-q-diff-file-change-is-altered file)
+     (agent-q-diff-result--head review counts in-file)
+     (list :altered (agent-q-diff-file-change-is-altered file)
            :detached (agent-q-diff-target-is-detached target)
            :untouched (and (agent-q-diff-target-disk target)
                            (equal (agent-q-diff-target-disk target)
@@ -118,6 +137,71 @@ cannot be read any more, what was in it last."
            :overwritten (and is-lost (< 0 in-target))
            :hunks (agent-q-diff-result--hunk-results change hunks is-lost))
      (agent-q-diff-result--content file side (< 0 in-file)))))
+
+(defun agent-q-diff-result--of-several (review)
+  "Do what `agent-q-diff-result--of-begun' does for REVIEW, of several files."
+  (let* ((change (agent-q-diff-session-change review))
+         (files (cl-loop for index below (length (agent-q-diff-change-files change))
+                         collect (agent-q-diff-result--of-file change index)))
+         (in-file (cl-loop for file in files sum (plist-get file :in-file)))
+         (counts (append (seq-take (agent-q-diff-module-counts
+                                    (agent-q-diff-change-engine change))
+                                   3)
+                         (list in-file))))
+    (append (agent-q-diff-result--head review counts in-file)
+            (list :saved (seq-every-p (lambda (file)
+                                        (or (not (plist-member file :saved))
+                                            (= 0 (plist-get file :in-file))
+                                            (plist-get file :saved)))
+                                      files)
+                  :files files
+                  :hunks (mapcan (lambda (file) (copy-sequence (plist-get file :hunks)))
+                                 files)))))
+
+(defun agent-q-diff-result--of-file (change index)
+  "Return the result for file INDEX of CHANGE; see `agent-q-diff-review-change'."
+  (pcase-let* ((file (nth index (agent-q-diff-change-files change)))
+               (target (agent-q-diff-file-change-target file))
+               (is-lost (agent-q-diff-file-change-is-lost file))
+               (`(,counts ,side . ,hunks)
+                (and (agent-q-diff-file-change-has-text file)
+                     (agent-q-diff-result--report file)))
+               (operations (agent-q-diff-result--operations change index))
+               (results (append operations
+                                (agent-q-diff-result--hunk-results change hunks is-lost)))
+               (with (lambda (key value)
+                       (seq-count (lambda (hunk) (eq value (plist-get hunk key))) results)))
+               (in-file (seq-count (lambda (hunk) (plist-get hunk :in-file)) results)))
+    (append
+     (list :path (agent-q-diff-target-path target)
+           :old-path (agent-q-diff-file-change-old-path file)
+           :new-path (agent-q-diff-file-change-new-path file)
+           :kind (agent-q-diff-operation-kind file)
+           :total (length results)
+           :applied (funcall with :state 'applied)
+           :rejected (funcall with :state 'rejected)
+           :pending (funcall with :state nil)
+           :in-file in-file
+           :altered (agent-q-diff-file-change-is-altered file)
+           :overwritten (and is-lost (< 0 (or (nth 3 counts) 0)))
+           :hunks results)
+     (and (agent-q-diff-file-change-has-text file)
+          (agent-q-diff-result--content file side (< 0 in-file))))))
+
+(defun agent-q-diff-result--operations (change index)
+  "Return a plist for each operation on file INDEX of CHANGE, as for a hunk."
+  (cl-loop for operation in (agent-q-diff-file-change-operations
+                             (nth index (agent-q-diff-change-files change)))
+           for number from (aref (agent-q-diff-change-first-hunks change) index)
+           for hunk = (agent-q-diff-change-hunk change number)
+           collect (list :index number
+                         :operation (car operation)
+                         :state (agent-q-diff-engine-hunk-mark hunk)
+                         :header (agent-q-diff-operation-words operation)
+                         :in-file (and (agent-q-diff-engine-hunk-fact hunk) t)
+                         :was-in (agent-q-diff-engine-hunk-was-in hunk)
+                         :comment (alist-get number (agent-q-diff-change-comments change))
+                         :reason (alist-get number (agent-q-diff-change-failures change)))))
 
 (defun agent-q-diff-result--report (file)
   "Return (COUNTS SIDE . HUNKS) for FILE; see `agent-q-diff-engine-report'."
@@ -177,7 +261,10 @@ file is gone, so that none is in it."
                                             (agent-q-diff-engine-hunk-is-edited
                                              (car entry)))
                                           hunks))
-                             (agent-q-diff-result--hunk-texts change (length hunks)))
+                             (agent-q-diff-result--hunk-texts
+                              change
+                              (agent-q-diff-engine-hunk-index (caar hunks))
+                              (length hunks)))
            for (hunk header . now) in hunks
            for index = (agent-q-diff-engine-hunk-index hunk)
            for text = (pop texts)
@@ -198,14 +285,15 @@ file is gone, so that none is in it."
                          :comment (alist-get index (agent-q-diff-change-comments change))
                          :reason (alist-get index (agent-q-diff-change-failures change)))))
 
-(defun agent-q-diff-result--hunk-texts (change total)
-  "Return the diff text of each of the TOTAL hunks of CHANGE.
-They are printed all at once: if printed one by one, each would search for
-its section heading from the top of the file."
+(defun agent-q-diff-result--hunk-texts (change first total)
+  "Return the diff text of each of the TOTAL hunks of CHANGE from FIRST on.
+They are all of one file.  They are printed all at once: if printed one by
+one, each would search for its section heading from the top of the file."
   (pcase-let ((`(,diff . ,lines)
                (agent-q-diff-engine-print-hunks
-                (agent-q-diff-change-engine change) 0 total
-                (agent-q-diff-change-path change))))
+                (agent-q-diff-change-engine change) first (+ first total)
+                (agent-q-diff-file-change-path
+                 (agent-q-diff-change-file-of change first)))))
     (with-temp-buffer
       (insert diff)
       (goto-char (point-min))

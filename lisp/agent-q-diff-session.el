@@ -25,6 +25,7 @@
   "A review."
   (change nil :documentation "The `agent-q-diff-change' that is decided.")
   (buffer nil :documentation "The diff buffer.")
+  (root nil :documentation "Directory that the names of several files are shown from, or nil.")
   (agent nil :documentation "Name of the agent that proposes, or nil.")
   (contract agent-q-diff-contract :documentation "Whose wording the agent reads.")
   (tool agent-q-diff-tool :documentation "Name of the tool that was called, or nil.")
@@ -57,6 +58,22 @@ SLOTS are further slots, keywords and values."
 (defun agent-q-diff-session-path (review)
   "Return the absolute name of the file of REVIEW, or nil."
   (agent-q-diff-file-change-path (agent-q-diff-session-file review)))
+
+(defun agent-q-diff-session-name (review)
+  "Return what REVIEW is of, for display: the name of its file, or their number."
+  (let ((files (agent-q-diff-change-files (agent-q-diff-session-change review))))
+    (if (cdr files)
+        (format "%d files" (length files))
+      (agent-q-diff-visible (file-name-nondirectory (agent-q-diff-session-path review))))))
+
+(defun agent-q-diff-session-long-name (review)
+  "Return what REVIEW is of, with the directory, for display."
+  (if (cdr (agent-q-diff-change-files (agent-q-diff-session-change review)))
+      (format "%s in %s" (agent-q-diff-session-name review)
+              (agent-q-diff-visible
+               (abbreviate-file-name (or (agent-q-diff-session-root review)
+                                         default-directory))))
+    (agent-q-diff-visible (abbreviate-file-name (agent-q-diff-session-path review)))))
 
 (defun agent-q-diff-session-said (review &optional width)
   "Return the description of REVIEW as a short line for the user.

@@ -299,7 +299,7 @@ overlays make every edit of a buffer slow."
   "Show the state of the hunks whose `@@' lines are between BEG and END."
   (save-excursion
     (goto-char beg)
-    (let ((hunk (or (agent-q-diff-buffer-hunk-at-point) 0)))
+    (let ((hunk (or (agent-q-diff-buffer-hunk-before) 0)))
       (while (and (< hunk (length agent-q-diff-buffer-positions))
                   (< (aref agent-q-diff-buffer-positions hunk) end))
         (when (>= (aref agent-q-diff-buffer-positions hunk) beg)

@@ -38,7 +38,8 @@ Point is then at the first of them."
   (pcase-let* ((`(,diff . ,header-lines)
                 (agent-q-diff-engine-print-hunks
                  (agent-q-diff-change-engine agent-q-diff-buffer-change)
-                 from (+ from n-new) agent-q-diff-buffer-path))
+                 from (+ from n-new)
+                 (agent-q-diff-file-change-path (agent-q-diff-buffer-file from))))
                (last (+ from n-old -1))
                (beg (aref agent-q-diff-buffer-positions from))
                (end (cdr (agent-q-diff-split--hunk-region last)))
@@ -65,9 +66,11 @@ Point is then at the first of them."
       (set-buffer-modified-p t))))
 
 (defun agent-q-diff-split-print-below (hunk)
-  "Print HUNK and all hunks below it again, after their line numbers changed.
+  "Print HUNK and the hunks below it in its file again, with other line numbers.
 In a diff that was not made from a review, text between the hunks stays."
-  (let ((n (- (length agent-q-diff-buffer-positions) hunk)))
+  (let ((n (- (1+ (car (last (agent-q-diff-buffer-hunks-of
+                              (agent-q-diff-buffer-file-index hunk)))))
+              hunk)))
     (if (eq agent-q-diff-buffer-parsed-tick t)
         (agent-q-diff-split--print-anew hunk n n)
       (dotimes (step n)
@@ -120,7 +123,7 @@ of the whole.  To decide single lines, select them (\\<agent-q-diff-mode-map>\\[
 reject them."
   (interactive)
   (let* ((change (agent-q-diff-split-change))
-         (hunk (agent-q-diff-buffer-hunk-here))
+         (hunk (agent-q-diff-buffer-hunk-with-lines))
          (n (agent-q-diff-module-split (agent-q-diff-change-engine change) hunk)))
     (agent-q-diff-split--show-parts change hunk n)
     (if (= n 1)

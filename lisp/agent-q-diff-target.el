@@ -113,7 +113,7 @@ Call this when you tell the user."
   (agent-q-diff-disk-message (agent-q-diff-target-buffer target)
                              (agent-q-diff-target-disk-state target)))
 
-(defun agent-q-diff-target--check (target)
+(defun agent-q-diff-target-check-write (target)
   "Signal an error if the file of TARGET must not be written.
 Its name must still lead to the same file as when the review began, and the
 check of TARGET must pass, if it has one."
@@ -126,6 +126,11 @@ check of TARGET must pass, if it has one."
                      (agent-q-diff-target-buffer target) 'moved))))
     (when (agent-q-diff-target-check target)
       (funcall (agent-q-diff-target-check target)))))
+
+(defun agent-q-diff-target-rename (target path)
+  "Record that the file of TARGET, and its buffer, are now called PATH."
+  (setf (agent-q-diff-target-path target) path
+        (agent-q-diff-target-truename target) (file-truename path)))
 
 ;;;; Edits
 
@@ -144,7 +149,7 @@ EDITS and OFFSETS are as in `agent-q-diff-apply-edits'.  Return the
 buffer's tick from before saving.  Record in TARGET whether this created
 its file and directories."
   (agent-q-diff-file-uncached
-    (agent-q-diff-target--check target)
+    (agent-q-diff-target-check-write target)
     (let* ((path (agent-q-diff-target-path target))
            (is-saving (agent-q-diff-target-saves-p target))
            (was-missing (and is-saving (not (file-exists-p path))))
@@ -154,7 +159,7 @@ its file and directories."
                                    (not (agent-q-diff-target-is-created target)))))
       (prog1 (agent-q-diff-apply-edits (agent-q-diff-target-buffer target)
                                        edits is-saving offsets
-                                       (lambda () (agent-q-diff-target--check target)))
+                                       (lambda () (agent-q-diff-target-check-write target)))
         (when (and was-missing (file-exists-p path))
           (setf (agent-q-diff-target-is-created target) t
                 (agent-q-diff-target-missing target) missing))))))

@@ -40,6 +40,8 @@
 ;;;; For programs
 
 (autoload 'agent-q-diff-review-and-wait "agent-q-diff-api")
+(autoload 'agent-q-diff-review-change "agent-q-diff-several")
+(autoload 'agent-q-diff-review-change-and-wait "agent-q-diff-several")
 (autoload 'agent-q-diff-review-patch-and-wait "agent-q-diff-api")
 (autoload 'agent-q-diff-review "agent-q-diff-api")
 (autoload 'agent-q-diff-review-patch "agent-q-diff-api")

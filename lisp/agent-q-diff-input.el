@@ -1,0 +1,163 @@
+;;; agent-q-diff-input.el --- What is proposed, as programs pass it  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; A program proposes a change as a list of property lists, one for each
+;; file.  Here they are checked, and become file changes.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'subr-x)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
+(require 'agent-q-diff-file)
+(require 'agent-q-diff-text)
+(require 'agent-q-diff-visit)
+(require 'agent-q-diff-target)
+(require 'agent-q-diff-file-change)
+(require 'agent-q-diff-operation)
+(require 'agent-q-diff-change)
+
+(defconst agent-q-diff-input--keys
+  '((:path stringp) (:to stringp) (:original stringp) (:modified stringp)
+    (:content stringp) (:diff stringp) (:delete booleanp) (:mode natnump)
+    (:old-mode natnump) (:link stringp) (:old-link stringp) (:check functionp))
+  "Alist from the properties of a file's proposal to the test of their values.")
+
+(defun agent-q-diff-input--refuse (format &rest arguments)
+  "Signal `agent-q-diff-bad-arguments' with a message from FORMAT and ARGUMENTS."
+  (signal 'agent-q-diff-bad-arguments
+          (list (agent-q-diff-visible (apply #'format format arguments)))))
+
+(defun agent-q-diff-input--check (proposal)
+  "Signal an error unless PROPOSAL, that of one file, is complete and consistent."
+  (unless (and (proper-list-p proposal) (cl-evenp (length proposal)))
+    (agent-q-diff-input--refuse "each file must be a property list"))
+  (cl-loop for (key value) on proposal by #'cddr
+           for test = (cadr (assq key agent-q-diff-input--keys))
+           unless test do (agent-q-diff-input--refuse "%S is no property of a file" key)
+           when (and value (not (funcall test value)))
+           do (agent-q-diff-input--refuse "%s of a file must not be %S" key (type-of value)))
+  (let ((path (plist-get proposal :path))
+        (given (seq-filter (lambda (key) (plist-get proposal key))
+                           '(:modified :content :diff :delete :link))))
+    (unless path
+      (agent-q-diff-input--refuse "a file needs a :path"))
+    (when (cdr given)
+      (agent-q-diff-input--refuse "%s: give only one of %s" path
+                                  (mapconcat #'symbol-name given ", ")))
+    (unless (eq (null (plist-get proposal :original)) (null (plist-get proposal :modified)))
+      (agent-q-diff-input--refuse "%s: give both :original and :modified" path))
+    (unless (or given (plist-get proposal :to) (plist-get proposal :mode)
+                (plist-get proposal :old-link))
+      (agent-q-diff-input--refuse "%s: nothing is proposed for it" path))
+    (when (and (plist-get proposal :to)
+               (or (plist-get proposal :delete) (plist-get proposal :content)))
+      (agent-q-diff-input--refuse "%s cannot be renamed and deleted, or created, at once"
+                                  path))))
+
+(defun agent-q-diff-input--names (proposal)
+  "Return (OLD . NEW), the absolute names of the file of PROPOSAL.
+Either is nil if it does not exist on that side."
+  (let* ((path (agent-q-diff-visit-name (plist-get proposal :path)))
+         (to (plist-get proposal :to))
+         (is-there (or (agent-q-diff-operation-exists-p path)
+                       (find-buffer-visiting path))))
+    (cond
+     (to (cons path (agent-q-diff-visit-name to)))
+     ((plist-get proposal :delete) (cons path nil))
+     ((plist-get proposal :link) (cons (and (plist-get proposal :old-link) path) path))
+     ((plist-get proposal :old-link) (cons path nil))
+     (t (cons (and is-there path) path)))))
+
+(defun agent-q-diff-input--operations (proposal old new)
+  "Return the operations of PROPOSAL on the file with the names OLD and NEW."
+  (let ((mode (plist-get proposal :mode)))
+    (cond
+     ((or (plist-get proposal :link) (plist-get proposal :old-link))
+      (list (list 'link (plist-get proposal :old-link) (plist-get proposal :link))))
+     ((null new)
+      (agent-q-diff-file-check-regular old)
+      (unless (file-exists-p old)
+        (agent-q-diff-file-refuse "%s does not exist, so it cannot be deleted" old))
+      (list (list 'delete (agent-q-diff-file-bytes old))))
+     ((null old) (list (list 'create (or mode #o644))))
+     (t (delq nil
+              (list (and (not (equal old new)) (list 'rename))
+                    (and mode
+                         (list 'mode
+                               (or (plist-get proposal :old-mode)
+                                   (logand #o7777 (or (file-modes old) #o644)))
+                               mode))))))))
+
+(defun agent-q-diff-input--text (proposal old check)
+  "Return a file change for the text of PROPOSAL, or nil if it has none.
+OLD is the file's present name, or nil if it is new; CHECK is as for
+`agent-q-diff-file-change-open'."
+  (let* ((path (or old (agent-q-diff-visit-name (plist-get proposal :path))))
+         (content (plist-get proposal :content)))
+    (cond
+     ((plist-get proposal :diff)
+      (agent-q-diff-file-change-open-patch path (plist-get proposal :diff) check))
+     ((plist-get proposal :modified)
+      (agent-q-diff-file-change-open path (plist-get proposal :original)
+                                     (plist-get proposal :modified) check))
+     ((and content old)
+      (agent-q-diff-file-change-open path (agent-q-diff-text-in
+                                           (car (agent-q-diff-visit path)))
+                                     content check))
+     ((and content (not (string-empty-p content)))
+      (agent-q-diff-file-change-open path "" content check)))))
+
+(defun agent-q-diff-input-file (proposal)
+  "Return the file change of PROPOSAL, a property list.
+See `agent-q-diff-review-change'."
+  (agent-q-diff-input--check proposal)
+  (pcase-let* ((`(,old . ,new) (agent-q-diff-input--names proposal))
+               (operations (agent-q-diff-input--operations proposal old new))
+               (check (plist-get proposal :check))
+               (file (or (agent-q-diff-input--text proposal old check)
+                         (agent-q-diff-file-change-without-text (or old new) check))))
+    (setf (agent-q-diff-file-change-operations file) operations
+          (agent-q-diff-file-change-old-path file) old
+          (agent-q-diff-file-change-new-path file) new)
+    file))
+
+(defun agent-q-diff-input--check-names (files)
+  "Signal an error if two of FILES, file changes, concern the same file."
+  (let ((seen (make-hash-table :test #'equal)))
+    (dolist (file files)
+      (dolist (name (seq-uniq (delq nil (list (agent-q-diff-file-change-old-path file)
+                                              (agent-q-diff-file-change-new-path file)))))
+        (when (gethash name seen)
+          (agent-q-diff-input--refuse "%s occurs twice; give each file once" name))
+        (puthash name t seen)))))
+
+(defun agent-q-diff-input-change (proposals)
+  "Return a new change of the files in PROPOSALS, a list of property lists.
+See `agent-q-diff-review-change'.  If there is an error, nothing is left
+open."
+  (unless (and (consp proposals) (proper-list-p proposals))
+    (agent-q-diff-input--refuse "a change is a list of files, at least one"))
+  (mapc #'agent-q-diff-input--check proposals)
+  (let ((files nil)
+        (is-done nil))
+    (unwind-protect
+        (progn
+          (dolist (proposal proposals)
+            (push (agent-q-diff-input-file proposal) files))
+          (setq files (nreverse files))
+          (agent-q-diff-input--check-names files)
+          (prog1 (agent-q-diff-change-join files)
+            (setq is-done t)))
+      (unless is-done
+        (mapc #'agent-q-diff-file-change-close files)))))
+
+(provide 'agent-q-diff-input)
+;;; agent-q-diff-input.el ends here

@@ -1,0 +1,170 @@
+;;; agent-q-diff-message-files.el --- What agents read about several files  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; A sentence says of each file of a change what became of it; what is not
+;; wholly in a file follows, file by file.  An agent numbers the hunks of
+;; each file from 1, as a diff has them.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'subr-x)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
+(require 'agent-q-diff-message-facts)
+
+(defun agent-q-diff-message-files--name (path result)
+  "Return PATH, of a file of RESULT, as an agent knows it."
+  (if (file-in-directory-p path (plist-get result :path))
+      (file-relative-name path (plist-get result :path))
+    path))
+
+(defun agent-q-diff-message-files--lines (file)
+  "Return the hunks of FILE, a file's result, that change lines.
+Their :index counts from 0 in FILE."
+  (let ((hunks (seq-remove (lambda (hunk) (plist-get hunk :operation))
+                           (plist-get file :hunks))))
+    (seq-map-indexed (lambda (hunk index)
+                       (append (list :index index) hunk))
+                     hunks)))
+
+;;;; One file in a sentence
+
+(defun agent-q-diff-message-files--operation (hunk file result)
+  "Return what became of HUNK, an operation on FILE of RESULT, in words."
+  (let ((is-in (plist-get hunk :in-file)))
+    (pcase-exhaustive (plist-get hunk :operation)
+      ('create (if is-in "created" "not created"))
+      ('delete (if is-in "deleted" "not deleted"))
+      ('rename (if is-in
+                   (format "renamed to %s" (agent-q-diff-message-files--name
+                                            (plist-get file :new-path) result))
+                 "not renamed"))
+      ('mode (if is-in
+                 (string-replace "mode " "given mode " (plist-get hunk :header))
+               (format "not given %s" (plist-get hunk :header))))
+      ('link (format (if is-in "done: %s" "not done: %s") (plist-get hunk :header))))))
+
+(defun agent-q-diff-message-files--remarks (file)
+  "Return in parentheses why hunks of FILE are as they are, or the empty string."
+  (let ((remarks
+         (append
+          (mapcan (lambda (hunk)
+                    (agent-q-diff-message-files--remark
+                     hunk (format "hunk %d" (1+ (plist-get hunk :index)))))
+                  (agent-q-diff-message-files--lines file))
+          (mapcan (lambda (hunk)
+                    (and (plist-get hunk :operation)
+                         (agent-q-diff-message-files--remark
+                          hunk (plist-get hunk :header))))
+                  (plist-get file :hunks)))))
+    (if remarks
+        (format " (%s)" (string-join remarks "; "))
+      "")))
+
+(defun agent-q-diff-message-files--remark (hunk name)
+  "Return a list with a remark on HUNK, which is called NAME, or nil."
+  (cond
+   ((plist-get hunk :comment)
+    (list (format "%s: \"%s\"" name (plist-get hunk :comment))))
+   ((and (plist-get hunk :reason) (not (plist-get hunk :in-file)))
+    (list (format "%s could not be applied: %s" name (plist-get hunk :reason))))))
+
+(defun agent-q-diff-message-files--file (file result)
+  "Return what became of FILE, a file's result in RESULT, in words."
+  (let* ((operations (seq-filter (lambda (hunk) (plist-get hunk :operation))
+                                 (plist-get file :hunks)))
+         (lines (agent-q-diff-message-files--lines file))
+         (in (seq-count (lambda (hunk) (plist-get hunk :in-file)) lines))
+         (is-missing (seq-some (lambda (hunk)
+                                 (and (eq 'create (plist-get hunk :operation))
+                                      (not (plist-get hunk :in-file))))
+                               operations))
+         (count (and lines
+                     (not is-missing)
+                     (format (ngettext "%d of %d hunk" "%d of %d hunks" (length lines))
+                             in (length lines))))
+         (done (mapcar (lambda (hunk)
+                         (agent-q-diff-message-files--operation hunk file result))
+                       operations)))
+    (concat (agent-q-diff-message-files--name
+             (or (plist-get file :old-path) (plist-get file :path)) result)
+            " "
+            (string-join (append done (and count (list count))) " with ")
+            (if (plist-get file :overwritten) ", but the file is gone since" "")
+            (agent-q-diff-message-files--remarks file))))
+
+;;;; All files
+
+(defun agent-q-diff-message-files-sentence (result)
+  "Return the sentence that says what became of each file of RESULT."
+  (let* ((files (plist-get result :files))
+         (n (seq-count (lambda (file) (< 0 (plist-get file :in-file))) files)))
+    (format "%d of %s: %s."
+            n
+            (format (ngettext "%d file" "%d files" (length files)) (length files))
+            (mapconcat (lambda (file) (agent-q-diff-message-files--file file result))
+                       files ", "))))
+
+(defun agent-q-diff-message-files-accepted (result)
+  "Return the first sentence about RESULT, which was accepted."
+  (let ((in (plist-get result :in-file)))
+    (format "✓ %s %s%s"
+            (cond
+             ((= in 0) "Accepted, but nothing is in the files:")
+             ((< in (plist-get result :total)) "Accepted in part:")
+             (t "Accepted:"))
+            (agent-q-diff-message-files-sentence result)
+            (if (plist-get result :saved) "" " Not all of it is saved; see below."))))
+
+(defun agent-q-diff-message-files-rejected (result)
+  "Return the first sentences about RESULT, which was rejected."
+  (let ((n (length (plist-get result :files))))
+    (format (ngettext "✗ Rejected: the user declined the change of %d file. %s"
+                      "✗ Rejected: the user declined the change of %d files. %s" n)
+            n
+            (if (= 0 (plist-get result :in-file))
+                "None of it is in the files."
+              (agent-q-diff-message-files-sentence result)))))
+
+(defun agent-q-diff-message-files--as-one (file result)
+  "Return the text of FILE of RESULT as the result of a review of it alone."
+  (let* ((lines (agent-q-diff-message-files--lines file))
+         (in (seq-count (lambda (hunk) (plist-get hunk :in-file)) lines)))
+    (append (list :total (length lines)
+                  :in-file in
+                  ;; The comments on hunks are in the sentence.
+                  :hunks (mapcar (lambda (hunk) (append (list :comment nil) hunk)) lines)
+                  ;; Only what is not as proposed needs details.
+                  :decision (if (= in (length lines)) "accepted"
+                              (plist-get result :decision)))
+            file)))
+
+(defun agent-q-diff-message-files-details (result)
+  "Return lines about the files of RESULT that the sentence does not tell, or nil.
+A file that is not there because it was not created has none."
+  (let ((lines (append
+                (agent-q-diff-message-facts-comments
+                 (list :comment (plist-get result :comment)))
+                (mapcan (lambda (file)
+                          (when-let ((details
+                                      (and (seq-some (lambda (hunk) (plist-get hunk :now))
+                                                     (plist-get file :hunks))
+                                           (< 0 (plist-get file :in-file))
+                                           (agent-q-diff-message-facts-details
+                                            (agent-q-diff-message-files--as-one
+                                             file result)))))
+                            (list (format "%s:" (agent-q-diff-message-files--name
+                                                 (plist-get file :path) result))
+                                  details)))
+                        (plist-get result :files)))))
+    (and lines (string-join lines "\n"))))
+
+(provide 'agent-q-diff-message-files)
+;;; agent-q-diff-message-files.el ends here

@@ -1,0 +1,293 @@
+;;; agent-q-diff-operation.el --- What happens to a file besides its text  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; A file appears, goes, or gets another name, another mode or another place
+;; that it links to.  Each of these is decided like a hunk.  This file knows
+;; whether it has been done, does it, and takes it back.
+;;
+;; An operation is a list, in the form in which the engine takes it; see
+;; `agent-q-diff-module-join'.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
+(require 'agent-q-diff-file)
+(require 'agent-q-diff-disk)
+(require 'agent-q-diff-target)
+(require 'agent-q-diff-file-change)
+
+;;;; Whether it has been done
+
+(defun agent-q-diff-operation-exists-p (name)
+  "Return non-nil if there is anything called NAME, if only a broken link."
+  (or (file-exists-p name) (file-symlink-p name)))
+
+(defun agent-q-diff-operation-presence (file operation)
+  "Return whether OPERATION of FILE has been done: t, nil or `neither'.
+FILE is an `agent-q-diff-file-change'.  The value is `neither' if others
+have changed the file, so that it is neither as before nor as proposed."
+  (agent-q-diff-file-uncached
+    (let ((old (agent-q-diff-file-change-old-path file))
+          (new (agent-q-diff-file-change-new-path file)))
+      (pcase-exhaustive operation
+        (`(create ,_) (agent-q-diff-operation-exists-p new))
+        (`(delete ,text) (agent-q-diff-operation--deleted old text))
+        ('(rename)
+         (pcase (list (agent-q-diff-operation-exists-p old)
+                      (agent-q-diff-operation-exists-p new))
+           ('(t nil) nil)
+           ('(nil t) t)
+           (_ 'neither)))
+        (`(mode ,before ,after)
+         (agent-q-diff-operation--either
+          (agent-q-diff-operation--mode (agent-q-diff-file-change-path file) before after)
+          before after))
+        (`(link ,before ,after)
+         (let ((path (or new old)))
+           (agent-q-diff-operation--either
+            (if (agent-q-diff-operation-exists-p path)
+                (or (file-symlink-p path) 'no-link))
+            before after)))))))
+
+(defun agent-q-diff-operation--either (now before after)
+  "Return t if NOW is AFTER, nil if it is BEFORE, and otherwise `neither'."
+  (cond
+   ((equal now after) t)
+   ((equal now before) nil)
+   (t 'neither)))
+
+(defun agent-q-diff-operation--deleted (path text)
+  "Return whether the file PATH, which has TEXT, was deleted.
+The value is as from `agent-q-diff-operation-presence'."
+  (let ((buffer (find-buffer-visiting path)))
+    (cond
+     ((not (agent-q-diff-operation-exists-p path)) t)
+     ((and (file-regular-p path)
+           (not (and buffer (buffer-modified-p buffer)))
+           (equal (agent-q-diff-file-bytes path) text))
+      nil)
+     (t 'neither))))
+
+(defconst agent-q-diff-operation--execute #o111
+  "The bits of a mode that let a file be executed.")
+
+(defun agent-q-diff-operation--mode (path before after)
+  "Return the mode of the file PATH as BEFORE and AFTER would state it, or nil.
+Git states only whether a file can be executed, so if only that differs, the
+other bits of the file count as equal."
+  (when-let ((mode (file-modes path)))
+    (if (zerop (logand (logxor before after) #o777
+                       (lognot agent-q-diff-operation--execute)))
+        (let ((is-executable (/= 0 (logand mode agent-q-diff-operation--execute))))
+          (or (seq-find (lambda (stated)
+                          (eq is-executable
+                              (/= 0 (logand stated agent-q-diff-operation--execute))))
+                        (list after before))
+              mode))
+      (logand mode #o7777))))
+
+;;;; Doing it
+
+(defun agent-q-diff-operation-carry-out (file operation is-in)
+  "Do OPERATION of FILE, or undo it if IS-IN is nil.
+Return a function without arguments that takes that back.  If it cannot be
+done, signal an error; then nothing has changed."
+  (agent-q-diff-file-uncached
+    (agent-q-diff-target-check-write (agent-q-diff-file-change-target file))
+    (let ((old (agent-q-diff-file-change-old-path file))
+          (new (agent-q-diff-file-change-new-path file)))
+      (prog1
+          (pcase-exhaustive operation
+            (`(create ,mode)
+             (if is-in
+                 (agent-q-diff-operation--create file new mode)
+               (agent-q-diff-operation--remove-created file new mode)))
+            (`(delete ,_)
+             (if is-in
+                 (agent-q-diff-operation--delete file old)
+               (agent-q-diff-operation--bring-back file old)))
+            ('(rename)
+             (if is-in
+                 (agent-q-diff-operation--rename file old new)
+               (agent-q-diff-operation--rename file new old)))
+            (`(mode ,before ,after)
+             (agent-q-diff-operation--set-mode file (if is-in after before)
+                                               (logxor before after)))
+            (`(link ,before ,after)
+             (agent-q-diff-operation--link file (or new old)
+                                           (if is-in before after)
+                                           (if is-in after before))))
+        (setf (agent-q-diff-file-change-is-edited file) t)))))
+
+(defun agent-q-diff-operation--make-directories (path)
+  "Make the missing directories above PATH, and return them, innermost first."
+  (let ((missing (agent-q-diff-file-missing-directories path)))
+    (when missing
+      (unless agent-q-diff-create-directories
+        (agent-q-diff-file-refuse "there is no directory %s; create it first"
+                                  (file-name-directory path)))
+      (make-directory (file-name-directory path) t))
+    missing))
+
+(defun agent-q-diff-operation--note-disk (file)
+  "Record that the buffer of FILE, if there is one, agrees with its file."
+  (let ((buffer (agent-q-diff-file-change-buffer file)))
+    (when (buffer-live-p buffer)
+      (with-current-buffer buffer
+        (set-visited-file-modtime (if (file-exists-p buffer-file-name) nil -1))
+        (agent-q-diff-disk-note)))))
+
+(defun agent-q-diff-operation--create (file path mode)
+  "Create PATH, the name of FILE, empty and with MODE."
+  (when (agent-q-diff-operation-exists-p path)
+    (agent-q-diff-file-refuse "%s exists already" path))
+  (let ((missing (agent-q-diff-operation--make-directories path)))
+    (agent-q-diff-file-write-bytes path "")
+    (unless (zerop (logand mode agent-q-diff-operation--execute))
+      (set-file-modes path (logior (file-modes path) agent-q-diff-operation--execute)))
+    (agent-q-diff-operation--note-disk file)
+    (setf (agent-q-diff-file-change-missing file) missing)
+    (lambda ()
+      (delete-file path)
+      (agent-q-diff-file-remove-directories missing)
+      (agent-q-diff-operation--note-disk file))))
+
+(defun agent-q-diff-operation--remove-created (file path mode)
+  "Delete PATH, which was created for FILE with MODE and is empty."
+  (unless (and (file-regular-p path)
+               (equal 0 (file-attribute-size (file-attributes path))))
+    (agent-q-diff-file-refuse "others have written into %s, so it stays" path))
+  (delete-file path)
+  (agent-q-diff-file-remove-directories (agent-q-diff-file-change-missing file))
+  (agent-q-diff-operation--note-disk file)
+  (lambda ()
+    (agent-q-diff-operation--create file path mode)))
+
+(defun agent-q-diff-operation--delete (file path)
+  "Delete PATH, the name of FILE, and keep what it was for taking that back."
+  (let ((buffer (find-buffer-visiting path)))
+    (when (and buffer (buffer-modified-p buffer))
+      (agent-q-diff-file-refuse "%s has unsaved edits" path)))
+  (agent-q-diff-file-check-regular path)
+  (setf (agent-q-diff-file-change-deleted file)
+        (cons (file-modes path) (agent-q-diff-file-bytes path)))
+  (delete-file path t)
+  (lambda ()
+    (agent-q-diff-operation--bring-back file path)))
+
+(defun agent-q-diff-operation--bring-back (file path)
+  "Make PATH, the name of FILE, what it was before it was deleted."
+  (pcase (agent-q-diff-file-change-deleted file)
+    ('nil (agent-q-diff-file-refuse "what was in %s is not known" path))
+    (`(,modes . ,bytes)
+     (when (agent-q-diff-operation-exists-p path)
+       (agent-q-diff-file-refuse "%s exists already" path))
+     (let ((missing (agent-q-diff-operation--make-directories path))
+           (buffer (find-buffer-visiting path)))
+       (agent-q-diff-file-write-bytes path bytes)
+       (set-file-modes path modes)
+       (when (and buffer (not (buffer-modified-p buffer)))
+         (agent-q-diff-disk-sync buffer))
+       (lambda ()
+         (delete-file path)
+         (agent-q-diff-file-remove-directories missing))))))
+
+(defun agent-q-diff-operation--rename (file from to)
+  "Rename FROM, the present name of FILE, to TO; its buffer follows."
+  (when (agent-q-diff-operation-exists-p to)
+    (agent-q-diff-file-refuse "%s exists already" to))
+  (let ((missing (agent-q-diff-operation--make-directories to)))
+    (rename-file from to)
+    ;; What was made for the name that it has no longer.
+    (agent-q-diff-file-remove-directories (agent-q-diff-file-change-missing file))
+    (setf (agent-q-diff-file-change-missing file) missing)
+    (agent-q-diff-operation--name-buffer file from to)
+    (lambda ()
+      (agent-q-diff-operation--rename file to from))))
+
+(defun agent-q-diff-operation--name-buffer (file from to)
+  "Let the buffer that visits FROM, if there is one, and FILE be named TO."
+  (let ((buffer (or (get-file-buffer from) (agent-q-diff-file-change-buffer file))))
+    (when (buffer-live-p buffer)
+      (with-current-buffer buffer
+        (let ((was-modified (buffer-modified-p)))
+          (set-visited-file-name to t t)
+          (set-buffer-modified-p was-modified)
+          (set-visited-file-modtime)
+          (agent-q-diff-disk-note))))
+    (agent-q-diff-target-rename (agent-q-diff-file-change-target file) to)))
+
+(defun agent-q-diff-operation--set-mode (file mode differing)
+  "Give FILE the bits of MODE that are in DIFFERING."
+  (let* ((path (agent-q-diff-file-change-path file))
+         (before (or (file-modes path)
+                     (agent-q-diff-file-refuse "%s does not exist" path)))
+         (bits (logand differing #o7777))
+         (wanted (logior (logand before (lognot bits)) (logand mode bits))))
+    (set-file-modes path wanted)
+    (agent-q-diff-operation--note-disk file)
+    (lambda ()
+      (set-file-modes path before)
+      (agent-q-diff-operation--note-disk file))))
+
+(defun agent-q-diff-operation--link (file path before after)
+  "Let the symbolic link PATH, the name of FILE, lead to AFTER, not to BEFORE.
+Either is nil if there is no such link."
+  (let ((now (and (agent-q-diff-operation-exists-p path)
+                  (or (file-symlink-p path) 'no-link))))
+    (unless (equal now before)
+      (agent-q-diff-file-refuse "%s was changed since" path)))
+  (if after
+      (progn
+        (agent-q-diff-operation--make-directories path)
+        (make-symbolic-link after path t))
+    (delete-file path))
+  (agent-q-diff-target-rename (agent-q-diff-file-change-target file) path)
+  (lambda ()
+    (agent-q-diff-operation--link file path after before)))
+
+;;;; Words
+
+(defun agent-q-diff-operation-kind (file)
+  "Return what happens to FILE in one or two words, for its heading."
+  (pcase (car (agent-q-diff-file-change-operations file))
+    (`(create . ,_) "new file")
+    (`(delete . ,_) "deleted")
+    ('(rename) "renamed")
+    (`(link nil ,_) "new link")
+    (`(link ,_ nil) "deleted")
+    (`(link . ,_) "link")
+    (`(mode . ,_) (if (agent-q-diff-file-change-has-text file) "modified" "mode"))
+    (_ "modified")))
+
+(defun agent-q-diff-operation-words (operation)
+  "Return what OPERATION does, as words for the user and the agent."
+  (pcase-exhaustive operation
+    (`(create ,mode) (if (zerop (logand mode agent-q-diff-operation--execute))
+                         "new file"
+                       "new file, executable"))
+    (`(delete ,text) (let ((n (agent-q-diff-operation--n-lines text)))
+                       (format (ngettext "delete, %d line" "delete, %d lines" n) n)))
+    ('(rename) "rename")
+    (`(mode ,before ,after) (format "mode %o → %o" (logand before #o7777)
+                                    (logand after #o7777)))
+    (`(link nil ,after) (format "new link to %s" (agent-q-diff-visible after)))
+    (`(link ,before nil) (format "delete the link to %s" (agent-q-diff-visible before)))
+    (`(link ,before ,after) (format "link to %s → %s" (agent-q-diff-visible before)
+                                    (agent-q-diff-visible after)))))
+
+(defun agent-q-diff-operation--n-lines (text)
+  "Return the number of lines of TEXT, with the last even if it has no newline."
+  (+ (cl-count ?\n text)
+     (if (or (string-empty-p text) (string-suffix-p "\n" text)) 0 1)))
+
+(provide 'agent-q-diff-operation)
+;;; agent-q-diff-operation.el ends here

@@ -1,0 +1,173 @@
+;;; agent-q-diff-section.el --- The files of a change, each under a heading  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; If a change has several files, or does more to one than change its text,
+;; each file is a section of the diff buffer: a heading, which says what
+;; happens to the file and how far it is decided, and below it the hunks.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'subr-x)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-disk)
+(require 'agent-q-diff-target)
+(require 'agent-q-diff-file-change)
+(require 'agent-q-diff-operation)
+(require 'agent-q-diff-change)
+(require 'agent-q-diff-session)
+(require 'agent-q-diff-buffer)
+
+;;;; Writing
+
+(defun agent-q-diff-section-file-name (path)
+  "Return PATH, a file of this buffer's change, as the user reads it."
+  (agent-q-diff-visible
+   (if (file-in-directory-p path default-directory)
+       (file-relative-name path)
+     (abbreviate-file-name path))))
+
+(defun agent-q-diff-section--heading (file)
+  "Return the text of the heading of FILE, an `agent-q-diff-file-change'."
+  (let ((old (agent-q-diff-file-change-old-path file))
+        (new (agent-q-diff-file-change-new-path file)))
+    (format "%-10s %s" (agent-q-diff-operation-kind file)
+            (if (and old new (not (equal old new)))
+                (format "%s → %s" (agent-q-diff-section-file-name old)
+                        (agent-q-diff-section-file-name new))
+              (agent-q-diff-section-file-name (or new old))))))
+
+(defun agent-q-diff-section--insert-heading (file)
+  "Insert the heading of FILE and return its position, a marker."
+  (let ((beg (point)))
+    (insert (propertize (concat (agent-q-diff-section--heading file) "\n")
+                        'agent-q-diff-heading t
+                        'font-lock-face 'agent-q-diff-file-heading))
+    (copy-marker beg t)))
+
+(defun agent-q-diff-section--insert-operation (operation)
+  "Insert OPERATION as a hunk, and return its position."
+  (prog1 (point)
+    (insert (propertize (format "@@ %s @@" (agent-q-diff-operation-words operation))
+                        'font-lock-face 'diff-hunk-header)
+            "\n")
+    (pcase operation
+      (`(delete ,bytes)
+       (insert (agent-q-diff-section--removed bytes))))))
+
+(defun agent-q-diff-section--removed (bytes)
+  "Return BYTES, the content of a file that is to be deleted, as a diff's lines."
+  (let ((text (decode-coding-string bytes 'undecided)))
+    (cond
+     ((string-empty-p text) "")
+     ((string-search "\0" text) "-… (not a text)\n")
+     (t (concat (mapconcat (lambda (line) (concat "-" line))
+                           (split-string (string-remove-suffix "\n" text) "\n")
+                           "\n")
+                "\n"
+                (if (string-suffix-p "\n" text) "" "\\ No newline at end of file\n"))))))
+
+(defun agent-q-diff-section--insert-file (change index)
+  "Insert the section of the file of CHANGE with INDEX.
+Return (HEADING . POSITIONS): those of the heading and of the hunks."
+  (let* ((file (nth index (agent-q-diff-change-files change)))
+         (firsts (agent-q-diff-change-first-hunks change))
+         (heading (agent-q-diff-section--insert-heading file))
+         (operations (agent-q-diff-file-change-operations file))
+         (positions (mapcar #'agent-q-diff-section--insert-operation operations))
+         (from (+ (aref firsts index) (length operations)))
+         (to (if (< (1+ index) (length firsts))
+                 (aref firsts (1+ index))
+               (car (agent-q-diff-change-tally change)))))
+    (when (< from to)
+      (pcase-let ((`(,diff . ,lines)
+                   (agent-q-diff-engine-print-hunks
+                    (agent-q-diff-change-engine change) from to
+                    (agent-q-diff-file-change-path file)))
+                  (beg (point)))
+        (insert diff)
+        (setq positions (append positions
+                                (save-excursion
+                                  (goto-char beg)
+                                  (agent-q-diff-buffer-positions-in lines))))))
+    (cons heading positions)))
+
+(defun agent-q-diff-section-insert (review)
+  "Insert a section for each file of REVIEW, and make REVIEW this buffer's."
+  (let* ((change (agent-q-diff-session-change review))
+         (sections (cl-loop for index below (length (agent-q-diff-change-files change))
+                            collect (agent-q-diff-section--insert-file change index))))
+    (agent-q-diff-buffer-adopt review nil)
+    (setq agent-q-diff-buffer-positions (vconcat (mapcan #'cdr sections))
+          agent-q-diff-buffer-headings (vconcat (mapcar #'car sections)))))
+
+;;;; What a heading shows
+
+(defun agent-q-diff-section-state (change index)
+  "Return how far file INDEX of CHANGE is decided, words for its heading."
+  (let* ((hunks (agent-q-diff-buffer-hunks-of index))
+         (marks (mapcar (lambda (hunk) (aref agent-q-diff-buffer-marks hunk)) hunks))
+         (applied (seq-count (lambda (mark) (eq mark 'applied)) marks))
+         (rejected (seq-count (lambda (mark) (eq mark 'rejected)) marks))
+         (total (length marks))
+         (file (nth index (agent-q-diff-change-files change))))
+    (string-join
+     (delq nil
+           (list
+            (cond
+             ((= applied total) "accepted")
+             ((= rejected total) "rejected")
+             ((= 0 applied rejected)
+              (format (ngettext "%d hunk" "%d hunks" total) total))
+             (t (string-join
+                 (delq nil
+                       (list (and (< 0 applied) (format "%d of %d applied" applied total))
+                             (and (< 0 rejected) (format "%d rejected" rejected))
+                             (and (< (+ applied rejected) total)
+                                  (format "%d pending" (- total applied rejected)))))
+                 ", ")))
+            (and (agent-q-diff-file-change-unsaved-p file) "unsaved edits")))
+     " · ")))
+
+(defun agent-q-diff-section--update (&rest _)
+  "Show how far each file is decided."
+  (when agent-q-diff-buffer-headings
+    (unless (length= agent-q-diff-buffer-marks (length agent-q-diff-buffer-positions))
+      (setq agent-q-diff-buffer-marks
+            (vconcat (agent-q-diff-change-marks agent-q-diff-buffer-change))))
+    (save-excursion
+      (save-restriction
+        (widen)
+        (remove-overlays (point-min) (point-max) 'agent-q-diff-section t)
+        (unless (agent-q-diff-buffer-ended-p)
+          (cl-loop for heading across agent-q-diff-buffer-headings
+                   for index from 0
+                   do (agent-q-diff-section--show-state
+                       heading
+                       (agent-q-diff-section-state agent-q-diff-buffer-change index))))))))
+
+(defun agent-q-diff-section--show-state (heading words)
+  "Show WORDS at the end of the line of HEADING."
+  (goto-char heading)
+  (let ((overlay (make-overlay heading (line-end-position))))
+    (overlay-put overlay 'agent-q-diff-section t)
+    (overlay-put overlay 'evaporate t)
+    (overlay-put overlay 'after-string
+                 (propertize (concat "  " words) 'face 'agent-q-diff-header))))
+
+;;;; Set-up
+
+(defun agent-q-diff-section-set-up ()
+  "Show on each heading of this buffer how far its file is decided."
+  (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-section--update nil t))
+
+(provide 'agent-q-diff-section)
+;;; agent-q-diff-section.el ends here

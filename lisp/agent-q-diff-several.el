@@ -1,0 +1,77 @@
+;;; agent-q-diff-several.el --- Functions with which programs propose several files  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Several files, decided in one review with one answer.
+
+;;; Code:
+
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-mode)
+(require 'agent-q-diff-input)
+(require 'agent-q-diff-api)
+
+;;;###autoload
+(cl-defun agent-q-diff-review-change (files description callback
+                                            &key (mode #'agent-q-diff-mode) notes agent)
+  "Ask the user to decide about changes of FILES, and return the review at once.
+All of them are decided in one diff buffer, and CALLBACK is called once.
+
+FILES is a list with a property list for each file:
+
+:path      its name, expanded against `default-directory'
+:original  its text before; give both, or one of the next three
+:modified  its text after
+:content   its whole text after, whether it exists or not
+:diff      a unified diff of it, whose hunks are placed where their lines are
+:delete    non-nil if it is to be deleted
+:to        its new name
+:mode      its new mode, a number such as #o755; :old-mode, the one before
+:link      where it leads, if it is to be a symbolic link
+:old-link  where it leads now, if it is one
+:check     a function that is called before the file is changed, and signals
+           an error if it must not be
+
+DESCRIPTION, CALLBACK, MODE, NOTES and AGENT are as for
+`agent-q-diff-review'.  The result is as for that function, except that
+:path is the directory that the names are shown from, :saved tells whether
+all files have what was accepted, and instead of :altered, :content,
+:untouched, :overwritten and :detached there is :files, a list with a
+property list for each file:
+
+:path        its absolute name now
+:old-path    its name before, or nil if it is new
+:new-path    its name after, or nil if it is to be deleted
+:kind        \"modified\", \"new file\", \"deleted\", \"renamed\", \"mode\",
+             \"link\" or \"new link\"
+:total       the number of its hunks; with :applied, :rejected, :pending and
+             :in-file
+:content, :saved, :altered, :overwritten
+             as for `agent-q-diff-review', if lines of it would change
+:hunks       its elements of :hunks
+
+What happens to a file besides its lines, for example that it is deleted, is
+a hunk as well.  Its :operation is `create', `delete', `rename', `mode' or
+`link', and its :header says it in words."
+  (agent-q-diff-api-start
+   default-directory callback agent nil nil description mode notes
+   (lambda ()
+     (agent-q-diff-input-change files))))
+
+;;;###autoload
+(cl-defun agent-q-diff-review-change-and-wait (files description
+                                                     &key (mode #'agent-q-diff-mode) notes)
+  "Let the user decide about changes of FILES, and wait for the decision.
+The arguments are as for `agent-q-diff-review-change', and so is the value.
+Signal an error under `agent-q-diff-error' if there is no decision."
+  (agent-q-diff-api-start-and-wait
+   default-directory nil nil description mode notes
+   (lambda ()
+     (agent-q-diff-input-change files))))
+
+(provide 'agent-q-diff-several)
+;;; agent-q-diff-several.el ends here
