@@ -57,8 +57,9 @@ Those with text have a review of the engine each, undecided so far."
 
 (defun agent-q-diff-change-keep (change)
   "Keep what is needed to show CHANGE, whose review is ending, again.
-Return non-nil if there is anything to keep."
-  (delq nil (mapcar #'agent-q-diff-file-change-keep (agent-q-diff-change-files change))))
+Return non-nil if it is kept."
+  (when (seq-every-p #'agent-q-diff-file-change-keepable-p (agent-q-diff-change-files change))
+    (mapc #'agent-q-diff-file-change-keep (agent-q-diff-change-files change))))
 
 (defun agent-q-diff-change-forget (change)
   "Free the memory that was kept of CHANGE, whose review has ended."

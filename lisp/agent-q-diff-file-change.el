@@ -132,10 +132,19 @@ kept, or if the file can no longer be a target."
                           :path (agent-q-diff-target-path target)
                           :check (agent-q-diff-target-check target)
                           :is-created (agent-q-diff-target-is-created target)
-                          :missing (agent-q-diff-target-missing target))
-                 :engine engine)))
+                          :missing (agent-q-diff-target-missing target)
+                          :truename (and (not (agent-q-diff-file-change-has-text change))
+                                         (file-truename (agent-q-diff-target-path target))))
+                 :engine engine
+                 :has-text (agent-q-diff-file-change-has-text change)
+                 :operations (agent-q-diff-file-change-operations change)
+                 :old-path (agent-q-diff-file-change-old-path change)
+                 :new-path (agent-q-diff-file-change-new-path change)
+                 :missing (agent-q-diff-file-change-missing change)
+                 :deleted (agent-q-diff-file-change-deleted change))))
     (condition-case err
-        (agent-q-diff-file-change-follow again)
+        (when (agent-q-diff-file-change-has-text again)
+          (agent-q-diff-file-change-follow again))
       (error
        (setf (agent-q-diff-file-change-engine again) nil)
        (agent-q-diff-file-change-close again)
@@ -150,28 +159,33 @@ kept, or if the file can no longer be a target."
     (setf (agent-q-diff-file-change-kept-engine change) (agent-q-diff-file-change-engine again)
           (agent-q-diff-file-change-engine again) nil
           (agent-q-diff-target-is-created target) (agent-q-diff-target-is-created target-again)
-          (agent-q-diff-target-missing target) (agent-q-diff-target-missing target-again))
+          (agent-q-diff-target-missing target) (agent-q-diff-target-missing target-again)
+          (agent-q-diff-target-path target) (agent-q-diff-target-path target-again)
+          (agent-q-diff-file-change-missing change) (agent-q-diff-file-change-missing again)
+          (agent-q-diff-file-change-deleted change) (agent-q-diff-file-change-deleted again))
     ;; If somebody else has emptied a file that CHANGE created, it stays.
     (unless (agent-q-diff-file-change-is-edited again)
       (setf (agent-q-diff-target-is-created target-again) nil))
     (agent-q-diff-file-change-close again)))
 
+(defun agent-q-diff-file-change-keepable-p (change)
+  "Return non-nil if CHANGE, whose review is ending, may be needed again.
+That of a detached text is not: nothing of it is in any file."
+  (and (agent-q-diff-file-change-engine change)
+       (agent-q-diff-file-change-path change)
+       (not (agent-q-diff-file-change-is-detached change))
+       (or (not (agent-q-diff-file-change-has-text change))
+           (buffer-live-p (agent-q-diff-file-change-buffer change)))))
+
 (defun agent-q-diff-file-change-keep (change)
-  "Keep the engine's review of CHANGE, which is ending, if it may be needed.
-That of a detached text is not: nothing of it is in any file.  Return
-non-nil if it is kept."
-  (when (and (agent-q-diff-file-change-engine change)
-             (agent-q-diff-file-change-path change)
-             (not (agent-q-diff-file-change-is-detached change))
-             (buffer-live-p (agent-q-diff-file-change-buffer change)))
+  "Keep the engine's review of CHANGE, whose review is ending."
+  (let ((buffer (agent-q-diff-file-change-buffer change)))
     (setf (agent-q-diff-file-change-kept-engine change)
           (agent-q-diff-file-change-engine change)
-          (agent-q-diff-file-change-size change)
-          (buffer-size (agent-q-diff-file-change-buffer change))
+          (agent-q-diff-file-change-size change) (if buffer (buffer-size buffer) 0)
           (agent-q-diff-file-change-engine change) nil
           (agent-q-diff-file-change-original change) nil
-          (agent-q-diff-file-change-modified change) nil)
-    t))
+          (agent-q-diff-file-change-modified change) nil)))
 
 (defun agent-q-diff-file-change-forget (change)
   "Free the memory that was kept of CHANGE, whose review has ended."

@@ -210,7 +210,11 @@ N of its hunks stay in the file.  The value is nil if it was decided, and
 also when Emacs exits, since nobody could read the message."
   (let* ((name (agent-q-diff-lifecycle--shown-name review))
          (hunks (format (ngettext "%d hunk stays in" "%d hunks stay in" n) n))
-         (stay (if (zerop n) "" (format "; %s the file" hunks))))
+         (stay (cond
+                ((zerop n) "")
+                ((agent-q-diff-change-is-several (agent-q-diff-session-change review))
+                 (format "; %s the files" hunks))
+                (t (format "; %s the file" hunks)))))
     (pcase (agent-q-diff-session-outcome review)
       ((or 'abandoned (and 'cancelled (guard (agent-q-diff-session-is-abandoned review))))
        (format "Nobody is waiting any more for the review of %s, so it is cancelled%s" name stay))

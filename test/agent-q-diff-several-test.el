@@ -1,0 +1,600 @@
+;;; agent-q-diff-several-test.el --- Several files in one review  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; A tree of files, a change of several of them, what is decided, and what
+;; then is on disk and in the answer.  Whatever fails in one file, every
+;; other is as it was.
+
+;;; Code:
+
+(require 'agent-q-diff-test-help)
+(require 'agent-q-diff-several)
+
+;;;; Trees
+
+(defvar aqd-several-tree nil
+  "Directory of the current test's files.")
+
+(defun aqd-several-name (name)
+  "Return the absolute name of the test's file NAME."
+  (expand-file-name name aqd-several-tree))
+
+(defun aqd-several-disk ()
+  "Return what is in the tree, a sorted list of (NAME MODE . CONTENT).
+CONTENT is the bytes of a file, or (link TARGET)."
+  (mapcar (lambda (name)
+            (cons (file-relative-name name aqd-several-tree)
+                  (if (file-symlink-p name)
+                      (list nil 'link (file-symlink-p name))
+                    (cons (logand #o111 (file-modes name)) (aqd-bytes-of name)))))
+          (sort (seq-remove (lambda (name)
+                              (and (file-directory-p name) (not (file-symlink-p name))))
+                            (directory-files-recursively aqd-several-tree "" nil nil))
+                #'string<)))
+
+(defun aqd-several-put (name text &optional mode)
+  "Write TEXT to the test's file NAME and give it MODE, by default #o644."
+  (let ((coding-system-for-write 'utf-8-unix)
+        (file (aqd-several-name name)))
+    (make-directory (file-name-directory file) t)
+    (write-region text nil file nil 'silent)
+    (set-file-modes file (or mode #o644))))
+
+(defun aqd-several--clean-up ()
+  "Kill the buffers and remove the files that a test has left."
+  (dolist (buffer (buffer-list))
+    (when (or (string-prefix-p "*Agent-Q" (buffer-name buffer))
+              (and (buffer-file-name buffer)
+                   (file-in-directory-p (buffer-file-name buffer) aqd-several-tree)))
+      (with-current-buffer buffer
+        (set-buffer-modified-p nil)
+        (let ((kill-buffer-query-functions nil))
+          (kill-buffer)))))
+  (delete-directory aqd-several-tree t))
+
+(defconst aqd-several-a (aqd-numbered 30)
+  "Text of the file a.txt.")
+
+(defconst aqd-several-a-proposed (aqd-numbered 30 '((3 . "three") (15 . "fifteen") (27 . "x")))
+  "Text of the file a.txt after its three hunks.")
+
+(defun aqd-several-proposal ()
+  "Return a proposal of all kinds for the files of `aqd-several-with-tree'."
+  `((:path "a.txt" :original ,aqd-several-a :modified ,aqd-several-a-proposed)
+    (:path "old.txt" :to "sub/new.txt" :original "one\ntwo\n" :modified "one\nTWO\n")
+    (:path "gone.txt" :delete t)
+    (:path "deep/made.txt" :content "made\n")
+    (:path "run.sh" :mode #o755)
+    (:path "link" :old-link "a.txt" :link "run.sh")))
+
+(defmacro aqd-several-with-tree (&rest body)
+  "Run BODY in a tree of files; nothing of a review may remain after it."
+  (declare (indent 0) (debug t))
+  `(let* ((aqd-several-tree (file-name-as-directory (make-temp-file "agent-q-diff-tree" t)))
+          (default-directory aqd-several-tree)
+          (backup-inhibited t)
+          (create-lockfiles nil)
+          (aqd-answers nil))
+     (aqd-several-put "a.txt" aqd-several-a)
+     (aqd-several-put "old.txt" "one\ntwo\n")
+     (aqd-several-put "gone.txt" "not\nneeded\n")
+     (aqd-several-put "run.sh" "#!/bin/sh\n")
+     (make-symbolic-link "a.txt" (aqd-several-name "link"))
+     (unwind-protect
+         (progn ,@body)
+       (dolist (review (agent-q-diff-open-reviews))
+         (agent-q-diff-cancel review))
+       (aqd-several--clean-up))
+     (aqd-should-leave-nothing)))
+
+(defun aqd-several-begin (&optional proposal)
+  "Begin the review of PROPOSAL, by default `aqd-several-proposal'; return it."
+  (agent-q-diff-review-change (or proposal (aqd-several-proposal)) "All kinds"
+                              (lambda (result) (push result aqd-answers))
+                              :agent "Tester"))
+
+(defmacro aqd-several-with-review (&rest body)
+  "Run BODY with `review' of all kinds, in its diff buffer."
+  (declare (indent 0) (debug t))
+  `(aqd-several-with-tree
+     (let ((review (aqd-several-begin)))
+       (should-not aqd-answers)
+       (aqd-in-diff review ,@body))))
+
+(defconst aqd-several-proposed
+  `(("a.txt" 0 . ,aqd-several-a-proposed)
+    ("deep/made.txt" 0 . "made\n")
+    ("link" nil link "run.sh")
+    ("run.sh" 73 . "#!/bin/sh\n")
+    ("sub/new.txt" 0 . "one\nTWO\n"))
+  "What is in the tree if all is accepted.")
+
+(defun aqd-several-answer (key)
+  "Return the value of KEY in the only answer."
+  (should (= 1 (length aqd-answers)))
+  (plist-get (car aqd-answers) key))
+
+(defun aqd-several-goto-heading (name)
+  "Move to the heading of the file NAME."
+  (goto-char (point-min))
+  (re-search-forward (concat "^[a-z]+\\(?: file\\| link\\)? +" (regexp-quote name)))
+  (beginning-of-line)
+  (should (agent-q-diff-buffer-heading-at-point)))
+
+(defun aqd-several-headings ()
+  "Return what the headings of the diff buffer show, a list of strings."
+  (mapcar (lambda (heading)
+            (save-excursion
+              (goto-char heading)
+              (concat (buffer-substring-no-properties (point) (line-end-position))
+                      (mapconcat (lambda (overlay)
+                                   (substring-no-properties
+                                    (or (and (overlay-get overlay 'agent-q-diff-section)
+                                             (overlay-get overlay 'after-string))
+                                        "")))
+                                 (overlays-at (point)) ""))))
+          agent-q-diff-buffer-headings))
+
+;;;; All of it, nothing of it
+
+(ert-deftest aqd-several-shows-each-file-under-a-heading ()
+  (aqd-several-with-review
+    (should (equal (aqd-several-headings)
+                   '("modified   a.txt  3 hunks"
+                     "renamed    old.txt → sub/new.txt  2 hunks"
+                     "deleted    gone.txt  1 hunk"
+                     "new file   deep/made.txt  2 hunks"
+                     "mode       run.sh  1 hunk"
+                     "link       link  1 hunk")))
+    (should (= 10 (agent-q-diff-count-hunks)))
+    (should (string-search " hunk 1/10 · file 1/6 · " header-line-format))
+    (save-excursion
+      (goto-char (point-min))
+      (should (search-forward "\n@@ rename @@\n@@ -1,2 +1,2 @@\n"))
+      (should (search-forward "\n@@ delete, 2 lines @@\n-not\n-needed\n"))
+      (should (search-forward "\n@@ new file @@\n@@ -0,0 +1 @@\n+made\n"))
+      (should (search-forward "\n@@ mode 644 → 755 @@\n"))
+      (should (search-forward "\n@@ link to a.txt → run.sh @@\n")))))
+
+(ert-deftest aqd-several-all-accepted-is-the-proposed-tree ()
+  (aqd-several-with-review
+    (agent-q-diff-accept-all)
+    (should (equal (aqd-several-disk) aqd-several-proposed))
+    (should (eq 'accepted (aqd-several-answer :status)))
+    (should (equal (aqd-several-answer :message)
+                   "✓ Accepted: 6 of 6 files: a.txt 3 of 3 hunks, old.txt renamed to \
+sub/new.txt with 1 of 1 hunk, gone.txt deleted, deep/made.txt created with 1 of 1 hunk, \
+run.sh given mode 644 → 755, link done: link to a.txt → run.sh."))))
+
+(ert-deftest aqd-several-all-rejected-is-the-tree-as-it-was ()
+  (aqd-several-with-tree
+    (let ((before (aqd-several-disk)))
+      (aqd-in-diff (aqd-several-begin)
+        (agent-q-diff-reject-all))
+      (should (equal (aqd-several-disk) before))
+      (should (eq 'rejected (aqd-several-answer :status)))
+      (should (string-prefix-p
+               "✗ Rejected: the user declined the change of 6 files. None of it is in the files."
+               (aqd-several-answer :message))))))
+
+(ert-deftest aqd-several-taken-back-everything-is-as-it-was ()
+  (aqd-several-with-tree
+    (let ((before (aqd-several-disk)))
+      (aqd-in-diff (aqd-several-begin)
+        (let ((agent-q-diff-finish-when-decided nil))
+          (dotimes (index 6)
+            (goto-char (aref agent-q-diff-buffer-headings index))
+            (agent-q-diff-accept-hunk)))
+        (should (equal (aqd-several-disk) aqd-several-proposed))
+        (agent-q-diff-unapply-all)
+        (should (equal (aqd-several-disk) before))
+        (agent-q-diff-undo)
+        (should (equal (aqd-several-disk) aqd-several-proposed))
+        (dotimes (_ 6)
+          (agent-q-diff-undo))
+        (should (equal (aqd-several-disk) before))
+        (dotimes (_ 7)
+          (agent-q-diff-redo))
+        (should (equal (aqd-several-disk) before))
+        (should (equal '(10 0 0 10) (agent-q-diff-buffer-counts)))))))
+
+(ert-deftest aqd-several-look-again-takes-back-what-was-accepted ()
+  (aqd-several-with-tree
+    (let ((before (aqd-several-disk))
+          (review (aqd-several-begin)))
+      (aqd-in-diff review
+        (agent-q-diff-accept-all))
+      (should (equal (aqd-several-disk) aqd-several-proposed))
+      (should-not (agent-q-diff-take-back review))
+      (should (equal (aqd-several-disk) before)))))
+
+;;;; One by one
+
+(ert-deftest aqd-several-keys-decide-hunks-and-files ()
+  (aqd-several-with-review
+    (switch-to-buffer (current-buffer))
+    (agent-q-diff-buffer-goto-hunk 0)
+    (aqd-press "a r")
+    (should (= 2 (agent-q-diff-buffer-hunk-at-point)))
+    (aqd-press "M-n")
+    (should (= 1 (agent-q-diff-buffer-heading-at-point)))
+    (aqd-press "a")
+    (should (= 5 (agent-q-diff-buffer-hunk-at-point)))
+    (aqd-press "M-n")
+    (should (= 3 (agent-q-diff-buffer-heading-at-point)))
+    (aqd-press "r")
+    (should (equal (aqd-several-headings)
+                   '("modified   a.txt  1 of 3 applied, 1 rejected, 1 pending"
+                     "renamed    old.txt → sub/new.txt  accepted"
+                     "deleted    gone.txt  1 hunk"
+                     "new file   deep/made.txt  rejected"
+                     "mode       run.sh  1 hunk"
+                     "link       link  1 hunk")))
+    (should (equal (mapcar #'car (aqd-several-disk))
+                   '("a.txt" "gone.txt" "link" "run.sh" "sub/new.txt")))
+    (aqd-press "M-p M-p M-p M-p u")
+    (should (equal (nth 1 (aqd-several-headings))
+                   "renamed    old.txt → sub/new.txt  2 hunks"))
+    (should (equal "one\ntwo\n" (aqd-bytes-of (aqd-several-name "old.txt"))))
+    (should-not (file-exists-p (aqd-several-name "sub")))))
+
+(ert-deftest aqd-several-keys-move-over-headings ()
+  (aqd-several-with-review
+    (switch-to-buffer (current-buffer))
+    (aqd-several-goto-heading "gone.txt")
+    (aqd-press "n")
+    (should (= 5 (agent-q-diff-buffer-hunk-at-point)))
+    (aqd-press "p")
+    (should (= 4 (agent-q-diff-buffer-hunk-at-point)))
+    (aqd-several-goto-heading "gone.txt")
+    (aqd-press "p")
+    (should (= 4 (agent-q-diff-buffer-hunk-at-point)))
+    (aqd-several-goto-heading "gone.txt")
+    (should-error (agent-q-diff-toggle-hunk) :type 'user-error)
+    (aqd-press "TAB")
+    (should (invisible-p (aref agent-q-diff-buffer-positions 5)))
+    (aqd-press "TAB")
+    (should-not (invisible-p (aref agent-q-diff-buffer-positions 5)))
+    (aqd-press "<backtab>")
+    (should (seq-every-p #'invisible-p agent-q-diff-buffer-positions))
+    (agent-q-diff-buffer-goto-hunk 7)
+    (should-not (invisible-p (aref agent-q-diff-buffer-positions 7)))
+    (should (invisible-p (aref agent-q-diff-buffer-positions 0)))))
+
+(ert-deftest aqd-several-a-hunk-of-a-rejected-new-file-says-so ()
+  (aqd-several-with-review
+    (let ((create 6)
+          (lines 7))
+      (agent-q-diff-reject review create)
+      (should (equal '("its file was not accepted as new; accept the file first")
+                     (cdr (should-error (agent-q-diff-accept review lines)
+                                        :type 'agent-q-diff-bad-target))))
+      (should-not (file-exists-p (aqd-several-name "deep")))
+      ;; Accepting the file is enough.
+      (agent-q-diff-accept review create)
+      (should (equal "" (aqd-bytes-of (aqd-several-name "deep/made.txt"))))
+      (agent-q-diff-accept review lines)
+      (should (equal "made\n" (aqd-bytes-of (aqd-several-name "deep/made.txt")))))))
+
+(ert-deftest aqd-several-lines-of-a-new-file-create-it ()
+  (aqd-several-with-review
+    (switch-to-buffer (current-buffer))
+    (agent-q-diff-buffer-goto-hunk 7)
+    (should (string-prefix-p "Hunk 8 applied" (aqd-said (aqd-press "a"))))
+    (should (equal "made\n" (aqd-bytes-of (aqd-several-name "deep/made.txt"))))
+    (should (equal (nth 3 (aqd-several-headings)) "new file   deep/made.txt  accepted"))
+    (agent-q-diff-undo)
+    (should-not (file-exists-p (aqd-several-name "deep")))))
+
+(ert-deftest aqd-several-lines-of-a-file-that-is-not-renamed-go-into-the-old-one ()
+  (aqd-several-with-review
+    (agent-q-diff-reject review 3)
+    (agent-q-diff-accept review 4)
+    (should (equal "one\nTWO\n" (aqd-bytes-of (aqd-several-name "old.txt"))))
+    (should-not (file-exists-p (aqd-several-name "sub")))
+    (agent-q-diff-accept review 3)
+    (should (equal "one\nTWO\n" (aqd-bytes-of (aqd-several-name "sub/new.txt"))))
+    (should-not (file-exists-p (aqd-several-name "old.txt")))
+    (agent-q-diff-unapply review 4)
+    (should (equal "one\ntwo\n" (aqd-bytes-of (aqd-several-name "sub/new.txt"))))))
+
+(ert-deftest aqd-several-the-buffer-follows-its-renamed-file ()
+  (aqd-several-with-tree
+    (let ((buffer (find-file-noselect (aqd-several-name "old.txt"))))
+      (with-current-buffer buffer
+        (goto-char (point-max))
+        (insert "mine\n"))
+      (let ((review (aqd-several-begin)))
+        (agent-q-diff-accept review 3)
+        (should (equal (aqd-several-name "sub/new.txt") (buffer-file-name buffer)))
+        (should (buffer-modified-p buffer))
+        (should (equal "one\ntwo\n" (aqd-bytes-of (aqd-several-name "sub/new.txt"))))
+        (with-current-buffer buffer
+          (save-buffer))
+        (should (equal "one\ntwo\nmine\n" (aqd-bytes-of (aqd-several-name "sub/new.txt"))))
+        (agent-q-diff-unapply review 3)
+        (should (equal (aqd-several-name "old.txt") (buffer-file-name buffer)))
+        (should (equal "one\ntwo\nmine\n" (aqd-bytes-of (aqd-several-name "old.txt"))))))))
+
+(ert-deftest aqd-several-a-hunk-without-lines-is-decided-as-a-whole ()
+  (aqd-several-with-review
+    (agent-q-diff-buffer-goto-hunk 5)
+    (dolist (command '(agent-q-diff-split-hunk agent-q-diff-edit-hunk agent-q-diff-merge-hunk))
+      (should (equal '("This hunk is no change of lines; accept or reject it as a whole")
+                     (cdr (should-error (funcall command) :type 'user-error)))))
+    (font-lock-ensure)))
+
+(ert-deftest aqd-several-splits-and-lines-work-in-every-file ()
+  (aqd-several-with-tree
+    (let ((review (aqd-several-begin
+                   `((:path "gone.txt" :delete t)
+                     (:path "a.txt" :original ,aqd-several-a
+                            :modified ,(aqd-numbered 30 '((3 . "three") (5 . "five"))))
+                     (:path "run.sh" :original "#!/bin/sh\n" :modified "#!/bin/sh\nls\n")))))
+      (aqd-in-diff review
+        (agent-q-diff-buffer-goto-hunk 1)
+        (agent-q-diff-split-hunk)
+        (should (= 4 (agent-q-diff-count-hunks)))
+        (agent-q-diff-accept review 2)
+        (agent-q-diff-accept review 3)
+        (should (equal (aqd-bytes-of (aqd-several-name "a.txt")) (aqd-numbered 30 '((5 . "five")))))
+        (should (equal (aqd-bytes-of (aqd-several-name "run.sh")) "#!/bin/sh\nls\n"))
+        (should (equal (aqd-several-headings)
+                       '("deleted    gone.txt  1 hunk"
+                         "modified   a.txt  1 of 2 applied, 1 pending"
+                         "modified   run.sh  accepted")))
+        (agent-q-diff-undo)
+        (agent-q-diff-undo)
+        (agent-q-diff-undo)
+        (should (= 3 (agent-q-diff-count-hunks)))
+        (should (equal (aqd-bytes-of (aqd-several-name "a.txt")) aqd-several-a))))))
+
+;;;; Others
+
+(ert-deftest aqd-several-a-file-with-unsaved-edits-is-not-deleted ()
+  (aqd-several-with-tree
+    (with-current-buffer (find-file-noselect (aqd-several-name "gone.txt"))
+      (insert "mine\n"))
+    (let ((review (aqd-several-begin)))
+      (should-error (agent-q-diff-accept review 5) :type 'agent-q-diff-bad-target)
+      (should (equal "not\nneeded\n" (aqd-bytes-of (aqd-several-name "gone.txt")))))))
+
+(ert-deftest aqd-several-a-file-that-others-changed-is-not-deleted ()
+  (aqd-several-with-review
+    (aqd-several-put "gone.txt" "needed after all\n")
+    (should (equal '("the file was changed since")
+                   (cdr (should-error (agent-q-diff-accept review 5)
+                                      :type 'agent-q-diff-bad-target))))
+    (agent-q-diff-buffer-goto-hunk 0)
+    (agent-q-diff-accept-all)
+    (should-not aqd-answers)
+    (should (equal "needed after all\n" (aqd-bytes-of (aqd-several-name "gone.txt"))))
+    (agent-q-diff-finish)
+    (should (eq 'partial (aqd-several-answer :status)))
+    (should (string-search "gone.txt not deleted" (aqd-several-answer :message)))))
+
+(ert-deftest aqd-several-what-others-did-already-is-seen ()
+  (aqd-several-with-review
+    (delete-file (aqd-several-name "gone.txt"))
+    (set-file-modes (aqd-several-name "run.sh") #o755)
+    (agent-q-diff-refresh)
+    (should (eq 'already-in (agent-q-diff-accept review 5)))
+    (should (eq 'already-in (agent-q-diff-accept review 8)))))
+
+(ert-deftest aqd-several-typed-lines-keep-a-new-file ()
+  (aqd-several-with-review
+    (agent-q-diff-accept review 7)
+    (with-current-buffer (find-file-noselect (aqd-several-name "deep/made.txt"))
+      (goto-char (point-max))
+      (insert "mine\n")
+      (save-buffer))
+    (should-error (agent-q-diff-unapply review 6) :type 'agent-q-diff-bad-target)
+    (should (equal "made\nmine\n" (aqd-bytes-of (aqd-several-name "deep/made.txt"))))))
+
+;;;; Failures
+
+(defun aqd-several-state ()
+  "Return all that a failed command must leave as it was."
+  (list (aqd-several-disk)
+        (mapcar (lambda (buffer)
+                  (with-current-buffer buffer
+                    (list buffer-file-name (buffer-string) (buffer-modified-p)
+                          (verify-visited-file-modtime))))
+                (seq-filter (lambda (buffer)
+                              (and (buffer-file-name buffer)
+                                   (file-in-directory-p (buffer-file-name buffer)
+                                                        aqd-several-tree)))
+                            (buffer-list)))))
+
+(ert-deftest aqd-several-a-failure-in-any-file-changes-none ()
+  (dolist (fault '(error quit))
+    (dotimes (file 6)
+      (ert-info ((format "%s in file %d" fault file))
+        (aqd-several-with-review
+          (let* ((is-armed t)
+                 (target (agent-q-diff-file-change-target
+                          (nth file (agent-q-diff-change-files agent-q-diff-buffer-change))))
+                 (before (aqd-several-state)))
+            (setf (agent-q-diff-target-check target)
+                  (lambda () (when is-armed (signal fault '("no")))))
+            (should (equal (list fault "no")
+                           (condition-case err
+                               (agent-q-diff-decide-accept-all agent-q-diff-buffer-change)
+                             ((error quit) err))))
+            (should (equal (aqd-several-state) before))
+            (should (equal '(10 0 0 10) (agent-q-diff-buffer-counts)))
+            (setq is-armed nil)
+            (agent-q-diff-accept-all)
+            (should (equal (aqd-several-disk) aqd-several-proposed))))))))
+
+(ert-deftest aqd-several-a-save-that-fails-changes-no-file ()
+  (aqd-several-with-review
+    (let ((before (aqd-several-state))
+          (inhibit-message t))
+      ;; In the last file with text, after others were written.
+      (with-current-buffer (find-buffer-visiting (aqd-several-name "deep/made.txt"))
+        (add-hook 'write-file-functions (lambda () (error "Full")) nil t))
+      (agent-q-diff-accept-all)
+      (should-not aqd-answers)
+      (should (equal (aqd-several-disk) (car before)))
+      (should (equal '(10 0 0 10) (agent-q-diff-buffer-counts))))))
+
+(ert-deftest aqd-several-random-decisions-with-faults-leave-what-they-say ()
+  (let ((random-state (random "several")))
+    (ignore random-state)
+    (dotimes (_ 4)
+      (aqd-several-with-review
+        (dotimes (_ 60)
+          (let* ((change agent-q-diff-buffer-change)
+                 (file (nth (random 6) (agent-q-diff-change-files change)))
+                 (has-fault (= 0 (random 3)))
+                 (before (aqd-several-state))
+                 (marks (agent-q-diff-module-marks (agent-q-diff-change-engine change)))
+                 (inhibit-message t)
+                 (failed nil))
+            (setf (agent-q-diff-target-check (agent-q-diff-file-change-target file))
+                  (and has-fault (lambda () (error "Fault"))))
+            (condition-case nil
+                (pcase (random 8)
+                  (0 (agent-q-diff-decide-unapply-all change))
+                  (1 (agent-q-diff-decide-accept-all change (random 6)))
+                  (2 (agent-q-diff-decide-unapply-all change (random 6)))
+                  (3 (agent-q-diff-decide-back change (= 0 (random 2))))
+                  (4 (agent-q-diff-decide-accept-all change))
+                  (_ (agent-q-diff-command review
+                                           (nth (random 4) '(accept reject toggle unapply))
+                                           (random 10))))
+              (error (setq failed t)))
+            (setf (agent-q-diff-target-check (agent-q-diff-file-change-target file)) nil)
+            (when failed
+              (should (equal (aqd-several-state) before))
+              (should (equal marks (agent-q-diff-module-marks
+                                    (agent-q-diff-change-engine change)))))
+            (agent-q-diff-change-follow change)
+            (should (equal (aqd-several-disk) (aqd-several-expected change)))))))))
+
+(defun aqd-several-expected (change)
+  "Return what the tree must hold by the facts of the hunks of CHANGE."
+  (cl-flet ((in-p (hunk) (agent-q-diff-engine-hunk-fact (agent-q-diff-change-hunk change hunk))))
+    (sort
+     (delq nil
+           (list (cons "a.txt"
+                       (cons 0 (aqd-numbered
+                                30 (delq nil (list (and (in-p 0) '(3 . "three"))
+                                                   (and (in-p 1) '(15 . "fifteen"))
+                                                   (and (in-p 2) '(27 . "x")))))))
+                 (cons (if (in-p 3) "sub/new.txt" "old.txt")
+                       (cons 0 (if (in-p 4) "one\nTWO\n" "one\ntwo\n")))
+                 (unless (in-p 5) '("gone.txt" 0 . "not\nneeded\n"))
+                 (when (in-p 6) (cons "deep/made.txt" (cons 0 (if (in-p 7) "made\n" ""))))
+                 (cons "run.sh" (cons (if (in-p 8) #o111 0) "#!/bin/sh\n"))
+                 (list "link" nil 'link (if (in-p 9) "run.sh" "a.txt"))))
+     (lambda (one other) (string< (car one) (car other))))))
+
+;;;; The answer
+
+(ert-deftest aqd-several-the-answer-says-what-became-of-each-file ()
+  (aqd-several-with-review
+    (agent-q-diff-accept review 0)
+    (agent-q-diff-reject review 1)
+    (agent-q-diff-buffer-goto-hunk 1)
+    (agent-q-diff-comment-hunk "keep the old name")
+    (agent-q-diff-accept review 3)
+    (agent-q-diff-reject review 5)
+    (agent-q-diff-reject review 6)
+    (agent-q-diff-end review)
+    (should (eq 'partial (aqd-several-answer :status)))
+    (should (string-prefix-p
+             "✓ Accepted in part: 2 of 6 files: a.txt 1 of 3 hunks (hunk 2: \"keep the old \
+name\"), old.txt renamed to sub/new.txt with 0 of 1 hunk, gone.txt not deleted, \
+deep/made.txt not created, run.sh not given mode 644 → 755, \
+link not done: link to a.txt → run.sh."
+             (aqd-several-answer :message)))
+    (should (string-search "\na.txt:\nIn the file: hunk 1.\nNot in the file: hunks 2 and 3."
+                           (concat "\n" (aqd-several-answer :message))))
+    (let ((files (aqd-several-answer :files)))
+      (should (equal (mapcar (lambda (file) (plist-get file :kind)) files)
+                     '("modified" "renamed" "deleted" "new file" "mode" "link")))
+      (should (equal (mapcar (lambda (file) (plist-get file :in-file)) files)
+                     '(1 1 0 0 0 0)))
+      (should (equal (plist-get (nth 1 files) :path) (aqd-several-name "sub/new.txt")))
+      (should (equal (plist-get (nth 1 files) :old-path) (aqd-several-name "old.txt")))
+      (should (plist-get (car files) :saved)))
+    (should (= 10 (length (aqd-several-answer :hunks))))))
+
+(ert-deftest aqd-several-a-cancelled-change-says-what-stays ()
+  (aqd-several-with-review
+    (agent-q-diff-accept review 0)
+    (agent-q-diff-cancel review)
+    (should (eq 'cancelled (aqd-several-answer :status)))
+    (should (string-search "In the files: 1 of 6 files: a.txt 1 of 3 hunks, "
+                           (aqd-several-answer :message)))))
+
+(ert-deftest aqd-several-the-outcome-names-every-file ()
+  (aqd-several-with-review
+    (switch-to-buffer (current-buffer))
+    (agent-q-diff-accept review 0)
+    (agent-q-diff-accept review 3)
+    (aqd-several-goto-heading "gone.txt")
+    (agent-q-diff-show-outcome)
+    (with-current-buffer agent-q-diff-outcome-buffer-name
+      (should (equal (buffer-string) "\
+a.txt  1 of 3 hunks
+sub/new.txt  renamed from old.txt, 0 of 1 hunk
+gone.txt  as it was
+deep/made.txt  not created, 0 of 1 hunk
+run.sh  as it was
+link  as it was
+")))
+    (agent-q-diff-show-outcome t)
+    (with-current-buffer agent-q-diff-outcome-buffer-name
+      (should (equal (buffer-string) "\
+a.txt  3 of 3 hunks
+sub/new.txt  renamed from old.txt, 1 of 1 hunk
+gone.txt  deleted
+deep/made.txt  new, 1 of 1 hunk
+run.sh  mode 644 → 755
+link  link to a.txt → run.sh
+")))))
+
+;;;; What cannot be proposed
+
+(ert-deftest aqd-several-bad-input-says-what-is-wrong-and-leaves-nothing ()
+  (pcase-dolist (`(,files ,symbol ,words)
+                 `((nil agent-q-diff-bad-arguments "a list of files, at least one")
+                   ("a.txt" agent-q-diff-bad-arguments "a list of files")
+                   (("a.txt") agent-q-diff-bad-arguments "property list")
+                   (((:content "x")) agent-q-diff-bad-arguments "needs a :path")
+                   (((:path "a.txt")) agent-q-diff-bad-arguments "nothing is proposed")
+                   (((:path "a.txt" :contents "x")) agent-q-diff-bad-arguments
+                    ":contents is no property")
+                   (((:path "a.txt" :content 3)) agent-q-diff-bad-arguments
+                    ":content of a file must not be integer")
+                   (((:path "a.txt" :content "x" :delete t)) agent-q-diff-bad-arguments
+                    "only one of")
+                   (((:path "a.txt" :modified "x")) agent-q-diff-bad-arguments "give both")
+                   (((:path "a.txt" :to "b.txt" :delete t)) agent-q-diff-bad-arguments
+                    "renamed and deleted")
+                   (((:path "run.sh" :mode #o755) (:path "./run.sh" :delete t))
+                    agent-q-diff-bad-arguments "occurs twice")
+                   (((:path "run.sh" :mode #o755) (:path "none" :delete t))
+                    agent-q-diff-bad-target "does not exist")
+                   (((:path "a.txt" :original "x\n" :modified "x\n"))
+                    agent-q-diff-identical "")
+                   (((:path "run.sh" :mode #o755) (:path "a.txt" :diff "nothing\n"))
+                    agent-q-diff-malformed "")))
+    (ert-info ((format "%S" files))
+      (aqd-several-with-tree
+        (let ((before (agent-q-diff-module-n-reviews)))
+          (agent-q-diff-review-change files "Bad" (lambda (result) (push result aqd-answers)))
+          (should (eq 'error (aqd-several-answer :status)))
+          (should (eq symbol (aqd-several-answer :error)))
+          (should (string-search words (aqd-several-answer :reason)))
+          (should (= before (agent-q-diff-module-n-reviews)))
+          (should-not (find-buffer-visiting (aqd-several-name "a.txt"))))))))
+
+(provide 'agent-q-diff-several-test)
+;;; agent-q-diff-several-test.el ends here
