@@ -476,7 +476,7 @@ Return non-nil if they were."
       folds)))
 
 (defun agent-q-diff-buffer-hunk-with-lines ()
-  "Return the hunk at point; refuse one that changes no lines of a file."
+  "Return the hunk at point; refuse one without changed lines."
   (let ((hunk (agent-q-diff-buffer-hunk-here)))
     (when (and agent-q-diff-buffer-change
                (agent-q-diff-change-operation-of agent-q-diff-buffer-change hunk))

@@ -200,7 +200,7 @@ Return non-nil if that is news."
                         (agent-q-diff-file-change-operations file)))))
 
 (defun agent-q-diff-change-operation-of (change hunk)
-  "Return the operation that HUNK of CHANGE is, or nil if it changes lines."
+  "Return the operation that HUNK of CHANGE is, or nil if it has lines."
   (let* ((index (agent-q-diff-change-file-index change hunk))
          (file (nth index (agent-q-diff-change-files change))))
     (and (agent-q-diff-file-change-operations file)

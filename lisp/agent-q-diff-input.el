@@ -130,7 +130,7 @@ See `agent-q-diff-review-change'."
     file))
 
 (defun agent-q-diff-input--check-names (files)
-  "Signal an error if two of FILES, file changes, concern the same file."
+  "Signal an error if two of FILES, each a file change, have a name in common."
   (let ((seen (make-hash-table :test #'equal)))
     (dolist (file files)
       (dolist (name (seq-uniq (delq nil (list (agent-q-diff-file-change-old-path file)

@@ -35,6 +35,8 @@
     (agent-q-diff-unapply-hunk    . "take the hunk out of the file again")
     (agent-q-diff-next-hunk       . "go to the next hunk")
     (agent-q-diff-previous-hunk   . "go to the previous hunk")
+    (agent-q-diff-next-file       . "go to the next file, where a r u decide all of it")
+    (agent-q-diff-previous-file   . "go to the previous file")
     (agent-q-diff-accept-all      . "accept all pending hunks and finish")
     (agent-q-diff-reject-all      . "reject all pending hunks and finish")
     (agent-q-diff-finish          . "finish the review")

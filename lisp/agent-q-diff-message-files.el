@@ -103,7 +103,7 @@ Their :index counts from 0 in FILE."
 ;;;; All files
 
 (defun agent-q-diff-message-files-sentence (result)
-  "Return the sentence that says what became of each file of RESULT."
+  "Return a sentence about what became of each file of RESULT."
   (let* ((files (plist-get result :files))
          (n (seq-count (lambda (file) (< 0 (plist-get file :in-file))) files)))
     (format "%d of %s: %s."

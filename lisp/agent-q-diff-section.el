@@ -29,7 +29,7 @@
 ;;;; Writing
 
 (defun agent-q-diff-section-file-name (path)
-  "Return PATH, a file of this buffer's change, as the user reads it."
+  "Return PATH, a file of this buffer's change, for display."
   (agent-q-diff-visible
    (if (file-in-directory-p path default-directory)
        (file-relative-name path)

@@ -18,7 +18,7 @@
 ;;;###autoload
 (cl-defun agent-q-diff-review-change (files description callback
                                             &key (mode #'agent-q-diff-mode) notes agent)
-  "Ask the user to decide about changes of FILES, and return the review at once.
+  "Ask the user to decide about FILES, and return the review at once.
 All of them are decided in one diff buffer, and CALLBACK is called once.
 
 FILES is a list with a property list for each file:
@@ -65,8 +65,8 @@ a hunk as well.  Its :operation is `create', `delete', `rename', `mode' or
 ;;;###autoload
 (cl-defun agent-q-diff-review-change-and-wait (files description
                                                      &key (mode #'agent-q-diff-mode) notes)
-  "Let the user decide about changes of FILES, and wait for the decision.
-The arguments are as for `agent-q-diff-review-change', and so is the value.
+  "Let the user decide about FILES, and wait for the decision.
+FILES, DESCRIPTION, MODE and NOTES are as for `agent-q-diff-review-change', and so is the value.
 Signal an error under `agent-q-diff-error' if there is no decision."
   (agent-q-diff-api-start-and-wait
    default-directory nil nil description mode notes

@@ -17,7 +17,7 @@
 (require 'agent-q-diff-disk)
 
 (defun agent-q-diff-transaction-run (steps)
-  "Take STEPS, all of them or none.
+  "Carry out all of STEPS, or none.
 A step is a function that is called with one argument.  If that is non-nil,
 it returns a function without arguments that takes it back; for the last
 step, which nothing can follow, it is nil.  If a step signals an error or is
@@ -53,7 +53,7 @@ first."
 ;;;; A file and its buffer
 
 (defun agent-q-diff-transaction-edit (buffer function is-followed)
-  "Call FUNCTION, which edits BUFFER and perhaps saves it.
+  "Call FUNCTION, an edit of BUFFER and perhaps a save.
 FUNCTION has no arguments.  If IS-FOLLOWED is non-nil, return a function
 that makes BUFFER and its file as they were before, else nil."
   (if (not is-followed)

@@ -87,8 +87,8 @@ A list in the place of a line is the lines for it, perhaps none."
   ("keys-a" agent-q-diff-accept-hunk "a")
   ("keys-k" agent-q-diff-reject-hunk "k")
   ("keys-p" agent-q-diff-previous-hunk "p")
-  ("keys-M-n" agent-q-diff-next-hunk "M-n")
-  ("keys-M-p" agent-q-diff-previous-hunk "M-p")
+  ("keys-M-n" agent-q-diff-next-file "M-n")
+  ("keys-M-p" agent-q-diff-previous-file "M-p")
   ("keys-TAB" agent-q-diff-fold-hunk "TAB")
   (nil agent-q-diff-fold-hunk "TAB")
   ("keys-S-TAB" agent-q-diff-fold-all-hunks "<backtab>")
@@ -158,6 +158,51 @@ A list in the place of a line is the lines for it, perhaps none."
   ("every-state-does-not-apply" agent-q-diff-accept-hunk "P a")
   ("every-state-C-c-C-c" agent-q-diff-accept-all "C-c C-c")
   ("every-state-q" agent-q-diff-finish "q"))
+
+;; A change of five files, of all kinds.
+(defun tours-propose-files ()
+  "Propose to change several files."
+  (e2e-write "calc.py" (tours-lines 12))
+  (e2e-write "old_name.py" "import calc\n\nprint(calc.add(1, 2))\n")
+  (e2e-write "gone.py" "# not needed\nx = 1\n")
+  (e2e-write "run.sh" "#!/bin/sh\npython3 main.py\n")
+  (e2e-eval `(set-file-modes ,(e2e-path "run.sh") #o644))
+  (e2e-propose
+   'filter 'files
+   `(let ((default-directory ,(file-name-as-directory e2e--folder)))
+      (agent-q-diff-review-change-and-wait
+       (list (list :path "calc.py" :original ,(tours-lines 12)
+                   :modified ,(tours-lines 12 2 "LINE 2" 11 "LINE 11"))
+             (list :path "old_name.py" :to "main.py"
+                   :original "import calc\n\nprint(calc.add(1, 2))\n"
+                   :modified "import calc\n\nprint(calc.add(1, 2))\nprint(calc.mul(3, 4))\n")
+             '(:path "gone.py" :delete t)
+             '(:path "test_calc.py"
+                     :content "import calc\n\n\ndef test_add():\n    assert calc.add(1, 2) == 3\n")
+             '(:path "run.sh" :mode #o755))
+       "Rename the program, and test it"))))
+
+(screens-define-tour files
+  ("files-opened" nil (tours-propose-files))
+  (nil nil "C-x 1")
+  ("files-a" agent-q-diff-accept-hunk "a")
+  ("files-M-n" agent-q-diff-next-file "M-n")
+  ("files-heading-a" agent-q-diff-accept-hunk "a")
+  ("files-heading-r" agent-q-diff-reject-hunk "M-n r")
+  ("files-e" agent-q-diff-edit-hunk "e")
+  ("files-undo" agent-q-diff-undo "C-_")
+  ("files-M-p" agent-q-diff-previous-file "M-p M-p M-p M-p")
+  ("files-heading-u" agent-q-diff-unapply-hunk "u")
+  ("files-outcome" agent-q-diff-show-outcome "=")
+  ("files-outcome-all" agent-q-diff-show-outcome "C-u =")
+  (nil nil "C-x 1")
+  ("files-TAB" agent-q-diff-fold-hunk "TAB")
+  (nil agent-q-diff-fold-hunk "TAB")
+  ("files-S-TAB" agent-q-diff-fold-all-hunks "<backtab>")
+  ("files-n" agent-q-diff-next-hunk "n")
+  (nil agent-q-diff-fold-all-hunks "<backtab> <backtab>")
+  ("files-lines-of-a-new-file" agent-q-diff-accept-hunk "M-< . . . . . . a")
+  ("files-accept-all" agent-q-diff-accept-all "C-c C-c"))
 
 (screens-define-tour ambiguous
   (nil nil (tours-propose "target" (tours-blocks 6) (tours-blocks 6 3) "One block"
