@@ -468,10 +468,11 @@ If it is not the hunk at point, forget which place of a hunk was shown."
   "Show the hunks of the file at point, if they are folded into its heading.
 Return non-nil if they were."
   (when agent-q-diff-buffer-headings
-    (let ((folds (seq-filter (lambda (overlay)
-                               (overlay-get overlay 'agent-q-diff-folded-file))
-                             (overlays-in (line-beginning-position)
-                                          (1+ (line-end-position))))))
+    (let* ((file (agent-q-diff-buffer-file-index))
+           (folds (seq-filter (lambda (overlay)
+                                (overlay-get overlay 'agent-q-diff-folded-file))
+                              (overlays-in (aref agent-q-diff-buffer-headings file)
+                                           (agent-q-diff-buffer-section-end file)))))
       (mapc #'delete-overlay folds)
       folds)))
 

@@ -128,14 +128,12 @@ has changed."
   "Return words to append if an edit is only in the buffer of FILE.
 FILE is an `agent-q-diff-file-change', NOTE the note of the plan, a symbol.
 If `agent-q-diff-save' is `never', there are none, since the user knows."
-  (let ((target (agent-q-diff-file-change-buffer file)))
-    (if (and (eq note 'edited)
-             (not (agent-q-diff-file-change-is-detached file))
-             (not (eq agent-q-diff-save 'never))
-             (agent-q-diff-disk-unsaved-p target))
-        (format "; not saved, since %s has unsaved edits"
-                (agent-q-diff-visible (buffer-name target)))
-      "")))
+  (if (and (eq note 'edited)
+           (not (eq agent-q-diff-save 'never))
+           (agent-q-diff-file-change-unsaved-p file))
+      (format "; not saved, since %s has unsaved edits"
+              (agent-q-diff-visible (buffer-name (agent-q-diff-file-change-buffer file))))
+    ""))
 
 (defun agent-q-diff-commands--say-failure (command err)
   "Show a message that COMMAND failed on the hunk at point with ERR.

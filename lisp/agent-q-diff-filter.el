@@ -148,14 +148,25 @@
     (widen)
     (save-excursion
       (goto-char (aref agent-q-diff-buffer-headings index))
-      (let ((overlay (make-overlay (line-end-position)
-                                   (1- (agent-q-diff-buffer-section-end index)))))
-        (overlay-put overlay 'agent-q-diff-folded-file t)
-        (overlay-put overlay 'evaporate t)
-        (overlay-put overlay 'invisible 'agent-q-diff)
-        (overlay-put overlay 'isearch-open-invisible #'delete-overlay)
-        (overlay-put overlay 'after-string
-                     (propertize " …" 'face 'agent-q-diff-pending))))))
+      ;; The line break after the heading stays, so that what the heading
+      ;; shows at its end does.
+      (let ((hunks (make-overlay (line-beginning-position 2)
+                                 (agent-q-diff-buffer-section-end index)))
+            (heading (make-overlay (point) (line-end-position))))
+        (overlay-put hunks 'invisible 'agent-q-diff)
+        (overlay-put hunks 'isearch-open-invisible #'agent-q-diff-filter--open-file)
+        (overlay-put heading 'priority 1)
+        (overlay-put heading 'after-string
+                     (propertize " …" 'face 'agent-q-diff-pending))
+        (dolist (overlay (list hunks heading))
+          (overlay-put overlay 'agent-q-diff-folded-file t)
+          (overlay-put overlay 'evaporate t))))))
+
+(defun agent-q-diff-filter--open-file (overlay)
+  "Show the hunks that OVERLAY hides."
+  (save-excursion
+    (goto-char (overlay-start overlay))
+    (agent-q-diff-buffer-unfold-file)))
 
 (defun agent-q-diff-filter--toggle-all-files ()
   "Fold the hunks of each file into its heading; if any is folded, show them all."

@@ -93,12 +93,20 @@ negative; above the first hunk, -1."
         (1+ before)
       before)))
 
+(defun agent-q-diff-navigation--hidden-p (position)
+  "Return non-nil if the hunk at POSITION is hidden.
+Hunks folded into the heading of their file are not: moving there shows them."
+  (and (invisible-p position)
+       (not (seq-some (lambda (overlay) (overlay-get overlay 'agent-q-diff-folded-file))
+                      (overlays-at position)))))
+
 (defun agent-q-diff-navigation--visible-hunk (hunk step default)
   "Return HUNK, or the next one in the direction of STEP that is not hidden.
 If there is none, return DEFAULT."
   (let ((n (length agent-q-diff-buffer-positions)))
     (while (and (< -1 hunk n)
-                (invisible-p (aref agent-q-diff-buffer-positions hunk)))
+                (agent-q-diff-navigation--hidden-p
+                 (aref agent-q-diff-buffer-positions hunk)))
       (cl-incf hunk step))
     (if (< -1 hunk n) hunk default)))
 

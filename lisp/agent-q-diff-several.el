@@ -66,8 +66,9 @@ a hunk as well.  Its :operation is `create', `delete', `rename', `mode' or
 (cl-defun agent-q-diff-review-change-and-wait (files description
                                                      &key (mode #'agent-q-diff-mode) notes)
   "Let the user decide about FILES, and wait for the decision.
-FILES, DESCRIPTION, MODE and NOTES are as for `agent-q-diff-review-change', and so is the value.
-Signal an error under `agent-q-diff-error' if there is no decision."
+FILES, DESCRIPTION, MODE, NOTES and the value are as for
+`agent-q-diff-review-change'.  Signal an error under
+`agent-q-diff-error' if there is no decision."
   (agent-q-diff-api-start-and-wait
    default-directory nil nil description mode notes
    (lambda ()

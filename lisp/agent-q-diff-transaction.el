@@ -17,7 +17,7 @@
 (require 'agent-q-diff-disk)
 
 (defun agent-q-diff-transaction-run (steps)
-  "Carry out all of STEPS, or none.
+  "Carry out STEPS, all or none.
 A step is a function that is called with one argument.  If that is non-nil,
 it returns a function without arguments that takes it back; for the last
 step, which nothing can follow, it is nil.  If a step signals an error or is

@@ -195,13 +195,15 @@ A list in the place of a line is the lines for it, perhaps none."
   ("files-heading-u" agent-q-diff-unapply-hunk "u")
   ("files-outcome" agent-q-diff-show-outcome "=")
   ("files-outcome-all" agent-q-diff-show-outcome "C-u =")
-  (nil nil "C-x 1")
+  ;; Emacs 30 in a terminal may leave a column of the other window if the next
+  ;; key interrupts drawing.
+  (nil nil "C-x 1" (e2e-see "@@ -1,3 \\+1,4 @@"))
   ("files-TAB" agent-q-diff-fold-hunk "TAB")
   (nil agent-q-diff-fold-hunk "TAB")
   ("files-S-TAB" agent-q-diff-fold-all-hunks "<backtab>")
   ("files-n" agent-q-diff-next-hunk "n")
   (nil agent-q-diff-fold-all-hunks "<backtab> <backtab>")
-  ("files-lines-of-a-new-file" agent-q-diff-accept-hunk "M-< . . . . . . a")
+  ("files-lines-of-a-new-file" agent-q-diff-accept-hunk "M-< . . . . . a")
   ("files-accept-all" agent-q-diff-accept-all "C-c C-c"))
 
 (screens-define-tour ambiguous
