@@ -16,11 +16,11 @@
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-disk)
 
-(defun agent-q-diff-transaction-run (steps)
-  "Carry out STEPS, all or none.
-A step is a function that is called with one argument.  If that is non-nil,
+(defun agent-q-diff-transaction-run (actions)
+  "Carry out ACTIONS, all or none.
+An action is a function that is called with one argument.  If that is non-nil,
 it returns a function without arguments that takes it back; for the last
-step, which nothing can follow, it is nil.  If a step signals an error or is
+action, which nothing can follow, it is nil.  If an action signals an error or is
 quit, it has changed nothing, and those before it are taken back, the latest
 first."
   (let ((taken nil)
@@ -31,9 +31,9 @@ first."
         (undo-strong-limit most-positive-fixnum))
     (unwind-protect
         (progn
-          (while steps
-            (push (funcall (car steps) (cdr steps)) taken)
-            (setq steps (cdr steps)))
+          (while actions
+            (push (funcall (car actions) (cdr actions)) taken)
+            (setq actions (cdr actions)))
           (setq is-done t))
       (unless is-done
         (agent-q-diff-transaction--take-back taken)))))
