@@ -18,11 +18,11 @@
 
 (defun agent-q-diff-transaction-run (actions)
   "Carry out ACTIONS, all or none.
-An action is a function that is called with one argument.  If that is non-nil,
-it returns a function without arguments that takes it back; for the last
-action, which nothing can follow, it is nil.  If an action signals an error or is
-quit, it has changed nothing, and those before it are taken back, the latest
-first."
+An action is a function that is called with one argument.  If that is
+non-nil, it returns a function without arguments that takes it back; for
+the last action, which nothing can follow, it is nil.  If an action signals
+an error or is quit, it has changed nothing, and those before it are taken
+back, the latest first."
   (let ((taken nil)
         (is-done nil)
         ;; Garbage collection must not truncate an undo list that is needed.
