@@ -106,7 +106,7 @@ the other arguments and the value are those of
 `agent-q-diff-review-and-wait'."
   (agent-q-diff-api--check-arguments diff diff description)
   (agent-q-diff-api-start-and-wait
-   path nil nil description mode (append notes (agent-q-diff-api--diff-notes path diff))
+   path nil nil description mode (append notes (agent-q-diff-api--names-note path diff))
    (lambda ()
      (agent-q-diff-file-change-open-patch (agent-q-diff-visit-name path) diff check))))
 
@@ -215,7 +215,7 @@ other arguments and the value are those of `agent-q-diff-review'."
   (agent-q-diff-api--check-arguments diff diff description)
   (agent-q-diff-api-start
    path callback agent nil nil description mode
-   (append notes (agent-q-diff-api--diff-notes path diff))
+   (append notes (agent-q-diff-api--names-note path diff))
    (lambda ()
      (agent-q-diff-file-change-open-patch (agent-q-diff-visit-name path) diff check))))
 
@@ -303,114 +303,7 @@ ends."
     (with-current-buffer buffer
       (agent-q-diff-grace-begin))))
 
-;;;; Reviewing a diff
-
-;;;###autoload
-(defun agent-q-diff-review-diff (diff &optional directory)
-  "Review DIFF, a unified diff of one or more files, and return the reviews.
-Interactively, DIFF is the text of the region if it is active, else of the
-buffer; with a prefix argument, it is read from a file.  File names are
-expanded against DIRECTORY or `default-directory'; a leading \"a/\" or
-\"b/\" is dropped unless there is such a directory.  Each file has a review
-of its own, which changes only lines: a note says if the diff would also
-rename or delete the file, or the like."
-  (interactive (list (agent-q-diff-api--read-diff)))
-  (let* ((default-directory (or directory default-directory))
-         (undone (agent-q-diff-api-undone-notes diff))
-         (files (agent-q-diff-engine-files diff))
-         ;; If one has no name, no reviews of the others must be left
-         ;; behind.
-         (names (mapcar (pcase-lambda (`(,old ,new ,_))
-                          (agent-q-diff-api--named-file old new))
-                        files))
-         (reviews (cl-mapcar (pcase-lambda (name `(,old ,new ,hunks))
-                               (agent-q-diff-review-patch
-                                name hunks "A diff" nil
-                                :notes (append undone
-                                               (agent-q-diff-api--outside-notes old new))))
-                             names files))
-         (first (seq-find (lambda (review)
-                            (not (agent-q-diff-session-outcome review)))
-                          reviews)))
-    (dolist (review reviews)
-      (when (agent-q-diff-session-outcome review)
-        (message "%s: %s"
-                 (agent-q-diff-visible (agent-q-diff-session-path review))
-                 (agent-q-diff-visible
-                  (plist-get (agent-q-diff-session-result review) :reason)))))
-    (when first
-      (pop-to-buffer (agent-q-diff-session-buffer first)))
-    reviews))
-
-(defun agent-q-diff-api--read-diff ()
-  "Return the text of the region, of the buffer, or with a prefix of a file."
-  (cond
-   (current-prefix-arg
-    (with-temp-buffer
-      (insert-file-contents (read-file-name "Review diff in file: " nil nil t))
-      (buffer-string)))
-   ((use-region-p)
-    (buffer-substring-no-properties (region-beginning) (region-end)))
-   (t (save-restriction
-        (widen)
-        (buffer-substring-no-properties (point-min) (point-max))))))
-
-(defun agent-q-diff-api--named-file (old new)
-  "Return the name of the file of a diff with the names OLD and NEW.
-A diff that creates or deletes a file names it on one side only; one that
-renames a file is for the name that exists."
-  (let ((names (mapcar #'agent-q-diff-api--without-side
-                       (remove "/dev/null" (delq nil (list new old))))))
-    (or (seq-find (lambda (name)
-                    (and (not (file-remote-p name)) (file-exists-p name)))
-                  names)
-        (car names)
-        (signal 'agent-q-diff-bad-target
-                '("the diff names no file; put \"--- NAME\" and \"+++ NAME\" above it")))))
-
-(defun agent-q-diff-api--without-side (name)
-  "Return NAME, from a diff's header, without git's leading \"a/\" or \"b/\"."
-  (if (and (string-match "\\`[ab]/\\(.+\\)" name)
-           (not (file-directory-p (substring name 0 1))))
-      (match-string 1 name)
-    name))
-
-(defun agent-q-diff-api--diff-notes (path diff)
-  "Return notes on DIFF, for the file PATH, that its hunks do not show."
-  (append (agent-q-diff-api--names-note path diff)
-          (agent-q-diff-api-undone-notes diff)))
-
-(defconst agent-q-diff-api--undone-regexp
-  (rx bol (or (seq (or "rename from" "rename to" "copy from" "copy to" "old mode"
-                       "new mode" "new file mode" "deleted file mode")
-                   " " (+ nonl))
-              "+++ /dev/null"))
-  "Regexp for a line above hunks that asks for more than changed lines.")
-
-(defun agent-q-diff-api-undone-notes (diff)
-  "Return a list with a note on what DIFF asks for but no review does, or nil.
-This is to rename, copy or delete a file, to create an empty one, and to
-change a mode."
-  (let ((undone (mapcan #'agent-q-diff-api--undone (split-string diff "^diff --git " t))))
-    (when undone
-      (list (format "Only lines are changed; left out: %s"
-                    (string-join undone "; "))))))
-
-(defun agent-q-diff-api--undone (section)
-  "Return what SECTION, the diff of one file, asks for besides its hunks.
-The value is a list of strings.  The first line of SECTION is the rest of
-git's \"diff --git\" line, with both names."
-  (let ((start 0)
-        (has-hunks (string-match-p "^@@ " section))
-        lines)
-    (while (string-match agent-q-diff-api--undone-regexp section start)
-      (setq start (match-end 0))
-      (push (match-string 0 section) lines))
-    (when has-hunks
-      (setq lines (delete "new file mode 100644" lines)))
-    (when lines
-      (list (format "%s (%s)" (string-join (nreverse lines) ", ")
-                    (substring section 0 (string-search "\n" section)))))))
+;;;; Notes on a diff
 
 (defun agent-q-diff-api--names-note (path diff)
   "Return a list with a warning if DIFF names another file than PATH.
@@ -425,15 +318,6 @@ part of the name counts.  Errors in DIFF itself are reported elsewhere."
                                        (file-name-nondirectory path)))
                               names)))
       (list (format "The diff names another file: %s" (car (last names)))))))
-
-(defun agent-q-diff-api--outside-notes (old new)
-  "Return a list with a warning if a file is outside `default-directory'.
-OLD and NEW are its names in a diff."
-  (let ((name (agent-q-diff-api--named-file old new)))
-    (unless (or (file-remote-p name)
-                (file-in-directory-p (expand-file-name name) default-directory))
-      (list (format "The file is OUTSIDE %s"
-                    (abbreviate-file-name default-directory))))))
 
 ;;;; Deciding by program
 

@@ -42,6 +42,7 @@
                   commit
                   counts
                   decision
+                  describe
                   edit-outside
                   fail
                   files
@@ -180,6 +181,21 @@ line and the cause."
             (mapcar (lambda (text) (and text (agent-q-diff-engine--text text)))
                     file))
           (agent-q-diff-engine--call #'agent-q-diff-module-files diff)))
+
+(defun agent-q-diff-engine-describe (diff)
+  "Return a list of (OLD NEW OPERATIONS . HUNKS), one for each file in DIFF.
+DIFF is a unified diff, perhaps git's.  OLD and NEW are the file's names
+before and after, without git's prefixes; OLD is nil if it is new, NEW if it
+is deleted.  OPERATIONS is a list as for `agent-q-diff-module-join', with
+texts decoded.  HUNKS is as from `agent-q-diff-engine-files', or nil if its
+text does not change.  Signal `agent-q-diff-malformed' with the line and the
+cause, or `agent-q-diff-bad-target' if a file has no name."
+  (cl-flet ((decoded (text) (if (stringp text) (agent-q-diff-engine--text text) text)))
+    (mapcar (pcase-lambda (`(,old ,new ,operations . ,hunks))
+              `(,(decoded old) ,(decoded new)
+                ,(mapcar (lambda (operation) (mapcar #'decoded operation)) operations)
+                . ,(decoded hunks)))
+            (agent-q-diff-engine--call #'agent-q-diff-module-describe diff))))
 
 (defun agent-q-diff-engine--lisp-p (path)
   "Return t if PATH, a string or nil, names a Lisp file, else nil."

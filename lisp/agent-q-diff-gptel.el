@@ -122,10 +122,18 @@ TOOL is an element of `agent-q-diff-tools-list'."
                 (append (list :name (symbol-name name)
                               :type (intern .type)
                               :description .description)
+                        (and .items (list :items (agent-q-diff-gptel--plist .items)))
                         (unless (member (symbol-name name)
                                         (plist-get tool :required))
                           (list :optional t)))))
             .properties)))
+
+(defun agent-q-diff-gptel--plist (schema)
+  "Return SCHEMA, an alist that is a JSON schema, as a property list."
+  (mapcan (pcase-lambda (`(,key . ,value))
+            (list (intern (format ":%s" key))
+                  (if (consp value) (agent-q-diff-gptel--plist value) value)))
+          schema))
 
 (defun agent-q-diff-gptel--function (name parameters)
   "Return a function by which gptel can call the tool NAME with PARAMETERS.

@@ -9,6 +9,9 @@
 ;; A program proposes a change as a list of property lists, one for each
 ;; file.  Here they are checked, and become file changes.
 
+;;
+;; A diff of several files becomes such a list, too.
+
 ;;; Code:
 
 (require 'cl-lib)
@@ -16,6 +19,7 @@
 (require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-visible)
+(require 'agent-q-diff-engine)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-text)
 (require 'agent-q-diff-visit)
@@ -52,7 +56,9 @@
     (when (cdr given)
       (agent-q-diff-input--refuse "%s: give only one of %s" path
                                   (mapconcat #'symbol-name given ", ")))
-    (unless (eq (null (plist-get proposal :original)) (null (plist-get proposal :modified)))
+    (unless (or (plist-get proposal :delete)
+                (eq (null (plist-get proposal :original))
+                    (null (plist-get proposal :modified))))
       (agent-q-diff-input--refuse "%s: give both :original and :modified" path))
     (unless (or given (plist-get proposal :to) (plist-get proposal :mode)
                 (plist-get proposal :old-link))
@@ -86,7 +92,7 @@ Either is nil if it does not exist on that side."
       (agent-q-diff-file-check-regular old)
       (unless (file-exists-p old)
         (agent-q-diff-file-refuse "%s does not exist, so it cannot be deleted" old))
-      (list (list 'delete (agent-q-diff-file-bytes old))))
+      (list (list 'delete (agent-q-diff-input--deleted-bytes proposal old))))
      ((null old) (list (list 'create (or mode #o644))))
      (t (delq nil
               (list (and (not (equal old new)) (list 'rename))
@@ -96,11 +102,21 @@ Either is nil if it does not exist on that side."
                                    (logand #o7777 (or (file-modes old) #o644)))
                                mode))))))))
 
+(defun agent-q-diff-input--deleted-bytes (proposal path)
+  "Return the bytes that PROPOSAL, to delete PATH, expects in that file.
+If it does not say, these are what is there."
+  (let ((bytes (agent-q-diff-file-bytes path))
+        (expected (plist-get proposal :original)))
+    (if (or (null expected)
+            (equal expected (decode-coding-string bytes 'utf-8-emacs-unix)))
+        bytes
+      (encode-coding-string expected 'utf-8-emacs-unix))))
+
 (defun agent-q-diff-input--text (proposal old check)
   "Return a file change for the text of PROPOSAL, or nil if it has none.
 OLD is the file's present name, or nil if it is new; CHECK is as for
 `agent-q-diff-file-change-open'."
-  (let* ((path (or old (agent-q-diff-visit-name (plist-get proposal :path))))
+  (let* ((path (agent-q-diff-input--present-name proposal old))
          (content (plist-get proposal :content)))
     (cond
      ((plist-get proposal :diff)
@@ -115,6 +131,19 @@ OLD is the file's present name, or nil if it is new; CHECK is as for
      ((and content (not (string-empty-p content)))
       (agent-q-diff-file-change-open path "" content check)))))
 
+(defun agent-q-diff-input--present-name (proposal old)
+  "Return the name that the file of PROPOSAL has now.
+That is OLD, unless the file is new, or was renamed already."
+  (let ((new (and (plist-get proposal :to)
+                  (agent-q-diff-visit-name (plist-get proposal :to)))))
+    (cond
+     ((null old) (agent-q-diff-visit-name (plist-get proposal :path)))
+     ((and new
+           (not (agent-q-diff-operation-exists-p old))
+           (agent-q-diff-operation-exists-p new))
+      new)
+     (t old))))
+
 (defun agent-q-diff-input-file (proposal)
   "Return the file change of PROPOSAL, a property list.
 See `agent-q-diff-review-change'."
@@ -123,7 +152,8 @@ See `agent-q-diff-review-change'."
                (operations (agent-q-diff-input--operations proposal old new))
                (check (plist-get proposal :check))
                (file (or (agent-q-diff-input--text proposal old check)
-                         (agent-q-diff-file-change-without-text (or old new) check))))
+                         (agent-q-diff-file-change-without-text
+                          (agent-q-diff-input--present-name proposal old) check))))
     (setf (agent-q-diff-file-change-operations file) operations
           (agent-q-diff-file-change-old-path file) old
           (agent-q-diff-file-change-new-path file) new)
@@ -158,6 +188,36 @@ open."
             (setq is-done t)))
       (unless is-done
         (mapc #'agent-q-diff-file-change-close files)))))
+
+;;;; Diffs
+
+(defun agent-q-diff-input-of-diff (diff)
+  "Return what DIFF, a unified diff of one or more files, proposes.
+The value is a list of property lists, as `agent-q-diff-review-change' takes
+them.  Signal an error that says why if DIFF cannot be reviewed."
+  (mapcar (pcase-lambda (`(,old ,new ,operations . ,hunks))
+            (append (list :path (or old new))
+                    (and old new (not (equal old new)) (list :to new))
+                    (mapcan #'agent-q-diff-input--of-operation operations)
+                    (and hunks (list :diff hunks))
+                    ;; An empty new file has no hunks.
+                    (and (null hunks) (assq 'create operations) (list :content ""))))
+          (agent-q-diff-engine-describe diff)))
+
+(defun agent-q-diff-input--of-operation (operation)
+  "Return the properties that propose OPERATION, one that a diff has."
+  (pcase-exhaustive operation
+    ('(rename) nil)
+    (`(create ,mode) (and (/= 0 (logand mode #o111)) (list :mode (logand mode #o7777))))
+    (`(delete ,text) (list :delete t :original text))
+    (`(mode ,old ,new) (list :old-mode (logand old #o7777) :mode (logand new #o7777)))
+    (`(link ,old ,new) (append (and old (list :old-link old)) (and new (list :link new))))))
+
+(defun agent-q-diff-input-only-text (proposals)
+  "Return the only one of PROPOSALS, if it is just for the text of a file.
+That is also the case if the file is new.  Otherwise return nil."
+  (pcase proposals
+    (`((:path ,_ :diff ,_)) (car proposals))))
 
 (provide 'agent-q-diff-input)
 ;;; agent-q-diff-input.el ends here

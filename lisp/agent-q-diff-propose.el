@@ -23,6 +23,7 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-visit)
+(require 'agent-q-diff-input)
 (require 'agent-q-diff-message)
 (require 'agent-q-diff-schema)
 (require 'agent-q-diff-guard)
@@ -30,6 +31,7 @@
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-wait)
 (require 'agent-q-diff-api)
+(require 'agent-q-diff-several)
 (require 'agent-q-diff-permit)
 
 ;;;; The file
@@ -94,6 +96,77 @@ A refusal of PATH is logged here; a review is logged when it ends."
              (agent-q-diff-propose--notes name resolved root project)
              (lambda () (agent-q-diff-guard-recheck resolved root)))))))
 
+(defun agent-q-diff-propose--targets (tool files project)
+  "Return (FILES . NOTES) for FILES, which a call of TOOL proposes to change.
+FILES are property lists, as `agent-q-diff-review-change' takes them; those
+returned have absolute names and are checked before each edit.  NOTES are
+strings for the user.  If any name is refused, signal an error that names
+it.  PROJECT is as for `agent-q-diff-propose-target'."
+  (let (checked notes)
+    (dolist (file files)
+      (let (checks)
+        (dolist (key '(:path :to))
+          (when-let ((path (plist-get file key)))
+            (pcase-let ((`(,name ,said ,check)
+                         (agent-q-diff-propose--naming path
+                           (lambda () (agent-q-diff-propose-target tool path project)))))
+              (setq file (plist-put file key name))
+              (push check checks)
+              (setq notes (append notes (mapcar (lambda (note) (format "%s: %s" path note))
+                                                said))))))
+        (push (plist-put file :check (lambda () (mapc #'funcall checks))) checked)))
+    (cons (nreverse checked) notes)))
+
+(defun agent-q-diff-propose--naming (path function)
+  "Call FUNCTION and return its value; if it refuses PATH, the error names that."
+  (declare (indent 1))
+  (condition-case err
+      (funcall function)
+    ((agent-q-diff-bad-target agent-q-diff-forbidden)
+     (signal (car err)
+             (list (if (string-search path (cadr err))
+                       (cadr err)
+                     (format "%s (%s)" (cadr err) (agent-q-diff-visible path))))))))
+
+;;;; What is proposed
+
+(defun agent-q-diff-propose--files (arguments)
+  "Return the files that a call with ARGUMENTS would change, or nil.
+They are property lists, as `agent-q-diff-review-change' takes them.  The
+value is nil if the call is for the text of the file in the argument `path'."
+  (let-alist arguments
+    (cond
+     ((assq 'changes arguments)
+      (or (mapcar #'agent-q-diff-propose--file .changes)
+          (signal 'agent-q-diff-bad-arguments
+                  '("Parameter 'changes' needs at least one file"))))
+     ((null .diff) nil)
+     ((null .path) (agent-q-diff-input-of-diff .diff))
+     (t
+      (let ((files (ignore-error agent-q-diff-error (agent-q-diff-input-of-diff .diff))))
+        (unless (or (null files) (agent-q-diff-input-only-text files))
+          files))))))
+
+(defun agent-q-diff-propose--file (change)
+  "Return CHANGE, an alist for one file from an agent, as a property list."
+  (let-alist change
+    (append (list :path .path)
+            (and .original (list :original .original))
+            (and .modified (list :modified .modified))
+            (and .content (list :content .content))
+            (and .delete (list :delete t))
+            (and .rename_to (list :to .rename_to))
+            (when-let ((given (assq 'executable change)))
+              (list :mode (if (cdr given) #o755 #o644))))))
+
+(defun agent-q-diff-propose--names (arguments)
+  "Return what a call with ARGUMENTS is about, for a message to the agent."
+  (let-alist arguments
+    (or .path
+        (let ((n (length (ignore-error agent-q-diff-error
+                           (agent-q-diff-propose--files arguments)))))
+          (format (ngettext "%d file" "%d files" n) n)))))
+
 (defun agent-q-diff-propose--logging-refusals (tool path function)
   "Call FUNCTION and return its value.
 If it signals that a call of TOOL may not use PATH, log that."
@@ -108,8 +181,17 @@ If it signals that a call of TOOL may not use PATH, log that."
 (defun agent-q-diff-propose--denial (tool arguments)
   "Return the message for the agent if the user's policy denies a call, or nil.
 The call is that of TOOL with ARGUMENTS."
-  (let* ((path (alist-get 'path arguments))
-         (default-directory (agent-q-diff-guard-root))
+  (let ((files (agent-q-diff-propose--files arguments)))
+    (if files
+        (seq-some (lambda (file)
+                    (agent-q-diff-propose--denial-of tool (plist-get file :path) arguments))
+                  files)
+      (agent-q-diff-propose--denial-of tool (alist-get 'path arguments) arguments))))
+
+(defun agent-q-diff-propose--denial-of (tool path arguments)
+  "Return the message if the policy denies a call of TOOL for PATH, or nil.
+ARGUMENTS are the call's."
+  (let* ((default-directory (agent-q-diff-guard-root))
          (request (agent-q-diff-request-make
                    :tool tool :path path
                    :name (agent-q-diff-propose--logging-refusals
@@ -126,20 +208,24 @@ The call is that of TOOL with ARGUMENTS."
 
 (defun agent-q-diff-propose--message (result arguments)
   "Return the message about RESULT of the proposal with ARGUMENTS.
-It uses the file name that the agent gave, and tells which parts of a diff
-were not carried out, since they do not change lines."
-  (let-alist arguments
-    (string-join
-     (cons (agent-q-diff-message-of-result result .path)
-           (and .diff
-                (equal "accepted" (plist-get result :decision))
-                (agent-q-diff-api-undone-notes .diff)))
-     "\n\n")))
+It uses the file name that the agent gave."
+  (agent-q-diff-message-of-result result (agent-q-diff-propose--names arguments)))
 
-(defun agent-q-diff-propose--review-and-wait (target arguments)
-  "Review ARGUMENTS for TARGET and return the result.
-TARGET is what `agent-q-diff-propose-target' returned."
-  (pcase-let ((`(,name ,notes ,check) target))
+(defun agent-q-diff-propose--review-and-wait (tool arguments)
+  "Review the proposal of TOOL with ARGUMENTS and return the result."
+  (if-let ((files (agent-q-diff-propose--files arguments)))
+      (pcase-let ((`(,files . ,notes)
+                   (agent-q-diff-propose--targets tool files default-directory)))
+        (agent-q-diff-review-change-and-wait files (alist-get 'description arguments)
+                                             :notes notes))
+    (agent-q-diff-propose--review-one-and-wait tool arguments)))
+
+(defun agent-q-diff-propose--review-one-and-wait (tool arguments)
+  "Do what `agent-q-diff-propose--review-and-wait' does for the text of one file.
+TOOL and ARGUMENTS are that function's."
+  (pcase-let ((`(,name ,notes ,check)
+               (agent-q-diff-propose-target tool (alist-get 'path arguments)
+                                            default-directory)))
     (let-alist arguments
       (if .diff
           (agent-q-diff-review-patch-and-wait name .diff .description
@@ -150,12 +236,10 @@ TARGET is what `agent-q-diff-propose-target' returned."
 (defun agent-q-diff-propose-and-wait (tool arguments)
   "Wait for the decision on the proposal of TOOL with ARGUMENTS.
 Return the message for the agent, or signal why there is no decision."
-  (let* ((default-directory (agent-q-diff-guard-root))
-         (agent-q-diff-tool tool)
-         (target (agent-q-diff-propose-target tool (alist-get 'path arguments)
-                                              default-directory)))
+  (let ((default-directory (agent-q-diff-guard-root))
+        (agent-q-diff-tool tool))
     (agent-q-diff-propose--message
-     (agent-q-diff-propose--review-and-wait target arguments)
+     (agent-q-diff-propose--review-and-wait tool arguments)
      arguments)))
 
 (defun agent-q-diff-propose-answering-errors (path function)
@@ -172,7 +256,7 @@ If it signals an error, return a message about that."
   "Propose ARGUMENTS of TOOL unless the policy denies it; return the message.
 An error is reported in the message."
   (agent-q-diff-propose-answering-errors
-   (alist-get 'path arguments)
+   (agent-q-diff-propose--names arguments)
    (lambda ()
      (or (agent-q-diff-propose--denial tool arguments)
          (agent-q-diff-propose-and-wait tool arguments)))))
@@ -182,15 +266,27 @@ An error is reported in the message."
 (defun agent-q-diff-propose--begin (tool arguments callback)
   "Begin the review of the proposal of TOOL with ARGUMENTS and return it.
 CALLBACK is called once with its result."
+  (let* ((default-directory (agent-q-diff-guard-root))
+         (agent-q-diff-tool tool)
+         (files (agent-q-diff-propose--files arguments))
+         (tell (lambda (result)
+                 (funcall callback
+                          (plist-put result :message
+                                     (agent-q-diff-propose--message result arguments))))))
+    (if files
+        (pcase-let ((`(,files . ,notes)
+                     (agent-q-diff-propose--targets tool files default-directory)))
+          (agent-q-diff-review-change files (alist-get 'description arguments) tell
+                                      :notes notes))
+      (agent-q-diff-propose--begin-one tool arguments tell))))
+
+(defun agent-q-diff-propose--begin-one (tool arguments tell)
+  "Begin the review of the proposal of TOOL for the text of one file.
+ARGUMENTS are the call's.  TELL is called once with the result.  Return the
+review."
   (let-alist arguments
-    (pcase-let* ((default-directory (agent-q-diff-guard-root))
-                 (agent-q-diff-tool tool)
-                 (`(,name ,notes ,check) (agent-q-diff-propose-target tool .path default-directory))
-                 (tell (lambda (result)
-                         (funcall callback
-                                  (plist-put result :message
-                                             (agent-q-diff-propose--message
-                                              result arguments))))))
+    (pcase-let ((`(,name ,notes ,check)
+                 (agent-q-diff-propose-target tool .path default-directory)))
       (if .diff
           (agent-q-diff-review-patch name .diff .description tell
                                      :notes notes :check check)
@@ -199,9 +295,10 @@ CALLBACK is called once with its result."
 
 (defun agent-q-diff-propose (tool arguments callback)
   "Begin the review of a proposal, and return it without waiting.
-TOOL is \"propose_file_edit\" or \"propose_patch\"; ARGUMENTS is an alist, as
-`agent-q-diff-schema-arguments' returns it.  CALLBACK is called once with
-the result, a plist as for `agent-q-diff-review', with :message.
+TOOL is \"propose_file_edit\", \"propose_patch\" or \"propose_changes\".
+ARGUMENTS is an alist, as `agent-q-diff-schema-arguments' returns it.
+CALLBACK is called once with the result, a plist as for
+`agent-q-diff-review', with :message.
 
 If the user's policy denies the proposal, return nil; CALLBACK then gets a
 result that has only :status `rejected', :decision and :message.  Signal an
@@ -219,7 +316,7 @@ error if the path is refused."
 CALLBACK is called with the message for the agent."
   (condition-case err
       (let* ((checked (agent-q-diff-schema-arguments tool arguments))
-             (path (alist-get 'path checked)))
+             (path (agent-q-diff-propose--names checked)))
         (condition-case err
             (agent-q-diff-propose
              tool checked

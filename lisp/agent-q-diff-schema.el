@@ -56,20 +56,49 @@ them again; do as the answer says."
      :safety-level moderate
      :categories (buffer editing)
      :parameters
-     ((path string t "File path to edit")
-      (diff string t "Unified diff of this one file, with @@ headers")
+     ((path string nil "File path to edit; leave it out if the diff names its files, as \
+git diff does")
+      (diff string t "Unified diff with @@ headers, of this file or, as git diff writes it, of \
+several files, also new, deleted and renamed ones")
+      (description string t "What changed and why")))
+    (:name "propose_changes"
+     :description "Propose changes to several files at once for user review: edits, new, \
+deleted and renamed files that belong together. The user decides about each hunk of each \
+file, and the answer says what became of each file. If the changes are rejected, do not \
+propose them again; do as the answer says."
+     :is-proposal t
+     :safety-level moderate
+     :categories (buffer editing)
+     :parameters
+     ((changes (array
+                (path string t "File path")
+                (original string nil "Expected original content, together with modified")
+                (modified string nil "Proposed new content of a file that exists")
+                (content string nil "Whole content of a new file, or of one to be overwritten")
+                (delete boolean nil "True if the file is to be deleted")
+                (rename_to string nil "New path, if the file is to be renamed or moved")
+                (executable boolean nil "Whether the file is to be executable"))
+               t "The files, each once")
       (description string t "What changed and why"))))
   "The tools.
-A parameter is (NAME TYPE IS-REQUIRED DESCRIPTION . OTHER-NAMES).")
+A parameter is (NAME TYPE IS-REQUIRED DESCRIPTION . OTHER-NAMES).  TYPE is
+`string', `boolean', or (array . PARAMETERS) for a list of objects.")
 
 (defun agent-q-diff-schema--json (parameters)
   "Return PARAMETERS as a JSON schema for `json-serialize' and `json-encode'."
   `((type . "object")
     (properties . ,(mapcar (pcase-lambda (`(,name ,type ,_ ,description . ,_))
-                             `(,name (type . ,(symbol-name type))
+                             `(,name ,@(agent-q-diff-schema--json-type type)
                                      (description . ,description)))
                            parameters))
     (required . ,(vconcat (agent-q-diff-schema--required parameters)))))
+
+(defun agent-q-diff-schema--json-type (type)
+  "Return the properties of a JSON schema that state TYPE, an alist."
+  (pcase-exhaustive type
+    (`(array . ,parameters)
+     `((type . "array") (items . ,(agent-q-diff-schema--json parameters))))
+    (_ `((type . ,(symbol-name type))))))
 
 (defun agent-q-diff-schema--required (parameters)
   "Return the names of the required PARAMETERS."
@@ -140,15 +169,16 @@ schema, an alist.  :required is a list of names; :safety-level and
 
 ;;;; Checking
 
-(defun agent-q-diff-schema--parameter (tool key)
-  "Return the parameter of TOOL that is called KEY, or signal that there is none."
+(defun agent-q-diff-schema--parameter (what parameters key)
+  "Return that of PARAMETERS which is called KEY, or signal that there is none.
+WHAT is whose parameters these are, for the message."
   (or (seq-find (pcase-lambda (`(,name ,_ ,_ ,_ . ,others))
                   (member key (cons (symbol-name name) others)))
-                (plist-get tool :parameters))
+                parameters)
       (agent-q-diff-schema--refuse
-       "Unknown parameter '%s'. %s takes %s" key (plist-get tool :name)
+       "Unknown parameter '%s'. %s takes %s" key what
        (mapconcat (lambda (parameter) (symbol-name (car parameter)))
-                  (plist-get tool :parameters) ", "))))
+                  parameters ", "))))
 
 (defun agent-q-diff-schema--kind (value)
   "Return the JSON type of VALUE, in words."
@@ -169,9 +199,31 @@ Signal an error if it has another type."
     (`(string ,(pred stringp)) (substring-no-properties value))
     (`(boolean t) t)
     (`(boolean ,(or 'nil :false :json-false)) nil)
+    (`((array . ,parameters) ,(pred agent-q-diff-schema--array-p))
+     (seq-map-indexed (lambda (element index)
+                        (agent-q-diff-schema--checked
+                         (format "%s[%d]" key index) parameters element))
+                      (append value nil)))
+    (`((array . ,_) ,_)
+     (agent-q-diff-schema--refuse "Parameter '%s' must be an array of objects, not %s" key
+                                  (agent-q-diff-schema--kind value)))
     (`(,type ,_)
      (agent-q-diff-schema--refuse "Parameter '%s' must be a %s, not %s" key type
                                   (agent-q-diff-schema--kind value)))))
+
+(defun agent-q-diff-schema--array-p (value)
+  "Return non-nil if VALUE is a JSON array, in either form."
+  (or (vectorp value)
+      ;; As an object, it would be a plist or an alist.
+      (and (proper-list-p value)
+           (not (keywordp (car value)))
+           (seq-every-p (lambda (element) (or (hash-table-p element) (consp element)))
+                        value)
+           (not (seq-some (lambda (element)
+                            (and (consp element) (or (stringp (car element))
+                                                     (and (symbolp (car element))
+                                                          (not (keywordp (car element)))))))
+                          value)))))
 
 (defun agent-q-diff-schema--absent-p (parameter value)
   "Return non-nil if VALUE is JSON's null, which means no value for PARAMETER."
@@ -184,11 +236,18 @@ ARGUMENTS are a hash table, an alist or a plist, as JSON was parsed; the
 keys of the value are the symbols in the schema.  If a parameter is
 missing, of another type, given twice or unknown, signal
 `agent-q-diff-bad-arguments' with a message that names it."
-  (let ((tool (agent-q-diff-schema--tool name))
-        checked)
+  (let ((tool (agent-q-diff-schema--tool name)))
+    (agent-q-diff-schema--checked (plist-get tool :name) (plist-get tool :parameters)
+                                  arguments)))
+
+(defun agent-q-diff-schema--checked (what parameters arguments)
+  "Return ARGUMENTS for PARAMETERS as an alist, after checking them.
+WHAT is whose parameters these are, for messages.  The rest is as for
+`agent-q-diff-schema-arguments'."
+  (let (checked)
     (pcase-dolist (`(,given . ,value) (agent-q-diff-schema--pairs arguments))
       (let* ((key (agent-q-diff-schema--key given))
-             (parameter (agent-q-diff-schema--parameter tool key)))
+             (parameter (agent-q-diff-schema--parameter what parameters key)))
         (unless (agent-q-diff-schema--absent-p parameter value)
           (when (assq (car parameter) checked)
             (agent-q-diff-schema--refuse "Parameter '%s' is given twice"
@@ -196,17 +255,16 @@ missing, of another type, given twice or unknown, signal
           (push (cons (car parameter)
                       (agent-q-diff-schema--value parameter key value))
                 checked))))
-    (agent-q-diff-schema--check-complete tool checked)
+    (agent-q-diff-schema--check-complete what parameters checked)
     (nreverse checked)))
 
-(defun agent-q-diff-schema--check-complete (tool checked)
-  "Signal an error unless CHECKED has all required parameters of TOOL."
-  (dolist (key (agent-q-diff-schema--required (plist-get tool :parameters)))
+(defun agent-q-diff-schema--check-complete (what parameters checked)
+  "Signal an error unless CHECKED has all required PARAMETERS of WHAT."
+  (dolist (key (agent-q-diff-schema--required parameters))
     (unless (assq (intern key) checked)
       (agent-q-diff-schema--refuse
-       "Missing parameter '%s'. %s needs %s" key (plist-get tool :name)
-       (string-join (agent-q-diff-schema--required (plist-get tool :parameters))
-                    ", ")))))
+       "Missing parameter '%s'. %s needs %s" key what
+       (string-join (agent-q-diff-schema--required parameters) ", ")))))
 
 (provide 'agent-q-diff-schema)
 ;;; agent-q-diff-schema.el ends here

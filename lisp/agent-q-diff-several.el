@@ -1,4 +1,4 @@
-;;; agent-q-diff-several.el --- Functions with which programs propose several files  -*- lexical-binding: t; -*-
+;;; agent-q-diff-several.el --- Proposals of several files, and diffs  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -10,7 +10,11 @@
 
 ;;; Code:
 
+(require 'cl-lib)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-session)
 (require 'agent-q-diff-mode)
 (require 'agent-q-diff-input)
 (require 'agent-q-diff-api)
@@ -73,6 +77,70 @@ FILES, DESCRIPTION, MODE, NOTES and the value are as for
    default-directory nil nil description mode notes
    (lambda ()
      (agent-q-diff-input-change files))))
+
+;;;; Reviewing a diff
+
+;;;###autoload
+(defun agent-q-diff-review-diff (diff &optional directory callback)
+  "Review DIFF, a unified diff of one or more files, and return the review.
+Interactively, DIFF is the text of the region if it is active, else of the
+buffer; with a prefix argument, it is read from a file.  File names are
+expanded against DIRECTORY or `default-directory', without git's prefixes
+\"a/\" and \"b/\" if all names have them.  CALLBACK is as for
+`agent-q-diff-review-change'."
+  (interactive (list (agent-q-diff-several--read-diff)))
+  (let* ((default-directory (file-name-as-directory
+                             (expand-file-name (or directory default-directory))))
+         (proposals (agent-q-diff-input-of-diff diff))
+         (only (agent-q-diff-input-only-text proposals))
+         (notes (agent-q-diff-several--outside-notes proposals))
+         (review (if only
+                     (agent-q-diff-review-patch (agent-q-diff-several--name only diff)
+                                                (plist-get only :diff)
+                                                "A diff" callback :notes notes)
+                   (agent-q-diff-review-change proposals "A diff" callback :notes notes))))
+    (if (agent-q-diff-session-outcome review)
+        (message "%s: %s" (agent-q-diff-session-name review)
+                 (agent-q-diff-visible
+                  (plist-get (agent-q-diff-session-result review) :reason)))
+      (pop-to-buffer (agent-q-diff-session-buffer review)))
+    review))
+
+(defun agent-q-diff-several--name (proposal diff)
+  "Return the name of the file of PROPOSAL, the only one of DIFF.
+If there is no such file, but one with the other name that DIFF has, as of
+a program that compares two files, that is meant."
+  (let ((name (plist-get proposal :path))
+        (other (car (car (agent-q-diff-engine-files diff)))))
+    (if (and other (not (file-exists-p name)) (file-regular-p other))
+        other
+      name)))
+
+(defun agent-q-diff-several--read-diff ()
+  "Return the text of the region, of the buffer, or with a prefix of a file."
+  (cond
+   (current-prefix-arg
+    (with-temp-buffer
+      (insert-file-contents (read-file-name "Review diff in file: " nil nil t))
+      (buffer-string)))
+   ((use-region-p)
+    (buffer-substring-no-properties (region-beginning) (region-end)))
+   (t (save-restriction
+        (widen)
+        (buffer-substring-no-properties (point-min) (point-max))))))
+
+(defun agent-q-diff-several--outside-notes (proposals)
+  "Return warnings about files of PROPOSALS outside `default-directory'."
+  (mapcan (lambda (proposal)
+            (cl-loop for key in '(:path :to)
+                     for name = (plist-get proposal key)
+                     when (and name
+                               (not (file-remote-p name))
+                               (not (file-in-directory-p (expand-file-name name)
+                                                         default-directory)))
+                     collect (format "%s is OUTSIDE %s" name
+                                     (abbreviate-file-name default-directory))))
+          proposals))
 
 (provide 'agent-q-diff-several)
 ;;; agent-q-diff-several.el ends here

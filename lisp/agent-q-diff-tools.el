@@ -77,7 +77,7 @@ in it."
       (let ((checked (agent-q-diff-schema-arguments tool arguments)))
         (pcase-exhaustive tool
           ("edit_file" (agent-q-diff-tools--edit-file checked))
-          ((or "propose_file_edit" "propose_patch")
+          ((or "propose_file_edit" "propose_patch" "propose_changes")
            (agent-q-diff-propose-unless-denied tool checked))))
     ((error quit) (agent-q-diff-message-of-failure err))))
 

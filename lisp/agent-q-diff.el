@@ -63,7 +63,7 @@
 
 ;;;; For people
 
-(autoload 'agent-q-diff-review-diff "agent-q-diff-api" nil t)
+(autoload 'agent-q-diff-review-diff "agent-q-diff-several" nil t)
 (autoload 'agent-q-diff-next-review "agent-q-diff-reviews" nil t)
 (autoload 'agent-q-diff-list "agent-q-diff-list" nil t)
 (autoload 'agent-q-diff-look-again "agent-q-diff-again" nil t)

@@ -88,27 +88,24 @@
 
 ;;;; Several files in a diff
 
-(ert-deftest aqd-api-a-diff-of-several-files-is-several-reviews ()
+(ert-deftest aqd-api-a-diff-of-several-files-is-one-review ()
   (aqd-with-file "a\n"
     (let* ((directory (file-name-directory aqd-file))
-           (reviews (save-window-excursion
-                      (agent-q-diff-review-diff
-                       (aqd-lines "diff --git a/target.txt b/target.txt"
-                                  "--- a/target.txt" "+++ b/target.txt"
-                                  "@@ -1 +1 @@" "-a" "+b"
-                                  "diff --git a/new b/new" "new file mode 100644"
-                                  "--- /dev/null" "+++ b/new"
-                                  "@@ -0,0 +1,2 @@" "+one" "+two")
-                       directory))))
-      (should (= 2 (length reviews)))
-      (dolist (review reviews)
-        (agent-q-diff-accept review 0)
-        (agent-q-diff-end review))
+           (aqd-answers nil)
+           (review (save-window-excursion
+                     (agent-q-diff-review-diff
+                      (aqd-lines "diff --git a/target.txt b/target.txt"
+                                 "--- a/target.txt" "+++ b/target.txt"
+                                 "@@ -1 +1 @@" "-a" "+b"
+                                 "diff --git a/new b/new" "new file mode 100644"
+                                 "--- /dev/null" "+++ b/new"
+                                 "@@ -0,0 +1,2 @@" "+one" "+two")
+                      directory (lambda (result) (push result aqd-answers))))))
+      (aqd-in-diff review
+        (agent-q-diff-accept-all))
+      (should (equal (aqd-answer :status :total) '(accepted 3)))
       (should (equal (aqd-disk) "b\n"))
-      (should (equal (with-temp-buffer
-                       (insert-file-contents (expand-file-name "new" directory))
-                       (buffer-string))
-                     "one\ntwo\n"))
+      (should (equal (aqd-bytes-of (expand-file-name "new" directory)) "one\ntwo\n"))
       (kill-buffer (find-buffer-visiting (expand-file-name "new" directory)))
       (aqd-should-leave-nothing))))
 
@@ -128,41 +125,48 @@
 
 ;;;; Diffs that ask for more than other lines
 
-(defun aqd-api-notes (diff)
-  "Review DIFF and return the notes above each review."
-  (let ((default-directory (file-name-directory aqd-file)))
-    (mapcar (lambda (review)
-              (prog1 (aqd-in-diff review
-                       (seq-filter (lambda (line) (string-prefix-p "# Note: " line))
-                                   (split-string (buffer-string) "\n")))
-                (agent-q-diff-cancel review)))
-            (save-window-excursion (agent-q-diff-review-diff diff)))))
+(defun aqd-api-operations (diff)
+  "Review DIFF, and return the lines that are not the text of a file."
+  (let* ((default-directory (file-name-directory aqd-file))
+         (review (save-window-excursion (agent-q-diff-review-diff diff))))
+    (prog1 (aqd-in-diff review
+             (seq-remove (lambda (line) (string-match-p "\\`\\(?:# D\\|[-+ ]\\|@@ -\\|\\'\\)" line))
+                         (split-string (buffer-string) "\n")))
+      (agent-q-diff-cancel review))))
 
 (defconst aqd-api-change "@@ -1 +1 @@\n-a\n+b\n"
   "A hunk.")
 
-(ert-deftest aqd-api-renamed-file-is-the-one-that-is-there ()
+(ert-deftest aqd-api-what-a-diff-asks-for-beside-lines-is-decided-too ()
   (aqd-with-file "a\n"
-    (should (equal (aqd-api-notes
+    (write-region "" nil (expand-file-name "run" (file-name-directory aqd-file)) nil 'silent)
+    (should (equal (aqd-api-operations
                     (concat "diff --git a/target.txt b/moved.txt\nsimilarity index 90%\n"
                             "rename from target.txt\nrename to moved.txt\n"
                             "--- a/target.txt\n+++ b/moved.txt\n" aqd-api-change))
-                   '(("# Note: Only lines are changed; left out: rename from target.txt, \
-rename to moved.txt (a/target.txt b/moved.txt)"))))))
-
-(ert-deftest aqd-api-what-a-diff-asks-for-beside-lines-is-said ()
-  (aqd-with-file "a\n"
-    (should (equal (aqd-api-notes
+                   '("renamed    target.txt → moved.txt" "@@ rename @@")))
+    (should (equal (aqd-api-operations
                     (concat "diff --git a/run b/run\nold mode 100644\nnew mode 100755\n"
                             "diff --git a/empty b/empty\nnew file mode 100644\n"
                             "diff --git a/target.txt b/target.txt\n"
                             "--- a/target.txt\n+++ b/target.txt\n" aqd-api-change
                             "diff --git a/new b/new\nnew file mode 100644\n"
                             "--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+x\n"))
-                   (let ((note "# Note: Only lines are changed; left out: old mode 100644, \
-new mode 100755 (a/run b/run); new file mode 100644 (a/empty b/empty)"))
-                     (list (list note)
-                           (list note "# Note: The file does not exist.")))))))
+                   '("mode       run" "@@ mode 644 → 755 @@"
+                     "new file   empty" "@@ new file @@"
+                     "modified   target.txt"
+                     "new file   new" "@@ new file @@")))))
+
+(ert-deftest aqd-api-what-a-diff-cannot-be-reviewed-for-is-said ()
+  (aqd-with-file "a\n"
+    (pcase-dolist (`(,diff . ,words)
+                   '(("diff --git a/x b/x\nindex 1..2\nGIT binary patch\nliteral 1\nIcmZ\n" . "binary")
+                     ("diff --git a/x b/y\nsimilarity index 100%\ncopy from x\ncopy to y\n"
+                      . "y is a copy of another file")))
+      (should (string-match-p words
+                              (cadr (should-error (agent-q-diff-review-diff diff)
+                                                  :type 'agent-q-diff-error)))))
+    (aqd-should-leave-nothing)))
 
 ;;;; Deciding by program
 

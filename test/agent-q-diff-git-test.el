@@ -87,12 +87,12 @@
 (ert-deftest aqd-git-the-id-counts-in-each-file-of-a-diff ()
   (aqd-with-file aqd-equal-blocks
     (let* ((default-directory (file-name-directory aqd-file))
-           (reviews (agent-q-diff-review-diff
+           (review (agent-q-diff-review-diff
                      (aqd-git-with-ids (aqd-git-id aqd-equal-blocks)
                                        aqd-git-no-id aqd-equal-blocks-diff))))
-      (agent-q-diff-accept (car reviews) 0)
+      (agent-q-diff-accept review 0)
       (should (equal (aqd-disk) (aqd-equal-blocks-with-line-in 2)))
-      (agent-q-diff-end (car reviews)))))
+      (agent-q-diff-end review))))
 
 (ert-deftest aqd-git-the-id-counts-in-a-diff-typed-by-hand ()
   (aqd-with-file aqd-equal-blocks

@@ -61,7 +61,7 @@ Return a function that returns the list of the results so far."
 (ert-deftest aqd-gptel-all-tools-are-registered ()
   (aqd-gptel-with-tools
     (should (equal (mapcar (lambda (tool) (plist-get tool :name)) tools)
-                   '("edit_file" "propose_file_edit" "propose_patch")))
+                   '("edit_file" "propose_file_edit" "propose_patch" "propose_changes")))
     (dolist (tool tools)
       (should (plist-get tool :async))
       (should-not (plist-get tool :confirm)))
@@ -72,7 +72,13 @@ Return a function that returns the list of the results so far."
                            (plist-get (aqd-gptel-tool tools "edit_file") :args))
                    '(("path" string nil) ("old_str" string nil)
                      ("new_str" string nil) ("description" string t)
-                     ("shouldReplaceAll" boolean t))))))
+                     ("shouldReplaceAll" boolean t))))
+    (let ((items (plist-get (car (plist-get (aqd-gptel-tool tools "propose_changes") :args))
+                            :items)))
+      (should (equal "object" (plist-get items :type)))
+      (should (equal ["path"] (plist-get items :required)))
+      (should (equal "boolean" (plist-get (plist-get (plist-get items :properties) :delete)
+                                          :type))))))
 
 (ert-deftest aqd-gptel-proposal-is-decided-later ()
   (aqd-gptel-with-tools

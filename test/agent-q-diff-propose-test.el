@@ -66,9 +66,7 @@
     (pcase-dolist (`(,diff . ,why)
                    `(("" . "no hunk")
                      ("nonsense\n" . "no hunk")
-                     ("@@ -1,2 +1,2 @@\n line 1\n" . "line 1")
-                     (,(concat aqd-propose-diff "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n")
-                      . "2 files; review them one at a time")))
+                     ("@@ -1,2 +1,2 @@\n line 1\n" . "line 1")))
       (let ((message (aqd-propose-patch diff "C-c C-c")))
         (should (string-prefix-p "Error: there is no decision about target.txt: " message))
         (should (string-match-p why message))))
@@ -127,18 +125,111 @@
       (should (equal messages
                      '("✓ Accepted: both hunks are in target.txt, which is saved."))))))
 
-(ert-deftest aqd-propose-agent-is-told-that-its-file-is-not-deleted ()
+(ert-deftest aqd-propose-a-diff-that-deletes-its-file-does ()
   (let ((aqd-policy 'ask))
     (aqd-with-project "a\n"
-      (should (string-suffix-p
-               "\n\nOnly lines are changed; left out: +++ /dev/null (--- a/target.txt)"
-               (aqd-play "a q"
-                         (lambda ()
-                           (aqd-call-tool
-                            "propose_patch"
-                            '(:path "target.txt" :description "d" :diff
-                                    "--- a/target.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"))))))
-      (should (equal (aqd-disk) "")))))
+      (should (equal "✓ Accepted: 1 of 1 file: target.txt deleted."
+                     (aqd-play "a q"
+                               (lambda ()
+                                 (aqd-call-tool
+                                  "propose_patch"
+                                  '(:path "target.txt" :description "d" :diff
+                                          "--- a/target.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"))))))
+      (should-not (file-exists-p aqd-file)))))
+
+;;;; Several files
+
+(defconst aqd-propose-several
+  '(:changes [(:path "target.txt" :original "a\n" :modified "b\n")
+              (:path "new/made.txt" :content "made\n")
+              (:path "gone.txt" :delete t)
+              (:path "old.sh" :rename_to "run.sh" :executable t)]
+    :description "d")
+  "Arguments of a call of the tool `propose_changes'.")
+
+(defun aqd-propose-several-files ()
+  "Make the files that `aqd-propose-several' changes."
+  (let ((default-directory (file-name-directory aqd-file)))
+    (write-region "x\n" nil "gone.txt" nil 'silent)
+    (write-region "ls\n" nil "old.sh" nil 'silent)))
+
+(ert-deftest aqd-propose-several-files-in-one-review ()
+  (let ((aqd-policy 'ask))
+    (aqd-with-project "a\n"
+      (aqd-propose-several-files)
+      (should (equal (aqd-play "C-c C-c"
+                               (lambda ()
+                                 (aqd-call-tool "propose_changes" aqd-propose-several)))
+                     "✓ Accepted: 4 of 4 files: target.txt 1 of 1 hunk, new/made.txt created \
+with 1 of 1 hunk, gone.txt deleted, old.sh renamed to run.sh with given mode 644 → 755."))
+      (let ((default-directory (file-name-directory aqd-file)))
+        (should (equal (aqd-disk) "b\n"))
+        (should (equal "made\n" (aqd-bytes-of "new/made.txt")))
+        (should-not (file-exists-p "gone.txt"))
+        (should (file-executable-p "run.sh"))
+        (dolist (name '("new/made.txt" "run.sh"))
+          (when (find-buffer-visiting name)
+            (kill-buffer (find-buffer-visiting name))))))))
+
+(ert-deftest aqd-propose-one-refused-path-refuses-all ()
+  (let ((aqd-policy 'ask))
+    (dolist (path '("../outside.txt" ".git/config" "bad\u202ename"))
+      (aqd-with-project "a\n"
+        (aqd-propose-several-files)
+        (let* ((answers nil)
+               (message (progn
+                          (agent-q-diff-tools-call-async
+                           "propose_changes"
+                           (list :changes (vector (list :path "target.txt" :content "b\n")
+                                                  (list :path "gone.txt" :rename_to path))
+                                 :description "d")
+                           (lambda (answer) (push answer answers)))
+                          (car answers))))
+          (if (equal path "../outside.txt")
+              ;; As for one file, the user is warned.
+              (progn
+                (should-not answers)
+                (aqd-in-diff (car (agent-q-diff-open-reviews))
+                  (should (string-search "# Note: ../outside.txt: The file is OUTSIDE"
+                                         (buffer-string))))
+                (agent-q-diff-cancel (car (agent-q-diff-open-reviews))))
+            (should (string-prefix-p "Error: " message))
+            (should-not (agent-q-diff-open-reviews))
+            (should (equal (aqd-disk) "a\n"))))))))
+
+(ert-deftest aqd-propose-git-diff-of-several-files-needs-no-path ()
+  (let ((aqd-policy 'ask))
+    (aqd-with-project "a\n"
+      (aqd-propose-several-files)
+      (should (equal (aqd-play "C-c C-c"
+                               (lambda ()
+                                 (aqd-call-tool
+                                  "propose_patch"
+                                  (list :description "d" :diff
+                                        (aqd-lines "diff --git a/target.txt b/target.txt"
+                                                   "--- a/target.txt" "+++ b/target.txt"
+                                                   "@@ -1 +1 @@" "-a" "+b"
+                                                   "diff --git a/old.sh b/run.sh"
+                                                   "similarity index 100%"
+                                                   "rename from old.sh" "rename to run.sh")))))
+                     "✓ Accepted: 2 of 2 files: target.txt 1 of 1 hunk, old.sh renamed to run.sh."))
+      (should (equal (aqd-disk) "b\n")))))
+
+(ert-deftest aqd-propose-wrong-changes-are-named ()
+  (aqd-with-file "a\n"
+    (pcase-dolist (`(,changes . ,words)
+                   '((nil . "Parameter 'changes' needs at least one file")
+                     ([] . "Parameter 'changes' needs at least one file")
+                     ("x" . "Parameter 'changes' must be an array of objects, not a string")
+                     ([(:path "a" :contents "x")] . "Unknown parameter 'contents'. changes\\[0\\] takes path")
+                     ([(:content "x")] . "Missing parameter 'path'. changes\\[0\\] needs path")
+                     ([(:path "a" :delete "yes")] . "'delete' must be a boolean, not a string")))
+      (let (answer)
+        (agent-q-diff-tools-call-async "propose_changes"
+                                       (list :changes changes :description "d")
+                                       (lambda (message) (setq answer message)))
+        (should (string-match-p words answer))
+        (should-not (agent-q-diff-open-reviews))))))
 
 ;;;; Policy
 

@@ -9,7 +9,12 @@ use crate::socket::Progress;
 pub const REVIEW_RESULT: &str = "review_result";
 
 /// The tools that Emacs answers.
-pub const TOOLS_OF_EMACS: [&str; 3] = ["propose_file_edit", "edit_file", "propose_patch"];
+pub const TOOLS_OF_EMACS: [&str; 4] = [
+    "propose_file_edit",
+    "edit_file",
+    "propose_patch",
+    "propose_changes",
+];
 
 /// What the agent is told about this server.
 pub const INSTRUCTIONS: &str = "\
@@ -23,6 +28,7 @@ pub fn all() -> Vec<Tool> {
         propose_file_edit(),
         edit_file(),
         propose_patch(),
+        propose_changes(),
         review_result(),
     ]
 }
@@ -57,10 +63,8 @@ fn edit_file() -> Tool {
                 "old_str": string("Exact string to find (must be unique)"),
                 "new_str": string("Replacement string"),
                 "description": string("What this change does"),
-                "shouldReplaceAll": {
-                    "type": "boolean",
-                    "description": "Replace every match instead of exactly one (default false)",
-                },
+                "shouldReplaceAll":
+                    boolean("Replace every match instead of exactly one (default false)"),
             }),
             &["path", "old_str", "new_str"],
         ),
@@ -78,11 +82,52 @@ fn propose_patch() -> Tool {
          again; do as the answer says.",
         schema(
             json!({
-                "path": string("File path to edit, absolute or relative to the working directory"),
-                "diff": string("Unified diff of this one file, with @@ headers"),
+                "path": string(
+                    "File path to edit, absolute or relative to the working directory; leave it \
+                     out if the diff names its files, as git diff does",
+                ),
+                "diff": string(
+                    "Unified diff with @@ headers, of this file or, as git diff writes it, of \
+                     several files, also new, deleted and renamed ones",
+                ),
                 "description": string("What changed and why"),
             }),
-            &["path", "diff", "description"],
+            &["diff", "description"],
+        ),
+    )
+}
+
+fn propose_changes() -> Tool {
+    let path = "File path, absolute or relative to the working directory";
+    let file = json!({
+        "type": "object",
+        "properties": {
+            "path": string(path),
+            "original": string("The whole content as it is now, together with modified"),
+            "modified": string("The whole content as it should be, of a file that exists"),
+            "content": string("The whole content of a new file, or of one to be overwritten"),
+            "delete": boolean("True if the file is to be deleted"),
+            "rename_to": string("The new path, if the file is to be renamed or moved"),
+            "executable": boolean("Whether the file is to be executable"),
+        },
+        "required": ["path"],
+    });
+    Tool::new(
+        TOOLS_OF_EMACS[3],
+        "Propose changes to several files at once for user review: edits, new, deleted and renamed \
+         files that belong together. The user decides about each hunk of each file in Emacs, and \
+         the answer says what became of each file. If the changes are rejected, do not propose \
+         them again; do as the answer says.",
+        schema(
+            json!({
+                "changes": {
+                    "type": "array",
+                    "items": file,
+                    "description": "The files, each once",
+                },
+                "description": string("What changed and why"),
+            }),
+            &["changes", "description"],
         ),
     )
 }
@@ -102,6 +147,11 @@ fn review_result() -> Tool {
 /// Returns the schema of an argument that is a string.
 fn string(description: &str) -> Value {
     json!({ "type": "string", "description": description })
+}
+
+/// Returns the schema of an argument that is true or false.
+fn boolean(description: &str) -> Value {
+    json!({ "type": "boolean", "description": description })
 }
 
 /// Returns the schema of a tool's arguments, `properties`, a JSON object of schemas by name.

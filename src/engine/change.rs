@@ -20,7 +20,7 @@ use crate::review::{
     Basis, Command, Decision, Fact, Mark, Plan, Refusal, Review, Role, Step, step,
 };
 use crate::weave::LineEdit;
-pub use git::GitError;
+pub use git::{Described, GitError, describe};
 use history::Moment;
 
 /// What is proposed for a file besides its text.

@@ -6,7 +6,7 @@ use std::panic::{self, AssertUnwindSafe};
 
 use emacs::{Env, Result, Value};
 
-use agent_q_diff_engine::change::Unable;
+use agent_q_diff_engine::change::{GitError, Unable};
 use agent_q_diff_engine::proposal::ProposalError;
 use agent_q_diff_engine::review::Refusal;
 use agent_q_diff_engine::tool::replacement::ReplaceError;
@@ -69,6 +69,16 @@ impl Signal for Unable {
             Unable::NoSuchEntry | Unable::NoLines => "agent-q-diff-no-hunk",
             Unable::NotCreated | Unable::Changed | Unable::NotEmpty => "agent-q-diff-bad-target",
             Unable::Text(refusal) => refusal.symbol(),
+        }
+    }
+}
+
+impl Signal for GitError {
+    fn symbol(&self) -> &'static str {
+        match self {
+            GitError::File { why, .. } => why.symbol(),
+            GitError::Parse(_) | GitError::BadLink { .. } => "agent-q-diff-malformed",
+            GitError::NoName { .. } | GitError::Copy { .. } => "agent-q-diff-bad-target",
         }
     }
 }

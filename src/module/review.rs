@@ -2,7 +2,7 @@
 
 use emacs::{Env, Result, Value, defun};
 
-use agent_q_diff_engine::change::{Entry, Unable};
+use agent_q_diff_engine::change::{self, Described, Entry, Operation, Unable};
 use agent_q_diff_engine::diff::{Budget, HeadingRule};
 use agent_q_diff_engine::patch::parse::{self, FileDiff};
 use agent_q_diff_engine::patch::{print, quote};
@@ -66,20 +66,74 @@ fn files<'e>(env: &'e Env, text: Vec<u8>) -> Result<Value<'e>> {
                 Some(name) => self::text(env, &quote::unquoted(name)),
                 None => env.intern("nil"),
             };
-            let hunks: Vec<_> = file
-                .hunks
-                .iter()
-                .map(|parsed| parsed.hunk.clone())
-                .collect();
-            let ids = file.blobs.as_ref();
-            let ids = ids.map(|ids| format!("index {}..{}\n", ids.old, ids.new));
-            let hunks = print::print_hunks(&hunks).bytes;
-            let diff = [ids.unwrap_or_default().into_bytes(), hunks].concat();
-            let diff = self::text(env, &diff)?;
-            env.list((name(file.old_name)?, name(file.new_name)?, diff))
+            env.list((
+                name(file.old_name)?,
+                name(file.new_name)?,
+                hunks_text(env, file)?,
+            ))
         };
         list(env, files.iter().map(entry).collect::<Result<Vec<_>>>()?)
     })
+}
+
+/// Returns the hunks of `file` as a diff, after git's `index` line if there is one.
+fn hunks_text<'e>(env: &'e Env, file: &FileDiff) -> Result<Value<'e>> {
+    let hunks: Vec<_> = file
+        .hunks
+        .iter()
+        .map(|parsed| parsed.hunk.clone())
+        .collect();
+    let ids = file.blobs.as_ref();
+    let ids = ids.map(|ids| format!("index {}..{}\n", ids.old, ids.new));
+    let hunks = print::print_hunks(&hunks).bytes;
+    text(env, &[ids.unwrap_or_default().into_bytes(), hunks].concat())
+}
+
+/// Return a list of (OLD NEW OPERATIONS . DIFF) for each file in the unified diff TEXT.
+///
+/// OLD and NEW are the names before and after, without git's prefixes; OLD is
+/// nil if the file is new, NEW if it goes.  OPERATIONS is as for
+/// `agent-q-diff-module-join'.  DIFF is the text of its hunks, after git's
+/// `index' line if there is one, or nil if its text does not change.
+#[defun]
+fn describe<'e>(env: &'e Env, text: Vec<u8>) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let files = answer(env, change::describe(&text))?;
+        let name = |name: &Option<Vec<u8>>| match name {
+            Some(name) => self::text(env, name),
+            None => env.intern("nil"),
+        };
+        let entry = |file: &Described| {
+            let operations = file.operations.iter().map(|one| operation_value(env, one));
+            let operations = list(env, operations.collect::<Result<Vec<_>>>()?)?;
+            let diff = match &file.text {
+                Some(text) => hunks_text(env, text)?,
+                None => env.intern("nil")?,
+            };
+            let rest = env.cons(operations, diff)?;
+            let rest = env.cons(name(&file.new_path)?, rest)?;
+            env.cons(name(&file.old_path)?, rest)
+        };
+        list(env, files.iter().map(entry).collect::<Result<Vec<_>>>()?)
+    })
+}
+
+/// Returns `operation` as a Lisp list; see `agent-q-diff-module-join`.
+fn operation_value<'e>(env: &'e Env, operation: &Operation) -> Result<Value<'e>> {
+    let name = |name: &Option<Vec<u8>>| match name {
+        Some(name) => self::text(env, name),
+        None => env.intern("nil"),
+    };
+    match operation {
+        Operation::Create { mode } => env.list((env.intern("create")?, i64::from(*mode))),
+        Operation::Delete { text } => env.list((env.intern("delete")?, self::text(env, text)?)),
+        Operation::Rename => env.list((env.intern("rename")?,)),
+        Operation::Mode { old, new } => {
+            env.list((env.intern("mode")?, i64::from(*old), i64::from(*new)))
+        }
+        Operation::Link { old, new } => env.list((env.intern("link")?, name(old)?, name(new)?)),
+        Operation::Binary => env.list((env.intern("binary")?,)),
+    }
 }
 
 /// Return (DIFF . LINES), the unified diff of REVIEW.

@@ -395,6 +395,22 @@ No Emacs serves it."
       (mcp-should-answer "wait5" t "no review with id \"nonsense\"")
       (mcp-should-be-over))))
 
+(ert-deftest e2e-mcp-several-files-are-one-review ()
+  (mcp-with-client '("auto")
+    (e2e-write "one" (e2e-text))
+    (e2e-write "two" "x\n")
+    (mcp-call "call" "propose_changes" :description "Shout"
+              :changes (vector (list :path (e2e-path "one") :original (e2e-text)
+                                     :modified (e2e-text 5))
+                               (list :path (e2e-path "two") :delete t)
+                               (list :path (e2e-path "three") :content "made\n")))
+    (e2e-wait-for (= 1 (mcp-n-reviews)))
+    (mcp-go-to "3 files")
+    (e2e-keys "a a q y")
+    (mcp-should-answer "call" nil "\\`✓ Accepted in part: 2 of 3 files: "
+                       "one 1 of 1 hunk, " "two deleted, " "three not created")
+    (should-not (file-exists-p (e2e-path "two")))))
+
 (ert-deftest e2e-mcp-emacs-is-busy-for-long ()
   (mcp-with-client '("auto" "--timeout" "0.5")
     ;; It listens to nobody until the file is there.

@@ -60,9 +60,7 @@ impl Change {
     ///
     /// [`GitError`] names the line or the file that cannot be reviewed.
     pub fn from_diff(diff: &[u8]) -> Result<Change, GitError> {
-        let files = parse(diff)?;
-        let is_prefixed = files.iter().all(has_prefixes);
-        let files = files.iter().map(|file| file_change(file, is_prefixed));
+        let files = describe(diff)?.into_iter().map(file_change);
         Ok(Change::new(files.collect::<Result<_, _>>()?))
     }
 }
@@ -83,7 +81,12 @@ fn has_prefixes(file: &FileDiff<'_>) -> bool {
     let is_prefixed = |name: Option<Cow<'_, [u8]>>, prefix: &[u8]| {
         name.is_none_or(|name| *name == *NO_FILE || name.starts_with(prefix))
     };
-    is_prefixed(old, b"a/") && is_prefixed(new, b"b/")
+    // Of a file that is new or goes, only these have both names.
+    let (git_old, git_new) = file.git.as_ref().and_then(|git| git.names).unzip();
+    is_prefixed(old, b"a/")
+        && is_prefixed(new, b"b/")
+        && is_prefixed(git_old.map(unquoted), b"a/")
+        && is_prefixed(git_new.map(unquoted), b"b/")
 }
 
 /// Returns the names of `file` before and after; `None` where it does not exist.
@@ -104,31 +107,74 @@ fn paths(file: &FileDiff<'_>, is_prefixed: bool) -> [Option<Vec<u8>>; 2] {
     }
 }
 
-fn file_change(file: &FileDiff<'_>, is_prefixed: bool) -> Result<FileChange, GitError> {
+/// What a diff says about one file.
+#[derive(Debug, Clone)]
+pub struct Described<'a> {
+    /// The name before; `None` if the file is new.
+    pub old_path: Option<Vec<u8>>,
+    /// The name after; `None` if the file goes.
+    pub new_path: Option<Vec<u8>>,
+    /// What happens to it besides changes of its text.
+    pub operations: Vec<Operation>,
+    /// The hunks of its text, if that changes.
+    pub text: Option<FileDiff<'a>>,
+}
+
+/// Reads a unified diff of one or more files; see [`Change::from_diff`].
+///
+/// # Errors
+///
+/// As for [`Change::from_diff`], except [`GitError::File`].
+pub fn describe(diff: &[u8]) -> Result<Vec<Described<'_>>, GitError> {
+    let files = parse(diff)?;
+    let is_prefixed = files.iter().all(has_prefixes);
+    let files = files.into_iter().map(|file| described(file, is_prefixed));
+    files.collect()
+}
+
+fn described(file: FileDiff<'_>, is_prefixed: bool) -> Result<Described<'_>, GitError> {
     let git = file.git.clone().unwrap_or_default();
-    let [old_path, new_path] = paths(file, is_prefixed);
+    let [old_path, new_path] = paths(&file, is_prefixed);
     let Some(path) = new_path.as_ref().or(old_path.as_ref()) else {
         let line = file.hunks.first().map_or(0, |hunk| hunk.header_line) + 1;
         return Err(GitError::NoName { line });
     };
-    let shown = || String::from_utf8_lossy(path).into_owned();
     if git.copied.is_some() {
-        return Err(GitError::Copy { file: shown() });
+        return Err(GitError::Copy { file: shown(path) });
     }
-    let operations = operations(file, &git, (&old_path, &new_path));
-    let operations = operations.ok_or_else(|| GitError::BadLink { file: shown() })?;
+    let operations = operations(&file, &git, (&old_path, &new_path));
+    let operations = operations.ok_or_else(|| GitError::BadLink { file: shown(path) })?;
     let are_lines = |operation: &Operation| {
         matches!(operation, Operation::Link { .. } | Operation::Delete { .. })
     };
-    let review = match file.hunks.is_empty() || operations.iter().any(are_lines) {
-        true => None,
-        false => {
-            let proposal = Proposal::from_file_diff(file);
-            let proposal = proposal.map_err(|why| GitError::File { file: shown(), why })?;
-            Some(Review::new(proposal))
+    let has_text = !file.hunks.is_empty() && !operations.iter().any(are_lines);
+    Ok(Described {
+        old_path,
+        new_path,
+        operations,
+        text: has_text.then_some(file),
+    })
+}
+
+/// Returns `path` for a message.
+fn shown(path: &[u8]) -> String {
+    String::from_utf8_lossy(path).into_owned()
+}
+
+fn file_change(file: Described<'_>) -> Result<FileChange, GitError> {
+    let review = match &file.text {
+        None => None,
+        Some(text) => {
+            let path = file.new_path.as_ref().or(file.old_path.as_ref());
+            let proposal = Proposal::from_file_diff(text).map_err(|why| GitError::File {
+                file: path.map_or(String::new(), |path| shown(path)),
+                why,
+            });
+            Some(Review::new(proposal?))
         }
     };
-    Ok(FileChange::new((old_path, new_path), operations, review))
+    let paths = (file.old_path, file.new_path);
+    Ok(FileChange::new(paths, file.operations, review))
 }
 
 /// Returns what happens to `file` besides changes of its text; `None` if that is impossible.
