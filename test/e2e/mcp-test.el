@@ -405,7 +405,7 @@ No Emacs serves it."
                                (list :path (e2e-path "two") :delete t)
                                (list :path (e2e-path "three") :content "made\n")))
     (e2e-wait-for (= 1 (mcp-n-reviews)))
-    (mcp-go-to "3 files")
+    (mcp-go-to "one")
     (e2e-keys "a a q y")
     (mcp-should-answer "call" nil "\\`✓ Accepted in part: 2 of 3 files: "
                        "one 1 of 1 hunk, " "two deleted, " "three not created")
