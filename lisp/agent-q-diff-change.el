@@ -162,26 +162,31 @@ In each target of CHANGE, the edits that it makes are one undo step."
         (when (buffer-live-p (caar group))
           (undo-amalgamate-change-group group))))))
 
-(defun agent-q-diff-change-follow (change)
+(defun agent-q-diff-change-follow (change &optional only)
   "Bring CHANGE up to date with its targets.  Return non-nil if that is news.
-See `agent-q-diff-file-change-follow'."
-  (let ((is-news (agent-q-diff-change--observe change)))
-    (dolist (file (agent-q-diff-change-files change))
-      (when (and (agent-q-diff-file-change-has-text file)
-                 (agent-q-diff-file-change-follow file))
-        (setq is-news t)))
+If ONLY is not nil, look only at the file with that index: a key on one of
+hundreds of files must not look at all of them.  See
+`agent-q-diff-file-change-follow'."
+  (let ((is-news (agent-q-diff-change--observe change only)))
+    (cl-loop for file in (agent-q-diff-change-files change)
+             for index from 0
+             when (and (memq only (list nil index))
+                       (agent-q-diff-file-change-has-text file)
+                       (agent-q-diff-file-change-follow file))
+             do (setq is-news t))
     (when is-news
       (agent-q-diff-change-recount change)
       t)))
 
-(defun agent-q-diff-change--observe (change)
+(defun agent-q-diff-change--observe (change &optional only)
   "Tell the engine which operations of CHANGE are done.
-Return non-nil if that is news."
+ONLY is as for `agent-q-diff-change-follow'.  Return non-nil if that is
+news."
   (let ((is-news nil))
     (cl-loop for file in (agent-q-diff-change-files change)
              for index from 0
              for operations = (agent-q-diff-file-change-operations file)
-             when operations do
+             when (and operations (memq only (list nil index))) do
              (let ((known (agent-q-diff-file-change-presences file)))
                (agent-q-diff-change-note-presences file)
                (unless (equal known (agent-q-diff-file-change-presences file))

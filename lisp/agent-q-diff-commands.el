@@ -77,7 +77,7 @@ The target is not needed to reject, or to make an applied hunk pending."
   (if (or (eq command 'reject)
           (and (eq command 'toggle) (agent-q-diff-commands--applied-here-p)))
       (agent-q-diff-buffer-current-change)
-    (agent-q-diff-signs-change-with-target)))
+    (agent-q-diff-signs-change-with-target 'here)))
 
 (defun agent-q-diff-commands--do (command)
   "Carry out COMMAND on the hunk at point, and return the message shown.
@@ -166,7 +166,7 @@ NOTE is the note of the command's plan.  Return words to append to its
 message if a hook on saving made the change.  If the command left the
 target alone, the change is the user's, and there are no words."
   (if (and (agent-q-diff-change-buffers change)
-           (agent-q-diff-change-follow change))
+           (agent-q-diff-change-follow change (agent-q-diff-buffer-file-index)))
       (progn
         (agent-q-diff-signs-show-all)
         (if (eq note 'edited)
@@ -447,7 +447,7 @@ If lines are selected, they are meant, so return nil."
 COMMAND is `accept' or `reject', for those that are pending, or `unapply'.
 If ADVANCE is non-nil, move on to the next pending hunk.  Show a message."
   (condition-case err
-      (let* ((change (agent-q-diff-signs-change-with-target))
+      (let* ((change (agent-q-diff-signs-change-with-target 'here))
              (index (agent-q-diff-buffer-heading-at-point))
              (failed (pcase-exhaustive command
                        ('accept (agent-q-diff-decide-accept-all change index))

@@ -39,6 +39,8 @@
                   blobs
                   candidates
                   changed-words
+                  codex-files
+                  codex-updated
                   commit
                   counts
                   decision
@@ -196,6 +198,18 @@ cause, or `agent-q-diff-bad-target' if a file has no name."
                 ,(mapcar (lambda (operation) (mapcar #'decoded operation)) operations)
                 . ,(decoded hunks)))
             (agent-q-diff-engine--call #'agent-q-diff-module-describe diff))))
+
+(defun agent-q-diff-engine-codex-files (patch)
+  "Return a list with an element for each file in PATCH, a text of Codex's.
+An element is (PATH add TEXT), (PATH delete) or (PATH update NEW-PATH).
+Signal `agent-q-diff-malformed' with the line and the cause."
+  (agent-q-diff-module-codex-files patch))
+
+(defun agent-q-diff-engine-codex-updated (patch index original)
+  "Return ORIGINAL as updated by the file with INDEX in PATCH, of Codex's.
+Signal `agent-q-diff-not-found' if lines are not there."
+  (agent-q-diff-engine--text
+   (agent-q-diff-engine--call #'agent-q-diff-module-codex-updated patch index original)))
 
 (defun agent-q-diff-engine--lisp-p (path)
   "Return t if PATH, a string or nil, names a Lisp file, else nil."

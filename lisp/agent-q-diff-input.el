@@ -21,7 +21,7 @@
 (require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-file)
-(require 'agent-q-diff-text)
+(require 'agent-q-diff-live)
 (require 'agent-q-diff-visit)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)
@@ -30,7 +30,7 @@
 
 (defconst agent-q-diff-input--keys
   '((:path stringp) (:to stringp) (:original stringp) (:modified stringp)
-    (:content stringp) (:diff stringp) (:delete booleanp) (:mode natnump)
+    (:content stringp) (:update functionp) (:diff stringp) (:delete booleanp) (:mode natnump)
     (:old-mode natnump) (:link stringp) (:old-link stringp) (:check functionp))
   "Alist from the properties of a file's proposal to the test of their values.")
 
@@ -50,7 +50,7 @@
            do (agent-q-diff-input--refuse "%s of a file must not be %S" key (type-of value)))
   (let ((path (plist-get proposal :path))
         (given (seq-filter (lambda (key) (plist-get proposal key))
-                           '(:modified :content :diff :delete :link))))
+                           '(:modified :content :update :diff :delete :link))))
     (unless path
       (agent-q-diff-input--refuse "a file needs a :path"))
     (when (cdr given)
@@ -124,12 +124,20 @@ OLD is the file's present name, or nil if it is new; CHECK is as for
      ((plist-get proposal :modified)
       (agent-q-diff-file-change-open path (plist-get proposal :original)
                                      (plist-get proposal :modified) check))
+     ((plist-get proposal :update)
+      (agent-q-diff-input--updated path (plist-get proposal :update) check))
      ((and content old)
-      (agent-q-diff-file-change-open path (agent-q-diff-text-in
-                                           (car (agent-q-diff-visit path)))
-                                     content check))
+      (agent-q-diff-input--updated path (lambda (_) content) check))
      ((and content (not (string-empty-p content)))
       (agent-q-diff-file-change-open path "" content check)))))
+
+(defun agent-q-diff-input--updated (path update check)
+  "Return a file change of PATH by UPDATE, a function from old to new text.
+CHECK is as for `agent-q-diff-file-change-open'."
+  (unless (or (file-exists-p path) (find-buffer-visiting path))
+    (agent-q-diff-file-refuse "%s does not exist" path))
+  (let ((text (agent-q-diff-live-text (agent-q-diff-live-read (file-truename path)))))
+    (agent-q-diff-file-change-open path text (funcall update text) check)))
 
 (defun agent-q-diff-input--present-name (proposal old)
   "Return the name that the file of PROPOSAL has now.
@@ -191,10 +199,35 @@ open."
 
 ;;;; Diffs
 
+(defconst agent-q-diff-input--codex-regexp
+  (rx bos (* (any " \t\n")) (? "<<" (+ nonl) "\n") (* (any " \t\n")) "*** Begin Patch")
+  "Regexp for the beginning of a patch in Codex's format.")
+
 (defun agent-q-diff-input-of-diff (diff)
-  "Return what DIFF, a unified diff of one or more files, proposes.
+  "Return what DIFF, a unified diff or a patch of Codex's, proposes.
 The value is a list of property lists, as `agent-q-diff-review-change' takes
 them.  Signal an error that says why if DIFF cannot be reviewed."
+  (if (string-match-p agent-q-diff-input--codex-regexp diff)
+      (agent-q-diff-input--of-codex diff)
+    (agent-q-diff-input--of-unified diff)))
+
+(defun agent-q-diff-input--of-codex (patch)
+  "Return what PATCH, a text of Codex's tool `apply_patch', proposes.
+No file is read yet."
+  (seq-map-indexed
+   (lambda (file index)
+     (pcase-exhaustive file
+       (`(,path add ,text) (list :path path :content text))
+       (`(,path delete) (list :path path :delete t))
+       (`(,path update ,new-path)
+        (append (list :path path)
+                (and new-path (not (equal path new-path)) (list :to new-path))
+                (list :update (lambda (text)
+                                (agent-q-diff-engine-codex-updated patch index text)))))))
+   (agent-q-diff-engine-codex-files patch)))
+
+(defun agent-q-diff-input--of-unified (diff)
+  "Return what DIFF, a unified diff of one or more files, proposes."
   (mapcar (pcase-lambda (`(,old ,new ,operations . ,hunks))
             (append (list :path (or old new))
                     (and old new (not (equal old new)) (list :to new))

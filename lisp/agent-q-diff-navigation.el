@@ -194,7 +194,7 @@ In a review of one file's text, move to the Nth previous hunk."
   "Show the place of the hunk at point in the target, in another window."
   (interactive)
   (condition-case err
-      (let* ((change (agent-q-diff-signs-change-with-target))
+      (let* ((change (agent-q-diff-signs-change-with-target 'here))
              (hunk (agent-q-diff-change-hunk change (agent-q-diff-buffer-hunk-here))))
         (unless (agent-q-diff-engine-hunk-offset hunk)
           (signal 'agent-q-diff-not-found (list (agent-q-diff-engine-hunk-reason hunk))))
@@ -361,7 +361,7 @@ Redisplay calls this, with any buffer current, so nothing is displayed yet."
 (defun agent-q-diff-navigation--mark (hunk)
   "Mark the target's lines in the place of HUNK, and show them.
 Before point is first moved in the target, its position becomes the mark."
-  (pcase-let* ((change (agent-q-diff-signs-change-with-target))
+  (pcase-let* ((change (agent-q-diff-signs-change-with-target 'here))
                (target (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file hunk)))
                (`(,line . ,text) (agent-q-diff-engine-live-lines
                                   (agent-q-diff-change-engine change) hunk))

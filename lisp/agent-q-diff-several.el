@@ -28,9 +28,10 @@ All of them are decided in one diff buffer, and CALLBACK is called once.
 FILES is a list with a property list for each file:
 
 :path      its name, expanded against `default-directory'
-:original  its text before; give both, or one of the next three
+:original  its text before; give both, or one of the next four
 :modified  its text after
 :content   its whole text after, whether it exists or not
+:update    a function that takes its text and returns that after
 :diff      a unified diff of it, whose hunks are placed where their lines are
 :delete    non-nil if it is to be deleted
 :to        its new name
@@ -83,6 +84,7 @@ FILES, DESCRIPTION, MODE, NOTES and the value are as for
 ;;;###autoload
 (defun agent-q-diff-review-diff (diff &optional directory callback)
   "Review DIFF, a unified diff of one or more files, and return the review.
+A patch in the format of Codex's `apply_patch' will do as well.
 Interactively, DIFF is the text of the region if it is active, else of the
 buffer; with a prefix argument, it is read from a file.  File names are
 expanded against DIRECTORY or `default-directory', without git's prefixes

@@ -26,9 +26,10 @@
 
 ;;;; The review of this buffer
 
-(defun agent-q-diff-signs-change-with-target ()
+(defun agent-q-diff-signs-change-with-target (&optional is-here)
   "Return this buffer's change, brought up to date with its targets.
-Update the display if a target has changed."
+If IS-HERE is non-nil, look only at the file at point.  Update the display
+if a target has changed."
   (let ((change (agent-q-diff-buffer-current-change)))
     (unless (eq agent-q-diff-buffer-parsed-tick t)
       (agent-q-diff-signs-watch change)
@@ -36,7 +37,7 @@ Update the display if a target has changed."
                                     (and agent-q-diff-buffer-path
                                          (agent-q-diff-visit-name
                                           agent-q-diff-buffer-path))))
-    (when (agent-q-diff-change-follow change)
+    (when (agent-q-diff-change-follow change (and is-here (agent-q-diff-buffer-file-index)))
       (agent-q-diff-signs-show-all))
     change))
 

@@ -79,7 +79,7 @@ In a diff that was not made from a review, text between the hunks stays."
 (defun agent-q-diff-split-change ()
   "Return this buffer's change, up to date with its target if it has one."
   (if agent-q-diff-buffer-path
-      (agent-q-diff-signs-change-with-target)
+      (agent-q-diff-signs-change-with-target 'here)
     (agent-q-diff-buffer-current-change)))
 
 (defun agent-q-diff-split--show-parts (change hunk n)

@@ -163,7 +163,8 @@ The edits are made in a temporary buffer."
 (defconst aqd-engine-other-functions
   '(agent-q-diff-module-n-reviews agent-q-diff-module-version
     agent-q-diff-module-join agent-q-diff-module-first-hunks agent-q-diff-module-observe
-    agent-q-diff-module-describe
+    agent-q-diff-module-describe agent-q-diff-module-codex-files
+    agent-q-diff-module-codex-updated
     agent-q-diff-module-adopt agent-q-diff-module-blobs agent-q-diff-module-hash
     agent-q-diff-module-review agent-q-diff-module-is-coarse
     agent-q-diff-module-undo-split agent-q-diff-module-redo-split

@@ -560,6 +560,64 @@ run.sh  mode 644 → 755
 link  link to a.txt → run.sh
 ")))))
 
+;;;; Codex's patches
+
+(defconst aqd-several-codex "\
+*** Begin Patch
+*** Update File: old.txt
+*** Move to: sub/new.txt
+@@
+ one
+-two
++TWO
+*** Add File: deep/made.txt
++made
+*** Delete File: gone.txt
+*** Update File: run.sh
+@@
+ #!/bin/sh
++ls
+*** End Patch
+"
+  "A patch of several files.")
+
+(ert-deftest aqd-several-codex-patch-is-one-review ()
+  (aqd-several-with-tree
+    (let ((review (save-window-excursion
+                    (agent-q-diff-review-diff aqd-several-codex nil
+                                              (lambda (result) (push result aqd-answers))))))
+      (aqd-in-diff review
+        (should (agent-q-diff-target-is-new
+                 (agent-q-diff-file-change-target (agent-q-diff-session-file review))))
+        (should (equal (aqd-several-headings)
+                       '("renamed    old.txt → sub/new.txt  2 hunks"
+                         "new file   deep/made.txt  2 hunks"
+                         "deleted    gone.txt  1 hunk"
+                         "modified   run.sh  1 hunk")))
+        (agent-q-diff-accept-all))
+      (should (equal (aqd-several-disk)
+                     `(("a.txt" 0 . ,aqd-several-a)
+                       ("deep/made.txt" 0 . "made\n")
+                       ("link" nil link "a.txt")
+                       ("run.sh" 0 . "#!/bin/sh\nls\n")
+                       ("sub/new.txt" 0 . "one\nTWO\n")))))))
+
+(ert-deftest aqd-several-codex-patch-that-does-not-fit-opens-nothing ()
+  (aqd-several-with-tree
+    (pcase-dolist (`(,patch ,symbol ,words)
+                   `((,(string-replace "-two" "-three" aqd-several-codex)
+                      agent-q-diff-not-found "the file has no such lines there")
+                     (,(string-replace "old.txt" "none.txt" aqd-several-codex)
+                      agent-q-diff-bad-target "none.txt does not exist")))
+      (setq aqd-answers nil)
+      (agent-q-diff-review-diff patch nil (lambda (result) (push result aqd-answers)))
+      (should (eq symbol (aqd-several-answer :error)))
+      (should (string-search words (aqd-several-answer :reason))))
+    (should-error (agent-q-diff-review-diff "*** Begin Patch\nnonsense\n*** End Patch\n")
+                  :type 'agent-q-diff-malformed)
+    (should (equal (mapcar #'car (aqd-several-disk))
+                   '("a.txt" "gone.txt" "link" "old.txt" "run.sh")))))
+
 ;;;; What cannot be proposed
 
 (ert-deftest aqd-several-bad-input-says-what-is-wrong-and-leaves-nothing ()

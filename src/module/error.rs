@@ -7,6 +7,7 @@ use std::panic::{self, AssertUnwindSafe};
 use emacs::{Env, Result, Value};
 
 use agent_q_diff_engine::change::{GitError, Unable};
+use agent_q_diff_engine::patch::codex::CodexError;
 use agent_q_diff_engine::proposal::ProposalError;
 use agent_q_diff_engine::review::Refusal;
 use agent_q_diff_engine::tool::replacement::ReplaceError;
@@ -79,6 +80,15 @@ impl Signal for GitError {
             GitError::File { why, .. } => why.symbol(),
             GitError::Parse(_) | GitError::BadLink { .. } => "agent-q-diff-malformed",
             GitError::NoName { .. } | GitError::Copy { .. } => "agent-q-diff-bad-target",
+        }
+    }
+}
+
+impl Signal for CodexError {
+    fn symbol(&self) -> &'static str {
+        match self {
+            CodexError::NoContext { .. } | CodexError::NotFound { .. } => "agent-q-diff-not-found",
+            _ => "agent-q-diff-malformed",
         }
     }
 }

@@ -1,16 +1,17 @@
 //! Beginning a review, and the text of its hunks.
 
-use emacs::{Env, Result, Value, defun};
+use emacs::{Env, IntoLisp, Result, Value, defun};
 
 use agent_q_diff_engine::change::{self, Described, Entry, Operation, Unable};
 use agent_q_diff_engine::diff::{Budget, HeadingRule};
+use agent_q_diff_engine::patch::codex::{self, Action, FilePatch};
 use agent_q_diff_engine::patch::parse::{self, FileDiff};
 use agent_q_diff_engine::patch::{print, quote};
 use agent_q_diff_engine::proposal::{Proposal, ProposalError};
 use agent_q_diff_engine::review::{Refusal, Review};
 use agent_q_diff_engine::show::{confusables, words};
 
-use crate::error::{answer, catching_panics};
+use crate::error::{answer, catching_panics, signal};
 use crate::lisp::{list, rule, text};
 use crate::session::{Session, ongoing, session, text_of};
 
@@ -115,6 +116,47 @@ fn describe<'e>(env: &'e Env, text: Vec<u8>) -> Result<Value<'e>> {
             env.cons(name(&file.old_path)?, rest)
         };
         list(env, files.iter().map(entry).collect::<Result<Vec<_>>>()?)
+    })
+}
+
+/// Return a list with an element for each file in TEXT, a patch in Codex's format.
+///
+/// An element is (PATH add TEXT), (PATH delete) or (PATH update NEW-PATH).
+/// NEW-PATH is nil if the file keeps its name; for its new text, see
+/// `agent-q-diff-module-codex-updated'.
+#[defun]
+fn codex_files<'e>(env: &'e Env, text: String) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let files = answer(env, codex::parse(&text))?;
+        let entry = |file: &FilePatch| match &file.action {
+            Action::Add { text } => env.list((file.path, env.intern("add")?, text.as_str())),
+            Action::Delete => env.list((file.path, env.intern("delete")?)),
+            Action::Update { new_path, .. } => {
+                env.list((file.path, env.intern("update")?, new_path.into_lisp(env)?))
+            }
+        };
+        list(env, files.iter().map(entry).collect::<Result<Vec<_>>>()?)
+    })
+}
+
+/// Return what file INDEX of TEXT, a patch in Codex's format, makes of ORIGINAL.
+///
+/// That file is to be updated.
+#[defun]
+fn codex_updated<'e>(
+    env: &'e Env,
+    text: String,
+    index: usize,
+    original: Vec<u8>,
+) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let files = answer(env, codex::parse(&text))?;
+        match files.get(index).map(|file| &file.action) {
+            Some(Action::Update { chunks, .. }) => {
+                self::text(env, &answer(env, codex::updated(&original, chunks))?)
+            }
+            _ => signal(env, "agent-q-diff-error", "the patch updates no such file"),
+        }
     })
 }
 
