@@ -1,6 +1,6 @@
 //! What agents read: the tools' descriptions, and the messages that do not come from Emacs.
 
-use rmcp::model::{JsonObject, Tool};
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
 use crate::socket::Progress;
@@ -49,6 +49,8 @@ fn propose_file_edit() -> Tool {
             &["path", "original", "modified", "description"],
         ),
     )
+    .with_title("Propose a new text of a file")
+    .with_annotations(changing())
 }
 
 fn edit_file() -> Tool {
@@ -69,6 +71,8 @@ fn edit_file() -> Tool {
             &["path", "old_str", "new_str"],
         ),
     )
+    .with_title("Replace a string in a file")
+    .with_annotations(changing())
 }
 
 fn propose_patch() -> Tool {
@@ -95,6 +99,8 @@ fn propose_patch() -> Tool {
             &["diff", "description"],
         ),
     )
+    .with_title("Propose a patch")
+    .with_annotations(changing())
 }
 
 fn propose_changes() -> Tool {
@@ -130,6 +136,8 @@ fn propose_changes() -> Tool {
             &["changes", "description"],
         ),
     )
+    .with_title("Propose changes of several files")
+    .with_annotations(changing())
 }
 
 fn review_result() -> Tool {
@@ -142,6 +150,25 @@ fn review_result() -> Tool {
             &["id"],
         ),
     )
+    .with_title("Wait for a review")
+    .with_annotations(waiting())
+}
+
+/// Returns what a client may know about a tool that changes files, if the user lets it.
+fn changing() -> ToolAnnotations {
+    ToolAnnotations::new()
+        .read_only(false)
+        .destructive(true)
+        .idempotent(false)
+        .open_world(false)
+}
+
+/// Returns what a client may know about a tool that only waits.
+fn waiting() -> ToolAnnotations {
+    ToolAnnotations::new()
+        .read_only(true)
+        .idempotent(true)
+        .open_world(false)
 }
 
 /// Returns the schema of an argument that is a string.

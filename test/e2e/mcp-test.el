@@ -277,6 +277,19 @@ No Emacs serves it."
   (json-serialize `((jsonrpc . "2.0") (id . ,id) (method . ,method)
                     (params . ((name . ,tool) (arguments . ,arguments))))))
 
+(ert-deftest e2e-mcp-each-tool-says-what-it-does ()
+  (let-alist (car (mcp-raw (list (mcp-raw-call 1 "tools/list" "x")) 1))
+    (should (equal (mapcar (lambda (tool)
+                             (let-alist tool
+                               (should (stringp .title))
+                               (should (eq :false .annotations.openWorldHint))
+                               (list .name .annotations.readOnlyHint
+                                     .annotations.destructiveHint)))
+                           .result.tools)
+                   '(("propose_file_edit" :false t) ("edit_file" :false t)
+                     ("propose_patch" :false t) ("propose_changes" :false t)
+                     ("review_result" t nil))))))
+
 (ert-deftest e2e-mcp-large-messages-that-are-no-proposals ()
   (let* ((large (make-string 200000 ?x))
          (said (mcp-raw
