@@ -333,7 +333,8 @@ Use this for a hunk with a character that the target's coding system cannot
 hold.  Saving then rewrites the whole file in UTF-8."
   (interactive)
   (agent-q-diff-signs-change-with-target)
-  (let ((target (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file))))
+  (let ((target (or (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file))
+                    (user-error "No lines of this file would change"))))
     (agent-q-diff-coding-recode target)
     (message "%s will be saved as UTF-8; accept the hunk again"
              (agent-q-diff-visible (buffer-name target)))))
@@ -396,6 +397,8 @@ since stay in it; a message shows which, and why.  Return them as a list of
     (cond
      (failed (agent-q-diff-commands--say-failures failed "Not taken out"))
      ((zerop n) (message "None of the proposal is in the file"))
+     ((agent-q-diff-change-is-several change)
+      (message "Taken out; none of the proposal is in the files"))
      (t (message "Taken out; none of the proposal is in the file")))
     failed))
 
@@ -403,8 +406,9 @@ since stay in it; a message shows which, and why.  Return them as a list of
   "Return words about the keys for HUNK of CHANGE, which does not apply."
   (substitute-command-keys
    (concat "\\<agent-q-diff-mode-map>"
-           (pcase (agent-q-diff-engine-hunk-place
-                   (agent-q-diff-change-hunk change hunk))
+           (pcase (and (null (agent-q-diff-change-operation-of change hunk))
+                       (agent-q-diff-engine-hunk-place
+                        (agent-q-diff-change-hunk change hunk)))
              ('ambiguous "\\[agent-q-diff-accept-hunk] shows its places, ")
              ('conflict "\\[agent-q-diff-merge-hunk] merges, "))
            "\\[agent-q-diff-reject-hunk] rejects")))

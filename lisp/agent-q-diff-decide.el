@@ -72,7 +72,7 @@ it in."
                (agent-q-diff-decide--steps
                 (nth (agent-q-diff-engine-part-file part) (agent-q-diff-change-files change))
                 part note))
-             (agent-q-diff-engine-planned-parts planned)))
+             (agent-q-diff-decide--in-order (agent-q-diff-engine-planned-parts planned))))
     (agent-q-diff-decide--commit change)
     (dolist (part (agent-q-diff-engine-planned-parts planned))
       (when (agent-q-diff-engine-part-operations part)
@@ -80,6 +80,16 @@ it in."
          (nth (agent-q-diff-engine-part-file part) (agent-q-diff-change-files change)))))
     (pcase-dolist (`(,file . ,tick) edited)
       (agent-q-diff-file-change-note-edited file tick))))
+
+(defun agent-q-diff-decide--in-order (parts)
+  "Return PARTS of a plan in the order in which they are to be carried out.
+What is taken back is taken back from the last file to the first: one file
+may have made way for another."
+  (if (seq-some (lambda (part)
+                  (rassq nil (agent-q-diff-engine-part-operations part)))
+                parts)
+      (reverse parts)
+    parts))
 
 (defun agent-q-diff-decide--steps (file part note)
   "Return what is to be done to FILE for PART, an `agent-q-diff-engine-part'.

@@ -43,6 +43,7 @@
   (old-path nil :documentation "Absolute name before; nil if the file is new.")
   (new-path nil :documentation "Absolute name after; nil if the file is deleted.")
   (missing nil :documentation "Directories made for its present name, innermost first.")
+  (is-created nil :documentation "Non-nil if a command of the review has created it.")
   (deleted nil :documentation "What the deleted file was, (MODES . BYTES), or nil.")
   (original nil :documentation "The proposal's original text, or nil.")
   (modified nil :documentation "The proposal's modified text, or nil.")
@@ -141,6 +142,7 @@ kept, or if the file can no longer be a target."
                  :old-path (agent-q-diff-file-change-old-path change)
                  :new-path (agent-q-diff-file-change-new-path change)
                  :missing (agent-q-diff-file-change-missing change)
+                 :is-created (agent-q-diff-file-change-is-created change)
                  :deleted (agent-q-diff-file-change-deleted change))))
     (condition-case err
         (when (agent-q-diff-file-change-has-text again)
@@ -162,6 +164,8 @@ kept, or if the file can no longer be a target."
           (agent-q-diff-target-missing target) (agent-q-diff-target-missing target-again)
           (agent-q-diff-target-path target) (agent-q-diff-target-path target-again)
           (agent-q-diff-file-change-missing change) (agent-q-diff-file-change-missing again)
+          (agent-q-diff-file-change-is-created change)
+          (agent-q-diff-file-change-is-created again)
           (agent-q-diff-file-change-deleted change) (agent-q-diff-file-change-deleted again))
     ;; If somebody else has emptied a file that CHANGE created, it stays.
     (unless (agent-q-diff-file-change-is-edited again)

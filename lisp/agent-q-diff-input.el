@@ -31,7 +31,7 @@
 (defconst agent-q-diff-input--keys
   '((:path stringp) (:to stringp) (:original stringp) (:modified stringp)
     (:content stringp) (:update functionp) (:diff stringp) (:delete booleanp) (:mode natnump)
-    (:old-mode natnump) (:link stringp) (:old-link stringp) (:check functionp))
+    (:old-mode natnump) (:executable symbolp) (:link stringp) (:old-link stringp) (:check functionp))
   "Alist from the properties of a file's proposal to the test of their values.")
 
 (defun agent-q-diff-input--refuse (format &rest arguments)
@@ -60,8 +60,10 @@
                 (eq (null (plist-get proposal :original))
                     (null (plist-get proposal :modified))))
       (agent-q-diff-input--refuse "%s: give both :original and :modified" path))
+    (when (and (plist-get proposal :to) (directory-name-p (plist-get proposal :to)))
+      (agent-q-diff-input--refuse "%s names a directory" (plist-get proposal :to)))
     (unless (or given (plist-get proposal :to) (plist-get proposal :mode)
-                (plist-get proposal :old-link))
+                (plist-get proposal :executable) (plist-get proposal :old-link))
       (agent-q-diff-input--refuse "%s: nothing is proposed for it" path))
     (when (and (plist-get proposal :to)
                (or (plist-get proposal :delete) (plist-get proposal :content)))
@@ -84,8 +86,14 @@ Either is nil if it does not exist on that side."
 
 (defun agent-q-diff-input--operations (proposal old new)
   "Return the operations of PROPOSAL on the file with the names OLD and NEW."
-  (let ((mode (plist-get proposal :mode)))
+  (let ((mode (agent-q-diff-input--mode proposal old)))
+    (when (and old (or (plist-get proposal :to) mode))
+      (agent-q-diff-file-check-regular old)
+      (unless (or (agent-q-diff-operation-exists-p old) (agent-q-diff-operation-exists-p new))
+        (agent-q-diff-file-refuse "%s does not exist" old)))
     (cond
+     ((and (null new) (file-symlink-p old) (not (plist-get proposal :old-link)))
+      (list (list 'link (file-symlink-p old) nil)))
      ((or (plist-get proposal :link) (plist-get proposal :old-link))
       (list (list 'link (plist-get proposal :old-link) (plist-get proposal :link))))
      ((null new)
@@ -93,14 +101,35 @@ Either is nil if it does not exist on that side."
       (unless (file-exists-p old)
         (agent-q-diff-file-refuse "%s does not exist, so it cannot be deleted" old))
       (list (list 'delete (agent-q-diff-input--deleted-bytes proposal old))))
-     ((null old) (list (list 'create (or mode #o644))))
-     (t (delq nil
-              (list (and (not (equal old new)) (list 'rename))
-                    (and mode
-                         (list 'mode
-                               (or (plist-get proposal :old-mode)
-                                   (logand #o7777 (or (file-modes old) #o644)))
-                               mode))))))))
+     ((null old)
+      (unless (agent-q-diff-input--creates-p proposal)
+        (agent-q-diff-file-refuse "%s does not exist" new))
+      (list (list 'create (or mode #o644))))
+     (t (let ((before (or (plist-get proposal :old-mode)
+                          (logand #o7777 (or (file-modes old) #o644)))))
+          (delq nil
+                (list (and (not (equal old new)) (list 'rename))
+                      (and mode (/= mode before) (list 'mode before mode)))))))))
+
+(defun agent-q-diff-input--mode (proposal old)
+  "Return the mode that PROPOSAL gives to its file, or nil.
+OLD is the file's present name, or nil; see `agent-q-diff-input-file' for
+:executable."
+  (pcase (plist-get proposal :executable)
+    ('nil (plist-get proposal :mode))
+    (executable
+     (let ((present (logand #o7777 (or (and old (file-modes old)) #o644))))
+       (if (eq executable 'no)
+           (logand present (lognot #o111))
+         ;; For whom it can be read.
+         (logior present (ash (logand present #o444) -2)))))))
+
+(defun agent-q-diff-input--creates-p (proposal)
+  "Return non-nil if PROPOSAL is for a file that does not exist yet."
+  (or (plist-get proposal :content)
+      (equal "" (plist-get proposal :original))
+      (and (plist-get proposal :diff)
+           (string-match-p "^@@ -0,0 " (plist-get proposal :diff)))))
 
 (defun agent-q-diff-input--deleted-bytes (proposal path)
   "Return the bytes that PROPOSAL, to delete PATH, expects in that file.
@@ -154,7 +183,8 @@ That is OLD, unless the file is new, or was renamed already."
 
 (defun agent-q-diff-input-file (proposal)
   "Return the file change of PROPOSAL, a property list.
-See `agent-q-diff-review-change'."
+See `agent-q-diff-review-change'.  The property :executable, t or `no', is
+for tools, whose agents do not know the file's mode."
   (agent-q-diff-input--check proposal)
   (pcase-let* ((`(,old . ,new) (agent-q-diff-input--names proposal))
                (operations (agent-q-diff-input--operations proposal old new))
@@ -167,12 +197,22 @@ See `agent-q-diff-review-change'."
           (agent-q-diff-file-change-new-path file) new)
     file))
 
+(defun agent-q-diff-input--true-name (name)
+  "Return NAME with the links in its directory resolved."
+  (expand-file-name (file-name-nondirectory name) (file-truename (file-name-directory name))))
+
 (defun agent-q-diff-input--check-names (files)
   "Signal an error if two of FILES, each a file change, have a name in common."
   (let ((seen (make-hash-table :test #'equal)))
     (dolist (file files)
-      (dolist (name (seq-uniq (delq nil (list (agent-q-diff-file-change-old-path file)
-                                              (agent-q-diff-file-change-new-path file)))))
+      (dolist (name (seq-uniq
+                     (mapcar #'agent-q-diff-input--true-name
+                             (delq nil (list (agent-q-diff-file-change-old-path file)
+                                             (agent-q-diff-file-change-new-path file)
+                                             ;; What a link leads to.
+                                             (and (agent-q-diff-file-change-has-text file)
+                                                  (file-truename
+                                                   (agent-q-diff-file-change-path file))))))))
         (when (gethash name seen)
           (agent-q-diff-input--refuse "%s occurs twice; give each file once" name))
         (puthash name t seen)))))

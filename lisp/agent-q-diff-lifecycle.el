@@ -223,7 +223,10 @@ also when Emacs exits, since nobody could read the message."
       ((or 'killed 'aborted)
        (if (zerop n)
            (format "Cancelled the review of %s" name)
-         (format "Cancelled; %s %s" hunks name))))))
+         (format "Cancelled; %s %s" hunks
+                 (if (agent-q-diff-change-is-several (agent-q-diff-session-change review))
+                     "the files"
+                   name)))))))
 
 (defun agent-q-diff-lifecycle--say-undecided (review)
   "Tell the user if REVIEW ended without a decision, and what stays in the file.

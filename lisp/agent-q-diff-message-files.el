@@ -129,9 +129,12 @@ Their :index counts from 0 in FILE."
     (format (ngettext "✗ Rejected: the user declined the change of %d file. %s"
                       "✗ Rejected: the user declined the change of %d files. %s" n)
             n
-            (if (= 0 (plist-get result :in-file))
-                "None of it is in the files."
-              (agent-q-diff-message-files-sentence result)))))
+            (cond
+             ((< 0 (plist-get result :in-file)) (agent-q-diff-message-files-sentence result))
+             ((seq-some (lambda (hunk) (plist-get hunk :comment)) (plist-get result :hunks))
+              (concat "None of it is in the files.  "
+                      (agent-q-diff-message-files-sentence result)))
+             (t "None of it is in the files.")))))
 
 (defun agent-q-diff-message-files--as-one (file result)
   "Return the text of FILE of RESULT as the result of a review of it alone."

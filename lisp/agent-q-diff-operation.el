@@ -38,7 +38,8 @@ have changed the file, so that it is neither as before nor as proposed."
     (let ((old (agent-q-diff-file-change-old-path file))
           (new (agent-q-diff-file-change-new-path file)))
       (pcase-exhaustive operation
-        (`(create ,_) (agent-q-diff-operation-exists-p new))
+        (`(create ,_) (and (agent-q-diff-operation-exists-p new)
+                           (if (agent-q-diff-file-change-is-created file) t 'neither)))
         (`(delete ,text) (agent-q-diff-operation--deleted old text))
         ('(rename)
          (pcase (list (agent-q-diff-operation-exists-p old)
@@ -102,6 +103,7 @@ Return a function without arguments that takes that back.  If it cannot be
 done, signal an error; then nothing has changed."
   (agent-q-diff-file-uncached
     (agent-q-diff-target-check-write (agent-q-diff-file-change-target file))
+    (agent-q-diff-operation--check-disk file)
     (let ((old (agent-q-diff-file-change-old-path file))
           (new (agent-q-diff-file-change-new-path file)))
       (prog1
@@ -110,7 +112,11 @@ done, signal an error; then nothing has changed."
              (if is-in
                  (agent-q-diff-operation--create file new mode)
                (agent-q-diff-operation--remove-created file new mode)))
-            (`(delete ,_)
+            (`(delete ,text)
+             ;; If others deleted it, this is what the proposal says it was.
+             (unless (agent-q-diff-file-change-deleted file)
+               (setf (agent-q-diff-file-change-deleted file)
+                     (cons (logand (default-file-modes) #o666) text)))
              (if is-in
                  (agent-q-diff-operation--delete file old)
                (agent-q-diff-operation--bring-back file old)))
@@ -126,6 +132,13 @@ done, signal an error; then nothing has changed."
                                            (if is-in before after)
                                            (if is-in after before))))
         (setf (agent-q-diff-file-change-is-edited file) t)))))
+
+(defun agent-q-diff-operation--check-disk (file)
+  "Refuse to touch FILE if others have written it and its buffer does not know."
+  (let ((buffer (agent-q-diff-file-change-buffer file)))
+    (when (buffer-live-p buffer)
+      (when-let ((message (agent-q-diff-disk-message buffer (agent-q-diff-disk-state buffer))))
+        (agent-q-diff-file-refuse "%s" message)))))
 
 (defun agent-q-diff-operation--make-directories (path)
   "Make the missing directories above PATH, and return them, innermost first."
@@ -154,10 +167,12 @@ done, signal an error; then nothing has changed."
     (unless (zerop (logand mode agent-q-diff-operation--execute))
       (set-file-modes path (logior (file-modes path) agent-q-diff-operation--execute)))
     (agent-q-diff-operation--note-disk file)
-    (setf (agent-q-diff-file-change-missing file) missing)
+    (setf (agent-q-diff-file-change-missing file) missing
+          (agent-q-diff-file-change-is-created file) t)
     (lambda ()
       (delete-file path)
       (agent-q-diff-file-remove-directories missing)
+      (setf (agent-q-diff-file-change-is-created file) nil)
       (agent-q-diff-operation--note-disk file))))
 
 (defun agent-q-diff-operation--remove-created (file path mode)
@@ -167,6 +182,7 @@ done, signal an error; then nothing has changed."
     (agent-q-diff-file-refuse "others have written into %s, so it stays" path))
   (delete-file path)
   (agent-q-diff-file-remove-directories (agent-q-diff-file-change-missing file))
+  (setf (agent-q-diff-file-change-is-created file) nil)
   (agent-q-diff-operation--note-disk file)
   (lambda ()
     (agent-q-diff-operation--create file path mode)))
@@ -185,25 +201,25 @@ done, signal an error; then nothing has changed."
 
 (defun agent-q-diff-operation--bring-back (file path)
   "Make PATH, the name of FILE, what it was before it was deleted."
-  (pcase (agent-q-diff-file-change-deleted file)
-    ('nil (agent-q-diff-file-refuse "what was in %s is not known" path))
-    (`(,modes . ,bytes)
-     (when (agent-q-diff-operation-exists-p path)
-       (agent-q-diff-file-refuse "%s exists already" path))
-     (let ((missing (agent-q-diff-operation--make-directories path))
-           (buffer (find-buffer-visiting path)))
-       (agent-q-diff-file-write-bytes path bytes)
-       (set-file-modes path modes)
-       (when (and buffer (not (buffer-modified-p buffer)))
-         (agent-q-diff-disk-sync buffer))
-       (lambda ()
-         (delete-file path)
-         (agent-q-diff-file-remove-directories missing))))))
+  (pcase-let ((`(,modes . ,bytes) (agent-q-diff-file-change-deleted file)))
+    (when (agent-q-diff-operation-exists-p path)
+      (agent-q-diff-file-refuse "%s exists already" path))
+    (let ((missing (agent-q-diff-operation--make-directories path))
+          (buffer (find-buffer-visiting path)))
+      (agent-q-diff-file-write-bytes path bytes)
+      (set-file-modes path modes)
+      (when (and buffer (not (buffer-modified-p buffer)))
+        (agent-q-diff-disk-sync buffer))
+      (lambda ()
+        (delete-file path)
+        (agent-q-diff-file-remove-directories missing)))))
 
 (defun agent-q-diff-operation--rename (file from to)
   "Rename FROM, the present name of FILE, to TO; its buffer follows."
   (when (agent-q-diff-operation-exists-p to)
     (agent-q-diff-file-refuse "%s exists already" to))
+  (when-let ((buffer (get-file-buffer to)))
+    (agent-q-diff-file-refuse "the buffer %s is for %s already" buffer to))
   (let ((missing (agent-q-diff-operation--make-directories to)))
     (rename-file from to)
     ;; What was made for the name that it has no longer.
@@ -246,10 +262,12 @@ Either is nil if there is no such link."
     (unless (equal now before)
       (agent-q-diff-file-refuse "%s was changed since" path)))
   (if after
-      (progn
-        (agent-q-diff-operation--make-directories path)
+      (let ((missing (agent-q-diff-operation--make-directories path)))
+        (when missing
+          (setf (agent-q-diff-file-change-missing file) missing))
         (make-symbolic-link after path t))
-    (delete-file path))
+    (delete-file path)
+    (agent-q-diff-file-remove-directories (agent-q-diff-file-change-missing file)))
   (agent-q-diff-target-rename (agent-q-diff-file-change-target file) path)
   (lambda ()
     (agent-q-diff-operation--link file path after before)))

@@ -145,7 +145,23 @@ value is nil if the call is for the text of the file in the argument `path'."
      (t
       (let ((files (ignore-error agent-q-diff-error (agent-q-diff-input-of-diff .diff))))
         (unless (or (null files) (agent-q-diff-input-only-text files))
-          files))))))
+          (agent-q-diff-propose--with-path files .path)))))))
+
+(defun agent-q-diff-propose--with-path (files path)
+  "Return FILES, those of a diff, for a call that names PATH.
+The only file is the one that PATH names; of several, one must be."
+  (cond
+   ((null (cdr files)) (list (plist-put (car files) :path path)))
+   ((seq-some (lambda (file)
+                (member (expand-file-name path)
+                        (mapcar #'expand-file-name
+                                (delq nil (list (plist-get file :path)
+                                                (plist-get file :to))))))
+              files)
+    files)
+   (t (signal 'agent-q-diff-bad-arguments
+              (list (format "The diff is of several files, but not of %s; leave path out"
+                            (agent-q-diff-visible path)))))))
 
 (defun agent-q-diff-propose--file (change)
   "Return CHANGE, an alist for one file from an agent, as a property list."
@@ -157,7 +173,7 @@ value is nil if the call is for the text of the file in the argument `path'."
             (and .delete (list :delete t))
             (and .rename_to (list :to .rename_to))
             (when-let ((given (assq 'executable change)))
-              (list :mode (if (cdr given) #o755 #o644))))))
+              (list :executable (if (cdr given) t 'no))))))
 
 (defun agent-q-diff-propose--names (arguments)
   "Return what a call with ARGUMENTS is about, for a message to the agent."
@@ -183,9 +199,11 @@ If it signals that a call of TOOL may not use PATH, log that."
 The call is that of TOOL with ARGUMENTS."
   (let ((files (agent-q-diff-propose--files arguments)))
     (if files
-        (seq-some (lambda (file)
-                    (agent-q-diff-propose--denial-of tool (plist-get file :path) arguments))
-                  files)
+        (seq-some (lambda (path)
+                    (agent-q-diff-propose--denial-of tool path arguments))
+                  (mapcan (lambda (file)
+                            (delq nil (list (plist-get file :path) (plist-get file :to))))
+                          files))
       (agent-q-diff-propose--denial-of tool (alist-get 'path arguments) arguments))))
 
 (defun agent-q-diff-propose--denial-of (tool path arguments)

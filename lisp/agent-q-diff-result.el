@@ -256,7 +256,8 @@ large target, which would trigger a garbage collection."
 HUNKS are as from `agent-q-diff-result--report'.  IS-LOST is non-nil if the
 file is gone, so that none is in it."
   (cl-loop with is-cut = (< 0 (or (agent-q-diff-change-n-extra change) 0))
-           with texts = (and (or is-cut
+           with texts = (and hunks
+                             (or is-cut
                                  (cl-some (lambda (entry)
                                             (agent-q-diff-engine-hunk-is-edited
                                              (car entry)))

@@ -15,6 +15,7 @@
 
 (require 'cl-lib)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-disk)
 (require 'agent-q-diff-visit)
@@ -122,8 +123,10 @@ check of TARGET must pass, if it has one."
                 (equal (agent-q-diff-target-truename target)
                        (file-truename (agent-q-diff-target-path target))))
       (signal 'agent-q-diff-bad-target
-              (list (agent-q-diff-disk-message
-                     (agent-q-diff-target-buffer target) 'moved))))
+              (list (if (agent-q-diff-target-buffer target)
+                        (agent-q-diff-disk-message (agent-q-diff-target-buffer target) 'moved)
+                      (format "%s leads elsewhere now, through a link"
+                              (agent-q-diff-visible (agent-q-diff-target-path target)))))))
     (when (agent-q-diff-target-check target)
       (funcall (agent-q-diff-target-check target)))))
 

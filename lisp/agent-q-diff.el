@@ -40,6 +40,7 @@
 ;;;; For programs
 
 (autoload 'agent-q-diff-review-and-wait "agent-q-diff-api")
+(autoload 'agent-q-diff-lsp-files "agent-q-diff-lsp")
 (autoload 'agent-q-diff-review-change "agent-q-diff-several")
 (autoload 'agent-q-diff-review-change-and-wait "agent-q-diff-several")
 (autoload 'agent-q-diff-review-patch-and-wait "agent-q-diff-api")

@@ -197,6 +197,56 @@ with 1 of 1 hunk, gone.txt deleted, old.sh renamed to run.sh with given mode 644
             (should-not (agent-q-diff-open-reviews))
             (should (equal (aqd-disk) "a\n"))))))))
 
+(ert-deftest aqd-propose-policy-is-asked-for-new-names-too ()
+  (aqd-with-project "a\n"
+    (aqd-propose-several-files)
+    (let ((agent-q-diff-tools-policy (lambda (request)
+                                       (if (string-search "secret" (plist-get request :path))
+                                           'deny
+                                         'ask)))
+          answer)
+      (agent-q-diff-tools-call-async
+       "propose_changes"
+       '(:changes [(:path "gone.txt" :rename_to "secret.txt")] :description "d")
+       (lambda (message) (setq answer message)))
+      (should (string-search "deny" answer))
+      (should-not (agent-q-diff-open-reviews)))))
+
+(ert-deftest aqd-propose-executable-changes-no-other-bits ()
+  (let ((aqd-policy 'ask))
+    (pcase-dolist (`(,before ,executable ,after) '((#o600 t #o700) (#o640 t #o750)
+                                                   (#o755 :false #o644)))
+      (aqd-with-project "a\n"
+        (set-file-modes aqd-file before)
+        (aqd-play "C-c C-c" (lambda ()
+                              (aqd-call-tool "propose_changes"
+                                             `(:changes [(:path "target.txt" :content "b\n"
+                                                                :executable ,executable)]
+                                                        :description "d"))))
+        (should (= after (file-modes aqd-file)))))))
+
+(ert-deftest aqd-propose-patch-is-for-the-path-that-is-given ()
+  (let ((aqd-policy 'ask))
+    (aqd-with-project "a\n"
+      (aqd-propose-several-files)
+      (let ((diff (aqd-lines "diff --git a/old.sh b/old.sh" "old mode 100644" "new mode 100755"))
+            (default-directory (file-name-directory aqd-file)))
+        (make-directory "sub")
+        (write-region "ls\n" nil "sub/old.sh" nil 'silent)
+        (should (equal (aqd-play "C-c C-c"
+                                 (lambda ()
+                                   (aqd-call-tool "propose_patch"
+                                                  (list :path "sub/old.sh" :diff diff
+                                                        :description "d"))))
+                       "✓ Accepted: 1 of 1 file: sub/old.sh given mode 644 → 755."))
+        (should (string-search
+                 "leave path out"
+                 (aqd-call-tool "propose_patch"
+                                (list :path "target.txt" :description "d"
+                                      :diff (concat diff (aqd-lines "diff --git a/gone.txt b/gone.txt"
+                                                                    "old mode 100644"
+                                                                    "new mode 100755"))))))))))
+
 (ert-deftest aqd-propose-git-diff-of-several-files-needs-no-path ()
   (let ((aqd-policy 'ask))
     (aqd-with-project "a\n"

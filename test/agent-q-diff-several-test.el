@@ -618,6 +618,159 @@ link  link to a.txt → run.sh
     (should (equal (mapcar #'car (aqd-several-disk))
                    '("a.txt" "gone.txt" "link" "old.txt" "run.sh")))))
 
+;;;; What a hostile tester found
+
+(defmacro aqd-several-with-proposal (proposal &rest body)
+  "Run BODY with `review' of PROPOSAL, in its diff buffer, in the tree."
+  (declare (indent 1) (debug t))
+  `(let ((review (aqd-several-begin ,proposal)))
+     (should-not aqd-answers)
+     (aqd-in-diff review ,@body)))
+
+(ert-deftest aqd-several-ends-after-a-split-beside-a-file-without-lines ()
+  (aqd-several-with-tree
+    (aqd-several-with-proposal
+        `((:path "gone.txt" :delete t)
+          (:path "a.txt" :original ,aqd-several-a
+                 :modified ,(aqd-numbered 30 '((3 . "three") (5 . "five")))))
+      (agent-q-diff-buffer-goto-hunk 1)
+      (agent-q-diff-split-hunk)
+      (agent-q-diff-accept-all)
+      (should (eq 'accepted (aqd-several-answer :status))))))
+
+(ert-deftest aqd-several-one-file-under-two-names-is-refused ()
+  (aqd-several-with-tree
+    (make-directory "d")
+    (aqd-several-put "d/f.txt" "one\n")
+    (make-symbolic-link "d" "l")
+    (make-symbolic-link "f.txt" "d/g.txt")
+    (dolist (other '("l/f.txt" "d/g.txt"))
+      (setq aqd-answers nil)
+      (aqd-several-begin `((:path "d/f.txt" :original "one\n" :modified "zero\none\n")
+                           (:path ,other :original "one\n" :modified "ONE\n")))
+      (should (eq 'agent-q-diff-bad-arguments (aqd-several-answer :error)))
+      (should (string-search "occurs twice" (aqd-several-answer :reason))))))
+
+(ert-deftest aqd-several-a-mode-does-not-hide-what-others-wrote ()
+  (dolist (proposal '((:path "run.sh" :mode #o755 :original "#!/bin/sh\n" :modified "#!/bin/sh\nls\n")
+                      (:path "run.sh" :to "go.sh" :original "#!/bin/sh\n"
+                             :modified "#!/bin/sh\nls\n")))
+    (aqd-several-with-tree
+      (let ((buffer (find-file-noselect (aqd-several-name "run.sh"))))
+        (with-current-buffer buffer
+          (goto-char (point-max))
+          (insert "mine\n"))
+        (aqd-several-with-proposal (list proposal)
+          (aqd-several-put "run.sh" "theirs\n")
+          (should-error (agent-q-diff-accept review 0) :type 'agent-q-diff-bad-target)
+          (should-not (verify-visited-file-modtime buffer))
+          (should (equal "theirs\n" (aqd-bytes-of (aqd-several-name "run.sh")))))))))
+
+(ert-deftest aqd-several-a-directory-makes-way-for-the-file-that-it-replaced ()
+  (aqd-several-with-tree
+    (aqd-several-put "d" "file\n")
+    (let* ((before (aqd-several-disk))
+           (review (aqd-several-begin '((:path "d" :delete t)
+                                        (:path "d/x" :content "inside\n")))))
+      (aqd-in-diff review
+        (agent-q-diff-accept-all))
+      (should (equal "inside\n" (aqd-bytes-of (aqd-several-name "d/x"))))
+      ;; While `d/x' is there, `d' is neither; then it can be brought back.
+      (agent-q-diff-take-back review)
+      (agent-q-diff-take-back review)
+      (should (equal (aqd-several-disk) before)))))
+
+(ert-deftest aqd-several-what-cannot-be-taken-back-is-said ()
+  (aqd-several-with-review
+    (agent-q-diff-accept review 3)
+    (agent-q-diff-accept review 8)
+    (aqd-several-put "old.txt" "somebody's\n")
+    (set-file-modes (aqd-several-name "run.sh") #o600)
+    (agent-q-diff-refresh)
+    (should (equal '(3) (mapcar #'car (agent-q-diff-unapply-all))))))
+
+(ert-deftest aqd-several-a-link-is-deleted-as-a-link ()
+  (aqd-several-with-tree
+    (let ((before (aqd-several-disk)))
+      (aqd-several-with-proposal '((:path "link" :delete t) (:path "run.sh" :mode #o755))
+        (should (save-excursion
+                  (goto-char (point-min))
+                  (search-forward "@@ delete the link to a.txt @@\n" nil t)))
+        (agent-q-diff-accept review 0)
+        (should-not (file-symlink-p (aqd-several-name "link")))
+        (agent-q-diff-unapply review 0)
+        (should (equal (aqd-several-disk) before))))))
+
+(ert-deftest aqd-several-what-others-deleted-can-be-taken-back-too ()
+  (aqd-several-with-tree
+    (let ((before (aqd-several-disk))
+          (review (aqd-several-begin)))
+      (delete-file (aqd-several-name "gone.txt"))
+      (aqd-in-diff review
+        (agent-q-diff-accept-all))
+      (should-not (agent-q-diff-take-back review))
+      (should (equal (aqd-several-disk) before)))))
+
+(ert-deftest aqd-several-a-file-that-others-created-is-not-ours ()
+  (aqd-several-with-tree
+    (aqd-several-with-proposal '((:path "n.txt" :content "") (:path "run.sh" :mode #o755))
+      (aqd-several-put "n.txt" "")
+      (agent-q-diff-accept-all)
+      (should-not aqd-answers)
+      (agent-q-diff-unapply-all)
+      (should (file-exists-p (aqd-several-name "n.txt")))
+      (agent-q-diff-finish)
+      (should (string-search "n.txt not created" (aqd-several-answer :message))))))
+
+(ert-deftest aqd-several-only-a-new-file-is-created ()
+  (aqd-several-with-tree
+    (dolist (proposal '((:path "none" :original "a\n" :modified "b\n")
+                        (:path "none" :mode #o755)
+                        (:path "none" :diff "@@ -1 +1 @@\n-a\n+b\n")
+                        (:path "none" :delete t)
+                        (:path "none" :to "other")))
+      (ert-info ((format "%S" proposal))
+        (setq aqd-answers nil)
+        (aqd-several-begin (list proposal '(:path "run.sh" :mode #o755)))
+        (should (string-search "none does not exist" (aqd-several-answer :reason)))
+        (should-not (file-exists-p (aqd-several-name "none")))))))
+
+(ert-deftest aqd-several-directories-are-no-files ()
+  (aqd-several-with-tree
+    (make-directory "dir")
+    (dolist (proposal '((:path "old.txt" :to "dir/") (:path "dir" :to "d2")
+                        (:path "dir" :mode #o700) (:path "dir" :delete t)))
+      (ert-info ((format "%S" proposal))
+        (setq aqd-answers nil)
+        (aqd-several-begin (list proposal))
+        (should (string-match-p "director" (aqd-several-answer :reason)))))))
+
+(ert-deftest aqd-several-links-take-their-directories-with-them ()
+  (aqd-several-with-tree
+    (let ((before (aqd-several-disk)))
+      (aqd-several-with-proposal '((:path "q/w/l" :link "x") (:path "run.sh" :mode #o755))
+        (agent-q-diff-accept review 0)
+        (agent-q-diff-unapply review 0)
+        (should-not (file-exists-p (aqd-several-name "q")))
+        (should (equal (aqd-several-disk) before))))))
+
+(ert-deftest aqd-several-comments-on-a-rejected-change-are-told ()
+  (aqd-several-with-review
+    (agent-q-diff-buffer-goto-hunk 0)
+    (agent-q-diff-comment-hunk "not like this")
+    (agent-q-diff-reject-all)
+    (should (string-search "a.txt 0 of 3 hunks (hunk 1: \"not like this\")"
+                           (aqd-several-answer :message)))))
+
+(ert-deftest aqd-several-git-s-other-prefixes-are-no-renames ()
+  (aqd-several-with-tree
+    (let ((review (save-window-excursion
+                    (agent-q-diff-review-diff
+                     "diff --git i/run.sh w/run.sh\nindex 1a2..3b4 100644\n--- i/run.sh\n+++ w/run.sh\n\
+@@ -1 +1,2 @@\n #!/bin/sh\n+ls\n"))))
+      (agent-q-diff-accept review 0)
+      (should (equal "#!/bin/sh\nls\n" (aqd-bytes-of (aqd-several-name "run.sh")))))))
+
 ;;;; What cannot be proposed
 
 (ert-deftest aqd-several-bad-input-says-what-is-wrong-and-leaves-nothing ()

@@ -526,7 +526,12 @@ impl Change {
     /// out.
     pub fn plan_unapply(&self, files: impl IntoIterator<Item = usize>) -> (ChangePlan, Refused) {
         self.plan_files(files, |change, refused| {
-            let is_in = |decided: &Decided| decided.presence == Presence::In;
+            // Of what others have changed since, the user must read that it stays.
+            let is_in = |decided: &Decided| match decided.presence {
+                Presence::In => true,
+                Presence::Out => false,
+                Presence::Neither => decided.is_ours,
+            };
             let mut operations = change.steps(Command::Unapply, is_in, refused);
             let text = change.review().map(|review| {
                 let (plan, unable) = review.plan_none();

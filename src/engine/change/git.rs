@@ -100,9 +100,18 @@ fn paths(file: &FileDiff<'_>, is_prefixed: bool) -> [Option<Vec<u8>>; 2] {
         let name = name.filter(|name| **name != *NO_FILE);
         name.map(|name| name[len..].to_vec())
     });
+    let after_prefix = |name: &Vec<u8>| name.get(2..).map(<[u8]>::to_vec);
     match (&file.git, &old, &new) {
         // Other programs name two versions of one file.
         (None, Some(_), Some(_)) => [new.clone(), new],
+        // Git has other prefixes of one letter (`diff.mnemonicPrefix`).
+        (Some(_), Some(one), Some(other))
+            if one != other
+                && [one, other].iter().all(|name| name.get(1) == Some(&b'/'))
+                && after_prefix(one) == after_prefix(other) =>
+        {
+            [after_prefix(one), after_prefix(other)]
+        }
         _ => [old.filter(|_| !git.is_new), new.filter(|_| !git.is_deleted)],
     }
 }
