@@ -23,7 +23,6 @@
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-live)
 (require 'agent-q-diff-visit)
-(require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-operation)
 (require 'agent-q-diff-change)

@@ -16,7 +16,6 @@
 (require 'seq)
 (require 'subr-x)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-visible)
 (require 'agent-q-diff-message-facts)
 
 (defun agent-q-diff-message-files--name (path result)

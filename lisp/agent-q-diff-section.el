@@ -18,8 +18,6 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
-(require 'agent-q-diff-disk)
-(require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-operation)
 (require 'agent-q-diff-change)
