@@ -771,6 +771,12 @@ link  link to a.txt → run.sh
       (agent-q-diff-accept review 0)
       (should (equal "#!/bin/sh\nls\n" (aqd-bytes-of (aqd-several-name "run.sh")))))))
 
+(ert-deftest aqd-several-only-git-s-own-words-are-a-rename ()
+  (should (equal (agent-q-diff-input-of-diff
+                  "diff --git a/tmp/x/old b/tmp/x/new\n--- a/tmp/x/old\n+++ b/tmp/x/new\n\
+@@ -1 +1 @@\n-a\n+b\n")
+                 '((:path "tmp/x/new" :diff "@@ -1 +1 @@\n-a\n+b\n")))))
+
 ;;;; What cannot be proposed
 
 (ert-deftest aqd-several-bad-input-says-what-is-wrong-and-leaves-nothing ()

@@ -112,6 +112,11 @@ fn paths(file: &FileDiff<'_>, is_prefixed: bool) -> [Option<Vec<u8>>; 2] {
         {
             [after_prefix(one), after_prefix(other)]
         }
+        // Two files were compared, not two states of one (`git diff --no-index`): git says so if one
+        // was renamed.
+        (Some(git), Some(one), Some(other)) if one != other && !git.is_new && !git.is_deleted => {
+            [new.clone(), new]
+        }
         _ => [old.filter(|_| !git.is_new), new.filter(|_| !git.is_deleted)],
     }
 }
