@@ -407,15 +407,7 @@ Before the first hunk, and on the heading of a file, return nil."
 (defun agent-q-diff-buffer-hunk-before (&optional position)
   "Return the last hunk that begins at POSITION, by default point, or before.
 If there is none, return nil."
-  (let ((position (or position (point)))
-        (low 0)
-        (high (length agent-q-diff-buffer-positions)))
-    (while (< low high)
-      (let ((middle (/ (+ low high) 2)))
-        (if (<= (aref agent-q-diff-buffer-positions middle) position)
-            (setq low (1+ middle))
-          (setq high middle))))
-    (and (> low 0) (1- low))))
+  (agent-q-diff-base-last-at-most agent-q-diff-buffer-positions (or position (point))))
 
 (defun agent-q-diff-buffer-hunk-here ()
   "Return the index of the hunk at point, or signal that there is none."
@@ -436,8 +428,7 @@ Above the first file, that is the first."
   (cond
    (hunk (agent-q-diff-change-file-index agent-q-diff-buffer-change hunk))
    (agent-q-diff-buffer-headings
-    (max 0 (1- (seq-count (lambda (heading) (<= heading (point)))
-                          agent-q-diff-buffer-headings))))
+    (or (agent-q-diff-base-last-at-most agent-q-diff-buffer-headings (point)) 0))
    (t 0)))
 
 (defun agent-q-diff-buffer-hunks-of (file)
@@ -469,12 +460,16 @@ If it is not the hunk at point, forget which place of a hunk was shown."
 Return non-nil if they were."
   (when agent-q-diff-buffer-headings
     (let* ((file (agent-q-diff-buffer-file-index))
-           (folds (seq-filter (lambda (overlay)
-                                (overlay-get overlay 'agent-q-diff-folded-file))
-                              (overlays-in (aref agent-q-diff-buffer-headings file)
-                                           (agent-q-diff-buffer-section-end file)))))
+           (folds (agent-q-diff-buffer-folds
+                   (aref agent-q-diff-buffer-headings file)
+                   (agent-q-diff-buffer-section-end file))))
       (mapc #'delete-overlay folds)
       folds)))
+
+(defun agent-q-diff-buffer-folds (beg end)
+  "Return the overlays between BEG and END that fold files into their headings."
+  (seq-filter (lambda (overlay) (overlay-get overlay 'agent-q-diff-folded-file))
+              (overlays-in beg end)))
 
 (defun agent-q-diff-buffer-hunk-with-lines ()
   "Return the hunk at point; refuse one without changed lines."

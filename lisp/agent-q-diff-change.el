@@ -117,12 +117,7 @@ kept, or if a file can no longer be a target."
   "Return the index of the file of CHANGE that HUNK belongs to."
   (if (null (cdr (agent-q-diff-change-files change)))
       0
-    (let ((firsts (agent-q-diff-change-first-hunks change))
-          (file 0))
-      (while (and (< (1+ file) (length firsts))
-                  (<= (aref firsts (1+ file)) hunk))
-        (cl-incf file))
-      file)))
+    (agent-q-diff-base-last-at-most (agent-q-diff-change-first-hunks change) hunk)))
 
 (defun agent-q-diff-change-first-hunks (change)
   "Return a vector with the number of the first hunk of each file of CHANGE."

@@ -171,8 +171,7 @@
 (defun agent-q-diff-filter--toggle-all-files ()
   "Fold the hunks of each file into its heading; if any is folded, show them all."
   (let ((index (agent-q-diff-buffer-file-index)))
-    (if (seq-some (lambda (overlay) (overlay-get overlay 'agent-q-diff-folded-file))
-                  (overlays-in (point-min) (point-max)))
+    (if (agent-q-diff-buffer-folds (point-min) (point-max))
         (remove-overlays nil nil 'agent-q-diff-folded-file t)
       (dotimes (each (length agent-q-diff-buffer-headings))
         (agent-q-diff-filter--fold-file each))

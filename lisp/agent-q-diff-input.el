@@ -33,7 +33,7 @@
     (:old-mode natnump) (:executable symbolp) (:link stringp) (:old-link stringp) (:check functionp))
   "Alist from the properties of a file's proposal to the test of their values.")
 
-(defun agent-q-diff-input--refuse (format &rest arguments)
+(defun agent-q-diff-input-refuse (format &rest arguments)
   "Signal `agent-q-diff-bad-arguments' with a message from FORMAT and ARGUMENTS."
   (signal 'agent-q-diff-bad-arguments
           (list (agent-q-diff-visible (apply #'format format arguments)))))
@@ -41,32 +41,32 @@
 (defun agent-q-diff-input--check (proposal)
   "Signal an error unless PROPOSAL, that of one file, is complete and consistent."
   (unless (and (proper-list-p proposal) (cl-evenp (length proposal)))
-    (agent-q-diff-input--refuse "each file must be a property list"))
+    (agent-q-diff-input-refuse "each file must be a property list"))
   (cl-loop for (key value) on proposal by #'cddr
            for test = (cadr (assq key agent-q-diff-input--keys))
-           unless test do (agent-q-diff-input--refuse "%S is no property of a file" key)
+           unless test do (agent-q-diff-input-refuse "%S is no property of a file" key)
            when (and value (not (funcall test value)))
-           do (agent-q-diff-input--refuse "%s of a file must not be %S" key (type-of value)))
+           do (agent-q-diff-input-refuse "%s of a file must not be %S" key (type-of value)))
   (let ((path (plist-get proposal :path))
         (given (seq-filter (lambda (key) (plist-get proposal key))
                            '(:modified :content :update :diff :delete :link))))
     (unless path
-      (agent-q-diff-input--refuse "a file needs a :path"))
+      (agent-q-diff-input-refuse "a file needs a :path"))
     (when (cdr given)
-      (agent-q-diff-input--refuse "%s: give only one of %s" path
+      (agent-q-diff-input-refuse "%s: give only one of %s" path
                                   (mapconcat #'symbol-name given ", ")))
     (unless (or (plist-get proposal :delete)
                 (eq (null (plist-get proposal :original))
                     (null (plist-get proposal :modified))))
-      (agent-q-diff-input--refuse "%s: give both :original and :modified" path))
+      (agent-q-diff-input-refuse "%s: give both :original and :modified" path))
     (when (and (plist-get proposal :to) (directory-name-p (plist-get proposal :to)))
-      (agent-q-diff-input--refuse "%s names a directory" (plist-get proposal :to)))
+      (agent-q-diff-input-refuse "%s names a directory" (plist-get proposal :to)))
     (unless (or given (plist-get proposal :to) (plist-get proposal :mode)
                 (plist-get proposal :executable) (plist-get proposal :old-link))
-      (agent-q-diff-input--refuse "%s: nothing is proposed for it" path))
+      (agent-q-diff-input-refuse "%s: nothing is proposed for it" path))
     (when (and (plist-get proposal :to)
                (or (plist-get proposal :delete) (plist-get proposal :content)))
-      (agent-q-diff-input--refuse "%s cannot be renamed and deleted, or created, at once"
+      (agent-q-diff-input-refuse "%s cannot be renamed and deleted, or created, at once"
                                   path))))
 
 (defun agent-q-diff-input--names (proposal)
@@ -213,7 +213,7 @@ for tools, whose agents do not know the file's mode."
                                                   (file-truename
                                                    (agent-q-diff-file-change-path file))))))))
         (when (gethash name seen)
-          (agent-q-diff-input--refuse "%s occurs twice; give each file once" name))
+          (agent-q-diff-input-refuse "%s occurs twice; give each file once" name))
         (puthash name t seen)))))
 
 (defun agent-q-diff-input-change (proposals)
@@ -221,7 +221,7 @@ for tools, whose agents do not know the file's mode."
 See `agent-q-diff-review-change'.  If there is an error, nothing is left
 open."
   (unless (and (consp proposals) (proper-list-p proposals))
-    (agent-q-diff-input--refuse "a change is a list of files, at least one"))
+    (agent-q-diff-input-refuse "a change is a list of files, at least one"))
   (mapc #'agent-q-diff-input--check proposals)
   (let ((files nil)
         (is-done nil))

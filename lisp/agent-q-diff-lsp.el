@@ -21,11 +21,7 @@
 (require 'url-util)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-visible)
-
-(defun agent-q-diff-lsp--refuse (format &rest arguments)
-  "Signal `agent-q-diff-bad-arguments' with a message from FORMAT and ARGUMENTS."
-  (signal 'agent-q-diff-bad-arguments
-          (list (agent-q-diff-visible (apply #'format format arguments)))))
+(require 'agent-q-diff-input)
 
 (defun agent-q-diff-lsp--get (object key)
   "Return the value of KEY, a string, in OBJECT, or nil; null is nil.
@@ -40,7 +36,7 @@ OBJECT is a JSON object as a hash table, an alist or a property list."
 (defun agent-q-diff-lsp--path (uri)
   "Return the file name that URI, a string, stands for."
   (unless (and (stringp uri) (string-match "\\`file://[^/]*\\(/.*\\)\\'" uri))
-    (agent-q-diff-lsp--refuse "%s is not the URI of a file" uri))
+    (agent-q-diff-input-refuse "%s is not the URI of a file" uri))
   (decode-coding-string (url-unhex-string (match-string 1 uri)) 'utf-8))
 
 ;;;; Edits of a text
@@ -52,7 +48,7 @@ Beyond the end of a line or of the text, that end is meant."
   (let ((line (agent-q-diff-lsp--get position "line"))
         (units (agent-q-diff-lsp--get position "character")))
     (unless (and (natnump line) (natnump units))
-      (agent-q-diff-lsp--refuse "a position needs a line and a character"))
+      (agent-q-diff-input-refuse "a position needs a line and a character"))
     (goto-char (point-min))
     (when (= 0 (forward-line line))
       (while (and (> units 0) (not (eolp)))
@@ -71,7 +67,7 @@ the same place come one after the other."
                      (let ((range (agent-q-diff-lsp--get edit "range"))
                            (new (agent-q-diff-lsp--get edit "newText")))
                        (unless (and range (stringp new))
-                         (agent-q-diff-lsp--refuse "an edit needs a range and a newText"))
+                         (agent-q-diff-input-refuse "an edit needs a range and a newText"))
                        (list (agent-q-diff-lsp--position
                               (agent-q-diff-lsp--get range "start"))
                              (agent-q-diff-lsp--position
@@ -81,7 +77,7 @@ the same place come one after the other."
            (sorted (sort spans (lambda (one other) (< (car one) (car other))))))
       (cl-loop for ((_ end) (next)) on sorted
                when (and next (< next end))
-               do (agent-q-diff-lsp--refuse "two edits overlap"))
+               do (agent-q-diff-input-refuse "two edits overlap"))
       (pcase-dolist (`(,beg ,end ,new) (reverse sorted))
         (delete-region beg end)
         (goto-char beg)
@@ -142,7 +138,7 @@ CHANGE is an element of a WorkspaceEdit's documentChanges; VERSION is as for
          (agent-q-diff-lsp--check-version path document version)
          (prog1 (joined proposal)
            (agent-q-diff-lsp--with-edits proposal (agent-q-diff-lsp--get change "edits")))))
-      (kind (agent-q-diff-lsp--refuse "%s is no kind of change" kind)))))
+      (kind (agent-q-diff-input-refuse "%s is no kind of change" kind)))))
 
 ;;;###autoload
 (defun agent-q-diff-lsp-files (edit &optional version)
@@ -158,7 +154,7 @@ edit for another version is refused with `agent-q-diff-bad-target'.  Signal
             (or (agent-q-diff-lsp--get edit "documentChanges")
                 (agent-q-diff-lsp--plain (agent-q-diff-lsp--get edit "changes"))))
     (or proposals
-        (agent-q-diff-lsp--refuse "the edit changes no file"))))
+        (agent-q-diff-input-refuse "the edit changes no file"))))
 
 (defun agent-q-diff-lsp--plain (by-uri)
   "Return BY-URI, an object with edits for each URI, as documentChanges."

@@ -97,8 +97,7 @@ negative; above the first hunk, -1."
   "Return non-nil if the hunk at POSITION is hidden.
 Hunks folded into the heading of their file are not: moving there shows them."
   (and (invisible-p position)
-       (not (seq-some (lambda (overlay) (overlay-get overlay 'agent-q-diff-folded-file))
-                      (overlays-at position)))))
+       (null (agent-q-diff-buffer-folds position (1+ position)))))
 
 (defun agent-q-diff-navigation--visible-hunk (hunk step default)
   "Return HUNK, or the next one in the direction of STEP that is not hidden.

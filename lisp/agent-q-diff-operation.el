@@ -113,13 +113,9 @@ done, signal an error; then nothing has changed."
                  (agent-q-diff-operation--create file new mode)
                (agent-q-diff-operation--remove-created file new mode)))
             (`(delete ,text)
-             ;; If others deleted it, this is what the proposal says it was.
-             (unless (agent-q-diff-file-change-deleted file)
-               (setf (agent-q-diff-file-change-deleted file)
-                     (cons (logand (default-file-modes) #o666) text)))
              (if is-in
-                 (agent-q-diff-operation--delete file old)
-               (agent-q-diff-operation--bring-back file old)))
+                 (agent-q-diff-operation--delete file old text)
+               (agent-q-diff-operation--bring-back file old text)))
             ('(rename)
              (if is-in
                  (agent-q-diff-operation--rename file old new)
@@ -187,8 +183,9 @@ done, signal an error; then nothing has changed."
   (lambda ()
     (agent-q-diff-operation--create file path mode)))
 
-(defun agent-q-diff-operation--delete (file path)
-  "Delete PATH, the name of FILE, and keep what it was for taking that back."
+(defun agent-q-diff-operation--delete (file path text)
+  "Delete PATH, the name of FILE, and keep what it was for taking that back.
+TEXT is what the proposal says it was."
   (let ((buffer (find-buffer-visiting path)))
     (when (and buffer (buffer-modified-p buffer))
       (agent-q-diff-file-refuse "%s has unsaved edits" path)))
@@ -197,11 +194,14 @@ done, signal an error; then nothing has changed."
         (cons (file-modes path) (agent-q-diff-file-bytes path)))
   (delete-file path t)
   (lambda ()
-    (agent-q-diff-operation--bring-back file path)))
+    (agent-q-diff-operation--bring-back file path text)))
 
-(defun agent-q-diff-operation--bring-back (file path)
-  "Make PATH, the name of FILE, what it was before it was deleted."
-  (pcase-let ((`(,modes . ,bytes) (agent-q-diff-file-change-deleted file)))
+(defun agent-q-diff-operation--bring-back (file path text)
+  "Make PATH, the name of FILE, what it was before it was deleted.
+If others deleted it, that is a plain file with TEXT, as the proposal says."
+  (pcase-let ((`(,modes . ,bytes)
+               (or (agent-q-diff-file-change-deleted file)
+                   (cons (logand (default-file-modes) #o666) text))))
     (when (agent-q-diff-operation-exists-p path)
       (agent-q-diff-file-refuse "%s exists already" path))
     (let ((missing (agent-q-diff-operation--make-directories path))

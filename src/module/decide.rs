@@ -587,11 +587,10 @@ fn steps(change: &Change, plan: &ChangePlan) -> Vec<(usize, Step)> {
     let mut steps = Vec::new();
     for part in &plan.parts {
         let operations = part.operations.iter();
-        steps.extend(
-            operations
-                .map(|&(at, step)| (Entry::Operation(at), step))
-                .map(|(entry, step)| (change.number(part.file, entry), step)),
-        );
+        steps.extend(operations.map(|&(at, step)| {
+            let number = change.number(part.file, Entry::Operation(at));
+            (number, step)
+        }));
         if let Some(text) = &part.text {
             let first = change.number(part.file, Entry::Hunk(0));
             steps.extend(text.steps.iter().map(|&(hunk, step)| (first + hunk, step)));
