@@ -148,12 +148,15 @@ form to be evaluated here.")
          (append screens-tours '((,name . ,steps)))))
 
 (defun screens-rest ()
-  "Wait until the screen is the same three times in a row.
+  "Wait until Emacs sleeps and the screen is the same, three times in a row.
 Emacs leaves a terminal half drawn if the next key comes while it draws."
   (let ((seen nil) (n-same 0))
     (e2e-wait-for
-     (let ((now (screens-seen)))
-       (setq n-same (if (equal now seen) (1+ n-same) 1)
+     (let ((now (screens-seen))
+           (state (alist-get 'state (process-attributes e2e--pid))))
+       (setq n-same (cond ((not (member state '("S" nil))) 0)
+                          ((equal now seen) (1+ n-same))
+                          (t 1))
              seen now)
        (>= n-same 3)))))
 
