@@ -119,12 +119,18 @@ ORIGINAL, MODIFIED, DESCRIPTION, MODE, NOTES and value are as for
   (let ((review (agent-q-diff-api--logging-errors
                  path
                  (lambda ()
-                   (let ((review (agent-q-diff-api--review-of (funcall open))))
-                     (agent-q-diff-render-prepare-or-close review original modified
-                                                           (or description "") mode notes)
-                     review)))))
+                   (agent-q-diff-api--prepare original modified description mode notes
+                                              open)))))
     (agent-q-diff-lifecycle-begin review)
     (agent-q-diff-wait review)))
+
+(defun agent-q-diff-api--prepare (original modified description mode notes open)
+  "Call OPEN for what to decide, and return its review, with a diff buffer.
+The arguments are as for `agent-q-diff-api-start-and-wait'."
+  (let ((review (agent-q-diff-api--review-of (funcall open))))
+    (agent-q-diff-render-prepare-or-close review original modified
+                                          (or description "") mode notes)
+    review))
 
 (defun agent-q-diff-api--review-of (change)
   "Return a new review of CHANGE, or of a file change alone."
@@ -231,10 +237,9 @@ The file is not accessed, so PATH may be remote."
 PATH, CALLBACK, AGENT, ORIGINAL, MODIFIED, DESCRIPTION, MODE and NOTES
 are as for `agent-q-diff-review'."
   (condition-case err
-      (let ((review (agent-q-diff-api--review-of
-                     (agent-q-diff-base-collecting-once (funcall open)))))
-        (agent-q-diff-render-prepare-or-close review original modified
-                                              (or description "") mode notes)
+      (let ((review (agent-q-diff-base-collecting-once
+                      (agent-q-diff-api--prepare original modified description mode notes
+                                                 open))))
         (setf (agent-q-diff-session-callback review) callback
               (agent-q-diff-session-agent review) agent)
         (agent-q-diff-lifecycle-begin review)

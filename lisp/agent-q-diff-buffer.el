@@ -431,14 +431,6 @@ Above the first file, that is the first."
     (or (agent-q-diff-base-last-at-most agent-q-diff-buffer-headings (point)) 0))
    (t 0)))
 
-(defun agent-q-diff-buffer-hunks-of (file)
-  "Return the hunks of the file with the index FILE, a list of indices."
-  (let ((firsts (agent-q-diff-change-first-hunks agent-q-diff-buffer-change)))
-    (number-sequence (aref firsts file)
-                     (1- (if (< (1+ file) (length firsts))
-                             (aref firsts (1+ file))
-                           (length agent-q-diff-buffer-positions))))))
-
 (defun agent-q-diff-buffer-file (&optional hunk)
   "Return the `agent-q-diff-file-change' of HUNK, by default the one at point.
 Above the first file, that is the first."

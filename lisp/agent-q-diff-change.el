@@ -126,6 +126,14 @@ kept, or if a file can no longer be a target."
             (vconcat (agent-q-diff-module-first-hunks
                       (agent-q-diff-change-engine change))))))
 
+(defun agent-q-diff-change-hunks-of (change index)
+  "Return the hunks of file INDEX of CHANGE, a list of numbers."
+  (let ((firsts (agent-q-diff-change-first-hunks change)))
+    (number-sequence (aref firsts index)
+                     (1- (if (< (1+ index) (length firsts))
+                             (aref firsts (1+ index))
+                           (car (agent-q-diff-change-tally change)))))))
+
 (defun agent-q-diff-change-path (change)
   "Return the absolute name of the file of CHANGE, or of the first of several.
 It is nil if that is not known."
@@ -159,19 +167,34 @@ In each target of CHANGE, the edits that it makes are one undo step."
 
 (defun agent-q-diff-change-follow (change &optional only)
   "Bring CHANGE up to date with its targets.  Return non-nil if that is news.
-If ONLY is not nil, look only at the file with that index: a key on one of
-hundreds of files must not look at all of them.  See
-`agent-q-diff-file-change-follow'."
+If ONLY is not nil, look only at the file with that index, and visit it if
+that was put off: a key on one of hundreds of files must not look at all of
+them.  See `agent-q-diff-file-change-follow'."
   (let ((is-news (agent-q-diff-change--observe change only)))
     (cl-loop for file in (agent-q-diff-change-files change)
              for index from 0
              when (and (memq only (list nil index))
-                       (agent-q-diff-file-change-has-text file)
+                       (if only
+                           (agent-q-diff-file-change-has-text file)
+                         (not (agent-q-diff-file-change-can-wait-p file)))
                        (agent-q-diff-file-change-follow file))
              do (setq is-news t))
     (when is-news
       (agent-q-diff-change-recount change)
       t)))
+
+(defun agent-q-diff-change-has-put-off (change)
+  "Return non-nil if visiting a file of CHANGE was put off."
+  (seq-some (lambda (file)
+              (agent-q-diff-target-put-off (agent-q-diff-file-change-target file)))
+            (agent-q-diff-change-files change)))
+
+(defun agent-q-diff-change-visit (change index)
+  "Visit file INDEX of CHANGE if that was put off.
+Return non-nil if it does not have the text that was expected."
+  (let ((file (nth index (agent-q-diff-change-files change))))
+    (and (agent-q-diff-target-put-off (agent-q-diff-file-change-target file))
+         (agent-q-diff-change-follow change index))))
 
 (defun agent-q-diff-change--observe (change &optional only)
   "Tell the engine which operations of CHANGE are done.

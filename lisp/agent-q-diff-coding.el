@@ -118,6 +118,24 @@ ten times as long."
       (and (= (string-bytes text) (length bytes))
            text))))
 
+(defun agent-q-diff-coding-plain-text (name)
+  "Return the text of the file NAME, or nil.
+The value is nil unless visiting the file would certainly show that text:
+it is lines of UTF-8, and declares nothing else.  NAME is a regular file."
+  (with-temp-buffer
+    (set-buffer-multibyte nil)
+    (insert-file-contents-literally name)
+    (let* ((bytes (buffer-string))
+           (text (agent-q-diff-coding--plain-utf-8 bytes)))
+      (and text
+           ;; All declarations have one of these words.
+           (or (not (let ((case-fold-search t))
+                      (goto-char (point-min))
+                      (or (search-forward "coding" nil t)
+                          (search-forward "charset" nil t))))
+               (null (agent-q-diff-coding-stated name)))
+           text))))
+
 (defun agent-q-diff-coding--same-bytes-p (bytes text coding)
   "Return non-nil if TEXT encoded in CODING equals BYTES."
   (equal bytes

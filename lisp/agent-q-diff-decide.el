@@ -27,6 +27,8 @@
 COMMAND and PLACE are as in `agent-q-diff-engine-plan'.  The value is the
 note of the plan, a symbol.  Signal an error that says why if it cannot be
 done; then nothing has changed."
+  (unless (eq command 'reject)
+    (agent-q-diff-decide--visit change hunk))
   (agent-q-diff-decide--do-planned
    change hunk (memq command '(accept toggle))
    (lambda (engine)
@@ -37,10 +39,17 @@ done; then nothing has changed."
 TEXT and IS-MERGED are as in `agent-q-diff-engine-plan-text'; the value is
 the note of the plan, a symbol.  Signal an error that says why if it
 cannot be done; then nothing has changed."
+  (agent-q-diff-decide--visit change hunk)
   (agent-q-diff-decide--do-planned
    change hunk is-merged
    (lambda (engine)
      (agent-q-diff-engine-plan-text engine hunk text is-merged))))
+
+(defun agent-q-diff-decide--visit (change hunk)
+  "Visit the file of HUNK of CHANGE if that was put off; the plan needs it."
+  (when (and (agent-q-diff-change-has-put-off change)
+             (< -1 hunk (car (agent-q-diff-change-tally change))))
+    (agent-q-diff-change-visit change (agent-q-diff-change-file-index change hunk))))
 
 (defun agent-q-diff-decide--do-planned (change hunk is-accepting plan)
   "Plan something for HUNK of CHANGE, carry it out, and return its note.
@@ -157,6 +166,8 @@ of (HUNK . REASON): those that could not be applied.
 If the hunks of one file cannot be applied together, accept them one by
 one, as far as possible.  If something cannot be carried out in one of
 several files, signal an error; then nothing has changed in any."
+  (when (agent-q-diff-change-has-put-off change)
+    (agent-q-diff-decide--visit-pending change file))
   (let* ((planned (agent-q-diff-engine-plan-all (agent-q-diff-change-engine change) nil file))
          (refused (agent-q-diff-engine-planned-refused planned)))
     (condition-case err
@@ -172,6 +183,16 @@ several files, signal an error; then nothing has changed in any."
     (pcase-dolist (`(,hunk . ,reason) refused)
       (agent-q-diff-decide-note-failure change hunk reason))
     (sort refused (lambda (one other) (< (car one) (car other))))))
+
+(defun agent-q-diff-decide--visit-pending (change file)
+  "Visit the files of CHANGE with pending hunks whose visit was put off.
+If FILE is not nil, only that file is meant."
+  (let ((marks (vconcat (agent-q-diff-change-marks change))))
+    (dotimes (index (length (agent-q-diff-change-files change)))
+      (when (and (memq file (list nil index))
+                 (seq-some (lambda (hunk) (null (aref marks hunk)))
+                           (agent-q-diff-change-hunks-of change index)))
+        (agent-q-diff-change-visit change index)))))
 
 (defun agent-q-diff-decide--accept-each (change except)
   "Accept the pending hunks of CHANGE one by one, except those in EXCEPT.

@@ -52,6 +52,22 @@ WAS-READ is non-nil if BUFFER was just read from the file."
             (agent-q-diff-disk-note (and was-read 'read))
           (setq agent-q-diff-disk--agreed nil))))))
 
+;;;; The buffer
+
+(defun agent-q-diff-disk-visitor (name)
+  "Return the buffer that visits the file NAME, which is resolved, or nil.
+`find-buffer-visiting' resolves NAME again, so it is only called if some
+buffer may visit that file."
+  (let ((short (abbreviate-file-name name))
+        (number (nthcdr 10 (file-attributes name))))
+    (and (seq-some (lambda (buffer)
+                     (and (buffer-file-name buffer)
+                          (or (equal name (buffer-file-name buffer))
+                              (equal short (buffer-local-value 'buffer-file-truename buffer))
+                              (equal number (buffer-local-value 'buffer-file-number buffer)))))
+                   (buffer-list))
+         (find-buffer-visiting name))))
+
 ;;;; Comparing
 
 (defun agent-q-diff-disk--same-text-p ()

@@ -97,6 +97,17 @@ PATH cannot be a target."
        (agent-q-diff-file-change--visit change))
      (agent-q-diff-file-change--load change original modified))))
 
+(defun agent-q-diff-file-change-open-later (path original modified check)
+  "Return what `agent-q-diff-file-change-open' does, but visit PATH later.
+If it is not certain that PATH has the text ORIGINAL, visit it now.  The
+arguments are as for that function."
+  (let ((target (agent-q-diff-target-create :path path :check check)))
+    (if (equal original (agent-q-diff-target-put-off-visit target))
+        (agent-q-diff-file-change--create
+         :original original :modified modified :target target
+         :engine (agent-q-diff-engine-review original modified))
+      (agent-q-diff-file-change-open path original modified check))))
+
 (defun agent-q-diff-file-change-without-text (path &optional check)
   "Return a new change of the file PATH, an absolute name, without hunks.
 CHECK, a function or nil, is called before the file is changed."
@@ -132,10 +143,13 @@ kept, or if the file can no longer be a target."
                  :target (agent-q-diff-target-create
                           :path (agent-q-diff-target-path target)
                           :check (agent-q-diff-target-check target)
+                          :put-off (agent-q-diff-target-put-off target)
                           :is-created (agent-q-diff-target-is-created target)
                           :missing (agent-q-diff-target-missing target)
-                          :truename (and (not (agent-q-diff-file-change-has-text change))
-                                         (file-truename (agent-q-diff-target-path target))))
+                          :truename (if (agent-q-diff-file-change-has-text change)
+                                        (and (agent-q-diff-target-put-off target)
+                                             (agent-q-diff-target-truename target))
+                                      (file-truename (agent-q-diff-target-path target))))
                  :engine engine
                  :has-text (agent-q-diff-file-change-has-text change)
                  :operations (agent-q-diff-file-change-operations change)
@@ -145,7 +159,7 @@ kept, or if the file can no longer be a target."
                  :is-created (agent-q-diff-file-change-is-created change)
                  :deleted (agent-q-diff-file-change-deleted change))))
     (condition-case err
-        (when (agent-q-diff-file-change-has-text again)
+        (unless (agent-q-diff-file-change-can-wait-p again)
           (agent-q-diff-file-change-follow again))
       (error
        (setf (agent-q-diff-file-change-engine again) nil)
@@ -179,6 +193,7 @@ That of a detached text is not: nothing of it is in any file."
        (agent-q-diff-file-change-path change)
        (not (agent-q-diff-file-change-is-detached change))
        (or (not (agent-q-diff-file-change-has-text change))
+           (agent-q-diff-target-put-off (agent-q-diff-file-change-target change))
            (buffer-live-p (agent-q-diff-file-change-buffer change)))))
 
 (defun agent-q-diff-file-change-keep (change)
@@ -242,26 +257,38 @@ Its path must be set before a hunk can be applied; see
    :target (agent-q-diff-target-create)
    :engine (agent-q-diff-engine-review-diff diff)))
 
-(defun agent-q-diff-file-change-open-patch (path diff &optional check)
+(defun agent-q-diff-file-change-open-patch (path diff &optional check can-wait)
   "Return a new change of the file PATH, an absolute name, by DIFF.
 DIFF is a unified diff, whose hunks are placed in the file as it is now.
-CHECK, a function or nil, is called before each edit.  Signal an error if
-DIFF is malformed or PATH cannot be a target."
+CHECK, a function or nil, is called before each edit.  If CAN-WAIT is
+non-nil, and the text of PATH is certain, visit it later.  Signal an error
+if DIFF is malformed or PATH cannot be a target."
   (agent-q-diff-coding-check-surrogates
    diff (replace-regexp-in-string "^\\+.*" "" diff))
-  (agent-q-diff-file-change--closing-on-error
-   (agent-q-diff-file-change--create
-    :target (agent-q-diff-target-create :path path :check check))
-   (lambda (change)
-     (let* ((target (agent-q-diff-file-change--visit change))
-            (adapted (agent-q-diff-file-change--adapt-diff diff target))
-            (engine (agent-q-diff-file-change--diff-engine diff adapted target))
-            (is-adapted (not (equal diff adapted))))
-       (setf (agent-q-diff-file-change-is-adapted change) is-adapted
-             (agent-q-diff-file-change-engine change) engine)
-       (when (and is-adapted (agent-q-diff-module-is-idle engine))
-         (agent-q-diff-file-change--refuse-line-ends))
-       (agent-q-diff-file-change-follow change)))))
+  (let* ((target (agent-q-diff-target-create :path path :check check))
+         (text (and can-wait (agent-q-diff-target-put-off-visit target))))
+    (agent-q-diff-file-change--closing-on-error
+     (agent-q-diff-file-change--create :target target)
+     (lambda (change)
+       (if text
+           (with-temp-buffer
+             (insert text)
+             (agent-q-diff-file-change--load-patch change diff (current-buffer))
+             (agent-q-diff-file-change--take-in change (current-buffer)
+                                                (buffer-chars-modified-tick)))
+         (agent-q-diff-file-change--load-patch change diff
+                                               (agent-q-diff-file-change--visit change))
+         (agent-q-diff-file-change-follow change))))))
+
+(defun agent-q-diff-file-change--load-patch (change diff buffer)
+  "Give CHANGE its engine, for DIFF of the text in BUFFER."
+  (let* ((adapted (agent-q-diff-file-change--adapt-diff diff buffer))
+         (engine (agent-q-diff-file-change--diff-engine diff adapted buffer))
+         (is-adapted (not (equal diff adapted))))
+    (setf (agent-q-diff-file-change-is-adapted change) is-adapted
+          (agent-q-diff-file-change-engine change) engine)
+    (when (and is-adapted (agent-q-diff-module-is-idle engine))
+      (agent-q-diff-file-change--refuse-line-ends))))
 
 (defun agent-q-diff-file-change--diff-engine (diff adapted target)
   "Return the engine's review of DIFF for the buffer TARGET.
@@ -324,6 +351,12 @@ Visit the file again if the buffer was killed or now visits another file."
      ((agent-q-diff-target-is-detached target)
       (signal 'agent-q-diff-bad-target '("the buffer with its text was killed")))
      (t (agent-q-diff-file-change--visit change)))))
+
+(defun agent-q-diff-file-change-can-wait-p (change)
+  "Return non-nil if there is nothing to follow in the file of CHANGE.
+It has no hunks, or it was not visited yet and has the text that it had."
+  (or (not (agent-q-diff-file-change-has-text change))
+      (agent-q-diff-target-can-wait-p (agent-q-diff-file-change-target change))))
 
 (defun agent-q-diff-file-change-aim (change path)
   "Make PATH, an absolute name or nil, the path of CHANGE's target."

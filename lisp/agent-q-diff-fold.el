@@ -104,12 +104,14 @@ Return non-nil if it was hidden."
       (remove-overlays nil nil 'agent-q-diff-cut t)
       (when agent-q-diff-hunk-lines
         (cl-loop with expanded = (mapcar #'marker-position agent-q-diff-fold--expanded)
-                 for position across agent-q-diff-buffer-positions
-                 for hunk from 0
-                 when (and (> (- (agent-q-diff-buffer-next-position hunk) position)
-                              agent-q-diff-hunk-lines)
+                 with end = (point-max)
+                 for hunk downfrom (1- (length agent-q-diff-buffer-positions)) to 0
+                 for position = (aref agent-q-diff-buffer-positions hunk)
+                 ;; The next hunk may be in the next file, but that is only later.
+                 when (and (> (- end position) agent-q-diff-hunk-lines)
                            (not (memq position expanded)))
-                 do (agent-q-diff-fold--hide position))))))
+                 do (agent-q-diff-fold--hide position)
+                 do (setq end position))))))
 
 ;;;; The key
 

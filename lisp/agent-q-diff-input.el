@@ -23,6 +23,7 @@
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-live)
 (require 'agent-q-diff-visit)
+(require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-operation)
 (require 'agent-q-diff-change)
@@ -148,10 +149,10 @@ OLD is the file's present name, or nil if it is new; CHECK is as for
          (content (plist-get proposal :content)))
     (cond
      ((plist-get proposal :diff)
-      (agent-q-diff-file-change-open-patch path (plist-get proposal :diff) check))
+      (agent-q-diff-file-change-open-patch path (plist-get proposal :diff) check 'can-wait))
      ((plist-get proposal :modified)
-      (agent-q-diff-file-change-open path (plist-get proposal :original)
-                                     (plist-get proposal :modified) check))
+      (agent-q-diff-file-change-open-later path (plist-get proposal :original)
+                                           (plist-get proposal :modified) check))
      ((plist-get proposal :update)
       (agent-q-diff-input--updated path (plist-get proposal :update) check))
      ((and content old)
@@ -165,7 +166,7 @@ CHECK is as for `agent-q-diff-file-change-open'."
   (unless (or (file-exists-p path) (find-buffer-visiting path))
     (agent-q-diff-file-refuse "%s does not exist" path))
   (let ((text (agent-q-diff-live-text (agent-q-diff-live-read (file-truename path)))))
-    (agent-q-diff-file-change-open path text (funcall update text) check)))
+    (agent-q-diff-file-change-open-later path text (funcall update text) check)))
 
 (defun agent-q-diff-input--present-name (proposal old)
   "Return the name that the file of PROPOSAL has now.
@@ -196,22 +197,30 @@ for tools, whose agents do not know the file's mode."
           (agent-q-diff-file-change-new-path file) new)
     file))
 
-(defun agent-q-diff-input--true-name (name)
-  "Return NAME with the links in its directory resolved."
-  (expand-file-name (file-name-nondirectory name) (file-truename (file-name-directory name))))
+(defun agent-q-diff-input--true-namer ()
+  "Return a function that resolves the links in the directory of a name.
+It resolves each directory once."
+  (let ((resolved (make-hash-table :test #'equal)))
+    (lambda (name)
+      (let ((directory (file-name-directory name)))
+        (concat (or (gethash directory resolved)
+                    (puthash directory (file-name-as-directory (file-truename directory))
+                             resolved))
+                (file-name-nondirectory name))))))
 
 (defun agent-q-diff-input--check-names (files)
   "Signal an error if two of FILES, each a file change, have a name in common."
-  (let ((seen (make-hash-table :test #'equal)))
+  (let ((seen (make-hash-table :test #'equal))
+        (true-name (agent-q-diff-input--true-namer)))
     (dolist (file files)
       (dolist (name (seq-uniq
-                     (mapcar #'agent-q-diff-input--true-name
+                     (mapcar true-name
                              (delq nil (list (agent-q-diff-file-change-old-path file)
                                              (agent-q-diff-file-change-new-path file)
                                              ;; What a link leads to.
                                              (and (agent-q-diff-file-change-has-text file)
-                                                  (file-truename
-                                                   (agent-q-diff-file-change-path file))))))))
+                                                  (agent-q-diff-target-truename
+                                                   (agent-q-diff-file-change-target file))))))))
         (when (gethash name seen)
           (agent-q-diff-input-refuse "%s occurs twice; give each file once" name))
         (puthash name t seen)))))

@@ -35,20 +35,6 @@
 
 ;;;; Reading
 
-(defun agent-q-diff-live--visitor (name)
-  "Return the buffer that visits the file NAME, which is resolved, or nil.
-`find-buffer-visiting' resolves NAME again, so it is only called if some
-buffer may visit that file."
-  (let ((short (abbreviate-file-name name))
-        (number (nthcdr 10 (file-attributes name))))
-    (and (seq-some (lambda (buffer)
-                     (and (buffer-file-name buffer)
-                          (or (equal name (buffer-file-name buffer))
-                              (equal short (buffer-local-value 'buffer-file-truename buffer))
-                              (equal number (buffer-local-value 'buffer-file-number buffer)))))
-                   (buffer-list))
-         (find-buffer-visiting name))))
-
 (defun agent-q-diff-live--read-file (name)
   "Return the live text of the file NAME, which no buffer visits."
   (pcase-let* ((attributes (agent-q-diff-file-attributes name))
@@ -98,7 +84,7 @@ buffer that visits it.  A buffer without unsaved edits is brought up to
 date with its file first; if that is impossible, the file is refused."
   (agent-q-diff-file-uncached
     (agent-q-diff-file-clean-up)
-    (let ((buffer (agent-q-diff-live--visitor name)))
+    (let ((buffer (agent-q-diff-disk-visitor name)))
       (when buffer
         (agent-q-diff-disk-check-visits buffer name)
         (agent-q-diff-disk-watch buffer)
@@ -114,7 +100,7 @@ written, its bytes are compared anyway."
   (agent-q-diff-file-uncached
     (let ((name (agent-q-diff-live-name live))
           (buffer (agent-q-diff-live-buffer live)))
-      (and (eq buffer (agent-q-diff-live--visitor name))
+      (and (eq buffer (agent-q-diff-disk-visitor name))
            (if buffer
                (and (null (agent-q-diff-disk-state buffer))
                     (eql (agent-q-diff-live-tick live)
@@ -220,7 +206,7 @@ They do not change when it is renamed."
 
 (defun agent-q-diff-live--hash-of-file (name)
   "Return a hash of the bytes that the file NAME, or its buffer, has now."
-  (if-let ((buffer (agent-q-diff-live--visitor name)))
+  (if-let ((buffer (agent-q-diff-disk-visitor name)))
       (agent-q-diff-live-hash (agent-q-diff-live--of name buffer))
     (secure-hash 'sha256 (agent-q-diff-file-bytes name))))
 

@@ -145,7 +145,7 @@ If IS-ALL is non-nil, so are pending hunks, except those in REFUSED."
   "Return what file INDEX of CHANGE will be, in words.
 IS-ALL and REFUSED are as for `agent-q-diff-outcome--will-be-in-p'."
   (let* ((file (nth index (agent-q-diff-change-files change)))
-         (hunks (agent-q-diff-buffer-hunks-of index))
+         (hunks (agent-q-diff-change-hunks-of change index))
          (in (seq-filter (lambda (hunk)
                            (agent-q-diff-outcome--will-be-in-p change hunk is-all refused))
                          hunks))
@@ -222,7 +222,7 @@ IS-ALL is as for `agent-q-diff-show-outcome'."
                                  (agent-q-diff-change-engine change) nil index)))))
         (file (nth index (agent-q-diff-change-files change))))
     (with-temp-buffer
-      (insert (agent-q-diff-text-in (agent-q-diff-file-change-buffer file)))
+      (insert (agent-q-diff-target-text (agent-q-diff-file-change-target file)))
       (when part
         (agent-q-diff-text-replace-lines (agent-q-diff-engine-part-edits part)))
       (buffer-string))))

@@ -79,26 +79,32 @@ If it has several files, each note says which it is about."
 
 (defun agent-q-diff-render--file-notes (file)
   "Return notes on FILE, an `agent-q-diff-file-change', a list of strings."
-  (let* ((target (agent-q-diff-file-change-target file))
-         (buffer (agent-q-diff-target-buffer target)))
+  (let ((target (agent-q-diff-file-change-target file)))
     (delq nil
-          (list
-           (unless (or (file-exists-p (agent-q-diff-target-path target))
-                       (agent-q-diff-file-change-operations file))
-             "The file does not exist.")
-           (when (agent-q-diff-target-told-followed target)
-             "The file had changed on disk; its buffer, which had no unsaved edits, was updated.")
-           (when-let ((message (agent-q-diff-target-disk-message target)))
-             (format "No hunk can be accepted yet: %s." message))
-           (when (agent-q-diff-disk-unsaved-p buffer)
-             (format "The file has unsaved edits in %s; %s" buffer
-                     (if (agent-q-diff-target-saves-p target)
-                         "accepting a hunk saves them, too."
-                       "accepting a hunk does not save.")))
-           (when (agent-q-diff-file-change-is-adapted file)
-             "Line ends and byte order mark are adapted to the file.")
-           (when (agent-q-diff-module-is-coarse (agent-q-diff-file-change-engine file))
-             "The texts are too different to be compared in full; hunks are coarser (agent-q-diff-budget).")))))
+          (append
+           (unless (agent-q-diff-target-put-off target)
+             (agent-q-diff-render--target-notes target file))
+           (list
+            (when (agent-q-diff-file-change-is-adapted file)
+              "Line ends and byte order mark are adapted to the file.")
+            (when (agent-q-diff-module-is-coarse (agent-q-diff-file-change-engine file))
+              "The texts are too different to be compared in full; hunks are coarser (agent-q-diff-budget)."))))))
+
+(defun agent-q-diff-render--target-notes (target file)
+  "Return notes on TARGET, the visited one of FILE, a list of strings or nil."
+  (list
+   (unless (or (file-exists-p (agent-q-diff-target-path target))
+               (agent-q-diff-file-change-operations file))
+     "The file does not exist.")
+   (when (agent-q-diff-target-told-followed target)
+     "The file had changed on disk; its buffer, which had no unsaved edits, was updated.")
+   (when-let ((message (agent-q-diff-target-disk-message target)))
+     (format "No hunk can be accepted yet: %s." message))
+   (when (agent-q-diff-disk-unsaved-p (agent-q-diff-target-buffer target))
+     (format "The file has unsaved edits in %s; %s" (agent-q-diff-target-buffer target)
+             (if (agent-q-diff-target-saves-p target)
+                 "accepting a hunk saves them, too."
+               "accepting a hunk does not save.")))))
 
 (defun agent-q-diff-render--suspects-note (change)
   "Return a note on misleading characters in CHANGE, a string or nil."

@@ -224,7 +224,11 @@ nil.  IS-ANY-IN is non-nil if hunks are in the target; then only the file's
 bytes prove that it is saved."
   (let* ((target (agent-q-diff-file-change-target file))
          (buffer (agent-q-diff-target-buffer target)))
-    (when (buffer-live-p buffer)
+    (cond
+     ((agent-q-diff-target-put-off target)
+      (when-let ((text (agent-q-diff-target-text target)))
+        (list :content text :saved t)))
+     ((buffer-live-p buffer)
       (list :content (or (agent-q-diff-result--proposal-text file side)
                          (agent-q-diff-text-in buffer))
             :saved (and (not (agent-q-diff-target-is-detached target))
@@ -232,7 +236,7 @@ bytes prove that it is saved."
                             (agent-q-diff-disk-in-file-p buffer)
                           (not (or (agent-q-diff-disk-unsaved-p buffer)
                                    (agent-q-diff-target-disk-state target))))
-                        t)))))
+                        t))))))
 
 (defun agent-q-diff-result--proposal-text (file side)
   "Return the proposal's text that certainly equals the target of FILE, or nil.

@@ -26,12 +26,17 @@
 
 ;;;; Writing
 
+(defvar-local agent-q-diff-section--words nil
+  "Vector of what each heading shows, the words or nil; nil if nothing yet.")
+(put 'agent-q-diff-section--words 'permanent-local t)
+
 (defun agent-q-diff-section-file-name (path)
   "Return PATH, a file of this buffer's change, for display."
-  (agent-q-diff-visible
-   (if (file-in-directory-p path default-directory)
-       (file-relative-name path)
-     (abbreviate-file-name path))))
+  (let ((root (expand-file-name default-directory)))
+    (agent-q-diff-visible
+     (if (string-prefix-p root path)
+         (substring path (length root))
+       (abbreviate-file-name path)))))
 
 (defun agent-q-diff-section--heading (file)
   "Return the text of the heading of FILE, an `agent-q-diff-file-change'."
@@ -104,14 +109,15 @@ Return (HEADING . POSITIONS): those of the heading and of the hunks."
          (sections (cl-loop for index below (length (agent-q-diff-change-files change))
                             collect (agent-q-diff-section--insert-file change index))))
     (agent-q-diff-buffer-adopt review nil)
-    (setq agent-q-diff-buffer-positions (vconcat (mapcan #'cdr sections))
+    (setq agent-q-diff-section--words nil
+          agent-q-diff-buffer-positions (vconcat (mapcan #'cdr sections))
           agent-q-diff-buffer-headings (vconcat (mapcar #'car sections)))))
 
 ;;;; What a heading shows
 
 (defun agent-q-diff-section-state (change index)
   "Return how far file INDEX of CHANGE is decided, words for its heading."
-  (let* ((hunks (agent-q-diff-buffer-hunks-of index))
+  (let* ((hunks (agent-q-diff-change-hunks-of change index))
          (marks (mapcar (lambda (hunk) (aref agent-q-diff-buffer-marks hunk)) hunks))
          (applied (seq-count (lambda (mark) (eq mark 'applied)) marks))
          (rejected (seq-count (lambda (mark) (eq mark 'rejected)) marks))
@@ -141,25 +147,30 @@ Return (HEADING . POSITIONS): those of the heading and of the hunks."
     (unless (length= agent-q-diff-buffer-marks (length agent-q-diff-buffer-positions))
       (setq agent-q-diff-buffer-marks
             (vconcat (agent-q-diff-change-marks agent-q-diff-buffer-change))))
+    (unless (length= agent-q-diff-section--words (length agent-q-diff-buffer-headings))
+      (setq agent-q-diff-section--words
+            (make-vector (length agent-q-diff-buffer-headings) nil)))
     (save-excursion
       (save-restriction
         (widen)
-        (remove-overlays (point-min) (point-max) 'agent-q-diff-section t)
-        (unless (agent-q-diff-buffer-ended-p)
-          (cl-loop for heading across agent-q-diff-buffer-headings
-                   for index from 0
-                   do (agent-q-diff-section--show-state
-                       heading
-                       (agent-q-diff-section-state agent-q-diff-buffer-change index))))))))
+        (dotimes (index (length agent-q-diff-buffer-headings))
+          (let ((words (and (not (agent-q-diff-buffer-ended-p))
+                            (agent-q-diff-section-state agent-q-diff-buffer-change index))))
+            (unless (equal words (aref agent-q-diff-section--words index))
+              (agent-q-diff-section--show-state
+               (aref agent-q-diff-buffer-headings index) words)
+              (aset agent-q-diff-section--words index words))))))))
 
 (defun agent-q-diff-section--show-state (heading words)
-  "Show WORDS at the end of the line of HEADING."
+  "Show WORDS, or nothing if that is nil, at the end of the line of HEADING."
   (goto-char heading)
-  (let ((overlay (make-overlay heading (line-end-position))))
-    (overlay-put overlay 'agent-q-diff-section t)
-    (overlay-put overlay 'evaporate t)
-    (overlay-put overlay 'after-string
-                 (propertize (concat "  " words) 'face 'agent-q-diff-header))))
+  (remove-overlays heading (line-end-position) 'agent-q-diff-section t)
+  (when words
+    (let ((overlay (make-overlay heading (line-end-position))))
+      (overlay-put overlay 'agent-q-diff-section t)
+      (overlay-put overlay 'evaporate t)
+      (overlay-put overlay 'after-string
+                   (propertize (concat "  " words) 'face 'agent-q-diff-header)))))
 
 ;;;; Set-up
 

@@ -68,7 +68,8 @@ Point is then at the first of them."
 (defun agent-q-diff-split-print-below (hunk)
   "Print HUNK and the hunks below it in its file again, with other line numbers.
 In a diff that was not made from a review, text between the hunks stays."
-  (let ((n (- (1+ (car (last (agent-q-diff-buffer-hunks-of
+  (let ((n (- (1+ (car (last (agent-q-diff-change-hunks-of
+                              agent-q-diff-buffer-change
                               (agent-q-diff-buffer-file-index hunk)))))
               hunk)))
     (if (eq agent-q-diff-buffer-parsed-tick t)

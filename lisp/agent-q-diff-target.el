@@ -17,6 +17,8 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-visible)
 (require 'agent-q-diff-file)
+(require 'agent-q-diff-coding)
+(require 'agent-q-diff-text)
 (require 'agent-q-diff-disk)
 (require 'agent-q-diff-visit)
 (require 'agent-q-diff-apply)
@@ -27,6 +29,7 @@
   (path nil :documentation "Absolute name of the file, or nil.")
   (truename nil :documentation "The file's `file-truename' when it was first visited.")
   (buffer nil :documentation "The buffer, or nil until it is needed.")
+  (put-off nil :documentation "Attributes of the file when visiting it was put off, or nil.")
   (is-new nil :documentation "Non-nil if the buffer was created for the review.")
   (is-detached nil :documentation "Non-nil if the target is a text, not a file.")
   (is-created nil :documentation "Non-nil if the review created the file.")
@@ -61,9 +64,49 @@ A buffer without unsaved edits follows its file."
       (pcase-let ((`(,buffer . ,is-new) (agent-q-diff-visit path)))
         (agent-q-diff-disk-watch buffer is-new)
         (setf (agent-q-diff-target-buffer target) buffer
+              (agent-q-diff-target-put-off target) nil
               (agent-q-diff-target-is-new target) is-new)
         (agent-q-diff-target-sync target)
         buffer))))
+
+;;;; Visiting later
+
+(defun agent-q-diff-target-put-off-visit (target)
+  "Put off visiting the file of TARGET, and return its text.
+Return nil if it must be visited now: a buffer visits it already, or only
+visiting it shows what text it has."
+  (agent-q-diff-file-uncached
+    (let* ((path (agent-q-diff-target-path target))
+           (truename (file-truename path))
+           (attributes (and (file-regular-p truename)
+                            (file-readable-p truename)
+                            (not (find-file-name-handler truename 'insert-file-contents))
+                            (not (agent-q-diff-disk-visitor truename))
+                            (agent-q-diff-file-attributes truename)))
+           (text (and attributes (agent-q-diff-coding-plain-text truename))))
+      (when text
+        (setf (agent-q-diff-target-truename target) truename
+              (agent-q-diff-target-put-off target) attributes)
+        text))))
+
+(defun agent-q-diff-target-can-wait-p (target)
+  "Return non-nil if visiting the file of TARGET was put off, and still can be.
+Then the file has the text that it had."
+  (and (agent-q-diff-target-put-off target)
+       (agent-q-diff-file-uncached
+         (let ((truename (agent-q-diff-target-truename target)))
+           (and (equal (agent-q-diff-target-put-off target)
+                       (agent-q-diff-file-attributes truename))
+                (equal truename (file-truename (agent-q-diff-target-path target)))
+                (not (agent-q-diff-disk-visitor truename)))))))
+
+(defun agent-q-diff-target-text (target)
+  "Return the text of TARGET, which was visited or can wait, or nil."
+  (cond
+   ((buffer-live-p (agent-q-diff-target-buffer target))
+    (agent-q-diff-text-in (agent-q-diff-target-buffer target)))
+   ((agent-q-diff-target-can-wait-p target)
+    (agent-q-diff-coding-plain-text (agent-q-diff-target-truename target)))))
 
 (defun agent-q-diff-target-live-p (target)
   "Return non-nil if the buffer of TARGET is alive and still visits its file."

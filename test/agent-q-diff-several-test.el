@@ -104,6 +104,13 @@ CONTENT is the bytes of a file, or (link TARGET)."
        (should-not aqd-answers)
        (aqd-in-diff review ,@body))))
 
+(defmacro aqd-several-with-proposal (proposal &rest body)
+  "Run BODY with `review' of PROPOSAL, in its diff buffer, in the tree."
+  (declare (indent 1) (debug t))
+  `(let ((review (aqd-several-begin ,proposal)))
+     (should-not aqd-answers)
+     (aqd-in-diff review ,@body)))
+
 (defconst aqd-several-proposed
   `(("a.txt" 0 . ,aqd-several-a-proposed)
     ("deep/made.txt" 0 . "made\n")
@@ -409,11 +416,18 @@ run.sh given mode 644 → 755, link done: link to a.txt → run.sh."))))
                                                         aqd-several-tree)))
                             (buffer-list)))))
 
+(defun aqd-several-visit-all ()
+  "Visit all files of this buffer's change, so that no command does."
+  (let ((change agent-q-diff-buffer-change))
+    (dotimes (index (length (agent-q-diff-change-files change)))
+      (agent-q-diff-change-visit change index))))
+
 (ert-deftest aqd-several-a-failure-in-any-file-changes-none ()
   (dolist (fault '(error quit))
     (dotimes (file 6)
       (ert-info ((format "%s in file %d" fault file))
         (aqd-several-with-review
+          (aqd-several-visit-all)
           (let* ((is-armed t)
                  (target (agent-q-diff-file-change-target
                           (nth file (agent-q-diff-change-files agent-q-diff-buffer-change))))
@@ -432,6 +446,7 @@ run.sh given mode 644 → 755, link done: link to a.txt → run.sh."))))
 
 (ert-deftest aqd-several-a-save-that-fails-changes-no-file ()
   (aqd-several-with-review
+    (aqd-several-visit-all)
     (let ((before (aqd-several-state))
           (inhibit-message t))
       ;; In the last file with text, after others were written.
@@ -447,6 +462,7 @@ run.sh given mode 644 → 755, link done: link to a.txt → run.sh."))))
     (ignore random-state)
     (dotimes (_ 4)
       (aqd-several-with-review
+        (aqd-several-visit-all)
         (dotimes (_ 60)
           (let* ((change agent-q-diff-buffer-change)
                  (file (nth (random 6) (agent-q-diff-change-files change)))
@@ -560,6 +576,125 @@ run.sh  mode 644 → 755
 link  link to a.txt → run.sh
 ")))))
 
+;;;; Files that are visited later
+
+(defun aqd-several-visited ()
+  "Return which of the test's files buffers visit, a sorted list."
+  (sort (delq nil (mapcar (lambda (buffer)
+                            (let ((name (buffer-file-name buffer)))
+                              (and name
+                                   (file-in-directory-p name aqd-several-tree)
+                                   (file-relative-name name aqd-several-tree))))
+                          (buffer-list)))
+        #'string<))
+
+(defun aqd-several-two ()
+  "Return a proposal of one hunk in each of a.txt and old.txt."
+  `((:path "a.txt" :original ,aqd-several-a
+           :modified ,(aqd-numbered 30 '((3 . "three"))))
+    (:path "old.txt" :original "one\ntwo\n" :modified "one\nTWO\n")))
+
+(ert-deftest aqd-several-only-what-is-decided-is-visited ()
+  (aqd-several-with-tree
+    (aqd-several-with-proposal (aqd-several-two)
+      (should-not (aqd-several-visited))
+      (agent-q-diff-reject review 1)
+      (should-not (aqd-several-visited))
+      (agent-q-diff-accept review 0)
+      (should (equal (aqd-several-visited) '("a.txt")))
+      (agent-q-diff-show-outcome)
+      (agent-q-diff-show-outcome t)
+      (should (equal (aqd-several-visited) '("a.txt")))
+      (agent-q-diff-unapply review 0)
+      (agent-q-diff-end review)
+      (should (equal (aqd-bytes-of (aqd-several-name "a.txt")) aqd-several-a))
+      (let ((files (aqd-several-answer :files)))
+        (should (equal (mapcar (lambda (file) (plist-get file :content)) files)
+                       (list aqd-several-a "one\ntwo\n")))
+        (should (equal (mapcar (lambda (file) (plist-get file :saved)) files) '(t t)))))))
+
+(ert-deftest aqd-several-what-only-visiting-can-tell-is-visited-first ()
+  (aqd-several-with-tree
+    (aqd-several-put "cookie.txt" "-*- coding: latin-1 -*-\ntwo\n")
+    (aqd-several-put "crlf.txt" "one\r\ntwo\r\n")
+    (with-current-buffer (find-file-noselect (aqd-several-name "a.txt"))
+      (goto-char (point-max)))
+    (aqd-in-diff (aqd-several-begin
+                  `((:path "cookie.txt" :original "-*- coding: latin-1 -*-\ntwo\n"
+                           :modified "-*- coding: latin-1 -*-\n\u00e9\n")
+                    (:path "crlf.txt" :original "one\ntwo\n" :modified "one\nTWO\n")
+                    ;; Not what the file holds.
+                    (:path "run.sh" :original "#!/bin/bash\n" :modified "#!/bin/zsh\n")
+                    ,@(aqd-several-two)))
+      (should-not aqd-answers)
+      (should (equal (aqd-several-visited) '("a.txt" "cookie.txt" "crlf.txt" "run.sh")))
+      (agent-q-diff-accept-all)
+      (should (equal (aqd-bytes-of (aqd-several-name "cookie.txt"))
+                     (unibyte-string ?- ?* ?- ?\s ?c ?o ?d ?i ?n ?g ?: ?\s ?l ?a ?t ?i ?n ?- ?1
+                                     ?\s ?- ?* ?- ?\n #xe9 ?\n)))
+      (should (equal (aqd-bytes-of (aqd-several-name "crlf.txt")) "one\r\nTWO\r\n"))
+      (should (equal (aqd-bytes-of (aqd-several-name "run.sh")) "#!/bin/sh\n")))))
+
+(ert-deftest aqd-several-a-file-that-is-not-visited-yet-can-change ()
+  "However a file changes before it is visited, its hunk is told the truth."
+  (pcase-dolist
+      (`(,change ,is-placed ,expected ,is-all-refused)
+       `((,(lambda () (aqd-several-put "old.txt" "zero\none\ntwo\n"))
+          t "zero\none\nTWO\n")
+         (,(lambda () (aqd-several-put "old.txt" "other\n"))
+          nil "other\n")
+         (,(lambda () (delete-file (aqd-several-name "old.txt")))
+          nil nil)
+         (,(lambda ()
+             (delete-file (aqd-several-name "old.txt"))
+             (make-symbolic-link "run.sh" (aqd-several-name "old.txt")))
+          nil "#!/bin/sh\n")
+         (,(lambda ()
+             (delete-file (aqd-several-name "old.txt"))
+             (call-process "mkfifo" nil nil nil (aqd-several-name "old.txt")))
+          nil nil t)
+         (,(lambda ()
+             (with-current-buffer (find-file-noselect (aqd-several-name "old.txt"))
+               (insert "zero\n")))
+          t "zero\none\nTWO\n")))
+    (dolist (moment '(accept accept-all end look-again))
+      (ert-info ((format "%s after %S" moment change))
+        (aqd-several-with-tree
+          (aqd-several-with-proposal (aqd-several-two)
+            (funcall change)
+            (let ((inhibit-message t))
+              (pcase moment
+                ('accept
+                 (ignore-error error
+                   (agent-q-diff-accept review 1)))
+                ('accept-all (agent-q-diff-accept-all))
+                ('end (agent-q-diff-end review))
+                ('look-again
+                 (agent-q-diff-end review)
+                 (with-temp-buffer
+                   ;; It refuses a file that is gone.
+                   (ignore-error error
+                     (with-current-buffer (agent-q-diff-look-again review)
+                       (agent-q-diff-buffer-goto-hunk 1)
+                       (agent-q-diff-accept-hunk)
+                       (agent-q-diff-finish)))))))
+            (let* ((name (aqd-several-name "old.txt"))
+                   (is-tried (not (eq moment 'end)))
+                   (buffer (find-buffer-visiting name))
+                   (text (if (and buffer (buffer-modified-p buffer))
+                             ;; Unsaved edits stay unsaved.
+                             (with-current-buffer buffer (buffer-string))
+                           (and (file-regular-p name) (aqd-bytes-of name)))))
+              (if (and is-placed (not is-tried))
+                  (should (equal text "zero\none\ntwo\n"))
+                (should (equal text expected)))
+              (should (equal (aqd-bytes-of (aqd-several-name "a.txt"))
+                             (if (and (eq moment 'accept-all) (not is-all-refused))
+                                 (aqd-numbered 30 '((3 . "three")))
+                               aqd-several-a)))
+              (when (eq moment 'end)
+                (should (= 0 (plist-get (nth 1 (aqd-several-answer :files)) :in-file)))))))))))
+
 ;;;; Codex's patches
 
 (defconst aqd-several-codex "\
@@ -587,7 +722,7 @@ link  link to a.txt → run.sh
                     (agent-q-diff-review-diff aqd-several-codex nil
                                               (lambda (result) (push result aqd-answers))))))
       (aqd-in-diff review
-        (should (agent-q-diff-target-is-new
+        (should (agent-q-diff-target-put-off
                  (agent-q-diff-file-change-target (agent-q-diff-session-file review))))
         (should (equal (aqd-several-headings)
                        '("renamed    old.txt → sub/new.txt  2 hunks"
@@ -619,13 +754,6 @@ link  link to a.txt → run.sh
                    '("a.txt" "gone.txt" "link" "old.txt" "run.sh")))))
 
 ;;;; What a hostile tester found
-
-(defmacro aqd-several-with-proposal (proposal &rest body)
-  "Run BODY with `review' of PROPOSAL, in its diff buffer, in the tree."
-  (declare (indent 1) (debug t))
-  `(let ((review (aqd-several-begin ,proposal)))
-     (should-not aqd-answers)
-     (aqd-in-diff review ,@body)))
 
 (ert-deftest aqd-several-ends-after-a-split-beside-a-file-without-lines ()
   (aqd-several-with-tree

@@ -1,0 +1,76 @@
+;;; agent-q-diff-in-view.el --- Visits files when their hunks come into view  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; To open a change of hundreds of files, none is visited whose text can be
+;; known without that.  A file is visited when a hunk of it is decided, or
+;; soon after its section comes into view: only then are its hunks colored
+;; as code, and its edits noticed as they are made.
+
+;;; Code:
+
+(require 'seq)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-outside)
+(require 'agent-q-diff-target)
+(require 'agent-q-diff-file-change)
+(require 'agent-q-diff-change)
+(require 'agent-q-diff-buffer)
+(require 'agent-q-diff-signs)
+
+(defvar-local agent-q-diff-in-view--timer nil
+  "The timer that will visit the files in view, or nil.")
+
+(defun agent-q-diff-in-view--note (beg end)
+  "Visit soon the files whose sections are between BEG and END."
+  (unless (or agent-q-diff-in-view--timer
+              (agent-q-diff-buffer-ended-p)
+              (null (agent-q-diff-in-view--put-off beg end)))
+    (setq agent-q-diff-in-view--timer
+          (run-with-timer 0 nil #'agent-q-diff-in-view--visit (current-buffer)))))
+
+(defun agent-q-diff-in-view--put-off (beg end)
+  "Return the files between BEG and END that are to be visited, indices."
+  (let ((first (or (agent-q-diff-base-last-at-most agent-q-diff-buffer-headings beg) 0))
+        (last (or (agent-q-diff-base-last-at-most agent-q-diff-buffer-headings end) -1))
+        (files (agent-q-diff-change-files agent-q-diff-buffer-change)))
+    (seq-filter (lambda (index)
+                  (agent-q-diff-target-put-off
+                   (agent-q-diff-file-change-target (nth index files))))
+                (number-sequence first last))))
+
+(defun agent-q-diff-in-view--visit (buffer)
+  "Visit the files whose sections are in a window that shows BUFFER."
+  (when (buffer-live-p buffer)
+    (with-current-buffer buffer
+      (setq agent-q-diff-in-view--timer nil)
+      (unless (or (agent-q-diff-buffer-ended-p)
+                  ;; A hook that runs on saving may ask something, and then
+                  ;; the plan is not committed yet.
+                  agent-q-diff-outside-speaker)
+        (dolist (window (get-buffer-window-list buffer nil t))
+          (dolist (index (agent-q-diff-in-view--put-off (window-start window)
+                                                        (window-end window)))
+            (agent-q-diff-in-view--visit-file index)))))))
+
+(defun agent-q-diff-in-view--visit-file (index)
+  "Visit the file with INDEX, and show what that tells about its hunks.
+If it cannot be visited, that is reported when a hunk of it is decided."
+  (ignore-error error
+    (if (agent-q-diff-change-visit agent-q-diff-buffer-change index)
+        (agent-q-diff-signs-show-all)
+      ;; In the colors of its mode.
+      (font-lock-flush (aref agent-q-diff-buffer-headings index)
+                       (agent-q-diff-buffer-section-end index)))))
+
+(defun agent-q-diff-in-view-set-up ()
+  "Visit files when their sections of this buffer come into view."
+  (when agent-q-diff-buffer-headings
+    (jit-lock-register #'agent-q-diff-in-view--note)))
+
+(provide 'agent-q-diff-in-view)
+;;; agent-q-diff-in-view.el ends here
