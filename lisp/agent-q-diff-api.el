@@ -126,7 +126,8 @@ ORIGINAL, MODIFIED, DESCRIPTION, MODE, NOTES and value are as for
 
 (defun agent-q-diff-api--prepare (original modified description mode notes open)
   "Call OPEN for what to decide, and return its review, with a diff buffer.
-The arguments are as for `agent-q-diff-api-start-and-wait'."
+ORIGINAL, MODIFIED, DESCRIPTION, MODE and NOTES are as for
+`agent-q-diff-api-start-and-wait'."
   (let ((review (agent-q-diff-api--review-of (funcall open))))
     (agent-q-diff-render-prepare-or-close review original modified
                                           (or description "") mode notes)

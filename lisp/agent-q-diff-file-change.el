@@ -99,8 +99,8 @@ PATH cannot be a target."
 
 (defun agent-q-diff-file-change-open-later (path original modified check)
   "Return what `agent-q-diff-file-change-open' does, but visit PATH later.
-If it is not certain that PATH has the text ORIGINAL, visit it now.  The
-arguments are as for that function."
+If it is not certain that PATH has the text ORIGINAL, visit it now.  ORIGINAL,
+MODIFIED and CHECK are as for that function."
   (let ((target (agent-q-diff-target-create :path path :check check)))
     (if (equal original (agent-q-diff-target-put-off-visit target))
         (agent-q-diff-file-change--create

@@ -44,7 +44,7 @@
                 (number-sequence first last))))
 
 (defun agent-q-diff-in-view--visit (buffer)
-  "Visit the files whose sections are in a window that shows BUFFER."
+  "Visit the files whose sections are in a window of BUFFER."
   (when (buffer-live-p buffer)
     (with-current-buffer buffer
       (setq agent-q-diff-in-view--timer nil)
@@ -54,11 +54,11 @@
                   agent-q-diff-outside-speaker)
         (dolist (window (get-buffer-window-list buffer nil t))
           (dolist (index (agent-q-diff-in-view--put-off (window-start window)
-                                                        (window-end window)))
+                                                        (window-end window t)))
             (agent-q-diff-in-view--visit-file index)))))))
 
 (defun agent-q-diff-in-view--visit-file (index)
-  "Visit the file with INDEX, and show what that tells about its hunks.
+  "Visit the file with INDEX, and show how its hunks stand then.
 If it cannot be visited, that is reported when a hunk of it is decided."
   (ignore-error error
     (if (agent-q-diff-change-visit agent-q-diff-buffer-change index)

@@ -352,6 +352,41 @@ When it is left, each window is as high as it was."
                        (if (memq block changed) 33 3)))
              (number-sequence 1 4) ""))
 
+;;;; Several files
+
+(defun keys-visited ()
+  "Return which of the files f10, f11 and so on Emacs visits, in that order."
+  (e2e-eval '(sort (seq-filter (lambda (name) (string-match-p "\\`f[0-9]+\\'" name))
+                               (mapcar #'buffer-name (buffer-list)))
+                   #'string<)))
+
+(ert-deftest e2e-keys-files-are-visited-as-they-come-into-view ()
+  (e2e-with-emacs
+    (let ((names (mapcar (lambda (n) (format "f%d" n)) (number-sequence 10 40))))
+      (dolist (name names)
+        (e2e-write name (e2e-text)))
+      (e2e-propose 'filter 'files
+                   `(let ((default-directory ,(file-name-as-directory e2e--folder)))
+                      (agent-q-diff-review-change-and-wait
+                       (mapcar (lambda (name)
+                                 (list :path name :original ,(e2e-text)
+                                       :modified ,(e2e-text 5)))
+                               ',names)
+                       "Shout")))
+      (e2e-see "^modified   f10")
+      (e2e-wait-for (member "f10" (keys-visited)))
+      (should-not (member "f30" (keys-visited)))
+      (keys-press "M->" "^modified   f40")
+      (e2e-wait-for (member "f40" (keys-visited)))
+      (should-not (member "f30" (keys-visited)))
+      ;; What a visited file tells is shown at once.
+      (e2e-eval `(with-current-buffer "f40"
+                   (erase-buffer)
+                   (insert "other\n")))
+      (e2e-see "DOES NOT APPLY")
+      (e2e-keys "C-c C-k")
+      (should (eq 'rejected (plist-get (cadr (e2e-answer 'files)) :status))))))
+
 (ert-deftest e2e-identical-blocks-reject-one-accept-two ()
   (e2e-with-emacs
     (e2e-propose 'filter 'call
