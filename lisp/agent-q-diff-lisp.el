@@ -159,11 +159,18 @@ be literals."
                    (seq-every-p #'agent-q-diff-lisp--literal-p arguments)
                    (<= least (1+ (length arguments)))
                    (or (eq most 'many) (>= most (1+ (length arguments)))))
-          (cons later arguments))))))
+          (cons later (mapcar #'agent-q-diff-lisp--literal-value arguments)))))))
 
 (defun agent-q-diff-lisp--literal-p (form)
-  "Return non-nil if FORM is a string, t or nil."
-  (or (stringp form) (memq form '(t nil))))
+  "Return non-nil if FORM is a string, t, nil or something quoted."
+  (pcase form
+    ((or (pred stringp) 't 'nil `',_) t)))
+
+(defun agent-q-diff-lisp--literal-value (form)
+  "Return the value of FORM, a literal."
+  (pcase form
+    (`',value value)
+    (_ form)))
 
 (defun agent-q-diff-lisp--take (wire event)
   "Intercept EVENT from WIRE if it is a call that is answered later.

@@ -11,8 +11,8 @@
 ;;;
 ;;; The value is always the message for the agent, a string, even if the user
 ;;; rejects the proposal or Emacs is not connected.  If Agent-Q is in the image,
-;;; its tools propose_file_edit, propose_patch and edit_file are replaced by
-;;; these, and answer in the wording of its documents.
+;;; its tools propose_file_edit, propose_patch, propose_changes and edit_file are
+;;; replaced by these, and answer in the wording of its documents.
 ;;;
 ;;; SLYNK and SWANK are looked up when a call is made, never at read time.
 ;;; In Emacs, sly-enable-evaluate-in-emacs or slime-enable-evaluate-in-emacs
@@ -20,7 +20,8 @@
 
 (defpackage #:agent-q-diff
   (:use #:common-lisp)
-  (:export #:propose-file-edit #:propose-patch #:edit-file #:register-tools))
+  (:export #:propose-file-edit #:propose-patch #:propose-changes #:edit-file
+           #:register-tools))
 
 (in-package #:agent-q-diff)
 
@@ -31,6 +32,9 @@
 
 (defconstant +octets-beside-texts+ 1024
   "An upper bound of the octets of a message without its texts.")
+
+(defconstant +octets-beside-value+ 64
+  "An upper bound of the octets that a name takes, in a list of proposed files.")
 
 (defun wire-octets (name text)
   "Return the number of octets that TEXT, the value of NAME, takes in a message.
@@ -47,16 +51,27 @@ There it is a string inside a string, both in UTF-8, so a quote takes four."
                                 (t 4))))
     octets))
 
+(defun value-octets (name value)
+  "Return the number of octets that VALUE, that of NAME, takes in a message.
+VALUE is a string, T, NIL in a list, or a quoted list of alternating names and
+values."
+  (typecase value
+    (string (wire-octets name value))
+    ((eql t) 4)
+    ((cons (eql quote) (cons list null))
+     (loop for file in (second value)
+           sum (loop for (key part) on file by #'cddr
+                     sum (+ +octets-beside-value+
+                            (if part (value-octets (string-downcase key) part) 0)))))
+    (t (error "~A must be a string, not ~S" name (type-of value)))))
+
 (defun check-arguments (names-and-values)
   "Signal an error unless NAMES-AND-VALUES can be sent.
 They are alternating names and values.  A message that is too long would close
 the connection."
   (let ((octets +octets-beside-texts+))
     (loop for (name value) on names-and-values by #'cddr
-          do (unless (or (stringp value) (eq value t))
-               (error "~A must be a string, not ~S" name (type-of value)))
-             (when (stringp value)
-               (incf octets (wire-octets name value))))
+          do (incf octets (value-octets name value)))
     (when (> octets +wire-octets+)
       (error "the texts take ~:D bytes on the way to Emacs, and ~:D are the most"
              octets +wire-octets+))))
@@ -148,10 +163,10 @@ interrupt, tell Emacs that nobody waits."
 
 ;;;; The tools
 
-(defun propose (tool path &rest names-and-values)
-  "Return the message of TOOL in Emacs about a proposal for the file PATH.
-NAMES-AND-VALUES are its other arguments."
-  (handler-case (apply #'call-tool tool "path" path names-and-values)
+(defun answer-errors (path function)
+  "Return the value of FUNCTION, or the message about its error.
+PATH says in that message which files would have been changed."
+  (handler-case (funcall function)
     (error (condition)
       (if *for-agent-q*
           (format nil "Error showing diff for ~A: ~A~2%This might indicate an issue ~
@@ -160,17 +175,59 @@ NAMES-AND-VALUES are its other arguments."
                   path condition)
           (format nil "Error: there is no decision about ~A: ~A" path condition)))))
 
+(defun propose (tool path &rest names-and-values)
+  "Return the message of TOOL in Emacs about a proposal for the file PATH.
+NAMES-AND-VALUES are the tool's arguments."
+  (answer-errors path (lambda () (apply #'call-tool tool names-and-values))))
+
 (defun propose-file-edit (&key path original modified description)
   "Have the user review a change of the file PATH to MODIFIED, hunk by hunk.
 ORIGINAL is its present content; DESCRIPTION says what the change is for.  Return
 the message for the agent."
-  (propose "propose_file_edit" path "original" original "modified" modified
-           "description" description))
+  (propose "propose_file_edit" path "path" path "original" original
+           "modified" modified "description" description))
 
 (defun propose-patch (&key path diff description)
-  "Have the user review DIFF, a unified diff of the file PATH, hunk by hunk.
-DESCRIPTION says what it is for.  Return the message for the agent."
-  (propose "propose_patch" path "diff" diff "description" description))
+  "Have the user review DIFF, a unified diff, hunk by hunk.
+It is one of the file PATH, or, if that is NIL, of the files that it names, as git
+diff writes it.  DESCRIPTION says what it is for.  Return the message for the
+agent."
+  (apply #'propose "propose_patch" (or path "the files of the diff")
+         "diff" diff "description" description
+         (when path (list "path" path))))
+
+(defun propose-changes (&key changes description)
+  "Have the user review CHANGES of several files, hunk by hunk.
+CHANGES is a list of property lists, one for each file, with a subset of these:
+
+  :PATH        the file, always
+  :ORIGINAL    its present content, together with :MODIFIED
+  :MODIFIED    its proposed content
+  :CONTENT     the whole content of a new file, or of one to be overwritten
+  :DELETE      T if it is to be deleted
+  :RENAME-TO   its new path, if it is to be renamed or moved
+  :EXECUTABLE  T or NIL, whether it is to be executable
+
+DESCRIPTION says what the change is for.  Return the message for the agent."
+  (answer-errors
+   "the files"
+   (lambda ()
+     (unless (typep changes '(and sequence (not string)))
+       (error "changes must be a list, not ~S" (type-of changes)))
+     (call-tool "propose_changes"
+                "changes" `(quote ,(map 'list #'change-for-emacs changes))
+                "description" description))))
+
+(defun change-for-emacs (change)
+  "Return CHANGE, one of the property lists of PROPOSE-CHANGES, for Emacs.
+There the names have underscores in place of hyphens."
+  (unless (and (listp change) (evenp (length change)))
+    (error "a change must be a property list, not ~S" (type-of change)))
+  (loop for (name value) on change by #'cddr
+        do (unless (keywordp name)
+             (error "a change must have keywords as names, not ~S" name))
+        collect (intern (substitute #\_ #\- (symbol-name name)) '#:keyword)
+        collect value))
 
 (defun edit-file (&key path old-str new-str (description nil is-described)
                     should-replace-all)
@@ -201,13 +258,21 @@ the edit is for.  Return the message for the agent."
      :handler handle-propose-file-edit)
     ("propose_patch"
      "Propose changes to a file as a unified diff for user review, without sending the whole file. The user decides about each hunk. Each hunk is placed by its context and removed lines, which must be exact, not by its line number; give three lines of context, more where the file repeats itself, and keep the \"index\" line that git diff writes. If the changes are rejected, STOP: do not propose them again."
-     ((:name "path" :type :string :description "File path to edit")
-      (:name "diff" :type :string :description "Unified diff of this one file, with @@ headers")
+     ((:name "path" :type :string :description "File path to edit; leave it out if the diff names its files, as git diff does")
+      (:name "diff" :type :string :description "Unified diff with @@ headers, of this file or, as git diff writes it, of several files, also new, deleted and renamed ones")
       (:name "description" :type :string :description "What changed and why"))
-     :required ("path" "diff" "description")
+     :required ("diff" "description")
      :safety-level :moderate
      :categories (:buffer :editing)
      :handler handle-propose-patch)
+    ("propose_changes"
+     "Propose changes to several files at once for user review: edits, new, deleted and renamed files that belong together. The user decides about each hunk of each file, and the answer says what became of each file. If the changes are rejected, STOP: do not propose them again."
+     ((:name "changes" :type :array :description "The files, each once; an object each, with path and a subset of these: original and modified, both contents of a file that exists; content, of a new file or one to be overwritten; delete (boolean); rename_to; executable (boolean)")
+      (:name "description" :type :string :description "What changed and why"))
+     :required ("changes" "description")
+     :safety-level :moderate
+     :categories (:buffer :editing)
+     :handler handle-propose-changes)
     ("edit_file"
      "Make targeted edits to a file using exact string replacement. The old_str must match exactly once in the file. For multiple changes, call multiple times. WARNING: This modifies files. Changes are logged and may require approval."
      ((:name "path" :type :string :description "File path (relative to project root)")
@@ -232,22 +297,39 @@ the edit is for.  Return the message for the agent."
 (defun handle-propose-patch (arguments)
   "Call PROPOSE-PATCH with ARGUMENTS, a hash table, for Agent-Q."
   (let ((*for-agent-q* t))
-    (propose-patch :path (gethash "path" arguments)
+    (propose-patch :path (of-json (gethash "path" arguments))
                    :diff (gethash "diff" arguments)
                    :description (gethash "description" arguments))))
 
+(defun handle-propose-changes (arguments)
+  "Call PROPOSE-CHANGES with ARGUMENTS, a hash table, for Agent-Q."
+  (let ((*for-agent-q* t))
+    (propose-changes :changes (map 'list #'change-of-json (gethash "changes" arguments))
+                     :description (gethash "description" arguments))))
+
+(defun change-of-json (object)
+  "Return OBJECT, a hash table or an association list, as a property list."
+  (flet ((pair (name value)
+           (unless (eq value :null)
+             (list (intern (string-upcase name) '#:keyword) (of-json value)))))
+    (if (hash-table-p object)
+        (loop for name being the hash-keys of object using (hash-value value)
+              append (pair name value))
+        (loop for (name . value) in object
+              append (pair name value)))))
+
+(defun of-json (value)
+  "Return VALUE, or NIL if it stands for JSON's null or false."
+  (if (member value '(:null :false)) nil value))
+
 (defun handle-edit-file (arguments)
   "Call EDIT-FILE with ARGUMENTS, a hash table, for Agent-Q."
-  (flet ((given (name)
-           ;; :NULL and :FALSE stand for JSON's null and false.
-           (let ((value (gethash name arguments)))
-             (if (member value '(:null :false)) nil value))))
-    (let ((*for-agent-q* t))
-      (edit-file :path (gethash "path" arguments)
-                 :old-str (gethash "old_str" arguments)
-                 :new-str (gethash "new_str" arguments)
-                 :description (given "description")
-                 :should-replace-all (given "shouldReplaceAll")))))
+  (let ((*for-agent-q* t))
+    (edit-file :path (gethash "path" arguments)
+               :old-str (gethash "old_str" arguments)
+               :new-str (gethash "new_str" arguments)
+               :description (of-json (gethash "description" arguments))
+               :should-replace-all (of-json (gethash "shouldReplaceAll" arguments)))))
 
 (defun register-tools ()
   "Register the tools with Agent-Q, if it is loaded, and return their names.

@@ -467,6 +467,50 @@ sly-agent-q-diff.el is loaded.")))))
     ;; Nothing was sent to the thread that is gone, and the connection lives.
     (should (equal 2 (aqd-lisp-eval '(cl:+ 1 1))))))
 
+;;;; Several files
+
+(defun aqd-lisp-changes ()
+  "Return what is proposed for the file, a rename included, and for a new one.
+The value is a list as `propose-changes' takes it."
+  `((:path ,aqd-file :original ,aqd-lisp-original :modified ,aqd-lisp-modified
+           :rename-to ,(concat aqd-file ".renamed") :executable nil)
+    (:path ,(concat aqd-file ".new") :content "new\n" :executable t)))
+
+(ert-deftest aqd-lisp-several-files-are-one-review ()
+  (aqd-lisp-in-both-ways
+    (let ((renamed (concat aqd-file ".renamed"))
+          (new (concat aqd-file ".new")))
+      (unwind-protect
+          (progn
+            (should (equal (aqd-lisp-decide
+                            `(agent-q-diff:propose-changes
+                              :changes ',(aqd-lisp-changes) :description "A test.")
+                            "C-c C-c")
+                           (format "✓ Accepted: 2 of 2 files: %s renamed to %s \
+with 2 of 2 hunks, %s created with 1 of 1 hunk."
+                                   aqd-file renamed new)))
+            (should-not (file-exists-p aqd-file))
+            (should (equal (aqd-bytes-of renamed) aqd-lisp-modified))
+            (should (equal (aqd-bytes-of new) "new\n"))
+            (should (file-executable-p new)))
+        (dolist (file (list renamed new))
+          (ignore-errors (delete-file file)))))))
+
+(ert-deftest aqd-lisp-several-files-that-are-none-are-refused ()
+  (aqd-lisp-with-connection aqd-lisp-original
+    (pcase-dolist (`(,changes ,words)
+                   '((7 "changes must be a list, not")
+                     ((7) "a change must be a property list, not")
+                     (((:path "a" "b" "c")) "a change must have keywords as names")
+                     (((:path 7)) "PATH must be a string")
+                     (((:path "a" :nonsense "b")) "Unknown parameter 'nonsense'")
+                     (((:content "b")) "path")
+                     (() "no")))
+      (should (string-match-p
+               (concat "\\`Error: .*" (regexp-quote words))
+               (aqd-lisp-eval `(agent-q-diff:propose-changes
+                                :changes ',changes :description "A test.")))))))
+
 ;;;; Exact strings
 
 (defconst aqd-lisp-nasty
@@ -559,7 +603,7 @@ sly-agent-q-diff.el is loaded.")))))
                                    form)
                                 t)))
     (should (equal (aqd-lisp-eval '(agent-q-diff:register-tools))
-                   '("propose_file_edit" "propose_patch" "edit_file")))
+                   '("propose_file_edit" "propose_patch" "propose_changes" "edit_file")))
     (pcase-let ((`(,_ ,parameters ,required ,level ,categories)
                  (aqd-lisp-eval
                   '(cl:butlast
@@ -580,7 +624,25 @@ sly-agent-q-diff.el is loaded.")))))
                         (cl:sixth (cl:gethash "propose_file_edit"
                                               agent-q.tools::*registry*))
                         arguments))
-              "C-c C-c")))))
+              "C-c C-c")))
+    ;; As Agent-Q parses JSON: vectors, hash tables, :null and :false.
+    (should (string-search
+             "1 of 2 hunks"
+             (aqd-lisp-decide
+              `(cl:let ((arguments (cl:make-hash-table :test 'cl:equal))
+                        (file (cl:make-hash-table :test 'cl:equal)))
+                       (cl:setf (cl:gethash "path" file) ,aqd-file
+                                (cl:gethash "original" file) ,aqd-lisp-modified
+                                (cl:gethash "modified" file) ,aqd-lisp-original
+                                (cl:gethash "content" file) :null
+                                (cl:gethash "delete" file) :false
+                                (cl:gethash "changes" arguments) (cl:vector file)
+                                (cl:gethash "description" arguments) "A test.")
+                       (cl:funcall
+                        (cl:sixth (cl:gethash "propose_changes"
+                                              agent-q.tools::*registry*))
+                        arguments))
+              "a r q")))))
 
 (provide 'agent-q-diff-lisp-test)
 ;;; agent-q-diff-lisp-test.el ends here
