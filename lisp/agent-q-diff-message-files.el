@@ -24,7 +24,7 @@
       (file-relative-name path (plist-get result :path))
     path))
 
-(defun agent-q-diff-message-files--lines (file)
+(defun agent-q-diff-message-files-lines (file)
   "Return the hunks of FILE, a file's result, that change lines.
 Their :index counts from 0 in FILE."
   (let ((hunks (seq-remove (lambda (hunk) (plist-get hunk :operation))
@@ -37,18 +37,11 @@ Their :index counts from 0 in FILE."
 
 (defun agent-q-diff-message-files--operation (hunk file result)
   "Return what became of HUNK, an operation on FILE of RESULT, in words."
-  (let ((is-in (plist-get hunk :in-file)))
-    (pcase-exhaustive (plist-get hunk :operation)
-      ('create (if is-in "created" "not created"))
-      ('delete (if is-in "deleted" "not deleted"))
-      ('rename (if is-in
-                   (format "renamed to %s" (agent-q-diff-message-files--name
-                                            (plist-get file :new-path) result))
-                 "not renamed"))
-      ('mode (if is-in
-                 (string-replace "mode " "given mode " (plist-get hunk :header))
-               (format "not given %s" (plist-get hunk :header))))
-      ('link (format (if is-in "done: %s" "not done: %s") (plist-get hunk :header))))))
+  (concat (plist-get hunk :fate)
+          (if (and (eq 'rename (plist-get hunk :operation)) (plist-get hunk :in-file))
+              (concat " to " (agent-q-diff-message-files--name
+                              (plist-get file :new-path) result))
+            "")))
 
 (defun agent-q-diff-message-files--remarks (file)
   "Return in parentheses why hunks of FILE are as they are, or the empty string."
@@ -57,7 +50,7 @@ Their :index counts from 0 in FILE."
           (mapcan (lambda (hunk)
                     (agent-q-diff-message-files--remark
                      hunk (format "hunk %d" (1+ (plist-get hunk :index)))))
-                  (agent-q-diff-message-files--lines file))
+                  (agent-q-diff-message-files-lines file))
           (mapcan (lambda (hunk)
                     (and (plist-get hunk :operation)
                          (agent-q-diff-message-files--remark
@@ -79,7 +72,7 @@ Their :index counts from 0 in FILE."
   "Return what became of FILE, a file's result in RESULT, in words."
   (let* ((operations (seq-filter (lambda (hunk) (plist-get hunk :operation))
                                  (plist-get file :hunks)))
-         (lines (agent-q-diff-message-files--lines file))
+         (lines (agent-q-diff-message-files-lines file))
          (in (seq-count (lambda (hunk) (plist-get hunk :in-file)) lines))
          (is-missing (seq-some (lambda (hunk)
                                  (and (eq 'create (plist-get hunk :operation))
@@ -95,7 +88,7 @@ Their :index counts from 0 in FILE."
     (concat (agent-q-diff-message-files--name
              (or (plist-get file :old-path) (plist-get file :path)) result)
             " "
-            (string-join (append done (and count (list count))) " with ")
+            (string-join (delq nil (list (and done (string-join done " and ")) count)) " with ")
             (if (plist-get file :overwritten) ", but the file is gone since" "")
             (agent-q-diff-message-files--remarks file))))
 
@@ -137,7 +130,7 @@ Their :index counts from 0 in FILE."
 
 (defun agent-q-diff-message-files--as-one (file result)
   "Return the text of FILE of RESULT as the result of a review of it alone."
-  (let* ((lines (agent-q-diff-message-files--lines file))
+  (let* ((lines (agent-q-diff-message-files-lines file))
          (in (seq-count (lambda (hunk) (plist-get hunk :in-file)) lines)))
     (append (list :total (length lines)
                   :in-file in

@@ -302,6 +302,22 @@ Either is nil if there is no such link."
     (`(link ,before ,after) (format "link to %s → %s" (agent-q-diff-visible before)
                                     (agent-q-diff-visible after)))))
 
+(defun agent-q-diff-operation-fate (operation is-done)
+  "Return what became of a file by OPERATION, as words that follow its name.
+IS-DONE is non-nil if it has been done."
+  (pcase-exhaustive operation
+    ((or `(create ,_) `(link nil ,_)) (if is-done "created" "not created"))
+    ((or `(delete ,_) `(link ,_ nil)) (if is-done "deleted" "not deleted"))
+    ('(rename) (if is-done "renamed" "not renamed"))
+    (`(mode ,before ,after)
+     (concat (if is-done "" "not ")
+             (if (and (zerop (logand before agent-q-diff-operation--execute))
+                      (= after (logior before (logand after agent-q-diff-operation--execute))))
+                 "made executable"
+               (format "given mode %o" (logand after #o7777)))))
+    (`(link ,_ ,after) (format (if is-done "now links to %s" "does not link to %s")
+                               (agent-q-diff-visible after)))))
+
 (defun agent-q-diff-operation--n-lines (text)
   "Return the number of lines of TEXT, with the last even if it has no newline."
   (+ (cl-count ?\n text)

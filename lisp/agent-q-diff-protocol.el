@@ -34,8 +34,9 @@
 ;;
 ;; while the user decides, then one
 ;;
-;;   {"answer": TEXT, "error": true or false}
+;;   {"answer": TEXT, "error": true or false, "result": {…}}
 ;;
+;; where "result" is there if a review ended (see agent-q-diff-structured.el),
 ;; after which Emacs closes the connection.  If the caller closes it earlier,
 ;; it no longer wants the answer, and its review is cancelled.  A rejection
 ;; by the user is an answer like any other; "error" is true if there is no

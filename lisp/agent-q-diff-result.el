@@ -198,6 +198,8 @@ their files."
                          :operation (car operation)
                          :state (agent-q-diff-engine-hunk-mark hunk)
                          :header (agent-q-diff-operation-words operation)
+                         :fate (agent-q-diff-operation-fate
+                                operation (agent-q-diff-engine-hunk-fact hunk))
                          :in-file (and (agent-q-diff-engine-hunk-fact hunk) t)
                          :was-in (agent-q-diff-engine-hunk-was-in hunk)
                          :comment (alist-get number (agent-q-diff-change-comments change))

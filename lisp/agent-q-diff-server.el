@@ -18,6 +18,7 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-message)
 (require 'agent-q-diff-protocol)
+(require 'agent-q-diff-structured)
 (require 'agent-q-diff-schema)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-progress)
@@ -46,12 +47,14 @@ agent-q-diff-mcp looks there without being told, and needs the option
 
 ;;;; Answering
 
-(defun agent-q-diff-server--answer (client text is-error)
+(defun agent-q-diff-server--answer (client text is-error &optional result)
   "Answer CLIENT with TEXT and close the connection.
-IS-ERROR is non-nil if TEXT is about a failure of the call."
+IS-ERROR is non-nil if TEXT is about a failure of the call.  RESULT is what a
+program can read of it, an alist, or nil."
   (agent-q-diff-protocol-send
    client `((answer . ,(agent-q-diff-protocol-clean text))
-            (error . ,(if is-error t :false))))
+            (error . ,(if is-error t :false))
+            ,@(and result `((result . ,result)))))
   (delete-process client))
 
 (defun agent-q-diff-server--fail (client err)
@@ -63,7 +66,8 @@ IS-ERROR is non-nil if TEXT is about a failure of the call."
   "Answer CLIENT with RESULT, the result of a review."
   (agent-q-diff-server--answer
    client (plist-get result :message)
-   (not (memq (plist-get result :status) '(accepted partial rejected)))))
+   (not (memq (plist-get result :status) '(accepted partial rejected)))
+   (agent-q-diff-structured result)))
 
 (defun agent-q-diff-server--send-progress (client total _applied _rejected pending)
   "Tell CLIENT how many of TOTAL hunks are decided, that is, not PENDING."

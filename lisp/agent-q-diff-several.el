@@ -61,7 +61,7 @@ property list for each file:
 
 What happens to a file besides its lines, for example that it is deleted, is
 a hunk as well.  Its :operation is `create', `delete', `rename', `mode' or
-`link', and its :header says it in words."
+`link', its :header says it in words, and its :fate says what became of it."
   (agent-q-diff-api-start
    default-directory callback agent nil nil description mode notes
    (lambda ()

@@ -161,7 +161,7 @@
                                (lambda ()
                                  (aqd-call-tool "propose_changes" aqd-propose-several)))
                      "✓ Accepted: 4 of 4 files: target.txt 1 of 1 hunk, new/made.txt created \
-with 1 of 1 hunk, gone.txt deleted, old.sh renamed to run.sh with given mode 644 → 755."))
+with 1 of 1 hunk, gone.txt deleted, old.sh renamed to run.sh and made executable."))
       (let ((default-directory (file-name-directory aqd-file)))
         (should (equal (aqd-disk) "b\n"))
         (should (equal "made\n" (aqd-bytes-of "new/made.txt")))
@@ -238,7 +238,7 @@ with 1 of 1 hunk, gone.txt deleted, old.sh renamed to run.sh with given mode 644
                                    (aqd-call-tool "propose_patch"
                                                   (list :path "sub/old.sh" :diff diff
                                                         :description "d"))))
-                       "✓ Accepted: 1 of 1 file: sub/old.sh given mode 644 → 755."))
+                       "✓ Accepted: 1 of 1 file: sub/old.sh made executable."))
         (should (string-search
                  "leave path out"
                  (aqd-call-tool "propose_patch"

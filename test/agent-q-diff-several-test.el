@@ -174,7 +174,7 @@ CONTENT is the bytes of a file, or (link TARGET)."
     (should (equal (aqd-several-answer :message)
                    "✓ Accepted: 6 of 6 files: a.txt 3 of 3 hunks, old.txt renamed to \
 sub/new.txt with 1 of 1 hunk, gone.txt deleted, deep/made.txt created with 1 of 1 hunk, \
-run.sh given mode 644 → 755, link done: link to a.txt → run.sh."))))
+run.sh made executable, link now links to run.sh."))))
 
 (ert-deftest aqd-several-all-rejected-is-the-tree-as-it-was ()
   (aqd-several-with-tree
@@ -526,8 +526,7 @@ run.sh given mode 644 → 755, link done: link to a.txt → run.sh."))))
     (should (string-prefix-p
              "✓ Accepted in part: 2 of 6 files: a.txt 1 of 3 hunks (hunk 2: \"keep the old \
 name\"), old.txt renamed to sub/new.txt with 0 of 1 hunk, gone.txt not deleted, \
-deep/made.txt not created, run.sh not given mode 644 → 755, \
-link not done: link to a.txt → run.sh."
+deep/made.txt not created, run.sh not made executable, link does not link to run.sh."
              (aqd-several-answer :message)))
     (should (string-search "\na.txt:\nIn the file: hunk 1.\nNot in the file: hunks 2 and 3."
                            (concat "\n" (aqd-several-answer :message))))

@@ -100,10 +100,11 @@ impl Server {
         match self.wait(call.states(), context).await {
             Outcome::Answered(answer) => answer,
             Outcome::Pending(progress) => {
-                success(tools::pending(&self.pending_calls().keep(call), progress))
+                let id = self.pending_calls().keep(call);
+                pending(&id, progress)
             }
             // Dropping the call closes its connection. Nobody reads this answer.
-            Outcome::Cancelled => success(String::new()),
+            Outcome::Cancelled => nothing(),
         }
     }
 
@@ -121,12 +122,13 @@ impl Server {
             return Answer {
                 text: tools::unknown_review(id),
                 is_error: true,
+                result: None,
             };
         };
         match self.wait(states, context).await {
             Outcome::Answered(answer) => answer,
-            Outcome::Pending(progress) => success(tools::pending(id, progress)),
-            Outcome::Cancelled => success(String::new()),
+            Outcome::Pending(progress) => pending(id, progress),
+            Outcome::Cancelled => nothing(),
         }
     }
 
@@ -170,11 +172,21 @@ impl Server {
     }
 }
 
-/// Returns the answer `text`, which is not an error.
-fn success(text: String) -> Answer {
+/// Returns the answer that the review `id` is not decided yet.
+fn pending(id: &str, progress: Option<Progress>) -> Answer {
     Answer {
-        text,
+        text: tools::pending(id, progress),
         is_error: false,
+        result: Some(tools::pending_result(id)),
+    }
+}
+
+/// Returns an answer that nobody reads.
+fn nothing() -> Answer {
+    Answer {
+        text: String::new(),
+        is_error: false,
+        result: None,
     }
 }
 
@@ -243,12 +255,14 @@ impl ServerHandler for Server {
                 return Err(ErrorData::invalid_params(text, None));
             }
         };
+        let structured = tools::structured(&request.name, &answer);
         let content = vec![ContentBlock::text(answer.text)];
-        Ok(if answer.is_error {
+        let mut result = if answer.is_error {
             CallToolResult::error(content)
         } else {
             CallToolResult::success(content)
-        }
-        .into())
+        };
+        result.structured_content = structured;
+        Ok(result.into())
     }
 }

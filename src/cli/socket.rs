@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 use thiserror::Error;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -45,6 +46,8 @@ pub struct Answer {
     pub text: String,
     /// Whether the call failed. A rejection by the user is not a failure.
     pub is_error: bool,
+    /// What a program can read of a review's result, if one ended: a JSON object.
+    pub result: Option<JsonObject>,
 }
 
 /// The state of a call.
@@ -161,6 +164,7 @@ impl Call {
                 .unwrap_or_else(|error| Answer {
                     text: format!("Error: {error}."),
                     is_error: true,
+                    result: None,
                 });
             sender.send_modify(|state| state.answer = Some(answer));
         });
@@ -254,6 +258,7 @@ fn answer_of(reply: &Value) -> Option<Answer> {
     Some(Answer {
         text: reply.get("answer")?.as_str()?.to_owned(),
         is_error: reply.get("error")?.as_bool()?,
+        result: reply.get("result").and_then(Value::as_object).cloned(),
     })
 }
 

@@ -1,9 +1,11 @@
 //! What agents read: the tools' descriptions, and the messages that do not come from Emacs.
 
+use std::sync::Arc;
+
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
-use crate::socket::Progress;
+use crate::socket::{Answer, Progress};
 
 /// The tool that returns the result of a review that was answered "pending".
 pub const REVIEW_RESULT: &str = "review_result";
@@ -50,6 +52,7 @@ fn propose_file_edit() -> Tool {
         ),
     )
     .with_title("Propose a new text of a file")
+    .with_raw_output_schema(Arc::new(result_schema()))
     .with_annotations(changing())
 }
 
@@ -100,6 +103,7 @@ fn propose_patch() -> Tool {
         ),
     )
     .with_title("Propose a patch")
+    .with_raw_output_schema(Arc::new(result_schema()))
     .with_annotations(changing())
 }
 
@@ -137,6 +141,7 @@ fn propose_changes() -> Tool {
         ),
     )
     .with_title("Propose changes of several files")
+    .with_raw_output_schema(Arc::new(result_schema()))
     .with_annotations(changing())
 }
 
@@ -151,6 +156,7 @@ fn review_result() -> Tool {
         ),
     )
     .with_title("Wait for a review")
+    .with_raw_output_schema(Arc::new(result_schema()))
     .with_annotations(waiting())
 }
 
@@ -187,6 +193,111 @@ fn schema(properties: Value, required: &[&str]) -> JsonObject {
         ("type".to_owned(), json!("object")),
         ("properties".to_owned(), properties),
         ("required".to_owned(), json!(required)),
+    ])
+}
+
+/// Returns the schema of the structured results: what is in the message, for programs. Some
+/// clients show their model only this, so it has the message, too.
+fn result_schema() -> JsonObject {
+    let count = |description: &str| json!({ "type": "integer", "description": description });
+    let counts = json!({
+        "total": count("Number of hunks"),
+        "in_file": count("Number of hunks that are in the file"),
+        "rejected": count("Number of hunks that the user rejected"),
+        "pending": count("Number of hunks that the user left undecided"),
+    });
+    let hunk = schema(
+        json!({
+            "hunk": count("The hunk's number in its file, from 1; missing for an operation"),
+            "operation": choice(
+                "What happens to a file besides its lines",
+                &["create", "delete", "rename", "mode", "link"],
+            ),
+            "decision": choice("What the user decided", &["accepted", "rejected", "none"]),
+            "in_file": boolean("Whether it is in the file now; an operation, whether it is done"),
+            "was_in_file": boolean("True if it was in the file before the review"),
+            "comment": string("What the user says about it"),
+            "reason": string("Why it could not be applied"),
+            "edited": string("The hunk as the user has edited it"),
+        }),
+        &["decision", "in_file"],
+    );
+    let file = with_counts(
+        &counts,
+        json!({
+            "path": string("The file's absolute name now"),
+            "old_path": string("Its name before, if it was renamed"),
+            "kind": string("What was proposed: modified, new file, deleted, renamed, mode, link"),
+            "saved": boolean("Whether what is in the file is saved on disk"),
+            "hunks": array("The hunks; missing if the review has more than 200", &hunk),
+        }),
+        &["path"],
+    );
+    with_counts(
+        &counts,
+        json!({
+            "message": string("What became of the call, and what to do now"),
+            "status": choice(
+                "accepted: all is in the files; partial: some; rejected: the user declined; \
+                 cancelled: not decided; stale: it could not be applied; pending: call \
+                 review_result; error: the call failed; done: the call had no review",
+                &[
+                    "accepted", "partial", "rejected", "cancelled", "stale", "pending", "error",
+                    "done",
+                ],
+            ),
+            "id": string("The id for review_result, if it is pending"),
+            "comment": string("What the user says about the whole proposal"),
+            "reason": string("Why there is no decision"),
+            "files": array("What became of each file", &file),
+        }),
+        &["message", "status"],
+    )
+}
+
+/// Returns the schema of an object with `counts` and `properties`.
+fn with_counts(counts: &Value, mut properties: Value, required: &[&str]) -> JsonObject {
+    if let (Some(all), Some(counts)) = (properties.as_object_mut(), counts.as_object()) {
+        all.extend(counts.clone());
+    }
+    schema(properties, required)
+}
+
+/// Returns the schema of a string that is one of `values`.
+fn choice(description: &str, values: &[&str]) -> Value {
+    json!({ "type": "string", "enum": values, "description": description })
+}
+
+/// Returns the schema of an array of `items`.
+fn array(description: &str, items: &JsonObject) -> Value {
+    json!({ "type": "array", "items": items, "description": description })
+}
+
+/// Returns `answer` to a call of `tool` in the form of the tool's output schema, if it has one.
+pub fn structured(tool: &str, answer: &Answer) -> Option<Value> {
+    if tool == TOOLS_OF_EMACS[1] {
+        return None;
+    }
+    let status = if answer.is_error { "error" } else { "done" };
+    let mut result = JsonObject::from_iter([
+        ("message".to_owned(), json!(answer.text)),
+        ("status".to_owned(), json!(status)),
+    ]);
+    result.extend(
+        answer
+            .result
+            .iter()
+            .flatten()
+            .map(|(key, value)| (key.clone(), value.clone())),
+    );
+    Some(Value::Object(result))
+}
+
+/// Returns what a program can read of the answer that the review `id` is not decided yet.
+pub fn pending_result(id: &str) -> JsonObject {
+    JsonObject::from_iter([
+        ("status".to_owned(), json!("pending")),
+        ("id".to_owned(), json!(id)),
     ])
 }
 

@@ -11,7 +11,8 @@ JSON and writes what becomes of them as such lines:
 {"tools": {NAME: {"required": [NAME...], "types": {NAME: TYPE}}}}
                                                  when the server is there
 {"tag": TAG, "progress": N, "message": TEXT}
-{"tag": TAG, "error": BOOLEAN, "text": TEXT}
+{"tag": TAG, "error": BOOLEAN, "text": TEXT, "result": OBJECT}
+                                                 OBJECT is the structured content
 {"tag": TAG, "cancelled": true}
 {"tag": TAG, "exception": TEXT}
 """
@@ -42,7 +43,12 @@ async def call(client, scopes, tag, tool, arguments):
         scopes[tag] = scope
         try:
             result = await client.call_tool(tool, arguments, progress_callback=progress)
-            say(tag=tag, error=bool(result.is_error), text=result.content[0].text)
+            say(
+                tag=tag,
+                error=bool(result.is_error),
+                text=result.content[0].text,
+                result=result.structured_content,
+            )
         except Exception as exception:
             say(tag=tag, exception=repr(exception))
     if scope.cancelled_caught:

@@ -102,11 +102,21 @@ Wait until the review has begun.  The answer is that of NAME."
   (list (car (mcp-words tag :error)) (car (mcp-words tag :text))))
 
 (defun mcp-should-answer (tag error &rest regexps)
-  "Check that the answer to the call TAG is an ERROR or not, and matches REGEXPS."
+  "Check that the answer to the call TAG is an ERROR or not, and matches REGEXPS.
+If it has a structured result, that has the same message."
   (pcase-let ((`(,is-error ,text) (mcp-answer tag)))
     (should (equal (list tag error text) (list tag is-error text)))
+    (when-let ((result (remq :null (mcp-words tag :result))))
+      (should (equal text (plist-get (car result) :message))))
     (dolist (regexp regexps)
       (should (string-match-p regexp text)))))
+
+(defun mcp-result (tag &rest keys)
+  "Return the values of KEYS in the structured result of the answer to TAG.
+The Python library has checked it with the tool's output schema."
+  (mcp-answer tag)
+  (let ((result (car (mcp-words tag :result))))
+    (mapcar (lambda (key) (plist-get result key)) keys)))
 
 (defun mcp-go-to (name)
   "Go by keys to the review for the file NAME."
@@ -190,6 +200,15 @@ One more only waits for what another one began."
     (e2e-keys "RET r r q")
     (mcp-should-answer "file.call" nil "1 of 3 hunks is in "
                        "hunk 2, which is rejected: Not this line")
+    (should (equal (mcp-result "file.call" :status :total :in_file :rejected :pending)
+                   '("partial" 3 1 2 0)))
+    (should (equal (mcp-result "file.call" :files)
+                   `(((:path ,(e2e-path "file") :total 3 :in_file 1 :rejected 2 :pending 0
+                       :saved t
+                       :hunks ((:hunk 1 :decision "accepted" :in_file t)
+                               (:hunk 2 :decision "rejected" :in_file nil
+                                      :comment "Not this line")
+                               (:hunk 3 :decision "rejected" :in_file nil)))))))
     (should (equal (e2e-text 5) (e2e-read "file")))
     (should (apply #'> (append (mcp-words "file.call" :progress) '(0))))
     (mcp-should-be-over)))
@@ -284,11 +303,11 @@ No Emacs serves it."
                                (should (stringp .title))
                                (should (eq :false .annotations.openWorldHint))
                                (list .name .annotations.readOnlyHint
-                                     .annotations.destructiveHint)))
+                                     .annotations.destructiveHint .outputSchema.type)))
                            .result.tools)
-                   '(("propose_file_edit" :false t) ("edit_file" :false t)
-                     ("propose_patch" :false t) ("propose_changes" :false t)
-                     ("review_result" t nil))))))
+                   '(("propose_file_edit" :false t "object") ("edit_file" :false t nil)
+                     ("propose_patch" :false t "object") ("propose_changes" :false t "object")
+                     ("review_result" t nil "object"))))))
 
 (ert-deftest e2e-mcp-large-messages-that-are-no-proposals ()
   (let* ((large (make-string 200000 ?x))
@@ -391,6 +410,7 @@ No Emacs serves it."
     (mcp-propose "file")
     (let ((id (mcp-id "file.call")))
       (should (string-search "0 of 3 hunks" (cadr (mcp-answer "file.call"))))
+      (should (equal (mcp-result "file.call" :status :id) (list "pending" id)))
       (mcp-call "wait1" "review_result" :id id)
       (should (equal id (mcp-id "wait1")))
       ;; Who stops waiting has not cancelled the review.
@@ -403,7 +423,8 @@ No Emacs serves it."
       ;; It can be asked for again, should an answer get lost.
       (dolist (tag '("wait3" "wait4"))
         (mcp-call tag "review_result" :id id)
-        (mcp-should-answer tag nil "1 of 3 hunks is in "))
+        (mcp-should-answer tag nil "1 of 3 hunks is in ")
+        (should (equal (mcp-result tag :status :in_file) '("partial" 1))))
       (mcp-call "wait5" "review_result" :id "nonsense")
       (mcp-should-answer "wait5" t "no review with id \"nonsense\"")
       (mcp-should-be-over))))
@@ -422,6 +443,11 @@ No Emacs serves it."
     (e2e-keys "a a q y")
     (mcp-should-answer "call" nil "\\`✓ Accepted in part: 2 of 3 files: "
                        "one 1 of 1 hunk, " "two deleted, " "three not created")
+    (should (equal (mapcar (lambda (file)
+                             (list (plist-get file :kind) (plist-get file :in_file)
+                                   (plist-get (car (plist-get file :hunks)) :operation)))
+                           (car (mcp-result "call" :files)))
+                   '(("modified" 1 nil) ("deleted" 1 "delete") ("new file" 0 "create"))))
     (should-not (file-exists-p (e2e-path "two")))))
 
 (ert-deftest e2e-mcp-emacs-is-busy-for-long ()
@@ -448,6 +474,7 @@ No Emacs serves it."
     (mcp-propose "file")
     (signal-process e2e--pid 'SIGKILL)
     (mcp-should-answer "file.call" t "Emacs ended")
+    (should (equal (mcp-result "file.call" :status) '("error")))
     (mcp-call "again" "propose_file_edit" :path (e2e-path "file") :original (e2e-text)
               :modified (e2e-text 5) :description "Shout")
     (mcp-should-answer "again" t "no Emacs is serving" "M-x agent-q-diff-serve")))
