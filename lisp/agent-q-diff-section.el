@@ -170,7 +170,8 @@ Return (HEADING . POSITIONS): those of the heading and of the hunks."
       (overlay-put overlay 'agent-q-diff-section t)
       (overlay-put overlay 'evaporate t)
       (overlay-put overlay 'after-string
-                   (propertize (concat "  " words) 'face 'agent-q-diff-header)))))
+                   (propertize (concat "  " words)
+                               'face '(:inherit agent-q-diff-file-heading :weight normal))))))
 
 ;;;; Set-up
 

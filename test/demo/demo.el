@@ -4,58 +4,51 @@
 
 ;;; Commentary:
 
-;; What `make demo' runs: an agent proposes a change to an inventory
+;; What `make demo' runs: an agent proposes a change of three files of a small
 ;; program.  In a terminal the keys are yours; without one a fixed list of
 ;; keys is played, and the diff buffer is printed as it looks after each.
 
 ;;; Code:
 
 (require 'agent-q-diff-tools)
+(require 'demo-files)
 
 (defconst demo-plays
-  '(("r" "a" "C-c C-k")
-    ("n" "a" "q")
-    ("n" "p" "a" "r" "SPC" "RET" "u" "?" "q" "n" "r" "C-c C-c"))
+  '(("r" "a" "M-n" "a" "C-c C-k")
+    ("n" "a" "q" "y")
+    ("n" "p" "a" "r" "SPC" "RET" "u" "=" "?" "q" "q" "n" "r" "C-c C-c"))
   "Keys that are played where there is no terminal, a list for each review.")
 
-(defconst demo-file (getenv "AGENT_Q_DIFF_DEMO_FILE")
-  "Name of the file that the agent wants to change.")
-
-(defun demo-read (variable)
-  "Return the text of the file that environment VARIABLE names."
-  (with-temp-buffer
-    (insert-file-contents (getenv variable))
-    (buffer-string)))
+(defconst demo-folder (file-name-as-directory (getenv "AGENT_Q_DIFF_DEMO_FOLDER"))
+  "Folder of the program that the agent wants to change.")
 
 (defun demo-tell (message)
-  "Write down MESSAGE, which the agent receives, and the decision."
-  (let ((coding-system-for-write 'utf-8)
-        (buffer (get-buffer agent-q-diff-buffer-name)))
-    (write-region (format "Decision: %s\n\nThe agent receives:\n\n%s\n\n"
-                          (or (and buffer
-                                   (buffer-local-value 'agent-q-diff-buffer-decision
-                                                       buffer))
-                              "none")
-                          message)
+  "Write down MESSAGE, which the agent receives."
+  (let ((coding-system-for-write 'utf-8))
+    (write-region (format "The agent receives:\n\n%s\n\n" message)
                   nil (getenv "AGENT_Q_DIFF_DEMO_OUT") t 'silent)))
 
 (defun demo-propose ()
   "Propose the change, and note what the agent receives."
   (interactive)
-  (let ((agent-q-diff-project-root (file-name-directory demo-file)))
-    (demo-tell
-     (agent-q-diff-tools-propose-file-edit
-      (file-name-nondirectory demo-file)
-      (demo-read "AGENT_Q_DIFF_DEMO_ORIGINAL")
-      (demo-read "AGENT_Q_DIFF_DEMO_MODIFIED")
-      "Write prices with the euro sign, check names in one place,
-and keep a record of every movement."))))
+  (let ((default-directory demo-folder)
+        (agent-q-diff-project-root demo-folder)
+        (agent-q-diff-caller '("The demo's agent")))
+    (demo-tell (agent-q-diff-tools-call
+                "propose_changes"
+                `(:changes ,(vconcat (demo-files-changes))
+                  :description ,demo-files-description)))))
 
 ;;;; Without a terminal
 
+(defun demo-diff-buffer ()
+  "Return the diff buffer of the review that is open, or nil."
+  (when-let ((review (car (agent-q-diff-open-reviews))))
+    (agent-q-diff-session-buffer review)))
+
 (defun demo-visible-text ()
-  "Return the text of the diff buffer with the signs on its hunks."
-  (with-current-buffer agent-q-diff-buffer-name
+  "Return the text of the diff buffer with what is shown at its lines."
+  (with-current-buffer (demo-diff-buffer)
     (let ((text ""))
       (save-excursion
         (goto-char (point-min))
@@ -63,8 +56,11 @@ and keep a record of every movement."))))
           (dolist (overlay (overlays-at (point)))
             (when (eq (overlay-start overlay) (point))
               (setq text (concat text (overlay-get overlay 'before-string)))))
-          (setq text (concat text (buffer-substring (point) (line-end-position))
-                             "\n"))
+          (setq text (concat text (buffer-substring (point) (line-end-position))))
+          (dolist (overlay (overlays-at (point)))
+            (when (eq (overlay-end overlay) (line-end-position))
+              (setq text (concat text (overlay-get overlay 'after-string)))))
+          (setq text (concat text "\n"))
           (forward-line)))
       (substring-no-properties text))))
 
@@ -79,17 +75,19 @@ and keep a record of every movement."))))
   "Print the diff buffer as it looks after the key just played."
   (let ((said demo-said))
     (setq demo-said nil)
-    (when (get-buffer agent-q-diff-buffer-name)
+    (when (demo-diff-buffer)
       (princ (format "======== after %s%s\n%s\n"
                      (key-description (this-command-keys))
                      (if said (concat ": " said) "")
                      (demo-visible-text))))))
 
 (defun demo-reset ()
-  "Make the file what it was before any review."
-  (when-let ((buffer (find-buffer-visiting demo-file)))
-    (kill-buffer buffer))
-  (copy-file (getenv "AGENT_Q_DIFF_DEMO_ORIGINAL") demo-file t))
+  "Make the files what they were before any review."
+  (dolist (buffer (buffer-list))
+    (when (and (buffer-file-name buffer)
+               (file-in-directory-p (buffer-file-name buffer) demo-folder))
+      (kill-buffer buffer)))
+  (demo-files-write demo-folder))
 
 (defun demo-play ()
   "Play `demo-plays' on the proposal and print what they do."
@@ -108,7 +106,7 @@ and keep a record of every movement."))))
 (defun demo-show ()
   "Let the user decide, then leave Emacs."
   (setq inhibit-startup-screen t)
-  (find-file demo-file)
+  (find-file (expand-file-name "inventory.lisp" demo-folder))
   (demo-propose)
   (kill-emacs))
 

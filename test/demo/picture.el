@@ -5,18 +5,37 @@
 ;;; Commentary:
 
 ;; What test/demo/picture starts in a graphical Emacs: the demo's proposal, some
-;; of it decided.  When the frame shows that, a file says so.
+;; of it decided.  When the frame shows that, a file says so.  A test shows the
+;; change of a single file instead; see `picture-of-one-file'.
 
 ;;; Code:
 
 (require 'agent-q-diff-api)
+(require 'agent-q-diff-several)
 (require 'agent-q-diff-log)
+(require 'demo-files)
 
-(defun picture-read (file)
-  "Return the text of FILE, of the demo's folder."
-  (with-temp-buffer
-    (insert-file-contents (expand-file-name file (getenv "AGENT_Q_DIFF_DEMO")))
-    (buffer-string)))
+(defun picture-of-files ()
+  "Begin the demo's review, decide some of it, and return it."
+  (let* ((default-directory (file-name-as-directory (getenv "AGENT_Q_DIFF_DEMO_FOLDER")))
+         (review (progn
+                   (demo-files-write default-directory)
+                   (agent-q-diff-review-change (demo-files-changes) demo-files-description
+                                               #'ignore :agent "Claude Code"))))
+    (agent-q-diff-accept review 0)
+    (agent-q-diff-accept review 2)
+    (agent-q-diff-reject review 3)
+    review))
+
+(defun picture-of-one-file ()
+  "Begin the review of the demo's largest file, decide some of it, and return it."
+  (let ((review (agent-q-diff-review
+                 (getenv "AGENT_Q_DIFF_DEMO_FILE")
+                 (demo-files-text "original.lisp") (demo-files-text "modified.lisp")
+                 demo-files-description #'ignore :agent "Agent-Q")))
+    (agent-q-diff-accept review 0)
+    (agent-q-diff-reject review 1)
+    review))
 
 (defun picture-background (mode)
   "Make the frame's background `light' or `dark', as MODE says."
@@ -37,16 +56,14 @@
   (setq agent-q-diff-log-file nil
         agent-q-diff-grace 0)
   (picture-background (intern (getenv "AGENT_Q_DIFF_BACKGROUND")))
-  (set-frame-size nil 92 46)
-  (let ((file (getenv "AGENT_Q_DIFF_DEMO_FILE")))
-    (agent-q-diff-review file (picture-read "original.lisp") (picture-read "modified.lisp")
-                         "Write prices with the euro sign, check names in one place,
-and keep a record of every movement."
-                         #'ignore :agent "Agent-Q"))
-  (switch-to-buffer "*Agent-Q Diff: inventory.lisp*")
+  (set-frame-size nil 92 (if (getenv "AGENT_Q_DIFF_DEMO_FILE") 46 57))
+  (let ((review (if (getenv "AGENT_Q_DIFF_DEMO_FILE")
+                    (picture-of-one-file)
+                  (picture-of-files))))
+    (switch-to-buffer (agent-q-diff-session-buffer review)))
   (delete-other-windows)
   (goto-char (point-min))
-  (execute-kbd-macro (kbd "n p a r"))
+  (agent-q-diff-next-pending)
   (set-window-start nil (point-min))
   (message nil)
   (redisplay t))

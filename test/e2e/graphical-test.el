@@ -36,7 +36,6 @@ Return the process that holds its display."
                   "LC_ALL=C.UTF-8" e2e-no-compilation
                   (concat "HOME=" (e2e-path "home"))
                   (concat "AGENT_Q_DIFF_E2E=" e2e--folder)
-                  (concat "AGENT_Q_DIFF_DEMO=" (expand-file-name "test/demo" graphical-root))
                   (concat "AGENT_Q_DIFF_DEMO_FILE=" (e2e-path "inventory.lisp"))
                   (concat "AGENT_Q_DIFF_BACKGROUND=" background)
                   (concat "AGENT_Q_DIFF_READY=" (e2e-path "ready"))
@@ -44,6 +43,7 @@ Return the process that holds its display."
                       (error "There is no graphical Emacs in AGENT_Q_DIFF_GRAPHICAL"))
                   "-Q" "--font" "DejaVu Sans Mono-10" "--geometry" "92x46+0+0"
                   "-L" e2e-lisp
+                  "-L" (expand-file-name "test/demo" graphical-root)
                   "-l" (expand-file-name "agent-q-diff-inside" e2e-here)
                   "-l" (expand-file-name "test/demo/picture.el" graphical-root))))
 
