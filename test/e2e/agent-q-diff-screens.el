@@ -6,8 +6,9 @@
 
 ;; A tour is a list of steps: keys, and the screen that a person sees after
 ;; them, stored in the folder screens as plain text, and in its folder 80x24
-;; as a terminal of that size shows it.  `make screens' writes these files
-;; anew; look at each before it is committed.
+;; as a terminal of that size shows it; for a change of several files, in
+;; 200x50 as well.  `make screens' writes these files anew; look at each
+;; before it is committed.
 ;;
 ;; Where Emacs 28 itself shows something else than later versions, there is
 ;; a file NAME.28.txt beside NAME.txt.
@@ -19,8 +20,19 @@
 (defconst screens-sizes '((100 . 40) (80 . 24))
   "Widths and heights, in characters, in which the tours are gone through.")
 
+(defconst screens-wide-tours '(files)
+  "The tours that are gone through on a wide screen as well.")
+
+(defconst screens-wide-size '(200 . 50)
+  "Width and height, in characters, of the wide screen.")
+
+(defun screens-sizes-of (tour)
+  "Return the sizes in which TOUR, a symbol, is gone through."
+  (append screens-sizes
+          (and (memq tour screens-wide-tours) (list screens-wide-size))))
+
 (defvar screens-size (car screens-sizes)
-  "Width and height of the screen, one of `screens-sizes'.")
+  "Width and height of the screen, one of `screens-sizes-of' a tour.")
 
 (defun screens-folder ()
   "Return the folder of the stored screens of `screens-size'."

@@ -357,7 +357,10 @@ WAY and TAG are as in `e2e-call'."
   (let ((depth (e2e-eval '(recursion-depth))))
     (e2e-call way tag form)
     (e2e-wait-for (> (e2e-eval '(recursion-depth)) depth))
-    (e2e-see "^ hunk 1/[0-9]+\\(?:, [0-9]+ below\\)?\\(?: · file 1/[0-9]+\\)? · 0 applied · " "Agent-Q Diff")))
+    ;; A wide screen has it beside the other window.
+    (e2e-see (concat "\\(?:^\\||\\) hunk 1/[0-9]+\\(?:, [0-9]+ below\\)?"
+                     "\\(?: · file 1/[0-9]+\\)? · 0 applied · ")
+             "Agent-Q Diff")))
 
 (defun e2e-answers ()
   "Return the answers that callers got so far, each (TAG :ok VALUE) or alike."

@@ -25,7 +25,7 @@
                        (let ((screens-size ',size))
                          (screens-with-emacs nil
                            (screens-go ',(cdr tour))))))
-                  screens-sizes))
+                  (screens-sizes-of (car tour))))
         screens-tours)))
 
 (screens-define-tests)
@@ -104,20 +104,26 @@ left out."
     (should (equal '() (seq-intersection seen excused)))
     (should (equal '() (seq-difference (append seen excused) commands)))))
 
+(defun screens-names (size)
+  "Return the names of the screens in the tours of SIZE."
+  (delq nil (mapcar #'car (seq-mapcat (lambda (tour)
+                                        (and (member size (screens-sizes-of (car tour)))
+                                             (cdr tour)))
+                                      screens-tours))))
+
 (ert-deftest aqd-screens-every-stored-screen-is-in-a-tour ()
-  (let ((names (delq nil (mapcar #'car (seq-mapcat #'cdr screens-tours)))))
+  (let ((names (screens-names (car screens-sizes))))
     ;; On some file systems a and A are the same name.
     (should (equal names (seq-uniq names (lambda (one other)
-                                           (string= (downcase one) (downcase other))))))
-    (setq names (sort names #'string<))
-    (dolist (screens-size screens-sizes)
-      (should (equal names
-                     (seq-uniq
-                      (sort (mapcar (lambda (file)
-                                      (replace-regexp-in-string
-                                       "\\(\\.[0-9]+\\)?\\.txt\\'" "" file))
-                                    (directory-files (screens-folder) nil "\\.txt\\'"))
-                            #'string<)))))))
+                                           (string= (downcase one) (downcase other)))))))
+  (dolist (screens-size (cons screens-wide-size screens-sizes))
+    (should (equal (sort (screens-names screens-size) #'string<)
+                   (seq-uniq
+                    (sort (mapcar (lambda (file)
+                                    (replace-regexp-in-string
+                                     "\\(\\.[0-9]+\\)?\\.txt\\'" "" file))
+                                  (directory-files (screens-folder) nil "\\.txt\\'"))
+                          #'string<))))))
 
 ;;;; Without color
 
