@@ -20,9 +20,7 @@
 
 (defun agent-q-diff-message-files--name (path result)
   "Return PATH, of a file of RESULT, as an agent knows it."
-  (if (file-in-directory-p path (plist-get result :path))
-      (file-relative-name path (plist-get result :path))
-    path))
+  (string-remove-prefix (file-name-as-directory (plist-get result :path)) path))
 
 (defun agent-q-diff-message-files-lines (file)
   "Return the hunks of FILE, a file's result, that change lines.

@@ -85,7 +85,7 @@ Only safe file-local variables are set, and none is evaluated."
   "Return (BUFFER . IS-NEW) for PATH, an absolute file name.
 BUFFER visits PATH; IS-NEW is non-nil if no buffer visited it before."
   (agent-q-diff-file-uncached
-    (let ((buffer (find-buffer-visiting path)))
+    (let ((buffer (agent-q-diff-disk-visitor (file-truename path))))
       (if buffer
           (progn
             (agent-q-diff-file-check-regular path)

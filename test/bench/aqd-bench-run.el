@@ -13,6 +13,7 @@
 (require 'aqd-bench-review)
 (require 'aqd-bench-file)
 (require 'aqd-bench-felt)
+(require 'aqd-bench-several)
 
 (defconst aqd-bench-sections
   '((felt-accepting . aqd-bench-felt-accepting)
@@ -23,6 +24,7 @@
     (felt-mcp . aqd-bench-felt-mcp)
     (felt-paging . aqd-bench-felt-paging)
     (felt-first-use . aqd-bench-felt-first-use)
+    (felt-several . aqd-bench-several)
     (text . aqd-bench-diff-text)
     (opening . aqd-bench-opening)
     (accepting . aqd-bench-accepting)

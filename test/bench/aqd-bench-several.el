@@ -1,0 +1,131 @@
+;;; aqd-bench-several.el --- Speed of a change of many files  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; A change of 300 files and 5,100 hunks, with the settings that a user
+;; begins with: to its first screen, its first and last key, all of it.
+
+;;; Code:
+
+(require 'aqd-bench)
+(require 'aqd-bench-felt)
+(require 'agent-q-diff-several)
+
+(defconst aqd-bench-several--n-files 300
+  "Number of files.")
+
+(defvar aqd-bench-several--review nil
+  "The review that is open, or nil.")
+
+(defun aqd-bench-several--texts (number)
+  "Return (ORIGINAL . MODIFIED), the texts of file NUMBER, with 17 hunks."
+  (let ((texts (aqd-bench-texts 408 17)))
+    (cons (concat (format "// File %d\n" number) (car texts))
+          (concat (format "// File %d\n" number) (cdr texts)))))
+
+(defun aqd-bench-several--files ()
+  "Write the files, and return a proposal for all of them."
+  (cl-loop for number below aqd-bench-several--n-files
+           for (original . modified) = (aqd-bench-several--texts number)
+           for file = (aqd-bench-file (format "several-%d.txt" number) original)
+           collect (list :path file :original original :modified modified)))
+
+(defun aqd-bench-several--forget (files)
+  "End the review that is open, and make FILES what they were."
+  (when aqd-bench-several--review
+    (agent-q-diff-cancel aqd-bench-several--review)
+    (setq aqd-bench-several--review nil))
+  (dolist (file files)
+    (aqd-bench--forget (plist-get file :path))
+    (aqd-bench-file (plist-get file :path) (plist-get file :original))))
+
+(defun aqd-bench-several--open (files)
+  "Open a review of FILES, and show its first screen."
+  (setq aqd-bench-several--review (agent-q-diff-review-change files "Many" #'ignore))
+  (switch-to-buffer (agent-q-diff-session-buffer aqd-bench-several--review))
+  (redisplay t))
+
+(defun aqd-bench-several--opening (files)
+  "Return a work that opens a review of FILES."
+  (aqd-bench-work
+   :before (lambda () (aqd-bench-several--forget files))
+   :run (lambda () (aqd-bench-several--open files))))
+
+(defun aqd-bench-several--reading (files)
+  "Return a work that reads FILES."
+  (aqd-bench-work
+   :run (lambda ()
+          (dolist (file files)
+            (with-temp-buffer
+              (insert-file-contents (plist-get file :path))))
+          (redisplay t))))
+
+(defun aqd-bench-several--accepting-all (files)
+  "Return a work that accepts all of FILES by the key, and finishes."
+  (aqd-bench-work
+   :before (lambda ()
+             (aqd-bench-several--forget files)
+             (aqd-bench-several--open files))
+   :run (lambda () (aqd-bench-felt--press "\C-c\C-c"))))
+
+(defun aqd-bench-several--saving (files is-visiting)
+  "Return a work that inserts a character into each of FILES, and saves it.
+If IS-VISITING is non-nil, it visits the files, too."
+  (let ((visit (lambda ()
+                 (dolist (file files)
+                   (find-file-noselect (plist-get file :path))))))
+    (aqd-bench-work
+     :before (lambda ()
+               (aqd-bench-several--forget files)
+               (unless is-visiting
+                 (funcall visit)))
+     :run (lambda ()
+            (when is-visiting
+              (funcall visit))
+            (dolist (file files)
+              (with-current-buffer (find-buffer-visiting (plist-get file :path))
+                (insert "x")
+                (save-buffer)))
+            (redisplay t)))))
+
+(defun aqd-bench-several--key (files hunk)
+  "Return a work that accepts HUNK of FILES, and the next two, by the key."
+  (aqd-bench-work
+   :n 3
+   :before (lambda ()
+             (aqd-bench-several--forget files)
+             (aqd-bench-several--open files)
+             (agent-q-diff-buffer-goto-hunk hunk)
+             (aqd-bench-felt--press "a")
+             ;; The files in view are visited soon after they are shown.
+             (sit-for 0.01))
+   :run (lambda () (aqd-bench-felt--press "a"))))
+
+(defun aqd-bench-several ()
+  "Measure a change of many files."
+  (let* ((files (aqd-bench-several--files))
+         (what (format "%d files, 5,100 hunks" aqd-bench-several--n-files))
+         (rounds (if aqd-bench-quick 3 7)))
+    (aqd-bench-felt--compare (format "opening %s : reading the files" what) 2
+                             (aqd-bench-several--opening files)
+                             (aqd-bench-several--reading files)
+                             :rounds rounds)
+    (aqd-bench-felt--compare "a, one of the last of these hunks : one of the first" 1.1
+                             (aqd-bench-several--key files 5095)
+                             (aqd-bench-several--key files 0)
+                             :rounds rounds)
+    (unless aqd-bench-quick
+      (aqd-bench-felt--compare "accept all of these : insert and save-buffer in each" 1.5
+                               (aqd-bench-several--accepting-all files)
+                               (aqd-bench-several--saving files nil)
+                               :rounds 3)
+      (aqd-bench-felt--compare "accept all of these : visit, insert and save-buffer" nil
+                               (aqd-bench-several--accepting-all files)
+                               (aqd-bench-several--saving files t)
+                               :rounds 3))
+    (aqd-bench-several--forget files)))
+
+(provide 'aqd-bench-several)
+;;; aqd-bench-several.el ends here
