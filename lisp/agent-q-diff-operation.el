@@ -220,26 +220,26 @@ If others deleted it, that is a plain file with TEXT, as the proposal says."
     (agent-q-diff-file-refuse "%s exists already" to))
   (when-let ((buffer (get-file-buffer to)))
     (agent-q-diff-file-refuse "the buffer %s is for %s already" buffer to))
-  (let ((missing (agent-q-diff-operation--make-directories to)))
+  (let ((missing (agent-q-diff-operation--make-directories to))
+        (buffer (or (find-buffer-visiting from) (agent-q-diff-file-change-buffer file))))
     (rename-file from to)
     ;; What was made for the name that it has no longer.
     (agent-q-diff-file-remove-directories (agent-q-diff-file-change-missing file))
     (setf (agent-q-diff-file-change-missing file) missing)
-    (agent-q-diff-operation--name-buffer file from to)
+    (agent-q-diff-operation--name-buffer file buffer to)
     (lambda ()
       (agent-q-diff-operation--rename file to from))))
 
-(defun agent-q-diff-operation--name-buffer (file from to)
-  "Let the buffer that visits FROM, if there is one, and FILE be named TO."
-  (let ((buffer (or (get-file-buffer from) (agent-q-diff-file-change-buffer file))))
-    (when (buffer-live-p buffer)
-      (with-current-buffer buffer
-        (let ((was-modified (buffer-modified-p)))
-          (set-visited-file-name to t t)
-          (set-buffer-modified-p was-modified)
-          (set-visited-file-modtime)
-          (agent-q-diff-disk-note))))
-    (agent-q-diff-target-rename (agent-q-diff-file-change-target file) to)))
+(defun agent-q-diff-operation--name-buffer (file buffer to)
+  "Let BUFFER, which may be nil or killed, and FILE be named TO."
+  (when (buffer-live-p buffer)
+    (with-current-buffer buffer
+      (let ((was-modified (buffer-modified-p)))
+        (set-visited-file-name to t t)
+        (set-buffer-modified-p was-modified)
+        (set-visited-file-modtime)
+        (agent-q-diff-disk-note))))
+  (agent-q-diff-target-rename (agent-q-diff-file-change-target file) to))
 
 (defun agent-q-diff-operation--set-mode (file mode differing)
   "Give FILE the bits of MODE that are in DIFFERING."

@@ -369,6 +369,30 @@ run.sh made executable, link now links to run.sh."))))
       (should-error (agent-q-diff-accept review 5) :type 'agent-q-diff-bad-target)
       (should (equal "not\nneeded\n" (aqd-bytes-of (aqd-several-name "gone.txt")))))))
 
+(ert-deftest aqd-several-a-name-that-others-took-is-the-reason ()
+  (aqd-several-with-review
+    (aqd-several-put "sub/new.txt" "theirs\n")
+    (aqd-several-put "deep/made.txt" "theirs\n")
+    (pcase-dolist (`(,hunk . ,reason)
+                   '((3 . "its old name is gone, or its new name is taken")
+                     (6 . "there is another file of that name")))
+      (should (equal (list reason)
+                     (cdr (should-error (agent-q-diff-accept review hunk)
+                                        :type 'agent-q-diff-bad-target)))))
+    (should (equal "theirs\n" (aqd-bytes-of (aqd-several-name "sub/new.txt"))))))
+
+(ert-deftest aqd-several-a-buffer-under-another-name-follows-a-rename ()
+  (aqd-several-with-tree
+    (let ((other (concat (directory-file-name aqd-several-tree) "-other")))
+      (make-symbolic-link aqd-several-tree other)
+      (unwind-protect
+          (let ((buffer (find-file-noselect (expand-file-name "old.txt" other)))
+                (review (aqd-several-begin '((:path "old.txt" :to "new.txt")))))
+            (agent-q-diff-accept review 0)
+            (should (equal (buffer-file-name buffer) (aqd-several-name "new.txt")))
+            (should-not (buffer-modified-p buffer)))
+        (delete-file other)))))
+
 (ert-deftest aqd-several-a-file-that-others-changed-is-not-deleted ()
   (aqd-several-with-review
     (aqd-several-put "gone.txt" "needed after all\n")

@@ -56,6 +56,22 @@ pub enum Operation {
     Binary,
 }
 
+impl Operation {
+    /// Returns why it can be neither done nor undone if others have changed its file.
+    fn obstacle(&self) -> &'static str {
+        match self {
+            Operation::Create { .. } | Operation::Link { old: None, .. } => {
+                "there is another file of that name"
+            }
+            Operation::Rename => "its old name is gone, or its new name is taken",
+            Operation::Delete { .. }
+            | Operation::Mode { .. }
+            | Operation::Link { .. }
+            | Operation::Binary => "the file was changed since",
+        }
+    }
+}
+
 /// Whether an operation has been done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
@@ -88,9 +104,9 @@ pub enum Unable {
     /// The hunk's file is new, and was rejected.
     #[error("its file was not accepted as new; accept the file first")]
     NotCreated,
-    /// The operation's file is neither as it was nor as proposed.
-    #[error("the file was changed since")]
-    Changed,
+    /// The operation's file is neither as it was nor as proposed; says how that can be.
+    #[error("{0}")]
+    Changed(&'static str),
     /// The new file has lines that others typed, so it cannot be taken back.
     #[error("others have written into the file, so it stays")]
     NotEmpty,
@@ -210,7 +226,7 @@ impl FileChange {
             Presence::Out => Fact::Out,
             // Not to do it needs no file.
             Presence::Neither if command == Command::Reject => Fact::Out,
-            Presence::Neither => return Err(Unable::Changed),
+            Presence::Neither => return Err(Unable::Changed(decided.operation.obstacle())),
         };
         Ok(step(decided.mark, fact, command)?)
     }

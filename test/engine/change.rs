@@ -498,12 +498,13 @@ fn a_file_that_others_changed_is_left_alone_and_can_be_rejected() {
         },
     )]);
     table.change.observe(0, 0, Presence::Neither);
+    let changed = Unable::Changed("the file was changed since");
     for command in [Accept, Unapply, Toggle] {
-        assert_eq!(table.change.plan(0, FILE, command), Err(Unable::Changed));
+        assert_eq!(table.change.plan(0, FILE, command), Err(changed.clone()));
     }
     let (plan, refused) = table.change.plan_accept(0..1);
     assert!(plan.parts.is_empty());
-    assert_eq!(refused, [(0, FILE, Unable::Changed)]);
+    assert_eq!(refused, [(0, FILE, changed)]);
     let plan = table.change.plan(0, FILE, Reject).unwrap();
     assert_eq!(plan.parts[0].operations[0].1.note, Note::Marked);
     table.change.commit(&plan);

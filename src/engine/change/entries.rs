@@ -7,9 +7,6 @@ use crate::review::{Counts, Fact, Mark, Position, Snapshot, Standing};
 
 use super::{Change, Entry, FileChange, Presence, Unable};
 
-/// Why an operation that was found neither done nor undone cannot be decided.
-const CHANGED: &str = "the file was changed since";
-
 impl FileChange {
     /// Returns the number of entries.
     pub fn n_entries(&self) -> usize {
@@ -185,7 +182,7 @@ impl Change {
                         Presence::In => Fact::In,
                         Presence::Out | Presence::Neither => Fact::Out,
                     },
-                    reason: is_changed.then(|| CHANGED.to_owned()),
+                    reason: is_changed.then(|| decided.operation.obstacle().to_owned()),
                     position: match is_changed {
                         true => Position::Conflict,
                         false => Position::Expected,

@@ -305,9 +305,10 @@ impl Change {
 
     /// Returns the step that makes an operation as it was.
     fn step_back(&self, past: &Past) -> Result<Step, Unable> {
-        let now = self.files[past.file].operations[past.at].presence;
+        let decided = &self.files[past.file].operations[past.at];
+        let now = decided.presence;
         if now == Presence::Neither && past.presence != now {
-            return Err(Unable::Changed);
+            return Err(Unable::Changed(decided.operation.obstacle()));
         }
         let is_flip = now != past.presence && past.presence != Presence::Neither;
         Ok(Step {
