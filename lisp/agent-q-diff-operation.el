@@ -302,6 +302,16 @@ Either is nil if there is no such link."
     (`(link ,before ,after) (format "link to %s → %s" (agent-q-diff-visible before)
                                     (agent-q-diff-visible after)))))
 
+(defun agent-q-diff-operation-done-p (file operation fact)
+  "Return non-nil if OPERATION of FILE is done, where FACT says what is known.
+What others made under the old name of a file after we renamed it is another
+file, although the rename cannot be taken back then."
+  (or fact
+      (and (equal operation '(rename))
+           (equal (agent-q-diff-file-change-path file)
+                  (agent-q-diff-file-change-new-path file))
+           (agent-q-diff-operation-exists-p (agent-q-diff-file-change-path file)))))
+
 (defun agent-q-diff-operation-fate (operation is-done)
   "Return what became of a file by OPERATION, as words that follow its name.
 IS-DONE is non-nil if it has been done."

@@ -190,17 +190,18 @@ their files."
 
 (defun agent-q-diff-result--operations (change index)
   "Return a plist for each operation on file INDEX of CHANGE, as for a hunk."
-  (cl-loop for operation in (agent-q-diff-file-change-operations
-                             (nth index (agent-q-diff-change-files change)))
+  (cl-loop with file = (nth index (agent-q-diff-change-files change))
+           for operation in (agent-q-diff-file-change-operations file)
            for number from (aref (agent-q-diff-change-first-hunks change) index)
            for hunk = (agent-q-diff-change-hunk change number)
+           for is-done = (agent-q-diff-operation-done-p
+                          file operation (agent-q-diff-engine-hunk-fact hunk))
            collect (list :index number
                          :operation (car operation)
                          :state (agent-q-diff-engine-hunk-mark hunk)
                          :header (agent-q-diff-operation-words operation)
-                         :fate (agent-q-diff-operation-fate
-                                operation (agent-q-diff-engine-hunk-fact hunk))
-                         :in-file (and (agent-q-diff-engine-hunk-fact hunk) t)
+                         :fate (agent-q-diff-operation-fate operation is-done)
+                         :in-file (and is-done t)
                          :was-in (agent-q-diff-engine-hunk-was-in hunk)
                          :comment (alist-get number (agent-q-diff-change-comments change))
                          :reason (alist-get number (agent-q-diff-change-failures change)))))

@@ -381,6 +381,19 @@ run.sh made executable, link now links to run.sh."))))
                                         :type 'agent-q-diff-bad-target)))))
     (should (equal "theirs\n" (aqd-bytes-of (aqd-several-name "sub/new.txt"))))))
 
+(ert-deftest aqd-several-a-renamed-file-stays-renamed-if-others-use-the-old-name ()
+  (aqd-several-with-tree
+    (aqd-several-with-proposal '((:path "old.txt" :to "new.txt"))
+      ;; So that the review goes on.
+      (agent-q-diff-comment "Wait")
+      (agent-q-diff-command review 'accept 0)
+      (aqd-several-put "old.txt" "theirs\n")
+      (should-error (agent-q-diff-command review 'unapply 0) :type 'agent-q-diff-bad-target)
+      (agent-q-diff-end review)
+      (should (string-search "old.txt renamed to new.txt" (aqd-several-answer :message)))
+      (should (equal "theirs\n" (aqd-bytes-of (aqd-several-name "old.txt"))))
+      (should (equal "one\ntwo\n" (aqd-bytes-of (aqd-several-name "new.txt")))))))
+
 (ert-deftest aqd-several-a-buffer-under-another-name-follows-a-rename ()
   (aqd-several-with-tree
     (let ((other (concat (directory-file-name aqd-several-tree) "-other")))
