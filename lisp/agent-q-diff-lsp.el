@@ -113,6 +113,31 @@ VERSION is as for `agent-q-diff-lsp-files'."
                      (format "%s has changed since: the edit is for version %s, and it has %s"
                              path meant now)))))))
 
+(defun agent-q-diff-lsp--exists-p (path proposals)
+  "Return non-nil if there is a file PATH once PROPOSALS are carried out."
+  (let ((proposal (agent-q-diff-lsp--proposal path proposals)))
+    (cond
+     (proposal (not (plist-get proposal :delete)))
+     ;; It got another name.
+     ((seq-find (lambda (other) (equal path (plist-get other :path))) proposals) nil)
+     (t (file-exists-p path)))))
+
+(defun agent-q-diff-lsp--option (change option)
+  "Return non-nil if CHANGE has OPTION, a string."
+  (let ((options (agent-q-diff-lsp--get change "options")))
+    (not (memq (and options (agent-q-diff-lsp--get options option))
+               '(nil :false :json-false)))))
+
+(defun agent-q-diff-lsp--done-p (change path proposals)
+  "Return non-nil if CHANGE is to be left out, since there is a file PATH.
+It is to be there after CHANGE.  Signal an error if CHANGE does not say what
+then is to be done.  PROPOSALS are what the earlier changes propose."
+  (and (not (agent-q-diff-lsp--option change "overwrite"))
+       (agent-q-diff-lsp--exists-p path proposals)
+       (or (agent-q-diff-lsp--option change "ignoreIfExists")
+           (signal 'agent-q-diff-bad-target
+                   (list (agent-q-diff-visible (format "%s exists already" path)))))))
+
 (defun agent-q-diff-lsp--add (change proposals version)
   "Return PROPOSALS, in order, with CHANGE added.
 CHANGE is an element of a WorkspaceEdit's documentChanges; VERSION is as for
@@ -123,13 +148,22 @@ CHANGE is an element of a WorkspaceEdit's documentChanges; VERSION is as for
                   proposals
                 (append proposals (list proposal)))))
     (pcase (agent-q-diff-lsp--get change "kind")
-      ("create" (joined (list :path (path "uri") :content "")))
-      ("delete" (joined (list :path (path "uri") :delete t)))
+      ("create"
+       (if (agent-q-diff-lsp--done-p change (path "uri") proposals)
+           proposals
+         (joined (list :path (path "uri") :content ""))))
+      ("delete"
+       (if (and (agent-q-diff-lsp--option change "ignoreIfNotExists")
+                (not (agent-q-diff-lsp--exists-p (path "uri") proposals)))
+           proposals
+         (joined (list :path (path "uri") :delete t))))
       ("rename"
        (let* ((old (path "oldUri"))
               (proposal (or (agent-q-diff-lsp--proposal old proposals) (list :path old))))
-         (prog1 (joined proposal)
-           (nconc proposal (list :to (path "newUri"))))))
+         (if (agent-q-diff-lsp--done-p change (path "newUri") proposals)
+             proposals
+           (prog1 (joined proposal)
+             (nconc proposal (list :to (path "newUri")))))))
       ('nil
        (let* ((document (agent-q-diff-lsp--get change "textDocument"))
               (path (agent-q-diff-lsp--path (agent-q-diff-lsp--get document "uri")))
@@ -147,7 +181,10 @@ The value is for `agent-q-diff-review-change'.  EDIT is JSON as a hash
 table, an alist or a property list.  VERSION is a function that returns the
 present version of a file, given its name, or nil if it is not known; an
 edit for another version is refused with `agent-q-diff-bad-target'.  Signal
-`agent-q-diff-bad-arguments' if EDIT cannot be read.  No file is read yet."
+`agent-q-diff-bad-arguments' if EDIT cannot be read.  The options
+ignoreIfExists and ignoreIfNotExists are followed, and overwrite for a file
+that is created; a file that is renamed never overwrites another.  No file is
+read yet."
   (let ((proposals nil))
     (seq-do (lambda (change)
               (setq proposals (agent-q-diff-lsp--add change proposals version)))

@@ -233,9 +233,26 @@ In a review of one file's text, move to the Nth previous hunk."
 ;;;; Index
 
 (defun agent-q-diff-navigation--index ()
-  "Return the hunks of this buffer for imenu."
-  (cl-loop for position across agent-q-diff-buffer-positions
-           for hunk from 0
+  "Return the hunks of this buffer for imenu; of several files, under each."
+  (if agent-q-diff-buffer-headings
+      (cl-loop for heading across agent-q-diff-buffer-headings
+               for index from 0
+               collect (cons (agent-q-diff-navigation--file-name index)
+                             (cons (cons "The file" (marker-position heading))
+                                   (agent-q-diff-navigation--entries
+                                    (agent-q-diff-change-hunks-of
+                                     agent-q-diff-buffer-change index)))))
+    (agent-q-diff-navigation--entries
+     (number-sequence 0 (1- (length agent-q-diff-buffer-positions))))))
+
+(defun agent-q-diff-navigation--file-name (index)
+  "Return the name in the heading of the file with INDEX."
+  (get-text-property (aref agent-q-diff-buffer-headings index) 'agent-q-diff-heading))
+
+(defun agent-q-diff-navigation--entries (hunks)
+  "Return HUNKS, a list of indices, for imenu."
+  (cl-loop for hunk in hunks
+           for position = (aref agent-q-diff-buffer-positions hunk)
            for mark = (alist-get position agent-q-diff-buffer-hunk-states)
            collect (cons (format "%d %s  %s" (1+ hunk) (or mark 'pending)
                                  (agent-q-diff-visible
@@ -244,9 +261,16 @@ In a review of one file's text, move to the Nth previous hunk."
 
 (defun agent-q-diff-navigation--defun ()
   "Return the section heading of the hunk at point, for which-function.
-The function of `diff-mode' would open the file that a header names."
-  (when-let ((hunk (agent-q-diff-buffer-hunk-at-point)))
-    (agent-q-diff-navigation--heading hunk)))
+In a change of several files the name of the hunk's file comes first.  The
+function of `diff-mode' would open the file that a header names."
+  (let* ((hunk (agent-q-diff-buffer-hunk-at-point))
+         (heading (and hunk (agent-q-diff-navigation--heading hunk)))
+         (file (and agent-q-diff-buffer-headings
+                    (or hunk (agent-q-diff-buffer-heading-at-point))
+                    (agent-q-diff-navigation--file-name (agent-q-diff-buffer-file-index)))))
+    (if (and file heading)
+        (format "%s: %s" file heading)
+      (or file heading))))
 
 (defun agent-q-diff-next-error (n &optional reset)
   "Move N hunks down and show the place in the target, for `next-error'.

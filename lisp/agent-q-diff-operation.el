@@ -303,7 +303,7 @@ Either is nil if there is no such link."
                                     (agent-q-diff-visible after)))))
 
 (defun agent-q-diff-operation-done-p (file operation fact)
-  "Return non-nil if OPERATION of FILE is done, where FACT says what is known.
+  "Return non-nil if OPERATION of FILE is done; FACT is what the engine knows.
 What others made under the old name of a file after we renamed it is another
 file, although the rename cannot be taken back then."
   (or fact

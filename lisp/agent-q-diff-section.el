@@ -38,21 +38,21 @@
          (substring path (length root))
        (abbreviate-file-name path)))))
 
-(defun agent-q-diff-section--heading (file)
-  "Return the text of the heading of FILE, an `agent-q-diff-file-change'."
+(defun agent-q-diff-section--name (file)
+  "Return the name of FILE, an `agent-q-diff-file-change', before and after."
   (let ((old (agent-q-diff-file-change-old-path file))
         (new (agent-q-diff-file-change-new-path file)))
-    (format "%-10s %s" (agent-q-diff-operation-kind file)
-            (if (and old new (not (equal old new)))
-                (format "%s → %s" (agent-q-diff-section-file-name old)
-                        (agent-q-diff-section-file-name new))
-              (agent-q-diff-section-file-name (or new old))))))
+    (if (and old new (not (equal old new)))
+        (format "%s → %s" (agent-q-diff-section-file-name old)
+                (agent-q-diff-section-file-name new))
+      (agent-q-diff-section-file-name (or new old)))))
 
 (defun agent-q-diff-section--insert-heading (file)
   "Insert the heading of FILE and return its position, a marker."
-  (let ((beg (point)))
-    (insert (propertize (concat (agent-q-diff-section--heading file) "\n")
-                        'agent-q-diff-heading t
+  (let ((beg (point))
+        (name (agent-q-diff-section--name file)))
+    (insert (propertize (format "%-10s %s\n" (agent-q-diff-operation-kind file) name)
+                        'agent-q-diff-heading name
                         'font-lock-face 'agent-q-diff-file-heading))
     (copy-marker beg t)))
 
@@ -175,8 +175,19 @@ Return (HEADING . POSITIONS): those of the heading and of the hunks."
 
 ;;;; Set-up
 
+(defun agent-q-diff-section--outline-level ()
+  "Return 1 on the heading of a file, and 2 on that of a hunk."
+  (if (agent-q-diff-buffer-heading-at-point) 1 2))
+
 (defun agent-q-diff-section-set-up ()
-  "Show on each heading of this buffer how far its file is decided."
+  "Show on each heading of this buffer how far its file is decided.
+Headings are those of an outline as well, above their hunks."
+  (when agent-q-diff-buffer-headings
+    (setq-local outline-regexp
+                (concat (regexp-opt '("modified" "new file" "deleted" "renamed" "mode"
+                                      "link" "new link"))
+                        "  +\\|@@ ")
+                outline-level #'agent-q-diff-section--outline-level))
   (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-section--update nil t))
 
 (provide 'agent-q-diff-section)

@@ -76,6 +76,44 @@
                    (cdr (should-error (agent-q-diff-lsp-files edit (lambda (_) 5))
                                       :type 'agent-q-diff-bad-target))))))
 
+(defun aqd-lsp-operations (&rest changes)
+  "Return what CHANGES, alists, propose for the file of the test."
+  (agent-q-diff-lsp-files `((documentChanges . ,(vconcat changes)))))
+
+(ert-deftest aqd-lsp-what-is-there-is-overwritten-only-if-so-said ()
+  (aqd-with-file "there\n"
+    (let* ((uri (concat "file://" aqd-file))
+           (create `((kind . "create") (uri . ,uri)))
+           (rename `((kind . "rename") (oldUri . "file:///tmp/o") (newUri . ,uri)))
+           (delete `((kind . "delete") (uri . ,uri)))
+           (edit `((textDocument . ((uri . ,uri)))
+                   (edits . [((newText . "x")
+                              (range . ((start . ((line . 0) (character . 0)))
+                                        (end . ((line . 0) (character . 0))))))])))
+           (with (lambda (change option)
+                   (append change `((options . ((,option . t))))))))
+      (dolist (change (list create rename))
+        (should (equal (list (concat aqd-file " exists already"))
+                       (cdr (should-error (aqd-lsp-operations change)
+                                          :type 'agent-q-diff-bad-target)))))
+      (should (equal "" (plist-get (car (aqd-lsp-operations (funcall with create 'overwrite)))
+                                   :content)))
+      ;; The edit is then one of the text that is there.
+      (dolist (change (list create rename))
+        (let ((file (car (aqd-lsp-operations (funcall with change 'ignoreIfExists) edit))))
+          (should-not (plist-member file :content))
+          (should-not (plist-member file :to))
+          (should (equal "xthere\n" (funcall (plist-get file :update) "there\n")))))
+      ;; What the same edit deletes is not there.
+      (should (aqd-lsp-operations delete `((kind . "rename") (oldUri . "file:///tmp/o")
+                                           (newUri . ,uri))))
+      (should (plist-get (car (aqd-lsp-operations (funcall with delete 'ignoreIfNotExists)))
+                         :delete))
+      (should-error (aqd-lsp-operations
+                     (funcall with '((kind . "delete") (uri . "file:///tmp/no/such"))
+                              'ignoreIfNotExists))
+                    :type 'agent-q-diff-bad-arguments))))
+
 (ert-deftest aqd-lsp-what-cannot-be-read-is-said ()
   (pcase-dolist (`(,json . ,words)
                  '(("{}" . "changes no file")

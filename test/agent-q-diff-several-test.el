@@ -12,6 +12,9 @@
 
 (require 'agent-q-diff-test-help)
 (require 'agent-q-diff-several)
+(require 'imenu)
+(require 'outline)
+(require 'which-func)
 
 ;;;; Trees
 
@@ -217,6 +220,35 @@ run.sh made executable, link now links to run.sh."))))
       (should (equal (aqd-several-disk) aqd-several-proposed))
       (should-not (agent-q-diff-take-back review))
       (should (equal (aqd-several-disk) before)))))
+
+;;;; What other packages ask
+
+(ert-deftest aqd-several-imenu-outline-and-which-function-know-the-files ()
+  (aqd-several-with-review
+    (let ((index (funcall imenu-create-index-function)))
+      (should (equal (mapcar #'car index)
+                     '("a.txt" "old.txt → sub/new.txt" "gone.txt" "deep/made.txt" "run.sh"
+                       "link")))
+      (should (equal (mapcar #'car (cdr (nth 1 index)))
+                     '("The file" "4 pending  @@ rename @@" "5 pending  @@ -1,2 +1,2 @@")))
+      (imenu (nth 2 (nth 1 index)))
+      (should (= 3 (agent-q-diff-buffer-hunk-at-point)))
+      (should (equal "old.txt → sub/new.txt" (which-function)))
+      (agent-q-diff-buffer-goto-hunk 1)
+      (should (equal "a.txt: line 11" (which-function))))
+    (outline-minor-mode 1)
+    (goto-char (point-min))
+    (let ((levels '()))
+      (while (progn (outline-next-heading) (not (eobp)))
+        (push (funcall outline-level) levels))
+      (should (equal (nreverse levels) '(1 2 2 2 1 2 2 1 2 1 2 2 1 2 1 2))))
+    (outline-minor-mode 0)
+    (goto-char (point-min))
+    ;; One after the other, also where there is no place in a text.
+    (let ((inhibit-message t))
+      (dotimes (hunk 10)
+        (next-error 1 (= hunk 0))
+        (should (= hunk (agent-q-diff-buffer-hunk-at-point)))))))
 
 ;;;; One by one
 
