@@ -232,17 +232,13 @@ there is no project."
     (t :inherit (shadow default)))
   "Face of the `@@' line of a decided hunk.")
 
-;; On dark frames, Emacs's own faces of headers are a light gray under a light
-;; text.
 (defface agent-q-diff-header
-  '((((class color) (min-colors 88) (background dark))
-     :inherit diff-header :background "grey25")
-    (t :inherit diff-header))
+  '((t :inherit diff-header))
   "Face of the lines that say what the proposal is about.")
 
+;; On dark frames, `diff-file-header' is a light gray under a light text.
 (defface agent-q-diff-file-heading
-  '((((class color) (min-colors 88) (background dark))
-     :inherit diff-file-header :background "grey35" :extend t)
+  '((((type graphic) (background dark)) :inherit (bold header-line) :extend t)
     (t :inherit diff-file-header :extend t))
   "Face of the headings of files in a change of several.")
 

@@ -31,10 +31,10 @@
 (ert-deftest aqd-base-faces-inherit-and-name-no-colors ()
   (dolist (face '(agent-q-diff-applied agent-q-diff-rejected agent-q-diff-differs
                   agent-q-diff-decided agent-q-diff-decided-header
-                  agent-q-diff-header agent-q-diff-progress
+                  agent-q-diff-header agent-q-diff-file-heading agent-q-diff-progress
                   agent-q-diff-warning agent-q-diff-reviews))
     (should (facep face))
-    (let ((attributes (cdar (face-default-spec face))))
+    (pcase-dolist (`(,_ . ,attributes) (face-default-spec face))
       (should (plist-get attributes :inherit))
       (should-not (plist-get attributes :foreground))
       (should-not (plist-get attributes :background)))))
