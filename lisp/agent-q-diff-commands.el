@@ -56,7 +56,8 @@ NOTE is the note of the plan, a symbol; HUNK is an
      (`(unchanged . reject) "Hunk %d rejected already")
      (`(unchanged . ,_)     "Hunk %d applied already")
      (`(already-in . ,_)    "Hunk %d applied; its change was in the file already")
-     (`(stays-in . reject)  "Hunk %d rejected; its change stays in the file, u takes it out")
+     ;; By key, point moves on.
+     (`(stays-in . reject)  "Hunk %d rejected; its change stays in the file, u on it takes it out")
      (`(stays-in . ,_)      "Hunk %d pending; its change stays in the file, u takes it out")
      (`(already-out . ,_)   "Hunk %d pending; its change was no longer in the file"))
    (1+ (agent-q-diff-engine-hunk-index hunk))))
@@ -397,10 +398,24 @@ since stay in it; a message shows which, and why.  Return them as a list of
     (cond
      (failed (agent-q-diff-commands--say-failures failed "Not taken out"))
      ((zerop n) (message "None of the proposal is in the file"))
+     ((agent-q-diff-commands--unsaved-files change)
+      (message "Taken out of the buffers; %s not saved"
+               (agent-q-diff-commands--unsaved-files change)))
      ((agent-q-diff-change-is-several change)
       (message "Taken out; none of the proposal is in the files"))
      (t (message "Taken out; none of the proposal is in the file")))
     failed))
+
+(defun agent-q-diff-commands--unsaved-files (change)
+  "Return which files of CHANGE are not saved, as the subject of \"not saved\".
+The value is nil if all are."
+  (when-let ((unsaved (seq-filter #'agent-q-diff-file-change-unsaved-p
+                                  (agent-q-diff-change-files change))))
+    (format (ngettext "%s is" "%s are" (length unsaved))
+            (mapconcat (lambda (file)
+                         (agent-q-diff-visible
+                          (buffer-name (agent-q-diff-file-change-buffer file))))
+                       unsaved ", "))))
 
 (defun agent-q-diff-commands--ways-out (change hunk)
   "Return words about the keys for HUNK of CHANGE, which does not apply."
@@ -419,9 +434,18 @@ WHAT says what could not be done, and WAYS-OUT, a string or nil, what to do."
   (agent-q-diff-buffer-goto-hunk (caar failed))
   (message "%s: %s%s" what
            (mapconcat (pcase-lambda (`(,hunk . ,reason))
-                        (format "hunk %d: %s" (1+ hunk) reason))
+                        (format "hunk %d%s: %s" (1+ hunk)
+                                (agent-q-diff-commands--in-file-words hunk) reason))
                       failed "; ")
            (if ways-out (concat "; " ways-out) "")))
+
+(defun agent-q-diff-commands--in-file-words (hunk)
+  "Return words that say in which of several files HUNK is, or nothing."
+  (if agent-q-diff-buffer-headings
+      (format " in %s" (agent-q-diff-visible
+                        (file-name-nondirectory
+                         (agent-q-diff-file-change-path (agent-q-diff-buffer-file hunk)))))
+    ""))
 
 (defun agent-q-diff-reject-all (&optional by-key)
   "Reject every pending hunk and finish with \"rejected\".
@@ -453,6 +477,7 @@ If ADVANCE is non-nil, move on to the next pending hunk.  Show a message."
   (condition-case err
       (let* ((change (agent-q-diff-signs-change-with-target 'here))
              (index (agent-q-diff-buffer-heading-at-point))
+             (_ (agent-q-diff-commands--check-file-has command change index))
              (failed (pcase-exhaustive command
                        ('accept (agent-q-diff-decide-accept-all change index))
                        ('unapply (agent-q-diff-decide-unapply-all change index))
@@ -469,15 +494,34 @@ If ADVANCE is non-nil, move on to the next pending hunk.  Show a message."
     (user-error (signal (car err) (cdr err)))
     (error (message "Nothing was changed: %s" (agent-q-diff-error-text err)))))
 
+(defun agent-q-diff-commands--name (change index)
+  "Return the name of file INDEX of CHANGE, for display."
+  (agent-q-diff-section-file-name
+   (agent-q-diff-file-change-path (nth index (agent-q-diff-change-files change)))))
+
+(defun agent-q-diff-commands--check-file-has (command change index)
+  "Signal a `user-error' if file INDEX of CHANGE has no hunk for COMMAND."
+  (unless (seq-some (lambda (hunk)
+                      (if (eq command 'unapply)
+                          (agent-q-diff-engine-hunk-fact (agent-q-diff-change-hunk change hunk))
+                        (null (aref agent-q-diff-buffer-marks hunk))))
+                    (agent-q-diff-change-hunks-of change index))
+    (user-error (if (eq command 'unapply)
+                    "Nothing of %s is in the file"
+                  "Nothing of %s is pending; on its hunks, the key changes what you decided")
+                (agent-q-diff-commands--name change index))))
+
 (defun agent-q-diff-commands--say-file (command change index)
   "Show a message that COMMAND was carried out on file INDEX of CHANGE."
-  (message "%s %s%s"
-           (agent-q-diff-section-file-name
-            (agent-q-diff-file-change-path (nth index (agent-q-diff-change-files change))))
+  (message "%s %s%s%s"
+           (agent-q-diff-commands--name change index)
            (pcase-exhaustive command
              ('accept "accepted")
              ('reject "rejected")
              ('unapply "taken out"))
+           (agent-q-diff-commands--unsaved-words
+            (nth index (agent-q-diff-change-files change))
+            (if (eq command 'reject) 'marked 'edited))
            (agent-q-diff-commands--counts-words change)))
 
 ;;;; Looking again, selecting

@@ -142,7 +142,9 @@ message."
                        (seq-filter #'agent-q-diff-file-change-unsaved-p
                                    (agent-q-diff-change-files change)))))
     (when unsaved
-      (format "What you accepted is in the buffer %s and not saved"
+      (format (if (agent-q-diff-change-is-several change)
+                  "What you accepted is not saved in %s"
+                "What you accepted is in the buffer %s and not saved")
               (mapconcat (lambda (file)
                            (agent-q-diff-visible
                             (buffer-name (agent-q-diff-file-change-buffer file))))

@@ -159,10 +159,26 @@ answer whatever they do."
             (plist-get result :total)
             (cond
              ((plist-get result :detached) "in the text")
+             ((plist-get result :files)
+              (concat "in the files" (agent-q-diff-lifecycle--unsaved-text result)))
              ((and (< 0 (plist-get result :in-file)) (not (plist-get result :saved)))
               "in the buffer, not saved")
-             ((plist-get result :files) "in the files")
              (t "in the file")))))
+
+(defun agent-q-diff-lifecycle--unsaved-text (result)
+  "Return words about the files of RESULT that are not saved, or nothing."
+  (let ((unsaved (seq-filter (lambda (file)
+                               (and (< 0 (plist-get file :in-file))
+                                    (plist-member file :saved)
+                                    (not (plist-get file :saved))))
+                             (plist-get result :files))))
+    (if unsaved
+        (format ", %s not saved"
+                (mapconcat (lambda (file)
+                             (agent-q-diff-visible
+                              (file-name-nondirectory (plist-get file :path))))
+                           unsaved ", "))
+      "")))
 
 (defun agent-q-diff-lifecycle--left-text ()
   "Return words about the open reviews, or the empty string."

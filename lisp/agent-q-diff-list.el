@@ -40,18 +40,22 @@
             (if (agent-q-diff-session-is-abandoned review) "nobody waits, " "")
             (+ applied rejected) total)))
 
-(defun agent-q-diff-list--file (path)
-  "Return PATH for display, the name of the file before its directory."
-  (agent-q-diff-visible
-   (format "%s  %s" (file-name-nondirectory path)
-           (abbreviate-file-name (or (file-name-directory path) "")))))
+(defun agent-q-diff-list--name (review)
+  "Return what REVIEW is of, before its directory."
+  (format "%s  %s" (agent-q-diff-session-name review)
+          (agent-q-diff-visible
+           (abbreviate-file-name
+            (or (and (cdr (agent-q-diff-change-files (agent-q-diff-session-change review)))
+                     (agent-q-diff-session-root review))
+                (file-name-directory (agent-q-diff-session-path review))
+                "")))))
 
 (defun agent-q-diff-list--entries ()
   "Return the entries of the list."
   (mapcar (lambda (review)
             (list review
                   (vector (or (agent-q-diff-session-agent review) "?")
-                          (agent-q-diff-list--file (agent-q-diff-session-path review))
+                          (agent-q-diff-list--name review)
                           (agent-q-diff-list--age review)
                           (if (agent-q-diff-session-outcome review)
                               (agent-q-diff-list--ended review)
@@ -185,8 +189,7 @@ Forget a review that has ended."
       (agent-q-diff-forget review)
       (revert-buffer))
      ((y-or-n-p (format "Cancel the review of %s undecided? "
-                        (agent-q-diff-visible
-                         (file-name-nondirectory (agent-q-diff-session-path review)))))
+                        (agent-q-diff-session-name review)))
       (agent-q-diff-lifecycle-end-by-program review 'aborted)
       (revert-buffer)))))
 
@@ -197,9 +200,7 @@ Forget a review that has ended."
     (unless (agent-q-diff-session-outcome review)
       (user-error "This review has not ended; RET goes to it"))
     (when (y-or-n-p (format "Undo in %s what this review changed? "
-                            (agent-q-diff-visible
-                             (abbreviate-file-name
-                              (agent-q-diff-session-path review)))))
+                            (agent-q-diff-session-long-name review)))
       (agent-q-diff-take-back review))))
 
 (defvar agent-q-diff-list-mode-map

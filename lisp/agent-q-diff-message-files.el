@@ -86,7 +86,11 @@ Their :index counts from 0 in FILE."
     (concat (agent-q-diff-message-files--name
              (or (plist-get file :old-path) (plist-get file :path)) result)
             " "
-            (string-join (delq nil (list (and done (string-join done " and ")) count)) " with ")
+            (string-join (delq nil (list (and done (string-join done " and ")) count))
+                         ;; "Not renamed with" would be nonsense.
+                         (if (seq-every-p (lambda (hunk) (plist-get hunk :in-file)) operations)
+                             " with "
+                           ", "))
             (if (plist-get file :overwritten) ", but the file is gone since" "")
             (agent-q-diff-message-files--remarks file))))
 

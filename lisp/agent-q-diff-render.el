@@ -131,7 +131,7 @@ If it has several files, each note says which it is about."
                          for (one . more) in '(("does not apply" . "do not apply")
                                                ("needs a look" . "need a look")
                                                ("is shifted" . "are shifted")
-                                               ("is in it already" . "are in it already"))
+                                               ("is there already" . "are there already"))
                          when (> n 0) collect (format "%d %s" n (ngettext one more n)))))
     (cond
      ((= total (car numbers))

@@ -51,7 +51,7 @@
                      (aqd-said (agent-q-diff-toggle-hunk))))
       (should (equal "Hunk 1 applied; its change was in the file already; nothing is pending, q finishes"
                      (aqd-said (agent-q-diff-accept-hunk))))
-      (should (equal "Hunk 1 rejected; its change stays in the file, u takes it out; nothing is pending, q finishes"
+      (should (equal "Hunk 1 rejected; its change stays in the file, u on it takes it out; nothing is pending, q finishes"
                      (aqd-said (agent-q-diff-reject-hunk))))
       (should (equal "Hunk 1 taken out of the file; 0 of 1 decided, 1 pending"
                      (aqd-said (agent-q-diff-unapply-hunk))))
@@ -72,7 +72,7 @@
   (aqd-with-review aqd-letters-original aqd-letters-modified
     (agent-q-diff-accept-hunk)
     (aqd-in-target (insert "typed\n"))
-    (should (equal "Hunk 1 rejected; its change stays in the file, u takes it out; nothing is pending, q finishes"
+    (should (equal "Hunk 1 rejected; its change stays in the file, u on it takes it out; nothing is pending, q finishes"
                    (aqd-said (agent-q-diff-reject-hunk))))))
 
 ;;;; The hunk at point
