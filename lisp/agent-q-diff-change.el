@@ -177,11 +177,21 @@ them.  See `agent-q-diff-file-change-follow'."
                        (if only
                            (agent-q-diff-file-change-has-text file)
                          (not (agent-q-diff-file-change-can-wait-p file)))
-                       (agent-q-diff-file-change-follow file))
+                       (agent-q-diff-change--follow-file file only))
              do (setq is-news t))
     (when is-news
       (agent-q-diff-change-recount change)
       t)))
+
+(defun agent-q-diff-change--follow-file (file is-needed)
+  "Bring FILE up to date with its target.  Return non-nil if that is news.
+If it cannot be visited, signal that only if IS-NEEDED is non-nil: no hunk of
+it has been decided, so the other files do not depend on it."
+  (if (and (not is-needed)
+           (agent-q-diff-target-put-off (agent-q-diff-file-change-target file)))
+      (ignore-error error
+        (agent-q-diff-file-change-follow file))
+    (agent-q-diff-file-change-follow file)))
 
 (defun agent-q-diff-change-has-put-off (change)
   "Return non-nil if visiting a file of CHANGE was put off."

@@ -85,17 +85,24 @@ send the whole character"
 The current buffer has the bytes of the file.  A declaration in the file
 takes precedence over `file-coding-system-alist'.  A function in that list
 is not called, since some open other files."
-  (let ((stated (or (progn
-                      (goto-char (point-min))
-                      (car (find-auto-coding name (buffer-size))))
-                    (pcase (assoc-default name file-coding-system-alist
-                                          #'string-match-p)
-                      (`(,coding . ,_) coding)
-                      (coding coding)))))
-    (and stated
-         (coding-system-p stated)
-         (not (eq (coding-system-type stated) 'undecided))
-         stated)))
+  (agent-q-diff-coding--real
+   (or (progn
+         (goto-char (point-min))
+         (car (find-auto-coding name (buffer-size))))
+       (agent-q-diff-coding--of-name name))))
+
+(defun agent-q-diff-coding--of-name (name)
+  "Return what `file-coding-system-alist' has for reading the file NAME."
+  (pcase (assoc-default name file-coding-system-alist #'string-match-p)
+    (`(,coding . ,_) coding)
+    (coding coding)))
+
+(defun agent-q-diff-coding--real (stated)
+  "Return STATED if it is a coding system that says how to decode, or nil."
+  (and stated
+       (coding-system-p stated)
+       (not (eq (coding-system-type stated) 'undecided))
+       stated))
 
 (defconst agent-q-diff-coding--doubtful-bytes '("\0" "\e" "\r" "\16" "\17" "\355")
   "Bytes that may occur in text that is not lines of UTF-8.
@@ -128,12 +135,15 @@ it is lines of UTF-8, and declares nothing else.  NAME is a regular file."
     (let* ((bytes (buffer-string))
            (text (agent-q-diff-coding--plain-utf-8 bytes)))
       (and text
-           ;; All declarations have one of these words.
-           (or (not (let ((case-fold-search t))
-                      (goto-char (point-min))
-                      (or (search-forward "coding" nil t)
-                          (search-forward "charset" nil t))))
-               (null (agent-q-diff-coding-stated name)))
+           ;; All declarations in a file have one of these words.
+           (null (if (let ((case-fold-search t))
+                       (goto-char (point-min))
+                       (or (search-forward "coding" nil t)
+                           (search-forward "charset" nil t)))
+                     (agent-q-diff-coding-stated name)
+                   (agent-q-diff-coding--real
+                    (or (auto-coding-alist-lookup name)
+                        (agent-q-diff-coding--of-name name)))))
            text))))
 
 (defun agent-q-diff-coding--same-bytes-p (bytes text coding)

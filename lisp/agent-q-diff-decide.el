@@ -166,8 +166,7 @@ of (HUNK . REASON): those that could not be applied.
 If the hunks of one file cannot be applied together, accept them one by
 one, as far as possible.  If something cannot be carried out in one of
 several files, signal an error; then nothing has changed in any."
-  (when (agent-q-diff-change-has-put-off change)
-    (agent-q-diff-decide--visit-pending change file))
+  (agent-q-diff-decide--visit-with change file #'agent-q-diff-engine-hunk-mark nil)
   (let* ((planned (agent-q-diff-engine-plan-all (agent-q-diff-change-engine change) nil file))
          (refused (agent-q-diff-engine-planned-refused planned)))
     (condition-case err
@@ -184,15 +183,21 @@ several files, signal an error; then nothing has changed in any."
       (agent-q-diff-decide-note-failure change hunk reason))
     (sort refused (lambda (one other) (< (car one) (car other))))))
 
-(defun agent-q-diff-decide--visit-pending (change file)
-  "Visit the files of CHANGE with pending hunks whose visit was put off.
-If FILE is not nil, only that file is meant."
-  (let ((marks (vconcat (agent-q-diff-change-marks change))))
-    (dotimes (index (length (agent-q-diff-change-files change)))
-      (when (and (memq file (list nil index))
-                 (seq-some (lambda (hunk) (null (aref marks hunk)))
-                           (agent-q-diff-change-hunks-of change index)))
-        (agent-q-diff-change-visit change index)))))
+(defun agent-q-diff-decide--visit-with (change file accessor value)
+  "Visit the files of CHANGE that were put off and have certain hunks.
+These are hunks of which ACCESSOR, a function of an `agent-q-diff-engine-hunk',
+returns VALUE.  If FILE is not nil, only that file is meant."
+  (when (agent-q-diff-change-has-put-off change)
+    (cl-loop for target in (mapcar #'agent-q-diff-file-change-target
+                                   (agent-q-diff-change-files change))
+             for index from 0
+             when (and (memq file (list nil index))
+                       (agent-q-diff-target-put-off target)
+                       (seq-some (lambda (hunk)
+                                   (eq value (funcall accessor
+                                                      (agent-q-diff-change-hunk change hunk))))
+                                 (agent-q-diff-change-hunks-of change index)))
+             do (agent-q-diff-change-visit change index))))
 
 (defun agent-q-diff-decide--accept-each (change except)
   "Accept the pending hunks of CHANGE one by one, except those in EXCEPT.
@@ -223,6 +228,7 @@ those that could not be applied."
   "Unapply every hunk of CHANGE that is in a target, as one edit of each.
 If FILE is not nil, only those of the file with that index.  Return a list
 of (HUNK . REASON): those that could not be unapplied."
+  (agent-q-diff-decide--visit-with change file #'agent-q-diff-engine-hunk-fact t)
   (let* ((planned (agent-q-diff-engine-plan-all (agent-q-diff-change-engine change)
                                                 'out file))
          (refused (agent-q-diff-engine-planned-refused planned)))

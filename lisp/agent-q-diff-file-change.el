@@ -101,6 +101,7 @@ PATH cannot be a target."
   "Return what `agent-q-diff-file-change-open' does, but visit PATH later.
 If it is not certain that PATH has the text ORIGINAL, visit it now.  ORIGINAL,
 MODIFIED and CHECK are as for that function."
+  (agent-q-diff-coding-check-surrogates modified original)
   (let ((target (agent-q-diff-target-create :path path :check check)))
     (if (equal original (agent-q-diff-target-put-off-visit target))
         (agent-q-diff-file-change--create

@@ -163,7 +163,12 @@ CHANGE is an element of a WorkspaceEdit's documentChanges; VERSION is as for
          (if (agent-q-diff-lsp--done-p change (path "newUri") proposals)
              proposals
            (prog1 (joined proposal)
-             (nconc proposal (list :to (path "newUri")))))))
+             ;; In place, since it may be in the list already.
+             (if (plist-member proposal :content)
+                 (setcar (cdr (plist-member proposal :path)) (path "newUri"))
+               (unless (plist-member proposal :to)
+                 (nconc proposal (list :to nil)))
+               (setcar (cdr (plist-member proposal :to)) (path "newUri")))))))
       ('nil
        (let* ((document (agent-q-diff-lsp--get change "textDocument"))
               (path (agent-q-diff-lsp--path (agent-q-diff-lsp--get document "uri")))

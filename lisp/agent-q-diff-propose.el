@@ -179,9 +179,11 @@ The only file is the one that PATH names; of several, one must be."
   "Return what a call with ARGUMENTS is about, for a message to the agent."
   (let-alist arguments
     (or .path
-        (let ((n (length (ignore-error agent-q-diff-error
-                           (agent-q-diff-propose--files arguments)))))
-          (format (ngettext "%d file" "%d files" n) n)))))
+        (let ((files (ignore-error agent-q-diff-error
+                       (agent-q-diff-propose--files arguments))))
+          (if (length= files 1)
+              (plist-get (car files) :path)
+            (format (ngettext "%d file" "%d files" (length files)) (length files)))))))
 
 (defun agent-q-diff-propose--logging-refusals (tool path function)
   "Call FUNCTION and return its value.

@@ -111,7 +111,9 @@ their files."
               (decision (agent-q-diff-result--decision review)))
     (list :status (agent-q-diff-result--status review decision counts)
           :decision decision
-          :path (or (agent-q-diff-session-root review) (agent-q-diff-session-path review))
+          :path (or (and (agent-q-diff-change-is-several (agent-q-diff-session-change review))
+                         (agent-q-diff-session-root review))
+                    (agent-q-diff-session-path review))
           :error (nth 0 (agent-q-diff-result-why review))
           :reason (nth 1 (agent-q-diff-result-why review))
           :comment (agent-q-diff-session-comment review)

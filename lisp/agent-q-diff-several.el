@@ -42,8 +42,9 @@ FILES is a list with a property list for each file:
            an error if it must not be
 
 DESCRIPTION, CALLBACK, MODE, NOTES and AGENT are as for
-`agent-q-diff-review'.  The result is as for that function, except that
-:path is the directory that the names are shown from, :saved tells whether
+`agent-q-diff-review'.  If only the lines of one file would change, the
+result is as for that function.  Otherwise it is so except that :path is the
+directory that the names are shown from, :saved tells whether
 all files have what was accepted, and instead of :altered, :content,
 :untouched, :overwritten and :detached there is :files, a list with a
 property list for each file:

@@ -85,7 +85,8 @@ Only safe file-local variables are set, and none is evaluated."
   "Return (BUFFER . IS-NEW) for PATH, an absolute file name.
 BUFFER visits PATH; IS-NEW is non-nil if no buffer visited it before."
   (agent-q-diff-file-uncached
-    (let ((buffer (agent-q-diff-disk-visitor (file-truename path))))
+    (let ((buffer (or (get-file-buffer path)
+                      (agent-q-diff-disk-visitor (file-truename path)))))
       (if buffer
           (progn
             (agent-q-diff-file-check-regular path)

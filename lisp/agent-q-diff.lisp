@@ -34,7 +34,13 @@
   "An upper bound of the octets of a message without its texts.")
 
 (defconstant +octets-beside-value+ 64
-  "An upper bound of the octets that a name takes, in a list of proposed files.")
+  "An upper bound of the octets that a name of *NAMES-OF-CHANGES* takes.")
+
+(defparameter *names-of-changes*
+  '(:path :original :modified :content :delete :rename_to :executable)
+  "What can be said of a file in PROPOSE-CHANGES, as Emacs names it.
+SLYNK and SWANK print symbols as they are, and Emacs reads them: no symbol may
+be made of what an agent says.")
 
 (defun wire-octets (name text)
   "Return the number of octets that TEXT, the value of NAME, takes in a message.
@@ -53,17 +59,19 @@ There it is a string inside a string, both in UTF-8, so a quote takes four."
 
 (defun value-octets (name value)
   "Return the number of octets that VALUE, that of NAME, takes in a message.
-VALUE is a string, T, NIL in a list, or a quoted list of alternating names and
-values."
+VALUE is a string or T."
   (typecase value
     (string (wire-octets name value))
     ((eql t) 4)
-    ((cons (eql quote) (cons list null))
-     (loop for file in (second value)
-           sum (loop for (key part) on file by #'cddr
-                     sum (+ +octets-beside-value+
-                            (if part (value-octets (string-downcase key) part) 0)))))
     (t (error "~A must be a string, not ~S" name (type-of value)))))
+
+(defun changes-octets (changes)
+  "Return the number of octets that CHANGES take in a message.
+They are property lists with *NAMES-OF-CHANGES*, whose values may also be NIL."
+  (loop for change in changes
+        sum (loop for (name value) on change by #'cddr
+                  sum (+ +octets-beside-value+
+                         (if value (value-octets (string-downcase name) value) 0)))))
 
 (defun check-arguments (names-and-values)
   "Signal an error unless NAMES-AND-VALUES can be sent.
@@ -71,7 +79,9 @@ They are alternating names and values.  A message that is too long would close
 the connection."
   (let ((octets +octets-beside-texts+))
     (loop for (name value) on names-and-values by #'cddr
-          do (incf octets (value-octets name value)))
+          do (incf octets (if (typep value '(cons (eql quote)))
+                              (changes-octets (second value))
+                              (value-octets name value))))
     (when (> octets +wire-octets+)
       (error "the texts take ~:D bytes on the way to Emacs, and ~:D are the most"
              octets +wire-octets+))))
@@ -196,6 +206,41 @@ agent."
          "diff" diff "description" description
          (when path (list "path" path))))
 
+(defun name-for-emacs (name)
+  "Return that of *NAMES-OF-CHANGES* which NAME, a string or keyword, means."
+  (or (and (typep name '(or string keyword))
+           (find (substitute #\_ #\- (string-upcase name)) *names-of-changes*
+                 :test #'string=))
+      (error "a change has no ~S; it has ~{~(~A~)~^, ~}" name *names-of-changes*)))
+
+(defun pairs-of (change)
+  "Return CHANGE, which says what happens to a file, as an association list."
+  (cond
+    ((hash-table-p change)
+     (loop for name being the hash-keys of change using (hash-value value)
+           collect (cons name value)))
+    ((not (and (listp change) (ignore-errors (list-length change))))
+     (error "a change must be a property list, not ~S" (type-of change)))
+    ((every #'consp change) change)
+    ((evenp (length change))
+     (loop for (name value) on change by #'cddr
+           collect (cons name value)))
+    (t (error "a change must be a property list; one has ~D elements"
+              (length change)))))
+
+(defun changes-for-emacs (changes)
+  "Return CHANGES, as for PROPOSE-CHANGES, as property lists for Emacs.
+They may also be objects, as JSON is read: hash tables or association lists."
+  (unless (typep changes '(or list (and vector (not string))))
+    (error "changes must be a list, not ~S" (type-of changes)))
+  (map 'list
+       (lambda (change)
+         (loop for (name . value) in (pairs-of change)
+               unless (eq value :null)
+               collect (name-for-emacs name)
+               and collect (if (eq value :false) nil value)))
+       changes))
+
 (defun propose-changes (&key changes description)
   "Have the user review CHANGES of several files, hunk by hunk.
 CHANGES is a list of property lists, one for each file, with a subset of these:
@@ -212,22 +257,9 @@ DESCRIPTION says what the change is for.  Return the message for the agent."
   (answer-errors
    "the files"
    (lambda ()
-     (unless (typep changes '(and sequence (not string)))
-       (error "changes must be a list, not ~S" (type-of changes)))
      (call-tool "propose_changes"
-                "changes" `(quote ,(map 'list #'change-for-emacs changes))
+                "changes" `(quote ,(changes-for-emacs changes))
                 "description" description))))
-
-(defun change-for-emacs (change)
-  "Return CHANGE, one of the property lists of PROPOSE-CHANGES, for Emacs.
-There the names have underscores in place of hyphens."
-  (unless (and (listp change) (evenp (length change)))
-    (error "a change must be a property list, not ~S" (type-of change)))
-  (loop for (name value) on change by #'cddr
-        do (unless (keywordp name)
-             (error "a change must have keywords as names, not ~S" name))
-        collect (intern (substitute #\_ #\- (symbol-name name)) '#:keyword)
-        collect value))
 
 (defun edit-file (&key path old-str new-str (description nil is-described)
                     should-replace-all)
@@ -286,6 +318,10 @@ the edit is for.  Return the message for the agent."
      :handler handle-edit-file))
   "The arguments of Agent-Q's DEFINE-TOOL.")
 
+(defun of-json (value)
+  "Return VALUE, or NIL if it stands for JSON's null or false."
+  (if (member value '(:null :false)) nil value))
+
 (defun handle-propose-file-edit (arguments)
   "Call PROPOSE-FILE-EDIT with ARGUMENTS, a hash table, for Agent-Q."
   (let ((*for-agent-q* t))
@@ -304,23 +340,8 @@ the edit is for.  Return the message for the agent."
 (defun handle-propose-changes (arguments)
   "Call PROPOSE-CHANGES with ARGUMENTS, a hash table, for Agent-Q."
   (let ((*for-agent-q* t))
-    (propose-changes :changes (map 'list #'change-of-json (gethash "changes" arguments))
+    (propose-changes :changes (gethash "changes" arguments)
                      :description (gethash "description" arguments))))
-
-(defun change-of-json (object)
-  "Return OBJECT, a hash table or an association list, as a property list."
-  (flet ((pair (name value)
-           (unless (eq value :null)
-             (list (intern (string-upcase name) '#:keyword) (of-json value)))))
-    (if (hash-table-p object)
-        (loop for name being the hash-keys of object using (hash-value value)
-              append (pair name value))
-        (loop for (name . value) in object
-              append (pair name value)))))
-
-(defun of-json (value)
-  "Return VALUE, or NIL if it stands for JSON's null or false."
-  (if (member value '(:null :false)) nil value))
 
 (defun handle-edit-file (arguments)
   "Call EDIT-FILE with ARGUMENTS, a hash table, for Agent-Q."

@@ -500,16 +500,44 @@ with 2 of 2 hunks, %s created with 1 of 1 hunk."
   (aqd-lisp-with-connection aqd-lisp-original
     (pcase-dolist (`(,changes ,words)
                    '((7 "changes must be a list, not")
+                     ("f" "changes must be a list, not")
                      ((7) "a change must be a property list, not")
-                     (((:path "a" "b" "c")) "a change must have keywords as names")
-                     (((:path 7)) "PATH must be a string")
-                     (((:path "a" :nonsense "b")) "Unknown parameter 'nonsense'")
+                     (("f") "a change must be a property list, not")
+                     (((:path "a" "b" "c")) "a change has no \"b\"; it has path, original")
+                     (((:path 7)) "path must be a string")
+                     (((:path "a" :b)) "one has 3 elements")
+                     (((:path "a" :nonsense "b")) "a change has no :NONSENSE")
                      (((:content "b")) "path")
                      (() "no")))
       (should (string-match-p
                (concat "\\`Error: .*" (regexp-quote words))
                (aqd-lisp-eval `(agent-q-diff:propose-changes
                                 :changes ',changes :description "A test.")))))))
+
+(ert-deftest aqd-lisp-no-name-that-an-agent-gives-is-evaluated ()
+  (aqd-lisp-with-connection aqd-lisp-original
+    (dolist (name '("x . nil))) . nil) . nil)) . ((setq aqd-file nil) . nil)))))) ;"
+                    "foo bar" "path)" ""))
+      (should (string-match-p
+               (concat "has no " (regexp-quote (prin1-to-string name)))
+               (aqd-lisp-eval
+                `(cl:let ((arguments (cl:make-hash-table :test 'cl:equal))
+                          (file (cl:make-hash-table :test 'cl:equal)))
+                         (cl:setf (cl:gethash "path" file) "a"
+                                  (cl:gethash ,name file) "b"
+                                  (cl:gethash "changes" arguments) (cl:list file)
+                                  (cl:gethash "description" arguments) "")
+                         (agent-q-diff::handle-propose-changes arguments))))))
+    (should aqd-file)
+    ;; What models may send in place of an array of objects.
+    (dolist (changes '("[]" 7 ("f") :null))
+      (should (string-prefix-p
+               "Error showing diff for the files: "
+               (aqd-lisp-eval
+                `(cl:let ((arguments (cl:make-hash-table :test 'cl:equal)))
+                         (cl:setf (cl:gethash "changes" arguments) ',changes
+                                  (cl:gethash "description" arguments) "")
+                         (agent-q-diff::handle-propose-changes arguments))))))))
 
 ;;;; Exact strings
 

@@ -114,6 +114,18 @@
                               'ignoreIfNotExists))
                     :type 'agent-q-diff-bad-arguments))))
 
+(ert-deftest aqd-lsp-a-file-can-be-renamed-twice ()
+  (let ((rename (lambda (old new)
+                  `((kind . "rename") (oldUri . ,(concat "file:///tmp/" old))
+                    (newUri . ,(concat "file:///tmp/" new))))))
+    (should (equal "/tmp/none2"
+                   (plist-get (car (aqd-lsp-operations (funcall rename "none" "none1")
+                                                       (funcall rename "none1" "none2")))
+                              :to)))
+    (should (equal '((:path "/tmp/none2" :content ""))
+                   (aqd-lsp-operations '((kind . "create") (uri . "file:///tmp/none1"))
+                                       (funcall rename "none1" "none2"))))))
+
 (ert-deftest aqd-lsp-what-cannot-be-read-is-said ()
   (pcase-dolist (`(,json . ,words)
                  '(("{}" . "changes no file")

@@ -763,6 +763,89 @@ link  link to a.txt → run.sh
               (when (eq moment 'end)
                 (should (= 0 (plist-get (nth 1 (aqd-several-answer :files)) :in-file)))))))))))
 
+(ert-deftest aqd-several-what-is-no-text-is-refused-before-visiting ()
+  (aqd-several-with-tree
+    (aqd-several-begin `((:path "old.txt" :original "one\ntwo\n"
+                                :modified ,(concat "one" (string #xd800) "\ntwo\n"))
+                         (:path "a.txt" :original ,aqd-several-a
+                                :modified ,aqd-several-a-proposed)))
+    (should (string-search "half of a surrogate pair" (aqd-several-answer :reason)))))
+
+(ert-deftest aqd-several-what-was-in-before-visiting-can-be-taken-out ()
+  (dolist (way '(unapply-all take-back))
+    (aqd-several-with-tree
+      (let ((review (save-window-excursion
+                      (agent-q-diff-review-diff "\
+diff --git a/a.txt b/a.txt
+--- a/a.txt
++++ b/a.txt
+@@ -2,3 +2,3 @@
+ line 2
+-line 3
++three
+ line 4
+diff --git a/old.txt b/old.txt
+--- a/old.txt
++++ b/old.txt
+@@ -1,2 +1,2 @@
+ one
+-2
++two
+" nil (lambda (result) (push result aqd-answers))))))
+        (aqd-in-diff review
+          (agent-q-diff-accept review 0)
+          (pcase way
+            ('unapply-all (should-not (agent-q-diff-unapply-all)))
+            ('take-back (agent-q-diff-end review)
+                        (with-temp-buffer
+                          (should-not (agent-q-diff-take-back review))))))
+        (should (equal aqd-several-a (aqd-bytes-of (aqd-several-name "a.txt"))))
+        (should (equal "one\n2\n" (aqd-bytes-of (aqd-several-name "old.txt"))))))))
+
+(ert-deftest aqd-several-a-file-that-cannot-be-visited-blocks-no-other ()
+  (aqd-several-with-tree
+    (aqd-several-with-proposal (aqd-several-two)
+      (delete-file (aqd-several-name "old.txt"))
+      (make-directory (aqd-several-name "old.txt"))
+      (agent-q-diff-accept review 0)
+      (agent-q-diff-undo)
+      (should (equal aqd-several-a (aqd-bytes-of (aqd-several-name "a.txt"))))
+      (agent-q-diff-redo)
+      (agent-q-diff-show-outcome)
+      (should-not (agent-q-diff-unapply-all))
+      (should (equal aqd-several-a (aqd-bytes-of (aqd-several-name "a.txt"))))
+      (should-error (agent-q-diff-accept review 1) :type 'agent-q-diff-bad-target)
+      (delete-directory (aqd-several-name "old.txt")))))
+
+(ert-deftest aqd-several-what-the-name-says-about-coding-is-known ()
+  (aqd-several-with-tree
+    (let ((file-coding-system-alist (cons '("\\.lat\\'" . iso-latin-1)
+                                          file-coding-system-alist)))
+      (aqd-several-put "one.lat" "eins\n\u00e9\n")
+      (aqd-several-with-proposal '((:path "one.lat" :original "eins\n\u00e9\n"
+                                          :modified "eins\nzwei\n")
+                                   (:path "gone.txt" :delete t))
+        (should (equal (aqd-several-visited) '("one.lat")))
+        (should-error (agent-q-diff-accept review 0) :type 'agent-q-diff-conflict)))))
+
+(ert-deftest aqd-several-one-file-alone-is-named ()
+  (aqd-several-with-tree
+    (aqd-several-with-proposal `((:path "a.txt" :original ,aqd-several-a
+                                        :modified ,aqd-several-a-proposed))
+      (agent-q-diff-accept-all)
+      (should (equal (aqd-several-name "a.txt") (aqd-several-answer :path)))
+      (should (string-search (aqd-several-name "a.txt") (aqd-several-answer :message))))))
+
+(ert-deftest aqd-several-a-buffer-of-a-link-that-leads-elsewhere-stays ()
+  (aqd-several-with-tree
+    (let ((buffer (find-file-noselect (aqd-several-name "link"))))
+      (delete-file (aqd-several-name "link"))
+      (make-symbolic-link "old.txt" (aqd-several-name "link"))
+      (ignore-error error
+        (agent-q-diff-visit (aqd-several-name "link")))
+      (should-not (cdr (ignore-error error (agent-q-diff-visit (aqd-several-name "link")))))
+      (should (buffer-live-p buffer)))))
+
 ;;;; Codex's patches
 
 (defconst aqd-several-codex "\
