@@ -98,7 +98,7 @@ is not called, since some open other files."
     (coding coding)))
 
 (defun agent-q-diff-coding--real (stated)
-  "Return STATED if it is a coding system that says how to decode, or nil."
+  "Return STATED if it is a coding system that decodes in one way, or nil."
   (and stated
        (coding-system-p stated)
        (not (eq (coding-system-type stated) 'undecided))

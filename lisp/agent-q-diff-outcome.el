@@ -186,6 +186,7 @@ IS-ALL and REFUSED are as for `agent-q-diff-outcome--will-be-in-p'."
 IS-ALL is as for `agent-q-diff-show-outcome'."
   (let ((file (nth index (agent-q-diff-change-files change))))
     (and (agent-q-diff-file-change-has-text file)
+         (agent-q-diff-target-text (agent-q-diff-file-change-target file))
          (agent-q-diff-outcome--warning
           (agent-q-diff-outcome--text change index is-all)
           (agent-q-diff-fontify-mode-of (agent-q-diff-file-change-buffer file))

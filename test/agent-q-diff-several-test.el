@@ -811,7 +811,10 @@ diff --git a/old.txt b/old.txt
       (agent-q-diff-undo)
       (should (equal aqd-several-a (aqd-bytes-of (aqd-several-name "a.txt"))))
       (agent-q-diff-redo)
-      (agent-q-diff-show-outcome)
+      (save-excursion
+        (aqd-several-goto-heading "a.txt")
+        (agent-q-diff-show-outcome)
+        (agent-q-diff-show-outcome t))
       (should-not (agent-q-diff-unapply-all))
       (should (equal aqd-several-a (aqd-bytes-of (aqd-several-name "a.txt"))))
       (should-error (agent-q-diff-accept review 1) :type 'agent-q-diff-bad-target)
