@@ -109,9 +109,8 @@ fn propose_patch() -> Tool {
 
 fn propose_changes() -> Tool {
     let path = "File path, absolute or relative to the working directory";
-    let file = json!({
-        "type": "object",
-        "properties": {
+    let file = schema(
+        json!({
             "path": string(path),
             "original": string("The whole content as it is now, together with modified"),
             "modified": string("The whole content as it should be, of a file that exists"),
@@ -119,9 +118,9 @@ fn propose_changes() -> Tool {
             "delete": boolean("True if the file is to be deleted"),
             "rename_to": string("The new path, if the file is to be renamed or moved"),
             "executable": boolean("Whether the file is to be executable"),
-        },
-        "required": ["path"],
-    });
+        }),
+        &["path"],
+    );
     Tool::new(
         TOOLS_OF_EMACS[3],
         "Propose changes to several files at once for user review: edits, new, deleted and renamed \
@@ -130,11 +129,7 @@ fn propose_changes() -> Tool {
          them again; do as the answer says.",
         schema(
             json!({
-                "changes": {
-                    "type": "array",
-                    "items": file,
-                    "description": "The files, each once",
-                },
+                "changes": array("The files, each once", &file),
                 "description": string("What changed and why"),
             }),
             &["changes", "description"],
@@ -187,7 +182,7 @@ fn boolean(description: &str) -> Value {
     json!({ "type": "boolean", "description": description })
 }
 
-/// Returns the schema of a tool's arguments, `properties`, a JSON object of schemas by name.
+/// Returns the schema of an object with `properties`, a JSON object of schemas by name.
 fn schema(properties: Value, required: &[&str]) -> JsonObject {
     JsonObject::from_iter([
         ("type".to_owned(), json!("object")),
@@ -227,7 +222,10 @@ fn result_schema() -> JsonObject {
         json!({
             "path": string("The file's absolute name now"),
             "old_path": string("Its name before, if it was renamed"),
-            "kind": string("What was proposed: modified, new file, deleted, renamed, mode, link"),
+            "kind": string(
+                "What was proposed: modified, new file, deleted, renamed, mode, link, new link; \
+                 missing if only lines of one file",
+            ),
             "saved": boolean("Whether what is in the file is saved on disk"),
             "hunks": array("The hunks; missing if the review has more than 200", &hunk),
         }),
