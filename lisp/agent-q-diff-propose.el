@@ -1,4 +1,4 @@
-;;; agent-q-diff-propose.el --- The tools propose_file_edit and propose_patch  -*- lexical-binding: t; -*-
+;;; agent-q-diff-propose.el --- The tools that ask for a review  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -10,8 +10,9 @@
 ;; consulted, the review begun, and its result reported in a message.
 ;;
 ;; A proposal is the name of its tool and the arguments, an alist: `path',
-;; `original', `modified' and `description' for `propose_file_edit', or
-;; `path', `diff' and `description' for `propose_patch'.
+;; `original', `modified' and `description' for `propose_file_edit'; `diff',
+;; `description' and perhaps `path' for `propose_patch'; `changes' and
+;; `description' for `propose_changes'.
 ;;
 ;; A proposal may be for a file outside the project; the user is warned.
 ;; All other checks of the guard hold there as well; it then walks from the

@@ -6,8 +6,8 @@
 
 ;;; Commentary:
 
-;; Lists the tools `edit_file', `propose_file_edit' and `propose_patch', and
-;; calls them.  A call always ends in a message for the agent, whatever goes
+;; Lists the tools `edit_file', `propose_file_edit', `propose_patch' and
+;; `propose_changes', and calls them.  A call always ends in a message for the agent, whatever goes
 ;; wrong.  `agent-q-diff-contract' selects its wording; see
 ;; agent-q-diff-message.el.
 ;;
