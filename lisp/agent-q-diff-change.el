@@ -15,6 +15,7 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)
@@ -192,6 +193,13 @@ it has been decided, so the other files do not depend on it."
       (ignore-error error
         (agent-q-diff-file-change-follow file))
     (agent-q-diff-file-change-follow file)))
+
+(defun agent-q-diff-change-unsaved-names (change)
+  "Return the names of the buffers of CHANGE that are not saved, for display."
+  (mapcar (lambda (file)
+            (agent-q-diff-visible (buffer-name (agent-q-diff-file-change-buffer file))))
+          (seq-filter #'agent-q-diff-file-change-unsaved-p
+                      (agent-q-diff-change-files change))))
 
 (defun agent-q-diff-change-has-put-off (change)
   "Return non-nil if visiting a file of CHANGE was put off."

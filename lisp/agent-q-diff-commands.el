@@ -393,29 +393,21 @@ since stay in it; a message shows which, and why.  Return them as a list of
   (interactive)
   (let* ((change (agent-q-diff-signs-change-with-target))
          (n (agent-q-diff-change-in-target change))
-         (failed (agent-q-diff-decide-unapply-all change)))
+         (failed (agent-q-diff-decide-unapply-all change))
+         (unsaved (agent-q-diff-change-unsaved-names change)))
     (agent-q-diff-commands--show-many change)
     (cond
      (failed (agent-q-diff-commands--say-failures failed "Not taken out"))
      ((zerop n) (message "None of the proposal is in the file"))
-     ((agent-q-diff-commands--unsaved-files change)
-      (message "Taken out of the buffers; %s not saved"
-               (agent-q-diff-commands--unsaved-files change)))
+     (unsaved
+      (message (ngettext "Taken out of the buffers; %s is not saved"
+                         "Taken out of the buffers; %s are not saved"
+                         (length unsaved))
+               (string-join unsaved ", ")))
      ((agent-q-diff-change-is-several change)
       (message "Taken out; none of the proposal is in the files"))
      (t (message "Taken out; none of the proposal is in the file")))
     failed))
-
-(defun agent-q-diff-commands--unsaved-files (change)
-  "Return which files of CHANGE are not saved, as the subject of \"not saved\".
-The value is nil if all are."
-  (when-let ((unsaved (seq-filter #'agent-q-diff-file-change-unsaved-p
-                                  (agent-q-diff-change-files change))))
-    (format (ngettext "%s is" "%s are" (length unsaved))
-            (mapconcat (lambda (file)
-                         (agent-q-diff-visible
-                          (buffer-name (agent-q-diff-file-change-buffer file))))
-                       unsaved ", "))))
 
 (defun agent-q-diff-commands--ways-out (change hunk)
   "Return words about the keys for HUNK of CHANGE, which does not apply."
@@ -442,9 +434,7 @@ WHAT says what could not be done, and WAYS-OUT, a string or nil, what to do."
 (defun agent-q-diff-commands--in-file-words (hunk)
   "Return words that say in which of several files HUNK is, or nothing."
   (if agent-q-diff-buffer-headings
-      (format " in %s" (agent-q-diff-visible
-                        (file-name-nondirectory
-                         (agent-q-diff-file-change-path (agent-q-diff-buffer-file hunk)))))
+      (format " in %s" (agent-q-diff-file-change-name (agent-q-diff-buffer-file hunk)))
     ""))
 
 (defun agent-q-diff-reject-all (&optional by-key)
@@ -477,12 +467,13 @@ If ADVANCE is non-nil, move on to the next pending hunk.  Show a message."
   (condition-case err
       (let* ((change (agent-q-diff-signs-change-with-target 'here))
              (index (agent-q-diff-buffer-heading-at-point))
-             (_ (agent-q-diff-commands--check-file-has command change index))
-             (failed (pcase-exhaustive command
-                       ('accept (agent-q-diff-decide-accept-all change index))
-                       ('unapply (agent-q-diff-decide-unapply-all change index))
-                       ('reject (agent-q-diff-decide-reject-all change index)
-                                nil))))
+             (failed (progn
+                       (agent-q-diff-commands--check-file-has command change index)
+                       (pcase-exhaustive command
+                         ('accept (agent-q-diff-decide-accept-all change index))
+                         ('unapply (agent-q-diff-decide-unapply-all change index))
+                         ('reject (agent-q-diff-decide-reject-all change index)
+                                  nil)))))
         (agent-q-diff-commands--show-many change)
         (if failed
             (agent-q-diff-commands--say-failures

@@ -16,6 +16,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-coding)
 (require 'agent-q-diff-line-ends)
@@ -77,6 +78,10 @@
          (not (agent-q-diff-file-change-is-detached change))
          (agent-q-diff-disk-unsaved-p target))))
 
+(defun agent-q-diff-file-change-name (change)
+  "Return the name of the file of CHANGE, without its directory, for display."
+  (agent-q-diff-visible (file-name-nondirectory (agent-q-diff-file-change-path change))))
+
 ;;;; Beginning and end
 
 (defun agent-q-diff-file-change-open (path original modified &optional check is-detached)
@@ -101,13 +106,13 @@ PATH cannot be a target."
   "Return what `agent-q-diff-file-change-open' does, but visit PATH later.
 If it is not certain that PATH has the text ORIGINAL, visit it now.  ORIGINAL,
 MODIFIED and CHECK are as for that function."
-  (agent-q-diff-coding-check-surrogates modified original)
   (let ((target (agent-q-diff-target-create :path path :check check)))
-    (if (equal original (agent-q-diff-target-put-off-visit target))
-        (agent-q-diff-file-change--create
-         :original original :modified modified :target target
-         :engine (agent-q-diff-engine-review original modified))
-      (agent-q-diff-file-change-open path original modified check))))
+    (if (not (equal original (agent-q-diff-target-put-off-visit target)))
+        (agent-q-diff-file-change-open path original modified check)
+      (agent-q-diff-coding-check-surrogates modified original)
+      (agent-q-diff-file-change--create
+       :original original :modified modified :target target
+       :engine (agent-q-diff-engine-review original modified)))))
 
 (defun agent-q-diff-file-change-without-text (path &optional check)
   "Return a new change of the file PATH, an absolute name, without hunks.
@@ -147,10 +152,11 @@ kept, or if the file can no longer be a target."
                           :put-off (agent-q-diff-target-put-off target)
                           :is-created (agent-q-diff-target-is-created target)
                           :missing (agent-q-diff-target-missing target)
-                          :truename (if (agent-q-diff-file-change-has-text change)
-                                        (and (agent-q-diff-target-put-off target)
-                                             (agent-q-diff-target-truename target))
-                                      (file-truename (agent-q-diff-target-path target))))
+                          :truename (cond
+                                     ((agent-q-diff-target-put-off target)
+                                      (agent-q-diff-target-truename target))
+                                     ((not (agent-q-diff-file-change-has-text change))
+                                      (file-truename (agent-q-diff-target-path target)))))
                  :engine engine
                  :has-text (agent-q-diff-file-change-has-text change)
                  :operations (agent-q-diff-file-change-operations change)

@@ -139,16 +139,12 @@ message."
          (unsaved (and change
                        (agent-q-diff-change-engine change)
                        (< 0 (agent-q-diff-change-in-target change))
-                       (seq-filter #'agent-q-diff-file-change-unsaved-p
-                                   (agent-q-diff-change-files change)))))
+                       (agent-q-diff-change-unsaved-names change))))
     (when unsaved
       (format (if (agent-q-diff-change-is-several change)
                   "What you accepted is not saved in %s"
                 "What you accepted is in the buffer %s and not saved")
-              (mapconcat (lambda (file)
-                           (agent-q-diff-visible
-                            (buffer-name (agent-q-diff-file-change-buffer file))))
-                         unsaved ", ")))))
+              (string-join unsaved ", ")))))
 
 (defun agent-q-diff-finish-decided (decision by-key)
   "Set the decision to DECISION, a string, and end the review.

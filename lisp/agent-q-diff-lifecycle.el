@@ -167,11 +167,7 @@ answer whatever they do."
 
 (defun agent-q-diff-lifecycle--unsaved-text (result)
   "Return words about the files of RESULT that are not saved, or nothing."
-  (let ((unsaved (seq-filter (lambda (file)
-                               (and (< 0 (plist-get file :in-file))
-                                    (plist-member file :saved)
-                                    (not (plist-get file :saved))))
-                             (plist-get result :files))))
+  (let ((unsaved (seq-filter #'agent-q-diff-result-unsaved-p (plist-get result :files))))
     (if unsaved
         (format ", %s not saved"
                 (mapconcat (lambda (file)

@@ -43,12 +43,7 @@
 (defun agent-q-diff-list--name (review)
   "Return what REVIEW is of, before its directory."
   (format "%s  %s" (agent-q-diff-session-name review)
-          (agent-q-diff-visible
-           (abbreviate-file-name
-            (or (and (cdr (agent-q-diff-change-files (agent-q-diff-session-change review)))
-                     (agent-q-diff-session-root review))
-                (file-name-directory (agent-q-diff-session-path review))
-                "")))))
+          (agent-q-diff-session-directory review)))
 
 (defun agent-q-diff-list--entries ()
   "Return the entries of the list."

@@ -94,11 +94,6 @@ either."
 
 ;;;; Warning at the end
 
-(defun agent-q-diff-outcome--name (file)
-  "Return the name of FILE without its directory, for display.
-FILE is an `agent-q-diff-file-change'."
-  (agent-q-diff-visible (file-name-nondirectory (agent-q-diff-file-change-path file))))
-
 (defun agent-q-diff-outcome-at-finish ()
   "Return a warning about the targets when the review finishes, or nil.
 There is one if a target is not sound, not too large to be checked, and
@@ -128,7 +123,7 @@ FILE is an `agent-q-diff-file-change'.  A text that is larger than
                              (agent-q-diff-fontify-mode-of target)
                              (agent-q-diff-file-change-original file)
                              (agent-q-diff-file-change-modified file)))))
-        (format "%s: %s" (agent-q-diff-outcome--name file) warning)))))
+        (format "%s: %s" (agent-q-diff-file-change-name file) warning)))))
 
 ;;;; Several files
 
@@ -185,13 +180,13 @@ IS-ALL and REFUSED are as for `agent-q-diff-outcome--will-be-in-p'."
   "Return a warning if the text of file INDEX of CHANGE will not be sound, or nil.
 IS-ALL is as for `agent-q-diff-show-outcome'."
   (let ((file (nth index (agent-q-diff-change-files change))))
-    (and (agent-q-diff-file-change-has-text file)
-         (agent-q-diff-target-text (agent-q-diff-file-change-target file))
-         (agent-q-diff-outcome--warning
-          (agent-q-diff-outcome--text change index is-all)
-          (agent-q-diff-fontify-mode-of (agent-q-diff-file-change-buffer file))
-          (agent-q-diff-file-change-original file)
-          (agent-q-diff-file-change-modified file)))))
+    (when-let ((text (and (agent-q-diff-file-change-has-text file)
+                          (agent-q-diff-outcome--text change index is-all))))
+      (agent-q-diff-outcome--warning
+       text
+       (agent-q-diff-fontify-mode-of (agent-q-diff-file-change-buffer file))
+       (agent-q-diff-file-change-original file)
+       (agent-q-diff-file-change-modified file)))))
 
 (defun agent-q-diff-outcome--show-files (is-all)
   "Show what each file will be; IS-ALL is as for `agent-q-diff-show-outcome'."
@@ -217,16 +212,19 @@ IS-ALL is as for `agent-q-diff-show-outcome'."
 ;;;; Showing it
 
 (defun agent-q-diff-outcome--text (change index is-all)
-  "Return the text of file INDEX of CHANGE, with all pending hunks if IS-ALL."
-  (let ((part (and is-all (car (agent-q-diff-engine-planned-parts
-                                (agent-q-diff-engine-plan-all
-                                 (agent-q-diff-change-engine change) nil index)))))
-        (file (nth index (agent-q-diff-change-files change))))
-    (with-temp-buffer
-      (insert (agent-q-diff-target-text (agent-q-diff-file-change-target file)))
-      (when part
-        (agent-q-diff-text-replace-lines (agent-q-diff-engine-part-edits part)))
-      (buffer-string))))
+  "Return the text of file INDEX of CHANGE, with all pending hunks if IS-ALL.
+Return nil if the file cannot be read."
+  (when-let ((text (agent-q-diff-target-text
+                    (agent-q-diff-file-change-target
+                     (nth index (agent-q-diff-change-files change))))))
+    (let ((part (and is-all (car (agent-q-diff-engine-planned-parts
+                                  (agent-q-diff-engine-plan-all
+                                   (agent-q-diff-change-engine change) nil index))))))
+      (with-temp-buffer
+        (insert text)
+        (when part
+          (agent-q-diff-text-replace-lines (agent-q-diff-engine-part-edits part)))
+        (buffer-string)))))
 
 (defun agent-q-diff-outcome--fill (text mode line header)
   "Return a buffer with TEXT in MODE under HEADER, a header line.
@@ -281,7 +279,7 @@ original and the whole proposal are.  Return the message that is shown."
          (warning (agent-q-diff-outcome--warning
                    text mode (agent-q-diff-file-change-original file)
                    (agent-q-diff-file-change-modified file)))
-         (name (agent-q-diff-outcome--name file))
+         (name (agent-q-diff-file-change-name file))
          (window (agent-q-diff-outcome--show
                   (agent-q-diff-outcome--fill
                    text mode

@@ -151,14 +151,16 @@ their files."
                                    3)
                          (list in-file))))
     (append (agent-q-diff-result--head review counts in-file)
-            (list :saved (seq-every-p (lambda (file)
-                                        (or (not (plist-member file :saved))
-                                            (= 0 (plist-get file :in-file))
-                                            (plist-get file :saved)))
-                                      files)
+            (list :saved (not (seq-some #'agent-q-diff-result-unsaved-p files))
                   :files files
                   :hunks (mapcan (lambda (file) (copy-sequence (plist-get file :hunks)))
                                  files)))))
+
+(defun agent-q-diff-result-unsaved-p (file)
+  "Return non-nil if hunks of FILE, a file's result, are in its buffer only."
+  (and (< 0 (plist-get file :in-file))
+       (plist-member file :saved)
+       (not (plist-get file :saved))))
 
 (defun agent-q-diff-result--of-file (change index)
   "Return the result for file INDEX of CHANGE; see `agent-q-diff-review-change'."

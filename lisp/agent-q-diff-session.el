@@ -66,13 +66,21 @@ SLOTS are further slots, keywords and values."
         (format "%d files" (length files))
       (agent-q-diff-visible (file-name-nondirectory (agent-q-diff-session-path review))))))
 
+(defun agent-q-diff-session-directory (review)
+  "Return the directory that REVIEW is in, for display.
+Of several files, that is the one from which their names are shown."
+  (agent-q-diff-visible
+   (abbreviate-file-name
+    (or (if (cdr (agent-q-diff-change-files (agent-q-diff-session-change review)))
+            (agent-q-diff-session-root review)
+          (file-name-directory (agent-q-diff-session-path review)))
+        ""))))
+
 (defun agent-q-diff-session-long-name (review)
   "Return what REVIEW is of, with the directory, for display."
   (if (cdr (agent-q-diff-change-files (agent-q-diff-session-change review)))
       (format "%s in %s" (agent-q-diff-session-name review)
-              (agent-q-diff-visible
-               (abbreviate-file-name (or (agent-q-diff-session-root review)
-                                         default-directory))))
+              (agent-q-diff-session-directory review))
     (agent-q-diff-visible (abbreviate-file-name (agent-q-diff-session-path review)))))
 
 (defun agent-q-diff-session-said (review &optional width)
