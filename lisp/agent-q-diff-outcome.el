@@ -24,6 +24,7 @@
 (require 'agent-q-diff-text)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
+(require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-operation)
 (require 'agent-q-diff-section)
@@ -131,7 +132,9 @@ FILE is an `agent-q-diff-file-change'.  A text that is larger than
   "Return non-nil if HUNK of CHANGE will be in its file.
 If IS-ALL is non-nil, so are pending hunks, except those in REFUSED."
   (let ((state (agent-q-diff-change-hunk change hunk)))
-    (or (agent-q-diff-engine-hunk-fact state)
+    (or (agent-q-diff-operation-done-p (agent-q-diff-change-file-of change hunk)
+                                       (agent-q-diff-change-operation-of change hunk)
+                                       (agent-q-diff-engine-hunk-fact state))
         (and is-all
              (null (agent-q-diff-engine-hunk-mark state))
              (not (assq hunk refused))))))
@@ -188,8 +191,9 @@ IS-ALL is as for `agent-q-diff-show-outcome'."
        (agent-q-diff-file-change-original file)
        (agent-q-diff-file-change-modified file)))))
 
-(defun agent-q-diff-outcome--show-files (is-all)
-  "Show what each file will be; IS-ALL is as for `agent-q-diff-show-outcome'."
+(defun agent-q-diff-outcome--of-files (is-all)
+  "Return what each file of this review will be, as `agent-q-diff-outcome--of'.
+IS-ALL is as for `agent-q-diff-show-outcome'."
   (let* ((change agent-q-diff-buffer-change)
          (refused (and is-all
                        (agent-q-diff-engine-planned-refused
@@ -197,17 +201,8 @@ IS-ALL is as for `agent-q-diff-show-outcome'."
                          (agent-q-diff-change-engine change)))))
          (lines (cl-loop for index below (length (agent-q-diff-change-files change))
                          collect (agent-q-diff-outcome--file-words
-                                  change index is-all refused)))
-         (window (agent-q-diff-outcome--show
-                  (agent-q-diff-outcome--fill
-                   (concat (string-join lines "\n") "\n")
-                   nil (agent-q-diff-buffer-file-index)
-                   (if is-all
-                       " The files with all pending hunks"
-                     " The files if you finish now")))))
-    (message (if (eq window (selected-window))
-                 "What each file will be; q returns to the diff"
-               "What each file will be is shown in the other window"))))
+                                  change index is-all refused))))
+    (list (concat (string-join lines "\n") "\n") nil "The files" nil)))
 
 ;;;; Showing it
 
@@ -226,73 +221,151 @@ Return nil if the file cannot be read."
           (agent-q-diff-text-replace-lines (agent-q-diff-engine-part-edits part)))
         (buffer-string)))))
 
-(defun agent-q-diff-outcome--fill (text mode line header)
-  "Return a buffer with TEXT in MODE under HEADER, a header line.
-Point is at LINE, from 0 or nil."
-  (with-current-buffer (get-buffer-create agent-q-diff-outcome-buffer-name)
-    (let ((inhibit-read-only t)
-          (enable-local-variables nil)
-          (enable-dir-local-variables nil))
+(defvar-local agent-q-diff-outcome--shown nil
+  "What this buffer shows, a list (DIFF IS-ALL INDEX), or nil.
+DIFF is the diff buffer, INDEX that of a file or nil for all files, and
+IS-ALL as for `agent-q-diff-show-outcome'.")
+(put 'agent-q-diff-outcome--shown 'permanent-local t)
+
+(defun agent-q-diff-outcome--of (is-all index)
+  "Return what file INDEX of this review will be, a list (TEXT MODE NAME WARNING).
+If INDEX is nil, that is a line for each file.  MODE is the major mode that
+shows TEXT, NAME what it is called, and WARNING a string or nil.  IS-ALL is
+as for `agent-q-diff-show-outcome'."
+  (if (null index)
+      (agent-q-diff-outcome--of-files is-all)
+    (let* ((change agent-q-diff-buffer-change)
+           (file (nth index (agent-q-diff-change-files change)))
+           (name (agent-q-diff-file-change-name file))
+           (text (agent-q-diff-outcome--text change index is-all))
+           (mode (agent-q-diff-fontify-mode-of (agent-q-diff-file-change-buffer file))))
+      (if (null text)
+          (list "" nil name "it cannot be read")
+        (list text mode name
+              (agent-q-diff-outcome--warning
+               text mode (agent-q-diff-file-change-original file)
+               (agent-q-diff-file-change-modified file)))))))
+
+(defun agent-q-diff-outcome--fill (text mode header)
+  "Show TEXT in MODE under HEADER, a header line, in the current buffer.
+Point and the windows stay at the lines that they were at."
+  (let ((inhibit-read-only t)
+        (enable-local-variables nil)
+        (enable-dir-local-variables nil)
+        (places (mapcar (lambda (window)
+                          (list window (line-number-at-pos (window-start window))
+                                (line-number-at-pos (window-point window))))
+                        (get-buffer-window-list nil 'never t)))
+        (line (line-number-at-pos)))
+    (unless (equal text (buffer-string))
       (erase-buffer)
       (insert text)
       (agent-q-diff-base-silently
         (delay-mode-hooks (funcall (or mode #'fundamental-mode))))
       (set-buffer-modified-p nil)
-      (setq buffer-read-only t
-            header-line-format header)
-      (view-mode 1)
-      (agent-q-diff-base-claim-keys-here)
-      (goto-char (point-min))
-      (forward-line (or line 0)))
-    (current-buffer)))
+      (pcase-dolist (`(,window ,start ,point) places)
+        (set-window-start window (agent-q-diff-outcome--line start) t)
+        (set-window-point window (agent-q-diff-outcome--line point)))
+      (goto-char (agent-q-diff-outcome--line line)))
+    (setq buffer-read-only t
+          header-line-format header)
+    (view-mode 1)
+    (agent-q-diff-base-claim-keys-here)))
 
-(defun agent-q-diff-outcome--show (buffer)
-  "Show BUFFER at its point, beside the diff; return the window or nil."
-  (let ((window (agent-q-diff-buffer-display-aside
-                 (lambda ()
-                   (display-buffer buffer)))))
+(defun agent-q-diff-outcome--line (line)
+  "Return the beginning of LINE, from 1, or of the last line."
+  (save-excursion
+    (goto-char (point-min))
+    (forward-line (1- line))
+    (line-beginning-position)))
+
+(defun agent-q-diff-outcome--write ()
+  "Show in the current buffer the subject of `agent-q-diff-outcome--shown'.
+It is shown as it is now.  Return the warning, or nil."
+  (pcase-let* ((`(,diff ,is-all ,index) agent-q-diff-outcome--shown)
+               (`(,text ,mode ,name ,warning)
+                (with-current-buffer diff (agent-q-diff-outcome--of is-all index))))
+    (agent-q-diff-outcome--fill
+     text mode
+     (concat " " (replace-regexp-in-string "%" "%%" name)
+             (if is-all " with all pending hunks" " if you finish now")
+             (and warning (propertize (concat ": " warning) 'face 'agent-q-diff-warning))))
+    warning))
+
+(defun agent-q-diff-outcome--show (is-all index line)
+  "Show what file INDEX of this review will be, beside the diff, at LINE.
+LINE counts from 0.  IS-ALL and INDEX are as for `agent-q-diff-outcome--of'.
+Return (WINDOW . WARNING); either may be nil."
+  (let* ((diff (current-buffer))
+         (buffer (get-buffer-create agent-q-diff-outcome-buffer-name))
+         (warning (with-current-buffer buffer
+                    (setq agent-q-diff-outcome--shown (list diff is-all index))
+                    (prog1 (agent-q-diff-outcome--write)
+                      (goto-char (agent-q-diff-outcome--line (1+ line))))))
+         (window (agent-q-diff-buffer-display-aside (lambda () (display-buffer buffer)))))
+    (add-hook 'agent-q-diff-session-changed-hook #'agent-q-diff-outcome--update-soon)
     (when window
       (set-window-point window (with-current-buffer buffer (point))))
-    window))
+    (cons window warning)))
+
+;;;; Following the review
+
+(defvar agent-q-diff-outcome--is-due nil
+  "Non-nil if an update of what is shown is scheduled.")
+
+(defun agent-q-diff-outcome--update-soon ()
+  "Update what is shown after the current command."
+  (unless agent-q-diff-outcome--is-due
+    (setq agent-q-diff-outcome--is-due t)
+    (run-with-timer 0 nil #'agent-q-diff-outcome--update)))
+
+(defun agent-q-diff-outcome--update ()
+  "Show what the files will be now, or that the review has ended."
+  (setq agent-q-diff-outcome--is-due nil)
+  (let* ((buffer (get-buffer agent-q-diff-outcome-buffer-name))
+         (diff (and buffer (car (buffer-local-value 'agent-q-diff-outcome--shown buffer)))))
+    (cond
+     ((null diff)
+      (remove-hook 'agent-q-diff-session-changed-hook #'agent-q-diff-outcome--update-soon))
+     ((or (not (buffer-live-p diff))
+          (with-current-buffer diff (agent-q-diff-buffer-ended-p)))
+      (with-current-buffer buffer
+        (setq agent-q-diff-outcome--shown nil
+              header-line-format " From before the review ended")
+        (force-mode-line-update)))
+     ((get-buffer-window buffer t)
+      (with-current-buffer buffer
+        (agent-q-diff-outcome--write))))))
 
 (defun agent-q-diff-show-outcome (&optional is-all)
   "Show the file as it will be if the review is finished now.
 On the heading of a file, or where no lines change, show of each file what
 it will be.  With a prefix argument, IS-ALL, show that with all pending
 hunks accepted.  Warn of a file that is not sound then, although the
-original and the whole proposal are.  Return the message that is shown."
+original and the whole proposal are.  What is shown follows your decisions.
+Return the message that is shown."
   (interactive "P")
   (agent-q-diff-signs-change-with-target)
-  (if (or (agent-q-diff-buffer-heading-at-point)
-          (not (agent-q-diff-file-change-has-text (agent-q-diff-buffer-file))))
-      (agent-q-diff-outcome--show-files is-all)
-    (agent-q-diff-outcome--show-file is-all)))
-
-(defun agent-q-diff-outcome--show-file (is-all)
-  "Do what `agent-q-diff-show-outcome' does with IS-ALL for the file at point."
-  (let* ((change agent-q-diff-buffer-change)
-         (hunk (agent-q-diff-buffer-hunk-at-point))
+  (let* ((is-of-files (or (agent-q-diff-buffer-heading-at-point)
+                          (not (agent-q-diff-file-change-has-text (agent-q-diff-buffer-file)))))
          (index (agent-q-diff-buffer-file-index))
-         (file (nth index (agent-q-diff-change-files change)))
-         (text (agent-q-diff-outcome--text change index is-all))
-         (mode (agent-q-diff-fontify-mode))
-         (warning (agent-q-diff-outcome--warning
-                   text mode (agent-q-diff-file-change-original file)
-                   (agent-q-diff-file-change-modified file)))
-         (name (agent-q-diff-file-change-name file))
-         (window (agent-q-diff-outcome--show
-                  (agent-q-diff-outcome--fill
-                   text mode
-                   (and hunk (agent-q-diff-engine-hunk-line
-                              (agent-q-diff-change-hunk change hunk)))
-                   (concat " " (replace-regexp-in-string "%" "%%" name)
-                           (if is-all " with all pending hunks" " if you finish now")
-                           (and warning (propertize (concat ": " warning)
-                                                    'face 'agent-q-diff-warning)))))))
-    (message "%s" (or warning
-                      (if (eq window (selected-window))
-                          "The outcome; q returns to the diff"
-                        "The outcome is shown in the other window")))))
+         (hunk (and (not is-of-files) (agent-q-diff-buffer-hunk-at-point))))
+    (pcase-let ((`(,window . ,warning)
+                 (agent-q-diff-outcome--show
+                  is-all (and (not is-of-files) index)
+                  (cond (is-of-files index)
+                        (hunk (agent-q-diff-engine-hunk-line
+                               (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk)))
+                        (t 0)))))
+      (message "%s"
+               (cond
+                (warning warning)
+                ((not (eq window (selected-window)))
+                 (if is-of-files
+                     "What each file will be is shown in the other window"
+                   "The outcome is shown in the other window"))
+                (is-of-files "What each file will be; q returns to the diff")
+                (t "The outcome; q returns to the diff"))))))
 
 (provide 'agent-q-diff-outcome)
 ;;; agent-q-diff-outcome.el ends here

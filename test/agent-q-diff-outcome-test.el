@@ -77,6 +77,66 @@ The file's name ends with `aqd-outcome-suffix'."
       (aqd-accept 1)
       (should (string-match-p "NOT SOUND" (nth 1 (aqd-outcome)))))))
 
+;;;; While the review goes on
+
+(defun aqd-outcome-shown ()
+  "Return (TEXT HEADER) of what is shown, when it is up to date."
+  (with-timeout (20 (ert-fail "It is not updated"))
+    (while agent-q-diff-outcome--is-due
+      (accept-process-output nil 0.01)))
+  (with-current-buffer agent-q-diff-outcome-buffer-name
+    (list (buffer-string) (substring-no-properties header-line-format))))
+
+(ert-deftest aqd-outcome-follows-the-decisions ()
+  (aqd-outcome-with-review aqd-outcome-original aqd-outcome-modified
+    (aqd-outcome)
+    (aqd-accept 1)
+    (pcase-let ((`(,text ,header) (aqd-outcome-shown)))
+      (should (equal text (aqd-target)))
+      (should (string-match-p "finish now: NOT SOUND" header)))
+    (aqd-accept 2)
+    (should (equal (aqd-outcome-shown)
+                   (list aqd-outcome-modified " target.txt.el if you finish now")))
+    (agent-q-diff-undo)
+    (agent-q-diff-undo)
+    (should (equal (aqd-outcome-shown)
+                   (list aqd-outcome-original " target.txt.el if you finish now")))))
+
+(ert-deftest aqd-outcome-with-all-hunks-follows-too ()
+  (aqd-outcome-with-review aqd-outcome-original aqd-outcome-modified
+    (aqd-outcome t)
+    (aqd-goto-hunk 1)
+    (agent-q-diff-reject-hunk)
+    (pcase-let ((`(,text ,header) (aqd-outcome-shown)))
+      (should-not (string-match-p "when x" text))
+      (should (string-match-p "with all pending hunks: NOT SOUND" header)))))
+
+(ert-deftest aqd-outcome-keeps-its-place-while-it-follows ()
+  (aqd-outcome-with-review aqd-outcome-original aqd-outcome-modified
+    (aqd-goto-hunk 2)
+    (aqd-outcome)
+    (let ((line (with-current-buffer agent-q-diff-outcome-buffer-name
+                  (line-number-at-pos))))
+      (should (> line 10))
+      (aqd-accept 1)
+      (aqd-outcome-shown)
+      (should (= line (with-current-buffer agent-q-diff-outcome-buffer-name
+                        (line-number-at-pos)))))))
+
+(ert-deftest aqd-outcome-says-that-the-review-has-ended ()
+  (aqd-with-file aqd-outcome-original
+    (aqd-call aqd-outcome-original aqd-outcome-modified
+              (lambda ()
+                (aqd-outcome)
+                (agent-q-diff-reject-all)))
+    (unwind-protect
+        (progn
+          (should (equal (nth 1 (aqd-outcome-shown)) " From before the review ended"))
+          (agent-q-diff-outcome--update)
+          (should-not (memq #'agent-q-diff-outcome--update-soon
+                            agent-q-diff-session-changed-hook)))
+      (kill-buffer agent-q-diff-outcome-buffer-name))))
+
 ;;;; With tree-sitter
 
 ;; run-tests says in AGENT_Q_DIFF_TREESIT where the grammar of JSON is.
