@@ -158,7 +158,7 @@ answer whatever they do."
               (n n))
             (plist-get result :total)
             (cond
-             ((plist-get result :detached) "in the text")
+             ((plist-get result :detached) "accepted, not yet written")
              ((plist-get result :files)
               (concat "in the files" (agent-q-diff-lifecycle--unsaved-text result)))
              ((and (< 0 (plist-get result :in-file)) (not (plist-get result :saved)))

@@ -84,7 +84,7 @@ For Agent-Q it has the numbers that document 004 requires."
 
 ;;;; Which hunks
 
-(defun agent-q-diff-message-facts--numbers (hunks)
+(defun agent-q-diff-message-facts-numbers (hunks)
   "Return the numbers of HUNKS, results of single hunks, as a string."
   (let ((numbers (mapcar (lambda (hunk) (number-to-string (1+ (plist-get hunk :index))))
                          hunks)))
@@ -102,12 +102,19 @@ their numbers."
         (concat (string-remove-suffix " hunk%s." format)
                 (mapconcat #'agent-q-diff-message-facts--part-lines hunks ""))
       (format format (concat (if (cdr hunks) "s " " ")
-                             (agent-q-diff-message-facts--numbers hunks))))))
+                             (agent-q-diff-message-facts-numbers hunks))))))
 
 (defun agent-q-diff-message-facts--part-lines (hunk)
   "Return the number and the lines of HUNK, the result of a single hunk."
   (format "\nhunk %d:\n%s" (1+ (plist-get hunk :index))
           (string-trim-right (or (plist-get hunk :part) "") "\n")))
+
+(defun agent-q-diff-message-facts-undecided-p (hunk)
+  "Return non-nil if HUNK, the result of one, is not in the file and undecided.
+One that could not be applied where it belongs does not count."
+  (and (null (plist-get hunk :state))
+       (not (plist-get hunk :in-file))
+       (not (plist-get hunk :reason))))
 
 (defun agent-q-diff-message-facts-which (result in out)
   "Return lines that list which hunks are IN the target of RESULT, and which OUT."
@@ -115,6 +122,10 @@ their numbers."
     (delq nil
           (list (agent-q-diff-message-facts--part (format "In %s: hunk%%s." place) in)
                 (agent-q-diff-message-facts--part (format "Not in %s: hunk%%s." place) out)
+                (agent-q-diff-message-facts--part
+                 "The user has not decided about hunk%s."
+                 (and (plist-get result :decision)
+                      (seq-filter #'agent-q-diff-message-facts-undecided-p out)))
                 (agent-q-diff-message-facts--part
                  (format "Was in %s, but its lines have been changed there since: hunk%%s."
                          place)
@@ -211,8 +222,9 @@ They are numbered as by the tools with which agents read files."
                            (split-string (string-remove-suffix "\n" text) "\n")))
                (more (- (length lines) agent-q-diff-message-facts--max-live-lines)))
     (append
-     (list (format "hunk %d, %s %s:" (1+ (plist-get hunk :index))
-                   (if (plist-get hunk :in-file) "in" "not in") place))
+     (list (format "hunk %d, %s %s:%s" (1+ (plist-get hunk :index))
+                   (if (plist-get hunk :in-file) "in" "not in") place
+                   (if lines "" (format " no lines, before line %d" (1+ line)))))
      (seq-map-indexed (lambda (text index)
                         (format "%6d\t%s" (+ line index 1)
                                 (string-remove-suffix "\r" text)))

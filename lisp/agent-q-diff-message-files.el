@@ -41,8 +41,9 @@ Their :index counts from 0 in FILE."
                               (plist-get file :new-path) result))
             "")))
 
-(defun agent-q-diff-message-files--remarks (file)
-  "Return in parentheses why hunks of FILE are as they are, or the empty string."
+(defun agent-q-diff-message-files--remarks (file result)
+  "Return in parentheses why hunks of FILE are as they are, or the empty string.
+FILE is one of RESULT."
   (let ((remarks
          (append
           (mapcan (lambda (hunk)
@@ -53,7 +54,10 @@ Their :index counts from 0 in FILE."
                     (and (plist-get hunk :operation)
                          (agent-q-diff-message-files--remark
                           hunk (plist-get hunk :header))))
-                  (plist-get file :hunks)))))
+                  (plist-get file :hunks))
+          ;; Otherwise nothing is decided, as the message says.
+          (and (plist-get result :decision)
+               (agent-q-diff-message-files--undecided file)))))
     (if remarks
         (format " (%s)" (string-join remarks "; "))
       "")))
@@ -65,6 +69,27 @@ Their :index counts from 0 in FILE."
     (list (format "%s: \"%s\"" name (plist-get hunk :comment))))
    ((and (plist-get hunk :reason) (not (plist-get hunk :in-file)))
     (list (format "%s could not be applied: %s" name (plist-get hunk :reason))))))
+
+(defun agent-q-diff-message-files--undecided (file)
+  "Return a list with a remark on the hunks of FILE that are undecided, or nil."
+  (let* ((hunks (plist-get file :hunks))
+         (operations (seq-filter (lambda (hunk)
+                                   (and (plist-get hunk :operation)
+                                        (agent-q-diff-message-facts-undecided-p hunk)))
+                                 hunks))
+         (lines (seq-filter #'agent-q-diff-message-facts-undecided-p
+                            (agent-q-diff-message-files-lines file)))
+         (n (+ (length operations) (length lines))))
+    (cond
+     ((= n 0) nil)
+     ((= n (length hunks)) (list "undecided"))
+     (t (list (concat "undecided: "
+                      (string-join
+                       (append (mapcar (lambda (hunk) (plist-get hunk :header)) operations)
+                               (and lines
+                                    (list (concat (ngettext "hunk " "hunks " (length lines))
+                                                  (agent-q-diff-message-facts-numbers lines)))))
+                       ", ")))))))
 
 (defun agent-q-diff-message-files--file (file result)
   "Return what became of FILE, a file's result in RESULT, in words."
@@ -92,7 +117,7 @@ Their :index counts from 0 in FILE."
                              " with "
                            ", "))
             (if (plist-get file :overwritten) ", but the file is gone since" "")
-            (agent-q-diff-message-files--remarks file))))
+            (agent-q-diff-message-files--remarks file result))))
 
 ;;;; All files
 

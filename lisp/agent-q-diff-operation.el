@@ -304,6 +304,7 @@ Either is nil if there is no such link."
 
 (defun agent-q-diff-operation-done-p (file operation fact)
   "Return non-nil if OPERATION of FILE is done; FACT is what the engine knows.
+If OPERATION is nil, since the hunk has lines, that is FACT.
 What others made under the old name of a file after we renamed it is another
 file, although the rename cannot be taken back then."
   (or fact

@@ -544,6 +544,12 @@ hunk 2, not in the file:
              (let ((agent-q-diff-context-length 1))
                (aqd-message-to-agent-q-about "a\nb\nc\nd\ne\nf\ng\nh\n"
                                              "A\nA2\nb\nc\nd\ne\nf\ng\nH\n" "a r q")))))
+  ;; Lines that are only to be inserted are not there, so nothing is.
+  (aqd-with-file "a\nb\nc\n"
+    (should (string-suffix-p
+             "\nhunk 2, not in the file: no lines, before line 4"
+             (let ((agent-q-diff-context-length 0))
+               (aqd-message-to-agent-q-about "a\nb\nc\n" "A\nb\nc\nd\n" "a r q")))))
   ;; If others have changed its lines, theirs are shown.
   (aqd-with-file (concat "other\n" (aqd-numbered 20))
     (let ((message (aqd-message-to-agent-q-about
@@ -554,6 +560,16 @@ hunk 2, not in the file:
                     "C-c C-c q")))
       (should (string-search "now are:\nhunk 1, not in the file:\n     1\tother\n" message))
       (should (string-suffix-p "    28\tnew\n       … 16 more lines" message)))))
+
+(ert-deftest aqd-message-tells-rejected-from-undecided ()
+  (let ((original (aqd-numbered 40))
+        (modified (aqd-numbered 40 '((5 . "five") (20 . "twenty") (35 . "x")))))
+    (aqd-with-file original
+      (should (string-search "
+Not in the file: hunks 2 and 3.
+The user has not decided about hunk 3.
+"
+                             (aqd-message-to-agent-q-about original modified "a r q"))))))
 
 (ert-deftest aqd-message-tells-what-is-in-the-file ()
   (let ((original (aqd-numbered 40))

@@ -594,10 +594,12 @@ run.sh made executable, link now links to run.sh."))))
     (should (eq 'partial (aqd-several-answer :status)))
     (should (string-prefix-p
              "✓ Accepted in part: 2 of 6 files: a.txt 1 of 3 hunks (hunk 2: \"keep the old \
-name\"), old.txt renamed to sub/new.txt with 0 of 1 hunk, gone.txt not deleted, \
-deep/made.txt not created, run.sh not made executable, link does not link to run.sh."
+name\"; undecided: hunk 3), old.txt renamed to sub/new.txt with 0 of 1 hunk (undecided: hunk 1), \
+gone.txt not deleted, deep/made.txt not created, run.sh not made executable (undecided), \
+link does not link to run.sh (undecided)."
              (aqd-several-answer :message)))
-    (should (string-search "\na.txt:\nIn the file: hunk 1.\nNot in the file: hunks 2 and 3."
+    (should (string-search "\na.txt:\nIn the file: hunk 1.\nNot in the file: hunks 2 and 3.
+The user has not decided about hunk 3."
                            (concat "\n" (aqd-several-answer :message))))
     (let ((files (aqd-several-answer :files)))
       (should (equal (mapcar (lambda (file) (plist-get file :kind)) files)
