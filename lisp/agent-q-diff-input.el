@@ -8,7 +8,6 @@
 
 ;; A program proposes a change as a list of property lists, one for each
 ;; file.  Here they are checked, and become file changes.
-
 ;;
 ;; A diff of several files becomes such a list, too.
 

@@ -113,12 +113,21 @@ They are one or two characters longer than the file's own name."
 
 (defun agent-q-diff-visit-detached (path text)
   "Return a new buffer with TEXT, the proposed content of the file PATH.
-It visits no file, so nothing done to it is ever written."
+It visits no file, so nothing done to it is ever written.  It has the major
+mode of PATH, so that its code is shown in colors."
   (with-current-buffer (generate-new-buffer
                         (format "*Agent-Q Content: %s*"
                                 (agent-q-diff-visible
                                  (file-name-nondirectory path))))
     (insert text)
+    (ignore-errors
+      (agent-q-diff-base-silently
+        (delay-mode-hooks
+          (let ((buffer-file-name path)
+                (enable-local-variables nil))
+            (set-auto-mode)))))
+    (unless (derived-mode-p 'prog-mode 'text-mode 'conf-mode)
+      (fundamental-mode))
     (set-buffer-modified-p nil)
     (setq buffer-undo-list nil)
     (current-buffer)))

@@ -143,5 +143,15 @@
                           :type 'agent-q-diff-bad-target))
         (rename-file file aqd-file)))))
 
+(ert-deftest aqd-visit-detached-has-the-mode-of-its-file-but-no-file ()
+  (let ((buffer (agent-q-diff-visit-detached "/nowhere/a.el" "(foo)\n")))
+    (unwind-protect
+        (with-current-buffer buffer
+          (should (eq major-mode 'emacs-lisp-mode))
+          (should-not buffer-file-name)
+          (should-not (buffer-modified-p))
+          (should (equal (buffer-string) "(foo)\n")))
+      (kill-buffer buffer))))
+
 (provide 'agent-q-diff-visit-test)
 ;;; agent-q-diff-visit-test.el ends here
