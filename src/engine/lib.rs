@@ -16,6 +16,7 @@
 //! - [`review`]: the state machine of a review, and its decision
 //! - [`change`]: several files, decided together
 //! - [`tool`]: replaces a string exactly, finds what resembles one that is missing, diffs as lines
+//! - [`inputs`]: what agents' own tools make of a file, and inputs that make what was decided
 //! - [`show`]: changed words inside changed lines, and misleading characters
 
 // Only the integration tests use `Dice::of`.
@@ -25,6 +26,7 @@ pub mod change;
 #[path = "../../test/engine/common/dice.rs"]
 mod dice;
 pub mod diff;
+pub mod inputs;
 pub mod merge;
 pub mod patch;
 pub mod proposal;

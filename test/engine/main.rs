@@ -4,6 +4,7 @@
 mod change;
 mod common;
 mod diff;
+mod inputs;
 mod merge;
 mod patch;
 mod proposal;
