@@ -15,7 +15,7 @@ FUZZ_TARGETS ?= parse place review
 FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help build mcp demo test lint bench bench-check fuzz doc clean
+.PHONY: help build mcp demo test test-agents lint bench bench-check fuzz doc clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,8 +33,8 @@ build: ## Build the engine (a Rust module) and put it beside the Lisp files
 
 mcp: ## Build the server for MCP clients, and print how to register it
 	@test/tools/need cargo cc
-	@test/tools/build-mcp
-	@test/tools/build-mcp --say-how
+	@test/tools/build-program
+	@test/tools/build-program --say-how
 
 demo: ## Review a real proposal in this terminal; without a terminal, play it
 	@test/tools/need emacs cargo cc git
@@ -45,6 +45,11 @@ test: ## Run every test: Rust, Lisp, and Emacs in a real terminal
 	@test/tools/need emacs cargo cc patch git tmux timeout mcp-client sbcl slime swank evil makeinfo setfacl
 	@$(MAKE) --no-print-directory build
 	@test/tools/run-tests $(SUITES)
+
+test-agents: ## Install real coding agents (over 1 GB) and decide their edits in Emacs
+	@test/tools/need emacs cargo cc git tmux timeout mcp-client
+	@$(MAKE) --no-print-directory build
+	@test/tools/run-tests agents
 
 lint: ## Check style, warnings, dependencies, documentation, and the boundaries between modules
 	@test/tools/need emacs cargo rustfmt clippy cargo-deny cc package-lint

@@ -37,6 +37,8 @@ alist, and returns one of them:
 `review'  Open the full review of the hunks.
 
 Only `deny' counts for `propose_file_edit', which is a review anyway.
+For an edit that an agent makes with its own tool, the name is that tool's,
+such as \"Edit\", and `ask' opens the full review.
 Whatever the value, the user is asked before a protected file is edited,
 and a large edit is reviewed; see `agent-q-diff-tools-review-lines'."
   :type '(choice (const :tag "Ask" ask)

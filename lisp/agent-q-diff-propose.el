@@ -64,27 +64,24 @@ ROOT is what `agent-q-diff-propose--root-for' returned."
                                 (file-truename name))
                               root)))
 
-(defun agent-q-diff-propose--notes (name resolved root project)
-  "Return notes for the user about the file NAME, strings.
-RESOLVED is its resolved name below ROOT, from which the guard walks;
-PROJECT is the project's root, or nil if there is none.  Signal an error
-if no agent may edit the file."
-  (append
-   (unless (or (not project) (equal root project))
-     (list (format "The file is OUTSIDE the project %s" (abbreviate-file-name project))))
-   (pcase (agent-q-diff-guard-protection resolved root name)
-     (`(denied . ,reason)
-      (signal 'agent-q-diff-forbidden
-              (list (format "Error: Cannot write to file\n\nNot for agents: %s." reason))))
-     (`(asked . ,reason) (list (format "PROTECTED: %s" reason))))))
+(defun agent-q-diff-propose--protection (name resolved root)
+  "Return why the file NAME is protected, a string, or nil if it is not.
+RESOLVED is its resolved name below ROOT, from which the guard walks.
+Signal an error if no agent may edit the file."
+  (pcase (agent-q-diff-guard-protection resolved root name)
+    (`(denied . ,reason)
+     (signal 'agent-q-diff-forbidden
+             (list (format "Error: Cannot write to file\n\nNot for agents: %s." reason))))
+    (`(asked . ,reason) reason)))
 
 (defun agent-q-diff-propose-target (tool path &optional project)
-  "Return (NAME NOTES CHECK) for the file PATH that a call of TOOL would change.
+  "Return (NAME NOTES CHECK PROTECTION) for the file PATH of a call of TOOL.
 PATH is relative to `default-directory'.  PROJECT is the root of the
 agent's project, if known.  NAME is absolute; NOTES are strings for the
 user.  CHECK is a function that signals an error if the file must not be
 written: during a review, a directory on the way to it may be replaced by
-a link or become one of git's own.
+a link or become one of git's own.  PROTECTION says why the file is
+protected, or is nil.
 
 A refusal of PATH is logged here; a review is logged when it ends."
   (agent-q-diff-propose--logging-refusals
@@ -92,10 +89,16 @@ A refusal of PATH is logged here; a review is logged when it ends."
    (lambda ()
      (let* ((name (agent-q-diff-visit-name path))
             (root (agent-q-diff-propose--root-for name project))
-            (resolved (agent-q-diff-propose--check name root)))
+            (resolved (agent-q-diff-propose--check name root))
+            (protection (agent-q-diff-propose--protection name resolved root)))
        (list name
-             (agent-q-diff-propose--notes name resolved root project)
-             (lambda () (agent-q-diff-guard-recheck resolved root)))))))
+             (append
+              (unless (or (not project) (equal root project))
+                (list (format "The file is OUTSIDE the project %s"
+                              (abbreviate-file-name project))))
+              (and protection (list (format "PROTECTED: %s" protection))))
+             (lambda () (agent-q-diff-guard-recheck resolved root))
+             protection)))))
 
 (defun agent-q-diff-propose--targets (tool files project)
   "Return (FILES . NOTES) for FILES, which a call of TOOL proposes to change.

@@ -130,7 +130,7 @@ Signal an error if it is not a request."
   "Return REQUEST, or signal that its protocol version is not supported."
   (unless (member (gethash "version" request) agent-q-diff-protocol--versions)
     (signal 'agent-q-diff-bad-arguments
-            '("agent-q-diff-mcp and agent-q-diff in Emacs are of different \
+            '("the program agent-q-diff and its Lisp code are of different \
 versions; rebuild the one or reload the other")))
   request)
 

@@ -7,7 +7,7 @@
 ;;; Commentary:
 
 ;; `agent-q-diff-serve' opens a Unix socket, through which the program
-;; agent-q-diff-mcp requests reviews.  Only the user's own programs can
+;; agent-q-diff requests reviews.  Only the user's own programs can
 ;; reach it: it is in a directory of mode 0700 that belongs to the user.
 ;; The protocol is described in agent-q-diff-protocol.el.
 
@@ -25,13 +25,14 @@
 (require 'agent-q-diff-reviews)
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-propose)
+(require 'agent-q-diff-own-tool)
 (require 'agent-q-diff-tools)
 
 (defcustom agent-q-diff-server-socket nil
   "Name of the socket that `agent-q-diff-serve' opens, or nil for the usual one.
 That is agent-q-diff/socket in the directory that the environment variable
 XDG_RUNTIME_DIR names, or in ~/.cache if there is none.  The program
-agent-q-diff-mcp looks there without being told, and needs the option
+agent-q-diff looks there without being told, and needs the option
 --socket for any other."
   :type '(choice (const :tag "The usual one" nil) file)
   :group 'agent-q-diff-agents)
@@ -76,26 +77,46 @@ program can read of it, an alist, or nil."
 
 ;;;; Calls
 
+(defun agent-q-diff-server--follow (client review)
+  "Tell CLIENT the progress of REVIEW, which it has requested.
+If CLIENT is gone, cancel REVIEW.  It may have ended, or be nil."
+  (cond
+   ((or (null review) (agent-q-diff-session-outcome review)))
+   ((process-live-p client)
+    (with-current-buffer (agent-q-diff-session-buffer review)
+      (add-hook 'agent-q-diff-progress-functions
+                (apply-partially #'agent-q-diff-server--send-progress client)
+                nil t)
+      (agent-q-diff-progress-refresh)))
+   (t (agent-q-diff-cancel review))))
+
 (defun agent-q-diff-server--review (client tool arguments)
   "Begin the review that CLIENT requests by TOOL with ARGUMENTS, a hash table."
-  (let ((review (agent-q-diff-propose
-                 tool (agent-q-diff-schema-arguments tool arguments)
-                 (apply-partially #'agent-q-diff-server--answer-result client))))
-    (cond
-     ((or (null review) (agent-q-diff-session-outcome review)))
-     ((process-live-p client)
-      (with-current-buffer (agent-q-diff-session-buffer review)
-        (add-hook 'agent-q-diff-progress-functions
-                  (apply-partially #'agent-q-diff-server--send-progress client)
-                  nil t)
-        (agent-q-diff-progress-refresh)))
-     (t (agent-q-diff-cancel review)))))
+  (agent-q-diff-server--follow
+   client
+   (agent-q-diff-propose
+    tool (agent-q-diff-schema-arguments tool arguments)
+    (apply-partially #'agent-q-diff-server--answer-result client))))
 
 (defun agent-q-diff-server--call (client tool arguments)
   "Call TOOL with ARGUMENTS, a hash table, and answer CLIENT."
   (cond
    ((agent-q-diff-schema-proposal-p tool)
     (agent-q-diff-server--review client tool arguments))
+   ((equal tool "ping")
+    (agent-q-diff-server--answer
+     client (format "Emacs %s serves at %s" emacs-version
+                    (process-get agent-q-diff-server--process 'socket))
+     nil))
+   ((equal tool "decide_edit")
+    (agent-q-diff-server--follow
+     client
+     (agent-q-diff-own-tool-decide
+      arguments (apply-partially #'agent-q-diff-server--answer client))))
+   ((equal tool "write_decided")
+    (agent-q-diff-server--answer client (agent-q-diff-own-tool-write arguments) nil))
+   ((equal tool "check_edit")
+    (agent-q-diff-server--answer client (agent-q-diff-own-tool-check arguments) nil))
    ((stringp tool)
     (agent-q-diff-tools-call-async
      tool arguments
@@ -262,7 +283,7 @@ or set `agent-q-diff-server-socket'" socket))
 ;;;###autoload
 (defun agent-q-diff-serve ()
   "Let the user's MCP clients request reviews in this Emacs.
-They do so through the program agent-q-diff-mcp, which `make mcp' builds.
+They do so through the program agent-q-diff, which `make mcp' builds.
 Return the name of the socket, which is open until
 `agent-q-diff-serve-stop' or the end of Emacs."
   (interactive)

@@ -7,7 +7,7 @@
 ;;; Commentary:
 
 ;; What a program can read of the result of a review, beside its message.
-;; The program agent-q-diff-mcp passes it on, and its `outputSchema' says
+;; The program agent-q-diff passes it on, and its `outputSchema' says
 ;; what each property means.
 
 ;;; Code:

@@ -73,6 +73,7 @@
 (autoload 'agent-q-diff-grants "agent-q-diff-grants" nil t)
 (autoload 'agent-q-diff-revoke-grants "agent-q-diff-grants" nil t)
 (autoload 'agent-q-diff-serve "agent-q-diff-server" nil t)
+(autoload 'agent-q-diff-setup-agent "agent-q-diff-setup" nil t)
 (autoload 'agent-q-diff-unload "agent-q-diff-unload" nil t)
 (autoload 'agent-q-diff-mode "agent-q-diff-mode" nil t)
 (autoload 'agent-q-diff-build-module "agent-q-diff-build" nil t)

@@ -1,70 +1,278 @@
-//! The program's options.
+//! The commands of the program, and their options.
 
-use std::ffi::OsString;
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{Arg, Command, value_parser};
+use crate::setup::check::Check;
+use clap::builder::PossibleValue;
+use clap::{Arg, ArgAction, ArgMatches, Command as Clap, ValueEnum, value_parser};
 
 const ABOUT: &str = "\
+What coding agents want to change in files is decided in Emacs, hunk by hunk.
+Call M-x agent-q-diff-serve there first.";
+
+const ABOUT_MCP: &str = "\
 An MCP server: what an agent wants to change in a file is reviewed in Emacs,
 hunk by hunk. Call M-x agent-q-diff-serve there first.";
 
-/// Many clients give up on a call after 60 seconds.
-const DEFAULT_TIMEOUT: &str = "50";
+const ABOUT_HOOK: &str = "\
+A hook for coding agents: what their own tools are about to change in a file
+is decided in Emacs, hunk by hunk. The agent runs it before and after each
+edit, with the event on standard input; its settings name it. Whatever goes
+wrong, the edit is refused. If the environment variable AGENT_Q_DIFF is
+\"off\" where the agent was started, every edit passes.";
 
-const TIMEOUT_HELP: &str = "\
+/// Many clients give up on a call after 60 seconds.
+const DEFAULT_TIMEOUT_OF_MCP: &str = "50";
+
+const TIMEOUT_HELP_OF_MCP: &str = "\
 Answer a call \"pending\" after this time, before the
 client gives up; the agent then asks again with
 review_result. 0 waits for the user
 without limit";
 
+/// Some seconds less than a day, for which the settings let the agent wait.
+const DEFAULT_TIMEOUT_OF_HOOK: &str = "86390";
+
+const TIMEOUT_HELP_OF_HOOK: &str = "\
+Refuse the edit if it is not decided after this time,
+before the agent gives up waiting and makes it. 0
+waits without limit";
+
+const ABOUT_SETUP: &str = "\
+Put the hook into an agent's settings, and check that it will be run. The change
+is shown first. All else in the settings stays as it is.";
+
+const ABOUT_CHECK: &str = "\
+Say what keeps an agent's hook from being run, as far as that can be seen
+without a model. Exits with 1 if anything is missing.";
+
 const SOCKET_HELP: &str = "\
 Emacs's socket, if `agent-q-diff-server-socket' is
 set there";
 
-/// What the command line sets.
+/// What the command line asks for.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Options {
+pub enum Command {
+    /// To be an MCP server.
+    Mcp(Mcp),
+    /// To have one edit decided.
+    Hook(Hook),
+    /// To change the settings of an agent.
+    Setup(Setup),
+    /// To say what keeps the hook of an agent from being run.
+    Check(Check),
+}
+
+/// The options of the MCP server.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Mcp {
     /// The socket on which Emacs listens, or none to try the usual places.
     pub socket: Option<PathBuf>,
     /// Time after which a call is answered "pending", or none to wait without end.
     pub timeout: Option<Duration>,
 }
 
-/// Returns the options in `arguments`, of which the first is the program's name.
+/// The options of a hook.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Hook {
+    /// The agent that runs it.
+    pub client: Client,
+    /// The socket on which Emacs listens, or none to try the usual places.
+    pub socket: Option<PathBuf>,
+    /// Time after which the edit is refused, or none to wait without end.
+    pub timeout: Option<Duration>,
+}
+
+/// How the settings of an agent are to be changed.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Setup {
+    /// The agent.
+    pub client: Client,
+    /// Whose settings.
+    pub scope: Scope,
+    /// Whether the hook is to be taken out.
+    pub is_removing: bool,
+    /// Whether the new settings are only to be printed.
+    pub is_showing: bool,
+    /// Whether only their file is to be named.
+    pub is_naming: bool,
+    /// Whether nothing is to be asked.
+    pub is_yes: bool,
+    /// The socket on which Emacs listens, or none to try the usual places.
+    pub socket: Option<PathBuf>,
+}
+
+/// Whose settings are changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// The user's, for all projects.
+    User,
+    /// Those of the project in the current directory.
+    Project,
+}
+
+/// A coding agent whose edits are decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Client {
+    /// Claude Code.
+    Claude,
+    /// Codex.
+    Codex,
+    /// Gemini CLI.
+    Gemini,
+}
+
+impl Client {
+    /// Returns its name on the command line, which is also that of its own program.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::Gemini => "gemini",
+        }
+    }
+}
+
+impl ValueEnum for Client {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::Claude, Self::Codex, Self::Gemini]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let help = match self {
+            Self::Claude => "Claude Code",
+            Self::Codex => "Codex",
+            Self::Gemini => "Gemini CLI",
+        };
+        Some(PossibleValue::new(self.name()).help(help))
+    }
+}
+
+/// Returns what `arguments` ask for; the first is the program's name. The program called
+/// `agent-q-diff-mcp` is an MCP server, as it was before it had other commands.
 ///
 /// # Errors
 ///
-/// What to print instead of serving a client: what is wrong with the arguments, or, if that is what
-/// they ask for, the help or the version.
-pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, clap::Error> {
-    let mut matches = command().try_get_matches_from(arguments)?;
-    Ok(Options {
-        socket: matches.remove_one("socket"),
-        timeout: matches.remove_one("timeout").flatten(),
+/// What to print instead: what is wrong with the arguments, or, if that is what they ask for, the
+/// help or the version.
+pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, clap::Error> {
+    let mut arguments: Vec<OsString> = arguments.into_iter().collect();
+    let name = arguments.first().map(Path::new).and_then(Path::file_name);
+    if name == Some(OsStr::new("agent-q-diff-mcp")) {
+        arguments.insert(1, "mcp".into());
+    }
+    let matches = command().try_get_matches_from(arguments)?;
+    let (command, mut matches) = matches
+        .subcommand()
+        .map(|(command, matches)| (command.to_owned(), matches.clone()))
+        .expect("clap requires one");
+    let socket = matches.remove_one("socket");
+    let mut timeout = || matches.remove_one("timeout").flatten();
+    Ok(match command.as_str() {
+        "mcp" => Command::Mcp(Mcp {
+            socket,
+            timeout: timeout(),
+        }),
+        "hook" => Command::Hook(Hook {
+            timeout: timeout(),
+            client: client_of(&mut matches),
+            socket,
+        }),
+        "setup" => Command::Setup(Setup {
+            client: client_of(&mut matches),
+            scope: match matches.get_flag("project") {
+                true => Scope::Project,
+                false => Scope::User,
+            },
+            is_removing: matches.get_flag("remove"),
+            is_showing: matches.get_flag("show"),
+            is_naming: matches.get_flag("where"),
+            is_yes: matches.get_flag("yes"),
+            socket,
+        }),
+        _ => Command::Check(Check {
+            client: client_of(&mut matches),
+            socket,
+        }),
     })
 }
 
-fn command() -> Command {
-    let timeout = Arg::new("timeout")
-        .long("timeout")
-        .value_name("SECONDS")
-        .value_parser(timeout)
-        .allow_negative_numbers(true)
-        .default_value(DEFAULT_TIMEOUT)
-        .help(TIMEOUT_HELP);
+fn client_of(matches: &mut ArgMatches) -> Client {
+    matches.remove_one("client").expect("clap requires it")
+}
+
+fn command() -> Clap {
     let socket = Arg::new("socket")
         .long("socket")
         .value_name("FILE")
         .value_parser(value_parser!(PathBuf))
         .help(SOCKET_HELP);
-    Command::new(env!("CARGO_BIN_NAME"))
+    let client = Arg::new("client")
+        .value_name("AGENT")
+        .required(true)
+        .value_parser(value_parser!(Client))
+        .help("The agent that runs the hook");
+    let flag = |name: &'static str, help: &'static str| {
+        Arg::new(name)
+            .long(name)
+            .action(ArgAction::SetTrue)
+            .help(help)
+    };
+    let mcp = Clap::new("mcp")
+        .about("Be an MCP server")
+        .long_about(ABOUT_MCP)
+        .args([
+            timeout_option(DEFAULT_TIMEOUT_OF_MCP, TIMEOUT_HELP_OF_MCP),
+            socket.clone(),
+        ]);
+    let hook = Clap::new("hook")
+        .about("Have an edit decided that an agent's own tool is about to make")
+        .long_about(ABOUT_HOOK)
+        .args([
+            client.clone(),
+            timeout_option(DEFAULT_TIMEOUT_OF_HOOK, TIMEOUT_HELP_OF_HOOK),
+            socket.clone(),
+        ]);
+    let setup = Clap::new("setup")
+        .about("Put the hook into an agent's settings")
+        .long_about(ABOUT_SETUP)
+        .args([
+            client.clone(),
+            flag(
+                "project",
+                "Change the settings of the project here, not the user's",
+            ),
+            flag("remove", "Take the hook out again"),
+            flag("show", "Only print the settings as they would be"),
+            flag("where", "Only print the name of the settings file"),
+            flag("yes", "Do not ask"),
+            socket.clone(),
+        ]);
+    let check = Clap::new("check")
+        .about("Say what keeps an agent's hook from being run")
+        .long_about(ABOUT_CHECK)
+        .args([client, socket]);
+    Clap::new("agent-q-diff")
         .version(env!("CARGO_PKG_VERSION"))
         .about(ABOUT)
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .disable_help_subcommand(true)
+        .propagate_version(true)
         // An option that is given twice counts as it was given last.
-        .args_override_self(true)
-        .args([timeout, socket])
+        .subcommands([mcp, hook, setup, check].map(|command| command.args_override_self(true)))
+}
+
+fn timeout_option(default: &'static str, help: &'static str) -> Arg {
+    Arg::new("timeout")
+        .long("timeout")
+        .value_name("SECONDS")
+        .value_parser(timeout)
+        .allow_negative_numbers(true)
+        .default_value(default)
+        .help(help)
 }
 
 /// Parses a number of seconds; 0 means that there is no timeout.
@@ -81,9 +289,13 @@ mod tests {
 
     use super::*;
 
-    fn parsed(arguments: &[&str]) -> Result<Options, clap::Error> {
-        let program = ["agent-q-diff-mcp"].iter();
+    fn parsed(arguments: &[&str]) -> Result<Command, clap::Error> {
+        let program = ["agent-q-diff"].iter();
         parse(program.chain(arguments).map(OsString::from))
+    }
+
+    fn seconds(number: f64) -> Option<Duration> {
+        Some(Duration::from_secs_f64(number))
     }
 
     #[test]
@@ -92,33 +304,84 @@ mod tests {
     }
 
     #[test]
-    fn options_set_socket_and_timeout() {
-        let seconds = |number| Some(Duration::from_secs_f64(number));
+    fn options_of_the_server_set_socket_and_timeout() {
         let cases: &[(&[&str], Option<&str>, Option<Duration>)] = &[
-            (&[], None, seconds(50.0)),
-            (&["--timeout", "0.5"], None, seconds(0.5)),
-            (&["--timeout=7", "--socket", "s"], Some("s"), seconds(7.0)),
-            (&["--timeout", "0"], None, None),
-            (&["--timeout", "1", "--timeout", "2"], None, seconds(2.0)),
+            (&["mcp"], None, seconds(50.0)),
+            (&["mcp", "--timeout", "0.5"], None, seconds(0.5)),
+            (
+                &["mcp", "--timeout=7", "--socket", "s"],
+                Some("s"),
+                seconds(7.0),
+            ),
+            (&["mcp", "--timeout", "0"], None, None),
+            (
+                &["mcp", "--timeout", "1", "--timeout", "2"],
+                None,
+                seconds(2.0),
+            ),
         ];
         for (arguments, socket, timeout) in cases {
-            let options = parsed(arguments).unwrap();
-            assert_eq!(options.socket, socket.map(PathBuf::from), "{arguments:?}");
-            assert_eq!(options.timeout, *timeout, "{arguments:?}");
+            let wanted = Mcp {
+                socket: socket.map(PathBuf::from),
+                timeout: *timeout,
+            };
+            assert_eq!(
+                parsed(arguments).unwrap(),
+                Command::Mcp(wanted),
+                "{arguments:?}"
+            );
         }
+    }
+
+    #[test]
+    fn options_of_a_hook_set_client_socket_and_timeout() {
+        let hook = |client, socket: Option<&str>, timeout| {
+            let socket = socket.map(PathBuf::from);
+            Command::Hook(Hook {
+                client,
+                socket,
+                timeout,
+            })
+        };
+        let arguments = ["hook", "claude"];
+        assert_eq!(
+            parsed(&arguments).unwrap(),
+            hook(Client::Claude, None, seconds(86_390.0))
+        );
+        let arguments = ["hook", "--timeout", "0", "--socket=s", "gemini"];
+        assert_eq!(
+            parsed(&arguments).unwrap(),
+            hook(Client::Gemini, Some("s"), None)
+        );
+    }
+
+    #[test]
+    fn the_name_of_before_is_that_of_the_server() {
+        let arguments = ["/usr/bin/agent-q-diff-mcp", "--timeout", "3"].map(OsString::from);
+        let wanted = Mcp {
+            socket: None,
+            timeout: seconds(3.0),
+        };
+        assert_eq!(parse(arguments).unwrap(), Command::Mcp(wanted));
     }
 
     #[test]
     fn wrong_arguments_are_errors() {
         let cases: &[(&[&str], ErrorKind)] = &[
             (&["--bogus"], ErrorKind::UnknownArgument),
-            (&["bogus"], ErrorKind::UnknownArgument),
-            (&["--socket"], ErrorKind::InvalidValue),
-            (&["--timeout"], ErrorKind::InvalidValue),
-            (&["--timeout", "soon"], ErrorKind::ValueValidation),
-            (&["--timeout", "-1"], ErrorKind::ValueValidation),
-            (&["--timeout", "nan"], ErrorKind::ValueValidation),
-            (&["--timeout", "1e30"], ErrorKind::ValueValidation),
+            (&["bogus"], ErrorKind::InvalidSubcommand),
+            (&["mcp", "bogus"], ErrorKind::UnknownArgument),
+            (&["mcp", "--socket"], ErrorKind::InvalidValue),
+            (&["mcp", "--timeout"], ErrorKind::InvalidValue),
+            (&["mcp", "--timeout", "soon"], ErrorKind::ValueValidation),
+            (&["mcp", "--timeout", "-1"], ErrorKind::ValueValidation),
+            (&["mcp", "--timeout", "nan"], ErrorKind::ValueValidation),
+            (
+                &["hook", "claude", "--timeout", "1e30"],
+                ErrorKind::ValueValidation,
+            ),
+            (&["hook"], ErrorKind::MissingRequiredArgument),
+            (&["hook", "aider"], ErrorKind::InvalidValue),
         ];
         for (arguments, kind) in cases {
             let error = parsed(arguments).unwrap_err();
@@ -129,7 +392,7 @@ mod tests {
 
     #[test]
     fn help_and_version_are_no_errors() {
-        let version = concat!("agent-q-diff-mcp ", env!("CARGO_PKG_VERSION"), "\n");
+        let version = concat!("agent-q-diff ", env!("CARGO_PKG_VERSION"), "\n");
         for (argument, part) in [("--help", "Usage: "), ("--version", version)] {
             let message = parsed(&[argument]).unwrap_err();
             assert!(!message.use_stderr(), "{argument}");
@@ -139,7 +402,15 @@ mod tests {
 
     #[test]
     fn the_help_fits_a_terminal_of_80_columns() {
-        let help = parsed(&["--help"]).unwrap_err().to_string();
-        assert!(help.lines().all(|line| line.len() <= 80), "{help}");
+        for arguments in [
+            &["--help"][..],
+            &["mcp", "--help"],
+            &["hook", "--help"],
+            &["setup", "--help"],
+            &["check", "--help"],
+        ] {
+            let help = parsed(arguments).unwrap_err().to_string();
+            assert!(help.lines().all(|line| line.len() <= 80), "{help}");
+        }
     }
 }

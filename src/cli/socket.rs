@@ -46,6 +46,8 @@ pub struct Answer {
     pub text: String,
     /// Whether the call failed. A rejection by the user is not a failure.
     pub is_error: bool,
+    /// Whether the connection was closed before there was an answer.
+    pub is_cut_off: bool,
     /// What a program can read of a review's result, if one ended: a JSON object.
     pub result: Option<JsonObject>,
 }
@@ -94,7 +96,7 @@ enum CallError {
     ConnectionClosed,
     /// A reply of Emacs is not part of the protocol.
     #[error(
-        "agent-q-diff-mcp does not understand Emacs's reply; rebuild it from the same version as \
+        "agent-q-diff does not understand Emacs's reply; rebuild it from the same version as \
          agent-q-diff in Emacs"
     )]
     UnknownReply,
@@ -119,17 +121,18 @@ pub struct Request {
     pub texts: Texts,
     /// The name of the calling client, if known.
     pub agent: Option<String>,
+    /// The directory to which its file names are relative.
+    pub directory: PathBuf,
 }
 
 impl Request {
     /// Returns the request's line of JSON. If there are large texts, they are in the file named
     /// `file` next to the socket, or if that is `None`, they follow the line.
     fn line(&self, file: Option<&str>) -> Vec<u8> {
-        let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
         let mut request = json!({
             "version": VERSION,
             "tool": self.tool,
-            "directory": directory.to_string_lossy(),
+            "directory": self.directory.to_string_lossy(),
             "agent": self.agent,
             "arguments": self.arguments,
         });
@@ -164,6 +167,7 @@ impl Call {
                 .unwrap_or_else(|error| Answer {
                     text: format!("Error: {error}."),
                     is_error: true,
+                    is_cut_off: matches!(error, CallError::ConnectionClosed),
                     result: None,
                 });
             sender.send_modify(|state| state.answer = Some(answer));
@@ -258,6 +262,7 @@ fn answer_of(reply: &Value) -> Option<Answer> {
     Some(Answer {
         text: reply.get("answer")?.as_str()?.to_owned(),
         is_error: reply.get("error")?.as_bool()?,
+        is_cut_off: false,
         result: reply.get("result").and_then(Value::as_object).cloned(),
     })
 }
@@ -311,12 +316,22 @@ fn user_id() -> Option<u32> {
     Some(one.peer_cred().ok()?.uid())
 }
 
+/// Returns this program's working directory.
+pub fn current_directory() -> PathBuf {
+    std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"))
+}
+
+/// Returns the sockets to try: the one that is `given`, or those that Emacs may have opened.
+pub fn sockets(given: Option<PathBuf>) -> Vec<PathBuf> {
+    given.map_or_else(default_sockets, |socket| vec![socket])
+}
+
 /// Returns the sockets that Emacs may have opened, in the order in which to try them.
 ///
 /// Emacs opens one in `XDG_RUNTIME_DIR`, or if that is not set, in `~/.cache`. A client may start
 /// this program with almost no environment; then `XDG_RUNTIME_DIR` is assumed to have its usual
 /// value.
-pub fn default_sockets() -> Vec<PathBuf> {
+fn default_sockets() -> Vec<PathBuf> {
     let runtime = match std::env::var_os("XDG_RUNTIME_DIR") {
         Some(folder) => Some(PathBuf::from(folder)),
         None => user_id().map(|id| PathBuf::from(format!("/run/user/{id}"))),

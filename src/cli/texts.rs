@@ -30,7 +30,7 @@ pub struct Texts(Vec<(String, String)>);
 
 impl Texts {
     /// Removes the large texts from `arguments`, a JSON object, and returns them.
-    fn take(arguments: &mut Value) -> Self {
+    pub fn take(arguments: &mut Value) -> Self {
         let Some(arguments) = arguments.as_object_mut() else {
             return Self::default();
         };

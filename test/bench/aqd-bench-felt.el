@@ -423,7 +423,7 @@ If IS-PLAIN is non-nil, words that differ and code get no colors."
 
 (defun aqd-bench-felt--mcp-client (socket)
   "Return a process that makes calls over SOCKET, as a client of MCP does.
-Told the name of a file, it hands the call in it to agent-q-diff-mcp."
+Told the name of a file, it hands the call in it to agent-q-diff."
   (let ((client (make-process
                  :name "aqd-bench-mcp" :connection-type 'pipe :noquery t
                  :coding 'binary

@@ -14,6 +14,7 @@
 (require 'aqd-bench-file)
 (require 'aqd-bench-felt)
 (require 'aqd-bench-several)
+(require 'aqd-bench-own-tool)
 
 (defconst aqd-bench-sections
   '((felt-accepting . aqd-bench-felt-accepting)
@@ -25,6 +26,7 @@
     (felt-paging . aqd-bench-felt-paging)
     (felt-first-use . aqd-bench-felt-first-use)
     (felt-several . aqd-bench-several)
+    (felt-own-tool . aqd-bench-own-tool)
     (text . aqd-bench-diff-text)
     (opening . aqd-bench-opening)
     (accepting . aqd-bench-accepting)

@@ -403,6 +403,34 @@ A list in the place of a line is the lines for it, perhaps none."
   ("granted-another" nil (tours-edit-file "target" "line 12" "LINE 12"))
   ("granted-shown" agent-q-diff-edits agent-q-diff-edits))
 
+;;;; Edits by agents' own tools
+
+(defun tours-own-tool (name)
+  "Have an edit of the file NAME by Claude Code's own tool decided."
+  (tours-set 'agent-q-diff-project-root e2e--folder)
+  (e2e-write name (e2e-text))
+  (e2e-call 'timer (intern name)
+            `(progn
+               (require 'agent-q-diff-own-tool)
+               (let ((arguments (make-hash-table :test #'equal))
+                     (agent-q-diff-caller (list "Claude Code")))
+                 (pcase-dolist (`(,key . ,value)
+                                '(("path" . ,(e2e-path name)) ("tool" . "Edit")
+                                  ("call" . ,name) ("session" . "0f1e2d3c-4b5a")
+                                  ("encoding" . "utf-8") ("original" . ,(e2e-text))
+                                  ("modified" . ,(e2e-text 5 20 35))))
+                   (puthash key value arguments))
+                 (ignore (agent-q-diff-own-tool-decide arguments #'ignore))))))
+
+(screens-define-tour own-tool
+  ("own-tool-opened" nil (tours-own-tool "one.txt") (e2e-see "one\\.txt · Claude Code"))
+  ("own-tool-part" agent-q-diff-reject-hunk "C-x o a r a")
+  ("own-tool-part-q" agent-q-diff-finish "q")
+  (nil nil (tours-own-tool "two.txt") (e2e-see "two\\.txt · Claude Code") "C-x o")
+  ("own-tool-A-asks" agent-q-diff-allow-agent "A")
+  ("own-tool-A" nil "y")
+  ("own-tool-grants" agent-q-diff-grants agent-q-diff-grants))
+
 ;;;; What else there is
 
 (defconst tours-diff "--- a/target\n+++ b/target\n@@ -1,2 +1,2 @@\n-line 1\n+LINE 1\n line 2\n"
@@ -426,6 +454,8 @@ A list in the place of a line is the lines for it, perhaps none."
 (defconst tours-without-screen
   '((agent-q-diff-build-module . "builds; e2e-package-as-melpa-packs-it calls it")
     (agent-q-diff-permit-wake . "an event of our own, no key")
+    (agent-q-diff-own-tool-mode . "a review of an agent's own tool turns it on")
+    (agent-q-diff-setup-agent . "runs the program; e2e-own-tool-is-set-up-from-emacs calls it")
     (agent-q-diff-edit-mode . "agent-q-diff-edit-hunk turns it on")
     (agent-q-diff-list-mode . "agent-q-diff-list turns it on")
     (agent-q-diff-log-mode . "agent-q-diff-log turns it on")

@@ -4,7 +4,7 @@
 
 ;;; Commentary:
 
-;; The official Python client of MCP (mcp-client.py) starts agent-q-diff-mcp
+;; The official Python client of MCP (mcp-client.py) starts agent-q-diff
 ;; as any client does, and calls its tools; keys decide in a real Emacs.
 
 ;;; Code:

@@ -16,10 +16,10 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::{Instant, interval_at};
 
-use crate::options::Options;
-use crate::socket::{Answer, Call, Progress, Request, State, default_sockets};
+use super::tools;
+use crate::options::Mcp;
+use crate::socket::{Answer, Call, Progress, Request, State, current_directory, sockets};
 use crate::texts::{TextStore, Texts};
-use crate::tools;
 
 /// Time after which progress is reported to a client that asked for it even if there is none, to
 /// show that the server is alive.
@@ -63,15 +63,9 @@ enum Outcome {
 impl Server {
     /// Makes a server. `texts` has the large texts of calls. All calls are cancelled when
     /// `client_gone` becomes true.
-    pub fn new(
-        options: Options,
-        texts: Arc<TextStore>,
-        client_gone: watch::Receiver<bool>,
-    ) -> Self {
+    pub fn new(options: Mcp, texts: Arc<TextStore>, client_gone: watch::Receiver<bool>) -> Self {
         Self {
-            sockets: options
-                .socket
-                .map_or_else(default_sockets, |socket| vec![socket]),
+            sockets: sockets(options.socket),
             timeout: options.timeout,
             client_gone,
             texts,
@@ -95,6 +89,7 @@ impl Server {
             arguments: Value::Object(arguments),
             texts,
             agent,
+            directory: current_directory(),
         };
         let call = Call::begin(self.sockets.clone(), request);
         match self.wait(call.states(), context).await {
@@ -122,6 +117,7 @@ impl Server {
             return Answer {
                 text: tools::unknown_review(id),
                 is_error: true,
+                is_cut_off: false,
                 result: None,
             };
         };
@@ -177,6 +173,7 @@ fn pending(id: &str, progress: Option<Progress>) -> Answer {
     Answer {
         text: tools::pending(id, progress),
         is_error: false,
+        is_cut_off: false,
         result: Some(tools::pending_result(id)),
     }
 }
@@ -186,6 +183,7 @@ fn nothing() -> Answer {
     Answer {
         text: String::new(),
         is_error: false,
+        is_cut_off: false,
         result: None,
     }
 }

@@ -12,7 +12,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::watch;
 
-use crate::MAX_MESSAGE_LEN;
+use super::MAX_MESSAGE_LEN;
 use crate::texts::{MIN_LARGE_LEN, TextStore};
 
 /// Number of bytes that are read at once: as many as a pipe usually holds.

@@ -1,0 +1,448 @@
+;;; agent-q-diff-own-tool.el --- Edits that agents make with their own tools  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Before a coding agent's own tool edits a file, the program agent-q-diff,
+;; which the agent runs as a hook, requests a decision: `decide_edit'.  The
+;; review is of a text that is in no file yet: Emacs writes nothing, and the
+;; agent's tool then writes what was decided.  After that the program
+;; requests `check_edit': only when the file has been compared with what was
+;; decided, the agent is told what became of each hunk.
+;;
+;; If the file has unsaved edits in a buffer, the tool cannot write what the
+;; user sees.  Then it is an ordinary review, Emacs makes the edit, and the
+;; agent's tool is denied with the truth.
+;;
+;; These requests are no tools for agents.  Their arguments are hash tables:
+;;
+;; `decide_edit'   path, original (missing if the file is new), modified,
+;;                 encoding, crlf (whether the lines of both texts end with
+;;                 CRLF in the file), rewritable (false if the tool can
+;;                 write nothing else), tool, call, session, description
+;; `write_decided' path and call: Emacs is to write what was decided
+;; `check_edit'    path, call, and text and encoding, missing if the file
+;;                 cannot be read
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'subr-x)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
+(require 'agent-q-diff-message)
+(require 'agent-q-diff-file)
+(require 'agent-q-diff-disk)
+(require 'agent-q-diff-live)
+(require 'agent-q-diff-write)
+(require 'agent-q-diff-guard)
+(require 'agent-q-diff-grants)
+(require 'agent-q-diff-permit)
+(require 'agent-q-diff-session)
+(require 'agent-q-diff-commands)
+(require 'agent-q-diff-lifecycle)
+(require 'agent-q-diff-api)
+(require 'agent-q-diff-propose)
+(require 'agent-q-diff-protocol)
+(require 'agent-q-diff-queue)
+
+(cl-defstruct (agent-q-diff-own-tool-edit (:constructor agent-q-diff-own-tool-edit-create)
+                                          (:copier nil))
+  "An edit that an agent's own tool is about to make."
+  (call nil :documentation "Id of the call, a string.")
+  (name nil :documentation "Absolute name of the file.")
+  (path nil :documentation "The file as the agent named it.")
+  (tool nil :documentation "Name of the agent's tool.")
+  (description nil :documentation "What the agent says about it, a string or nil.")
+  (session nil :documentation "The agent's session, a string or nil.")
+  (original nil :documentation "The text before, or nil if the file is new.")
+  (modified nil :documentation "The text that the tool would leave.")
+  (decided nil :documentation "The text that the tool is to leave, or nil if undecided.")
+  (is-crlf nil :documentation "Non-nil if the lines in the file end with CRLF.")
+  (encoding nil :documentation "How the file is to be encoded, a string.")
+  (is-fixed nil :documentation "Non-nil if the tool can write nothing else.")
+  (check nil :documentation "Function that signals an error if the file must not be written.")
+  (result nil :documentation "The result of its review, or nil if there was none.")
+  (by nil :documentation "Why there was no review: `policy', `session', `none', or nil."))
+
+;;;; What was decided
+
+(defconst agent-q-diff-own-tool--max-decided 200
+  "Number of decisions that are remembered.
+A tool that fails by itself never asks for its decision to be compared.")
+
+(defvar agent-q-diff-own-tool--decided nil
+  "Edits that were decided and not yet compared with their files, newest first.")
+
+(defun agent-q-diff-own-tool--remember (edit)
+  "Remember EDIT, which was decided, instead of an earlier one of the same call."
+  (setq agent-q-diff-own-tool--decided
+        (seq-take (cons edit (seq-remove (lambda (other)
+                                           (equal (agent-q-diff-own-tool-edit-call other)
+                                                  (agent-q-diff-own-tool-edit-call edit)))
+                                         agent-q-diff-own-tool--decided))
+                  agent-q-diff-own-tool--max-decided)))
+
+(defun agent-q-diff-own-tool--take (call)
+  "Return the edit that was decided for CALL, and forget it."
+  (let ((edit (seq-find (lambda (edit) (equal call (agent-q-diff-own-tool-edit-call edit)))
+                        agent-q-diff-own-tool--decided)))
+    (setq agent-q-diff-own-tool--decided (delq edit agent-q-diff-own-tool--decided))
+    edit))
+
+;;;; Deciding
+
+(defun agent-q-diff-own-tool--verdict (verdict &optional text)
+  "Return VERDICT, a string, as the result for the program.
+TEXT is the text that was decided, if that is not the tool's."
+  `((verdict . ,verdict) ,@(and text `((text . ,text)))))
+
+(defun agent-q-diff-own-tool--grant-name ()
+  "Return the name under which the caller's own tools are granted."
+  (format "%s's own tools" (or (car agent-q-diff-caller) "Unknown agent")))
+
+(defun agent-q-diff-own-tool--as-written (result)
+  "Return RESULT of a detached review as if its text were the saved file."
+  (append (list :detached nil :saved t) result))
+
+(defun agent-q-diff-own-tool--decide-text (edit result answer)
+  "Answer what the user decided about EDIT by RESULT, that of a detached review.
+ANSWER is called with a message, whether that is an error, and a verdict."
+  (let* ((content (plist-get result :content))
+         (is-decided (memq (plist-get result :status) '(accepted partial rejected)))
+         (message (agent-q-diff-message-of-result
+                   (agent-q-diff-own-tool--as-written result)
+                   (agent-q-diff-own-tool-edit-path edit))))
+    (cond
+     ((or (not is-decided)
+          (equal content (or (agent-q-diff-own-tool-edit-original edit) "")))
+      (funcall answer message (not is-decided) (agent-q-diff-own-tool--verdict "deny")))
+     ((agent-q-diff-own-tool--why-emacs edit)
+      (agent-q-diff-own-tool--deny
+       edit answer "the user has edited the file in Emacs meanwhile, and not saved it"))
+     ((not (equal content (agent-q-diff-protocol-clean content)))
+      (agent-q-diff-own-tool--deny
+       edit answer "what the user decided has bytes that are not UTF-8"))
+     (t
+      (setf (agent-q-diff-own-tool-edit-decided edit) content
+            (agent-q-diff-own-tool-edit-result edit) result)
+      (agent-q-diff-own-tool--remember edit)
+      (funcall answer "" nil
+               (if (equal content (agent-q-diff-own-tool-edit-modified edit))
+                   (agent-q-diff-own-tool--verdict "allow")
+                 (agent-q-diff-own-tool--verdict "change" content)))))))
+
+(defun agent-q-diff-own-tool--deny (edit answer why)
+  "Answer that EDIT cannot be made as it was decided, with the reason WHY.
+ANSWER is as for `agent-q-diff-own-tool--decide-text'."
+  (funcall answer
+           (format "Error: %s was not run: %s. Nothing of it is in %s. Ask the user how to go on."
+                   (agent-q-diff-own-tool-edit-tool edit) why
+                   (agent-q-diff-own-tool-edit-path edit))
+           t (agent-q-diff-own-tool--verdict "deny")))
+
+(defun agent-q-diff-own-tool--tell-written (edit result why answer)
+  "Answer that Emacs has made what the user decided about EDIT, by RESULT.
+WHY is as from `agent-q-diff-own-tool--why-emacs', ANSWER as for
+`agent-q-diff-own-tool--decide-text'."
+  (funcall answer
+           (format "%s was not run%s.\n%s"
+                   (agent-q-diff-own-tool-edit-tool edit)
+                   (cond
+                    ((not (< 0 (or (plist-get result :in-file) 0))) "")
+                    ((eq why 'unsaved)
+                     (format ": the user has unsaved edits in %s, so Emacs made what was decided"
+                             (agent-q-diff-own-tool-edit-path edit)))
+                    (t ": it cannot write a part of it, so Emacs made what was decided"))
+                   (agent-q-diff-message-of-result
+                    result (agent-q-diff-own-tool-edit-path edit)))
+           (not (memq (plist-get result :status) '(accepted partial rejected)))
+           (agent-q-diff-own-tool--verdict "deny")))
+
+(defun agent-q-diff-own-tool--why-emacs (edit)
+  "Return why Emacs has to write what is decided about EDIT, or nil.
+It is `unsaved' if the file has unsaved edits in a buffer, and `fixed' if the
+agent's tool cannot write anything else than it was told."
+  (let ((buffer (find-buffer-visiting (agent-q-diff-own-tool-edit-name edit))))
+    (cond
+     ((and buffer (agent-q-diff-disk-unsaved-p buffer)) 'unsaved)
+     ((agent-q-diff-own-tool-edit-is-fixed edit) 'fixed))))
+
+(defun agent-q-diff-own-tool--review (edit notes answer)
+  "Begin the review of EDIT, and return it.
+NOTES are as for `agent-q-diff-review'; ANSWER is as for
+`agent-q-diff-own-tool--decide-text'."
+  (let ((why (agent-q-diff-own-tool--why-emacs edit))
+        (agent-q-diff-tool (agent-q-diff-own-tool-edit-tool edit)))
+    (agent-q-diff-review
+     (agent-q-diff-own-tool-edit-name edit)
+     (or (agent-q-diff-own-tool-edit-original edit) "")
+     (agent-q-diff-own-tool-edit-modified edit)
+     (agent-q-diff-own-tool-edit-description edit)
+     (lambda (result)
+       (if why
+           (agent-q-diff-own-tool--tell-written edit result why answer)
+         (agent-q-diff-own-tool--decide-text edit result answer)))
+     :notes (append notes (list (agent-q-diff-own-tool--note edit why)))
+     :check (agent-q-diff-own-tool-edit-check edit)
+     :detached (not why))))
+
+(defun agent-q-diff-own-tool--note (edit why)
+  "Return a note for the user about who writes what is decided about EDIT.
+WHY is as from `agent-q-diff-own-tool--why-emacs'."
+  (let ((tool (format "%s's tool %s%s" (or (car agent-q-diff-caller) "the agent")
+                      (agent-q-diff-own-tool-edit-tool edit)
+                      ;; There may be several sessions of the same agent.
+                      (pcase (agent-q-diff-own-tool-edit-session edit)
+                        ((or 'nil "") "")
+                        (session (format " (session %s)"
+                                         (substring session 0 (min 8 (length session)))))))))
+    (pcase-exhaustive why
+      ('nil (format "You decide what %s writes." tool))
+      ('unsaved (format "The file has unsaved edits, so Emacs writes what you decide, not %s."
+                        tool))
+      ('fixed (format "%s writes all or nothing, so Emacs writes what you decide." tool)))))
+
+(defun agent-q-diff-own-tool--allowance (request edit)
+  "Return the source of an allowance for REQUEST, which is for EDIT, or nil.
+It is `policy' or `session', `none' if nothing would change, and `denied' if
+the policy denies it.  What is outside the project, or has to be written by
+Emacs, is not allowed without a review."
+  (let ((policy (agent-q-diff-permit-policy request)))
+    (cond
+     ((eq policy 'deny) 'denied)
+     ((equal (agent-q-diff-own-tool-edit-original edit)
+             (agent-q-diff-own-tool-edit-modified edit))
+      'none)
+     ((or (agent-q-diff-request-protection request)
+          (agent-q-diff-own-tool--why-emacs edit)
+          (not (file-in-directory-p (agent-q-diff-request-name request)
+                                    (agent-q-diff-request-root request))))
+      nil)
+     ((eq policy 'allow) 'policy)
+     ((agent-q-diff-grants-cover-p (agent-q-diff-own-tool--grant-name)
+                                   (agent-q-diff-request-root request))
+      'session))))
+
+(defun agent-q-diff-own-tool-decide (arguments answer)
+  "Let the user decide about the edit in ARGUMENTS, a hash table.
+ANSWER is called once, with a message, whether that is an error, and a
+verdict for the program.  Return the review, or nil if there is none.  If
+the file is not for agents, signal an error."
+  (pcase-let* ((edit (agent-q-diff-own-tool--edit-of arguments))
+               (root (agent-q-diff-guard-root))
+               (path (agent-q-diff-own-tool-edit-path edit))
+               (tool (agent-q-diff-own-tool-edit-tool edit))
+               (`(,name ,notes ,check ,protection)
+                (agent-q-diff-propose-target tool path root)))
+    (setf (agent-q-diff-own-tool-edit-name edit) name
+          (agent-q-diff-own-tool-edit-check edit) check)
+    (pcase (agent-q-diff-own-tool--allowance
+            (agent-q-diff-request-make :tool tool :path path :name name :root root
+                                       :arguments (agent-q-diff-own-tool--arguments edit)
+                                       :protection protection)
+            edit)
+      ('denied
+       (funcall answer (agent-q-diff-message-of-denied-call path tool '(:by policy))
+                nil (agent-q-diff-own-tool--verdict "deny"))
+       nil)
+      ((and 'nil (guard (agent-q-diff-own-tool--empty-p edit)))
+       (agent-q-diff-own-tool--ask-for-empty edit answer))
+      ('nil
+       (let ((review (agent-q-diff-own-tool--review edit notes answer)))
+         (unless (or protection (agent-q-diff-session-outcome review))
+           (agent-q-diff-own-tool--offer review root))
+         review))
+      (by
+       (setf (agent-q-diff-own-tool-edit-by edit) by
+             (agent-q-diff-own-tool-edit-decided edit)
+             (agent-q-diff-own-tool-edit-modified edit))
+       (agent-q-diff-own-tool--remember edit)
+       (funcall answer "" nil (agent-q-diff-own-tool--verdict "allow"))
+       nil))))
+
+(defun agent-q-diff-own-tool--edit-of (arguments)
+  "Return the edit in ARGUMENTS, a hash table, or signal what is wrong with it."
+  (cl-flet ((argument (key is-needed)
+              (let ((value (gethash key arguments)))
+                (if (or (stringp value) (and (null value) (not is-needed)))
+                    value
+                  (signal 'agent-q-diff-bad-arguments
+                          (list (format "%s must be a string" key)))))))
+    (agent-q-diff-own-tool-edit-create
+     :call (argument "call" t) :path (argument "path" t) :tool (argument "tool" t)
+     :session (argument "session" nil) :description (argument "description" nil)
+     :original (argument "original" nil) :modified (argument "modified" t)
+     :encoding (argument "encoding" t) :is-crlf (eq t (gethash "crlf" arguments))
+     :is-fixed (eq :false (gethash "rewritable" arguments)))))
+
+(defun agent-q-diff-own-tool--arguments (edit)
+  "Return what `agent-q-diff-tools-policy' gets as the arguments of EDIT."
+  `((path . ,(agent-q-diff-own-tool-edit-path edit))
+    (original . ,(agent-q-diff-own-tool-edit-original edit))
+    (modified . ,(agent-q-diff-own-tool-edit-modified edit))))
+
+;;;; A new file without text
+
+(defun agent-q-diff-own-tool--empty-p (edit)
+  "Return non-nil if EDIT is for a new file without any text to be decided."
+  (and (null (agent-q-diff-own-tool-edit-original edit))
+       (equal "" (agent-q-diff-own-tool-edit-modified edit))))
+
+(defun agent-q-diff-own-tool--ask-for-empty (edit answer)
+  "Ask, when its turn comes, whether EDIT may make an empty file; return nil.
+ANSWER is as for `agent-q-diff-own-tool--decide-text'."
+  (let ((agent (or (car agent-q-diff-caller) "An agent"))
+        (name (agent-q-diff-visible
+               (abbreviate-file-name (agent-q-diff-own-tool-edit-name edit)))))
+    (agent-q-diff-queue-add
+     (lambda ()
+       (condition-case nil
+           (if (y-or-n-p (format "Let %s make the empty file %s? " agent name)) 'yes 'no)
+         (quit 'no)))
+     (lambda (decision)
+       (pcase decision
+         ('yes
+          (setf (agent-q-diff-own-tool-edit-by edit) 'none
+                (agent-q-diff-own-tool-edit-decided edit) "")
+          (agent-q-diff-own-tool--remember edit)
+          (funcall answer "" nil (agent-q-diff-own-tool--verdict "allow")))
+         ('no
+          (funcall answer
+                   (agent-q-diff-message-of-denial
+                    (agent-q-diff-own-tool-edit-path edit) nil)
+                   nil (agent-q-diff-own-tool--verdict "deny")))
+         (_ (funcall answer decision t (agent-q-diff-own-tool--verdict "deny"))))))))
+
+;;;; Allowing an agent
+
+(defvar-local agent-q-diff-own-tool--grant nil
+  "The arguments of `agent-q-diff-grants-add' that would allow more, or nil.")
+
+(defvar agent-q-diff-own-tool-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map "A" #'agent-q-diff-allow-agent)
+    map)
+  "Keymap of `agent-q-diff-own-tool-mode'.")
+
+(define-minor-mode agent-q-diff-own-tool-mode
+  "Minor mode of diff buffers for an edit by an agent's own tool.
+\\<agent-q-diff-own-tool-mode-map>\\[agent-q-diff-allow-agent] accepts all, \
+and no longer asks about this agent's edits in the project."
+  :lighter nil)
+
+(defun agent-q-diff-own-tool--offer (review root)
+  "Let the user of REVIEW allow all edits of its agent in the project ROOT."
+  (let ((grant (list (agent-q-diff-own-tool--grant-name) root)))
+    (with-current-buffer (agent-q-diff-session-buffer review)
+      (setq agent-q-diff-own-tool--grant grant)
+      (agent-q-diff-own-tool-mode))))
+
+(defun agent-q-diff-allow-agent ()
+  "Accept all, and let this agent's own tools edit this project without asking.
+That holds until Emacs ends, or until `agent-q-diff-revoke-grants'.
+Protected files are asked about all the same."
+  (interactive)
+  (unless agent-q-diff-own-tool--grant
+    (user-error "Only what an agent's own tool writes can be allowed here"))
+  (pcase-let ((`(,name ,root) agent-q-diff-own-tool--grant))
+    (when (y-or-n-p (format "Accept all, and let %s edit %s without asking until Emacs ends? "
+                            name (agent-q-diff-visible (abbreviate-file-name root))))
+      (agent-q-diff-grants-add name root)
+      (agent-q-diff-accept-all t))))
+
+;;;; Writing in place of the tool
+
+(defun agent-q-diff-own-tool-write (arguments)
+  "Write what was decided, and return the message about it.
+ARGUMENTS is a hash table with the call: no input makes its tool write that."
+  (let* ((edit (or (agent-q-diff-own-tool--take (gethash "call" arguments))
+                   (signal 'agent-q-diff-ended '("the decision is not known any more"))))
+         (path (agent-q-diff-own-tool-edit-path edit)))
+    (format "%s was not run, since it cannot write what the user decided; Emacs wrote it.\n%s"
+            (agent-q-diff-own-tool-edit-tool edit)
+            (agent-q-diff-own-tool--write edit path))))
+
+(defun agent-q-diff-own-tool--write (edit path)
+  "Make what was decided about EDIT in its file.
+PATH is the agent's name for that.  Return the message for the agent.  If
+the file has changed since, signal an error."
+  (let* ((name (file-truename (agent-q-diff-own-tool-edit-name edit)))
+         (live (or (agent-q-diff-live-read name)
+                   (agent-q-diff-file-refuse "%s does not exist any more" path)))
+         (text (agent-q-diff-live-text live)))
+    (unless (equal text (agent-q-diff-live-adapt
+                         live (agent-q-diff-own-tool-edit-original edit)))
+      (agent-q-diff-file-refuse "%s was changed while the user decided" path))
+    (let ((written (agent-q-diff-write
+                    live (list (cons 0 (length text)))
+                    (agent-q-diff-live-adapt live (agent-q-diff-own-tool-edit-decided edit))
+                    (agent-q-diff-own-tool-edit-check edit))))
+      (agent-q-diff-message-of-result
+       (append (list :detached nil :saved (plist-get written :saved))
+               (agent-q-diff-own-tool-edit-result edit))
+       path))))
+
+;;;; After the tool has run
+
+(defun agent-q-diff-own-tool--expected (edit)
+  "Return the text that the file of EDIT must have."
+  (let ((text (agent-q-diff-own-tool-edit-decided edit)))
+    (if (agent-q-diff-own-tool-edit-is-crlf edit)
+        (string-replace "\n" "\r\n" text)
+      text)))
+
+(defun agent-q-diff-own-tool--follow (name)
+  "Let a buffer without unsaved edits that visits the file NAME follow it."
+  (when-let ((buffer (find-buffer-visiting name)))
+    (agent-q-diff-disk-sync buffer)))
+
+(defun agent-q-diff-own-tool--alarm (edit)
+  "Tell the user that the file of EDIT is not what was decided.
+Return the message for the agent."
+  (display-warning 'agent-q-diff
+                   (format "%s's tool %s left another text in %s than you decided"
+                           (or (car agent-q-diff-caller) "An agent")
+                           (agent-q-diff-own-tool-edit-tool edit)
+                           (agent-q-diff-visible (agent-q-diff-own-tool-edit-name edit)))
+                   :error)
+  (format "ALARM: %s is not what the user decided; the tool, or another program, wrote \
+something else. Read the file, tell the user what differs, and change nothing more until the \
+user says so."
+          (agent-q-diff-own-tool-edit-path edit)))
+
+(defun agent-q-diff-own-tool--say-allowed (edit)
+  "Tell the user that EDIT was made without asking, and why."
+  (message "%s edited %s, by your %s"
+           (or (car agent-q-diff-caller) "An agent")
+           (agent-q-diff-visible (abbreviate-file-name (agent-q-diff-own-tool-edit-name edit)))
+           (if (eq 'session (agent-q-diff-own-tool-edit-by edit)) "grant" "settings")))
+
+(defun agent-q-diff-own-tool-check (arguments)
+  "Compare a file with what was decided about it; return the message about that.
+ARGUMENTS is a hash table, which see in this file's commentary.  The message
+is empty if nothing needs to be said."
+  (let ((edit (agent-q-diff-own-tool--take (gethash "call" arguments)))
+        (text (gethash "text" arguments)))
+    (agent-q-diff-own-tool--follow (expand-file-name (gethash "path" arguments)))
+    (cond
+     ((null edit)
+      "This edit was not decided in Emacs: agent-q-diff does not know of it. Tell the user.")
+     ((not (and (equal text (agent-q-diff-own-tool--expected edit))
+                (equal (gethash "encoding" arguments)
+                       (agent-q-diff-own-tool-edit-encoding edit))))
+      (agent-q-diff-own-tool--alarm edit))
+     ((agent-q-diff-own-tool-edit-by edit)
+      (unless (eq 'none (agent-q-diff-own-tool-edit-by edit))
+        (agent-q-diff-own-tool--say-allowed edit))
+      "")
+     (t
+      (agent-q-diff-message-of-result
+       (agent-q-diff-own-tool--as-written (agent-q-diff-own-tool-edit-result edit))
+       (agent-q-diff-own-tool-edit-path edit))))))
+
+(provide 'agent-q-diff-own-tool)
+;;; agent-q-diff-own-tool.el ends here

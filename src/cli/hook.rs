@@ -1,0 +1,262 @@
+//! The edits that agents make with their own tools, decided before they are made.
+//!
+//! A coding agent runs `agent-q-diff hook` before a tool of its own edits a file. The program works
+//! out the text that the tool would leave, has Emacs ask the user, and answers with the input that
+//! makes the tool write just what was decided. After the tool has run, the agent runs it again:
+//! Emacs compares the file with what was decided, and the agent's model is told what became of each
+//! hunk. Nothing is claimed before the file is written.
+//!
+//! Hooks fail open: an agent takes any failure but exit status 2 for consent. So whatever goes wrong
+//! here ends in a refusal that says what to do.
+//!
+//! - [`event`]: what an agent says about a call of its tool
+//! - [`notebook`]: what an edit of a notebook means for its text
+//! - [`patch`]: patches in what Codex calls
+//! - [`edit`]: the text that the tool would leave, and the input that leaves another
+//! - [`reply`]: what the agent is answered
+
+mod edit;
+mod event;
+mod notebook;
+mod patch;
+pub mod reply;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use serde_json::{Value, json};
+use tokio::io::AsyncReadExt;
+use tokio::sync::oneshot;
+
+use crate::options::Hook;
+use crate::socket::{Answer, Call, Request, sockets};
+use crate::texts::Texts;
+use edit::{Edit, Plan, Tool};
+use event::{Event, Moment};
+use reply::Verdict;
+
+/// The environment variable with which a user lets every edit of an agent pass.
+const OFF_VARIABLE: &str = "AGENT_Q_DIFF";
+
+/// Exit status with which an agent is told that an edit is refused.
+const REFUSED: u8 = 2;
+
+/// Answers the event on standard input. Returns the exit status, which is [`REFUSED`] if there is no
+/// well-formed answer.
+pub async fn run(options: Hook) -> ExitCode {
+    std::panic::set_hook(Box::new(|panic| {
+        say(&format!(
+            "agent-q-diff failed, so the edit is refused: {panic}"
+        ));
+        std::process::exit(REFUSED.into());
+    }));
+    if std::env::var_os(OFF_VARIABLE).is_some_and(|value| value == "off") {
+        return ExitCode::SUCCESS;
+    }
+    match answer(&options).await {
+        Ok(None) => ExitCode::SUCCESS,
+        Ok(Some(reply)) => match writeln!(std::io::stdout(), "{reply}") {
+            Ok(()) => ExitCode::SUCCESS,
+            // The agent is gone, and nobody reads this.
+            Err(_) => ExitCode::from(REFUSED),
+        },
+        Err(message) => {
+            say(&message);
+            ExitCode::from(REFUSED)
+        }
+    }
+}
+
+/// Prints `message` on standard error. If that cannot be written, the exit status must say enough.
+fn say(message: &str) {
+    let _ = writeln!(std::io::stderr(), "{message}");
+}
+
+/// Returns what to print, or `None` if the edit passes without a word.
+async fn answer(options: &Hook) -> Result<Option<Value>, String> {
+    let mut input = Vec::new();
+    let read = tokio::io::stdin().read_to_end(&mut input).await;
+    read.map_err(|error| format!("agent-q-diff cannot read the event: {error}"))?;
+    let event = Event::parse(&input)?;
+    let Some(tool) = edit::tool_of(options.client, &event.tool) else {
+        return Ok(None);
+    };
+    match event.moment {
+        Moment::Before => {
+            let verdict = match edit::plan(tool, &event) {
+                Ok(Plan::Nothing) => return Ok(None),
+                Ok(Plan::Edit(edit)) => decide(options, &event, &edit).await,
+                Ok(Plan::Patch(patch)) => propose(options, &event, patch).await,
+                Err(reason) => Verdict::Deny(format!(
+                    "agent-q-diff cannot show this edit to the user, so it was not made: {reason}"
+                )),
+            };
+            Ok(Some(reply::before(options.client, verdict, &event.input)))
+        }
+        // What a shell command was to patch, Emacs has made; a tool that failed has written nothing.
+        Moment::After if tool == Tool::CodexShell || event.has_failed => Ok(None),
+        Moment::After => {
+            let told = check(options, &event).await;
+            Ok((!told.is_empty()).then(|| reply::after(options.client, &told)))
+        }
+        Moment::Other => Ok(None),
+    }
+}
+
+/// Has the user decide about `edit`, which `event` announces.
+async fn decide(options: &Hook, event: &Event, edit: &Edit) -> Verdict {
+    let (original, modified) = edit.shown();
+    let mut arguments = json!({
+        "path": edit.path,
+        "tool": event.tool,
+        "call": event.call_of(&edit.path),
+        "session": event.session,
+        "modified": modified,
+        "encoding": edit.encoding_after(),
+        "crlf": edit.is_all_crlf(),
+        "rewritable": edit.is_rewritable(),
+    });
+    if let Some(original) = original {
+        arguments["original"] = original.into();
+    }
+    if let Some(description) = event.input.get("instruction") {
+        arguments["description"] = description.clone();
+    }
+    let answer = ask(options, event, "decide_edit", arguments).await;
+    let verdict = answer
+        .result
+        .as_ref()
+        .and_then(|result| result.get("verdict"));
+    let decided = answer.result.as_ref().and_then(|result| result.get("text"));
+    let verdict = match (
+        verdict.and_then(Value::as_str),
+        decided.and_then(Value::as_str),
+    ) {
+        _ if answer.is_error => return Verdict::Deny(answer.text),
+        (Some("allow"), _) => edit.input_as_called(&event.input),
+        (Some("change"), Some(decided)) => match edit.input_for(decided) {
+            Some(input) => Verdict::Change(input),
+            None => return written_by_emacs(options, event, edit).await,
+        },
+        _ => return Verdict::Deny(answer.text),
+    };
+    // A tool that writes the whole file would overwrite what others wrote meanwhile.
+    if edit.is_current() {
+        verdict
+    } else {
+        Verdict::Deny(format!(
+            "Error: {} was changed while the user decided, so your tool was not run. Read the file, \
+             and make your edit anew.",
+            edit.path.display()
+        ))
+    }
+}
+
+/// Has the user decide about `patch`, in Codex's format, which Emacs then applies: one review, all
+/// files or none.
+async fn propose(options: &Hook, event: &Event, patch: String) -> Verdict {
+    let arguments = json!({ "diff": patch, "description": "" });
+    let answer = ask(options, event, "propose_patch", arguments).await;
+    Verdict::Deny(if answer.is_error {
+        answer.text
+    } else {
+        let made = "The patch was not run: Emacs made what was decided, in all files at once.";
+        format!("{made}\n{}", answer.text)
+    })
+}
+
+/// Has Emacs write what it knows to be decided, which no input of the tool can make.
+async fn written_by_emacs(options: &Hook, event: &Event, edit: &Edit) -> Verdict {
+    let arguments = json!({ "path": edit.path, "call": event.call_of(&edit.path) });
+    Verdict::Deny(ask(options, event, "write_decided", arguments).await.text)
+}
+
+/// Has Emacs compare the file with what was decided, and returns what the model is to read.
+async fn check(options: &Hook, event: &Event) -> String {
+    let Some(path) = edit::path_of(event) else {
+        return "agent-q-diff cannot check this edit, since its input names no file.".to_owned();
+    };
+    let mut arguments = json!({ "path": path, "call": event.call_of(&path) });
+    if let Ok(Some(file)) = edit::read(&path) {
+        arguments["text"] = file.text.clone().into();
+        arguments["encoding"] = edit::encoding_name(&file).into();
+    }
+    let answer = ask(options, event, "check_edit", arguments).await;
+    if answer.is_error {
+        format!(
+            "agent-q-diff could not compare {} with what the user decided, since Emacs did not \
+             answer. Read the file before you go on, and tell the user.",
+            path.display()
+        )
+    } else {
+        answer.text
+    }
+}
+
+/// Calls `tool` of Emacs with `arguments`, a JSON object. The call ends when the agent goes, or when
+/// its time is up.
+async fn ask(options: &Hook, event: &Event, tool: &str, mut arguments: Value) -> Answer {
+    let texts = Texts::take(&mut arguments);
+    let call = Call::begin(
+        sockets(options.socket.clone()),
+        Request {
+            tool: tool.to_owned(),
+            arguments,
+            texts,
+            agent: Some(reply::agent_name(options.client).to_owned()),
+            directory: event.project(options.client),
+        },
+    );
+    let mut states = call.states();
+    let failed = |text: String| Answer {
+        text: format!("{text} {}", reply::how_to_go_on(options.client)),
+        is_error: true,
+        is_cut_off: false,
+        result: None,
+    };
+    let timeout = async {
+        match options.timeout {
+            Some(time) => tokio::time::sleep(time).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        answered = states.wait_for(|state| state.answer.is_some()) => {
+            let answer = answered.ok().and_then(|state| state.answer.clone());
+            match answer {
+                Some(answer) if answer.is_cut_off => failed(
+                    "Error: Emacs ended, or closed the connection, before it answered. Your tool \
+                     was not run; read the file before you go on."
+                        .to_owned(),
+                ),
+                Some(answer) if answer.is_error => failed(answer.text),
+                Some(answer) => answer,
+                None => failed("Error: agent-q-diff failed. Your tool was not run.".to_owned()),
+            }
+        }
+        () = timeout => failed(
+            "Error: the user has not decided in the time that the agent waits, so nothing was \
+             changed.".to_owned(),
+        ),
+        () = reader_gone() => failed("Error: the agent is gone.".to_owned()),
+    }
+}
+
+/// Returns when nobody can read standard output any more.
+async fn reader_gone() {
+    let (sender, gone) = oneshot::channel();
+    // A thread of the runtime would have to end before the program can.
+    std::thread::spawn(move || {
+        let output = std::io::stdout();
+        // No events are asked for, so only those of the other end are reported.
+        let mut polled = [PollFd::new(&output, PollFlags::empty())];
+        if poll(&mut polled, None).is_ok() {
+            // If nobody waits any more, there is an answer.
+            let _ = sender.send(());
+        }
+    });
+    if gone.await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}

@@ -1,0 +1,152 @@
+//! What an agent says about a call of its tool.
+
+use std::path::{Path, PathBuf};
+
+use rmcp::model::JsonObject;
+use serde_json::Value;
+
+use crate::options::Client;
+
+/// When an event comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// Before the tool runs.
+    Before,
+    /// After it has run.
+    After,
+    /// At another time, which does not matter here.
+    Other,
+}
+
+/// A call of an agent's tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    /// When it comes.
+    pub moment: Moment,
+    /// The tool's name.
+    pub tool: String,
+    /// The tool's input.
+    pub input: JsonObject,
+    /// Whether the tool has run and failed.
+    pub has_failed: bool,
+    /// The agent's session.
+    pub session: String,
+    /// The directory to which names in the input are relative.
+    directory: PathBuf,
+    /// The call's id, if the agent gives it one.
+    call: Option<String>,
+}
+
+impl Event {
+    /// Reads an event from `bytes`, an object in JSON.
+    ///
+    /// # Errors
+    ///
+    /// A sentence about what is wrong with it.
+    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let unknown = |why: &str| {
+            format!(
+                "agent-q-diff does not understand the agent's event, so the edit is refused: {why}"
+            )
+        };
+        let event: Value =
+            serde_json::from_slice(bytes).map_err(|error| unknown(&error.to_string()))?;
+        let text = |key: &str| event.get(key).and_then(Value::as_str).map(str::to_owned);
+        let name = text("hook_event_name").ok_or_else(|| unknown("it has no hook_event_name"))?;
+        let moment = match name.as_str() {
+            "PreToolUse" | "BeforeTool" => Moment::Before,
+            "PostToolUse" | "AfterTool" => Moment::After,
+            _ => Moment::Other,
+        };
+        let is_tool = moment != Moment::Other;
+        let tool = text("tool_name");
+        let input = event.get("tool_input").and_then(Value::as_object);
+        if is_tool && (tool.is_none() || input.is_none()) {
+            return Err(unknown(
+                "it has no tool_name, or its tool_input is no object",
+            ));
+        }
+        Ok(Self {
+            moment,
+            tool: tool.unwrap_or_default(),
+            input: input.cloned().unwrap_or_default(),
+            has_failed: event
+                .pointer("/tool_response/error")
+                .is_some_and(|error| !error.is_null() && error != ""),
+            session: text("session_id").unwrap_or_default(),
+            directory: text("cwd").map_or_else(crate::socket::current_directory, PathBuf::from),
+            call: text("tool_use_id"),
+        })
+    }
+
+    /// Returns `path`, a name in the input, as an absolute one.
+    pub fn absolute(&self, path: &str) -> PathBuf {
+        self.directory.join(path)
+    }
+
+    /// Returns an id of the call, which changes `path`. Without one of its own, a session's calls
+    /// for a file count as one after the other.
+    pub fn call_of(&self, path: &Path) -> String {
+        let call = self.call.clone();
+        call.unwrap_or_else(|| format!("{} {}", self.session, path.display()))
+    }
+
+    /// Returns the root of the project in which `client` works.
+    pub fn project(&self, client: Client) -> PathBuf {
+        let name = match client {
+            Client::Claude => Some("CLAUDE_PROJECT_DIR"),
+            Client::Gemini => Some("GEMINI_PROJECT_DIR"),
+            // It says where it is in each event.
+            Client::Codex => None,
+        };
+        let root = name.and_then(std::env::var_os);
+        root.map_or_else(|| self.directory.clone(), PathBuf::from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_of_all_agents_are_read() {
+        let moments = [
+            ("PreToolUse", Moment::Before),
+            ("BeforeTool", Moment::Before),
+            ("PostToolUse", Moment::After),
+            ("AfterTool", Moment::After),
+        ];
+        for (name, moment) in moments {
+            let event = format!(
+                r#"{{"hook_event_name": "{name}", "tool_name": "T", "tool_input": {{"a": 1}},
+                    "cwd": "/d", "session_id": "s", "tool_use_id": "c"}}"#
+            );
+            let event = Event::parse(event.as_bytes()).unwrap();
+            assert_eq!(
+                (event.moment, &*event.tool, &*event.session),
+                (moment, "T", "s")
+            );
+            assert_eq!(event.input["a"], 1);
+            assert_eq!(event.absolute("f"), Path::new("/d/f"));
+            assert_eq!(event.call_of(Path::new("/d/f")), "c");
+        }
+        let stop = Event::parse(br#"{"hook_event_name": "Stop", "session_id": "s"}"#).unwrap();
+        assert_eq!(stop.moment, Moment::Other);
+        assert_eq!(stop.call_of(Path::new("/f")), "s /f");
+    }
+
+    #[test]
+    fn what_is_no_event_is_an_error() {
+        let cases: [&[u8]; 5] = [
+            b"",
+            b"{",
+            b"[]",
+            br#"{"hook_event_name": "PreToolUse", "tool_name": "Edit"}"#,
+            br#"{"hook_event_name": "PreToolUse", "tool_input": {}}"#,
+        ];
+        for bytes in cases {
+            let error = Event::parse(bytes).unwrap_err();
+            assert!(error.contains("the edit is refused"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What an agent is answered.
+
+use rmcp::model::JsonObject;
+use serde_json::{Value, json};
+
+use crate::options::Client;
+
+/// What was decided about an edit.
+pub enum Verdict {
+    /// The tool runs as the model called it.
+    Allow,
+    /// The tool runs with this input.
+    Change(JsonObject),
+    /// The tool does not run; the model reads why.
+    Deny(String),
+}
+
+/// Returns what `client` is called.
+pub fn agent_name(client: Client) -> &'static str {
+    match client {
+        Client::Claude => "Claude Code",
+        Client::Codex => "Codex",
+        Client::Gemini => "Gemini CLI",
+    }
+}
+
+/// Returns a sentence that says what the user can do if no edit can be decided.
+pub fn how_to_go_on(client: Client) -> String {
+    format!(
+        "Do not edit by other means; tell the user. Only the user can turn this review off, by \
+         starting {} with AGENT_Q_DIFF=off in its environment.",
+        agent_name(client)
+    )
+}
+
+/// Returns the answer to an event before an edit whose tool was called with `input`.
+pub fn before(client: Client, verdict: Verdict, input: &JsonObject) -> Value {
+    match client {
+        Client::Claude | Client::Codex => {
+            let decision = match verdict {
+                // Codex takes no consent without an input.
+                Verdict::Allow if client == Client::Codex => {
+                    json!({ "permissionDecision": "allow", "updatedInput": input })
+                }
+                Verdict::Allow => json!({ "permissionDecision": "allow" }),
+                Verdict::Change(input) => {
+                    json!({ "permissionDecision": "allow", "updatedInput": input })
+                }
+                Verdict::Deny(reason) => {
+                    json!({ "permissionDecision": "deny", "permissionDecisionReason": reason })
+                }
+            };
+            hook_output("PreToolUse", decision)
+        }
+        Client::Gemini => match verdict {
+            Verdict::Allow => json!({ "decision": "allow" }),
+            Verdict::Change(input) => {
+                let mut reply = hook_output("BeforeTool", json!({ "tool_input": input }));
+                reply["decision"] = "allow".into();
+                reply
+            }
+            Verdict::Deny(reason) => json!({ "decision": "deny", "reason": reason }),
+        },
+    }
+}
+
+/// Returns the answer to an event after an edit, with what the model is `told`.
+pub fn after(client: Client, told: &str) -> Value {
+    let name = match client {
+        Client::Claude => "PostToolUse",
+        // The model reads this in place of the tool's result.
+        Client::Codex => return json!({ "decision": "block", "reason": told }),
+        Client::Gemini => "AfterTool",
+    };
+    hook_output(name, json!({ "additionalContext": told }))
+}
+
+/// Returns an answer with `output`, a JSON object, for the event `name`.
+fn hook_output(name: &str, mut output: Value) -> Value {
+    output["hookEventName"] = name.into();
+    json!({ "hookSpecificOutput": output })
+}

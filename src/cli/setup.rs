@@ -1,0 +1,168 @@
+//! Puts the hook into an agent's settings, takes it out again, and checks that it is run.
+//!
+//! - [`json`]: changes in a text in JSON that leave all else in it as it is
+//! - [`settings`]: the settings' text with and without the hook; all else in it stays as it is
+//! - [`check`]: what keeps the hook from being run, as far as that can be seen from here
+
+pub mod check;
+mod json;
+pub mod settings;
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use agent_q_diff_engine::diff::{self, edits, group};
+use agent_q_diff_engine::patch::print::print;
+use agent_q_diff_engine::text::Text;
+
+use crate::options::Setup;
+
+/// Puts the hook into the settings of an agent, or takes it out.
+pub async fn run(options: Setup) -> ExitCode {
+    let path = settings::file(options.client, options.scope);
+    if options.is_naming {
+        println!("{}", path.display());
+        return ExitCode::SUCCESS;
+    }
+    match set_up(&options, &path) {
+        Ok(Done::Shown) => ExitCode::SUCCESS,
+        Ok(Done::Refused) => {
+            eprintln!("Nothing was changed.");
+            ExitCode::FAILURE
+        }
+        Ok(Done::Written) if options.is_removing => {
+            println!("The hook is no longer in {}.", path.display());
+            ExitCode::SUCCESS
+        }
+        Ok(Done::Written) => {
+            println!("The hook is in {}.\n", path.display());
+            check::run(check::Check {
+                client: options.client,
+                socket: options.socket,
+            })
+            .await
+        }
+        Err(message) => {
+            eprintln!("agent-q-diff setup: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What became of the settings.
+enum Done {
+    /// Their new text was printed, and nothing was written.
+    Shown,
+    /// The user does not want them changed.
+    Refused,
+    /// They are as they should be.
+    Written,
+}
+
+fn set_up(options: &Setup, path: &Path) -> Result<Done, String> {
+    let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let before = match fs::read_to_string(path) {
+        Ok(text) => Some(text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(failed(&error)),
+    };
+    let text = before.as_deref().unwrap_or_default();
+    let after = if options.is_removing {
+        settings::without_hook(text, options.client)
+    } else {
+        settings::with_hook(
+            text,
+            options.client,
+            &settings::command(options.client, options.socket.as_deref())?,
+        )
+    };
+    let after = after.map_err(|error| failed(&error))?;
+    if options.is_showing {
+        print!("{after}");
+        return Ok(Done::Shown);
+    }
+    if after == text {
+        return Ok(Done::Written);
+    }
+    print!("{}", difference(path, text, &after));
+    if !(options.is_yes || is_agreed(path)?) {
+        return Ok(Done::Refused);
+    }
+    // Agents write their settings themselves.
+    if fs::read_to_string(path).ok() != before {
+        return Err(failed(&"it was changed meanwhile; call setup again"));
+    }
+    write(path, &after).map_err(|error| failed(&error))?;
+    Ok(Done::Written)
+}
+
+/// Returns what changes in the file `path` from `before` to `after`, as a unified diff.
+fn difference(path: &Path, before: &str, after: &str) -> String {
+    let (before, after) = [before, after].map(|text| Text::new(text.into())).into();
+    let edits = edits(&before, &after);
+    let groups = group(&edits, before.len(), 3);
+    let hunks: Vec<_> = groups
+        .iter()
+        .map(|group| diff::hunk(group, &edits, &before, &after, b""))
+        .collect();
+    let printed = print(path.as_os_str().as_encoded_bytes(), &hunks);
+    String::from_utf8_lossy(&printed.bytes).into_owned()
+}
+
+/// Asks whether `path` is to be written so.
+///
+/// # Errors
+///
+/// A sentence if there is nobody to ask.
+fn is_agreed(path: &Path) -> Result<bool, String> {
+    if !io::stdin().is_terminal() {
+        return Err("nobody can be asked here; --yes writes without asking".to_owned());
+    }
+    print!("Change {} so? [y/N] ", path.display());
+    let mut answer = String::new();
+    let asked = io::stdout()
+        .flush()
+        .and_then(|()| io::stdin().lock().read_line(&mut answer));
+    asked.map_err(|error| error.to_string())?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+/// Replaces the file `path`, or what it is a link to, by `text`, as a whole or not at all. Missing
+/// directories are made.
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory)?;
+    }
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".agent-q-diff-{}", std::process::id()));
+    let new = path.with_file_name(name);
+    let written = write_new(&new, text, &path).and_then(|()| fs::rename(&new, &path));
+    if written.is_err() {
+        let _ = fs::remove_file(&new);
+    }
+    written
+}
+
+/// Writes `text` to `new`, a file that is not there, with the permissions of `path` if that is.
+fn write_new(new: &Path, text: &str, path: &Path) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(new)?;
+    file.write_all(text.as_bytes())?;
+    if let Ok(metadata) = fs::metadata(path) {
+        file.set_permissions(metadata.permissions())?;
+    }
+    file.sync_all()
+}
+
+/// Returns the user's home directory.
+fn home() -> PathBuf {
+    std::env::home_dir().unwrap_or_else(|| PathBuf::from("/"))
+}
+
+/// Returns the directory that the variable `name` of the environment names, or else `directory` in
+/// the user's home directory.
+fn directory_of(name: &str, directory: &str) -> PathBuf {
+    std::env::var_os(name).map_or_else(|| home().join(directory), PathBuf::from)
+}

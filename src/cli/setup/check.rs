@@ -1,0 +1,171 @@
+//! Checks that an agent will run the hook, as far as that can be seen without a model.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::settings::{self, Handler};
+use crate::hook::reply;
+use crate::options::{Client, Scope};
+use crate::socket::{Call, Request, current_directory, sockets};
+use crate::texts::Texts;
+
+/// What is to be checked.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Check {
+    /// The agent.
+    pub client: Client,
+    /// The socket on which Emacs listens, or none to try the usual places.
+    pub socket: Option<PathBuf>,
+}
+
+/// How long Emacs may take to say that it is there.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Says what is as it should be, and what is not.
+pub async fn run(options: Check) -> ExitCode {
+    let mut findings = of_settings(options.client);
+    findings.push(of_environment());
+    findings.push(of_agent(options.client));
+    findings.push(of_emacs(&options).await);
+    for finding in &findings {
+        match finding {
+            Ok(text) => println!("ok       {text}"),
+            Err(text) => println!("MISSING  {text}"),
+        }
+    }
+    println!("\n{}", advice(options.client));
+    ExitCode::from(u8::from(findings.iter().any(Result::is_err)))
+}
+
+/// What is as it should be, or what is not and how to mend it.
+type Finding = Result<String, String>;
+
+/// Looks whether the settings of `client` have the hook.
+fn of_settings(client: Client) -> Vec<Finding> {
+    let mut files = [Scope::User, Scope::Project]
+        .map(|scope| settings::file(client, scope))
+        .to_vec();
+    if client == Client::Claude {
+        files.push(files[1].with_file_name("settings.local.json"));
+    }
+    let texts: Vec<_> = files
+        .iter()
+        .filter_map(|file| Some((file, fs::read_to_string(file).ok()?)))
+        .collect();
+    let mut findings: Vec<Finding> = settings::form(client)
+        .events
+        .iter()
+        .map(|event| of_event(client, event, &texts))
+        .collect();
+    for (file, text) in &texts {
+        if settings::is_off(text, client) {
+            findings.push(Err(format!("{} turns the hook off", file.display())));
+        }
+    }
+    findings
+}
+
+/// Looks whether one of `texts`, settings by their files, runs the hook of `client` at `event`.
+fn of_event(client: Client, event: &str, texts: &[(&PathBuf, String)]) -> Finding {
+    let set_up = format!("agent-q-diff setup {}", client.name());
+    for (file, text) in texts {
+        let handlers = settings::handlers(text, event)
+            .map_err(|error| format!("{}: {error}", file.display()))?;
+        let ours = handlers
+            .iter()
+            .find(|it| settings::is_ours(&it.command, client));
+        if let Some(handler) = ours {
+            return of_handler(client, event, handler)
+                .map(|()| format!("{event}: {} runs {}", file.display(), handler.command))
+                .map_err(|error| {
+                    format!("{event}: in {}, {error}; {set_up} mends it", file.display())
+                });
+        }
+    }
+    Err(format!(
+        "{event}: no settings run the hook; {set_up} puts it there"
+    ))
+}
+
+/// Looks whether `handler`, the hook of `client` at `event`, is one that holds.
+fn of_handler(client: Client, event: &str, handler: &Handler) -> Result<(), String> {
+    let form = settings::form(client);
+    if handler.matcher.as_deref() != Some(form.matcher) {
+        return Err("it is not run for all tools that edit files".to_owned());
+    }
+    let is_before = event == form.events[0];
+    if is_before && handler.timeout.is_none_or(|timeout| timeout < form.day) {
+        return Err(
+            "the agent waits for less than a day, and then edits without a decision".to_owned(),
+        );
+    }
+    let program = settings::program_of(&handler.command, client).unwrap_or_default();
+    let program = program.trim_matches('\'').replace(r"'\''", "'");
+    if program.contains('/') && !Path::new(&program).is_file() {
+        return Err(format!("there is no program {program}"));
+    }
+    Ok(())
+}
+
+fn of_environment() -> Finding {
+    match std::env::var_os("AGENT_Q_DIFF") {
+        Some(value) if value == "off" => {
+            Err("AGENT_Q_DIFF is \"off\" here, so every edit passes without a decision".to_owned())
+        }
+        _ => Ok("AGENT_Q_DIFF does not turn the hook off here".to_owned()),
+    }
+}
+
+/// Looks whether `client` is installed.
+fn of_agent(client: Client) -> Finding {
+    let name = client.name();
+    let output = Command::new(name).arg("--version").output();
+    let output = output.map_err(|_| format!("there is no program {name} here"))?;
+    let version = String::from_utf8_lossy(&output.stdout);
+    Ok(format!("{name} is installed: {}", version.trim()))
+}
+
+/// Looks whether Emacs answers.
+async fn of_emacs(options: &Check) -> Finding {
+    let request = Request {
+        tool: "ping".to_owned(),
+        arguments: json!({}),
+        texts: Texts::default(),
+        agent: Some(reply::agent_name(options.client).to_owned()),
+        directory: current_directory(),
+    };
+    let call = Call::begin(sockets(options.socket.clone()), request);
+    let mut states = call.states();
+    let answered = tokio::time::timeout(TIMEOUT, states.wait_for(|state| state.answer.is_some()));
+    let answer = match answered.await {
+        Ok(Ok(state)) => state.answer.clone(),
+        _ => None,
+    };
+    match answer {
+        Some(answer) if !answer.is_error => Ok(answer.text),
+        Some(answer) => Err(answer.text),
+        None => Err("Emacs does not answer; it may be busy".to_owned()),
+    }
+}
+
+/// Returns what the user has to look at, since it cannot be seen from here.
+fn advice(client: Client) -> &'static str {
+    match client {
+        Client::Claude => {
+            "Claude Code reads its settings when it starts: restart it, and look whether /hooks \
+             lists the hook."
+        }
+        Client::Codex => {
+            "Codex skips a hook that you have not trusted, and says nothing: start it, call /hooks, \
+             and trust the hook. After each change of it you have to do so again."
+        }
+        Client::Gemini => {
+            "Gemini CLI reads its settings when it starts: restart it. A project's own settings \
+             count only in a folder that you trust."
+        }
+    }
+}

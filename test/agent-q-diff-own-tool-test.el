@@ -1,0 +1,405 @@
+;;; agent-q-diff-own-tool-test.el --- Edits that agents make with their own tools  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Code:
+
+(require 'agent-q-diff-test-help)
+(require 'agent-q-diff-own-tool)
+
+(defvar aqd-own-tool-answers nil
+  "What was answered, a list of (MESSAGE IS-ERROR . VERDICT), newest first.")
+
+(defun aqd-own-tool-arguments (&rest more)
+  "Return arguments for two hunks of the test's file, with MORE keys and values."
+  (let ((arguments (make-hash-table :test #'equal)))
+    (cl-loop for (key value) on `("path" ,aqd-file "tool" "Edit" "call" "call-1"
+                                  "session" "12345678-9abc" "encoding" "utf-8"
+                                  "original" ,aqd-original-of-two
+                                  "modified" ,aqd-modified-of-two ,@more)
+             by #'cddr
+             do (if (eq value 'none)
+                    (remhash key arguments)
+                  (puthash key value arguments)))
+    arguments))
+
+(defun aqd-own-tool-decide (&rest more)
+  "Have the edit of `aqd-own-tool-arguments' with MORE decided; return the review."
+  (agent-q-diff-own-tool-decide
+   (apply #'aqd-own-tool-arguments more)
+   (lambda (&rest answer) (push answer aqd-own-tool-answers))))
+
+(defun aqd-own-tool-answer (key)
+  "Return KEY of the only answer: `message', `error', `verdict' or `text'."
+  (should (= 1 (length aqd-own-tool-answers)))
+  (pcase-let ((`((,message ,is-error ,verdict)) aqd-own-tool-answers))
+    (pcase-exhaustive key
+      ('message message)
+      ('error is-error)
+      (_ (alist-get key verdict)))))
+
+(defun aqd-own-tool-check (&rest more)
+  "Return what is said after the tool has run; MORE is as for the arguments."
+  (agent-q-diff-own-tool-check (apply #'aqd-own-tool-arguments more)))
+
+(defmacro aqd-own-tool-with-file (text &rest body)
+  "Run BODY with TEXT in the test's file, as a call of Claude Code's tool."
+  (declare (indent 1) (debug t))
+  `(aqd-with-file ,text
+     (let ((default-directory (file-name-directory aqd-file))
+           (agent-q-diff-project-root (file-name-directory aqd-file))
+           (agent-q-diff-caller (list "Claude Code"))
+           (agent-q-diff-own-tool--decided nil)
+           (aqd-own-tool-answers nil))
+       ,@body
+       (aqd-should-leave-nothing))))
+
+(defconst aqd-own-tool-first (aqd-numbered 30 '((5 . "five")))
+  "The text with the first hunk only.")
+
+(ert-deftest aqd-own-tool-accepting-all-lets-the-tool-run-as-it-was-called ()
+  (aqd-own-tool-with-file aqd-original-of-two
+    (aqd-in-diff (aqd-own-tool-decide)
+      (agent-q-diff-accept-all))
+    (should (equal (aqd-own-tool-answer 'verdict) "allow"))
+    (should-not (aqd-own-tool-answer 'error))
+    ;; Nothing is claimed before the tool has written.
+    (should (equal (aqd-own-tool-answer 'message) ""))
+    (should (equal (aqd-disk) aqd-original-of-two))
+    (aqd-write aqd-modified-of-two)
+    (should (string-prefix-p "✓ Accepted: both hunks are in "
+                             (aqd-own-tool-check "text" aqd-modified-of-two)))))
+
+(ert-deftest aqd-own-tool-a-part-changes-what-the-tool-writes ()
+  (aqd-own-tool-with-file aqd-original-of-two
+    (let ((review (aqd-own-tool-decide)))
+      (agent-q-diff-accept review 0)
+      (agent-q-diff-reject review 1)
+      (aqd-in-diff review
+        (aqd-goto-hunk 2)
+        (agent-q-diff-comment-hunk "keep this"))
+      (agent-q-diff-end review))
+    (should (equal (aqd-own-tool-answer 'verdict) "change"))
+    (should (equal (aqd-own-tool-answer 'text) aqd-own-tool-first))
+    (should (equal (aqd-own-tool-answer 'message) ""))
+    (should (equal (aqd-disk) aqd-original-of-two))
+    (aqd-write aqd-own-tool-first)
+    (let ((message (aqd-own-tool-check "text" aqd-own-tool-first)))
+      (should (string-prefix-p "✓ Accepted in part: 1 of 2 hunks is in " message))
+      (should (string-search "which is saved" message))
+      (should (string-search "In the file: hunk 1.\nNot in the file: hunk 2." message))
+      (should (string-search "keep this" message)))))
+
+(ert-deftest aqd-own-tool-rejecting-all-denies-with-the-reasons ()
+  (aqd-own-tool-with-file aqd-original-of-two
+    (aqd-in-diff (aqd-own-tool-decide)
+      (agent-q-diff-comment-hunk "not this way")
+      (agent-q-diff-reject-all))
+    (should (equal (aqd-own-tool-answer 'verdict) "deny"))
+    (should-not (aqd-own-tool-answer 'error))
+    (should (string-prefix-p "✗ Rejected: " (aqd-own-tool-answer 'message)))
+    (should (string-search "None of it is in the file." (aqd-own-tool-answer 'message)))
+    (should (string-search "not this way" (aqd-own-tool-answer 'message)))))
+
+(ert-deftest aqd-own-tool-no-decision-is-an-error ()
+  (aqd-own-tool-with-file aqd-original-of-two
+    (agent-q-diff-cancel (aqd-own-tool-decide))
+    (should (aqd-own-tool-answer 'error))
+    (should (equal (aqd-own-tool-answer 'verdict) "deny"))
+    (should-not agent-q-diff-own-tool--decided)))
+
+(ert-deftest aqd-own-tool-a-new-file-is-decided-too ()
+  (aqd-own-tool-with-file "x\n"
+    (let ((aqd-file (concat aqd-file ".new")))
+      (aqd-in-diff (aqd-own-tool-decide "original" 'none "modified" "one\ntwo\n")
+        (agent-q-diff-accept-all))
+      (should (equal (aqd-own-tool-answer 'verdict) "allow"))
+      (should-not (file-exists-p aqd-file))
+      (setq aqd-own-tool-answers nil)
+      (aqd-in-diff (aqd-own-tool-decide "original" 'none "modified" "one\ntwo\n")
+        (agent-q-diff-reject-all))
+      (should (equal (aqd-own-tool-answer 'verdict) "deny"))
+      (should-not (file-exists-p aqd-file)))))
+
+;;;; After the tool has run
+
+(defun aqd-own-tool-allow (&rest more)
+  "Accept all of the edit with MORE."
+  (aqd-in-diff (apply #'aqd-own-tool-decide more)
+    (agent-q-diff-accept-all)))
+
+(ert-deftest aqd-own-tool-another-text-than-was-decided-is-an-alarm ()
+  (dolist (left (list (list "text" aqd-own-tool-first)
+                      (list "text" 'none)
+                      (list "text" aqd-modified-of-two "encoding" "utf-16le")))
+    (aqd-own-tool-with-file aqd-original-of-two
+      (aqd-own-tool-allow)
+      (let (warning)
+        (cl-letf (((symbol-function 'display-warning)
+                   (lambda (_type text &rest _) (setq warning text))))
+          (should (string-prefix-p "ALARM: " (apply #'aqd-own-tool-check left))))
+        (should (string-match-p "Claude Code's tool Edit left another text" warning))))))
+
+(ert-deftest aqd-own-tool-line-ends-are-compared-as-well ()
+  (let ((crlf (string-replace "\n" "\r\n" aqd-modified-of-two)))
+    (aqd-own-tool-with-file aqd-original-of-two
+      (aqd-own-tool-allow "crlf" t)
+      (should (string-prefix-p "✓ Accepted" (aqd-own-tool-check "text" crlf))))
+    (aqd-own-tool-with-file aqd-original-of-two
+      (aqd-own-tool-allow)
+      (cl-letf (((symbol-function 'display-warning) #'ignore))
+        (should (string-prefix-p "ALARM: " (aqd-own-tool-check "text" crlf)))))))
+
+(ert-deftest aqd-own-tool-an-edit-that-nobody-decided-is-said-so ()
+  (aqd-own-tool-with-file aqd-original-of-two
+    (should (string-prefix-p "This edit was not decided in Emacs"
+                             (aqd-own-tool-check "text" "x\n")))
+    ;; A decision counts once.
+    (aqd-own-tool-allow)
+    (aqd-own-tool-check "text" aqd-modified-of-two)
+    (should (string-prefix-p "This edit was not decided in Emacs"
+                             (aqd-own-tool-check "text" aqd-modified-of-two)))))
+
+(ert-deftest aqd-own-tool-a-buffer-follows-what-the-tool-wrote ()
+  (aqd-own-tool-with-file aqd-original-of-two
+    (let ((buffer (find-file-noselect aqd-file)))
+      (aqd-own-tool-allow)
+      (aqd-write aqd-modified-of-two)
+      (aqd-own-tool-check "text" aqd-modified-of-two)
+      (should (equal (with-current-buffer buffer (buffer-string)) aqd-modified-of-two)))))
+
+;;;; Unsaved edits
+
+(ert-deftest aqd-own-tool-with-unsaved-edits-emacs-writes ()
+  (aqd-own-tool-with-file aqd-original-of-two
+    (with-current-buffer (find-file-noselect aqd-file)
+      (goto-char (point-max))
+      (insert "mine\n"))
+    (let ((review (aqd-own-tool-decide)))
+      (should (string-search "The file has unsaved edits, so Emacs writes what you decide, \
+not Claude Code's tool Edit (session 12345678)."
+                             (aqd-in-diff review (buffer-string))))
+      (agent-q-diff-accept review 0)
+      (agent-q-diff-reject review 1)
+      (agent-q-diff-end review))
+    (should (equal (aqd-own-tool-answer 'verdict) "deny"))
+    (should (string-prefix-p (format "Edit was not run: the user has unsaved edits in %s, so \
+Emacs made what was decided.\n✓ Accepted in part: 1 of 2 hunks is in" aqd-file)
+                             (aqd-own-tool-answer 'message)))
+    (should (equal (aqd-target) (concat aqd-own-tool-first "mine\n")))
+    (should (equal (aqd-disk) aqd-original-of-two))))
+
+;;;; What a tool cannot write
+
+(ert-deftest aqd-own-tool-what-a-tool-cannot-write-in-part-emacs-writes-at-once ()
+  (aqd-own-tool-with-file aqd-original-of-two
+    (let ((review (aqd-own-tool-decide "rewritable" :false "tool" "NotebookEdit")))
+      (should (string-search "Claude Code's tool NotebookEdit (session 12345678) writes all or nothing, so Emacs \
+writes what you decide."
+                             (aqd-in-diff review (buffer-string))))
+      (agent-q-diff-accept review 0)
+      (agent-q-diff-end review))
+    (should (equal (aqd-own-tool-answer 'verdict) "deny"))
+    (should (string-prefix-p "NotebookEdit was not run: it cannot write a part of it, so Emacs \
+made what was decided.\n✓ Accepted in part: 1 of 2 hunks is in"
+                             (aqd-own-tool-answer 'message)))
+    (should (equal (aqd-disk) aqd-own-tool-first))))
+
+(ert-deftest aqd-own-tool-emacs-writes-what-the-tool-cannot ()
+  (dolist (is-open '(nil t))
+    (aqd-own-tool-with-file aqd-original-of-two
+      (when is-open
+        (find-file-noselect aqd-file))
+      (let ((review (aqd-own-tool-decide)))
+        (agent-q-diff-accept review 0)
+        (agent-q-diff-reject review 1)
+        (agent-q-diff-end review))
+      (let ((message (agent-q-diff-own-tool-write (aqd-own-tool-arguments))))
+        (should (string-prefix-p "Edit was not run, since it cannot write what the user \
+decided; Emacs wrote it.\n✓ Accepted in part: 1 of 2 hunks is in " message))
+        (should (string-search "which is saved" message)))
+      (should (equal (aqd-disk) aqd-own-tool-first)))))
+
+(ert-deftest aqd-own-tool-emacs-does-not-write-over-what-others-wrote ()
+  (aqd-own-tool-with-file aqd-original-of-two
+    (let ((review (aqd-own-tool-decide)))
+      (agent-q-diff-accept review 0)
+      (agent-q-diff-end review))
+    (aqd-write "other\n")
+    (should-error (agent-q-diff-own-tool-write (aqd-own-tool-arguments))
+                  :type 'agent-q-diff-bad-target)
+    (should (equal (aqd-disk) "other\n"))
+    (should-error (agent-q-diff-own-tool-write (aqd-own-tool-arguments))
+                  :type 'agent-q-diff-ended)))
+
+;;;; What is asked
+
+(ert-deftest aqd-own-tool-the-policy-decides-without-a-review ()
+  (aqd-own-tool-with-file aqd-original-of-two
+    (let ((agent-q-diff-tools-policy 'deny))
+      (should-not (aqd-own-tool-decide))
+      (should (equal (aqd-own-tool-answer 'verdict) "deny"))
+      (should (string-search "the user's settings deny Edit here"
+                             (aqd-own-tool-answer 'message)))))
+  (aqd-own-tool-with-file aqd-original-of-two
+    (let ((agent-q-diff-tools-policy
+           (lambda (tool name arguments)
+             (should (equal tool "Edit"))
+             (should (equal name aqd-file))
+             (should (equal (alist-get 'modified arguments) aqd-modified-of-two))
+             'allow)))
+      (should-not (aqd-own-tool-decide))
+      (should (equal (aqd-own-tool-answer 'verdict) "allow"))
+      ;; The user sees it, and the agent need not read anything.
+      (aqd-write aqd-modified-of-two)
+      (let (said)
+        (cl-letf (((symbol-function 'message)
+                   (lambda (&rest args) (setq said (apply #'format args)))))
+          (should (equal "" (aqd-own-tool-check "text" aqd-modified-of-two))))
+        (should (string-match-p "\\`Claude Code edited .*target.txt, by your settings\\'"
+                                said))))))
+
+(ert-deftest aqd-own-tool-a-grant-is-for-one-agent-and-project ()
+  (let ((agent-q-diff-grants--all nil))
+    (aqd-own-tool-with-file aqd-original-of-two
+      (agent-q-diff-grants-add "Claude Code's own tools" (agent-q-diff-guard-root))
+      (should-not (aqd-own-tool-decide))
+      (should (equal (aqd-own-tool-answer 'verdict) "allow"))
+      (setq aqd-own-tool-answers nil)
+      (let ((agent-q-diff-caller (list "Gemini CLI")))
+        (agent-q-diff-cancel (aqd-own-tool-decide "call" "call-2")))
+      (should (equal (aqd-own-tool-answer 'verdict) "deny")))))
+
+(ert-deftest aqd-own-tool-the-user-can-allow-an-agent-for-the-session ()
+  (let ((agent-q-diff-grants--all nil))
+    (aqd-own-tool-with-file aqd-original-of-two
+      (aqd-in-diff (aqd-own-tool-decide)
+        (should (eq #'agent-q-diff-allow-agent (key-binding "A")))
+        (cl-letf (((symbol-function 'y-or-n-p) #'ignore))
+          (agent-q-diff-allow-agent))
+        (should-not agent-q-diff-grants--all)
+        (cl-letf (((symbol-function 'y-or-n-p) (lambda (question)
+                                                 (string-search "Claude Code's own tools"
+                                                                question))))
+          (agent-q-diff-allow-agent)))
+      (should (equal (aqd-own-tool-answer 'verdict) "allow"))
+      (setq aqd-own-tool-answers nil)
+      (should-not (aqd-own-tool-decide "call" "call-2"))
+      (should (equal (aqd-own-tool-answer 'verdict) "allow")))
+    (aqd-with-open-review "a\n" "b\n"
+      (aqd-in-diff review
+        (should-error (agent-q-diff-allow-agent) :type 'user-error)
+        (agent-q-diff-reject-all)))))
+
+(ert-deftest aqd-own-tool-a-grant-is-not-for-files-outside-the-project ()
+  (let ((agent-q-diff-grants--all nil))
+    (aqd-own-tool-with-file aqd-original-of-two
+      (let ((agent-q-diff-project-root (file-name-as-directory (make-temp-file "aqd" t))))
+        (agent-q-diff-grants-add "Claude Code's own tools" (agent-q-diff-guard-root))
+        (dolist (agent-q-diff-tools-policy '(ask allow))
+          (setq aqd-own-tool-answers nil)
+          (let ((review (aqd-own-tool-decide)))
+            (should (string-search "OUTSIDE the project" (aqd-in-diff review (buffer-string))))
+            (agent-q-diff-cancel review)))
+        (delete-directory agent-q-diff-project-root)))))
+
+(ert-deftest aqd-own-tool-what-emacs-has-to-write-is-not-allowed-unseen ()
+  (let ((agent-q-diff-tools-policy 'allow))
+    (aqd-own-tool-with-file aqd-original-of-two
+      (agent-q-diff-cancel (aqd-own-tool-decide "rewritable" :false)))
+    (aqd-own-tool-with-file aqd-original-of-two
+      (with-current-buffer (find-file-noselect aqd-file)
+        (insert "mine\n"))
+      (agent-q-diff-cancel (aqd-own-tool-decide)))))
+
+(ert-deftest aqd-own-tool-unsaved-edits-that-came-meanwhile-are-kept ()
+  (aqd-own-tool-with-file aqd-original-of-two
+    (let ((review (aqd-own-tool-decide)))
+      (with-current-buffer (find-file-noselect aqd-file)
+        (insert "mine\n"))
+      (aqd-in-diff review (agent-q-diff-accept-all)))
+    (should (aqd-own-tool-answer 'error))
+    (should (equal (aqd-own-tool-answer 'verdict) "deny"))
+    (should (string-search "has edited the file in Emacs meanwhile"
+                           (aqd-own-tool-answer 'message)))))
+
+(ert-deftest aqd-own-tool-bytes-that-are-not-utf-8-are-not-sent ()
+  (aqd-own-tool-with-file aqd-original-of-two
+    (let ((review (aqd-own-tool-decide)))
+      (agent-q-diff-accept review 0)
+      (with-current-buffer (aqd-target-of review)
+        (goto-char (point-max))
+        (insert (string #x3fff80) "\n"))
+      (agent-q-diff-end review))
+    (should (aqd-own-tool-answer 'error))
+    (should (string-search "not UTF-8" (aqd-own-tool-answer 'message)))))
+
+(ert-deftest aqd-own-tool-what-changes-nothing-passes-and-is-known ()
+  (aqd-own-tool-with-file aqd-original-of-two
+    (should-not (aqd-own-tool-decide "modified" aqd-original-of-two))
+    (should (equal (aqd-own-tool-answer 'verdict) "allow"))
+    (should (equal "" (aqd-own-tool-check "text" aqd-original-of-two)))))
+
+(ert-deftest aqd-own-tool-an-empty-file-is-asked-about ()
+  (pcase-dolist (`(,answer . ,verdict) '((t . "allow") (nil . "deny")))
+    (aqd-own-tool-with-file "x\n"
+      (let ((aqd-file (concat aqd-file ".new")))
+        (cl-letf (((symbol-function 'y-or-n-p) (lambda (question)
+                                                 (should (string-search "the empty file"
+                                                                        question))
+                                                 answer)))
+          (should-not (aqd-own-tool-decide "original" 'none "modified" ""))
+          (with-timeout (20 (ert-fail "It is not asked"))
+            (while (null aqd-own-tool-answers)
+              (accept-process-output nil 0.01))))
+        (should (equal (aqd-own-tool-answer 'verdict) verdict))
+        (when answer
+          (should (equal "" (aqd-own-tool-check "text" ""))))))))
+
+(ert-deftest aqd-own-tool-emacs-claims-only-what-it-made ()
+  (aqd-own-tool-with-file aqd-original-of-two
+    (aqd-in-diff (aqd-own-tool-decide "rewritable" :false)
+      (agent-q-diff-reject-all))
+    (should (string-prefix-p "Edit was not run.\n✗ Rejected: " (aqd-own-tool-answer 'message)))
+    (should-not (aqd-own-tool-answer 'error)))
+  (aqd-own-tool-with-file aqd-original-of-two
+    (agent-q-diff-cancel (aqd-own-tool-decide "rewritable" :false))
+    (should (string-prefix-p "Edit was not run.\nError: there is no decision"
+                             (aqd-own-tool-answer 'message)))
+    (should (aqd-own-tool-answer 'error))))
+
+(ert-deftest aqd-own-tool-a-protected-file-is-always-asked-for ()
+  (let ((agent-q-diff-tools-policy 'allow)
+        (agent-q-diff-grants--all nil))
+    (aqd-own-tool-with-file aqd-original-of-two
+      (agent-q-diff-grants-add "Claude Code's own tools" (agent-q-diff-guard-root))
+      (let ((aqd-file (expand-file-name ".env" (file-name-directory aqd-file))))
+        (aqd-write "A=1\n")
+        (let ((review (aqd-own-tool-decide "original" "A=1\n" "modified" "A=2\n")))
+          (should review)
+          (aqd-in-diff review
+            (should (string-search "PROTECTED: " (buffer-string)))
+            (should-error (agent-q-diff-allow-agent) :type 'user-error))
+          (agent-q-diff-cancel review))
+        (delete-file aqd-file)))))
+
+(ert-deftest aqd-own-tool-what-is-not-for-agents-is-refused ()
+  (aqd-own-tool-with-file aqd-original-of-two
+    (let ((directory (expand-file-name ".git" (file-name-directory aqd-file))))
+      (make-directory directory)
+      (let ((aqd-file (expand-file-name "config" directory)))
+        (should-error (aqd-own-tool-decide) :type 'agent-q-diff-forbidden))
+      (delete-directory directory t))
+    (should-error (aqd-own-tool-decide "modified" 3) :type 'agent-q-diff-bad-arguments)
+    (should-error (aqd-own-tool-decide "call" 'none) :type 'agent-q-diff-bad-arguments)
+    (should-not aqd-own-tool-answers)))
+
+(ert-deftest aqd-own-tool-decisions-are-forgotten-in-time ()
+  (aqd-own-tool-with-file aqd-original-of-two
+    (let ((agent-q-diff-tools-policy 'allow))
+      (dotimes (n (+ 3 agent-q-diff-own-tool--max-decided))
+        (aqd-own-tool-decide "call" (format "call-%d" n))))
+    (should (= agent-q-diff-own-tool--max-decided (length agent-q-diff-own-tool--decided)))))
+
+(provide 'agent-q-diff-own-tool-test)
+;;; agent-q-diff-own-tool-test.el ends here

@@ -1,0 +1,97 @@
+;;; agent-q-diff-setup-test.el --- Has an agent's own edits decided here  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; A shell script stands for the program, whose own tests are in Rust.
+
+;;; Code:
+
+(require 'agent-q-diff-test-help)
+(require 'agent-q-diff-setup)
+
+(defmacro aqd-setup-with-program (new &rest body)
+  "Run BODY with a program for which NEW are the settings as they should be."
+  (declare (indent 1) (debug t))
+  `(aqd-with-file "{}\n"
+     (let* ((directory (file-name-directory aqd-file))
+            (agent-q-diff-program (expand-file-name "program" directory))
+            (agent-q-diff-server-socket (expand-file-name "run/socket" directory)))
+       (with-temp-file agent-q-diff-program
+         (insert (format "#!/bin/sh
+case \"$*\" in
+    *--where) echo '%s' ;;
+    'setup claude --show --remove --socket '*) echo '{}' ;;
+    'setup claude --show --socket '*) printf '%%s' '%s' ;;
+    check*) echo \"checked: $*\" ;;
+    *) echo \"cannot $*\" >&2; exit 1 ;;
+esac
+" aqd-file ,new)))
+       (set-file-modes agent-q-diff-program #o755)
+       (unwind-protect
+           (progn ,@body)
+         (agent-q-diff-serve-stop)
+         (when (get-buffer "*Agent-Q Setup*")
+           (kill-buffer "*Agent-Q Setup*")))
+       (aqd-should-leave-nothing))))
+
+(defun aqd-setup-findings ()
+  "Return what is shown of the check, when it has ended."
+  (with-timeout (20 (ert-fail "The check does not end"))
+    (while (not (and (get-buffer "*Agent-Q Setup*")
+                     (string-search "init file"
+                                    (with-current-buffer "*Agent-Q Setup*"
+                                      (buffer-string)))))
+      (accept-process-output nil 0.01)))
+  (with-current-buffer "*Agent-Q Setup*"
+    (buffer-string)))
+
+(ert-deftest aqd-setup-the-change-of-the-settings-is-reviewed-and-then-checked ()
+  (aqd-setup-with-program "{\"hooks\": 1}\n"
+    (let ((review (agent-q-diff-setup-agent "Claude Code")))
+      (should (eq (window-buffer) (agent-q-diff-session-buffer review)))
+      (should (equal (aqd-disk) "{}\n"))
+      (aqd-in-diff review (agent-q-diff-accept-all)))
+    (should (equal (aqd-disk) "{\"hooks\": 1}\n"))
+    (should (string-prefix-p (format "checked: check claude --socket %s\n"
+                                     agent-q-diff-server-socket)
+                             (aqd-setup-findings)))))
+
+(ert-deftest aqd-setup-what-is-rejected-is-not-written ()
+  (aqd-setup-with-program "{\"hooks\": 1}\n"
+    (aqd-in-diff (agent-q-diff-setup-agent "Claude Code")
+      (agent-q-diff-reject-all))
+    (should (equal (aqd-disk) "{}\n"))
+    (should-not (get-buffer "*Agent-Q Setup*"))))
+
+(ert-deftest aqd-setup-settings-that-are-right-are-only-checked ()
+  (aqd-setup-with-program "{}\n"
+    (should-not (agent-q-diff-setup-agent "Claude Code"))
+    (should (string-prefix-p "checked: " (aqd-setup-findings)))))
+
+(ert-deftest aqd-setup-the-hook-can-be-taken-out ()
+  (aqd-setup-with-program "unused"
+    (should-not (agent-q-diff-setup-agent "Claude Code" t))
+    (aqd-write "{\"hooks\": 1}\n")
+    (aqd-in-diff (agent-q-diff-setup-agent "Claude Code" t)
+      (agent-q-diff-accept-all))
+    (should (equal (aqd-disk) "{}\n"))
+    (should-not (get-buffer "*Agent-Q Setup*"))))
+
+(ert-deftest aqd-setup-errors-say-what-to-do ()
+  (aqd-setup-with-program "{}\n"
+    (should-error (agent-q-diff-setup-agent "Nobody") :type 'user-error)
+    ;; The program says why.
+    (should (string-search "cannot setup gemini"
+                           (cadr (should-error (agent-q-diff-setup-agent "Gemini CLI")
+                                               :type 'user-error))))
+    (let ((agent-q-diff-program nil)
+          (exec-path nil))
+      (cl-letf (((symbol-function 'locate-library) (lambda (_) aqd-file)))
+        (should (string-match-p "run .make mcp. in /tmp, or set"
+                               (cadr (should-error (agent-q-diff-setup--program)
+                                                   :type 'user-error))))))))
+
+(provide 'agent-q-diff-setup-test)
+;;; agent-q-diff-setup-test.el ends here

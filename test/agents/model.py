@@ -1,0 +1,154 @@
+"""Stands in for the model of a coding agent: calls tools as a script says.
+
+usage: model.py SCRIPT LOG PORT-FILE
+
+SCRIPT is a JSON array of tool calls, objects with "tool" and "input"; the model makes one after the
+other, and ends with a word when it has read as many results.  LOG gets a JSON object a line for each
+request: what the model reads of each result, "results", and what it reads beside them, "beside".
+PORT-FILE gets the port on 127.0.0.1 where it listens.  It speaks the streaming APIs of Anthropic and
+of Gemini.  A request without any tool of the script, for a title and the like, is answered aside.
+"""
+
+import json
+import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+SCRIPT, LOG, PORT_FILE = sys.argv[1:]
+END = "That is all."
+
+
+def text_of(content):
+    """Returns the text in CONTENT, which may be nested."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "\n".join(map(text_of, content))
+    if isinstance(content, dict):
+        return text_of(content["text"]) if "text" in content else json.dumps(content)
+    return ""
+
+
+class Anthropic:
+    """The API of Anthropic's models."""
+
+    def __init__(self, request):
+        messages = [m["content"] for m in request["messages"] if isinstance(m["content"], list)]
+        blocks = [block for content in messages for block in content]
+        results = [block for block in blocks if block["type"] == "tool_result"]
+        self.results = [text_of(block.get("content")) for block in results]
+        self.beside = [block["text"] for block in blocks if block["type"] == "text"]
+        self.tools = {tool.get("name") for tool in request.get("tools", [])}
+        self.aside = "ok"
+
+    def events(self, answer):
+        """Yields the events with which ANSWER, a text or a call, is streamed."""
+        if isinstance(answer, str):
+            start, delta, reason = {"type": "text", "text": ""}, {}, "end_turn"
+            delta = {"type": "text_delta", "text": answer}
+        else:
+            start = {"type": "tool_use", "id": f"toolu_{len(self.results)}", "input": {}}
+            start["name"] = answer["tool"]
+            delta = {"type": "input_json_delta", "partial_json": json.dumps(answer["input"])}
+            reason = "tool_use"
+        usage = {"input_tokens": 1, "output_tokens": 1}
+        yield "message_start", {"message": {
+            "id": "msg_1", "type": "message", "role": "assistant", "model": "scripted",
+            "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}}
+        yield "content_block_start", {"index": 0, "content_block": start}
+        yield "content_block_delta", {"index": 0, "delta": delta}
+        yield "content_block_stop", {"index": 0}
+        yield "message_delta", {"delta": {"stop_reason": reason, "stop_sequence": None},
+                                "usage": usage}
+        yield "message_stop", {}
+
+
+class Gemini:
+    """The API of Google's models."""
+
+    def __init__(self, request):
+        parts = [part for content in request.get("contents", []) for part in content["parts"]]
+        results = [part["functionResponse"] for part in parts if "functionResponse" in part]
+        self.results = [json.dumps(result["response"], ensure_ascii=False) for result in results]
+        self.beside = []
+        tools = [tool.get("functionDeclarations", []) for tool in request.get("tools", [])]
+        self.tools = {function["name"] for functions in tools for function in functions}
+        # Gemini CLI asks which model is to answer, and who speaks next.
+        self.aside = json.dumps({
+            "reasoning": "none", "model_choice": "flash", "next_speaker": "user",
+            "complexity_reasoning": "none", "complexity_score": 1})
+
+    def events(self, answer):
+        """Yields the one event with ANSWER, a text or a call."""
+        if isinstance(answer, str):
+            part = {"text": answer}
+        else:
+            part = {"functionCall": {"name": answer["tool"], "args": answer["input"]}}
+        yield None, {"candidates": [{"content": {"role": "model", "parts": [part]},
+                                     "finishReason": "STOP", "index": 0}],
+                     "usageMetadata": {"totalTokenCount": 2}}
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers one request."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def send(self, kind, body):
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self):
+        self.send("application/json", b"{}")
+
+    do_HEAD = do_GET
+
+    def body(self):
+        """Returns the request's body, which may come in chunks."""
+        if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
+            return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        chunks = []
+        while size := int(self.rfile.readline().split(b";")[0], 16):
+            chunks.append(self.rfile.read(size))
+            self.rfile.readline()
+        self.rfile.readline()
+        return b"".join(chunks)
+
+    def do_POST(self):
+        request = json.loads(self.body() or b"{}")
+        path = self.path.split("?")[0]
+        if path.endswith("/messages"):
+            api = Anthropic(request)
+        elif "enerateContent" in path:
+            api = Gemini(request)
+        else:
+            return self.send("application/json", b'{"input_tokens": 1, "totalTokens": 1}')
+        with open(SCRIPT, encoding="utf-8") as file:
+            script = json.load(file)
+        step = script[len(api.results)] if len(api.results) < len(script) else END
+        if api.tools.isdisjoint(call["tool"] for call in script):
+            step = api.aside
+        else:
+            with open(LOG, "a", encoding="utf-8") as log:
+                print(json.dumps({"results": api.results, "beside": api.beside}), file=log)
+        events = list(api.events(step))
+        if "stream" not in path and not request.get("stream"):
+            return self.send("application/json", json.dumps(events[0][1]).encode())
+        lines = []
+        for name, event in events:
+            if name:
+                lines.append(f"event: {name}")
+                event = {"type": name, **event}
+            lines.append(f"data: {json.dumps(event)}\n")
+        return self.send("text/event-stream", ("\n".join(lines) + "\n").encode())
+
+
+server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+with open(PORT_FILE, "w", encoding="utf-8") as port_file:
+    port_file.write(str(server.server_address[1]))
+server.serve_forever()

@@ -1,0 +1,377 @@
+;;; own-tool-test.el --- Edits that agents make with their own tools  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The program agent-q-diff is run as a coding agent runs its hooks, with
+;; events as Claude Code and Gemini CLI send them; keys decide in a real
+;; Emacs.  The agents themselves are in `make test-agents'.
+
+;;; Code:
+
+(require 'agent-q-diff-tmux)
+
+(defun own-tool-program ()
+  "Return the name of the program."
+  (expand-file-name "agent-q-diff" (file-name-directory (getenv "AGENT_Q_DIFF_MCP_SERVER"))))
+
+(defmacro own-tool-with-emacs (&rest body)
+  "Evaluate BODY with an Emacs under test that serves."
+  (declare (indent 0) (debug t))
+  `(e2e-with-emacs
+     (e2e-eval '(progn (require 'agent-q-diff-server)
+                       (make-directory (inside-file "run"))
+                       (setenv "XDG_RUNTIME_DIR" (inside-file "run"))
+                       (agent-q-diff-serve)))
+     ,@body))
+
+(defun own-tool-run (arguments input &rest variables)
+  "Run the program with ARGUMENTS and INPUT, and return the process at once.
+VARIABLES are further ones of the environment.  Its output is in the
+properties `out' and `err'."
+  (let* ((process-environment
+          (append variables (list (concat "XDG_RUNTIME_DIR=" (e2e-path "run"))
+                                  (concat "HOME=" (e2e-path "")))
+                  process-environment))
+         (err (generate-new-buffer " *own-tool-err*"))
+         (process (make-process :name "own-tool" :connection-type 'pipe
+                                :coding 'utf-8-unix :noquery t :stderr err
+                                :command (cons (own-tool-program) arguments)
+                                :filter (lambda (process text)
+                                          (process-put process 'out
+                                                       (concat (process-get process 'out)
+                                                               text)))
+                                :sentinel #'ignore)))
+    (set-process-sentinel (get-buffer-process err) #'ignore)
+    (process-put process 'err err)
+    (process-send-string process input)
+    (process-send-eof process)
+    process))
+
+(defun own-tool-claude (event tool input)
+  "Have EVENT of TOOL of Claude Code with INPUT answered; return the process."
+  (own-tool-run '("hook" "claude")
+                (json-serialize `((session_id . "0f1e2d3c-4b5a") (cwd . ,(e2e-path ""))
+                                  (hook_event_name . ,event) (tool_name . ,tool)
+                                  (tool_input . ,input) (tool_use_id . "toolu_1")))))
+
+(defun own-tool-answer (process)
+  "Wait for PROCESS to end with success, and return what it answered, an alist."
+  (e2e-wait-for (not (process-live-p process)))
+  (should (equal (list 0 "") (list (process-exit-status process)
+                                   (with-current-buffer (process-get process 'err)
+                                     (buffer-string)))))
+  (let ((out (process-get process 'out)))
+    (and out (json-parse-string out :object-type 'alist :false-object nil))))
+
+(defun own-tool-output (process)
+  "Return what is specific to the event in the answer of PROCESS, an alist."
+  (alist-get 'hookSpecificOutput (own-tool-answer process)))
+
+(defun own-tool-edit (old new)
+  "Return an input of Claude Code's Edit that replaces OLD by NEW in the file."
+  `((file_path . ,(e2e-path "a.txt")) (old_string . ,old) (new_string . ,new)
+    (replace_all . :false)))
+
+(defun own-tool-make (input)
+  "Replace in the file as Claude Code's Edit does with INPUT."
+  (let-alist input
+    (let ((parts (split-string (e2e-read "a.txt") (regexp-quote .old_string))))
+      (should (= 2 (length parts)))
+      (e2e-write "a.txt" (string-join parts .new_string)))))
+
+(defun own-tool-see-review ()
+  "Wait for the review, and go to it."
+  (e2e-see "hunk 1/3 .* a\\.txt · Claude Code" "^# Note: You decide what Claude Code's tool Edit .session 0f1e2d3c. writes")
+  (e2e-press "C-x o")
+  (e2e-see-cursor-at "^@@ -2,7"))
+
+(ert-deftest e2e-own-tool-a-part-is-written-by-the-tool-and-told-after ()
+  (own-tool-with-emacs
+    (e2e-write "a.txt" (e2e-text))
+    (let ((before (own-tool-claude "PreToolUse" "Edit"
+                                   (own-tool-edit (e2e-text) (e2e-text 5 20 35)))))
+      (own-tool-see-review)
+      (e2e-press "a k a q")
+      (e2e-see-gone "Agent-Q Diff: a\\.txt")
+      (e2e-see "2 of 3 hunks accepted, not yet written, Claude Code told")
+      (let-alist (own-tool-output before)
+        (should (equal .permissionDecision "allow"))
+        (should-not .additionalContext)
+        (should (equal (e2e-read "a.txt") (e2e-text)))
+        (own-tool-make .updatedInput)
+        (should (equal (e2e-read "a.txt") (e2e-text 5 35)))
+        (let-alist (own-tool-output (own-tool-claude "PostToolUse" "Edit" .updatedInput))
+          (should (string-match-p "\\`✓ Accepted in part: 2 of 3 hunks are in .*a\\.txt, which \
+is saved" .additionalContext))
+          (should (string-match-p "In the file: hunks 1 and 3\\.\nNot in the file: hunk 2\\."
+                                  .additionalContext)))))))
+
+(ert-deftest e2e-own-tool-all-of-it-passes-as-it-was-called ()
+  (own-tool-with-emacs
+    (e2e-write "a.txt" (e2e-text))
+    (let* ((input (own-tool-edit (e2e-text) (e2e-text 5 20 35)))
+           (before (own-tool-claude "PreToolUse" "Edit" input)))
+      (own-tool-see-review)
+      (e2e-press "C-c C-c")
+      (let-alist (own-tool-output before)
+        (should (equal .permissionDecision "allow"))
+        (should-not .updatedInput))
+      ;; The tool, or whoever else, wrote something different.
+      (e2e-write "a.txt" (e2e-text 5 20))
+      (let-alist (own-tool-output (own-tool-claude "PostToolUse" "Edit" input))
+        (should (string-prefix-p "ALARM: " .additionalContext)))
+      (e2e-see "tool Edit left another text"))))
+
+(ert-deftest e2e-own-tool-a-file-that-others-wrote-meanwhile-stays ()
+  (own-tool-with-emacs
+    (e2e-write "a.txt" (e2e-text))
+    (let ((before (own-tool-claude "PreToolUse" "Edit"
+                                   (own-tool-edit (e2e-text) (e2e-text 5 20 35)))))
+      (own-tool-see-review)
+      (e2e-write "a.txt" (e2e-text 1))
+      (e2e-press "C-c C-c")
+      (let-alist (own-tool-output before)
+        (should (equal .permissionDecision "deny"))
+        (should (string-match-p "was changed while the user decided, so your tool was not run"
+                                .permissionDecisionReason))))))
+
+(ert-deftest e2e-own-tool-after-the-write-nothing-is-claimed-that-is-not-known ()
+  (own-tool-with-emacs
+    (e2e-write "a.txt" (e2e-text))
+    (e2e-eval '(agent-q-diff-serve-stop))
+    (let-alist (own-tool-output (own-tool-claude "PostToolUse" "Edit" (own-tool-edit "a" "b")))
+      (should (string-match-p "could not compare .*a\\.txt with what the user decided"
+                              .additionalContext))
+      (should-not (string-search "Nothing was changed" .additionalContext)))))
+
+(ert-deftest e2e-own-tool-nothing-of-it-is-denied-with-the-reason ()
+  (own-tool-with-emacs
+    (e2e-write "a.txt" (e2e-text))
+    (let ((before (own-tool-claude "PreToolUse" "Edit"
+                                   (own-tool-edit (e2e-text) (e2e-text 5 20 35)))))
+      (own-tool-see-review)
+      (e2e-press "C")
+      (e2e-type "not now")
+      (e2e-press "RET C-c C-k")
+      (let-alist (own-tool-output before)
+        (should (equal .permissionDecision "deny"))
+        (should (string-match-p "\\`✗ Rejected: " .permissionDecisionReason))
+        (should (string-search "not now" .permissionDecisionReason)))
+      (should (equal (e2e-read "a.txt") (e2e-text))))))
+
+(ert-deftest e2e-own-tool-gemini-is-answered-in-its-own-way ()
+  (own-tool-with-emacs
+    (e2e-write "a.txt" "a\n")
+    (let* ((event (lambda (name input)
+                    (json-serialize
+                     `((session_id . "s") (cwd . ,(e2e-path "")) (hook_event_name . ,name)
+                       (tool_name . "write_file") (tool_input . ,input)))))
+           (input '((file_path . "a.txt") (content . "A\nb\n")))
+           (before (own-tool-run '("hook" "gemini") (funcall event "BeforeTool" input))))
+      (e2e-see "hunk 1/1 .* a\\.txt · Gemini CLI")
+      (e2e-press "C-x o C-c C-c")
+      ;; The name is made whole, so that it means the same to all.
+      (let-alist (own-tool-answer before)
+        (should (equal .decision "allow"))
+        (should (equal .hookSpecificOutput.tool_input
+                       `((file_path . ,(e2e-path "a.txt")) (content . "A\nb\n")))))
+      (e2e-write "a.txt" "A\nb\n")
+      (let-alist (own-tool-output
+                  (own-tool-run '("hook" "gemini") (funcall event "AfterTool" input)))
+        (should (string-match-p "\\`✓ Accepted: the change is in " .additionalContext))))))
+
+(defun own-tool-codex (event tool command)
+  "Have EVENT of TOOL of Codex with COMMAND answered; return the process."
+  (own-tool-run '("hook" "codex")
+                (json-serialize `((session_id . "s") (cwd . ,(e2e-path ""))
+                                  (hook_event_name . ,event) (tool_name . ,tool)
+                                  (tool_input . ((command . ,command)))
+                                  (tool_use_id . "call_1")))))
+
+(ert-deftest e2e-own-tool-codex-gets-another-patch ()
+  (own-tool-with-emacs
+    (e2e-write "a.txt" (e2e-text))
+    (let* ((patch "*** Begin Patch\n*** Update File: a.txt\n@@\n-line 5\n+LINE 5\n@@\n-line 20\n\
++LINE 20\n*** End Patch\n")
+           (before (own-tool-codex "PreToolUse" "apply_patch" patch)))
+      (e2e-see "hunk 1/2 .* a\\.txt · Codex")
+      (e2e-press "C-x o r a q")
+      (let-alist (own-tool-output before)
+        (should (equal .permissionDecision "allow"))
+        (should (equal .updatedInput.command
+                       "*** Begin Patch\n*** Update File: a.txt\n@@\n line 17\n line 18\n \
+line 19\n-line 20\n+LINE 20\n line 21\n line 22\n line 23\n*** End Patch\n"))
+        (e2e-write "a.txt" (e2e-text 20))
+        (let-alist (own-tool-answer
+                    (own-tool-codex "PostToolUse" "apply_patch" .updatedInput.command))
+          (should (equal .decision "block"))
+          (should (string-match-p "\\`✓ Accepted in part: 1 of 2 hunks is in " .reason))))
+      ;; Codex takes no consent without an input.
+      (let ((before (own-tool-codex "PreToolUse" "apply_patch"
+                                    (string-replace "20" "30" (string-replace "5" "6" patch)))))
+        (e2e-see "hunk 1/2 .* a\\.txt · Codex")
+        (e2e-press "C-x o C-c C-c")
+        (let-alist (own-tool-output before)
+          (should (equal .permissionDecision "allow"))
+          (should (string-search "+LINE 30" .updatedInput.command)))))))
+
+(ert-deftest e2e-own-tool-codex-patches-of-several-files-are-made-by-emacs ()
+  (own-tool-with-emacs
+    (dolist (tool '("apply_patch" "Bash"))
+      (e2e-write "a.txt" (e2e-text))
+      (e2e-write "b.txt" "b\n")
+      (let* ((patch "*** Begin Patch\n*** Update File: a.txt\n@@\n-line 5\n+LINE 5\n*** Delete \
+File: b.txt\n*** End Patch")
+             (before (own-tool-codex "PreToolUse" tool
+                                     (if (equal tool "Bash")
+                                         (format "apply_patch <<'EOT'\n%s\nEOT\n" patch)
+                                       patch))))
+        (e2e-see "hunk 1/2 .* Codex")
+        (e2e-press "C-x o C-c C-c")
+        (let-alist (own-tool-output before)
+          (should (equal .permissionDecision "deny"))
+          (should (string-match-p "\\`The patch was not run: Emacs made what was decided, in all \
+files at once\\.\n✓ Accepted: 2 of 2 files: a\\.txt 1 of 1 hunk, b\\.txt deleted\\."
+                                  .permissionDecisionReason)))
+        (should (equal (e2e-read "a.txt") (e2e-text 5)))
+        (should-not (e2e-read "b.txt"))))
+    ;; Another command passes; one that does more than patching does not.
+    (should-not (own-tool-answer (own-tool-codex "PreToolUse" "Bash" "ls")))
+    (should (equal "deny" (alist-get 'permissionDecision
+                                     (own-tool-output
+                                      (own-tool-codex "PreToolUse" "Bash"
+                                                      "cd x && apply_patch <<E\n*** Begin Patch\n\
+*** Delete File: b\n*** End Patch\nE\n")))))))
+
+;;;; Setting it up
+
+(ert-deftest e2e-own-tool-is-set-up-from-emacs ()
+  (own-tool-with-emacs
+    (e2e-eval `(progn (require 'agent-q-diff-setup)
+                      (setenv "HOME" ,(e2e-path ""))
+                      (setenv "CLAUDE_CONFIG_DIR" ,(e2e-path "claude"))
+                      (setq agent-q-diff-program ,(own-tool-program))
+                      nil))
+    (e2e-press "ESC x")
+    (e2e-type "agent-q-diff-setup-agent")
+    (e2e-keys "RET")
+    (e2e-see "Decide the edits of:")
+    (e2e-type "Claude Code")
+    (e2e-keys "RET")
+    (e2e-see "hunk 1/1.* settings\\.json" "\"matcher\": \"Edit|Write|MultiEdit|NotebookEdit\"")
+    (e2e-press "C-c C-c")
+    (e2e-see "ok       PreToolUse: " "Emacs .* serves at")
+    (should (string-search "agent-q-diff hook claude\"" (e2e-read "claude/settings.json")))))
+
+;;;; Whatever goes wrong, the edit is refused
+
+(defun own-tool-should-deny (process regexp)
+  "Check that PROCESS denies the edit with a reason that matches REGEXP."
+  (let-alist (own-tool-output process)
+    (should (equal .permissionDecision "deny"))
+    (should (string-match-p regexp .permissionDecisionReason))
+    (should (string-match-p "AGENT_Q_DIFF=off" .permissionDecisionReason))))
+
+(ert-deftest e2e-own-tool-without-emacs-the-edit-is-refused ()
+  (own-tool-with-emacs
+    (e2e-write "a.txt" (e2e-text))
+    (e2e-eval '(agent-q-diff-serve-stop))
+    (own-tool-should-deny
+     (own-tool-claude "PreToolUse" "Edit" (own-tool-edit (e2e-text) (e2e-text 5)))
+     "no Emacs is serving")))
+
+(ert-deftest e2e-own-tool-if-emacs-ends-the-edit-is-refused ()
+  (own-tool-with-emacs
+    (e2e-write "a.txt" (e2e-text))
+    (let ((before (own-tool-claude "PreToolUse" "Edit"
+                                   (own-tool-edit (e2e-text) (e2e-text 5 20 35)))))
+      (own-tool-see-review)
+      (signal-process (e2e-eval '(emacs-pid)) 'SIGKILL)
+      (own-tool-should-deny before "Emacs ended"))))
+
+(ert-deftest e2e-own-tool-if-the-agent-goes-its-review-is-cancelled ()
+  (own-tool-with-emacs
+    (e2e-write "a.txt" (e2e-text))
+    (let ((before (own-tool-claude "PreToolUse" "Edit"
+                                   (own-tool-edit (e2e-text) (e2e-text 5 20 35)))))
+      (own-tool-see-review)
+      (delete-process before)
+      (e2e-see-gone "Agent-Q Diff: a\\.txt")
+      (should (equal (e2e-read "a.txt") (e2e-text))))))
+
+(ert-deftest e2e-own-tool-if-nobody-reads-the-answer-the-review-is-cancelled ()
+  (own-tool-with-emacs
+    (e2e-write "a.txt" (e2e-text))
+    (e2e-write "event" (json-serialize
+                        `((hook_event_name . "PreToolUse") (tool_name . "Edit")
+                          (tool_use_id . "x") (cwd . ,(e2e-path ""))
+                          (session_id . "0f1e2d3c-4b5a")
+                          (tool_input . ,(own-tool-edit (e2e-text) (e2e-text 5 20 35))))))
+    ;; The reader of the pipe ends; the program itself is not told.
+    (let* ((process-environment (cons (concat "XDG_RUNTIME_DIR=" (e2e-path "run"))
+                                      process-environment))
+           (sleep (format "sleep %d" (+ 100000 (random 100000))))
+           (reader (start-process "reader" nil "sh" "-c"
+                                  (format "%s hook claude < %s | %s"
+                                          (shell-quote-argument (own-tool-program))
+                                          (shell-quote-argument (e2e-path "event"))
+                                          sleep))))
+      (own-tool-see-review)
+      (signal-process
+       (seq-find (lambda (pid)
+                   (string-prefix-p sleep (or (alist-get 'args (process-attributes pid))
+                                                     "")))
+                 (list-system-processes))
+       'SIGKILL)
+      (e2e-see-gone "Agent-Q Diff: a\\.txt")
+      (e2e-wait-for (not (process-live-p reader))))))
+
+(ert-deftest e2e-own-tool-time-is-up ()
+  (own-tool-with-emacs
+    (e2e-write "a.txt" (e2e-text))
+    (let ((input (json-serialize
+                  `((hook_event_name . "PreToolUse") (tool_name . "Edit")
+                    (tool_use_id . "x") (cwd . ,(e2e-path ""))
+                    (tool_input . ,(own-tool-edit (e2e-text) (e2e-text 5)))))))
+      (own-tool-should-deny (own-tool-run '("hook" "claude" "--timeout" "0.5") input)
+                            "has not decided in the time")
+      (e2e-see-gone "Agent-Q Diff: a\\.txt"))))
+
+(defconst own-tool-refused
+  '(("" . "does not understand the agent's event")
+    ("{" . "does not understand the agent's event")
+    ("{\"hook_event_name\": \"PreToolUse\", \"tool_name\": \"Edit\"}" . "tool_input is no object"))
+  "Events that are none, and what is said of them.")
+
+(ert-deftest e2e-own-tool-what-is-no-event-is-refused ()
+  (own-tool-with-emacs
+    (pcase-dolist (`(,event . ,reason) own-tool-refused)
+      (let ((process (own-tool-run '("hook" "claude") event)))
+        (e2e-wait-for (not (process-live-p process)))
+        (should (= 2 (process-exit-status process)))
+        (should (string-match-p reason (with-current-buffer (process-get process 'err)
+                                         (buffer-string))))))
+    (pcase-dolist (`(,arguments . ,status) '((("hook") . 2) (("hook" "nobody") . 2)
+                                             (("hook" "claude" "--bogus") . 2)))
+      (let ((process (own-tool-run arguments "")))
+        (e2e-wait-for (not (process-live-p process)))
+        (should (= status (process-exit-status process)))))))
+
+(ert-deftest e2e-own-tool-what-is-no-edit-passes ()
+  (own-tool-with-emacs
+    (e2e-write "a.txt" (e2e-text))
+    (should-not (own-tool-answer (own-tool-claude "PreToolUse" "Read" '((file_path . "x")))))
+    (should-not (own-tool-answer (own-tool-claude "Stop" "Edit" '((file_path . "x")))))
+    ;; There is nothing to decide, but Emacs has to know of it.
+    (let ((input `((file_path . ,(e2e-path "a.txt")) (content . ,(e2e-text)))))
+      (should (equal "allow" (alist-get 'permissionDecision
+                                        (own-tool-output
+                                         (own-tool-claude "PreToolUse" "Write" input)))))
+      (should-not (own-tool-answer (own-tool-claude "PostToolUse" "Write" input))))
+    ;; The user has turned it off.
+    (should-not (own-tool-answer (own-tool-run '("hook" "claude") "" "AGENT_Q_DIFF=off")))))
+
+(provide 'own-tool-test)
+;;; own-tool-test.el ends here
