@@ -51,10 +51,17 @@ pub async fn run(options: Hook) -> ExitCode {
         ));
         std::process::exit(REFUSED.into());
     }));
+    let mut input = Vec::new();
+    let read = tokio::io::stdin().read_to_end(&mut input).await;
+    // Only now, since an agent that cannot send its event takes that for a failure.
     if std::env::var_os(OFF_VARIABLE).is_some_and(|value| value == "off") {
         return ExitCode::SUCCESS;
     }
-    match answer(&options).await {
+    let answer = match read {
+        Ok(_) => answer(&options, &input).await,
+        Err(error) => Err(format!("agent-q-diff cannot read the event: {error}")),
+    };
+    match answer {
         Ok(None) => ExitCode::SUCCESS,
         Ok(Some(reply)) => match writeln!(std::io::stdout(), "{reply}") {
             Ok(()) => ExitCode::SUCCESS,
@@ -73,12 +80,9 @@ fn say(message: &str) {
     let _ = writeln!(std::io::stderr(), "{message}");
 }
 
-/// Returns what to print, or `None` if the edit passes without a word.
-async fn answer(options: &Hook) -> Result<Option<Value>, String> {
-    let mut input = Vec::new();
-    let read = tokio::io::stdin().read_to_end(&mut input).await;
-    read.map_err(|error| format!("agent-q-diff cannot read the event: {error}"))?;
-    let event = Event::parse(&input)?;
+/// Returns what to print in answer to the event `input`, or `None` if the edit passes without a word.
+async fn answer(options: &Hook, input: &[u8]) -> Result<Option<Value>, String> {
+    let event = Event::parse(input)?;
     let Some(tool) = edit::tool_of(options.client, &event.tool) else {
         return Ok(None);
     };

@@ -45,8 +45,11 @@ properties `out' and `err'."
                                 :sentinel #'ignore)))
     (set-process-sentinel (get-buffer-process err) #'ignore)
     (process-put process 'err err)
-    (process-send-string process input)
-    (process-send-eof process)
+    ;; A program that refuses its arguments may be gone before it reads.
+    (condition-case nil
+        (progn (process-send-string process input)
+               (process-send-eof process))
+      (error (should-not (process-live-p process))))
     process))
 
 (defun own-tool-claude (event tool input)
