@@ -10,6 +10,7 @@
 //! here ends in a refusal that says what to do.
 //!
 //! - [`event`]: what an agent says about a call of its tool
+//! - [`fields`]: the names that agents give to the arguments of their tools
 //! - [`notebook`]: what an edit of a notebook means for its text
 //! - [`patch`]: patches in what Codex calls
 //! - [`edit`]: the text that the tool would leave, and the input that leaves another
@@ -17,9 +18,10 @@
 
 mod edit;
 mod event;
+mod fields;
 mod notebook;
 mod patch;
-pub mod reply;
+mod reply;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -32,7 +34,7 @@ use tokio::sync::oneshot;
 use crate::options::Hook;
 use crate::socket::{Answer, Call, Request, sockets};
 use crate::texts::Texts;
-use edit::{Edit, Plan, Tool};
+use edit::{Edit, Plan};
 use event::{Event, Moment};
 use reply::Verdict;
 
@@ -83,7 +85,10 @@ fn say(message: &str) {
 /// Returns what to print in answer to the event `input`, or `None` if the edit passes without a word.
 async fn answer(options: &Hook, input: &[u8]) -> Result<Option<Value>, String> {
     let event = Event::parse(input)?;
-    let Some(tool) = edit::tool_of(options.client, &event.tool) else {
+    if event.moment == Moment::Other {
+        return Ok(None);
+    }
+    let Some(tool) = edit::tool_of(options.client, &event) else {
         return Ok(None);
     };
     match event.moment {
@@ -96,10 +101,10 @@ async fn answer(options: &Hook, input: &[u8]) -> Result<Option<Value>, String> {
                     "agent-q-diff cannot show this edit to the user, so it was not made: {reason}"
                 )),
             };
-            Ok(Some(reply::before(options.client, verdict, &event.input)))
+            reply::before(options.client, verdict, &event.input).map(Some)
         }
-        // What a shell command was to patch, Emacs has made; a tool that failed has written nothing.
-        Moment::After if tool == Tool::CodexShell || event.has_failed => Ok(None),
+        // A tool that failed has written nothing.
+        Moment::After if tool.is_run_by_emacs() || event.has_failed => Ok(None),
         Moment::After => {
             let told = check(options, &event).await;
             Ok((!told.is_empty()).then(|| reply::after(options.client, &told)))
@@ -178,7 +183,7 @@ async fn written_by_emacs(options: &Hook, event: &Event, edit: &Edit) -> Verdict
 
 /// Has Emacs compare the file with what was decided, and returns what the model is to read.
 async fn check(options: &Hook, event: &Event) -> String {
-    let Some(path) = edit::path_of(event) else {
+    let Ok(path) = edit::path_of(event) else {
         return "agent-q-diff cannot check this edit, since its input names no file.".to_owned();
     };
     let mut arguments = json!({ "path": path, "call": event.call_of(&path) });
@@ -208,13 +213,13 @@ async fn ask(options: &Hook, event: &Event, tool: &str, mut arguments: Value) ->
             tool: tool.to_owned(),
             arguments,
             texts,
-            agent: Some(reply::agent_name(options.client).to_owned()),
+            agent: Some(options.agent.clone()),
             directory: event.project(options.client),
         },
     );
     let mut states = call.states();
     let failed = |text: String| Answer {
-        text: format!("{text} {}", reply::how_to_go_on(options.client)),
+        text: format!("{text} {}", reply::how_to_go_on(&options.agent)),
         is_error: true,
         is_cut_off: false,
         result: None,

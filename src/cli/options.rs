@@ -40,6 +40,11 @@ Refuse the edit if it is not decided after this time,
 before the agent gives up waiting and makes it. 0
 waits without limit";
 
+const FORMAT_HELP: &str = "\
+For another agent, which runs hooks as Claude Code
+does: its own tool writes if all is accepted, Emacs if
+a part is. Not tested with any such agent";
+
 const ABOUT_SETUP: &str = "\
 Put the hook into an agent's settings, and check that it will be run. The change
 is shown first. All else in the settings stays as it is.";
@@ -77,8 +82,10 @@ pub struct Mcp {
 /// The options of a hook.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Hook {
-    /// The agent that runs it.
-    pub client: Client,
+    /// The agent that runs it, or none if it is another one, which has Claude Code's events.
+    pub client: Option<Client>,
+    /// What the agent is called.
+    pub agent: String,
     /// The socket on which Emacs listens, or none to try the usual places.
     pub socket: Option<PathBuf>,
     /// Time after which the edit is refused, or none to wait without end.
@@ -122,6 +129,8 @@ pub enum Client {
     Codex,
     /// Gemini CLI.
     Gemini,
+    /// opencode.
+    Opencode,
 }
 
 impl Client {
@@ -131,22 +140,28 @@ impl Client {
             Self::Claude => "claude",
             Self::Codex => "codex",
             Self::Gemini => "gemini",
+            Self::Opencode => "opencode",
+        }
+    }
+
+    /// Returns what it is called.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Claude => "Claude Code",
+            Self::Codex => "Codex",
+            Self::Gemini => "Gemini CLI",
+            Self::Opencode => "opencode",
         }
     }
 }
 
 impl ValueEnum for Client {
     fn value_variants<'a>() -> &'a [Self] {
-        &[Self::Claude, Self::Codex, Self::Gemini]
+        &[Self::Claude, Self::Codex, Self::Gemini, Self::Opencode]
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
-        let help = match self {
-            Self::Claude => "Claude Code",
-            Self::Codex => "Codex",
-            Self::Gemini => "Gemini CLI",
-        };
-        Some(PossibleValue::new(self.name()).help(help))
+        Some(PossibleValue::new(self.name()).help(self.title()))
     }
 }
 
@@ -175,11 +190,18 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, c
             socket,
             timeout: timeout(),
         }),
-        "hook" => Command::Hook(Hook {
-            timeout: timeout(),
-            client: client_of(&mut matches),
-            socket,
-        }),
+        "hook" => {
+            let timeout = timeout();
+            let client: Option<Client> = matches.remove_one("client");
+            let agent: Option<String> = matches.remove_one("name");
+            let title = client.map_or("An agent", Client::title);
+            Command::Hook(Hook {
+                client,
+                agent: agent.unwrap_or_else(|| title.to_owned()),
+                socket,
+                timeout,
+            })
+        }
         "setup" => Command::Setup(Setup {
             client: client_of(&mut matches),
             scope: match matches.get_flag("project") {
@@ -231,7 +253,21 @@ fn command() -> Clap {
         .about("Have an edit decided that an agent's own tool is about to make")
         .long_about(ABOUT_HOOK)
         .args([
-            client.clone(),
+            client
+                .clone()
+                .required(false)
+                .required_unless_present("format"),
+            Arg::new("format")
+                .long("format")
+                .value_name("FORMAT")
+                .value_parser(["claude"])
+                .conflicts_with("client")
+                .help(FORMAT_HELP),
+            Arg::new("name")
+                .long("name")
+                .value_name("NAME")
+                .conflicts_with("client")
+                .help("What that other agent is called"),
             timeout_option(DEFAULT_TIMEOUT_OF_HOOK, TIMEOUT_HELP_OF_HOOK),
             socket.clone(),
         ]);
@@ -335,10 +371,11 @@ mod tests {
 
     #[test]
     fn options_of_a_hook_set_client_socket_and_timeout() {
-        let hook = |client, socket: Option<&str>, timeout| {
+        let hook = |client, agent: &str, socket: Option<&str>, timeout| {
             let socket = socket.map(PathBuf::from);
             Command::Hook(Hook {
                 client,
+                agent: agent.to_owned(),
                 socket,
                 timeout,
             })
@@ -346,12 +383,17 @@ mod tests {
         let arguments = ["hook", "claude"];
         assert_eq!(
             parsed(&arguments).unwrap(),
-            hook(Client::Claude, None, seconds(86_390.0))
+            hook(Some(Client::Claude), "Claude Code", None, seconds(86_390.0))
         );
         let arguments = ["hook", "--timeout", "0", "--socket=s", "gemini"];
         assert_eq!(
             parsed(&arguments).unwrap(),
-            hook(Client::Gemini, Some("s"), None)
+            hook(Some(Client::Gemini), "Gemini CLI", Some("s"), None)
+        );
+        let arguments = ["hook", "--format", "claude", "--name", "Kimi"];
+        assert_eq!(
+            parsed(&arguments).unwrap(),
+            hook(None, "Kimi", None, seconds(86_390.0))
         );
     }
 
@@ -382,6 +424,15 @@ mod tests {
             ),
             (&["hook"], ErrorKind::MissingRequiredArgument),
             (&["hook", "aider"], ErrorKind::InvalidValue),
+            (&["hook", "--format", "aider"], ErrorKind::InvalidValue),
+            (
+                &["hook", "claude", "--format", "claude"],
+                ErrorKind::ArgumentConflict,
+            ),
+            (
+                &["hook", "claude", "--name", "Kimi"],
+                ErrorKind::ArgumentConflict,
+            ),
         ];
         for (arguments, kind) in cases {
             let error = parsed(arguments).unwrap_err();

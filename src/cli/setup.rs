@@ -1,11 +1,13 @@
 //! Puts the hook into an agent's settings, takes it out again, and checks that it is run.
 //!
 //! - [`json`]: changes in a text in JSON that leave all else in it as it is
+//! - [`plugin`]: the plugin of opencode, which is its hook
 //! - [`settings`]: the settings' text with and without the hook; all else in it stays as it is
 //! - [`check`]: what keeps the hook from being run, as far as that can be seen from here
 
 pub mod check;
 mod json;
+mod plugin;
 pub mod settings;
 
 use std::fs::{self, OpenOptions};
@@ -94,7 +96,11 @@ fn set_up(options: &Setup, path: &Path) -> Result<Done, String> {
     if fs::read_to_string(path).ok() != before {
         return Err(failed(&"it was changed meanwhile; call setup again"));
     }
-    write(path, &after).map_err(|error| failed(&error))?;
+    let written = match after.is_empty() {
+        true => fs::remove_file(path),
+        false => write(path, &after),
+    };
+    written.map_err(|error| failed(&error))?;
     Ok(Done::Written)
 }
 

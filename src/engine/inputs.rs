@@ -10,12 +10,16 @@
 //! - [`claude`]: the tools `Edit`, `MultiEdit` and `Write` of Claude Code
 //! - [`codex`]: the tool `apply_patch` of Codex
 //! - [`gemini`]: the tools `replace` and `write_file` of Gemini CLI
+//! - [`opencode`]: the tools `edit` and `write` of opencode
 
 pub mod claude;
 pub mod codex;
 pub mod file_text;
 pub mod gemini;
+pub mod opencode;
 pub mod strings;
+
+use file_text::{Encoding, FileText};
 
 /// Why a tool's input cannot be shown as an edit. The agent reads this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -50,4 +54,19 @@ fn with_lf(text: &str) -> String {
 /// Returns `text` with every line ended by CRLF.
 fn with_crlf(text: &str) -> String {
     with_lf(text).replace('\n', "\r\n")
+}
+
+/// Returns the file with `content` as it is, which may begin with a byte order mark; that of the file
+/// before, `base`, stays.
+fn as_given(base: Option<&FileText>, content: &str) -> FileText {
+    let (text, has_bom) = match content.strip_prefix('\u{feff}') {
+        Some(rest) => (rest, true),
+        None => (content, false),
+    };
+    let mut file = FileText::new(text.to_owned());
+    file.encoding = base.map_or(Encoding::Utf8, |base| base.encoding);
+    if has_bom && file.encoding == Encoding::Utf8 {
+        file.encoding = Encoding::Utf8WithBom;
+    }
+    file
 }

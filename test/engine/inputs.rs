@@ -2,7 +2,7 @@
 
 use agent_q_diff_engine::inputs::file_text::{Encoding, FileText};
 use agent_q_diff_engine::inputs::strings::{Replacement, smallest};
-use agent_q_diff_engine::inputs::{InputError, claude, codex, gemini};
+use agent_q_diff_engine::inputs::{InputError, claude, codex, gemini, opencode};
 use agent_q_diff_engine::patch::codex::{Action, parse, updated};
 
 use crate::common::dice::Dice;
@@ -258,6 +258,70 @@ fn gemini_writes_as_measured() {
 }
 
 #[test]
+fn opencode_edits_as_measured() {
+    let cases = [
+        ("one\ntwo\n", replacement("two\n", "2  \n"), "one\n2  \n"),
+        (
+            "one\r\ntwo\r\nthree\r\n",
+            replacement("two\nthree", "TWO\nTHREE"),
+            "one\r\nTWO\r\nTHREE\r\n",
+        ),
+        // What is not replaced keeps its line ends.
+        (
+            "one\ntwo\r\nthree\n",
+            replacement("two\n", "2\n3\n"),
+            "one\n2\r\n3\r\nthree\n",
+        ),
+        ("one\ntwo\n", replacement("one", "a\r\nb"), "a\nb\ntwo\n"),
+        ("a\nb\n", replacement("a\n", ""), "b\n"),
+        ("a\nb", replacement("a", ""), "\nb"),
+        ("one\n", replacement("one", "$& $1 $$"), "$& $1 $$\n"),
+        ("x\nx\n", all("x", "z"), "z\nz\n"),
+    ];
+    for (base, edit, wanted) in cases {
+        let base = FileText::new(base.to_owned());
+        let made = opencode::edited(Some(&base), &edit).map(|file| file.text);
+        assert_eq!(made.as_deref(), Ok(wanted), "{edit:?}");
+    }
+    let refused = [
+        ("a\n", replacement("  a", "b"), InputError::NotFound),
+        (
+            "a\r\nb\nc\r\n",
+            replacement("b\nc", "x"),
+            InputError::NotFound,
+        ),
+        (
+            "x\nx\n",
+            replacement("x", "z"),
+            InputError::Several { n: 2 },
+        ),
+        (
+            "aaa\n",
+            replacement("aa", "z"),
+            InputError::Several { n: 2 },
+        ),
+        ("x\n", replacement("", "z"), InputError::Exists),
+    ];
+    for (base, edit, error) in refused {
+        let base = FileText::new(base.to_owned());
+        assert_eq!(opencode::edited(Some(&base), &edit), Err(error), "{edit:?}");
+    }
+    let missing = opencode::edited(None, &replacement("a", "b"));
+    assert_eq!(missing, Err(InputError::Missing));
+    let made = opencode::edited(None, &replacement("", "\u{feff}b\r\n")).unwrap();
+    assert_eq!(made.bytes(), b"\xef\xbb\xbfb\r\n");
+}
+
+#[test]
+fn opencode_keeps_the_byte_order_mark() {
+    let base = FileText::read(b"\xef\xbb\xbfone\r\ntwo\n").unwrap();
+    let made = opencode::edited(Some(&base), &replacement("two", "TWO")).unwrap();
+    assert_eq!(made.bytes(), b"\xef\xbb\xbfone\r\nTWO\n");
+    let made = opencode::written(Some(&base), "1\n2");
+    assert_eq!(made.bytes(), b"\xef\xbb\xbf1\n2");
+}
+
+#[test]
 fn the_smallest_replacement_is_unique_and_no_longer_than_needed() {
     let cases = [
         ("a\nb\nc\n", "a\nB\nc\n", "b\n", "B\n"),
@@ -341,6 +405,11 @@ fn a_rewritten_input_makes_what_was_decided() {
                 gemini::replace_to(Some(&base), &decided),
                 !text.is_empty(),
             ),
+            (
+                "edit",
+                opencode::edit_to(Some(&base), &decided),
+                !text.is_empty(),
+            ),
         ];
         for (tool, edit, is_possible) in edits {
             let Some(edit) = edit else {
@@ -351,6 +420,14 @@ fn a_rewritten_input_makes_what_was_decided() {
                 continue;
             };
             n_rewritten += 1;
+            // Only opencode leaves the line ends of other lines alone.
+            if tool == "edit" {
+                let made = opencode::edited(Some(&base), &edit).map(|file| file.text);
+                assert_eq!(made.as_deref(), Ok(&*decided), "{text:?} {edit:?}");
+                let made = text.replacen(&edit.old, &edit.new, 1);
+                assert_eq!(made, decided, "{text:?} {edit:?}");
+                continue;
+            }
             let plain = text.replace("\r\n", "\n");
             let n_places = (0..plain.len())
                 .filter(|&at| plain.as_bytes()[at..].starts_with(edit.old.as_bytes()));

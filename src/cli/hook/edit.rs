@@ -7,12 +7,13 @@ use std::path::{Component, Path, PathBuf};
 
 use agent_q_diff_engine::inputs::file_text::{Encoding, FileText};
 use agent_q_diff_engine::inputs::strings::Replacement;
-use agent_q_diff_engine::inputs::{claude, codex, gemini};
+use agent_q_diff_engine::inputs::{InputError, claude, codex, gemini, opencode};
 use agent_q_diff_engine::patch::codex::{Action, parse, updated};
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
 use super::event::Event;
+use super::fields::Field;
 use super::reply::Verdict;
 use super::{notebook, patch};
 use crate::options::Client;
@@ -36,11 +37,29 @@ pub enum Tool {
     GeminiReplace,
     /// Gemini CLI's `write_file`: writes a whole file.
     GeminiWrite,
+    /// opencode's `edit`: replaces a string.
+    OpencodeEdit,
+    /// opencode's `write`: writes a whole file.
+    OpencodeWrite,
+    /// opencode's `apply_patch`: applies a patch.
+    OpencodePatch,
+    /// Another agent's tool that replaces strings, by rules that are not known.
+    OtherEdit,
+    /// Another agent's tool that writes a whole file.
+    OtherWrite,
+    /// Another agent's tool that applies a patch.
+    OtherPatch,
+    /// Another agent's tool that seems to change a file, nobody knows how.
+    OtherUnknown,
 }
 
-/// Returns the tool called `name` of `client`, or `None` if it edits no file.
-pub fn tool_of(client: Client, name: &str) -> Option<Tool> {
-    match (client, name) {
+/// Returns the tool that `event` is about, or `None` if it edits no file. `client` is the agent, or
+/// `None` if it is not known.
+pub fn tool_of(client: Option<Client>, event: &Event) -> Option<Tool> {
+    let Some(client) = client else {
+        return other_tool(&event.tool, &event.input);
+    };
+    match (client, event.tool.as_str()) {
         (Client::Claude, "Edit") => Some(Tool::ClaudeEdit),
         (Client::Claude, "MultiEdit") => Some(Tool::ClaudeMultiEdit),
         (Client::Claude, "NotebookEdit") => Some(Tool::ClaudeNotebookEdit),
@@ -49,7 +68,34 @@ pub fn tool_of(client: Client, name: &str) -> Option<Tool> {
         (Client::Codex, "Bash" | "shell") => Some(Tool::CodexShell),
         (Client::Gemini, "replace") => Some(Tool::GeminiReplace),
         (Client::Gemini, "write_file") => Some(Tool::GeminiWrite),
+        (Client::Opencode, "edit") => Some(Tool::OpencodeEdit),
+        (Client::Opencode, "write") => Some(Tool::OpencodeWrite),
+        (Client::Opencode, "apply_patch") => Some(Tool::OpencodePatch),
         _ => None,
+    }
+}
+
+/// Words in names of tools that change files.
+const CHANGING: [&str; 8] = [
+    "edit", "write", "replace", "patch", "create", "insert", "delete", "notebook",
+];
+
+/// Returns what the tool called `name` of an agent that is not known does, by its `input`, or `None`
+/// if it edits no file.
+fn other_tool(name: &str, input: &JsonObject) -> Option<Tool> {
+    let has_path = Field::Path.is_text_in(input);
+    let is_edit = |input: &JsonObject| Field::Old.is_text_in(input) && Field::New.is_text_in(input);
+    let name = name.to_lowercase();
+    if has_path && (is_edit(input) || matches!(Field::Edits.find(input), Ok(Some(_)))) {
+        Some(Tool::OtherEdit)
+    } else if has_path && Field::Content.is_text_in(input) {
+        Some(Tool::OtherWrite)
+    } else if patch::text_in(input).is_ok_and(|text| text.trim_start().starts_with(patch::BEGIN)) {
+        Some(Tool::OtherPatch)
+    } else if CHANGING.iter().any(|word| name.contains(word)) && !name.contains("todo") {
+        Some(Tool::OtherUnknown)
+    } else {
+        None
     }
 }
 
@@ -71,8 +117,10 @@ pub enum Plan {
 /// A sentence, without its full stop, about why it cannot be known.
 pub fn plan(tool: Tool, event: &Event) -> Result<Plan, String> {
     let text = match tool {
-        Tool::CodexPatch => Some(patch::command_in(&event.input)?),
-        Tool::CodexShell => match patch::patch_in_shell(patch::command_in(&event.input)?)? {
+        Tool::CodexPatch | Tool::OpencodePatch | Tool::OtherPatch => {
+            Some(patch::text_in(&event.input)?)
+        }
+        Tool::CodexShell => match patch::patch_in_shell(patch::text_in(&event.input)?)? {
             None => return Ok(Plan::Nothing),
             some => some,
         },
@@ -80,7 +128,7 @@ pub fn plan(tool: Tool, event: &Event) -> Result<Plan, String> {
     };
     if let Some(text) = text {
         let files = parse(text).map_err(|error| error.to_string())?;
-        if tool == Tool::CodexShell || patch::only_text(&files).is_none() {
+        if tool != Tool::CodexPatch || patch::only_text(&files).is_none() {
             return Ok(Plan::Patch(text.to_owned()));
         }
     }
@@ -98,6 +146,32 @@ pub struct Edit {
     after: FileText,
 }
 
+impl Tool {
+    /// Returns whether it is known to run with an input that comes from a hook.
+    fn takes_input(self) -> bool {
+        !matches!(
+            self,
+            Self::OtherEdit | Self::OtherWrite | Self::OtherPatch | Self::OtherUnknown
+        )
+    }
+
+    /// Returns whether Emacs applies its patch, so that it is never run itself.
+    pub fn is_run_by_emacs(self) -> bool {
+        matches!(
+            self,
+            Self::CodexShell | Self::OpencodePatch | Self::OtherPatch
+        )
+    }
+
+    /// Returns whether it writes a file that is UTF-16 as UTF-16.
+    fn keeps_utf_16(self) -> bool {
+        matches!(
+            self,
+            Self::ClaudeEdit | Self::ClaudeMultiEdit | Self::ClaudeWrite | Self::ClaudeNotebookEdit
+        )
+    }
+}
+
 impl Edit {
     /// Returns what `tool` is about to do, by `event`.
     ///
@@ -106,25 +180,34 @@ impl Edit {
     /// A sentence, without its full stop, about why it cannot be known.
     pub fn of(tool: Tool, event: &Event) -> Result<Self, String> {
         let input = &event.input;
-        let path = path_of(event).ok_or("its input has no file_path")?;
+        let path = path_of(event)?;
         check_name(tool, event, &path)?;
         let before = read(&path)?;
         let is_utf_16 = matches!(&before, Some(file) if file.encoding == Encoding::Utf16Le);
-        if is_utf_16 && matches!(tool, Tool::GeminiReplace | Tool::GeminiWrite) {
+        if is_utf_16 && !tool.keeps_utf_16() {
             return Err("the file is UTF-16, and the tool would write it as UTF-8".to_owned());
         }
         let base = before.as_ref();
         let after = match tool {
-            Tool::ClaudeEdit => claude::edited(base, &[replacement(input, "replace_all")?]),
+            Tool::ClaudeEdit => claude::edited(base, &[replacement(input)?]),
             Tool::ClaudeMultiEdit => claude::edited(base, &replacements(input)?),
-            Tool::ClaudeWrite => Ok(claude::written(base, text(input, "content")?)),
+            Tool::ClaudeWrite => Ok(claude::written(base, Field::Content.text(input)?)),
             Tool::ClaudeNotebookEdit => {
                 let base = base.ok_or("there is no such notebook")?;
                 Ok(base.with_text(notebook::edited(&base.text, input)?))
             }
-            Tool::CodexPatch | Tool::CodexShell => Ok(patched(base, input)?),
-            Tool::GeminiReplace => gemini::replaced(base, &replacement(input, "allow_multiple")?),
-            Tool::GeminiWrite => Ok(gemini::written(base, text(input, "content")?)),
+            Tool::CodexPatch | Tool::CodexShell | Tool::OpencodePatch | Tool::OtherPatch => {
+                Ok(patched(base, input)?)
+            }
+            Tool::GeminiReplace => gemini::replaced(base, &replacement(input)?),
+            Tool::GeminiWrite => Ok(gemini::written(base, Field::Content.text(input)?)),
+            Tool::OpencodeEdit => opencode::edited(base, &replacement(input)?),
+            Tool::OpencodeWrite => Ok(opencode::written(base, Field::Content.text(input)?)),
+            Tool::OtherEdit => edited_exactly(base, &replacements(input)?),
+            Tool::OtherWrite => Ok(written_exactly(base, input)?),
+            Tool::OtherUnknown => {
+                return Err("it does not know what this tool does with its input".to_owned());
+            }
         };
         Ok(Self {
             after: after.map_err(|error| error.to_string())?,
@@ -157,11 +240,16 @@ impl Edit {
     /// Returns the verdict that lets the tool leave what it was called for, with `input`. A name that
     /// the tool would look for is made whole.
     pub fn input_as_called(&self, input: &JsonObject) -> Verdict {
-        let path = input.get("file_path").and_then(Value::as_str);
-        match (self.path.to_str(), path) {
-            (Some(whole), Some(path)) if whole != path => {
+        if self.tool == Tool::OpencodeEdit && is_pattern(input) {
+            return match self.input_for(&self.after.text) {
+                Some(input) => Verdict::Change(input),
+                None => Verdict::Allow,
+            };
+        }
+        match (self.path.to_str(), Field::Path.text(input)) {
+            (Some(whole), Ok(path)) if whole != path && self.tool.takes_input() => {
                 let mut input = input.clone();
-                input.insert("file_path".to_owned(), whole.into());
+                Field::Path.put(&mut input, whole.into(), "file_path");
                 Verdict::Change(input)
             }
             _ => Verdict::Allow,
@@ -187,8 +275,8 @@ impl Edit {
         };
         let base = self.before.as_ref();
         let mut input = self.input.clone();
-        if input.contains_key("file_path") {
-            input.insert("file_path".to_owned(), self.path.to_str()?.into());
+        if Field::Path.is_text_in(&input) {
+            Field::Path.put(&mut input, self.path.to_str()?.into(), "file_path");
         }
         match self.tool {
             Tool::ClaudeEdit => {
@@ -199,9 +287,9 @@ impl Edit {
                 let edit = claude::edit_to(base, &decided)?;
                 let mut only = JsonObject::new();
                 put(&mut only, &edit, "replace_all");
-                input.insert("edits".to_owned(), json!([only]));
+                Field::Edits.put(&mut input, json!([only]), "edits");
             }
-            Tool::ClaudeWrite => {
+            Tool::ClaudeWrite | Tool::OpencodeWrite => {
                 let had_mark = base.is_some_and(|base| base.encoding == Encoding::Utf8WithBom);
                 let has_mark = self.after.encoding == Encoding::Utf8WithBom;
                 let mark = if has_mark && !had_mark {
@@ -209,14 +297,26 @@ impl Edit {
                 } else {
                     ""
                 };
-                input.insert("content".to_owned(), format!("{mark}{decided}").into());
+                let content = format!("{mark}{decided}");
+                Field::Content.put(&mut input, content.into(), "content");
             }
-            // See the module `notebook`. A shell command is never run.
-            Tool::ClaudeNotebookEdit | Tool::CodexShell => return None,
+            // See the module `notebook`. A shell command is never run. Whether another agent takes
+            // another input is not known.
+            Tool::ClaudeNotebookEdit
+            | Tool::CodexShell
+            | Tool::OpencodePatch
+            | Tool::OtherEdit
+            | Tool::OtherWrite
+            | Tool::OtherPatch
+            | Tool::OtherUnknown => return None,
             Tool::CodexPatch => {
-                let path = patch::first_path(patch::command_in(&self.input).ok()?)?;
+                let path = patch::first_path(patch::text_in(&self.input).ok()?)?;
                 let patch = codex::patch_to(path, base, &decided)?;
                 input.insert("command".to_owned(), patch.into());
+            }
+            Tool::OpencodeEdit => {
+                let edit = opencode::edit_to(base, &decided)?;
+                put(&mut input, &edit, "replaceAll");
             }
             Tool::GeminiReplace => {
                 let edit = gemini::replace_to(base, &decided)?;
@@ -224,8 +324,10 @@ impl Edit {
             }
             Tool::GeminiWrite => {
                 let made = gemini::written(base, &decided);
-                (made.text == decided)
-                    .then(|| input.insert("content".to_owned(), decided.into()))?;
+                if made.text != decided {
+                    return None;
+                }
+                Field::Content.put(&mut input, decided.into(), "content");
             }
         }
         Some(input)
@@ -259,20 +361,25 @@ pub fn encoding_name(file: &FileText) -> &'static str {
 }
 
 /// Returns the absolute name of the file that `event` is about.
-pub fn path_of(event: &Event) -> Option<PathBuf> {
-    let keys = ["file_path", "notebook_path"];
-    let path = keys.iter().find_map(|key| event.input.get(*key)?.as_str());
-    let path = path.or_else(|| patch::first_path(patch::command_in(&event.input).ok()?))?;
-    Some(event.absolute(path))
+///
+/// # Errors
+///
+/// A sentence, without its full stop, if its input names none.
+pub fn path_of(event: &Event) -> Result<PathBuf, String> {
+    let path = Field::Path.text(&event.input);
+    let path = path.or_else(|error| {
+        let patch = patch::text_in(&event.input).ok();
+        patch.and_then(patch::first_path).ok_or(error)
+    })?;
+    Ok(event.absolute(path))
 }
 
 /// Checks that `tool` and Emacs mean the same file by the name that `event` gives it.
 fn check_name(tool: Tool, event: &Event, path: &Path) -> Result<(), String> {
     let is_gemini = matches!(tool, Tool::GeminiReplace | Tool::GeminiWrite);
-    let given = ["file_path", "notebook_path"];
-    let given = given.iter().find_map(|key| event.input.get(*key)?.as_str());
+    let given = Field::Path.text(&event.input);
     // Gemini CLI takes an @ off the beginning.
-    if given.is_some_and(|name| name.starts_with('~') || is_gemini && name.starts_with('@')) {
+    if given.is_ok_and(|name| name.starts_with('~') || is_gemini && name.starts_with('@')) {
         return Err("give the file's absolute name".to_owned());
     }
     let is_plain = |part: Component<'_>| !matches!(part, Component::ParentDir | Component::CurDir);
@@ -311,7 +418,7 @@ pub fn read(path: &Path) -> Result<Option<FileText>, String> {
 
 /// Returns what the patch in `input`, which changes the text of one file, makes of `base`.
 fn patched(base: Option<&FileText>, input: &JsonObject) -> Result<FileText, String> {
-    let files = parse(patch::command_in(input)?).map_err(|error| error.to_string())?;
+    let files = parse(patch::text_in(input)?).map_err(|error| error.to_string())?;
     let bytes = match (patch::only_text(&files).map(|file| &file.action), base) {
         (Some(Action::Add { text }), _) => text.clone().into_bytes(),
         (Some(Action::Update { chunks, .. }), Some(base)) => {
@@ -322,41 +429,88 @@ fn patched(base: Option<&FileText>, input: &JsonObject) -> Result<FileText, Stri
     FileText::read(&bytes).map_err(|error| error.to_string())
 }
 
-/// Returns the argument `key` of `input`, a string.
-fn text<'a>(input: &'a JsonObject, key: &str) -> Result<&'a str, String> {
-    let value = input.get(key).and_then(Value::as_str);
-    value.ok_or_else(|| format!("its input has no string {key}"))
+/// Returns what `edits` make of a file, one after the other, each of a string as it is; `base` is the
+/// file before, or `None` if there is none.
+fn edited_exactly(base: Option<&FileText>, edits: &[Replacement]) -> Result<FileText, InputError> {
+    let mut file = match base {
+        Some(base) => base.clone(),
+        None => FileText::new(String::new()),
+    };
+    for edit in edits {
+        let is_new = base.is_none() && file.text.is_empty();
+        let n = file.text.matches(&edit.old).count();
+        file.text = match (edit.old.is_empty(), n) {
+            (true, _) if is_new => edit.new.clone(),
+            (true, _) => return Err(InputError::Exists),
+            (false, _) if is_new => return Err(InputError::Missing),
+            (false, 0) => return Err(InputError::NotFound),
+            (false, n) if n > 1 && !edit.is_all => return Err(InputError::Several { n }),
+            _ => file.text.replace(&edit.old, &edit.new),
+        };
+    }
+    Ok(file)
 }
 
-/// Returns the replacement that `input` asks for; `all_key` is what says that it is everywhere.
-fn replacement(input: &JsonObject, all_key: &str) -> Result<Replacement, String> {
+/// Returns the file with the content in `input`, or with that at its end if `input` says so; `base`
+/// is the file before, or `None` if there is none.
+fn written_exactly(base: Option<&FileText>, input: &JsonObject) -> Result<FileText, String> {
+    let content = Field::Content.text(input)?;
+    let before = base.map_or("", |base| &base.text);
+    let text = match input.get("mode").and_then(Value::as_str) {
+        None | Some("overwrite") => content.to_owned(),
+        Some("append") => format!("{before}{content}"),
+        Some(mode) => return Err(format!("its mode {mode} is not known")),
+    };
+    Ok(base.map_or_else(
+        || FileText::new(text.clone()),
+        |base| base.with_text(text.clone()),
+    ))
+}
+
+/// Returns the replacement that `input` asks for.
+fn replacement(input: &JsonObject) -> Result<Replacement, String> {
     Ok(Replacement {
-        old: text(input, "old_string")?.to_owned(),
-        new: text(input, "new_string")?.to_owned(),
-        is_all: match input.get(all_key) {
-            None | Some(Value::Null) => false,
-            Some(Value::Bool(is_all)) => *is_all,
-            Some(_) => return Err(format!("{all_key} in its input is neither true nor false")),
+        old: Field::Old.text(input)?.to_owned(),
+        new: Field::New.text(input)?.to_owned(),
+        is_all: match Field::All.find(input)? {
+            None => false,
+            Some((_, Value::Bool(is_all))) => *is_all,
+            Some((name, _)) => {
+                return Err(format!("{name} in its input is neither true nor false"));
+            }
         },
     })
 }
 
-/// Returns the replacements that `input`, of `MultiEdit`, asks for.
+/// Returns the replacements that `input` asks for, one or several.
 fn replacements(input: &JsonObject) -> Result<Vec<Replacement>, String> {
-    let edits = input.get("edits").and_then(Value::as_array);
-    let edits = edits.ok_or("its input has no array edits")?;
+    let edits = match Field::Edits.find(input)? {
+        None => return Ok(vec![replacement(input)?]),
+        Some((_, Value::Array(edits))) => edits.as_slice(),
+        Some((_, edit @ Value::Object(_))) => std::slice::from_ref(edit),
+        Some((name, _)) => return Err(format!("its input has no array {name}")),
+    };
     let edits = edits.iter().map(|edit| {
-        let edit = edit.as_object().ok_or("an element of edits is no object")?;
-        replacement(edit, "replace_all")
+        let edit = edit.as_object().ok_or("one of its edits is no object")?;
+        // An edit of another file would pass unseen.
+        match Field::Path.find(edit)? {
+            None => replacement(edit),
+            Some(_) => Err("its edits are of several files".to_owned()),
+        }
     });
     edits.collect()
 }
 
+/// Returns whether `input` is one in which opencode gives `$` a meaning, as JavaScript's `replaceAll`.
+fn is_pattern(input: &JsonObject) -> bool {
+    replacement(input).is_ok_and(|edit| edit.is_all && edit.new.contains('$'))
+}
+
 /// Puts `edit` into `input`.
 fn put(input: &mut JsonObject, edit: &Replacement, all_key: &str) {
-    input.insert("old_string".to_owned(), edit.old.clone().into());
-    input.insert("new_string".to_owned(), edit.new.clone().into());
-    input.insert(all_key.to_owned(), edit.is_all.into());
+    Field::Old.put(input, edit.old.clone().into(), "old_string");
+    Field::New.put(input, edit.new.clone().into(), "new_string");
+    Field::All.put(input, edit.is_all.into(), all_key);
 }
 
 #[cfg(test)]
@@ -578,14 +732,14 @@ mod tests {
             (
                 Tool::ClaudeMultiEdit,
                 &file.0,
-                json!({ "edits": {} }),
+                json!({ "edits": "" }),
                 "no array edits",
             ),
             (
                 Tool::ClaudeMultiEdit,
                 &file.0,
                 json!({ "edits": [1] }),
-                "is no object",
+                "one of its edits is no object",
             ),
             (
                 Tool::ClaudeEdit,
@@ -618,8 +772,147 @@ mod tests {
 
     #[test]
     fn only_tools_that_edit_files_are_known() {
-        assert_eq!(tool_of(Client::Claude, "Edit"), Some(Tool::ClaudeEdit));
-        assert_eq!(tool_of(Client::Claude, "Read"), None);
-        assert_eq!(tool_of(Client::Gemini, "Edit"), None);
+        let tool = |client, name| tool_of(Some(client), &event(name, Path::new("/f"), json!({})));
+        assert_eq!(tool(Client::Claude, "Edit"), Some(Tool::ClaudeEdit));
+        assert_eq!(tool(Client::Claude, "Read"), None);
+        assert_eq!(tool(Client::Gemini, "Edit"), None);
+        assert_eq!(tool(Client::Opencode, "edit"), Some(Tool::OpencodeEdit));
+        assert_eq!(tool(Client::Opencode, "read"), None);
+    }
+
+    #[test]
+    fn tools_of_other_agents_are_known_by_their_inputs() {
+        let tool = |name: &str, input: Value| {
+            let event = json!({ "hook_event_name": "PreToolUse", "tool_name": name,
+                                "tool_input": input });
+            tool_of(None, &Event::parse(event.to_string().as_bytes()).unwrap())
+        };
+        let patch = "*** Begin Patch\n*** Delete File: f\n*** End Patch";
+        for (name, input, wanted) in [
+            // VS Code, Copilot CLI, Cursor and Kimi, by their documentation.
+            (
+                "replace_string_in_file",
+                json!({ "filePath": "f", "oldString": "a", "newString": "b" }),
+                Some(Tool::OtherEdit),
+            ),
+            (
+                "edit",
+                json!({ "path": "f", "old_str": "a", "new_str": "b" }),
+                Some(Tool::OtherEdit),
+            ),
+            (
+                "StrReplaceFile",
+                json!({ "path": "f", "edit": { "old": "a", "new": "b" } }),
+                Some(Tool::OtherEdit),
+            ),
+            (
+                "create_file",
+                json!({ "filePath": "f", "content": "" }),
+                Some(Tool::OtherWrite),
+            ),
+            (
+                "create",
+                json!({ "path": "f", "file_text": "" }),
+                Some(Tool::OtherWrite),
+            ),
+            (
+                "Write",
+                json!({ "file_path": "f", "contents": "" }),
+                Some(Tool::OtherWrite),
+            ),
+            (
+                "apply_patch",
+                json!({ "input": patch }),
+                Some(Tool::OtherPatch),
+            ),
+            // What may change a file, nobody knows how, is refused; all else passes.
+            (
+                "insert_edit_into_file",
+                json!({ "filePath": "f" }),
+                Some(Tool::OtherUnknown),
+            ),
+            ("Delete", json!({ "path": "f" }), Some(Tool::OtherUnknown)),
+            ("Read", json!({ "file_path": "f" }), None),
+            ("Shell", json!({ "command": "ls" }), None),
+            ("TodoWrite", json!({ "todos": [] }), None),
+        ] {
+            assert_eq!(tool(name, input), wanted, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_tool_that_is_not_known_gets_no_other_input() {
+        let file = File::new("other", b"a\nb\na\n");
+        let call = json!({ "edits": [
+            { "old": "b\n", "new": "B\n" },
+            { "old": "a", "new": "A", "replace_all": true },
+        ]});
+        let other = edit(Tool::OtherEdit, &file.0, call).unwrap();
+        assert_eq!(other.shown().1, "A\nB\nA\n");
+        assert!(other.is_rewritable() && other.input_for("a\nB\na\n").is_none());
+        assert!(matches!(
+            other.input_as_called(&other.input),
+            Verdict::Allow
+        ));
+        let append = json!({ "content": "c\n", "mode": "append" });
+        let append = edit(Tool::OtherWrite, &file.0, append).unwrap();
+        assert_eq!(append.shown().1, "a\nb\na\nc\n");
+        for (input, reason) in [
+            (
+                json!({ "old": "a", "new": "A" }),
+                "has the old string 2 times",
+            ),
+            (
+                json!({ "old": "x", "new": "A" }),
+                "does not have the old string",
+            ),
+            (
+                json!({ "edits": [{ "path": "/g", "old": "a", "new": "A" }] }),
+                "several files",
+            ),
+        ] {
+            let error = edit(Tool::OtherEdit, &file.0, input).unwrap_err();
+            assert!(error.contains(reason), "{error}");
+        }
+        let mode = json!({ "content": "", "mode": "backwards" });
+        assert!(edit(Tool::OtherWrite, &file.0, mode).is_err());
+        assert!(edit(Tool::OtherUnknown, &file.0, json!({})).is_err());
+    }
+
+    #[test]
+    fn opencode_gets_inputs_of_its_own() {
+        let file = File::new("opencode", b"a\nb\na\n");
+        let path = file.0.to_str().unwrap();
+        let call = |tool: &str, input: Value| {
+            let event = json!({ "hook_event_name": "tool.execute.before", "tool_name": tool,
+                                "tool_input": input, "cwd": "/" });
+            Event::parse(event.to_string().as_bytes()).unwrap()
+        };
+        let input = json!({ "filePath": path, "oldString": "a", "newString": "$&",
+                            "replaceAll": true });
+        let edit = Edit::of(Tool::OpencodeEdit, &call("edit", input)).unwrap();
+        assert_eq!(edit.shown().1, "$&\nb\n$&\n");
+        let wanted = json!({ "filePath": path, "oldString": "a\nb\n", "newString": "$&\nb\n",
+                             "replaceAll": false });
+        let first = edit.input_for("$&\nb\na\n").map(Value::Object);
+        assert_eq!(first, Some(wanted));
+        // What is accepted must not be taken for a pattern.
+        let Verdict::Change(input) = edit.input_as_called(&edit.input) else {
+            panic!("opencode would put in what was there");
+        };
+        assert_eq!(input["replaceAll"], false);
+        let write = call("write", json!({ "filePath": path, "content": "x\n" }));
+        let write = Edit::of(Tool::OpencodeWrite, &write).unwrap();
+        assert!(matches!(
+            write.input_as_called(&write.input),
+            Verdict::Allow
+        ));
+        assert_eq!(write.input_for("y\n").unwrap()["content"], "y\n");
+        let patch = "*** Begin Patch\n*** Delete File: f\n*** End Patch";
+        let patch = call("apply_patch", json!({ "patchText": patch }));
+        assert!(matches!(
+            plan(Tool::OpencodePatch, &patch),
+            Ok(Plan::Patch(_))
+        ));
     }
 }

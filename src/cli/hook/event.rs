@@ -18,6 +18,9 @@ pub enum Moment {
     Other,
 }
 
+/// Keys of the name of an event, those of Claude Code, and of VS Code.
+const EVENT_NAMES: &[&str] = &["hook_event_name", "hookEventName"];
+
 /// A call of an agent's tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
@@ -51,16 +54,17 @@ impl Event {
         };
         let event: Value =
             serde_json::from_slice(bytes).map_err(|error| unknown(&error.to_string()))?;
-        let text = |key: &str| event.get(key).and_then(Value::as_str).map(str::to_owned);
-        let name = text("hook_event_name").ok_or_else(|| unknown("it has no hook_event_name"))?;
+        let value = |names: &[&str]| names.iter().find_map(|name| event.get(*name));
+        let text = |names: &[&str]| value(names).and_then(Value::as_str).map(str::to_owned);
+        let name = text(EVENT_NAMES).ok_or_else(|| unknown("it has no hook_event_name"))?;
         let moment = match name.as_str() {
-            "PreToolUse" | "BeforeTool" => Moment::Before,
-            "PostToolUse" | "AfterTool" => Moment::After,
+            "PreToolUse" | "preToolUse" | "BeforeTool" | "tool.execute.before" => Moment::Before,
+            "PostToolUse" | "postToolUse" | "AfterTool" | "tool.execute.after" => Moment::After,
             _ => Moment::Other,
         };
         let is_tool = moment != Moment::Other;
-        let tool = text("tool_name");
-        let input = event.get("tool_input").and_then(Value::as_object);
+        let tool = text(&["tool_name", "toolName"]);
+        let input = value(&["tool_input", "toolArgs"]).and_then(Value::as_object);
         if is_tool && (tool.is_none() || input.is_none()) {
             return Err(unknown(
                 "it has no tool_name, or its tool_input is no object",
@@ -73,9 +77,9 @@ impl Event {
             has_failed: event
                 .pointer("/tool_response/error")
                 .is_some_and(|error| !error.is_null() && error != ""),
-            session: text("session_id").unwrap_or_default(),
-            directory: text("cwd").map_or_else(crate::socket::current_directory, PathBuf::from),
-            call: text("tool_use_id"),
+            session: text(&["session_id", "sessionId", "conversation_id"]).unwrap_or_default(),
+            directory: text(&["cwd"]).map_or_else(crate::socket::current_directory, PathBuf::from),
+            call: text(&["tool_use_id", "tool_call_id", "toolUseId"]),
         })
     }
 
@@ -92,12 +96,12 @@ impl Event {
     }
 
     /// Returns the root of the project in which `client` works.
-    pub fn project(&self, client: Client) -> PathBuf {
+    pub fn project(&self, client: Option<Client>) -> PathBuf {
         let name = match client {
-            Client::Claude => Some("CLAUDE_PROJECT_DIR"),
-            Client::Gemini => Some("GEMINI_PROJECT_DIR"),
-            // It says where it is in each event.
-            Client::Codex => None,
+            Some(Client::Claude) => Some("CLAUDE_PROJECT_DIR"),
+            Some(Client::Gemini) => Some("GEMINI_PROJECT_DIR"),
+            // They say where they are in each event.
+            Some(Client::Codex | Client::Opencode) | None => None,
         };
         let root = name.and_then(std::env::var_os);
         root.map_or_else(|| self.directory.clone(), PathBuf::from)
@@ -115,6 +119,8 @@ mod tests {
             ("BeforeTool", Moment::Before),
             ("PostToolUse", Moment::After),
             ("AfterTool", Moment::After),
+            ("preToolUse", Moment::Before),
+            ("tool.execute.after", Moment::After),
         ];
         for (name, moment) in moments {
             let event = format!(
@@ -130,6 +136,11 @@ mod tests {
             assert_eq!(event.absolute("f"), Path::new("/d/f"));
             assert_eq!(event.call_of(Path::new("/d/f")), "c");
         }
+        let other = br#"{"hookEventName": "PreToolUse", "toolName": "T", "toolArgs": {},
+            "sessionId": "s", "tool_call_id": "c"}"#;
+        let other = Event::parse(other).unwrap();
+        assert_eq!((&*other.tool, &*other.session), ("T", "s"));
+        assert_eq!(other.call_of(Path::new("/f")), "c");
         let stop = Event::parse(br#"{"hook_event_name": "Stop", "session_id": "s"}"#).unwrap();
         assert_eq!(stop.moment, Moment::Other);
         assert_eq!(stop.call_of(Path::new("/f")), "s /f");

@@ -1,20 +1,21 @@
-//! Codex's patches: those of its tool `apply_patch`, and those in its shell commands.
+//! Patches in Codex's format: those of tools called `apply_patch`, and those in Codex's shell commands.
 
 use agent_q_diff_engine::patch::codex::{Action, FilePatch, parse};
 use rmcp::model::JsonObject;
-use serde_json::Value;
 
-const BEGIN: &str = "*** Begin Patch";
+use super::fields::Field;
+
+/// How a patch begins.
+pub const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
 
-/// Returns the command in `input`.
+/// Returns the patch, or the shell command, in `input`.
 ///
 /// # Errors
 ///
 /// A sentence, without its full stop, if there is none.
-pub fn command_in(input: &JsonObject) -> Result<&str, String> {
-    let command = input.get("command").and_then(Value::as_str);
-    command.ok_or_else(|| "its input has no string command".to_owned())
+pub fn text_in(input: &JsonObject) -> Result<&str, String> {
+    Field::Patch.text(input)
 }
 
 /// Returns the patch that `command`, of a shell, applies by a here-document, or `None` if it applies

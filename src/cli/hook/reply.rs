@@ -15,27 +15,41 @@ pub enum Verdict {
     Deny(String),
 }
 
-/// Returns what `client` is called.
-pub fn agent_name(client: Client) -> &'static str {
-    match client {
-        Client::Claude => "Claude Code",
-        Client::Codex => "Codex",
-        Client::Gemini => "Gemini CLI",
-    }
-}
-
-/// Returns a sentence that says what the user can do if no edit can be decided.
-pub fn how_to_go_on(client: Client) -> String {
+/// Returns a sentence that says what the user can do if no edit of `agent` can be decided.
+pub fn how_to_go_on(agent: &str) -> String {
     format!(
         "Do not edit by other means; tell the user. Only the user can turn this review off, by \
-         starting {} with AGENT_Q_DIFF=off in its environment.",
-        agent_name(client)
+         starting {agent} with AGENT_Q_DIFF=off in its environment."
     )
 }
 
 /// Returns the answer to an event before an edit whose tool was called with `input`.
-pub fn before(client: Client, verdict: Verdict, input: &JsonObject) -> Value {
-    match client {
+///
+/// # Errors
+///
+/// The reason of a denial, if the agent reads it best on standard error.
+pub fn before(
+    client: Option<Client>,
+    verdict: Verdict,
+    input: &JsonObject,
+) -> Result<Value, String> {
+    let Some(client) = client else {
+        // All agents with Claude Code's events understand a refusal by the exit status.
+        return match verdict {
+            Verdict::Deny(reason) => Err(reason),
+            Verdict::Allow | Verdict::Change(_) => Ok(hook_output(
+                "PreToolUse",
+                json!({ "permissionDecision": "allow" }),
+            )),
+        };
+    };
+    Ok(match client {
+        // Its plugin reads this.
+        Client::Opencode => match verdict {
+            Verdict::Allow => json!({ "decision": "allow" }),
+            Verdict::Change(input) => json!({ "decision": "allow", "input": input }),
+            Verdict::Deny(reason) => json!({ "decision": "deny", "reason": reason }),
+        },
         Client::Claude | Client::Codex => {
             let decision = match verdict {
                 // Codex takes no consent without an input.
@@ -61,16 +75,17 @@ pub fn before(client: Client, verdict: Verdict, input: &JsonObject) -> Value {
             }
             Verdict::Deny(reason) => json!({ "decision": "deny", "reason": reason }),
         },
-    }
+    })
 }
 
 /// Returns the answer to an event after an edit, with what the model is `told`.
-pub fn after(client: Client, told: &str) -> Value {
+pub fn after(client: Option<Client>, told: &str) -> Value {
     let name = match client {
-        Client::Claude => "PostToolUse",
+        Some(Client::Claude) | None => "PostToolUse",
         // The model reads this in place of the tool's result.
-        Client::Codex => return json!({ "decision": "block", "reason": told }),
-        Client::Gemini => "AfterTool",
+        Some(Client::Codex) => return json!({ "decision": "block", "reason": told }),
+        Some(Client::Opencode) => return json!({ "output": told }),
+        Some(Client::Gemini) => "AfterTool",
     };
     hook_output(name, json!({ "additionalContext": told }))
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::settings::{self, Handler};
-use crate::hook::reply;
+use super::plugin;
+use super::settings::{self, Form, Handler};
 use crate::options::{Client, Scope};
 use crate::socket::{Call, Request, current_directory, sockets};
 use crate::texts::Texts;
@@ -56,10 +56,13 @@ fn of_settings(client: Client) -> Vec<Finding> {
         .iter()
         .filter_map(|file| Some((file, fs::read_to_string(file).ok()?)))
         .collect();
-    let mut findings: Vec<Finding> = settings::form(client)
+    let Some(form) = settings::form(client) else {
+        return vec![of_plugin(client, &texts)];
+    };
+    let mut findings: Vec<Finding> = form
         .events
         .iter()
-        .map(|event| of_event(client, event, &texts))
+        .map(|event| of_event(client, &form, event, &texts))
         .collect();
     for (file, text) in &texts {
         if settings::is_off(text, client) {
@@ -69,8 +72,22 @@ fn of_settings(client: Client) -> Vec<Finding> {
     findings
 }
 
+/// Looks whether one of `texts`, plugins by their files, is that of `client`.
+fn of_plugin(client: Client, texts: &[(&PathBuf, String)]) -> Finding {
+    let set_up = format!("agent-q-diff setup {}", client.name());
+    let ours = texts.iter().find(|(_, text)| plugin::is_ours(text));
+    let (file, text) = ours.ok_or(format!("there is no plugin; {set_up} puts it there"))?;
+    let file = file.display();
+    let command = plugin::command_of(text).filter(|command| plugin::text(command) == *text);
+    let command = command.ok_or(format!(
+        "{file} is not the plugin of this version; {set_up} mends it"
+    ))?;
+    of_program(&command[0]).map_err(|error| format!("in {file}, {error}; {set_up} mends it"))?;
+    Ok(format!("{file} runs {}", command.join(" ")))
+}
+
 /// Looks whether one of `texts`, settings by their files, runs the hook of `client` at `event`.
-fn of_event(client: Client, event: &str, texts: &[(&PathBuf, String)]) -> Finding {
+fn of_event(client: Client, form: &Form, event: &str, texts: &[(&PathBuf, String)]) -> Finding {
     let set_up = format!("agent-q-diff setup {}", client.name());
     for (file, text) in texts {
         let handlers = settings::handlers(text, event)
@@ -79,7 +96,7 @@ fn of_event(client: Client, event: &str, texts: &[(&PathBuf, String)]) -> Findin
             .iter()
             .find(|it| settings::is_ours(&it.command, client));
         if let Some(handler) = ours {
-            return of_handler(client, event, handler)
+            return of_handler(client, form, event, handler)
                 .map(|()| format!("{event}: {} runs {}", file.display(), handler.command))
                 .map_err(|error| {
                     format!("{event}: in {}, {error}; {set_up} mends it", file.display())
@@ -92,8 +109,7 @@ fn of_event(client: Client, event: &str, texts: &[(&PathBuf, String)]) -> Findin
 }
 
 /// Looks whether `handler`, the hook of `client` at `event`, is one that holds.
-fn of_handler(client: Client, event: &str, handler: &Handler) -> Result<(), String> {
-    let form = settings::form(client);
+fn of_handler(client: Client, form: &Form, event: &str, handler: &Handler) -> Result<(), String> {
     if handler.matcher.as_deref() != Some(form.matcher) {
         return Err("it is not run for all tools that edit files".to_owned());
     }
@@ -104,8 +120,12 @@ fn of_handler(client: Client, event: &str, handler: &Handler) -> Result<(), Stri
         );
     }
     let program = settings::program_of(&handler.command, client).unwrap_or_default();
-    let program = program.trim_matches('\'').replace(r"'\''", "'");
-    if program.contains('/') && !Path::new(&program).is_file() {
+    of_program(&program.trim_matches('\'').replace(r"'\''", "'"))
+}
+
+/// Looks whether there is `program`, if it is given with its directory.
+fn of_program(program: &str) -> Result<(), String> {
+    if program.contains('/') && !Path::new(program).is_file() {
         return Err(format!("there is no program {program}"));
     }
     Ok(())
@@ -135,7 +155,7 @@ async fn of_emacs(options: &Check) -> Finding {
         tool: "ping".to_owned(),
         arguments: json!({}),
         texts: Texts::default(),
-        agent: Some(reply::agent_name(options.client).to_owned()),
+        agent: Some(options.client.title().to_owned()),
         directory: current_directory(),
     };
     let call = Call::begin(sockets(options.socket.clone()), request);
@@ -166,6 +186,10 @@ fn advice(client: Client) -> &'static str {
         Client::Gemini => {
             "Gemini CLI reads its settings when it starts: restart it. A project's own settings \
              count only in a folder that you trust."
+        }
+        Client::Opencode => {
+            "opencode reads its plugins when it starts: restart it. Started with --pure, it reads \
+             none, and edits without a decision."
         }
     }
 }

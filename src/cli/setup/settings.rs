@@ -1,6 +1,6 @@
 //! The text of an agent's settings, with and without the hook.
 //!
-//! All three agents have the same form: an object `hooks`, in it an array for each event, in that
+//! All agents but opencode, which has a plugin, have the same form: an object `hooks`, in it an array for each event, in that
 //! objects with a matcher for tools and an array of commands. Only what belongs to the hook changes;
 //! comments, order and white space stay.
 
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{directory_of, json};
+use super::{directory_of, json, plugin};
 use crate::options::{Client, Scope};
 
 /// How the settings of an agent name what the hook needs.
@@ -21,9 +21,10 @@ pub struct Form {
     pub day: u64,
 }
 
-/// Returns the form of the settings of `client`.
-pub fn form(client: Client) -> Form {
-    match client {
+/// Returns the form of the settings of `client`, or `None` if it has a plugin instead.
+pub fn form(client: Client) -> Option<Form> {
+    Some(match client {
+        Client::Opencode => return None,
         Client::Claude => Form {
             events: ["PreToolUse", "PostToolUse"],
             matcher: "Edit|Write|MultiEdit|NotebookEdit",
@@ -40,7 +41,7 @@ pub fn form(client: Client) -> Form {
             matcher: "replace|write_file",
             day: 86_400_000,
         },
-    }
+    })
 }
 
 /// Returns the settings file of `client`: the user's, or the one of the project in the current
@@ -51,6 +52,7 @@ pub fn file(client: Client, scope: Scope) -> PathBuf {
         Client::Codex => ("CODEX_HOME", ".codex", "hooks.json"),
         // It has no such variable.
         Client::Gemini => ("", ".gemini", "settings.json"),
+        Client::Opencode => return plugin::file(scope),
     };
     match scope {
         Scope::User => directory_of(variable, directory),
@@ -59,23 +61,31 @@ pub fn file(client: Client, scope: Scope) -> PathBuf {
     .join(name)
 }
 
-/// Returns the command that runs this program as a hook of `client`, which reaches Emacs over
-/// `socket` if that is not in a usual place.
+/// Returns the command that runs this program as a hook of `client`, word by word. It reaches Emacs
+/// over `socket` if that is not in a usual place.
 ///
 /// # Errors
 ///
 /// A sentence if the program's own name is not known.
-pub fn command(client: Client, socket: Option<&Path>) -> Result<String, String> {
+pub fn command(client: Client, socket: Option<&Path>) -> Result<Vec<String>, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let program = program.to_str().ok_or("the program's name is not UTF-8")?;
-    let command = format!("{} hook {}", shell_quoted(program), client.name());
-    Ok(match socket {
-        None => command,
-        Some(socket) => {
-            let socket = socket.to_str().ok_or("the socket's name is not UTF-8")?;
-            format!("{command} --socket {}", shell_quoted(socket))
-        }
-    })
+    let mut words = vec![
+        program.to_owned(),
+        "hook".to_owned(),
+        client.name().to_owned(),
+    ];
+    if let Some(socket) = socket {
+        let socket = socket.to_str().ok_or("the socket's name is not UTF-8")?;
+        words.extend(["--socket".to_owned(), socket.to_owned()]);
+    }
+    Ok(words)
+}
+
+/// Returns `words` as a command of a shell.
+fn in_shell(words: &[String]) -> String {
+    let words: Vec<String> = words.iter().map(|word| shell_quoted(word)).collect();
+    words.join(" ")
 }
 
 /// Returns `word` as one word of a shell.
@@ -104,16 +114,20 @@ pub fn program_of(command: &str, client: Client) -> Option<&str> {
     (options.is_empty() || options.starts_with(' ')).then_some(program)
 }
 
-/// Returns `text` with the hook of `client`, which runs `command`.
+/// Returns `text` with the hook of `client`, which runs `command`, given word by word.
 ///
 /// # Errors
 ///
 /// A sentence, without its full stop, if `text` is no such settings.
-pub fn with_hook(text: &str, client: Client, command: &str) -> Result<String, String> {
-    let form = form(client);
+pub fn with_hook(text: &str, client: Client, command: &[String]) -> Result<String, String> {
+    let Some(form) = form(client) else {
+        check_plugin(text)?;
+        return Ok(plugin::text(command));
+    };
+    let command = in_shell(command);
     let wanted = |is_before: bool| Handler {
         matcher: Some(form.matcher.to_owned()),
-        command: command.to_owned(),
+        command: command.clone(),
         timeout: is_before.then_some(form.day),
     };
     let events = || form.events.into_iter().zip([true, false]);
@@ -173,7 +187,11 @@ pub fn without_hook(text: &str, client: Client) -> Result<String, String> {
     if text.trim().is_empty() {
         return Ok(text);
     }
-    for event in form(client).events {
+    let Some(form) = form(client) else {
+        check_plugin(&text)?;
+        return Ok(String::new());
+    };
+    for event in form.events {
         // Each removal moves what is behind it.
         while let Some((group, handler, is_only)) = place_of(&text, event, client)? {
             let group = group.to_string();
@@ -188,6 +206,15 @@ pub fn without_hook(text: &str, client: Client) -> Result<String, String> {
         }
     }
     Ok(text)
+}
+
+/// Checks that `text` is that of our plugin, or none.
+fn check_plugin(text: &str) -> Result<(), String> {
+    if text.trim().is_empty() || plugin::is_ours(text) {
+        Ok(())
+    } else {
+        Err("this file is not the plugin agent-q-diff; give it another name".to_owned())
+    }
 }
 
 /// Returns where the hook of `client` is in `text`, the settings: the indices of its entry at
@@ -264,8 +291,12 @@ mod tests {
 
     const COMMAND: &str = "/opt/agent-q-diff hook claude";
 
+    fn words(command: &str) -> Vec<String> {
+        command.split(' ').map(str::to_owned).collect()
+    }
+
     fn with(text: &str) -> String {
-        with_hook(text, Client::Claude, COMMAND).unwrap()
+        with_hook(text, Client::Claude, &words(COMMAND)).unwrap()
     }
 
     #[test]
@@ -377,21 +408,22 @@ mod tests {
         ));
         assert!(!is_ours("/a/agent-q-diff hook claudette", Client::Claude));
         let command = "/a/agent-q-diff hook claude --socket /s";
-        let text = with_hook("", Client::Claude, command).unwrap();
+        let text = with_hook("", Client::Claude, &words(command)).unwrap();
         assert_eq!(without_hook(&text, Client::Claude).unwrap(), "{}\n");
     }
 
     #[test]
     fn blanks_in_the_command_stay() {
         let command = "'/a  b/agent-q-diff' hook claude";
-        let text = with_hook("{\n\t\"a\": 1\n}", Client::Claude, command).unwrap();
+        let words = ["/a  b/agent-q-diff", "hook", "claude"].map(str::to_owned);
+        let text = with_hook("{\n\t\"a\": 1\n}", Client::Claude, &words).unwrap();
         assert_eq!(handlers(&text, "PreToolUse").unwrap()[0].command, command);
         assert!(text.contains("\n\t\t\"PreToolUse\""), "{text}");
     }
 
     #[test]
     fn another_program_or_time_is_replaced() {
-        let other = with_hook("", Client::Claude, "/old/agent-q-diff hook claude").unwrap();
+        let other = with_hook("", Client::Claude, &words("/old/agent-q-diff hook claude")).unwrap();
         assert_eq!(with(&other), with(""));
         assert_eq!(with(&with("").replace("86400", "60")), with(""));
     }
@@ -422,7 +454,10 @@ mod tests {
             "{\"hooks\": 1}",
             "{\"hooks\": {\"PreToolUse\": {}}}",
         ] {
-            assert!(with_hook(text, Client::Claude, COMMAND).is_err(), "{text}");
+            assert!(
+                with_hook(text, Client::Claude, &words(COMMAND)).is_err(),
+                "{text}"
+            );
         }
     }
 
@@ -449,8 +484,28 @@ mod tests {
     }
 
     #[test]
+    fn the_plugin_of_opencode_is_a_file_of_its_own() {
+        let command = words("/opt/agent-q-diff hook opencode");
+        let text = with_hook("", Client::Opencode, &command).unwrap();
+        assert!(text.contains(r#"const COMMAND = ["/opt/agent-q-diff","hook","opencode"]"#));
+        assert_eq!(plugin::command_of(&text), Some(command.clone()));
+        // An earlier one is replaced, another's file is not.
+        let other = words("/old/agent-q-diff hook opencode");
+        let older = with_hook("", Client::Opencode, &other).unwrap();
+        assert_eq!(
+            with_hook(&older, Client::Opencode, &command),
+            Ok(text.clone())
+        );
+        assert_eq!(without_hook(&text, Client::Opencode), Ok(String::new()));
+        for text in ["export const Mine = 1\n", "// Mine\n"] {
+            assert!(with_hook(text, Client::Opencode, &command).is_err());
+            assert!(without_hook(text, Client::Opencode).is_err());
+        }
+    }
+
+    #[test]
     fn gemini_counts_milliseconds() {
-        let text = with_hook("", Client::Gemini, "agent-q-diff hook gemini").unwrap();
+        let text = with_hook("", Client::Gemini, &words("agent-q-diff hook gemini")).unwrap();
         let [handler] = &handlers(&text, "BeforeTool").unwrap()[..] else {
             panic!("{text}");
         };

@@ -9,25 +9,16 @@
 //! space off the ends of its new lines, unless the file is Markdown; it does not do that with an
 //! input that comes from a hook.
 
-use super::file_text::{Encoding, FileText};
+use super::file_text::FileText;
 use super::strings::{Replacement, smallest};
-use super::{InputError, with_crlf, with_lf};
+use super::{InputError, as_given, with_crlf, with_lf};
 
 /// Number of UTF-16 units that decide about line ends.
 const MAX_UNITS_LOOKED_AT: usize = 4096;
 
 /// Returns what `Write` makes of a file, given the file before or `None`, and the `content`.
 pub fn written(base: Option<&FileText>, content: &str) -> FileText {
-    let (text, has_bom) = match content.strip_prefix('\u{feff}') {
-        Some(rest) => (rest, true),
-        None => (content, false),
-    };
-    let mut file = FileText::new(text.to_owned());
-    file.encoding = base.map_or(Encoding::Utf8, |base| base.encoding);
-    if has_bom && file.encoding == Encoding::Utf8 {
-        file.encoding = Encoding::Utf8WithBom;
-    }
-    file
+    as_given(base, content)
 }
 
 /// Returns what `edits`, made one after the other, make of a file; `base` is the file before, or

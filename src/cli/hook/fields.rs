@@ -1,0 +1,131 @@
+//! The names that agents give to the arguments of their tools.
+//!
+//! Agents name the same thing differently. Each argument is looked for under all of its names, so a
+//! tool is understood by what it gets, whatever agent it belongs to.
+
+use rmcp::model::JsonObject;
+use serde_json::Value;
+
+/// An argument of a tool that edits files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Field {
+    /// The name of the file.
+    Path,
+    /// The string to be replaced.
+    Old,
+    /// What replaces it.
+    New,
+    /// Whether it is replaced wherever it occurs.
+    All,
+    /// The whole text of the file.
+    Content,
+    /// A patch in Codex's format, or a shell command.
+    Patch,
+    /// Several replacements, or one in an object of its own.
+    Edits,
+}
+
+impl Field {
+    /// Returns its names: those of Claude Code, Codex and Gemini CLI first, then those of opencode
+    /// and VS Code, of Copilot CLI, of Cursor and of Kimi.
+    fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::Path => &[
+                "file_path",
+                "filePath",
+                "path",
+                "target_file",
+                "notebook_path",
+            ],
+            Self::Old => &["old_string", "oldString", "old_str", "old"],
+            Self::New => &["new_string", "newString", "new_str", "new"],
+            Self::All => &["replace_all", "replaceAll", "allow_multiple"],
+            Self::Content => &["content", "file_text", "contents"],
+            Self::Patch => &["command", "patchText", "patch", "input"],
+            Self::Edits => &["edits", "edit", "replacements"],
+        }
+    }
+
+    /// Returns the value of this argument in `input`, and its name there, or `None` if it is missing
+    /// or null.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, without its full stop, if it is there under several names.
+    pub fn find(self, input: &JsonObject) -> Result<Option<(&'static str, &Value)>, String> {
+        let mut found = self
+            .names()
+            .iter()
+            .filter_map(|&name| Some((name, input.get(name)?)))
+            .filter(|(_, value)| !value.is_null());
+        match (found.next(), found.next()) {
+            (Some((one, _)), Some((other, _))) => {
+                Err(format!("its input has both {one} and {other}"))
+            }
+            (found, _) => Ok(found),
+        }
+    }
+
+    /// Returns the value of this argument in `input`, a string.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, without its full stop, if there is no such string.
+    pub fn text(self, input: &JsonObject) -> Result<&str, String> {
+        let text = self.find(input)?.and_then(|(_, value)| value.as_str());
+        text.ok_or_else(|| format!("its input has no string {}", self.names()[0]))
+    }
+
+    /// Returns whether `input` has this argument as a string.
+    pub fn is_text_in(self, input: &JsonObject) -> bool {
+        self.text(input).is_ok()
+    }
+
+    /// Puts `value` into `input`, under the name that this argument has there, or else under `name`.
+    pub fn put(self, input: &mut JsonObject, value: Value, name: &str) {
+        let name = self
+            .names()
+            .iter()
+            .copied()
+            .find(|name| input.contains_key(*name))
+            .unwrap_or(name);
+        input.insert(name.to_owned(), value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn input(value: Value) -> JsonObject {
+        value.as_object().unwrap().clone()
+    }
+
+    #[test]
+    fn an_argument_is_found_under_any_of_its_names() {
+        for name in Field::Path.names() {
+            let input = input(json!({ *name: "f", "other": 1 }));
+            assert_eq!(Field::Path.text(&input), Ok("f"));
+        }
+        let both = input(json!({ "path": "f", "filePath": "g" }));
+        let error = Field::Path.text(&both).unwrap_err();
+        assert_eq!(error, "its input has both filePath and path");
+        let null = input(json!({ "path": "f", "filePath": null }));
+        assert_eq!(Field::Path.text(&null), Ok("f"));
+        let error = Field::Old.text(&null).unwrap_err();
+        assert_eq!(error, "its input has no string old_string");
+    }
+
+    #[test]
+    fn an_argument_keeps_its_name() {
+        let mut input = input(json!({ "oldString": "a" }));
+        Field::Old.put(&mut input, "b".into(), "old_string");
+        Field::All.put(&mut input, false.into(), "replaceAll");
+        assert_eq!(
+            Value::Object(input),
+            json!({ "oldString": "b", "replaceAll": false })
+        );
+    }
+}

@@ -1,0 +1,70 @@
+// The plugin agent-q-diff: what opencode's own tools are about to change in files is decided in
+// Emacs, hunk by hunk. `agent-q-diff setup opencode` has put this file here, and with --remove it
+// takes it away. opencode reads it when it starts.
+import { spawn } from "node:child_process"
+
+const COMMAND = [];
+const TOOLS = ["edit", "write", "apply_patch"]
+const IS_OFF = process.env.AGENT_Q_DIFF === "off"
+const LSP_PART = "\n\nLSP errors detected"
+
+/** Returns what the program answers to `event`; throws an error if it does not. */
+function ask(event) {
+  return new Promise((resolve, reject) => {
+    const refuse = (why) => reject(new Error(`agent-q-diff could not have this edit decided: ${why}`))
+    const hook = spawn(COMMAND[0], COMMAND.slice(1))
+    const [out, err] = [[], []]
+    hook.stdout.on("data", (bytes) => out.push(bytes))
+    hook.stderr.on("data", (bytes) => err.push(bytes))
+    hook.on("error", (error) => refuse(error.message))
+    hook.on("close", (status) => {
+      const text = Buffer.concat(out).toString("utf8").trim()
+      if (status !== 0) {
+        return refuse(Buffer.concat(err).toString("utf8").trim() || `it ended with ${status}`)
+      }
+      try {
+        resolve(text ? JSON.parse(text) : {})
+      } catch (error) {
+        refuse(error.message)
+      }
+    })
+    // A program that is gone says why by its status.
+    hook.stdin.on("error", () => {})
+    hook.stdin.end(JSON.stringify(event))
+  })
+}
+
+export const AgentQDiff = async ({ directory }) => {
+  const event = (name, input, args) => ({
+    hook_event_name: name,
+    tool_name: input.tool,
+    tool_input: args,
+    tool_use_id: input.callID,
+    session_id: input.sessionID,
+    cwd: directory,
+  })
+  const isDecided = (input) => !IS_OFF && TOOLS.includes(input.tool)
+  return {
+    "tool.execute.before": async (input, output) => {
+      if (!isDecided(input)) return
+      const answer = await ask(event("tool.execute.before", input, output.args))
+      if (answer.decision !== "allow") {
+        throw new Error(answer.reason ?? "agent-q-diff gave no decision. Nothing was changed.")
+      }
+      // opencode runs the tool with this very object.
+      if (answer.input) {
+        for (const name of Object.keys(output.args)) delete output.args[name]
+        Object.assign(output.args, answer.input)
+      }
+    },
+    "tool.execute.after": async (input, output) => {
+      if (!isDecided(input)) return
+      const lsp = output.output.indexOf(LSP_PART)
+      const told = await ask(event("tool.execute.after", input, input.args)).then(
+        (answer) => answer.output,
+        (error) => `${error.message}\nRead the file before you go on, and tell the user.`,
+      )
+      if (told) output.output = told + (lsp < 0 ? "" : output.output.slice(lsp))
+    },
+  }
+}

@@ -1,0 +1,56 @@
+//! The tools `edit` and `write` of opencode.
+//!
+//! The rules were read in the program of opencode 1.18.33 and measured with it. `edit` writes the
+//! line ends of both its strings with CRLF if the file has a CRLF anywhere, else with LF; what it
+//! does not replace stays as it is. `write` writes its content as it is. Both keep a byte order
+//! mark, and take one that comes with the new text. What is not UTF-8 they would replace. A string
+//! that is not in the file exactly once is looked for in looser ways, which are not modelled: such
+//! an input is refused.
+
+use memchr::memmem;
+
+use super::file_text::FileText;
+use super::strings::{Replacement, smallest};
+use super::{InputError, as_given, with_crlf, with_lf};
+
+/// Returns what `write` makes of a file, given the file before or `None`, and the `content`.
+pub fn written(base: Option<&FileText>, content: &str) -> FileText {
+    as_given(base, content)
+}
+
+/// Returns what `edit` makes of a file; `base` is the file before, or `None` if there is none. In a
+/// new string that replaces all, opencode itself gives `$` a meaning, which it has not here.
+///
+/// # Errors
+///
+/// [`InputError`] if it cannot be made.
+pub fn edited(base: Option<&FileText>, edit: &Replacement) -> Result<FileText, InputError> {
+    let Some(base) = base else {
+        return match edit.old.is_empty() {
+            true => Ok(as_given(None, &edit.new)),
+            false => Err(InputError::Missing),
+        };
+    };
+    if edit.old.is_empty() {
+        return Err(InputError::Exists);
+    }
+    let with_ends = match base.text.contains("\r\n") {
+        true => with_crlf,
+        false => with_lf,
+    };
+    let (old, new) = (with_ends(&edit.old), with_ends(&edit.new));
+    let first = memmem::find(base.text.as_bytes(), old.as_bytes()).ok_or(InputError::NotFound)?;
+    // Places that overlap count, too.
+    if !edit.is_all && memmem::rfind(base.text.as_bytes(), old.as_bytes()) != Some(first) {
+        let n = base.text.matches(&old).count().max(2);
+        return Err(InputError::Several { n });
+    }
+    Ok(as_given(Some(base), &base.text.replace(&old, &new)))
+}
+
+/// Returns the `edit` that makes `decided` of `base`, or `None` if there is none.
+pub fn edit_to(base: Option<&FileText>, decided: &str) -> Option<Replacement> {
+    let edit = smallest(base.map_or("", |base| &base.text), decided);
+    let made = edited(base, &edit).ok()?;
+    (made.text == decided).then_some(edit)
+}
