@@ -28,7 +28,8 @@ variable `exec-path'."
   :group 'agent-q-diff-agents)
 
 (defconst agent-q-diff-setup--agents
-  '(("Claude Code" . "claude") ("Codex" . "codex") ("Gemini CLI" . "gemini"))
+  '(("Claude Code" . "claude") ("Codex" . "codex") ("Gemini CLI" . "gemini")
+    ("opencode" . "opencode"))
   "Alist from the agents that can be set up to their names for the program.")
 
 (defun agent-q-diff-setup--program ()
@@ -96,10 +97,18 @@ or set `agent-q-diff-program'"
       (goto-char (point-min)))
     (display-buffer (process-buffer process))))
 
+(defun agent-q-diff-setup--delete (file)
+  "Delete FILE, which is empty, and kill its buffer."
+  (when-let ((buffer (find-buffer-visiting file)))
+    (with-current-buffer buffer
+      (set-buffer-modified-p nil))
+    (kill-buffer buffer))
+  (delete-file file))
+
 ;;;###autoload
 (defun agent-q-diff-setup-agent (agent &optional is-removing)
   "Have the edits by AGENT's own tools decided in this Emacs.
-AGENT is \"Claude Code\", \"Codex\" or \"Gemini CLI\".  The change of
+AGENT is \"Claude Code\", \"Codex\", \"Gemini CLI\" or \"opencode\".  The change of
 its settings is shown as a review; when you have accepted it, what is
 missing is listed.  With a prefix argument, IS-REMOVING, take the hook out
 of the settings again.  Return the review, or nil if nothing has to be changed."
@@ -126,9 +135,11 @@ of the settings again.  Return the review, or nil if nothing has to be changed."
                      file old new (format (if is-removing "no hook for %s" "a hook for %s")
                                           agent)
                      (lambda (result)
-                       (when (and (eq 'accepted (plist-get result :status))
-                                  (not is-removing))
-                         (agent-q-diff-setup--check name)))
+                       (when (eq 'accepted (plist-get result :status))
+                         (cond
+                          ((not is-removing) (agent-q-diff-setup--check name))
+                          ;; A plugin is a file of its own.
+                          ((equal new "") (agent-q-diff-setup--delete file)))))
                      :agent "agent-q-diff")))
         (unless (agent-q-diff-session-outcome review)
           (pop-to-buffer (agent-q-diff-session-buffer review)))

@@ -23,6 +23,8 @@
 case \"$*\" in
     *--where) echo '%s' ;;
     'setup claude --show --remove --socket '*) echo '{}' ;;
+    'setup opencode --show --remove --socket '*) ;;
+    'setup opencode --show --socket '*) echo 'plugin' ;;
     'setup claude --show --socket '*) printf '%%s' '%s' ;;
     check*) echo \"checked: $*\" ;;
     *) echo \"cannot $*\" >&2; exit 1 ;;
@@ -78,6 +80,25 @@ esac
       (agent-q-diff-accept-all))
     (should (equal (aqd-disk) "{}\n"))
     (should-not (get-buffer "*Agent-Q Setup*"))))
+
+(ert-deftest aqd-setup-a-plugin-is-made-and-deleted ()
+  (aqd-setup-with-program "unused"
+    (let* ((directory (expand-file-name "config/plugins" (file-name-directory aqd-file)))
+           (file (expand-file-name "a.js" directory)))
+      (with-temp-buffer
+        (insert-file-contents agent-q-diff-program)
+        (while (search-forward aqd-file nil t)
+          (replace-match file t t))
+        (write-region nil nil agent-q-diff-program nil 'silent))
+      (aqd-in-diff (agent-q-diff-setup-agent "opencode")
+        (agent-q-diff-accept-all))
+      (should (equal (with-temp-buffer (insert-file-contents file) (buffer-string)) "plugin\n"))
+      (should (string-prefix-p "checked: check opencode" (aqd-setup-findings)))
+      (aqd-in-diff (agent-q-diff-setup-agent "opencode" t)
+        (agent-q-diff-accept-all))
+      (should-not (file-exists-p file))
+      (should-not (find-buffer-visiting file))
+      (delete-directory (expand-file-name "config" (file-name-directory aqd-file)) t))))
 
 (ert-deftest aqd-setup-errors-say-what-to-do ()
   (aqd-setup-with-program "{}\n"
