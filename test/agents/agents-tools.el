@@ -4,7 +4,7 @@
 
 ;;; Commentary:
 
-;; Starts Claude Code or Gemini CLI without network, against a scripted model
+;; Starts a coding agent without network, against a scripted model
 ;; (model.py), in an empty home in which the hook is set up as README says, and
 ;; beside it a real Emacs in which keys decide.
 
@@ -44,6 +44,8 @@
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1" "DISABLE_AUTOUPDATER=1"
         "DISABLE_TELEMETRY=1" "DISABLE_ERROR_REPORTING=1"
         "GEMINI_TELEMETRY_ENABLED=false" "GEMINI_CLI_TRUST_WORKSPACE=true"
+        "OPENCODE_DISABLE_AUTOUPDATE=1" "OPENCODE_DISABLE_MODELS_FETCH=1"
+        "OPENCODE_DISABLE_LSP_DOWNLOAD=1"
         "ANTHROPIC_API_KEY=scripted" "GEMINI_API_KEY=scripted"))
 
 (defun agents-run (&rest arguments)
@@ -61,6 +63,19 @@
   "Make TEXT the settings of Gemini CLI in the home, which has to log in."
   (make-directory (e2e-path "home/.gemini") t)
   (e2e-write "home/.gemini/settings.json" text))
+
+(defconst agents-opencode-settings
+  "{\"model\": \"scripted/one\", \"share\": \"disabled\", \"provider\": {\"scripted\": {
+  \"npm\": \"@ai-sdk/openai-compatible\", \"models\": {\"one\": {\"tool_call\": true}},
+  \"options\": {\"baseURL\": \"%s/v1\", \"apiKey\": \"scripted\"}}}}\n"
+  "Settings of opencode, with the model's URL to be put in.")
+
+(defun agents-write-provider (client url)
+  "Let CLIENT ask the model at URL, where settings have to say so."
+  (pcase client
+    ("opencode"
+     (make-directory (e2e-path "home/.config/opencode") t)
+     (e2e-write "home/.config/opencode/opencode.json" (format agents-opencode-settings url)))))
 
 (defmacro agents-with-emacs (client &rest body)
   "Evaluate BODY with an Emacs that serves, and the hook of CLIENT set up."
@@ -103,6 +118,7 @@
           (append (list (concat "ANTHROPIC_BASE_URL=" url)
                         (concat "GOOGLE_GEMINI_BASE_URL=" url))
                   (agents-environment))))
+    (agents-write-provider client url)
     (setq agents--client
           (make-process :name client :noquery t :connection-type 'pipe
                         :buffer (generate-new-buffer (format " *%s*" client))
@@ -110,6 +126,7 @@
                                        (pcase-exhaustive client
                                          ("claude" '("-p" "Begin."
                                                      "--permission-mode" "acceptEdits"))
+                                         ("opencode" '("run" "Begin."))
                                          ("gemini" '("-p" "Begin."
                                                      "--approval-mode" "auto_edit"))))))
     (process-send-eof agents--client)))

@@ -5,8 +5,9 @@ usage: model.py SCRIPT LOG PORT-FILE
 SCRIPT is a JSON array of tool calls, objects with "tool" and "input"; the model makes one after the
 other, and ends with a word when it has read as many results.  LOG gets a JSON object a line for each
 request: what the model reads of each result, "results", and what it reads beside them, "beside".
-PORT-FILE gets the port on 127.0.0.1 where it listens.  It speaks the streaming APIs of Anthropic and
-of Gemini.  A request without any tool of the script, for a title and the like, is answered aside.
+PORT-FILE gets the port on 127.0.0.1 where it listens.  It speaks the streaming APIs of Anthropic, of
+Gemini, and both of OpenAI's.  A request without any tool of the script, for a title and the like, is
+answered aside.
 """
 
 import json
@@ -88,6 +89,69 @@ class Gemini:
                      "usageMetadata": {"totalTokenCount": 2}}
 
 
+class Chat:
+    """OpenAI's older API, which many providers have."""
+
+    def __init__(self, request):
+        messages = request.get("messages", [])
+        self.results = [text_of(m["content"]) for m in messages if m["role"] == "tool"]
+        self.beside = []
+        self.tools = {tool["function"]["name"] for tool in request.get("tools") or []}
+        self.aside = "ok"
+
+    def events(self, answer):
+        """Yields the events with which ANSWER, a text or a call, is streamed."""
+        if isinstance(answer, str):
+            delta, reason = {"role": "assistant", "content": answer}, "stop"
+        else:
+            function = {"name": answer["tool"], "arguments": json.dumps(answer["input"])}
+            call = {"index": 0, "id": f"call_{len(self.results)}", "type": "function"}
+            delta = {"role": "assistant", "tool_calls": [{**call, "function": function}]}
+            reason = "tool_calls"
+        chunk = {"id": "chat_1", "object": "chat.completion.chunk", "created": 1, "model": "scripted"}
+        for part, end in ((delta, None), ({}, reason)):
+            choice = {"index": 0, "delta": part, "finish_reason": end}
+            yield None, {**chunk, "choices": [choice]}
+
+
+class Responses:
+    """OpenAI's newer API, which Codex speaks."""
+
+    def __init__(self, request):
+        items = request.get("input", [])
+        self.results = [text_of(item.get("output")) for item in items
+                        if item.get("type", "").endswith("_output")]
+        self.beside = [text_of(item["content"]) for item in items
+                       if item.get("type") == "message" and item["role"] != "assistant"]
+        self.kinds = {tool.get("name", tool["type"]): tool["type"]
+                      for tool in request.get("tools") or []}
+        self.tools = set(self.kinds)
+        self.aside = "ok"
+
+    def events(self, answer):
+        """Yields the events with which ANSWER, a text or a call, is streamed."""
+        number = len(self.results)
+        if isinstance(answer, str):
+            content = [{"type": "output_text", "text": answer, "annotations": []}]
+            item = {"type": "message", "id": f"msg_{number}", "role": "assistant",
+                    "content": content}
+        else:
+            item = {"id": f"item_{number}", "call_id": f"call_{number}", "name": answer["tool"]}
+            if self.kinds.get(answer["tool"]) == "custom":
+                item = {"type": "custom_tool_call", **item, "input": answer["input"]}
+            else:
+                arguments = json.dumps(answer["input"])
+                item = {"type": "function_call", **item, "arguments": arguments}
+        response = {"id": f"resp_{number}", "object": "response", "created_at": 1,
+                    "model": "scripted", "status": "completed", "output": [item],
+                    "usage": {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}}
+        started = {**response, "status": "in_progress", "output": []}
+        yield "response.created", {"response": started}
+        yield "response.output_item.done", {"output_index": 0,
+                                            "item": {**item, "status": "completed"}}
+        yield "response.completed", {"response": response}
+
+
 class Handler(BaseHTTPRequestHandler):
     """Answers one request."""
 
@@ -126,6 +190,10 @@ class Handler(BaseHTTPRequestHandler):
             api = Anthropic(request)
         elif "enerateContent" in path:
             api = Gemini(request)
+        elif path.endswith("/chat/completions"):
+            api = Chat(request)
+        elif path.endswith("/responses"):
+            api = Responses(request)
         else:
             return self.send("application/json", b'{"input_tokens": 1, "totalTokens": 1}')
         with open(SCRIPT, encoding="utf-8") as file:
