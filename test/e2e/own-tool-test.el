@@ -342,6 +342,42 @@ files at once\\.\n✓ Accepted: 2 of 2 files: a\\.txt 1 of 1 hunk, b\\.txt delet
                             "has not decided in the time")
       (e2e-see-gone "Agent-Q Diff: a\\.txt"))))
 
+(defun own-tool-other (event input)
+  "Have EVENT of the edit tool of another agent with INPUT answered."
+  (own-tool-run '("hook" "--format" "claude" "--name" "Copilot")
+                (json-serialize `((sessionId . "one") (cwd . ,(e2e-path ""))
+                                  (hookEventName . ,event) (tool_name . "edit")
+                                  (tool_input . ,input) (tool_call_id . "call_1")))))
+
+(ert-deftest e2e-own-tool-another-agent-writes-all-or-emacs-a-part ()
+  (own-tool-with-emacs
+    (e2e-write "a.txt" (e2e-text))
+    (let* ((input `((path . ,(e2e-path "a.txt")) (old_str . ,(e2e-text))
+                    (new_str . ,(e2e-text 5 20 35))))
+           (before (own-tool-other "PreToolUse" input)))
+      (e2e-see "hunk 1/3 .* a\\.txt · Copilot")
+      (e2e-press "C-x o C-c C-c")
+      (should (equal (own-tool-output before)
+                     '((permissionDecision . "allow") (hookEventName . "PreToolUse"))))
+      (e2e-write "a.txt" (e2e-text 5 20 35))
+      (should (string-match-p "\\`✓ Accepted: all 3 hunks are in"
+                              (alist-get 'additionalContext
+                                         (own-tool-output (own-tool-other "PostToolUse" input)))))
+      (e2e-see-gone "Agent-Q Diff: a\\.txt")
+      ;; What it would do with another input, nobody knows.
+      (e2e-write "a.txt" (e2e-text))
+      (setq before (own-tool-other "PreToolUse" input))
+      (e2e-see "hunk 1/3 .* a\\.txt · Copilot")
+      (unless (string-prefix-p "*Agent-Q Diff" (e2e-eval '(buffer-name (window-buffer))))
+        (e2e-press "C-x o"))
+      (e2e-press "a r a q")
+      (e2e-wait-for (not (process-live-p before)))
+      (should (= 2 (process-exit-status before)))
+      (should (string-match-p "edit was not run, since it cannot write what the user decided; \
+Emacs wrote it\\.\n✓ Accepted in part: 2 of 3 hunks are in"
+                              (with-current-buffer (process-get before 'err) (buffer-string))))
+      (should (equal (e2e-read "a.txt") (e2e-text 5 35))))))
+
 (defconst own-tool-refused
   '(("" . "does not understand the agent's event")
     ("{" . "does not understand the agent's event")
