@@ -127,6 +127,11 @@
                                          ("claude" '("-p" "Begin."
                                                      "--permission-mode" "acceptEdits"))
                                          ("opencode" '("run" "Begin."))
+                                         ("codex"
+                                          `("exec" "--skip-git-repo-check" "-s" "danger-full-access"
+                                            "-c" ,(format "%s.base_url=\"%s/v1\""
+                                                          "model_providers.scripted" url)
+                                            "Begin."))
                                          ("gemini" '("-p" "Begin."
                                                      "--approval-mode" "auto_edit"))))))
     (process-send-eof agents--client)))

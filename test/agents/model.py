@@ -121,7 +121,9 @@ class Responses:
         items = request.get("input", [])
         self.results = [text_of(item.get("output")) for item in items
                         if item.get("type", "").endswith("_output")]
-        self.beside = [text_of(item["content"]) for item in items
+        # Before its first call, the model reads only what Codex says to all.
+        calls = [at for at, item in enumerate(items) if item.get("type", "").endswith("_call")]
+        self.beside = [text_of(item["content"]) for item in items[calls[0] if calls else len(items):]
                        if item.get("type") == "message" and item["role"] != "assistant"]
         self.kinds = {tool.get("name", tool["type"]): tool["type"]
                       for tool in request.get("tools") or []}
