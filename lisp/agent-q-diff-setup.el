@@ -108,10 +108,11 @@ or set `agent-q-diff-program'"
 ;;;###autoload
 (defun agent-q-diff-setup-agent (agent &optional is-removing)
   "Have the edits by AGENT's own tools decided in this Emacs.
-AGENT is \"Claude Code\", \"Codex\", \"Gemini CLI\" or \"opencode\".  The change of
-its settings is shown as a review; when you have accepted it, what is
-missing is listed.  With a prefix argument, IS-REMOVING, take the hook out
-of the settings again.  Return the review, or nil if nothing has to be changed."
+AGENT is \"Claude Code\", \"Codex\", \"Gemini CLI\" or \"opencode\".  The
+change of its settings is shown as a review; when you have accepted it,
+what is missing is listed.  With a prefix argument, IS-REMOVING, take the
+hook out of the settings again.  Return the review, or nil if nothing has
+to be changed."
   (interactive (list (completing-read (if current-prefix-arg
                                           "No longer decide the edits of: "
                                         "Decide the edits of: ")
