@@ -15,10 +15,12 @@
 //! - [`patch`]: patches in what Codex calls
 //! - [`edit`]: the text that the tool would leave, and the input that leaves another
 //! - [`reply`]: what the agent is answered
+//! - [`last_run`]: when an agent last ran its hook
 
 mod edit;
 mod event;
 mod fields;
+pub mod last_run;
 mod notebook;
 mod patch;
 mod reply;
@@ -55,6 +57,9 @@ pub async fn run(options: Hook) -> ExitCode {
     }));
     let mut input = Vec::new();
     let read = tokio::io::stdin().read_to_end(&mut input).await;
+    if let Some(client) = options.client {
+        last_run::note(client);
+    }
     // Only now, since an agent that cannot send its event takes that for a failure.
     if std::env::var_os(OFF_VARIABLE).is_some_and(|value| value == "off") {
         return ExitCode::SUCCESS;
@@ -215,6 +220,7 @@ async fn ask(options: &Hook, event: &Event, tool: &str, mut arguments: Value) ->
             texts,
             agent: Some(options.agent.clone()),
             directory: event.project(options.client),
+            timeout: options.timeout,
         },
     );
     let mut states = call.states();

@@ -8,6 +8,7 @@
 //! The modules, each of which uses only those above it:
 //!
 //! - [`options`]: the commands of the program, and their options
+//! - [`places`]: directories of the user
 //! - [`texts`]: large texts of a call, and the file in which they are handed to Emacs
 //! - [`socket`]: one call's connection to Emacs
 //! - [`mcp`]: the MCP server
@@ -20,6 +21,7 @@ compile_error!("agent-q-diff runs only on Unix, since it reaches Emacs over a Un
 mod hook;
 mod mcp;
 mod options;
+mod places;
 mod setup;
 mod socket;
 mod texts;

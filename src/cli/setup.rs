@@ -3,16 +3,18 @@
 //! - [`json`]: changes in a text in JSON that leave all else in it as it is
 //! - [`plugin`]: the plugin of opencode, which is its hook
 //! - [`settings`]: the settings' text with and without the hook; all else in it stays as it is
+//! - [`records`]: what the agent itself has noted of its edits
 //! - [`check`]: what keeps the hook from being run, as far as that can be seen from here
 
 pub mod check;
 mod json;
 mod plugin;
+mod records;
 pub mod settings;
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufRead, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use agent_q_diff_engine::diff::{self, edits, group};
@@ -160,15 +162,4 @@ fn write_new(new: &Path, text: &str, path: &Path) -> io::Result<()> {
         file.set_permissions(metadata.permissions())?;
     }
     file.sync_all()
-}
-
-/// Returns the user's home directory.
-fn home() -> PathBuf {
-    std::env::home_dir().unwrap_or_else(|| PathBuf::from("/"))
-}
-
-/// Returns the directory that the variable `name` of the environment names, or else `directory` in
-/// the user's home directory.
-fn directory_of(name: &str, directory: &str) -> PathBuf {
-    std::env::var_os(name).map_or_else(|| home().join(directory), PathBuf::from)
 }

@@ -123,6 +123,8 @@ pub struct Request {
     pub agent: Option<String>,
     /// The directory to which its file names are relative.
     pub directory: PathBuf,
+    /// How long the caller waits for a decision, or none if it waits without end or does not know.
+    pub timeout: Option<Duration>,
 }
 
 impl Request {
@@ -136,6 +138,9 @@ impl Request {
             "agent": self.agent,
             "arguments": self.arguments,
         });
+        if let Some(timeout) = self.timeout {
+            request["timeout"] = timeout.as_secs_f64().into();
+        }
         if !self.texts.is_empty() {
             request["version"] = VERSION_WITH_TEXTS.into();
             request["texts"] = self.texts.lens();

@@ -90,6 +90,8 @@ impl Server {
             texts,
             agent,
             directory: current_directory(),
+            // After it, the review goes on.
+            timeout: None,
         };
         let call = Call::begin(self.sockets.clone(), request);
         match self.wait(call.states(), context).await {

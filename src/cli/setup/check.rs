@@ -3,12 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 
-use super::plugin;
 use super::settings::{self, Form, Handler};
+use super::{plugin, records};
+use crate::hook::last_run;
 use crate::options::{Client, Scope};
 use crate::socket::{Call, Request, current_directory, sockets};
 use crate::texts::Texts;
@@ -22,12 +23,20 @@ pub struct Check {
     pub socket: Option<PathBuf>,
 }
 
+/// An edit without the hook comes at least this long after the last one with it. An agent notes an
+/// edit a moment after it has run the hook.
+const MARGIN: Duration = Duration::from_secs(10);
+
 /// How long Emacs may take to say that it is there.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Says what is as it should be, and what is not.
 pub async fn run(options: Check) -> ExitCode {
-    let mut findings = of_settings(options.client);
+    let files = settings_files(options.client);
+    let mut findings = of_settings(options.client, &files);
+    if findings.iter().all(Result::is_ok) {
+        findings.push(of_runs(options.client, &files));
+    }
     findings.push(of_environment());
     findings.push(of_agent(options.client));
     findings.push(of_emacs(&options).await);
@@ -44,14 +53,19 @@ pub async fn run(options: Check) -> ExitCode {
 /// What is as it should be, or what is not and how to mend it.
 type Finding = Result<String, String>;
 
-/// Looks whether the settings of `client` have the hook.
-fn of_settings(client: Client) -> Vec<Finding> {
+/// Returns the files from which `client`, if it is started here, may read its settings.
+fn settings_files(client: Client) -> Vec<PathBuf> {
     let mut files = [Scope::User, Scope::Project]
         .map(|scope| settings::file(client, scope))
         .to_vec();
     if client == Client::Claude {
         files.push(files[1].with_file_name("settings.local.json"));
     }
+    files
+}
+
+/// Looks whether the settings of `client`, `files`, have the hook.
+fn of_settings(client: Client, files: &[PathBuf]) -> Vec<Finding> {
     let texts: Vec<_> = files
         .iter()
         .filter_map(|file| Some((file, fs::read_to_string(file).ok()?)))
@@ -70,6 +84,42 @@ fn of_settings(client: Client) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// Looks whether `client` has edited files without running its hook. What it did before its settings,
+/// `files`, were written does not count.
+fn of_runs(client: Client, files: &[PathBuf]) -> Finding {
+    let last_run = last_run::get(client);
+    let written = files
+        .iter()
+        .filter_map(|file| fs::metadata(file).ok()?.modified().ok());
+    let Some(since) = written.chain(last_run).max() else {
+        return Ok("no edit was to be decided yet".to_owned());
+    };
+    if let Some(edit) = records::last_edit_after(client, since + MARGIN) {
+        return Err(format!(
+            "{} edited {} {}, and did not run the hook; start it anew",
+            client.title(),
+            edit.path,
+            ago(edit.at)
+        ));
+    }
+    Ok(match last_run {
+        Some(time) => format!("the hook was last run {}", ago(time)),
+        None => "the hook has not been run yet".to_owned(),
+    })
+}
+
+/// Returns how long ago `time` was, in words.
+fn ago(time: SystemTime) -> String {
+    let seconds = time.elapsed().unwrap_or_default().as_secs();
+    let (n, unit) = match seconds {
+        0..60 => (seconds, "second"),
+        60..3600 => (seconds / 60, "minute"),
+        3600..86_400 => (seconds / 3600, "hour"),
+        _ => (seconds / 86_400, "day"),
+    };
+    format!("{n} {unit}{} ago", if n == 1 { "" } else { "s" })
 }
 
 /// Looks whether one of `texts`, plugins by their files, is that of `client`.
@@ -157,6 +207,7 @@ async fn of_emacs(options: &Check) -> Finding {
         texts: Texts::default(),
         agent: Some(options.client.title().to_owned()),
         directory: current_directory(),
+        timeout: None,
     };
     let call = Call::begin(sockets(options.socket.clone()), request);
     let mut states = call.states();

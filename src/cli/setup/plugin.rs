@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::directory_of;
 use crate::options::Scope;
+use crate::places::directory_of;
 
 /// The plugin, but for the command that it runs.
 const PLUGIN: &str = include_str!("opencode.js");

@@ -1,15 +1,16 @@
 //! The text of an agent's settings, with and without the hook.
 //!
-//! All agents but opencode, which has a plugin, have the same form: an object `hooks`, in it an array for each event, in that
-//! objects with a matcher for tools and an array of commands. Only what belongs to the hook changes;
-//! comments, order and white space stay.
+//! All agents but opencode, which has a plugin, have the same form: an object `hooks`, in it an array
+//! for each event, in that objects with a matcher for tools and an array of commands. Only what
+//! belongs to the hook changes; comments, order and white space stay.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{directory_of, json, plugin};
+use super::{json, plugin};
 use crate::options::{Client, Scope};
+use crate::places::directory_of;
 
 /// How the settings of an agent name what the hook needs.
 pub struct Form {
