@@ -230,7 +230,9 @@ also when Emacs exits, since nobody could read the message."
     (pcase (agent-q-diff-session-outcome review)
       ((or 'abandoned (and 'cancelled (guard (agent-q-diff-session-is-abandoned review))))
        (format "Nobody is waiting any more for the review of %s, so it is cancelled%s" name stay))
-      ('cancelled (format "%s withdrew its proposal for %s%s"
+      ('cancelled (format (if (< (or (agent-q-diff-session-seconds-left review) 1) 1)
+                              "%s waits no longer for the review of %s%s"
+                            "%s withdrew its proposal for %s%s")
                           (agent-q-diff-lifecycle--shown-agent review) name stay))
       ((or 'killed 'aborted)
        (if (zerop n)

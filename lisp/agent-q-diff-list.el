@@ -36,8 +36,11 @@
   "Return the progress of REVIEW, which has not ended, as a string."
   (pcase-let ((`(,total ,applied ,rejected)
                (agent-q-diff-change-tally (agent-q-diff-session-change review))))
-    (format "%s%d of %d decided"
+    (format "%s%s%d of %d decided"
             (if (agent-q-diff-session-is-abandoned review) "nobody waits, " "")
+            (if-let ((minutes (agent-q-diff-session-minutes-left review)))
+                (format "%d min left, " minutes)
+              "")
             (+ applied rejected) total)))
 
 (defun agent-q-diff-list--name (review)

@@ -91,6 +91,7 @@ This runs after every command here, so it must take constant time."
                 (when (agent-q-diff-session-is-abandoned agent-q-diff-buffer-review)
                   (propertize " nobody waits ·"
                               'face 'agent-q-diff-warning))
+                (agent-q-diff-progress--time-left)
                 (when agent-q-diff-buffer-is-past
                   (propertize " ended, the agent was told ·"
                               'face 'agent-q-diff-warning))
@@ -105,6 +106,14 @@ This runs after every command here, so it must take constant time."
                 agent-q-diff-progress--header-end)))
     (unless (equal line header-line-format)
       (setq header-line-format line))))
+
+(defun agent-q-diff-progress--time-left ()
+  "Return how long the agent goes on waiting, for the header line, or nil.
+It is shown only if that is not long, and the review has not ended."
+  (unless (agent-q-diff-session-outcome agent-q-diff-buffer-review)
+    (when-let ((minutes (agent-q-diff-session-minutes-left agent-q-diff-buffer-review)))
+      (propertize (format " %d min left ·" minutes)
+                  'face 'agent-q-diff-warning))))
 
 (defun agent-q-diff-progress--file ()
   "Return which file of several point is in, for the header line, or \"\"."

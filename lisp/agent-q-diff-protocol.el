@@ -10,6 +10,7 @@
 ;;
 ;;   {"version": 1, "tool": NAME, "directory": DIR, "agent": WHO, "arguments": {…}}
 ;;
+;; perhaps with "timeout", the number of seconds that it waits for the answer,
 ;; or, since Emacs takes longer to parse JSON than for everything else that
 ;; it does with a large text,
 ;;

@@ -23,6 +23,7 @@
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-progress)
 (require 'agent-q-diff-reviews)
+(require 'agent-q-diff-deadline)
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-propose)
 (require 'agent-q-diff-own-tool)
@@ -83,6 +84,8 @@ If CLIENT is gone, cancel REVIEW.  It may have ended, or be nil."
   (cond
    ((or (null review) (agent-q-diff-session-outcome review)))
    ((process-live-p client)
+    (when-let ((seconds (process-get client 'timeout)))
+      (agent-q-diff-deadline-begin review seconds))
     (with-current-buffer (agent-q-diff-session-buffer review)
       (add-hook 'agent-q-diff-progress-functions
                 (apply-partially #'agent-q-diff-server--send-progress client)
@@ -159,6 +162,10 @@ anything else."
          (arguments (gethash "arguments" request)))
     (unless (hash-table-p arguments)
       (signal 'agent-q-diff-bad-arguments '("the arguments must be an object")))
+    (when-let ((seconds (gethash "timeout" request)))
+      (unless (and (numberp seconds) (<= 0 seconds))
+        (signal 'agent-q-diff-bad-arguments '("the timeout must be a number of seconds")))
+      (process-put client 'timeout seconds))
     (agent-q-diff-server--call client (gethash "tool" request) arguments)))
 
 ;;;; Connections

@@ -39,6 +39,7 @@
   (callback nil :documentation "Function to be called with the result, or nil.")
   (depth nil :documentation "Recursion depth at which a caller waits, or nil.")
   (begun (current-time) :documentation "Time at which the review began.")
+  (deadline nil :documentation "Time at which the caller stops waiting, or nil if unknown.")
   (outcome nil :documentation "How the review ended, or nil; see `agent-q-diff'.")
   (result nil :documentation "The result, a plist, once the review has ended."))
 
@@ -91,6 +92,25 @@ It has at most WIDTH columns, by default 60."
     (replace-regexp-in-string
      "[ \t\n]+" " " (string-trim (or (agent-q-diff-session-description review) ""))))
    (or width 60) nil nil "…"))
+
+;;;; The caller's deadline
+
+(defconst agent-q-diff-session-near-minutes 10
+  "Number of minutes before its deadline at which a review begins to show it.")
+
+(defun agent-q-diff-session-seconds-left (review)
+  "Return the number of seconds that the caller of REVIEW goes on waiting, or nil."
+  (when-let ((deadline (agent-q-diff-session-deadline review)))
+    (float-time (time-subtract deadline nil))))
+
+(defun agent-q-diff-session-minutes-left (review)
+  "Return the minutes that the caller of REVIEW goes on waiting, if they are few.
+A part of a minute counts as one.  If there are more than
+`agent-q-diff-session-near-minutes', or nobody knows, return nil."
+  (when-let ((seconds (agent-q-diff-session-seconds-left review))
+             (minutes (max 1 (ceiling seconds 60))))
+    (and (<= minutes agent-q-diff-session-near-minutes)
+         minutes)))
 
 ;;;; What others show of reviews
 

@@ -342,6 +342,62 @@ files at once\\.\n✓ Accepted: 2 of 2 files: a\\.txt 1 of 1 hunk, b\\.txt delet
                             "has not decided in the time")
       (e2e-see-gone "Agent-Q Diff: a\\.txt"))))
 
+(ert-deftest e2e-own-tool-the-agent-s-time-out-is-shown-as-it-nears ()
+  (own-tool-with-emacs
+    (e2e-write "a.txt" (e2e-text))
+    (let* ((input (json-serialize
+                   `((hook_event_name . "PreToolUse") (tool_name . "Edit")
+                     (tool_use_id . "x") (cwd . ,(e2e-path ""))
+                     (tool_input . ,(own-tool-edit (e2e-text) (e2e-text 5 20 35))))))
+           (before (own-tool-run '("hook" "claude" "--timeout" "90") input)))
+      (e2e-see "^ 2 min left · hunk 1/3")
+      ;; A minute before the end it is said.
+      (e2e-eval '(let ((review (car (agent-q-diff-open-reviews))))
+                   (setf (agent-q-diff-session-deadline review) (time-add nil 59))
+                   (run-with-timer 0 nil #'agent-q-diff-deadline--update)
+                   nil))
+      (e2e-see "^ 1 min left · hunk 1/3"
+               "Claude Code waits only 1 more minute for your decision on a\\.txt")
+      (delete-process before)
+      (e2e-see-gone "Agent-Q Diff: a\\.txt"))))
+
+(defun own-tool-check (&rest variables)
+  "Have the hook of Claude Code checked; return the exit status and the output.
+VARIABLES are further ones of the environment."
+  (let ((check (apply #'own-tool-run '("check" "claude") "" variables)))
+    (e2e-wait-for (not (process-live-p check)))
+    (list (process-exit-status check) (process-get check 'out))))
+
+(ert-deftest e2e-own-tool-check-sees-an-edit-without-the-hook ()
+  (own-tool-with-emacs
+    (dolist (directory '("bin" ".claude/projects/p"))
+      (make-directory (e2e-path directory) t))
+    (e2e-write "bin/claude" "#!/bin/sh\necho 1\n")
+    (set-file-modes (e2e-path "bin/claude") #o755)
+    (let ((variables (list (format "PATH=%s:%s" (e2e-path "bin") (getenv "PATH"))
+                           (concat "XDG_STATE_HOME=" (e2e-path "state")))))
+      (e2e-wait-for (not (process-live-p (apply #'own-tool-run '("setup" "claude" "--yes") ""
+                                                variables))))
+      (set-file-times (e2e-path ".claude/settings.json") (time-subtract nil 3600))
+      (pcase-let ((`(,status ,found) (apply #'own-tool-check variables)))
+        (should (equal 0 status))
+        (should (string-search "ok       the hook has not been run yet" found)))
+      (e2e-write ".claude/projects/p/s.jsonl"
+                 (concat (json-serialize
+                          `((timestamp . ,(format-time-string "%FT%T.000Z" (time-subtract nil 120) t))
+                            (toolUseResult . ((filePath . "/p/a.txt") (structuredPatch . [])))))
+                         "\n"))
+      (pcase-let ((`(,status ,found) (apply #'own-tool-check variables)))
+        (should (equal 1 status))
+        (should (string-match-p "^MISSING  Claude Code edited /p/a\\.txt 2 minutes ago, and did \
+not run the hook" found)))
+      ;; It is run again.
+      (own-tool-answer (apply #'own-tool-run '("hook" "claude")
+                              "{\"hook_event_name\": \"Stop\"}" variables))
+      (pcase-let ((`(,status ,found) (apply #'own-tool-check variables)))
+        (should (equal 0 status))
+        (should (string-match-p "^ok       the hook was last run [0-9]+ seconds? ago" found))))))
+
 (defun own-tool-other (event input)
   "Have EVENT of the edit tool of another agent with INPUT answered."
   (own-tool-run '("hook" "--format" "claude" "--name" "Copilot")
