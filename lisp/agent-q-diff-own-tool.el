@@ -42,6 +42,7 @@
 (require 'agent-q-diff-grants)
 (require 'agent-q-diff-permit)
 (require 'agent-q-diff-session)
+(require 'agent-q-diff-reviews)
 (require 'agent-q-diff-commands)
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-api)
@@ -171,35 +172,62 @@ agent's tool cannot write anything else than it was told."
      ((and buffer (agent-q-diff-disk-unsaved-p buffer)) 'unsaved)
      ((agent-q-diff-own-tool-edit-is-fixed edit) 'fixed))))
 
+(defvar-local agent-q-diff-own-tool--session nil
+  "In a diff buffer, the agent and its session, (NAME . ID), or nil.")
+
+(defun agent-q-diff-own-tool--session-text (edit)
+  "Return words for the agent's session in which EDIT is made, or \"\"."
+  (pcase (agent-q-diff-own-tool-edit-session edit)
+    ((or 'nil "") "")
+    (session (format " (session %s)" (substring session 0 (min 8 (length session)))))))
+
+(defun agent-q-diff-own-tool--agent (edit)
+  "Return what the agent of EDIT is called, or nil.
+If another session of the same agent has a review that is open, the name
+says which session this is."
+  (when-let ((name (car agent-q-diff-caller)))
+    (cl-flet ((is-other (review)
+                (pcase (buffer-local-value 'agent-q-diff-own-tool--session
+                                           (agent-q-diff-session-buffer review))
+                  (`(,agent . ,session)
+                   (and (equal agent name)
+                        (not (equal session (agent-q-diff-own-tool-edit-session edit))))))))
+      (if (seq-some #'is-other (agent-q-diff-open-reviews))
+          (concat name (agent-q-diff-own-tool--session-text edit))
+        name))))
+
 (defun agent-q-diff-own-tool--review (edit notes answer)
   "Begin the review of EDIT, and return it.
 NOTES are as for `agent-q-diff-review'; ANSWER is as for
 `agent-q-diff-own-tool--decide-text'."
-  (let ((why (agent-q-diff-own-tool--why-emacs edit))
-        (agent-q-diff-tool (agent-q-diff-own-tool-edit-tool edit)))
-    (agent-q-diff-review
-     (agent-q-diff-own-tool-edit-name edit)
-     (or (agent-q-diff-own-tool-edit-original edit) "")
-     (agent-q-diff-own-tool-edit-modified edit)
-     (agent-q-diff-own-tool-edit-description edit)
-     (lambda (result)
-       (if why
-           (agent-q-diff-own-tool--tell-written edit result why answer)
-         (agent-q-diff-own-tool--decide-text edit result answer)))
-     :notes (append notes (list (agent-q-diff-own-tool--note edit why)))
-     :check (agent-q-diff-own-tool-edit-check edit)
-     :detached (not why))))
+  (let* ((why (agent-q-diff-own-tool--why-emacs edit))
+         (agent-q-diff-tool (agent-q-diff-own-tool-edit-tool edit))
+         (review
+          (agent-q-diff-review
+           (agent-q-diff-own-tool-edit-name edit)
+           (or (agent-q-diff-own-tool-edit-original edit) "")
+           (agent-q-diff-own-tool-edit-modified edit)
+           (agent-q-diff-own-tool-edit-description edit)
+           (lambda (result)
+             (if why
+                 (agent-q-diff-own-tool--tell-written edit result why answer)
+               (agent-q-diff-own-tool--decide-text edit result answer)))
+           :notes (append notes (list (agent-q-diff-own-tool--note edit why)))
+           :agent (agent-q-diff-own-tool--agent edit)
+           :check (agent-q-diff-own-tool-edit-check edit)
+           :detached (not why))))
+    (unless (agent-q-diff-session-outcome review)
+      (with-current-buffer (agent-q-diff-session-buffer review)
+        (setq agent-q-diff-own-tool--session
+              (cons (car agent-q-diff-caller) (agent-q-diff-own-tool-edit-session edit)))))
+    review))
 
 (defun agent-q-diff-own-tool--note (edit why)
   "Return a note for the user about who writes what is decided about EDIT.
 WHY is as from `agent-q-diff-own-tool--why-emacs'."
   (let ((tool (format "%s's tool %s%s" (or (car agent-q-diff-caller) "the agent")
                       (agent-q-diff-own-tool-edit-tool edit)
-                      ;; There may be several sessions of the same agent.
-                      (pcase (agent-q-diff-own-tool-edit-session edit)
-                        ((or 'nil "") "")
-                        (session (format " (session %s)"
-                                         (substring session 0 (min 8 (length session)))))))))
+                      (agent-q-diff-own-tool--session-text edit))))
     (pcase-exhaustive why
       ('nil (format "You decide what %s writes." tool))
       ('unsaved (format "The file has unsaved edits, so Emacs writes what you decide, not %s."

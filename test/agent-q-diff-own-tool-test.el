@@ -88,7 +88,24 @@
       (should (string-prefix-p "✓ Accepted in part: 1 of 2 hunks is in " message))
       (should (string-search "which is saved" message))
       (should (string-search "In the file: hunk 1.\nNot in the file: hunk 2." message))
-      (should (string-search "keep this" message)))))
+      (should (string-search "keep this" message))
+      (should (string-search "The lines as they now are:\nhunk 1, in the file:\n     2\tline 2\n"
+                             message))
+      (should (string-search "\n     5\tfive\n" message)))))
+
+(ert-deftest aqd-own-tool-sessions-at-once-are-told-apart ()
+  (aqd-own-tool-with-file aqd-original-of-two
+    (let ((reviews (mapcar (pcase-lambda (`(,call . ,session))
+                             (aqd-own-tool-decide "call" call "session" session))
+                           '(("1" . "aaaaaaaa-1") ("2" . "aaaaaaaa-1") ("3" . "bbbbbbbb-2")
+                             ("4" . "aaaaaaaa-1") ("5" . none)))))
+      (should (equal (mapcar #'agent-q-diff-session-agent reviews)
+                     '("Claude Code" "Claude Code" "Claude Code (session bbbbbbbb)"
+                       "Claude Code (session aaaaaaaa)" "Claude Code")))
+      (mapc #'agent-q-diff-cancel reviews)
+      (let ((alone (aqd-own-tool-decide "session" "aaaaaaaa-1")))
+        (should (equal (agent-q-diff-session-agent alone) "Claude Code"))
+        (agent-q-diff-cancel alone)))))
 
 (ert-deftest aqd-own-tool-rejecting-all-denies-with-the-reasons ()
   (aqd-own-tool-with-file aqd-original-of-two
