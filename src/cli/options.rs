@@ -12,6 +12,11 @@ const ABOUT: &str = "\
 What coding agents want to change in files is decided in Emacs, hunk by hunk.
 Call M-x agent-q-diff-serve there first.";
 
+const FIRST_STEPS: &str = "\
+To decide the edits of Claude Code: run `agent-q-diff setup claude`, call
+M-x agent-q-diff-serve in Emacs, and start Claude Code anew. If an edit is not
+shown to you, `agent-q-diff check claude` says why.";
+
 const ABOUT_MCP: &str = "\
 An MCP server: what an agent wants to change in a file is reviewed in Emacs,
 hunk by hunk. Call M-x agent-q-diff-serve there first.";
@@ -293,6 +298,7 @@ fn command() -> Clap {
     Clap::new("agent-q-diff")
         .version(env!("CARGO_PKG_VERSION"))
         .about(ABOUT)
+        .after_help(FIRST_STEPS)
         .subcommand_required(true)
         .arg_required_else_help(true)
         .disable_help_subcommand(true)

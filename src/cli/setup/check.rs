@@ -218,7 +218,8 @@ async fn of_emacs(options: &Check) -> Finding {
     };
     match answer {
         Some(answer) if !answer.is_error => Ok(answer.text),
-        Some(answer) => Err(answer.text),
+        // It is said as agents read it.
+        Some(answer) => Err(answer.text.trim_start_matches("Error: ").to_owned()),
         None => Err("Emacs does not answer; it may be busy".to_owned()),
     }
 }
