@@ -124,6 +124,20 @@ place that was shown.  For PLACES, see `agent-q-diff-module-candidates'.")
        (not (and agent-q-diff-buffer-change
                  (agent-q-diff-change-engine agent-q-diff-buffer-change)))))
 
+(defun agent-q-diff-buffer--detached-p ()
+  "Return non-nil if this buffer's review decides a text, and no file yet."
+  (and agent-q-diff-buffer-change
+       (agent-q-diff-change-is-detached agent-q-diff-buffer-change)))
+
+(defun agent-q-diff-buffer-applied-word ()
+  "Return the word for hunks that are in the target of this buffer's review.
+Of a text that is in no file yet, nothing is applied."
+  (if (agent-q-diff-buffer--detached-p) "accepted" "applied"))
+
+(defun agent-q-diff-buffer-target-word ()
+  "Return the word for the target of this buffer's review, \"file\" or \"text\"."
+  (if (agent-q-diff-buffer--detached-p) "text" "file"))
+
 (defun agent-q-diff-buffer-typed-p ()
   "Return non-nil if this buffer's text is the user's own and can be edited."
   (not (or (eq agent-q-diff-buffer-parsed-tick t) buffer-read-only)))

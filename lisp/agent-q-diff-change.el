@@ -104,6 +104,10 @@ kept, or if a file can no longer be a target."
   "Return the engine's review of CHANGE, or nil if the review has ended."
   (agent-q-diff-file-change-engine (car (agent-q-diff-change-files change))))
 
+(defun agent-q-diff-change-is-detached (change)
+  "Return non-nil if CHANGE is of a text, not of files."
+  (agent-q-diff-file-change-is-detached (car (agent-q-diff-change-files change))))
+
 (defun agent-q-diff-change-is-several (change)
   "Return non-nil if CHANGE has more than one file, or more than a text."
   (let ((files (agent-q-diff-change-files change)))

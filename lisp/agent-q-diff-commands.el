@@ -11,6 +11,7 @@
 
 ;;; Code:
 
+(require 'format-spec)
 (require 'seq)
 (require 'subr-x)
 (require 'agent-q-diff-base)
@@ -47,20 +48,22 @@ they are empty if HUNK is where it was expected."
   "Return a message about what COMMAND did to HUNK.
 NOTE is the note of the plan, a symbol; HUNK is an
 `agent-q-diff-engine-hunk'."
-  (format
+  (format-spec
    (pcase-exhaustive (cons note command)
-     (`(edited . unapply)   "Hunk %d taken out of the file")
-     (`(edited . ,_)        (concat "Hunk %d applied" (agent-q-diff-commands--where hunk)))
-     (`(marked . reject)    "Hunk %d rejected")
-     (`(marked . ,_)        "Hunk %d pending")
-     (`(unchanged . reject) "Hunk %d rejected already")
-     (`(unchanged . ,_)     "Hunk %d applied already")
-     (`(already-in . ,_)    "Hunk %d applied; its change was in the file already")
+     (`(edited . unapply)   "Hunk %n taken out of the %t")
+     (`(edited . ,_)        (concat "Hunk %n %a" (agent-q-diff-commands--where hunk)))
+     (`(marked . reject)    "Hunk %n rejected")
+     (`(marked . ,_)        "Hunk %n pending")
+     (`(unchanged . reject) "Hunk %n rejected already")
+     (`(unchanged . ,_)     "Hunk %n %a already")
+     (`(already-in . ,_)    "Hunk %n %a; its change was in the %t already")
      ;; By key, point moves on.
-     (`(stays-in . reject)  "Hunk %d rejected; its change stays in the file, u on it takes it out")
-     (`(stays-in . ,_)      "Hunk %d pending; its change stays in the file, u takes it out")
-     (`(already-out . ,_)   "Hunk %d pending; its change was no longer in the file"))
-   (1+ (agent-q-diff-engine-hunk-index hunk))))
+     (`(stays-in . reject)  "Hunk %n rejected; its change stays in the %t, u on it takes it out")
+     (`(stays-in . ,_)      "Hunk %n pending; its change stays in the %t, u takes it out")
+     (`(already-out . ,_)   "Hunk %n pending; its change was no longer in the %t"))
+   `((?n . ,(1+ (agent-q-diff-engine-hunk-index hunk)))
+     (?a . ,(agent-q-diff-buffer-applied-word))
+     (?t . ,(agent-q-diff-buffer-target-word)))))
 
 (defun agent-q-diff-commands--counts-words (change)
   "Return words to append about how far the review of CHANGE has come."
@@ -142,7 +145,8 @@ For a conflict, it names the key that merges."
   (message "%s%s%s"
            (cond
             ((eq (car err) 'agent-q-diff-not-in)
-             (format "Hunk %d is not in the file" (1+ (agent-q-diff-buffer-hunk-here))))
+             (format "Hunk %d is not in the %s" (1+ (agent-q-diff-buffer-hunk-here))
+                     (agent-q-diff-buffer-target-word)))
             (t (format (if (eq command 'unapply)
                            "Failed to take the hunk out: %s"
                          "Failed to apply hunk: %s")
@@ -398,7 +402,8 @@ since stay in it; a message shows which, and why.  Return them as a list of
     (agent-q-diff-commands--show-many change)
     (cond
      (failed (agent-q-diff-commands--say-failures failed "Not taken out"))
-     ((zerop n) (message "None of the proposal is in the file"))
+     ((zerop n)
+      (message "None of the proposal is in the %s" (agent-q-diff-buffer-target-word)))
      (unsaved
       (message (ngettext "Taken out of the buffers; %s is not saved"
                          "Taken out of the buffers; %s are not saved"
@@ -406,7 +411,8 @@ since stay in it; a message shows which, and why.  Return them as a list of
                (string-join unsaved ", ")))
      ((agent-q-diff-change-is-several change)
       (message "Taken out; none of the proposal is in the files"))
-     (t (message "Taken out; none of the proposal is in the file")))
+     (t (message "Taken out; none of the proposal is in the %s"
+                 (agent-q-diff-buffer-target-word))))
     failed))
 
 (defun agent-q-diff-commands--ways-out (change hunk)

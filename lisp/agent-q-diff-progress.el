@@ -138,8 +138,8 @@ In a buffer made for a proposal, show the progress in the header line."
           (agent-q-diff-progress--replace-line (agent-q-diff-progress-line counts)))))
     (when (eq agent-q-diff-buffer-parsed-tick t)
       (setq agent-q-diff-progress--header-end
-            (format "%d applied · %d rejected · %d pending%s%s · %s%s"
-                    applied rejected pending
+            (format "%d %s · %d rejected · %d pending%s%s · %s%s"
+                    applied (agent-q-diff-buffer-applied-word) rejected pending
                     (pcase (agent-q-diff-progress--count-conflicts)
                       (0 "")
                       (n (format (ngettext " · %d conflict" " · %d conflicts" n) n)))

@@ -93,6 +93,23 @@
                              message))
       (should (string-search "\n     5\tfive\n" message)))))
 
+(ert-deftest aqd-own-tool-nothing-is-called-applied-before-it-is-written ()
+  (aqd-own-tool-with-file aqd-original-of-two
+    (aqd-in-diff (aqd-own-tool-decide)
+      (aqd-goto-hunk 1)
+      (should (equal (aqd-said (agent-q-diff-accept-hunk))
+                     "Hunk 1 accepted; 1 of 2 decided, 1 pending"))
+      (should (equal (aqd-signs) '((1 . "[ACCEPTED]"))))
+      (should (string-search "1 accepted · 0 rejected · 1 pending" header-line-format))
+      (aqd-goto-hunk 1)
+      (should (string-prefix-p "Hunk 1 rejected; its change stays in the text, "
+                               (aqd-said (agent-q-diff-reject-hunk))))
+      (should (equal (aqd-signs) '((1 . "[REJECTED, but in the text]"))))
+      (aqd-goto-hunk 1)
+      (should (string-prefix-p "Hunk 1 taken out of the text"
+                               (aqd-said (agent-q-diff-unapply-hunk))))
+      (agent-q-diff-reject-all))))
+
 (ert-deftest aqd-own-tool-sessions-at-once-are-told-apart ()
   (aqd-own-tool-with-file aqd-original-of-two
     (let ((reviews (mapcar (pcase-lambda (`(,call . ,session))
