@@ -6,6 +6,7 @@
 //! not touch the files under review.
 
 mod input;
+mod progress;
 mod server;
 mod tools;
 

@@ -10,7 +10,7 @@ JSON and writes what becomes of them as such lines:
 
 {"tools": {NAME: {"required": [NAME...], "types": {NAME: TYPE}}}}
                                                  when the server is there
-{"tag": TAG, "progress": N, "message": TEXT}
+{"tag": TAG, "progress": N, "total": N or null, "message": TEXT}
 {"tag": TAG, "error": BOOLEAN, "text": TEXT, "result": OBJECT}
                                                  OBJECT is the structured content
 {"tag": TAG, "cancelled": true}
@@ -36,8 +36,8 @@ def parameters(schema):
 
 
 async def call(client, scopes, tag, tool, arguments):
-    async def progress(n, _total, message):
-        say(tag=tag, progress=n, message=message)
+    async def progress(n, total, message):
+        say(tag=tag, progress=n, total=total, message=message)
 
     with anyio.CancelScope() as scope:
         scopes[tag] = scope

@@ -118,6 +118,15 @@ The Python library has checked it with the tool's output schema."
   (let ((result (car (mcp-words tag :result))))
     (mapcar (lambda (key) (plist-get result key)) keys)))
 
+(defun mcp-should-have-progress (tag total)
+  "Check that the progress of the call TAG grew from 0, up to TOTAL hunks at most."
+  (let ((numbers (reverse (mcp-words tag :progress)))
+        (totals (mcp-words tag :total)))
+    (should (equal 0.0 (car numbers)))
+    (should (apply #'< (append numbers (list total))))
+    ;; Before Emacs has begun the review there is none.
+    (should (equal (list (float total)) (seq-uniq (remq :null totals))))))
+
 (defun mcp-go-to (name)
   "Go by keys to the review for the file NAME."
   (e2e-wait-for
@@ -210,7 +219,7 @@ One more only waits for what another one began."
                                       :comment "Not this line")
                                (:hunk 3 :decision "rejected" :in_file nil)))))))
     (should (equal (e2e-text 5) (e2e-read "file")))
-    (should (apply #'> (append (mcp-words "file.call" :progress) '(0))))
+    (mcp-should-have-progress "file.call" 3)
     (mcp-should-be-over)))
 
 (ert-deftest e2e-mcp-a-rejection-is-no-error ()

@@ -16,6 +16,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::{Instant, interval_at};
 
+use super::progress::Series;
 use super::tools;
 use crate::options::Mcp;
 use crate::socket::{Answer, Call, Progress, Request, State, current_directory, sockets};
@@ -145,7 +146,7 @@ impl Server {
         let mut heartbeat = interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
         let mut reporter = Reporter {
             token: context.meta.get_progress_token(),
-            n_sent: 0,
+            series: Series::default(),
         };
         let mut client_gone = self.client_gone.clone();
         let mut is_news = false;
@@ -201,20 +202,19 @@ async fn until(deadline: Option<Instant>) {
 /// Reports a call's progress to the client, if it asked for that.
 struct Reporter {
     token: Option<ProgressToken>,
-    n_sent: u32,
+    series: Series,
 }
 
 impl Reporter {
-    /// Sends a notification that says how much is decided. MCP requires its number to grow each
-    /// time, but hunks can become undecided again. So the number counts notifications, and the
-    /// message says how many hunks are decided.
+    /// Sends a notification that says how much is decided.
     async fn report(&mut self, progress: Option<Progress>, context: &RequestContext<RoleServer>) {
         let Some(token) = self.token.clone() else {
             return;
         };
-        self.n_sent += 1;
-        let notification = ProgressNotificationParam::new(token, f64::from(self.n_sent))
-            .with_message(tools::progress(progress));
+        let (number, total) = self.series.next(progress);
+        let mut notification =
+            ProgressNotificationParam::new(token, number).with_message(tools::progress(progress));
+        notification.total = total;
         // If the client is gone, the end of standard input shows it.
         let _ = context.peer.notify_progress(notification).await;
     }
