@@ -10,13 +10,16 @@
 ;;
 ;;   {"version": 1, "tool": NAME, "directory": DIR, "agent": WHO, "arguments": {…}}
 ;;
-;; perhaps with "timeout", the number of seconds that it waits for the answer,
-;; or, since Emacs takes longer to parse JSON than for everything else that
-;; it does with a large text,
+;; The names of files in the arguments are relative to DIR.  That is also the
+;; root of the project, unless the line has another one, "root": ROOT.  With
+;; "timeout": N, the caller says that it waits for N seconds.
+;;
+;; Since Emacs takes longer to parse JSON than for everything else that it
+;; does with a large text, the line can also be
 ;;
 ;;   {"version": 2, …, "texts": [[KEY, N], …]}
 ;;
-;; and after that line the N bytes of the argument KEY, a text in UTF-8, and
+;; Then the N bytes of the argument KEY, a text in UTF-8, follow that line, and
 ;; so on for each KEY.  Each piece that comes over a socket is garbage, so
 ;; Emacs collects while a text of a megabyte comes in.  Therefore, in
 ;;

@@ -131,7 +131,7 @@ If CLIENT is gone, cancel REVIEW.  It may have ended, or be nil."
    (t (signal 'agent-q-diff-bad-arguments '("the tool must be a string")))))
 
 (defun agent-q-diff-server--directory (directory)
-  "Return DIRECTORY, to which a caller's paths are relative, or signal an error.
+  "Return DIRECTORY, a caller's directory or root, or signal an error.
 It must be an existing local directory: accessing a remote one could open a
 connection."
   (unless (and (stringp directory)
@@ -150,23 +150,54 @@ anything else."
     (truncate-string-to-width
      (replace-regexp-in-string "[^[:alnum:] ._/()-]" "?" name) 40)))
 
+(defun agent-q-diff-server--make-absolute (arguments directory)
+  "Make relative names of files in ARGUMENTS, a hash table, begin in DIRECTORY.
+Names that only look relative stay, for the tools to refuse."
+  (dolist (key '("path" "rename_to"))
+    (let ((name (gethash key arguments)))
+      (when (and (stringp name)
+                 (not (string-match-p "\\`\\(?:\\'\\|[/~]\\|[a-zA-Z]:\\)" name)))
+        (puthash key (concat directory name) arguments))))
+  (let ((changes (gethash "changes" arguments)))
+    (when (vectorp changes)
+      (seq-doseq (change changes)
+        (when (hash-table-p change)
+          (agent-q-diff-server--make-absolute change directory))))))
+
+(defun agent-q-diff-server--root (request)
+  "Return the root of the project that REQUEST, a hash table, is about.
+The user's own one counts first.  Tools resolve relative names against the
+root; so if that of REQUEST is not its directory, its names are made
+absolute."
+  (let ((root (gethash "root" request))
+        (arguments (gethash "arguments" request)))
+    (cond
+     (agent-q-diff-project-root)
+     ((null root) default-directory)
+     (t (agent-q-diff-server--make-absolute arguments default-directory)
+        (agent-q-diff-server--directory root)))))
+
+(defun agent-q-diff-server--timeout (request)
+  "Return the number of seconds that the caller of REQUEST waits, or nil.
+Signal an error if it is no such number."
+  (when-let ((seconds (gethash "timeout" request)))
+    (if (and (numberp seconds) (<= 0 seconds))
+        seconds
+      (signal 'agent-q-diff-bad-arguments '("the timeout must be a number of seconds")))))
+
 (defun agent-q-diff-server--serve (client request)
   "Carry out REQUEST, a hash table, and answer CLIENT."
-  (let* ((default-directory (agent-q-diff-server--directory
-                             (gethash "directory" request)))
-         (agent-q-diff-project-root (or agent-q-diff-project-root
-                                        default-directory))
-         (agent-q-diff-caller (cons (agent-q-diff-server--agent
-                                     (gethash "agent" request))
-                                    client))
-         (arguments (gethash "arguments" request)))
+  (let ((arguments (gethash "arguments" request)))
     (unless (hash-table-p arguments)
       (signal 'agent-q-diff-bad-arguments '("the arguments must be an object")))
-    (when-let ((seconds (gethash "timeout" request)))
-      (unless (and (numberp seconds) (<= 0 seconds))
-        (signal 'agent-q-diff-bad-arguments '("the timeout must be a number of seconds")))
-      (process-put client 'timeout seconds))
-    (agent-q-diff-server--call client (gethash "tool" request) arguments)))
+    (process-put client 'timeout (agent-q-diff-server--timeout request))
+    (let* ((default-directory (agent-q-diff-server--directory
+                               (gethash "directory" request)))
+           (agent-q-diff-project-root (agent-q-diff-server--root request))
+           (agent-q-diff-caller (cons (agent-q-diff-server--agent
+                                       (gethash "agent" request))
+                                      client)))
+      (agent-q-diff-server--call client (gethash "tool" request) arguments))))
 
 ;;;; Connections
 

@@ -70,7 +70,7 @@ They are pairs of a key, that of an argument or of the request, and a value."
   (let ((arguments (aqd-server-table `(,@changes
                                        ("path" . ,aqd-file) ("original" . "a\nb\n")
                                        ("modified" . "a\nB\n") ("description" . "Why")))))
-    (dolist (key '("version" "tool" "directory" "agent" "file"))
+    (dolist (key '("version" "tool" "directory" "root" "agent" "file"))
       (remhash key arguments))
     (concat (json-serialize
              (aqd-server-table `(("arguments" . ,arguments)
@@ -243,6 +243,70 @@ It is a list (ERROR TEXT)."
       (let ((default-directory "/"))
         (aqd-server-ask (aqd-server-request '("path" . "target.txt")))
         (should (equal aqd-file (agent-q-diff-session-path (aqd-server-only-review))))))))
+
+(defun aqd-server-place (&rest changes)
+  "Request a review with CHANGES to the test's request; cancel it.
+Return the file's name, and whether the user is warned that it is outside
+the project."
+  (aqd-server-ask (apply #'aqd-server-request changes))
+  (let ((review (aqd-server-only-review)))
+    (prog1 (list (agent-q-diff-session-path review)
+                 (with-current-buffer (agent-q-diff-session-buffer review)
+                   (and (string-search "OUTSIDE the project" (buffer-string)) t)))
+      (agent-q-diff-cancel review))))
+
+(ert-deftest aqd-server-a-root-that-is-not-the-directory ()
+  (aqd-with-file "a\nb\n"
+    (aqd-server-with
+      (let* ((root (file-name-directory aqd-file))
+             (below (file-name-as-directory (expand-file-name "below" root))))
+        (make-directory below)
+        (dolist (path (list aqd-file "../target.txt"))
+          (should (equal (aqd-server-place (cons "path" path) (cons "directory" below)
+                                           (cons "root" root))
+                         (list aqd-file nil)))
+          (should (equal (aqd-server-place (cons "path" path) (cons "directory" below))
+                         (list aqd-file t))))
+        (should (equal (aqd-server-place '("path" . "new") '("original" . "")
+                                         (cons "directory" below) (cons "root" root))
+                       (list (concat below "new") nil)))
+        ;; The user's own root counts first.
+        (let ((agent-q-diff-project-root root))
+          (should (equal (aqd-server-place '("path" . "target.txt") (cons "directory" below)
+                                           (cons "root" below))
+                         (list aqd-file nil))))))))
+
+(ert-deftest aqd-server-names-of-several-files-begin-at-the-directory ()
+  (aqd-with-file "a\nb\n"
+    (aqd-server-with
+      (let* ((root (file-name-directory aqd-file))
+             (below (file-name-as-directory (expand-file-name "below" root))))
+        (make-directory below)
+        (aqd-server-ask
+         (concat
+          (json-serialize
+           `((version . 1) (tool . "propose_changes") (directory . ,below) (root . ,root)
+             (arguments . ((description . "Why")
+                           (changes . [((path . "new") (content . "x\n"))
+                                       ((path . "../target.txt")
+                                        (rename_to . "moved.txt"))])))))
+          "\n"))
+        (with-current-buffer (agent-q-diff-session-buffer (aqd-server-only-review))
+          (dolist (line '("new file   below/new\n" "target.txt → below/moved.txt\n"))
+            (should (string-search line (buffer-string)))))))))
+
+(ert-deftest aqd-server-a-root-must-be-a-local-directory ()
+  (aqd-with-file "a\nb\n"
+    (aqd-server-with
+      (dolist (root (list "/ssh:nobody@nowhere:/" "here" aqd-file 4))
+        (aqd-server-should-refuse (aqd-server-request (cons "root" root)) "local"))
+      ;; Names that only look relative are refused as without a root.
+      (dolist (path '("~/x" "c:x" ""))
+        (dolist (root '(nil (("root" . "/"))))
+          (aqd-server-should-refuse
+           (apply #'aqd-server-request '("tool" . "edit_file") (cons "path" path)
+                  '("old_str" . "a") '("new_str" . "b") root)
+           "\\`Error: "))))))
 
 (ert-deftest aqd-server-several-clients-answered-out-of-order ()
   (aqd-with-file "a\nb\n"

@@ -220,6 +220,7 @@ async fn ask(options: &Hook, event: &Event, tool: &str, mut arguments: Value) ->
             texts,
             agent: Some(options.agent.clone()),
             directory: event.project(options.client),
+            root: None,
             timeout: options.timeout,
         },
     );

@@ -7,6 +7,7 @@
 
 mod input;
 mod progress;
+mod roots;
 mod server;
 mod tools;
 

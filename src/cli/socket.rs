@@ -123,6 +123,8 @@ pub struct Request {
     pub agent: Option<String>,
     /// The directory to which its file names are relative.
     pub directory: PathBuf,
+    /// The root of its project, or none if that is the directory.
+    pub root: Option<PathBuf>,
     /// How long the caller waits for a decision, or none if it waits without end or does not know.
     pub timeout: Option<Duration>,
 }
@@ -138,6 +140,9 @@ impl Request {
             "agent": self.agent,
             "arguments": self.arguments,
         });
+        if let Some(root) = &self.root {
+            request["root"] = root.to_string_lossy().into();
+        }
         if let Some(timeout) = self.timeout {
             request["timeout"] = timeout.as_secs_f64().into();
         }

@@ -2,14 +2,18 @@
 
 usage: mcp-client.py MODE SERVER ARGUMENT...
 
-MODE is how versions are negotiated: auto or legacy.  Reads commands as lines of
+MODE is how versions are negotiated: auto or legacy.  If MCP_ROOTS names a file,
+the client has roots: that file has a list of URIs in JSON, or null if the client
+never answers what they are.  Reads commands as lines of
 JSON and writes what becomes of them as such lines:
 
 {"call": TAG, "tool": NAME, "arguments": FILE}   FILE holds an object in JSON
 {"cancel": TAG}
+{"roots": "changed"}
 
 {"tools": {NAME: {"required": [NAME...], "types": {NAME: TYPE}}}}
                                                  when the server is there
+{"asked": "roots"}                               when the server asks for them
 {"tag": TAG, "progress": N, "total": N or null, "message": TEXT}
 {"tag": TAG, "error": BOOLEAN, "text": TEXT, "result": OBJECT}
                                                  OBJECT is the structured content
@@ -23,7 +27,7 @@ import sys
 
 import anyio
 from mcp import Client, StdioServerParameters
-from mcp.types import Implementation
+from mcp.types import Implementation, ListRootsResult, Root
 
 
 def say(**words):
@@ -55,11 +59,26 @@ async def call(client, scopes, tag, tool, arguments):
         say(tag=tag, cancelled=True)
 
 
+async def roots(_context):
+    say(asked="roots")
+    with open(os.environ["MCP_ROOTS"], encoding="utf-8") as file:
+        uris = json.load(file)
+    if uris is None:
+        await anyio.sleep_forever()
+    # The library would check that they are URIs of files.
+    return ListRootsResult(roots=[Root.model_construct(uri=uri) for uri in uris])
+
+
 async def main(mode, command, *args):
     # By itself the library hides most of the environment from the server.
     environment = {"XDG_RUNTIME_DIR": os.environ["XDG_RUNTIME_DIR"]}
     server = StdioServerParameters(command=command, args=list(args), env=environment)
-    client = Client(server, mode=mode, client_info=Implementation(name="pythonista", version="1"))
+    client = Client(
+        server,
+        mode=mode,
+        client_info=Implementation(name="pythonista", version="1"),
+        list_roots_callback=roots if "MCP_ROOTS" in os.environ else None,
+    )
     scopes = {}
     async with client, anyio.create_task_group() as tasks:
         tools = await client.list_tools()
@@ -68,6 +87,8 @@ async def main(mode, command, *args):
             word = json.loads(line)
             if "cancel" in word:
                 scopes[word["cancel"]].cancel()
+            elif "roots" in word:
+                await client.send_roots_list_changed()
             else:
                 with open(word["arguments"], encoding="utf-8") as file:
                     arguments = json.load(file)

@@ -9,6 +9,7 @@
 
 ;;; Code:
 
+(require 'url-util)
 (require 'agent-q-diff-tmux)
 
 (defvar mcp-client nil
@@ -16,6 +17,9 @@
 
 (defvar mcp-heard nil
   "What the client has said, plists, the latest first.")
+
+(defvar mcp-has-roots nil
+  "Non-nil if the client has roots, which `mcp-set-roots' sets.")
 
 (defun mcp-filter (process output)
   "Add the lines in OUTPUT of PROCESS to what was heard."
@@ -40,7 +44,9 @@ It finds the Emacs under test as it finds any other, but can find none else."
 (defun mcp-process (mode arguments)
   "Return a process of the client; MODE and ARGUMENTS are as for `mcp-start'."
   (let ((process-environment
-         (cons (concat "XDG_RUNTIME_DIR=" (e2e-path "run")) process-environment)))
+         (append (list (concat "XDG_RUNTIME_DIR=" (e2e-path "run")))
+                 (and mcp-has-roots (list (concat "MCP_ROOTS=" (e2e-path "roots"))))
+                 process-environment)))
     (make-process :name "mcp-client" :connection-type 'pipe :coding 'utf-8-unix
                   :noquery t :filter #'mcp-filter
                   :stderr (get-buffer-create " *mcp-stderr*")
@@ -391,6 +397,77 @@ No Emacs serves it."
       (should (equal (e2e-text) (e2e-read name))))
     (should (equal '(0 0) (e2e-eval '(list (minibuffer-depth) (recursion-depth)))))
     (mcp-should-be-over)))
+
+;;;; Roots
+
+(defun mcp-set-roots (roots)
+  "Let the client have ROOTS, a vector of URIs.
+If it is :null, the client never answers what they are."
+  (e2e-write "roots" (json-serialize roots)))
+
+(defun mcp-root (name)
+  "Return the URI of the test's directory NAME, which is made."
+  (make-directory (e2e-path name) t)
+  (concat "file://" (url-hexify-string (e2e-path name) url-path-allowed-chars)))
+
+(defun mcp-n-asked ()
+  "Return how often the client was asked for its roots."
+  (seq-count (lambda (said) (plist-get said :asked)) mcp-heard))
+
+(defun mcp-should-edit (name &optional path)
+  "Check that the user is asked whether the file NAME is edited, and that it is.
+PATH is what the agent calls it."
+  (e2e-write name (e2e-text))
+  (mcp-call (concat name ".call") "edit_file" :path (or path (e2e-path name))
+            :old_str "line 5\n" :new_str "LINE 5\n")
+  (e2e-see (format "edit_file .*%s .*\\[y\\]es" (file-name-nondirectory name)))
+  (e2e-keys "y")
+  (mcp-should-answer (concat name ".call") nil "\\`✓ Edit applied")
+  (should (equal (e2e-text 5) (e2e-read name))))
+
+(defun mcp-should-be-outside (name)
+  "Check that the file NAME is refused, since it is outside the project."
+  (mcp-edit name)
+  (mcp-should-answer (concat name ".call") t "is outside project root")
+  (should (equal (e2e-text) (e2e-read name))))
+
+(ert-deftest e2e-mcp-roots-are-the-project ()
+  (dolist (mode '("auto" "legacy"))
+    (let ((mcp-has-roots t))
+      (mcp-with-client (list mode)
+        (e2e-eval '(setq agent-q-diff-permission-pause 0))
+        ;; Some clients say more than directories that are there.
+        (mcp-set-roots (vector "https://localhost/" "file:///is/missing"
+                               (mcp-root "naïve root") (mcp-root "other")))
+        (mcp-should-edit "naïve root/one")
+        (mcp-should-edit "other/two")
+        (mcp-should-edit "naïve root/three" "three")
+        (mcp-should-be-outside "four")
+        (should (= (mcp-n-asked) (if (equal mode "legacy") 1 4)))
+        ;; The latest protocol cannot say that they changed, so each call asks.
+        (mcp-set-roots (vector (mcp-root "")))
+        (when (equal mode "legacy")
+          (mcp-should-be-outside "five")
+          (mcp-say :roots "changed"))
+        (mcp-should-edit "six")
+        (should (= (mcp-n-asked) (if (equal mode "legacy") 2 5)))
+        ;; The user's own root counts first.
+        (e2e-eval '(setq agent-q-diff-project-root (inside-file "other")))
+        (mcp-should-be-outside "seven")
+        (mcp-should-be-over)))))
+
+(ert-deftest e2e-mcp-a-client-that-never-answers-about-roots ()
+  (let ((mcp-has-roots t))
+    (mcp-with-client '("legacy")
+      (mcp-set-roots :null)
+      (dolist (name '("one" "two"))
+        (mcp-propose name)
+        (mcp-go-to name)
+        (e2e-keys "a a a q")
+        (mcp-should-answer (concat name ".call") nil "\\`✓ Accepted: "))
+      (mcp-should-be-outside "three")
+      (should (= 1 (mcp-n-asked)))
+      (mcp-should-be-over))))
 
 (ert-deftest e2e-mcp-another-socket ()
   (mcp-with-client (list "auto" "--socket" (e2e-path "other/socket"))

@@ -10,13 +10,14 @@ use rmcp::model::{
     JsonObject, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProgressToken,
     ServerCapabilities, ServerConfig,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::{Instant, interval_at};
 
 use super::progress::Series;
+use super::roots::{self, Place, Roots};
 use super::tools;
 use crate::options::Mcp;
 use crate::socket::{Answer, Call, Progress, Request, State, current_directory, sockets};
@@ -32,6 +33,7 @@ pub struct Server {
     timeout: Option<Duration>,
     client_gone: watch::Receiver<bool>,
     texts: Arc<TextStore>,
+    roots: Roots,
     pending: Mutex<PendingCalls>,
 }
 
@@ -70,27 +72,32 @@ impl Server {
             timeout: options.timeout,
             client_gone,
             texts,
+            roots: Roots::default(),
             pending: Mutex::default(),
         }
     }
 
-    /// Has Emacs answer a call of `tool` with `arguments` and the large arguments `texts`.
+    /// Has Emacs answer a call of `tool` with `arguments` and the large arguments `texts`, which is
+    /// about files in one of `roots`.
     async fn ask(
         &self,
         tool: String,
         arguments: JsonObject,
         texts: Texts,
+        roots: &[PathBuf],
         context: &RequestContext<RoleServer>,
     ) -> Answer {
         let agent = context
             .client_info()
             .map(|client| client.title.unwrap_or(client.name));
+        let Place { directory, root } = roots::place(roots, current_directory(), &arguments);
         let request = Request {
             tool,
             arguments: Value::Object(arguments),
             texts,
             agent,
-            directory: current_directory(),
+            directory,
+            root,
             // After it, the review goes on.
             timeout: None,
         };
@@ -238,6 +245,10 @@ impl ServerHandler for Server {
         Ok(ListToolsResult::with_all_items(tools::all()))
     }
 
+    async fn on_roots_list_changed(&self, _context: NotificationContext<RoleServer>) {
+        self.roots.forget();
+    }
+
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
@@ -248,7 +259,13 @@ impl ServerHandler for Server {
         let answer = match request.name.as_ref() {
             tools::REVIEW_RESULT => self.ask_again(&arguments, &context).await,
             tool if tools::TOOLS_OF_EMACS.contains(&tool) => {
-                self.ask(tool.to_owned(), arguments, texts, &context).await
+                let responses = request.input_responses.as_ref();
+                let roots = match self.roots.of_call(responses, &context).await {
+                    roots::Answer::Known(roots) => roots,
+                    roots::Answer::Required(required) => return Ok(required.into()),
+                };
+                self.ask(tool.to_owned(), arguments, texts, &roots, &context)
+                    .await
             }
             tool => {
                 let text = format!("there is no tool {tool}");

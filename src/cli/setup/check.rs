@@ -207,6 +207,7 @@ async fn of_emacs(options: &Check) -> Finding {
         texts: Texts::default(),
         agent: Some(options.client.title().to_owned()),
         directory: current_directory(),
+        root: None,
         timeout: None,
     };
     let call = Call::begin(sockets(options.socket.clone()), request);
