@@ -443,7 +443,7 @@ fn a_rewritten_input_makes_what_was_decided() {
                 "{tool}: {text:?} {edit:?}"
             );
         }
-        if let Some(patch) = codex::patch_to("f", Some(&base), &decided) {
+        if let Some(patch) = codex_patch(Some(&base), &decided) {
             let files = parse(&patch).unwrap();
             let Action::Update { chunks, .. } = &files[0].action else {
                 panic!("{patch}");
@@ -462,22 +462,45 @@ fn a_rewritten_input_makes_what_was_decided() {
     assert!(n_rewritten > 2 * n_cases, "{n_rewritten}");
 }
 
+/// Returns the patch that makes `decided` of the file f, which is `base`.
+fn codex_patch(base: Option<&FileText>, decided: &str) -> Option<String> {
+    codex::patch_to("f", base, &FileText::new(decided.to_owned()))
+}
+
+#[test]
+fn a_patch_can_take_a_byte_order_mark_away_and_add_one() {
+    let plain = FileText::new("a\nb\n".to_owned());
+    let marked = FileText::read(b"\xef\xbb\xbfa\nB\n").unwrap();
+    for (base, decided) in [(&plain, &marked), (&marked, &plain)] {
+        let patch = codex::patch_to("f", Some(base), decided).unwrap();
+        let files = parse(&patch).unwrap();
+        let Action::Update { chunks, .. } = &files[0].action else {
+            panic!("{patch}");
+        };
+        assert_eq!(
+            updated(&base.bytes(), chunks),
+            Ok(decided.bytes()),
+            "{patch}"
+        );
+    }
+}
+
 #[test]
 fn codex_gets_a_patch() {
     let base = FileText::new("a\nb\nc\n".to_owned());
-    let patch = codex::patch_to("d/f", None, "x\n\ny\n").unwrap();
+    let patch = codex_patch(None, "x\n\ny\n").unwrap();
     assert_eq!(
         patch,
-        "*** Begin Patch\n*** Add File: d/f\n+x\n+\n+y\n*** End Patch\n"
+        "*** Begin Patch\n*** Add File: f\n+x\n+\n+y\n*** End Patch\n"
     );
     // A newline at the end cannot be left out, and CR is no part of a line.
-    assert_eq!(codex::patch_to("f", None, "x"), None);
-    assert_eq!(codex::patch_to("f", None, "x\r\n"), None);
-    assert_eq!(codex::patch_to("f", Some(&base), "a\nb\nC"), None);
+    assert_eq!(codex_patch(None, "x"), None);
+    assert_eq!(codex_patch(None, "x\r\n"), None);
+    assert_eq!(codex_patch(Some(&base), "a\nb\nC"), None);
     // Where the lines around a place are elsewhere, too, all lines make it certain.
     let base = FileText::new("x\n".repeat(40));
     let decided = format!("{}new\n{}", "x\n".repeat(30), "x\n".repeat(10));
-    let patch = codex::patch_to("f", Some(&base), &decided).unwrap();
+    let patch = codex_patch(Some(&base), &decided).unwrap();
     assert_eq!(patch.matches("\n x").count(), 40);
 }
 

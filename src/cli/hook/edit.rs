@@ -170,6 +170,37 @@ impl Tool {
             Self::ClaudeEdit | Self::ClaudeMultiEdit | Self::ClaudeWrite | Self::ClaudeNotebookEdit
         )
     }
+
+    /// Returns what the tool makes of a file with `input`; `base` is the file before, or `None` if
+    /// there is none.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, without its full stop, about why it cannot be known.
+    fn made(self, base: Option<&FileText>, input: &JsonObject) -> Result<FileText, String> {
+        let made = match self {
+            Self::ClaudeEdit => claude::edited(base, &[replacement(input)?]),
+            Self::ClaudeMultiEdit => claude::edited(base, &replacements(input)?),
+            Self::ClaudeWrite => Ok(claude::written(base, Field::Content.text(input)?)),
+            Self::ClaudeNotebookEdit => {
+                let base = base.ok_or("there is no such notebook")?;
+                Ok(base.with_text(notebook::edited(&base.text, input)?))
+            }
+            Self::CodexPatch | Self::CodexShell | Self::OpencodePatch | Self::OtherPatch => {
+                Ok(patched(base, input)?)
+            }
+            Self::GeminiReplace => gemini::replaced(base, &replacement(input)?),
+            Self::GeminiWrite => Ok(gemini::written(base, Field::Content.text(input)?)),
+            Self::OpencodeEdit => opencode::edited(base, &replacement(input)?),
+            Self::OpencodeWrite => Ok(opencode::written(base, Field::Content.text(input)?)),
+            Self::OtherEdit => edited_exactly(base, &replacements(input)?),
+            Self::OtherWrite => Ok(written_exactly(base, input)?),
+            Self::OtherUnknown => {
+                return Err("it does not know what this tool does with its input".to_owned());
+            }
+        };
+        made.map_err(|error| error.to_string())
+    }
 }
 
 impl Edit {
@@ -187,30 +218,9 @@ impl Edit {
         if is_utf_16 && !tool.keeps_utf_16() {
             return Err("the file is UTF-16, and the tool would write it as UTF-8".to_owned());
         }
-        let base = before.as_ref();
-        let after = match tool {
-            Tool::ClaudeEdit => claude::edited(base, &[replacement(input)?]),
-            Tool::ClaudeMultiEdit => claude::edited(base, &replacements(input)?),
-            Tool::ClaudeWrite => Ok(claude::written(base, Field::Content.text(input)?)),
-            Tool::ClaudeNotebookEdit => {
-                let base = base.ok_or("there is no such notebook")?;
-                Ok(base.with_text(notebook::edited(&base.text, input)?))
-            }
-            Tool::CodexPatch | Tool::CodexShell | Tool::OpencodePatch | Tool::OtherPatch => {
-                Ok(patched(base, input)?)
-            }
-            Tool::GeminiReplace => gemini::replaced(base, &replacement(input)?),
-            Tool::GeminiWrite => Ok(gemini::written(base, Field::Content.text(input)?)),
-            Tool::OpencodeEdit => opencode::edited(base, &replacement(input)?),
-            Tool::OpencodeWrite => Ok(opencode::written(base, Field::Content.text(input)?)),
-            Tool::OtherEdit => edited_exactly(base, &replacements(input)?),
-            Tool::OtherWrite => Ok(written_exactly(base, input)?),
-            Tool::OtherUnknown => {
-                return Err("it does not know what this tool does with its input".to_owned());
-            }
-        };
+        let after = tool.made(before.as_ref(), input)?;
         Ok(Self {
-            after: after.map_err(|error| error.to_string())?,
+            after,
             path,
             tool,
             input: input.clone(),
@@ -311,7 +321,8 @@ impl Edit {
             | Tool::OtherUnknown => return None,
             Tool::CodexPatch => {
                 let path = patch::first_path(patch::text_in(&self.input).ok()?)?;
-                let patch = codex::patch_to(path, base, &decided)?;
+                let wanted = self.after.with_text(decided.clone());
+                let patch = codex::patch_to(path, base, &wanted)?;
                 input.insert("command".to_owned(), patch.into());
             }
             Tool::OpencodeEdit => {
@@ -322,15 +333,11 @@ impl Edit {
                 let edit = gemini::replace_to(base, &decided)?;
                 put(&mut input, &edit, "allow_multiple");
             }
-            Tool::GeminiWrite => {
-                let made = gemini::written(base, &decided);
-                if made.text != decided {
-                    return None;
-                }
-                Field::Content.put(&mut input, decided.into(), "content");
-            }
+            Tool::GeminiWrite => Field::Content.put(&mut input, decided.clone().into(), "content"),
         }
-        Some(input)
+        // The mark at the beginning counts, too.
+        let wanted = self.after.with_text(decided);
+        (self.tool.made(base, &input).ok()? == wanted).then_some(input)
     }
 
     /// Returns whether all lines, before and after, end with CRLF.
@@ -686,6 +693,34 @@ mod tests {
             command.contains("-i\n+I\n") && !command.contains("+B"),
             "{command}"
         );
+    }
+
+    #[test]
+    fn a_part_of_what_codex_writes_has_no_byte_order_mark_either() {
+        let file = File::new("codex-mark", b"\xef\xbb\xbfa\nb\n");
+        let patch = format!(
+            "*** Begin Patch\n*** Add File: {}\n+A\n+B\n*** End Patch\n",
+            file.0.display()
+        );
+        let call = event("apply_patch", &file.0, json!({ "command": patch }));
+        let edit = Edit::of(Tool::CodexPatch, &call).unwrap();
+        assert_eq!(edit.encoding_after(), "utf-8");
+        let input = edit.input_for("A\nb\n").unwrap();
+        let made = Tool::CodexPatch.made(edit.before.as_ref(), &input).unwrap();
+        assert_eq!(made.bytes(), b"A\nb\n");
+    }
+
+    #[test]
+    fn an_edit_that_cannot_add_the_byte_order_mark_is_left_to_emacs() {
+        let file = File::new("mark", b"a\nb\n");
+        let call = event(
+            "edit",
+            &file.0,
+            json!({ "oldString": "a\nb", "newString": "\u{feff}A\nB" }),
+        );
+        let edit = Edit::of(Tool::OpencodeEdit, &call).unwrap();
+        assert_eq!(edit.encoding_after(), "utf-8 with BOM");
+        assert!(edit.input_for("A\nb\n").is_none());
     }
 
     #[test]

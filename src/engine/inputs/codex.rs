@@ -13,22 +13,25 @@ use crate::text::Text;
 const CONTEXT_LEN: usize = 3;
 
 /// Returns a patch that makes `decided` of the file that the patch calls `path`, or `None` if there
-/// is none. `base` is the file before, or `None` if there is none.
+/// is none. `base` is the file before, or `None` if there is none. To Codex, a byte order mark is
+/// the first character of the first line, so a patch can add one, or take it away.
 ///
 /// ```
 /// use agent_q_diff_engine::inputs::codex::patch_to;
 /// use agent_q_diff_engine::inputs::file_text::FileText;
 /// let base = FileText::new("a\nb\n".to_owned());
-/// let patch = patch_to("f", Some(&base), "a\nB\n").unwrap();
+/// let decided = FileText::new("a\nB\n".to_owned());
+/// let patch = patch_to("f", Some(&base), &decided).unwrap();
 /// assert_eq!(patch, "*** Begin Patch\n*** Update File: f\n@@\n a\n-b\n+B\n*** End Patch\n");
 /// ```
-pub fn patch_to(path: &str, base: Option<&FileText>, decided: &str) -> Option<String> {
+pub fn patch_to(path: &str, base: Option<&FileText>, decided: &FileText) -> Option<String> {
+    let wanted = decided.bytes();
     let Some(base) = base else {
-        let lines: String = decided.lines().map(|line| format!("+{line}\n")).collect();
+        let text = String::from_utf8(wanted).ok()?;
+        let lines: String = text.lines().map(|line| format!("+{line}\n")).collect();
         let patch = wrapped(&format!("*** Add File: {path}\n{lines}"));
-        return (made(&patch, None)? == decided.as_bytes()).then_some(patch);
+        return (made(&patch, None)? == text.as_bytes()).then_some(patch);
     };
-    let wanted = base.with_text(decided.to_owned()).bytes();
     let bytes = base.bytes();
     // With all lines around it, every place is certain.
     [CONTEXT_LEN, usize::MAX]
