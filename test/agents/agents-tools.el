@@ -6,14 +6,21 @@
 
 ;; Starts a coding agent without network, against a scripted model
 ;; (model.py), in an empty home in which the hook is set up as README says, and
-;; beside it a real Emacs in which keys decide.
+;; beside it a real Emacs in which keys decide.  The tests of a suite share that
+;; home, since what an agent does when it is first started takes longer than a
+;; test.  An agent is called by the name of its program.
 
 ;;; Code:
 
 (require 'agent-q-diff-tmux)
+(require 'agents-acp)
 
-(defconst agents-limit-seconds 60
-  "Number of seconds that an agent may take for a step.")
+(defconst agents-limit-seconds 120
+  "Number of seconds that an agent may take for a step.
+That is much, since tests may have to share a slow machine with others.")
+
+(defvar agents--home nil
+  "The home that the tests of a suite share, or nil before the first.")
 
 (defvar agents--client nil
   "The process of the agent.")
@@ -27,17 +34,25 @@
 
 (defun agents-directory ()
   "Return the directory in which the agents are installed."
-  (or (getenv "AGENT_Q_DIFF_AGENTS") (ert-skip "AGENT_Q_DIFF_AGENTS names no directory")))
+  (or (getenv "AGENT_Q_DIFF_AGENTS") (error "AGENT_Q_DIFF_AGENTS names no directory")))
 
 (defun agents-program ()
   "Return the name of the program agent-q-diff."
   (expand-file-name "agent-q-diff" (file-name-directory (getenv "AGENT_Q_DIFF_MCP_SERVER"))))
 
+(defun agents-home ()
+  "Return the home of the agents in this suite, which is empty at first."
+  (or agents--home
+      (let ((home (make-temp-file "aqd-home" t)))
+        (add-hook 'kill-emacs-hook (lambda () (delete-directory home t)))
+        (setq agents--home home))))
+
 (defun agents-environment ()
   "Return the environment of an agent: nothing of the user's."
   (list (format "PATH=%s:%s"
                 (expand-file-name "node_modules/.bin" (agents-directory)) (getenv "PATH"))
-        (concat "HOME=" (e2e-path "home"))
+        (concat "HOME=" (agents-home))
+        (concat "TMPDIR=" (directory-file-name temporary-file-directory))
         (concat "XDG_RUNTIME_DIR=" (e2e-path "run"))
         "TERM=dumb" "LANG=C.UTF-8"
         ;; Nothing is to be sent anywhere, and nothing to be updated.
@@ -57,12 +72,23 @@
 
 (defun agents-set-up (client)
   "Put the hook of CLIENT into the settings in the home, as README says."
-  (should (member (car (agents-run "setup" client "--yes")) '(0 1))))
+  ;; claude-agent-acp has the settings of Claude Code, which runs inside it.
+  (let ((name (string-remove-suffix "-agent-acp" client)))
+    (should (member (car (agents-run "setup" name "--yes")) '(0 1)))))
 
-(defun agents-write-settings (text)
-  "Make TEXT the settings of Gemini CLI in the home, which has to log in."
-  (make-directory (e2e-path "home/.gemini") t)
-  (e2e-write "home/.gemini/settings.json" text))
+(defun agents-lose-program (client name)
+  "Let the hook of CLIENT name a program that is not there.
+NAME is the file in the home that names it.  Check that `check' finds that."
+  (let ((file (concat "home/" name)))
+    (e2e-write file (string-replace (agents-program) "/nowhere/agent-q-diff" (e2e-read file))))
+  (pcase-let ((`(,status ,found) (agents-run "check" client)))
+    (should (= 1 status))
+    (should (string-search "there is no program /nowhere/agent-q-diff" found))))
+
+(defun agents-write-in-home (name text)
+  "Make TEXT the content of the file NAME in the home."
+  (make-directory (file-name-directory (e2e-path (concat "home/" name))) t)
+  (e2e-write (concat "home/" name) text))
 
 (defconst agents-opencode-settings
   "{\"model\": \"scripted/one\", \"share\": \"disabled\", \"provider\": {\"scripted\": {
@@ -70,12 +96,72 @@
   \"options\": {\"baseURL\": \"%s/v1\", \"apiKey\": \"scripted\"}}}}\n"
   "Settings of opencode, with the model's URL to be put in.")
 
+(defconst agents-codex-settings
+  "model = \"gpt-5.5\"\nmodel_provider = \"scripted\"\n
+[model_providers.scripted]\nname = \"scripted\"\nbase_url = \"http://127.0.0.1:9/v1\"
+wire_api = \"responses\"\n
+[features]\ndaemon_auto_start = false\nin_app_updates = false\n"
+  "Settings of Codex: a model of ours, and no process that outlives it.")
+
+(defun agents-codex-trusted-p ()
+  "Return non-nil if Codex has noted that both hooks are trusted."
+  (string-match-p "trusted_hash\\(.\\|\n\\)*trusted_hash"
+                  (or (e2e-read "home/.codex/config.toml") "")))
+
+(defun agents-codex-press (key regexp)
+  "Press KEY in Codex until its screen, or its notes of trust, match REGEXP.
+What is typed while it starts is lost."
+  (let ((last-time 0))
+    (e2e-wait-for (or (string-match-p regexp (e2e-screen))
+                      (agents-codex-trusted-p)
+                      (when (< 1 (- (float-time) last-time))
+                        (setq last-time (float-time))
+                        (e2e-keys key)
+                        nil)))))
+
+(defun agents-codex-trust ()
+  "Start Codex in a terminal, trust the hook by keys, and end it."
+  (agents-write-in-home ".codex/config.toml" agents-codex-settings)
+  (apply #'e2e-tmux "new-window" "-c" (e2e-path "project") "--"
+         (append '("env") (remove "TERM=dumb" (agents-environment)) '("codex")))
+  (e2e-see "Hooks need review" "2 hooks are new or changed" "2\\. Trust all and continue")
+  (agents-codex-press "2" "› 2\\. Trust all")
+  (e2e-keys "RET")
+  (e2e-wait-for (agents-codex-trusted-p))
+  (e2e-tmux "kill-window"))
+
 (defun agents-write-provider (client url)
   "Let CLIENT ask the model at URL, where settings have to say so."
   (pcase client
-    ("opencode"
-     (make-directory (e2e-path "home/.config/opencode") t)
-     (e2e-write "home/.config/opencode/opencode.json" (format agents-opencode-settings url)))))
+    ("opencode" (agents-write-in-home ".config/opencode/opencode.json"
+                                      (format agents-opencode-settings url)))))
+
+(defun agents-log-in (client)
+  "Write what CLIENT has to find in the home before it asks a model."
+  (when (and (equal client "gemini")
+             (not (file-exists-p (e2e-path "home/.gemini/settings.json"))))
+    (agents-write-in-home
+     ".gemini/settings.json"
+     "{\"security\": {\"auth\": {\"selectedType\": \"gemini-api-key\"}}}\n")))
+
+;; Gemini CLI runs itself anew, and claude-agent-acp runs Claude Code, which
+;; outlives it if it is killed alone.
+(defun agents--processes (pid)
+  "Return the ids of the process PID and its descendants, without our hooks."
+  (cl-flet ((attribute (key id) (alist-get key (process-attributes id))))
+    (let ((ids (list-system-processes)))
+      (cl-labels ((descend (pid)
+                    (unless (string-match-p "agent-q-diff hook" (or (attribute 'args pid) ""))
+                      (cons pid (mapcan #'descend
+                                        (seq-filter (lambda (id)
+                                                      (eql pid (attribute 'ppid id)))
+                                                    ids))))))
+        (descend pid)))))
+
+(defun agents-kill ()
+  "Kill the agent with all its processes, but not what it runs as hooks."
+  (dolist (pid (agents--processes (process-id agents--client)))
+    (signal-process pid 'SIGKILL)))
 
 (defmacro agents-with-emacs (client &rest body)
   "Evaluate BODY with an Emacs that serves, and the hook of CLIENT set up."
@@ -83,22 +169,45 @@
   `(let ((e2e-limit-seconds agents-limit-seconds))
      (agents-directory)
      (e2e-with-emacs
-       (make-directory (e2e-path "home"))
+       (make-symbolic-link (agents-home) (e2e-path "home"))
        (make-directory (e2e-path "project"))
-       (agents-write-settings "{\"security\": {\"auth\": {\"selectedType\": \"gemini-api-key\"}}}\n")
        (e2e-eval '(progn (require 'agent-q-diff-server)
                          (make-directory (inside-file "run"))
                          (setenv "XDG_RUNTIME_DIR" (inside-file "run"))
                          (agent-q-diff-serve)))
+       (agents-log-in ,client)
        (agents-set-up ,client)
+       (when (and (equal ,client "codex") (not (agents-codex-trusted-p)))
+         (agents-codex-trust))
        (unwind-protect
            (progn ,@body)
-         (dolist (process (list agents--client agents--model))
-           (when (process-live-p process)
-             (delete-process process)))))))
+         (when (process-live-p agents--client)
+           (agents-kill))
+         (when (process-live-p agents--model)
+           (delete-process agents--model))))))
 
-(defun agents-start (client &rest calls)
-  "Start CLIENT, whose model makes CALLS, each (TOOL . INPUT), one after the other."
+(defmacro agents-with-home-of-its-own (&rest body)
+  "Evaluate BODY with a home that no other test sees."
+  (declare (indent 0) (debug t))
+  `(let ((agents--home (make-temp-file "aqd-home" t)))
+     (unwind-protect
+         (progn ,@body)
+       (delete-directory agents--home t))))
+
+(defun agents--command (client url)
+  "Return the command that has CLIENT answer a prompt with the model at URL."
+  (cons (expand-file-name (concat "node_modules/.bin/" client) (agents-directory))
+        (pcase-exhaustive client
+          ("claude" '("-p" "Begin." "--permission-mode" "acceptEdits"))
+          ("claude-agent-acp" '())
+          ("opencode" '("run" "Begin."))
+          ("codex" `("exec" "--skip-git-repo-check" "-s" "danger-full-access"
+                     "-c" ,(format "model_providers.scripted.base_url=\"%s/v1\"" url)
+                     "Begin."))
+          ("gemini" '("-p" "Begin." "--approval-mode" "auto_edit")))))
+
+(defun agents--start-model (calls)
+  "Start a model that makes CALLS, and return its URL."
   (e2e-write "script" (json-serialize
                        (vconcat (mapcar (pcase-lambda (`(,tool . ,input))
                                           `((tool . ,tool) (input . ,input)))
@@ -108,11 +217,15 @@
       (delete-file (e2e-path name))))
   (setq agents--model
         (make-process :name "model" :noquery t
-                      :command (list (getenv "AGENT_Q_DIFF_MCP_PYTHON") (agents-file "model.py") (e2e-path "script")
-                                     (e2e-path "log") (e2e-path "port"))))
-  (e2e-wait-for (e2e-read "port"))
-  (let* ((program (expand-file-name (concat "node_modules/.bin/" client) (agents-directory)))
-         (url (format "http://127.0.0.1:%s" (e2e-read "port")))
+                      :command (list (getenv "AGENT_Q_DIFF_MCP_PYTHON") (agents-file "model.py")
+                                     (e2e-path "script") (e2e-path "log") (e2e-path "port"))))
+  (e2e-wait-for (not (member (e2e-read "port") '(nil ""))))
+  (format "http://127.0.0.1:%s" (e2e-read "port")))
+
+(defun agents-start (client &rest calls)
+  "Start CLIENT, whose model makes CALLS, each (TOOL . INPUT), one after the other."
+  (let* ((url (agents--start-model calls))
+         (command (agents--command client url))
          (default-directory (file-name-as-directory (e2e-path "project")))
          (process-environment
           (append (list (concat "ANTHROPIC_BASE_URL=" url)
@@ -120,29 +233,23 @@
                   (agents-environment))))
     (agents-write-provider client url)
     (setq agents--client
-          (make-process :name client :noquery t :connection-type 'pipe
+          (make-process :name client :noquery t :connection-type 'pipe :coding 'utf-8-unix
                         :buffer (generate-new-buffer (format " *%s*" client))
-                        :command (cons program
-                                       (pcase-exhaustive client
-                                         ("claude" '("-p" "Begin."
-                                                     "--permission-mode" "acceptEdits"))
-                                         ("opencode" '("run" "Begin."))
-                                         ("codex"
-                                          `("exec" "--skip-git-repo-check" "-s" "danger-full-access"
-                                            "-c" ,(format "%s.base_url=\"%s/v1\""
-                                                          "model_providers.scripted" url)
-                                            "Begin."))
-                                         ("gemini" '("-p" "Begin."
-                                                     "--approval-mode" "auto_edit"))))))
-    (process-send-eof agents--client)))
+                        :command command))
+    (if (equal client "claude-agent-acp")
+        (agents-acp-begin agents--client (e2e-path "project"))
+      (process-send-eof agents--client))))
 
 (defun agents-end ()
   "Wait until the agent has ended, and return what its model has read.
 That is a list of what it read of each result, and beside them."
   (e2e-wait-for (not (process-live-p agents--client)))
   (let* ((lines (split-string (or (e2e-read "log") "") "\n" t))
-         (last (json-parse-string (car (last lines)) :object-type 'alist
-                                  :array-type 'list)))
+         (last (if lines
+                   (json-parse-string (car (last lines)) :object-type 'alist :array-type 'list)
+                 (ert-fail (list 'nothing-was-asked
+                                 (with-current-buffer (process-buffer agents--client)
+                                   (buffer-string)))))))
     (append (alist-get 'results last) (alist-get 'beside last))))
 
 (defun agents-should-read (told &rest regexps)
@@ -150,6 +257,48 @@ That is a list of what it read of each result, and beside them."
   (dolist (regexp regexps)
     (unless (seq-find (lambda (text) (string-match-p regexp text)) told)
       (ert-fail (list 'not-told regexp told)))))
+
+(defun agents--named (format names)
+  "Return FORMAT with each %s replaced by the absolute name of one of NAMES."
+  (apply #'format format (mapcar #'agents-project names)))
+
+(defun agents-should-be-told (told format &rest names)
+  "Check that one of the texts in TOLD has FORMAT in it, word for word.
+Each %s in FORMAT stands for the absolute name of the next of NAMES, files in
+the project."
+  (let ((text (agents--named format names)))
+    (unless (seq-find (lambda (one) (string-search text one)) told)
+      (ert-fail (list 'not-told text told)))))
+
+(defun agents-tool (client)
+  "Return the name of CLIENT's tool that `agents-edit' calls."
+  (pcase-exhaustive client
+    ((or "claude" "claude-agent-acp") "Edit")
+    ("gemini" "replace")
+    ("opencode" "edit")
+    ("codex" "apply_patch")))
+
+(defun agents-should-be-refused (client told format &rest names)
+  "Check that CLIENT's model has read FORMAT as the refusal of its call.
+TOLD, FORMAT and NAMES are as for `agents-should-be-told'.  The refusal is all
+that the result of the call says, with the words that CLIENT puts around it."
+  (let ((refusal (regexp-quote (agents--named format names))))
+    (agents-should-read
+     told
+     (pcase-exhaustive client
+       ((or "claude" "claude-agent-acp")
+        (format "\\`PreToolUse:[A-Za-z]+ hook error: %s\\'" refusal))
+       ("gemini" (format "\\`Tool execution blocked: %s\\'" refusal))
+       ("opencode" (format "\\`%s\\'" refusal))
+       ("codex" (format "\\`Command blocked by PreToolUse hook: %s\\. Command: " refusal))))))
+
+(defun agents-name (client)
+  "Return the name by which users know CLIENT."
+  (pcase-exhaustive client
+    ((or "claude" "claude-agent-acp") "Claude Code")
+    ("gemini" "Gemini CLI")
+    ("opencode" "opencode")
+    ("codex" "Codex")))
 
 (defun agents-project (name)
   "Return the absolute name of the file NAME in the project."
@@ -169,11 +318,66 @@ That is a list of what it read of each result, and beside them."
   (let ((coding-system-for-write 'utf-8-unix))
     (write-region text nil (agents-project name) nil 'silent)))
 
-(defun agents-edit (name old new)
-  "Return calls of Claude Code's tools that replace OLD by NEW in NAME."
+;;;; Calls of the agents' tools
+
+(defun agents-codex-patch (&rest lines)
+  "Return a call of Codex's `apply_patch' with LINES between its first and last."
+  (cons "apply_patch" (concat "*** Begin Patch\n" (string-join lines "\n") "\n*** End Patch\n")))
+
+(defun agents-lines (text)
+  "Return the lines of TEXT, without what ends them."
+  (split-string (string-remove-suffix "\n" text) "\n"))
+
+(defun agents--chunk (old new)
+  "Return the lines of a patch that make the text NEW of the text OLD."
+  (let ((old (agents-lines old))
+        (new (agents-lines new)))
+    (if (= (length old) (length new))
+        (cl-mapcan (lambda (old new)
+                     (if (equal old new)
+                         (list (concat " " old))
+                       (list (concat "-" old) (concat "+" new))))
+                   old new)
+      (append (mapcar (apply-partially #'concat "-") old)
+              (mapcar (apply-partially #'concat "+") new)))))
+
+(defun agents-edit (client name old new &optional is-all)
+  "Return calls of CLIENT's tools that replace OLD by NEW in the file NAME.
+OLD and NEW have whole lines.  If IS-ALL is non-nil, OLD is replaced wherever
+it is; Codex cannot do that."
+  (let ((file (agents-project name))
+        (is-all (if is-all t :false)))
+    (pcase-exhaustive client
+      ((or "claude" "claude-agent-acp")
+       `(("Read" (file_path . ,file))
+         ("Edit" (file_path . ,file) (old_string . ,old) (new_string . ,new)
+          (replace_all . ,is-all))))
+      ("gemini"
+       `(("replace" (file_path . ,file) (instruction . "Shout") (old_string . ,old)
+          (new_string . ,new) (allow_multiple . ,is-all))))
+      ("opencode"
+       `(("read" (filePath . ,file))
+         ("edit" (filePath . ,file) (oldString . ,old) (newString . ,new)
+          (replaceAll . ,is-all))))
+      ("codex" (list (apply #'agents-codex-patch (concat "*** Update File: " name) "@@"
+                            (agents--chunk old new)))))))
+
+(defun agents-write (client name content)
+  "Return calls of CLIENT's tools that make CONTENT that of the file NAME."
   (let ((file (agents-project name)))
-    `(("Read" (file_path . ,file))
-      ("Edit" (file_path . ,file) (old_string . ,old) (new_string . ,new)))))
+    (pcase-exhaustive client
+      ((or "claude" "claude-agent-acp")
+       `(,@(and (file-exists-p file) `(("Read" (file_path . ,file))))
+         ("Write" (file_path . ,file) (content . ,content))))
+      ("gemini" `(("write_file" (file_path . ,file) (content . ,content))))
+      ("opencode"
+       `(,@(and (file-exists-p file) `(("read" (filePath . ,file))))
+         ("write" (filePath . ,file) (content . ,content))))
+      ("codex" (list (apply #'agents-codex-patch (concat "*** Add File: " name)
+                            (mapcar (apply-partially #'concat "+")
+                                    (agents-lines content))))))))
+
+;;;; The user
 
 (defun agents-go (name)
   "Wait for the review of the file NAME, and go to it."

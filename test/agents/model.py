@@ -33,8 +33,10 @@ class Anthropic:
     """The API of Anthropic's models."""
 
     def __init__(self, request):
-        messages = [m["content"] for m in request["messages"] if isinstance(m["content"], list)]
-        blocks = [block for content in messages for block in content]
+        contents = [m["content"] for m in request["messages"] if m["role"] != "assistant"]
+        # Claude Code sends the same content as a text or as a block.
+        blocks = [block for content in contents for block in
+                  ([{"type": "text", "text": content}] if isinstance(content, str) else content)]
         results = [block for block in blocks if block["type"] == "tool_result"]
         self.results = [text_of(block.get("content")) for block in results]
         self.beside = [block["text"] for block in blocks if block["type"] == "text"]
@@ -69,7 +71,7 @@ class Gemini:
     def __init__(self, request):
         parts = [part for content in request.get("contents", []) for part in content["parts"]]
         results = [part["functionResponse"] for part in parts if "functionResponse" in part]
-        self.results = [json.dumps(result["response"], ensure_ascii=False) for result in results]
+        self.results = [text_of(list(result["response"].values())) for result in results]
         self.beside = []
         tools = [tool.get("functionDeclarations", []) for tool in request.get("tools", [])]
         self.tools = {function["name"] for functions in tools for function in functions}
