@@ -10,8 +10,11 @@
 ;;; Code:
 
 (require 'agents-matrix)
+(require 'agents-models)
 
 (agents-define-matrix "claude")
+
+(agents-define-models "claude")
 
 (ert-deftest agents-claude-several-edits-of-one-file ()
   (agents-with-emacs "claude"

@@ -10,8 +10,11 @@
 ;;; Code:
 
 (require 'agents-matrix)
+(require 'agents-models)
 
 (agents-define-matrix "codex")
+
+(agents-define-models "codex")
 
 (ert-deftest agents-codex-several-files-are-one-change ()
   (agents-with-emacs "codex"

@@ -9,8 +9,11 @@
 ;;; Code:
 
 (require 'agents-matrix)
+(require 'agents-models)
 
 (agents-define-matrix "gemini")
+
+(agents-define-models "gemini")
 
 (ert-deftest agents-gemini-a-program-that-is-gone-writes-nothing ()
   (agents-with-home-of-its-own

@@ -10,8 +10,11 @@
 ;;; Code:
 
 (require 'agents-matrix)
+(require 'agents-models)
 
 (agents-define-matrix "opencode")
+
+(agents-define-models "opencode")
 
 (ert-deftest agents-opencode-dollars-are-no-patterns ()
   (agents-with-emacs "opencode"
