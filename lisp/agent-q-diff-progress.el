@@ -108,7 +108,7 @@ This runs after every command here, so it must take constant time."
       (setq header-line-format line))))
 
 (defun agent-q-diff-progress--time-left ()
-  "Return how long the agent goes on waiting, for the header line, or nil.
+  "Return how long the agent still waits, for the header line, or nil.
 It is shown only if that is not long, and the review has not ended."
   (unless (agent-q-diff-session-outcome agent-q-diff-buffer-review)
     (when-let ((minutes (agent-q-diff-session-minutes-left agent-q-diff-buffer-review)))

@@ -99,12 +99,12 @@ It has at most WIDTH columns, by default 60."
   "Number of minutes before its deadline at which a review begins to show it.")
 
 (defun agent-q-diff-session-seconds-left (review)
-  "Return the number of seconds that the caller of REVIEW goes on waiting, or nil."
+  "Return the number of seconds that the caller of REVIEW still waits, or nil."
   (when-let ((deadline (agent-q-diff-session-deadline review)))
     (float-time (time-subtract deadline nil))))
 
 (defun agent-q-diff-session-minutes-left (review)
-  "Return the minutes that the caller of REVIEW goes on waiting, if they are few.
+  "Return the minutes that the caller of REVIEW still waits, if they are few.
 A part of a minute counts as one.  If there are more than
 `agent-q-diff-session-near-minutes', or nobody knows, return nil."
   (when-let ((seconds (agent-q-diff-session-seconds-left review))
