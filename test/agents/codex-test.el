@@ -55,5 +55,24 @@
           (agents-lose-program "codex" ".codex/hooks.json")
         (e2e-write "home/.codex/hooks.json" hooks)))))
 
+;; Nor does Codex run a hook that was changed since it was trusted.
+(ert-deftest agents-codex-a-hook-that-is-not-trusted-is-found-by-check ()
+  (agents-with-home-of-its-own
+    (agents-with-emacs "codex"
+      (should (member (car (agents-run "setup" "codex" "--yes" "--socket"
+                                       (e2e-path "run/agent-q-diff/socket")))
+                      '(0 1)))
+      (set-file-times (e2e-path "home/.codex/hooks.json") (time-subtract nil 3600))
+      (delete-directory (e2e-path "home/.local/state/agent-q-diff") t)
+      (agents-put "a.txt" (e2e-text))
+      (agents-start "codex" (agents-codex-patch "*** Update File: a.txt" "@@" "-line 5" "+LINE 5"))
+      (agents-should-read (agents-end) "Success")
+      (should (equal (agents-bytes "a.txt") (e2e-text 5)))
+      (pcase-let ((`(,status ,found) (agents-run "check" "codex")))
+        (should (equal status 1))
+        (should (string-match-p
+                 "^MISSING  Codex edited .*/a\\.txt [0-9]+ seconds? ago, and did not run the hook"
+                 found))))))
+
 (provide 'codex-test)
 ;;; codex-test.el ends here
