@@ -422,8 +422,22 @@ A list in the place of a line is the lines for it, perhaps none."
                    (puthash key value arguments))
                  (ignore (agent-q-diff-own-tool-decide arguments #'ignore))))))
 
+(defun tours-leave-seconds (seconds)
+  "Let the agent of the only review wait for SECONDS more, or without end if nil."
+  (e2e-eval `(let ((review (car (agent-q-diff-open-reviews))))
+               (require 'agent-q-diff-deadline)
+               (setf (agent-q-diff-session-deadline review)
+                     (and ,seconds (time-add nil ,seconds)))
+               (run-with-timer 0 nil (lambda ()
+                                       (agent-q-diff-deadline--update)
+                                       (with-current-buffer (agent-q-diff-session-buffer review)
+                                         (agent-q-diff-progress-refresh))))
+               nil)))
+
 (screens-define-tour own-tool
   ("own-tool-opened" nil (tours-own-tool "one.txt") (e2e-see "one\\.txt · Claude Code"))
+  ("own-tool-time-left" nil (tours-leave-seconds 595) (e2e-see "10 min left"))
+  (nil nil (tours-leave-seconds nil) (e2e-see "^ hunk 1/3"))
   ("own-tool-part" agent-q-diff-reject-hunk "C-x o a r a")
   ("own-tool-part-q" agent-q-diff-finish "q")
   (nil nil (tours-own-tool "two.txt") (e2e-see "two\\.txt · Claude Code") "C-x o")
