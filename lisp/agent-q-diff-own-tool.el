@@ -39,16 +39,14 @@
 (require 'agent-q-diff-live)
 (require 'agent-q-diff-write)
 (require 'agent-q-diff-guard)
-(require 'agent-q-diff-grants)
 (require 'agent-q-diff-permit)
 (require 'agent-q-diff-session)
-(require 'agent-q-diff-reviews)
-(require 'agent-q-diff-commands)
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-api)
 (require 'agent-q-diff-propose)
 (require 'agent-q-diff-protocol)
 (require 'agent-q-diff-queue)
+(require 'agent-q-diff-own-agent)
 
 (cl-defstruct (agent-q-diff-own-tool-edit (:constructor agent-q-diff-own-tool-edit-create)
                                           (:copier nil))
@@ -100,10 +98,6 @@ A tool that fails by itself never asks for its decision to be compared.")
   "Return VERDICT, a string, as the result for the program.
 TEXT is the text that was decided, if that is not the tool's."
   `((verdict . ,verdict) ,@(and text `((text . ,text)))))
-
-(defun agent-q-diff-own-tool--grant-name ()
-  "Return the name under which the caller's own tools are granted."
-  (format "%s's own tools" (or (car agent-q-diff-caller) "Unknown agent")))
 
 (defun agent-q-diff-own-tool--as-written (result)
   "Return RESULT of a detached review as if its text were the saved file."
@@ -172,30 +166,6 @@ agent's tool cannot write anything else than it was told."
      ((and buffer (agent-q-diff-disk-unsaved-p buffer)) 'unsaved)
      ((agent-q-diff-own-tool-edit-is-fixed edit) 'fixed))))
 
-(defvar-local agent-q-diff-own-tool--session nil
-  "In a diff buffer, the agent and its session, (NAME . ID), or nil.")
-
-(defun agent-q-diff-own-tool--session-text (edit)
-  "Return words for the agent's session in which EDIT is made, or \"\"."
-  (pcase (agent-q-diff-own-tool-edit-session edit)
-    ((or 'nil "") "")
-    (session (format " (session %s)" (substring session 0 (min 8 (length session)))))))
-
-(defun agent-q-diff-own-tool--agent (edit)
-  "Return what the agent of EDIT is called, or nil.
-If another session of the same agent has a review that is open, the name
-says which session this is."
-  (when-let ((name (car agent-q-diff-caller)))
-    (cl-flet ((is-other (review)
-                (pcase (buffer-local-value 'agent-q-diff-own-tool--session
-                                           (agent-q-diff-session-buffer review))
-                  (`(,agent . ,session)
-                   (and (equal agent name)
-                        (not (equal session (agent-q-diff-own-tool-edit-session edit))))))))
-      (if (seq-some #'is-other (agent-q-diff-open-reviews))
-          (concat name (agent-q-diff-own-tool--session-text edit))
-        name))))
-
 (defun agent-q-diff-own-tool--review (edit notes answer)
   "Begin the review of EDIT, and return it.
 NOTES are as for `agent-q-diff-review'; ANSWER is as for
@@ -213,21 +183,17 @@ NOTES are as for `agent-q-diff-review'; ANSWER is as for
                  (agent-q-diff-own-tool--tell-written edit result why answer)
                (agent-q-diff-own-tool--decide-text edit result answer)))
            :notes (append notes (list (agent-q-diff-own-tool--note edit why)))
-           :agent (agent-q-diff-own-tool--agent edit)
+           :agent (agent-q-diff-own-agent-label (agent-q-diff-own-tool-edit-session edit))
            :check (agent-q-diff-own-tool-edit-check edit)
            :detached (not why))))
-    (unless (agent-q-diff-session-outcome review)
-      (with-current-buffer (agent-q-diff-session-buffer review)
-        (setq agent-q-diff-own-tool--session
-              (cons (car agent-q-diff-caller) (agent-q-diff-own-tool-edit-session edit)))))
+    (agent-q-diff-own-agent-note-session review (agent-q-diff-own-tool-edit-session edit))
     review))
 
 (defun agent-q-diff-own-tool--note (edit why)
   "Return a note for the user about who writes what is decided about EDIT.
 WHY is as from `agent-q-diff-own-tool--why-emacs'."
-  (let ((tool (format "%s's tool %s%s" (or (car agent-q-diff-caller) "the agent")
-                      (agent-q-diff-own-tool-edit-tool edit)
-                      (agent-q-diff-own-tool--session-text edit))))
+  (let ((tool (agent-q-diff-own-agent-tool (agent-q-diff-own-tool-edit-tool edit)
+                                           (agent-q-diff-own-tool-edit-session edit))))
     (pcase-exhaustive why
       ('nil (format "You decide what %s writes." tool))
       ('unsaved (format "The file has unsaved edits, so Emacs writes what you decide, not %s."
@@ -236,24 +202,15 @@ WHY is as from `agent-q-diff-own-tool--why-emacs'."
 
 (defun agent-q-diff-own-tool--allowance (request edit)
   "Return the source of an allowance for REQUEST, which is for EDIT, or nil.
-It is `policy' or `session', `none' if nothing would change, and `denied' if
-the policy denies it.  What is outside the project, or has to be written by
-Emacs, is not allowed without a review."
-  (let ((policy (agent-q-diff-permit-policy request)))
+It is as from `agent-q-diff-own-agent-allowance', or `none' if nothing would
+change.  What has to be written by Emacs is not allowed without a review."
+  (let ((allowance (agent-q-diff-own-agent-allowance request)))
     (cond
-     ((eq policy 'deny) 'denied)
+     ((eq allowance 'denied) 'denied)
      ((equal (agent-q-diff-own-tool-edit-original edit)
              (agent-q-diff-own-tool-edit-modified edit))
       'none)
-     ((or (agent-q-diff-request-protection request)
-          (agent-q-diff-own-tool--why-emacs edit)
-          (not (file-in-directory-p (agent-q-diff-request-name request)
-                                    (agent-q-diff-request-root request))))
-      nil)
-     ((eq policy 'allow) 'policy)
-     ((agent-q-diff-grants-cover-p (agent-q-diff-own-tool--grant-name)
-                                   (agent-q-diff-request-root request))
-      'session))))
+     ((not (agent-q-diff-own-tool--why-emacs edit)) allowance))))
 
 (defun agent-q-diff-own-tool-decide (arguments answer)
   "Let the user decide about the edit in ARGUMENTS, a hash table.
@@ -282,7 +239,7 @@ the file is not for agents, signal an error."
       ('nil
        (let ((review (agent-q-diff-own-tool--review edit notes answer)))
          (unless (or protection (agent-q-diff-session-outcome review))
-           (agent-q-diff-own-tool--offer review root))
+           (agent-q-diff-own-agent-offer review root))
          review))
       (by
        (setf (agent-q-diff-own-tool-edit-by edit) by
@@ -345,43 +302,6 @@ ANSWER is as for `agent-q-diff-own-tool--decide-text'."
                    nil (agent-q-diff-own-tool--verdict "deny")))
          (_ (funcall answer decision t (agent-q-diff-own-tool--verdict "deny"))))))))
 
-;;;; Allowing an agent
-
-(defvar-local agent-q-diff-own-tool--grant nil
-  "The arguments of `agent-q-diff-grants-add' that would allow more, or nil.")
-
-(defvar agent-q-diff-own-tool-mode-map
-  (let ((map (make-sparse-keymap)))
-    (define-key map "A" #'agent-q-diff-allow-agent)
-    map)
-  "Keymap of `agent-q-diff-own-tool-mode'.")
-
-(define-minor-mode agent-q-diff-own-tool-mode
-  "Minor mode of diff buffers for an edit by an agent's own tool.
-\\<agent-q-diff-own-tool-mode-map>\\[agent-q-diff-allow-agent] accepts all, \
-and no longer asks about this agent's edits in the project."
-  :lighter nil)
-
-(defun agent-q-diff-own-tool--offer (review root)
-  "Let the user of REVIEW allow all edits of its agent in the project ROOT."
-  (let ((grant (list (agent-q-diff-own-tool--grant-name) root)))
-    (with-current-buffer (agent-q-diff-session-buffer review)
-      (setq agent-q-diff-own-tool--grant grant)
-      (agent-q-diff-own-tool-mode))))
-
-(defun agent-q-diff-allow-agent ()
-  "Accept all, and let this agent's own tools edit this project without asking.
-That holds until Emacs ends, or until `agent-q-diff-revoke-grants'.
-Protected files are asked about all the same."
-  (interactive)
-  (unless agent-q-diff-own-tool--grant
-    (user-error "Only what an agent's own tool writes can be allowed here"))
-  (pcase-let ((`(,name ,root) agent-q-diff-own-tool--grant))
-    (when (y-or-n-p (format "Accept all, and let %s edit %s without asking until Emacs ends? "
-                            name (agent-q-diff-visible (abbreviate-file-name root))))
-      (agent-q-diff-grants-add name root)
-      (agent-q-diff-accept-all t))))
-
 ;;;; Writing in place of the tool
 
 (defun agent-q-diff-own-tool-write (arguments)
@@ -442,13 +362,6 @@ something else. Read the file, tell the user what differs, and change nothing mo
 user says so."
           (agent-q-diff-own-tool-edit-path edit)))
 
-(defun agent-q-diff-own-tool--say-allowed (edit)
-  "Tell the user that EDIT was made without asking, and why."
-  (message "%s edited %s, by your %s"
-           (or (car agent-q-diff-caller) "An agent")
-           (agent-q-diff-visible (abbreviate-file-name (agent-q-diff-own-tool-edit-name edit)))
-           (if (eq 'session (agent-q-diff-own-tool-edit-by edit)) "grant" "settings")))
-
 (defun agent-q-diff-own-tool-check (arguments)
   "Compare a file with what was decided about it; return the message about that.
 ARGUMENTS is a hash table, which see in this file's commentary.  The message
@@ -465,7 +378,10 @@ is empty if nothing needs to be said."
       (agent-q-diff-own-tool--alarm edit))
      ((agent-q-diff-own-tool-edit-by edit)
       (unless (eq 'none (agent-q-diff-own-tool-edit-by edit))
-        (agent-q-diff-own-tool--say-allowed edit))
+        (agent-q-diff-own-agent-say-allowed
+         (agent-q-diff-visible
+          (abbreviate-file-name (agent-q-diff-own-tool-edit-name edit)))
+         (agent-q-diff-own-tool-edit-by edit)))
       "")
      (t
       (agent-q-diff-message-of-result

@@ -20,6 +20,7 @@
 
 ;;; Code:
 
+(require 'cl-lib)
 (require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-file)
@@ -200,17 +201,21 @@ If it signals that a call of TOOL may not use PATH, log that."
 
 ;;;; Policy
 
+(defun agent-q-diff-propose-paths (arguments)
+  "Return the paths that a call with ARGUMENTS is about, as the agent names them."
+  (let ((files (agent-q-diff-propose--files arguments)))
+    (if files
+        (mapcan (lambda (file)
+                  (delq nil (list (plist-get file :path) (plist-get file :to))))
+                files)
+      (list (alist-get 'path arguments)))))
+
 (defun agent-q-diff-propose--denial (tool arguments)
   "Return the message for the agent if the user's policy denies a call, or nil.
 The call is that of TOOL with ARGUMENTS."
-  (let ((files (agent-q-diff-propose--files arguments)))
-    (if files
-        (seq-some (lambda (path)
-                    (agent-q-diff-propose--denial-of tool path arguments))
-                  (mapcan (lambda (file)
-                            (delq nil (list (plist-get file :path) (plist-get file :to))))
-                          files))
-      (agent-q-diff-propose--denial-of tool (alist-get 'path arguments) arguments))))
+  (seq-some (lambda (path)
+              (agent-q-diff-propose--denial-of tool path arguments))
+            (agent-q-diff-propose-paths arguments)))
 
 (defun agent-q-diff-propose--denial-of (tool path arguments)
   "Return the message if the policy denies a call of TOOL for PATH, or nil.
@@ -287,9 +292,10 @@ An error is reported in the message."
 
 ;;;; Without waiting
 
-(defun agent-q-diff-propose--begin (tool arguments callback)
+(defun agent-q-diff-propose--begin (tool arguments callback notes agent)
   "Begin the review of the proposal of TOOL with ARGUMENTS and return it.
-CALLBACK is called once with its result."
+CALLBACK is called once with its result.  NOTES and AGENT are as for
+`agent-q-diff-propose'."
   (let* ((default-directory (agent-q-diff-guard-root))
          (agent-q-diff-tool tool)
          (files (agent-q-diff-propose--files arguments))
@@ -298,31 +304,33 @@ CALLBACK is called once with its result."
                           (plist-put result :message
                                      (agent-q-diff-propose--message result arguments))))))
     (if files
-        (pcase-let ((`(,files . ,notes)
+        (pcase-let ((`(,files . ,said)
                      (agent-q-diff-propose--targets tool files default-directory)))
           (agent-q-diff-review-change files (alist-get 'description arguments) tell
-                                      :notes notes))
-      (agent-q-diff-propose--begin-one tool arguments tell))))
+                                      :notes (append said notes) :agent agent))
+      (agent-q-diff-propose--begin-one tool arguments tell notes agent))))
 
-(defun agent-q-diff-propose--begin-one (tool arguments tell)
+(defun agent-q-diff-propose--begin-one (tool arguments tell notes agent)
   "Begin the review of the proposal of TOOL for the text of one file.
-ARGUMENTS are the call's.  TELL is called once with the result.  Return the
-review."
+ARGUMENTS are the call's.  TELL is called once with the result.  NOTES and
+AGENT are as for `agent-q-diff-propose'.  Return the review."
   (let-alist arguments
-    (pcase-let ((`(,name ,notes ,check)
+    (pcase-let ((`(,name ,said ,check)
                  (agent-q-diff-propose-target tool .path default-directory)))
       (if .diff
           (agent-q-diff-review-patch name .diff .description tell
-                                     :notes notes :check check)
+                                     :notes (append said notes) :agent agent :check check)
         (agent-q-diff-review name .original .modified .description tell
-                             :notes notes :check check)))))
+                             :notes (append said notes) :agent agent :check check)))))
 
-(defun agent-q-diff-propose (tool arguments callback)
+(cl-defun agent-q-diff-propose (tool arguments callback &key notes agent)
   "Begin the review of a proposal, and return it without waiting.
-TOOL is \"propose_file_edit\", \"propose_patch\" or \"propose_changes\".
+TOOL is \"propose_file_edit\", \"propose_patch\" or \"propose_changes\", or
+the name of an agent's own tool that proposes in the same way.
 ARGUMENTS is an alist, as `agent-q-diff-schema-arguments' returns it.
 CALLBACK is called once with the result, a plist as for
-`agent-q-diff-review', with :message.
+`agent-q-diff-review', with :message.  NOTES are further strings for the
+user, and AGENT is the agent's name, if not that of `agent-q-diff-caller'.
 
 If the user's policy denies the proposal, return nil; CALLBACK then gets a
 result that has only :status `rejected', :decision and :message.  Signal an
@@ -333,7 +341,7 @@ error if the path is refused."
                                           (list :status 'rejected :decision "rejected"
                                                 :message denial))
         nil)
-    (agent-q-diff-propose--begin tool arguments callback)))
+    (agent-q-diff-propose--begin tool arguments callback notes agent)))
 
 (defun agent-q-diff-propose-async (tool arguments callback)
   "Begin the review of the proposal of TOOL with ARGUMENTS.

@@ -27,6 +27,7 @@
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-propose)
 (require 'agent-q-diff-own-tool)
+(require 'agent-q-diff-own-patch)
 (require 'agent-q-diff-tools)
 
 (defcustom agent-q-diff-server-socket nil
@@ -116,6 +117,11 @@ If CLIENT is gone, cancel REVIEW.  It may have ended, or be nil."
      client
      (agent-q-diff-own-tool-decide
       arguments (apply-partially #'agent-q-diff-server--answer client))))
+   ((equal tool "decide_patch")
+    (agent-q-diff-server--follow
+     client
+     (agent-q-diff-own-patch-decide
+      arguments (apply-partially #'agent-q-diff-server--answer-result client))))
    ((equal tool "write_decided")
     (agent-q-diff-server--answer client (agent-q-diff-own-tool-write arguments) nil))
    ((equal tool "check_edit")

@@ -170,14 +170,8 @@ async fn decide(options: &Hook, event: &Event, edit: &Edit) -> Verdict {
 /// Has the user decide about `patch`, in Codex's format, which Emacs then applies: one review, all
 /// files or none.
 async fn propose(options: &Hook, event: &Event, patch: String) -> Verdict {
-    let arguments = json!({ "diff": patch, "description": "" });
-    let answer = ask(options, event, "propose_patch", arguments).await;
-    Verdict::Deny(if answer.is_error {
-        answer.text
-    } else {
-        let made = "The patch was not run: Emacs made what was decided, in all files at once.";
-        format!("{made}\n{}", answer.text)
-    })
+    let arguments = json!({ "diff": patch, "tool": event.tool, "session": event.session });
+    Verdict::Deny(ask(options, event, "decide_patch", arguments).await.text)
 }
 
 /// Has Emacs write what it knows to be decided, which no input of the tool can make.

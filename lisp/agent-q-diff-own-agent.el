@@ -1,0 +1,127 @@
+;;; agent-q-diff-own-agent.el --- Agents that edit with their own tools  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; What an agent, and its session, is called in a review of what its own tools
+;; are about to write, and what it may write without one.  The agent is that of
+;; `agent-q-diff-caller'.
+
+;;; Code:
+
+(require 'seq)
+(require 'subr-x)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
+(require 'agent-q-diff-session)
+(require 'agent-q-diff-reviews)
+(require 'agent-q-diff-commands)
+(require 'agent-q-diff-grants)
+(require 'agent-q-diff-permit)
+
+;;;; What it is called
+
+(defvar-local agent-q-diff-own-agent--session nil
+  "In a diff buffer, the agent and its session, (NAME . ID), or nil.")
+
+(defun agent-q-diff-own-agent--session-text (session)
+  "Return words for SESSION, an id or nil, or the empty string."
+  (if (member session '(nil ""))
+      ""
+    (format " (session %s)" (substring session 0 (min 8 (length session))))))
+
+(defun agent-q-diff-own-agent-label (session)
+  "Return what the agent is called in a review for its SESSION, or nil.
+If another session of the same agent has a review that is open, the name
+says which session this is."
+  (when-let ((name (car agent-q-diff-caller)))
+    (cl-flet ((is-other (review)
+                (pcase (buffer-local-value 'agent-q-diff-own-agent--session
+                                           (agent-q-diff-session-buffer review))
+                  (`(,agent . ,other)
+                   (and (equal agent name) (not (equal other session)))))))
+      (if (seq-some #'is-other (agent-q-diff-open-reviews))
+          (concat name (agent-q-diff-own-agent--session-text session))
+        name))))
+
+(defun agent-q-diff-own-agent-note-session (review session)
+  "Note that REVIEW, unless it has ended, is for SESSION of the agent."
+  (unless (agent-q-diff-session-outcome review)
+    (with-current-buffer (agent-q-diff-session-buffer review)
+      (setq agent-q-diff-own-agent--session (cons (car agent-q-diff-caller) session)))))
+
+(defun agent-q-diff-own-agent-tool (tool session)
+  "Return what TOOL of the agent in SESSION is called in a sentence."
+  (format "%s's tool %s%s" (or (car agent-q-diff-caller) "the agent") tool
+          (agent-q-diff-own-agent--session-text session)))
+
+;;;; What it may do without asking
+
+(defun agent-q-diff-own-agent--grant-name ()
+  "Return the name under which the agent's own tools are granted."
+  (format "%s's own tools" (or (car agent-q-diff-caller) "Unknown agent")))
+
+(defun agent-q-diff-own-agent-allowance (request)
+  "Return why REQUEST needs no review: `policy' or `session', or nil.
+It is `denied' if the policy denies it.  What is protected or outside the
+project is not allowed without a review."
+  (let ((policy (agent-q-diff-permit-policy request)))
+    (cond
+     ((eq policy 'deny) 'denied)
+     ((or (agent-q-diff-request-protection request)
+          (not (file-in-directory-p (agent-q-diff-request-name request)
+                                    (agent-q-diff-request-root request))))
+      nil)
+     ((eq policy 'allow) 'policy)
+     ((agent-q-diff-grants-cover-p (agent-q-diff-own-agent--grant-name)
+                                   (agent-q-diff-request-root request))
+      'session))))
+
+(defun agent-q-diff-own-agent-say-allowed (what by)
+  "Tell the user that WHAT, a string, was edited without asking.
+BY is as from `agent-q-diff-own-agent-allowance'."
+  (message "%s edited %s, by your %s" (or (car agent-q-diff-caller) "An agent") what
+           (if (eq 'session by) "grant" "settings")))
+
+;;;; Allowing it
+
+(defvar-local agent-q-diff-own-agent--grant nil
+  "The arguments of `agent-q-diff-grants-add' that would allow more, or nil.")
+
+(defvar agent-q-diff-own-tool-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map "A" #'agent-q-diff-allow-agent)
+    map)
+  "Keymap of `agent-q-diff-own-tool-mode'.")
+
+(define-minor-mode agent-q-diff-own-tool-mode
+  "Minor mode of diff buffers for an edit by an agent's own tool.
+\\<agent-q-diff-own-tool-mode-map>\\[agent-q-diff-allow-agent] accepts all, \
+and no longer asks about this agent's edits in the project."
+  :lighter nil)
+
+(defun agent-q-diff-own-agent-offer (review root)
+  "Let the user of REVIEW allow all edits of its agent in the project ROOT."
+  (let ((grant (list (agent-q-diff-own-agent--grant-name) root)))
+    (with-current-buffer (agent-q-diff-session-buffer review)
+      (setq agent-q-diff-own-agent--grant grant)
+      (agent-q-diff-own-tool-mode))))
+
+(defun agent-q-diff-allow-agent ()
+  "Accept all, and let this agent's own tools edit this project without asking.
+That holds until Emacs ends, or until `agent-q-diff-revoke-grants'.
+Protected files are asked about all the same."
+  (interactive)
+  (unless agent-q-diff-own-agent--grant
+    (user-error "Only what an agent's own tool writes can be allowed here"))
+  (pcase-let ((`(,name ,root) agent-q-diff-own-agent--grant))
+    (when (y-or-n-p (format "Accept all, and let %s edit %s without asking until Emacs ends? "
+                            name (agent-q-diff-visible (abbreviate-file-name root))))
+      (agent-q-diff-grants-add name root)
+      (agent-q-diff-accept-all t))))
+
+(provide 'agent-q-diff-own-agent)
+;;; agent-q-diff-own-agent.el ends here
