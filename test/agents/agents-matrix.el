@@ -14,18 +14,32 @@
 (defconst agents-matrix
   '(all-of-it a-part-another-edited-and-nothing line-ends-and-files-one-after-the-other
     a-file-that-does-not-exist unsaved-edits-stay without-emacs-nothing-is-written
-    a-broken-socket-writes-nothing if-emacs-is-killed-nothing-is-written
-    if-it-is-killed-its-review-ends)
+    a-broken-socket-writes-nothing what-is-no-text-is-not-written
+    if-emacs-is-killed-nothing-is-written if-it-is-killed-its-review-ends)
   "The tests.  The function agents-matrix-NAME runs the test NAME with an agent.")
 
+(defconst agents-matrix-in-a-home-of-its-own
+  '(when-time-is-up-nothing-is-written)
+  "Further tests, as in `agents-matrix', that change the agent's settings.")
+
 (defmacro agents-define-matrix (client)
-  "Define the tests of `agents-matrix' for CLIENT, as agents-CLIENT-NAME."
-  `(progn
-     ,@(mapcar (lambda (name)
-                 `(ert-deftest ,(intern (format "agents-%s-%s" client name)) ()
-                    (agents-with-emacs ,client
-                      (,(intern (format "agents-matrix-%s" name)) ,client))))
-               agents-matrix)))
+  "Define the tests of `agents-matrix' for CLIENT, as agents-CLIENT-NAME.
+So are those of `agents-matrix-in-a-home-of-its-own'."
+  (cl-flet ((test-of (name)
+              (intern (format "agents-%s-%s" client name)))
+            (body-of (name)
+              `(agents-with-emacs ,client
+                 (,(intern (format "agents-matrix-%s" name)) ,client))))
+    `(progn
+       ,@(mapcar (lambda (name)
+                   `(ert-deftest ,(test-of name) ()
+                      ,(body-of name)))
+                 agents-matrix)
+       ,@(mapcar (lambda (name)
+                   `(ert-deftest ,(test-of name) ()
+                      (agents-with-home-of-its-own
+                        ,(body-of name))))
+                 agents-matrix-in-a-home-of-its-own))))
 
 (defun agents-matrix--start (client &rest calls)
   "Start CLIENT with the calls in CALLS, a list of lists."
@@ -210,6 +224,30 @@ call M-x agent-q-diff-serve in it. Nothing was changed. Looked for the socket at
   (e2e-eval '(agent-q-diff-serve-stop))
   (e2e-write "run/agent-q-diff/socket" "no socket")
   (agents-matrix--nobody-serves client))
+
+(defun agents-matrix-what-is-no-text-is-not-written (client)
+  "Let CLIENT edit a file that is not UTF-8."
+  (let ((bytes (encode-coding-string (concat "café\n" (e2e-text)) 'latin-1))
+        (coding-system-for-write 'binary))
+    (write-region bytes nil (agents-project "a.txt") nil 'silent)
+    (agents-matrix--start client (agents-edit client "a.txt" "line 5\n" "LINE 5\n"))
+    (agents-should-read (agents-end)
+                        (pcase client
+                          ;; It refuses that itself, before it asks its hook.
+                          ((or "claude" "claude-agent-acp") "not valid UTF-8")
+                          (_ "cannot show this edit to the user, so it was not made: ")))
+    (should (equal (agents-bytes "a.txt") bytes))))
+
+(defun agents-matrix-when-time-is-up-nothing-is-written (client)
+  "Let the hook of CLIENT wait only for a second."
+  (agents-set-hook-timeout client 1)
+  (agents-matrix--start-one client)
+  (agents-should-be-refused
+   client (agents-end)
+   (concat "Error: the user has not decided in the time that the agent waits, so nothing was \
+changed. " (agents-matrix--how-to-go-on client)))
+  (e2e-see-gone "Agent-Q Diff: a\\.txt")
+  (should (equal (agents-bytes "a.txt") (e2e-text))))
 
 (defun agents-matrix-if-emacs-is-killed-nothing-is-written (client)
   "Kill Emacs while CLIENT waits for a review."

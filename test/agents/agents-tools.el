@@ -158,6 +158,24 @@ What is typed while it starts is lost."
                                                     ids))))))
         (descend pid)))))
 
+(defun agents-set-hook-timeout (client seconds)
+  "Let the hook of CLIENT in the home wait only for SECONDS."
+  (pcase-let* ((`(,file ,hook ,options)
+                (pcase-exhaustive client
+                  ((or "claude" "claude-agent-acp")
+                   '(".claude/settings.json" " hook claude" " --timeout %d"))
+                  ("codex" '(".codex/hooks.json" " hook codex" " --timeout %d"))
+                  ("gemini" '(".gemini/settings.json" " hook gemini" " --timeout %d"))
+                  ("opencode" '(".config/opencode/plugins/agent-q-diff.js"
+                                "\"hook\",\"opencode\"" ",\"--timeout\",\"%d\""))))
+               (name (concat "home/" file))
+               (text (e2e-read name)))
+    (should (string-search hook text))
+    (e2e-write name (string-replace hook (concat hook (format options seconds)) text))
+    ;; What was changed has to be trusted again.
+    (when (equal client "codex")
+      (agents-codex-trust))))
+
 (defun agents-kill ()
   "Kill the agent with all its processes, but not what it runs as hooks."
   (dolist (pid (agents--processes (process-id agents--client)))
