@@ -230,8 +230,8 @@ also when Emacs exits, since nobody could read the message."
     (pcase (agent-q-diff-session-outcome review)
       ((or 'abandoned (and 'cancelled (guard (agent-q-diff-session-is-abandoned review))))
        (format "Nobody is waiting any more for the review of %s, so it is cancelled%s" name stay))
-      ('cancelled (format (if (< (or (agent-q-diff-session-seconds-left review) 1) 1)
-                              "%s waits no longer for the review of %s%s"
+      ('cancelled (format (if (agent-q-diff-session-time-up-p review)
+                              "%s no longer waits for the review of %s%s"
                             "%s withdrew its proposal for %s%s")
                           (agent-q-diff-lifecycle--shown-agent review) name stay))
       ((or 'killed 'aborted)

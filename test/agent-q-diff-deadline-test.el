@@ -56,6 +56,15 @@
     (should-not (aqd-said (agent-q-diff-deadline-begin review 30)))
     (should (string-prefix-p " 1 min left ·" (aqd-deadline-header review)))))
 
+(ert-deftest aqd-deadline-that-is-over-is-the-reason-that-is-said ()
+  (pcase-dolist (`(,seconds . ,text) '((0 . "Claude no longer waits for the review of target.txt")
+                                       (60 . "Claude withdrew its proposal for target.txt")))
+    (aqd-with-file aqd-original-of-two
+      (let ((review (aqd-begin-review aqd-original-of-two aqd-modified-of-two
+                                      :agent "Claude")))
+        (agent-q-diff-deadline-begin review seconds)
+        (should (string-prefix-p text (aqd-said (agent-q-diff-cancel review))))))))
+
 (ert-deftest aqd-deadline-is-looked-at-only-when-it-changes ()
   (aqd-deadline-with-review review
     (pcase-dolist (`(,seconds ,wanted) '((86400 85800) (600.5 0.5) (599 59.1) (61 1.1)))
