@@ -227,9 +227,8 @@ call M-x agent-q-diff-serve in it. Nothing was changed. Looked for the socket at
 
 (defun agents-matrix-what-is-no-text-is-not-written (client)
   "Let CLIENT edit a file that is not UTF-8."
-  (let ((bytes (encode-coding-string (concat "café\n" (e2e-text)) 'latin-1))
-        (coding-system-for-write 'binary))
-    (write-region bytes nil (agents-project "a.txt") nil 'silent)
+  (let ((bytes (encode-coding-string (concat "café\n" (e2e-text)) 'latin-1)))
+    (agents-put-bytes "a.txt" bytes)
     (agents-matrix--start client (agents-edit client "a.txt" "line 5\n" "LINE 5\n"))
     (agents-should-read (agents-end)
                         (pcase client

@@ -243,8 +243,7 @@ bytes are known here, too, or `refused'."
   "Write the files of CASES, as they are before."
   (dolist (case cases)
     (when-let ((bytes (agents-models-case-bytes case)))
-      (let ((coding-system-for-write 'no-conversion))
-        (write-region bytes nil (agents-project (agents-models-case-name case)) nil 'silent)))))
+      (agents-put-bytes (agents-models-case-name case) bytes))))
 
 (defun agents-models--cases (client)
   "Return the cases for CLIENT, and write their files."

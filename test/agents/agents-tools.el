@@ -181,6 +181,13 @@ What is typed while it starts is lost."
   (dolist (pid (agents--processes (process-id agents--client)))
     (signal-process pid 'SIGKILL)))
 
+(defun agents-stop ()
+  "Stop the agent and its model, if they run."
+  (when (process-live-p agents--client)
+    (agents-kill))
+  (when (process-live-p agents--model)
+    (delete-process agents--model)))
+
 (defmacro agents-with-emacs (client &rest body)
   "Evaluate BODY with an Emacs that serves, and the hook of CLIENT set up."
   (declare (indent 1) (debug t))
@@ -199,10 +206,7 @@ What is typed while it starts is lost."
          (agents-codex-trust))
        (unwind-protect
            (progn ,@body)
-         (when (process-live-p agents--client)
-           (agents-kill))
-         (when (process-live-p agents--model)
-           (delete-process agents--model))))))
+         (agents-stop)))))
 
 (defmacro agents-with-home-of-its-own (&rest body)
   "Evaluate BODY with a home that no other test sees."
@@ -333,8 +337,12 @@ that the result of the call says, with the words that CLIENT puts around it."
 
 (defun agents-put (name text)
   "Make TEXT the content of the file NAME in the project."
-  (let ((coding-system-for-write 'utf-8-unix))
-    (write-region text nil (agents-project name) nil 'silent)))
+  (agents-put-bytes name (encode-coding-string text 'utf-8-unix)))
+
+(defun agents-put-bytes (name bytes)
+  "Make BYTES, a unibyte string, the content of the file NAME in the project."
+  (let ((coding-system-for-write 'no-conversion))
+    (write-region bytes nil (agents-project name) nil 'silent)))
 
 ;;;; Calls of the agents' tools
 

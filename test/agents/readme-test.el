@@ -75,10 +75,7 @@
               (agents-decide "a.txt" "a r a q")
               (agents-should-read (agents-end) "✓ Accepted in part: 2 of 3 hunks are in ")
               (should (equal (agents-bytes "a.txt") (e2e-text 5 35))))
-          (when (process-live-p agents--client)
-            (agents-kill))
-          (when (process-live-p agents--model)
-            (delete-process agents--model)))))))
+          (agents-stop))))))
 
 (provide 'readme-test)
 ;;; readme-test.el ends here
