@@ -1,5 +1,8 @@
 //! What agents' tools make of a file, and inputs that make what was decided.
 
+use std::collections::BTreeMap;
+
+use agent_q_diff_engine::inputs::codex::FileEdit;
 use agent_q_diff_engine::inputs::file_text::{Encoding, FileText};
 use agent_q_diff_engine::inputs::strings::{Replacement, smallest};
 use agent_q_diff_engine::inputs::{InputError, claude, codex, gemini, opencode};
@@ -465,6 +468,96 @@ fn a_rewritten_input_makes_what_was_decided() {
 /// Returns the patch that makes `decided` of the file f, which is `base`.
 fn codex_patch(base: Option<&FileText>, decided: &str) -> Option<String> {
     codex::patch_to("f", base, &FileText::new(decided.to_owned()))
+}
+
+/// Files by their names.
+type Tree = BTreeMap<String, String>;
+
+/// Returns the files that `patch` makes of `tree`, as Codex carries them out: one after the other.
+fn patched(tree: &Tree, patch: &str) -> Tree {
+    let mut tree = tree.clone();
+    for file in parse(patch).unwrap() {
+        let before = tree.remove(file.path);
+        match file.action {
+            Action::Add { text } => {
+                assert_eq!(before, None, "{patch}");
+                tree.insert(file.path.to_owned(), text);
+            }
+            Action::Delete => assert!(before.is_some(), "{patch}"),
+            Action::Update { new_path, chunks } => {
+                let after = updated(before.unwrap().as_bytes(), &chunks).unwrap();
+                let path = new_path.unwrap_or(file.path).to_owned();
+                tree.insert(path, String::from_utf8(after).unwrap());
+            }
+        }
+    }
+    tree
+}
+
+#[test]
+fn a_patch_of_several_files_makes_what_was_decided() {
+    let mut dice = Dice::new(20);
+    let mut n_made = 0;
+    let n_cases = n_cases(20_000);
+    for _ in 0..n_cases {
+        let (mut tree, mut wanted) = (Tree::new(), Tree::new());
+        let mut files = Vec::new();
+        for n in 0..=dice.roll(4) {
+            let ends: &[&str] = if dice.roll(4) == 0 {
+                &["\r\n"]
+            } else {
+                &["\n"]
+            };
+            let before = (dice.roll(5) > 0).then(|| some_text(&mut dice, ends));
+            let after = match &before {
+                Some(_) if dice.roll(5) == 0 => None,
+                Some(text) if dice.roll(4) == 0 => Some(text.clone()),
+                Some(text) => Some(some_change(&mut dice, text, ends[0])),
+                None => (dice.roll(3) > 0).then(|| some_text(&mut dice, &["\n"])),
+            };
+            let (path, new_path) = (format!("f{n}"), format!("d/g{n}"));
+            let is_moved = before.is_some() && after.is_some() && dice.roll(3) == 0;
+            if let Some(text) = &before {
+                tree.insert(path.clone(), text.clone());
+            }
+            if let Some(text) = &after {
+                let path = if is_moved { &new_path } else { &path };
+                wanted.insert(path.clone(), text.clone());
+            }
+            let new = |text: Option<String>| text.map(FileText::new);
+            files.push((path, is_moved.then_some(new_path), new(before), new(after)));
+        }
+        let edits: Vec<FileEdit> = files
+            .iter()
+            .map(|(path, new_path, before, after)| FileEdit {
+                path,
+                new_path: new_path.as_deref(),
+                before: before.as_ref(),
+                after: after.as_ref(),
+            })
+            .collect();
+        // What Codex cannot make: a last line without a newline, CRLF where there is none yet, and an
+        // empty file under a new name.
+        let is_possible = edits.iter().all(|edit| match (edit.before, edit.after) {
+            (Some(before), Some(after)) if before == after => {
+                edit.new_path.is_none() || !before.text.is_empty() && before.text.ends_with('\n')
+            }
+            (before, Some(after)) => {
+                let is_crlf = before.is_some_and(|before| before.text.contains("\r\n"));
+                (after.text.is_empty() || after.text.ends_with('\n'))
+                    && (is_crlf || !after.text.contains('\r'))
+            }
+            (_, None) => true,
+        });
+        match codex::patch_of(&edits) {
+            Some(patch) => {
+                assert_eq!(patched(&tree, &patch), wanted, "{patch}");
+                n_made += 1;
+            }
+            None => assert!(tree == wanted || !is_possible, "{tree:?} {wanted:?}"),
+        }
+    }
+    assert!(n_made > n_cases / 3, "{n_made}");
 }
 
 #[test]

@@ -1,20 +1,32 @@
 //! The tool `apply_patch` of Codex.
 //!
 //! What a patch makes of a file, [`crate::patch::codex`] knows. Here is the patch that makes a
-//! decided text of it. It cannot leave a file without a newline at its end.
+//! decided text of it, or of several files. It cannot leave a file without a newline at its end.
 
 use super::file_text::FileText;
 use crate::diff::{self, edits, group};
-use crate::patch::codex::{Action, parse, updated};
+use crate::patch::codex::{Action, FilePatch, parse, updated};
 use crate::patch::hunk::{Hunk, LineKind};
 use crate::text::Text;
 
 /// Number of unchanged lines around a chunk.
 const CONTEXT_LEN: usize = 3;
 
+/// What is to become of a file.
+#[derive(Debug, Clone, Copy)]
+pub struct FileEdit<'a> {
+    /// What the patch calls it.
+    pub path: &'a str,
+    /// Its new name, if it gets one.
+    pub new_path: Option<&'a str>,
+    /// The file before, or `None` if there is none.
+    pub before: Option<&'a FileText>,
+    /// The file after, or `None` if there is to be none.
+    pub after: Option<&'a FileText>,
+}
+
 /// Returns a patch that makes `decided` of the file that the patch calls `path`, or `None` if there
-/// is none. `base` is the file before, or `None` if there is none. To Codex, a byte order mark is
-/// the first character of the first line, so a patch can add one, or take it away.
+/// is none. `base` is the file before, or `None` if there is none.
 ///
 /// ```
 /// use agent_q_diff_engine::inputs::codex::patch_to;
@@ -25,39 +37,114 @@ const CONTEXT_LEN: usize = 3;
 /// assert_eq!(patch, "*** Begin Patch\n*** Update File: f\n@@\n a\n-b\n+B\n*** End Patch\n");
 /// ```
 pub fn patch_to(path: &str, base: Option<&FileText>, decided: &FileText) -> Option<String> {
-    let wanted = decided.bytes();
-    let Some(base) = base else {
-        let text = String::from_utf8(wanted).ok()?;
-        let lines: String = text.lines().map(|line| format!("+{line}\n")).collect();
-        let patch = wrapped(&format!("*** Add File: {path}\n{lines}"));
-        return (made(&patch, None)? == text.as_bytes()).then_some(patch);
-    };
-    let bytes = base.bytes();
-    // With all lines around it, every place is certain.
-    [CONTEXT_LEN, usize::MAX]
-        .into_iter()
-        .find_map(|context_len| {
-            let chunks = chunks(&bytes, &wanted, context_len);
-            let patch = wrapped(&format!("*** Update File: {path}\n{chunks}"));
-            (made(&patch, Some(&bytes))? == wanted).then_some(patch)
-        })
+    patch_of(&[FileEdit {
+        path,
+        new_path: None,
+        before: base,
+        after: Some(decided),
+    }])
+}
+
+/// Returns a patch that makes `edits`, or `None` if there is none. Files that stay as they are are
+/// not in it, so there must be another. To Codex, a byte order mark is the first character of the
+/// first line, so a patch can add one, or take it away.
+///
+/// ```
+/// use agent_q_diff_engine::inputs::codex::{FileEdit, patch_of};
+/// use agent_q_diff_engine::inputs::file_text::FileText;
+/// let text = FileText::new("a\n".to_owned());
+/// let gone = FileEdit { path: "f", new_path: None, before: Some(&text), after: None };
+/// let moved = FileEdit { path: "g", new_path: Some("h"), before: Some(&text), after: Some(&text) };
+/// let patch = patch_of(&[gone, moved]).unwrap();
+/// assert_eq!(
+///     patch,
+///     "*** Begin Patch\n*** Delete File: f\n*** Update File: g\n*** Move to: h\n@@\n a\n\
+///      *** End Patch\n"
+/// );
+/// ```
+pub fn patch_of(edits: &[FileEdit<'_>]) -> Option<String> {
+    let edits: Vec<&FileEdit> = edits.iter().filter(|edit| !edit.is_idle()).collect();
+    let sections: Option<Vec<String>> = edits.iter().map(|edit| edit.section()).collect();
+    let patch = wrapped(&sections?.concat());
+    let files = parse(&patch).ok()?;
+    let is_right = files.len() == edits.len()
+        && edits
+            .iter()
+            .zip(&files)
+            .all(|(edit, file)| edit.is_made_by(file));
+    is_right.then_some(patch)
+}
+
+impl FileEdit<'_> {
+    /// Returns whether the file stays as it is.
+    fn is_idle(&self) -> bool {
+        self.new_path.is_none() && self.before == self.after
+    }
+
+    /// Returns the part of a patch that makes this edit, or `None` if there is none.
+    fn section(&self) -> Option<String> {
+        let path = self.path;
+        match (self.before, self.after) {
+            (None, None) => None,
+            (Some(_), None) => Some(format!("*** Delete File: {path}\n")),
+            (None, Some(after)) => {
+                let text = String::from_utf8(after.bytes()).ok()?;
+                let lines: String = text.lines().map(|line| format!("+{line}\n")).collect();
+                Some(format!("*** Add File: {path}\n{lines}"))
+            }
+            (Some(before), Some(after)) => self.update(&before.bytes(), &after.bytes()),
+        }
+    }
+
+    /// Returns the part of a patch that makes `wanted` of `base`, and gives the file its new name.
+    fn update(&self, base: &[u8], wanted: &[u8]) -> Option<String> {
+        let path = self.path;
+        let new_path = self.new_path;
+        let new_name = new_path.map_or_else(String::new, |path| format!("*** Move to: {path}\n"));
+        // With all lines around it, every place is certain.
+        [CONTEXT_LEN, usize::MAX]
+            .into_iter()
+            .find_map(|context_len| {
+                let chunks = if base == wanted {
+                    first_line(base)?
+                } else {
+                    chunks(base, wanted, context_len)
+                };
+                let section = format!("*** Update File: {path}\n{new_name}{chunks}");
+                let patch = wrapped(&section);
+                let files = parse(&patch).ok()?;
+                self.is_made_by(files.first()?).then_some(section)
+            })
+    }
+
+    /// Returns whether `file`, of a patch, makes just this edit.
+    fn is_made_by(&self, file: &FilePatch<'_>) -> bool {
+        let wanted = self.after.map(FileText::bytes);
+        let (new_path, made) = match (&file.action, self.before) {
+            (Action::Delete, _) => (None, None),
+            (Action::Add { text }, _) => (None, Some(text.clone().into_bytes())),
+            (Action::Update { new_path, chunks }, Some(base)) => {
+                match updated(&base.bytes(), chunks) {
+                    Ok(made) => (*new_path, Some(made)),
+                    Err(_) => return false,
+                }
+            }
+            (Action::Update { .. }, None) => return false,
+        };
+        file.path == self.path && new_path == self.new_path && made == wanted
+    }
 }
 
 fn wrapped(files: &str) -> String {
     format!("*** Begin Patch\n{files}*** End Patch\n")
 }
 
-/// Returns what `patch`, of one file, makes of that; `base` is the file before.
-fn made(patch: &str, base: Option<&[u8]>) -> Option<Vec<u8>> {
-    let files = parse(patch).ok()?;
-    match (&files[..], base) {
-        ([file], base) => match (&file.action, base) {
-            (Action::Add { text }, _) => Some(text.clone().into_bytes()),
-            (Action::Update { chunks, .. }, Some(base)) => updated(base, chunks).ok(),
-            _ => None,
-        },
-        _ => None,
-    }
+/// Returns a chunk that finds the first line of `base` and changes nothing, or `None` if there is no
+/// line: a file gets another name only with a chunk.
+fn first_line(base: &[u8]) -> Option<String> {
+    let line = base.split(|&byte| byte == b'\n').next()?;
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    (!base.is_empty()).then(|| format!("@@\n {}\n", String::from_utf8_lossy(line)))
 }
 
 /// Returns the chunks that make `decided` of `base`, with `context_len` lines around each.
