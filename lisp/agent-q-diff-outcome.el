@@ -346,10 +346,13 @@ original and the whole proposal are.  What is shown follows your decisions.
 Return the message that is shown."
   (interactive "P")
   (agent-q-diff-signs-change-with-target)
-  (let* ((is-of-files (or (agent-q-diff-buffer-heading-at-point)
-                          (not (agent-q-diff-file-change-has-text (agent-q-diff-buffer-file)))))
-         (index (agent-q-diff-buffer-file-index))
-         (hunk (and (not is-of-files) (agent-q-diff-buffer-hunk-at-point))))
+  (let* ((hunk (agent-q-diff-buffer-hunk-at-point))
+         (is-of-files (or (agent-q-diff-buffer-heading-at-point)
+                          (not (agent-q-diff-file-change-has-text (agent-q-diff-buffer-file)))
+                          (and hunk
+                               (agent-q-diff-change-operation-of agent-q-diff-buffer-change
+                                                                 hunk))))
+         (index (agent-q-diff-buffer-file-index)))
     (pcase-let ((`(,window . ,warning)
                  (agent-q-diff-outcome--show
                   is-all (and (not is-of-files) index)

@@ -646,6 +646,16 @@ run.sh  mode 644 → 755
 link  link to a.txt → run.sh
 ")))))
 
+(ert-deftest aqd-several-on-a-hunk-without-lines-the-outcome-is-of-all-files ()
+  (aqd-several-with-review
+    (dotimes (hunk (car (agent-q-diff-change-tally (agent-q-diff-session-change review))))
+      (agent-q-diff-buffer-goto-hunk hunk)
+      (let ((is-operation (looking-at-p "^@@ [a-z]")))
+        (agent-q-diff-show-outcome)
+        (with-current-buffer agent-q-diff-outcome-buffer-name
+          (should (eq (and is-operation t)
+                      (string-prefix-p " The files" header-line-format))))))))
+
 ;;;; Files that are visited later
 
 (defun aqd-several-visited ()
