@@ -207,7 +207,7 @@ Each hunk has these properties in addition:
    path callback agent original modified description mode notes
    (lambda ()
      (agent-q-diff-file-change-open (if detached
-                                        (agent-q-diff-api--detached-name path)
+                                        (agent-q-diff-visit-detached-name path)
                                       (agent-q-diff-visit-name path))
                                     original modified check detached))))
 
@@ -225,12 +225,6 @@ other arguments and the value are those of `agent-q-diff-review'."
    (append notes (agent-q-diff-api--names-note path diff))
    (lambda ()
      (agent-q-diff-file-change-open-patch (agent-q-diff-visit-name path) diff check))))
-
-(defun agent-q-diff-api--detached-name (path)
-  "Return PATH, the name of a text that is no file, as an absolute file name.
-The file is not accessed, so PATH may be remote."
-  (agent-q-diff-visit-check-spelling path)
-  (substring-no-properties (expand-file-name path)))
 
 (defun agent-q-diff-api-start (path callback agent original modified description
                                      mode notes open)

@@ -105,7 +105,7 @@ kept, or if a file can no longer be a target."
   (agent-q-diff-file-change-engine (car (agent-q-diff-change-files change))))
 
 (defun agent-q-diff-change-is-detached (change)
-  "Return non-nil if CHANGE is of a text, not of files."
+  "Return non-nil if CHANGE is of texts, not of files."
   (agent-q-diff-file-change-is-detached (car (agent-q-diff-change-files change))))
 
 (defun agent-q-diff-change-is-several (change)

@@ -46,6 +46,7 @@
   (missing nil :documentation "Directories made for its present name, innermost first.")
   (is-created nil :documentation "Non-nil if a command of the review has created it.")
   (deleted nil :documentation "What the deleted file was, (MODES . BYTES), or nil.")
+  (done nil :documentation "In a detached change, the operations that are done.")
   (original nil :documentation "The proposal's original text, or nil.")
   (modified nil :documentation "The proposal's modified text, or nil.")
   (is-altered nil :documentation "Non-nil if saving changed more than the hunks.")
@@ -114,13 +115,16 @@ MODIFIED and CHECK are as for that function."
        :original original :modified modified :target target
        :engine (agent-q-diff-engine-review original modified)))))
 
-(defun agent-q-diff-file-change-without-text (path &optional check)
+(defun agent-q-diff-file-change-without-text (path &optional check is-detached)
   "Return a new change of the file PATH, an absolute name, without hunks.
-CHECK, a function or nil, is called before the file is changed."
+CHECK, a function or nil, is called before the file is changed.  If
+IS-DETACHED is non-nil, the file is not accessed."
   (agent-q-diff-file-change--create
    :has-text nil
-   :target (agent-q-diff-target-create :path path :check check
-                                       :truename (file-truename path))))
+   :target (if is-detached
+               (agent-q-diff-target-create :path path :check check :is-detached t)
+             (agent-q-diff-target-create :path path :check check
+                                         :truename (file-truename path)))))
 
 (defun agent-q-diff-file-change-unopened (path)
   "Return a change without hunks, of the file PATH that could not be opened."

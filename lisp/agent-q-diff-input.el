@@ -225,10 +225,51 @@ It resolves each directory once."
           (agent-q-diff-input-refuse "%s occurs twice; give each file once" name))
         (puthash name t seen)))))
 
-(defun agent-q-diff-input-change (proposals)
+(defconst agent-q-diff-input--detached-keys
+  '(:path :to :original :modified :content :delete :check)
+  "The properties that the proposal of a file can have if it is not accessed.")
+
+(defun agent-q-diff-input--check-detached (proposal)
+  "Signal an error if PROPOSAL is not enough without its file."
+  (agent-q-diff-input--check proposal)
+  (when-let ((key (cl-loop for (key value) on proposal by #'cddr
+                           when (and value (not (memq key agent-q-diff-input--detached-keys)))
+                           return key)))
+    (agent-q-diff-input-refuse "%s: %s needs the file" (plist-get proposal :path) key))
+  (when (and (plist-get proposal :delete) (null (plist-get proposal :original)))
+    (agent-q-diff-input-refuse "%s: give its :original, too" (plist-get proposal :path))))
+
+(defun agent-q-diff-input--detached-file (proposal)
+  "Return the file change of PROPOSAL, a property list, without accessing the file.
+See `agent-q-diff-review-change' for detached changes."
+  (agent-q-diff-input--check-detached proposal)
+  (let* ((path (agent-q-diff-visit-detached-name (plist-get proposal :path)))
+         (to (plist-get proposal :to))
+         (original (or (plist-get proposal :original) ""))
+         (content (plist-get proposal :content))
+         (is-deleted (plist-get proposal :delete))
+         (modified (if is-deleted original
+                     (or content (plist-get proposal :modified) original)))
+         (check (plist-get proposal :check))
+         (file (if (equal original modified)
+                   (agent-q-diff-file-change-without-text path check 'detached)
+                 (agent-q-diff-file-change-open path original modified check 'detached))))
+    (setf (agent-q-diff-file-change-old-path file) (and (null content) path)
+          (agent-q-diff-file-change-new-path file)
+          (cond (is-deleted nil)
+                (to (agent-q-diff-visit-detached-name to))
+                (t path))
+          (agent-q-diff-file-change-operations file)
+          (cond (is-deleted
+                 (list (list 'delete (encode-coding-string original 'utf-8-emacs-unix))))
+                (content (list (list 'create #o644)))
+                (to (list (list 'rename)))))
+    file))
+
+(defun agent-q-diff-input-change (proposals &optional is-detached)
   "Return a new change of the files in PROPOSALS, a list of property lists.
-See `agent-q-diff-review-change'.  If there is an error, nothing is left
-open."
+See `agent-q-diff-review-change', also for IS-DETACHED.  If there is an
+error, nothing is left open."
   (unless (and (consp proposals) (proper-list-p proposals))
     (agent-q-diff-input-refuse "a change is a list of files, at least one"))
   (mapc #'agent-q-diff-input--check proposals)
@@ -237,7 +278,10 @@ open."
     (unwind-protect
         (progn
           (dolist (proposal proposals)
-            (push (agent-q-diff-input-file proposal) files))
+            (push (if is-detached
+                      (agent-q-diff-input--detached-file proposal)
+                    (agent-q-diff-input-file proposal))
+                  files))
           (setq files (nreverse files))
           (agent-q-diff-input--check-names files)
           (prog1 (agent-q-diff-change-join files)

@@ -134,13 +134,16 @@ FILE is one of RESULT."
 (defun agent-q-diff-message-files-accepted (result)
   "Return the first sentence about RESULT, which was accepted."
   (let ((in (plist-get result :in-file)))
-    (format "✓ %s %s%s"
+    (format "✓ %s%s: %s%s"
             (cond
-             ((= in 0) "Accepted, but nothing is in the files:")
-             ((< in (plist-get result :total)) "Accepted in part:")
-             (t "Accepted:"))
+             ((= in 0) "Accepted, but nothing is in the files")
+             ((< in (plist-get result :total)) "Accepted in part")
+             (t "Accepted"))
+            (if (plist-get result :detached) ", not yet written" "")
             (agent-q-diff-message-files-sentence result)
-            (if (plist-get result :saved) "" " Not all of it is saved; see below."))))
+            (if (or (plist-get result :saved) (plist-get result :detached))
+                ""
+              " Not all of it is saved; see below."))))
 
 (defun agent-q-diff-message-files-rejected (result)
   "Return the first sentences about RESULT, which was rejected."
@@ -161,6 +164,7 @@ FILE is one of RESULT."
          (in (seq-count (lambda (hunk) (plist-get hunk :in-file)) lines)))
     (append (list :total (length lines)
                   :in-file in
+                  :detached (plist-get result :detached)
                   ;; The comments on hunks are in the sentence.
                   :hunks (mapcar (lambda (hunk) (append (list :comment nil) hunk)) lines)
                   ;; Only what is not as proposed needs details.

@@ -8,7 +8,8 @@
 
 ;; A file appears, goes, or gets another name, another mode or another place
 ;; that it links to.  Each of these is decided like a hunk.  This file knows
-;; whether it has been done, does it, and takes it back.
+;; whether it has been done, does it, and takes it back.  In a detached change,
+;; doing it means to note that it is decided; no file is accessed.
 ;;
 ;; An operation is a list, in the form in which the engine takes it; see
 ;; `agent-q-diff-module-join'.
@@ -34,6 +35,12 @@
   "Return whether OPERATION of FILE has been done: t, nil or `neither'.
 FILE is an `agent-q-diff-file-change'.  The value is `neither' if others
 have changed the file, so that it is neither as before nor as proposed."
+  (if (agent-q-diff-file-change-is-detached file)
+      (and (memq operation (agent-q-diff-file-change-done file)) t)
+    (agent-q-diff-operation--presence-on-disk file operation)))
+
+(defun agent-q-diff-operation--presence-on-disk (file operation)
+  "Do what `agent-q-diff-operation-presence' does for OPERATION of FILE on disk."
   (agent-q-diff-file-uncached
     (let ((old (agent-q-diff-file-change-old-path file))
           (new (agent-q-diff-file-change-new-path file)))
@@ -101,8 +108,31 @@ other bits of the file count as equal."
   "Do OPERATION of FILE, or undo it if IS-IN is nil.
 Return a function without arguments that takes that back.  If it cannot be
 done, signal an error; then nothing has changed."
+  (agent-q-diff-target-check-write (agent-q-diff-file-change-target file))
+  (if (agent-q-diff-file-change-is-detached file)
+      (agent-q-diff-operation--note file operation is-in)
+    (agent-q-diff-operation--do file operation is-in)))
+
+(defun agent-q-diff-operation--note (file operation is-in)
+  "Note that OPERATION of FILE, a detached change, is done.
+If IS-IN is nil, note that it is not.  Return a function without arguments
+that takes that back."
+  (let ((done (agent-q-diff-file-change-done file))
+        (target (agent-q-diff-file-change-target file)))
+    (setf (agent-q-diff-file-change-done file)
+          (if is-in (cons operation done) (remq operation done)))
+    (when (equal operation '(rename))
+      (setf (agent-q-diff-target-path target)
+            (if is-in
+                (agent-q-diff-file-change-new-path file)
+              (agent-q-diff-file-change-old-path file))))
+    (lambda ()
+      (agent-q-diff-operation--note file operation (not is-in)))))
+
+(defun agent-q-diff-operation--do (file operation is-in)
+  "Do what `agent-q-diff-operation-carry-out' does on disk.
+FILE, OPERATION, IS-IN and the value are that function's."
   (agent-q-diff-file-uncached
-    (agent-q-diff-target-check-write (agent-q-diff-file-change-target file))
     (agent-q-diff-operation--check-disk file)
     (let ((old (agent-q-diff-file-change-old-path file))
           (new (agent-q-diff-file-change-new-path file)))

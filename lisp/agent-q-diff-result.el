@@ -151,7 +151,8 @@ their files."
                                    3)
                          (list in-file))))
     (append (agent-q-diff-result--head review counts in-file)
-            (list :saved (not (seq-some #'agent-q-diff-result-unsaved-p files))
+            (list :detached (agent-q-diff-change-is-detached change)
+                  :saved (not (seq-some #'agent-q-diff-result-unsaved-p files))
                   :files files
                   :hunks (mapcan (lambda (file) (copy-sequence (plist-get file :hunks)))
                                  files)))))

@@ -133,7 +133,9 @@ Return (HEADING . POSITIONS): those of the heading and of the hunks."
               (format (ngettext "%d hunk" "%d hunks" total) total))
              (t (string-join
                  (delq nil
-                       (list (and (< 0 applied) (format "%d of %d applied" applied total))
+                       (list (and (< 0 applied)
+                                  (format "%d of %d %s" applied total
+                                          (agent-q-diff-buffer-applied-word)))
                              (and (< 0 rejected) (format "%d rejected" rejected))
                              (and (< (+ applied rejected) total)
                                   (format "%d pending" (- total applied rejected)))))

@@ -21,7 +21,8 @@
 
 ;;;###autoload
 (cl-defun agent-q-diff-review-change (files description callback
-                                            &key (mode #'agent-q-diff-mode) notes agent)
+                                            &key (mode #'agent-q-diff-mode) notes agent
+                                            detached)
   "Ask the user to decide about FILES, and return the review at once.
 All of them are decided in one diff buffer, and CALLBACK is called once.
 
@@ -41,13 +42,18 @@ FILES is a list with a property list for each file:
 :check     a function that is called before the file is changed, and signals
            an error if it must not be
 
+If DETACHED is non-nil, no file is read or written: the hunks go into the
+texts, which :content of the result has.  Then give :content only for a new
+file, :original also for one that is to be deleted, and no other properties
+than these, :path, :modified, :delete, :to and :check.
+
 DESCRIPTION, CALLBACK, MODE, NOTES and AGENT are as for
 `agent-q-diff-review'.  If only the lines of one file would change, the
 result is as for that function.  Otherwise it is so except that :path is the
 directory that the names are shown from, :saved tells whether
 all files have what was accepted, and instead of :altered, :content,
-:untouched, :overwritten and :detached there is :files, a list with a
-property list for each file:
+:untouched and :overwritten there is :files, a list with a property list for
+each file:
 
 :path        its absolute name now
 :old-path    its name before, or nil if it is new
@@ -66,7 +72,7 @@ a hunk as well.  Its :operation is `create', `delete', `rename', `mode' or
   (agent-q-diff-api-start
    default-directory callback agent nil nil description mode notes
    (lambda ()
-     (agent-q-diff-input-change files))))
+     (agent-q-diff-input-change files detached))))
 
 ;;;###autoload
 (cl-defun agent-q-diff-review-change-and-wait (files description

@@ -31,7 +31,7 @@
   (buffer nil :documentation "The buffer, or nil until it is needed.")
   (put-off nil :documentation "Attributes of the file when visiting it was put off, or nil.")
   (is-new nil :documentation "Non-nil if the buffer was created for the review.")
-  (is-detached nil :documentation "Non-nil if the target is a text, not a file.")
+  (is-detached nil :documentation "Non-nil if the target is a text, or a name, not a file.")
   (is-created nil :documentation "Non-nil if the review created the file.")
   (missing nil :documentation "Directories created with the file, innermost first.")
   (has-followed nil :documentation "Non-nil if the buffer has followed its file, and nobody was told.")
@@ -129,7 +129,8 @@ then stays, so that the edits can be undone."
                         buffer (agent-q-diff-target-missing target)))))
     (cond
      ((agent-q-diff-target-is-detached target)
-      (kill-buffer buffer))
+      (when buffer
+        (kill-buffer buffer)))
      ((and (agent-q-diff-target-is-new target)
            (or is-gone (not is-edited)))
       (agent-q-diff-visit-close buffer)))))

@@ -111,6 +111,12 @@ They are one or two characters longer than the file's own name."
       (setq-local backup-inhibited t)
       (auto-save-mode -1))))
 
+(defun agent-q-diff-visit-detached-name (path)
+  "Return PATH, the name of a text that is no file, as an absolute file name.
+The file is not accessed, so PATH may be remote."
+  (agent-q-diff-visit-check-spelling path)
+  (substring-no-properties (expand-file-name path)))
+
 (defun agent-q-diff-visit-detached (path text)
   "Return a new buffer with TEXT, the proposed content of the file PATH.
 It visits no file, so nothing done to it is ever written.  It has the major

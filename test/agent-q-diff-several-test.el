@@ -1107,5 +1107,90 @@ diff --git a/old.txt b/old.txt
           (should (= before (agent-q-diff-module-n-reviews)))
           (should-not (find-buffer-visiting (aqd-several-name "a.txt"))))))))
 
+;;;; Detached
+
+(defun aqd-several-begin-detached ()
+  "Begin the review of texts, of which no file has any; return it."
+  (agent-q-diff-review-change
+   `((:path "a.txt" :original ,aqd-several-a :modified ,aqd-several-a-proposed)
+     (:path "old.txt" :to "sub/new.txt" :original "one\ntwo\n" :modified "one\nTWO\n")
+     (:path "gone.txt" :delete t :original "not\nneeded\n")
+     (:path "deep/made.txt" :content "made\n"))
+   "Texts" (lambda (result) (push result aqd-answers)) :detached t))
+
+(defun aqd-several-file-answer (index key)
+  "Return the value of KEY of file INDEX in the only answer."
+  (plist-get (nth index (aqd-several-answer :files)) key))
+
+(ert-deftest aqd-several-texts-are-decided-and-no-file-is-touched ()
+  (aqd-several-with-tree
+    (let ((before (aqd-several-disk)))
+      (aqd-in-diff (aqd-several-begin-detached)
+        (agent-q-diff-accept-all))
+      (should (equal before (aqd-several-disk))))
+    (should (eq 'accepted (aqd-several-answer :status)))
+    (should (aqd-several-answer :detached))
+    (should (equal (list aqd-several-a-proposed "one\nTWO\n" nil "made\n")
+                   (mapcar (lambda (file) (plist-get file :content))
+                           (aqd-several-answer :files))))
+    (should (equal (aqd-several-name "sub/new.txt") (aqd-several-file-answer 1 :path)))
+    (should (string-match-p "\\`✓ Accepted, not yet written: 4 of 4 files: "
+                            (aqd-several-answer :message)))))
+
+(ert-deftest aqd-several-texts-are-called-accepted-not-applied ()
+  (aqd-several-with-tree
+    (aqd-in-diff (aqd-several-begin-detached)
+      (agent-q-diff-accept-hunk)
+      (should (equal "modified   a.txt  1 of 3 accepted, 2 pending"
+                     (car (aqd-several-headings)))))))
+
+(ert-deftest aqd-several-texts-are-decided-in-part-and-taken-back ()
+  (aqd-several-with-tree
+    (let ((before (aqd-several-disk))
+          (review (aqd-several-begin-detached)))
+      (aqd-in-diff review
+        ;; What was accepted can be taken out again, and that be taken back.
+        (dolist (hunk '(3 4 5 6))
+          (agent-q-diff-accept review hunk))
+        (agent-q-diff-undo)
+        (agent-q-diff-unapply review 3)
+        (agent-q-diff-undo)
+        (should (equal '(t t t nil)
+                       (mapcar (lambda (hunk)
+                                 (and (agent-q-diff-engine-hunk-fact
+                                       (agent-q-diff-change-hunk
+                                        (agent-q-diff-session-change review) hunk))
+                                      t))
+                               '(3 4 5 6))))
+        ;; The lines of a new file bring it with them.
+        (agent-q-diff-accept review 7)
+        (agent-q-diff-unapply review 5)
+        (dolist (hunk '(0 1 2 5))
+          (agent-q-diff-reject review hunk))
+        (agent-q-diff-end review))
+      (should (equal before (aqd-several-disk))))
+    (should (eq 'partial (aqd-several-answer :status)))
+    (should (equal (list aqd-several-a "one\nTWO\n" nil "made\n")
+                   (mapcar (lambda (file) (plist-get file :content))
+                           (aqd-several-answer :files))))
+    (should (equal '(0 2 0 2)
+                   (mapcar (lambda (file) (plist-get file :in-file))
+                           (aqd-several-answer :files))))
+    (should (string-prefix-p "✓ Accepted in part, not yet written: 2 of 4 files: "
+                             (aqd-several-answer :message)))))
+
+(ert-deftest aqd-several-texts-need-all-that-is-known-of-a-file ()
+  (pcase-dolist (`(,file . ,words)
+                 '(((:path "a.txt" :delete t) . "give its :original")
+                   ((:path "run.sh" :mode #o755) . ":mode needs the file")
+                   ((:path "a.txt" :diff "@@ -1 +1 @@\n-1\n+x\n") . ":diff needs the file")
+                   ((:path "/ssh:x:a\nb" :content "x") . "")))
+    (aqd-several-with-tree
+      (agent-q-diff-review-change (list '(:path "b.txt" :content "b\n") file) ""
+                                  (lambda (result) (push result aqd-answers))
+                                  :detached t)
+      (should (eq 'error (aqd-several-answer :status)))
+      (should (string-search words (aqd-several-answer :reason))))))
+
 (provide 'agent-q-diff-several-test)
 ;;; agent-q-diff-several-test.el ends here
