@@ -124,5 +124,44 @@ Protected files are asked about all the same."
       (agent-q-diff-grants-add name root)
       (agent-q-diff-accept-all t))))
 
+;;;; What was decided, until it is written
+
+(defconst agent-q-diff-own-agent--max-decided 200
+  "Number of decisions that are remembered.
+A tool that fails by itself never asks for its decision to be compared.")
+
+(defvar agent-q-diff-own-agent--decided nil
+  "Alist from calls to edits that were not yet compared with their files.
+The newest is first.")
+
+(defun agent-q-diff-own-agent-remember (call edit)
+  "Remember EDIT, which was decided, instead of an earlier one of the same CALL."
+  (setq agent-q-diff-own-agent--decided
+        (seq-take (cons (cons call edit)
+                        (assoc-delete-all call agent-q-diff-own-agent--decided))
+                  agent-q-diff-own-agent--max-decided)))
+
+(defun agent-q-diff-own-agent-take (call)
+  "Return the edit that was decided for CALL, or nil, and forget it."
+  (let ((decided (assoc call agent-q-diff-own-agent--decided)))
+    (setq agent-q-diff-own-agent--decided (delq decided agent-q-diff-own-agent--decided))
+    (cdr decided)))
+
+(defun agent-q-diff-own-agent-alarm (tool paths)
+  "Tell the user that TOOL left files that are not what was decided.
+PATHS are their names, as the agent knows them.  Return the message for the
+agent."
+  (display-warning 'agent-q-diff
+                   (format "%s's tool %s left another text in %s than you decided"
+                           (or (car agent-q-diff-caller) "An agent") tool
+                           (mapconcat #'agent-q-diff-visible paths ", "))
+                   :error)
+  (format "ALARM: %s %s not what the user decided; the tool, or another program, wrote \
+something else. Read %s, tell the user what differs, and change nothing more until the \
+user says so."
+          (string-join paths ", ")
+          (if (cdr paths) "are" "is")
+          (if (cdr paths) "these files" "the file")))
+
 (provide 'agent-q-diff-own-agent)
 ;;; agent-q-diff-own-agent.el ends here

@@ -6,84 +6,287 @@
 
 ;;; Commentary:
 
-;; A patch of several files, or of more than text, in Codex's format.  An
-;; agent's own tool would apply it file by file, and leave earlier files
-;; written when a later one fails.  So Emacs applies what is decided, all files
-;; or none, and the tool is not run.
+;; A patch of several files, or of more than text, in Codex's format, that an
+;; agent's own tool is about to apply.  The program agent-q-diff, which the agent
+;; runs as a hook, requests a decision: `decide_patch'.  As for one file (see
+;; agent-q-diff-own-tool.el), the review is of texts that are in no file yet, the
+;; tool then writes what was decided, and `check_edit' compares all files with
+;; that.
 ;;
-;; The program requests that as `decide_patch', whose arguments are a hash
-;; table: diff (the patch), tool and session.
+;; If a file has unsaved edits, or the tool may leave something else than the
+;; program says, Emacs applies what is decided, all files or none, and the tool is
+;; not run.
+;;
+;; The arguments of `decide_patch' are a hash table: diff (the patch), tool, call,
+;; session, and files, a vector that is missing if Emacs has to apply the patch.
+;; See agent-q-diff-own-file.el for its elements.
 
 ;;; Code:
 
+(require 'cl-lib)
 (require 'seq)
+(require 'subr-x)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-file)
 (require 'agent-q-diff-session)
+(require 'agent-q-diff-lifecycle)
+(require 'agent-q-diff-several)
 (require 'agent-q-diff-commands)
+(require 'agent-q-diff-message)
 (require 'agent-q-diff-guard)
 (require 'agent-q-diff-permit)
 (require 'agent-q-diff-propose)
 (require 'agent-q-diff-own-agent)
+(require 'agent-q-diff-own-file)
 
-(defun agent-q-diff-own-patch--requests (tool arguments root)
-  "Return a request for each file of a call of TOOL in the project ROOT.
-ARGUMENTS are as for `agent-q-diff-propose'.  If a file is not for agents,
-signal an error."
-  (mapcar (lambda (path)
-            (pcase-let ((`(,name ,_ ,_ ,protection)
-                         (agent-q-diff-propose-target tool path root)))
-              (agent-q-diff-request-make :tool tool :path path :name name :root root
-                                         :arguments arguments :protection protection)))
-          (agent-q-diff-propose-paths arguments)))
+(cl-defstruct (agent-q-diff-own-patch-edit (:constructor agent-q-diff-own-patch-edit-create)
+                                           (:copier nil))
+  "A patch that an agent's own tool is about to apply."
+  (call nil :documentation "Id of the call, a string.")
+  (tool nil :documentation "Name of the agent's tool.")
+  (session nil :documentation "The agent's session, a string or nil.")
+  (diff nil :documentation "The patch.")
+  (files nil :documentation "List of `agent-q-diff-own-file', or nil if Emacs has to apply it.")
+  (targets nil :documentation "Alist from name to what `agent-q-diff-propose-target' returned.")
+  (root nil :documentation "Root of the agent's project.")
+  (result nil :documentation "The result of its review, or nil if there was none.")
+  (by nil :documentation "Why there was no review: `policy', `session', `none', or nil."))
 
-(defun agent-q-diff-own-patch--allowance (requests)
-  "Return why none of REQUESTS needs a review: `policy' or `session', or nil."
+;;;; What is requested
+
+(defun agent-q-diff-own-patch--edit-of (arguments)
+  "Return the edit in ARGUMENTS, a hash table, or signal what is wrong with it."
+  (dolist (key '("diff" "tool" "call"))
+    (unless (stringp (gethash key arguments))
+      (signal 'agent-q-diff-bad-arguments (list (format "%s must be a string" key)))))
+  (agent-q-diff-own-patch-edit-create
+   :call (gethash "call" arguments) :tool (gethash "tool" arguments)
+   :session (gethash "session" arguments) :diff (gethash "diff" arguments)
+   :files (mapcar #'agent-q-diff-own-file-of (gethash "files" arguments))))
+
+(defun agent-q-diff-own-patch--proposal (edit)
+  "Return the arguments of a tool that proposes EDIT, an alist."
+  `((diff . ,(agent-q-diff-own-patch-edit-diff edit)) (description . "")))
+
+(defun agent-q-diff-own-patch--aim (edit)
+  "Have the guard look at all files of EDIT, and return a request for each.
+If a file is not for agents, signal an error."
+  (let* ((tool (agent-q-diff-own-patch-edit-tool edit))
+         (root default-directory)
+         (proposal (agent-q-diff-own-patch--proposal edit)))
+    (setf (agent-q-diff-own-patch-edit-root edit) root)
+    (mapcar (lambda (path)
+              (pcase-let ((`(,name ,_ ,_ ,protection)
+                           (agent-q-diff-own-patch--add-target edit path)))
+                (agent-q-diff-request-make :tool tool :path path :name name :root root
+                                           :arguments proposal :protection protection)))
+            (agent-q-diff-propose-paths proposal))))
+
+(defun agent-q-diff-own-patch--add-target (edit path)
+  "Have the guard look at PATH, and keep the answer in EDIT.
+The value is that of `agent-q-diff-propose-target'."
+  (let ((target (agent-q-diff-propose-target (agent-q-diff-own-patch-edit-tool edit) path
+                                             (agent-q-diff-own-patch-edit-root edit))))
+    (push (cons (car target) target) (agent-q-diff-own-patch-edit-targets edit))
+    target))
+
+(defun agent-q-diff-own-patch--check (edit file)
+  "Return a function that signals an error if FILE of EDIT must not be written."
+  (let ((checks (cl-loop for name in (list (agent-q-diff-own-file-path file)
+                                           (agent-q-diff-own-file-to file))
+                         for target = (and name
+                                           (cdr (assoc name (agent-q-diff-own-patch-edit-targets
+                                                             edit))))
+                         when target collect (nth 2 target))))
+    (lambda ()
+      (mapc #'funcall checks))))
+
+(defun agent-q-diff-own-patch--notes (edit)
+  "Return what the user is told about the files of EDIT, a list of strings."
+  (cl-loop for (name . target) in (reverse (agent-q-diff-own-patch-edit-targets edit))
+           append (mapcar (lambda (note)
+                            (format "%s: %s" (file-relative-name
+                                              name (agent-q-diff-own-patch-edit-root edit))
+                                    note))
+                          (nth 1 target))))
+
+;;;; Who decides, and who writes
+
+(defun agent-q-diff-own-patch--changed (edit)
+  "Return the files of EDIT that would not stay as they are."
+  (seq-filter #'agent-q-diff-own-file-changes-p (agent-q-diff-own-patch-edit-files edit)))
+
+(defun agent-q-diff-own-patch--allowance (edit requests)
+  "Return why EDIT, with REQUESTS, needs no review, or nil.
+It is `denied', `policy', `session', or `none' if nothing would change."
   (let ((allowances (mapcar #'agent-q-diff-own-agent-allowance requests)))
-    (unless (or (memq nil allowances) (memq 'denied allowances))
-      (car allowances))))
+    (cond
+     ((memq 'denied allowances) 'denied)
+     ((and (agent-q-diff-own-patch-edit-files edit)
+           (null (agent-q-diff-own-patch--changed edit)))
+      'none)
+     ((not (memq nil allowances)) (car allowances)))))
 
-(defun agent-q-diff-own-patch--tell (callback result)
-  "Call CALLBACK with RESULT, and add to its message what Emacs made of the patch."
-  (funcall callback
-           (plist-put result :message
-                      (format "The patch was not run%s.\n%s"
-                              (if (< 0 (or (plist-get result :in-file) 0))
-                                  ": Emacs made what was decided, in all files at once"
-                                "")
-                              (plist-get result :message)))))
+(defun agent-q-diff-own-patch--why-emacs (edit)
+  "Return why Emacs has to apply EDIT, or nil.
+It is `unsaved' if a file has unsaved edits in a buffer, and `unknown' if the
+tool may leave something else."
+  (cond
+   ((null (agent-q-diff-own-patch-edit-files edit)) 'unknown)
+   ((seq-some #'agent-q-diff-own-file-unsaved-p (agent-q-diff-own-patch-edit-files edit))
+    'unsaved)))
 
-(defun agent-q-diff-own-patch-decide (arguments callback)
+(defun agent-q-diff-own-patch-decide (arguments answer)
   "Let the user decide about the patch in ARGUMENTS, a hash table.
-CALLBACK is called once with the result, a plist with :message.  Return the
-review, or nil if there is none.  If a file is not for agents, signal an
-error."
+ANSWER is called once, with a message, whether that is an error, and a
+verdict for the program, an alist.  Return the review, or nil if there is
+none.  If a file is not for agents, signal an error.
+
+The verdict is \"allow\", \"change\" or \"deny\".  With \"change\", the
+alist has files, a vector with an alist for each file in ARGUMENTS: there
+\(whether there is to be such a file), renamed (whether it is to get its new
+name), and text, if it is to be another than before."
   (let* ((default-directory (agent-q-diff-guard-root))
-         (tool (gethash "tool" arguments))
-         (session (gethash "session" arguments))
-         (proposal `((diff . ,(gethash "diff" arguments)) (description . "")))
-         (requests (agent-q-diff-own-patch--requests tool proposal default-directory))
-         (by (agent-q-diff-own-patch--allowance requests))
+         (edit (agent-q-diff-own-patch--edit-of arguments))
+         (requests (agent-q-diff-own-patch--aim edit))
+         (by (agent-q-diff-own-patch--allowance edit requests))
+         (why (agent-q-diff-own-patch--why-emacs edit)))
+    (if (and by (not why) (not (eq by 'denied)))
+        (progn
+          (setf (agent-q-diff-own-patch-edit-by edit) by)
+          (agent-q-diff-own-agent-remember (agent-q-diff-own-patch-edit-call edit) edit)
+          (funcall answer "" nil '((verdict . "allow")))
+          nil)
+      (let ((review (if (or why by)
+                        (agent-q-diff-own-patch--review-files edit why by answer)
+                      (agent-q-diff-own-patch--review-texts edit answer))))
+        (when review
+          (agent-q-diff-own-patch--begun edit review requests)
+          (when (and why by (not (agent-q-diff-session-outcome review)))
+            (agent-q-diff-own-patch--accept review by)))
+        review))))
+
+(defun agent-q-diff-own-patch--begun (edit review requests)
+  "Note that REVIEW is for EDIT, and offer a grant unless REQUESTS forbid it."
+  (unless (agent-q-diff-session-outcome review)
+    (agent-q-diff-own-agent-note-session review (agent-q-diff-own-patch-edit-session edit))
+    (unless (seq-some #'agent-q-diff-request-protection requests)
+      (agent-q-diff-own-agent-offer review (agent-q-diff-own-patch-edit-root edit)))))
+
+;;;; Texts, which the tool writes
+
+(defun agent-q-diff-own-patch--review-texts (edit answer)
+  "Begin the review of the texts that EDIT would leave, and return it.
+ANSWER is as for `agent-q-diff-own-patch-decide'."
+  (let ((agent-q-diff-tool (agent-q-diff-own-patch-edit-tool edit))
+        (session (agent-q-diff-own-patch-edit-session edit)))
+    (agent-q-diff-review-change
+     (mapcar (lambda (file)
+               (agent-q-diff-own-file-proposal
+                file (agent-q-diff-own-file-modified file) (agent-q-diff-own-file-to file)
+                (agent-q-diff-own-patch--check edit file)))
+             (agent-q-diff-own-patch--changed edit))
+     "" (lambda (result) (agent-q-diff-own-patch--decided edit result answer))
+     :notes (append (agent-q-diff-own-patch--notes edit)
+                    (list (format "You decide what %s writes."
+                                  (agent-q-diff-own-agent-tool
+                                   (agent-q-diff-own-patch-edit-tool edit) session))))
+     :agent (agent-q-diff-own-agent-label session)
+     :detached t)))
+
+(defun agent-q-diff-own-patch--decided (edit result answer)
+  "Answer what the user decided about EDIT by RESULT, that of a review of texts.
+ANSWER is as for `agent-q-diff-own-patch-decide'."
+  (let ((is-decided (memq (plist-get result :status) '(accepted partial rejected)))
+        (files (agent-q-diff-own-patch-edit-files edit)))
+    (when is-decided
+      (cl-mapc #'agent-q-diff-own-file-note-decision
+               (agent-q-diff-own-patch--changed edit)
+               (or (plist-get result :files) (list result))))
+    (cond
+     ((or (not is-decided) (= 0 (plist-get result :in-file)))
+      (funcall answer (agent-q-diff-own-patch--message result 'saved)
+               (not is-decided) '((verdict . "deny"))))
+     ((agent-q-diff-own-patch--why-emacs edit)
+      (agent-q-diff-own-patch--deny
+       edit answer "the user has edited a file of it in Emacs meanwhile, and not saved it"))
+     ((not (seq-every-p #'agent-q-diff-own-file-clean-p files))
+      (agent-q-diff-own-patch--deny
+       edit answer "what the user decided has bytes that are not UTF-8"))
+     (t
+      (setf (agent-q-diff-own-patch-edit-result edit) result)
+      (agent-q-diff-own-agent-remember (agent-q-diff-own-patch-edit-call edit) edit)
+      (funcall answer "" nil (agent-q-diff-own-patch--verdict files))))))
+
+(defun agent-q-diff-own-patch--deny (edit answer why)
+  "Answer that EDIT cannot be made as it was decided, with the reason WHY.
+ANSWER is as for `agent-q-diff-own-patch-decide'."
+  (funcall answer
+           (format "Error: %s was not run: %s. Nothing of it is in the files. Ask the user how \
+to go on."
+                   (agent-q-diff-own-patch-edit-tool edit) why)
+           t '((verdict . "deny"))))
+
+(defun agent-q-diff-own-patch--verdict (files)
+  "Return the verdict for the program about FILES, of which some will change."
+  (if (seq-every-p #'agent-q-diff-own-file-whole-p files)
+      '((verdict . "allow"))
+    `((verdict . "change")
+      (files . ,(vconcat (mapcar #'agent-q-diff-own-file-verdict files))))))
+
+(defun agent-q-diff-own-patch--message (result is-saved)
+  "Return the message for the agent about RESULT, that of a review of texts.
+It is as if the texts were in the files, and saved there if IS-SAVED is
+non-nil."
+  (let ((written (list :detached nil :saved (and is-saved t))))
+    (agent-q-diff-message-of-result
+     (append written
+             (when-let ((files (plist-get result :files)))
+               (list :files (mapcar (lambda (file) (append written file)) files)))
+             result)
+     (plist-get result :path))))
+
+;;;; Files, which Emacs writes
+
+(defun agent-q-diff-own-patch--review-files (edit why by answer)
+  "Begin and return a review of EDIT in which the files are changed by Emacs.
+WHY is as from `agent-q-diff-own-patch--why-emacs', or nil if the policy
+denies EDIT.  BY is as from `agent-q-diff-own-patch--allowance'.  ANSWER is
+as for `agent-q-diff-own-patch-decide'."
+  (let* ((tool (agent-q-diff-own-patch-edit-tool edit))
+         (session (agent-q-diff-own-patch-edit-session edit))
          (agent-q-diff-display (if by 'announce agent-q-diff-display))
-         (inhibit-message (or by inhibit-message))
-         (review (agent-q-diff-propose
-                  tool proposal (apply-partially #'agent-q-diff-own-patch--tell callback)
-                  :notes (list (format "Emacs writes what you decide, in all files at once; \
-%s is not run." (agent-q-diff-own-agent-tool tool session)))
-                  :agent (agent-q-diff-own-agent-label session))))
-    (when (and review (not (agent-q-diff-session-outcome review)))
-      (agent-q-diff-own-agent-note-session review session)
-      (unless (seq-some #'agent-q-diff-request-protection requests)
-        (agent-q-diff-own-agent-offer review default-directory))
-      (when by
-        (agent-q-diff-own-patch--accept review by)))
-    review))
+         (inhibit-message (or by inhibit-message)))
+    (agent-q-diff-propose
+     tool (agent-q-diff-own-patch--proposal edit)
+     (lambda (result) (agent-q-diff-own-patch--tell answer why result))
+     :notes (list (format "%sEmacs writes what you decide, in all files at once; %s is not run."
+                          (if (eq why 'unsaved) "A file has unsaved edits: " "")
+                          (agent-q-diff-own-agent-tool tool session)))
+     :agent (agent-q-diff-own-agent-label session))))
+
+(defun agent-q-diff-own-patch--tell (answer why result)
+  "Answer with what Emacs made of a patch by RESULT.
+WHY and ANSWER are as for `agent-q-diff-own-patch--review-files'."
+  (funcall answer
+           (format "The patch was not run%s.\n%s"
+                   (cond
+                    ((not (< 0 (or (plist-get result :in-file) 0))) "")
+                    ((eq why 'unsaved)
+                     ": the user has unsaved edits in a file, so Emacs made what was decided, \
+in all files at once")
+                    (t ": Emacs made what was decided, in all files at once"))
+                   (plist-get result :message))
+           (not (memq (plist-get result :status) '(accepted partial rejected)))
+           '((verdict . "deny"))))
 
 (defun agent-q-diff-own-patch--accept (review by)
   "Accept all of REVIEW, which is allowed BY `policy' or `session'.
 If some of it does not apply, the user has to decide."
   (setf (agent-q-diff-session-is-by-program review) t)
   (let ((name (agent-q-diff-session-name review))
-        (buffer (agent-q-diff-session-buffer review)))
+        (buffer (agent-q-diff-session-buffer review))
+        (inhibit-message t))
     (with-current-buffer buffer
       (agent-q-diff-accept-all))
     (let ((inhibit-message nil))
@@ -91,6 +294,82 @@ If some of it does not apply, the user has to decide."
           (agent-q-diff-own-agent-say-allowed name by)
         (setf (agent-q-diff-session-is-by-program review) nil)
         (display-buffer buffer)))))
+
+(defun agent-q-diff-own-patch-write (edit)
+  "Make what was decided about EDIT, and return the message about it.
+No input makes its tool write that.  If a file has changed since, signal an
+error; then nothing has changed."
+  (let ((tool (agent-q-diff-own-patch-edit-tool edit))
+        (changed (agent-q-diff-file-uncached
+                   (seq-remove #'agent-q-diff-own-file-as-before-p
+                               (agent-q-diff-own-patch-edit-files edit)))))
+    (when changed
+      (agent-q-diff-file-refuse "%s was changed while the user decided"
+                                (agent-q-diff-own-file-path (car changed))))
+    (let ((made (agent-q-diff-own-patch--make edit)))
+      (unless (eq 'accepted (plist-get made :status))
+        (agent-q-diff-file-refuse "%s was not run, and Emacs could not make what was decided: %s"
+                                  tool (plist-get made :reason)))
+      (format "%s was not run, since it cannot write what the user decided; Emacs wrote it, in \
+all files at once.\n%s"
+              tool
+              (agent-q-diff-own-patch--message (agent-q-diff-own-patch-edit-result edit)
+                                               (plist-get made :saved))))))
+
+(defun agent-q-diff-own-patch--make (edit)
+  "Make what was decided about EDIT, all or nothing, and return the result."
+  (let* ((agent-q-diff-tool (agent-q-diff-own-patch-edit-tool edit))
+         (agent-q-diff-display 'announce)
+         (inhibit-message t)
+         (made nil)
+         (review (agent-q-diff-review-change
+                  (agent-q-diff-own-patch--decided-proposals edit) ""
+                  (lambda (result) (setq made result)))))
+    (unless (agent-q-diff-session-outcome review)
+      (setf (agent-q-diff-session-is-by-program review) t)
+      (unwind-protect
+          (with-current-buffer (agent-q-diff-session-buffer review)
+            (agent-q-diff-accept-all)
+            (unless made
+              (agent-q-diff-unapply-all)))
+        (unless made
+          (agent-q-diff-cancel review))))
+    made))
+
+(defun agent-q-diff-own-patch--decided-proposals (edit)
+  "Return what was decided about EDIT, as `agent-q-diff-review-change' takes it."
+  (cl-loop for file in (agent-q-diff-own-patch-edit-files edit)
+           for text = (agent-q-diff-own-file-text file)
+           for to = (and (agent-q-diff-own-file-is-renamed file)
+                         (agent-q-diff-own-file-to file))
+           unless (and (null to) (equal text (agent-q-diff-own-file-original file)))
+           collect (agent-q-diff-own-file-proposal
+                    file text to (agent-q-diff-own-patch--check edit file))))
+
+;;;; After the tool has run
+
+(defun agent-q-diff-own-patch-check (edit)
+  "Compare all files of EDIT with what was decided; return the message about that.
+The message is empty if nothing needs to be said."
+  (agent-q-diff-file-uncached
+    (let* ((files (agent-q-diff-own-patch-edit-files edit))
+           (wrong (seq-remove #'agent-q-diff-own-file-as-decided-p files))
+           (by (agent-q-diff-own-patch-edit-by edit)))
+      (mapc #'agent-q-diff-own-file-follow files)
+      (cond
+       (wrong
+        (agent-q-diff-own-agent-alarm
+         (agent-q-diff-own-patch-edit-tool edit)
+         (mapcar #'agent-q-diff-own-file-path wrong)))
+       ((eq 'none by) "")
+       (by
+        (agent-q-diff-own-agent-say-allowed
+         (let ((n (length files)))
+           (format (ngettext "%d file" "%d files" n) n))
+         by)
+        "")
+       (t (agent-q-diff-own-patch--message (agent-q-diff-own-patch-edit-result edit)
+                                           'saved))))))
 
 (provide 'agent-q-diff-own-patch)
 ;;; agent-q-diff-own-patch.el ends here

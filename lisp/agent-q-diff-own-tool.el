@@ -67,31 +67,6 @@
   (result nil :documentation "The result of its review, or nil if there was none.")
   (by nil :documentation "Why there was no review: `policy', `session', `none', or nil."))
 
-;;;; What was decided
-
-(defconst agent-q-diff-own-tool--max-decided 200
-  "Number of decisions that are remembered.
-A tool that fails by itself never asks for its decision to be compared.")
-
-(defvar agent-q-diff-own-tool--decided nil
-  "Edits that were decided and not yet compared with their files, newest first.")
-
-(defun agent-q-diff-own-tool--remember (edit)
-  "Remember EDIT, which was decided, instead of an earlier one of the same call."
-  (setq agent-q-diff-own-tool--decided
-        (seq-take (cons edit (seq-remove (lambda (other)
-                                           (equal (agent-q-diff-own-tool-edit-call other)
-                                                  (agent-q-diff-own-tool-edit-call edit)))
-                                         agent-q-diff-own-tool--decided))
-                  agent-q-diff-own-tool--max-decided)))
-
-(defun agent-q-diff-own-tool--take (call)
-  "Return the edit that was decided for CALL, and forget it."
-  (let ((edit (seq-find (lambda (edit) (equal call (agent-q-diff-own-tool-edit-call edit)))
-                        agent-q-diff-own-tool--decided)))
-    (setq agent-q-diff-own-tool--decided (delq edit agent-q-diff-own-tool--decided))
-    edit))
-
 ;;;; Deciding
 
 (defun agent-q-diff-own-tool--verdict (verdict &optional text)
@@ -124,7 +99,7 @@ ANSWER is called with a message, whether that is an error, and a verdict."
      (t
       (setf (agent-q-diff-own-tool-edit-decided edit) content
             (agent-q-diff-own-tool-edit-result edit) result)
-      (agent-q-diff-own-tool--remember edit)
+      (agent-q-diff-own-agent-remember (agent-q-diff-own-tool-edit-call edit) edit)
       (funcall answer "" nil
                (if (equal content (agent-q-diff-own-tool-edit-modified edit))
                    (agent-q-diff-own-tool--verdict "allow")
@@ -245,7 +220,7 @@ the file is not for agents, signal an error."
        (setf (agent-q-diff-own-tool-edit-by edit) by
              (agent-q-diff-own-tool-edit-decided edit)
              (agent-q-diff-own-tool-edit-modified edit))
-       (agent-q-diff-own-tool--remember edit)
+       (agent-q-diff-own-agent-remember (agent-q-diff-own-tool-edit-call edit) edit)
        (funcall answer "" nil (agent-q-diff-own-tool--verdict "allow"))
        nil))))
 
@@ -293,7 +268,7 @@ ANSWER is as for `agent-q-diff-own-tool--decide-text'."
          ('yes
           (setf (agent-q-diff-own-tool-edit-by edit) 'none
                 (agent-q-diff-own-tool-edit-decided edit) "")
-          (agent-q-diff-own-tool--remember edit)
+          (agent-q-diff-own-agent-remember (agent-q-diff-own-tool-edit-call edit) edit)
           (funcall answer "" nil (agent-q-diff-own-tool--verdict "allow")))
          ('no
           (funcall answer
@@ -304,12 +279,13 @@ ANSWER is as for `agent-q-diff-own-tool--decide-text'."
 
 ;;;; Writing in place of the tool
 
-(defun agent-q-diff-own-tool-write (arguments)
-  "Write what was decided, and return the message about it.
-ARGUMENTS is a hash table with the call: no input makes its tool write that."
-  (let* ((edit (or (agent-q-diff-own-tool--take (gethash "call" arguments))
-                   (signal 'agent-q-diff-ended '("the decision is not known any more"))))
-         (path (agent-q-diff-own-tool-edit-path edit)))
+(defun agent-q-diff-own-tool-write (edit)
+  "Write what was decided about EDIT, and return the message about it.
+No input makes its tool write that.  If EDIT is nil, signal that nothing was
+decided."
+  (unless edit
+    (signal 'agent-q-diff-ended '("the decision is not known any more")))
+  (let ((path (agent-q-diff-own-tool-edit-path edit)))
     (format "%s was not run, since it cannot write what the user decided; Emacs wrote it.\n%s"
             (agent-q-diff-own-tool-edit-tool edit)
             (agent-q-diff-own-tool--write edit path))))
@@ -348,26 +324,12 @@ the file has changed since, signal an error."
   (when-let ((buffer (find-buffer-visiting name)))
     (agent-q-diff-disk-sync buffer)))
 
-(defun agent-q-diff-own-tool--alarm (edit)
-  "Tell the user that the file of EDIT is not what was decided.
-Return the message for the agent."
-  (display-warning 'agent-q-diff
-                   (format "%s's tool %s left another text in %s than you decided"
-                           (or (car agent-q-diff-caller) "An agent")
-                           (agent-q-diff-own-tool-edit-tool edit)
-                           (agent-q-diff-visible (agent-q-diff-own-tool-edit-name edit)))
-                   :error)
-  (format "ALARM: %s is not what the user decided; the tool, or another program, wrote \
-something else. Read the file, tell the user what differs, and change nothing more until the \
-user says so."
-          (agent-q-diff-own-tool-edit-path edit)))
-
-(defun agent-q-diff-own-tool-check (arguments)
+(defun agent-q-diff-own-tool-check (edit arguments)
   "Compare a file with what was decided about it; return the message about that.
-ARGUMENTS is a hash table, which see in this file's commentary.  The message
-is empty if nothing needs to be said."
-  (let ((edit (agent-q-diff-own-tool--take (gethash "call" arguments)))
-        (text (gethash "text" arguments)))
+EDIT is what was decided, or nil if there is nothing.  ARGUMENTS is a hash
+table, which see in this file's commentary.  The message is empty if nothing
+needs to be said."
+  (let ((text (gethash "text" arguments)))
     (agent-q-diff-own-tool--follow (expand-file-name (gethash "path" arguments)))
     (cond
      ((null edit)
@@ -375,7 +337,8 @@ is empty if nothing needs to be said."
      ((not (and (equal text (agent-q-diff-own-tool--expected edit))
                 (equal (gethash "encoding" arguments)
                        (agent-q-diff-own-tool-edit-encoding edit))))
-      (agent-q-diff-own-tool--alarm edit))
+      (agent-q-diff-own-agent-alarm (agent-q-diff-own-tool-edit-tool edit)
+                                    (list (agent-q-diff-own-tool-edit-path edit))))
      ((agent-q-diff-own-tool-edit-by edit)
       (unless (eq 'none (agent-q-diff-own-tool-edit-by edit))
         (agent-q-diff-own-agent-say-allowed

@@ -27,6 +27,7 @@
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-propose)
 (require 'agent-q-diff-own-tool)
+(require 'agent-q-diff-own-agent)
 (require 'agent-q-diff-own-patch)
 (require 'agent-q-diff-tools)
 
@@ -121,11 +122,9 @@ If CLIENT is gone, cancel REVIEW.  It may have ended, or be nil."
     (agent-q-diff-server--follow
      client
      (agent-q-diff-own-patch-decide
-      arguments (apply-partially #'agent-q-diff-server--answer-result client))))
-   ((equal tool "write_decided")
-    (agent-q-diff-server--answer client (agent-q-diff-own-tool-write arguments) nil))
-   ((equal tool "check_edit")
-    (agent-q-diff-server--answer client (agent-q-diff-own-tool-check arguments) nil))
+      arguments (apply-partially #'agent-q-diff-server--answer client))))
+   ((member tool '("write_decided" "check_edit"))
+    (agent-q-diff-server--answer client (agent-q-diff-server--decided tool arguments) nil))
    ((stringp tool)
     (agent-q-diff-tools-call-async
      tool arguments
@@ -135,6 +134,21 @@ If CLIENT is gone, cancel REVIEW.  It may have ended, or be nil."
        (agent-q-diff-server--answer client message
                                     (string-prefix-p "Error" message)))))
    (t (signal 'agent-q-diff-bad-arguments '("the tool must be a string")))))
+
+(defun agent-q-diff-server--decided (tool arguments)
+  "Carry out TOOL, a request after a decision, and return the message about it.
+ARGUMENTS is a hash table with the call that was decided."
+  (let* ((edit (agent-q-diff-own-agent-take (gethash "call" arguments)))
+         (is-patch (agent-q-diff-own-patch-edit-p edit)))
+    (pcase-exhaustive tool
+      ("write_decided"
+       (if is-patch
+           (agent-q-diff-own-patch-write edit)
+         (agent-q-diff-own-tool-write edit)))
+      ("check_edit"
+       (if is-patch
+           (agent-q-diff-own-patch-check edit)
+         (agent-q-diff-own-tool-check edit arguments))))))
 
 (defun agent-q-diff-server--directory (directory)
   "Return DIRECTORY, a caller's directory or root, or signal an error.

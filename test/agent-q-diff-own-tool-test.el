@@ -40,7 +40,14 @@
 
 (defun aqd-own-tool-check (&rest more)
   "Return what is said after the tool has run; MORE is as for the arguments."
-  (agent-q-diff-own-tool-check (apply #'aqd-own-tool-arguments more)))
+  (let ((arguments (apply #'aqd-own-tool-arguments more)))
+    (agent-q-diff-own-tool-check
+     (agent-q-diff-own-agent-take (gethash "call" arguments)) arguments)))
+
+(defun aqd-own-tool-write ()
+  "Have Emacs write what was decided, and return what is said about it."
+  (agent-q-diff-own-tool-write
+   (agent-q-diff-own-agent-take (gethash "call" (aqd-own-tool-arguments)))))
 
 (defmacro aqd-own-tool-with-file (text &rest body)
   "Run BODY with TEXT in the test's file, as a call of Claude Code's tool."
@@ -49,7 +56,7 @@
      (let ((default-directory (file-name-directory aqd-file))
            (agent-q-diff-project-root (file-name-directory aqd-file))
            (agent-q-diff-caller (list "Claude Code"))
-           (agent-q-diff-own-tool--decided nil)
+           (agent-q-diff-own-agent--decided nil)
            (aqd-own-tool-answers nil))
        ,@body
        (aqd-should-leave-nothing))))
@@ -140,7 +147,7 @@
     (agent-q-diff-cancel (aqd-own-tool-decide))
     (should (aqd-own-tool-answer 'error))
     (should (equal (aqd-own-tool-answer 'verdict) "deny"))
-    (should-not agent-q-diff-own-tool--decided)))
+    (should-not agent-q-diff-own-agent--decided)))
 
 (ert-deftest aqd-own-tool-a-new-file-is-decided-too ()
   (aqd-own-tool-with-file "x\n"
@@ -248,7 +255,7 @@ made what was decided.\n✓ Accepted in part: 1 of 2 hunks is in"
         (agent-q-diff-accept review 0)
         (agent-q-diff-reject review 1)
         (agent-q-diff-end review))
-      (let ((message (agent-q-diff-own-tool-write (aqd-own-tool-arguments))))
+      (let ((message (aqd-own-tool-write)))
         (should (string-prefix-p "Edit was not run, since it cannot write what the user \
 decided; Emacs wrote it.\n✓ Accepted in part: 1 of 2 hunks is in " message))
         (should (string-search "which is saved" message)))
@@ -260,10 +267,10 @@ decided; Emacs wrote it.\n✓ Accepted in part: 1 of 2 hunks is in " message))
       (agent-q-diff-accept review 0)
       (agent-q-diff-end review))
     (aqd-write "other\n")
-    (should-error (agent-q-diff-own-tool-write (aqd-own-tool-arguments))
+    (should-error (aqd-own-tool-write)
                   :type 'agent-q-diff-bad-target)
     (should (equal (aqd-disk) "other\n"))
-    (should-error (agent-q-diff-own-tool-write (aqd-own-tool-arguments))
+    (should-error (aqd-own-tool-write)
                   :type 'agent-q-diff-ended)))
 
 ;;;; What is asked
@@ -431,9 +438,9 @@ decided; Emacs wrote it.\n✓ Accepted in part: 1 of 2 hunks is in " message))
 (ert-deftest aqd-own-tool-decisions-are-forgotten-in-time ()
   (aqd-own-tool-with-file aqd-original-of-two
     (let ((agent-q-diff-tools-policy 'allow))
-      (dotimes (n (+ 3 agent-q-diff-own-tool--max-decided))
+      (dotimes (n (+ 3 agent-q-diff-own-agent--max-decided))
         (aqd-own-tool-decide "call" (format "call-%d" n))))
-    (should (= agent-q-diff-own-tool--max-decided (length agent-q-diff-own-tool--decided)))))
+    (should (= agent-q-diff-own-agent--max-decided (length agent-q-diff-own-agent--decided)))))
 
 (provide 'agent-q-diff-own-tool-test)
 ;;; agent-q-diff-own-tool-test.el ends here

@@ -13,19 +13,24 @@
 //! - [`fields`]: the names that agents give to the arguments of their tools
 //! - [`notebook`]: what an edit of a notebook means for its text
 //! - [`patch`]: patches in what Codex calls
+//! - [`file`]: a file as the tool finds it, and as it would leave it
 //! - [`edit`]: the text that the tool would leave, and the input that leaves another
+//! - [`several`]: what a patch of several files would leave, and the patch that leaves something else
 //! - [`reply`]: what the agent is answered
 //! - [`last_run`]: when an agent last ran its hook
 
 mod edit;
 mod event;
 mod fields;
+mod file;
 pub mod last_run;
 mod notebook;
 mod patch;
 mod reply;
+mod several;
 
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -36,9 +41,10 @@ use tokio::sync::oneshot;
 use crate::options::Hook;
 use crate::socket::{Answer, Call, Request, sockets};
 use crate::texts::Texts;
-use edit::{Edit, Plan};
+use edit::{Edit, Plan, Tool};
 use event::{Event, Moment};
 use reply::Verdict;
+use several::PatchEdit;
 
 /// The environment variable with which a user lets every edit of an agent pass.
 const OFF_VARIABLE: &str = "AGENT_Q_DIFF";
@@ -101,7 +107,7 @@ async fn answer(options: &Hook, input: &[u8]) -> Result<Option<Value>, String> {
             let verdict = match edit::plan(tool, &event) {
                 Ok(Plan::Nothing) => return Ok(None),
                 Ok(Plan::Edit(edit)) => decide(options, &event, &edit).await,
-                Ok(Plan::Patch(patch)) => propose(options, &event, patch).await,
+                Ok(Plan::Patch(patch)) => decide_patch(options, &event, &patch).await,
                 Err(reason) => Verdict::Deny(format!(
                     "agent-q-diff cannot show this edit to the user, so it was not made: {reason}"
                 )),
@@ -109,9 +115,9 @@ async fn answer(options: &Hook, input: &[u8]) -> Result<Option<Value>, String> {
             reply::before(options.client, verdict, &event.input).map(Some)
         }
         // A tool that failed has written nothing.
-        Moment::After if tool.is_run_by_emacs() || event.has_failed => Ok(None),
+        Moment::After if event.has_failed || tool.is_run_by_emacs() => Ok(None),
         Moment::After => {
-            let told = check(options, &event).await;
+            let told = check(options, tool, &event).await;
             Ok((!told.is_empty()).then(|| reply::after(options.client, &told)))
         }
         Moment::Other => Ok(None),
@@ -148,12 +154,12 @@ async fn decide(options: &Hook, event: &Event, edit: &Edit) -> Verdict {
         decided.and_then(Value::as_str),
     ) {
         _ if answer.is_error => return Verdict::Deny(answer.text),
-        (Some("allow"), _) => edit.input_as_called(&event.input),
-        (Some("change"), Some(decided)) => match edit.input_for(decided) {
-            Some(input) => Verdict::Change(input),
-            None => return written_by_emacs(options, event, edit).await,
-        },
+        (Some("allow"), _) => edit.input_as_called(),
+        (Some("change"), Some(decided)) => edit.input_for(decided).map(Verdict::Change),
         _ => return Verdict::Deny(answer.text),
+    };
+    let Some(verdict) = verdict else {
+        return written_by_emacs(options, event, &edit.path).await;
     };
     // A tool that writes the whole file would overwrite what others wrote meanwhile.
     if edit.is_current() {
@@ -167,28 +173,58 @@ async fn decide(options: &Hook, event: &Event, edit: &Edit) -> Verdict {
     }
 }
 
-/// Has the user decide about `patch`, in Codex's format, which Emacs then applies: one review, all
-/// files or none.
-async fn propose(options: &Hook, event: &Event, patch: String) -> Verdict {
-    let arguments = json!({ "diff": patch, "tool": event.tool, "session": event.session });
-    Verdict::Deny(ask(options, event, "decide_patch", arguments).await.text)
+/// Has the user decide about `patch`, of several files, in one review.
+async fn decide_patch(options: &Hook, event: &Event, patch: &PatchEdit) -> Verdict {
+    let mut arguments = json!({
+        "diff": patch.text,
+        "tool": event.tool,
+        "session": event.session,
+        "call": event.call_of(&patch.path),
+    });
+    if let Some(files) = patch.files() {
+        arguments["files"] = files.into();
+    }
+    let answer = ask(options, event, "decide_patch", arguments).await;
+    let result = answer.result.unwrap_or_default();
+    let verdict = match (
+        result.get("verdict").and_then(Value::as_str),
+        result.get("files").and_then(Value::as_array),
+    ) {
+        _ if answer.is_error => return Verdict::Deny(answer.text),
+        (Some("allow"), _) => patch.input_as_called(),
+        (Some("change"), Some(decided)) => patch.input_for(decided).map(Verdict::Change),
+        _ => return Verdict::Deny(answer.text),
+    };
+    let Some(verdict) = verdict else {
+        return written_by_emacs(options, event, &patch.path).await;
+    };
+    if patch.is_current() {
+        verdict
+    } else {
+        Verdict::Deny(
+            "Error: a file of the patch was changed while the user decided, so your tool was not \
+             run, and no file was changed by it. Read the files, and make your edit anew."
+                .to_owned(),
+        )
+    }
 }
 
-/// Has Emacs write what it knows to be decided, which no input of the tool can make.
-async fn written_by_emacs(options: &Hook, event: &Event, edit: &Edit) -> Verdict {
-    let arguments = json!({ "path": edit.path, "call": event.call_of(&edit.path) });
+/// Has Emacs write what it knows to be decided, which no input of the tool can make; `path` is the
+/// file, or the first of several.
+async fn written_by_emacs(options: &Hook, event: &Event, path: &Path) -> Verdict {
+    let arguments = json!({ "path": path, "call": event.call_of(path) });
     Verdict::Deny(ask(options, event, "write_decided", arguments).await.text)
 }
 
 /// Has Emacs compare the file with what was decided, and returns what the model is to read.
-async fn check(options: &Hook, event: &Event) -> String {
-    let Ok(path) = edit::path_of(event) else {
+async fn check(options: &Hook, tool: Tool, event: &Event) -> String {
+    let Ok(path) = edit::path_of(tool, event) else {
         return "agent-q-diff cannot check this edit, since its input names no file.".to_owned();
     };
     let mut arguments = json!({ "path": path, "call": event.call_of(&path) });
-    if let Ok(Some(file)) = edit::read(&path) {
-        arguments["text"] = file.text.clone().into();
-        arguments["encoding"] = edit::encoding_name(&file).into();
+    if let Ok(Some(text)) = file::read(&path) {
+        arguments["text"] = text.text.clone().into();
+        arguments["encoding"] = file::encoding_name(&text).into();
     }
     let answer = ask(options, event, "check_edit", arguments).await;
     if answer.is_error {

@@ -1,9 +1,7 @@
 //! The text that an agent's tool would leave, and the input that leaves another.
 
 use std::borrow::Cow;
-use std::fs;
-use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use agent_q_diff_engine::inputs::file_text::{Encoding, FileText};
 use agent_q_diff_engine::inputs::strings::Replacement;
@@ -15,7 +13,8 @@ use serde_json::{Value, json};
 use super::event::Event;
 use super::fields::Field;
 use super::reply::Verdict;
-use super::{notebook, patch};
+use super::several::PatchEdit;
+use super::{file, notebook, patch};
 use crate::options::Client;
 
 /// A tool with which an agent edits a file.
@@ -107,7 +106,7 @@ pub enum Plan {
     /// It changes the text of a file.
     Edit(Box<Edit>),
     /// It applies a patch in Codex's format, of several files or of more than text.
-    Patch(String),
+    Patch(Box<PatchEdit>),
 }
 
 /// Returns what `tool` is about to do, by `event`.
@@ -116,21 +115,13 @@ pub enum Plan {
 ///
 /// A sentence, without its full stop, about why it cannot be known.
 pub fn plan(tool: Tool, event: &Event) -> Result<Plan, String> {
-    let text = match tool {
-        Tool::CodexPatch | Tool::OpencodePatch | Tool::OtherPatch => {
-            Some(patch::text_in(&event.input)?)
-        }
-        Tool::CodexShell => match patch::patch_in_shell(patch::text_in(&event.input)?)? {
-            None => return Ok(Plan::Nothing),
-            some => some,
-        },
-        _ => None,
-    };
-    if let Some(text) = text {
+    if let Some(text) = tool.patch(&event.input)? {
         let files = parse(text).map_err(|error| error.to_string())?;
-        if tool != Tool::CodexPatch || patch::only_text(&files).is_none() {
-            return Ok(Plan::Patch(text.to_owned()));
+        if tool.is_run_by_emacs() || patch::only_text(&files).is_none() {
+            return Ok(Plan::Patch(Box::new(PatchEdit::of(tool, event, text))));
         }
+    } else if tool == Tool::CodexShell {
+        return Ok(Plan::Nothing);
     }
     Edit::of(tool, event).map(|edit| Plan::Edit(Box::new(edit)))
 }
@@ -155,12 +146,49 @@ impl Tool {
         )
     }
 
-    /// Returns whether Emacs applies its patch, so that it is never run itself.
+    /// Returns whether Emacs applies its patch, so that it is never run itself. Codex applies a
+    /// patch in a shell command by itself, and then runs no hook in which its model could be told
+    /// what was decided (measured with 0.169).
     pub fn is_run_by_emacs(self) -> bool {
-        matches!(
-            self,
-            Self::CodexShell | Self::OpencodePatch | Self::OtherPatch
-        )
+        matches!(self, Self::CodexShell | Self::OtherPatch)
+    }
+
+    /// Returns the patch in `input`, or `None` if it has none.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, without its full stop, if it may do more than apply a patch.
+    pub fn patch(self, input: &JsonObject) -> Result<Option<&str>, String> {
+        match self {
+            Self::CodexPatch | Self::OpencodePatch | Self::OtherPatch => {
+                patch::text_in(input).map(Some)
+            }
+            Self::CodexShell => patch::patch_in_shell(patch::text_in(input)?),
+            _ => Ok(None),
+        }
+    }
+
+    /// Returns `input` with another patch.
+    pub fn with_patch(self, input: &JsonObject, patch: String) -> JsonObject {
+        let mut input = input.clone();
+        Field::Patch.put(&mut input, patch.into(), "command");
+        input
+    }
+
+    /// Returns whether it is known what its patches make of a file that is, or will be, `file`.
+    pub fn can_patch(self, file: &FileText) -> bool {
+        match self {
+            Self::CodexPatch => file.encoding != Encoding::Utf16Le,
+            // It adds lines without CR, and a byte order mark is no part of a line.
+            Self::OpencodePatch => file.encoding == Encoding::Utf8 && !file.text.contains('\r'),
+            _ => false,
+        }
+    }
+
+    /// Returns whether its patches can leave `file`.
+    pub fn can_patch_to(self, file: &FileText) -> bool {
+        // Some versions of opencode take an empty line at the end for the newline.
+        self != Self::OpencodePatch || !(file.text == "\n" || file.text.ends_with("\n\n"))
     }
 
     /// Returns whether it writes a file that is UTF-16 as UTF-16.
@@ -186,16 +214,15 @@ impl Tool {
                 let base = base.ok_or("there is no such notebook")?;
                 Ok(base.with_text(notebook::edited(&base.text, input)?))
             }
-            Self::CodexPatch | Self::CodexShell | Self::OpencodePatch | Self::OtherPatch => {
-                Ok(patched(base, input)?)
-            }
+            Self::CodexPatch | Self::OpencodePatch => Ok(patched(base, patch::text_in(input)?)?),
             Self::GeminiReplace => gemini::replaced(base, &replacement(input)?),
             Self::GeminiWrite => Ok(gemini::written(base, Field::Content.text(input)?)),
             Self::OpencodeEdit => opencode::edited(base, &replacement(input)?),
             Self::OpencodeWrite => Ok(opencode::written(base, Field::Content.text(input)?)),
             Self::OtherEdit => edited_exactly(base, &replacements(input)?),
             Self::OtherWrite => Ok(written_exactly(base, input)?),
-            Self::OtherUnknown => {
+            // Emacs applies the patches of these.
+            Self::CodexShell | Self::OtherPatch | Self::OtherUnknown => {
                 return Err("it does not know what this tool does with its input".to_owned());
             }
         };
@@ -211,9 +238,9 @@ impl Edit {
     /// A sentence, without its full stop, about why it cannot be known.
     pub fn of(tool: Tool, event: &Event) -> Result<Self, String> {
         let input = &event.input;
-        let path = path_of(event)?;
+        let path = path_of(tool, event)?;
         check_name(tool, event, &path)?;
-        let before = read(&path)?;
+        let before = file::read(&path)?;
         let is_utf_16 = matches!(&before, Some(file) if file.encoding == Encoding::Utf16Le);
         if is_utf_16 && !tool.keeps_utf_16() {
             return Err("the file is UTF-16, and the tool would write it as UTF-8".to_owned());
@@ -228,47 +255,41 @@ impl Edit {
         })
     }
 
-    /// Returns the texts that the user compares: before, if there is a file, and after. If all lines
-    /// of both end with CRLF, they are shown without CR.
+    /// Returns the texts that the user compares: before, if there is a file, and after.
     pub fn shown(&self) -> (Option<Cow<'_, str>>, Cow<'_, str>) {
-        match &self.before {
-            Some(before) if self.is_all_crlf() => {
-                (Some(with_lf(&before.text)), with_lf(&self.after.text))
-            }
-            before => {
-                let before = before.as_ref().map(|before| before.text.as_str().into());
-                (before, self.after.text.as_str().into())
-            }
-        }
+        file::shown(self.before.as_ref(), &self.after)
     }
 
     /// Returns how the file will be encoded.
     pub fn encoding_after(&self) -> &'static str {
-        encoding_name(&self.after)
+        file::encoding_name(&self.after)
     }
 
-    /// Returns the verdict that lets the tool leave what it was called for, with `input`. A name that
-    /// the tool would look for is made whole.
-    pub fn input_as_called(&self, input: &JsonObject) -> Verdict {
-        if self.tool == Tool::OpencodeEdit && is_pattern(input) {
-            return match self.input_for(&self.after.text) {
-                Some(input) => Verdict::Change(input),
-                None => Verdict::Allow,
-            };
+    /// Returns the verdict that lets the tool leave what it was called for, or `None` if there is
+    /// none. A name that the tool would look for is made whole.
+    pub fn input_as_called(&self) -> Option<Verdict> {
+        let is_misread = match self.tool {
+            Tool::OpencodeEdit => is_pattern(&self.input),
+            // It skips lines that Codex reads.
+            Tool::OpencodePatch => true,
+            _ => false,
+        };
+        if is_misread {
+            return self.input_for(&self.shown().1).map(Verdict::Change);
         }
-        match (self.path.to_str(), Field::Path.text(input)) {
+        match (self.path.to_str(), Field::Path.text(&self.input)) {
             (Some(whole), Ok(path)) if whole != path && self.tool.takes_input() => {
-                let mut input = input.clone();
+                let mut input = self.input.clone();
                 Field::Path.put(&mut input, whole.into(), "file_path");
-                Verdict::Change(input)
+                Some(Verdict::Change(input))
             }
-            _ => Verdict::Allow,
+            _ => Some(Verdict::Allow),
         }
     }
 
     /// Returns whether the file is still as it was.
     pub fn is_current(&self) -> bool {
-        read(&self.path).is_ok_and(|now| now == self.before)
+        file::read(&self.path).is_ok_and(|now| now == self.before)
     }
 
     /// Returns whether the tool can be made to leave another text.
@@ -279,11 +300,8 @@ impl Edit {
     /// Returns the input that makes the tool leave `decided`, a text like those of [`Self::shown`],
     /// or `None` if there is none.
     pub fn input_for(&self, decided: &str) -> Option<JsonObject> {
-        let decided = match self.is_all_crlf() {
-            true => decided.replace('\n', "\r\n"),
-            false => decided.to_owned(),
-        };
         let base = self.before.as_ref();
+        let decided = file::with_line_ends(base, &self.after, decided);
         let mut input = self.input.clone();
         if Field::Path.is_text_in(&input) {
             Field::Path.put(&mut input, self.path.to_str()?.into(), "file_path");
@@ -310,20 +328,26 @@ impl Edit {
                 let content = format!("{mark}{decided}");
                 Field::Content.put(&mut input, content.into(), "content");
             }
-            // See the module `notebook`. A shell command is never run. Whether another agent takes
-            // another input is not known.
+            // See the module `notebook`. Whether another agent takes another input is not known.
             Tool::ClaudeNotebookEdit
             | Tool::CodexShell
-            | Tool::OpencodePatch
             | Tool::OtherEdit
             | Tool::OtherWrite
             | Tool::OtherPatch
             | Tool::OtherUnknown => return None,
-            Tool::CodexPatch => {
-                let path = patch::first_path(patch::text_in(&self.input).ok()?)?;
+            Tool::CodexPatch | Tool::OpencodePatch => {
                 let wanted = self.after.with_text(decided.clone());
-                let patch = codex::patch_to(path, base, &wanted)?;
-                input.insert("command".to_owned(), patch.into());
+                let is_known = base
+                    .into_iter()
+                    .chain([&wanted])
+                    .all(|file| self.tool.can_patch(file));
+                if !(is_known && self.tool.can_patch_to(&wanted)) {
+                    return None;
+                }
+                let path = patch::first_path(patch::text_in(&self.input).ok()?)?;
+                input = self
+                    .tool
+                    .with_patch(&input, codex::patch_to(path, base, &wanted)?);
             }
             Tool::OpencodeEdit => {
                 let edit = opencode::edit_to(base, &decided)?;
@@ -342,40 +366,20 @@ impl Edit {
 
     /// Returns whether all lines, before and after, end with CRLF.
     pub fn is_all_crlf(&self) -> bool {
-        let is_crlf = |text: &str| {
-            text.contains('\n')
-                && text
-                    .split_inclusive('\n')
-                    .all(|line| line.ends_with("\r\n") || !line.ends_with('\n'))
-        };
-        let before = self.before.as_ref();
-        before.is_some_and(|before| is_crlf(&before.text)) && is_crlf(&self.after.text)
+        file::is_all_crlf(self.before.as_ref(), &self.after)
     }
 }
 
-/// Returns `text` without CR before LF.
-fn with_lf(text: &str) -> Cow<'_, str> {
-    text.replace("\r\n", "\n").into()
-}
-
-/// Returns what `file`'s encoding is called.
-pub fn encoding_name(file: &FileText) -> &'static str {
-    match file.encoding {
-        Encoding::Utf8 => "utf-8",
-        Encoding::Utf8WithBom => "utf-8 with BOM",
-        Encoding::Utf16Le => "utf-16le",
-    }
-}
-
-/// Returns the absolute name of the file that `event` is about.
+/// Returns the absolute name of the file that `event`, about `tool`, is about, or of the first of
+/// several.
 ///
 /// # Errors
 ///
 /// A sentence, without its full stop, if its input names none.
-pub fn path_of(event: &Event) -> Result<PathBuf, String> {
+pub fn path_of(tool: Tool, event: &Event) -> Result<PathBuf, String> {
     let path = Field::Path.text(&event.input);
     let path = path.or_else(|error| {
-        let patch = patch::text_in(&event.input).ok();
+        let patch = tool.patch(&event.input).ok().flatten();
         patch.and_then(patch::first_path).ok_or(error)
     })?;
     Ok(event.absolute(path))
@@ -389,43 +393,12 @@ fn check_name(tool: Tool, event: &Event, path: &Path) -> Result<(), String> {
     if given.is_ok_and(|name| name.starts_with('~') || is_gemini && name.starts_with('@')) {
         return Err("give the file's absolute name".to_owned());
     }
-    let is_plain = |part: Component<'_>| !matches!(part, Component::ParentDir | Component::CurDir);
-    if !path.components().all(is_plain)
-        || path
-            .as_os_str()
-            .as_encoded_bytes()
-            .windows(3)
-            .any(|part| part == b"/./")
-    {
-        return Err("give the file's absolute name, without . or .. in it".to_owned());
-    }
-    Ok(())
+    file::check_spelling(path)
 }
 
-/// Returns the text of the file `path`, or `None` if there is no such file.
-///
-/// # Errors
-///
-/// A sentence, without its full stop, about why it cannot be read.
-pub fn read(path: &Path) -> Result<Option<FileText>, String> {
-    let unreadable = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    match fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(unreadable(&error)),
-        // To open a FIFO would wait for its writer.
-        Ok(metadata) if !metadata.is_file() => Err(unreadable(&"it is not a regular file")),
-        Ok(_) => {
-            let bytes = fs::read(path).map_err(|error| unreadable(&error))?;
-            FileText::read(&bytes)
-                .map(Some)
-                .map_err(|error| error.to_string())
-        }
-    }
-}
-
-/// Returns what the patch in `input`, which changes the text of one file, makes of `base`.
-fn patched(base: Option<&FileText>, input: &JsonObject) -> Result<FileText, String> {
-    let files = parse(patch::text_in(input)?).map_err(|error| error.to_string())?;
+/// Returns what `patch`, which changes the text of one file, makes of `base`.
+fn patched(base: Option<&FileText>, patch: &str) -> Result<FileText, String> {
+    let files = parse(patch).map_err(|error| error.to_string())?;
     let bytes = match (patch::only_text(&files).map(|file| &file.action), base) {
         (Some(Action::Add { text }), _) => text.clone().into_bytes(),
         (Some(Action::Update { chunks, .. }), Some(base)) => {
@@ -522,6 +495,8 @@ fn put(input: &mut JsonObject, edit: &Replacement, all_key: &str) {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     /// A file that is removed at the end.
@@ -655,12 +630,12 @@ mod tests {
         }
         // A relative name becomes whole, also if all was accepted.
         let edit = call(Tool::GeminiWrite, "d/f").unwrap();
-        let Verdict::Change(input) = edit.input_as_called(&edit.input) else {
+        let Some(Verdict::Change(input)) = edit.input_as_called() else {
             panic!("its name is not made whole");
         };
         assert_eq!(input["file_path"], "/nowhere/d/f");
         let edit = call(Tool::ClaudeWrite, "/nowhere/f").unwrap();
-        assert!(matches!(edit.input_as_called(&edit.input), Verdict::Allow));
+        assert!(matches!(edit.input_as_called(), Some(Verdict::Allow)));
     }
 
     #[test]
@@ -696,6 +671,38 @@ mod tests {
     }
 
     #[test]
+    fn opencode_gets_patches_that_it_is_known_to_apply() {
+        let call = |file: &File, patch: &str| {
+            let name = file.0.display();
+            let patch = format!("*** Begin Patch\n*** Update File: {name}\n{patch}*** End Patch");
+            let call = event("apply_patch", &file.0, json!({}));
+            let mut call = call;
+            call.input = json!({ "patchText": patch }).as_object().unwrap().clone();
+            let Ok(Plan::Edit(edit)) = plan(Tool::OpencodePatch, &call) else {
+                panic!("it is no edit");
+            };
+            edit
+        };
+        let file = File::new("opencode-patch", b"a\nb\nc\n");
+        // opencode does not read the lines before the first "@@".
+        let edit = call(&file, "-a\n+A\n@@\n-c\n+C\n");
+        assert_eq!(edit.shown().1, "A\nb\nC\n");
+        let Some(Verdict::Change(input)) = edit.input_as_called() else {
+            panic!("opencode would leave something else");
+        };
+        let wanted = "@@\n-a\n+A\n b\n-c\n+C\n";
+        assert!(
+            input["patchText"].as_str().unwrap().contains(wanted),
+            "{input:?}"
+        );
+        assert!(edit.input_for("a\nb\nC\n").is_some());
+        assert!(edit.input_for("a\nb\n\n").is_none());
+        let file = File::new("opencode-crlf", b"a\r\nb\r\n");
+        let edit = call(&file, "@@\n-a\n+A\n");
+        assert!(edit.input_as_called().is_none() && edit.input_for("A\nb\n").is_none());
+    }
+
+    #[test]
     fn a_part_of_what_codex_writes_has_no_byte_order_mark_either() {
         let file = File::new("codex-mark", b"\xef\xbb\xbfa\nb\n");
         let patch = format!(
@@ -724,14 +731,14 @@ mod tests {
     }
 
     #[test]
-    fn codex_patches_of_more_are_left_to_emacs() {
+    fn codex_patches_of_more_than_text_are_no_edits() {
         let patch = "*** Begin Patch\n*** Delete File: f\n*** End Patch";
         let call = |command: &str| {
             let event = json!({ "hook_event_name": "PreToolUse", "tool_name": "",
                                 "tool_input": { "command": command } });
             Event::parse(event.to_string().as_bytes()).unwrap()
         };
-        let is_patch = |tool, command: &str| matches!(plan(tool, &call(command)), Ok(Plan::Patch(text)) if text == patch);
+        let is_patch = |tool, command: &str| matches!(plan(tool, &call(command)), Ok(Plan::Patch(edit)) if edit.text == patch);
         assert!(is_patch(Tool::CodexPatch, patch));
         assert!(is_patch(
             Tool::CodexShell,
@@ -885,10 +892,7 @@ mod tests {
         let other = edit(Tool::OtherEdit, &file.0, call).unwrap();
         assert_eq!(other.shown().1, "A\nB\nA\n");
         assert!(other.is_rewritable() && other.input_for("a\nB\na\n").is_none());
-        assert!(matches!(
-            other.input_as_called(&other.input),
-            Verdict::Allow
-        ));
+        assert!(matches!(other.input_as_called(), Some(Verdict::Allow)));
         let append = json!({ "content": "c\n", "mode": "append" });
         let append = edit(Tool::OtherWrite, &file.0, append).unwrap();
         assert_eq!(append.shown().1, "a\nb\na\nc\n");
@@ -932,16 +936,13 @@ mod tests {
         let first = edit.input_for("$&\nb\na\n").map(Value::Object);
         assert_eq!(first, Some(wanted));
         // What is accepted must not be taken for a pattern.
-        let Verdict::Change(input) = edit.input_as_called(&edit.input) else {
+        let Some(Verdict::Change(input)) = edit.input_as_called() else {
             panic!("opencode would put in what was there");
         };
         assert_eq!(input["replaceAll"], false);
         let write = call("write", json!({ "filePath": path, "content": "x\n" }));
         let write = Edit::of(Tool::OpencodeWrite, &write).unwrap();
-        assert!(matches!(
-            write.input_as_called(&write.input),
-            Verdict::Allow
-        ));
+        assert!(matches!(write.input_as_called(), Some(Verdict::Allow)));
         assert_eq!(write.input_for("y\n").unwrap()["content"], "y\n");
         let patch = "*** Begin Patch\n*** Delete File: f\n*** End Patch";
         let patch = call("apply_patch", json!({ "patchText": patch }));
