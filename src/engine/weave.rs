@@ -23,6 +23,7 @@ mod atom;
 mod changed;
 mod journal;
 mod reading;
+mod segment;
 mod segments;
 mod target;
 mod texts;

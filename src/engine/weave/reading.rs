@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::Changed;
-use super::segments::Segment;
+use super::segment::Segment;
 use super::target::Target;
 use crate::text::{equal_head, equal_tail};
 

@@ -26,13 +26,13 @@ mod lay;
 mod offsets;
 mod outside;
 mod rewrite;
-mod segment;
 mod status;
 mod sums;
 
 use once_cell::unsync::OnceCell;
 use std::ops::Range;
 
+use super::segment::{Kind, Segment};
 use super::texts::Texts;
 use super::{Atom, FlipError};
 use crate::patch::locate;
@@ -41,7 +41,6 @@ use gap::Gap;
 pub(super) use gap::partition_point;
 use offsets::Offsets;
 pub(super) use outside::{Replaced, State};
-pub(super) use segment::{Kind, Segment};
 use status::Statuses;
 
 /// How many atoms are flipped one by one at most; for more, one walk over all segments is cheaper.

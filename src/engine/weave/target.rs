@@ -4,7 +4,8 @@
 
 use std::ops::Range;
 
-use super::segments::{Segment, Segments, partition_point};
+use super::segment::Segment;
+use super::segments::{Segments, partition_point};
 use super::texts::Texts;
 use super::unique::UniqueLines;
 use crate::text::Text;

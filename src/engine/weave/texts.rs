@@ -7,7 +7,7 @@ use once_cell::unsync::OnceCell;
 use std::ops::{AddAssign, Range, SubAssign};
 
 use super::Atom;
-use super::segments::{Kind, Segment};
+use super::segment::{Kind, Segment};
 use super::unique::UniqueLines;
 use crate::diff::Group;
 use crate::text::{Text, is_unterminated, n_chars};

@@ -3,7 +3,7 @@
 use imara_diff::{InternedInput, Token};
 
 use super::Atom;
-use super::segments::{Kind, Segment};
+use super::segment::{Kind, Segment};
 use crate::text::Text;
 
 /// Which of the original's lines and of the lines that atoms add equal no other of these lines.

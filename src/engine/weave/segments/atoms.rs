@@ -2,8 +2,8 @@
 
 use std::ops::{Deref, Range};
 
-use super::{Kind, Segment};
 use crate::weave::Atom;
+use crate::weave::segment::{Kind, Segment};
 
 /// The atoms in the order of the original. Only [`Segments`](super::Segments) changes them.
 #[derive(Debug, Clone)]

@@ -11,7 +11,7 @@
 use std::ops::Range;
 
 use super::atoms::Atoms;
-use super::segment::Segment;
+use crate::weave::segment::Segment;
 use crate::weave::texts::{Extent, Texts};
 
 /// All segments in order, with a gap at one place.

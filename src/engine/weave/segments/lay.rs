@@ -4,10 +4,11 @@ use once_cell::unsync::OnceCell;
 use std::mem;
 use std::ops::Range;
 
+use super::Segments;
 use super::atoms::Atoms;
 use super::outside::cut_at;
 use super::status::Statuses;
-use super::{Kind, Segment, Segments};
+use crate::weave::segment::{Kind, Segment};
 use crate::weave::{Atom, Owner, Placed};
 
 impl Segments {

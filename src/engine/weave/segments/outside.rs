@@ -6,9 +6,10 @@
 use std::mem;
 use std::ops::Range;
 
+use super::Segments;
 use super::atoms::Atoms;
 use super::gap::{Gap, Measure};
-use super::{Kind, Segment, Segments};
+use crate::weave::segment::{Kind, Segment};
 use crate::weave::texts::Texts;
 
 /// A replacement of segments by others, which can be undone.

@@ -5,9 +5,10 @@
 use std::mem;
 use std::ops::Range;
 
-use super::{Kind, Segment, Segments};
+use super::Segments;
 use crate::diff::{Edit, Group};
 use crate::text::Text;
+use crate::weave::segment::{Kind, Segment};
 use crate::weave::texts::Texts;
 use crate::weave::{Atom, Stretch};
 

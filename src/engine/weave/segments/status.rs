@@ -10,9 +10,9 @@
 use std::ops::Range;
 
 use super::atoms::Atoms;
-use super::segment::{Kind, Segment};
 use super::sums::Sums;
 use crate::patch::locate;
+use crate::weave::segment::{Kind, Segment};
 use crate::weave::{Atom, FlipError};
 
 /// The status of every atom, and its position in the list of segments.

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// Where a segment's lines come from and what decides whether they are alive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::weave) enum Kind {
+pub(super) enum Kind {
     /// Lines of the original that the proposal keeps.
     Common,
     /// The lines of the original that this atom removes.
@@ -21,7 +21,7 @@ pub(in crate::weave) enum Kind {
 
 /// A run of lines that belong together. Takes 24 bytes, and more only for user text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::weave) struct Segment {
+pub(super) struct Segment {
     side: Side,
     /// Whether the lines were deleted from outside.
     pub is_dead: bool,
