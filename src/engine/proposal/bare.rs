@@ -12,7 +12,6 @@ use crate::weave::Weave;
 
 use super::assembly::Assembly;
 use super::hunks::Hunks;
-use super::search::{Candidate, Found};
 use super::{Proposal, ProposalError};
 
 /// The data of a bare diff.
@@ -75,9 +74,9 @@ impl Edges {
         }
     }
 
-    /// Returns whether `place` in `live` is at these ends.
-    pub fn are_at(self, live: &Index, place: &Candidate) -> bool {
-        (!self.top || place.line == 0) && (!self.end || live.is_end(place.line, place.len))
+    /// Returns whether `len` lines from line `line` of `live` on are at these ends.
+    pub fn are_at(self, live: &Index, line: usize, len: usize) -> bool {
+        (!self.top || line == 0) && (!self.end || live.is_end(line, len))
     }
 }
 
@@ -163,16 +162,6 @@ impl Bare {
     pub fn set_place(&mut self, hunk: usize, offset: Result<isize, NotPlaced>, fuzz: usize) {
         let hunk = &mut self.hunks[hunk];
         (hunk.offset, hunk.fuzz) = (offset, fuzz);
-    }
-
-    /// Records what a search found for each hunk; `shift` returns how far a hunk is now from its
-    /// place in the original.
-    pub fn set_found(&mut self, found: Vec<Found>, shift: impl Fn(usize) -> isize) {
-        for (hunk, found) in found.into_iter().enumerate() {
-            let fuzz = found.fuzz();
-            let offset = found.place.map(|_| found.offset - shift(hunk));
-            self.set_place(hunk, offset, fuzz);
-        }
     }
 
     /// Records that `hunk`, whose group was `whole`, is now `parts`. `is_cut` says of each part
@@ -276,6 +265,7 @@ impl Proposal {
         Ok(Proposal::new(weave, hunks, Some(bare)))
     }
 }
+
 /// Appends the lines of `hunk` to the substitutes for the texts that a bare diff lacks: the lines
 /// of its hunks, concatenated.
 fn push_hunk(texts: &mut Assembly, hunk: &Hunk) {

@@ -33,9 +33,18 @@ impl Proposal {
         // A hunk that lost its place keeps its last known fact, since the opposite is not proven.
         let is_applied = self.hunks.applied_by(found.iter().map(Found::is_in));
         self.weave.lay_out(live, &runs, &is_applied);
-        let (weave, hunks) = (&self.weave, &self.hunks);
-        if let Some(bare) = &mut self.bare {
-            bare.set_found(found, |hunk| shift(weave, hunks, hunk));
+        self.note_found(found);
+    }
+
+    /// Records what a search found for each hunk of a bare diff.
+    fn note_found(&mut self, found: Vec<Found>) {
+        let Some(bare) = &mut self.bare else {
+            return;
+        };
+        for (hunk, found) in found.into_iter().enumerate() {
+            let fuzz = found.fuzz();
+            let shift = shift(&self.weave, &self.hunks, hunk);
+            bare.set_place(hunk, found.place.map(|_| found.offset - shift), fuzz);
         }
     }
 

@@ -192,7 +192,7 @@ impl Search<'_> {
     fn judged(self, live: &Index, hunk: usize, mut places: Vec<Candidate>) -> Sight {
         let edges = self.bare.edges(hunk);
         if edges.top || edges.end {
-            let are_there = |place: &Candidate| edges.are_at(live, place);
+            let are_there = |place: &Candidate| edges.are_at(live, place.line, place.len);
             let (there, elsewhere): (Vec<_>, Vec<_>) = places.iter().copied().partition(are_there);
             match (&there[..], &places[..]) {
                 // A longer place of the other side counts as much: by now there may be lines after
