@@ -14,6 +14,7 @@
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-coding)
 (require 'agent-q-diff-text)
+(require 'agent-q-diff-disk)
 (require 'agent-q-diff-save)
 
 (defun agent-q-diff-apply--carry-out (buffer texts edit save check)
@@ -40,7 +41,7 @@ a hook changes while saving is not mistaken for our edit."
   "Edit BUFFER and save it, for `agent-q-diff-apply--carry-out'.
 BUFFER, TEXTS, EDIT, SAVE and CHECK are that function's.  It also removes
 directories that were made for a file that is then refused."
-  (agent-q-diff-save-check-editable buffer)
+  (agent-q-diff-disk-check-editable buffer)
   (when save
     (agent-q-diff-save-check-writable buffer)
     (agent-q-diff-save-check-faithful buffer))

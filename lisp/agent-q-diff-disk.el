@@ -9,6 +9,7 @@
 ;; Another program can write a file while a buffer visits it.  This file
 ;; remembers what the file was when buffer and file last agreed, reports how
 ;; they differ now, and lets a buffer without unsaved edits follow its file.
+;; It refuses to edit a buffer whose file others edit or have changed.
 
 ;;; Code:
 
@@ -21,11 +22,23 @@
 
 ;;;; What is known of the file
 
+(defun agent-q-diff-disk-attributes (name)
+  "Return attributes of the file NAME that change when it is written, or nil.
+They are (SIZE MODIFIED STATUS-CHANGED INODE).  The time of the last status
+change reveals even a write after which the modification time was reset."
+  (agent-q-diff-file-uncached
+    (let ((attributes (file-attributes name)))
+      (and attributes
+           (list (file-attribute-size attributes)
+                 (file-attribute-modification-time attributes)
+                 (file-attribute-status-change-time attributes)
+                 (file-attribute-inode-number attributes))))))
+
 (defvar-local agent-q-diff-disk--agreed nil
   "What the file was when it and the buffer were last known to agree.
 The value is (TRUENAME ATTRIBUTES HOW TICK), or nil if they did not agree.
 TRUENAME is the file's name without links.  ATTRIBUTES are those of
-`agent-q-diff-file-attributes', nil if there was no file.  HOW says how
+`agent-q-diff-disk-attributes', nil if there was no file.  HOW says how
 that is known: `written' if we wrote the file, `read' if it was read and
 compared, nil if only Emacs's record of its time says so.  TICK is the
 buffer's tick then; see `buffer-chars-modified-tick'.")
@@ -38,7 +51,7 @@ file had just before it was read; nil means to get them now."
   (let ((truename (file-truename buffer-file-name)))
     (setq agent-q-diff-disk--agreed
           (list truename
-                (or attributes (agent-q-diff-file-attributes truename))
+                (or attributes (agent-q-diff-disk-attributes truename))
                 how
                 (buffer-chars-modified-tick)))))
 
@@ -131,7 +144,7 @@ If BUFFER has unsaved edits, the bytes cannot be compared any more, and
          (buffer-file-format 'decoded)
          ((and agent-q-diff-disk--agreed
                (equal truename (file-truename buffer-file-name))
-               (equal attributes (agent-q-diff-file-attributes truename)))
+               (equal attributes (agent-q-diff-disk-attributes truename)))
           nil)
          ((not (file-exists-p buffer-file-name))
           (and (or attributes (null agent-q-diff-disk--agreed)) 'deleted))
@@ -144,7 +157,7 @@ If BUFFER has unsaved edits, the bytes cannot be compared any more, and
   "Return non-nil if the current buffer agrees with its file, and note that.
 The user may have reverted or saved it, or the file was only touched."
   (let ((noted (nth 1 agent-q-diff-disk--agreed))
-        (attributes (agent-q-diff-file-attributes (file-truename buffer-file-name))))
+        (attributes (agent-q-diff-disk-attributes (file-truename buffer-file-name))))
     (cond
      ((and (verify-visited-file-modtime (current-buffer))
            (or (null noted)
@@ -184,7 +197,7 @@ the flag counts."
 (defun agent-q-diff-disk--note-unedited ()
   "Return non-nil if visiting the file again would show the buffer's text.
 If the line ends are the same as well, note that the two agree."
-  (let ((attributes (agent-q-diff-file-attributes (file-truename buffer-file-name))))
+  (let ((attributes (agent-q-diff-disk-attributes (file-truename buffer-file-name))))
     (when (agent-q-diff-disk--reads-same-p)
       (when (agent-q-diff-disk--same-line-ends-p)
         (agent-q-diff-disk-note 'read attributes))
@@ -248,7 +261,7 @@ Point, markers and overlays stay on their lines.  The hooks of
   "Replace the lines of the current buffer that differ from FILE.
 This is a value for `revert-buffer-insert-file-contents-function'."
   (agent-q-diff-file-check-regular file)
-  (pcase-let* ((attributes (agent-q-diff-file-attributes (file-truename file)))
+  (pcase-let* ((attributes (agent-q-diff-disk-attributes (file-truename file)))
                (is-multibyte enable-multibyte-characters)
                (explicit (if is-multibyte
                              (car buffer-file-coding-system-explicit)
@@ -322,6 +335,29 @@ STATE is what `agent-q-diff-disk-sync' returned."
                                   state)
                                 agent-q-diff-disk--messages)))
     (format format (buffer-file-name buffer))))
+
+;;;; Checks before edits
+
+(defun agent-q-diff-disk-lock-holder (name)
+  "Return who else is editing the file NAME, a string, or nil."
+  ;; A name can be too long for a lock file, which is a `file-error'.
+  (let ((holder (ignore-error file-error (file-locked-p name))))
+    (and (stringp holder) holder)))
+
+(defun agent-q-diff-disk-check-editable (buffer)
+  "Refuse BUFFER if editing it would ask a question or fail."
+  (let* ((file (buffer-file-name buffer))
+         (holder (and file (agent-q-diff-disk-lock-holder file))))
+    (cond
+     ((buffer-local-value 'buffer-read-only buffer)
+      (agent-q-diff-file-refuse
+       "%s is read-only; C-x C-q in its buffer makes it writable" buffer))
+     ((null file))
+     (holder
+      (agent-q-diff-file-refuse "%s is locked by %s" file holder))
+     (t (when-let ((message (agent-q-diff-disk-message
+                             buffer (agent-q-diff-disk-state buffer))))
+          (agent-q-diff-file-refuse "%s" message))))))
 
 (defun agent-q-diff-disk-check-visits (buffer path)
   "Refuse BUFFER, found by `find-buffer-visiting' for PATH, if it visits another.

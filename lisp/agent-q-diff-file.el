@@ -47,18 +47,6 @@ there may have written, removed or replaced a file meanwhile."
   `(let ((remote-file-name-inhibit-cache (time-convert nil 'list)))
      ,@body))
 
-(defun agent-q-diff-file-attributes (name)
-  "Return attributes of the file NAME that change when it is written, or nil.
-They are (SIZE MODIFIED STATUS-CHANGED INODE).  The time of the last status
-change reveals even a write after which the modification time was reset."
-  (agent-q-diff-file-uncached
-    (let ((attributes (file-attributes name)))
-      (and attributes
-           (list (file-attribute-size attributes)
-                 (file-attribute-modification-time attributes)
-                 (file-attribute-status-change-time attributes)
-                 (file-attribute-inode-number attributes))))))
-
 (defun agent-q-diff-file-check-regular (name)
   "Refuse the file NAME if it exists and is not a regular file.
 Links are followed.  Opening a FIFO, or a device, could hang Emacs, so call
@@ -76,12 +64,6 @@ this each time before a file is opened."
     (set-buffer-multibyte nil)
     (insert-file-contents-literally name)
     (buffer-string)))
-
-(defun agent-q-diff-file-lock-holder (name)
-  "Return who else is editing the file NAME, a string, or nil."
-  ;; A name can be too long for a lock file, which is a `file-error'.
-  (let ((holder (ignore-error file-error (file-locked-p name))))
-    (and (stringp holder) holder)))
 
 ;;;; Cleaning up after a crash
 

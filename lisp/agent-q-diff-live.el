@@ -29,7 +29,7 @@
   (text nil :documentation "The text, a string; unibyte if it is bytes.")
   (coding nil :documentation "The coding system of the text.")
   (bytes nil :documentation "The bytes of the file, if no buffer visits it.")
-  (attributes nil :documentation "`agent-q-diff-file-attributes' just before it was read.")
+  (attributes nil :documentation "`agent-q-diff-disk-attributes' just before it was read.")
   (written nil :documentation "The file's identity after it was written, or nil.")
   (tick nil :documentation "The buffer's tick when its text was taken."))
 
@@ -37,7 +37,7 @@
 
 (defun agent-q-diff-live--read-file (name)
   "Return the live text of the file NAME, which no buffer visits."
-  (pcase-let* ((attributes (agent-q-diff-file-attributes name))
+  (pcase-let* ((attributes (agent-q-diff-disk-attributes name))
                (`(,bytes . ,stated)
                 (with-temp-buffer
                   (set-buffer-multibyte nil)
@@ -108,7 +108,7 @@ written, its bytes are compared anyway."
                     (eq (agent-q-diff-live-coding live)
                         (with-current-buffer buffer
                           (agent-q-diff-coding-of-buffer))))
-             (let ((attributes (agent-q-diff-file-attributes name)))
+             (let ((attributes (agent-q-diff-disk-attributes name)))
                (and attributes
                     (or (equal attributes (agent-q-diff-live-attributes live))
                         (equal (agent-q-diff-live-bytes live)
@@ -179,7 +179,7 @@ is taken from there if nobody has written the file since."
 (defun agent-q-diff-live-identity (name)
   "Return attributes of the file NAME that change when it is written.
 They do not change when it is renamed."
-  (pcase (agent-q-diff-file-attributes name)
+  (pcase (agent-q-diff-disk-attributes name)
     (`(,size ,modified ,_ ,inode) (list size modified inode))))
 
 (defun agent-q-diff-live-hash (live)

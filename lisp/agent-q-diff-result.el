@@ -14,7 +14,6 @@
 (require 'cl-lib)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
-(require 'agent-q-diff-file)
 (require 'agent-q-diff-text)
 (require 'agent-q-diff-disk)
 (require 'agent-q-diff-message)
@@ -40,7 +39,7 @@ Return nil if the target is detached or its file cannot be accessed."
   (unless (agent-q-diff-target-is-detached target)
     ;; The host of a remote file may be gone, and the caller needs a result.
     (ignore-errors
-      (list (agent-q-diff-file-attributes (agent-q-diff-target-path target))))))
+      (list (agent-q-diff-disk-attributes (agent-q-diff-target-path target))))))
 
 ;;;; Result
 

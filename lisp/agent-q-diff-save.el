@@ -18,21 +18,6 @@
 
 ;;;; Checks
 
-(defun agent-q-diff-save-check-editable (buffer)
-  "Refuse BUFFER if editing it would ask a question or fail."
-  (let* ((file (buffer-file-name buffer))
-         (holder (and file (agent-q-diff-file-lock-holder file))))
-    (cond
-     ((buffer-local-value 'buffer-read-only buffer)
-      (agent-q-diff-file-refuse
-       "%s is read-only; C-x C-q in its buffer makes it writable" buffer))
-     ((null file))
-     (holder
-      (agent-q-diff-file-refuse "%s is locked by %s" file holder))
-     (t (when-let ((message (agent-q-diff-disk-message
-                             buffer (agent-q-diff-disk-state buffer))))
-          (agent-q-diff-file-refuse "%s" message))))))
-
 (defun agent-q-diff-save-check-writable (buffer)
   "Refuse BUFFER if its file cannot be written.
 Create the file's directory if it is missing and may be created."
@@ -102,7 +87,7 @@ happens then."
      (lambda ()
        (when check
          (funcall check))
-       (agent-q-diff-save-check-editable (current-buffer)))
+       (agent-q-diff-disk-check-editable (current-buffer)))
      (lambda ()
        (set-visited-file-modtime)
        (set-buffer-modified-p nil)

@@ -82,7 +82,7 @@ visiting it shows what text it has."
                             (file-readable-p truename)
                             (not (find-file-name-handler truename 'insert-file-contents))
                             (not (agent-q-diff-disk-visitor truename))
-                            (agent-q-diff-file-attributes truename)))
+                            (agent-q-diff-disk-attributes truename)))
            (text (and attributes (agent-q-diff-coding-plain-text truename))))
       (when text
         (setf (agent-q-diff-target-truename target) truename
@@ -96,7 +96,7 @@ Then the file has the text that it had."
        (agent-q-diff-file-uncached
          (let ((truename (agent-q-diff-target-truename target)))
            (and (equal (agent-q-diff-target-put-off target)
-                       (agent-q-diff-file-attributes truename))
+                       (agent-q-diff-disk-attributes truename))
                 (equal truename (file-truename (agent-q-diff-target-path target)))
                 (not (agent-q-diff-disk-visitor truename)))))))
 

@@ -62,7 +62,7 @@ SPANS is as for `agent-q-diff-write-result'."
 
 (defun agent-q-diff-write--check-writable (name)
   "Refuse the file NAME if it cannot be written or somebody else is editing it."
-  (let ((holder (agent-q-diff-file-lock-holder name)))
+  (let ((holder (agent-q-diff-disk-lock-holder name)))
     (when holder
       (agent-q-diff-file-refuse "%s is locked by %s" name holder)))
   (unless (file-writable-p name)
