@@ -36,20 +36,25 @@ Create the file's directory if it is missing and may be created."
 That happens if a file with mixed line ends was visited as CRLF, or if its
 coding system does not encode the text to the same bytes again."
   (with-current-buffer buffer
-    (let ((coding (agent-q-diff-coding-of-buffer)))
-      (unless (or (buffer-modified-p)
-                  ;; The user has asked for other bytes.
-                  save-buffer-coding-system
-                  (agent-q-diff-disk-ours-p buffer)
-                  (and (agent-q-diff-coding-plain-p coding)
-                       (eq 0 (coding-system-eol-type coding)))
-                  write-region-annotate-functions
-                  (not (file-exists-p buffer-file-name))
-                  (equal (agent-q-diff-file-bytes buffer-file-name)
-                         (agent-q-diff-coding-buffer-bytes coding)))
-        (agent-q-diff-file-refuse
-         "saving %s would change bytes elsewhere; C-x RET r utf-8-unix RET in its buffer shows them"
-         buffer-file-name)))))
+    (unless (or (buffer-modified-p)
+                ;; The user has asked for other bytes.
+                save-buffer-coding-system
+                (agent-q-diff-disk-ours-p buffer)
+                write-region-annotate-functions
+                (agent-q-diff-save--same-bytes-p))
+      (agent-q-diff-file-refuse
+       "saving %s would change bytes elsewhere; C-x RET r utf-8-unix RET in its buffer shows them"
+       buffer-file-name))))
+
+(defun agent-q-diff-save--same-bytes-p ()
+  "Return non-nil if the current buffer's text, saved, would be its file's bytes.
+A file that does not exist has no bytes that could change."
+  (let ((coding (agent-q-diff-coding-of-buffer)))
+    (or (and (agent-q-diff-coding-plain-p coding)
+             (eq 0 (coding-system-eol-type coding)))
+        (not (file-exists-p buffer-file-name))
+        (equal (agent-q-diff-file-bytes buffer-file-name)
+               (agent-q-diff-coding-buffer-bytes coding)))))
 
 ;;;; Saving
 
