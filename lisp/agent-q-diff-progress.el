@@ -139,7 +139,7 @@ In a buffer made for a proposal, show the progress in the header line."
     (when (eq agent-q-diff-buffer-parsed-tick t)
       (setq agent-q-diff-progress--header-end
             (format "%d %s · %d rejected · %d pending%s%s · %s%s"
-                    applied (agent-q-diff-buffer-applied-word) rejected pending
+                    applied agent-q-diff-buffer-applied-word rejected pending
                     (pcase (agent-q-diff-progress--count-conflicts)
                       (0 "")
                       (n (format (ngettext " · %d conflict" " · %d conflicts" n) n)))
