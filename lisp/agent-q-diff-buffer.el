@@ -320,23 +320,18 @@ Entries that belong to no hunk are kept."
 (defun agent-q-diff-buffer-counts ()
   "Return (TOTAL APPLIED REJECTED PENDING), numbers of hunks.
 States set by hand for positions without a hunk count as well."
-  (let ((change (and (not (agent-q-diff-buffer-ended-p)) (agent-q-diff-buffer-change-or-nil))))
+  (let ((change (agent-q-diff-buffer-change-or-nil)))
     (if (and change (zerop agent-q-diff-buffer--n-strays))
-        (agent-q-diff-buffer-tally change)
-      (pcase-let ((`(,total ,applied ,rejected) (agent-q-diff-buffer--counts-by-hand)))
-        (list total applied rejected (- total applied rejected))))))
-
-(defun agent-q-diff-buffer-tally (change)
-  "Return (TOTAL APPLIED REJECTED PENDING), numbers of hunks of CHANGE."
-  (pcase-let ((`(,total ,applied ,rejected) (agent-q-diff-change-tally change)))
-    (list total applied rejected (- total applied rejected))))
+        (agent-q-diff-change-tally change)
+      (agent-q-diff-buffer--counts-by-hand))))
 
 (defun agent-q-diff-buffer--counts-by-hand ()
-  "Return (TOTAL APPLIED REJECTED), counted in the states set by hand."
-  (let ((states (mapcar #'cdr (hash-table-values (agent-q-diff-buffer--first-entries)))))
-    (list (max (agent-q-diff-count-hunks) (length states))
-          (seq-count (apply-partially #'eq 'applied) states)
-          (seq-count (apply-partially #'eq 'rejected) states))))
+  "Return (TOTAL APPLIED REJECTED PENDING), counted in the states set by hand."
+  (let* ((states (mapcar #'cdr (hash-table-values (agent-q-diff-buffer--first-entries))))
+         (total (max (agent-q-diff-count-hunks) (length states)))
+         (applied (seq-count (apply-partially #'eq 'applied) states))
+         (rejected (seq-count (apply-partially #'eq 'rejected) states)))
+    (list total applied rejected (- total applied rejected))))
 
 ;;;; Progress line
 

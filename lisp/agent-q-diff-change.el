@@ -291,12 +291,14 @@ The search wraps around after the last hunk."
         (nth 3 (agent-q-diff-module-counts (agent-q-diff-change-engine change))))))
 
 (defun agent-q-diff-change-tally (change)
-  "Return (TOTAL APPLIED REJECTED), numbers of hunks of CHANGE by mark."
-  (if-let ((committed (agent-q-diff-change-committed change)))
-      (list (agent-q-diff-engine-committed-total committed)
-            (agent-q-diff-engine-committed-applied committed)
-            (agent-q-diff-engine-committed-rejected committed))
-    (agent-q-diff-module-tally (agent-q-diff-change-engine change))))
+  "Return (TOTAL APPLIED REJECTED PENDING), numbers of hunks of CHANGE by mark."
+  (pcase-let ((`(,total ,applied ,rejected)
+               (if-let ((committed (agent-q-diff-change-committed change)))
+                   (list (agent-q-diff-engine-committed-total committed)
+                         (agent-q-diff-engine-committed-applied committed)
+                         (agent-q-diff-engine-committed-rejected committed))
+                 (agent-q-diff-module-tally (agent-q-diff-change-engine change)))))
+    (list total applied rejected (- total applied rejected))))
 
 (defun agent-q-diff-change-count-conflicts (change)
   "Return the number of hunks of CHANGE that have no certain place in the target.

@@ -67,7 +67,7 @@ NOTE is the note of the plan, a symbol; HUNK is an
 
 (defun agent-q-diff-commands--counts-words (change)
   "Return words to append about how far the review of CHANGE has come."
-  (pcase-let ((`(,total ,_ ,_ ,pending) (agent-q-diff-buffer-tally change)))
+  (pcase-let ((`(,total ,_ ,_ ,pending) (agent-q-diff-change-tally change)))
     (if (zerop pending)
         (substitute-command-keys
          "; nothing is pending, \\<agent-q-diff-mode-map>\\[agent-q-diff-finish] finishes")

@@ -52,7 +52,7 @@ Tell the user how to use it.  Return nil if HUNK has no place to choose."
 (defun agent-q-diff-places-show-next (n)
   "Show the Nth next place of the hunk at point, if one of several is shown.
 Wrap around after the last.  Return nil if none is shown, or only one."
-  (let* ((change (and (not (agent-q-diff-buffer-ended-p)) (agent-q-diff-buffer-change-or-nil)))
+  (let* ((change (agent-q-diff-buffer-change-or-nil))
          (hunk (and change (agent-q-diff-buffer-hunk-at-point))))
     (pcase agent-q-diff-buffer-shown
       ((and `(,_ ,_ ,nth . ,places)

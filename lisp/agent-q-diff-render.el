@@ -173,7 +173,7 @@ progress; elsewhere, the header line shows both."
     (when is-documented
       ;; It has its final numbers at once, so it is not replaced and the
       ;; hunks stay where they are.
-      (insert (agent-q-diff-progress-line (agent-q-diff-buffer-tally change)) "\n\n"))))
+      (insert (agent-q-diff-progress-line (agent-q-diff-change-tally change)) "\n\n"))))
 
 (defun agent-q-diff-render--note-line (note)
   "Return NOTE, a string, as one line of the diff buffer.
