@@ -303,12 +303,14 @@ The search wraps around after the last hunk."
 (defun agent-q-diff-change-count-conflicts (change)
   "Return the number of hunks of CHANGE that have no certain place in the target.
 Commands never create such a hunk: 0 stays true until others edit the
-target."
-  (or (agent-q-diff-change-n-conflicts change)
-      (pcase-let ((`(,conflict ,ambiguous . ,_)
+target.  If the review has ended, return 0."
+  (cond
+   ((null (agent-q-diff-change-engine change)) 0)
+   ((agent-q-diff-change-n-conflicts change))
+   (t (pcase-let ((`(,conflict ,ambiguous . ,_)
                    (agent-q-diff-module-standing
                     (agent-q-diff-change-engine change))))
-        (setf (agent-q-diff-change-n-conflicts change) (+ conflict ambiguous)))))
+        (setf (agent-q-diff-change-n-conflicts change) (+ conflict ambiguous))))))
 
 (defun agent-q-diff-change-recount (change)
   "Forget the counts for CHANGE, so that they are taken again."

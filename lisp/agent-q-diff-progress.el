@@ -13,7 +13,7 @@
 (require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-visible)
-(require 'agent-q-diff-file-change)
+(require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
 
@@ -76,12 +76,6 @@ and pending.")
   "What the header line shows after the number of the hunk at point.")
 (put 'agent-q-diff-progress--header-end 'permanent-local t)
 
-(defun agent-q-diff-progress--count-conflicts ()
-  "Return the number of hunks that have no certain place in the target."
-  (if (agent-q-diff-buffer-ended-p)
-      0
-    (agent-q-diff-change-count-conflicts agent-q-diff-buffer-change)))
-
 (defun agent-q-diff-progress-update-header-line ()
   "Show the hunk at point and the progress in the header line.
 This runs after every command here, so it must take constant time."
@@ -123,8 +117,8 @@ It is shown only if that is not long, and the review has not ended."
     ""))
 
 (defun agent-q-diff-progress--literal (text)
-  "Return TEXT, an agent's, quoted for a header line."
-  (replace-regexp-in-string "%" "%%" (agent-q-diff-visible text)))
+  "Return TEXT quoted for a header line."
+  (replace-regexp-in-string "%" "%%" text))
 
 (defun agent-q-diff-progress-refresh ()
   "Update the progress line, if any, and run `agent-q-diff-progress-functions'.
@@ -140,7 +134,7 @@ In a buffer made for a proposal, show the progress in the header line."
       (setq agent-q-diff-progress--header-end
             (format "%d %s · %d rejected · %d pending%s%s · %s%s"
                     applied agent-q-diff-buffer-applied-word rejected pending
-                    (pcase (agent-q-diff-progress--count-conflicts)
+                    (pcase (agent-q-diff-change-count-conflicts agent-q-diff-buffer-change)
                       (0 "")
                       (n (format (ngettext " · %d conflict" " · %d conflicts" n) n)))
                     (if (agent-q-diff-session-comment agent-q-diff-buffer-review)
@@ -149,7 +143,8 @@ In a buffer made for a proposal, show the progress in the header line."
                     (agent-q-diff-progress--literal
                      (agent-q-diff-session-name agent-q-diff-buffer-review))
                     (if-let ((agent (agent-q-diff-session-agent agent-q-diff-buffer-review)))
-                        (concat " · " (agent-q-diff-progress--literal agent))
+                        (concat " · " (agent-q-diff-progress--literal
+                                       (agent-q-diff-visible agent)))
                       "")))
       (agent-q-diff-progress-update-header-line))
     (apply #'run-hook-with-args 'agent-q-diff-progress-functions counts)

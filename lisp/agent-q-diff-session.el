@@ -65,7 +65,7 @@ SLOTS are further slots, keywords and values."
   (let ((files (agent-q-diff-change-files (agent-q-diff-session-change review))))
     (if (cdr files)
         (format "%d files" (length files))
-      (agent-q-diff-visible (file-name-nondirectory (agent-q-diff-session-path review))))))
+      (agent-q-diff-file-change-name (car files)))))
 
 (defun agent-q-diff-session-directory (review)
   "Return the directory that REVIEW is in, for display.
