@@ -118,12 +118,13 @@ and the tick of its buffer after the edits."
 (defun agent-q-diff-decide--edit-step (file part note)
   "Return the step that edits FILE; see `agent-q-diff-decide--steps'.
 PART and NOTE are that function's."
-  (lambda (is-followed)
-    (agent-q-diff-transaction-edit
-     (agent-q-diff-file-change-buffer file)
-     (lambda ()
-       (funcall note file (agent-q-diff-file-change-edit file part)))
-     is-followed)))
+  (let ((edit (lambda ()
+                (funcall note file (agent-q-diff-file-change-edit file part)))))
+    (lambda (is-followed)
+      (if is-followed
+          (agent-q-diff-transaction-edit (agent-q-diff-file-change-buffer file) edit)
+        (funcall edit)
+        nil))))
 
 (defun agent-q-diff-decide--commit (change)
   "Commit the latest plan for CHANGE."

@@ -52,32 +52,30 @@ back, the latest first."
 
 ;;;; A file and its buffer
 
-(defun agent-q-diff-transaction-edit (buffer function is-followed)
+(defun agent-q-diff-transaction-edit (buffer function)
   "Call FUNCTION, an edit of BUFFER and perhaps a save.
-FUNCTION has no arguments.  If IS-FOLLOWED is non-nil, return a function
-that makes BUFFER and its file as they were before, else nil."
-  (if (not is-followed)
-      (progn (funcall function) nil)
-    (let* ((name (buffer-file-name buffer))
-           (file (and name (file-truename name)))
-           (missing (and file (agent-q-diff-file-missing-directories file)))
-           (bytes (and file (file-exists-p file) (agent-q-diff-file-bytes file)))
-           (was-modified (buffer-modified-p buffer))
-           (group (prepare-change-group buffer)))
-      (activate-change-group group)
-      (funcall function)
-      (lambda ()
+FUNCTION has no arguments.  Return a function that makes BUFFER and its
+file as they were before."
+  (let* ((name (buffer-file-name buffer))
+         (file (and name (file-truename name)))
+         (missing (and file (agent-q-diff-file-missing-directories file)))
+         (bytes (and file (file-exists-p file) (agent-q-diff-file-bytes file)))
+         (was-modified (buffer-modified-p buffer))
+         (group (prepare-change-group buffer)))
+    (activate-change-group group)
+    (funcall function)
+    (lambda ()
+      (when (buffer-live-p buffer)
+        (cancel-change-group group))
+      (when file
+        (agent-q-diff-transaction--restore-file file bytes missing)
         (when (buffer-live-p buffer)
-          (cancel-change-group group))
-        (when file
-          (agent-q-diff-transaction--restore-file file bytes missing)
-          (when (buffer-live-p buffer)
-            (with-current-buffer buffer
-              (if bytes
-                  (set-visited-file-modtime)
-                (set-visited-file-modtime -1))
-              (set-buffer-modified-p was-modified)
-              (agent-q-diff-disk-note))))))))
+          (with-current-buffer buffer
+            (if bytes
+                (set-visited-file-modtime)
+              (set-visited-file-modtime -1))
+            (set-buffer-modified-p was-modified)
+            (agent-q-diff-disk-note)))))))
 
 (defun agent-q-diff-transaction--restore-file (file bytes missing)
   "Give FILE its old BYTES, or delete it and MISSING if BYTES is nil.
