@@ -156,8 +156,9 @@ It is nil if that is not known."
 
 (defun agent-q-diff-change-buffers (change)
   "Return the live buffers of the targets of CHANGE."
-  (seq-filter #'buffer-live-p
-              (mapcar #'agent-q-diff-file-change-buffer (agent-q-diff-change-files change))))
+  (cl-loop for file in (agent-q-diff-change-files change)
+           for buffer = (agent-q-diff-target-buffer (agent-q-diff-file-change-target file))
+           when (buffer-live-p buffer) collect buffer))
 
 (defun agent-q-diff-change-told-followed (change)
   "Return non-nil if a target of CHANGE has followed its file; reset that.

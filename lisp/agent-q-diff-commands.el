@@ -90,6 +90,7 @@ has changed."
   (condition-case err
       (let* ((change (agent-q-diff-commands--change-for command))
              (hunk (agent-q-diff-buffer-hunk-here))
+             (index (agent-q-diff-change-file-index change hunk))
              (note (agent-q-diff-decide-hunk change command hunk
                                              (agent-q-diff-places-shown change hunk)))
              (said (agent-q-diff-commands--note-text
@@ -97,9 +98,8 @@ has changed."
         (setq agent-q-diff-buffer-shown nil)
         (agent-q-diff-signs-show-committed)
         (setq said (concat said
-                           (agent-q-diff-commands--follow-hooks change note)
-                           (agent-q-diff-commands--unsaved-words
-                            (agent-q-diff-buffer-file hunk) note)
+                           (agent-q-diff-commands--follow-hooks change index note)
+                           (agent-q-diff-commands--unsaved-words change index note)
                            (agent-q-diff-commands--followed-words change)
                            (agent-q-diff-commands--counts-words change)))
         (message "%s" said)
@@ -128,16 +128,17 @@ has changed."
       "; the file had changed on disk, and its buffer was updated"
     ""))
 
-(defun agent-q-diff-commands--unsaved-words (file note)
-  "Return words to append if an edit is only in the buffer of FILE.
-FILE is an `agent-q-diff-file-change', NOTE the note of the plan, a symbol.
+(defun agent-q-diff-commands--unsaved-words (change index note)
+  "Return words to append if an edit is only in a buffer.
+The edit is of file INDEX of CHANGE; NOTE is the note of the plan, a symbol.
 If `agent-q-diff-save' is `never', there are none, since the user knows."
-  (if (and (eq note 'edited)
-           (not (eq agent-q-diff-save 'never))
-           (agent-q-diff-file-change-unsaved-p file))
-      (format "; not saved, since %s has unsaved edits"
-              (agent-q-diff-visible (buffer-name (agent-q-diff-file-change-buffer file))))
-    ""))
+  (let ((file (nth index (agent-q-diff-change-files change))))
+    (if (and (eq note 'edited)
+             (not (eq agent-q-diff-save 'never))
+             (agent-q-diff-file-change-unsaved-p file))
+        (format "; not saved, since %s has unsaved edits"
+                (agent-q-diff-visible (buffer-name (agent-q-diff-file-change-buffer file))))
+      "")))
 
 (defun agent-q-diff-commands--say-failure (command err)
   "Show a message that COMMAND failed on the hunk at point with ERR.
@@ -165,13 +166,13 @@ It may have failed before it was tried, since the target was unavailable."
       (agent-q-diff-decide-note-failure agent-q-diff-buffer-change hunk
                                         (agent-q-diff-error-text err)))))
 
-(defun agent-q-diff-commands--follow-hooks (change note)
-  "Show what else has changed in the target of CHANGE after a command.
+(defun agent-q-diff-commands--follow-hooks (change index note)
+  "Show what else has changed in file INDEX of CHANGE after a command.
 NOTE is the note of the command's plan.  Return words to append to its
 message if a hook on saving made the change.  If the command left the
 target alone, the change is the user's, and there are no words."
   (if (and (agent-q-diff-change-buffers change)
-           (agent-q-diff-change-follow change (agent-q-diff-buffer-file-index)))
+           (agent-q-diff-change-follow change index))
       (progn
         (agent-q-diff-signs-show-all)
         (if (eq note 'edited)
@@ -517,8 +518,7 @@ If ADVANCE is non-nil, move on to the next pending hunk.  Show a message."
              ('reject "rejected")
              ('unapply "taken out"))
            (agent-q-diff-commands--unsaved-words
-            (nth index (agent-q-diff-change-files change))
-            (if (eq command 'reject) 'marked 'edited))
+            change index (if (eq command 'reject) 'marked 'edited))
            (agent-q-diff-commands--counts-words change)))
 
 ;;;; Looking again, selecting
