@@ -123,32 +123,36 @@ It is shown only if that is not long, and the review has not ended."
 (defun agent-q-diff-progress-refresh ()
   "Update the progress line, if any, and run `agent-q-diff-progress-functions'.
 In a buffer made for a proposal, show the progress in the header line."
-  (pcase-let* ((counts (agent-q-diff-buffer-counts))
-               (`(,_ ,applied ,rejected ,pending) counts))
+  (let ((counts (agent-q-diff-buffer-counts)))
+    (when (eq agent-q-diff-buffer-parsed-tick t)
+      (setq agent-q-diff-progress--header-end
+            (agent-q-diff-progress--of-review agent-q-diff-buffer-review counts))
+      (agent-q-diff-progress-update-header-line))
     (save-excursion
       (save-restriction
         (widen)
         (when (agent-q-diff-progress--find-line "Progress:" (agent-q-diff-progress--first-position))
           (agent-q-diff-progress--replace-line (agent-q-diff-progress-line counts)))))
-    (when (eq agent-q-diff-buffer-parsed-tick t)
-      (setq agent-q-diff-progress--header-end
-            (format "%d %s · %d rejected · %d pending%s%s · %s%s"
-                    applied agent-q-diff-buffer-applied-word rejected pending
-                    (pcase (agent-q-diff-change-count-conflicts agent-q-diff-buffer-change)
-                      (0 "")
-                      (n (format (ngettext " · %d conflict" " · %d conflicts" n) n)))
-                    (if (agent-q-diff-session-comment agent-q-diff-buffer-review)
-                        " · commented"
-                      "")
-                    (agent-q-diff-progress--literal
-                     (agent-q-diff-session-name agent-q-diff-buffer-review))
-                    (if-let ((agent (agent-q-diff-session-agent agent-q-diff-buffer-review)))
-                        (concat " · " (agent-q-diff-progress--literal
-                                       (agent-q-diff-visible agent)))
-                      "")))
-      (agent-q-diff-progress-update-header-line))
     (apply #'run-hook-with-args 'agent-q-diff-progress-functions counts)
     (run-hooks 'agent-q-diff-session-changed-hook)))
+
+(defun agent-q-diff-progress--of-review (review counts)
+  "Return what the header line shows of REVIEW after the hunk at point.
+COUNTS is as from `agent-q-diff-buffer-counts'."
+  (pcase-let* ((`(,_ ,applied ,rejected ,pending) counts)
+               (conflicts (agent-q-diff-change-count-conflicts
+                           (agent-q-diff-session-change review)))
+               (agent (agent-q-diff-session-agent review)))
+    (format "%d %s · %d rejected · %d pending%s%s · %s%s"
+            applied agent-q-diff-buffer-applied-word rejected pending
+            (if (zerop conflicts)
+                ""
+              (format (ngettext " · %d conflict" " · %d conflicts" conflicts) conflicts))
+            (if (agent-q-diff-session-comment review) " · commented" "")
+            (agent-q-diff-progress--literal (agent-q-diff-session-name review))
+            (if agent
+                (concat " · " (agent-q-diff-progress--literal (agent-q-diff-visible agent)))
+              ""))))
 
 (provide 'agent-q-diff-progress)
 ;;; agent-q-diff-progress.el ends here
