@@ -145,23 +145,22 @@ Return (HEADING . POSITIONS): those of the heading and of the hunks."
 
 (defun agent-q-diff-section--update (&rest _)
   "Show how far each file is decided."
-  (when agent-q-diff-buffer-headings
-    (unless (length= agent-q-diff-buffer-marks (length agent-q-diff-buffer-positions))
-      (setq agent-q-diff-buffer-marks
-            (vconcat (agent-q-diff-change-marks agent-q-diff-buffer-change))))
-    (unless (length= agent-q-diff-section--words (length agent-q-diff-buffer-headings))
-      (setq agent-q-diff-section--words
-            (make-vector (length agent-q-diff-buffer-headings) nil)))
-    (save-excursion
-      (save-restriction
-        (widen)
-        (dotimes (index (length agent-q-diff-buffer-headings))
-          (let ((words (and (not (agent-q-diff-buffer-ended-p))
-                            (agent-q-diff-section-state agent-q-diff-buffer-change index))))
-            (unless (equal words (aref agent-q-diff-section--words index))
-              (agent-q-diff-section--show-state
-               (aref agent-q-diff-buffer-headings index) words)
-              (aset agent-q-diff-section--words index words))))))))
+  (unless (length= agent-q-diff-buffer-marks (length agent-q-diff-buffer-positions))
+    (setq agent-q-diff-buffer-marks
+          (vconcat (agent-q-diff-change-marks agent-q-diff-buffer-change))))
+  (unless (length= agent-q-diff-section--words (length agent-q-diff-buffer-headings))
+    (setq agent-q-diff-section--words
+          (make-vector (length agent-q-diff-buffer-headings) nil)))
+  (save-excursion
+    (save-restriction
+      (widen)
+      (dotimes (index (length agent-q-diff-buffer-headings))
+        (let ((words (and (not (agent-q-diff-buffer-ended-p))
+                          (agent-q-diff-section-state agent-q-diff-buffer-change index))))
+          (unless (equal words (aref agent-q-diff-section--words index))
+            (agent-q-diff-section--show-state
+             (aref agent-q-diff-buffer-headings index) words)
+            (aset agent-q-diff-section--words index words)))))))
 
 (defun agent-q-diff-section--show-state (heading words)
   "Show WORDS, or nothing if that is nil, at the end of the line of HEADING."
@@ -182,15 +181,15 @@ Return (HEADING . POSITIONS): those of the heading and of the hunks."
   (if (agent-q-diff-buffer-heading-at-point) 1 2))
 
 (defun agent-q-diff-section-set-up ()
-  "Show on each heading of this buffer how far its file is decided.
+  "Show on each heading of this buffer, if any, how far its file is decided.
 Headings are those of an outline as well, above their hunks."
   (when agent-q-diff-buffer-headings
     (setq-local outline-regexp
                 (concat (regexp-opt '("modified" "new file" "deleted" "renamed" "mode"
                                       "link" "new link"))
                         "  +\\|@@ ")
-                outline-level #'agent-q-diff-section--outline-level))
-  (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-section--update nil t))
+                outline-level #'agent-q-diff-section--outline-level)
+    (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-section--update nil t)))
 
 (provide 'agent-q-diff-section)
 ;;; agent-q-diff-section.el ends here
