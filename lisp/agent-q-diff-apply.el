@@ -28,6 +28,7 @@ Return the tick of BUFFER after the edit and before saving, so that what
 a hook changes while saving is not mistaken for our edit."
   (agent-q-diff-file-uncached
     (let ((missing (and save
+                        (not (file-exists-p (buffer-file-name buffer)))
                         (agent-q-diff-file-missing-directories
                          (buffer-file-name buffer))))
           (is-done nil))
