@@ -17,11 +17,7 @@ use std::ops::Range;
 pub use chars::n_chars;
 pub(crate) use chars::{char_len, n_crlf, n_newlines};
 pub(crate) use same::{equal_head, equal_tail};
-use table::Table;
-
-/// Largest length of a text, in bytes: where its lines begin is kept in 32 bits, or fewer, so that
-/// the table of a text of short lines is not several times the text.
-const MAX_LEN: usize = u32::MAX as usize;
+use table::{MAX_LEN, Table};
 
 /// A text with its bytes and the starts of its lines.
 ///
@@ -372,13 +368,6 @@ impl Text {
         }
         Text::new(bytes)
     }
-}
-
-/// Converts `at`, an offset in a text, to what the table of lines stores.
-fn offset(at: usize) -> u32 {
-    debug_assert!(at <= MAX_LEN);
-    // Each text is checked to be no longer than `MAX_LEN`.
-    at as u32
 }
 
 /// Length in bytes from which on lines are compared at their ends first.

@@ -3,8 +3,8 @@
 use fearless_simd::{Level, Simd, SimdInt, SimdInto, SimdMask, dispatch, u8x64};
 use memchr::{memchr, memchr_iter};
 
-use super::table::{self, Table};
-use super::{Alike, offset, same};
+use super::table::{self, Table, offset};
+use super::{Alike, same};
 
 /// Number of bytes that are searched for newlines at once.
 const BLOCK_LEN: usize = 64;

@@ -7,7 +7,9 @@
 use std::iter::zip;
 use std::ops::Range;
 
-use super::offset;
+/// Largest length of a text, in bytes: where its lines begin is kept in 32 bits, or fewer, so that
+/// the table of a text of short lines is not several times the text.
+pub const MAX_LEN: usize = u32::MAX as usize;
 
 /// Number of lines in a block.
 pub const BLOCK_LEN: usize = 32;
@@ -242,6 +244,13 @@ impl Eq for Table {}
 /// Returns whether a block whose first entry is `first` may contain entry `at` or end with it.
 pub fn is_near(first: u32, at: u32) -> bool {
     at - first <= MAX_SPAN
+}
+
+/// Converts `at`, an offset in a text, to what the table stores.
+pub fn offset(at: usize) -> u32 {
+    debug_assert!(at <= MAX_LEN);
+    // Each text is checked to be no longer than `MAX_LEN`.
+    at as u32
 }
 
 /// Returns the first entry from `first` on that has the low bits `low`.
