@@ -137,7 +137,7 @@ In a buffer made for a proposal, show the progress in the header line."
     (run-hooks 'agent-q-diff-session-changed-hook)))
 
 (defun agent-q-diff-progress--of-review (review counts)
-  "Return what the header line shows of REVIEW after the hunk at point.
+  "Return the words on REVIEW for the header line, after the hunk at point.
 COUNTS is as from `agent-q-diff-buffer-counts'."
   (pcase-let* ((`(,_ ,applied ,rejected ,pending) counts)
                (conflicts (agent-q-diff-change-count-conflicts
