@@ -217,6 +217,10 @@ the safe way.  If NAME exists and MUST-BE-NEW is `excl', signal
     (list (file-attribute-user-id attributes)
           (file-attribute-group-id attributes))))
 
+(defun agent-q-diff-file--same-owner-p (name other)
+  "Return non-nil if the files NAME and OTHER have the same owner and group."
+  (equal (agent-q-diff-file--owner name) (agent-q-diff-file--owner other)))
+
 (defun agent-q-diff-file--make-temporary (name)
   "Return a new empty file in the directory of NAME, for the user alone."
   (let ((directory (file-name-directory name)))
@@ -244,9 +248,10 @@ If the file has several names, the others would keep the old text."
 (defun agent-q-diff-file--give-owner (temporary name)
   "Give TEMPORARY the owner and access rules of NAME; return non-nil on success.
 Only the superuser can change the owner, by making a copy."
-  (unless (equal (agent-q-diff-file--owner name) (agent-q-diff-file--owner temporary))
-    (copy-file name temporary t nil t t))
-  (and (equal (agent-q-diff-file--owner name) (agent-q-diff-file--owner temporary))
+  (and (or (agent-q-diff-file--same-owner-p name temporary)
+           (progn
+             (copy-file name temporary t nil t t)
+             (agent-q-diff-file--same-owner-p name temporary)))
        (let ((attributes (file-extended-attributes name)))
          (when (seq-some #'cdr attributes)
            (set-file-extended-attributes temporary attributes))
