@@ -136,16 +136,15 @@ element."
                       "allowing this saves them, too."
                     "allowing this does not save.")))))
 
-(defun agent-q-diff-edit-file--request (call name root)
-  "Return the request for CALL to edit the file NAME in the project ROOT."
+(defun agent-q-diff-edit-file--request (call name root protection)
+  "Return the request for CALL to edit the file NAME in the project ROOT.
+PROTECTION says how that file is protected, see `agent-q-diff-guard-find'."
   (agent-q-diff-request-make
    :tool (agent-q-diff-edit-file-call-tool call)
    :path (agent-q-diff-edit-file-call-path call)
    :name name :root root
    :arguments (agent-q-diff-edit-file-call-arguments call)
-   :protection (pcase (agent-q-diff-guard-protection
-                       name root (agent-q-diff-edit-file-call-path call))
-                 (`(,_ . ,reason) reason))))
+   :protection (cdr protection)))
 
 (defun agent-q-diff-edit-file--describe (request call plan lines)
   "Add a description of the edit to REQUEST.
@@ -378,10 +377,11 @@ Return a plist with :outcome, a symbol, and further keys:
 
 Signal an error if it fails.  Then nothing has changed, except by the
 hunks of a review, which `agent-q-diff-wait-undecided' tells about."
-  (let* ((root (agent-q-diff-guard-root))
-         (name (agent-q-diff-guard-check (agent-q-diff-edit-file-call-path call) root))
-         (request (agent-q-diff-edit-file--request call name root))
-         (policy (agent-q-diff-permit-policy request)))
+  (pcase-let* ((root (agent-q-diff-guard-root))
+               (`(,name . ,protection)
+                (agent-q-diff-guard-find (agent-q-diff-edit-file-call-path call) root))
+               (request (agent-q-diff-edit-file--request call name root protection))
+               (policy (agent-q-diff-permit-policy request)))
     (if (eq policy 'deny)
         (agent-q-diff-edit-file--denied request nil 'policy nil nil)
       (agent-q-diff-edit-file--carry-out request call policy))))

@@ -141,22 +141,22 @@ Only the name is checked."
 
 (defun agent-q-diff-guard--git-directory-p (directory)
   "Return non-nil if git would take DIRECTORY for a git directory."
-  (let ((there-p (lambda (name) (file-exists-p (expand-file-name name directory)))))
-    (and (funcall there-p "HEAD")
-         (or (funcall there-p "commondir")
-             (and (funcall there-p "objects") (funcall there-p "refs"))))))
+  (and (file-exists-p (concat directory "HEAD"))
+       (or (file-exists-p (concat directory "commondir"))
+           (and (file-exists-p (concat directory "objects"))
+                (file-exists-p (concat directory "refs"))))))
 
-(defun agent-q-diff-guard--in-git-directory-p (name root)
-  "Return non-nil if NAME, below ROOT, is inside a git directory.
-If ROOT is not a project's, a working tree inside a git directory is
-allowed: some users keep working trees in a bare repository."
-  (let ((directories (agent-q-diff-guard--directories name root)))
-    (when (agent-q-diff-guard-outermost-p root)
-      (setq directories (seq-take-while
-                         (lambda (directory)
-                           (not (file-exists-p (expand-file-name ".git" directory))))
-                         directories)))
-    (seq-some #'agent-q-diff-guard--git-directory-p directories)))
+(defun agent-q-diff-guard--in-git-directory-p (directories root)
+  "Return non-nil if one of DIRECTORIES is a git directory.
+They are those from a file up to ROOT.  If ROOT is not a project's, a
+working tree inside a git directory is allowed: some users keep working
+trees in a bare repository."
+  (when (agent-q-diff-guard-outermost-p root)
+    (setq directories (seq-take-while
+                       (lambda (directory)
+                         (not (file-exists-p (expand-file-name ".git" directory))))
+                       directories)))
+  (seq-some #'agent-q-diff-guard--git-directory-p directories))
 
 (defun agent-q-diff-guard--directories (name root)
   "Return the existing directories from that of NAME up to ROOT."
@@ -198,13 +198,13 @@ Both are below ROOT.  The value is a list of parts below ROOT."
   "Return non-nil if ROOT is the root of a file system, not of a project."
   (equal root (file-name-directory (directory-file-name root))))
 
-(defun agent-q-diff-guard--names (name root path)
+(defun agent-q-diff-guard--names (name root path directories)
   "Return all names of the file NAME, each a list of parts below ROOT.
 They are NAME itself, PATH unless it is nil, and every name through a
-symbolic link in the directory of NAME or above: .envrc may be a link to a
-file with a harmless name.  Links elsewhere are not considered.  If ROOT is
-not a project's, no links are, since the directories there may be
-unreadable and their links lead anywhere."
+symbolic link in one of DIRECTORIES, that of NAME and those above: .envrc
+may be a link to a file with a harmless name.  Links elsewhere are not
+considered.  If ROOT is not a project's, no links are, since the
+directories there may be unreadable and their links lead anywhere."
   (let ((below (and path (catch 'agent-q-diff-path-refusal
                            (agent-q-diff-path-below path root)))))
     (seq-uniq
@@ -213,7 +213,7 @@ unreadable and their links lead anywhere."
       (and (stringp below) (list (split-string below "/" t)))
       (delq nil
             (cl-loop for directory in (unless (agent-q-diff-guard-outermost-p root)
-                                        (agent-q-diff-guard--directories name root))
+                                        directories)
                      nconc (mapcar (lambda (link)
                                      (agent-q-diff-guard--called
                                       (concat directory link) name root))
@@ -228,18 +228,20 @@ The value is nil; (`denied' . REASON) if no agent may ever edit the file;
 or (`asked' . REASON) if the user is asked each time, whatever was
 granted.  REASON is a clause for the user and the agent."
   (let* ((file-name-handler-alist (agent-q-diff-guard--handlers root))
+         (directories (agent-q-diff-guard--directories name root))
          (kinds (delq nil (mapcar #'agent-q-diff-protected-kind
-                                  (agent-q-diff-guard--names name root path)))))
+                                  (agent-q-diff-guard--names name root path directories)))))
     (cond
      ((assq 'denied kinds))
-     ((agent-q-diff-guard--in-git-directory-p name root)
+     ((agent-q-diff-guard--in-git-directory-p directories root)
       '(denied . "it is inside a directory of git's own"))
      (t (car kinds)))))
 
 ;;;; The answer
 
 (defun agent-q-diff-guard--find (path root)
-  "Return the resolved name of PATH below ROOT, or refuse it."
+  "Return (NAME . PROTECTION) of PATH below ROOT, or refuse it.
+NAME is resolved, and PROTECTION as from `agent-q-diff-guard-protection'."
   (agent-q-diff-guard--check-root root)
   (let* ((parts (agent-q-diff-path-parts path root))
          (walk (agent-q-diff-walk-along parts root))
@@ -251,22 +253,29 @@ granted.  REASON is a clause for the user and the agent."
      (concat "./" (substring name (length root))))
     (agent-q-diff-guard--check-kind walk)
     (pcase (agent-q-diff-guard-protection name root path)
-      (`(denied . ,reason) (agent-q-diff-path-refuse 'unwritable "Not for agents: %s" reason)))
-    name))
+      (`(denied . ,reason) (agent-q-diff-path-refuse 'unwritable "Not for agents: %s" reason))
+      (protection (cons name protection)))))
+
+(defun agent-q-diff-guard-find (path root)
+  "Return (NAME . PROTECTION) of the file PATH, named by an agent.
+NAME is absolute and resolved; PROTECTION is nil or (`asked' . REASON), see
+`agent-q-diff-guard-protection'.  PATH is relative to ROOT, the value of
+`agent-q-diff-guard-root', or begins with it.  The file need not exist.
+Unless it is a plain file inside ROOT, or could become one, signal
+`agent-q-diff-forbidden' with the message for the agent."
+  (agent-q-diff-path-answering path
+    (let ((found (let ((file-name-handler-alist (agent-q-diff-guard--handlers root)))
+                   (agent-q-diff-guard--find path root))))
+      ;; Now with the user's file name handlers.
+      (agent-q-diff-guard--check-contents
+       (substring (car found) (length (agent-q-diff-path-remote root))))
+      found)))
 
 (defun agent-q-diff-guard-check (path root)
   "Return the absolute, resolved name of the file PATH, named by an agent.
-PATH is relative to ROOT, the value of `agent-q-diff-guard-root', or
-begins with it.  The file need not exist.  Unless it is a plain file
-inside ROOT, or could become one, signal `agent-q-diff-forbidden' with the
-message for the agent."
-  (agent-q-diff-path-answering path
-    (let ((name (let ((file-name-handler-alist (agent-q-diff-guard--handlers root)))
-                  (agent-q-diff-guard--find path root))))
-      ;; Now with the user's file name handlers.
-      (agent-q-diff-guard--check-contents
-       (substring name (length (agent-q-diff-path-remote root))))
-      name)))
+PATH and ROOT, and which paths are refused, are as for
+`agent-q-diff-guard-find'."
+  (car (agent-q-diff-guard-find path root)))
 
 (defun agent-q-diff-guard-recheck (name root)
   "Return NAME, which `agent-q-diff-guard-check' returned for ROOT.

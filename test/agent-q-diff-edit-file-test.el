@@ -482,8 +482,7 @@ plist with the case and what the file has."
     (aqd-with-project ""
       ;; Thousands of calls with one path; the guard has its own suite.
       (let ((name (agent-q-diff-guard-check "target.txt" (agent-q-diff-guard-root))))
-        (cl-letf (((symbol-function 'agent-q-diff-guard-check) (lambda (&rest _) name))
-                  ((symbol-function 'agent-q-diff-guard-protection) #'ignore))
+        (cl-letf (((symbol-function 'agent-q-diff-guard-find) (lambda (&rest _) (list name))))
           (dolist (visit '(nil t))
             (pcase-dolist (`(,before ,old ,new ,after) rows)
               (when-let ((failure (aqd-edit-file-special-check before old new after visit)))
