@@ -113,22 +113,26 @@ symbolic link, which takes a tenth of the time to find out."
 (defun agent-q-diff-guard--archive-p (local)
   "Return non-nil if Emacs would show the file LOCAL as an archive.
 The few patterns for archives are tried before the hundreds of others."
-  (let ((is-archive (lambda (mode) (memq mode '(archive-mode tar-mode)))))
-    (and (seq-some (pcase-lambda (`(,regexp . ,mode))
-                     (and (funcall is-archive mode) (string-match-p regexp local)))
-                   auto-mode-alist)
-         (funcall is-archive (assoc-default local auto-mode-alist #'string-match)))))
+  (and (cl-loop for (regexp . mode) in auto-mode-alist
+                thereis (and (memq mode '(archive-mode tar-mode))
+                             (string-match-p regexp local)))
+       (memq (assoc-default local auto-mode-alist #'string-match)
+             '(archive-mode tar-mode))))
+
+(defun agent-q-diff-guard--without-backup-suffix (name)
+  "Return NAME without what is appended to the names of backup files."
+  (if (string-suffix-p "~" name)
+      (replace-regexp-in-string "\\(?:~\\|\\.~[^/]*~\\)+\\'" "" name)
+    name))
 
 (defun agent-q-diff-guard--check-contents (local)
   "Refuse LOCAL, a local file name, unless that of a plain text file.
 Only the name is checked."
-  (let ((plain (replace-regexp-in-string
-                "\\(?:~\\|\\.~[^/]*~\\)+\\'" ""
+  (let ((plain (agent-q-diff-guard--without-backup-suffix
                 (agent-q-diff-protected-fold-case local)))
         (case-fold-search t))
-    (when (or (seq-some (lambda (operation)
-                          (find-file-name-handler local operation))
-                        '(insert-file-contents write-region))
+    (when (or (find-file-name-handler local 'insert-file-contents)
+              (find-file-name-handler local 'write-region)
               (seq-some (lambda (regexp) (string-match-p regexp plain))
                         agent-q-diff-guard-opaque-names)
               (agent-q-diff-guard--archive-p plain))
