@@ -114,16 +114,17 @@ The end of a very long line is left out, and the note says so."
                   ('added '("+ " . agent-q-diff-line-added))
                   ('removed '("- " . agent-q-diff-line-removed))
                   (_ '("  " . agent-q-diff-line-context))))
-               (start (point)))
-    (when sign
-      (insert (agent-q-diff-transcript--number old) " "
-              (agent-q-diff-transcript--number new) " ")
-      (put-text-property start (point) 'face 'agent-q-diff-line-number))
-    (let ((text-start (point)))
-      (insert (or sign "") (agent-q-diff-transcript-visible text))
-      ;; Signs for misleading characters already have a face.
-      (add-face-text-property text-start (point) face t))
-    (insert "\n")
+               (numbers (if sign
+                            (concat (agent-q-diff-transcript--number old) " "
+                                    (agent-q-diff-transcript--number new) " ")
+                          ""))
+               (start (point))
+               (text-start (+ start (length numbers))))
+    ;; At once, since each insertion makes garbage.
+    (insert (concat numbers sign (agent-q-diff-transcript-visible text) "\n"))
+    (put-text-property start text-start 'face 'agent-q-diff-line-number)
+    ;; Signs for misleading characters already have a face.
+    (add-face-text-property text-start (1- (point)) face t)
     (put-text-property start (point) 'agent-q-diff-line line)))
 
 ;;;; The buffer
