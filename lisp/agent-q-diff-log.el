@@ -81,13 +81,20 @@ table for each makes much garbage.  Other plists may have any keys."
       (cl-loop for (key value) on plist by #'cddr
                collect key
                collect (agent-q-diff-log--value value))
-    (let ((object (make-hash-table :test #'equal)))
+    ;; By default a table is made for 65 keys.
+    (let ((object (make-hash-table :test #'equal :size (/ (length plist) 2))))
       (cl-loop for (key value) on plist by #'cddr
-               do (puthash (agent-q-diff-log--text
-                            (string-remove-prefix ":" (format "%s" key)))
+               do (puthash (agent-q-diff-log--key key)
                            (agent-q-diff-log--value value)
                            object))
       object)))
+
+(defun agent-q-diff-log--key (key)
+  "Return KEY of a plist, of any type, as a key of a JSON object."
+  (agent-q-diff-log--text
+   (if (keywordp key)
+       (substring (symbol-name key) 1)
+     (string-remove-prefix ":" (format "%s" key)))))
 
 (defun agent-q-diff-log--value (value)
   "Return VALUE, of any type, as a value for `json-encode'."
