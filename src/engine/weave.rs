@@ -285,16 +285,17 @@ impl Weave {
         if n_removed == 0 && text.is_empty() {
             return;
         }
-        if !(is_undo && self.undo_edits(line, n_removed, text)) {
-            self.replace(line, n_removed, text);
+        let old = self.lines_near(line..line + n_removed);
+        if !(is_undo && self.undo_edits(line, &old, text)) {
+            self.replace(line, n_removed, old, text);
             if is_undo {
                 self.journal.undo_flip(&mut self.segments, &self.texts);
             }
         }
     }
 
-    fn replace(&mut self, line: usize, n_removed: usize, text: &[u8]) {
-        let old = self.lines_near(line..line + n_removed);
+    /// Replaces the `n_removed` lines `old` of the target from line `line` on by `text`.
+    fn replace(&mut self, line: usize, n_removed: usize, old: Vec<u8>, text: &[u8]) {
         let user = self.texts.append_user(text);
         let replaced = (self.segments).replace(&self.texts, line, n_removed, user);
         self.journal.push_edit(line, old, text, replaced);
@@ -303,14 +304,14 @@ impl Weave {
     /// Undoes the last outside edits if the given edit, made by an undo, has just that effect on
     /// the text; returns whether it does.
     pub(crate) fn undo_outside(&mut self, line: usize, n_removed: usize, text: &[u8]) -> bool {
-        let is_undone = self.undo_edits(line, n_removed, text);
+        let old = self.lines_near(line..line + n_removed);
+        let is_undone = self.undo_edits(line, &old, text);
         self.settle();
         is_undone
     }
 
-    fn undo_edits(&mut self, line: usize, n_removed: usize, text: &[u8]) -> bool {
-        let lines = line..line + n_removed;
-        (self.journal).undo_edits(&mut self.segments, &self.texts, lines, text)
+    fn undo_edits(&mut self, line: usize, old: &[u8], text: &[u8]) -> bool {
+        (self.journal).undo_edits(&mut self.segments, &self.texts, line, old, text)
     }
 
     /// Ends a run of edits, so that all methods may be called again.

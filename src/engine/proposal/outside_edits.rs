@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use crate::text::Text;
+use crate::text::{Text, is_unterminated, n_newlines};
 
 use super::{Proposal, choice};
 
@@ -37,23 +37,21 @@ impl Proposal {
         let Some(Range { start, end }) = self.lines_seen(seen) else {
             return false;
         };
-        let old = Text::new(self.weave.lines_near(start..end));
-        let new = Text::new(seen.text.to_vec());
-        let (mut head, mut tail) = (0, 0);
-        match (old.len().checked_sub(1), new.len().checked_sub(1)) {
-            (Some(a), Some(b)) if seen.is_at_start => {
-                tail = usize::from(old.line(a) == new.line(b));
-            }
-            (Some(_), Some(_)) => head = usize::from(old.line(0) == new.line(0)),
-            _ => {}
-        }
-        let n_removed = old.len() - head - tail;
-        let lines = start + head..start + head + n_removed;
-        let text = match (head, tail) {
-            (0, 0) => new,
-            _ => Text::new(new.lines_bytes(head..new.len() - tail).to_vec()),
+        let old = self.weave.lines_near(start..end);
+        // Most edits are inside one line, for which it would take long to make texts.
+        let lines = |text| <[u8]>::split_inclusive(text, |&byte| byte == b'\n');
+        let (was, is) = match seen.is_at_start {
+            true => (lines(&old).next_back(), lines(seen.text).next_back()),
+            false => (lines(&old).next(), lines(seen.text).next()),
         };
-        self.edit_loosely(lines, text, seen.is_undo);
+        let kept = was.filter(|_| was == is);
+        let (n_kept, len) = (usize::from(kept.is_some()), kept.map_or(0, <[u8]>::len));
+        let n_removed = n_lines(&old) - n_kept;
+        let (first, text) = match seen.is_at_start {
+            true => (start, &seen.text[..seen.text.len() - len]),
+            false => (start + n_kept, &seen.text[len..]),
+        };
+        self.edit_loosely(first..first + n_removed, text, seen.is_undo);
         true
     }
 
@@ -75,38 +73,32 @@ impl Proposal {
     /// Panics if the target has no such lines. `text` consists of whole lines; only at the end of
     /// the target may the last one lack its newline.
     pub fn edit_outside(&mut self, line: usize, n_removed: usize, text: &[u8], is_undo: bool) {
-        self.edit_loosely(line..line + n_removed, Text::new(text.to_vec()), is_undo);
+        self.edit_loosely(line..line + n_removed, text, is_undo);
         self.settle();
     }
 
-    fn edit_loosely(&mut self, lines: Range<usize>, text: Text, is_undo: bool) {
-        if lines.len().min(text.len()) <= MAX_PLAIN_LEN {
-            (self.weave).edit_loosely(lines.start, lines.len(), text.bytes(), is_undo);
-            self.move_candidates(&lines, text.len());
+    fn edit_loosely(&mut self, lines: Range<usize>, text: &[u8], is_undo: bool) {
+        let n_now = n_lines(text);
+        if lines.len().min(n_now) <= MAX_PLAIN_LEN {
+            (self.weave).edit_loosely(lines.start, lines.len(), text, is_undo);
+            self.move_candidates(&lines, n_now);
             if is_undo {
                 self.doubts.undo(self.weave.n_done());
             }
             return self.restart_if_reverted(is_undo);
         }
         self.settle();
-        if is_undo
-            && self
-                .weave
-                .undo_outside(lines.start, lines.len(), text.bytes())
-        {
-            self.move_candidates(&lines, text.len());
+        if is_undo && (self.weave).undo_outside(lines.start, lines.len(), text) {
+            self.move_candidates(&lines, n_now);
             return self.doubts.undo(self.weave.n_done());
         }
         if self.bare.is_some() {
-            let live = self
-                .weave
-                .target()
-                .pieces_with(&lines, text.bytes())
-                .concat();
-            self.search_but(&live, self.places_around(&lines, text.len()));
-        } else if let Some(facts) = self.facts_with(&lines, &text) {
+            let live = self.weave.target().pieces_with(&lines, text).concat();
+            self.search_but(&live, self.places_around(&lines, n_now));
+        } else if let Some(facts) = self.facts_with(&lines, text) {
             self.become_choice(&facts);
         } else {
+            let text = Text::new(text.to_vec());
             self.learning().learn_command(lines, &text);
         }
     }
@@ -136,8 +128,8 @@ impl Proposal {
 
     /// Returns for each hunk whether it is applied in the target with `lines` replaced by `text`;
     /// `None` if that is not the original with some of the hunks.
-    fn facts_with(&self, lines: &Range<usize>, text: &Text) -> Option<Vec<bool>> {
-        let pieces = self.weave.target().pieces_with(lines, text.bytes());
+    fn facts_with(&self, lines: &Range<usize>, text: &[u8]) -> Option<Vec<bool>> {
+        let pieces = self.weave.target().pieces_with(lines, text);
         choice::facts_in(&self.weave, &self.hunks, &pieces)
     }
 
@@ -151,6 +143,11 @@ impl Proposal {
             bare.move_candidates(lines.start, lines.len(), n_now);
         }
     }
+}
+
+/// Returns the number of lines of `text`.
+fn n_lines(text: &[u8]) -> usize {
+    n_newlines(text) + usize::from(!text.is_empty() && is_unterminated(text))
 }
 
 #[cfg(test)]

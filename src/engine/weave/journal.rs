@@ -3,8 +3,6 @@
 //! Only undoing the very latest edits brings back the same lines; any other edit counts as a new
 //! one. The journal knows what was done, in order; how that changes segments is up to these.
 
-use std::ops::Range;
-
 use super::segments::{Replaced, Segments, State};
 use super::target::Target;
 use super::texts::Texts;
@@ -16,6 +14,8 @@ const MAX_PAST: usize = 512;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Journal {
     entries: Vec<Past>,
+    /// Which of the changes are flips, in ascending order; the first change has number 0.
+    flips: Vec<usize>,
     /// How many earlier changes were forgotten.
     n_forgotten: usize,
 }
@@ -68,7 +68,7 @@ impl Journal {
     pub fn join(&mut self, before: &Now, segments: &Segments, line: usize, old: &[u8], new: &[u8]) {
         if self.n_done() > before.n_done {
             let n_left = before.n_done.saturating_sub(self.n_forgotten);
-            self.entries.truncate(n_left);
+            self.truncate(n_left);
             let replaced = segments.replaced_since(&before.segments);
             self.push_edit(line, old.to_vec(), new, replaced);
         }
@@ -88,6 +88,7 @@ impl Journal {
 
     /// Records that `atoms` were flipped.
     pub fn push_flip(&mut self, atoms: &[usize]) {
+        self.flips.push(self.n_done());
         self.push(Past::Flip(atoms.to_vec()));
     }
 
@@ -95,10 +96,11 @@ impl Journal {
     pub fn forget(&mut self) {
         self.n_forgotten = self.n_done();
         self.entries.clear();
+        self.flips.clear();
     }
 
-    /// Undoes the last edits if replacing the `lines` of the target by `text` has just that effect
-    /// on the text; returns whether it does.
+    /// Undoes the last edits if replacing `now`, the target's text from line `line` on, by `text`
+    /// has just that effect on the text; returns whether it does.
     ///
     /// Several are undone at once only if each replaced the new text of the one before it: Emacs
     /// undoes a typed word in one step.
@@ -106,15 +108,15 @@ impl Journal {
         &mut self,
         segments: &mut Segments,
         texts: &Texts,
-        lines: Range<usize>,
+        line: usize,
+        now: &[u8],
         text: &[u8],
     ) -> bool {
-        let line = lines.start;
-        let now = segments.lines_near(texts, lines);
-        let Some(n_left) = self.n_left_by(line, &now, text) else {
+        let Some(n_left) = self.n_left_by(line, now, text) else {
             return false;
         };
         for past in self.entries.drain(n_left..).rev() {
+            // There is no flip among them.
             if let Past::Edit(last) = past {
                 segments.undo(texts, &last.replaced);
             }
@@ -142,8 +144,9 @@ impl Journal {
 
     /// Undoes the last flip and everything after it, if the target now reads as it did before.
     pub fn undo_flip(&mut self, segments: &mut Segments, texts: &Texts) {
-        let is_flip = |past: &Past| matches!(past, Past::Flip(_));
-        let Some(at) = self.entries.iter().rposition(is_flip) else {
+        // Most often there is none, and all entries need not be looked at for that.
+        let latest = self.flips.last();
+        let Some(at) = latest.and_then(|at| at.checked_sub(self.n_forgotten)) else {
             return;
         };
         segments.settle();
@@ -157,14 +160,23 @@ impl Journal {
         let live = Target { texts, segments }.to_vec();
         if then.reads_as(texts, &live) {
             segments.restore(then);
-            self.entries.truncate(at);
+            self.truncate(at);
         }
+    }
+
+    /// Keeps the first `n_left` entries.
+    fn truncate(&mut self, n_left: usize) {
+        self.entries.truncate(n_left);
+        let n_done = self.n_done();
+        self.flips
+            .truncate(self.flips.partition_point(|&at| at < n_done));
     }
 
     fn push(&mut self, past: Past) {
         if self.entries.len() == MAX_PAST {
             self.entries.drain(..MAX_PAST / 2);
             self.n_forgotten += MAX_PAST / 2;
+            self.flips.retain(|&at| at >= self.n_forgotten);
         }
         self.entries.push(past);
     }
