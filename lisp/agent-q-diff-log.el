@@ -78,9 +78,13 @@ A hunk becomes a plist: a review can have thousands of hunks, and a hash
 table for each makes much garbage.  Other plists may have any keys."
   (if (and plist (cl-loop for (key) on plist by #'cddr
                           always (memq key agent-q-diff-log-hunk-keys)))
-      (cl-loop for (key value) on plist by #'cddr
-               collect key
-               collect (agent-q-diff-log--value value))
+      ;; Most hunks have nothing that would have to be converted.
+      (if (cl-loop for (_ value) on plist by #'cddr
+                   always (eq value (agent-q-diff-log--value value)))
+          plist
+        (cl-loop for (key value) on plist by #'cddr
+                 collect key
+                 collect (agent-q-diff-log--value value)))
     ;; By default a table is made for 65 keys.
     (let ((object (make-hash-table :test #'equal :size (/ (length plist) 2))))
       (cl-loop for (key value) on plist by #'cddr

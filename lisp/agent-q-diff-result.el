@@ -262,6 +262,10 @@ large target, which would trigger a garbage collection."
              (null (object-intervals text))
              text)))))
 
+(defsubst agent-q-diff-result--given (key value)
+  "Return a list of KEY and VALUE, or nil if VALUE is."
+  (and value (list key value)))
+
 (defun agent-q-diff-result--hunk-results (change hunks is-lost)
   "Return a plist for each of HUNKS of CHANGE.
 HUNKS are as from `agent-q-diff-result--report'.  IS-LOST is non-nil if the
@@ -278,24 +282,35 @@ file is gone, so that none is in it."
                               (agent-q-diff-engine-hunk-index (caar hunks))
                               (length hunks)))
            for (hunk header . now) in hunks
-           for index = (agent-q-diff-engine-hunk-index hunk)
            for text = (pop texts)
            for is-in = (agent-q-diff-engine-hunk-fact hunk)
-           for place = (agent-q-diff-engine-hunk-place hunk)
-           collect (list :index index
-                         :state (agent-q-diff-engine-hunk-mark hunk)
-                         :header header
-                         :in-file (and is-in (not is-lost) (not (eq place 'lost)))
-                         :lost (or (eq place 'lost) (and is-in is-lost))
-                         :was-in (agent-q-diff-engine-hunk-was-in hunk)
-                         :offset (and (integerp place) place)
-                         :fuzz (agent-q-diff-engine-hunk-fuzz hunk)
-                         :places (agent-q-diff-engine-hunk-places hunk)
-                         :now now
-                         :edited (and (agent-q-diff-engine-hunk-is-edited hunk) text)
-                         :part (and is-cut text)
-                         :comment (alist-get index (agent-q-diff-change-comments change))
-                         :reason (alist-get index (agent-q-diff-change-failures change)))))
+           for is-lost-here = (eq (agent-q-diff-engine-hunk-place hunk) 'lost)
+           collect (nconc
+                    (list :index (agent-q-diff-engine-hunk-index hunk)
+                          :state (agent-q-diff-engine-hunk-mark hunk)
+                          :header header
+                          :in-file (and is-in (not is-lost) (not is-lost-here)))
+                    (agent-q-diff-result--given :lost (or is-lost-here (and is-in is-lost)))
+                    (agent-q-diff-result--given :now now)
+                    (agent-q-diff-result--given :part (and is-cut text))
+                    (agent-q-diff-result--rare-parts change hunk text))))
+
+(defun agent-q-diff-result--rare-parts (change hunk text)
+  "Return a plist of what few hunks have, for HUNK of CHANGE.
+TEXT is its diff text.  What is nil is left out: a review can have thousands
+of hunks."
+  (let ((index (agent-q-diff-engine-hunk-index hunk))
+        (place (agent-q-diff-engine-hunk-place hunk)))
+    (nconc
+     (agent-q-diff-result--given :was-in (agent-q-diff-engine-hunk-was-in hunk))
+     (agent-q-diff-result--given :offset (and (integerp place) place))
+     (agent-q-diff-result--given :fuzz (agent-q-diff-engine-hunk-fuzz hunk))
+     (agent-q-diff-result--given :places (agent-q-diff-engine-hunk-places hunk))
+     (agent-q-diff-result--given :edited (and (agent-q-diff-engine-hunk-is-edited hunk) text))
+     (agent-q-diff-result--given
+      :comment (alist-get index (agent-q-diff-change-comments change)))
+     (agent-q-diff-result--given
+      :reason (alist-get index (agent-q-diff-change-failures change))))))
 
 (defun agent-q-diff-result--hunk-texts (change first total)
   "Return the diff text of each of the TOTAL hunks of CHANGE from FIRST on.
@@ -354,7 +369,7 @@ Its lines are left out, since the proposal's diff has them, and so is what
 is nil: a review can have thousands of hunks."
   (cl-loop for key in agent-q-diff-log-hunk-keys
            for value = (plist-get hunk key)
-           when value nconc (list key value)))
+           when value nconc (list key (if (eq key :state) (symbol-name value) value))))
 
 (defun agent-q-diff-result--decided-by (review)
   "Return who ended REVIEW, a symbol."
