@@ -303,6 +303,11 @@ several ways, and this property tells which one the file has.  A line that
 is removed from the buffer and put back must be encoded as before.")
 (put 'agent-q-diff-coding--charsets 'permanent-local t)
 
+(defun agent-q-diff-coding-note-charsets-between (beg end)
+  "Remember the lines between BEG and END that have the property `charset'."
+  (when (text-property-not-all beg end 'charset nil)
+    (agent-q-diff-coding-note-charsets (buffer-substring beg end))))
+
 (defun agent-q-diff-coding-note-charsets (text)
   "Remember the lines of TEXT that have the property `charset'."
   (when (text-property-not-all 0 (length text) 'charset nil text)

@@ -12,6 +12,7 @@
 
 ;;; Code:
 
+(require 'cl-lib)
 (require 'seq)
 (require 'subr-x)
 (require 'agent-q-diff-base)
@@ -78,9 +79,10 @@ For Agent-Q it has the numbers that document 004 requires."
 
 (defun agent-q-diff-message-facts-in-and-out (result)
   "Return (IN . OUT), the hunks of RESULT that are in the target, and the others."
-  (let ((in-file-p (lambda (hunk) (plist-get hunk :in-file)))
-        (hunks (plist-get result :hunks)))
-    (cons (seq-filter in-file-p hunks) (seq-remove in-file-p hunks))))
+  (cl-loop for hunk in (plist-get result :hunks)
+           if (plist-get hunk :in-file) collect hunk into in
+           else collect hunk into out
+           finally return (cons in out)))
 
 ;;;; Which hunks
 
@@ -150,14 +152,19 @@ A change that was there before, or that is in a place with other context,
 must not be mistaken for one that the user applied."
   (let ((hunks (plist-get result :hunks))
         (place (agent-q-diff-message-facts-place result)))
-    (delq nil
-          (append
+    (append
+     (remq nil
            (list (agent-q-diff-message-facts--part
                   (format "Was in %s already, and was not put there by this review: hunk%%s."
                           place)
-                  (seq-filter (lambda (hunk) (plist-get hunk :was-in)) hunks)))
-           (mapcar (lambda (hunk) (agent-q-diff-message-facts--fuzzy hunk place)) hunks)
-           (mapcar #'agent-q-diff-message-facts--ambiguous hunks)))))
+                  (cl-loop for hunk in hunks
+                           when (plist-get hunk :was-in) collect hunk))))
+     (cl-loop for hunk in hunks
+              for line = (agent-q-diff-message-facts--fuzzy hunk place)
+              when line collect line)
+     (cl-loop for hunk in hunks
+              for line = (agent-q-diff-message-facts--ambiguous hunk)
+              when line collect line))))
 
 (defun agent-q-diff-message-facts--fuzzy (hunk place)
   "Return a line about HUNK if its context in PLACE differs, or nil."

@@ -88,7 +88,7 @@ stay on that line.  Leave point where it was."
   (let ((beg (point))
         (end (progn (forward-line n-removed) (point))))
     (agent-q-diff-text--check-visible beg end visible)
-    (agent-q-diff-coding-note-charsets (buffer-substring beg end))
+    (agent-q-diff-coding-note-charsets-between beg end)
     (goto-char end)
     (insert-before-markers
      (if enable-multibyte-characters
