@@ -102,7 +102,9 @@ is a list of its lines as strings with the faces of code, or nil."
   "Return the lines of HUNK from BEG to END with the faces of MODE."
   (let* ((lines (agent-q-diff-fontify--lines beg end))
          (before (agent-q-diff-fontify--before hunk))
-         (old (agent-q-diff-fontify--side lines '(?\s ?- ?\n) before mode))
+         ;; The other lines are on the new side, too.
+         (old (and (assq ?- lines)
+                   (agent-q-diff-fontify--side lines '(?\s ?- ?\n) before mode)))
          (new (agent-q-diff-fontify--side lines '(?\s ?+ ?\n) before mode)))
     (mapcar (pcase-lambda (`(,sign . ,_))
               (pcase sign
@@ -134,27 +136,26 @@ if the target or that text is too large."
 (defun agent-q-diff-fontify--side (lines signs before mode)
   "Return those of LINES with one of SIGNS, as strings with the faces of MODE.
 BEFORE is text that comes before them."
-  (let* ((texts (mapcar (pcase-lambda (`(,_ ,beg . ,end))
-                          (buffer-substring-no-properties beg end))
-                        (seq-filter (lambda (line) (memq (car line) signs)) lines)))
-         (colored (agent-q-diff-fontify--colored
-                   (concat before (string-join texts "\n") "\n") mode))
-         (at (length before)))
-    (mapcar (lambda (text)
-              (prog1 (substring colored at (+ at (length text)))
-                (cl-incf at (1+ (length text)))))
-            texts)))
+  (agent-q-diff-fontify--colored
+   before
+   (cl-loop for (sign beg . end) in lines
+            when (memq sign signs) collect (buffer-substring-no-properties beg end))
+   mode))
 
-(defun agent-q-diff-fontify--colored (text mode)
-  "Return TEXT with the faces that MODE gives to it."
+(defun agent-q-diff-fontify--colored (before texts mode)
+  "Return TEXTS, lines that come after BEFORE, with the faces of MODE."
   (with-current-buffer (agent-q-diff-fontify-buffer mode)
     (let ((inhibit-read-only t)
-          (inhibit-modification-hooks nil))
-      (erase-buffer)
-      (insert text)
+          (inhibit-modification-hooks nil)
+          (at (1+ (length before))))
+      ;; As one change, since a mode can take long to note one.
+      (set-match-data (list (point-min) (point-max)))
+      (replace-match (concat before (string-join texts "\n") "\n") t t)
       (font-lock-ensure)
-      (prog1 (buffer-string)
-        (erase-buffer)))))
+      (mapcar (lambda (text)
+                (prog1 (buffer-substring at (+ at (length text)))
+                  (cl-incf at (1+ (length text)))))
+              texts))))
 
 (defun agent-q-diff-fontify-buffer (mode)
   "Return a hidden buffer in MODE, in which no hooks of the user have run."
