@@ -434,6 +434,44 @@ A list in the place of a line is the lines for it, perhaps none."
                                          (agent-q-diff-progress-refresh))))
                nil)))
 
+(defun tours-own-patch ()
+  "Have a patch decided that Codex's own tool is about to apply, of three files."
+  (tours-set 'agent-q-diff-project-root e2e--folder)
+  (e2e-write "one.txt" (tours-lines 12))
+  (e2e-write "old.txt" (tours-lines 3))
+  (e2e-call 'timer 'own-patch
+            `(progn
+               (require 'agent-q-diff-own-patch)
+               (let ((agent-q-diff-caller (list "Codex")))
+                 (cl-flet ((table (pairs)
+                             (let ((table (make-hash-table :test #'equal)))
+                               (pcase-dolist (`(,key . ,value) pairs table)
+                                 (puthash key value table)))))
+                   (ignore
+                    (agent-q-diff-own-patch-decide
+                     (table
+                      `(("tool" . "apply_patch") ("call" . "1") ("session" . "0f1e2d3c-4b5a")
+                        ("diff" . ,,(concat "*** Begin Patch\n*** Update File: one.txt\n@@\n"
+                                            "-line 2\n+LINE 2\n@@\n-line 11\n+LINE 11\n"
+                                            "*** Delete File: old.txt\n"
+                                            "*** Add File: new.txt\n+new\n*** End Patch\n"))
+                        ("files"
+                         . ,(vector (table '(("path" . ,(e2e-path "one.txt"))
+                                             ("original" . ,(tours-lines 12))
+                                             ("modified"
+                                              . ,(tours-lines 12 2 "LINE 2" 11 "LINE 11"))))
+                                    (table '(("path" . ,(e2e-path "old.txt"))
+                                             ("original" . ,(tours-lines 3))))
+                                    (table '(("path" . ,(e2e-path "new.txt"))
+                                             ("modified" . "new\n")))))))
+                     #'ignore)))))))
+
+(screens-define-tour own-patch
+  ("own-patch-opened" nil (tours-own-patch) (e2e-see "3 files · Codex"))
+  ("own-patch-part" agent-q-diff-reject-hunk "C-x o a r a")
+  ("own-patch-outcome" agent-q-diff-show-outcome "=")
+  ("own-patch-part-q" agent-q-diff-finish "a a q"))
+
 (screens-define-tour own-tool
   ("own-tool-opened" nil (tours-own-tool "one.txt") (e2e-see "one\\.txt · Claude Code"))
   ("own-tool-time-left" nil (tours-leave-seconds 595) (e2e-see "10 min left"))
