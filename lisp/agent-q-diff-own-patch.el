@@ -17,7 +17,8 @@
 ;; program says, Emacs applies what is decided, all files or none, and the tool is
 ;; not run.
 ;;
-;; The arguments of `decide_patch' are a hash table: diff (the patch), tool, call,
+;; The arguments of `decide_patch' are a hash table: diff (the patch, with absolute
+;; names), tool, call,
 ;; session, and files, a vector that is missing if Emacs has to apply the patch.
 ;; See agent-q-diff-own-file.el for its elements.
 
@@ -47,7 +48,7 @@
   (session nil :documentation "The agent's session, a string or nil.")
   (diff nil :documentation "The patch.")
   (files nil :documentation "List of `agent-q-diff-own-file', or nil if Emacs has to apply it.")
-  (targets nil :documentation "Alist from name to what `agent-q-diff-propose-target' returned.")
+  (targets nil :documentation "Alist from path to what `agent-q-diff-propose-target' returned.")
   (root nil :documentation "Root of the agent's project.")
   (result nil :documentation "The result of its review, or nil if there was none.")
   (by nil :documentation "Why there was no review: `policy', `session', `none', or nil."))
@@ -80,35 +81,44 @@ If a file is not for agents, signal an error."
                            (agent-q-diff-own-patch--add-target edit path)))
                 (agent-q-diff-request-make :tool tool :path path :name name :root root
                                            :arguments proposal :protection protection)))
-            (agent-q-diff-propose-paths proposal))))
+            ;; What the tool would write counts, whatever the patch calls it.
+            (or (mapcan (lambda (file)
+                          (delq nil (list (agent-q-diff-own-file-path file)
+                                          (agent-q-diff-own-file-to file))))
+                        (agent-q-diff-own-patch-edit-files edit))
+                (agent-q-diff-propose-paths proposal)))))
 
 (defun agent-q-diff-own-patch--add-target (edit path)
   "Have the guard look at PATH, and keep the answer in EDIT.
 The value is that of `agent-q-diff-propose-target'."
   (let ((target (agent-q-diff-propose-target (agent-q-diff-own-patch-edit-tool edit) path
                                              (agent-q-diff-own-patch-edit-root edit))))
-    (push (cons (car target) target) (agent-q-diff-own-patch-edit-targets edit))
+    (push (cons path target) (agent-q-diff-own-patch-edit-targets edit))
     target))
 
 (defun agent-q-diff-own-patch--check (edit file)
   "Return a function that signals an error if FILE of EDIT must not be written."
-  (let ((checks (cl-loop for name in (list (agent-q-diff-own-file-path file)
-                                           (agent-q-diff-own-file-to file))
-                         for target = (and name
-                                           (cdr (assoc name (agent-q-diff-own-patch-edit-targets
-                                                             edit))))
-                         when target collect (nth 2 target))))
+  (pcase-let ((`(,_ ,_ ,check ,_) (agent-q-diff-own-patch--target
+                                   edit (agent-q-diff-own-file-path file)))
+              (`(,_ ,_ ,check-to ,_) (agent-q-diff-own-patch--target
+                                      edit (agent-q-diff-own-file-to file))))
     (lambda ()
-      (mapc #'funcall checks))))
+      (funcall check)
+      (when check-to
+        (funcall check-to)))))
+
+(defun agent-q-diff-own-patch--target (edit path)
+  "Return what the guard said about PATH, of a file of EDIT, or nil if that is."
+  (cdr (assoc path (agent-q-diff-own-patch-edit-targets edit))))
 
 (defun agent-q-diff-own-patch--notes (edit)
   "Return what the user is told about the files of EDIT, a list of strings."
-  (cl-loop for (name . target) in (reverse (agent-q-diff-own-patch-edit-targets edit))
+  (cl-loop for (path _ notes) in (reverse (agent-q-diff-own-patch-edit-targets edit))
            append (mapcar (lambda (note)
                             (format "%s: %s" (file-relative-name
-                                              name (agent-q-diff-own-patch-edit-root edit))
+                                              path (agent-q-diff-own-patch-edit-root edit))
                                     note))
-                          (nth 1 target))))
+                          notes)))
 
 ;;;; Who decides, and who writes
 

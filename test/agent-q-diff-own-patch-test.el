@@ -322,6 +322,25 @@ decided; Emacs wrote it, in all files at once.\n✓ Accepted in part: 3 of 4 fil
     (should (string-match-p "\\`✓ Accepted: the change is in .*target.txt, which is saved"
                             (aqd-own-patch-check)))))
 
+(ert-deftest aqd-own-patch-the-guard-looks-at-what-the-tool-would-write ()
+  (aqd-own-patch-with-files
+    (make-directory (aqd-own-patch-file ".git"))
+    (should-error (aqd-own-patch-request
+                   ;; The patch calls it otherwise, as from another directory.
+                   '("*** Add File: config" "+x") '((:path ".git/config" :modified "x\n")))
+                  :type 'agent-q-diff-forbidden)
+    (should-not aqd-own-patch-answers)
+    (let (review)
+      (setq review (aqd-own-patch-request
+                    '("*** Add File: new.txt" "+x" "*** Delete File: gone.txt")
+                    '((:path "sub/new.txt" :modified "x\n")
+                      (:path "gone.txt" :original "gone\n"))))
+      ;; Another program makes a link of the directory meanwhile.
+      (make-symbolic-link (aqd-own-patch-file ".git") (aqd-own-patch-file "sub"))
+      (should-error (agent-q-diff-accept review 0))
+      (agent-q-diff-cancel review)
+      (delete-file (aqd-own-patch-file "sub")))))
+
 (ert-deftest aqd-own-patch-refuses-what-is-no-request ()
   (aqd-own-patch-with-files
     (let ((arguments (aqd-own-patch-arguments aqd-own-patch-lines)))

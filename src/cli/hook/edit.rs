@@ -734,11 +734,11 @@ mod tests {
     fn codex_patches_of_more_than_text_are_no_edits() {
         let patch = "*** Begin Patch\n*** Delete File: f\n*** End Patch";
         let call = |command: &str| {
-            let event = json!({ "hook_event_name": "PreToolUse", "tool_name": "",
+            let event = json!({ "hook_event_name": "PreToolUse", "tool_name": "", "cwd": "/d",
                                 "tool_input": { "command": command } });
             Event::parse(event.to_string().as_bytes()).unwrap()
         };
-        let is_patch = |tool, command: &str| matches!(plan(tool, &call(command)), Ok(Plan::Patch(edit)) if edit.text == patch);
+        let is_patch = |tool, command: &str| matches!(plan(tool, &call(command)), Ok(Plan::Patch(edit)) if edit.text == patch.replace(": f", ": /d/f"));
         assert!(is_patch(Tool::CodexPatch, patch));
         assert!(is_patch(
             Tool::CodexShell,

@@ -18,7 +18,7 @@ use super::{file, patch};
 /// What a tool is about to make of several files by a patch.
 #[derive(Debug)]
 pub struct PatchEdit {
-    /// The patch.
+    /// The patch, with absolute names.
     pub text: String,
     /// The first file that it names.
     pub path: PathBuf,
@@ -44,7 +44,7 @@ impl PatchEdit {
     /// Returns what `tool` is about to do by `text`, the patch in the input that `event` has.
     pub fn of(tool: Tool, event: &Event, text: &str) -> Self {
         Self {
-            text: text.to_owned(),
+            text: patch::with_absolute_names(text, |name| event.absolute(name)),
             path: event.absolute(patch::first_path(text).unwrap_or_default()),
             tool,
             input: event.input.clone(),
