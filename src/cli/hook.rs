@@ -13,6 +13,7 @@
 //! - [`fields`]: the names that agents give to the arguments of their tools
 //! - [`notebook`]: what an edit of a notebook means for its text
 //! - [`patch`]: patches in what Codex calls
+//! - [`tool`]: the tools with which agents edit files
 //! - [`file`]: a file as the tool finds it, and as it would leave it
 //! - [`edit`]: the text that the tool would leave, and the input that leaves another
 //! - [`several`]: what a patch of several files would leave, and the patch that leaves something else
@@ -28,6 +29,7 @@ mod notebook;
 mod patch;
 mod reply;
 mod several;
+mod tool;
 
 use std::io::Write;
 use std::path::Path;
@@ -41,10 +43,11 @@ use tokio::sync::oneshot;
 use crate::options::Hook;
 use crate::socket::{Answer, Call, Request, sockets};
 use crate::texts::Texts;
-use edit::{Edit, Plan, Tool};
+use edit::{Edit, Plan};
 use event::{Event, Moment};
 use reply::Verdict;
 use several::PatchEdit;
+use tool::Tool;
 
 /// The environment variable with which a user lets every edit of an agent pass.
 const OFF_VARIABLE: &str = "AGENT_Q_DIFF";
@@ -99,7 +102,7 @@ async fn answer(options: &Hook, input: &[u8]) -> Result<Option<Value>, String> {
     if event.moment == Moment::Other {
         return Ok(None);
     }
-    let Some(tool) = edit::tool_of(options.client, &event) else {
+    let Some(tool) = tool::tool_of(options.client, &event) else {
         return Ok(None);
     };
     match event.moment {

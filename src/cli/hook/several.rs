@@ -10,9 +10,9 @@ use agent_q_diff_engine::patch::codex::{Action, FilePatch, parse, updated};
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
-use super::edit::Tool;
 use super::event::Event;
 use super::reply::Verdict;
+use super::tool::Tool;
 use super::{file, patch};
 
 /// What a tool is about to make of several files by a patch.
