@@ -4,7 +4,6 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::setup::check::Check;
 use clap::builder::PossibleValue;
 use clap::{Arg, ArgAction, ArgMatches, Command as Clap, ValueEnum, value_parser};
 
@@ -112,6 +111,15 @@ pub struct Setup {
     pub is_naming: bool,
     /// Whether nothing is to be asked.
     pub is_yes: bool,
+    /// The socket on which Emacs listens, or none to try the usual places.
+    pub socket: Option<PathBuf>,
+}
+
+/// The options of a check.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Check {
+    /// The agent.
+    pub client: Client,
     /// The socket on which Emacs listens, or none to try the usual places.
     pub socket: Option<PathBuf>,
 }

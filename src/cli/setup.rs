@@ -21,7 +21,7 @@ use agent_q_diff_engine::diff::{self, edits, group};
 use agent_q_diff_engine::patch::print::print;
 use agent_q_diff_engine::text::Text;
 
-use crate::options::Setup;
+use crate::options::{Check, Setup};
 
 /// Puts the hook into the settings of an agent, or takes it out.
 pub async fn run(options: Setup) -> ExitCode {
@@ -42,7 +42,7 @@ pub async fn run(options: Setup) -> ExitCode {
         }
         Ok(Done::Written) => {
             println!("The hook is in {}.\n", path.display());
-            check::run(check::Check {
+            check::run(Check {
                 client: options.client,
                 socket: options.socket,
             })

@@ -10,18 +10,9 @@ use serde_json::json;
 use super::settings::{self, Form, Handler};
 use super::{plugin, records};
 use crate::hook::last_run;
-use crate::options::{Client, Scope};
+use crate::options::{Check, Client, Scope};
 use crate::socket::{Call, Request, current_directory, sockets};
 use crate::texts::Texts;
-
-/// What is to be checked.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Check {
-    /// The agent.
-    pub client: Client,
-    /// The socket on which Emacs listens, or none to try the usual places.
-    pub socket: Option<PathBuf>,
-}
 
 /// An edit without the hook comes at least this long after the last one with it. An agent notes an
 /// edit a moment after it has run the hook.
