@@ -16,68 +16,52 @@
 
 (agents-define-models "codex")
 
-(defun agents-codex-put-several ()
-  "Write the files that `agents-codex-patch-of-several' changes."
-  (agents-put "a.txt" (e2e-text))
-  (agents-put "gone.txt" "gone\n")
-  (agents-put "old.txt" "one\ntwo\n"))
-
-(defconst agents-codex-lines-of-several
-  '("*** Update File: a.txt" "@@" "-line 5" "+LINE 5" "@@" "-line 25" "+LINE 25"
-    "*** Delete File: gone.txt" "*** Update File: old.txt" "*** Move to: sub/new.txt"
-    "@@" "-two" "+TWO" "*** Add File: made.txt" "+made")
-  "Lines of a patch of several files.")
-
-(defun agents-codex-several ()
-  "Return the bytes of all files that the patch of several files may leave."
-  (mapcar #'agents-bytes '("a.txt" "gone.txt" "old.txt" "sub/new.txt" "made.txt")))
-
 (ert-deftest agents-codex-several-files-are-one-change ()
   (agents-with-emacs "codex"
-    (agents-codex-put-several)
-    (agents-start "codex" (apply #'agents-codex-patch agents-codex-lines-of-several))
+    (agents-put-several)
+    (agents-start "codex" (apply #'agents-codex-patch agents-lines-of-several))
     (agents-decide "4 files" "C-c C-c")
     (agents-should-read (agents-end)
                         "✓ Accepted: 4 of 4 files: a.txt 2 of 2 hunks, gone.txt deleted, "
                         "old.txt renamed to sub/new.txt with 1 of 1 hunk, "
                         "made.txt created with 1 of 1 hunk\\.")
-    (should (equal (agents-codex-several)
+    (should (equal (agents-several)
                    (list (e2e-text 5 25) nil nil "one\nTWO\n" "made\n")))))
 
 (ert-deftest agents-codex-a-part-of-several-files-is-what-codex-writes ()
   (agents-with-emacs "codex"
-    (agents-codex-put-several)
-    (agents-start "codex" (apply #'agents-codex-patch agents-codex-lines-of-several))
+    (agents-put-several)
+    (agents-start "codex" (apply #'agents-codex-patch agents-lines-of-several))
     ;; The second hunk of a.txt, not the deletion, the rename without its line, not the new file.
     (agents-decide "4 files" "r a r a r r r q")
     (agents-should-read (agents-end)
                         "✓ Accepted in part: 2 of 4 files: a.txt 1 of 2 hunks, "
                         "gone.txt not deleted, old.txt renamed to sub/new.txt with 0 of 1 hunk, "
                         "made.txt not created")
-    (should (equal (agents-codex-several)
+    (should (equal (agents-several)
                    (list (e2e-text 25) "gone\n" nil "one\ntwo\n" nil)))))
 
 (ert-deftest agents-codex-several-files-are-denied-with-the-reason ()
   (agents-with-emacs "codex"
-    (agents-codex-put-several)
-    (agents-start "codex" (apply #'agents-codex-patch agents-codex-lines-of-several))
+    (agents-put-several)
+    (agents-start "codex" (apply #'agents-codex-patch agents-lines-of-several))
     (agents-decide "4 files" "C k e e p SPC a l l RET C-c C-k")
     (agents-should-read (agents-end) "✗ Rejected" "keep all")
-    (should (equal (agents-codex-several)
+    (should (equal (agents-several)
                    (list (e2e-text) "gone\n" "one\ntwo\n" nil nil)))))
 
 (ert-deftest agents-codex-emacs-writes-several-files-if-one-is-not-saved ()
   (agents-with-emacs "codex"
-    (agents-codex-put-several)
+    (agents-put-several)
     (e2e-eval `(with-current-buffer (find-file-noselect ,(agents-project "a.txt"))
                  (goto-char (point-max))
                  (insert "typed\n")))
-    (agents-start "codex" (apply #'agents-codex-patch agents-codex-lines-of-several))
+    (agents-start "codex" (apply #'agents-codex-patch agents-lines-of-several))
     (agents-decide "4 files" "C-c C-c")
     (agents-should-read (agents-end)
                         "the user has unsaved edits in a file, so Emacs made what was decided"
                         "✓ Accepted")
-    (should (equal (agents-codex-several)
+    (should (equal (agents-several)
                    (list (e2e-text) nil nil "one\nTWO\n" "made\n")))))
 
 (defun agents-codex-shell-patch (&rest lines)
@@ -100,12 +84,12 @@ They are in a here-document."
 ;; Codex runs no hook after such a patch, so its model could not be told.
 (ert-deftest agents-codex-emacs-applies-a-patch-in-a-shell ()
   (agents-with-emacs "codex"
-    (agents-codex-put-several)
-    (agents-start "codex" (apply #'agents-codex-shell-patch agents-codex-lines-of-several))
+    (agents-put-several)
+    (agents-start "codex" (apply #'agents-codex-shell-patch agents-lines-of-several))
     (agents-decide "4 files" "r a a a a a a q")
     (agents-should-read (agents-end) "The patch was not run: Emacs made what was decided"
                         "✓ Accepted in part: 4 of 4 files: a.txt 1 of 2 hunks")
-    (should (equal (agents-codex-several)
+    (should (equal (agents-several)
                    (list (e2e-text 25) nil nil "one\nTWO\n" "made\n")))))
 
 ;; Codex edits if the program of its hook is gone, so `check' has to say it.

@@ -36,40 +36,24 @@
     (agents-start "opencode"
                   `("apply_patch" (patchText . ,(cdr (apply #'agents-codex-patch lines)))))))
 
-(defun agents-opencode-put-several ()
-  "Write the files that `agents-opencode-lines-of-several' changes."
-  (agents-put "a.txt" (e2e-text))
-  (agents-put "gone.txt" "gone\n")
-  (agents-put "old.txt" "one\ntwo\n"))
-
-(defconst agents-opencode-lines-of-several
-  '("*** Update File: a.txt" "-line 5" "+LINE 5" "@@" "-line 25" "+LINE 25"
-    "*** Delete File: gone.txt" "*** Update File: old.txt" "*** Move to: sub/new.txt"
-    "@@" "-two" "+TWO" "*** Add File: made.txt" "+made")
-  "Lines of a patch of several files.  opencode would skip those before \"@@\".")
-
-(defun agents-opencode-several ()
-  "Return the bytes of all files that the patch of several files may leave."
-  (mapcar #'agents-bytes '("a.txt" "gone.txt" "old.txt" "sub/new.txt" "made.txt")))
-
 (ert-deftest agents-opencode-several-files-are-one-change ()
   (agents-with-emacs "opencode"
-    (agents-opencode-put-several)
-    (apply #'agents-opencode-start-patch agents-opencode-lines-of-several)
+    (agents-put-several)
+    (apply #'agents-opencode-start-patch agents-lines-of-several)
     (agents-decide "4 files" "C-c C-c")
     (agents-should-read (agents-end) "✓ Accepted: 4 of 4 files: a.txt 2 of 2 hunks, gone.txt deleted")
-    (should (equal (agents-opencode-several)
+    (should (equal (agents-several)
                    (list (e2e-text 5 25) nil nil "one\nTWO\n" "made\n")))))
 
 (ert-deftest agents-opencode-a-part-of-several-files-is-what-opencode-writes ()
   (agents-with-emacs "opencode"
-    (agents-opencode-put-several)
-    (apply #'agents-opencode-start-patch agents-opencode-lines-of-several)
+    (agents-put-several)
+    (apply #'agents-opencode-start-patch agents-lines-of-several)
     (agents-decide "4 files" "r a r a r r r q")
     (agents-should-read (agents-end)
                         "✓ Accepted in part: 2 of 4 files: a.txt 1 of 2 hunks, gone.txt not deleted"
                         "old.txt renamed to sub/new.txt with 0 of 1 hunk, made.txt not created")
-    (should (equal (agents-opencode-several)
+    (should (equal (agents-several)
                    (list (e2e-text 25) "gone\n" nil "one\ntwo\n" nil)))))
 
 (ert-deftest agents-opencode-a-part-of-a-patch-of-one-file-is-what-opencode-writes ()
