@@ -104,12 +104,16 @@ end.  BOM says whether a byte order mark comes first."
 
 (defun agents-models--patch (name parts)
   "Return a call of `apply_patch' that changes PARTS of the file NAME."
-  (list (apply #'agents-codex-patch (concat "*** Update File: " name) "@@"
-               (cl-loop for (old . new) in parts
-                        append (if (equal old new)
-                                   (list (concat " " (car old)))
-                                 (append (mapcar (apply-partially #'concat "-") old)
-                                         (mapcar (apply-partially #'concat "+") new)))))))
+  (list (apply #'agents-codex-patch (concat "*** Update File: " name)
+               (agents-models--chunk parts))))
+
+(defun agents-models--chunk (parts)
+  "Return the lines of a patch that change PARTS of a file."
+  (cons "@@" (cl-loop for (old . new) in parts
+                      append (if (equal old new)
+                                 (list (concat " " (car old)))
+                               (append (mapcar (apply-partially #'concat "-") old)
+                                       (mapcar (apply-partially #'concat "+") new))))))
 
 (defun agents-models--middle (parts)
   "Return those of PARTS from the first to the last that is changed."
@@ -201,9 +205,12 @@ It changes PARTS, and the last line has a newline if HAS-NEWLINE is non-nil."
        (dolist (review (agent-q-diff-open-reviews))
          (dotimes (hunk (car (with-current-buffer (agent-q-diff-session-buffer review)
                                (agent-q-diff-buffer-counts))))
-           (if (zerop (% hunk 2))
-               (agent-q-diff-accept review hunk)
-             (agent-q-diff-reject review hunk)))
+           (condition-case nil
+               (if (zerop (% hunk 2))
+                   (agent-q-diff-accept review hunk)
+                 (agent-q-diff-reject review hunk))
+             ;; Lines of a file that was not accepted as new.
+             (agent-q-diff-bad-target (agent-q-diff-reject review hunk))))
          (agent-q-diff-end review)))
      (add-hook 'agent-q-diff-session-changed-hook
                (lambda () (run-at-time 0 nil #'inside-decide)))
@@ -277,6 +284,47 @@ bytes are known here, too, or `refused'."
                client (if is-all "all" "every second hunk") (length cases)
                (funcall count 'refused) (funcall count 'worked-out))
       (should (< (funcall count 'refused) (/ (length cases) 3))))))
+
+;;;; Patches of several files
+
+(defun agents-models--file-lines (name)
+  "Write the file NAME, or leave it to the patch; return lines that change it."
+  (let* ((parts (agents-models--parts))
+         (kind (agents-models--pick '(update update move delete add)))
+         (chunk (agents-models--chunk (agents-models--middle parts))))
+    (unless (eq kind 'add)
+      (agents-put name (agents-models--text parts 'old)))
+    (pcase-exhaustive kind
+      ('update `(,(concat "*** Update File: " name) ,@chunk))
+      ('move `(,(concat "*** Update File: " name) ,(concat "*** Move to: moved/" name) ,@chunk))
+      ('delete (list (concat "*** Delete File: " name)))
+      ('add (cons (concat "*** Add File: " name)
+                  (mapcar (apply-partially #'concat "+")
+                          (agents-lines (agents-models--text parts 'new))))))))
+
+(defun agents-models--patch-of-several (number)
+  "Write three files, and return a patch that changes them; NUMBER is in their names."
+  (cdr (apply #'agents-codex-patch
+              (cl-loop for at from 1 to 3
+                       append (agents-models--file-lines (format "p%d-%d.txt" number at))))))
+
+(defun agents-models-run-patches (start)
+  "Have random patches of several files decided by a program.
+START is called with them, and starts the agent.  After each, Emacs compares
+the files with what was decided."
+  (random "agents-models-run-patches")
+  (e2e-eval agents-models--every-second)
+  (let ((patches (mapcar #'agents-models--patch-of-several
+                         (number-sequence 1 (/ agents-models-n-cases 3)))))
+    (funcall start patches)
+    (let* ((told (agents-end))
+           (count (lambda (regexp)
+                    (seq-count (lambda (text) (string-match-p regexp text)) told))))
+      (should (= 0 (funcall count "ALARM\\|was not decided in Emacs")))
+      (should (= (length patches) (funcall count "✓ Accepted in part: ")))
+      (message "%d patches of several files, of which Emacs applied %d"
+               (length patches) (funcall count "was not run"))
+      (should (< (funcall count "was not run") (/ (length patches) 2))))))
 
 (defmacro agents-define-models (client)
   "Define the tests of the models of CLIENT's tools."

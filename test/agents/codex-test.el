@@ -41,6 +41,12 @@
     (should (equal (agents-several)
                    (list (e2e-text 25) "gone\n" nil "one\ntwo\n" nil)))))
 
+(ert-deftest agents-codex-models-several-files ()
+  (agents-with-emacs "codex"
+    (agents-models-run-patches
+     (lambda (patches)
+       (apply #'agents-start "codex" (mapcar (apply-partially #'cons "apply_patch") patches))))))
+
 (ert-deftest agents-codex-several-files-are-denied-with-the-reason ()
   (agents-with-emacs "codex"
     (agents-put-several)

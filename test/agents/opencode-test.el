@@ -29,12 +29,16 @@
 
 (defun agents-opencode-start-patch (&rest lines)
   "Start opencode with a model that it has patch files; the patch has LINES."
+  (agents-opencode-start-patches (list (cdr (apply #'agents-codex-patch lines)))))
+
+(defun agents-opencode-start-patches (patches)
+  "Start opencode with a model that it has apply PATCHES, one after the other."
   (let ((agents-opencode-settings
          (string-replace "\"one\"" "\"gpt-5\""
                          (string-replace "scripted/one" "scripted/gpt-5"
                                          agents-opencode-settings))))
-    (agents-start "opencode"
-                  `("apply_patch" (patchText . ,(cdr (apply #'agents-codex-patch lines)))))))
+    (apply #'agents-start "opencode"
+           (mapcar (lambda (patch) `("apply_patch" (patchText . ,patch))) patches))))
 
 (ert-deftest agents-opencode-several-files-are-one-change ()
   (agents-with-emacs "opencode"
@@ -55,6 +59,10 @@
                         "old.txt renamed to sub/new.txt with 0 of 1 hunk, made.txt not created")
     (should (equal (agents-several)
                    (list (e2e-text 25) "gone\n" nil "one\ntwo\n" nil)))))
+
+(ert-deftest agents-opencode-models-several-files ()
+  (agents-with-emacs "opencode"
+    (agents-models-run-patches #'agents-opencode-start-patches)))
 
 (ert-deftest agents-opencode-a-part-of-a-patch-of-one-file-is-what-opencode-writes ()
   (agents-with-emacs "opencode"
