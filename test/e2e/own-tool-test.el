@@ -220,26 +220,84 @@ line 19\n-line 20\n+LINE 20\n line 21\n line 22\n line 23\n*** End Patch\n"))
           (should (equal .permissionDecision "allow"))
           (should (string-search "+LINE 30" .updatedInput.command)))))))
 
-(ert-deftest e2e-own-tool-codex-patches-of-several-files-are-made-by-emacs ()
+(defconst own-tool-patch
+  "*** Begin Patch\n*** Update File: a.txt\n@@\n-line 5\n+LINE 5\n*** Delete File: b.txt\n\
+*** Update File: c.txt\n*** Move to: d.txt\n@@\n-c\n+C\n*** End Patch"
+  "A patch of three files.")
+
+(defun own-tool-write-patched ()
+  "Write the files that `own-tool-patch' changes."
+  (e2e-write "a.txt" (e2e-text))
+  (e2e-write "b.txt" "b\n")
+  (e2e-write "c.txt" "c\n"))
+
+(ert-deftest e2e-own-tool-codex-gets-another-patch-of-several-files ()
   (own-tool-with-emacs
-    (dolist (tool '("apply_patch" "Bash"))
-      (e2e-write "a.txt" (e2e-text))
-      (e2e-write "b.txt" "b\n")
-      (let* ((patch "*** Begin Patch\n*** Update File: a.txt\n@@\n-line 5\n+LINE 5\n*** Delete \
-File: b.txt\n*** End Patch")
-             (before (own-tool-codex "PreToolUse" tool
-                                     (if (equal tool "Bash")
-                                         (format "apply_patch <<'EOT'\n%s\nEOT\n" patch)
-                                       patch))))
-        (e2e-see "hunk 1/2 .* Codex")
-        (e2e-press "C-x o C-c C-c")
-        (let-alist (own-tool-output before)
-          (should (equal .permissionDecision "deny"))
-          (should (string-match-p "\\`The patch was not run: Emacs made what was decided, in all \
-files at once\\.\n✓ Accepted: 2 of 2 files: a\\.txt 1 of 1 hunk, b\\.txt deleted\\."
-                                  .permissionDecisionReason)))
-        (should (equal (e2e-read "a.txt") (e2e-text 5)))
-        (should-not (e2e-read "b.txt"))))
+    (own-tool-write-patched)
+    (let ((before (own-tool-codex "PreToolUse" "apply_patch" own-tool-patch)))
+      (e2e-see "hunk 1/4 .* 3 files · Codex" "You decide what Codex's tool apply_patch")
+      (e2e-press "C-x o a r a r q")
+      (let-alist (own-tool-output before)
+        (should (equal .permissionDecision "allow"))
+        (should (equal .updatedInput.command
+                       "*** Begin Patch\n*** Update File: a.txt\n@@\n line 2\n line 3\n line 4\n\
+-line 5\n+LINE 5\n line 6\n line 7\n line 8\n*** Update File: c.txt\n*** Move to: d.txt\n@@\n c\n\
+*** End Patch\n"))
+        ;; Nothing is written before the tool has run.
+        (should (equal (mapcar #'e2e-read '("a.txt" "b.txt" "c.txt" "d.txt"))
+                       (list (e2e-text) "b\n" "c\n" nil)))
+        (e2e-write "a.txt" (e2e-text 5))
+        (rename-file (e2e-path "c.txt") (e2e-path "d.txt"))
+        (let-alist (own-tool-answer
+                    (own-tool-codex "PostToolUse" "apply_patch" .updatedInput.command))
+          (should (equal .decision "block"))
+          (should (string-match-p "\\`✓ Accepted in part: 2 of 3 files: a\\.txt 1 of 1 hunk, \
+b\\.txt not deleted, c\\.txt renamed to d\\.txt with 0 of 1 hunk\\." .reason)))))))
+
+(ert-deftest e2e-own-tool-codex-leaves-something-else-in-one-of-several-files ()
+  (own-tool-with-emacs
+    (own-tool-write-patched)
+    (let ((before (own-tool-codex "PreToolUse" "apply_patch" own-tool-patch)))
+      (e2e-see "hunk 1/4 .* 3 files · Codex")
+      (e2e-press "C-x o C-c C-c")
+      (let-alist (own-tool-output before)
+        (should (equal .permissionDecision "allow"))
+        (should (equal .updatedInput.command own-tool-patch))))
+    (e2e-write "a.txt" (e2e-text 5))
+    (rename-file (e2e-path "c.txt") (e2e-path "d.txt"))
+    (e2e-write "d.txt" "C\n")
+    (let-alist (own-tool-answer (own-tool-codex "PostToolUse" "apply_patch" own-tool-patch))
+      (should (string-match-p "\\`ALARM: \\S-+/b\\.txt is not what the user decided" .reason)))
+    (e2e-see "Codex's tool apply_patch left another text in .*b\\.txt")))
+
+(ert-deftest e2e-own-tool-codex-a-file-of-a-patch-that-changes-meanwhile-is-not-written-over ()
+  (own-tool-with-emacs
+    (own-tool-write-patched)
+    (let ((before (own-tool-codex "PreToolUse" "apply_patch" own-tool-patch)))
+      (e2e-see "hunk 1/4 .* 3 files · Codex")
+      (e2e-write "b.txt" "others\n")
+      (e2e-press "C-x o C-c C-c")
+      (let-alist (own-tool-output before)
+        (should (equal .permissionDecision "deny"))
+        (should (string-match-p "a file of the patch was changed while the user decided"
+                                .permissionDecisionReason)))
+      (should (equal (mapcar #'e2e-read '("a.txt" "b.txt" "c.txt"))
+                     (list (e2e-text) "others\n" "c\n"))))))
+
+(ert-deftest e2e-own-tool-codex-patches-in-a-shell-are-made-by-emacs ()
+  (own-tool-with-emacs
+    (own-tool-write-patched)
+    (let ((before (own-tool-codex "PreToolUse" "Bash"
+                                  (format "apply_patch <<'EOT'\n%s\nEOT\n" own-tool-patch))))
+      (e2e-see "hunk 1/4 .* Codex")
+      (e2e-press "C-x o C-c C-c")
+      (let-alist (own-tool-output before)
+        (should (equal .permissionDecision "deny"))
+        (should (string-match-p "\\`The patch was not run: Emacs made what was decided, in all \
+files at once\\.\n✓ Accepted: 3 of 3 files: a\\.txt 1 of 1 hunk, b\\.txt deleted, "
+                                .permissionDecisionReason)))
+      (should (equal (mapcar #'e2e-read '("a.txt" "b.txt" "c.txt" "d.txt"))
+                     (list (e2e-text 5) nil nil "C\n"))))
     ;; Another command passes; one that does more than patching does not.
     (should-not (own-tool-answer (own-tool-codex "PreToolUse" "Bash" "ls")))
     (should (equal "deny" (alist-get 'permissionDecision
