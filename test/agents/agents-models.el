@@ -303,7 +303,8 @@ bytes are known here, too, or `refused'."
                           (agents-lines (agents-models--text parts 'new))))))))
 
 (defun agents-models--patch-of-several (number)
-  "Write three files, and return a patch that changes them; NUMBER is in their names."
+  "Write three files, and return a patch that changes them.
+NUMBER is in their names."
   (cdr (apply #'agents-codex-patch
               (cl-loop for at from 1 to 3
                        append (agents-models--file-lines (format "p%d-%d.txt" number at))))))
