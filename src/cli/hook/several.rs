@@ -181,9 +181,12 @@ fn files_of(tool: Tool, event: &Event, text: &str) -> Result<Vec<PatchedFile>, S
         .collect();
     let files = files?;
     let mut paths = HashSet::new();
-    let moved = |file: &PatchedFile| file.moved.as_ref().map(|(_, path)| path.clone());
     let is_once = files.iter().all(|file| {
-        paths.insert(file.path.clone()) && moved(file).is_none_or(|path| paths.insert(path))
+        // Through a link, a file can have two names.
+        let path = file.path.canonicalize();
+        let moved = file.moved.as_ref().map(|(_, path)| path.clone());
+        paths.insert(path.unwrap_or_else(|_| file.path.clone()))
+            && moved.is_none_or(|path| paths.insert(path))
     });
     match is_once {
         true => Ok(files),
@@ -201,9 +204,10 @@ fn file_of(tool: Tool, event: &Event, patch: &FilePatch<'_>) -> Result<PatchedFi
         (Action::Add { text }, _) => Some(text.clone().into_bytes()),
         (Action::Delete, Some(_)) => None,
         (Action::Update { new_path, chunks }, Some(before)) => {
-            let new_path = new_path.map(|name| (name, event.absolute(name)));
-            if let Some((name, new_path)) = new_path.filter(|(_, new_path)| *new_path != path) {
+            if let Some(name) = *new_path {
+                let new_path = event.absolute(name);
                 file::check_spelling(&new_path)?;
+                // Its own name is in use as well: a tool may delete that after writing it.
                 if new_path.symlink_metadata().is_ok() {
                     return Err(format!("{} exists already", new_path.display()));
                 }
@@ -384,6 +388,7 @@ mod tests {
     fn what_is_not_known_is_left_to_emacs() {
         let directory = Directory::new("unknown", &[("a", "a\n"), ("b", "b\r\n"), ("c", "c\n\n")]);
         fs::write(directory.0.join("bytes"), b"\xff\n").unwrap();
+        std::os::unix::fs::symlink("a", directory.0.join("link")).unwrap();
         let is_known = |tool, files: &str| {
             let text = format!("*** Begin Patch\n{files}*** End Patch\n");
             patch_edit(tool, &directory.0, &text).files().is_some()
@@ -397,6 +402,8 @@ mod tests {
             "*** Update File: missing\n*** Move to: d\n@@\n-a\n+A\n",
             "*** Delete File: ../a\n",
             "*** Delete File: a\n*** Delete File: a\n",
+            "*** Delete File: a\n*** Delete File: link\n",
+            "*** Update File: a\n*** Move to: a\n@@\n-a\n+A\n*** Delete File: c\n",
             "*** Delete File: a\n*** Update File: c\n*** Move to: a\n@@\n-c\n+C\n",
         ] {
             assert!(!is_known(Tool::CodexPatch, files), "{files}");
