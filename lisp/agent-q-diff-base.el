@@ -404,5 +404,20 @@ For the package's own errors, leave out the name of the kind."
       (cadr err)
     (error-message-string err)))
 
+;;;; Vectors
+
+(defun agent-q-diff-base-last-at-most (vector limit)
+  "Return the index of the last element of VECTOR that is not above LIMIT.
+VECTOR has numbers or markers in increasing order; nil counts as empty.  If
+all are above LIMIT, return nil."
+  (let ((low 0)
+        (high (length vector)))
+    (while (< low high)
+      (let ((middle (/ (+ low high) 2)))
+        (if (<= (aref vector middle) limit)
+            (setq low (1+ middle))
+          (setq high middle))))
+    (and (> low 0) (1- low))))
+
 (provide 'agent-q-diff-base)
 ;;; agent-q-diff-base.el ends here

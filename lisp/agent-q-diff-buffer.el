@@ -404,19 +404,6 @@ In a buffer made for a proposal it is where the next hunk begins."
 
 ;;;; Where point is
 
-(defun agent-q-diff-buffer-last-at-most (vector limit)
-  "Return the index of the last element of VECTOR that is not above LIMIT.
-VECTOR has numbers or markers in increasing order; nil counts as empty.  If
-all are above LIMIT, return nil."
-  (let ((low 0)
-        (high (length vector)))
-    (while (< low high)
-      (let ((middle (/ (+ low high) 2)))
-        (if (<= (aref vector middle) limit)
-            (setq low (1+ middle))
-          (setq high middle))))
-    (and (> low 0) (1- low))))
-
 (defun agent-q-diff-buffer-hunk-at-point (&optional position)
   "Return the index of the hunk at POSITION, by default at point.
 Before the first hunk, and on the heading of a file, return nil."
@@ -427,7 +414,7 @@ Before the first hunk, and on the heading of a file, return nil."
 (defun agent-q-diff-buffer-hunk-before (&optional position)
   "Return the last hunk that begins at POSITION, by default point, or before.
 If there is none, return nil."
-  (agent-q-diff-buffer-last-at-most agent-q-diff-buffer-positions (or position (point))))
+  (agent-q-diff-base-last-at-most agent-q-diff-buffer-positions (or position (point))))
 
 (defun agent-q-diff-buffer-hunk-here ()
   "Return the index of the hunk at point, or signal that there is none."
@@ -448,7 +435,7 @@ Above the first file, that is the first."
   (cond
    (hunk (agent-q-diff-change-file-index agent-q-diff-buffer-change hunk))
    (agent-q-diff-buffer-headings
-    (or (agent-q-diff-buffer-last-at-most agent-q-diff-buffer-headings (point)) 0))
+    (or (agent-q-diff-base-last-at-most agent-q-diff-buffer-headings (point)) 0))
    (t 0)))
 
 (defun agent-q-diff-buffer-file (&optional hunk)

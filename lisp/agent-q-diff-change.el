@@ -126,9 +126,7 @@ kept, or if a file can no longer be a target."
   "Return the index of the file of CHANGE that HUNK belongs to."
   (if (null (cdr (agent-q-diff-change-files change)))
       0
-    (1- (cl-loop for first across (agent-q-diff-change-first-hunks change)
-                 while (<= first hunk)
-                 count t))))
+    (agent-q-diff-base-last-at-most (agent-q-diff-change-first-hunks change) hunk)))
 
 (defun agent-q-diff-change-first-hunks (change)
   "Return a vector with the number of the first hunk of each file of CHANGE."

@@ -35,8 +35,8 @@
 
 (defun agent-q-diff-in-view--put-off (beg end)
   "Return the files between BEG and END that are to be visited, indices."
-  (let ((first (or (agent-q-diff-buffer-last-at-most agent-q-diff-buffer-headings beg) 0))
-        (last (or (agent-q-diff-buffer-last-at-most agent-q-diff-buffer-headings end) -1))
+  (let ((first (or (agent-q-diff-base-last-at-most agent-q-diff-buffer-headings beg) 0))
+        (last (or (agent-q-diff-base-last-at-most agent-q-diff-buffer-headings end) -1))
         (files (agent-q-diff-change-files agent-q-diff-buffer-change)))
     (seq-filter (lambda (index)
                   (agent-q-diff-target-put-off
