@@ -25,7 +25,6 @@
                                    (:copier nil))
   "What is proposed for one or more files, and what was decided about it."
   (files nil :documentation "List of `agent-q-diff-file-change', in order.")
-  (engine nil :documentation "The engine's review, or nil if the review has ended.")
   (firsts nil :documentation "Vector of the first hunk of each file, or nil if that is not known.")
   (n-extra nil :documentation "Number of hunks more than were proposed, or nil if none was ever split.")
   (committed nil :documentation "Last snapshot, an `agent-q-diff-engine-committed', or nil.")
@@ -45,26 +44,22 @@ Those with text have a review of the engine each, undecided so far."
                                   files))
            for file in files
            do (setf (agent-q-diff-file-change-engine file) engine))
-  (let ((change (agent-q-diff-change--create
-                 :files files :engine (agent-q-diff-file-change-engine (car files)))))
+  (let ((change (agent-q-diff-change--create :files files)))
     (agent-q-diff-change--observe change)
     change))
 
 (defun agent-q-diff-change-of (file)
   "Return a new change of FILE, an `agent-q-diff-file-change', alone."
-  (agent-q-diff-change--create
-   :files (list file) :engine (agent-q-diff-file-change-engine file)))
+  (agent-q-diff-change--create :files (list file)))
 
 (defun agent-q-diff-change-close (change)
   "Free the memory of CHANGE, and close its targets unless somebody needs them."
-  (setf (agent-q-diff-change-engine change) nil)
   (mapc #'agent-q-diff-file-change-close (agent-q-diff-change-files change)))
 
 (defun agent-q-diff-change-keep (change)
   "Keep what is needed to show CHANGE, whose review is ending, again.
 Return non-nil if it is kept."
   (when (seq-every-p #'agent-q-diff-file-change-keepable-p (agent-q-diff-change-files change))
-    (setf (agent-q-diff-change-engine change) nil)
     (mapc #'agent-q-diff-file-change-keep (agent-q-diff-change-files change))))
 
 (defun agent-q-diff-change-forget (change)
@@ -88,10 +83,8 @@ kept, or if a file can no longer be a target."
        (cl-mapc #'agent-q-diff-file-change-return
                 (agent-q-diff-change-files change) (nreverse files))
        (signal (car err) (cdr err))))
-    (setq files (nreverse files))
     (agent-q-diff-change--create
-     :files files
-     :engine (agent-q-diff-file-change-engine (car files))
+     :files (nreverse files)
      :n-extra (agent-q-diff-change-n-extra change)
      :comments (copy-alist (agent-q-diff-change-comments change))
      :failures (copy-alist (agent-q-diff-change-failures change)))))
@@ -101,12 +94,15 @@ kept, or if a file can no longer be a target."
   (setf (agent-q-diff-change-n-extra change) (agent-q-diff-change-n-extra again)
         (agent-q-diff-change-comments change) (agent-q-diff-change-comments again)
         (agent-q-diff-change-failures change) (agent-q-diff-change-failures again)
-        (agent-q-diff-change-firsts change) nil
-        (agent-q-diff-change-engine again) nil)
+        (agent-q-diff-change-firsts change) nil)
   (cl-mapc #'agent-q-diff-file-change-return
            (agent-q-diff-change-files change) (agent-q-diff-change-files again)))
 
 ;;;; Files
+
+(defun agent-q-diff-change-engine (change)
+  "Return the engine's review of CHANGE, or nil if the review has ended."
+  (agent-q-diff-file-change-engine (car (agent-q-diff-change-files change))))
 
 (defun agent-q-diff-change-is-detached (change)
   "Return non-nil if CHANGE is of texts, not of files."
