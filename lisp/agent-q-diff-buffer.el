@@ -60,13 +60,6 @@ count like those made by commands.")
 (defvar-local agent-q-diff-buffer-change nil
   "The `agent-q-diff-change' of this buffer's review, or nil.")
 
-(defvar-local agent-q-diff-buffer-target-word "file"
-  "The word for the target of this buffer's review, \"file\" or \"text\".")
-
-(defvar-local agent-q-diff-buffer-applied-word "applied"
-  "The word for hunks that are in the target of this buffer's review.
-Of a text that is in no file yet, nothing is applied, but \"accepted\".")
-
 (defvar-local agent-q-diff-buffer-positions nil
   "Vector of the positions of the hunks' `@@' lines.")
 
@@ -116,7 +109,6 @@ place that was shown.  For PLACES, see `agent-q-diff-module-candidates'.")
                     agent-q-diff-buffer-modified agent-q-diff-buffer-description
                     agent-q-diff-buffer-decision agent-q-diff-buffer-hunk-states
                     agent-q-diff-buffer-review agent-q-diff-buffer-change
-                    agent-q-diff-buffer-target-word agent-q-diff-buffer-applied-word
                     agent-q-diff-buffer-positions agent-q-diff-buffer-headings
                     agent-q-diff-buffer-parsed-tick agent-q-diff-buffer--states-read
                     agent-q-diff-buffer-entries agent-q-diff-buffer-marks
@@ -131,6 +123,20 @@ place that was shown.  For PLACES, see `agent-q-diff-module-candidates'.")
   (and (eq agent-q-diff-buffer-parsed-tick t)
        (not (and agent-q-diff-buffer-change
                  (agent-q-diff-change-engine agent-q-diff-buffer-change)))))
+
+(defun agent-q-diff-buffer--detached-p ()
+  "Return non-nil if this buffer's review decides a text, and no file yet."
+  (and agent-q-diff-buffer-change
+       (agent-q-diff-change-is-detached agent-q-diff-buffer-change)))
+
+(defun agent-q-diff-buffer-applied-word ()
+  "Return the word for hunks that are in the target of this buffer's review.
+Of a text that is in no file yet, nothing is applied."
+  (if (agent-q-diff-buffer--detached-p) "accepted" "applied"))
+
+(defun agent-q-diff-buffer-target-word ()
+  "Return the word for the target of this buffer's review, \"file\" or \"text\"."
+  (if (agent-q-diff-buffer--detached-p) "text" "file"))
 
 (defun agent-q-diff-buffer-typed-p ()
   "Return non-nil if this buffer's text is the user's own and can be edited."
@@ -190,19 +196,15 @@ they are then given the line ends that the target's buffer has."
 (defun agent-q-diff-buffer-adopt (review header-lines &optional start)
   "Make REVIEW this buffer's, with its hunk headers on HEADER-LINES.
 The lines are counted from 0 at the position START, or `point-min'."
-  (let* ((change (agent-q-diff-session-change review))
-         (is-text (agent-q-diff-change-is-detached change)))
-    (setq agent-q-diff-buffer-review review
-          agent-q-diff-buffer-change change
-          agent-q-diff-buffer-target-word (if is-text "text" "file")
-          agent-q-diff-buffer-applied-word (if is-text "accepted" "applied")
-          agent-q-diff-buffer-entries nil
-          agent-q-diff-buffer-marks nil
-          agent-q-diff-buffer-headings nil
-          agent-q-diff-buffer-positions
-          (save-excursion
-            (goto-char (or start (point-min)))
-            (vconcat (agent-q-diff-buffer-positions-in header-lines))))))
+  (setq agent-q-diff-buffer-review review
+        agent-q-diff-buffer-change (agent-q-diff-session-change review)
+        agent-q-diff-buffer-entries nil
+        agent-q-diff-buffer-marks nil
+        agent-q-diff-buffer-headings nil
+        agent-q-diff-buffer-positions
+        (save-excursion
+          (goto-char (or start (point-min)))
+          (vconcat (agent-q-diff-buffer-positions-in header-lines)))))
 
 (defun agent-q-diff-buffer-positions-in (header-lines)
   "Return a list of the positions of HEADER-LINES, counted from 0 at point."

@@ -62,8 +62,8 @@ NOTE is the note of the plan, a symbol; HUNK is an
      (`(stays-in . ,_)      "Hunk %n pending; its change stays in the %t, u takes it out")
      (`(already-out . ,_)   "Hunk %n pending; its change was no longer in the %t"))
    `((?n . ,(1+ (agent-q-diff-engine-hunk-index hunk)))
-     (?a . ,agent-q-diff-buffer-applied-word)
-     (?t . ,agent-q-diff-buffer-target-word))))
+     (?a . ,(agent-q-diff-buffer-applied-word))
+     (?t . ,(agent-q-diff-buffer-target-word)))))
 
 (defun agent-q-diff-commands--counts-words (change)
   "Return words to append about how far the review of CHANGE has come."
@@ -147,7 +147,7 @@ For a conflict, it names the key that merges."
            (cond
             ((eq (car err) 'agent-q-diff-not-in)
              (format "Hunk %d is not in the %s" (1+ (agent-q-diff-buffer-hunk-here))
-                     agent-q-diff-buffer-target-word))
+                     (agent-q-diff-buffer-target-word)))
             (t (format (if (eq command 'unapply)
                            "Failed to take the hunk out: %s"
                          "Failed to apply hunk: %s")
@@ -404,7 +404,7 @@ since stay in it; a message shows which, and why.  Return them as a list of
     (cond
      (failed (agent-q-diff-commands--say-failures failed "Not taken out"))
      ((zerop n)
-      (message "None of the proposal is in the %s" agent-q-diff-buffer-target-word))
+      (message "None of the proposal is in the %s" (agent-q-diff-buffer-target-word)))
      (unsaved
       (message (ngettext "Taken out of the buffers; %s is not saved"
                          "Taken out of the buffers; %s are not saved"
@@ -413,7 +413,7 @@ since stay in it; a message shows which, and why.  Return them as a list of
      ((agent-q-diff-change-is-several change)
       (message "Taken out; none of the proposal is in the files"))
      (t (message "Taken out; none of the proposal is in the %s"
-                 agent-q-diff-buffer-target-word)))
+                 (agent-q-diff-buffer-target-word))))
     failed))
 
 (defun agent-q-diff-commands--ways-out (change hunk)

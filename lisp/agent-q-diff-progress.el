@@ -144,7 +144,7 @@ COUNTS is as from `agent-q-diff-buffer-counts'."
                            (agent-q-diff-session-change review)))
                (agent (agent-q-diff-session-agent review)))
     (format "%d %s · %d rejected · %d pending%s%s · %s%s"
-            applied agent-q-diff-buffer-applied-word rejected pending
+            applied (agent-q-diff-buffer-applied-word) rejected pending
             (if (zerop conflicts)
                 ""
               (format (ngettext " · %d conflict" " · %d conflicts" conflicts) conflicts))

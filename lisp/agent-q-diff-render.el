@@ -222,8 +222,6 @@ it must not begin another line."
         agent-q-diff-buffer-hunk-states nil
         agent-q-diff-buffer-review nil
         agent-q-diff-buffer-change nil
-        agent-q-diff-buffer-target-word "file"
-        agent-q-diff-buffer-applied-word "applied"
         agent-q-diff-buffer-positions nil
         agent-q-diff-buffer-headings nil
         agent-q-diff-buffer-end-function nil

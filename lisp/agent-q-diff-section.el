@@ -135,7 +135,7 @@ Return (HEADING . POSITIONS): those of the heading and of the hunks."
                  (delq nil
                        (list (and (< 0 applied)
                                   (format "%d of %d %s" applied total
-                                          agent-q-diff-buffer-applied-word))
+                                          (agent-q-diff-buffer-applied-word)))
                              (and (< 0 rejected) (format "%d rejected" rejected))
                              (and (< (+ applied rejected) total)
                                   (format "%d pending" (- total applied rejected)))))

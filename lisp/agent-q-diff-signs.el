@@ -96,7 +96,7 @@ is as in `agent-q-diff-engine-hunk', or (ambiguous NTH . N) for the place
 with the index NTH of N.  NOTES, a string or nil, tells what the user did
 to the hunk and how its place was found."
   (let ((name (upcase (if (eq state 'applied)
-                          agent-q-diff-buffer-applied-word
+                          (agent-q-diff-buffer-applied-word)
                         (symbol-name (or state 'pending))))))
     (pcase (agent-q-diff-signs--difference state is-in place)
       ((and words (pred stringp))
@@ -132,12 +132,12 @@ IS-IN and PLACE are as in `agent-q-diff-signs--sign'."
   (cond
    ((eq is-in 'unknown) nil)
    ((eq place 'lost)
-    (format "but changed in the %s since" agent-q-diff-buffer-target-word))
+    (format "but changed in the %s since" (agent-q-diff-buffer-target-word)))
    ((eq is-in 'mixed)
-    (format "but partly in the %s" agent-q-diff-buffer-target-word))
+    (format "but partly in the %s" (agent-q-diff-buffer-target-word)))
    ((not (eq (and is-in t) (eq state 'applied)))
     (format (if is-in "but in the %s" "but not in the %s")
-            agent-q-diff-buffer-target-word))))
+            (agent-q-diff-buffer-target-word)))))
 
 (defun agent-q-diff-signs--aside (state place)
   "Return words about PLACE of a hunk in STATE, a string, or nil."
