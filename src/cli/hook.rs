@@ -161,18 +161,15 @@ async fn decide(options: &Hook, event: &Event, edit: &Edit) -> Verdict {
         (Some("change"), Some(decided)) => edit.input_for(decided).map(Verdict::Change),
         _ => return Verdict::Deny(answer.text),
     };
-    let Some(verdict) = verdict else {
-        return written_by_emacs(options, event, &edit.path).await;
-    };
-    // A tool that writes the whole file would overwrite what others wrote meanwhile.
-    if edit.is_current() {
-        verdict
-    } else {
-        Verdict::Deny(format!(
+    match verdict {
+        None => written_by_emacs(options, event, &edit.path).await,
+        // A tool that writes the whole file would overwrite what others wrote meanwhile.
+        Some(_) if !edit.is_current() => Verdict::Deny(format!(
             "Error: {} was changed while the user decided, so your tool was not run. Read the file, \
              and make your edit anew.",
             edit.path.display()
-        ))
+        )),
+        Some(verdict) => verdict,
     }
 }
 
@@ -198,17 +195,14 @@ async fn decide_patch(options: &Hook, event: &Event, patch: &PatchEdit) -> Verdi
         (Some("change"), Some(decided)) => patch.input_for(decided).map(Verdict::Change),
         _ => return Verdict::Deny(answer.text),
     };
-    let Some(verdict) = verdict else {
-        return written_by_emacs(options, event, &patch.path).await;
-    };
-    if patch.is_current() {
-        verdict
-    } else {
-        Verdict::Deny(
+    match verdict {
+        None => written_by_emacs(options, event, &patch.path).await,
+        Some(_) if !patch.is_current() => Verdict::Deny(
             "Error: a file of the patch was changed while the user decided, so your tool was not \
              run, and no file was changed by it. Read the files, and make your edit anew."
                 .to_owned(),
-        )
+        ),
+        Some(verdict) => verdict,
     }
 }
 

@@ -37,7 +37,9 @@ pub fn plan(tool: Tool, event: &Event) -> Result<Plan, String> {
     if let Some(text) = tool.patch(&event.input)? {
         let files = parse(text).map_err(|error| error.to_string())?;
         if tool.is_run_by_emacs() || patch::only_text(&files).is_none() {
-            return Ok(Plan::Patch(Box::new(PatchEdit::of(tool, event, text))));
+            return Ok(Plan::Patch(Box::new(PatchEdit::of(
+                tool, event, text, &files,
+            ))));
         }
     } else if tool == Tool::CodexShell {
         return Ok(Plan::Nothing);
@@ -163,17 +165,11 @@ impl Edit {
             | Tool::OtherUnknown => return None,
             Tool::CodexPatch | Tool::OpencodePatch => {
                 let wanted = self.after.with_text(decided.clone());
-                let is_known = base
-                    .into_iter()
-                    .chain([&wanted])
-                    .all(|file| self.tool.can_patch(file));
-                if !(is_known && self.tool.can_patch_to(&wanted)) {
+                if !self.tool.can_patch(base, Some(&wanted)) {
                     return None;
                 }
                 let path = patch::first_path(patch::text_in(&self.input).ok()?)?;
-                input = self
-                    .tool
-                    .with_patch(&input, codex::patch_to(path, base, &wanted)?);
+                input = patch::put(&input, codex::patch_to(path, base, &wanted)?);
             }
             Tool::OpencodeEdit => {
                 let edit = opencode::edit_to(base, &decided)?;
@@ -531,8 +527,7 @@ mod tests {
         let call = |file: &File, patch: &str| {
             let name = file.0.display();
             let patch = format!("*** Begin Patch\n*** Update File: {name}\n{patch}*** End Patch");
-            let call = event("apply_patch", &file.0, json!({}));
-            let mut call = call;
+            let mut call = event("apply_patch", &file.0, json!({}));
             call.input = json!({ "patchText": patch }).as_object().unwrap().clone();
             let Ok(Plan::Edit(edit)) = plan(Tool::OpencodePatch, &call) else {
                 panic!("it is no edit");

@@ -1,7 +1,5 @@
 //! Patches in Codex's format: those of tools called `apply_patch`, and those in Codex's shell commands.
 
-use std::path::PathBuf;
-
 use agent_q_diff_engine::patch::codex::{Action, FilePatch, parse};
 use rmcp::model::JsonObject;
 
@@ -56,24 +54,11 @@ pub fn patch_in_shell(command: &str) -> Result<Option<&str>, String> {
     }
 }
 
-/// Returns `patch` with the names in it made absolute by `absolute`: in Emacs, names can be relative
-/// to another directory.
-pub fn with_absolute_names(patch: &str, absolute: impl Fn(&str) -> PathBuf) -> String {
-    let whole = |line: &str, begin: &str| {
-        let name = line.trim().strip_prefix(begin)?;
-        Some(format!("{begin}{}\n", absolute(name).display()))
-    };
-    let mut is_below_update = false;
-    let lines = patch.split_inclusive('\n').map(|line| {
-        let moved = whole(line, "*** Move to: ").filter(|_| is_below_update);
-        let updated = whole(line, "*** Update File: ");
-        is_below_update = updated.is_some();
-        let file = updated
-            .or_else(|| whole(line, "*** Add File: "))
-            .or_else(|| whole(line, "*** Delete File: "));
-        file.or(moved).unwrap_or_else(|| line.to_owned())
-    });
-    lines.collect()
+/// Returns `input` with `patch` in place of its own.
+pub fn put(input: &JsonObject, patch: String) -> JsonObject {
+    let mut input = input.clone();
+    Field::Patch.put(&mut input, patch.into(), "command");
+    input
 }
 
 /// Returns the only file that `files` change, if only its text would change.
@@ -131,21 +116,6 @@ mod tests {
         assert!(patch_in_shell(&expanded.replace("<<E", "<<'E'")).is_ok());
         let early = format!("apply_patch <<E\n*** Begin Patch\nE\nrm f\n{PATCH}\nE\n");
         assert!(patch_in_shell(&early).is_err());
-    }
-
-    #[test]
-    fn names_are_made_absolute_where_a_file_begins_and_nowhere_else() {
-        let patch = "*** Begin Patch\n*** Update File: f\n*** Move to: d/g\n@@\n-*** Add File: x\n\
-                     +*** Move to: x\n*** Delete File: /h\n*** Add File: i\n+*** Delete File: x\n\
-                     *** End Patch";
-        let absolute = with_absolute_names(patch, |name| PathBuf::from("/p").join(name));
-        assert_eq!(
-            absolute,
-            "*** Begin Patch\n*** Update File: /p/f\n*** Move to: /p/d/g\n@@\n-*** Add File: x\n\
-             +*** Move to: x\n*** Delete File: /h\n*** Add File: /p/i\n+*** Delete File: x\n\
-             *** End Patch"
-        );
-        assert_eq!(parse(&absolute).unwrap().len(), parse(patch).unwrap().len());
     }
 
     #[test]

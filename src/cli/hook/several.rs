@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use agent_q_diff_engine::inputs::codex::{FileEdit, patch_of};
 use agent_q_diff_engine::inputs::file_text::FileText;
-use agent_q_diff_engine::patch::codex::{Action, FilePatch, parse, updated};
+use agent_q_diff_engine::patch::codex::{Action, FilePatch, updated, with_paths};
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
@@ -41,14 +41,16 @@ struct PatchedFile {
 }
 
 impl PatchEdit {
-    /// Returns what `tool` is about to do by `text`, the patch in the input that `event` has.
-    pub fn of(tool: Tool, event: &Event, text: &str) -> Self {
+    /// Returns what `tool` is about to do by `text`, the patch in the input that `event` has, which is
+    /// of `files`, at least one.
+    pub fn of(tool: Tool, event: &Event, text: &str, files: &[FilePatch<'_>]) -> Self {
         Self {
-            text: patch::with_absolute_names(text, |name| event.absolute(name)),
-            path: event.absolute(patch::first_path(text).unwrap_or_default()),
+            // In Emacs, names can be relative to another directory.
+            text: with_paths(text, |path| event.absolute(path).display().to_string()),
+            path: event.absolute(files[0].path),
             tool,
             input: event.input.clone(),
-            files: files_of(tool, event, text).ok(),
+            files: files_of(tool, event, files).ok(),
         }
     }
 
@@ -72,7 +74,7 @@ impl PatchEdit {
         }
         // opencode skips lines that Codex reads.
         let edits: Vec<FileEdit> = files.iter().map(PatchedFile::edit).collect();
-        let input = self.tool.with_patch(&self.input, patch_of(&edits)?);
+        let input = patch::put(&self.input, patch_of(&edits)?);
         Some(Verdict::Change(input))
     }
 
@@ -87,11 +89,10 @@ impl PatchEdit {
             .map(|(file, decided)| file.decided(decided))
             .collect();
         let texts = texts.filter(|texts| texts.len() == files.len())?;
-        if !texts
-            .iter()
-            .flatten()
-            .all(|text| self.tool.can_patch_to(text))
-        {
+        let can_patch = |(file, text): (&PatchedFile, &Option<FileText>)| {
+            self.tool.can_patch(file.before.as_ref(), text.as_ref())
+        };
+        if !files.iter().zip(&texts).all(can_patch) {
             return None;
         }
         let edits: Vec<FileEdit> = files
@@ -104,7 +105,7 @@ impl PatchEdit {
                 ..file.edit()
             })
             .collect();
-        Some(self.tool.with_patch(&self.input, patch_of(&edits)?))
+        Some(patch::put(&self.input, patch_of(&edits)?))
     }
 }
 
@@ -168,13 +169,16 @@ impl PatchedFile {
     }
 }
 
-/// Returns the files that `text`, a patch in the input that `event` has, changes by `tool`.
+/// Returns what becomes of `files` of a patch, in the input that `event` has, by `tool`.
 ///
 /// # Errors
 ///
 /// A sentence, without its full stop, about why it is not known what the tool would leave.
-fn files_of(tool: Tool, event: &Event, text: &str) -> Result<Vec<PatchedFile>, String> {
-    let files = parse(text).map_err(|error| error.to_string())?;
+fn files_of(
+    tool: Tool,
+    event: &Event,
+    files: &[FilePatch<'_>],
+) -> Result<Vec<PatchedFile>, String> {
     let files: Result<Vec<PatchedFile>, String> = files
         .iter()
         .map(|file| file_of(tool, event, file))
@@ -220,9 +224,7 @@ fn file_of(tool: Tool, event: &Event, patch: &FilePatch<'_>) -> Result<PatchedFi
     };
     let after = after.map(|bytes| FileText::read(&bytes)).transpose();
     let after = after.map_err(|error| error.to_string())?;
-    if !before.iter().chain(&after).all(|text| tool.can_patch(text))
-        || !after.iter().all(|text| tool.can_patch_to(text))
-    {
+    if !tool.can_patch(before.as_ref(), after.as_ref()) {
         return Err("the tool may leave another text".to_owned());
     }
     Ok(PatchedFile {
@@ -239,6 +241,8 @@ mod tests {
     use std::collections::BTreeMap;
     use std::fs;
     use std::path::Path;
+
+    use agent_q_diff_engine::patch::codex::parse;
 
     use super::*;
 
@@ -278,7 +282,7 @@ mod tests {
                             "tool_input": input });
         let event = Event::parse(event.to_string().as_bytes()).unwrap();
         let patch = tool.patch(&event.input).unwrap().unwrap();
-        PatchEdit::of(tool, &event, patch)
+        PatchEdit::of(tool, &event, patch, &parse(patch).unwrap())
     }
 
     /// Returns [`FILES`] by their names, after Codex's tool has run with `input`.

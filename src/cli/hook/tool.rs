@@ -120,27 +120,20 @@ impl Tool {
         }
     }
 
-    /// Returns `input` with another patch.
-    pub fn with_patch(self, input: &JsonObject, patch: String) -> JsonObject {
-        let mut input = input.clone();
-        Field::Patch.put(&mut input, patch.into(), "command");
-        input
-    }
-
-    /// Returns whether it is known what its patches make of a file that is, or will be, `file`.
-    pub fn can_patch(self, file: &FileText) -> bool {
-        match self {
+    /// Returns whether it is known that its patches can make `after` of a file that is `before`; `None`
+    /// is no file.
+    pub fn can_patch(self, before: Option<&FileText>, after: Option<&FileText>) -> bool {
+        let is_known = |file: &FileText| match self {
             Self::CodexPatch => file.encoding != Encoding::Utf16Le,
             // It adds lines without CR, and a byte order mark is no part of a line.
             Self::OpencodePatch => file.encoding == Encoding::Utf8 && !file.text.contains('\r'),
             _ => false,
-        }
-    }
-
-    /// Returns whether its patches can leave `file`.
-    pub fn can_patch_to(self, file: &FileText) -> bool {
+        };
         // Some versions of opencode take an empty line at the end for the newline.
-        self != Self::OpencodePatch || !(file.text == "\n" || file.text.ends_with("\n\n"))
+        let ends_well = |file: &FileText| {
+            self != Self::OpencodePatch || !(file.text == "\n" || file.text.ends_with("\n\n"))
+        };
+        before.into_iter().chain(after).all(is_known) && after.is_none_or(ends_well)
     }
 
     /// Returns whether it writes a file that is UTF-16 as UTF-16.

@@ -5,7 +5,7 @@
 
 use super::file_text::FileText;
 use crate::diff::{self, edits, group};
-use crate::patch::codex::{Action, FilePatch, parse, updated};
+use crate::patch::codex::{ADD, Action, DELETE, FilePatch, MOVE, UPDATE, parse, updated};
 use crate::patch::hunk::{Hunk, LineKind};
 use crate::text::Text;
 
@@ -86,11 +86,11 @@ impl FileEdit<'_> {
         let path = self.path;
         match (self.before, self.after) {
             (None, None) => None,
-            (Some(_), None) => Some(format!("*** Delete File: {path}\n")),
+            (Some(_), None) => Some(format!("{DELETE}{path}\n")),
             (None, Some(after)) => {
                 let text = String::from_utf8(after.bytes()).ok()?;
                 let lines: String = text.lines().map(|line| format!("+{line}\n")).collect();
-                Some(format!("*** Add File: {path}\n{lines}"))
+                Some(format!("{ADD}{path}\n{lines}"))
             }
             (Some(before), Some(after)) => self.update(&before.bytes(), &after.bytes()),
         }
@@ -100,7 +100,7 @@ impl FileEdit<'_> {
     fn update(&self, base: &[u8], wanted: &[u8]) -> Option<String> {
         let path = self.path;
         let new_path = self.new_path;
-        let new_name = new_path.map_or_else(String::new, |path| format!("*** Move to: {path}\n"));
+        let new_name = new_path.map_or_else(String::new, |path| format!("{MOVE}{path}\n"));
         // With all lines around it, every place is certain.
         [CONTEXT_LEN, usize::MAX]
             .into_iter()
@@ -110,7 +110,7 @@ impl FileEdit<'_> {
                 } else {
                     chunks(base, wanted, context_len)
                 };
-                let section = format!("*** Update File: {path}\n{new_name}{chunks}");
+                let section = format!("{UPDATE}{path}\n{new_name}{chunks}");
                 let patch = wrapped(&section);
                 let files = parse(&patch).ok()?;
                 self.is_made_by(files.first()?).then_some(section)

@@ -119,7 +119,10 @@ pub enum CodexError {
 
 const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
-const MOVE: &str = "*** Move to: ";
+pub(crate) const ADD: &str = "*** Add File: ";
+pub(crate) const DELETE: &str = "*** Delete File: ";
+pub(crate) const UPDATE: &str = "*** Update File: ";
+pub(crate) const MOVE: &str = "*** Move to: ";
 const END_OF_FILE: &str = "*** End of File";
 
 /// Reads `text`, which may be inside a here-document, as a shell command has it.
@@ -160,6 +163,37 @@ pub fn parse(text: &str) -> Result<Vec<FilePatch<'_>>, CodexError> {
     }
 }
 
+/// Returns `text`, a patch, with what `path` makes of each name in it.
+///
+/// ```
+/// use agent_q_diff_engine::patch::codex::with_paths;
+/// let text = "*** Begin Patch\n*** Delete File: f\n*** End Patch";
+/// let whole = with_paths(text, |path| format!("/d/{path}"));
+/// assert_eq!(whole, "*** Begin Patch\n*** Delete File: /d/f\n*** End Patch");
+/// ```
+pub fn with_paths(text: &str, path: impl Fn(&str) -> String) -> String {
+    let mut is_below_update = false;
+    let lines = text.split_inclusive('\n').map(|line| {
+        let trimmed = line.trim();
+        let new_path = trimmed.strip_prefix(MOVE).filter(|_| is_below_update);
+        is_below_update = false;
+        let (header, name) = match (file_header(trimmed), new_path) {
+            (Some(file), _) => match file.action {
+                Action::Add { .. } => (ADD, file.path),
+                Action::Delete => (DELETE, file.path),
+                Action::Update { .. } => {
+                    is_below_update = true;
+                    (UPDATE, file.path)
+                }
+            },
+            (None, Some(name)) => (MOVE, name),
+            (None, None) => return line.to_owned(),
+        };
+        format!("{header}{}\n", path(name))
+    });
+    lines.collect()
+}
+
 /// Checks that `file`, whose header is on line `line`, is updated by at least one chunk, and that
 /// each has lines.
 fn check_lines(file: &FilePatch<'_>, line: usize) -> Result<(), CodexError> {
@@ -194,12 +228,12 @@ fn file_header(line: &str) -> Option<FilePatch<'_>> {
         new_path: None,
         chunks: Vec::new(),
     };
-    let (path, action) = if let Some(path) = line.strip_prefix("*** Add File: ") {
+    let (path, action) = if let Some(path) = line.strip_prefix(ADD) {
         (path, add())
-    } else if let Some(path) = line.strip_prefix("*** Delete File: ") {
+    } else if let Some(path) = line.strip_prefix(DELETE) {
         (path, Action::Delete)
     } else {
-        (line.strip_prefix("*** Update File: ")?, update())
+        (line.strip_prefix(UPDATE)?, update())
     };
     Some(FilePatch { path, action })
 }

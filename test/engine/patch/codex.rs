@@ -10,7 +10,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs};
 
-use agent_q_diff_engine::patch::codex::{Action, CodexError, parse, updated};
+use agent_q_diff_engine::patch::codex::{Action, CodexError, parse, updated, with_paths};
 
 use crate::common::dice::Dice;
 use crate::common::n_cases;
@@ -566,4 +566,22 @@ fn an_error_names_the_line_of_the_patch() {
         matches!(missing, CodexError::NoContext { line: 5, .. }),
         "{missing}"
     );
+}
+
+#[test]
+fn paths_are_changed_where_a_file_begins_and_nowhere_else() {
+    let patch = "*** Begin Patch\n*** Update File: f\n*** Move to: d/g\n@@\n-*** Add File: x\n\
+                 +*** Move to: x\n*** Delete File: /h\n*** Add File: i\n+*** Delete File: x\n\
+                 *** End Patch";
+    let absolute = with_paths(patch, |name| match name.strip_prefix('/') {
+        Some(_) => name.to_owned(),
+        None => format!("/p/{name}"),
+    });
+    assert_eq!(
+        absolute,
+        "*** Begin Patch\n*** Update File: /p/f\n*** Move to: /p/d/g\n@@\n-*** Add File: x\n\
+         +*** Move to: x\n*** Delete File: /h\n*** Add File: /p/i\n+*** Delete File: x\n\
+         *** End Patch"
+    );
+    assert_eq!(parse(&absolute).unwrap().len(), parse(patch).unwrap().len());
 }
