@@ -178,6 +178,11 @@ The user may have reverted or saved it, or the file was only touched."
          (not (agent-q-diff-disk-unsaved-p buffer))
          (agent-q-diff-disk--known-in-file-p))))
 
+(defun agent-q-diff-disk-unsaved-file-p (name)
+  "Return non-nil if a buffer has edits of the file NAME that are not in it."
+  (when-let ((buffer (find-buffer-visiting name)))
+    (agent-q-diff-disk-unsaved-p buffer)))
+
 (defun agent-q-diff-disk-unsaved-p (buffer)
   "Return non-nil if BUFFER has edits that are not in its file.
 The file is read unless the answer is known.  Emacs's own flag is not

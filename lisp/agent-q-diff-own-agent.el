@@ -83,9 +83,11 @@ project is not allowed without a review."
 
 (defun agent-q-diff-own-agent-say-allowed (what by)
   "Tell the user that WHAT, a string, was edited without asking.
-BY is as from `agent-q-diff-own-agent-allowance'."
-  (message "%s edited %s, by your %s" (or (car agent-q-diff-caller) "An agent") what
-           (if (eq 'session by) "grant" "settings")))
+BY is as from `agent-q-diff-own-agent-allowance', or `none': nothing was to
+change, so nothing is said."
+  (unless (eq 'none by)
+    (message "%s edited %s, by your %s" (or (car agent-q-diff-caller) "An agent") what
+             (if (eq 'session by) "grant" "settings"))))
 
 ;;;; Allowing it
 
@@ -146,6 +148,15 @@ The newest is first.")
   (let ((decided (assoc call agent-q-diff-own-agent--decided)))
     (setq agent-q-diff-own-agent--decided (delq decided agent-q-diff-own-agent--decided))
     (cdr decided)))
+
+(defun agent-q-diff-own-agent-as-written (result is-saved)
+  "Return RESULT of a detached review as if its texts were in the files.
+IS-SAVED is non-nil if they are saved there."
+  (let ((written (list :detached nil :saved (and is-saved t))))
+    (append written
+            (when-let ((files (plist-get result :files)))
+              (list :files (mapcar (lambda (file) (append written file)) files)))
+            result)))
 
 (defun agent-q-diff-own-agent-alarm (tool paths)
   "Tell the user that TOOL left files that are not what was decided.

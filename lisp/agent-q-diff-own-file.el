@@ -27,7 +27,7 @@
 (require 'agent-q-diff-protocol)
 
 (cl-defstruct (agent-q-diff-own-file (:constructor agent-q-diff-own-file-create)
-                                           (:copier nil))
+                                     (:copier nil))
   "A file that an agent's own tool is about to patch, and what was decided."
   (path nil :documentation "Its absolute name.")
   (to nil :documentation "Its new name, or nil.")
@@ -36,6 +36,7 @@
   (encoding-before nil :documentation "How it is encoded, a string or nil.")
   (encoding nil :documentation "How it is to be encoded, a string or nil.")
   (is-crlf nil :documentation "Non-nil if the lines in the file end with CRLF.")
+  (check nil :documentation "Function that signals an error if the file must not be written.")
   (text nil :documentation "The text that it is to have, or nil if there is to be no file.")
   (is-renamed nil :documentation "Non-nil if it is to get its new name."))
 
@@ -65,18 +66,13 @@ It is to become as the patch says."
        (eq (null (agent-q-diff-own-file-to file))
            (null (agent-q-diff-own-file-is-renamed file)))))
 
-(defun agent-q-diff-own-file-unsaved-p (file)
-  "Return non-nil if FILE has unsaved edits in a buffer."
-  (when-let ((buffer (find-buffer-visiting (agent-q-diff-own-file-path file))))
-    (agent-q-diff-disk-unsaved-p buffer)))
-
-(defun agent-q-diff-own-file-proposal (file text to check)
+(defun agent-q-diff-own-file-proposal (file text to)
   "Return what `agent-q-diff-review-change' takes for FILE.
 FILE is to have TEXT, or to be deleted if that is nil, and the name TO, or
-its present one if that is nil.  CHECK is a function that signals an error if
-it must not be written."
+its present one if that is nil."
   (let ((original (agent-q-diff-own-file-original file)))
-    (append (list :path (agent-q-diff-own-file-path file) :check check)
+    (append (list :path (agent-q-diff-own-file-path file)
+                  :check (agent-q-diff-own-file-check file))
             (and to (list :to to))
             (cond
              ((null original) (list :content text))
@@ -119,30 +115,28 @@ it must not be written."
 
 (defun agent-q-diff-own-file-as-before-p (file)
   "Return non-nil if FILE on disk is as it was before the user decided."
-  (let ((path (agent-q-diff-own-file-path file))
-        (to (agent-q-diff-own-file-to file))
-        (original (agent-q-diff-own-file-original file)))
+  (let ((to (agent-q-diff-own-file-to file)))
     (and (not (and to (file-exists-p to)))
-         (if original
-             (and (file-regular-p path)
-                  (equal (agent-q-diff-file-bytes path)
-                         (agent-q-diff-own-file--bytes file original)))
-           (not (file-exists-p path))))))
+         (agent-q-diff-own-file--has-p file (agent-q-diff-own-file-path file)
+                                       (agent-q-diff-own-file-original file)))))
 
 (defun agent-q-diff-own-file-as-decided-p (file)
   "Return non-nil if FILE on disk is what was decided."
   (let* ((path (agent-q-diff-own-file-path file))
          (to (agent-q-diff-own-file-to file))
          (is-renamed (agent-q-diff-own-file-is-renamed file))
-         (name (if is-renamed to path))
-         (text (agent-q-diff-own-file-text file)))
-    (and (not (and is-renamed (file-exists-p path)))
-         (not (and to (not is-renamed) (file-exists-p to)))
-         (if text
-             (and (file-regular-p name)
-                  (equal (agent-q-diff-file-bytes name)
-                         (agent-q-diff-own-file--bytes file text)))
-           (not (file-exists-p name))))))
+         (other (if is-renamed path to)))
+    (and (not (and other (file-exists-p other)))
+         (agent-q-diff-own-file--has-p file (if is-renamed to path)
+                                       (agent-q-diff-own-file-text file)))))
+
+(defun agent-q-diff-own-file--has-p (file name text)
+  "Return non-nil if FILE, which is called NAME now, has TEXT.
+If TEXT is nil, return non-nil if there is no such file."
+  (if text
+      (and (file-regular-p name)
+           (equal (agent-q-diff-file-bytes name) (agent-q-diff-own-file--bytes file text)))
+    (not (file-exists-p name))))
 
 (defun agent-q-diff-own-file--bytes (file text)
   "Return the bytes of FILE if it has TEXT."

@@ -17,10 +17,9 @@
 ;; program says, Emacs applies what is decided, all files or none, and the tool is
 ;; not run.
 ;;
-;; The arguments of `decide_patch' are a hash table: diff (the patch, with absolute
-;; names), tool, call,
-;; session, and files, a vector that is missing if Emacs has to apply the patch.
-;; See agent-q-diff-own-file.el for its elements.
+;; The arguments of `decide_patch' are a hash table: diff (the patch, with
+;; absolute names), tool, call, session, and files, a vector that is missing if
+;; Emacs has to apply the patch.  See agent-q-diff-own-file.el for its elements.
 
 ;;; Code:
 
@@ -29,6 +28,8 @@
 (require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-file)
+(require 'agent-q-diff-disk)
+(require 'agent-q-diff-input)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-several)
@@ -48,8 +49,7 @@
   (session nil :documentation "The agent's session, a string or nil.")
   (diff nil :documentation "The patch.")
   (files nil :documentation "List of `agent-q-diff-own-file', or nil if Emacs has to apply it.")
-  (targets nil :documentation "Alist from path to what `agent-q-diff-propose-target' returned.")
-  (root nil :documentation "Root of the agent's project.")
+  (notes nil :documentation "What the user is told about the files, a list of strings.")
   (result nil :documentation "The result of its review, or nil if there was none.")
   (by nil :documentation "Why there was no review: `policy', `session', `none', or nil."))
 
@@ -71,54 +71,24 @@
 
 (defun agent-q-diff-own-patch--aim (edit)
   "Have the guard look at all files of EDIT, and return a request for each.
-If a file is not for agents, signal an error."
-  (let* ((tool (agent-q-diff-own-patch-edit-tool edit))
-         (root default-directory)
-         (proposal (agent-q-diff-own-patch--proposal edit)))
-    (setf (agent-q-diff-own-patch-edit-root edit) root)
-    (mapcar (lambda (path)
-              (pcase-let ((`(,name ,_ ,_ ,protection)
-                           (agent-q-diff-own-patch--add-target edit path)))
-                (agent-q-diff-request-make :tool tool :path path :name name :root root
-                                           :arguments proposal :protection protection)))
-            ;; What the tool would write counts, whatever the patch calls it.
-            (or (mapcan (lambda (file)
-                          (delq nil (list (agent-q-diff-own-file-path file)
-                                          (agent-q-diff-own-file-to file))))
-                        (agent-q-diff-own-patch-edit-files edit))
-                (agent-q-diff-propose-paths proposal)))))
-
-(defun agent-q-diff-own-patch--add-target (edit path)
-  "Have the guard look at PATH, and keep the answer in EDIT.
-The value is that of `agent-q-diff-propose-target'."
-  (let ((target (agent-q-diff-propose-target (agent-q-diff-own-patch-edit-tool edit) path
-                                             (agent-q-diff-own-patch-edit-root edit))))
-    (push (cons path target) (agent-q-diff-own-patch-edit-targets edit))
-    target))
-
-(defun agent-q-diff-own-patch--check (edit file)
-  "Return a function that signals an error if FILE of EDIT must not be written."
-  (pcase-let ((`(,_ ,_ ,check ,_) (agent-q-diff-own-patch--target
-                                   edit (agent-q-diff-own-file-path file)))
-              (`(,_ ,_ ,check-to ,_) (agent-q-diff-own-patch--target
-                                      edit (agent-q-diff-own-file-to file))))
-    (lambda ()
-      (funcall check)
-      (when check-to
-        (funcall check-to)))))
-
-(defun agent-q-diff-own-patch--target (edit path)
-  "Return what the guard said about PATH, of a file of EDIT, or nil if that is."
-  (cdr (assoc path (agent-q-diff-own-patch-edit-targets edit))))
-
-(defun agent-q-diff-own-patch--notes (edit)
-  "Return what the user is told about the files of EDIT, a list of strings."
-  (cl-loop for (path _ notes) in (reverse (agent-q-diff-own-patch-edit-targets edit))
-           append (mapcar (lambda (note)
-                            (format "%s: %s" (file-relative-name
-                                              path (agent-q-diff-own-patch-edit-root edit))
-                                    note))
-                          notes)))
+What the tool would write counts, whatever the patch calls it.  If a file is
+not for agents, signal an error.  The project is `default-directory'."
+  (let ((files (agent-q-diff-own-patch-edit-files edit)))
+    (pcase-let ((`(,checked ,notes ,requests)
+                 (agent-q-diff-propose-targets
+                  (agent-q-diff-own-patch-edit-tool edit)
+                  (if files
+                      (mapcar (lambda (file)
+                                (list :path (agent-q-diff-own-file-path file)
+                                      :to (agent-q-diff-own-file-to file)))
+                              files)
+                    (agent-q-diff-input-of-diff (agent-q-diff-own-patch-edit-diff edit)))
+                  default-directory (agent-q-diff-own-patch--proposal edit))))
+      (setf (agent-q-diff-own-patch-edit-notes edit) notes)
+      (cl-mapc (lambda (file proposal)
+                 (setf (agent-q-diff-own-file-check file) (plist-get proposal :check)))
+               files checked)
+      requests)))
 
 ;;;; Who decides, and who writes
 
@@ -143,7 +113,8 @@ It is `unsaved' if a file has unsaved edits in a buffer, and `unknown' if the
 tool may leave something else."
   (cond
    ((null (agent-q-diff-own-patch-edit-files edit)) 'unknown)
-   ((seq-some #'agent-q-diff-own-file-unsaved-p (agent-q-diff-own-patch-edit-files edit))
+   ((seq-some #'agent-q-diff-disk-unsaved-file-p
+              (mapcar #'agent-q-diff-own-file-path (agent-q-diff-own-patch-edit-files edit)))
     'unsaved)))
 
 (defun agent-q-diff-own-patch-decide (arguments answer)
@@ -161,7 +132,7 @@ name), and text, if it is to be another than before."
          (requests (agent-q-diff-own-patch--aim edit))
          (by (agent-q-diff-own-patch--allowance edit requests))
          (why (agent-q-diff-own-patch--why-emacs edit)))
-    (if (and by (not why) (not (eq by 'denied)))
+    (if (or (eq by 'none) (and (memq by '(policy session)) (not why)))
         (progn
           (setf (agent-q-diff-own-patch-edit-by edit) by)
           (agent-q-diff-own-agent-remember (agent-q-diff-own-patch-edit-call edit) edit)
@@ -177,11 +148,12 @@ name), and text, if it is to be another than before."
         review))))
 
 (defun agent-q-diff-own-patch--begun (edit review requests)
-  "Note that REVIEW is for EDIT, and offer a grant unless REQUESTS forbid it."
+  "Note that REVIEW is for EDIT, and offer a grant unless REQUESTS forbid it.
+The project is `default-directory'."
   (unless (agent-q-diff-session-outcome review)
     (agent-q-diff-own-agent-note-session review (agent-q-diff-own-patch-edit-session edit))
     (unless (seq-some #'agent-q-diff-request-protection requests)
-      (agent-q-diff-own-agent-offer review (agent-q-diff-own-patch-edit-root edit)))))
+      (agent-q-diff-own-agent-offer review default-directory))))
 
 ;;;; Texts, which the tool writes
 
@@ -193,11 +165,10 @@ ANSWER is as for `agent-q-diff-own-patch-decide'."
     (agent-q-diff-review-change
      (mapcar (lambda (file)
                (agent-q-diff-own-file-proposal
-                file (agent-q-diff-own-file-modified file) (agent-q-diff-own-file-to file)
-                (agent-q-diff-own-patch--check edit file)))
+                file (agent-q-diff-own-file-modified file) (agent-q-diff-own-file-to file)))
              (agent-q-diff-own-patch--changed edit))
      "" (lambda (result) (agent-q-diff-own-patch--decided edit result answer))
-     :notes (append (agent-q-diff-own-patch--notes edit)
+     :notes (append (agent-q-diff-own-patch-edit-notes edit)
                     (list (format "You decide what %s writes."
                                   (agent-q-diff-own-agent-tool
                                    (agent-q-diff-own-patch-edit-tool edit) session))))
@@ -246,15 +217,10 @@ to go on."
 
 (defun agent-q-diff-own-patch--message (result is-saved)
   "Return the message for the agent about RESULT, that of a review of texts.
-It is as if the texts were in the files, and saved there if IS-SAVED is
-non-nil."
-  (let ((written (list :detached nil :saved (and is-saved t))))
-    (agent-q-diff-message-of-result
-     (append written
-             (when-let ((files (plist-get result :files)))
-               (list :files (mapcar (lambda (file) (append written file)) files)))
-             result)
-     (plist-get result :path))))
+It is as if they were in the files; IS-SAVED is as for
+`agent-q-diff-own-agent-as-written'."
+  (agent-q-diff-message-of-result (agent-q-diff-own-agent-as-written result is-saved)
+                                  (plist-get result :path)))
 
 ;;;; Files, which Emacs writes
 
@@ -353,8 +319,7 @@ all files at once.\n%s"
            for to = (and (agent-q-diff-own-file-is-renamed file)
                          (agent-q-diff-own-file-to file))
            unless (and (null to) (equal text (agent-q-diff-own-file-original file)))
-           collect (agent-q-diff-own-file-proposal
-                    file text to (agent-q-diff-own-patch--check edit file))))
+           collect (agent-q-diff-own-file-proposal file text to)))
 
 ;;;; After the tool has run
 
@@ -371,7 +336,6 @@ The message is empty if nothing needs to be said."
         (agent-q-diff-own-agent-alarm
          (agent-q-diff-own-patch-edit-tool edit)
          (mapcar #'agent-q-diff-own-file-path wrong)))
-       ((eq 'none by) "")
        (by
         (agent-q-diff-own-agent-say-allowed
          (let ((n (length files)))

@@ -74,17 +74,13 @@
 TEXT is the text that was decided, if that is not the tool's."
   `((verdict . ,verdict) ,@(and text `((text . ,text)))))
 
-(defun agent-q-diff-own-tool--as-written (result)
-  "Return RESULT of a detached review as if its text were the saved file."
-  (append (list :detached nil :saved t) result))
-
 (defun agent-q-diff-own-tool--decide-text (edit result answer)
   "Answer what the user decided about EDIT by RESULT, that of a detached review.
 ANSWER is called with a message, whether that is an error, and a verdict."
   (let* ((content (plist-get result :content))
          (is-decided (memq (plist-get result :status) '(accepted partial rejected)))
          (message (agent-q-diff-message-of-result
-                   (agent-q-diff-own-tool--as-written result)
+                   (agent-q-diff-own-agent-as-written result 'saved)
                    (agent-q-diff-own-tool-edit-path edit))))
     (cond
      ((or (not is-decided)
@@ -136,10 +132,9 @@ WHY is as from `agent-q-diff-own-tool--why-emacs', ANSWER as for
   "Return why Emacs has to write what is decided about EDIT, or nil.
 It is `unsaved' if the file has unsaved edits in a buffer, and `fixed' if the
 agent's tool cannot write anything else than it was told."
-  (let ((buffer (find-buffer-visiting (agent-q-diff-own-tool-edit-name edit))))
-    (cond
-     ((and buffer (agent-q-diff-disk-unsaved-p buffer)) 'unsaved)
-     ((agent-q-diff-own-tool-edit-is-fixed edit) 'fixed))))
+  (cond
+   ((agent-q-diff-disk-unsaved-file-p (agent-q-diff-own-tool-edit-name edit)) 'unsaved)
+   ((agent-q-diff-own-tool-edit-is-fixed edit) 'fixed)))
 
 (defun agent-q-diff-own-tool--review (edit notes answer)
   "Begin the review of EDIT, and return it.
@@ -306,8 +301,8 @@ the file has changed since, signal an error."
                     (agent-q-diff-live-adapt live (agent-q-diff-own-tool-edit-decided edit))
                     (agent-q-diff-own-tool-edit-check edit))))
       (agent-q-diff-message-of-result
-       (append (list :detached nil :saved (plist-get written :saved))
-               (agent-q-diff-own-tool-edit-result edit))
+       (agent-q-diff-own-agent-as-written (agent-q-diff-own-tool-edit-result edit)
+                                          (plist-get written :saved))
        path))))
 
 ;;;; After the tool has run
@@ -340,15 +335,13 @@ needs to be said."
       (agent-q-diff-own-agent-alarm (agent-q-diff-own-tool-edit-tool edit)
                                     (list (agent-q-diff-own-tool-edit-path edit))))
      ((agent-q-diff-own-tool-edit-by edit)
-      (unless (eq 'none (agent-q-diff-own-tool-edit-by edit))
-        (agent-q-diff-own-agent-say-allowed
-         (agent-q-diff-visible
-          (abbreviate-file-name (agent-q-diff-own-tool-edit-name edit)))
-         (agent-q-diff-own-tool-edit-by edit)))
+      (agent-q-diff-own-agent-say-allowed
+       (agent-q-diff-visible (abbreviate-file-name (agent-q-diff-own-tool-edit-name edit)))
+       (agent-q-diff-own-tool-edit-by edit))
       "")
      (t
       (agent-q-diff-message-of-result
-       (agent-q-diff-own-tool--as-written (agent-q-diff-own-tool-edit-result edit))
+       (agent-q-diff-own-agent-as-written (agent-q-diff-own-tool-edit-result edit) 'saved)
        (agent-q-diff-own-tool-edit-path edit))))))
 
 (provide 'agent-q-diff-own-tool)

@@ -101,26 +101,37 @@ A refusal of PATH is logged here; a review is logged when it ends."
              (lambda () (agent-q-diff-guard-recheck resolved root))
              protection)))))
 
-(defun agent-q-diff-propose--targets (tool files project)
-  "Return (FILES . NOTES) for FILES, which a call of TOOL proposes to change.
+(defun agent-q-diff-propose-targets (tool files project &optional arguments)
+  "Return (FILES NOTES REQUESTS) for FILES, which a call of TOOL would change.
 FILES are property lists, as `agent-q-diff-review-change' takes them; those
 returned have absolute names and are checked before each edit.  NOTES are
-strings for the user.  If any name is refused, signal an error that names
-it.  PROJECT is as for `agent-q-diff-propose-target'."
-  (let (checked notes)
+strings for the user.  REQUESTS are what to ask the policy and the grants
+about, one for each name; ARGUMENTS are the call's.  If any name is refused,
+signal an error that names it.  PROJECT is as for
+`agent-q-diff-propose-target'."
+  (let (checked notes requests)
     (dolist (file files)
       (let (checks)
         (dolist (key '(:path :to))
           (when-let ((path (plist-get file key)))
-            (pcase-let ((`(,name ,said ,check)
+            (pcase-let ((`(,name ,said ,check ,protection)
                          (agent-q-diff-propose--naming path
                            (lambda () (agent-q-diff-propose-target tool path project)))))
               (setq file (plist-put file key name))
               (push check checks)
-              (setq notes (append notes (mapcar (lambda (note) (format "%s: %s" path note))
-                                                said))))))
+              (push (agent-q-diff-request-make
+                     :tool tool :path path :name name :root project
+                     :arguments arguments :protection protection)
+                    requests)
+              (setq notes (append notes
+                                  (mapcar (lambda (note)
+                                            ;; As the headings name it.
+                                            (format "%s: %s"
+                                                    (string-remove-prefix (or project "") path)
+                                                    note))
+                                          said))))))
         (push (plist-put file :check (lambda () (mapc #'funcall checks))) checked)))
-    (cons (nreverse checked) notes)))
+    (list (nreverse checked) notes (nreverse requests))))
 
 (defun agent-q-diff-propose--naming (path function)
   "Call FUNCTION and return its value; if it refuses PATH, the error names that."
@@ -201,7 +212,7 @@ If it signals that a call of TOOL may not use PATH, log that."
 
 ;;;; Policy
 
-(defun agent-q-diff-propose-paths (arguments)
+(defun agent-q-diff-propose--paths (arguments)
   "Return the paths that a call with ARGUMENTS is about, as the agent names them."
   (let ((files (agent-q-diff-propose--files arguments)))
     (if files
@@ -215,7 +226,7 @@ If it signals that a call of TOOL may not use PATH, log that."
 The call is that of TOOL with ARGUMENTS."
   (seq-some (lambda (path)
               (agent-q-diff-propose--denial-of tool path arguments))
-            (agent-q-diff-propose-paths arguments)))
+            (agent-q-diff-propose--paths arguments)))
 
 (defun agent-q-diff-propose--denial-of (tool path arguments)
   "Return the message if the policy denies a call of TOOL for PATH, or nil.
@@ -243,8 +254,8 @@ It uses the file name that the agent gave."
 (defun agent-q-diff-propose--review-and-wait (tool arguments)
   "Review the proposal of TOOL with ARGUMENTS and return the result."
   (if-let ((files (agent-q-diff-propose--files arguments)))
-      (pcase-let ((`(,files . ,notes)
-                   (agent-q-diff-propose--targets tool files default-directory)))
+      (pcase-let ((`(,files ,notes)
+                   (agent-q-diff-propose-targets tool files default-directory)))
         (agent-q-diff-review-change-and-wait files (alist-get 'description arguments)
                                              :notes notes))
     (agent-q-diff-propose--review-one-and-wait tool arguments)))
@@ -304,8 +315,8 @@ CALLBACK is called once with its result.  NOTES and AGENT are as for
                           (plist-put result :message
                                      (agent-q-diff-propose--message result arguments))))))
     (if files
-        (pcase-let ((`(,files . ,said)
-                     (agent-q-diff-propose--targets tool files default-directory)))
+        (pcase-let ((`(,files ,said)
+                     (agent-q-diff-propose-targets tool files default-directory)))
           (agent-q-diff-review-change files (alist-get 'description arguments) tell
                                       :notes (append said notes) :agent agent))
       (agent-q-diff-propose--begin-one tool arguments tell notes agent))))

@@ -310,6 +310,26 @@ decided; Emacs wrote it, in all files at once.\n✓ Accepted in part: 3 of 4 fil
     (should (equal "allow" (aqd-own-patch-verdict 'verdict)))
     (should (equal "" (aqd-own-patch-check)))))
 
+(ert-deftest aqd-own-patch-that-changes-nothing-is-allowed-beside-unsaved-edits ()
+  (aqd-own-patch-with-files
+    (with-current-buffer (find-file-noselect aqd-file)
+      (insert "typed\n")
+      (should-not (aqd-own-patch-request
+                   aqd-own-patch-lines
+                   '((:path "target.txt" :original "one\ntwo\n" :modified "one\ntwo\n"))))
+      (set-buffer-modified-p nil))
+    (should (equal "allow" (aqd-own-patch-verdict 'verdict)))))
+
+(ert-deftest aqd-own-patch-a-refused-file-is-named ()
+  (aqd-own-patch-with-files
+    (make-directory (aqd-own-patch-file ".git"))
+    (pcase-let ((`(,_ ,text) (should-error
+                              (aqd-own-patch-of-four
+                               (append aqd-own-patch-files
+                                       '((:path ".git/config" :modified "x\n"))))
+                              :type 'agent-q-diff-forbidden)))
+      (should (string-search ".git/config" text)))))
+
 (ert-deftest aqd-own-patch-of-which-one-file-changes-is-decided-as-well ()
   (aqd-own-patch-with-files
     (aqd-in-diff (aqd-own-patch-request
