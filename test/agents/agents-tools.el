@@ -403,25 +403,6 @@ it is; Codex cannot do that."
                             (mapcar (apply-partially #'concat "+")
                                     (agents-lines content))))))))
 
-;;;; A patch of several files
-
-(defconst agents-lines-of-several
-  '("*** Update File: a.txt" "-line 5" "+LINE 5" "@@" "-line 25" "+LINE 25"
-    "*** Delete File: gone.txt" "*** Update File: old.txt" "*** Move to: sub/new.txt"
-    "@@" "-two" "+TWO" "*** Add File: made.txt" "+made")
-  "Lines of a patch of several files.
-opencode by itself would skip the chunk that does not begin with \"@@\".")
-
-(defun agents-put-several ()
-  "Write the files that `agents-lines-of-several' changes."
-  (agents-put "a.txt" (e2e-text))
-  (agents-put "gone.txt" "gone\n")
-  (agents-put "old.txt" "one\ntwo\n"))
-
-(defun agents-several ()
-  "Return the bytes of all files that the patch of several files may leave."
-  (mapcar #'agents-bytes '("a.txt" "gone.txt" "old.txt" "sub/new.txt" "made.txt")))
-
 ;;;; The user
 
 (defun agents-go (name)

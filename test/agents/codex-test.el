@@ -11,64 +11,16 @@
 
 (require 'agents-matrix)
 (require 'agents-models)
+(require 'agents-patches)
 
 (agents-define-matrix "codex")
 
 (agents-define-models "codex")
 
-(ert-deftest agents-codex-several-files-are-one-change ()
-  (agents-with-emacs "codex"
-    (agents-put-several)
-    (agents-start "codex" (apply #'agents-codex-patch agents-lines-of-several))
-    (agents-decide "4 files" "C-c C-c")
-    (agents-should-read (agents-end)
-                        "✓ Accepted: 4 of 4 files: a.txt 2 of 2 hunks, gone.txt deleted, "
-                        "old.txt renamed to sub/new.txt with 1 of 1 hunk, "
-                        "made.txt created with 1 of 1 hunk\\.")
-    (should (equal (agents-several)
-                   (list (e2e-text 5 25) nil nil "one\nTWO\n" "made\n")))))
-
-(ert-deftest agents-codex-a-part-of-several-files-is-what-codex-writes ()
-  (agents-with-emacs "codex"
-    (agents-put-several)
-    (agents-start "codex" (apply #'agents-codex-patch agents-lines-of-several))
-    ;; The second hunk of a.txt, not the deletion, the rename without its line, not the new file.
-    (agents-decide "4 files" "r a r a r r r q")
-    (agents-should-read (agents-end)
-                        "✓ Accepted in part: 2 of 4 files: a.txt 1 of 2 hunks, "
-                        "gone.txt not deleted, old.txt renamed to sub/new.txt with 0 of 1 hunk, "
-                        "made.txt not created")
-    (should (equal (agents-several)
-                   (list (e2e-text 25) "gone\n" nil "one\ntwo\n" nil)))))
-
-(ert-deftest agents-codex-models-several-files ()
-  (agents-with-emacs "codex"
-    (agents-models-run-patches
-     (lambda (patches)
-       (apply #'agents-start "codex" (mapcar (apply-partially #'cons "apply_patch") patches))))))
-
-(ert-deftest agents-codex-several-files-are-denied-with-the-reason ()
-  (agents-with-emacs "codex"
-    (agents-put-several)
-    (agents-start "codex" (apply #'agents-codex-patch agents-lines-of-several))
-    (agents-decide "4 files" "C k e e p SPC a l l RET C-c C-k")
-    (agents-should-read (agents-end) "✗ Rejected" "keep all")
-    (should (equal (agents-several)
-                   (list (e2e-text) "gone\n" "one\ntwo\n" nil nil)))))
-
-(ert-deftest agents-codex-emacs-writes-several-files-if-one-is-not-saved ()
-  (agents-with-emacs "codex"
-    (agents-put-several)
-    (e2e-eval `(with-current-buffer (find-file-noselect ,(agents-project "a.txt"))
-                 (goto-char (point-max))
-                 (insert "typed\n")))
-    (agents-start "codex" (apply #'agents-codex-patch agents-lines-of-several))
-    (agents-decide "4 files" "C-c C-c")
-    (agents-should-read (agents-end)
-                        "the user has unsaved edits in a file, so Emacs made what was decided"
-                        "✓ Accepted")
-    (should (equal (agents-several)
-                   (list (e2e-text) nil nil "one\nTWO\n" "made\n")))))
+(agents-define-patches
+ "codex"
+ (lambda (patches)
+   (apply #'agents-start "codex" (mapcar (apply-partially #'cons "apply_patch") patches))))
 
 (defun agents-codex-shell-patch (&rest lines)
   "Return a call of Codex's shell that applies a patch with LINES.
@@ -90,12 +42,12 @@ They are in a here-document."
 ;; Codex runs no hook after such a patch, so its model could not be told.
 (ert-deftest agents-codex-emacs-applies-a-patch-in-a-shell ()
   (agents-with-emacs "codex"
-    (agents-put-several)
-    (agents-start "codex" (apply #'agents-codex-shell-patch agents-lines-of-several))
+    (agents-patches-write-files)
+    (agents-start "codex" (apply #'agents-codex-shell-patch agents-patches-lines))
     (agents-decide "4 files" "r a a a a a a q")
     (agents-should-read (agents-end) "The patch was not run: Emacs made what was decided"
                         "✓ Accepted in part: 4 of 4 files: a.txt 1 of 2 hunks")
-    (should (equal (agents-several)
+    (should (equal (agents-patches-files)
                    (list (e2e-text 25) nil nil "one\nTWO\n" "made\n")))))
 
 ;; Codex edits if the program of its hook is gone, so `check' has to say it.

@@ -11,6 +11,7 @@
 
 (require 'agents-matrix)
 (require 'agents-models)
+(require 'agents-patches)
 
 (agents-define-matrix "opencode")
 
@@ -40,29 +41,7 @@
     (apply #'agents-start "opencode"
            (mapcar (lambda (patch) `("apply_patch" (patchText . ,patch))) patches))))
 
-(ert-deftest agents-opencode-several-files-are-one-change ()
-  (agents-with-emacs "opencode"
-    (agents-put-several)
-    (apply #'agents-opencode-start-patch agents-lines-of-several)
-    (agents-decide "4 files" "C-c C-c")
-    (agents-should-read (agents-end) "✓ Accepted: 4 of 4 files: a.txt 2 of 2 hunks, gone.txt deleted")
-    (should (equal (agents-several)
-                   (list (e2e-text 5 25) nil nil "one\nTWO\n" "made\n")))))
-
-(ert-deftest agents-opencode-a-part-of-several-files-is-what-opencode-writes ()
-  (agents-with-emacs "opencode"
-    (agents-put-several)
-    (apply #'agents-opencode-start-patch agents-lines-of-several)
-    (agents-decide "4 files" "r a r a r r r q")
-    (agents-should-read (agents-end)
-                        "✓ Accepted in part: 2 of 4 files: a.txt 1 of 2 hunks, gone.txt not deleted"
-                        "old.txt renamed to sub/new.txt with 0 of 1 hunk, made.txt not created")
-    (should (equal (agents-several)
-                   (list (e2e-text 25) "gone\n" nil "one\ntwo\n" nil)))))
-
-(ert-deftest agents-opencode-models-several-files ()
-  (agents-with-emacs "opencode"
-    (agents-models-run-patches #'agents-opencode-start-patches)))
+(agents-define-patches "opencode" #'agents-opencode-start-patches)
 
 (ert-deftest agents-opencode-a-part-of-a-patch-of-one-file-is-what-opencode-writes ()
   (agents-with-emacs "opencode"
