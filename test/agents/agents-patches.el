@@ -61,7 +61,8 @@ old.txt renamed to sub/new.txt with 0 of 1 hunk, made.txt not created")
                  (list (e2e-text) "gone\n" "one\ntwo\n" nil nil))))
 
 (defun agents-patches-unsaved (start)
-  "Accept a patch while a file is not saved; START is as in `agents-define-patches'."
+  "Accept a patch while a file is not saved.
+START is as in `agents-define-patches'."
   (agents-patches-write-files)
   (e2e-eval `(with-current-buffer (find-file-noselect ,(agents-project "a.txt"))
                (goto-char (point-max))
