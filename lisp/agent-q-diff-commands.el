@@ -218,6 +218,11 @@ nil if anything could not be done."
   "Carry out COMMAND on HUNKS in order, and stop at the first failure.
 Return the last message shown, or nil if there was a failure.  This is one
 undo step of the target, and one decision for `agent-q-diff-undo'."
+  (unless (eq command 'reject)
+    ;; Edits of a buffer that is not there yet could not become one step.
+    (dolist (hunk hunks)
+      (ignore-error error
+        (agent-q-diff-decide-visit agent-q-diff-buffer-change hunk))))
   (agent-q-diff-decide-as-one
    agent-q-diff-buffer-change
    (lambda ()

@@ -28,7 +28,7 @@ COMMAND and PLACE are as in `agent-q-diff-engine-plan'.  The value is the
 note of the plan, a symbol.  Signal an error that says why if it cannot be
 done; then nothing has changed."
   (unless (eq command 'reject)
-    (agent-q-diff-decide--visit change hunk))
+    (agent-q-diff-decide-visit change hunk))
   (agent-q-diff-decide--do-planned
    change hunk (memq command '(accept toggle))
    (lambda (engine)
@@ -39,13 +39,13 @@ done; then nothing has changed."
 TEXT and IS-MERGED are as in `agent-q-diff-engine-plan-text'; the value is
 the note of the plan, a symbol.  Signal an error that says why if it
 cannot be done; then nothing has changed."
-  (agent-q-diff-decide--visit change hunk)
+  (agent-q-diff-decide-visit change hunk)
   (agent-q-diff-decide--do-planned
    change hunk is-merged
    (lambda (engine)
      (agent-q-diff-engine-plan-text engine hunk text is-merged))))
 
-(defun agent-q-diff-decide--visit (change hunk)
+(defun agent-q-diff-decide-visit (change hunk)
   "Visit the file of HUNK of CHANGE if that was put off; the plan needs it."
   (when (and (agent-q-diff-change-has-put-off change)
              (< -1 hunk (car (agent-q-diff-change-tally change))))
