@@ -116,35 +116,42 @@ ten times as long."
               (not (string-search "\n" bytes))
               (seq-some (lambda (byte) (string-search byte bytes))
                         agent-q-diff-coding--doubtful-bytes)
-              ;; Otherwise Emacs may detect another coding system, by the
-              ;; user's language.
-              (not (eq 'utf-8 (coding-system-priority-list t))))
+              (not (agent-q-diff-coding-prefers-utf-8-p)))
     (let ((text (with-suppressed-warnings ((obsolete string-as-multibyte))
                   (string-as-multibyte bytes))))
       ;; A byte that is not part of a character takes two bytes in memory.
       (and (= (string-bytes text) (length bytes))
            text))))
 
+(defun agent-q-diff-coding-prefers-utf-8-p ()
+  "Return non-nil if text that is UTF-8 is not taken for anything else.
+That depends on the user's language."
+  (eq 'utf-8 (coding-system-priority-list t)))
+
+(defun agent-q-diff-coding-declares-p (name has-word)
+  "Return non-nil if the file NAME declares a coding system.
+HAS-WORD is non-nil if its text has one of the words \"coding\" and \"charset\",
+which all declarations in a text have.  Otherwise only its name can."
+  (if has-word
+      (with-temp-buffer
+        (set-buffer-multibyte nil)
+        (insert-file-contents-literally name)
+        (agent-q-diff-coding-stated name))
+    (agent-q-diff-coding--real
+     (or (auto-coding-alist-lookup name)
+         (agent-q-diff-coding--of-name name)))))
+
 (defun agent-q-diff-coding-plain-text (name)
   "Return the text of the file NAME, or nil.
 The value is nil unless visiting the file would certainly show that text:
 it is lines of UTF-8, and declares nothing else.  NAME is a regular file."
-  (with-temp-buffer
-    (set-buffer-multibyte nil)
-    (insert-file-contents-literally name)
-    (let* ((bytes (buffer-string))
-           (text (agent-q-diff-coding--plain-utf-8 bytes)))
-      (and text
-           ;; All declarations in a file have one of these words.
-           (null (if (let ((case-fold-search t))
-                       (goto-char (point-min))
-                       (or (search-forward "coding" nil t)
-                           (search-forward "charset" nil t)))
-                     (agent-q-diff-coding-stated name)
-                   (agent-q-diff-coding--real
-                    (or (auto-coding-alist-lookup name)
-                        (agent-q-diff-coding--of-name name)))))
-           text))))
+  (let ((text (agent-q-diff-coding--plain-utf-8 (agent-q-diff-file-bytes name))))
+    (and text
+         (not (agent-q-diff-coding-declares-p
+               name
+               (let ((case-fold-search t))
+                 (string-match-p "coding\\|charset" text))))
+         text)))
 
 (defun agent-q-diff-coding--same-bytes-p (bytes text coding)
   "Return non-nil if TEXT encoded in CODING equals BYTES."

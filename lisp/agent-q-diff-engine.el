@@ -47,6 +47,7 @@
                   describe
                   edit-outside
                   fail
+                  file-has-original
                   files
                   first-hunks
                   follow

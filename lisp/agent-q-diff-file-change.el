@@ -85,21 +85,38 @@
 
 ;;;; Beginning and end
 
+(defconst agent-q-diff-file-change--large 500000
+  "Number of characters from which on visiting a file takes a while.")
+
 (defun agent-q-diff-file-change-open (path original modified &optional check is-detached)
   "Return a new change of the file PATH from ORIGINAL to MODIFIED.
 PATH is absolute.  If IS-DETACHED is non-nil, the target is not that file
 but the text ORIGINAL, in a buffer of its own.  CHECK, a function or nil,
-is called before each edit.  Signal an error if nothing would change or
+is called before each edit.  A large file is visited later if it is certain
+that it has the text ORIGINAL.  Signal an error if nothing would change or
 PATH cannot be a target."
+  (cond
+   (is-detached
+    (agent-q-diff-file-change--open-target
+     (agent-q-diff-target-detached path original check) original modified))
+   ((< (length original) agent-q-diff-file-change--large)
+    (agent-q-diff-file-change--open-now path original modified check))
+   (t (agent-q-diff-file-change-open-later path original modified check))))
+
+(defun agent-q-diff-file-change--open-now (path original modified check)
+  "Return what `agent-q-diff-file-change-open' does, and visit PATH.
+ORIGINAL, MODIFIED and CHECK are as for that function."
+  (agent-q-diff-file-change--open-target
+   (agent-q-diff-target-create :path path :check check) original modified))
+
+(defun agent-q-diff-file-change--open-target (target original modified)
+  "Return a new change of TARGET from ORIGINAL to MODIFIED."
   (agent-q-diff-coding-check-surrogates modified original)
   (agent-q-diff-file-change--closing-on-error
    (agent-q-diff-file-change--create
-    :original original :modified modified
-    :target (if is-detached
-                (agent-q-diff-target-detached path original check)
-              (agent-q-diff-target-create :path path :check check)))
+    :original original :modified modified :target target)
    (lambda (change)
-     (unless is-detached
+     (unless (agent-q-diff-target-is-detached target)
        (agent-q-diff-file-change--visit change))
      (agent-q-diff-file-change--load change original modified))))
 
@@ -107,13 +124,27 @@ PATH cannot be a target."
   "Return what `agent-q-diff-file-change-open' does, but visit PATH later.
 If it is not certain that PATH has the text ORIGINAL, visit it now.  ORIGINAL,
 MODIFIED and CHECK are as for that function."
-  (let ((target (agent-q-diff-target-create :path path :check check)))
-    (if (not (equal original (agent-q-diff-target-put-off-visit target)))
-        (agent-q-diff-file-change-open path original modified check)
-      (agent-q-diff-coding-check-surrogates modified original)
-      (agent-q-diff-file-change--create
-       :original original :modified modified :target target
-       :engine (agent-q-diff-engine-review original modified)))))
+  (agent-q-diff-coding-check-surrogates modified original)
+  (let ((target (agent-q-diff-target-create :path path :check check))
+        (engine (agent-q-diff-engine-review original modified)))
+    (if (agent-q-diff-target-put-off-visit
+         target (lambda (name)
+                  (agent-q-diff-file-change--has-original-p engine name)))
+        (agent-q-diff-file-change--create
+         :original original :modified modified :target target :engine engine)
+      (agent-q-diff-module-free engine)
+      (agent-q-diff-file-change--open-now path original modified check))))
+
+(defun agent-q-diff-file-change--has-original-p (engine name)
+  "Return non-nil if the file NAME certainly has the original of ENGINE.
+Visiting it would then show that text."
+  (and (agent-q-diff-coding-prefers-utf-8-p)
+       (let ((found (agent-q-diff-module-file-has-original
+                     engine (encode-coding-string
+                             name (or file-name-coding-system
+                                      default-file-name-coding-system)))))
+         (and found
+              (not (agent-q-diff-coding-declares-p name (eq found 'may-declare)))))))
 
 (defun agent-q-diff-file-change-without-text (path &optional check is-detached)
   "Return a new change of the file PATH, an absolute name, without hunks.
@@ -212,7 +243,10 @@ That of a detached text is not: nothing of it is in any file."
   (let ((buffer (agent-q-diff-file-change-buffer change)))
     (setf (agent-q-diff-file-change-kept-engine change)
           (agent-q-diff-file-change-engine change)
-          (agent-q-diff-file-change-size change) (if buffer (buffer-size buffer) 0)
+          (agent-q-diff-file-change-size change)
+          (if buffer
+              (buffer-size buffer)
+            (length (agent-q-diff-file-change-original change)))
           (agent-q-diff-file-change-engine change) nil
           (agent-q-diff-file-change-original change) nil
           (agent-q-diff-file-change-modified change) nil)))
@@ -277,7 +311,9 @@ if DIFF is malformed or PATH cannot be a target."
   (agent-q-diff-coding-check-surrogates
    diff (replace-regexp-in-string "^\\+.*" "" diff))
   (let* ((target (agent-q-diff-target-create :path path :check check))
-         (text (and can-wait (agent-q-diff-target-put-off-visit target))))
+         (text (and can-wait
+                    (agent-q-diff-target-put-off-visit
+                     target #'agent-q-diff-coding-plain-text))))
     (agent-q-diff-file-change--closing-on-error
      (agent-q-diff-file-change--create :target target)
      (lambda (change)

@@ -6,10 +6,10 @@
 
 ;;; Commentary:
 
-;; To open a change of hundreds of files, none is visited whose text can be
-;; known without that.  A file is visited when a hunk of it is decided, or
-;; soon after its section comes into view: only then are its hunks colored
-;; as code, and its edits noticed as they are made.
+;; To open a change of hundreds of files, or of a large one, none is visited
+;; whose text can be known without that.  A file is visited when a hunk of it
+;; is decided, or soon after its section comes into view: only then are its
+;; hunks colored as code, and its edits noticed as they are made.
 
 ;;; Code:
 
@@ -35,13 +35,19 @@
 
 (defun agent-q-diff-in-view--put-off (beg end)
   "Return the files between BEG and END that are to be visited, indices."
-  (let ((first (or (agent-q-diff-base-last-at-most agent-q-diff-buffer-headings beg) 0))
-        (last (or (agent-q-diff-base-last-at-most agent-q-diff-buffer-headings end) -1))
-        (files (agent-q-diff-change-files agent-q-diff-buffer-change)))
+  (let ((files (agent-q-diff-change-files agent-q-diff-buffer-change)))
     (seq-filter (lambda (index)
                   (agent-q-diff-target-put-off
                    (agent-q-diff-file-change-target (nth index files))))
-                (number-sequence first last))))
+                (agent-q-diff-in-view--files beg end))))
+
+(defun agent-q-diff-in-view--files (beg end)
+  "Return the files whose sections are between BEG and END, indices."
+  (let ((headings agent-q-diff-buffer-headings))
+    (if (null headings)
+        '(0)
+      (number-sequence (or (agent-q-diff-base-last-at-most headings beg) 0)
+                       (or (agent-q-diff-base-last-at-most headings end) -1)))))
 
 (defun agent-q-diff-in-view--visit (buffer)
   "Visit the files whose sections are in a window of BUFFER."
@@ -64,12 +70,15 @@ If it cannot be visited, that is reported when a hunk of it is decided."
     (if (agent-q-diff-change-visit agent-q-diff-buffer-change index)
         (agent-q-diff-signs-show-all)
       ;; In the colors of its mode.
-      (font-lock-flush (aref agent-q-diff-buffer-headings index)
-                       (agent-q-diff-buffer-section-end index)))))
+      (if agent-q-diff-buffer-headings
+          (font-lock-flush (aref agent-q-diff-buffer-headings index)
+                           (agent-q-diff-buffer-section-end index))
+        (font-lock-flush)))))
 
 (defun agent-q-diff-in-view-set-up ()
   "Visit files when their sections of this buffer come into view."
-  (when agent-q-diff-buffer-headings
+  (when (and agent-q-diff-buffer-change
+             (agent-q-diff-change-has-put-off agent-q-diff-buffer-change))
     (jit-lock-register #'agent-q-diff-in-view--note)))
 
 (provide 'agent-q-diff-in-view)

@@ -234,6 +234,9 @@ shows TEXT, NAME what it is called, and WARNING a string or nil.  IS-ALL is
 as for `agent-q-diff-show-outcome'."
   (if (null index)
       (agent-q-diff-outcome--of-files is-all)
+    ;; Its buffer has the mode.
+    (ignore-error error
+      (agent-q-diff-change-visit agent-q-diff-buffer-change index))
     (let* ((change agent-q-diff-buffer-change)
            (file (nth index (agent-q-diff-change-files change)))
            (name (agent-q-diff-file-change-name file))

@@ -71,23 +71,23 @@ A buffer without unsaved edits follows its file."
 
 ;;;; Visiting later
 
-(defun agent-q-diff-target-put-off-visit (target)
-  "Put off visiting the file of TARGET, and return its text.
-Return nil if it must be visited now: a buffer visits it already, or only
-visiting it shows what text it has."
+(defun agent-q-diff-target-put-off-visit (target know-text)
+  "Put off visiting the file of TARGET if its text can be known without that.
+Call KNOW-TEXT with the file's true name, and return what it returns: nil if
+only visiting the file shows what text it has.  Return nil at once if a
+buffer visits it already."
   (agent-q-diff-file-uncached
-    (let* ((path (agent-q-diff-target-path target))
-           (truename (file-truename path))
+    (let* ((truename (file-truename (agent-q-diff-target-path target)))
            (attributes (and (file-regular-p truename)
                             (file-readable-p truename)
                             (not (find-file-name-handler truename 'insert-file-contents))
                             (not (agent-q-diff-disk-visitor truename))
                             (agent-q-diff-disk-attributes truename)))
-           (text (and attributes (agent-q-diff-coding-plain-text truename))))
-      (when text
+           (known (and attributes (funcall know-text truename))))
+      (when known
         (setf (agent-q-diff-target-truename target) truename
               (agent-q-diff-target-put-off target) attributes)
-        text))))
+        known))))
 
 (defun agent-q-diff-target-can-wait-p (target)
   "Return non-nil if visiting the file of TARGET was put off, and still can be.

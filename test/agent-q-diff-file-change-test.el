@@ -96,5 +96,98 @@
         (should (equal (aqd-answer :status) '(stale))))
       (aqd-should-leave-nothing))))
 
+;;;; Large files
+
+(defconst aqd-file-change-original (aqd-numbered 60)
+  "A text.")
+
+(defconst aqd-file-change-modified
+  (aqd-numbered 60 '((5 . "  line 5") (30 . "line 30 ") (55 . "other")))
+  "What is proposed for it: three hunks, of which two change white space only.")
+
+(defmacro aqd-file-change-with-large-file (&rest body)
+  "Run BODY with `review', of a file that counts as large and is not visited."
+  (declare (indent 0) (debug t))
+  `(let ((aqd-answers nil)
+         (agent-q-diff-file-change--large 100))
+     (aqd-with-file aqd-file-change-original
+       (let ((review (aqd-begin-review aqd-file-change-original aqd-file-change-modified)))
+         (should-not (find-buffer-visiting aqd-file))
+         ,@body)
+       (aqd-should-leave-nothing))))
+
+(ert-deftest aqd-file-change-a-large-file-is-visited-when-it-is-decided ()
+  (aqd-file-change-with-large-file
+    (agent-q-diff-accept review 2)
+    (should (equal (aqd-disk) (aqd-numbered 60 '((55 . "other")))))
+    (agent-q-diff-end review)
+    (should (equal (aqd-answer :status :saved :content) (list 'partial t (aqd-disk))))))
+
+(ert-deftest aqd-file-change-a-large-file-that-nobody-decides-is-not-visited ()
+  (let ((agent-q-diff-reviews--kept-characters 300))
+    (aqd-file-change-with-large-file
+      (agent-q-diff-reject review 1)
+      (agent-q-diff-end review)
+      (should-not (find-buffer-visiting aqd-file))
+      (should (equal (aqd-answer :status :saved :content)
+                     (list 'rejected t aqd-file-change-original)))
+      ;; It is too large to be kept all the same.
+      (should-not (agent-q-diff-past-reviews)))))
+
+(ert-deftest aqd-file-change-hunks-of-a-file-visited-for-them-are-one-undo-step ()
+  (aqd-file-change-with-large-file
+    (aqd-in-diff review
+      (agent-q-diff-accept-white-space))
+    (should (equal (aqd-disk) (aqd-numbered 60 '((5 . "  line 5") (30 . "line 30 ")))))
+    (with-current-buffer (find-buffer-visiting aqd-file)
+      (undo-boundary)
+      (undo)
+      (should (equal (buffer-string) aqd-file-change-original)))
+    (agent-q-diff-cancel review)))
+
+(ert-deftest aqd-file-change-the-outcome-of-a-large-file-is-in-its-mode ()
+  (let ((auto-mode-alist '(("target" . emacs-lisp-mode))))
+    (aqd-file-change-with-large-file
+      (save-window-excursion
+        (aqd-in-diff review
+          (agent-q-diff-show-outcome))
+        (with-current-buffer agent-q-diff-outcome-buffer-name
+          (should (derived-mode-p 'emacs-lisp-mode))))
+      (agent-q-diff-cancel review))))
+
+(ert-deftest aqd-file-change-a-large-file-certainly-has-the-text-or-is-visited ()
+  (cl-flet ((bytes (text coding) (encode-coding-string text coding)))
+    (let ((text aqd-file-change-original)
+          (accents (concat "\u00e9\n" aqd-file-change-original))
+          (declared (concat "-*- coding: latin-1 -*-\n" aqd-file-change-original)))
+      (pcase-dolist
+          (`(,what ,bytes ,original ,is-visited)
+           `(("the same text" ,text ,text nil)
+             ("other letters" ,(bytes accents 'utf-8) ,accents nil)
+             ("a word of a declaration" ,(concat "no coding here\n" text)
+              ,(concat "no coding here\n" text) nil)
+             ("a letter more" ,(concat text "x") ,text t)
+             ("a letter less" ,(substring text 0 -1) ,text t)
+             ("another letter" ,(string-replace "line 9" "Line 9" text) ,text t)
+             ("another coding system" ,(bytes accents 'latin-1) ,accents t)
+             ("a declaration" ,declared ,declared t)
+             ("CRLF in the file" ,(bytes text 'utf-8-dos) ,text t)
+             ("CRLF in both" ,(bytes text 'utf-8-dos) ,(bytes text 'utf-8-dos) t)
+             ("a byte order mark" ,(bytes text 'utf-8-with-signature-unix) ,text t)))
+        (ert-info (what)
+          (let ((agent-q-diff-file-change--large 100))
+            (aqd-with-file ""
+              (aqd-put-bytes bytes aqd-file)
+              (let ((review (agent-q-diff-review aqd-file original
+                                                 (string-replace "line 30" "LINE 30" original)
+                                                 "A test." #'ignore)))
+                (should (eq is-visited (and (find-buffer-visiting aqd-file) t)))
+                (agent-q-diff-accept review 0)
+                (should (equal (aqd-bytes-of aqd-file)
+                               (string-replace "line 30" "LINE 30" bytes)))
+                (agent-q-diff-unapply review 0)
+                (should (equal (aqd-bytes-of aqd-file) bytes))
+                (agent-q-diff-cancel review)))))))))
+
 (provide 'agent-q-diff-file-change-test)
 ;;; agent-q-diff-file-change-test.el ends here

@@ -261,6 +261,11 @@ impl Proposal {
         self.doubts.vouch_for(self.hunks.atoms(hunk));
     }
 
+    /// Returns the original text, as far as it is known: of a bare diff, the lines of its hunks.
+    pub fn original(&self) -> &[u8] {
+        self.weave.original().bytes()
+    }
+
     /// Returns the target, according to the weave.
     pub fn target(&self) -> Vec<u8> {
         self.weave.target().to_vec()

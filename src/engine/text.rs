@@ -8,6 +8,7 @@
 //! A text has fewer than 4 GiB, or making it panics.
 
 mod chars;
+mod plain;
 mod same;
 mod scan;
 mod table;
@@ -16,6 +17,7 @@ use std::ops::Range;
 
 pub use chars::n_chars;
 pub(crate) use chars::{char_len, n_crlf, n_newlines};
+pub use plain::Decoding;
 pub(crate) use same::{equal_head, equal_tail};
 use table::{MAX_LEN, Table};
 

@@ -11,6 +11,7 @@
 
 mod decide;
 mod error;
+mod file;
 mod follow;
 mod lisp;
 mod replace;

@@ -387,6 +387,36 @@ When it is left, each window is as high as it was."
       (e2e-keys "C-c C-k")
       (should (eq 'rejected (plist-get (cadr (e2e-answer 'files)) :status))))))
 
+(ert-deftest e2e-keys-a-large-file-is-visited-soon-after-its-review-is-shown ()
+  (e2e-with-emacs
+    (let ((text (apply #'concat "/* In C. */\n"
+                       (make-list 30000 "static int value(void) {\n"))))
+      (e2e-write "large.c" text)
+      (e2e-propose 'filter 'large
+                   `(let* ((path ,(e2e-path "large.c"))
+                           (text (with-temp-buffer
+                                   (insert-file-contents path)
+                                   (buffer-string))))
+                      (agent-q-diff-review-and-wait
+                       path text (concat "/* Changed. */\n" (substring text 12)) "Say so")))
+      (e2e-see "^-/\\* In C" "^\\+/\\* Changed")
+      (e2e-wait-for (e2e-eval '(and (get-buffer "large.c") t)))
+      ;; The colors of C come with the visit.
+      (e2e-wait-for
+       (e2e-eval '(with-current-buffer (window-buffer)
+                    (save-excursion
+                      (goto-char (point-min))
+                      (search-forward "static int")
+                      (and (memq 'font-lock-type-face
+                                 (ensure-list (get-text-property (1- (point)) 'face)))
+                           t)))))
+      (keys-press "a" (keys-did "applied"))
+      (should (string-prefix-p "/* Changed. */\n" (e2e-read "large.c")))
+      (keys-press "u" (keys-did "taken out of the file"))
+      (e2e-keys "C-c C-k")
+      (should (equal "rejected" (plist-get (cadr (e2e-answer 'large)) :decision)))
+      (should (string-prefix-p "/* In C. */\n" (e2e-read "large.c"))))))
+
 (ert-deftest e2e-identical-blocks-reject-one-accept-two ()
   (e2e-with-emacs
     (e2e-propose 'filter 'call
