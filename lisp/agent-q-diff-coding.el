@@ -145,13 +145,17 @@ which all declarations in a text have.  Otherwise only its name can."
   "Return the text of the file NAME, or nil.
 The value is nil unless visiting the file would certainly show that text:
 it is lines of UTF-8, and declares nothing else.  NAME is a regular file."
-  (let ((text (agent-q-diff-coding--plain-utf-8 (agent-q-diff-file-bytes name))))
-    (and text
-         (not (agent-q-diff-coding-declares-p
-               name
-               (let ((case-fold-search t))
-                 (string-match-p "coding\\|charset" text))))
-         text)))
+  (with-temp-buffer
+    (set-buffer-multibyte nil)
+    (insert-file-contents-literally name)
+    (let ((text (agent-q-diff-coding--plain-utf-8 (buffer-string)))
+          (has-word (let ((case-fold-search t))
+                      (goto-char (point-min))
+                      (or (search-forward "coding" nil t)
+                          (search-forward "charset" nil t)))))
+      (and text
+           (not (agent-q-diff-coding-declares-p name has-word))
+           text))))
 
 (defun agent-q-diff-coding--same-bytes-p (bytes text coding)
   "Return non-nil if TEXT encoded in CODING equals BYTES."

@@ -182,7 +182,7 @@ trees in a bare repository."
                                   (stringp (file-attribute-type (cdr entry))))
                                 (directory-files-and-attributes directory nil nil t)))
     (seq-filter (lambda (name) (file-symlink-p (concat directory name)))
-                (directory-files directory nil nil t))))
+                (directory-files directory nil directory-files-no-dot-files-regexp t))))
 
 (defun agent-q-diff-guard--called (link name root)
   "Return the name of NAME through LINK, or nil if LINK does not lead there.

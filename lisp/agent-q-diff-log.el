@@ -223,8 +223,9 @@ matter."
         (write-region-annotate-functions nil)
         (write-region-inhibit-fsync t)
         (create-lockfiles nil))
-    (with-file-modes #o700
-      (make-directory (file-name-directory file) t))
+    (unless (file-directory-p (file-name-directory file))
+      (with-file-modes #o700
+        (make-directory (file-name-directory file) t)))
     ;; A log that is too long is better than a missing entry.
     (ignore-errors
       (agent-q-diff-log--rotate))

@@ -137,18 +137,17 @@ HFS+ ignores most of them; the others are Unicode's default ignorables.")
 `downcase' depends on the language: in Turkish it turns \"GIT\" into \"g1t\"
 if the string is unibyte, and into dotless letters if not.  Here all of
 them become an i."
-  (if (let ((case-fold-search nil))
-        (not (string-match-p "[^\0-@[-\177]" text)))
-      text
-    (apply #'string (mapcar #'agent-q-diff-protected--fold-char text))))
+  (if (string-match-p "[^[:ascii:]]" text)
+      (apply #'string (mapcar #'agent-q-diff-protected--fold-char text))
+    (with-case-table ascii-case-table
+      (downcase text))))
 
 (defun agent-q-diff-protected--fold-char (char)
   "Return CHAR in lower case, for `agent-q-diff-protected-fold-case'."
-  (cond
-   ((<= ?A char ?Z) (+ char (- ?a ?A)))
-   ((< char 128) char)
-   (t (let ((low (downcase (upcase char))))
-        (if (memq low '(?I ?ı ?İ)) ?i low)))))
+  (if (< char 128)
+      (if (<= ?A char ?Z) (+ char (- ?a ?A)) char)
+    (let ((low (downcase (upcase char))))
+      (if (memq low '(?I ?ı ?İ)) ?i low))))
 
 (defun agent-q-diff-protected--normalized (name)
   "Return NAME in Unicode normalization form KC, without ignorable characters."
