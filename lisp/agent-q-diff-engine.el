@@ -286,21 +286,18 @@ Each hunk is then where its header says; return non-nil.  If its lines are
 not there, return nil; REVIEW then learns nothing."
   (agent-q-diff-engine--call #'agent-q-diff-module-adopt review live is-new))
 
-(defun agent-q-diff-engine-edit-outside (review n-before n-behind n-chars text
-                                                at-start is-undo)
+(defun agent-q-diff-engine-edit-outside (review n-before n-behind n-chars text is-undo)
   "Tell REVIEW of an edit of its target by somebody else.
-The target had N-CHARS characters before the edit.  Now TEXT, which is
-whole lines, is between the first N-BEFORE and the last N-BEHIND of them.
-AT-START is non-nil if the edit began at the start of a line, IS-UNDO if it
-undid another.  Return nil if this is impossible because REVIEW missed an
-earlier edit."
-  (let ((how (+ (if at-start 1 0) (if is-undo 2 0))))
-    (condition-case nil
-        (agent-q-diff-module-edit-outside review n-before n-behind n-chars text how)
-      (rust-module-non-unicode-string
-       (agent-q-diff-module-edit-outside review n-before n-behind n-chars
-                                         (encode-coding-string text 'utf-8-emacs-unix)
-                                         how)))))
+The target had N-CHARS characters before the edit.  Now TEXT is between the
+first N-BEFORE and the last N-BEHIND of them.  IS-UNDO is non-nil if the
+edit undid another.  Return nil if this is impossible because REVIEW missed
+an earlier edit."
+  (condition-case nil
+      (agent-q-diff-module-edit-outside review n-before n-behind n-chars text is-undo)
+    (rust-module-non-unicode-string
+     (agent-q-diff-module-edit-outside review n-before n-behind n-chars
+                                       (encode-coding-string text 'utf-8-emacs-unix)
+                                       is-undo))))
 
 (defun agent-q-diff-engine--planned (planned)
   "Return PLANNED, a plan, with the texts of its edits decoded."

@@ -490,9 +490,9 @@ BUFFER, every line number in the diff is certain."
 (defun agent-q-diff-file-change--listen (change)
   "Report edits of its target to CHANGE from now on."
   (unless (agent-q-diff-file-change-listener change)
-    (let ((listener (lambda (was now n-before n-behind n-chars text at-start is-undo)
+    (let ((listener (lambda (was now n-before n-behind n-chars text is-undo)
                       (agent-q-diff-file-change--learn change was now n-before n-behind
-                                                       n-chars text at-start is-undo))))
+                                                       n-chars text is-undo))))
       (setf (agent-q-diff-file-change-listener change) listener)
       (agent-q-diff-outside-listen (agent-q-diff-file-change-buffer change)
                                    listener))))
@@ -504,16 +504,15 @@ BUFFER, every line number in the diff is certain."
                                 (agent-q-diff-file-change-listener change))
     (setf (agent-q-diff-file-change-listener change) nil)))
 
-(defun agent-q-diff-file-change--learn (change was now n-before n-behind n-chars text
-                                               at-start is-undo)
+(defun agent-q-diff-file-change--learn (change was now n-before n-behind n-chars text is-undo)
   "Report to the engine of CHANGE an edit that somebody else made.
-WAS, NOW, N-BEFORE, N-BEHIND, N-CHARS, TEXT, AT-START and IS-UNDO are as
-for the function in `agent-q-diff-outside-listen'.  If an edit before it
+WAS, NOW, N-BEFORE, N-BEHIND, N-CHARS, TEXT and IS-UNDO are as for the
+function in `agent-q-diff-outside-listen'.  If an edit before it
 was missed, leave both to `agent-q-diff-file-change-follow'."
   (when (and (eq was (agent-q-diff-file-change-told change))
              (agent-q-diff-engine-edit-outside
               (agent-q-diff-file-change-engine change)
-              n-before n-behind n-chars text at-start is-undo))
+              n-before n-behind n-chars text is-undo))
     (setf (agent-q-diff-file-change-told change) now))
   (when (agent-q-diff-file-change-edited-function change)
     (funcall (agent-q-diff-file-change-edited-function change))))

@@ -29,11 +29,10 @@ See `agent-q-diff-outside-listen'.")
 
 (defun agent-q-diff-outside-listen (buffer function)
   "Call FUNCTION after each edit in BUFFER, until `agent-q-diff-outside-cease'.
-Its arguments are WAS, NOW, N-BEFORE, N-BEHIND, N-CHARS, TEXT, AT-START
-and IS-UNDO.  WAS and NOW are the buffer's ticks before and after.  All
-but the first N-BEFORE characters and the last N-BEHIND are now TEXT,
-whole lines; before, there were N-CHARS in all.  AT-START is non-nil if the
-edit began at the start of a line, IS-UNDO if it undid another."
+Its arguments are WAS, NOW, N-BEFORE, N-BEHIND, N-CHARS, TEXT and IS-UNDO.
+WAS and NOW are the buffer's ticks before and after.  All but the first
+N-BEFORE characters and the last N-BEHIND are now TEXT; before, there were
+N-CHARS in all.  IS-UNDO is non-nil if the edit undid another."
   (with-current-buffer buffer
     (add-to-list 'agent-q-diff-outside--listeners function)
     (add-hook 'before-change-functions #'agent-q-diff-outside--before nil t)
@@ -83,19 +82,15 @@ It replaced LENGTH characters; WAS and NOW are the buffer's ticks.  Lines
 are not counted, since that would take time in proportion to the text above
 and below.  An error in a listener is only shown: if it reached Emacs, that
 would remove our hook."
-  (let* ((inhibit-quit t)
-         (inhibit-field-text-motion t)
-         (point (point))
-         (first (progn (goto-char beg) (line-beginning-position)))
-         (next (progn (goto-char end) (line-beginning-position 2)))
-         (text (buffer-substring-no-properties first next))
-         (n-chars (+ (- (buffer-size) (- end beg)) length)))
-    (goto-char point)
+  (let ((inhibit-quit t)
+        (n-before (- beg (point-min)))
+        (n-behind (- (point-max) end))
+        (n-chars (+ (- (buffer-size) (- end beg)) length))
+        (text (buffer-substring-no-properties beg end)))
     (dolist (listener agent-q-diff-outside--listeners)
       (unless (eq listener agent-q-diff-outside-speaker)
         (with-demoted-errors "agent-q-diff: %S"
-          (funcall listener was now (- first (point-min)) (- (point-max) next)
-                   n-chars text (= first beg) undo-in-progress))))))
+          (funcall listener was now n-before n-behind n-chars text undo-in-progress))))))
 
 (provide 'agent-q-diff-outside)
 ;;; agent-q-diff-outside.el ends here

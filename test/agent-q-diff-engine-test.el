@@ -230,7 +230,7 @@ The edits are made in a temporary buffer."
           (should-error (agent-q-diff-module-print-hunks review from to nil)
                         :type 'agent-q-diff-no-hunk))
         ;; Numbers that cannot be are no news, and no panic.
-        (should-not (agent-q-diff-module-edit-outside review from to 7 "x\n" 1))
+        (should-not (agent-q-diff-module-edit-outside review from to 7 "x\n" nil))
         (should (eq 'follow (agent-q-diff-module-recognize review to)))
         (should-not (agent-q-diff-module-hunk-with-id review (max 3 to)))
         (agent-q-diff-module-join-decisions review to)

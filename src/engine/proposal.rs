@@ -45,7 +45,7 @@ use thiserror::Error;
 use crate::diff::{self, Budget, Comparison};
 use crate::patch::locate::{self, NotPlaced, Place};
 use crate::patch::parse::ParseError;
-use crate::weave::{Changed, FlipError, LineEdit, Next, Reading, Weave};
+use crate::weave::{Around, Changed, FlipError, LineEdit, Next, Reading, Weave};
 pub use adopting::Side;
 use agents::AgentLines;
 use bare::Bare;

@@ -16,7 +16,7 @@ mod table;
 use std::ops::Range;
 
 pub use chars::n_chars;
-pub(crate) use chars::{char_len, n_crlf, n_newlines};
+pub(crate) use chars::{char_len, len_of_chars, n_crlf, n_newlines};
 pub use plain::Decoding;
 pub(crate) use same::{equal_head, equal_tail};
 use table::{MAX_LEN, Table};

@@ -39,6 +39,7 @@ pub use changed::Changed;
 use journal::Journal;
 pub(crate) use journal::Now;
 pub use reading::{Next, Reading};
+pub(crate) use segments::Around;
 use segments::Segments;
 pub(crate) use target::Target;
 pub(crate) use target::{TargetLines, TargetRun};
@@ -273,7 +274,7 @@ impl Weave {
     /// the target may the last one lack its newline.
     ///
     /// This is one in a run of edits: until [`Weave::settle`] is called, only more edits,
-    /// [`Weave::lines_between`], [`Weave::lines_near`] and [`Weave::reads_as_original`] may be
+    /// [`Weave::lines_around`], [`Weave::lines_near`] and [`Weave::reads_as_original`] may be
     /// called.
     pub(crate) fn edit_loosely(
         &mut self,
@@ -319,17 +320,11 @@ impl Weave {
         self.segments.settle();
     }
 
-    /// Returns the lines of the target that span its characters `start..end` (0-based, as Emacs
-    /// counts them); `None` if no line begins at either of these, or if the target does not have
-    /// `n_chars` characters.
-    pub(crate) fn lines_between(
-        &mut self,
-        start: usize,
-        end: usize,
-        n_chars: usize,
-    ) -> Option<Range<usize>> {
-        self.segments
-            .lines_between(&self.texts, start, end, n_chars)
+    /// Returns the lines of the target around its characters `chars` (0-based, as Emacs counts
+    /// them): those that have one of these characters or the one after them. `None` if the target
+    /// does not have `n_chars` characters, or not those.
+    pub(crate) fn lines_around(&mut self, chars: Range<usize>, n_chars: usize) -> Option<Around> {
+        self.segments.lines_around(&self.texts, chars, n_chars)
     }
 
     /// Returns the bytes of the lines of the target in `range`.

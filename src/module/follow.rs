@@ -90,10 +90,9 @@ fn recognize<'e>(env: &'e Env, session: &mut Session, n_chars: usize) -> Result<
 
 /// Tell REVIEW that somebody else edited its target.  Return nil if that is impossible.
 ///
-/// TEXT, which is whole lines, is now everything except the first N-BEFORE
-/// characters and the last N-BEHIND ones.  Before the edit, the target had
-/// N-CHARS characters.  HOW is the sum of 1 if the edit began at the start of
-/// a line, and 2 if it undid another edit.
+/// TEXT has replaced all but the first N-BEFORE characters and the last
+/// N-BEHIND ones of the target, which had N-CHARS characters.  IS-UNDO is
+/// non-nil if the edit undid another one.
 #[defun]
 fn edit_outside(
     env: &Env,
@@ -102,7 +101,7 @@ fn edit_outside(
     n_behind: usize,
     n_chars: usize,
     text: Vec<u8>,
-    how: usize,
+    is_undo: Value,
 ) -> Result<bool> {
     catching_panics(env, || {
         let seen = Seen {
@@ -110,8 +109,7 @@ fn edit_outside(
             n_behind,
             n_chars,
             text: &text,
-            is_at_start: how & 1 != 0,
-            is_undo: how & 2 != 0,
+            is_undo: is_undo.is_not_nil(),
         };
         Ok(told(env, session)?.see_edit_loosely(&seen))
     })

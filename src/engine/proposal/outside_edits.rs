@@ -7,25 +7,24 @@ use std::ops::Range;
 
 use crate::text::{Text, is_unterminated, n_newlines};
 
-use super::{Proposal, choice};
+use super::{Around, Proposal, choice};
 
 /// How many lines an edit may remove, and how many it may insert, to be taken literally. Larger
 /// edits come from commands that rewrite a whole region, and are compared.
 const MAX_PLAIN_LEN: usize = 1;
 
-/// An edit of the target as an editor reports it: the whole lines that contain the new text.
+/// An edit of the target as an editor reports it: some characters were replaced by others. All
+/// numbers are of characters as Emacs counts them.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen<'a> {
-    /// Number of characters, as Emacs counts them, before the first of these lines.
+    /// Number of characters before those that were replaced.
     pub n_before: usize,
-    /// Number of characters after the last of them.
+    /// Number of characters after them.
     pub n_behind: usize,
     /// Number of characters that the target had before the edit.
     pub n_chars: usize,
-    /// The lines, as they are after the edit.
+    /// The characters that replaced them.
     pub text: &'a [u8],
-    /// Whether the edit began at the start of the first line.
-    pub is_at_start: bool,
     /// Whether the edit undid another.
     pub is_undo: bool,
 }
@@ -34,37 +33,43 @@ impl Proposal {
     /// Records an edit of the target by somebody else, and returns whether such an edit is
     /// possible; see `Review::see_edit_loosely`.
     pub(crate) fn see_edit_loosely(&mut self, seen: &Seen) -> bool {
-        let Some(Range { start, end }) = self.lines_seen(seen) else {
+        let Some(Around {
+            line,
+            bytes,
+            inside,
+        }) = self.lines_around(seen)
+        else {
             return false;
         };
-        let old = self.weave.lines_near(start..end);
+        let text = [&bytes[..inside.start], seen.text, &bytes[inside.end..]].concat();
         // Most edits are inside one line, for which it would take long to make texts.
         let lines = |text| <[u8]>::split_inclusive(text, |&byte| byte == b'\n');
-        let (was, is) = match seen.is_at_start {
-            true => (lines(&old).next_back(), lines(seen.text).next_back()),
-            false => (lines(&old).next(), lines(seen.text).next()),
+        let is_at_start = inside.start == 0;
+        let (was, is) = match is_at_start {
+            true => (lines(&bytes).next_back(), lines(&text).next_back()),
+            false => (lines(&bytes).next(), lines(&text).next()),
         };
         let kept = was.filter(|_| was == is);
         let (n_kept, len) = (usize::from(kept.is_some()), kept.map_or(0, <[u8]>::len));
-        let n_removed = n_lines(&old) - n_kept;
-        let (first, text) = match seen.is_at_start {
-            true => (start, &seen.text[..seen.text.len() - len]),
-            false => (start + n_kept, &seen.text[len..]),
+        let n_removed = n_lines(&bytes) - n_kept;
+        let (first, text) = match is_at_start {
+            true => (line, &text[..text.len() - len]),
+            false => (line + n_kept, &text[len..]),
         };
         self.edit_loosely(first..first + n_removed, text, seen.is_undo);
         true
     }
 
+    /// Returns the lines of the target around the characters that the edit `seen` replaced; `None`
+    /// if there are no such characters.
+    fn lines_around(&mut self, seen: &Seen) -> Option<Around> {
+        let end = seen.n_chars.checked_sub(seen.n_behind)?;
+        self.weave.lines_around(seen.n_before..end, seen.n_chars)
+    }
+
     /// Ends a run of edits that were reported to [`Proposal::see_edit_loosely`].
     pub(crate) fn settle(&mut self) {
         self.weave.settle();
-    }
-
-    /// Returns the lines of the target that the edit `seen` replaced; `None` if there are no such
-    /// lines.
-    fn lines_seen(&mut self, seen: &Seen) -> Option<Range<usize>> {
-        let end = seen.n_chars.checked_sub(seen.n_behind)?;
-        (self.weave).lines_between(seen.n_before, end, seen.n_chars)
     }
 
     /// Records that somebody else replaced `n_removed` lines of the target, from line `line`
@@ -171,21 +176,13 @@ mod tests {
         Typed { range, new }
     }
 
-    /// Returns how an editor reports `edit`, which changed a text of `n_chars` characters to
-    /// `text`.
-    fn seen<'a>(text: &'a [u8], edit: &Typed, n_chars: usize, is_undo: bool) -> Seen<'a> {
-        let (start, end) = (edit.range.start, edit.range.start + edit.new.len());
-        let is_newline = |&byte: &u8| byte == b'\n';
-        let first = text[..start].iter().rposition(is_newline);
-        let first = first.map_or(0, |at| at + 1);
-        let next = text[end..].iter().position(is_newline);
-        let next = next.map_or(text.len(), |at| end + at + 1);
+    /// Returns how an editor reports `edit`, which is to change `text`.
+    fn seen<'a>(text: &[u8], edit: &'a Typed, is_undo: bool) -> Seen<'a> {
         Seen {
-            n_before: n_chars_of(&text[..first]),
-            n_behind: n_chars_of(&text[next..]),
-            n_chars,
-            text: &text[first..next],
-            is_at_start: first == start,
+            n_before: n_chars_of(&text[..edit.range.start]),
+            n_behind: n_chars_of(&text[edit.range.end..]),
+            n_chars: n_chars_of(text),
+            text: &edit.new,
             is_undo,
         }
     }
@@ -245,12 +242,11 @@ mod tests {
                     false => typed(&mut dice, &text, near),
                 };
                 near = edit.range.start;
-                let n_chars = n_chars_of(&text);
+                let seen = seen(&text, &edit, is_undo);
                 let back = make(&mut text, &edit);
                 if !is_undo {
                     undo.push(back);
                 }
-                let seen = seen(&text, &edit, n_chars, is_undo);
                 assert!(one_by_one.see_edit_loosely(&seen), "case {case}");
                 one_by_one.settle();
                 assert!(run.see_edit_loosely(&seen), "case {case}");

@@ -35,6 +35,18 @@ pub fn n_chars(bytes: &[u8]) -> usize {
     n
 }
 
+/// Returns how many of `bytes` make the first `n` characters as Emacs counts them.
+pub(crate) fn len_of_chars(bytes: &[u8], n: usize) -> usize {
+    if bytes.is_ascii() {
+        return n;
+    }
+    let mut len = 0;
+    for _ in 0..n {
+        len += char_len(&bytes[len..]);
+    }
+    len
+}
+
 /// Returns how many of `bytes`, which are not empty, make the first character for Emacs.
 pub(crate) fn char_len(bytes: &[u8]) -> usize {
     // The second byte of the longer forms has a least value, or a shorter form would do.

@@ -40,6 +40,7 @@ use atoms::Atoms;
 use gap::Gap;
 pub(super) use gap::partition_point;
 use offsets::Offsets;
+pub(crate) use outside::Around;
 pub(super) use outside::{Replaced, State};
 use status::Statuses;
 

@@ -113,21 +113,22 @@ impl Gap {
         }
     }
 
-    /// Moves the gap to just after the first `chars` characters, or to the start of the segment in
-    /// which they end. Returns the line of the target that begins right after them (the number of
-    /// lines at the end of the target); `None` if no line begins there.
-    pub fn move_to_char(&mut self, chars: usize, measure: Measure) -> Option<usize> {
+    /// Moves the gap to the start of the segment with the character that follows the first `chars`
+    /// ones, or to the end of the target if there is none. Returns the line with that character
+    /// (the number of lines at the end of the target), and how many characters are before it in
+    /// that line.
+    pub fn move_to_char(&mut self, chars: usize, measure: Measure) -> (usize, usize) {
         while self.extent_above.chars > chars && self.step_up(measure) {}
         while let Some(segment) = self.below.last() {
             let rest = chars - self.extent_above.chars;
             if rest < measure.of(segment).chars {
                 let n_chars = |n| measure.texts.chars_of_head(segment, n);
-                let n = partition_point(segment.len(), |n| n_chars(n) < rest);
-                return (n_chars(n) == rest).then_some(self.extent_above.lines + n);
+                let n = partition_point(segment.len(), |n| n_chars(n + 1) <= rest);
+                return (self.extent_above.lines + n, rest - n_chars(n));
             }
             self.step_down(measure);
         }
-        (self.extent_above.chars == chars).then_some(self.extent_above.lines)
+        (self.extent_above.lines, 0)
     }
 
     /// Returns the bytes of the lines of the target in `range`, and moves the gap there.

@@ -9,6 +9,7 @@ use std::ops::Range;
 use super::Segments;
 use super::atoms::Atoms;
 use super::gap::{Gap, Measure};
+use crate::text::{self, is_unterminated, len_of_chars};
 use crate::weave::segment::{Kind, Segment};
 use crate::weave::texts::Texts;
 
@@ -38,6 +39,17 @@ impl Replaced {
             n_segments: after.len() - n_tail - first,
         }
     }
+}
+
+/// Lines of the target around some of its characters.
+#[derive(Debug)]
+pub(crate) struct Around {
+    /// The first of these lines (0-based).
+    pub line: usize,
+    /// The lines.
+    pub bytes: Vec<u8>,
+    /// Which of these bytes are the characters.
+    pub inside: Range<usize>,
 }
 
 /// The segments and the applied atoms at some time.
@@ -148,22 +160,38 @@ impl Segments {
         }
     }
 
-    /// Returns the lines of the target that span its characters `start..end` (0-based, as Emacs
-    /// counts them); `None` if no line begins at either of these, or if the target does not have
-    /// `n_chars` characters. May be called during a run of edits.
-    pub fn lines_between(
+    /// Returns the lines of the target around its characters `chars` (0-based, as Emacs counts
+    /// them): those that have one of these characters or the one after them. `None` if the target
+    /// does not have `n_chars` characters, or not those. May be called during a run of edits.
+    pub fn lines_around(
         &mut self,
         texts: &Texts,
-        start: usize,
-        end: usize,
+        chars: Range<usize>,
         n_chars: usize,
-    ) -> Option<Range<usize>> {
+    ) -> Option<Around> {
         let (gap, measure) = self.open(texts);
-        if gap.extent().chars != n_chars || start > end || end > n_chars {
+        let n_lines = gap.extent().lines;
+        if gap.extent().chars != n_chars || chars.start > chars.end || chars.end > n_chars {
             return None;
         }
-        let first = gap.move_to_char(start, measure)?;
-        Some(first..gap.move_to_char(end, measure)?)
+        let (mut first, mut n_before) = gap.move_to_char(chars.start, measure);
+        let (last, _) = gap.move_to_char(chars.end, measure);
+        let mut bytes = gap.lines_near(&(first..n_lines.min(last + 1)), measure);
+        // What follows a last line without a newline belongs to that line.
+        if first == n_lines && first > 0 {
+            let above = gap.lines_near(&(first - 1..first), measure);
+            if is_unterminated(&above) {
+                (first, n_before) = (first - 1, text::n_chars(&above));
+                bytes = above;
+            }
+        }
+        let start = len_of_chars(&bytes, n_before);
+        let end = start + len_of_chars(&bytes[start..], chars.len());
+        Some(Around {
+            line: first,
+            bytes,
+            inside: start..end,
+        })
     }
 
     /// Returns the bytes of the lines of the target in `range`. May be called during a run of
