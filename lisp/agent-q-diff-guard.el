@@ -260,6 +260,12 @@ NAME is resolved, and PROTECTION as from `agent-q-diff-guard-protection'."
       (`(denied . ,reason) (agent-q-diff-path-refuse 'unwritable "Not for agents: %s" reason))
       (protection (cons name protection)))))
 
+(defun agent-q-diff-guard--look (path root)
+  "Return (NAME . PROTECTION) of PATH below ROOT, or refuse it.
+Only the handler of ROOT is asked about files; see `agent-q-diff-guard--find'."
+  (let ((file-name-handler-alist (agent-q-diff-guard--handlers root)))
+    (agent-q-diff-guard--find path root)))
+
 (defun agent-q-diff-guard-find (path root)
   "Return (NAME . PROTECTION) of the file PATH, named by an agent.
 NAME is absolute and resolved; PROTECTION is nil or (`asked' . REASON), see
@@ -268,8 +274,7 @@ NAME is absolute and resolved; PROTECTION is nil or (`asked' . REASON), see
 Unless it is a plain file inside ROOT, or could become one, signal
 `agent-q-diff-forbidden' with the message for the agent."
   (agent-q-diff-path-answering path
-    (let ((found (let ((file-name-handler-alist (agent-q-diff-guard--handlers root)))
-                   (agent-q-diff-guard--find path root))))
+    (let ((found (agent-q-diff-guard--look path root)))
       ;; Now with the user's file name handlers.
       (agent-q-diff-guard--check-contents
        (substring (car found) (length (agent-q-diff-path-remote root))))
@@ -286,11 +291,11 @@ PATH and ROOT, and which paths are refused, are as for
 Call this just before NAME is written.  If NAME now leads elsewhere, signal
 `agent-q-diff-forbidden': a directory on the way may have been replaced by
 a link meanwhile."
-  (let* ((remote-file-name-inhibit-cache t)
-         (now (agent-q-diff-guard-check name root)))
+  (let ((remote-file-name-inhibit-cache t))
     (agent-q-diff-path-answering name
-      (unless (equal now name)
+      (unless (equal name (car (agent-q-diff-guard--look name root)))
         (agent-q-diff-path-refuse 'unwritable "The path leads elsewhere now"))
+      ;; Whether it is an archive, say, depends on the name alone.
       name)))
 
 (provide 'agent-q-diff-guard)
