@@ -268,7 +268,7 @@ when the diff buffer has taken note of it."
          (format "%s, %s hunks : without a review" name (aqd-bench-count n-hunks)) target
          (aqd-bench-felt--replacing texts is-undo is-shown)
          (aqd-bench-felt--bare-replacing texts is-undo)
-         :rounds 5 :net-target target)
+         :rounds 25 :net-target target)
         (aqd-bench--close)))))
 
 (defun aqd-bench-felt--typing-in (buffer settle)

@@ -42,19 +42,29 @@
   (before #'ignore)                     ; called before each measurement
   (after #'ignore))                     ; called after it
 
+(defun aqd-bench--n-made ()
+  "Return the number of bytes of all Lisp objects that were ever made."
+  (cl-loop for n in (memory-use-counts)
+           ;; Conses, floats, cells of vectors, symbols, characters of
+           ;; strings, intervals, strings.
+           for size in '(16 8 8 48 1 56 32)
+           sum (* n size)))
+
 (defun aqd-bench--once (work)
-  "Do WORK once and return (ALL . COLLECTING), in seconds for each run.
-COLLECTING is what the garbage collector took of that."
+  "Do WORK once and return (SECONDS . BYTES) for each run.
+SECONDS does not include garbage collection; BYTES is what was made of Lisp
+objects."
   (funcall (aqd-bench-work-before work))
-  (let* ((collected gc-elapsed)
+  (let* ((n-made (aqd-bench--n-made))
+         (collected gc-elapsed)
          (begin (current-time))
-         (n (aqd-bench-work-n work)))
+         (n (float (aqd-bench-work-n work))))
     (dotimes (_ n)
       (funcall (aqd-bench-work-run work)))
-    (let ((all (float-time (time-since begin)))
-          (collecting (- gc-elapsed collected)))
+    (let ((seconds (- (float-time (time-since begin)) (- gc-elapsed collected)))
+          (bytes (- (aqd-bench--n-made) n-made)))
       (funcall (aqd-bench-work-after work))
-      (cons (/ all n) (/ collecting n)))))
+      (cons (/ seconds n) (/ bytes n)))))
 
 (defun aqd-bench-median (numbers)
   "Return the median of NUMBERS."
@@ -64,23 +74,29 @@ COLLECTING is what the garbage collector took of that."
 (defun aqd-bench-rounds (rounds ours peer)
   "Do OURS and PEER in turn, ROUNDS times after one to warm up.
 Return a list of the two medians without the time for collecting garbage,
-and of the two with its mean, since few of many runs collect."
+and of the two with it.  What the collections in all rounds took is shared
+out by the Lisp objects that each has made: whose turn a collection falls
+on is chance, and may be the same in every round."
   (garbage-collect)
-  (let (our-times peer-times)
+  (let (our-times peer-times collected n-made)
     (dotimes (round (1+ rounds))
+      (when (= round 1)
+        (setq collected gc-elapsed
+              n-made (aqd-bench--n-made)))
       (let ((one (aqd-bench--once ours))
             (other (aqd-bench--once peer)))
         (when (> round 0)
           (push one our-times)
           (push other peer-times))))
-    (let ((net (mapcar #'aqd-bench--net (list our-times peer-times))))
-      (append net (cl-mapcar (lambda (net times)
-                               (+ net (/ (apply #'+ (mapcar #'cdr times)) rounds)))
-                             net (list our-times peer-times))))))
-
-(defun aqd-bench--net (times)
-  "Return the median of TIMES, each (ALL . COLLECTING), but for the latter."
-  (aqd-bench-median (mapcar (lambda (time) (- (car time) (cdr time))) times)))
+    (let ((seconds-per-byte (/ (- gc-elapsed collected)
+                               (- (aqd-bench--n-made) n-made)))
+          (net (lambda (times) (aqd-bench-median (mapcar #'car times))))
+          (bytes (lambda (times) (aqd-bench-median (mapcar #'cdr times)))))
+      (append (mapcar net (list our-times peer-times))
+              (mapcar (lambda (times)
+                        (+ (funcall net times)
+                           (* seconds-per-byte (funcall bytes times))))
+                      (list our-times peer-times))))))
 
 ;;;; Rows
 
