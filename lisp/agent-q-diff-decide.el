@@ -49,7 +49,18 @@ cannot be done; then nothing has changed."
   "Visit the file of HUNK of CHANGE if that was put off; the plan needs it."
   (when (and (agent-q-diff-change-has-put-off change)
              (< -1 hunk (car (agent-q-diff-change-tally change))))
-    (agent-q-diff-change-visit change (agent-q-diff-change-file-index change hunk))))
+    (agent-q-diff-decide--visit-for
+     change (agent-q-diff-change-file-index change hunk) (list hunk))))
+
+(defun agent-q-diff-decide--visit-for (change index hunks)
+  "Visit file INDEX of CHANGE, if that was put off, to decide its HUNKS.
+If that fails, record it as their failure, and signal the error."
+  (condition-case err
+      (agent-q-diff-change-visit change index)
+    (error
+     (dolist (hunk hunks)
+       (agent-q-diff-decide-note-failure change hunk (agent-q-diff-error-text err)))
+     (signal (car err) (cdr err)))))
 
 (defun agent-q-diff-decide--do-planned (change hunk is-accepting plan)
   "Plan something for HUNK of CHANGE, carry it out, and return its note.
@@ -192,13 +203,15 @@ returns VALUE.  If FILE is not nil, only that file is meant."
     (cl-loop for target in (mapcar #'agent-q-diff-file-change-target
                                    (agent-q-diff-change-files change))
              for index from 0
-             when (and (memq file (list nil index))
-                       (agent-q-diff-target-put-off target)
-                       (seq-some (lambda (hunk)
-                                   (eq value (funcall accessor
-                                                      (agent-q-diff-change-hunk change hunk))))
-                                 (agent-q-diff-change-hunks-of change index)))
-             do (agent-q-diff-change-visit change index))))
+             for hunks = (and (memq file (list nil index))
+                              (agent-q-diff-target-put-off target)
+                              (seq-filter (lambda (hunk)
+                                            (eq value (funcall accessor
+                                                               (agent-q-diff-change-hunk
+                                                                change hunk))))
+                                          (agent-q-diff-change-hunks-of change index)))
+             when hunks
+             do (agent-q-diff-decide--visit-for change index hunks))))
 
 (defun agent-q-diff-decide--accept-each (change except)
   "Accept the pending hunks of CHANGE one by one, except those in EXCEPT.

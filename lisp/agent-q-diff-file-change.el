@@ -126,14 +126,17 @@ If it is not certain that PATH has the text ORIGINAL, visit it now.  ORIGINAL,
 MODIFIED and CHECK are as for that function."
   (agent-q-diff-coding-check-surrogates modified original)
   (let ((target (agent-q-diff-target-create :path path :check check))
-        (engine (agent-q-diff-engine-review original modified)))
-    (if (agent-q-diff-target-put-off-visit
-         target (lambda (name)
-                  (agent-q-diff-file-change--has-original-p engine name)))
-        (agent-q-diff-file-change--create
-         :original original :modified modified :target target :engine engine)
-      (agent-q-diff-module-free engine)
-      (agent-q-diff-file-change--open-now path original modified check))))
+        (engine nil))
+    (cond
+     ((agent-q-diff-target-put-off-visit
+       target (lambda (name)
+                (setq engine (agent-q-diff-engine-review original modified))
+                (agent-q-diff-file-change--has-original-p engine name)))
+      (agent-q-diff-file-change--create
+       :original original :modified modified :target target :engine engine))
+     (t (when engine
+          (agent-q-diff-module-free engine))
+        (agent-q-diff-file-change--open-now path original modified check)))))
 
 (defun agent-q-diff-file-change--has-original-p (engine name)
   "Return non-nil if the file NAME certainly has the original of ENGINE.

@@ -233,8 +233,12 @@ bytes prove that it is saved."
          (buffer (agent-q-diff-target-buffer target)))
     (cond
      ((agent-q-diff-target-put-off target)
-      (when-let ((text (agent-q-diff-target-text target)))
+      (when-let ((text (and (agent-q-diff-target-can-wait-p target)
+                            (or (agent-q-diff-file-change-original file)
+                                (agent-q-diff-target-text target)))))
         (list :content text :saved t)))
+     ((and (agent-q-diff-target-lost target) (agent-q-diff-file-change-original file))
+      (list :content (agent-q-diff-file-change-original file) :saved nil))
      ((buffer-live-p buffer)
       (list :content (or (agent-q-diff-result--proposal-text file side)
                          (agent-q-diff-text-in buffer))

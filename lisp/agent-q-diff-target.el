@@ -30,6 +30,7 @@
   (truename nil :documentation "The file's `file-truename' when it was first visited.")
   (buffer nil :documentation "The buffer, or nil until it is needed.")
   (put-off nil :documentation "Attributes of the file when visiting it was put off, or nil.")
+  (lost nil :documentation "`deleted' or `moved' if that befell the file before it was visited.")
   (is-new nil :documentation "Non-nil if the buffer was created for the review.")
   (is-detached nil :documentation "Non-nil if the target is a text, or a name, not a file.")
   (is-created nil :documentation "Non-nil if the review created the file.")
@@ -64,10 +65,19 @@ A buffer without unsaved edits follows its file."
       (pcase-let ((`(,buffer . ,is-new) (agent-q-diff-visit path)))
         (agent-q-diff-disk-watch buffer is-new)
         (setf (agent-q-diff-target-buffer target) buffer
+              (agent-q-diff-target-lost target) (and (agent-q-diff-target-put-off target)
+                                                     (agent-q-diff-target--lost-now target))
               (agent-q-diff-target-put-off target) nil
               (agent-q-diff-target-is-new target) is-new)
         (agent-q-diff-target-sync target)
         buffer))))
+
+(defun agent-q-diff-target--lost-now (target)
+  "Return `deleted' or `moved' if the name of TARGET has lost its file, or nil."
+  (let ((path (agent-q-diff-target-path target)))
+    (cond
+     ((not (file-exists-p path)) 'deleted)
+     ((not (equal (agent-q-diff-target-truename target) (file-truename path))) 'moved))))
 
 ;;;; Visiting later
 
@@ -141,7 +151,11 @@ then stays, so that the edits can be undone."
   "Let the buffer of TARGET follow its file if it has no unsaved edits.
 Record the outcome in TARGET."
   (unless (agent-q-diff-target-is-detached target)
-    (let ((state (agent-q-diff-disk-sync (agent-q-diff-target-buffer target))))
+    ;; The file may be back.
+    (when (agent-q-diff-target-lost target)
+      (setf (agent-q-diff-target-lost target) (agent-q-diff-target--lost-now target)))
+    (let ((state (or (agent-q-diff-target-lost target)
+                     (agent-q-diff-disk-sync (agent-q-diff-target-buffer target)))))
       (when (eq state 'followed)
         (setf (agent-q-diff-target-has-followed target) t))
       (setf (agent-q-diff-target-disk-state target)
@@ -155,8 +169,11 @@ Call this when you tell the user."
 
 (defun agent-q-diff-target-disk-message (target)
   "Return why the buffer of TARGET no longer has its file's text, or nil."
-  (agent-q-diff-disk-message (agent-q-diff-target-buffer target)
-                             (agent-q-diff-target-disk-state target)))
+  (if (eq 'deleted (agent-q-diff-target-lost target))
+      (format "%s was deleted after it was proposed to change it"
+              (agent-q-diff-visible (agent-q-diff-target-path target)))
+    (agent-q-diff-disk-message (agent-q-diff-target-buffer target)
+                               (agent-q-diff-target-disk-state target))))
 
 (defun agent-q-diff-target-check-write (target)
   "Signal an error if the file of TARGET must not be written.
@@ -171,6 +188,10 @@ check of TARGET must pass, if it has one."
                         (agent-q-diff-disk-message (agent-q-diff-target-buffer target) 'moved)
                       (format "%s leads elsewhere now, through a link"
                               (agent-q-diff-visible (agent-q-diff-target-path target)))))))
+    ;; Its buffer, which is empty, would be a new file.
+    (when (and (agent-q-diff-target-lost target)
+               (agent-q-diff-target--lost-now target))
+      (signal 'agent-q-diff-bad-target (list (agent-q-diff-target-disk-message target))))
     (when (agent-q-diff-target-check target)
       (funcall (agent-q-diff-target-check target)))))
 

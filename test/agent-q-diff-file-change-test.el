@@ -155,6 +155,52 @@
           (should (derived-mode-p 'emacs-lisp-mode))))
       (agent-q-diff-cancel review))))
 
+(ert-deftest aqd-file-change-a-large-file-that-is-lost-before-its-visit-stays-lost ()
+  "Nothing is written, or said to be, and it is no refusal by the user."
+  (pcase-dolist (`(,what . ,lose)
+                 `(("deleted" . ,#'delete-file)
+                   ("a directory" . ,(lambda (file) (delete-file file) (make-directory file)))
+                   ("a link" . ,(lambda (file)
+                                  (rename-file file (concat file ".other"))
+                                  (make-symbolic-link (concat file ".other") file)))))
+    (dolist (way '(accept accept-all reject))
+      (ert-info ((format "%s, %s" what way))
+        (let ((aqd-answers nil)
+              (inhibit-message t)
+              (agent-q-diff-file-change--large 100))
+          (aqd-with-file aqd-file-change-original
+            ;; A line at the end would go into an empty file as well.
+            (let ((review (aqd-begin-review aqd-file-change-original
+                                            (concat aqd-file-change-original "end\n"))))
+              (funcall lose aqd-file)
+              (aqd-in-diff review
+                (pcase way
+                  ('accept (agent-q-diff-accept-hunk) (agent-q-diff-accept-hunk))
+                  ('accept-all (agent-q-diff-accept-all))
+                  ('reject (agent-q-diff-reject-hunk)))
+                (ignore-errors (agent-q-diff-finish)))
+              (should-not (and (file-regular-p aqd-file)
+                               (string-search "end" (aqd-disk))))
+              (unless aqd-answers
+                (agent-q-diff-cancel review))
+              (should-not (plist-get (car aqd-answers) :saved))
+              (should (= 0 (plist-get (car aqd-answers) :in-file)))
+              (unless (eq way 'reject)
+                (should-not (eq 'rejected (plist-get (car aqd-answers) :status)))))
+            (if (file-directory-p aqd-file)
+                (delete-directory aqd-file))))))))
+
+(ert-deftest aqd-file-change-the-text-of-a-large-file-is-returned-in-any-script ()
+  (let ((agent-q-diff-file-change--large 100)
+        (aqd-answers nil)
+        (text (concat "\ud55c\uad6d\uc5b4\n" aqd-file-change-original)))
+    (aqd-with-file text
+      (let ((review (aqd-begin-review text (concat text "new\n"))))
+        (should-not (find-buffer-visiting aqd-file))
+        (agent-q-diff-reject review 0)
+        (agent-q-diff-end review)
+        (should (equal (aqd-answer :content :saved) (list text t)))))))
+
 (ert-deftest aqd-file-change-a-large-file-certainly-has-the-text-or-is-visited ()
   (cl-flet ((bytes (text coding) (encode-coding-string text coding)))
     (let ((text aqd-file-change-original)
