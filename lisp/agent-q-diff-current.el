@@ -90,17 +90,13 @@ WINDOW then begins at the beginning of a line."
 (defun agent-q-diff-current--count-below (window)
   "Return how many lines of the hunk at point are below WINDOW.
 If redisplay has yet to scroll WINDOW to point, return 0."
-  (let* ((hunk (agent-q-diff-buffer-hunk-at-point))
-         (end (and hunk (agent-q-diff-buffer-hunk-end
-                         (aref agent-q-diff-buffer-positions hunk)))))
-    (if (or (null hunk)
-            ;; Mostly so, and laying the window out once shows it.
-            (pos-visible-in-window-p (1- end) window)
-            (not (pos-visible-in-window-p (point) window)))
-        0
-      (let ((bottom (agent-q-diff-current--lines-below
-                     (window-start window) (window-body-height window) window)))
-        (if (< bottom end) (count-lines bottom end) 0)))))
+  (let ((hunk (agent-q-diff-buffer-hunk-at-point)))
+    (if (and hunk (pos-visible-in-window-p (point) window))
+        (let ((end (agent-q-diff-buffer-hunk-end (aref agent-q-diff-buffer-positions hunk)))
+              (bottom (agent-q-diff-current--lines-below
+                       (window-start window) (window-body-height window) window)))
+          (if (< bottom end) (count-lines bottom end) 0))
+      0)))
 
 (defun agent-q-diff-current--show-below (window)
   "Show in the header line how many lines of the hunk at point are below WINDOW.
