@@ -52,7 +52,7 @@ there may have written, removed or replaced a file meanwhile."
 Links are followed.  Opening a FIFO, or a device, could hang Emacs, so call
 this each time before a file is opened."
   (agent-q-diff-file-uncached
-    (when (and (file-exists-p name) (not (file-regular-p name)))
+    (unless (or (file-regular-p name) (not (file-exists-p name)))
       (agent-q-diff-file-refuse
        (if (file-directory-p name) "%s is a directory" "%s is not a regular file")
        name))))

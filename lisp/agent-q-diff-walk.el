@@ -90,11 +90,12 @@
 
 (defun agent-q-diff-walk--enter (walk part)
   "Move WALK to PART of the directory that it has reached."
-  (push (agent-q-diff-walk--spelling (agent-q-diff-walk-name walk) part)
-        (agent-q-diff-walk-here walk))
-  (let* ((attributes (and (agent-q-diff-walk-kind walk)
-                          (file-attributes (agent-q-diff-walk-name walk))))
+  (let* ((directory (file-name-as-directory (agent-q-diff-walk-name walk)))
+         (name (agent-q-diff-walk--spelling directory part))
+         (attributes (and (agent-q-diff-walk-kind walk)
+                          (file-attributes (concat directory name))))
          (type (file-attribute-type attributes)))
+    (push name (agent-q-diff-walk-here walk))
     (cond
      ((stringp type) (agent-q-diff-walk--follow walk type))
      ((and (null attributes) (agent-q-diff-walk--in-link-p walk))
