@@ -146,6 +146,20 @@ leaves that time out."
      :run (lambda () (aqd-bench--open file texts))
      :after #'aqd-bench--close)))
 
+(defun aqd-bench-felt--our-visiting (texts)
+  "Return a work that opens a review of TEXTS, and ends when its file is visited.
+That happens soon after the first screen."
+  (let* ((work (aqd-bench-felt--our-opening texts))
+         (open (aqd-bench-work-run work)))
+    (setf (aqd-bench-work-run work)
+          (lambda ()
+            (funcall open)
+            (while (agent-q-diff-change-has-put-off
+                    (agent-q-diff-session-change aqd-bench--review))
+              (sit-for 0.001))
+            (redisplay t)))
+    work))
+
 (defun aqd-bench-felt--bare-reading (texts)
   "Return a work that reads a file with the first of TEXTS."
   (let ((file (aqd-bench-file "read.txt" (car texts))))
@@ -162,6 +176,10 @@ leaves that time out."
       (aqd-bench-felt--compare
        (format "opening, file not visited, %s, 1,000 hunks : reading it" what) 2
        (aqd-bench-felt--our-opening texts) (aqd-bench-felt--bare-reading texts)
+       :rounds (if (> n-lines 100000) 5 9))
+      (aqd-bench-felt--compare
+       "the same, until the file is visited : reading it" nil
+       (aqd-bench-felt--our-visiting texts) (aqd-bench-felt--bare-reading texts)
        :rounds (if (> n-lines 100000) 5 9)))))
 
 ;;;; Edits by others

@@ -58,7 +58,7 @@ objects."
   (let* ((n-made (aqd-bench--n-made))
          (collected gc-elapsed)
          (begin (current-time))
-         (n (float (aqd-bench-work-n work))))
+         (n (aqd-bench-work-n work)))
     (dotimes (_ n)
       (funcall (aqd-bench-work-run work)))
     (let ((seconds (- (float-time (time-since begin)) (- gc-elapsed collected)))
