@@ -27,11 +27,11 @@
 COMMAND and PLACE are as in `agent-q-diff-engine-plan'.  The value is the
 note of the plan, a symbol.  Signal an error that says why if it cannot be
 done; then nothing has changed."
-  (unless (eq command 'reject)
-    (agent-q-diff-decide-visit change hunk))
   (agent-q-diff-decide--do-planned
    change hunk (memq command '(accept toggle))
    (lambda (engine)
+     (unless (eq command 'reject)
+       (agent-q-diff-decide-visit change hunk))
      (agent-q-diff-engine-plan engine command hunk place))))
 
 (defun agent-q-diff-decide-rewrite (change hunk text is-merged)
@@ -39,28 +39,17 @@ done; then nothing has changed."
 TEXT and IS-MERGED are as in `agent-q-diff-engine-plan-text'; the value is
 the note of the plan, a symbol.  Signal an error that says why if it
 cannot be done; then nothing has changed."
-  (agent-q-diff-decide-visit change hunk)
   (agent-q-diff-decide--do-planned
    change hunk is-merged
    (lambda (engine)
+     (agent-q-diff-decide-visit change hunk)
      (agent-q-diff-engine-plan-text engine hunk text is-merged))))
 
 (defun agent-q-diff-decide-visit (change hunk)
   "Visit the file of HUNK of CHANGE if that was put off; the plan needs it."
   (when (and (agent-q-diff-change-has-put-off change)
              (< -1 hunk (car (agent-q-diff-change-tally change))))
-    (agent-q-diff-decide--visit-for
-     change (agent-q-diff-change-file-index change hunk) (list hunk))))
-
-(defun agent-q-diff-decide--visit-for (change index hunks)
-  "Visit file INDEX of CHANGE, if that was put off, to decide its HUNKS.
-If that fails, record it as their failure, and signal the error."
-  (condition-case err
-      (agent-q-diff-change-visit change index)
-    (error
-     (dolist (hunk hunks)
-       (agent-q-diff-decide-note-failure change hunk (agent-q-diff-error-text err)))
-     (signal (car err) (cdr err)))))
+    (agent-q-diff-change-visit change (agent-q-diff-change-file-index change hunk))))
 
 (defun agent-q-diff-decide--do-planned (change hunk is-accepting plan)
   "Plan something for HUNK of CHANGE, carry it out, and return its note.
@@ -178,7 +167,7 @@ of (HUNK . REASON): those that could not be applied.
 If the hunks of one file cannot be applied together, accept them one by
 one, as far as possible.  If something cannot be carried out in one of
 several files, signal an error; then nothing has changed in any."
-  (agent-q-diff-decide--visit-with change file #'agent-q-diff-engine-hunk-mark nil)
+  (agent-q-diff-decide--visit-with change file t #'agent-q-diff-engine-hunk-mark nil)
   (let* ((planned (agent-q-diff-engine-plan-all (agent-q-diff-change-engine change) nil file))
          (refused (agent-q-diff-engine-planned-refused planned)))
     (condition-case err
@@ -195,10 +184,11 @@ several files, signal an error; then nothing has changed in any."
       (agent-q-diff-decide-note-failure change hunk reason))
     (sort refused (lambda (one other) (< (car one) (car other))))))
 
-(defun agent-q-diff-decide--visit-with (change file accessor value)
+(defun agent-q-diff-decide--visit-with (change file is-accepting accessor value)
   "Visit the files of CHANGE that were put off and have certain hunks.
 These are hunks of which ACCESSOR, a function of an `agent-q-diff-engine-hunk',
-returns VALUE.  If FILE is not nil, only that file is meant."
+returns VALUE.  If FILE is not nil, only that file is meant.  If IS-ACCEPTING
+is non-nil, record an error as a failure to apply the hunks of that file."
   (when (agent-q-diff-change-has-put-off change)
     (cl-loop for target in (mapcar #'agent-q-diff-file-change-target
                                    (agent-q-diff-change-files change))
@@ -211,7 +201,13 @@ returns VALUE.  If FILE is not nil, only that file is meant."
                                                                 change hunk))))
                                           (agent-q-diff-change-hunks-of change index)))
              when hunks
-             do (agent-q-diff-decide--visit-for change index hunks))))
+             do (condition-case err
+                    (agent-q-diff-change-visit change index)
+                  (error
+                   (dolist (hunk (and is-accepting hunks))
+                     (agent-q-diff-decide-note-failure change hunk
+                                                       (agent-q-diff-error-text err)))
+                   (signal (car err) (cdr err)))))))
 
 (defun agent-q-diff-decide--accept-each (change except)
   "Accept the pending hunks of CHANGE one by one, except those in EXCEPT.
@@ -242,7 +238,7 @@ those that could not be applied."
   "Unapply every hunk of CHANGE that is in a target, as one edit of each.
 If FILE is not nil, only those of the file with that index.  Return a list
 of (HUNK . REASON): those that could not be unapplied."
-  (agent-q-diff-decide--visit-with change file #'agent-q-diff-engine-hunk-fact t)
+  (agent-q-diff-decide--visit-with change file nil #'agent-q-diff-engine-hunk-fact t)
   (let* ((planned (agent-q-diff-engine-plan-all (agent-q-diff-change-engine change)
                                                 'out file))
          (refused (agent-q-diff-engine-planned-refused planned)))

@@ -124,12 +124,12 @@ ORIGINAL, MODIFIED and CHECK are as for that function."
   "Return what `agent-q-diff-file-change-open' does, but visit PATH later.
 If it is not certain that PATH has the text ORIGINAL, visit it now.  ORIGINAL,
 MODIFIED and CHECK are as for that function."
-  (agent-q-diff-coding-check-surrogates modified original)
   (let ((target (agent-q-diff-target-create :path path :check check))
         (engine nil))
     (cond
      ((agent-q-diff-target-put-off-visit
        target (lambda (name)
+                (agent-q-diff-coding-check-surrogates modified original)
                 (setq engine (agent-q-diff-engine-review original modified))
                 (agent-q-diff-file-change--has-original-p engine name)))
       (agent-q-diff-file-change--create
@@ -390,7 +390,14 @@ whatever the file has; so is a last line without a newline."
   "Visit the target of CHANGE and return its buffer."
   (agent-q-diff-file-change--cease change)
   (setf (agent-q-diff-file-change-tick change) nil)
-  (agent-q-diff-target-visit (agent-q-diff-file-change-target change)))
+  (let* ((target (agent-q-diff-file-change-target change))
+         (expected (and (agent-q-diff-target-put-off target)
+                        (agent-q-diff-file-change-original change)))
+         (buffer (agent-q-diff-target-visit target)))
+    ;; Mostly so, and this makes less garbage than to follow the buffer.
+    (when (and expected (agent-q-diff-text-known-p buffer expected))
+      (agent-q-diff-file-change--note-tick change (buffer-chars-modified-tick buffer)))
+    buffer))
 
 (defun agent-q-diff-file-change-ensure-target (change)
   "Return the buffer of the target of CHANGE.

@@ -245,9 +245,12 @@ granted.  REASON is a clause for the user and the agent."
 
 (defun agent-q-diff-guard--find (path root)
   "Return (NAME . PROTECTION) of PATH below ROOT, or refuse it.
-NAME is resolved, and PROTECTION as from `agent-q-diff-guard-protection'."
-  (agent-q-diff-guard--check-root root)
-  (let* ((parts (agent-q-diff-path-parts path root))
+NAME is resolved, and PROTECTION as from `agent-q-diff-guard-protection'.
+No file name handlers are called, except that of ROOT."
+  (let* ((file-name-handler-alist (agent-q-diff-guard--handlers root))
+         (parts (progn
+                  (agent-q-diff-guard--check-root root)
+                  (agent-q-diff-path-parts path root)))
          (walk (agent-q-diff-walk-along parts root))
          (name (agent-q-diff-walk-name walk)))
     (when (member (car (last parts)) '("" "." ".."))
@@ -260,12 +263,6 @@ NAME is resolved, and PROTECTION as from `agent-q-diff-guard-protection'."
       (`(denied . ,reason) (agent-q-diff-path-refuse 'unwritable "Not for agents: %s" reason))
       (protection (cons name protection)))))
 
-(defun agent-q-diff-guard--look (path root)
-  "Return (NAME . PROTECTION) of PATH below ROOT, or refuse it.
-Only the handler of ROOT is asked about files; see `agent-q-diff-guard--find'."
-  (let ((file-name-handler-alist (agent-q-diff-guard--handlers root)))
-    (agent-q-diff-guard--find path root)))
-
 (defun agent-q-diff-guard-find (path root)
   "Return (NAME . PROTECTION) of the file PATH, named by an agent.
 NAME is absolute and resolved; PROTECTION is nil or (`asked' . REASON), see
@@ -274,7 +271,7 @@ NAME is absolute and resolved; PROTECTION is nil or (`asked' . REASON), see
 Unless it is a plain file inside ROOT, or could become one, signal
 `agent-q-diff-forbidden' with the message for the agent."
   (agent-q-diff-path-answering path
-    (let ((found (agent-q-diff-guard--look path root)))
+    (let ((found (agent-q-diff-guard--find path root)))
       ;; Now with the user's file name handlers.
       (agent-q-diff-guard--check-contents
        (substring (car found) (length (agent-q-diff-path-remote root))))
@@ -293,7 +290,7 @@ Call this just before NAME is written.  If NAME now leads elsewhere, signal
 a link meanwhile."
   (let ((remote-file-name-inhibit-cache t))
     (agent-q-diff-path-answering name
-      (unless (equal name (car (agent-q-diff-guard--look name root)))
+      (unless (equal name (car (agent-q-diff-guard--find name root)))
         (agent-q-diff-path-refuse 'unwritable "The path leads elsewhere now"))
       ;; Whether it is an archive, say, depends on the name alone.
       name)))

@@ -70,10 +70,9 @@ If it cannot be visited, that is reported when a hunk of it is decided."
     (if (agent-q-diff-change-visit agent-q-diff-buffer-change index)
         (agent-q-diff-signs-show-all)
       ;; In the colors of its mode.
-      (if agent-q-diff-buffer-headings
-          (font-lock-flush (aref agent-q-diff-buffer-headings index)
-                           (agent-q-diff-buffer-section-end index))
-        (font-lock-flush)))))
+      (font-lock-flush (and agent-q-diff-buffer-headings
+                            (aref agent-q-diff-buffer-headings index))
+                       (agent-q-diff-buffer-section-end index)))))
 
 (defun agent-q-diff-in-view-set-up ()
   "Visit files when their sections of this buffer come into view."

@@ -25,17 +25,17 @@ fn file_has_original<'e>(env: &'e Env, session: &mut Session, file: Vec<u8>) -> 
     catching_panics(env, || {
         let review = text_of(env, session)?;
         let original = review.proposal().original();
-        let name = std::str::from_utf8(&file).ok();
-        env.intern(
-            match name.map(|name| has_bytes(Path::new(name), original)) {
-                Some(Ok(true)) => match Decoding::of(original) {
-                    Decoding::Plain => "t",
-                    Decoding::MayDeclare => "may-declare",
-                    Decoding::Unknown => "nil",
-                },
-                _ => "nil",
-            },
-        )
+        let name = std::str::from_utf8(&file);
+        let is_same = name.is_ok_and(|name| has_bytes(Path::new(name), original).unwrap_or(false));
+        let decoding = match is_same {
+            true => Decoding::of(original),
+            false => Decoding::Unknown,
+        };
+        env.intern(match decoding {
+            Decoding::Plain => "t",
+            Decoding::MayDeclare => "may-declare",
+            Decoding::Unknown => "nil",
+        })
     })
 }
 
