@@ -9,12 +9,15 @@
 ;; a process filter as SLY does, or from a timer, and writes down what it was
 ;; answered.
 ;;
-;; SIGUSR1 makes it evaluate a form.  Emacs handles that signal as a special
-;; event, deep in the reading of a key and without running a command, so that
-;; looking at the state does not change it.
+;; A new file in the folder of probes makes it evaluate the form in it.  Emacs
+;; handles that as a special event, deep in the reading of a key and without
+;; running a command, so that looking at the state does not change it.  A signal
+;; would be such an event, too, but one that comes while Emacs writes to its
+;; terminal makes it lose what it writes.
 
 ;;; Code:
 
+(require 'filenotify)
 (require 'seq)
 (require 'sly-agent-q-diff)
 (require 'agent-q-diff-tools)
@@ -88,11 +91,10 @@ This is how SLY evaluates for Lisp: an answer is sent in any case."
 (defvar inside-last-probe 0
   "Number of the last form that was evaluated.")
 
-(defun inside-probe ()
+(defun inside-probe (&rest _)
   "Evaluate the form that the test has put down, and write down its value.
 Do it once, however often the test asks."
-  (interactive)
-  (pcase-let ((`(,number ,form) (inside-read "probe")))
+  (pcase-let ((`(,number ,form) (inside-read "probes/probe")))
     (unless (= number inside-last-probe)
       (setq inside-last-probe number)
       (let ((value (condition-case err
@@ -142,7 +144,7 @@ that remove themselves after the next command."
       initial-scratch-message nil
       make-backup-files nil
       auto-save-default nil)
-(define-key special-event-map [sigusr1] #'inside-probe)
+(file-notify-add-watch (inside-file "probes") '(change) #'inside-probe)
 (global-set-key (kbd "<f5>") #'inside-call-by-key)
 (add-hook 'emacs-startup-hook #'inside-start)
 

@@ -68,6 +68,11 @@ set -g remain-on-exit on
 "
   "Settings of our tmux.")
 
+(defconst e2e--keep-output "stty noflsh; exec \"$@\""
+  "Shell script that runs its arguments in a terminal that loses no output.
+Else the kernel drops, at C-g, what Emacs wrote and tmux has not read yet,
+and Emacs does not write again what it takes to be on the screen.")
+
 (defun e2e-tmux (&rest arguments)
   "Run tmux with ARGUMENTS on our own server and return what it prints."
   (with-temp-buffer
@@ -234,26 +239,25 @@ They are numbers of a terminal's colors, or nil for its own."
     (and (string-suffix-p "\n" text) (read text))))
 
 (defconst e2e-repeat-seconds 0.5
-  "Time after which a signal that was not answered is sent again.")
+  "Time after which a question that was not answered is asked again.")
 
-(defun e2e--signal (number sent)
-  "Ask for the value of probe NUMBER, if it was last SENT long ago.
-Return that time.  Emacs drops a signal, like a key, when it reports an
-error before the signal was read."
-  (if (< (- (float-time) sent) e2e-repeat-seconds)
-      sent
+(defun e2e--ask (number form asked)
+  "Ask for the value of FORM, which is probe NUMBER, if last ASKED long ago.
+Return that time.  Emacs drops an event, like a key, when it reports an
+error before the event was read."
+  (if (< (- (float-time) asked) e2e-repeat-seconds)
+      asked
     (unless (eq number (car-safe (e2e--last-value)))
-      (signal-process e2e--pid 'SIGUSR1))
+      (e2e--write-form "probes/probe" (list number form)))
     (float-time)))
 
 (defun e2e-eval (form)
   "Evaluate FORM in the Emacs under test, without a command, and return its value."
   (let ((number (cl-incf e2e--serial))
-        (sent 0))
-    (e2e--write-form "probe" (list number form))
+        (asked 0))
     (pcase (e2e--wait (list 'eval form)
                       (lambda ()
-                        (setq sent (e2e--signal number sent))
+                        (setq asked (e2e--ask number form asked))
                         (pcase (e2e--last-value)
                           (`(,(pred (equal number)) . ,value) value))))
       (`(:ok ,value) value)
@@ -273,12 +277,18 @@ the folder for temporary ones.")
 (defvar e2e-size '(100 . 80)
   "Columns and lines of the terminal.")
 
+(defun e2e--prepare-folder ()
+  "Put down what the Emacs under test needs: a file, and the folder of probes."
+  (e2e-write "notes" "Some notes.\n")
+  (make-directory (e2e-path "probes")))
+
 (defun e2e--start (emacs-arguments)
   "Start the Emacs under test with EMACS-ARGUMENTS and wait until it is there."
   (e2e-write "tmux.conf" e2e--settings)
-  (e2e-write "notes" "Some notes.\n")
+  (e2e--prepare-folder)
   (apply #'e2e-tmux "new-session" "-d"
          "-x" (number-to-string (car e2e-size)) "-y" (number-to-string (cdr e2e-size)) "--"
+         "sh" "-c" e2e--keep-output "sh"
          "env" "LC_ALL=C.UTF-8" e2e-no-compilation
          (concat "AGENT_Q_DIFF_E2E=" e2e--folder)
          (append e2e-environment

@@ -29,7 +29,7 @@ Return the process that holds its display."
   (make-directory (e2e-path "home"))
   (copy-file (expand-file-name "test/demo/original.lisp" graphical-root)
              (e2e-path "inventory.lisp"))
-  (e2e-write "notes" "Some notes.\n")
+  (e2e--prepare-folder)
   (make-process
    :name "display" :buffer "*display*" :noquery t
    :command (list (expand-file-name "test/tools/xvfb" graphical-root) "env"
