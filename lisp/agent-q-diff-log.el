@@ -72,26 +72,40 @@ surrogate pair \"\\uNNNN\".  So does NUL, which Emacs 28 cannot parse."
 (defconst agent-q-diff-log-hunk-keys '(:index :state :in-file :edited :comment :reason)
   "The keys of a hunk in an entry.")
 
+(defconst agent-q-diff-log--keys
+  (append agent-q-diff-log-hunk-keys
+          '(:time :tool :agent :path :outcome :total :saved :hash-before :hash-after
+                  :hunks :decided-by :diff))
+  "The keys that entries usually have, each at most once.")
+
+(defun agent-q-diff-log--only-keys-p (plist keys)
+  "Return non-nil if all keys of PLIST are members of KEYS."
+  (cl-loop for (key) on plist by #'cddr
+           always (memq key keys)))
+
 (defun agent-q-diff-log--object (plist)
   "Return PLIST as an object for JSON, with keys without their colons.
-A hunk becomes a plist: a review can have thousands of hunks, and a hash
-table for each makes much garbage.  Other plists may have any keys."
-  (if (and plist (cl-loop for (key) on plist by #'cddr
-                          always (memq key agent-q-diff-log-hunk-keys)))
-      ;; Most hunks have nothing that would have to be converted.
-      (if (cl-loop for (_ value) on plist by #'cddr
-                   always (eq value (agent-q-diff-log--value value)))
-          plist
-        (cl-loop for (key value) on plist by #'cddr
-                 collect key
-                 collect (agent-q-diff-log--value value)))
+If possible that is a plist, at best PLIST itself: a review can have
+thousands of hunks, and a hash table for each makes much garbage."
+  (cond
+   ((null plist) (make-hash-table))
+   ((and (agent-q-diff-log--only-keys-p plist agent-q-diff-log-hunk-keys)
+         ;; Most hunks have nothing that would have to be converted.
+         (cl-loop for (_ value) on plist by #'cddr
+                  always (eq value (agent-q-diff-log--value value))))
+    plist)
+   ((agent-q-diff-log--only-keys-p plist agent-q-diff-log--keys)
+    (cl-loop for (key value) on plist by #'cddr
+             collect key
+             collect (agent-q-diff-log--value value)))
+   (t
     ;; By default a table is made for 65 keys.
     (let ((object (make-hash-table :test #'equal :size (/ (length plist) 2))))
       (cl-loop for (key value) on plist by #'cddr
                do (puthash (agent-q-diff-log--key key)
                            (agent-q-diff-log--value value)
                            object))
-      object)))
+      object))))
 
 (defun agent-q-diff-log--key (key)
   "Return KEY of a plist, of any type, as a key of a JSON object."
@@ -168,11 +182,10 @@ In a buffer it is no garbage, which a long diff as a string would be."
   "Return the size of FILE in bytes, 0 if it does not exist."
   (or (file-attribute-size (file-attributes file)) 0))
 
-(defun agent-q-diff-log--full-p ()
-  "Return non-nil if the log is due for rotation."
+(defun agent-q-diff-log--full-p (size)
+  "Return non-nil if a log of SIZE bytes is due for rotation."
   (and agent-q-diff-log-max-bytes
-       (>= (agent-q-diff-log--size agent-q-diff-log-file)
-           (max 1 agent-q-diff-log-max-bytes))))
+       (>= size (max 1 agent-q-diff-log-max-bytes))))
 
 (defun agent-q-diff-log--shift ()
   "Rename the log and the rotated logs, each to the next number."
@@ -189,33 +202,36 @@ In a buffer it is no garbage, which a long diff as a string would be."
   "Age in seconds from which on a lock is taken to be that of a dead Emacs.")
 
 (defun agent-q-diff-log--rotate ()
-  "Rotate the log if it is full, unless another Emacs is just doing so.
+  "Rotate the log, which is full, unless another Emacs is just doing so.
 The lock is a directory, since only one process can create it."
-  (when (agent-q-diff-log--full-p)
-    (let ((lock (concat agent-q-diff-log-file ".lock")))
-      (when (time-less-p agent-q-diff-log--max-lock-age
-                         (time-since (or (file-attribute-modification-time
-                                          (file-attributes lock))
-                                         (current-time))))
-        (ignore-errors (delete-directory lock)))
-      (when (ignore-errors (make-directory lock) t)
-        (unwind-protect
-            ;; Another Emacs may have done it before we got the lock.
-            (when (agent-q-diff-log--full-p)
-              (agent-q-diff-log--shift))
-          (delete-directory lock))))))
+  (let ((lock (concat agent-q-diff-log-file ".lock")))
+    (when (time-less-p agent-q-diff-log--max-lock-age
+                       (time-since (or (file-attribute-modification-time
+                                        (file-attributes lock))
+                                       (current-time))))
+      (ignore-errors (delete-directory lock)))
+    (when (ignore-errors (make-directory lock) t)
+      (unwind-protect
+          ;; Another Emacs may have done it before we got the lock.
+          (when (agent-q-diff-log--full-p
+                 (agent-q-diff-log--size agent-q-diff-log-file))
+            (agent-q-diff-log--shift))
+        (delete-directory lock)))))
 
-(defun agent-q-diff-log--torn-p (file)
-  "Return non-nil if FILE does not end with a newline, as after a crash.
-If another Emacs rotates FILE between the two accesses, the answer does not
-matter."
-  (let ((size (agent-q-diff-log--size file)))
-    (and (> size 0)
-         (with-temp-buffer
-           (set-buffer-multibyte nil)
-           (ignore-errors
-             (insert-file-contents-literally file nil (1- size) size))
-           (not (member (buffer-string) '("\n" "")))))))
+(defvar agent-q-diff-log--end nil
+  "Where the last entry ended that this Emacs wrote, (FILE . SIZE).")
+
+(defun agent-q-diff-log--torn-p (file size)
+  "Return non-nil if FILE, of SIZE bytes, has no newline at its end.
+Then somebody crashed while writing it.  If another Emacs rotates FILE
+meanwhile, the answer does not matter."
+  (and (> size 0)
+       (not (equal agent-q-diff-log--end (cons file size)))
+       (with-temp-buffer
+         (set-buffer-multibyte nil)
+         (ignore-errors
+           (insert-file-contents-literally file nil (1- size) size))
+         (not (member (buffer-string) '("\n" ""))))))
 
 (defun agent-q-diff-log--append (plist)
   "Append a line that records PLIST to the log."
@@ -226,16 +242,20 @@ matter."
     (unless (file-directory-p (file-name-directory file))
       (with-file-modes #o700
         (make-directory (file-name-directory file) t)))
-    ;; A log that is too long is better than a missing entry.
-    (ignore-errors
-      (agent-q-diff-log--rotate))
-    (with-temp-buffer
-      (when (agent-q-diff-log--torn-p file)
-        (insert "\n"))
-      (agent-q-diff-log--insert plist)
-      (let ((coding-system-for-write (agent-q-diff-log--coding)))
-        (with-file-modes #o600
-          (write-region nil nil file t 'silent))))))
+    (let ((size (agent-q-diff-log--size file)))
+      (when (agent-q-diff-log--full-p size)
+        ;; A log that is too long is better than a missing entry.
+        (ignore-errors (agent-q-diff-log--rotate))
+        (setq size (agent-q-diff-log--size file)))
+      (with-temp-buffer
+        (when (agent-q-diff-log--torn-p file size)
+          (insert "\n"))
+        (agent-q-diff-log--insert plist)
+        (let ((coding-system-for-write (agent-q-diff-log--coding)))
+          (with-file-modes #o600
+            (write-region nil nil file t 'silent)))
+        (setq agent-q-diff-log--end
+              (cons file (+ size (1- (position-bytes (point-max))))))))))
 
 (defun agent-q-diff-log--coding ()
   "Return the coding system for writing the current buffer as UTF-8.
