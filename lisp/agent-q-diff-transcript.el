@@ -101,10 +101,6 @@ is not asked about either."
 The end of a very long line is left out, and the note says so."
   (agent-q-diff-visible text agent-q-diff-transcript--max-width '(?\t)))
 
-(defun agent-q-diff-transcript--number (number)
-  "Return NUMBER in four columns, or four spaces for 0."
-  (if (zerop number) "    " (format "%4d" number)))
-
 (defun agent-q-diff-transcript--insert-line (line)
   "Insert the diff line LINE as it is shown, with its numbers."
   (pcase-let* ((`(,kind ,old ,new ,text) line)
@@ -115,8 +111,8 @@ The end of a very long line is left out, and the note says so."
                   ('removed '("- " . agent-q-diff-line-removed))
                   (_ '("  " . agent-q-diff-line-context))))
                (numbers (if sign
-                            (concat (agent-q-diff-transcript--number old) " "
-                                    (agent-q-diff-transcript--number new) " ")
+                            (format "%4s %4s "
+                                    (if (zerop old) "" old) (if (zerop new) "" new))
                           ""))
                (start (point))
                (text-start (+ start (length numbers))))

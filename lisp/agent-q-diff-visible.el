@@ -98,16 +98,16 @@ spaces, controls, line breaks and, if the engine is loaded, letters that
 look like others are shown by their numbers, like <U+202E>, except those in
 the list KEEP.  If TEXT has more than LIMIT characters, only their number
 is shown of the rest."
-  (let* ((text (string-to-multibyte (substring-no-properties text)))
-         (limit (or limit agent-q-diff-visible--max-length))
+  (let* ((limit (or limit agent-q-diff-visible--max-length))
          (more (- (length text) limit))
-         (shown (if (> more 0) (substring text 0 limit) text)))
-    (concat (if (string-match-p "[^ -~]" shown)
-                (agent-q-diff-visible--with-signs shown keep)
-              shown)
-            (when (> more 0)
-              (propertize (format "… and %d more characters" more)
-                          'face 'warning)))))
+         (start (substring-no-properties text 0 (and (> more 0) limit)))
+         (shown (if (string-match-p "[^ -~]" start)
+                    (agent-q-diff-visible--with-signs (string-to-multibyte start) keep)
+                  start)))
+    (if (> more 0)
+        (concat shown (propertize (format "… and %d more characters" more)
+                                  'face 'warning))
+      shown)))
 
 (defun agent-q-diff-visible--with-signs (text keep)
   "Return TEXT with signs for misleading characters that are not in KEEP."
