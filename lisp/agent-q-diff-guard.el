@@ -57,12 +57,15 @@ well."
   "Return the directory inside which agents may edit, resolved.
 It is `agent-q-diff-project-root', or else the root of the current
 project, or else `default-directory'.  Agents' paths are relative to it."
-  (file-name-as-directory
-   (file-truename
-    (or agent-q-diff-project-root
-        (when-let ((project (project-current)))
-          (project-root project))
-        default-directory))))
+  (let ((root (file-name-as-directory
+               (expand-file-name
+                (or agent-q-diff-project-root
+                    (when-let ((project (project-current)))
+                      (project-root project))
+                    default-directory)))))
+    (if (agent-q-diff-guard--resolved-p root)
+        root
+      (file-name-as-directory (file-truename root)))))
 
 (defun agent-q-diff-guard--handlers (root)
   "Return a value of `file-name-handler-alist' for names below ROOT.
