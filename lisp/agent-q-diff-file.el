@@ -65,6 +65,18 @@ this each time before a file is opened."
     (insert-file-contents-literally name)
     (buffer-string)))
 
+(defun agent-q-diff-file-has-bytes-p (name bytes)
+  "Return non-nil if the regular file NAME has just BYTES, a unibyte string."
+  (agent-q-diff-file-check-regular name)
+  (with-temp-buffer
+    (set-buffer-multibyte nil)
+    (insert-file-contents-literally name)
+    (goto-char (point-min))
+    (and (= (buffer-size) (length bytes))
+         ;; At no other place can it be found.  A string would be garbage.
+         (let ((case-fold-search nil))
+           (search-forward bytes nil t)))))
+
 ;;;; Cleaning up after a crash
 
 (defvar agent-q-diff-file-state-directory (locate-user-emacs-file "agent-q-diff/")
@@ -191,7 +203,7 @@ KEPT is a list of absolute names of files that stay."
 If the two are equal, remove COPY instead."
   (when (file-regular-p copy)
     (if (and (file-regular-p name)
-             (equal (agent-q-diff-file-bytes copy) (agent-q-diff-file-bytes name)))
+             (agent-q-diff-file-has-bytes-p name (agent-q-diff-file-bytes copy)))
         (delete-file copy)
       (display-warning
        'agent-q-diff
@@ -202,7 +214,7 @@ What it held before is in %s"
 ;;;; Writing
 
 (defun agent-q-diff-file-put (text coding name &optional must-be-new)
-  "Write TEXT to the file NAME in CODING.
+  "Write TEXT, or the current buffer if it is nil, to the file NAME in CODING.
 NAME itself is opened and overwritten; see `agent-q-diff-file-write' for
 the safe way.  If NAME exists and MUST-BE-NEW is `excl', signal
 `file-already-exists'."
@@ -211,15 +223,12 @@ the safe way.  If NAME exists and MUST-BE-NEW is `excl', signal
         (write-region-post-annotation-function nil))
     (write-region text nil name nil 'silent nil must-be-new)))
 
-(defun agent-q-diff-file--owner (name)
-  "Return (USER GROUP), the numeric owner and group of the file NAME."
-  (let ((attributes (file-attributes name 'integer)))
-    (list (file-attribute-user-id attributes)
-          (file-attribute-group-id attributes))))
-
-(defun agent-q-diff-file--same-owner-p (name other)
-  "Return non-nil if the files NAME and OTHER have the same owner and group."
-  (equal (agent-q-diff-file--owner name) (agent-q-diff-file--owner other)))
+(defun agent-q-diff-file--owned-as-p (name attributes)
+  "Return non-nil if the file NAME has the owner and the group of ATTRIBUTES.
+These are from `file-attributes' with `integer'."
+  (let ((others (file-attributes name 'integer)))
+    (and (eql (file-attribute-user-id attributes) (file-attribute-user-id others))
+         (eql (file-attribute-group-id attributes) (file-attribute-group-id others)))))
 
 (defun agent-q-diff-file--make-temporary (name)
   "Return a new empty file in the directory of NAME, for the user alone."
@@ -239,34 +248,32 @@ It has the mode and the access rules that a new file gets there."
     (agent-q-diff-file-put "" 'no-conversion temporary 'excl)
     temporary))
 
-(defun agent-q-diff-file--replaceable-p (name)
-  "Return non-nil if renaming another file to NAME loses nothing.
-If the file has several names, the others would keep the old text."
-  (and (file-writable-p (file-name-directory name))
-       (= 1 (file-attribute-link-number (file-attributes name)))))
-
-(defun agent-q-diff-file--give-owner (temporary name)
+(defun agent-q-diff-file--give-owner (temporary name attributes)
   "Give TEMPORARY the owner and access rules of NAME; return non-nil on success.
-Only the superuser can change the owner, by making a copy."
-  (and (or (agent-q-diff-file--same-owner-p name temporary)
+ATTRIBUTES are those of NAME.  Only the superuser can change the owner, by
+making a copy."
+  (and (or (agent-q-diff-file--owned-as-p temporary attributes)
            (progn
              (copy-file name temporary t nil t t)
-             (agent-q-diff-file--same-owner-p name temporary)))
-       (let ((attributes (file-extended-attributes name)))
-         (when (seq-some #'cdr attributes)
-           (set-file-extended-attributes temporary attributes))
+             (agent-q-diff-file--owned-as-p temporary attributes)))
+       (let ((rules (file-extended-attributes name)))
+         (when (seq-some #'cdr rules)
+           (set-file-extended-attributes temporary rules))
          t)))
 
 (defun agent-q-diff-file--temporary (name)
-  "Return a new file that may replace NAME by a rename, or nil if none may."
-  (when (agent-q-diff-file--replaceable-p name)
-    (let ((temporary (agent-q-diff-file--make-temporary name))
-          (is-fit nil))
-      (unwind-protect
-          (and (setq is-fit (agent-q-diff-file--give-owner temporary name))
-               temporary)
-        (unless is-fit
-          (delete-file temporary))))))
+  "Return a new file that may replace NAME by a rename, or nil if none may.
+If the file has several names, the others would keep the old text."
+  (let ((attributes (file-attributes name 'integer)))
+    (when (and (file-writable-p (file-name-directory name))
+               (eql 1 (file-attribute-link-number attributes)))
+      (let ((temporary (agent-q-diff-file--make-temporary name))
+            (is-fit nil))
+        (unwind-protect
+            (and (setq is-fit (agent-q-diff-file--give-owner temporary name attributes))
+                 temporary)
+          (unless is-fit
+            (delete-file temporary)))))))
 
 (defconst agent-q-diff-file--no-rename
   "busy\\|not permitted\\|denied"

@@ -111,8 +111,8 @@ written, its bytes are compared anyway."
              (let ((attributes (agent-q-diff-disk-attributes name)))
                (and attributes
                     (or (equal attributes (agent-q-diff-live-attributes live))
-                        (equal (agent-q-diff-live-bytes live)
-                               (agent-q-diff-file-bytes name))))))))))
+                        (agent-q-diff-file-has-bytes-p
+                         name (agent-q-diff-live-bytes live))))))))))
 
 (defun agent-q-diff-live-unsaved-p (live)
   "Return non-nil if the user has unsaved edits in LIVE."

@@ -80,7 +80,7 @@ The value is as from `agent-q-diff-operation-presence'."
      ((not (agent-q-diff-operation-exists-p path)) t)
      ((and (file-regular-p path)
            (not (and buffer (buffer-modified-p buffer)))
-           (equal (agent-q-diff-file-bytes path) text))
+           (agent-q-diff-file-has-bytes-p path text))
       nil)
      (t 'neither))))
 

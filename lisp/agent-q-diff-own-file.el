@@ -135,7 +135,7 @@ its present one if that is nil."
 If TEXT is nil, return non-nil if there is no such file."
   (if text
       (and (file-regular-p name)
-           (equal (agent-q-diff-file-bytes name) (agent-q-diff-own-file--bytes file text)))
+           (agent-q-diff-file-has-bytes-p name (agent-q-diff-own-file--bytes file text)))
     (not (file-exists-p name))))
 
 (defun agent-q-diff-own-file--bytes (file text)

@@ -53,8 +53,8 @@ A file that does not exist has no bytes that could change."
     (or (and (agent-q-diff-coding-plain-p coding)
              (eq 0 (coding-system-eol-type coding)))
         (not (file-exists-p buffer-file-name))
-        (equal (agent-q-diff-file-bytes buffer-file-name)
-               (agent-q-diff-coding-buffer-bytes coding)))))
+        (agent-q-diff-file-has-bytes-p buffer-file-name
+                                       (agent-q-diff-coding-buffer-bytes coding)))))
 
 ;;;; Saving
 

@@ -86,7 +86,7 @@ MISSING are directories that did not exist, innermost first."
       (delete-file file))
     (agent-q-diff-file-remove-directories missing))
    ((not (and (file-exists-p file)
-              (equal bytes (agent-q-diff-file-bytes file))))
+              (agent-q-diff-file-has-bytes-p file bytes)))
     (agent-q-diff-file-write-bytes file bytes))))
 
 (provide 'agent-q-diff-transaction)

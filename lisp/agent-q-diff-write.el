@@ -35,12 +35,8 @@
 (defun agent-q-diff-write-result (live spans new)
   "Return the text of LIVE with each of SPANS replaced by NEW.
 SPANS is a sorted list of disjoint (START . END), characters from 0."
-  (agent-q-diff-write--spliced (agent-q-diff-live-text live) spans new))
-
-(defun agent-q-diff-write--spliced (text spans new)
-  "Return TEXT with each of SPANS replaced by NEW.
-SPANS is as for `agent-q-diff-write-result'."
-  (let ((done 0)
+  (let ((text (agent-q-diff-live-text live))
+        (done 0)
         pieces)
     (pcase-dolist (`(,start . ,end) spans)
       (push (substring text done start) pieces)
@@ -82,44 +78,53 @@ SPANS is as for `agent-q-diff-write-result'."
                   (cons (upto start) (upto end)))
                 spans)))))
 
-(defun agent-q-diff-write--outcome (live spans new)
-  "Return the bytes of LIVE with each of SPANS replaced by NEW.
-If possible, the bytes of the rest are reused instead of encoding the whole
-text, which is much faster."
+(defun agent-q-diff-write--insert-bytes (live spans new)
+  "Insert the bytes of LIVE with each of SPANS replaced by NEW.
+The current buffer is empty and holds bytes.  If possible, the bytes of the
+rest are reused instead of encoding the whole text, which is much faster."
   (let ((coding (agent-q-diff-live-write-coding live)))
     (if (agent-q-diff-live-utf-8-p live)
-        (agent-q-diff-write--spliced
-         (agent-q-diff-live-bytes live)
-         (agent-q-diff-write--byte-spans (agent-q-diff-live-text live) spans)
-         (encode-coding-string new coding))
-      (agent-q-diff-coding-encode (agent-q-diff-write-result live spans new) coding))))
+        (let ((new-bytes (encode-coding-string new coding)))
+          (insert (agent-q-diff-live-bytes live))
+          (pcase-dolist (`(,start . ,end)
+                         (reverse (agent-q-diff-write--byte-spans
+                                   (agent-q-diff-live-text live) spans)))
+            (delete-region (1+ start) (1+ end))
+            (goto-char (1+ start))
+            (insert new-bytes)))
+      (insert (agent-q-diff-coding-encode (agent-q-diff-write-result live spans new)
+                                          coding)))))
 
 (defun agent-q-diff-write--to-file (live spans new check)
   "Replace SPANS by NEW in the file of LIVE.
 CHECK and the value are as for `agent-q-diff-write'."
   (agent-q-diff-write--check-encodable live new)
   (let ((name (agent-q-diff-live-name live))
-        (bytes (agent-q-diff-write--outcome live spans new))
         (is-written nil))
     (agent-q-diff-write--check-writable name)
-    (let ((inhibit-quit t))
-      (condition-case nil
-          (let ((inhibit-quit nil))
-            (agent-q-diff-file-write
-             name
-             (lambda (file)
-               (agent-q-diff-file-put bytes 'no-conversion file)
-               (when (agent-q-diff-live-utf-8-p live)
-                 (setf (agent-q-diff-live-written live)
-                       (agent-q-diff-live-identity file))))
-             (lambda ()
-               (funcall check)
-               (unless (equal (agent-q-diff-live-bytes live) (agent-q-diff-file-bytes name))
-                 (agent-q-diff-file-refuse "%s was changed meanwhile" name)))
-             (lambda () (setq is-written t))))
-        (quit (unless is-written (signal 'quit nil))))
-      ;; Too late to quit: the file is written, and the caller must learn that.
-      (setq quit-flag nil))
+    (with-temp-buffer
+      (set-buffer-multibyte nil)
+      (agent-q-diff-write--insert-bytes live spans new)
+      (let ((inhibit-quit t)
+            (outcome (current-buffer)))
+        (condition-case nil
+            (let ((inhibit-quit nil))
+              (agent-q-diff-file-write
+               name
+               (lambda (file)
+                 (with-current-buffer outcome
+                   (agent-q-diff-file-put nil 'no-conversion file))
+                 (when (agent-q-diff-live-utf-8-p live)
+                   (setf (agent-q-diff-live-written live)
+                         (agent-q-diff-live-identity file))))
+               (lambda ()
+                 (funcall check)
+                 (unless (agent-q-diff-file-has-bytes-p name (agent-q-diff-live-bytes live))
+                   (agent-q-diff-file-refuse "%s was changed meanwhile" name)))
+               (lambda () (setq is-written t))))
+          (quit (unless is-written (signal 'quit nil))))
+        ;; Too late to quit: the file is written, and the caller must learn that.
+        (setq quit-flag nil)))
     (list :saved t)))
 
 (defun agent-q-diff-write--to-buffer (live spans new check)
