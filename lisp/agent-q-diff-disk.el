@@ -130,6 +130,7 @@ The value is nil if it has not changed, else one of these symbols:
 `deleted'    It does not exist any more.
 `irregular'  It is now a directory, a FIFO or the like.
 `moved'      Its name leads to another file, through a link.
+`unreadable' It must not be read any more, so it is not known what it holds.
 `decoded'    BUFFER shows it without its markup, as `enriched-mode' does, so
              that its text is not what an agent has read.
 
@@ -150,6 +151,7 @@ If BUFFER has unsaved edits, the bytes cannot be compared any more, and
           (and (or attributes (null agent-q-diff-disk--agreed)) 'deleted))
          ((not (file-regular-p buffer-file-name)) 'irregular)
          ((and truename (not (equal truename (file-truename buffer-file-name)))) 'moved)
+         ((not (file-readable-p buffer-file-name)) 'unreadable)
          ((agent-q-diff-disk--agrees-again-p) nil)
          (t 'changed))))))
 
@@ -326,6 +328,7 @@ M-x revert-buffer there says why")
     (deleted . "%s was deleted on disk; save or kill its buffer first")
     (irregular . "%s is not a regular file any more; nothing is written to it")
     (moved . "%s leads elsewhere now, through a link; nothing is written there")
+    (unreadable . "%s cannot be read any more; nothing is written to it")
     (decoded . "%s is open with its markup hidden; kill its buffer to have the markup reviewed"))
   "Messages about a file, by the state that `agent-q-diff-disk-sync' returns.
 The state `stuck' is a changed file that an unmodified buffer cannot follow.")

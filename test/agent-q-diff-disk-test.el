@@ -11,6 +11,7 @@
 
 ;;; Code:
 
+(require 'ert-x)
 (require 'agent-q-diff-project-help)
 (require 'agent-q-diff-test-help)
 (require 'agent-q-diff-transcript)
@@ -440,6 +441,37 @@ HERE the state of the file afterwards.")
         (aqd-disk-put "a\nc\n")
         (should (eq 'followed (agent-q-diff-disk-sync (current-buffer))))
         (should (equal ran '(after before)))))))
+
+;;;; A file that must not be read any more
+
+(ert-deftest aqd-disk-a-file-that-cannot-be-read-any-more-is-left-alone ()
+  (aqd-with-file aqd-twenty-original
+    (let* ((readable (symbol-function 'file-readable-p))
+           (read (symbol-function 'insert-file-contents))
+           (result
+            (aqd-call
+             aqd-twenty-original aqd-twenty-with-first
+             (lambda ()
+               (set-file-modes aqd-file #o000)
+               ;; The superuser, as whom tests may run, may read any file.
+               (cl-letf (((symbol-function 'file-readable-p)
+                          (lambda (name)
+                            (and (not (equal name aqd-file)) (funcall readable name))))
+                         ((symbol-function 'insert-file-contents)
+                          (lambda (name &rest arguments)
+                            (when (equal name aqd-file)
+                              (signal 'permission-denied (list name)))
+                            (apply read name arguments))))
+                 (ert-with-message-capture messages
+                   (should-not (agent-q-diff-accept-hunk))
+                   (should (string-search "cannot be read any more; nothing is written"
+                                          messages)))
+                 (agent-q-diff-show-outcome)
+                 (agent-q-diff-reject-hunk)
+                 (agent-q-diff-finish))))))
+      (set-file-modes aqd-file #o644)
+      (should (equal "rejected" result))
+      (should (equal aqd-twenty-original (aqd-disk))))))
 
 ;;;; Links, directories and undo
 
