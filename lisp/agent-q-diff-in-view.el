@@ -30,8 +30,12 @@
   (unless (or agent-q-diff-in-view--timer
               (agent-q-diff-buffer-ended-p)
               (null (agent-q-diff-in-view--put-off beg end)))
-    (setq agent-q-diff-in-view--timer
-          (run-with-timer 0 nil #'agent-q-diff-in-view--visit (current-buffer)))))
+    (agent-q-diff-in-view--visit-after 0)))
+
+(defun agent-q-diff-in-view--visit-after (seconds)
+  "Visit the files in view after so many SECONDS."
+  (setq agent-q-diff-in-view--timer
+        (run-with-timer seconds nil #'agent-q-diff-in-view--visit (current-buffer))))
 
 (defun agent-q-diff-in-view--put-off (beg end)
   "Return the files between BEG and END that are to be visited, indices."
@@ -54,14 +58,17 @@
   (when (buffer-live-p buffer)
     (with-current-buffer buffer
       (setq agent-q-diff-in-view--timer nil)
-      (unless (or (agent-q-diff-buffer-ended-p)
-                  ;; A hook that runs on saving may ask something, and then
-                  ;; the plan is not committed yet.
-                  agent-q-diff-outside-speaker)
+      (cond
+       ((agent-q-diff-buffer-ended-p))
+       ;; A hook that runs on saving asks something, and the plan is not
+       ;; committed yet.
+       (agent-q-diff-outside-speaker
+        (agent-q-diff-in-view--visit-after 0.2))
+       (t
         (dolist (window (get-buffer-window-list buffer nil t))
           (dolist (index (agent-q-diff-in-view--put-off (window-start window)
                                                         (window-end window t)))
-            (agent-q-diff-in-view--visit-file index)))))))
+            (agent-q-diff-in-view--visit-file index))))))))
 
 (defun agent-q-diff-in-view--visit-file (index)
   "Visit the file with INDEX, and show how its hunks stand then.

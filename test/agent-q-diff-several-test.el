@@ -903,6 +903,23 @@ diff --git a/old.txt b/old.txt
                        ("run.sh" 0 . "#!/bin/sh\nls\n")
                        ("sub/new.txt" 0 . "one\nTWO\n")))))))
 
+(ert-deftest aqd-several-files-in-view-are-visited-once-nothing-is-being-saved ()
+  (aqd-several-with-tree
+    (save-window-excursion
+      (let ((review (agent-q-diff-review-diff aqd-several-codex nil #'ignore)))
+        (switch-to-buffer (agent-q-diff-session-buffer review))
+        (cl-flet ((put-off () (agent-q-diff-target-put-off
+                               (agent-q-diff-file-change-target
+                                (agent-q-diff-session-file review)))))
+          (let ((agent-q-diff-outside-speaker 'someone))
+            (agent-q-diff-in-view--visit (current-buffer)))
+          (should (put-off))
+          (should (timerp agent-q-diff-in-view--timer))
+          (timer-event-handler agent-q-diff-in-view--timer)
+          (should-not (put-off))
+          (should-not agent-q-diff-in-view--timer)
+          (agent-q-diff-cancel review))))))
+
 (ert-deftest aqd-several-codex-patch-that-does-not-fit-opens-nothing ()
   (aqd-several-with-tree
     (pcase-dolist (`(,patch ,symbol ,words)
