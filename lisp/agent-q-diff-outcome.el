@@ -86,6 +86,8 @@ A missing node has the type that tree-sitter expected, and no text."
 Do not warn if ORIGINAL or MODIFIED, the proposal's texts, are not sound
 either."
   (when (and mode original modified
+             (not (equal text original))
+             (not (equal text modified))
              (< (length text) agent-q-diff-outcome--max-size))
     (when-let ((line (agent-q-diff-outcome--flaw text mode)))
       (unless (or (agent-q-diff-outcome--flaw original mode)
