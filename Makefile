@@ -25,6 +25,7 @@ help: ## List these commands
 	@echo 'CHECKS="rust dependencies lisp-compile lisp-style layers"'
 	@echo '                                what make lint checks'
 	@echo 'FUZZ_SECONDS=60                 how long make fuzz runs each target'
+	@echo 'FUZZ_TARGETS="parse place"       what make fuzz runs'
 	@echo 'AGENT_Q_DIFF_CASES=30000        how many random walks make fuzz runs'
 
 build: ## Build the engine (a Rust module) and put it beside the Lisp files

@@ -149,8 +149,9 @@ it; \\<agent-q-diff-mode-map>\\[agent-q-diff-follow-mode] takes one."
 
 (defcustom agent-q-diff-finish-check-size 200000
   "Number of characters up to which a file is checked when you finish a review.
-You are told if its parentheses or strings are not balanced although those
-of the original and of the whole proposal are.  If nil, only
+You are told if it has unbalanced delimiters or strings, or a syntax error
+that tree-sitter finds, and neither the original nor the whole proposal
+has.  If nil, only
 \\<agent-q-diff-mode-map>\\[agent-q-diff-show-outcome] checks the file."
   :group 'agent-q-diff-review
   :type '(choice (natnum :tag "Characters") (const :tag "Never" nil)))

@@ -477,7 +477,7 @@ Return non-nil if they were."
   (let ((hunk (agent-q-diff-buffer-hunk-here)))
     (when (and agent-q-diff-buffer-change
                (agent-q-diff-change-operation-of agent-q-diff-buffer-change hunk))
-      (user-error "This hunk is no change of lines; accept or reject it as a whole"))
+      (user-error "This hunk does not change lines; accept or reject it as a whole"))
     hunk))
 
 (defun agent-q-diff-buffer-goto-next-pending ()

@@ -28,7 +28,7 @@
   (firsts nil :documentation "Vector of the first hunk of each file, or nil if that is not known.")
   (n-extra nil :documentation "Number of hunks more than were proposed, or nil if none was ever split.")
   (committed nil :documentation "Last snapshot, an `agent-q-diff-engine-committed', or nil.")
-  (n-conflicts nil :documentation "Number of hunks without a certain place, or nil if that is not known.")
+  (known-unplaced nil :documentation "What `agent-q-diff-change-unplaced' returns, or nil if that is not known.")
   (failures nil :documentation "Alist from hunk index to why it last failed to apply.")
   (comments nil :documentation "Alist from hunk index to the user's comment."))
 
@@ -295,22 +295,24 @@ The search wraps around after the last hunk."
                  (agent-q-diff-module-tally (agent-q-diff-change-engine change)))))
     (list total applied rejected (- total applied rejected))))
 
-(defun agent-q-diff-change-count-conflicts (change)
-  "Return the number of hunks of CHANGE that have no certain place in the target.
-Commands never create such a hunk: 0 stays true until others edit the
-target.  If the review has ended, return 0."
+(defun agent-q-diff-change-unplaced (change)
+  "Return the numbers of hunks of CHANGE that have no certain place.
+They are (CONFLICTS . AMBIGUOUS): of hunks that do not apply, and of those
+that may belong to several places.  Commands never create such a hunk: that
+there is none stays true until others edit the target.  If the review has
+ended, there is none."
   (cond
-   ((null (agent-q-diff-change-engine change)) 0)
-   ((agent-q-diff-change-n-conflicts change))
-   (t (pcase-let ((`(,conflict ,ambiguous . ,_)
+   ((null (agent-q-diff-change-engine change)) '(0 . 0))
+   ((agent-q-diff-change-known-unplaced change))
+   (t (pcase-let ((`(,conflicts ,ambiguous . ,_)
                    (agent-q-diff-module-standing
                     (agent-q-diff-change-engine change))))
-        (setf (agent-q-diff-change-n-conflicts change) (+ conflict ambiguous))))))
+        (setf (agent-q-diff-change-known-unplaced change) (cons conflicts ambiguous))))))
 
 (defun agent-q-diff-change-recount (change)
   "Forget the counts for CHANGE, so that they are taken again."
   (setf (agent-q-diff-change-committed change) nil
-        (agent-q-diff-change-n-conflicts change) nil))
+        (agent-q-diff-change-known-unplaced change) nil))
 
 (defun agent-q-diff-change-marks (change)
   "Return a list of the mark of each hunk of CHANGE."

@@ -52,7 +52,7 @@ FROM, TO and TEXT are as for `agent-q-diff-coding-unencodable'."
   (let ((char (agent-q-diff-coding-unencodable from to coding text)))
     (when char
       (agent-q-diff-file-refuse
-       "the file's coding system %s cannot hold the character %c; %s" coding char
+       "the file's coding system %s cannot encode the character %c; %s" coding char
        "M-x agent-q-diff-recode-target makes the file UTF-8, or reject the hunk"))))
 
 (defun agent-q-diff-coding-check-surrogates (new old)

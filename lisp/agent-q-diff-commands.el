@@ -39,10 +39,8 @@ HUNK is an `agent-q-diff-engine-hunk'.  The words follow \"Hunk 3 applied\";
 they are empty if HUNK is where it was expected."
   (let ((offset (agent-q-diff-engine-hunk-offset hunk))
         (fuzz (agent-q-diff-engine-hunk-fuzz hunk)))
-    (cond
-     ((> fuzz 0) (format " with fuzz %d at offset %d" fuzz offset))
-     ((/= offset 0) (format " at offset %d" offset))
-     (t ""))))
+    (concat (if (> fuzz 0) (format " with fuzz %d" fuzz) "")
+            (if (/= offset 0) (format " at offset %d" offset) ""))))
 
 (defun agent-q-diff-commands--note-text (command note hunk)
   "Return a message about what COMMAND did to HUNK.
@@ -323,7 +321,7 @@ hunk of their own."
     (agent-q-diff-commands--do-here 'unapply)))
 
 (defun agent-q-diff-accept-white-space ()
-  "Accept the pending hunks that change only white space.
+  "Accept the pending hunks that change only whitespace.
 This is one undo step of the target."
   (interactive)
   (let* ((change (agent-q-diff-signs-change-with-target))
@@ -510,8 +508,8 @@ If ADVANCE is non-nil, move on to the next pending hunk.  Show a message."
                         (null (aref agent-q-diff-buffer-marks hunk))))
                     (agent-q-diff-change-hunks-of change index))
     (user-error (if (eq command 'unapply)
-                    "Nothing of %s is in the file"
-                  "Nothing of %s is pending; on its hunks, the key changes what you decided")
+                    "None of %s is in the file"
+                  "No hunk of %s is pending; press the key on a hunk to change what you decided")
                 (agent-q-diff-commands--name change index))))
 
 (defun agent-q-diff-commands--say-file (command change index)

@@ -20,7 +20,7 @@
   '((direction . "changes the direction of writing")
     (invisible . "cannot be seen")
     (space . "looks like a space or a line's end")
-    (control . "is a control character or a byte that is no text")
+    (control . "is a control character or a byte that is not text")
     (lookalike . "looks like an ASCII character")
     (combining . "joins the letter before it"))
   "What each kind of confusable does, a predicate for its name.")

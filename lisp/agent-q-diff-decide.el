@@ -131,12 +131,12 @@ PART and NOTE are that function's."
   (let ((committed (agent-q-diff-module-commit
                     (agent-q-diff-change-engine change)
                     agent-q-diff-change-max-shown
-                    ;; Commands never create conflicts.
-                    (not (eql 0 (agent-q-diff-change-n-conflicts change))))))
+                    ;; Commands never create such hunks.
+                    (not (equal '(0 . 0) (agent-q-diff-change-known-unplaced change))))))
     (setf (agent-q-diff-change-committed change) committed)
-    (when (agent-q-diff-engine-committed-conflicts committed)
-      (setf (agent-q-diff-change-n-conflicts change)
-            (agent-q-diff-engine-committed-conflicts committed)))))
+    (when (agent-q-diff-engine-committed-unplaced committed)
+      (setf (agent-q-diff-change-known-unplaced change)
+            (agent-q-diff-engine-committed-unplaced committed)))))
 
 ;;;; Failures
 

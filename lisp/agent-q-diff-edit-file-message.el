@@ -103,9 +103,9 @@ OUTCOME is what `agent-q-diff-edit-file-run' returned."
 ;;;; An edit that failed
 
 (defconst agent-q-diff-edit-file-message--differences
-  '((line-ends . "line ends")
-    (white-space . "white space")
-    (case . "upper and lower case")
+  '((line-ends . "line endings")
+    (white-space . "whitespace")
+    (case . "case")
     (normalization . "Unicode normalization (composed or decomposed characters)")
     (punctuation . "typographic quotes, dashes or dots")
     (invisible . "characters that cannot be seen")
@@ -149,7 +149,7 @@ They begin at lines %s."
   "Return the message that matches of the string of CALL, on LINES, overlap."
   (format "Error: Found %d matches for the search string in %s, and some overlap.
 
-To replace one would change another. Please provide more surrounding context, or
+Replacing one would change another. Please provide more surrounding context, or
 replace them one by one.
 
 They begin at lines %s."

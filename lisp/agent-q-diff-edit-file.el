@@ -184,6 +184,8 @@ edits."
            :saved (plist-get outcome :saved)
            :hash-before (plist-get outcome :hash-before)
            :hash-after (plist-get outcome :hash-after)
+           :total (and lines 1)
+           :in-file (and lines (if (equal "accepted" (plist-get outcome :outcome)) 1 0))
            :hunks (plist-get outcome :hunks)
            :decided-by (plist-get outcome :by)
            :reason (plist-get outcome :reason)

@@ -130,7 +130,7 @@ The texts of EDITS are decoded."
 (cl-defstruct (agent-q-diff-engine-committed (:type vector) (:constructor nil)
                                              (:copier nil))
   "What to show after a command, as returned by `agent-q-diff-module-commit'."
-  total applied rejected next conflicts marks in-target hunks)
+  total applied rejected next unplaced marks in-target hunks)
 
 ;;;; Texts
 

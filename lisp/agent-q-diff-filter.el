@@ -6,7 +6,7 @@
 
 ;;; Commentary:
 
-;; Decided hunks can be hidden, and hunks that change only white space can
+;; Decided hunks can be hidden, and hunks that change only whitespace can
 ;; be folded into one line.  Both affect only the display; commands that
 ;; move skip hidden hunks.
 
@@ -65,7 +65,7 @@
              nil)))))))
 
 (defun agent-q-diff-filter--fold ()
-  "Fold the hunks that change only white space into their headers."
+  "Fold the hunks that change only whitespace into their headers."
   (dolist (hunk (agent-q-diff-module-blank-hunks
                  (agent-q-diff-change-engine (agent-q-diff-buffer-current-change))))
     (save-excursion
@@ -103,7 +103,7 @@
         (message "Showing all %d" total)))))
 
 (define-minor-mode agent-q-diff-fold-white-space-mode
-  "Fold each hunk that changes only white space into one line."
+  "Fold each hunk that changes only whitespace into one line."
   :lighter " Fold"
   (agent-q-diff-filter--changed)
   (when (called-interactively-p 'any)

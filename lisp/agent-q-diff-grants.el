@@ -6,7 +6,7 @@
 
 ;;; Commentary:
 
-;; A grant allows one tool in one project until Emacs ends or it is revoked.
+;; A grant allows one tool in one project until Emacs exits or it is revoked.
 ;; This file keeps the grants and lists them.
 
 ;;; Code:
@@ -59,7 +59,7 @@
 
 ;;;###autoload
 (defun agent-q-diff-grants ()
-  "List what agents may do without asking until Emacs ends.
+  "List what agents may do without asking until Emacs exits.
 \\<agent-q-diff-grants-mode-map>There, \\[agent-q-diff-grants-revoke] revokes the grant at point."
   (interactive)
   (pop-to-buffer (get-buffer-create "*Agent-Q Grants*"))

@@ -59,7 +59,7 @@
                 (eq (null (plist-get proposal :original))
                     (null (plist-get proposal :modified))))
       (agent-q-diff-input-refuse
-       "%s: give both :original and :modified, or :content if the file is new" path))
+       "%s: give both its original and its modified text, or its content if it is new" path))
     (when (and (plist-get proposal :to) (directory-name-p (plist-get proposal :to)))
       (agent-q-diff-input-refuse "%s names a directory" (plist-get proposal :to)))
     (unless (or given (plist-get proposal :to) (plist-get proposal :mode)

@@ -186,7 +186,7 @@ Forget a review that has ended."
      ((agent-q-diff-session-outcome review)
       (agent-q-diff-forget review)
       (revert-buffer))
-     ((y-or-n-p (format "Cancel the review of %s undecided? "
+     ((y-or-n-p (format "Cancel the review of %s without a decision? "
                         (agent-q-diff-session-name review)))
       (agent-q-diff-lifecycle-end-by-program review 'aborted)
       (revert-buffer)))))

@@ -177,7 +177,7 @@ CHANGE is an element of a WorkspaceEdit's documentChanges; VERSION is as for
          (agent-q-diff-lsp--check-version path document version)
          (prog1 (joined proposal)
            (agent-q-diff-lsp--with-edits proposal (agent-q-diff-lsp--get change "edits")))))
-      (kind (agent-q-diff-input-refuse "%s is no kind of change" kind)))))
+      (kind (agent-q-diff-input-refuse "%s is not a kind of change" kind)))))
 
 ;;;###autoload
 (defun agent-q-diff-lsp-files (edit &optional version)

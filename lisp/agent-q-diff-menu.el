@@ -40,18 +40,20 @@
     (agent-q-diff-accept-all      . "accept all pending hunks and finish")
     (agent-q-diff-reject-all      . "reject all pending hunks and finish")
     (agent-q-diff-finish          . "finish the review")
+    (agent-q-diff-finish-now      . "finish it without a question")
+    (agent-q-diff-abort           . "cancel: tell the agent that there is no decision")
     (agent-q-diff-undo            . "undo the last decision, in the file as well")
     (agent-q-diff-redo            . "redo it")
     (agent-q-diff-next-pending    . "go to the next hunk that is not decided")
-    (agent-q-diff-toggle-hunk     . "accept; if applied, mark it pending and leave the file")
+    (agent-q-diff-toggle-hunk     . "accept; if applied, mark it pending, and do not change the file")
     (agent-q-diff-preview-hunk    . "show the hunk's place in the file")
     (agent-q-diff-show-outcome    . "show the file as it will be if you finish now")
     (agent-q-diff-split-hunk      . "split the hunk into its smallest parts")
     (agent-q-diff-edit-hunk       . "edit the lines that the hunk proposes")
-    (agent-q-diff-merge-hunk      . "merge a hunk that does not apply with the file")
+    (agent-q-diff-merge-hunk      . "merge a hunk that does not apply into the file's lines")
     (agent-q-diff-comment-hunk    . "comment on the hunk, for the agent")
     (agent-q-diff-comment         . "comment on the whole proposal")
-    (agent-q-diff-next-conflict   . "go to the next hunk that does not apply")
+    (agent-q-diff-next-conflict   . "go to the next conflict or ambiguous hunk")
     (agent-q-diff-previous-conflict . "go to the previous one")
     (agent-q-diff-next-rejected   . "go to the next hunk that is rejected")
     (agent-q-diff-accept-white-space . "accept all whitespace-only hunks")
@@ -71,6 +73,13 @@
     (agent-q-diff-help            . "show this help"))
   "Alist from command to what the help says about it.")
 
+(defconst agent-q-diff-menu--of-recursive-edits
+  '((agent-q-diff-finish-now . exit-recursive-edit)
+    (agent-q-diff-abort . abort-recursive-edit))
+  "Alist from command to the one whose keys do the same in a recursive edit.
+Elsewhere those keys have the first command; see
+`agent-q-diff-finish-if-unwaited'.")
+
 (defun agent-q-diff-menu--key-of (command &optional map)
   "Return the keys of COMMAND in this buffer, as a string.
 If MAP is non-nil, these are the keys in that keymap.  They are the
@@ -81,7 +90,12 @@ bind an alias of COMMAND instead."
          (keys (sort (seq-filter
                       #'agent-q-diff-menu--typable-p
                       (mapcan (lambda (name) (where-is-internal name map))
-                              (agent-q-diff-menu--names command map)))
+                              (append
+                               (when-let ((other (alist-get
+                                                  command
+                                                  agent-q-diff-menu--of-recursive-edits)))
+                                 (list command other))
+                               (agent-q-diff-menu--names command map))))
                      (lambda (one other) (< (length one) (length other))))))
     (cond
      ((and advertised

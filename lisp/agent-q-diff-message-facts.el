@@ -155,7 +155,7 @@ must not be mistaken for one that the user applied."
     (append
      (remq nil
            (list (agent-q-diff-message-facts--part
-                  (format "Was in %s already, and was not put there by this review: hunk%%s."
+                  (format "Already in %s, and not put there by this review: hunk%%s."
                           place)
                   (cl-loop for hunk in hunks
                            when (plist-get hunk :was-in) collect hunk))))

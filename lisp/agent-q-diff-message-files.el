@@ -116,7 +116,7 @@ FILE is one of RESULT."
                          (if (seq-every-p (lambda (hunk) (plist-get hunk :in-file)) operations)
                              " with "
                            ", "))
-            (if (plist-get file :overwritten) ", but the file is gone since" "")
+            (if (plist-get file :overwritten) ", but the file has since gone" "")
             (agent-q-diff-message-files--remarks file result))))
 
 ;;;; All files
@@ -148,8 +148,8 @@ FILE is one of RESULT."
 (defun agent-q-diff-message-files-rejected (result)
   "Return the first sentences about RESULT, which was rejected."
   (let ((n (length (plist-get result :files))))
-    (format (ngettext "✗ Rejected: the user declined the change of %d file. %s"
-                      "✗ Rejected: the user declined the change of %d files. %s" n)
+    (format (ngettext "✗ Rejected: the user declined the change to %d file. %s"
+                      "✗ Rejected: the user declined the changes to %d files. %s" n)
             n
             (cond
              ((< 0 (plist-get result :in-file)) (agent-q-diff-message-files-sentence result))

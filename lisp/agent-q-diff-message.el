@@ -65,7 +65,7 @@ sly-agent-q-diff.el is loaded."
 
 (defconst agent-q-diff-message--stop
   "STOP: Do not try this again, and do not propose something else instead. Tell
-the user how the file stands, and ask how to go on."
+the user what is and what is not in the file, and ask how to proceed."
   "What an agent reads after a rejection that it must not work around.")
 
 (defun agent-q-diff-message--accepted-plainly (result path)

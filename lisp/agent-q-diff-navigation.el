@@ -35,7 +35,7 @@ ASIDE, a string or nil, is appended."
              (or mark 'pending) (1+ hunk) (length agent-q-diff-buffer-positions)
              (if (> fuzz 0) (format "; fuzz %d" fuzz) "")
              (cond
-              ((eq place 'lost) "; its lines were changed in the file since")
+              ((eq place 'lost) "; its lines have been changed in the file since")
               ((and is-in (not (eq mark 'applied))) "; its change is in the file")
               ((and (not is-in) (eq mark 'applied)) "; its change is not in the file")
               ((and reason (null mark)
@@ -110,7 +110,7 @@ If there is none, return DEFAULT."
     (if (< -1 hunk n) hunk default)))
 
 (defun agent-q-diff-next-conflict (&optional n)
-  "Move to the Nth next hunk that does not apply, and show why.
+  "Move to the Nth next hunk that is a conflict or ambiguous, and show why.
 If a place of an ambiguous hunk is shown, as after accepting it once, show
 the Nth next place where that hunk may belong instead."
   (interactive "p")
@@ -118,7 +118,7 @@ the Nth next place where that hunk may belong instead."
     (agent-q-diff-navigation--goto-conflict (or n 1))))
 
 (defun agent-q-diff-navigation--goto-conflict (n)
-  "Move to the Nth next hunk that does not apply, and show why."
+  "Move to the Nth next hunk that is a conflict or ambiguous, and show why."
   (let* ((change (agent-q-diff-signs-change-with-target))
          (here (agent-q-diff-navigation-here n))
          (conflicts (agent-q-diff-navigation--conflicts change))
@@ -134,14 +134,14 @@ the Nth next place where that hunk may belong instead."
       (agent-q-diff-navigation-say-state))))
 
 (defun agent-q-diff-previous-conflict (&optional n)
-  "Move to the Nth previous hunk that does not apply, and show why.
+  "Move to the Nth previous hunk that is a conflict or ambiguous, and show why.
 If a place of an ambiguous hunk is shown, show the Nth previous place where
 that hunk may belong instead."
   (interactive "p")
   (agent-q-diff-next-conflict (- (or n 1))))
 
 (defun agent-q-diff-navigation--conflicts (change)
-  "Return the hunks of CHANGE that have no place in the target."
+  "Return the hunks of CHANGE that have no certain place in the target."
   (cl-loop for hunk below (length agent-q-diff-buffer-positions)
            when (agent-q-diff-engine-hunk-reason (agent-q-diff-change-hunk change hunk))
            collect hunk))
@@ -302,7 +302,10 @@ If RESET is non-nil, count from the first hunk."
                 (1+ hunk) (length agent-q-diff-buffer-positions)
                 (or (and reason (null mark)
                          (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file hunk))
-                         (concat "does not apply: " reason))
+                         (concat (if (eq 'ambiguous (agent-q-diff-engine-hunk-place state))
+                                     "ambiguous: "
+                                   "does not apply: ")
+                                 reason))
                     mark 'pending)
                 (substitute-command-keys
                  (concat "\\<agent-q-diff-mode-map>"

@@ -290,7 +290,7 @@ Either is nil if there is no such link."
   (let ((now (and (agent-q-diff-operation-exists-p path)
                   (or (file-symlink-p path) 'no-link))))
     (unless (equal now before)
-      (agent-q-diff-file-refuse "%s was changed since" path)))
+      (agent-q-diff-file-refuse "%s has been changed since" path)))
   (if after
       (let ((missing (agent-q-diff-operation--make-directories path)))
         (when missing

@@ -92,7 +92,7 @@ either."
     (when-let ((line (agent-q-diff-outcome--flaw text mode)))
       (unless (or (agent-q-diff-outcome--flaw original mode)
                   (agent-q-diff-outcome--flaw modified mode))
-        (format "NOT SOUND at line %d, although the original and the whole proposal are"
+        (format "BROKEN SYNTAX at line %d, which neither the original nor the whole proposal has"
                 line)))))
 
 ;;;; Warning at the end
@@ -344,11 +344,11 @@ Return (WINDOW . WARNING); either may be nil."
 
 (defun agent-q-diff-show-outcome (&optional is-all)
   "Show the file as it will be if the review is finished now.
-On the heading of a file, or where no lines change, show of each file what
-it will be.  With a prefix argument, IS-ALL, show that with all pending
-hunks accepted.  Warn of a file that is not sound then, although the
-original and the whole proposal are.  What is shown follows your decisions.
-Return the message that is shown."
+On the heading of a file, or where no lines change, show what will become
+of every file.  With a prefix argument, IS-ALL, show the result of accepting
+all pending hunks.  Warn if the file would have unbalanced delimiters or a
+syntax error that neither the original nor the whole proposal has.  What is
+shown follows your decisions.  Return the message that is shown."
   (interactive "P")
   (agent-q-diff-signs-change-with-target)
   (let* ((hunk (agent-q-diff-buffer-hunk-at-point))

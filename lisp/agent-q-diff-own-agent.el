@@ -115,13 +115,13 @@ and no longer asks about this agent's edits in the project."
 
 (defun agent-q-diff-allow-agent ()
   "Accept all, and let this agent's own tools edit this project without asking.
-That holds until Emacs ends, or until `agent-q-diff-revoke-grants'.
+That holds until Emacs exits, or until `agent-q-diff-revoke-grants'.
 Protected files are asked about all the same."
   (interactive)
   (unless agent-q-diff-own-agent--grant
     (user-error "Only what an agent's own tool writes can be allowed here"))
   (pcase-let ((`(,name ,root) agent-q-diff-own-agent--grant))
-    (when (y-or-n-p (format "Accept all, and let %s edit %s without asking until Emacs ends? "
+    (when (y-or-n-p (format "Accept all, and let %s edit %s without asking until Emacs exits? "
                             name (agent-q-diff-visible (abbreviate-file-name root))))
       (agent-q-diff-grants-add name root)
       (agent-q-diff-accept-all t))))
@@ -163,7 +163,7 @@ IS-SAVED is non-nil if they are saved there."
 PATHS are their names, as the agent knows them.  Return the message for the
 agent."
   (display-warning 'agent-q-diff
-                   (format "%s's tool %s left another text in %s than you decided"
+                   (format "%s's tool %s left text in %s that differs from what you decided"
                            (or (car agent-q-diff-caller) "An agent") tool
                            (mapconcat #'agent-q-diff-visible paths ", "))
                    :error)

@@ -203,8 +203,8 @@ ANSWER is as for `agent-q-diff-own-patch-decide'."
   "Answer that EDIT cannot be made as it was decided, with the reason WHY.
 ANSWER is as for `agent-q-diff-own-patch-decide'."
   (funcall answer
-           (format "Error: %s was not run: %s. Nothing of it is in the files. Ask the user how \
-to go on."
+           (format "Error: %s was not run: %s. None of it is in the files. Ask the user how \
+to proceed."
                    (agent-q-diff-own-patch-edit-tool edit) why)
            t '((verdict . "deny"))))
 
@@ -249,9 +249,9 @@ WHY and ANSWER are as for `agent-q-diff-own-patch--review-files'."
                    (cond
                     ((not (< 0 (or (plist-get result :in-file) 0))) "")
                     ((eq why 'unsaved)
-                     ": the user has unsaved edits in a file, so Emacs made what was decided, \
+                     ": the user has unsaved edits in a file, so Emacs wrote what the user accepted, \
 in all files at once")
-                    (t ": Emacs made what was decided, in all files at once"))
+                    (t ": Emacs wrote what the user accepted, in all files at once"))
                    (plist-get result :message))
            (not (memq (plist-get result :status) '(accepted partial rejected)))
            '((verdict . "deny"))))
@@ -284,7 +284,7 @@ error; then nothing has changed."
                                 (agent-q-diff-own-file-path (car changed))))
     (let ((made (agent-q-diff-own-patch--make edit)))
       (unless (eq 'accepted (plist-get made :status))
-        (agent-q-diff-file-refuse "%s was not run, and Emacs could not make what was decided: %s"
+        (agent-q-diff-file-refuse "%s was not run, and Emacs could not write what the user accepted: %s"
                                   tool (plist-get made :reason)))
       (format "%s was not run, since it cannot write what the user decided; Emacs wrote it, in \
 all files at once.\n%s"

@@ -105,7 +105,7 @@ ANSWER is called with a message, whether that is an error, and a verdict."
   "Answer that EDIT cannot be made as it was decided, with the reason WHY.
 ANSWER is as for `agent-q-diff-own-tool--decide-text'."
   (funcall answer
-           (format "Error: %s was not run: %s. Nothing of it is in %s. Ask the user how to go on."
+           (format "Error: %s was not run: %s. None of it is in %s. Ask the user how to proceed."
                    (agent-q-diff-own-tool-edit-tool edit) why
                    (agent-q-diff-own-tool-edit-path edit))
            t (agent-q-diff-own-tool--verdict "deny")))
@@ -120,9 +120,9 @@ WHY is as from `agent-q-diff-own-tool--why-emacs', ANSWER as for
                    (cond
                     ((not (< 0 (or (plist-get result :in-file) 0))) "")
                     ((eq why 'unsaved)
-                     (format ": the user has unsaved edits in %s, so Emacs made what was decided"
+                     (format ": the user has unsaved edits in %s, so Emacs wrote what the user accepted"
                              (agent-q-diff-own-tool-edit-path edit)))
-                    (t ": it cannot write a part of it, so Emacs made what was decided"))
+                    (t ": it cannot write a part of an edit, so Emacs wrote what the user accepted"))
                    (agent-q-diff-message-of-result
                     result (agent-q-diff-own-tool-edit-path edit)))
            (not (memq (plist-get result :status) '(accepted partial rejected)))
@@ -166,7 +166,7 @@ WHY is as from `agent-q-diff-own-tool--why-emacs'."
                                            (agent-q-diff-own-tool-edit-session edit))))
     (pcase-exhaustive why
       ('nil (format "You decide what %s writes." tool))
-      ('unsaved (format "The file has unsaved edits, so Emacs writes what you decide, not %s."
+      ('unsaved (format "The file has unsaved edits, so Emacs, not %s, will write what you decide."
                         tool))
       ('fixed (format "%s writes all or nothing, so Emacs writes what you decide." tool)))))
 

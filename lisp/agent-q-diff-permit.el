@@ -39,7 +39,7 @@ alist, and returns one of them:
 Only `deny' counts for `propose_file_edit', which is a review anyway.
 For an edit that an agent makes with its own tool, the name is that tool's,
 such as \"Edit\", and `ask' opens the full review.
-Whatever the value, the user is asked before a protected file is edited,
+Unless it is `deny', the user is asked before a protected file is edited,
 and a large edit is reviewed; see `agent-q-diff-tools-review-lines'."
   :type '(choice (const :tag "Ask" ask)
                  (const :tag "Allow" allow)
@@ -108,7 +108,7 @@ question, or each other, sooner than this are ignored."
                                     (agent-q-diff-request-root request))))
 
 (defun agent-q-diff-permit--add-grant (request)
-  "Grant the tool of REQUEST in its project until Emacs ends.
+  "Grant the tool of REQUEST in its project until Emacs exits.
 Open questions that the grant covers are closed."
   (agent-q-diff-grants-add (agent-q-diff-request-tool request)
                            (agent-q-diff-request-root request))
@@ -217,7 +217,7 @@ Signal `agent-q-diff-no-user' if nobody can be asked, and
   (agent-q-diff-permit--give 'once))
 
 (defun agent-q-diff-permit-for-session ()
-  "Allow this tool in this project until Emacs ends."
+  "Allow this tool in this project until Emacs exits."
   (interactive)
   (if (agent-q-diff-request-protection (car agent-q-diff-permit--asked))
       (agent-q-diff-permit--say "A protected file is asked about each time")
@@ -354,8 +354,8 @@ The value is as for `agent-q-diff-permission-function'.  In a batch Emacs,
 or a daemon without a client, signal `agent-q-diff-no-user'."
   (unless (agent-q-diff-permit--somebody-p)
     (signal 'agent-q-diff-no-user
-            '("nobody is there to give permission, so it is denied; \
-agent-q-diff-tools-policy can allow it")))
+            '("no user is there to give permission, so the edit was denied; \
+the user can allow it by the option agent-q-diff-tools-policy")))
   (let ((window (agent-q-diff-transcript-show (agent-q-diff-request-info request)))
         (agent-q-diff-permit--asked (cons request agent-q-diff-permit--asked))
         ;; The caller may be inside `while-no-input' or a process filter.

@@ -140,14 +140,15 @@ In a buffer made for a proposal, show the progress in the header line."
   "Return the words on REVIEW for the header line, after the hunk at point.
 COUNTS is as from `agent-q-diff-buffer-counts'."
   (pcase-let* ((`(,_ ,applied ,rejected ,pending) counts)
-               (conflicts (agent-q-diff-change-count-conflicts
-                           (agent-q-diff-session-change review)))
+               (`(,conflicts . ,ambiguous) (agent-q-diff-change-unplaced
+                                            (agent-q-diff-session-change review)))
                (agent (agent-q-diff-session-agent review)))
-    (format "%d %s · %d rejected · %d pending%s%s · %s%s"
+    (format "%d %s · %d rejected · %d pending%s%s%s · %s%s"
             applied (agent-q-diff-buffer-applied-word) rejected pending
             (if (zerop conflicts)
                 ""
               (format (ngettext " · %d conflict" " · %d conflicts" conflicts) conflicts))
+            (if (zerop ambiguous) "" (format " · %d ambiguous" ambiguous))
             (if (agent-q-diff-session-comment review) " · commented" "")
             (agent-q-diff-progress--literal (agent-q-diff-session-name review))
             (if agent

@@ -197,9 +197,10 @@ The only file is the one that PATH names; of several, one must be."
     (or .path
         (let ((files (ignore-error agent-q-diff-error
                        (agent-q-diff-propose--files arguments))))
-          (if (length= files 1)
-              (plist-get (car files) :path)
-            (format (ngettext "%d file" "%d files" (length files)) (length files)))))))
+          (pcase (length files)
+            (0 "the proposal")
+            (1 (plist-get (car files) :path))
+            (n (format (ngettext "%d file" "%d files" n) n)))))))
 
 (defun agent-q-diff-propose--logging-refusals (tool path function)
   "Call FUNCTION and return its value.

@@ -67,7 +67,7 @@ syntax is that of `agent-q-diff-protected-asked'."
      "appveyor.y*ml" ".appveyor.y*ml" ".cirrus.y*ml" ".cirrus.star" ".teamcity/"
      ".builds/" ".build.y*ml" "buildspec.y*ml" "cloudbuild.y*ml" ".semaphore/"
      ".tekton/" ".ci/" "wercker.yml" "codefresh.y*ml" "netlify.toml" "vercel.json")
-    ("it tells agents what they may and shall do"
+    ("it tells agents what they may and must do"
      ".claude/" ".claude.json" "CLAUDE.md" "CLAUDE.local.md" ".mcp.json" "mcp.json"
      ".mcp/" ".cursor/" ".cursorrules" ".cursorignore" ".codex/" "AGENTS.md"
      "AGENTS.override.md" "AGENT.md" ".agents/" ".agent/" ".agent-q/" "GEMINI.md"

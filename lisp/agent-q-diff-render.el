@@ -86,7 +86,7 @@ If it has several files, each note says which it is about."
              (agent-q-diff-render--target-notes target file))
            (list
             (when (agent-q-diff-file-change-is-adapted file)
-              "Line ends and byte order mark are adapted to the file.")
+              "Line endings and byte order mark are adapted to the file.")
             (when (agent-q-diff-module-is-coarse (agent-q-diff-file-change-engine file))
               "The texts are too different to be compared in full; hunks are coarser (agent-q-diff-budget)."))))))
 
@@ -129,7 +129,7 @@ If it has several files, each note says which it is about."
          (numbers (agent-q-diff-module-standing engine))
          (parts (cl-loop for n in numbers
                          for (one . more) in '(("does not apply" . "do not apply")
-                                               ("needs a look" . "need a look")
+                                               ("is ambiguous" . "are ambiguous")
                                                ("is shifted" . "are shifted")
                                                ("is there already" . "are there already"))
                          when (> n 0) collect (format "%d %s" n (ngettext one more n)))))
@@ -145,7 +145,7 @@ If it has several files, each note says which it is about."
                        (not (agent-q-diff-change-is-several change)))
                   "The file differs from the proposal's original; of "
                 "Of ")
-              (format (ngettext "%d hunk %s." "%d hunks %s." total)
+              (format (ngettext "%d hunk, %s." "%d hunks, %s." total)
                       total (string-join parts ", ")))))))
 
 (defun agent-q-diff-render--insert-header (review notes)

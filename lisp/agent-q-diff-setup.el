@@ -119,7 +119,7 @@ to be changed."
                                       agent-q-diff-setup--agents nil t)
                      current-prefix-arg))
   (let* ((name (or (cdr (assoc agent agent-q-diff-setup--agents))
-                   (user-error "%s is no agent that can be set up" agent)))
+                   (user-error "%s is not an agent that can be set up" agent)))
          (file (string-trim-right (agent-q-diff-setup--output "setup" name "--where")))
          (new (apply #'agent-q-diff-setup--output "setup" name "--show"
                      (append

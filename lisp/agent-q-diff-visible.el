@@ -128,9 +128,9 @@ is shown of the rest."
 (defconst agent-q-diff-visible--path-flaws
   '(("\\`\\'" . "is empty")
     ("[\u0000-\u001f\u007f-\u009f\u2028\u2029]" . "contains a control character")
-    ("[^\u0000-\U0010ffff]" . "contains a byte that is no character")
+    ("[^\u0000-\U0010ffff]" . "contains a byte that is not a character")
     ("[\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
-     . "contains a code that is no character")
+     . "contains a code that is not a character")
     ("[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffc\U000E0000-\U000E0FFF]"
      . "contains a character that cannot be seen")
     ("\\\\" . "contains a backslash; separate directories with /"))

@@ -53,7 +53,7 @@ SPANS is a sorted list of disjoint (START . END), characters from 0."
                0 (length new) (agent-q-diff-live-write-coding live) new)))
     (when char
       (agent-q-diff-file-refuse
-       "the file's coding system %s cannot hold the character %c"
+       "the file's coding system %s cannot encode the character %c"
        (agent-q-diff-live-coding live) char))))
 
 (defun agent-q-diff-write--check-writable (name)

@@ -75,7 +75,7 @@
                    (concat "above\n" (aqd-numbered 40 '((20 . "twenty and more"))))))
     (should (equal (aqd-said (agent-q-diff-look-again past)
                              (agent-q-diff-unapply-all))
-                   "Not taken out: hunk 2: its lines were changed since, at line 21"))))
+                   "Not taken out: hunk 2: its lines have been changed since, at line 21"))))
 
 (ert-deftest aqd-again-says-what-is-not-saved ()
   (aqd-again-with-past "a r r q"

@@ -279,7 +279,7 @@ The buffer will be saved as CODING."
                 (aqd-coding-with-bytes bytes
                   (aqd-coding-visit-to-save-as coding)
                   (if (eq way 'edit)
-                      (should (string-search "cannot hold the character"
+                      (should (string-search "cannot encode the character"
                                              (aqd-edit "two" "٢")))
                     (aqd-call "one\ntwo\n" "one\n٢\n"
                               (lambda ()

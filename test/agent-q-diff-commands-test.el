@@ -15,7 +15,7 @@
                  `((,(aqd-numbered 20) . "Hunk 1 applied; nothing is pending, q finishes")
                    (,(concat "top\n" (aqd-numbered 20)) . "Hunk 1 applied at offset 1; nothing is pending, q finishes")
                    (,(aqd-numbered 20 '((4 . "other")))
-                    . "Hunk 1 applied with fuzz 1 at offset 0; nothing is pending, q finishes")
+                    . "Hunk 1 applied with fuzz 1; nothing is pending, q finishes")
                    (,(concat "top\n" (aqd-numbered 20 '((9 . "x") (10 . "y"))))
                     . "Hunk 1 applied with fuzz 2 at offset 1; nothing is pending, q finishes")))
     (aqd-with-file text

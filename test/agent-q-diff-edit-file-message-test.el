@@ -128,15 +128,15 @@ They begin at lines 1, 3, 4."))
 (ert-deftest aqd-edit-file-message-error-tells-the-nearest-text ()
   (pcase-dolist (`(,text ,old ,said)
                  '(("a\n\tfoo  bar\n" "foo bar"
-                    "line 2 and differs in white space:\n\tfoo  bar")
+                    "line 2 and differs in whitespace:\n\tfoo  bar")
                    ("a\nHello\n" "hello"
-                    "line 2 and differs in upper and lower case:\nHello")
+                    "line 2 and differs in case:\nHello")
                    ("say “hi”\n" "say \"hi\""
                     "line 1 and differs in typographic quotes, dashes or dots:\nsay “hi”")
                    ("cafe\u0301\n" "café"
                     "line 1 and differs in Unicode normalization (composed or \
 decomposed characters):\ncafe\u0301")
-                   ("a\nb\n" "a\r\nb" "lines 1-2 and differs in line ends:\na\nb")
+                   ("a\nb\n" "a\r\nb" "lines 1-2 and differs in line endings:\na\nb")
                    ("one\n(defun process-item (item)\n" "(defun process-items (item)"
                     "line 2 and differs in its wording:\n(defun process-item (item)")))
     (aqd-with-project text

@@ -607,7 +607,7 @@ plist with the case and what the file has."
       (aqd-with-project ""
         (aqd-put-bytes before aqd-file)
         (when visit (aqd-visit))
-        (should (string-match-p "\\`Error: Cannot write to file\n\n.*cannot hold"
+        (should (string-match-p "\\`Error: Cannot write to file\n\n.*cannot encode"
                                 (aqd-edit "x" new)))
         (should (equal (aqd-disk) before)))))
   (dolist (new '("\ud800" "\udc00\ud800" "\377" "\x3fffff"))

@@ -81,7 +81,7 @@
       (should (eq 'already-in (agent-q-diff-accept review 0)))
       (agent-q-diff-end review)
       (should (plist-get (car (plist-get result :hunks)) :was-in))
-      (should (string-search "Was in the file already, and was not put there by this review: hunk 1."
+      (should (string-search "Already in the file, and not put there by this review: hunk 1."
                              (plist-get result :message))))))
 
 (ert-deftest aqd-git-the-id-counts-in-each-file-of-a-diff ()

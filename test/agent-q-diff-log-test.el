@@ -418,6 +418,19 @@ No line may be torn and none lost."
                          (funcall propose "target.txt")
                          (aqd-edit "line 5\n" "five\n")))))))))
 
+(ert-deftest aqd-log-an-edit-counts-as-one-hunk ()
+  (should (equal '(("edit_file" "accepted" "policy" 1 1)
+                   ("edit_file" "rejected" "user" 0 1))
+                 (aqd-log-words
+                  (aqd-log-entries-of
+                   (lambda ()
+                     (let ((agent-q-diff-tools-policy 'allow))
+                       (aqd-edit "line 5\n" "five\n"))
+                     (let ((agent-q-diff-tools-policy 'ask)
+                           (agent-q-diff-permission-function
+                            (lambda (_) '(deny . "no"))))
+                       (aqd-edit "line 6\n" "six\n"))))))))
+
 (ert-deftest aqd-log-has-the-proposal-and-not-what-the-user-made-of-it ()
   (let-alist (car (aqd-log-entries-of
                    (lambda ()

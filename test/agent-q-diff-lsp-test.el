@@ -129,7 +129,7 @@
 (ert-deftest aqd-lsp-what-cannot-be-read-is-said ()
   (pcase-dolist (`(,json . ,words)
                  '(("{}" . "changes no file")
-                   ("{\"documentChanges\": [{\"kind\": \"copy\"}]}" . "copy is no kind of change")
+                   ("{\"documentChanges\": [{\"kind\": \"copy\"}]}" . "copy is not a kind of change")
                    ("{\"documentChanges\": [{\"kind\": \"delete\", \"uri\": \"http://x/y\"}]}"
                     . "not the URI of a file")))
     (should (string-search words

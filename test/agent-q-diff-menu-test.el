@@ -55,7 +55,7 @@
                 (let ((help (with-current-buffer "*Agent-Q Diff Help*"
                               (buffer-string))))
                   (dolist (key '("n" "p" "N" "P" "RET" "a" "r" "SPC" "u" "s" "C-c C-c" "C-c C-k"
-                                 "q" "?"))
+                                 "C-M-c" "C-]" "q" "?"))
                     (should (let ((case-fold-search nil))
                               (string-match-p (format "^%s +[a-z]" (regexp-quote key))
                                               help)))))

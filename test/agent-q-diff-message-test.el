@@ -226,7 +226,7 @@ The buffer is not saved; the file on disk is as it was.")))
                                       '(:path "target.txt" :original "a\n"
                                               :modified "b\n" :description "d"))))
                    "Error: the change could not be applied to target.txt: \
-hunk 1: its lines were changed since, at line 1
+hunk 1: its lines have been changed since, at line 1
 
 None of it is in the file."))))
 
@@ -508,7 +508,7 @@ changes were not applied and ask if they would like to proceed differently."))))
   (aqd-with-file "other\n"
     (should (equal (aqd-message-to-agent-q-about "a\n" "b\n" "a q")
                    "Error showing diff for target.txt: Could not be applied: \
-\"hunk 1: its lines were changed since, at line 1\"
+\"hunk 1: its lines have been changed since, at line 1\"
 
 This might indicate an issue with the Emacs integration. Make sure
 sly-agent-q-diff.el is loaded."))))

@@ -35,7 +35,7 @@
     (aqd-with-file (aqd-numbered 60 '((20 . "mine") (50 . "mine")))
       (aqd-call original modified
                 (lambda ()
-                  (should (string-search "of 4 hunks 2 do not apply" (buffer-string)))
+                  (should (string-search "of 4 hunks, 2 do not apply" (buffer-string)))
                   (should (string-match-p "4 pending · 2 conflicts · " header-line-format))
                   (should (string-match-p "\\`Hunk pending (2 of 4); its lines"
                                           (aqd-said (aqd-press "N"))))
@@ -87,7 +87,7 @@
     (should (equal (agent-q-diff-navigation--eldoc) "Hunk 2 of 3, pending; a accepts, r rejects"))
     (aqd-in-target (search-forward "line 35") (insert "!"))
     (aqd-goto-hunk 3)
-    (should (string-prefix-p "Hunk 3 of 3, does not apply: its lines were changed"
+    (should (string-prefix-p "Hunk 3 of 3, does not apply: its lines have been changed"
                              (agent-q-diff-navigation--eldoc)))
     (goto-char (point-min))
     (should-not (agent-q-diff-navigation--eldoc))))

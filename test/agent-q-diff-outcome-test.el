@@ -56,7 +56,7 @@ The file's name ends with `aqd-outcome-suffix'."
   (aqd-outcome-with-review aqd-outcome-original aqd-outcome-modified
     (aqd-accept 1)
     (should (string-suffix-p
-             "finish now: NOT SOUND at line 1, although the original and the whole proposal are"
+             "finish now: BROKEN SYNTAX at line 1, which neither the original nor the whole proposal has"
              (nth 1 (aqd-outcome))))
     (aqd-accept 2)
     (should (string-suffix-p "finish now" (nth 1 (aqd-outcome))))
@@ -75,7 +75,7 @@ The file's name ends with `aqd-outcome-suffix'."
     (aqd-outcome-with-review original
         (concat "(foo \"a)\n" (aqd-numbered 20) "\"(bar))\n")
       (aqd-accept 1)
-      (should (string-match-p "NOT SOUND" (nth 1 (aqd-outcome)))))))
+      (should (string-match-p "BROKEN SYNTAX" (nth 1 (aqd-outcome)))))))
 
 ;;;; While the review goes on
 
@@ -93,7 +93,7 @@ The file's name ends with `aqd-outcome-suffix'."
     (aqd-accept 1)
     (pcase-let ((`(,text ,header) (aqd-outcome-shown)))
       (should (equal text (aqd-target)))
-      (should (string-match-p "finish now: NOT SOUND" header)))
+      (should (string-match-p "finish now: BROKEN SYNTAX" header)))
     (aqd-accept 2)
     (should (equal (aqd-outcome-shown)
                    (list aqd-outcome-modified " target.txt.el if you finish now")))
@@ -109,7 +109,7 @@ The file's name ends with `aqd-outcome-suffix'."
     (agent-q-diff-reject-hunk)
     (pcase-let ((`(,text ,header) (aqd-outcome-shown)))
       (should-not (string-match-p "when x" text))
-      (should (string-match-p "with all pending hunks: NOT SOUND" header)))))
+      (should (string-match-p "with all pending hunks: BROKEN SYNTAX" header)))))
 
 (ert-deftest aqd-outcome-keeps-its-place-while-it-follows ()
   (aqd-outcome-with-review aqd-outcome-original aqd-outcome-modified
@@ -165,9 +165,9 @@ parentheses are balanced."
 (ert-deftest aqd-outcome-warns-of-what-tree-sitter-cannot-parse ()
   (aqd-outcome-with-json-review "{\n\"a\": 1\n\n}\n" "{\n\"a\": 1,\n\n\"b\": 2\n}\n"
     (aqd-accept 2)
-    (should (string-match-p "finish now: NOT SOUND at line 2," (nth 1 (aqd-outcome))))
+    (should (string-match-p "finish now: BROKEN SYNTAX at line 2," (nth 1 (aqd-outcome))))
     (should (equal (agent-q-diff-outcome-at-finish)
-                   "target.txt.json: NOT SOUND at line 2, although the original and the whole proposal are"))
+                   "target.txt.json: BROKEN SYNTAX at line 2, which neither the original nor the whole proposal has"))
     (aqd-accept 1)
     (should (string-suffix-p "finish now" (nth 1 (aqd-outcome))))
     (should-not (agent-q-diff-outcome-at-finish))))
@@ -176,7 +176,7 @@ parentheses are balanced."
 (ert-deftest aqd-outcome-warns-of-what-tree-sitter-misses ()
   (aqd-outcome-with-json-review "{\n\"a\":\n\n1\n}\n" "{\n\n}\n"
     (aqd-accept 2)
-    (should (string-match-p "finish now: NOT SOUND at line 2," (nth 1 (aqd-outcome))))
+    (should (string-match-p "finish now: BROKEN SYNTAX at line 2," (nth 1 (aqd-outcome))))
     (aqd-accept 1)
     (should (string-suffix-p "finish now" (nth 1 (aqd-outcome))))))
 
@@ -199,18 +199,18 @@ parentheses are balanced."
                        (push (apply #'format-message format arguments) said)))))
           (aqd-review aqd-outcome-original aqd-outcome-modified keys))
         (kill-buffer (find-buffer-visiting aqd-file))))
-    (seq-find (lambda (text) (string-match-p "NOT SOUND" text)) said)))
+    (seq-find (lambda (text) (string-match-p "BROKEN SYNTAX" text)) said)))
 
 (defconst aqd-outcome-unsound
-  "target.txt.el: 1 of 2 hunks in the file, Agent-Q told; NOT SOUND at line 1, \
-although the original and the whole proposal are"
+  "target.txt.el: 1 of 2 hunks in the file, Agent-Q told; BROKEN SYNTAX at line 1, \
+which neither the original nor the whole proposal has"
   "What is said of the first hunk alone.")
 
 (ert-deftest aqd-outcome-finishing-says-what-only-a-part-breaks ()
   (dolist (keys '("a r q" "a C-c C-k" "n r p a C-c C-c"))
     (ert-info (keys)
       (should (equal (aqd-outcome-said keys) aqd-outcome-unsound))))
-  (should (string-match-p "NOT SOUND at line 22," (aqd-outcome-said "r a q"))))
+  (should (string-match-p "BROKEN SYNTAX at line 22," (aqd-outcome-said "r a q"))))
 
 (ert-deftest aqd-outcome-finishing-says-nothing-of-what-is-sound ()
   (dolist (keys '("a a q" "r r q" "C-c C-c" "a p u C-c C-k"))
@@ -238,7 +238,7 @@ although the original and the whole proposal are"
               (aqd-with-file aqd-outcome-original
                 (plist-get (aqd-result aqd-outcome-original aqd-outcome-modified "a r q")
                            :message))))
-    (should-not (string-match-p "NOT SOUND" (result)))))
+    (should-not (string-match-p "BROKEN SYNTAX" (result)))))
 
 (provide 'agent-q-diff-outcome-test)
 ;;; agent-q-diff-outcome-test.el ends here

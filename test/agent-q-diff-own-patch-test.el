@@ -194,7 +194,7 @@ FILES is what the program says about them, by default `aqd-own-patch-files'."
                                           (if (equal "renamed.txt" (car left)) "old.txt"
                                             (car left)))
                                   (aqd-own-patch-check))))
-        (should (string-search "Codex's tool apply_patch left another text in" warned))))))
+        (should (string-search "Codex's tool apply_patch left text in" warned))))))
 
 (ert-deftest aqd-own-patch-the-bytes-of-a-file-are-compared ()
   (aqd-own-patch-with-files
@@ -219,7 +219,7 @@ FILES is what the program says about them, by default `aqd-own-patch-files'."
     (aqd-in-diff (aqd-own-patch-of-four)
       (agent-q-diff-reject-all))
     (should (equal "deny" (aqd-own-patch-verdict 'verdict)))
-    (should (string-match-p "\\`✗ Rejected: the user declined the change of 4 files\\. None of it"
+    (should (string-match-p "\\`✗ Rejected: the user declined the changes to 4 files\\. None of it"
                             (aqd-own-patch-message)))
     (should-not agent-q-diff-own-agent--decided)))
 
@@ -253,7 +253,7 @@ FILES is what the program says about them, by default `aqd-own-patch-files'."
       (agent-q-diff-accept-all))
     (should (equal "deny" (aqd-own-patch-verdict 'verdict)))
     (should (string-prefix-p "The patch was not run: the user has unsaved edits in a file, so \
-Emacs made what was decided, in all files at once.\n✓ Accepted" (aqd-own-patch-message)))
+Emacs wrote what the user accepted, in all files at once.\n✓ Accepted" (aqd-own-patch-message)))
     (should (equal '(nil nil "O\n" "new\n")
                    (mapcar #'aqd-own-patch-text '("gone.txt" "old.txt" "renamed.txt" "new.txt"))))
     (with-current-buffer (get-file-buffer aqd-file)
@@ -379,7 +379,7 @@ decided; Emacs wrote it, in all files at once.\n✓ Accepted in part: 3 of 4 fil
                (buffer-string)))
       (agent-q-diff-accept-all))
     (should (string-match-p
-             "\\`The patch was not run: Emacs made what was decided, in all files at once\\.\n✓ Accepted"
+             "\\`The patch was not run: Emacs wrote what the user accepted, in all files at once\\.\n✓ Accepted"
              (aqd-own-patch-message)))
     (should (equal (aqd-disk) "one\nTWO\n"))
     (should (equal (aqd-own-patch-text "new.txt") "new\n"))))

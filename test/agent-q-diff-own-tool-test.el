@@ -179,7 +179,7 @@
         (cl-letf (((symbol-function 'display-warning)
                    (lambda (_type text &rest _) (setq warning text))))
           (should (string-prefix-p "ALARM: " (apply #'aqd-own-tool-check left))))
-        (should (string-match-p "Claude Code's tool Edit left another text" warning))))))
+        (should (string-match-p "Claude Code's tool Edit left text" warning))))))
 
 (ert-deftest aqd-own-tool-line-ends-are-compared-as-well ()
   (let ((crlf (string-replace "\n" "\r\n" aqd-modified-of-two)))
@@ -217,15 +217,15 @@
       (goto-char (point-max))
       (insert "mine\n"))
     (let ((review (aqd-own-tool-decide)))
-      (should (string-search "The file has unsaved edits, so Emacs writes what you decide, \
-not Claude Code's tool Edit (session 12345678)."
+      (should (string-search "The file has unsaved edits, so Emacs, not Claude Code's \
+tool Edit (session 12345678), will write what you decide."
                              (aqd-in-diff review (buffer-string))))
       (agent-q-diff-accept review 0)
       (agent-q-diff-reject review 1)
       (agent-q-diff-end review))
     (should (equal (aqd-own-tool-answer 'verdict) "deny"))
     (should (string-prefix-p (format "Edit was not run: the user has unsaved edits in %s, so \
-Emacs made what was decided.\n✓ Accepted in part: 1 of 2 hunks is in" aqd-file)
+Emacs wrote what the user accepted.\n✓ Accepted in part: 1 of 2 hunks is in" aqd-file)
                              (aqd-own-tool-answer 'message)))
     (should (equal (aqd-target) (concat aqd-own-tool-first "mine\n")))
     (should (equal (aqd-disk) aqd-original-of-two))))
@@ -241,8 +241,8 @@ writes what you decide."
       (agent-q-diff-accept review 0)
       (agent-q-diff-end review))
     (should (equal (aqd-own-tool-answer 'verdict) "deny"))
-    (should (string-prefix-p "NotebookEdit was not run: it cannot write a part of it, so Emacs \
-made what was decided.\n✓ Accepted in part: 1 of 2 hunks is in"
+    (should (string-prefix-p "NotebookEdit was not run: it cannot write a part of an edit, so Emacs \
+wrote what the user accepted.\n✓ Accepted in part: 1 of 2 hunks is in"
                              (aqd-own-tool-answer 'message)))
     (should (equal (aqd-disk) aqd-own-tool-first))))
 

@@ -120,7 +120,7 @@ this saves them, too.\nedit_file target.txt (+1 -1) in %s?  [y]es [s]ession [n]o
   (aqd-with-project "a\n"
     (let* ((agent-q-diff-tools-policy 'ask)
            (message (aqd-edit "a" "b")))
-      (should (string-prefix-p "Error editing file: nobody is there to give permission"
+      (should (string-prefix-p "Error editing file: no user is there to give permission"
                                message))
       (should (string-search "agent-q-diff-tools-policy" message))
       (should (equal (aqd-disk) "a\n")))))

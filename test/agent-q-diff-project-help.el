@@ -29,7 +29,7 @@ None of it is in the file."
 (defconst aqd-stop "
 
 STOP: Do not try this again, and do not propose something else instead. Tell
-the user how the file stands, and ask how to go on."
+the user what is and what is not in the file, and ask how to proceed."
   "What it reads in addition if the user gave no reason.")
 
 (defconst aqd-rejected (concat aqd-declined aqd-stop)

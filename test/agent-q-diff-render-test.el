@@ -64,7 +64,7 @@
   (let ((shifted (concat "new top\n" aqd-original)))
     (aqd-with-file shifted
       (should (equal "accepted" (aqd-review aqd-original aqd-modified "a q")))
-      (should (string-search "of 1 hunk 1 is shifted"
+      (should (string-search "of 1 hunk, 1 is shifted"
                              (with-current-buffer (aqd-diff-buffer)
                                (buffer-string))))
       (should (equal (aqd-disk) (concat "new top\n" aqd-modified))))))

@@ -129,7 +129,7 @@ caller is told, TEXT what the target's buffer then has."
     (agent-q-diff-end review)
     (should (equal '(t nil) (mapcar (lambda (hunk) (plist-get hunk :was-in))
                                     (answer :hunks))))
-    (should (string-suffix-p "\n\nWas in the file already, and was not put there by this review: hunk 1."
+    (should (string-suffix-p "\n\nAlready in the file, and not put there by this review: hunk 1."
                              (answer :message)))))
 
 (ert-deftest aqd-result-comments-reach-the-agent ()

@@ -187,7 +187,7 @@ run.sh made executable, link now links to run.sh."))))
       (should (equal (aqd-several-disk) before))
       (should (eq 'rejected (aqd-several-answer :status)))
       (should (string-prefix-p
-               "✗ Rejected: the user declined the change of 6 files. None of it is in the files."
+               "✗ Rejected: the user declined the changes to 6 files. None of it is in the files."
                (aqd-several-answer :message))))))
 
 (ert-deftest aqd-several-taken-back-everything-is-as-it-was ()
@@ -362,7 +362,7 @@ run.sh made executable, link now links to run.sh."))))
   (aqd-several-with-review
     (agent-q-diff-buffer-goto-hunk 5)
     (dolist (command '(agent-q-diff-split-hunk agent-q-diff-edit-hunk agent-q-diff-merge-hunk))
-      (should (equal '("This hunk is no change of lines; accept or reject it as a whole")
+      (should (equal '("This hunk does not change lines; accept or reject it as a whole")
                      (cdr (should-error (funcall command) :type 'user-error)))))
     (font-lock-ensure)))
 
@@ -441,7 +441,7 @@ run.sh made executable, link now links to run.sh."))))
 (ert-deftest aqd-several-a-file-that-others-changed-is-not-deleted ()
   (aqd-several-with-review
     (aqd-several-put "gone.txt" "needed after all\n")
-    (should (equal '("the file was changed since")
+    (should (equal '("the file has been changed since")
                    (cdr (should-error (agent-q-diff-accept review 5)
                                       :type 'agent-q-diff-bad-target))))
     (agent-q-diff-buffer-goto-hunk 0)

@@ -186,7 +186,7 @@
   (aqd-with-review aqd-letters-original aqd-letters-modified
     (aqd-in-target (forward-line 2) (insert "my "))
     (aqd-choose "-c" "+b2")
-    (should (string-prefix-p "Cannot use these lines alone: its lines were changed"
+    (should (string-prefix-p "Cannot use these lines alone: its lines have been changed"
                              (aqd-said (should-not (agent-q-diff-accept-hunk)))))
     (should (equal (aqd-target) (aqd-lines "1" "2" "my b" "c" "3" "4")))))
 

@@ -67,7 +67,7 @@ impl Operation {
             Operation::Delete { .. }
             | Operation::Mode { .. }
             | Operation::Link { .. }
-            | Operation::Binary => "the file was changed since",
+            | Operation::Binary => "the file has been changed since",
         }
     }
 }

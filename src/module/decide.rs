@@ -374,16 +374,16 @@ fn plan_back<'e>(env: &'e Env, session: &mut Session, is_redo: Value<'e>) -> Res
 
 /// Commit the last plan for REVIEW, after its edits have been made.
 ///
-/// Return a vector [TOTAL APPLIED REJECTED NEXT CONFLICTS MARKS IN-TARGET
+/// Return a vector [TOTAL APPLIED REJECTED NEXT UNPLACED MARKS IN-TARGET
 /// HUNKS]; see `agent-q-diff-engine-committed'.  The first three are the
 /// numbers of hunks by mark.  If the plan was for one hunk, NEXT is the next
 /// pending hunk after it, or nil; HUNKS has the value of
 /// `agent-q-diff-module-hunk' for it; MARKS and IN-TARGET are nil.  Otherwise
 /// NEXT is nil, MARKS are the marks of all hunks, IN-TARGET is the number of
 /// hunks whose change is in the target, and HUNKS has such a value for each
-/// hunk, or is nil if there are more than LIMIT hunks.  CONFLICTS is nil, or
-/// if COUNT is non-nil, the number of hunks without a certain place in the
-/// target.
+/// hunk, or is nil if there are more than LIMIT hunks.  UNPLACED is nil, or
+/// if COUNT is non-nil, (CONFLICTS . AMBIGUOUS), the numbers of hunks that do
+/// not apply, and of those that may belong to several places.
 #[defun]
 fn commit<'e>(
     env: &'e Env,
@@ -423,10 +423,13 @@ fn committed<'e>(
     let hunks = shown.map(|hunk| hunk_value(env, answer(env, change.snapshot(hunk))?));
     let hunks = list(env, hunks.collect::<Result<Vec<_>>>()?)?;
     let in_target = marks.map(|_| change.counts().in_target);
-    let conflicts = is_counting.then(|| {
-        let standing = change.standing();
-        standing.conflict + standing.ambiguous
-    });
+    let unplaced = match is_counting {
+        true => {
+            let standing = change.standing();
+            Some(env.cons(standing.conflict, standing.ambiguous)?)
+        }
+        false => None,
+    };
     vector(
         env,
         [
@@ -434,7 +437,7 @@ fn committed<'e>(
             applied.into_lisp(env)?,
             rejected.into_lisp(env)?,
             next.into_lisp(env)?,
-            conflicts.into_lisp(env)?,
+            unplaced.into_lisp(env)?,
             marks.into_lisp(env)?,
             in_target.into_lisp(env)?,
             hunks,

@@ -397,7 +397,7 @@ fn changed_words<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result
     })
 }
 
-/// Return a list of the hunks of REVIEW that change only white space.
+/// Return a list of the hunks of REVIEW that change only whitespace.
 #[defun]
 fn blank_hunks<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
     catching_panics(env, || {

@@ -185,7 +185,7 @@ so it was not made: there is no such file"))
   (agents-should-be-refused
    client (agents-end)
    (concat (agents-tool client)
-           " was not run: the user has unsaved edits in %s, so Emacs made what was decided.
+           " was not run: the user has unsaved edits in %s, so Emacs wrote what the user accepted.
 ✓ Accepted: all 3 hunks are in the user's Emacs buffer for %s.
 
 The buffer is not saved; the file on disk is as it was.")

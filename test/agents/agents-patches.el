@@ -70,7 +70,7 @@ START is as in `agents-define-patches'."
   (funcall start (list (cdr (apply #'agents-codex-patch agents-patches-lines))))
   (agents-decide "4 files" "C-c C-c")
   (agents-should-read (agents-end)
-                      "the user has unsaved edits in a file, so Emacs made what was decided"
+                      "the user has unsaved edits in a file, so Emacs wrote what the user accepted"
                       "✓ Accepted")
   (should (equal (agents-patches-files)
                  (list (e2e-text) nil nil "one\nTWO\n" "made\n"))))

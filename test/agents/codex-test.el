@@ -45,7 +45,7 @@ They are in a here-document."
     (agents-patches-write-files)
     (agents-start "codex" (apply #'agents-codex-shell-patch agents-patches-lines))
     (agents-decide "4 files" "r a a a a a a q")
-    (agents-should-read (agents-end) "The patch was not run: Emacs made what was decided"
+    (agents-should-read (agents-end) "The patch was not run: Emacs wrote what the user accepted"
                         "✓ Accepted in part: 4 of 4 files: a.txt 1 of 2 hunks")
     (should (equal (agents-patches-files)
                    (list (e2e-text 25) nil nil "one\nTWO\n" "made\n")))))
@@ -58,7 +58,7 @@ They are in a here-document."
           (agents-lose-program "codex" ".codex/hooks.json")
         (e2e-write "home/.codex/hooks.json" hooks)))))
 
-;; Nor does Codex run a hook that was changed since it was trusted.
+;; Nor does Codex run a hook that has been changed since it was trusted.
 (ert-deftest agents-codex-a-hook-that-is-not-trusted-is-found-by-check ()
   (agents-with-home-of-its-own
     (agents-with-emacs "codex"

@@ -59,7 +59,7 @@
     (agents-opencode-start-patch "*** Update File: a.txt" "@@" "-line 5" "+LINE 5"
                                  "*** Update File: crlf.txt" "@@" "-two" "+TWO")
     (agents-decide "2 files" "C-c C-c")
-    (agents-should-read (agents-end) "The patch was not run: Emacs made what was decided"
+    (agents-should-read (agents-end) "The patch was not run: Emacs wrote what the user accepted"
                         "✓ Accepted: 2 of 2 files")
     (should (equal (mapcar #'agents-bytes '("a.txt" "crlf.txt"))
                    (list (e2e-text 5) "one\r\nTWO\r\n")))))

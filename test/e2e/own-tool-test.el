@@ -268,7 +268,7 @@ b\\.txt not deleted, c\\.txt renamed to d\\.txt with 0 of 1 hunk\\." .reason))))
     (e2e-write "d.txt" "C\n")
     (let-alist (own-tool-answer (own-tool-codex "PostToolUse" "apply_patch" own-tool-patch))
       (should (string-match-p "\\`ALARM: \\S-+/b\\.txt is not what the user decided" .reason)))
-    (e2e-see "Codex's tool apply_patch left another text in .*b\\.txt")))
+    (e2e-see "Codex's tool apply_patch left text in .*b\\.txt")))
 
 (ert-deftest e2e-own-tool-codex-a-file-of-a-patch-that-changes-meanwhile-is-not-written-over ()
   (own-tool-with-emacs
@@ -293,7 +293,7 @@ b\\.txt not deleted, c\\.txt renamed to d\\.txt with 0 of 1 hunk\\." .reason))))
       (e2e-press "C-x o C-c C-c")
       (let-alist (own-tool-output before)
         (should (equal .permissionDecision "deny"))
-        (should (string-match-p "\\`The patch was not run: Emacs made what was decided, in all \
+        (should (string-match-p "\\`The patch was not run: Emacs wrote what the user accepted, in all \
 files at once\\.\n✓ Accepted: 3 of 3 files: a\\.txt 1 of 1 hunk, b\\.txt deleted, "
                                 .permissionDecisionReason)))
       (should (equal (mapcar #'e2e-read '("a.txt" "b.txt" "c.txt" "d.txt"))

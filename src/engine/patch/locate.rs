@@ -44,8 +44,8 @@ pub enum NotPlaced {
     /// The lines fit more than one place, and nothing says which is meant. If the target has only
     /// one of those places left, that proves nothing either.
     #[error(
-        "its lines fit more than one place, and nothing says which is meant (found at: {})",
-        numbers(candidates)
+        "its lines fit more than one place, and nothing says which is meant (beginning at {})",
+        line_numbers(candidates)
     )]
     Ambiguous {
         /// First lines (0-based) of the places, in order: at most 64 where the hunk may have been
@@ -53,7 +53,7 @@ pub enum NotPlaced {
         candidates: Vec<usize>,
     },
     /// The lines are there, but something about the hunk contradicts that place.
-    #[error("{doubt} (found at: {})", numbers(candidates))]
+    #[error("{doubt} (beginning at {})", line_numbers(candidates))]
     Doubtful {
         /// First lines (0-based) of the places, in order and limited as in
         /// [`NotPlaced::Ambiguous`].
@@ -62,7 +62,10 @@ pub enum NotPlaced {
         doubt: Doubt,
     },
     /// The lines are not at the place that somebody named.
-    #[error("its lines are not at that line (found at: {})", numbers(candidates))]
+    #[error(
+        "its lines are not at that line (beginning at {})",
+        line_numbers(candidates)
+    )]
     NotThere {
         /// First lines (0-based) of the places where they do occur, in order.
         candidates: Vec<usize>,
@@ -129,7 +132,9 @@ impl NotPlaced {
     }
 }
 
-fn numbers(lines: &[usize]) -> String {
+/// Says which `lines` (0-based) these are, in words: "line 3", or "lines 3, 9".
+fn line_numbers(lines: &[usize]) -> String {
+    let unit = if lines.len() == 1 { "line" } else { "lines" };
     let listed = lines.iter().take(MAX_LISTED);
     let one_based: Vec<String> = listed.map(|line| (line + 1).to_string()).collect();
     let more = if lines.len() > MAX_LISTED {
@@ -137,7 +142,7 @@ fn numbers(lines: &[usize]) -> String {
     } else {
         ""
     };
-    one_based.join(", ") + more
+    format!("{unit} {}{more}", one_based.join(", "))
 }
 
 /// A text prepared for searching.
@@ -318,9 +323,9 @@ mod tests {
     fn a_message_lists_no_more_places_than_help() {
         let candidates = (0..20).collect();
         let said = NotPlaced::Ambiguous { candidates }.to_string();
-        assert!(
-            said.ends_with("(found at: 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, …)")
-        );
+        assert!(said.ends_with(
+            "(beginning at lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, …)"
+        ));
     }
 
     /// Without the sieve, comparing the lines at each place would take minutes.

@@ -94,7 +94,7 @@ pub enum FlipError {
     Glued,
     /// Lines that the atom would replace were changed from outside, or others were inserted among
     /// them.
-    #[error("its lines were changed since, at line {}", line + 1)]
+    #[error("its lines have been changed since, at line {}", line + 1)]
     ChangedByUser {
         /// Where the atom's lines are or were.
         line: usize,

@@ -6,7 +6,9 @@
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
     /// Nothing in the text begins a hunk.
-    #[error("no hunk found in {n_lines} lines: begin each with a line like \"@@ -1,2 +1,3 @@\"")]
+    #[error(
+        "no hunk found (number of lines: {n_lines}); each begins with a line like @@ -1,2 +1,3 @@"
+    )]
     NoHunk {
         /// Number of lines of the text.
         n_lines: usize,
