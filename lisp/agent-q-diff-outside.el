@@ -35,8 +35,9 @@ N-BEFORE characters and the last N-BEHIND are now TEXT; before, there were
 N-CHARS in all.  IS-UNDO is non-nil if the edit undid another."
   (with-current-buffer buffer
     (add-to-list 'agent-q-diff-outside--listeners function)
-    (add-hook 'before-change-functions #'agent-q-diff-outside--before nil t)
-    (add-hook 'after-change-functions #'agent-q-diff-outside--after nil t)))
+    ;; Between our two hooks, other people's must not edit unseen.
+    (add-hook 'before-change-functions #'agent-q-diff-outside--before 100 t)
+    (add-hook 'after-change-functions #'agent-q-diff-outside--after -100 t)))
 
 (defun agent-q-diff-outside-cease (buffer function)
   "Stop calling FUNCTION after edits in BUFFER."

@@ -36,6 +36,28 @@ The line is put into the function of that number, counted from 1."
     (should (equal (aqd-target)
                    (aqd-outside-blocks 8 '((3 . "  new") (6 . "  more")))))))
 
+(ert-deftest aqd-outside-what-another-hook-edits-is-noticed ()
+  "Emacs runs no hooks for it, and the number of characters stays the same."
+  (pcase-dolist (`(,hook . ,depth) '((after-change-functions . nil)
+                                     (after-change-functions . 90)
+                                     (before-change-functions . nil)
+                                     (before-change-functions . 90)))
+    (ert-info ((format "%s %s" hook depth))
+      (aqd-with-review (aqd-numbered 20) (aqd-numbered 20 '((10 . "LINE 10")))
+        (aqd-in-target
+          (add-hook hook (lambda (&rest _)
+                           (save-excursion
+                             (save-match-data
+                               (goto-char (point-min))
+                               (let ((case-fold-search nil))
+                                 (when (re-search-forward "^line 10$" nil t)
+                                   (replace-match "mine 10" t t))))))
+                    depth t)
+          (goto-char (point-min))
+          (insert "x"))
+        (should-not (aqd-accept 1))
+        (should (string-search "mine 10" (aqd-target)))))))
+
 (ert-deftest aqd-outside-typing-in-the-lines-of-a-hunk ()
   (aqd-with-review (aqd-numbered 20) (aqd-numbered 20 '((10 . "ten")))
     (aqd-in-target (forward-line 9) (end-of-line) (insert "!"))
