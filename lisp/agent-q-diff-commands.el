@@ -164,6 +164,15 @@ It may have failed before it was tried, since the target was unavailable."
       (agent-q-diff-decide-note-failure agent-q-diff-buffer-change hunk
                                         (agent-q-diff-error-text err)))))
 
+(defun agent-q-diff-commands--note-failures (err)
+  "Record that accepting the pending hunks failed with ERR."
+  (unless (or (agent-q-diff-buffer-ended-p) (null agent-q-diff-buffer-change))
+    (cl-loop for mark in (agent-q-diff-change-marks agent-q-diff-buffer-change)
+             for hunk from 0
+             unless mark
+             do (agent-q-diff-decide-note-failure agent-q-diff-buffer-change hunk
+                                                  (agent-q-diff-error-text err)))))
+
 (defun agent-q-diff-commands--follow-hooks (change index note)
   "Show what else has changed in file INDEX of CHANGE after a command.
 NOTE is the note of the command's plan.  Return words to append to its
@@ -389,6 +398,7 @@ pending, just finish.  BY-KEY is non-nil if a person called this."
       (agent-q-diff-base-collecting-once
         (agent-q-diff-commands--accept-pending by-key))
     (error
+     (agent-q-diff-commands--note-failures err)
      (message "Failed to apply: %s" (agent-q-diff-error-text err))
      (unless (or agent-q-diff-buffer-end-function (agent-q-diff-buffer-ended-p))
        (agent-q-diff-finish nil by-key)))))

@@ -65,12 +65,15 @@
   (agent-q-diff-target-is-detached (agent-q-diff-file-change-target change)))
 
 (defun agent-q-diff-file-change-is-lost (change)
-  "Return non-nil if the file of CHANGE is gone, and its buffer is not modified."
+  "Return non-nil if the file of CHANGE is gone, and no buffer has its text.
+A file that was never visited, and cannot be any more, is gone as well."
   (let* ((target (agent-q-diff-file-change-target change))
          (buffer (agent-q-diff-target-buffer target)))
-    (and (memq (agent-q-diff-target-disk-state target) '(deleted irregular moved))
-         (buffer-live-p buffer)
-         (not (buffer-modified-p buffer)))))
+    (if (agent-q-diff-target-put-off target)
+        (not (agent-q-diff-target-can-wait-p target))
+      (and (memq (agent-q-diff-target-disk-state target) '(deleted irregular moved))
+           (buffer-live-p buffer)
+           (not (buffer-modified-p buffer))))))
 
 (defun agent-q-diff-file-change-unsaved-p (change)
   "Return non-nil if the target of CHANGE is a file whose buffer is not saved."
@@ -389,13 +392,19 @@ whatever the file has; so is a last line without a newline."
 (defun agent-q-diff-file-change--visit (change)
   "Visit the target of CHANGE and return its buffer."
   (agent-q-diff-file-change--cease change)
-  (setf (agent-q-diff-file-change-tick change) nil)
+  ;; The ticks of another buffer mean nothing in this one.
+  (setf (agent-q-diff-file-change-tick change) nil
+        (agent-q-diff-file-change-told change) nil)
   (let* ((target (agent-q-diff-file-change-target change))
-         (expected (and (agent-q-diff-target-put-off target)
-                        (agent-q-diff-file-change-original change)))
+         (was-put-off (agent-q-diff-target-put-off target))
+         (expected (and was-put-off (agent-q-diff-file-change-original change)))
          (buffer (agent-q-diff-target-visit target)))
-    ;; Mostly so, and this makes less garbage than to follow the buffer.
-    (when (and expected (agent-q-diff-text-known-p buffer expected))
+    (when (if (agent-q-diff-target-lost target)
+              ;; What was in the file when it was lost counts, not this buffer,
+              ;; which is empty.
+              (not was-put-off)
+            ;; Mostly so, and this makes less garbage than to follow the buffer.
+            (and expected (agent-q-diff-text-known-p buffer expected)))
       (agent-q-diff-file-change--note-tick change (buffer-chars-modified-tick buffer)))
     buffer))
 
@@ -420,7 +429,8 @@ It has no hunks, or it was not visited yet and has the text that it had."
   (unless (equal path (agent-q-diff-file-change-path change))
     (agent-q-diff-file-change--cease change)
     (setf (agent-q-diff-file-change-target change) (agent-q-diff-target-create :path path)
-          (agent-q-diff-file-change-tick change) nil)))
+          (agent-q-diff-file-change-tick change) nil
+          (agent-q-diff-file-change-told change) nil)))
 
 (defun agent-q-diff-file-change-follow (change)
   "Bring CHANGE up to date with its target.  Return non-nil if that is news.

@@ -135,7 +135,8 @@ their files."
            :untouched (and (agent-q-diff-target-disk target)
                            (equal (agent-q-diff-target-disk target)
                                   (agent-q-diff-result--disk target)))
-           :overwritten (and is-lost (< 0 in-target))
+           :overwritten (and is-lost (< 0 in-target)
+                             (not (agent-q-diff-target-lost target)))
            :hunks (agent-q-diff-result--hunk-results change hunks is-lost))
      (agent-q-diff-result--content file side (< 0 in-file)))))
 
@@ -187,7 +188,8 @@ their files."
            :pending (funcall with :state nil)
            :in-file in-file
            :altered (agent-q-diff-file-change-is-altered file)
-           :overwritten (and is-lost (< 0 (or (nth 3 counts) 0)))
+           :overwritten (and is-lost (< 0 (or (nth 3 counts) 0))
+                             (not (agent-q-diff-target-lost target)))
            :hunks results)
      (and (agent-q-diff-file-change-has-text file)
           (agent-q-diff-result--content file side (< 0 in-file))))))
@@ -238,7 +240,8 @@ bytes prove that it is saved."
                                 (agent-q-diff-target-text target)))))
         (list :content text :saved t)))
      ((and (agent-q-diff-target-lost target) (agent-q-diff-file-change-original file))
-      (list :content (agent-q-diff-file-change-original file) :saved nil))
+      ;; No buffer has more, so there is nothing to be saved.
+      (list :content (agent-q-diff-file-change-original file)))
      ((buffer-live-p buffer)
       (list :content (or (agent-q-diff-result--proposal-text file side)
                          (agent-q-diff-text-in buffer))

@@ -30,7 +30,7 @@
   (truename nil :documentation "The file's `file-truename' when it was first visited.")
   (buffer nil :documentation "The buffer, or nil until it is needed.")
   (put-off nil :documentation "Attributes of the file when visiting it was put off, or nil.")
-  (lost nil :documentation "`deleted' or `moved' if that befell the file before it was visited.")
+  (lost nil :documentation "`deleted' or `moved' if that befell the file while no buffer visited it.")
   (is-new nil :documentation "Non-nil if the buffer was created for the review.")
   (is-detached nil :documentation "Non-nil if the target is a text, or a name, not a file.")
   (is-created nil :documentation "Non-nil if the review created the file.")
@@ -64,13 +64,21 @@ A buffer without unsaved edits follows its file."
         (setf (agent-q-diff-target-truename target) (file-truename path)))
       (pcase-let ((`(,buffer . ,is-new) (agent-q-diff-visit path)))
         (agent-q-diff-disk-watch buffer is-new)
-        (setf (agent-q-diff-target-buffer target) buffer
-              (agent-q-diff-target-lost target) (and (agent-q-diff-target-put-off target)
+        (setf (agent-q-diff-target-lost target) (and (agent-q-diff-target--had-file-p target)
                                                      (agent-q-diff-target--lost-now target))
+              (agent-q-diff-target-buffer target) buffer
               (agent-q-diff-target-put-off target) nil
               (agent-q-diff-target-is-new target) is-new)
         (agent-q-diff-target-sync target)
         buffer))))
+
+(defun agent-q-diff-target--had-file-p (target)
+  "Return non-nil if there was a file of TARGET, which is about to be visited.
+Visiting it was put off, or it is visited again after its buffer was killed."
+  (or (agent-q-diff-target-put-off target)
+      (and (agent-q-diff-target-buffer target)
+           (or (agent-q-diff-target-disk target)
+               (agent-q-diff-target-is-created target)))))
 
 (defun agent-q-diff-target--lost-now (target)
   "Return `deleted' or `moved' if the name of TARGET has lost its file, or nil."
@@ -169,11 +177,16 @@ Call this when you tell the user."
 
 (defun agent-q-diff-target-disk-message (target)
   "Return why the buffer of TARGET no longer has its file's text, or nil."
-  (if (eq 'deleted (agent-q-diff-target-lost target))
-      (format "%s was deleted after it was proposed to change it"
-              (agent-q-diff-visible (agent-q-diff-target-path target)))
-    (agent-q-diff-disk-message (agent-q-diff-target-buffer target)
-                               (agent-q-diff-target-disk-state target))))
+  (cond
+   ((eq 'deleted (agent-q-diff-target-lost target))
+    (format "%s was deleted after it was proposed to change it"
+            (agent-q-diff-visible (agent-q-diff-target-path target))))
+   ((agent-q-diff-target-put-off target)
+    (unless (agent-q-diff-target-can-wait-p target)
+      (format "%s was changed after it was proposed to change it, and cannot be visited"
+              (agent-q-diff-visible (agent-q-diff-target-path target)))))
+   (t (agent-q-diff-disk-message (agent-q-diff-target-buffer target)
+                                 (agent-q-diff-target-disk-state target)))))
 
 (defun agent-q-diff-target-check-write (target)
   "Signal an error if the file of TARGET must not be written.

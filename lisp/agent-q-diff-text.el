@@ -85,18 +85,32 @@ VISIBLE is (BEG . END), the narrowed part of the current buffer."
 The new text is inserted after the old one before that is deleted, so that
 markers in the old text stay at the new one, and markers on the line below
 stay on that line.  Leave point where it was."
-  (let ((beg (point))
-        (end (progn (forward-line n-removed) (point))))
+  (let* ((size (buffer-size))
+         (beg (point))
+         (end (progn (forward-line n-removed) (point)))
+         (new (if enable-multibyte-characters
+                  (agent-q-diff-coding-with-charsets text)
+                ;; The engine has read the bytes as UTF-8.
+                (encode-coding-string text 'utf-8-emacs-unix))))
     (agent-q-diff-text--check-visible beg end visible)
     (agent-q-diff-coding-note-charsets-between beg end)
     (goto-char end)
-    (insert-before-markers
-     (if enable-multibyte-characters
-         (agent-q-diff-coding-with-charsets text)
-       ;; The engine has read the bytes as UTF-8.
-       (encode-coding-string text 'utf-8-emacs-unix)))
+    (insert-before-markers new)
+    (cl-incf size (length new))
+    (agent-q-diff-text--check-size size)
     (delete-region beg end)
+    (agent-q-diff-text--check-size (- size (- end beg)))
     (goto-char beg)))
+
+(defun agent-q-diff-text--check-size (size)
+  "Refuse to go on unless the current buffer has SIZE characters.
+If it has not, a hook has edited it, and the next edit would be in the wrong
+place."
+  (unless (= size (buffer-size))
+    (agent-q-diff-file-refuse
+     "a hook edited %s while it was changed; see its first-change-hook, \
+before-change-functions and after-change-functions"
+     (current-buffer))))
 
 (defun agent-q-diff-text-replace-lines (edits &optional offsets)
   "Make EDITS, last line first, in the current buffer.

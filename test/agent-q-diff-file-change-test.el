@@ -93,7 +93,7 @@
         (aqd-in-diff review
           (should-not (agent-q-diff-accept-hunk))
           (agent-q-diff-finish))
-        (should (equal (aqd-answer :status) '(stale))))
+        (should (equal (plist-get (car aqd-answers) :status) '(stale))))
       (aqd-should-leave-nothing))))
 
 ;;;; Large files
@@ -155,23 +155,27 @@
           (should (derived-mode-p 'emacs-lisp-mode))))
       (agent-q-diff-cancel review))))
 
-(ert-deftest aqd-file-change-a-large-file-that-is-lost-before-its-visit-stays-lost ()
-  "Nothing is written, or said to be, and it is no refusal by the user."
+(ert-deftest aqd-file-change-a-file-that-is-lost-while-no-buffer-visits-it-stays-lost ()
+  "Nothing is written, or said to be, and it is not a rejection by the user.
+The file was not visited yet, or its buffer was killed."
   (pcase-dolist (`(,what . ,lose)
                  `(("deleted" . ,#'delete-file)
                    ("a directory" . ,(lambda (file) (delete-file file) (make-directory file)))
                    ("a link" . ,(lambda (file)
                                   (rename-file file (concat file ".other"))
                                   (make-symbolic-link (concat file ".other") file)))))
-    (dolist (way '(accept accept-all reject))
-      (ert-info ((format "%s, %s" what way))
+    (pcase-dolist (`(,way . ,is-killed) (mapcan (lambda (way) (list (list way) (cons way t)))
+                                                '(accept accept-all reject)))
+      (ert-info ((format "%s, %s, %s" what way is-killed))
         (let ((aqd-answers nil)
               (inhibit-message t)
-              (agent-q-diff-file-change--large 100))
+              (agent-q-diff-file-change--large (if is-killed most-positive-fixnum 100)))
           (aqd-with-file aqd-file-change-original
             ;; A line at the end would go into an empty file as well.
             (let ((review (aqd-begin-review aqd-file-change-original
                                             (concat aqd-file-change-original "end\n"))))
+              (when is-killed
+                (kill-buffer (aqd-target-of review)))
               (funcall lose aqd-file)
               (aqd-in-diff review
                 (pcase way
@@ -189,6 +193,63 @@
                 (should-not (eq 'rejected (plist-get (car aqd-answers) :status)))))
             (if (file-directory-p aqd-file)
                 (delete-directory aqd-file))))))))
+
+(ert-deftest aqd-file-change-what-was-applied-and-then-lost-is-not-said-to-be-there ()
+  (let ((aqd-answers nil))
+    (aqd-with-file aqd-file-change-original
+      (let ((review (aqd-begin-review aqd-file-change-original
+                                      (concat aqd-file-change-original "end\n"))))
+        (agent-q-diff-accept review 0)
+        (kill-buffer (aqd-target-of review))
+        (delete-file aqd-file)
+        (agent-q-diff-end review)
+        (should (eq 'stale (plist-get (car aqd-answers) :status)))
+        (should (= 0 (plist-get (car aqd-answers) :in-file)))
+        (should-not (plist-get (car aqd-answers) :saved))
+        (should-not (string-search "buffer" (plist-get (car aqd-answers) :message)))
+        (should (string-search "was deleted" (plist-get (car aqd-answers) :message)))))))
+
+(ert-deftest aqd-file-change-a-buffer-that-is-visited-again-is-compared-anew ()
+  "Its tick can be that of the buffer that was killed, and its size as well."
+  (let ((aqd-answers nil)
+        (other (aqd-numbered 60 '((5 . "mine 5")))))
+    (aqd-with-file (aqd-numbered 60)
+      (let ((review (aqd-begin-review (aqd-numbered 60)
+                                      (aqd-numbered 60 '((5 . "LINE 5"))))))
+        (kill-buffer (aqd-target-of review))
+        (aqd-write other)
+        (should-error (agent-q-diff-accept review 0) :type 'agent-q-diff-conflict)
+        (should (equal other (aqd-disk)))
+        (agent-q-diff-end review)
+        (should (equal other (plist-get (car aqd-answers) :content)))))))
+
+(ert-deftest aqd-file-change-a-hook-that-edits-meanwhile-is-refused ()
+  "The next edit would be in the wrong place."
+  (let ((original (aqd-numbered 60))
+        (modified (aqd-numbered 60 '((5 . "five") (7 . "seven") (50 . "fifty")))))
+    (dolist (hook '(first-change-hook before-change-functions after-change-functions))
+      (dolist (way '(one all))
+        (ert-info ((format "%s, %s" hook way))
+          (let ((aqd-answers nil))
+            (aqd-with-file original
+              (let ((review (aqd-begin-review original modified)))
+                (with-current-buffer (aqd-target-of review)
+                  (add-hook hook (lambda (&rest _)
+                                   (unless undo-in-progress
+                                     (save-excursion
+                                       (goto-char (point-min))
+                                       (insert ";; edited\n"))))
+                            nil t))
+                (should-error (pcase way
+                                ('one (agent-q-diff-accept review 0))
+                                ('all (aqd-in-diff review
+                                        (agent-q-diff-accept-all)
+                                        (error "Refused"))))
+                              :type (if (eq way 'one) 'agent-q-diff-bad-target 'error))
+                (should (equal original (aqd-disk)))
+                (should (equal original (aqd-target)))
+                (agent-q-diff-cancel review)
+                (should (= 0 (plist-get (car aqd-answers) :in-file)))))))))))
 
 (ert-deftest aqd-file-change-the-text-of-a-large-file-is-returned-in-any-script ()
   (let ((agent-q-diff-file-change--large 100)

@@ -920,6 +920,36 @@ diff --git a/old.txt b/old.txt
           (should-not agent-q-diff-in-view--timer)
           (agent-q-diff-cancel review))))))
 
+(ert-deftest aqd-several-a-file-that-cannot-be-visited-any-more-has-no-hunks ()
+  "One of its hunks was in it before."
+  (let* ((aqd-answers nil)
+         (default-directory (file-name-as-directory (make-temp-file "agent-q-diff" t)))
+         (other (aqd-numbered 40 '((5 . "five")))))
+    (unwind-protect
+        (progn
+          (let ((aqd-file (expand-file-name "a.txt")))
+            (aqd-write (aqd-numbered 40 '((5 . "LINE 5")))))
+          (let ((aqd-file (expand-file-name "b.txt")))
+            (aqd-write (aqd-numbered 40)))
+          (let ((review (agent-q-diff-review-change
+                         `((:path "a.txt" :diff ,(concat "--- a/a.txt\n+++ b/a.txt\n"
+                                                         "@@ -4,3 +4,3 @@\n line 4\n-line 5\n"
+                                                         "+LINE 5\n line 6\n"
+                                                         "@@ -24,3 +24,3 @@\n line 24\n"
+                                                         "-line 25\n+LINE 25\n line 26\n"))
+                           (:path "b.txt" :original ,(aqd-numbered 40) :modified ,other))
+                         "d" (lambda (result) (push result aqd-answers)))))
+            (delete-file "a.txt")
+            (make-directory "a.txt")
+            (agent-q-diff-accept review 2)
+            (agent-q-diff-end review)
+            (should (= 1 (aqd-several-answer :in-file)))
+            (let ((file (car (aqd-several-answer :files))))
+              (should (= 0 (plist-get file :in-file)))
+              (should-not (plist-get file :saved)))
+            (should (string-search "a.txt 0 of 2 hunks" (aqd-several-answer :message)))))
+      (delete-directory default-directory t))))
+
 (ert-deftest aqd-several-codex-patch-that-does-not-fit-opens-nothing ()
   (aqd-several-with-tree
     (pcase-dolist (`(,patch ,symbol ,words)
