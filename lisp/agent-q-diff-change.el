@@ -98,6 +98,17 @@ kept, or if a file can no longer be a target."
   (cl-mapc #'agent-q-diff-file-change-return
            (agent-q-diff-change-files change) (agent-q-diff-change-files again)))
 
+;;;; While it is being carried out
+
+(defvar agent-q-diff-change-in-progress nil
+  "The changes of which a plan is being carried out now.")
+
+(defun agent-q-diff-change-in-progress-p (change)
+  "Return non-nil if a plan for CHANGE is being carried out now.
+Its edits call other people's hooks, in which anything can happen.  Until it
+is committed, nobody knows what is in the targets."
+  (memq change agent-q-diff-change-in-progress))
+
 ;;;; Files
 
 (defun agent-q-diff-change-engine (change)
@@ -175,7 +186,10 @@ In each target of CHANGE, the edits that it makes are one undo step."
   "Bring CHANGE up to date with its targets.  Return non-nil if that is news.
 If ONLY is not nil, look only at the file with that index, and visit it if
 that was put off: a key on one of hundreds of files must not look at all of
-them.  See `agent-q-diff-file-change-follow'."
+them.  See `agent-q-diff-file-change-follow'.  While a plan for CHANGE is
+being carried out, signal an error."
+  (when (agent-q-diff-change-in-progress-p change)
+    (signal 'agent-q-diff-error '("a hunk is being applied; try again after that")))
   (let ((is-news (agent-q-diff-change--observe change only)))
     (cl-loop for file in (agent-q-diff-change-files change)
              for index from 0

@@ -69,12 +69,23 @@ IS-ACCEPTING is non-nil, record an error as a failure to apply HUNK."
                                          (agent-q-diff-error-text err)))
      (signal (car err) (cdr err)))))
 
+(defconst agent-q-diff-decide--retry-seconds 0.1
+  "Time after which it is looked again whether a plan was carried out.")
+
+(defun agent-q-diff-decide-when-done (change function)
+  "Call FUNCTION, but if a plan for CHANGE is being carried out, after that."
+  (if (agent-q-diff-change-in-progress-p change)
+      (run-with-timer agent-q-diff-decide--retry-seconds nil
+                      #'agent-q-diff-decide-when-done change function)
+    (funcall function)))
+
 (defun agent-q-diff-decide--carry-out (change planned)
   "Make the edits of PLANNED in the targets of CHANGE and commit it.
 PLANNED is an `agent-q-diff-engine-planned'.  If a hook changed a text on
 saving, record that; the next `agent-q-diff-change-follow' then takes
 it in."
-  (let* ((edited nil)
+  (let* ((agent-q-diff-change-in-progress (cons change agent-q-diff-change-in-progress))
+         (edited nil)
          (note (lambda (file tick) (push (cons file tick) edited))))
     (agent-q-diff-transaction-run
      (mapcan (lambda (part)

@@ -17,6 +17,7 @@
 (require 'agent-q-diff-visible)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)
+(require 'agent-q-diff-decide)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-progress)
@@ -258,18 +259,24 @@ A program may have ended it while the user was looking elsewhere."
 (defun agent-q-diff-lifecycle-query-kill-buffer ()
   "Ask whether to kill this buffer, if hunks of its review were decided.
 Ask only if a command kills it: a timer or process has its reasons, and
-there may be nobody to answer."
+there may be nobody to answer.  Refuse it while a command is carried out."
   (let ((enable-recursive-minibuffers t))
-    (or noninteractive
-        (null this-command)
-        (null agent-q-diff-buffer-end-function)
-        (pcase-let ((`(,total ,_ ,_ ,pending) (agent-q-diff-buffer-counts)))
-          (or (and (= total pending)
-                   (not (agent-q-diff-change-is-edited agent-q-diff-buffer-change)))
-              (save-selected-window
-                (y-or-n-p (format "%d of %d hunks decided.  Cancel the review of %s? "
-                                  (- total pending) total
-                                  (agent-q-diff-lifecycle--shown-name agent-q-diff-buffer-review)))))))))
+    (cond
+     ((agent-q-diff-change-in-progress-p agent-q-diff-buffer-change)
+      (message "A hunk is being applied; kill %s after that" (current-buffer))
+      nil)
+     ((or noninteractive
+          (null this-command)
+          (null agent-q-diff-buffer-end-function)))
+     (t
+      (pcase-let ((`(,total ,_ ,_ ,pending) (agent-q-diff-buffer-counts)))
+        (or (and (= total pending)
+                 (not (agent-q-diff-change-is-edited agent-q-diff-buffer-change)))
+            (save-selected-window
+              (y-or-n-p (format "%d of %d hunks decided.  Cancel the review of %s? "
+                                (- total pending) total
+                                (agent-q-diff-lifecycle--shown-name
+                                 agent-q-diff-buffer-review))))))))))
 (put 'agent-q-diff-lifecycle-query-kill-buffer 'permanent-local-hook t)
 
 ;;;; Telling the caller
@@ -400,12 +407,17 @@ PREDICATE is called with each caller and returns non-nil if it is gone.
             (abbreviate-file-name (agent-q-diff-session-path review)))))
 
 (defun agent-q-diff-lifecycle-end-by-program (review outcome)
-  "End REVIEW with OUTCOME, wherever it is being decided."
-  (let ((buffer (agent-q-diff-session-buffer review)))
-    (funcall (or (and (buffer-live-p buffer)
-                      (buffer-local-value 'agent-q-diff-buffer-end-function buffer))
-                 #'agent-q-diff-lifecycle-end-unwaited)
-             review outcome)))
+  "End REVIEW with OUTCOME, wherever it is being decided.
+If a command of its is being carried out, end it after that."
+  (agent-q-diff-decide-when-done
+   (agent-q-diff-session-change review)
+   (lambda ()
+     (let ((buffer (agent-q-diff-session-buffer review)))
+       (unless (agent-q-diff-session-outcome review)
+         (funcall (or (and (buffer-live-p buffer)
+                           (buffer-local-value 'agent-q-diff-buffer-end-function buffer))
+                      #'agent-q-diff-lifecycle-end-unwaited)
+                  review outcome))))))
 
 (provide 'agent-q-diff-lifecycle)
 ;;; agent-q-diff-lifecycle.el ends here

@@ -93,7 +93,7 @@
         (aqd-in-diff review
           (should-not (agent-q-diff-accept-hunk))
           (agent-q-diff-finish))
-        (should (equal (plist-get (car aqd-answers) :status) '(stale))))
+        (should (equal (aqd-answer :status) '(stale))))
       (aqd-should-leave-nothing))))
 
 ;;;; Large files

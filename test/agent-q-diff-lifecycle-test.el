@@ -115,6 +115,42 @@
       (should (equal "An agent withdrew its proposal for target.txt"
                      (aqd-said (agent-q-diff-cancel review)))))))
 
+(ert-deftest aqd-lifecycle-does-not-end-while-a-hunk-is-being-applied ()
+  "A hook that waits on saving lets timers and connections in."
+  (dolist (end (list #'agent-q-diff-cancel
+                     #'agent-q-diff-end
+                     (lambda (review) (kill-buffer (agent-q-diff-session-buffer review)))))
+    (dolist (is-later '(nil t))
+      (ert-info ((format "%s %s" end is-later))
+        (let ((aqd-answers nil)
+              (tried nil))
+          (aqd-with-file (aqd-numbered 12)
+            (let ((review (aqd-begin-review (aqd-numbered 12)
+                                            (aqd-numbered 12 '((5 . "LINE 5"))))))
+              (with-current-buffer (aqd-target-of review)
+                (add-hook 'before-save-hook
+                          (lambda ()
+                            (let ((try (lambda ()
+                                         (ignore-errors (funcall end review))
+                                         (setq tried t))))
+                              (if is-later
+                                  (run-with-timer 0 nil try)
+                                (funcall try))
+                              (while (not tried)
+                                (accept-process-output nil 0.01))))
+                          nil t))
+              (should (eq 'edited (agent-q-diff-accept review 0)))
+              (should (equal (aqd-disk) (aqd-numbered 12 '((5 . "LINE 5")))))
+              (if (eq end #'agent-q-diff-cancel)
+                  (with-timeout (10 (ert-fail "It was not cancelled"))
+                    (while (not aqd-answers)
+                      (accept-process-output nil 0.01)))
+                (should-not aqd-answers)
+                (agent-q-diff-end review))
+              (should (= 1 (plist-get (car aqd-answers) :in-file)))
+              (should (plist-get (car aqd-answers) :saved))
+              (should (= 1 (length aqd-answers))))))))))
+
 (ert-deftest aqd-lifecycle-a-decision-is-not-commented ()
   (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (should-not (aqd-said (agent-q-diff-end review)))))
