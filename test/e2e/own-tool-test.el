@@ -125,7 +125,7 @@ is saved" .additionalContext))
       (e2e-write "a.txt" (e2e-text 5 20))
       (let-alist (own-tool-output (own-tool-claude "PostToolUse" "Edit" input))
         (should (string-prefix-p "ALARM: " .additionalContext)))
-      (e2e-see "tool Edit left another text"))))
+      (e2e-see "tool Edit left text in"))))
 
 (ert-deftest e2e-own-tool-a-file-that-others-wrote-meanwhile-stays ()
   (own-tool-with-emacs
