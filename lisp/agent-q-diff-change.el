@@ -101,13 +101,22 @@ kept, or if a file can no longer be a target."
 ;;;; While it is being carried out
 
 (defvar agent-q-diff-change-in-progress nil
-  "The changes of which a plan is being carried out now.")
+  "The changes of which a plan is being carried out now.
+The edits call other people's hooks, which may ask the user something, and
+let in timers and connections meanwhile.  Until the plan is committed, it is
+not known what is in the targets.")
+
+(defconst agent-q-diff-change-retry-seconds 0.1
+  "Seconds after which what has to wait for a plan is tried again.")
 
 (defun agent-q-diff-change-in-progress-p (change)
-  "Return non-nil if a plan for CHANGE is being carried out now.
-Its edits call other people's hooks, in which anything can happen.  Until it
-is committed, nobody knows what is in the targets."
+  "Return non-nil if a plan for CHANGE is being carried out now."
   (memq change agent-q-diff-change-in-progress))
+
+(defun agent-q-diff-change-check-idle (change)
+  "Signal an error if a plan for CHANGE is being carried out now."
+  (when (agent-q-diff-change-in-progress-p change)
+    (signal 'agent-q-diff-error '("a hunk is being applied; try again after that"))))
 
 ;;;; Files
 
@@ -188,8 +197,7 @@ If ONLY is not nil, look only at the file with that index, and visit it if
 that was put off: a key on one of hundreds of files must not look at all of
 them.  See `agent-q-diff-file-change-follow'.  While a plan for CHANGE is
 being carried out, signal an error."
-  (when (agent-q-diff-change-in-progress-p change)
-    (signal 'agent-q-diff-error '("a hunk is being applied; try again after that")))
+  (agent-q-diff-change-check-idle change)
   (let ((is-news (agent-q-diff-change--observe change only)))
     (cl-loop for file in (agent-q-diff-change-files change)
              for index from 0

@@ -69,13 +69,10 @@ IS-ACCEPTING is non-nil, record an error as a failure to apply HUNK."
                                          (agent-q-diff-error-text err)))
      (signal (car err) (cdr err)))))
 
-(defconst agent-q-diff-decide--retry-seconds 0.1
-  "Time after which it is looked again whether a plan was carried out.")
-
 (defun agent-q-diff-decide-when-done (change function)
   "Call FUNCTION, but if a plan for CHANGE is being carried out, after that."
   (if (agent-q-diff-change-in-progress-p change)
-      (run-with-timer agent-q-diff-decide--retry-seconds nil
+      (run-with-timer agent-q-diff-change-retry-seconds nil
                       #'agent-q-diff-decide-when-done change function)
     (funcall function)))
 

@@ -166,8 +166,7 @@ target is not saved or not sound."
 If none does, leave the recursive edit around this buffer, if there is one:
 a program may have entered it to wait.  If it may be somebody else's, leave
 it only if BY-KEY is non-nil."
-  (when (agent-q-diff-change-in-progress-p agent-q-diff-buffer-change)
-    (user-error "A hunk is being applied; finish after that"))
+  (agent-q-diff-change-check-idle agent-q-diff-buffer-change)
   (when agent-q-diff-buffer-end-function
     (setq by-key nil)
     (funcall agent-q-diff-buffer-end-function agent-q-diff-buffer-review outcome))

@@ -33,7 +33,7 @@
     (agent-q-diff-in-view--visit-after 0)))
 
 (defun agent-q-diff-in-view--visit-after (seconds)
-  "Visit the files in view after so many SECONDS."
+  "Visit the files in view in SECONDS seconds."
   (setq agent-q-diff-in-view--timer
         (run-with-timer seconds nil #'agent-q-diff-in-view--visit (current-buffer))))
 
@@ -60,10 +60,8 @@
       (setq agent-q-diff-in-view--timer nil)
       (cond
        ((agent-q-diff-buffer-ended-p))
-       ;; A hook that runs on saving asks something, and the plan is not
-       ;; committed yet.
-       (agent-q-diff-outside-speaker
-        (agent-q-diff-in-view--visit-after 0.2))
+       (agent-q-diff-change-in-progress
+        (agent-q-diff-in-view--visit-after agent-q-diff-change-retry-seconds))
        (t
         (dolist (window (get-buffer-window-list buffer nil t))
           (dolist (index (agent-q-diff-in-view--put-off (window-start window)

@@ -79,9 +79,7 @@ See `agent-q-diff-refresh-delay'."
       (setq agent-q-diff-signs--refresh-timer nil)
       (when (and agent-q-diff-buffer-review
                  (not (agent-q-diff-buffer-ended-p))
-                 ;; A hook that runs on saving may ask something, and then
-                 ;; the plan is not committed yet.
-                 (not agent-q-diff-outside-speaker)
+                 (null agent-q-diff-change-in-progress)
                  (get-buffer-window buffer t))
         ;; Problems with the target are reported when it is needed.
         (ignore-error agent-q-diff-error

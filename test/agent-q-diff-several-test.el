@@ -911,7 +911,7 @@ diff --git a/old.txt b/old.txt
         (cl-flet ((put-off () (agent-q-diff-target-put-off
                                (agent-q-diff-file-change-target
                                 (agent-q-diff-session-file review)))))
-          (let ((agent-q-diff-outside-speaker 'someone))
+          (let ((agent-q-diff-change-in-progress '(another)))
             (agent-q-diff-in-view--visit (current-buffer)))
           (should (put-off))
           (should (timerp agent-q-diff-in-view--timer))
