@@ -164,12 +164,14 @@ It may have failed before it was tried, since the target was unavailable."
       (agent-q-diff-decide-note-failure agent-q-diff-buffer-change hunk
                                         (agent-q-diff-error-text err)))))
 
-(defun agent-q-diff-commands--note-failures (err)
-  "Record that accepting the pending hunks failed with ERR."
+(defun agent-q-diff-commands--note-failures (err &optional file)
+  "Record that accepting the pending hunks failed with ERR.
+If FILE is not nil, it was those of the file with that index."
   (unless (or (agent-q-diff-buffer-ended-p) (null agent-q-diff-buffer-change))
     (cl-loop for mark in (agent-q-diff-change-marks agent-q-diff-buffer-change)
              for hunk from 0
-             unless mark
+             unless (or mark
+                        (and file (/= file (agent-q-diff-buffer-file-index hunk))))
              do (agent-q-diff-decide-note-failure agent-q-diff-buffer-change hunk
                                                   (agent-q-diff-error-text err)))))
 
@@ -503,7 +505,10 @@ If ADVANCE is non-nil, move on to the next pending hunk.  Show a message."
                      agent-q-diff-finish-when-decided agent-q-diff-buffer-end-function)
             (agent-q-diff-finish nil t))))
     (user-error (signal (car err) (cdr err)))
-    (error (message "Nothing was changed: %s" (agent-q-diff-error-text err)))))
+    (error
+     (when (eq command 'accept)
+       (agent-q-diff-commands--note-failures err (agent-q-diff-buffer-heading-at-point)))
+     (message "Nothing was changed: %s" (agent-q-diff-error-text err)))))
 
 (defun agent-q-diff-commands--name (change index)
   "Return the name of file INDEX of CHANGE, for display."

@@ -175,7 +175,7 @@ of (HUNK . REASON): those that could not be applied.
 If the hunks of one file cannot be applied together, accept them one by
 one, as far as possible.  If something cannot be carried out in one of
 several files, signal an error; then nothing has changed in any."
-  (agent-q-diff-decide--visit-with change file t #'agent-q-diff-engine-hunk-mark nil)
+  (agent-q-diff-decide--visit-with change file #'agent-q-diff-engine-hunk-mark nil)
   (let* ((planned (agent-q-diff-engine-plan-all (agent-q-diff-change-engine change) nil file))
          (refused (agent-q-diff-engine-planned-refused planned)))
     (condition-case err
@@ -192,30 +192,21 @@ several files, signal an error; then nothing has changed in any."
       (agent-q-diff-decide-note-failure change hunk reason))
     (sort refused (lambda (one other) (< (car one) (car other))))))
 
-(defun agent-q-diff-decide--visit-with (change file is-accepting accessor value)
+(defun agent-q-diff-decide--visit-with (change file accessor value)
   "Visit the files of CHANGE that were put off and have certain hunks.
 These are hunks of which ACCESSOR, a function of an `agent-q-diff-engine-hunk',
-returns VALUE.  If FILE is not nil, only that file is meant.  If IS-ACCEPTING
-is non-nil, record an error as a failure to apply the hunks of that file."
+returns VALUE.  If FILE is not nil, only that file is meant."
   (when (agent-q-diff-change-has-put-off change)
     (cl-loop for target in (mapcar #'agent-q-diff-file-change-target
                                    (agent-q-diff-change-files change))
              for index from 0
-             for hunks = (and (memq file (list nil index))
-                              (agent-q-diff-target-put-off target)
-                              (seq-filter (lambda (hunk)
-                                            (eq value (funcall accessor
-                                                               (agent-q-diff-change-hunk
-                                                                change hunk))))
-                                          (agent-q-diff-change-hunks-of change index)))
-             when hunks
-             do (condition-case err
-                    (agent-q-diff-change-visit change index)
-                  (error
-                   (dolist (hunk (and is-accepting hunks))
-                     (agent-q-diff-decide-note-failure change hunk
-                                                       (agent-q-diff-error-text err)))
-                   (signal (car err) (cdr err)))))))
+             when (and (memq file (list nil index))
+                       (agent-q-diff-target-put-off target)
+                       (seq-some (lambda (hunk)
+                                   (eq value (funcall accessor
+                                                      (agent-q-diff-change-hunk change hunk))))
+                                 (agent-q-diff-change-hunks-of change index)))
+             do (agent-q-diff-change-visit change index))))
 
 (defun agent-q-diff-decide--accept-each (change except)
   "Accept the pending hunks of CHANGE one by one, except those in EXCEPT.
@@ -246,7 +237,7 @@ those that could not be applied."
   "Unapply every hunk of CHANGE that is in a target, as one edit of each.
 If FILE is not nil, only those of the file with that index.  Return a list
 of (HUNK . REASON): those that could not be unapplied."
-  (agent-q-diff-decide--visit-with change file nil #'agent-q-diff-engine-hunk-fact t)
+  (agent-q-diff-decide--visit-with change file #'agent-q-diff-engine-hunk-fact t)
   (let* ((planned (agent-q-diff-engine-plan-all (agent-q-diff-change-engine change)
                                                 'out file))
          (refused (agent-q-diff-engine-planned-refused planned)))

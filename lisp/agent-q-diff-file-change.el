@@ -400,8 +400,8 @@ whatever the file has; so is a last line without a newline."
          (expected (and was-put-off (agent-q-diff-file-change-original change)))
          (buffer (agent-q-diff-target-visit target)))
     (when (if (agent-q-diff-target-lost target)
-              ;; What was in the file when it was lost counts, not this buffer,
-              ;; which is empty.
+              ;; What was in the file when it was lost counts, not what is in
+              ;; this buffer, which is empty or another file's.
               (not was-put-off)
             ;; Mostly so, and this makes less garbage than to follow the buffer.
             (and expected (agent-q-diff-text-known-p buffer expected)))

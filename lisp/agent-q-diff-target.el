@@ -183,7 +183,7 @@ Call this when you tell the user."
             (agent-q-diff-visible (agent-q-diff-target-path target))))
    ((agent-q-diff-target-put-off target)
     (unless (agent-q-diff-target-can-wait-p target)
-      (format "%s was changed after it was proposed to change it, and cannot be visited"
+      (format "%s has changed since the proposal, and cannot be visited"
               (agent-q-diff-visible (agent-q-diff-target-path target)))))
    (t (agent-q-diff-disk-message (agent-q-diff-target-buffer target)
                                  (agent-q-diff-target-disk-state target)))))

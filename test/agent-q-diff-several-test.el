@@ -832,6 +832,24 @@ diff --git a/old.txt b/old.txt
       (should-error (agent-q-diff-accept review 1) :type 'agent-q-diff-bad-target)
       (delete-directory (aqd-several-name "old.txt")))))
 
+(ert-deftest aqd-several-accepting-a-whole-file-that-fails-is-no-rejection ()
+  (dolist (is-killed '(nil t))
+    (aqd-several-with-tree
+      (aqd-several-with-proposal (aqd-several-two)
+        (when is-killed
+          (agent-q-diff-change-visit agent-q-diff-buffer-change 1)
+          (kill-buffer (find-buffer-visiting (aqd-several-name "old.txt"))))
+        (delete-file (aqd-several-name "old.txt"))
+        (make-directory (aqd-several-name "old.txt"))
+        (aqd-several-goto-heading "old.txt")
+        (agent-q-diff-accept-hunk)
+        (ignore-errors (agent-q-diff-finish))
+        (unless aqd-answers
+          (agent-q-diff-cancel review))
+        (should-not (eq 'rejected (aqd-several-answer :status)))
+        (should (= 0 (aqd-several-answer :in-file)))
+        (delete-directory (aqd-several-name "old.txt"))))))
+
 (ert-deftest aqd-several-what-the-name-says-about-coding-is-known ()
   (aqd-several-with-tree
     (let ((file-coding-system-alist (cons '("\\.lat\\'" . iso-latin-1)
