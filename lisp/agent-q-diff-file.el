@@ -71,11 +71,8 @@ this each time before a file is opened."
   (with-temp-buffer
     (set-buffer-multibyte nil)
     (insert-file-contents-literally name)
-    (goto-char (point-min))
     (and (= (buffer-size) (length bytes))
-         ;; At no other place can it be found.  A string would be garbage.
-         (let ((case-fold-search nil))
-           (search-forward bytes nil t)))))
+         (equal bytes (buffer-string)))))
 
 ;;;; Cleaning up after a crash
 
