@@ -61,7 +61,14 @@ count like those made by commands.")
   "The `agent-q-diff-change' of this buffer's review, or nil.")
 
 (defvar-local agent-q-diff-buffer-positions nil
-  "Vector of the positions of the hunks' `@@' lines.")
+  "Vector of the positions of the hunks' `@@' lines.
+Those of hunks that are not in the buffer yet are the end of their file's
+heading; see `agent-q-diff-buffer-position' and `agent-q-diff-buffer-rest'.")
+
+(defvar-local agent-q-diff-buffer-rest nil
+  "What is not in this buffer yet: nil, or (HUNK . INSERT).
+HUNK is the first such hunk.  INSERT is a function that inserts it and all
+below it, and sets `agent-q-diff-buffer-positions'.")
 
 (defvar-local agent-q-diff-buffer-headings nil
   "Vector of markers at the headings of the files, or nil if there are none.
@@ -109,12 +116,60 @@ place that was shown.  For PLACES, see `agent-q-diff-module-candidates'.")
                     agent-q-diff-buffer-modified agent-q-diff-buffer-description
                     agent-q-diff-buffer-decision agent-q-diff-buffer-hunk-states
                     agent-q-diff-buffer-review agent-q-diff-buffer-change
-                    agent-q-diff-buffer-positions agent-q-diff-buffer-headings
-                    agent-q-diff-buffer-parsed-tick agent-q-diff-buffer--states-read
+                    agent-q-diff-buffer-positions agent-q-diff-buffer-rest
+                    agent-q-diff-buffer-headings agent-q-diff-buffer-parsed-tick agent-q-diff-buffer--states-read
                     agent-q-diff-buffer-entries agent-q-diff-buffer-marks
                     agent-q-diff-buffer--n-strays
                     agent-q-diff-buffer-end-function))
   (put variable 'permanent-local t))
+
+;;;; Where the hunks are
+
+(defvar agent-q-diff-buffer-completed-hook nil
+  "Hook run in the diff buffer after all hunks have been inserted.
+It is not run if all were there from the beginning.")
+
+(defun agent-q-diff-buffer-position (hunk)
+  "Return the position of the `@@' line of HUNK, and insert it if necessary."
+  (when (>= hunk (agent-q-diff-buffer-n-inserted))
+    (agent-q-diff-buffer-complete))
+  (aref agent-q-diff-buffer-positions hunk))
+
+(defun agent-q-diff-buffer-n-inserted ()
+  "Return the number of hunks that are in this buffer, the first ones of all."
+  (or (car agent-q-diff-buffer-rest) (length agent-q-diff-buffer-positions)))
+
+(defun agent-q-diff-buffer-complete ()
+  "Insert the hunks that are not in this buffer yet, if any."
+  (when agent-q-diff-buffer-rest
+    (let ((insert (cdr agent-q-diff-buffer-rest))
+          (inhibit-quit t))
+      (setq agent-q-diff-buffer-rest nil)
+      (remove-hook 'pre-command-hook #'agent-q-diff-buffer-complete t)
+      (save-excursion
+        (save-restriction
+          (widen)
+          (with-silent-modifications
+            (funcall insert)))))
+    (run-hooks 'agent-q-diff-buffer-completed-hook)))
+
+(defun agent-q-diff-buffer-complete-soon ()
+  "Insert the hunks that are not in this buffer yet when Emacs is next idle.
+Do so at the latest before the next command here."
+  (when agent-q-diff-buffer-rest
+    (add-hook 'pre-command-hook #'agent-q-diff-buffer-complete nil t)
+    (run-with-idle-timer
+     ;; If Emacs is idle now, the time counts from when it became idle.
+     (or (current-idle-time) 0)
+     nil #'agent-q-diff-buffer--show-and-complete (current-buffer))))
+
+(defun agent-q-diff-buffer--show-and-complete (buffer)
+  "Show BUFFER as it is, then insert the hunks that are not in it yet."
+  (when (buffer-live-p buffer)
+    (with-current-buffer buffer
+      (when agent-q-diff-buffer-rest
+        (redisplay)
+        (agent-q-diff-buffer-complete)))))
 
 ;;;; The review of this buffer
 
@@ -201,6 +256,7 @@ The lines are counted from 0 at the position START, or `point-min'."
         agent-q-diff-buffer-entries nil
         agent-q-diff-buffer-marks nil
         agent-q-diff-buffer-headings nil
+        agent-q-diff-buffer-rest nil
         agent-q-diff-buffer-positions
         (save-excursion
           (goto-char (or start (point-min)))
@@ -269,7 +325,7 @@ several for a position, the first counts, as for `alist-get'."
           agent-q-diff-buffer-entries (make-vector (length agent-q-diff-buffer-positions) nil))
     (unless (zerop (hash-table-count entries))
       (dotimes (hunk (length agent-q-diff-buffer-positions))
-        (when-let ((entry (gethash (aref agent-q-diff-buffer-positions hunk) entries)))
+        (when-let ((entry (gethash (agent-q-diff-buffer-position hunk) entries)))
           (aset agent-q-diff-buffer-entries hunk entry)
           (cl-incf n-found))))
     (setq agent-q-diff-buffer--n-strays (- (hash-table-count entries) n-found))))
@@ -280,7 +336,7 @@ several for a position, the first counts, as for `alist-get'."
     (aset agent-q-diff-buffer-marks hunk mark)
     (if entry
         (setcdr entry mark)
-      (setq entry (cons (aref agent-q-diff-buffer-positions hunk) mark))
+      (setq entry (cons (agent-q-diff-buffer-position hunk) mark))
       (aset agent-q-diff-buffer-entries hunk entry)
       (push entry agent-q-diff-buffer-hunk-states)
       (setq agent-q-diff-buffer--states-read agent-q-diff-buffer-hunk-states))))
@@ -288,6 +344,7 @@ several for a position, the first counts, as for `alist-get'."
 (defun agent-q-diff-buffer-write-states ()
   "Store every mark of the engine in `agent-q-diff-buffer-hunk-states'.
 Entries that belong to no hunk are kept."
+  (agent-q-diff-buffer-complete)
   (let* ((marks (agent-q-diff-change-marks agent-q-diff-buffer-change))
          (entries (cl-loop for position across agent-q-diff-buffer-positions
                            for mark in marks
@@ -305,6 +362,7 @@ Entries that belong to no hunk are kept."
 
 (defun agent-q-diff-buffer-stray-states ()
   "Return the entries of `agent-q-diff-buffer-hunk-states' without a hunk."
+  (agent-q-diff-buffer-complete)
   (let ((known (make-hash-table)))
     (mapc (lambda (position) (puthash position t known))
           agent-q-diff-buffer-positions)
@@ -453,7 +511,7 @@ If it is not the hunk at point, forget which place of a hunk was shown."
     (setq agent-q-diff-buffer-shown nil))
   (widen)
   (setq agent-q-diff-buffer-is-moved t)
-  (goto-char (aref agent-q-diff-buffer-positions hunk))
+  (goto-char (agent-q-diff-buffer-position hunk))
   (agent-q-diff-buffer-unfold-file))
 
 (defun agent-q-diff-buffer-unfold-file ()

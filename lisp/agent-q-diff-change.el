@@ -151,13 +151,17 @@ not known what is in the targets.")
             (vconcat (agent-q-diff-module-first-hunks
                       (agent-q-diff-change-engine change))))))
 
+(defun agent-q-diff-change-end-of (change index)
+  "Return the number of the hunk of CHANGE below the last one of file INDEX."
+  (let ((firsts (agent-q-diff-change-first-hunks change)))
+    (if (< (1+ index) (length firsts))
+        (aref firsts (1+ index))
+      (car (agent-q-diff-change-tally change)))))
+
 (defun agent-q-diff-change-hunks-of (change index)
   "Return the hunks of file INDEX of CHANGE, a list of numbers."
-  (let ((firsts (agent-q-diff-change-first-hunks change)))
-    (number-sequence (aref firsts index)
-                     (1- (if (< (1+ index) (length firsts))
-                             (aref firsts (1+ index))
-                           (car (agent-q-diff-change-tally change)))))))
+  (number-sequence (aref (agent-q-diff-change-first-hunks change) index)
+                   (1- (agent-q-diff-change-end-of change index))))
 
 (defun agent-q-diff-change-path (change)
   "Return the absolute name of the file of CHANGE, or of the first of several.

@@ -41,7 +41,7 @@
         (delete-overlay agent-q-diff-current--overlay)
         (setq agent-q-diff-current--overlay nil))
       (when hunk
-        (let* ((beg (aref agent-q-diff-buffer-positions hunk))
+        (let* ((beg (agent-q-diff-buffer-position hunk))
                (overlay (make-overlay beg (agent-q-diff-buffer-hunk-end beg)))
                (bar (agent-q-diff-current--bar)))
           (overlay-put overlay 'line-prefix bar)
@@ -63,11 +63,11 @@ Otherwise show its first lines, as long as that leaves point visible.
 WINDOW then begins at the beginning of a line."
   (when-let ((hunk (agent-q-diff-buffer-hunk-at-point)))
     (let* ((height (window-body-height window))
-           (end (agent-q-diff-buffer-hunk-end (aref agent-q-diff-buffer-positions hunk)))
+           (end (agent-q-diff-buffer-hunk-end (agent-q-diff-buffer-position hunk)))
            (lead (agent-q-diff-current--lead hunk))
            (beg (if (<= end (agent-q-diff-current--lines-below lead height window))
                     lead
-                  (aref agent-q-diff-buffer-positions hunk)))
+                  (agent-q-diff-buffer-position hunk)))
            (start (window-start window))
            (below (agent-q-diff-current--lines-below beg height window)))
       (cond
@@ -92,7 +92,7 @@ WINDOW then begins at the beginning of a line."
 If redisplay has yet to scroll WINDOW to point, return 0."
   (let ((hunk (agent-q-diff-buffer-hunk-at-point)))
     (if (and hunk (pos-visible-in-window-p (point) window))
-        (let ((end (agent-q-diff-buffer-hunk-end (aref agent-q-diff-buffer-positions hunk)))
+        (let ((end (agent-q-diff-buffer-hunk-end (agent-q-diff-buffer-position hunk)))
               (bottom (agent-q-diff-current--lines-below
                        (window-start window) (window-body-height window) window)))
           (if (< bottom end) (count-lines bottom end) 0))
@@ -155,7 +155,7 @@ So does a command that made the window smaller, as one that shows the file."
 (defun agent-q-diff-current--lead (hunk)
   "Return the position of the heading above HUNK if HUNK is its file's first.
 Otherwise return the position of HUNK."
-  (let ((position (aref agent-q-diff-buffer-positions hunk)))
+  (let ((position (agent-q-diff-buffer-position hunk)))
     (or (and agent-q-diff-buffer-headings
              (let ((heading (aref agent-q-diff-buffer-headings
                                   (agent-q-diff-buffer-file-index hunk))))

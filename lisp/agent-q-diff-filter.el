@@ -60,8 +60,8 @@
             (while (and (< hunk n) (is-decided hunk))
               (cl-incf hunk))
             (agent-q-diff-filter--hide
-             (aref agent-q-diff-buffer-positions first)
-             (agent-q-diff-buffer-hunk-end (aref agent-q-diff-buffer-positions (1- hunk)))
+             (agent-q-diff-buffer-position first)
+             (agent-q-diff-buffer-hunk-end (agent-q-diff-buffer-position (1- hunk)))
              nil)))))))
 
 (defun agent-q-diff-filter--fold ()
@@ -69,7 +69,7 @@
   (dolist (hunk (agent-q-diff-module-blank-hunks
                  (agent-q-diff-change-engine (agent-q-diff-buffer-current-change))))
     (save-excursion
-      (goto-char (aref agent-q-diff-buffer-positions hunk))
+      (goto-char (agent-q-diff-buffer-position hunk))
       (let ((end (agent-q-diff-buffer-hunk-end (point))))
         (agent-q-diff-filter--hide
          (line-end-position) (1- end)
@@ -116,9 +116,9 @@
 (defun agent-q-diff-filter--folded (hunk)
   "Return the overlay that folds HUNK into its header, or nil."
   (seq-find (lambda (overlay) (overlay-get overlay 'agent-q-diff-folded))
-            (overlays-in (aref agent-q-diff-buffer-positions hunk)
+            (overlays-in (agent-q-diff-buffer-position hunk)
                          (1- (agent-q-diff-buffer-hunk-end
-                              (aref agent-q-diff-buffer-positions hunk))))))
+                              (agent-q-diff-buffer-position hunk))))))
 
 (defun agent-q-diff-filter--fold-hunk (hunk)
   "Fold HUNK into its header, unless it is folded."
@@ -126,7 +126,7 @@
     (save-restriction
       (widen)
       (save-excursion
-        (goto-char (aref agent-q-diff-buffer-positions hunk))
+        (goto-char (agent-q-diff-buffer-position hunk))
         (let ((overlay (make-overlay (line-end-position)
                                      (1- (agent-q-diff-buffer-hunk-end (point))))))
           (overlay-put overlay 'agent-q-diff-folded t)

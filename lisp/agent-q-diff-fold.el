@@ -86,7 +86,7 @@ Return non-nil if it was hidden."
   "Show what OVERLAY hides, and record that the hunk is to be shown whole."
   (save-excursion
     (goto-char (overlay-start overlay))
-    (push (copy-marker (aref agent-q-diff-buffer-positions (agent-q-diff-buffer-hunk-here)))
+    (push (copy-marker (agent-q-diff-buffer-position (agent-q-diff-buffer-hunk-here)))
           agent-q-diff-fold--expanded))
   (delete-overlay overlay))
 
@@ -105,8 +105,8 @@ Return non-nil if it was hidden."
       (when agent-q-diff-hunk-lines
         (cl-loop with expanded = (mapcar #'marker-position agent-q-diff-fold--expanded)
                  with end = (point-max)
-                 for hunk downfrom (1- (length agent-q-diff-buffer-positions)) to 0
-                 for position = (aref agent-q-diff-buffer-positions hunk)
+                 for hunk downfrom (1- (agent-q-diff-buffer-n-inserted)) to 0
+                 for position = (agent-q-diff-buffer-position hunk)
                  ;; The next hunk may be in the next file, but that is only later.
                  when (and (> (- end position) agent-q-diff-hunk-lines)
                            (not (memq position expanded)))
@@ -119,7 +119,7 @@ Return non-nil if it was hidden."
   "Show all of the hunk at point if its middle is hidden, or hide it again.
 Return nil if the hunk is too short for that."
   (when-let ((hunk (agent-q-diff-buffer-hunk-at-point)))
-    (let* ((position (aref agent-q-diff-buffer-positions hunk))
+    (let* ((position (agent-q-diff-buffer-position hunk))
            (overlay (agent-q-diff-fold--of position)))
       (if overlay
           (progn
@@ -139,7 +139,8 @@ Return nil if the hunk is too short for that."
   "Hide the middle of long hunks in this buffer."
   (add-to-invisibility-spec 'agent-q-diff-cut)
   (add-hook 'agent-q-diff-long-lines-expand-functions #'agent-q-diff-fold--toggle nil t)
-  (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-fold--update nil t))
+  (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-fold--update nil t)
+  (add-hook 'agent-q-diff-buffer-completed-hook #'agent-q-diff-fold--update nil t))
 
 (provide 'agent-q-diff-fold)
 ;;; agent-q-diff-fold.el ends here

@@ -44,10 +44,9 @@ and CODE, see `agent-q-diff-fontify--found'.")
   "Return the hunks with text between BEG and END, as (HUNK BEG . END).
 Those that change no lines are left out."
   (save-excursion
-    (let* ((positions agent-q-diff-buffer-positions)
-           (first (progn (goto-char beg) (or (agent-q-diff-buffer-hunk-before) 0))))
-      (cl-loop for hunk from first below (length positions)
-               for from = (aref positions hunk)
+    (let ((first (progn (goto-char beg) (or (agent-q-diff-buffer-hunk-before) 0))))
+      (cl-loop for hunk from first below (agent-q-diff-buffer-n-inserted)
+               for from = (agent-q-diff-buffer-position hunk)
                while (< from end)
                for to = (agent-q-diff-buffer-hunk-end from)
                when (and (< beg to)

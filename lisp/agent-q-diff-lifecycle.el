@@ -99,6 +99,7 @@ answered later."
     (when (buffer-live-p buffer)
       (with-current-buffer buffer
         (setq agent-q-diff-buffer-end-function nil)
+        (agent-q-diff-buffer-complete)
         (agent-q-diff-signs-stop-refreshing)
         (agent-q-diff-places-unmark)
         (agent-q-diff-navigation-unmark)

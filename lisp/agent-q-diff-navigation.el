@@ -51,7 +51,7 @@ ASIDE, a string or nil, is appended."
   "Return (MARK FACT REASON PLACE FUZZ) of HUNK; see `agent-q-diff-module-hunk'.
 Once the review has ended, only the mark is known."
   (if (agent-q-diff-buffer-ended-p)
-      (let ((mark (alist-get (aref agent-q-diff-buffer-positions hunk)
+      (let ((mark (alist-get (agent-q-diff-buffer-position hunk)
                              agent-q-diff-buffer-hunk-states)))
         (list mark (eq mark 'applied) nil nil 0))
     (let ((hunk (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk)))
@@ -105,7 +105,7 @@ If there is none, return DEFAULT."
   (let ((n (length agent-q-diff-buffer-positions)))
     (while (and (< -1 hunk n)
                 (agent-q-diff-navigation--hidden-p
-                 (aref agent-q-diff-buffer-positions hunk)))
+                 (agent-q-diff-buffer-position hunk)))
       (cl-incf hunk step))
     (if (< -1 hunk n) hunk default)))
 
@@ -221,7 +221,7 @@ In a review of one file's text, move to the Nth previous hunk."
   (save-excursion
     (save-restriction
       (widen)
-      (goto-char (aref agent-q-diff-buffer-positions hunk))
+      (goto-char (agent-q-diff-buffer-position hunk))
       (buffer-substring-no-properties (point) (line-end-position)))))
 
 (defun agent-q-diff-navigation--heading (hunk)
@@ -252,7 +252,7 @@ In a review of one file's text, move to the Nth previous hunk."
 (defun agent-q-diff-navigation--entries (hunks)
   "Return HUNKS, a list of indices, for imenu."
   (cl-loop for hunk in hunks
-           for position = (aref agent-q-diff-buffer-positions hunk)
+           for position = (agent-q-diff-buffer-position hunk)
            for mark = (alist-get position agent-q-diff-buffer-hunk-states)
            collect (cons (format "%d %s  %s" (1+ hunk) (or mark 'pending)
                                  (agent-q-diff-visible

@@ -35,7 +35,7 @@ no position."
 (defun agent-q-diff-progress--first-position ()
   "Return the position of the first hunk's `@@' line, or nil."
   (and (length> agent-q-diff-buffer-positions 0)
-       (aref agent-q-diff-buffer-positions 0)))
+       (agent-q-diff-buffer-position 0)))
 
 (defun agent-q-diff-progress--find-line (regexp &optional bound)
   "Move to the first line that begins with REGEXP, and ends before BOUND.

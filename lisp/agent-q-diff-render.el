@@ -188,10 +188,7 @@ it must not begin another line."
     (erase-buffer)
     (agent-q-diff-render--insert-header review notes)
     (if (agent-q-diff-change-is-several change)
-        (let ((start (point)))
-          (agent-q-diff-section-insert review)
-          (setf (agent-q-diff-session-proposed review)
-                (buffer-substring-no-properties start (point-max))))
+        (agent-q-diff-section-insert review)
       (agent-q-diff-render--insert-diff review))
     (agent-q-diff-signs-watch change)
     (agent-q-diff-render--take-over-marks change)
@@ -223,6 +220,7 @@ it must not begin another line."
         agent-q-diff-buffer-review nil
         agent-q-diff-buffer-change nil
         agent-q-diff-buffer-positions nil
+        agent-q-diff-buffer-rest nil
         agent-q-diff-buffer-headings nil
         agent-q-diff-buffer-end-function nil
         agent-q-diff-buffer-is-past nil
@@ -253,6 +251,7 @@ for the header."
           (agent-q-diff-session-description review) description)
     (agent-q-diff-buffer-goto-hunk 0)
     (agent-q-diff-signs-show-all)
+    (agent-q-diff-buffer-complete-soon)
     ;; Of an earlier review.
     (dolist (window (get-buffer-window-list nil 'never t))
       (set-window-point window (point))

@@ -78,18 +78,14 @@
                 "\n"
                 (if (string-suffix-p "\n" text) "" "\\ No newline at end of file\n"))))))
 
-(defun agent-q-diff-section--insert-file (change index)
-  "Insert the section of the file of CHANGE with INDEX.
-Return (HEADING . POSITIONS): those of the heading and of the hunks."
+(defun agent-q-diff-section--insert-hunks (change index)
+  "Insert the hunks of file INDEX of CHANGE, and return their positions."
   (let* ((file (nth index (agent-q-diff-change-files change)))
-         (firsts (agent-q-diff-change-first-hunks change))
-         (heading (agent-q-diff-section--insert-heading file))
          (operations (agent-q-diff-file-change-operations file))
          (positions (mapcar #'agent-q-diff-section--insert-operation operations))
-         (from (+ (aref firsts index) (length operations)))
-         (to (if (< (1+ index) (length firsts))
-                 (aref firsts (1+ index))
-               (car (agent-q-diff-change-tally change)))))
+         (from (+ (aref (agent-q-diff-change-first-hunks change) index)
+                  (length operations)))
+         (to (agent-q-diff-change-end-of change index)))
     (when (< from to)
       (pcase-let ((`(,diff . ,lines)
                    (agent-q-diff-engine-print-hunks
@@ -101,28 +97,65 @@ Return (HEADING . POSITIONS): those of the heading and of the hunks."
                                 (save-excursion
                                   (goto-char beg)
                                   (agent-q-diff-buffer-positions-in lines))))))
-    (cons heading positions)))
+    positions))
 
 (defun agent-q-diff-section-insert (review)
-  "Insert a section for each file of REVIEW, and make REVIEW this buffer's."
+  "Insert a section for each file of REVIEW, and make REVIEW this buffer's.
+Only the first `agent-q-diff-change-max-shown' hunks, and those in the same
+file, are inserted at once; see `agent-q-diff-buffer-rest'."
+  (agent-q-diff-buffer-adopt review nil)
   (let* ((change (agent-q-diff-session-change review))
-         (sections (cl-loop for index below (length (agent-q-diff-change-files change))
-                            collect (agent-q-diff-section--insert-file change index))))
-    (agent-q-diff-buffer-adopt review nil)
+         (firsts (agent-q-diff-change-first-hunks change))
+         (n-files (1+ (agent-q-diff-base-last-at-most
+                       firsts (1- agent-q-diff-change-max-shown))))
+         (headings nil)
+         (positions nil))
+    (dotimes (index (length firsts))
+      (push (agent-q-diff-section--insert-heading (nth index (agent-q-diff-change-files change)))
+            headings)
+      (push (if (< index n-files)
+                (agent-q-diff-section--insert-hunks change index)
+              (mapcar (lambda (_) (point)) (agent-q-diff-change-hunks-of change index)))
+            positions))
     (setq agent-q-diff-section--words nil
-          agent-q-diff-buffer-positions (vconcat (mapcan #'cdr sections))
-          agent-q-diff-buffer-headings (vconcat (mapcar #'car sections)))))
+          agent-q-diff-buffer-headings (vconcat (nreverse headings))
+          agent-q-diff-buffer-positions (vconcat (apply #'append (nreverse positions))))
+    (if (< n-files (length firsts))
+        (setq agent-q-diff-buffer-rest
+              (cons (aref firsts n-files)
+                    (lambda () (agent-q-diff-section--insert-rest review n-files))))
+      (agent-q-diff-section--note-diff review))))
+
+(defun agent-q-diff-section--insert-rest (review first)
+  "Insert the hunks of the files of REVIEW from that with the index FIRST on."
+  (let* ((change (agent-q-diff-session-change review))
+         (firsts (agent-q-diff-change-first-hunks change)))
+    (setq agent-q-diff-buffer-positions
+          (vconcat (seq-take agent-q-diff-buffer-positions (aref firsts first))
+                   (cl-loop for index from first below (length firsts)
+                            do (goto-char (agent-q-diff-buffer-section-end index))
+                            append (agent-q-diff-section--insert-hunks change index))))
+    (agent-q-diff-section--note-diff review)))
+
+(defun agent-q-diff-section--note-diff (review)
+  "Record the sections, which are complete and new, as the diff of REVIEW."
+  (setf (agent-q-diff-session-proposed review)
+        (buffer-substring-no-properties (aref agent-q-diff-buffer-headings 0) (point-max))))
 
 ;;;; What a heading shows
 
 (defun agent-q-diff-section-state (change index)
   "Return how far file INDEX of CHANGE is decided, words for its heading."
-  (let* ((hunks (agent-q-diff-change-hunks-of change index))
-         (marks (mapcar (lambda (hunk) (aref agent-q-diff-buffer-marks hunk)) hunks))
-         (applied (seq-count (lambda (mark) (eq mark 'applied)) marks))
-         (rejected (seq-count (lambda (mark) (eq mark 'rejected)) marks))
-         (total (length marks))
-         (file (nth index (agent-q-diff-change-files change))))
+  (let* ((first (aref (agent-q-diff-change-first-hunks change) index))
+         (end (agent-q-diff-change-end-of change index))
+         (total (- end first))
+         (file (nth index (agent-q-diff-change-files change)))
+         (applied 0)
+         (rejected 0))
+    (cl-loop for hunk from first below end
+             do (pcase (aref agent-q-diff-buffer-marks hunk)
+                  ('applied (cl-incf applied))
+                  ('rejected (cl-incf rejected))))
     (string-join
      (delq nil
            (list
@@ -167,7 +200,8 @@ Return (HEADING . POSITIONS): those of the heading and of the hunks."
   (goto-char heading)
   (remove-overlays heading (line-end-position) 'agent-q-diff-section t)
   (when words
-    (let ((overlay (make-overlay heading (line-end-position))))
+    ;; It does not extend over what is inserted above the heading.
+    (let ((overlay (make-overlay heading (line-end-position) nil t)))
       (overlay-put overlay 'agent-q-diff-section t)
       (overlay-put overlay 'evaporate t)
       (overlay-put overlay 'after-string

@@ -213,8 +213,8 @@ STATE is `applied', `rejected', or nil to remove the sign."
 (defun agent-q-diff-signs--show-snapshot (hunk)
   "Show the state of HUNK, an `agent-q-diff-engine-hunk'."
   (let ((place (agent-q-diff-engine-hunk-place hunk)))
-    (agent-q-diff-signs--put-sign (aref agent-q-diff-buffer-positions
-                                        (agent-q-diff-engine-hunk-index hunk))
+    (agent-q-diff-signs--put-sign (agent-q-diff-buffer-position
+                                   (agent-q-diff-engine-hunk-index hunk))
                                   (agent-q-diff-engine-hunk-mark hunk)
                                   (agent-q-diff-engine-hunk-fact hunk)
                                   (agent-q-diff-engine-hunk-reason hunk)
@@ -304,12 +304,12 @@ overlays make every edit of a buffer slow."
   (save-excursion
     (goto-char beg)
     (let ((hunk (or (agent-q-diff-buffer-hunk-before) 0)))
-      (while (and (< hunk (length agent-q-diff-buffer-positions))
-                  (< (aref agent-q-diff-buffer-positions hunk) end))
-        (when (>= (aref agent-q-diff-buffer-positions hunk) beg)
+      (while (and (< hunk (agent-q-diff-buffer-n-inserted))
+                  (< (agent-q-diff-buffer-position hunk) end))
+        (when (>= (agent-q-diff-buffer-position hunk) beg)
           (if (agent-q-diff-buffer-ended-p)
               (agent-q-diff-signs--put-sign
-               (aref agent-q-diff-buffer-positions hunk)
+               (agent-q-diff-buffer-position hunk)
                (cdr (aref agent-q-diff-buffer-entries hunk)) 'unknown)
             (agent-q-diff-signs-show-hunk hunk)))
         (cl-incf hunk)))))

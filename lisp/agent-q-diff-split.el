@@ -23,7 +23,7 @@
 
 (defun agent-q-diff-split--hunk-region (hunk)
   "Return (BEG . END), the region of HUNK with any no-newline marker after it."
-  (let ((beg (aref agent-q-diff-buffer-positions hunk)))
+  (let ((beg (agent-q-diff-buffer-position hunk)))
     (save-excursion
       (goto-char (agent-q-diff-buffer-hunk-end beg))
       (when (eq (char-after) ?\\)
@@ -35,13 +35,14 @@
 Point is then at the first of them."
   ;; In a narrowed buffer, the end of a hunk cannot be found.
   (widen)
+  (agent-q-diff-buffer-complete)
   (pcase-let* ((`(,diff . ,header-lines)
                 (agent-q-diff-engine-print-hunks
                  (agent-q-diff-change-engine agent-q-diff-buffer-change)
                  from (+ from n-new)
                  (agent-q-diff-file-change-path (agent-q-diff-buffer-file from))))
                (last (+ from n-old -1))
-               (beg (aref agent-q-diff-buffer-positions from))
+               (beg (agent-q-diff-buffer-position from))
                (end (cdr (agent-q-diff-split--hunk-region last)))
                (positions (append agent-q-diff-buffer-positions nil))
                (strays (agent-q-diff-buffer-stray-states))
@@ -159,7 +160,7 @@ The last hunk comes first.  FROM and TO are as from
 `agent-q-diff-split--lines-between'."
   (let (chosen)
     (dotimes (hunk (length agent-q-diff-buffer-positions))
-      (when (< (aref agent-q-diff-buffer-positions hunk) end)
+      (when (< (agent-q-diff-buffer-position hunk) end)
         (pcase (agent-q-diff-split--lines-between beg end hunk)
           (`(,from . ,to) (push (list hunk from to) chosen)))))
     (or chosen

@@ -47,11 +47,15 @@
   (switch-to-buffer (agent-q-diff-session-buffer aqd-bench-several--review))
   (redisplay t))
 
-(defun aqd-bench-several--opening (files)
-  "Return a work that opens a review of FILES."
+(defun aqd-bench-several--opening (files &optional is-whole)
+  "Return a work that opens a review of FILES.
+If IS-WHOLE is non-nil, it inserts the hunks below the first screen, too."
   (aqd-bench-work
    :before (lambda () (aqd-bench-several--forget files))
-   :run (lambda () (aqd-bench-several--open files))))
+   :run (lambda ()
+          (aqd-bench-several--open files)
+          (when is-whole
+            (agent-q-diff-buffer-complete)))))
 
 (defun aqd-bench-several--reading (files)
   "Return a work that reads FILES."
@@ -110,6 +114,10 @@ If IS-VISITING is non-nil, it visits the files, too."
          (rounds (if aqd-bench-quick 3 7)))
     (aqd-bench-felt--compare (format "opening %s : reading the files" what) 2
                              (aqd-bench-several--opening files)
+                             (aqd-bench-several--reading files)
+                             :rounds rounds)
+    (aqd-bench-felt--compare "the same, until all hunks are inserted" nil
+                             (aqd-bench-several--opening files 'is-whole)
                              (aqd-bench-several--reading files)
                              :rounds rounds)
     (aqd-bench-felt--compare "a, one of the last of these hunks : one of the first" 1.1

@@ -1,0 +1,191 @@
+;;; agent-q-diff-section-test.el --- Sections that are completed later  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; A change of many hunks: what is in the diff buffer at first, and that all
+;; of it is there as soon as anybody needs it.
+
+;;; Code:
+
+(require 'agent-q-diff-test-help)
+(require 'agent-q-diff-several)
+
+(defconst aqd-section-n-files 8
+  "Number of files of the change, each with ten hunks.")
+
+(defvar aqd-section-review nil
+  "The review of the current test.")
+
+(defun aqd-section-proposal (directory)
+  "Return a proposal for files that are new in DIRECTORY, of several kinds."
+  (append
+   (cl-loop for number below aqd-section-n-files
+            for file = (expand-file-name (format "%d.txt" number) directory)
+            for changes = (cl-loop for line from 10 to 100 by 10
+                                   collect (cons line (format "changed %d" line)))
+            do (write-region (aqd-numbered 110) nil file nil 'silent)
+            collect (list :path file :original (aqd-numbered 110)
+                          :modified (aqd-numbered 110 changes)))
+   (let ((gone (expand-file-name "gone.txt" directory)))
+     (write-region "not\nneeded\n" nil gone nil 'silent)
+     (list (list :path gone :delete t)
+           (list :path (expand-file-name "new.txt" directory) :content "made\n")))))
+
+(defun aqd-section-text ()
+  "Return the text of the diff buffer without its header lines."
+  (save-restriction
+    (widen)
+    (buffer-substring-no-properties (aref agent-q-diff-buffer-headings 0) (point-max))))
+
+(defun aqd-section-begin (directory proposal)
+  "Begin a review of PROPOSAL for files in DIRECTORY, and return it."
+  (let ((default-directory directory))
+    (agent-q-diff-review-change proposal "Many" #'ignore)))
+
+(defmacro aqd-section-with-review (whole &rest body)
+  "Run BODY in the diff buffer of a new review of many hunks.
+WHOLE is a variable, bound to the text that all its sections have."
+  (declare (indent 1) (debug t))
+  `(let* ((directory (file-name-as-directory (make-temp-file "agent-q-diff-section" t)))
+          (backup-inhibited t)
+          (create-lockfiles nil)
+          (proposal (aqd-section-proposal directory))
+          (aqd-section-review nil)
+          (,whole (let ((review (let ((agent-q-diff-change-max-shown most-positive-fixnum))
+                                  (aqd-section-begin directory proposal))))
+                    (prog1 (aqd-in-diff review (aqd-section-text))
+                      (agent-q-diff-cancel review)
+                      (kill-buffer (agent-q-diff-session-buffer review))))))
+     (unwind-protect
+         (progn
+           (setq aqd-section-review (aqd-section-begin directory proposal))
+           (aqd-in-diff aqd-section-review ,@body))
+       (mapc #'agent-q-diff-cancel (agent-q-diff-open-reviews))
+       (dolist (buffer (buffer-list))
+         (when (or (eq buffer (agent-q-diff-session-buffer aqd-section-review))
+                   (and (buffer-file-name buffer)
+                        (file-in-directory-p (buffer-file-name buffer) directory)))
+           (kill-buffer buffer)))
+       (delete-directory directory t))
+     (aqd-should-leave-nothing)))
+
+(defun aqd-section-timers ()
+  "Return the timers that will complete a diff buffer."
+  (seq-filter (lambda (timer)
+                (eq #'agent-q-diff-buffer--show-and-complete (timer--function timer)))
+              timer-idle-list))
+
+(ert-deftest aqd-section-at-first-headings-and-the-first-hunks-are-there ()
+  (aqd-section-with-review whole
+    (should (= 50 (agent-q-diff-buffer-n-inserted)))
+    (should (= 83 (agent-q-diff-count-hunks)))
+    (should (string-search " hunk 1/83 · file 1/10 · " header-line-format))
+    (let ((text (aqd-section-text)))
+      (should (string-prefix-p (substring whole 0 (string-search "modified   5.txt" whole)) text))
+      (should (string-suffix-p "
+modified   5.txt
+modified   6.txt
+modified   7.txt
+deleted    gone.txt
+new file   new.txt
+" text)))))
+
+(ert-deftest aqd-section-whatever-needs-the-other-hunks-inserts-them ()
+  (pcase-dolist
+      (`(,name ,function)
+       `(("idle" ,(lambda ()
+                    (mapc #'timer-event-handler (aqd-section-timers))))
+         ("a key" ,(lambda ()
+                     (switch-to-buffer (current-buffer))
+                     (aqd-press "n")
+                     (should (= 1 (agent-q-diff-buffer-hunk-at-point)))))
+         ("moving" ,(lambda ()
+                      (agent-q-diff-buffer-goto-hunk 70)
+                      (should (looking-at-p "@@ -7,7 "))))
+         ("accepting one" ,(lambda ()
+                             (agent-q-diff-accept aqd-section-review 70)))
+         ("rejecting one" ,(lambda ()
+                             (agent-q-diff-reject aqd-section-review 82)))
+         ("a state set by hand" ,(lambda ()
+                                   (setq agent-q-diff-buffer-hunk-states
+                                         (list (cons (agent-q-diff-buffer-position 60)
+                                                     'rejected)))
+                                   (should (equal '(83 0 1 82) (agent-q-diff-buffer-counts)))))
+         ("imenu" ,(lambda ()
+                     (should (funcall imenu-create-index-function))))
+         ("accepting all" ,(lambda ()
+                             (let ((agent-q-diff-finish-when-decided nil))
+                               (agent-q-diff-accept-all))))
+         ("the end" ,(lambda ()
+                       (agent-q-diff-cancel aqd-section-review)))))
+    (ert-info (name)
+      (aqd-section-with-review whole
+        ;; The end shows another buffer.
+        (save-current-buffer (funcall function))
+        (should (equal whole (aqd-section-text)))
+        (should (= 83 (agent-q-diff-buffer-n-inserted) (length agent-q-diff-buffer-positions)))
+        (should (seq-every-p (lambda (position)
+                               (eq ?@ (char-after position)))
+                             agent-q-diff-buffer-positions))
+        (should (seq-every-p (lambda (heading)
+                               (get-text-property heading 'agent-q-diff-heading))
+                             agent-q-diff-buffer-headings))
+        (should-not (memq #'agent-q-diff-buffer-complete pre-command-hook))
+        (should-not (buffer-modified-p))))))
+
+(ert-deftest aqd-section-completing-moves-nothing-above ()
+  (aqd-section-with-review _
+    (switch-to-buffer (current-buffer))
+    (agent-q-diff-buffer-goto-hunk 3)
+    (let ((point (point))
+          (start (window-start))
+          (signs (aqd-signs)))
+      (agent-q-diff-buffer-complete)
+      (should (equal (list point start signs) (list (point) (window-start) (aqd-signs)))))
+    ;; What a heading shows stays there.
+    (dolist (heading (append agent-q-diff-buffer-headings nil))
+      (goto-char heading)
+      (let ((overlays (seq-filter (lambda (overlay) (overlay-get overlay 'agent-q-diff-section))
+                                  (overlays-at heading))))
+        (should (equal (list (cons (line-beginning-position) (line-end-position)))
+                       (mapcar (lambda (overlay)
+                                 (cons (overlay-start overlay) (overlay-end overlay)))
+                               overlays)))))))
+
+(ert-deftest aqd-section-showing-headings-inserts-nothing-below-them ()
+  "As in a window that shows more than what was inserted."
+  (aqd-section-with-review _
+    (let ((text (aqd-section-text)))
+      (run-hook-with-args 'jit-lock-functions (point-min) (point-max))
+      (should (agent-q-diff-fontify--hunks (point-min) (point-max)))
+      (agent-q-diff-signs--show-between (point-min) (point-max))
+      (should (equal text (aqd-section-text))))))
+
+(ert-deftest aqd-section-the-log-has-all-hunks-of-a-review-that-ends-at-once ()
+  (aqd-section-with-review whole
+    (let (recorded)
+      (cl-letf (((symbol-function 'agent-q-diff-log-record)
+                 (lambda (entry) (setq recorded entry))))
+        (agent-q-diff-cancel aqd-section-review))
+      (should (equal whole (plist-get recorded :diff))))))
+
+(ert-deftest aqd-section-long-hunks-that-come-later-are-folded-as-well ()
+  (aqd-section-with-review _
+    (let ((agent-q-diff-hunk-lines 4))
+      (should-not (agent-q-diff-fold--of (aref agent-q-diff-buffer-positions 40)))
+      (agent-q-diff-buffer-complete)
+      (should (agent-q-diff-fold--of (agent-q-diff-buffer-position 70))))))
+
+(ert-deftest aqd-section-a-buffer-killed-at-once-leaves-no-error ()
+  (aqd-section-with-review _
+    (let ((timers (aqd-section-timers))
+          (kill-buffer-query-functions nil))
+      (should timers)
+      (kill-buffer)
+      (let ((inhibit-message t))
+        (mapc #'timer-event-handler timers)))))
+
+(provide 'agent-q-diff-section-test)
+;;; agent-q-diff-section-test.el ends here
