@@ -93,7 +93,8 @@ is not called, since some open other files."
 
 (defun agent-q-diff-coding--of-name (name)
   "Return what `file-coding-system-alist' has for reading the file NAME."
-  (pcase (assoc-default name file-coding-system-alist #'string-match-p)
+  (pcase (cdr (cl-find-if (lambda (entry) (string-match-p (car entry) name))
+                          file-coding-system-alist))
     (`(,coding . ,_) coding)
     (coding coding)))
 

@@ -105,15 +105,20 @@ Either is nil if it does not exist on that side."
       (unless (agent-q-diff-input--creates-p proposal)
         (agent-q-diff-file-refuse "%s does not exist" new))
       (list (list 'create (or mode #o644))))
-     (t (let ((before (or (plist-get proposal :old-mode)
-                          (logand #o7777 (or (file-modes old) #o644)))))
-          (delq nil
-                (list (and (not (equal old new)) (list 'rename))
-                      (and mode (/= mode before) (list 'mode before mode)))))))))
+     (t (delq nil
+              (list (and (not (equal old new)) (list 'rename))
+                    (and mode (agent-q-diff-input--mode-operation proposal old mode))))))))
+
+(defun agent-q-diff-input--mode-operation (proposal old mode)
+  "Return the operation by which PROPOSAL gives MODE to the file OLD, or nil."
+  (let ((before (or (plist-get proposal :old-mode)
+                    (logand #o7777 (or (file-modes old) #o644)))))
+    (and (/= mode before)
+         (list 'mode before mode))))
 
 (defun agent-q-diff-input--mode (proposal old)
   "Return the mode that PROPOSAL gives to its file, or nil.
-OLD is the file's present name, or nil; see `agent-q-diff-input-file' for
+OLD is the file's present name, or nil; see `agent-q-diff-input--file' for
 :executable."
   (pcase (plist-get proposal :executable)
     ('nil (plist-get proposal :mode))
@@ -181,11 +186,10 @@ That is OLD, unless the file is new, or was renamed already."
       new)
      (t old))))
 
-(defun agent-q-diff-input-file (proposal)
+(defun agent-q-diff-input--file (proposal)
   "Return the file change of PROPOSAL, a property list.
 See `agent-q-diff-review-change'.  The property :executable, t or `no', is
 for tools, whose agents do not know the file's mode."
-  (agent-q-diff-input--check proposal)
   (pcase-let* ((`(,old . ,new) (agent-q-diff-input--names proposal))
                (operations (agent-q-diff-input--operations proposal old new))
                (check (plist-get proposal :check))
@@ -197,30 +201,22 @@ for tools, whose agents do not know the file's mode."
           (agent-q-diff-file-change-new-path file) new)
     file))
 
-(defun agent-q-diff-input--true-namer ()
-  "Return a function that resolves the links in the directory of a name.
-It resolves each directory once."
-  (let ((resolved (make-hash-table :test #'equal)))
-    (lambda (name)
-      (let ((directory (file-name-directory name)))
-        (concat (or (gethash directory resolved)
-                    (puthash directory (file-name-as-directory (file-truename directory))
-                             resolved))
-                (file-name-nondirectory name))))))
+(defun agent-q-diff-input--names-of (file)
+  "Return a new list of the names that FILE, a file change, has, before and after."
+  (delq nil (list (agent-q-diff-file-change-old-path file)
+                  (agent-q-diff-file-change-new-path file)
+                  ;; What a link leads to.
+                  (and (agent-q-diff-file-change-has-text file)
+                       (agent-q-diff-target-truename
+                        (agent-q-diff-file-change-target file))))))
 
 (defun agent-q-diff-input--check-names (files)
   "Signal an error if two of FILES, each a file change, have a name in common."
-  (let ((seen (make-hash-table :test #'equal))
-        (true-name (agent-q-diff-input--true-namer)))
+  (let ((seen (make-hash-table :test #'equal)))
     (dolist (file files)
-      (dolist (name (seq-uniq
-                     (mapcar true-name
-                             (delq nil (list (agent-q-diff-file-change-old-path file)
-                                             (agent-q-diff-file-change-new-path file)
-                                             ;; What a link leads to.
-                                             (and (agent-q-diff-file-change-has-text file)
-                                                  (agent-q-diff-target-truename
-                                                   (agent-q-diff-file-change-target file))))))))
+      (dolist (name (delete-dups
+                     (mapcar #'agent-q-diff-visit-true-place
+                             (delete-dups (agent-q-diff-input--names-of file)))))
         (when (gethash name seen)
           (agent-q-diff-input-refuse "%s occurs twice; give each file once" name))
         (puthash name t seen)))))
@@ -231,7 +227,6 @@ It resolves each directory once."
 
 (defun agent-q-diff-input--check-detached (proposal)
   "Signal an error if PROPOSAL is not enough without its file."
-  (agent-q-diff-input--check proposal)
   (when-let ((key (cl-loop for (key value) on proposal by #'cddr
                            when (and value (not (memq key agent-q-diff-input--detached-keys)))
                            return key)))
@@ -277,13 +272,14 @@ error, nothing is left open."
         (is-done nil))
     (unwind-protect
         (progn
-          (dolist (proposal proposals)
-            (push (if is-detached
-                      (agent-q-diff-input--detached-file proposal)
-                    (agent-q-diff-input-file proposal))
-                  files))
-          (setq files (nreverse files))
-          (agent-q-diff-input--check-names files)
+          (agent-q-diff-visit-resolving-once
+            (dolist (proposal proposals)
+              (push (if is-detached
+                        (agent-q-diff-input--detached-file proposal)
+                      (agent-q-diff-input--file proposal))
+                    files))
+            (setq files (nreverse files))
+            (agent-q-diff-input--check-names files))
           (prog1 (agent-q-diff-change-join files)
             (setq is-done t)))
       (unless is-done

@@ -95,7 +95,7 @@ Call KNOW-TEXT with the file's true name, and return what it returns: nil if
 only visiting the file shows what text it has.  Return nil at once if a
 buffer visits it already."
   (agent-q-diff-file-uncached
-    (let* ((truename (file-truename (agent-q-diff-target-path target)))
+    (let* ((truename (agent-q-diff-visit-truename (agent-q-diff-target-path target)))
            (attributes (and (file-regular-p truename)
                             (file-readable-p truename)
                             (not (find-file-name-handler truename 'insert-file-contents))

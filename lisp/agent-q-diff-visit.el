@@ -44,6 +44,34 @@ remote.  That is checked before expanding, which can open a connection."
                                 path)))
   (substring-no-properties (expand-file-name path)))
 
+;;;; True names
+
+(defvar agent-q-diff-visit--directories nil
+  "Hash table from directories to their true names, or nil.")
+
+(defmacro agent-q-diff-visit-resolving-once (&rest body)
+  "Run BODY, in which the links in the name of each directory are resolved once.
+That is for names of many files, most of them in the same directories."
+  (declare (indent 0) (debug t))
+  `(let ((agent-q-diff-visit--directories (make-hash-table :test #'equal)))
+     ,@body))
+
+(defun agent-q-diff-visit-true-place (name)
+  "Return the absolute NAME with the links in that of its directory resolved."
+  (let* ((directory (file-name-directory name))
+         (table agent-q-diff-visit--directories)
+         (resolved (or (and table (gethash directory table))
+                       (file-name-as-directory (file-truename directory)))))
+    (when table
+      (puthash directory resolved table))
+    (concat resolved (file-name-nondirectory name))))
+
+(defun agent-q-diff-visit-truename (name)
+  "Return `file-truename' of the absolute NAME."
+  (if (or (null agent-q-diff-visit--directories) (file-symlink-p name))
+      (file-truename name)
+    (agent-q-diff-visit-true-place name)))
+
 ;;;; Visiting
 
 (defun agent-q-diff-visit--check-kind (path)
