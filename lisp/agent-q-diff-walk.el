@@ -28,7 +28,7 @@
   root          ; the directory it began at, a resolved name
   remote        ; the remote prefix of ROOT, or ""
   rest          ; the parts that are still ahead
-  (here nil)    ; the parts so far, innermost first, without any link
+  (here nil)    ; the names so far, innermost first, without any link
   (kind 'directory)             ; what is here: `directory', attributes or nil
   (n-missing 0) ; number of parts so far that do not exist
   (n-links 0)   ; number of links followed
@@ -36,8 +36,8 @@
 
 (defun agent-q-diff-walk-name (walk)
   "Return the file name that WALK has reached."
-  (concat (agent-q-diff-walk-root walk)
-          (string-join (reverse (agent-q-diff-walk-here walk)) "/")))
+  (or (car (agent-q-diff-walk-here walk))
+      (agent-q-diff-walk-root walk)))
 
 (defun agent-q-diff-walk--in-link-p (walk)
   "Return non-nil if the last part of WALK came from the text of a link."
@@ -91,9 +91,9 @@
 (defun agent-q-diff-walk--enter (walk part)
   "Move WALK to PART of the directory that it has reached."
   (let* ((directory (file-name-as-directory (agent-q-diff-walk-name walk)))
-         (name (agent-q-diff-walk--spelling directory part))
+         (name (concat directory (agent-q-diff-walk--spelling directory part)))
          (attributes (and (agent-q-diff-walk-kind walk)
-                          (file-attributes (concat directory name))))
+                          (file-attributes name)))
          (type (file-attribute-type attributes)))
     (push name (agent-q-diff-walk-here walk))
     (cond
