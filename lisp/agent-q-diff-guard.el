@@ -91,9 +91,10 @@ symbolic link, which takes a tenth of the time to find out."
   (if (and (string-prefix-p "/" root)
            (equal "" (agent-q-diff-path-remote root))
            (not (string-match-p "/\\.\\{0,2\\}/" root)))
-      (not (seq-some (lambda (directory)
-                       (file-symlink-p (directory-file-name directory)))
-                     (agent-q-diff-path-ancestors root)))
+      (cl-loop for slash = (string-search "/" root 1)
+               then (string-search "/" root (1+ slash))
+               while slash
+               never (file-symlink-p (substring root 0 slash)))
     (equal (file-name-as-directory (file-truename root)) root)))
 
 ;;;; The kind of file
@@ -148,10 +149,11 @@ Only the name is checked."
 
 (defun agent-q-diff-guard--git-directory-p (directory)
   "Return non-nil if git would take DIRECTORY for a git directory."
-  (and (file-exists-p (concat directory "HEAD"))
-       (or (file-exists-p (concat directory "commondir"))
-           (and (file-exists-p (concat directory "objects"))
-                (file-exists-p (concat directory "refs"))))))
+  (let ((default-directory directory))
+    (and (file-exists-p "HEAD")
+         (or (file-exists-p "commondir")
+             (and (file-exists-p "objects")
+                  (file-exists-p "refs"))))))
 
 (defun agent-q-diff-guard--in-git-directory-p (directories root)
   "Return non-nil if one of DIRECTORIES is a git directory.
@@ -165,27 +167,19 @@ trees in a bare repository."
                        directories)))
   (seq-some #'agent-q-diff-guard--git-directory-p directories))
 
-(defun agent-q-diff-guard--directories (name root)
-  "Return the existing directories from that of NAME up to ROOT."
-  (let ((directory (file-name-directory name))
-        directories)
-    (while (string-prefix-p root directory)
-      (when (file-directory-p directory)
-        (push directory directories))
-      (setq directory (if (equal directory root)
-                          ""
-                        (file-name-directory (directory-file-name directory)))))
-    (nreverse directories)))
-
 (defun agent-q-diff-guard--links (directory)
-  "Return the names of the symbolic links in DIRECTORY."
-  (if (file-remote-p directory)
-      ;; A single round trip for all of them.
-      (mapcar #'car (seq-filter (lambda (entry)
-                                  (stringp (file-attribute-type (cdr entry))))
-                                (directory-files-and-attributes directory nil nil t)))
-    (seq-filter (lambda (name) (file-symlink-p (concat directory name)))
-                (directory-files directory nil directory-files-no-dot-files-regexp t))))
+  "Return the names of the symbolic links in DIRECTORY, if that exists."
+  (ignore-error file-missing
+    (if (file-remote-p directory)
+        ;; A single round trip for all of them.
+        (cl-loop for (name . attributes)
+                 in (directory-files-and-attributes directory nil nil t)
+                 when (stringp (file-attribute-type attributes))
+                 collect (concat directory name))
+      (cl-loop for name
+               in (directory-files directory t directory-files-no-dot-files-regexp t)
+               when (file-symlink-p name)
+               collect name))))
 
 (defun agent-q-diff-guard--called (link name root)
   "Return the name of NAME through LINK, or nil if LINK does not lead there.
@@ -214,17 +208,15 @@ considered.  If ROOT is not a project's, no links are, since the
 directories there may be unreadable and their links lead anywhere."
   (let ((below (and path (catch 'agent-q-diff-path-refusal
                            (agent-q-diff-path-below path root)))))
-    (seq-uniq
-     (append
-      (list (split-string (substring name (length root)) "/" t))
-      (and (stringp below) (list (split-string below "/" t)))
-      (delq nil
-            (cl-loop for directory in (unless (agent-q-diff-guard-outermost-p root)
-                                        directories)
-                     nconc (mapcar (lambda (link)
-                                     (agent-q-diff-guard--called
-                                      (concat directory link) name root))
-                                   (agent-q-diff-guard--links directory))))))))
+    (delete-dups
+     `(,(split-string (substring name (length root)) "/" t)
+       ,@(and (stringp below) (list (split-string below "/" t)))
+       ,@(unless (agent-q-diff-guard-outermost-p root)
+           (cl-loop for directory in directories
+                    nconc (cl-loop for link in (agent-q-diff-guard--links directory)
+                                   for called = (agent-q-diff-guard--called link name root)
+                                   when called
+                                   collect called)))))))
 
 (defun agent-q-diff-guard-protection (name root &optional path)
   "Return how NAME, a resolved file name below ROOT, is protected.
@@ -235,7 +227,7 @@ The value is nil; (`denied' . REASON) if no agent may ever edit the file;
 or (`asked' . REASON) if the user is asked each time, whatever was
 granted.  REASON is a clause for the user and the agent."
   (let* ((file-name-handler-alist (agent-q-diff-guard--handlers root))
-         (directories (agent-q-diff-guard--directories name root))
+         (directories (agent-q-diff-path-ancestors name root))
          (kinds (delq nil (mapcar #'agent-q-diff-protected-kind
                                   (agent-q-diff-guard--names name root path directories)))))
     (cond

@@ -67,12 +67,15 @@ An error in BODY is a refusal as well: if in doubt, no path passes."
   "Return the remote prefix of the name ROOT, or \"\"."
   (or (file-remote-p root) ""))
 
-(defun agent-q-diff-path-ancestors (directory)
-  "Return the name DIRECTORY and those of its parents, innermost first."
-  (let (ancestors)
-    (dotimes (i (length directory))
-      (when (eq (aref directory i) ?/)
-        (push (substring directory 0 (1+ i)) ancestors)))
+(defun agent-q-diff-path-ancestors (name &optional root)
+  "Return the names of the directories above the file NAME, innermost first.
+If NAME is that of a directory, it is the first of them.  The last is ROOT,
+which defaults to the root of the file system."
+  (let ((end (if root (1- (length root)) 0))
+        ancestors)
+    (while (setq end (string-search "/" name end))
+      (setq end (1+ end))
+      (push (substring name 0 end) ancestors))
     ancestors))
 
 (defun agent-q-diff-path--other-root (path root)
