@@ -13,6 +13,7 @@
 
 ;;; Code:
 
+(require 'cl-lib)
 (require 'seq)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
@@ -27,12 +28,16 @@
 They are (SIZE MODIFIED STATUS-CHANGED INODE).  The time of the last status
 change reveals even a write after which the modification time was reset."
   (agent-q-diff-file-uncached
-    (let ((attributes (file-attributes name)))
-      (and attributes
-           (list (file-attribute-size attributes)
-                 (file-attribute-modification-time attributes)
-                 (file-attribute-status-change-time attributes)
-                 (file-attribute-inode-number attributes))))))
+    (agent-q-diff-disk-attributes-among (file-attributes name))))
+
+(defun agent-q-diff-disk-attributes-among (attributes)
+  "Return those of ATTRIBUTES that `agent-q-diff-disk-attributes' would return.
+ATTRIBUTES are from `file-attributes'."
+  (and attributes
+       (list (file-attribute-size attributes)
+             (file-attribute-modification-time attributes)
+             (file-attribute-status-change-time attributes)
+             (file-attribute-inode-number attributes))))
 
 (defvar-local agent-q-diff-disk--agreed nil
   "What the file was when it and the buffer were last known to agree.
@@ -67,18 +72,22 @@ WAS-READ is non-nil if BUFFER was just read from the file."
 
 ;;;; The buffer
 
-(defun agent-q-diff-disk-visitor (name)
+(defun agent-q-diff-disk-visitor (name &optional attributes)
   "Return the buffer that visits the file NAME, which is resolved, or nil.
+ATTRIBUTES are from `file-attributes', if the caller has just got them.
 `find-buffer-visiting' resolves NAME again, so it is only called if some
 buffer may visit that file."
-  (let ((short (abbreviate-file-name name))
-        (number (nthcdr 10 (file-attributes name))))
-    (and (seq-some (lambda (buffer)
-                     (and (buffer-file-name buffer)
-                          (or (equal name (buffer-file-name buffer))
-                              (equal short (buffer-local-value 'buffer-file-truename buffer))
-                              (equal number (buffer-local-value 'buffer-file-number buffer)))))
-                   (buffer-list))
+  (let ((last-part (file-name-nondirectory name))
+        (number (nthcdr 10 (or attributes (file-attributes name)))))
+    (and (cl-loop for buffer in (buffer-list)
+                  for visited = (buffer-file-name buffer)
+                  for truename = (buffer-local-value 'buffer-file-truename buffer)
+                  thereis (and visited
+                               (or (equal name visited)
+                                   (equal number (buffer-local-value 'buffer-file-number buffer))
+                                   ;; Only then it is worth abbreviating.
+                                   (and (string-suffix-p last-part truename)
+                                        (equal (abbreviate-file-name name) truename)))))
          (find-buffer-visiting name))))
 
 ;;;; Comparing

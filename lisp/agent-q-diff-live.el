@@ -35,17 +35,18 @@
 
 ;;;; Reading
 
-(defun agent-q-diff-live--read-file (name)
-  "Return the live text of the file NAME, which no buffer visits."
-  (pcase-let* ((attributes (agent-q-diff-disk-attributes name))
-               (`(,bytes . ,stated)
+(defun agent-q-diff-live--read-file (name attributes)
+  "Return the live text of the file NAME, which no buffer visits.
+ATTRIBUTES are from `file-attributes'."
+  (pcase-let* ((`(,bytes . ,stated)
                 (with-temp-buffer
                   (set-buffer-multibyte nil)
                   (agent-q-diff-file-check-regular name)
                   (insert-file-contents-literally name)
                   (cons (buffer-string) (agent-q-diff-coding-stated name))))
                (`(,text . ,coding) (agent-q-diff-coding-decode name stated bytes)))
-    (agent-q-diff-live--make :name name :bytes bytes :attributes attributes
+    (agent-q-diff-live--make :name name :bytes bytes
+                             :attributes (agent-q-diff-disk-attributes-among attributes)
                              :text text :coding coding)))
 
 (defun agent-q-diff-live--buffer-bytes (name text)
@@ -69,14 +70,6 @@ Each character must be one byte, so that positions stay the same."
                (agent-q-diff-live--buffer-bytes name text)
              text))))
 
-(defun agent-q-diff-live--of (name buffer)
-  "Return the live text of the file NAME, an `agent-q-diff-live', or nil.
-BUFFER visits it, or is nil.  The value is nil if there is neither a
-buffer nor a file."
-  (cond
-   (buffer (agent-q-diff-live--read-buffer name buffer))
-   ((file-exists-p name) (agent-q-diff-live--read-file name))))
-
 (defun agent-q-diff-live-read (name)
   "Return the live text of the file NAME, an `agent-q-diff-live', or nil.
 NAME is absolute.  The value is nil if there is neither such a file nor a
@@ -84,23 +77,28 @@ buffer that visits it.  A buffer without unsaved edits is brought up to
 date with its file first; if that is impossible, the file is refused."
   (agent-q-diff-file-uncached
     (agent-q-diff-file-clean-up)
-    (let ((buffer (agent-q-diff-disk-visitor name)))
-      (when buffer
+    (let* ((attributes (file-attributes name))
+           (buffer (agent-q-diff-disk-visitor name attributes)))
+      (cond
+       (buffer
         (agent-q-diff-disk-check-visits buffer name)
         (agent-q-diff-disk-watch buffer)
         (when-let ((message (agent-q-diff-disk-message
                              buffer (agent-q-diff-disk-sync buffer))))
-          (agent-q-diff-file-refuse "%s" message)))
-      (agent-q-diff-live--of name buffer))))
+          (agent-q-diff-file-refuse "%s" message))
+        (agent-q-diff-live--read-buffer name buffer))
+       ((file-exists-p name)
+        (agent-q-diff-live--read-file name attributes))))))
 
 (defun agent-q-diff-live-same-p (live)
   "Return non-nil if reading the file of LIVE again would give the same.
 A file whose attributes are unchanged is not read for that; before it is
 written, its bytes are compared anyway."
   (agent-q-diff-file-uncached
-    (let ((name (agent-q-diff-live-name live))
-          (buffer (agent-q-diff-live-buffer live)))
-      (and (eq buffer (agent-q-diff-disk-visitor name))
+    (let* ((name (agent-q-diff-live-name live))
+           (buffer (agent-q-diff-live-buffer live))
+           (attributes (file-attributes name)))
+      (and (eq buffer (agent-q-diff-disk-visitor name attributes))
            (if buffer
                (and (null (agent-q-diff-disk-state buffer))
                     (eql (agent-q-diff-live-tick live)
@@ -108,11 +106,11 @@ written, its bytes are compared anyway."
                     (eq (agent-q-diff-live-coding live)
                         (with-current-buffer buffer
                           (agent-q-diff-coding-of-buffer))))
-             (let ((attributes (agent-q-diff-disk-attributes name)))
-               (and attributes
-                    (or (equal attributes (agent-q-diff-live-attributes live))
-                        (agent-q-diff-file-has-bytes-p
-                         name (agent-q-diff-live-bytes live))))))))))
+             (and attributes
+                  (or (equal (agent-q-diff-disk-attributes-among attributes)
+                             (agent-q-diff-live-attributes live))
+                      (agent-q-diff-file-has-bytes-p
+                       name (agent-q-diff-live-bytes live)))))))))
 
 (defun agent-q-diff-live-unsaved-p (live)
   "Return non-nil if the user has unsaved edits in LIVE."
@@ -207,7 +205,7 @@ They do not change when it is renamed."
 (defun agent-q-diff-live--hash-of-file (name)
   "Return a hash of the bytes that the file NAME, or its buffer, has now."
   (if-let ((buffer (agent-q-diff-disk-visitor name)))
-      (agent-q-diff-live-hash (agent-q-diff-live--of name buffer))
+      (agent-q-diff-live-hash (agent-q-diff-live--read-buffer name buffer))
     (secure-hash 'sha256 (agent-q-diff-file-bytes name))))
 
 (provide 'agent-q-diff-live)
