@@ -303,7 +303,9 @@ cannot be replaced by a rename."
   (let ((is-done nil))
     (unwind-protect
         (progn
-          (funcall put temporary)
+          ;; Nobody else knows it, so it needs no lock file.
+          (let ((create-lockfiles nil))
+            (funcall put temporary))
           (when modes
             (set-file-modes temporary modes))
           (funcall check)

@@ -386,6 +386,23 @@ leave no other file in its directory or in the state directory."
                                    (aqd-numbered 20 '((3 . "x") (15 . "y"))) "a a q")))
         (should (equal (aqd-disk) (aqd-numbered 20 '((3 . "x") (15 . "y")))))))))
 
+;; Nobody else knows the name of a temporary file.
+(ert-deftest aqd-file-only-a-file-that-is-written-in-place-is-locked ()
+  (aqd-with-file "old"
+    (let* ((create-lockfiles t)
+           (puts nil)
+           (write (lambda ()
+                    (agent-q-diff-file-write
+                     aqd-file
+                     (lambda (file)
+                       (push (list (equal file aqd-file) create-lockfiles) puts)
+                       (agent-q-diff-file-put "new" 'no-conversion file))
+                     #'ignore))))
+      (funcall write)
+      (add-name-to-file aqd-file (concat aqd-file ".other"))
+      (funcall write)
+      (should (equal puts '((t t) (nil nil)))))))
+
 (ert-deftest aqd-file-nothing-but-a-regular-file-is-opened ()
   (aqd-with-file ""
     (delete-file aqd-file)
