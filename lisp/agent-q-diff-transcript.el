@@ -174,11 +174,10 @@ They cannot be mistaken for diff lines."
                       (plist-get info :tool)
                       (agent-q-diff-visible (or (plist-get info :path) ""))
                       added removed)))
-    (add-text-properties start (point) '(face agent-q-diff-header agent-q-diff-head t))
+    (add-text-properties start (point) `(face agent-q-diff-header agent-q-diff-edit ,edit))
     (insert (agent-q-diff-transcript--description (plist-get info :description)))
     (mapc #'agent-q-diff-transcript--insert-line lines)
-    (insert "\n")
-    (put-text-property start (point) 'agent-q-diff-edit edit)))
+    (insert "\n")))
 
 (defvar-local agent-q-diff-transcript--n-entries 0
   "Number of edits in this buffer.")
@@ -208,11 +207,11 @@ The latest edits are searched first."
   (let ((here (point-max))
         found)
     (while (and (not found) (> here (point-min)))
-      (setq here (previous-single-property-change here 'agent-q-diff-head nil
+      (setq here (previous-single-property-change here 'agent-q-diff-edit nil
                                                   (point-min)))
-      (when (and (get-text-property here 'agent-q-diff-head)
-                 (eql id (plist-get (get-text-property here 'agent-q-diff-edit) :id)))
-        (setq found here)))
+      (let ((edit (get-text-property here 'agent-q-diff-edit)))
+        (when (and edit (eql id (plist-get edit :id)))
+          (setq found here))))
     found))
 
 (defun agent-q-diff-transcript-conclude (info outcome)
@@ -220,13 +219,12 @@ The latest edits are searched first."
   (when-let ((buffer (get-buffer agent-q-diff-transcript-buffer-name)))
     (with-current-buffer buffer
       (when-let ((start (agent-q-diff-transcript--position (plist-get info :id))))
-        (let ((inhibit-read-only t)
-              (edit (get-text-property start 'agent-q-diff-edit)))
+        (let ((inhibit-read-only t))
           (save-excursion
             (goto-char (1- (agent-q-diff-transcript--end start)))
             (insert (propertize
                      (concat "=> " (agent-q-diff-visible outcome) "\n")
-                     'face 'agent-q-diff-progress 'agent-q-diff-edit edit))))))))
+                     'face 'agent-q-diff-progress))))))))
 
 (defun agent-q-diff-transcript-show (info)
   "Show the edit of INFO in a window without selecting it.
@@ -248,9 +246,9 @@ Return the window if it is new, else nil."
   (let ((here (point-min))
         heads)
     (while here
-      (when (get-text-property here 'agent-q-diff-head)
+      (when (get-text-property here 'agent-q-diff-edit)
         (push here heads))
-      (setq here (next-single-property-change here 'agent-q-diff-head)))
+      (setq here (next-single-property-change here 'agent-q-diff-edit)))
     (nreverse heads)))
 
 (defun agent-q-diff-transcript--start ()
@@ -261,8 +259,8 @@ Return the window if it is new, else nil."
 
 (defun agent-q-diff-transcript--end (start)
   "Return the end of the edit that begins at START."
-  (let ((below (next-single-property-change start 'agent-q-diff-head)))
-    (or (and below (next-single-property-change below 'agent-q-diff-head))
+  (let ((below (next-single-property-change start 'agent-q-diff-edit)))
+    (or (and below (next-single-property-change below 'agent-q-diff-edit))
         (point-max))))
 
 ;;;; Commands
