@@ -12,6 +12,7 @@
 
 ;;; Code:
 
+(require 'cl-lib)
 (require 'seq)
 (require 'subr-x)
 (require 'agent-q-diff-base)
@@ -162,8 +163,8 @@ schema, an alist.  :required is a list of names; :safety-level and
      "The arguments must be an object: a hash table, an alist or a plist"))
    ((seq-every-p #'consp arguments) arguments)
    ((and (not (consp (car arguments))) (zerop (mod (length arguments) 2)))
-    (mapcar (pcase-lambda (`(,key ,value)) (cons key value))
-            (seq-partition arguments 2)))
+    (cl-loop for (key value) on arguments by #'cddr
+             collect (cons key value)))
    (t (agent-q-diff-schema--refuse
        "The arguments must be an object, not a list of something else"))))
 
@@ -260,8 +261,8 @@ WHAT is whose parameters these are, for messages.  The rest is as for
 
 (defun agent-q-diff-schema--check-complete (what parameters checked)
   "Signal an error unless CHECKED has all required PARAMETERS of WHAT."
-  (dolist (key (agent-q-diff-schema--required parameters))
-    (unless (assq (intern key) checked)
+  (pcase-dolist (`(,key ,_ ,is-required . ,_) parameters)
+    (when (and is-required (not (assq key checked)))
       (agent-q-diff-schema--refuse
        "Missing parameter '%s'. %s needs %s" key what
        (string-join (agent-q-diff-schema--required parameters) ", ")))))
