@@ -44,7 +44,7 @@ there may have written, removed or replaced a file meanwhile."
   (declare (indent 0) (debug t))
   ;; With a time as its value, TRAMP uses what it has learned since then.
   ;; With t, a key would take twice as many round trips.
-  `(let ((remote-file-name-inhibit-cache (time-convert nil 'list)))
+  `(let ((remote-file-name-inhibit-cache (time-convert nil t)))
      ,@body))
 
 (defun agent-q-diff-file-check-regular (name)
