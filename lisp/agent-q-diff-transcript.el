@@ -79,8 +79,8 @@ is not asked about either."
 
 (defun agent-q-diff-transcript-counts (lines)
   "Return (ADDED . REMOVED), numbers of diff LINES."
-  (cons (seq-count (lambda (line) (eq (car line) 'added)) lines)
-        (seq-count (lambda (line) (eq (car line) 'removed)) lines)))
+  (cons (cl-loop for (kind) in lines count (eq kind 'added))
+        (cl-loop for (kind) in lines count (eq kind 'removed))))
 
 (defun agent-q-diff-transcript-diff (lines path)
   "Return diff LINES of the file PATH as a unified diff."
@@ -168,7 +168,7 @@ They cannot be mistaken for diff lines."
 (defun agent-q-diff-transcript--insert-entry (lines info)
   "Insert the edit with diff LINES and INFO as it is shown."
   (let ((start (point))
-        (edit (append info (list :lines lines))))
+        (edit (cl-list* :lines lines info)))
     (pcase-let ((`(,added . ,removed) (agent-q-diff-transcript-counts lines)))
       (insert (format "%s %s %s  +%d -%d\n" (format-time-string "%T")
                       (plist-get info :tool)
