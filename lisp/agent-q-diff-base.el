@@ -311,6 +311,39 @@ and processing a whole file discards several."
   `(let ((gc-cons-threshold (max gc-cons-threshold agent-q-diff-base--garbage-limit)))
      ,@body))
 
+(defvar agent-q-diff-base--work-buffers nil
+  "Empty work buffers that are not in use.")
+
+(defmacro agent-q-diff-base-with-work-buffer (&rest body)
+  "Evaluate BODY like `with-temp-buffer', but keep the buffer for the next time.
+A new buffer is a kilobyte of garbage.  Emacs 31 has `with-work-buffer' for
+that.  BODY may change the buffer's text, and whether that is bytes."
+  (declare (indent 0) (debug t))
+  (let ((buffer (make-symbol "buffer")))
+    `(let ((,buffer (agent-q-diff-base--take-work-buffer)))
+       (unwind-protect
+           (with-current-buffer ,buffer
+             ,@body)
+         (agent-q-diff-base--keep-work-buffer ,buffer)))))
+
+(defun agent-q-diff-base--take-work-buffer ()
+  "Return an empty buffer, in the current directory, that is not in use."
+  (let ((buffer (pop agent-q-diff-base--work-buffers))
+        (directory default-directory))
+    (unless (buffer-live-p buffer)
+      (setq buffer (generate-new-buffer " *agent-q-diff work*" t)))
+    (with-current-buffer buffer
+      (setq default-directory directory))
+    buffer))
+
+(defun agent-q-diff-base--keep-work-buffer (buffer)
+  "Empty BUFFER and keep it for `agent-q-diff-base--take-work-buffer'."
+  (when (buffer-live-p buffer)
+    (with-current-buffer buffer
+      (erase-buffer)
+      (set-buffer-multibyte t))
+    (push buffer agent-q-diff-base--work-buffers)))
+
 ;;;; Silence
 
 (defmacro agent-q-diff-base-silently (&rest body)

@@ -60,7 +60,7 @@ this each time before a file is opened."
 (defun agent-q-diff-file-bytes (name)
   "Return the bytes of the regular file NAME as a unibyte string."
   (agent-q-diff-file-check-regular name)
-  (with-temp-buffer
+  (agent-q-diff-base-with-work-buffer
     (set-buffer-multibyte nil)
     (insert-file-contents-literally name)
     (buffer-string)))
@@ -68,7 +68,7 @@ this each time before a file is opened."
 (defun agent-q-diff-file-has-bytes-p (name bytes)
   "Return non-nil if the regular file NAME has just BYTES, a unibyte string."
   (agent-q-diff-file-check-regular name)
-  (with-temp-buffer
+  (agent-q-diff-base-with-work-buffer
     (set-buffer-multibyte nil)
     (insert-file-contents-literally name)
     (and (= (buffer-size) (length bytes))

@@ -39,7 +39,7 @@
   "Return the live text of the file NAME, which no buffer visits.
 ATTRIBUTES are from `file-attributes'."
   (pcase-let* ((`(,bytes . ,stated)
-                (with-temp-buffer
+                (agent-q-diff-base-with-work-buffer
                   (set-buffer-multibyte nil)
                   (agent-q-diff-file-check-regular name)
                   (insert-file-contents-literally name)

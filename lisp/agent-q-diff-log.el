@@ -247,7 +247,7 @@ meanwhile, the answer does not matter."
         ;; A log that is too long is better than a missing entry.
         (ignore-errors (agent-q-diff-log--rotate))
         (setq size (agent-q-diff-log--size file)))
-      (with-temp-buffer
+      (agent-q-diff-base-with-work-buffer
         (when (agent-q-diff-log--torn-p file size)
           (insert "\n"))
         (agent-q-diff-log--insert plist)

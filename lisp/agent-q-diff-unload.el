@@ -38,7 +38,7 @@ The module is not among them: Emacs cannot unload one."
                 (with-current-buffer buffer
                   (or (agent-q-diff-unload--ours-p major-mode)
                       (bound-and-true-p agent-q-diff-edit-mode)
-                      (equal (buffer-name) "*agent-q-diff build*"))))
+                      (string-match-p "\\` ?\\*agent-q-diff " (buffer-name)))))
               (buffer-list)))
 
 (defun agent-q-diff-unload--end ()

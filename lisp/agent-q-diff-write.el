@@ -102,7 +102,7 @@ CHECK and the value are as for `agent-q-diff-write'."
   (let ((name (agent-q-diff-live-name live))
         (is-written nil))
     (agent-q-diff-write--check-writable name)
-    (with-temp-buffer
+    (agent-q-diff-base-with-work-buffer
       (set-buffer-multibyte nil)
       (agent-q-diff-write--insert-bytes live spans new)
       (let ((inhibit-quit t)
