@@ -199,24 +199,34 @@ Both are below ROOT.  The value is a list of parts below ROOT."
   "Return non-nil if ROOT is the root of a file system, not of a project."
   (equal root (file-name-directory (directory-file-name root))))
 
-(defun agent-q-diff-guard--names (name root path directories)
+(defun agent-q-diff-guard--names (name root parts directories)
   "Return all names of the file NAME, each a list of parts below ROOT.
-They are NAME itself, PATH unless it is nil, and every name through a
+They are NAME itself, PARTS unless it is nil, and every name through a
 symbolic link in one of DIRECTORIES, that of NAME and those above: .envrc
 may be a link to a file with a harmless name.  Links elsewhere are not
 considered.  If ROOT is not a project's, no links are, since the
 directories there may be unreadable and their links lead anywhere."
-  (let ((below (and path (catch 'agent-q-diff-path-refusal
-                           (agent-q-diff-path-below path root)))))
-    (delete-dups
-     `(,(split-string (substring name (length root)) "/" t)
-       ,@(and (stringp below) (list (split-string below "/" t)))
-       ,@(unless (agent-q-diff-guard-outermost-p root)
-           (cl-loop for directory in directories
-                    nconc (cl-loop for link in (agent-q-diff-guard--links directory)
-                                   for called = (agent-q-diff-guard--called link name root)
-                                   when called
-                                   collect called)))))))
+  (delete-dups
+   `(,(split-string (substring name (length root)) "/" t)
+     ,@(and parts (list parts))
+     ,@(unless (agent-q-diff-guard-outermost-p root)
+         (cl-loop for directory in directories
+                  nconc (cl-loop for link in (agent-q-diff-guard--links directory)
+                                 for called = (agent-q-diff-guard--called link name root)
+                                 when called
+                                 collect called))))))
+
+(defun agent-q-diff-guard--protection (name root parts)
+  "Return what `agent-q-diff-guard-protection' does.
+PARTS are those of the agent's name for NAME below ROOT, or nil."
+  (let* ((directories (agent-q-diff-path-ancestors name root))
+         (kinds (delq nil (mapcar #'agent-q-diff-protected-kind
+                                  (agent-q-diff-guard--names name root parts directories)))))
+    (cond
+     ((assq 'denied kinds))
+     ((agent-q-diff-guard--in-git-directory-p directories root)
+      '(denied . "it is inside a directory of git's own"))
+     (t (car kinds)))))
 
 (defun agent-q-diff-guard-protection (name root &optional path)
   "Return how NAME, a resolved file name below ROOT, is protected.
@@ -227,14 +237,10 @@ The value is nil; (`denied' . REASON) if no agent may ever edit the file;
 or (`asked' . REASON) if the user is asked each time, whatever was
 granted.  REASON is a clause for the user and the agent."
   (let* ((file-name-handler-alist (agent-q-diff-guard--handlers root))
-         (directories (agent-q-diff-path-ancestors name root))
-         (kinds (delq nil (mapcar #'agent-q-diff-protected-kind
-                                  (agent-q-diff-guard--names name root path directories)))))
-    (cond
-     ((assq 'denied kinds))
-     ((agent-q-diff-guard--in-git-directory-p directories root)
-      '(denied . "it is inside a directory of git's own"))
-     (t (car kinds)))))
+         (below (and path (catch 'agent-q-diff-path-refusal
+                            (agent-q-diff-path-below path root)))))
+    (agent-q-diff-guard--protection
+     name root (and (stringp below) (split-string below "/" t)))))
 
 ;;;; The answer
 
@@ -254,7 +260,7 @@ No file name handlers are called, except that of ROOT."
     (agent-q-diff-path-check-spelling
      (concat "./" (substring name (length root))))
     (agent-q-diff-guard--check-kind walk)
-    (pcase (agent-q-diff-guard-protection name root path)
+    (pcase (agent-q-diff-guard--protection name root parts)
       (`(denied . ,reason) (agent-q-diff-path-refuse 'unwritable "Not for agents: %s" reason))
       (protection (cons name protection)))))
 

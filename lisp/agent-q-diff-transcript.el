@@ -121,7 +121,7 @@ The end of a very long line is left out, and the note says so."
     (put-text-property start text-start 'face 'agent-q-diff-line-number)
     ;; Signs for misleading characters already have a face.
     (add-face-text-property text-start (1- (point)) face t)
-    (put-text-property start (point) 'agent-q-diff-line line)))
+    (put-text-property start text-start 'agent-q-diff-line line)))
 
 ;;;; The buffer
 
