@@ -137,7 +137,7 @@ ORIGINAL, MODIFIED, DESCRIPTION, MODE and NOTES are as for
   "Return a new review of CHANGE, or of a file change alone."
   (if (agent-q-diff-file-change-p change)
       (agent-q-diff-session-of change)
-    (agent-q-diff-session-create :change change :root default-directory)))
+    (agent-q-diff-session-create :change change :root (expand-file-name default-directory))))
 
 (defun agent-q-diff-api--logging-errors (path function)
   "Call FUNCTION, which begins a review of the file PATH, and return its value.

@@ -32,11 +32,10 @@
 
 (defun agent-q-diff-section-file-name (path)
   "Return PATH, a file of this buffer's change, for display."
-  (let ((root (expand-file-name default-directory)))
-    (agent-q-diff-visible
-     (if (string-prefix-p root path)
-         (substring path (length root))
-       (abbreviate-file-name path)))))
+  (agent-q-diff-visible
+   (if (string-prefix-p default-directory path)
+       (substring path (length default-directory))
+     (abbreviate-file-name path))))
 
 (defun agent-q-diff-section--name (file)
   "Return the name of FILE, an `agent-q-diff-file-change', before and after."

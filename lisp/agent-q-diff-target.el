@@ -96,11 +96,13 @@ only visiting the file shows what text it has.  Return nil at once if a
 buffer visits it already."
   (agent-q-diff-file-uncached
     (let* ((truename (agent-q-diff-visit-truename (agent-q-diff-target-path target)))
-           (attributes (and (file-regular-p truename)
-                            (file-readable-p truename)
-                            (not (find-file-name-handler truename 'insert-file-contents))
-                            (not (agent-q-diff-disk-visitor truename))
-                            (agent-q-diff-disk-attributes truename)))
+           (found (and (file-regular-p truename)
+                       (file-readable-p truename)
+                       (not (find-file-name-handler truename 'insert-file-contents))
+                       (file-attributes truename)))
+           (attributes (and found
+                            (not (agent-q-diff-disk-visitor truename found))
+                            (agent-q-diff-disk-attributes-among found)))
            (known (and attributes (funcall know-text truename))))
       (when known
         (setf (agent-q-diff-target-truename target) truename
