@@ -10,7 +10,7 @@
 //! - `Texts` knows the bytes and characters of lines, but not their order.
 //! - `Segments` knows the order of lines, which it identifies by number, and which of them are
 //!   alive. Only its own methods change it, and they keep its invariants.
-//! - `Journal` knows what happened to the target, for undoing it.
+//! - `Journal` knows what happened to the target, for undoing and redoing it.
 //! - `Target` reads segments and texts as one text; [`Reading`] compares another text with it.
 //! - `Weave` owns all of them and keeps them consistent.
 //!
@@ -268,7 +268,7 @@ impl Weave {
 /// Edits by others.
 impl Weave {
     /// Records that somebody else replaced `n_removed` lines of the target, from line `line`
-    /// (0-based) on, by `text`; `is_undo` says whether an editor's undo did that.
+    /// (0-based) on, by `text`; `is_undo` says whether an editor's undo or redo did that.
     ///
     /// Panics if the target has no such lines. `text` consists of whole lines; only at the end of
     /// the target may the last one lack its newline.
@@ -289,10 +289,23 @@ impl Weave {
         let old = self.lines_near(line..line + n_removed);
         if !(is_undo && self.undo_edits(line, &old, text)) {
             self.replace(line, n_removed, old, text);
-            if is_undo {
-                self.journal.undo_flip(&mut self.segments, &self.texts);
-            }
+            self.recognize_flip(is_undo);
         }
+    }
+
+    /// Recognizes the undo or redo of a flip, after an edit that was either one if `is_undo`.
+    fn recognize_flip(&mut self, is_undo: bool) {
+        let (segments, texts) = (&mut self.segments, &self.texts);
+        if !is_undo {
+            self.journal.forget_undone();
+        } else if !self.journal.undo_flip(segments, texts) {
+            self.journal.redo(segments, texts);
+        }
+    }
+
+    /// Records that nothing that was undone can be redone.
+    pub(crate) fn forget_undone(&mut self) {
+        self.journal.forget_undone();
     }
 
     /// Replaces the `n_removed` lines `old` of the target from line `line` on by `text`.

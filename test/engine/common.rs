@@ -6,6 +6,7 @@ pub mod dice;
 pub mod families;
 pub mod model;
 pub mod pairs;
+pub mod past;
 pub mod texts;
 pub mod tools;
 

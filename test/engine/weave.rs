@@ -224,6 +224,138 @@ fn undoing_a_flip_takes_the_hunk_out_also_in_several_steps() {
     check_target(&desk, "a B c");
 }
 
+/// Undoes a flip of one line, `line`, which becomes `new`: in two edits, as Emacs does.
+fn undo_line(desk: &mut Desk, line: usize, new: &str) {
+    undo(desk, line + 1, 0, new);
+    undo(desk, line, 1, "");
+}
+
+/// Redoes what was undone like that, also as Emacs does: the same edits backward.
+fn redo_line(desk: &mut Desk, line: usize, new: &str) {
+    undo(desk, line, 0, new);
+    undo(desk, line + 1, 1, "");
+}
+
+const TWO_HUNKS: [&str; 2] = ["a b c d 1 2 3 4 5 6 7 e", "a B c d 1 2 3 4 5 6 7 E"];
+
+#[test]
+fn redoing_flips_puts_the_hunks_in_again() {
+    let mut desk = desk(TWO_HUNKS[0], TWO_HUNKS[1]);
+    edit(&mut desk, 12, 0, "mine");
+    desk.act(0, Accept).unwrap();
+    desk.act(1, Accept).unwrap();
+    for _ in 0..3 {
+        undo_line(&mut desk, 11, "e");
+        assert_eq!(desk.facts(), [true, false]);
+        undo_line(&mut desk, 1, "b");
+        assert_eq!(desk.facts(), [false, false]);
+        redo_line(&mut desk, 1, "B");
+        assert_eq!(desk.facts(), [true, false]);
+        redo_line(&mut desk, 11, "E");
+        assert_eq!(desk.facts(), [true, true]);
+    }
+    check_target(&desk, "a B c d 1 2 3 4 5 6 7 E mine");
+    desk.act(0, Unapply).unwrap();
+    desk.act(1, Unapply).unwrap();
+    check_target(&desk, "a b c d 1 2 3 4 5 6 7 e mine");
+}
+
+#[test]
+fn a_flip_is_redone_after_what_was_typed_before_it() {
+    let mut desk = desk("a b c", "a B c");
+    edit(&mut desk, 3, 0, "m");
+    edit(&mut desk, 3, 1, "mi");
+    edit(&mut desk, 3, 1, "mine");
+    desk.act(0, Accept).unwrap();
+    for _ in 0..3 {
+        undo_line(&mut desk, 1, "b");
+        undo(&mut desk, 3, 1, "");
+        assert_eq!(desk.facts(), [false]);
+        undo(&mut desk, 3, 0, "mine");
+        assert_eq!(desk.facts(), [false]);
+        redo_line(&mut desk, 1, "B");
+        assert_eq!(desk.facts(), [true]);
+    }
+    check_target(&desk, "a B c mine");
+    desk.act(0, Unapply).unwrap();
+    check_target(&desk, "a b c mine");
+}
+
+/// What was typed between the flips is undone in one edit, unlike it was made.
+#[test]
+fn a_flip_is_redone_after_another_and_what_was_typed_between_them() {
+    let mut desk = desk(TWO_HUNKS[0], TWO_HUNKS[1]);
+    desk.act(0, Accept).unwrap();
+    edit(&mut desk, 12, 0, "my");
+    edit(&mut desk, 13, 0, "own");
+    desk.act(1, Accept).unwrap();
+    for _ in 0..3 {
+        undo_line(&mut desk, 11, "e");
+        undo(&mut desk, 12, 2, "");
+        undo_line(&mut desk, 1, "b");
+        assert_eq!(desk.facts(), [false, false]);
+        redo_line(&mut desk, 1, "B");
+        assert_eq!(desk.facts(), [true, false]);
+        undo(&mut desk, 12, 0, "my own");
+        redo_line(&mut desk, 11, "E");
+        assert_eq!(desk.facts(), [true, true]);
+    }
+    desk.act(0, Unapply).unwrap();
+    desk.act(1, Unapply).unwrap();
+    check_target(&desk, "a b c d 1 2 3 4 5 6 7 e my own");
+}
+
+#[test]
+fn after_typing_or_another_decision_no_flip_is_redone() {
+    let others: [fn(&mut Desk); 2] = [
+        |desk| edit(desk, 12, 1, "yours"),
+        |desk| assert!(desk.act(1, Accept).is_ok()),
+    ];
+    for other in others {
+        let mut desk = desk(TWO_HUNKS[0], TWO_HUNKS[1]);
+        edit(&mut desk, 12, 0, "mine");
+        desk.act(0, Accept).unwrap();
+        undo_line(&mut desk, 1, "b");
+        other(&mut desk);
+        redo_line(&mut desk, 1, "B");
+        assert_eq!(desk.review.fact(0), Fact::Out);
+        check_refused(&mut desk, Accept, ChangedByUser { line: 2 });
+    }
+}
+
+/// Accepting both hunks at once and taking out the second are undone. The first edits of the second
+/// undo read as a redo of taking it out.
+#[test]
+fn a_redo_that_turns_out_to_be_the_undo_of_an_earlier_flip_is_that() {
+    let mut desk = desk(TWO_HUNKS[0], TWO_HUNKS[1]);
+    edit(&mut desk, 12, 0, "mine");
+    let (plan, _) = desk.review.plan_all();
+    desk.carry_out(&plan);
+    desk.act(1, Unapply).unwrap();
+    undo_line(&mut desk, 11, "E");
+    assert_eq!(desk.facts(), [true, true]);
+    redo_line(&mut desk, 11, "e");
+    undo_line(&mut desk, 1, "b");
+    assert_eq!(desk.facts(), [false, false]);
+    check_target(&desk, "a b c d 1 2 3 4 5 6 7 e mine");
+}
+
+/// The undo of deleting a line reads like the redo of a hunk that inserts the same one.
+#[test]
+fn a_line_of_the_user_is_no_redo_of_a_hunk_with_an_equal_line() {
+    let mut desk = desk("a b", "a new b");
+    edit(&mut desk, 2, 0, "mine");
+    edit(&mut desk, 1, 0, "new");
+    edit(&mut desk, 1, 1, "");
+    desk.act(0, Accept).unwrap();
+    undo(&mut desk, 1, 1, "");
+    undo(&mut desk, 1, 0, "new");
+    assert_eq!(desk.facts(), [false]);
+    undo(&mut desk, 1, 1, "");
+    undo(&mut desk, 1, 0, "new");
+    assert_eq!(desk.facts(), [false]);
+}
+
 #[test]
 fn a_line_that_was_deleted_and_typed_again_is_another() {
     let mut desk = desk("a b c", "a B c");

@@ -52,12 +52,16 @@ impl Doubts {
     }
 
     /// Forgets the doubts from edits that were undone: those after the first `n_done` changes.
-    pub fn undo(&mut self, n_done: usize) {
+    /// Returns whether there were any.
+    pub fn undo(&mut self, n_done: usize) -> bool {
+        let mut is_any = false;
         while let Some((_, atoms)) = self.by_edit.pop_if(|(then, _)| *then >= n_done) {
             for atom in atoms {
                 self.is_doubted[atom] = false;
+                is_any = true;
             }
         }
+        is_any
     }
 
     /// Records that `atom` was cut in two.

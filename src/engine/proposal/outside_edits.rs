@@ -25,7 +25,7 @@ pub struct Seen<'a> {
     pub n_chars: usize,
     /// The characters that replaced them.
     pub text: &'a [u8],
-    /// Whether the edit undid another.
+    /// Whether an undo or redo made the edit.
     pub is_undo: bool,
 }
 
@@ -73,7 +73,7 @@ impl Proposal {
     }
 
     /// Records that somebody else replaced `n_removed` lines of the target, from line `line`
-    /// (0-based) on, by `text`; `is_undo` says whether an editor's undo did that.
+    /// (0-based) on, by `text`; `is_undo` says whether an editor's undo or redo did that.
     ///
     /// Panics if the target has no such lines. `text` consists of whole lines; only at the end of
     /// the target may the last one lack its newline.
@@ -88,14 +88,14 @@ impl Proposal {
             (self.weave).edit_loosely(lines.start, lines.len(), text, is_undo);
             self.move_candidates(&lines, n_now);
             if is_undo {
-                self.doubts.undo(self.weave.n_done());
+                self.undo_doubts();
             }
             return self.restart_if_reverted(is_undo);
         }
         self.settle();
         if is_undo && (self.weave).undo_outside(lines.start, lines.len(), text) {
             self.move_candidates(&lines, n_now);
-            return self.doubts.undo(self.weave.n_done());
+            return self.undo_doubts();
         }
         if self.bare.is_some() {
             let live = self.weave.target().pieces_with(&lines, text).concat();
@@ -105,6 +105,14 @@ impl Proposal {
         } else {
             let text = Text::new(text.to_vec());
             self.learning().learn_command(lines, &text);
+        }
+    }
+
+    /// Forgets the doubts from edits that were undone. Redoing such an edit would have to bring them
+    /// back, so it counts as a new one.
+    fn undo_doubts(&mut self) {
+        if self.doubts.undo(self.weave.n_done()) {
+            self.weave.forget_undone();
         }
     }
 

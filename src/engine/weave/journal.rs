@@ -1,10 +1,12 @@
 //! The changes of the target that can be undone.
 //!
-//! Only undoing the very latest edits brings back the same lines; any other edit counts as a new
-//! one. The journal knows what was done, in order; how that changes segments is up to these.
+//! Only undoing the very latest edits brings back the same lines, and only a redo of what was undone
+//! flips the same atoms again; any other edit counts as a new one. An editor's redo makes the edits
+//! of its undo backward, so it is recognized by these and not by the text, to which other edits may
+//! lead as well. The journal knows what was done and undone, in order; how that changes segments is
+//! up to these.
 
 use super::segments::{Replaced, Segments, State};
-use super::target::Target;
 use super::texts::Texts;
 
 /// How many changes can be undone line by line. If older ones are undone, their lines count as new.
@@ -18,24 +20,82 @@ pub(super) struct Journal {
     flips: Vec<usize>,
     /// How many earlier changes were forgotten.
     n_forgotten: usize,
+    /// What was undone and can be redone, the latest undone last. It begins with a flip, since
+    /// undone edits matter only if a flip after them can be redone. Emptied by each change that is
+    /// neither an undo nor a redo.
+    undone: Vec<Undone>,
+    /// How many changes came before those that were undone. Later ones were made by undos and redos
+    /// and are not known to be one of them.
+    n_before_undone: usize,
+    /// How many of the last flips were redone since the last change that is neither an undo nor a
+    /// redo.
+    n_redone: usize,
 }
 
-/// A change of the target that can be undone.
+/// A change of the target that can be undone, or redone if it was undone.
 #[derive(Debug, Clone)]
 enum Past {
-    Edit(Edited),
+    /// An outside edit, and the replacement of segments that undoes or redoes it.
+    Edit(Edit, Replaced),
     /// These atoms were flipped.
     Flip(Vec<usize>),
 }
 
-/// An outside edit: its effect on the text and on the segments.
+/// An outside edit: `new` replaced `old` from line `line` (0-based) of the target on.
 #[derive(Debug, Clone)]
-struct Edited {
-    /// The first line of the target that changed.
+struct Edit {
     line: usize,
     old: Vec<u8>,
     new: Vec<u8>,
-    replaced: Replaced,
+}
+
+/// Changes that were undone together.
+#[derive(Debug, Clone)]
+struct Undone {
+    /// The changes, the latest first.
+    changes: Vec<Past>,
+    /// The edits that undid them, in order.
+    by: Vec<Edit>,
+}
+
+impl Edit {
+    fn undoes(&self, other: &Edit) -> bool {
+        self.line == other.line && self.old == other.new && self.new == other.old
+    }
+}
+
+impl Past {
+    fn edit(&self) -> Option<&Edit> {
+        match self {
+            Past::Edit(edit, _) => Some(edit),
+            Past::Flip(_) => None,
+        }
+    }
+
+    fn is_flip(&self) -> bool {
+        self.edit().is_none()
+    }
+
+    /// Undoes this change, the latest one in `state`, or redoes it if it was undone. Returns how
+    /// the segments that this replaced are brought back, if it replaced any.
+    fn carry_out(&self, state: &mut State) -> Option<Replaced> {
+        match self {
+            Past::Edit(_, replaced) => Some(state.replace(replaced)),
+            Past::Flip(atoms) => {
+                state.flip(atoms);
+                None
+            }
+        }
+    }
+
+    /// Returns the inverse of this change, which was carried out and replaced segments as
+    /// `replaced` says.
+    fn inverse(self, replaced: Option<Replaced>) -> Past {
+        match (self, replaced) {
+            (Past::Edit(edit, _), Some(replaced)) => Past::Edit(edit, replaced),
+            (past, _) => past,
+        }
+    }
 }
 
 /// The segments at some time, and the number of changes up to then.
@@ -78,25 +138,27 @@ impl Journal {
     /// segments changed.
     pub fn push_edit(&mut self, line: usize, old: Vec<u8>, new: &[u8], replaced: Replaced) {
         let new = new.to_vec();
-        self.push(Past::Edit(Edited {
-            line,
-            old,
-            new,
-            replaced,
-        }));
+        self.push(Past::Edit(Edit { line, old, new }, replaced));
     }
 
     /// Records that `atoms` were flipped.
     pub fn push_flip(&mut self, atoms: &[usize]) {
-        self.flips.push(self.n_done());
+        self.forget_undone();
         self.push(Past::Flip(atoms.to_vec()));
     }
 
-    /// Forgets everything, so that nothing can be undone line by line.
+    /// Forgets what was undone, so that nothing can be redone.
+    pub fn forget_undone(&mut self) {
+        self.undone.clear();
+        self.n_redone = 0;
+    }
+
+    /// Forgets everything, so that nothing can be undone line by line, or redone.
     pub fn forget(&mut self) {
         self.n_forgotten = self.n_done();
         self.entries.clear();
         self.flips.clear();
+        self.forget_undone();
     }
 
     /// Undoes the last edits if replacing `now`, the target's text from line `line` on, by `text`
@@ -115,12 +177,18 @@ impl Journal {
         let Some(n_left) = self.n_left_by(line, now, text) else {
             return false;
         };
-        for past in self.entries.drain(n_left..).rev() {
-            // There is no flip among them.
-            if let Past::Edit(last) = past {
-                segments.undo(texts, &last.replaced);
-            }
-        }
+        let undo = |past: &Past| match past {
+            Past::Edit(_, replaced) => Some(segments.undo(texts, replaced)),
+            // There is none among them.
+            Past::Flip(_) => None,
+        };
+        let replaced = self.entries[n_left..].iter().rev().map(undo).collect();
+        let edit = Edit {
+            line,
+            old: now.to_vec(),
+            new: text.to_vec(),
+        };
+        self.go_back(n_left, replaced, Some(edit));
         true
     }
 
@@ -130,7 +198,7 @@ impl Journal {
         let mut removed = now;
         for (at, past) in self.entries.iter().enumerate().rev() {
             match past {
-                Past::Edit(last) if last.line == line && last.new == removed => {
+                Past::Edit(last, _) if last.line == line && last.new == removed => {
                     if last.old == text {
                         return Some(at);
                     }
@@ -142,34 +210,113 @@ impl Journal {
         None
     }
 
-    /// Undoes the last flip and everything after it, if the target now reads as it did before.
-    pub fn undo_flip(&mut self, segments: &mut Segments, texts: &Texts) {
+    /// Undoes the last flip and everything after it, if the target now reads as it did before;
+    /// returns whether it does. What seemed to redo that flip may have been part of undoing an
+    /// earlier one; then nothing can be redone.
+    pub fn undo_flip(&mut self, segments: &mut Segments, texts: &Texts) -> bool {
+        let flips = self.flips.iter().rev().take(1 + self.n_redone);
+        let flips: Vec<usize> = flips.map(|at| at - self.n_forgotten).collect();
+        let latest = flips.first().copied();
         // Most often there is none, and all entries need not be looked at for that.
-        let latest = self.flips.last();
-        let Some(at) = latest.and_then(|at| at.checked_sub(self.n_forgotten)) else {
-            return;
-        };
+        if flips.is_empty() {
+            return false;
+        }
         segments.settle();
-        let mut then = segments.state();
-        for past in self.entries[at..].iter().rev() {
-            match past {
-                Past::Edit(edit) => then.undo(&edit.replaced),
-                Past::Flip(atoms) => then.flip(atoms),
+        let (mut then, mut replaced) = (segments.state(), Vec::new());
+        for at in flips {
+            let later = &self.entries[at..self.entries.len() - replaced.len()];
+            replaced.extend(later.iter().rev().map(|past| past.carry_out(&mut then)));
+            if segments.reads_as(texts, &then) {
+                segments.restore(then);
+                self.go_back(at, replaced, None);
+                if Some(at) != latest {
+                    self.forget_undone();
+                }
+                return true;
             }
         }
-        let live = Target { texts, segments }.to_vec();
-        if then.reads_as(texts, &live) {
-            segments.restore(then);
-            self.truncate(at);
+        false
+    }
+
+    /// Redoes the changes that were undone last, if the edits since then are those that undid them,
+    /// made backward; only as many of these changes as give the text that the target now has.
+    pub fn redo(&mut self, segments: &mut Segments, texts: &Texts) {
+        let at = self.n_before_undone.checked_sub(self.n_forgotten);
+        let (Some(Undone { changes, by }), Some(at)) = (self.undone.last(), at) else {
+            return self.undone.clear();
+        };
+        let edits = self.entries[at..].iter();
+        let is_backward = |(past, by): (&Past, &Edit)| past.edit().is_some_and(|it| it.undoes(by));
+        if edits.len() > by.len() || !edits.zip(by.iter().rev()).all(is_backward) {
+            return;
         }
+        segments.settle();
+        let (mut then, mut replaced) = (segments.state(), Vec::new());
+        for past in self.entries[at..].iter().rev() {
+            past.carry_out(&mut then);
+        }
+        for past in changes.iter().rev() {
+            replaced.push(past.carry_out(&mut then));
+            if segments.reads_as(texts, &then) {
+                segments.restore(then);
+                return self.go_forward(at, replaced);
+            }
+        }
+    }
+
+    /// Keeps the first `n_left` entries. The others undid what had undone the next changes, so these
+    /// were redone, which replaced segments as `replaced` says.
+    fn go_forward(&mut self, n_left: usize, replaced: Vec<Option<Replaced>>) {
+        let Some(Undone {
+            mut changes,
+            mut by,
+        }) = self.undone.pop()
+        else {
+            return;
+        };
+        by.truncate(by.len() - (self.entries.len() - n_left));
+        self.truncate(n_left);
+        let redone = changes.split_off(changes.len() - replaced.len());
+        for (past, replaced) in redone.into_iter().rev().zip(replaced) {
+            self.n_redone += usize::from(past.is_flip());
+            self.push(past.inverse(replaced));
+        }
+        self.n_before_undone = self.n_done();
+        if !changes.is_empty() {
+            self.undone.push(Undone { changes, by });
+        }
+    }
+
+    /// Keeps the first `n_left` entries. The others were undone, the latest first, which replaced
+    /// segments as `replaced` says: by `last`, or if that is `None`, by the last of them.
+    fn go_back(&mut self, n_left: usize, replaced: Vec<Option<Replaced>>, last: Option<Edit>) {
+        let is_first = self.undone.is_empty();
+        // The others were made by undos and redos, or are not followed by a flip to be redone.
+        let n_known = match is_first {
+            true => n_left + usize::from(self.entries[n_left].is_flip()),
+            false => self.n_before_undone.saturating_sub(self.n_forgotten),
+        };
+        if n_known <= n_left {
+            return self.truncate(n_left);
+        }
+        let n_unknown = self.entries.len().saturating_sub(n_known);
+        let by = self.entries.iter().skip(n_known).filter_map(Past::edit);
+        let by: Vec<Edit> = by.cloned().chain(last).collect();
+        let undone = self.entries.drain(n_left..).rev().zip(replaced);
+        let undone = undone.skip(n_unknown);
+        let changes: Vec<Past> = undone.map(|(past, how)| past.inverse(how)).collect();
+        self.truncate(n_left);
+        self.n_before_undone = self.n_done();
+        self.undone.push(Undone { changes, by });
     }
 
     /// Keeps the first `n_left` entries.
     fn truncate(&mut self, n_left: usize) {
         self.entries.truncate(n_left);
         let n_done = self.n_done();
-        self.flips
-            .truncate(self.flips.partition_point(|&at| at < n_done));
+        let n_flips = self.flips.partition_point(|&at| at < n_done);
+        self.n_redone = self.n_redone.saturating_sub(self.flips.len() - n_flips);
+        self.flips.truncate(n_flips);
     }
 
     fn push(&mut self, past: Past) {
@@ -177,6 +324,9 @@ impl Journal {
             self.entries.drain(..MAX_PAST / 2);
             self.n_forgotten += MAX_PAST / 2;
             self.flips.retain(|&at| at >= self.n_forgotten);
+        }
+        if past.is_flip() {
+            self.flips.push(self.n_done());
         }
         self.entries.push(past);
     }

@@ -180,21 +180,30 @@ impl Gap {
         }
     }
 
-    /// Replaces the `n` segments from index `first` on by `segments`, and moves the gap above them.
-    pub fn replace(&mut self, first: usize, n: usize, segments: &[Segment], measure: Measure) {
+    /// Replaces the `n` segments from index `first` on by `segments`, moves the gap above them, and
+    /// returns what it replaced.
+    pub fn replace(
+        &mut self,
+        first: usize,
+        n: usize,
+        segments: &[Segment],
+        measure: Measure,
+    ) -> Vec<Segment> {
         while self.above.len() > first {
             self.step_up(measure);
         }
         while self.above.len() < first {
             self.step_down(measure);
         }
-        for segment in self.below.drain(self.below.len() - n..) {
-            self.extent -= measure.of(&segment);
+        let was: Vec<Segment> = self.below.drain(self.below.len() - n..).rev().collect();
+        for segment in &was {
+            self.extent -= measure.of(segment);
         }
         for segment in segments.iter().rev() {
             self.extent += measure.of(segment);
             self.below.push(segment.clone());
         }
+        was
     }
 
     /// Moves the gap up by one segment, and returns whether there was one.

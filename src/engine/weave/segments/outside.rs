@@ -11,6 +11,7 @@ use super::atoms::Atoms;
 use super::gap::{Gap, Measure};
 use crate::text::{self, is_unterminated, len_of_chars};
 use crate::weave::segment::{Kind, Segment};
+use crate::weave::target::Target;
 use crate::weave::texts::Texts;
 
 /// A replacement of segments by others, which can be undone.
@@ -39,6 +40,15 @@ impl Replaced {
             n_segments: after.len() - n_tail - first,
         }
     }
+
+    /// Returns the replacement that brings back `segments`, which this one replaces.
+    fn inverse(&self, segments: Vec<Segment>) -> Replaced {
+        Replaced {
+            first: self.first,
+            segments,
+            n_segments: self.segments.len(),
+        }
+    }
 }
 
 /// Lines of the target around some of its characters.
@@ -60,10 +70,11 @@ pub(in crate::weave) struct State {
 }
 
 impl State {
-    /// Undoes `replaced`, which must be the latest replacement in this state.
-    pub fn undo(&mut self, replaced: &Replaced) {
+    /// Carries out `replaced`, which must undo or redo a change of this state; returns the inverse.
+    pub fn replace(&mut self, replaced: &Replaced) -> Replaced {
         let range = replaced.first..replaced.first + replaced.n_segments;
-        self.list.splice(range, replaced.segments.iter().cloned());
+        let was = self.list.splice(range, replaced.segments.iter().cloned());
+        replaced.inverse(was.collect())
     }
 
     /// Flips `atoms`.
@@ -71,20 +82,18 @@ impl State {
         atoms.iter().for_each(|&atom| self.is_applied[atom] ^= true);
     }
 
-    /// Returns whether with these segments the target would equal `live`.
-    pub fn reads_as(&self, texts: &Texts, live: &[u8]) -> bool {
-        let mut rest = Some(live);
-        for segment in self.list.iter().filter(|segment| !segment.is_dead) {
+    /// Returns the text that the target would have with these segments, in pieces.
+    fn pieces<'a>(&self, texts: &'a Texts) -> Vec<&'a [u8]> {
+        let is_alive = |segment: &&Segment| {
             let is_chosen = match segment.kind() {
                 Kind::Common | Kind::User => true,
                 Kind::Old(atom) => !self.is_applied[atom],
                 Kind::New(atom) => self.is_applied[atom],
             };
-            if is_chosen {
-                rest = rest.and_then(|rest| rest.strip_prefix(texts.bytes(segment)));
-            }
-        }
-        rest.is_some_and(<[u8]>::is_empty)
+            is_chosen && !segment.is_dead
+        };
+        let alive = self.list.iter().filter(is_alive);
+        alive.map(|segment| texts.bytes(segment)).collect()
     }
 }
 
@@ -94,6 +103,16 @@ impl Segments {
             list: self.all().to_vec(),
             is_applied: self.atoms.iter().map(|atom| atom.is_applied).collect(),
         }
+    }
+
+    /// Returns whether the target would have the same text in `state`. Most often only lengths are
+    /// compared.
+    pub fn reads_as(&self, texts: &Texts, state: &State) -> bool {
+        let segments = self;
+        let now = Target { texts, segments }.pieces();
+        let then = state.pieces(texts);
+        let n_bytes = |pieces: &[&[u8]]| pieces.iter().map(|piece| piece.len()).sum::<usize>();
+        n_bytes(&now) == n_bytes(&then) && now.concat() == then.concat()
     }
 
     /// Restores segments and atoms to `state`. No atom may have been cut or rewritten since then.
@@ -142,14 +161,14 @@ impl Segments {
         replaced
     }
 
-    /// Undoes `replaced`, which must be the latest change of the segments. Call
-    /// [`Segments::settle`] afterwards; see the documentation of the module.
-    pub fn undo(&mut self, texts: &Texts, replaced: &Replaced) {
+    /// Carries out `replaced`, which must undo the latest change of the segments, and returns the
+    /// inverse. Call [`Segments::settle`] afterwards; see the documentation of the module.
+    pub fn undo(&mut self, texts: &Texts, replaced: &Replaced) -> Replaced {
         let (gap, measure) = self.open(texts);
         let Replaced {
             first, n_segments, ..
         } = *replaced;
-        gap.replace(first, n_segments, &replaced.segments, measure);
+        replaced.inverse(gap.replace(first, n_segments, &replaced.segments, measure))
     }
 
     /// Ends a run of edits: closes the gap and updates what is derived.

@@ -176,6 +176,17 @@ impl State {
         }
     }
 
+    /// Tells whether the target is that of `other`, with the same hunks in it.
+    pub fn has_target_of(&self, other: &State) -> bool {
+        let target = |state: &State| {
+            let blocks = state.blocks.iter();
+            let blocks = blocks.map(|block| (block.live.clone(), block.is_in, block.touch));
+            let gaps = state.gaps.iter().map(|gap| gap.live.clone());
+            (blocks.collect::<Vec<_>>(), gaps.collect::<Vec<_>>())
+        };
+        target(self) == target(other)
+    }
+
     /// Tells whether a line without newline is followed by another one.
     pub fn is_glued(&self) -> bool {
         let lines = self.lines();

@@ -1,5 +1,5 @@
 //! Random walks in which the user edits, merges, splits and picks hunks while others edit the
-//! target, beside the naive model.
+//! target, beside the naive model. What undo and redo bring back, the model knows from [`Past`].
 
 use agent_q_diff_engine::diff::HeadingRule;
 use agent_q_diff_engine::patch::hunk::{Hunk, LineKind};
@@ -16,18 +16,31 @@ use super::model::{
 use crate::common::desk::{Desk, Replaced, lines_of, replaced};
 use crate::common::dice::Dice;
 use crate::common::n_cases;
+use crate::common::past::{self, Known, Past};
 use crate::common::texts::{changed, equal_blocks, source};
 
 /// Cases for each of the two kinds of text.
 const N_CASES: u32 = 6_000;
 const N_STEPS: usize = 20;
 
+/// An edit as the target's undo makes it: line, number of removed lines, added text.
+type LinesReplaced = (usize, usize, Vec<u8>);
+
 /// What was done to the target last.
 struct Done {
+    is_flip: bool,
     /// The state before; `None` if a hunk has been rewritten since.
     before: Option<State>,
-    /// What undoing it does to the text, in order: line, number of removed lines, added text.
-    undoing: Vec<(usize, usize, Vec<u8>)>,
+    /// What undoing it does to the text, in order.
+    undoing: Vec<LinesReplaced>,
+}
+
+/// What was undone last.
+struct Undone {
+    done: Done,
+    after: State,
+    /// What redoing it does to the text.
+    redoing: Vec<LinesReplaced>,
 }
 
 #[derive(Debug, Default)]
@@ -39,6 +52,7 @@ struct Counts {
     n_conflicts_merged: usize,
     n_parts: usize,
     n_undone: usize,
+    n_redone: usize,
     /// Edits whose first or last line stays the same.
     n_wide_edits: usize,
     /// Hunks that could not be flipped after a step although nobody had touched their lines.
@@ -49,6 +63,8 @@ struct Walk<'a> {
     desk: Desk,
     state: State,
     done: Vec<Done>,
+    undone: Vec<Undone>,
+    past: Past<State>,
     dice: &'a mut Dice,
     eol: &'static str,
     /// For a bare diff, the first line of each hunk as its header states it, counted from 0.
@@ -72,7 +88,8 @@ impl Walk<'_> {
             15 => self.split(hunk),
             16 => self.pick(hunk),
             17 if self.dice.roll(3) == 0 => self.become_choice(),
-            18 | 19 => self.undo(),
+            18 => self.undo(),
+            19 => self.go_to_and_fro(),
             _ => self.edit_outside(),
         }
         self.check();
@@ -160,12 +177,20 @@ impl Walk<'_> {
         self.state = after;
         // Last edit first. The added lines are deleted first, so that no two lines are joined.
         undoing.reverse();
+        if !undoing.is_empty() {
+            self.undone.clear();
+            self.past.flip(known(&before), known(&self.state));
+        }
         if !undoing.is_empty() && self.desk.live == old {
             // A line moved among its equals: the text is the same, so nothing is to be undone.
             self.done.clear();
         } else if !undoing.is_empty() {
             let before = Some(before);
-            self.done.push(Done { before, undoing });
+            self.done.push(Done {
+                is_flip: true,
+                before,
+                undoing,
+            });
         }
     }
 
@@ -404,11 +429,17 @@ impl Walk<'_> {
             return;
         }
         let all = changed_lines(&self.hunks()[hunk]);
+        let n_runs = runs(&self.hunks()[hunk]).len();
         let from = self.dice.roll(all.len());
         let to = from + 1 + self.dice.roll(all.len() - from);
         match self.desk.review.pick(hunk, from..to) {
             Ok((n_parts, picked)) => {
                 self.become_parts(hunk, n_parts);
+                let parts = &self.hunks()[hunk..hunk + n_parts];
+                if parts.iter().map(|part| runs(part).len()).sum::<usize>() > n_runs {
+                    // A change was cut, so the engine does not know what happened to its parts.
+                    self.past.forget();
+                }
                 let hunks = self.hunks();
                 assert_eq!(changed_lines(&hunks[hunk + picked]), all[from..to]);
                 let parts = hunks[hunk..hunk + n_parts].iter();
@@ -447,11 +478,21 @@ impl Walk<'_> {
             });
             starts.splice(hunk..=hunk, lens.collect::<Vec<_>>());
         }
-        self.state.blocks.splice(hunk..=hunk, parts);
-        let between = vec![Gap::default(); n_parts - 1];
-        self.state.gaps.splice(hunk + 1..hunk + 1, between);
+        let divide = |mut state: State| {
+            let whole = &state.blocks[hunk];
+            let (is_in, is_touched) = (whole.is_in, whole.touch != Untouched);
+            let mut now = parts.clone();
+            now.iter_mut().for_each(|part| part.become_side(is_in));
+            state.blocks.splice(hunk..=hunk, now);
+            let between = vec![Gap::default(); n_parts - 1];
+            state.gaps.splice(hunk + 1..hunk + 1, between);
+            (!is_touched).then_some(state)
+        };
+        self.state = divide(self.state.clone()).expect("an untouched hunk");
+        self.past.map(divide);
         self.counts.n_parts += n_parts;
         self.done.clear();
+        self.undone.clear();
     }
 
     /// Makes the target a random choice of the hunks, which the engine learns by comparing.
@@ -476,7 +517,7 @@ impl Walk<'_> {
             let review = &self.desk.review;
             after.become_choice(|at| review.fact(at) == Fact::In);
             self.state = after;
-            self.done.clear();
+            self.clear();
         }
     }
 
@@ -484,21 +525,108 @@ impl Walk<'_> {
         let Some(done) = self.done.pop() else {
             return;
         };
-        for (line, n_removed, text) in &done.undoing {
-            match &done.before {
-                Some(_) => self.desk.edit_outside(*line, *n_removed, text, true),
-                None => self.undo_as_typed(*line, *n_removed, text),
+        let Some(before) = &done.before else {
+            self.undone.clear();
+            for (line, n_removed, text) in &done.undoing {
+                self.undo_as_typed(*line, *n_removed, text);
+            }
+            return;
+        };
+        let after = self.state.clone();
+        let (redoing, n_met) = self.step_back_all(&done.undoing, (before, false));
+        assert!(self.state.has_target_of(before));
+        self.counts.n_undone += 1;
+        match n_met[0] <= 1 && n_met[1] == 0 {
+            true => self.undone.push(Undone {
+                done,
+                after,
+                redoing,
+            }),
+            false => self.undone.clear(),
+        }
+    }
+
+    fn redo(&mut self) {
+        let Some(Undone {
+            done,
+            after,
+            redoing,
+        }) = self.undone.pop()
+        else {
+            return;
+        };
+        let (_, n_met) = self.step_back_all(&redoing, (&after, !done.is_flip));
+        self.done.push(done);
+        let is_clear = n_met[0] == 0 && n_met[1] <= 1;
+        if is_clear {
+            assert!(self.state.has_target_of(&after));
+            self.counts.n_redone += 1;
+        } else {
+            // It may as well have been an undo of something else.
+            self.done.iter_mut().for_each(|done| done.before = None);
+            self.undone.clear();
+        }
+    }
+
+    /// Undoes and redoes several things.
+    fn go_to_and_fro(&mut self) {
+        for _ in 0..4 + self.dice.roll(5) {
+            match self.dice.roll(5) {
+                0..=2 => self.undo(),
+                _ => self.redo(),
             }
         }
-        if let Some(before) = done.before {
-            self.state.become_target_of(before);
-            self.counts.n_undone += 1;
+    }
+
+    /// Makes `steps`, which lead to the state `expected`; by a single one that is like typing if
+    /// `is_typed`. Returns the steps that revert them, in order, and how often they lead to a text
+    /// to which an undo can lead, and a redo: more than once, and they may be another one.
+    fn step_back_all(
+        &mut self,
+        steps: &[LinesReplaced],
+        (expected, is_typed): (&State, bool),
+    ) -> (Vec<LinesReplaced>, [usize; 2]) {
+        let texts = self.past.texts();
+        let (mut back, mut n_met) = (Vec::new(), [0, 0]);
+        let mut now = known(&self.state);
+        for (line, n_removed, text) in steps {
+            let lines = lines_of(&now.text);
+            let old = lines[*line..line + n_removed].concat();
+            self.desk.edit_outside(*line, *n_removed, text, true);
+            if *n_removed > 0 || !text.is_empty() {
+                let edit = past::Edit {
+                    line: *line,
+                    old: old.clone(),
+                    new: text.clone(),
+                };
+                let typed = Known {
+                    text: self.desk.live.clone(),
+                    state: Some(expected.clone()).filter(|_| is_typed),
+                };
+                now = self.past.undo(edit, now, typed);
+                for (n_met, texts) in n_met.iter_mut().zip(&texts) {
+                    *n_met += texts.iter().filter(|&text| *text == self.desk.live).count();
+                }
+            }
+            back.push((*line, lines_of(text).len(), old));
         }
+        let state = now.state.unwrap_or_else(|| expected.clone());
+        self.state.become_target_of(state);
+        back.reverse();
+        (back, n_met)
     }
 
     /// Makes the engine see undoing an earlier edit as typing.
     fn forget(&mut self) {
         self.done.iter_mut().for_each(|done| done.before = None);
+        self.undone.clear();
+        self.past.forget();
+    }
+
+    /// Makes the model forget what was done.
+    fn clear(&mut self) {
+        self.forget();
+        self.done.clear();
     }
 
     /// Undoes an edit of lines that were rewritten since, if that changes a single region.
@@ -516,8 +644,17 @@ impl Walk<'_> {
             let start = line.wrapping_sub(first);
             first += len;
             if line + n_removed <= first && self.can_type(region, start, n_removed) {
+                let edit = past::Edit {
+                    line,
+                    old: self.state.lines()[line..line + n_removed].concat(),
+                    new: text.to_vec(),
+                };
+                let before = known(&self.state);
                 self.desk.edit_outside(line, n_removed, text, true);
                 self.type_into(region, start, n_removed, &lines, Touched);
+                let now = self.past.undo(edit, before, known(&self.state));
+                let state = now.state.expect("a state");
+                self.state.become_target_of(state);
                 return;
             }
         }
@@ -601,7 +738,7 @@ impl Walk<'_> {
         if n_removed == 0 && typed.is_empty() {
             return;
         }
-        let before = Some(self.state.clone());
+        let (known_before, before) = (known(&self.state), Some(self.state.clone()));
         let old = self.state.lines()[line..line + n_removed].concat();
         (self.desk).edit_outside(line, n_removed, &typed.concat(), false);
         let touch = match region {
@@ -609,14 +746,24 @@ impl Walk<'_> {
             _ => Touched,
         };
         self.type_into(region, start, n_removed, &typed, touch);
+        self.undone.clear();
         let is_whole = self.starts.is_none();
         if is_whole && self.desk.live == self.state.original().concat() {
             self.state.become_choice(|_| false);
-            self.done.clear();
-            return;
+            return self.clear();
         }
+        let edit = past::Edit {
+            line,
+            old: old.clone(),
+            new: typed.concat(),
+        };
+        self.past.typed(edit, known_before, known(&self.state));
         let undoing = vec![(line, typed.len(), old)];
-        self.done.push(Done { before, undoing });
+        self.done.push(Done {
+            is_flip: false,
+            before,
+            undoing,
+        });
     }
 
     /// Tells whether one of these lines of `hunk`, counted in the target, is a changed line.
@@ -710,6 +857,13 @@ impl Walk<'_> {
     }
 }
 
+fn known(state: &State) -> Known<State> {
+    Known {
+        text: state.lines().concat(),
+        state: Some(state.clone()),
+    }
+}
+
 /// Walks over texts whose originals are made by `lines`.
 fn walk_over(lines: impl Fn(&mut Dice) -> Vec<String>) {
     let mut counts = Counts::default();
@@ -752,6 +906,8 @@ fn walk_over(lines: impl Fn(&mut Dice) -> Vec<String>) {
             desk,
             state,
             done: Vec::new(),
+            undone: Vec::new(),
+            past: Past::new(),
             dice: &mut dice,
             eol,
             starts,
@@ -769,6 +925,7 @@ fn walk_over(lines: impl Fn(&mut Dice) -> Vec<String>) {
         counts.n_parts,
         10 * counts.n_conflicts_merged,
         5 * counts.n_undone,
+        5 * counts.n_redone,
     ];
     assert!(enough.iter().all(|&n| n > counts.n_walks), "{counts:?}");
     // imara-diff's histogram gives one now and then, like git's.

@@ -3,7 +3,7 @@
 //! The model is a list of tagged lines. It derives the place of a change from the tags and from
 //! what was known when each line was typed, never from text or segments. For flips and for cuts,
 //! the weave must refuse exactly where the model finds the place uncertain: a needless refusal
-//! fails the test.
+//! fails the test. What undo and redo bring back, the model knows from [`Past`].
 
 use std::ops::Range;
 
@@ -15,6 +15,7 @@ use agent_q_diff_engine::text::Text;
 use crate::common::desk::{Desk, Replaced, lines_of, replaced};
 use crate::common::dice::Dice;
 use crate::common::n_cases;
+use crate::common::past::{self, Known, Past};
 use crate::common::texts::{changed, equal_blocks, numbered, source};
 
 /// Cases for each of the three kinds of text.
@@ -84,7 +85,7 @@ impl Part {
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct State {
     lines: Vec<Line>,
     /// Keys of the lines that others deleted.
@@ -336,38 +337,42 @@ impl Oracle {
     }
 }
 
+/// An edit as a target's undo makes it: line, number of removed lines, added text.
+type Step = (usize, usize, Vec<u8>);
+
 /// Something that was done to the target, and how it is undone.
 struct Done {
     /// The state before; `None` if a part was cut since, so that undoing counts as typing.
     before: Option<State>,
-    /// What undoing it does to the text, in order: line, number of removed lines, added text.
-    undoing: Vec<(usize, usize, Vec<u8>)>,
+    /// What undoing it does to the text, in order.
+    undoing: Vec<Step>,
 }
 
-/// Something that was undone as if it had been typed.
-struct Typed {
-    before: State,
-    line: usize,
-    old: Vec<u8>,
-    new: Vec<u8>,
+/// Something that was undone, and how it is redone.
+struct Undone {
+    done: Done,
+    after: State,
+    redoing: Vec<Step>,
 }
 
 struct Walk<'a> {
     desk: Desk,
     oracle: Oracle,
     done: Vec<Done>,
-    undone: Vec<Typed>,
+    undone: Vec<Undone>,
+    past: Past<State>,
     dice: &'a mut Dice,
     n_typed: usize,
     n_flips: usize,
     n_cuts: usize,
     n_joined: usize,
+    n_redone: usize,
 }
 
 impl Walk<'_> {
     fn step(&mut self) {
         let hunk = self.dice.roll(self.oracle.hunks.len());
-        match self.dice.roll(24) {
+        match self.dice.roll(26) {
             0..=3 => self.act(hunk, Command::Accept),
             4 | 5 => self.act(hunk, Command::Unapply),
             6 => self.act(hunk, Command::Toggle),
@@ -379,6 +384,7 @@ impl Walk<'_> {
             17 => self.split(hunk),
             18..=20 => self.take_back(),
             21 => self.do_again(),
+            22 | 23 => self.go_to_and_fro(),
             _ if self.dice.roll(4) == 0 => self.revert(),
             _ => self.undo(),
         }
@@ -426,7 +432,7 @@ impl Walk<'_> {
     /// Carries out `plan`, and records how Emacs would undo it: edit by edit,
     /// each as an insertion and a deletion.
     fn flip(&mut self, plan: &Plan) {
-        let before = Some(self.oracle.state.clone());
+        let (known, before) = (self.known(), Some(self.oracle.state.clone()));
         let mut undoing = Vec::new();
         for done in replaced(&self.desk.live, &plan.edits) {
             let Replaced {
@@ -440,7 +446,16 @@ impl Walk<'_> {
         self.desk.carry_out(plan);
         self.oracle.flip(&plan.flips);
         if !undoing.is_empty() {
+            self.undone.clear();
+            self.past.flip(known, self.known());
             self.done.push(Done { before, undoing });
+        }
+    }
+
+    fn known(&self) -> Known<State> {
+        Known {
+            text: self.oracle.text(),
+            state: Some(self.oracle.state.clone()),
         }
     }
 
@@ -536,6 +551,7 @@ impl Walk<'_> {
         self.oracle.cut(part, n_lines);
         self.done.iter_mut().for_each(|done| done.before = None);
         self.undone.clear();
+        self.past.forget();
         self.n_cuts += 1;
     }
 
@@ -552,20 +568,27 @@ impl Walk<'_> {
             _ => self.dice.roll(2),
         };
         let typed: Vec<Vec<u8>> = (0..n_added).map(|_| self.typed_line()).collect();
-        let before = Some(self.oracle.state.clone());
+        let (known, before) = (self.known(), Some(self.oracle.state.clone()));
         let end = start + n_removed;
         let old = self.oracle.state.lines[start..end].iter();
         let old: Vec<u8> = old.flat_map(|(_, line)| line).copied().collect();
         self.desk
             .edit_outside(start, n_removed, &typed.concat(), false);
         self.oracle.edit_outside(start..end, &typed);
+        self.undone.clear();
         if self.desk.live == self.oracle.original.bytes() {
             let n_parts = self.oracle.parts.len();
             self.oracle.become_choice(vec![false; n_parts]);
             self.done.clear();
-            self.undone.clear();
+            self.past.forget();
             return;
         }
+        let edit = past::Edit {
+            line: start,
+            old: old.clone(),
+            new: typed.concat(),
+        };
+        self.past.typed(edit, known, self.known());
         let undoing = vec![(start, n_added, old)];
         self.done.push(Done { before, undoing });
     }
@@ -590,39 +613,90 @@ impl Walk<'_> {
         let Some(done) = self.done.pop() else {
             return;
         };
-        for (line, n_removed, text) in &done.undoing {
-            self.desk.edit_outside(*line, *n_removed, text, true);
-            if done.before.is_none() {
-                self.undo_as_typed(*line, *n_removed, text);
-            }
+        let after = self.oracle.state.clone();
+        let (redoing, n_met) = self.step_back_all(&done.undoing);
+        if let Some(before) = &done.before {
+            assert_eq!(&self.oracle.state, before);
         }
-        if let Some(before) = done.before {
-            self.oracle.state = before;
+        match done.before.is_some() && n_met[0] <= 1 && n_met[1] == 0 {
+            true => self.undone.push(Undone {
+                done,
+                after,
+                redoing,
+            }),
+            false => self.undone.clear(),
         }
     }
 
-    /// Counts undoing as typing, unless it reverts the undoing just before, which the engine knows.
-    fn undo_as_typed(&mut self, line: usize, n_removed: usize, text: &[u8]) {
-        let range = line..line + n_removed;
+    /// Undoes and redoes several things.
+    fn go_to_and_fro(&mut self) {
+        for _ in 0..4 + self.dice.roll(5) {
+            match self.dice.roll(5) {
+                0..=2 => self.undo(),
+                _ => self.redo(),
+            }
+        }
+    }
+
+    fn redo(&mut self) {
+        let Some(Undone {
+            done,
+            after,
+            redoing,
+        }) = self.undone.pop()
+        else {
+            return;
+        };
+        let (_, n_met) = self.step_back_all(&redoing);
+        let is_clear = n_met[0] == 0 && n_met[1] <= 1;
+        if is_clear {
+            assert_eq!(self.oracle.state, after);
+            self.n_redone += 1;
+        }
+        self.done.push(done);
+        if !is_clear {
+            // It may as well have been an undo of something else.
+            self.done.iter_mut().for_each(|done| done.before = None);
+            self.undone.clear();
+        }
+    }
+
+    /// Makes `steps`. Returns the steps that revert them, in order, and how often they lead to a text
+    /// to which an undo can lead, and a redo: more than once, and they may be another one.
+    fn step_back_all(&mut self, steps: &[Step]) -> (Vec<Step>, [usize; 2]) {
+        let texts = self.past.texts();
+        let (mut back, mut n_met) = (Vec::new(), [0, 0]);
+        for step in steps {
+            back.push(self.step_back(step));
+            if !is_nothing(step) {
+                for (n_met, texts) in n_met.iter_mut().zip(&texts) {
+                    *n_met += texts.iter().filter(|&text| *text == self.desk.live).count();
+                }
+            }
+        }
+        back.reverse();
+        (back, n_met)
+    }
+
+    /// Makes an edit as the target's undo or redo, and returns the edit that reverts it.
+    fn step_back(&mut self, step: &Step) -> Step {
+        let (line, n_removed, text) = step;
+        let (range, lines) = (*line..line + n_removed, lines_of(text));
         let old = self.oracle.state.lines[range.clone()].iter();
         let old: Vec<u8> = old.flat_map(|(_, line)| line).copied().collect();
-        let is_back =
-            |last: &mut Typed| (last.line, &last.old[..], &last.new) == (line, text, &old);
-        if n_removed == 0 && text.is_empty() {
-            return;
+        self.desk.edit_outside(*line, *n_removed, text, true);
+        if !is_nothing(step) {
+            let before = self.known();
+            self.oracle.edit_outside(range, &lines);
+            let edit = past::Edit {
+                line: *line,
+                old: old.clone(),
+                new: text.clone(),
+            };
+            let now = self.past.undo(edit, before, self.known());
+            self.oracle.state = now.state.expect("a state");
         }
-        if let Some(last) = self.undone.pop_if(is_back) {
-            self.oracle.state = last.before;
-            return;
-        }
-        let (before, new) = (self.oracle.state.clone(), text.to_vec());
-        self.oracle.edit_outside(range, &lines_of(text));
-        self.undone.push(Typed {
-            before,
-            line,
-            old,
-            new,
-        });
+        (*line, lines.len(), old)
     }
 
     fn revert(&mut self) {
@@ -641,12 +715,18 @@ impl Walk<'_> {
         self.oracle.become_choice(is_in);
         self.done.clear();
         self.undone.clear();
+        self.past.forget();
     }
+}
+
+fn is_nothing((_, n_removed, text): &Step) -> bool {
+    *n_removed == 0 && text.is_empty()
 }
 
 /// Walks over texts whose originals are made by `lines`.
 fn walk_over(lines: impl Fn(&mut Dice) -> Vec<String>) {
     let (mut n_flips, mut n_cuts, mut n_joined, mut n_walks) = (0, 0, 0, 0);
+    let mut n_redone = 0;
     for seed in 0..u64::from(n_cases(N_CASES)) {
         let mut dice = Dice::new(seed);
         let original = lines(&mut dice);
@@ -669,16 +749,19 @@ fn walk_over(lines: impl Fn(&mut Dice) -> Vec<String>) {
             oracle,
             done,
             undone,
+            past: Past::new(),
             dice: &mut dice,
             n_typed,
             n_flips: 0,
             n_cuts: 0,
             n_joined: 0,
+            n_redone: 0,
         };
         (0..N_STEPS).for_each(|_| walk.step());
         n_flips += walk.n_flips;
         n_cuts += walk.n_cuts;
         n_joined += walk.n_joined;
+        n_redone += walk.n_redone;
         n_walks += 1;
     }
     assert!(n_flips > n_walks, "{n_flips} flips in {n_walks} walks");
@@ -686,6 +769,10 @@ fn walk_over(lines: impl Fn(&mut Dice) -> Vec<String>) {
     assert!(
         5 * n_joined > n_walks,
         "{n_joined} joined in {n_walks} walks"
+    );
+    assert!(
+        5 * n_redone > n_walks,
+        "{n_redone} redone in {n_walks} walks"
     );
 }
 
