@@ -117,9 +117,9 @@ place that was shown.  For PLACES, see `agent-q-diff-module-candidates'.")
                     agent-q-diff-buffer-decision agent-q-diff-buffer-hunk-states
                     agent-q-diff-buffer-review agent-q-diff-buffer-change
                     agent-q-diff-buffer-positions agent-q-diff-buffer-rest
-                    agent-q-diff-buffer-headings agent-q-diff-buffer-parsed-tick agent-q-diff-buffer--states-read
-                    agent-q-diff-buffer-entries agent-q-diff-buffer-marks
-                    agent-q-diff-buffer--n-strays
+                    agent-q-diff-buffer-headings agent-q-diff-buffer-parsed-tick
+                    agent-q-diff-buffer--states-read agent-q-diff-buffer-entries
+                    agent-q-diff-buffer-marks agent-q-diff-buffer--n-strays
                     agent-q-diff-buffer-end-function))
   (put variable 'permanent-local t))
 
