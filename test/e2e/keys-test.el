@@ -354,6 +354,19 @@ When it is left, each window is as high as it was."
 
 ;;;; Several files
 
+(defun keys-files (n)
+  "Write N files, and return a call that proposes one hunk in each of them."
+  (let ((names (mapcar (lambda (number) (format "f%d" number))
+                       (number-sequence 10 (+ 9 n)))))
+    (dolist (name names)
+      (e2e-write name (e2e-text)))
+    `(let ((default-directory ,(file-name-as-directory e2e--folder)))
+       (agent-q-diff-review-change-and-wait
+        (mapcar (lambda (name)
+                  (list :path name :original ,(e2e-text) :modified ,(e2e-text 5)))
+                ',names)
+        "Shout"))))
+
 (defun keys-visited ()
   "Return which of the files f10, f11 and so on Emacs visits, in that order."
   (e2e-eval '(sort (seq-filter (lambda (name) (string-match-p "\\`f[0-9]+\\'" name))
@@ -362,30 +375,43 @@ When it is left, each window is as high as it was."
 
 (ert-deftest e2e-keys-files-are-visited-as-they-come-into-view ()
   (e2e-with-emacs
-    (let ((names (mapcar (lambda (n) (format "f%d" n)) (number-sequence 10 40))))
-      (dolist (name names)
-        (e2e-write name (e2e-text)))
-      (e2e-propose 'filter 'files
-                   `(let ((default-directory ,(file-name-as-directory e2e--folder)))
-                      (agent-q-diff-review-change-and-wait
-                       (mapcar (lambda (name)
-                                 (list :path name :original ,(e2e-text)
-                                       :modified ,(e2e-text 5)))
-                               ',names)
-                       "Shout")))
-      (e2e-see "^modified   f10")
-      (e2e-wait-for (member "f10" (keys-visited)))
-      (should-not (member "f30" (keys-visited)))
-      (keys-press "M->" "^modified   f40")
-      (e2e-wait-for (member "f40" (keys-visited)))
-      (should-not (member "f30" (keys-visited)))
-      ;; What a visited file tells is shown at once.
-      (e2e-eval `(with-current-buffer "f40"
-                   (erase-buffer)
-                   (insert "other\n")))
-      (e2e-see "DOES NOT APPLY")
-      (e2e-keys "C-c C-k")
-      (should (eq 'rejected (plist-get (cadr (e2e-answer 'files)) :status))))))
+    (e2e-propose 'filter 'files (keys-files 31))
+    (e2e-see "^modified   f10")
+    (e2e-wait-for (member "f10" (keys-visited)))
+    (should-not (member "f30" (keys-visited)))
+    (keys-press "M->" "^modified   f40")
+    (e2e-wait-for (member "f40" (keys-visited)))
+    (should-not (member "f30" (keys-visited)))
+    ;; What a visited file tells is shown at once.
+    (e2e-eval `(with-current-buffer "f40"
+                 (erase-buffer)
+                 (insert "other\n")))
+    (e2e-see "DOES NOT APPLY")
+    (e2e-keys "C-c C-k")
+    (should (eq 'rejected (plist-get (cadr (e2e-answer 'files)) :status)))))
+
+(ert-deftest e2e-keys-hunks-below-the-first-screen-come-by-themselves ()
+  (dolist (way '(key filter timer))
+    (ert-info ((symbol-name way))
+      (e2e-with-emacs
+        (e2e-propose way 'files (keys-files 80))
+        (e2e-wait-for (e2e-eval '(with-current-buffer (window-buffer)
+                                   (null agent-q-diff-buffer-rest))))
+        (e2e-see "^modified   f10  1 hunk\n▌@@ -2,7 ")
+        (e2e-see-cursor-at "^@@ -2,7 ")
+        (keys-press "M->" "^ hunk 80/80 · file 80/80 · " "^modified   f89  1 hunk\n▌@@ -2,7 ")
+        (e2e-keys "C-c C-k")
+        (should (eq 'rejected (plist-get (cadr (e2e-answer 'files)) :status)))))))
+
+(ert-deftest e2e-keys-typed-ahead-find-hunks-below-the-first-screen ()
+  (e2e-with-emacs
+    (e2e-call 'key 'files (keys-files 80))
+    (e2e-keys "M->")
+    (e2e-see "^ hunk 80/80 · file 80/80 · " "^modified   f89  1 hunk\n▌@@ -2,7 ")
+    (keys-press "a" "^ hunk 1/80 · file 1/80 · 1 applied")
+    (should (equal (e2e-read "f89") (e2e-text 5)))
+    (e2e-keys "C-c C-c")
+    (should (eq 'accepted (plist-get (cadr (e2e-answer 'files)) :status)))))
 
 (ert-deftest e2e-keys-a-large-file-is-visited-soon-after-its-review-is-shown ()
   (e2e-with-emacs
