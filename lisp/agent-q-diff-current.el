@@ -60,50 +60,65 @@
 (defun agent-q-diff-current-show (window)
   "Scroll WINDOW to show all of the hunk at point, if it fits.
 Otherwise show its first lines, as long as that leaves point visible.
-WINDOW then begins at the beginning of a line."
+WINDOW then begins at the beginning of a line.  Return the position below
+the lines that it shows, or nil if that is not known."
   (when-let ((hunk (agent-q-diff-buffer-hunk-at-point)))
     (let* ((height (window-body-height window))
-           (end (agent-q-diff-buffer-hunk-end (agent-q-diff-buffer-position hunk)))
-           (lead (agent-q-diff-current--lead hunk))
-           (beg (if (<= end (agent-q-diff-current--lines-below lead height window))
-                    lead
-                  (agent-q-diff-buffer-position hunk)))
+           (position (agent-q-diff-buffer-position hunk))
+           (end (agent-q-diff-buffer-hunk-end position))
+           (beg (agent-q-diff-current--lead hunk))
+           (below (agent-q-diff-current--lines-below beg height window))
            (start (window-start window))
-           (below (agent-q-diff-current--lines-below beg height window)))
+           bottom)
+      (unless (or (= beg position) (<= end below))
+        (setq beg position
+              below (agent-q-diff-current--lines-below beg height window)))
       (cond
-       ((not (or (< start (point-min))
-                 (< beg start)
-                 (> end (agent-q-diff-current--lines-below start height window))))
-        (agent-q-diff-current--begin-with-a-line window start))
+       ((and (<= (point-min) start beg)
+             (<= end (setq bottom (agent-q-diff-current--lines-below start height window))))
+        (and (agent-q-diff-current--begins-with-a-line window start)
+             bottom))
        ((or (<= end below) (< (point) below))
-        (set-window-start window beg))
-       (t (agent-q-diff-current--begin-with-a-line window start))))))
+        (set-window-start window beg)
+        below)
+       (t (agent-q-diff-current--begins-with-a-line window start)
+          nil)))))
 
-(defun agent-q-diff-current--begin-with-a-line (window start)
-  "Have WINDOW, which begins at START, begin at the beginning of that line."
+(defun agent-q-diff-current--begins-with-a-line (window start)
+  "Return non-nil if WINDOW, which begins at START, begins with a whole line.
+Otherwise have it do so."
   (save-excursion
     (goto-char start)
-    (unless (bolp)
-      (beginning-of-line)
-      (set-window-start window (point)))))
+    (or (bolp)
+        (progn
+          (beginning-of-line)
+          (set-window-start window (point))
+          nil))))
 
-(defun agent-q-diff-current--count-below (window)
+(defun agent-q-diff-current--count-below (window bottom)
   "Return how many lines of the hunk at point are below WINDOW.
-If redisplay has yet to scroll WINDOW to point, return 0."
+BOTTOM is the position below its lines if that is known, and then point is
+visible.  If redisplay has yet to scroll WINDOW to point, return nil."
   (let ((hunk (agent-q-diff-buffer-hunk-at-point)))
-    (if (and hunk (pos-visible-in-window-p (point) window))
-        (let ((end (agent-q-diff-buffer-hunk-end (agent-q-diff-buffer-position hunk)))
-              (bottom (agent-q-diff-current--lines-below
-                       (window-start window) (window-body-height window) window)))
-          (if (< bottom end) (count-lines bottom end) 0))
-      0)))
+    (cond
+     ((null hunk) 0)
+     ((or bottom (pos-visible-in-window-p (point) window))
+      (let ((end (agent-q-diff-buffer-hunk-end (agent-q-diff-buffer-position hunk)))
+            (bottom (or bottom
+                        (agent-q-diff-current--lines-below
+                         (window-start window) (window-body-height window) window))))
+        (if (< bottom end) (count-lines bottom end) 0))))))
 
-(defun agent-q-diff-current--show-below (window)
+(defun agent-q-diff-current--show-below (window &optional bottom)
   "Show in the header line how many lines of the hunk at point are below WINDOW.
-Only a buffer made for a proposal has such a header line."
-  (when (eq agent-q-diff-buffer-parsed-tick t)
-    (setq agent-q-diff-buffer-n-below (agent-q-diff-current--count-below window))
-    (agent-q-diff-progress-update-header-line)))
+Only a buffer made for a proposal has such a header line.  BOTTOM is as for
+`agent-q-diff-current--count-below'.  Return nil if this has to be done
+again once redisplay has scrolled WINDOW."
+  (or (not (eq agent-q-diff-buffer-parsed-tick t))
+      (let ((n (agent-q-diff-current--count-below window bottom)))
+        (setq agent-q-diff-buffer-n-below (or n 0))
+        (agent-q-diff-progress-update-header-line)
+        n)))
 
 (defun agent-q-diff-current--show-below-when-drawn (window)
   "Do `agent-q-diff-current--show-below' after redisplay has scrolled WINDOW."
@@ -136,13 +151,12 @@ Lines that a long message takes for a while do not count."
 So does a command that made the window smaller, as one that shows the file."
   (agent-q-diff-current-mark)
   (when (eq (window-buffer) (current-buffer))
-    (when (or (agent-q-diff-current--shrunk-p)
-              agent-q-diff-buffer-is-moved)
-      (setq agent-q-diff-buffer-is-moved nil)
-      (agent-q-diff-current-show (selected-window)))
-    (agent-q-diff-current--show-below (selected-window))
-    (unless (pos-visible-in-window-p)
-      (agent-q-diff-current--show-below-when-drawn (selected-window)))))
+    (let ((bottom (when (or (agent-q-diff-current--shrunk-p)
+                            agent-q-diff-buffer-is-moved)
+                    (setq agent-q-diff-buffer-is-moved nil)
+                    (agent-q-diff-current-show (selected-window)))))
+      (unless (agent-q-diff-current--show-below (selected-window) bottom)
+        (agent-q-diff-current--show-below-when-drawn (selected-window))))))
 
 ;;;; A window that begins to show the diff buffer
 
