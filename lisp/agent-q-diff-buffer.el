@@ -143,14 +143,17 @@ It is not run if all were there from the beginning.")
   "Insert the hunks that are not in this buffer yet, if any."
   (when agent-q-diff-buffer-rest
     (let ((insert (cdr agent-q-diff-buffer-rest))
+          ;; On a heading, it stays there and not on what is inserted above it.
+          (point (copy-marker (point) t))
           (inhibit-quit t))
       (setq agent-q-diff-buffer-rest nil)
       (remove-hook 'pre-command-hook #'agent-q-diff-buffer-complete t)
-      (save-excursion
-        (save-restriction
-          (widen)
-          (with-silent-modifications
-            (funcall insert)))))
+      (save-restriction
+        (widen)
+        (with-silent-modifications
+          (funcall insert)))
+      (goto-char point)
+      (set-marker point nil))
     (run-hooks 'agent-q-diff-buffer-completed-hook)))
 
 (defun agent-q-diff-buffer-complete-soon ()

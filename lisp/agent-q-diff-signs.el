@@ -29,7 +29,9 @@
 (defun agent-q-diff-signs-change-with-target (&optional is-here)
   "Return this buffer's change, brought up to date with its targets.
 If IS-HERE is non-nil, look only at the file at point.  Update the display
-if a target has changed."
+if a target has changed.  All hunks are in the buffer then, so that they can
+be decided and split."
+  (agent-q-diff-buffer-complete)
   (let ((change (agent-q-diff-buffer-current-change)))
     (unless (eq agent-q-diff-buffer-parsed-tick t)
       (agent-q-diff-signs-watch change)

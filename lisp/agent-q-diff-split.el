@@ -35,7 +35,6 @@
 Point is then at the first of them."
   ;; In a narrowed buffer, the end of a hunk cannot be found.
   (widen)
-  (agent-q-diff-buffer-complete)
   (pcase-let* ((`(,diff . ,header-lines)
                 (agent-q-diff-engine-print-hunks
                  (agent-q-diff-change-engine agent-q-diff-buffer-change)
@@ -79,7 +78,9 @@ In a diff that was not made from a review, text between the hunks stays."
         (agent-q-diff-split--print-anew (+ hunk (- n step 1)) 1 1)))))
 
 (defun agent-q-diff-split-change ()
-  "Return this buffer's change, up to date with its target if it has one."
+  "Return this buffer's change, up to date with its target if it has one.
+All hunks are in the buffer then."
+  (agent-q-diff-buffer-complete)
   (if agent-q-diff-buffer-path
       (agent-q-diff-signs-change-with-target 'here)
     (agent-q-diff-buffer-current-change)))

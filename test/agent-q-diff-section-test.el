@@ -23,7 +23,7 @@
   (append
    (cl-loop for number below aqd-section-n-files
             for file = (expand-file-name (format "%d.txt" number) directory)
-            for changes = (cl-loop for line from 10 to 100 by 10
+            for changes = (cl-loop for line in '(10 20 30 40 50 60 70 80 90 100 102)
                                    collect (cons line (format "changed %d" line)))
             do (write-region (aqd-numbered 110) nil file nil 'silent)
             collect (list :path file :original (aqd-numbered 110)
@@ -134,6 +134,32 @@ new file   new.txt
                              agent-q-diff-buffer-headings))
         (should-not (memq #'agent-q-diff-buffer-complete pre-command-hook))
         (should-not (buffer-modified-p))))))
+
+(ert-deftest aqd-section-programs-split-and-decide-at-once-as-later ()
+  (cl-flet ((outcome (is-later)
+              (aqd-section-with-review _
+                (when is-later
+                  (agent-q-diff-buffer-complete))
+                (agent-q-diff-buffer-goto-hunk 49)
+                (agent-q-diff-split-hunk)
+                (should (= 84 (agent-q-diff-count-hunks)))
+                (goto-char (aref agent-q-diff-buffer-headings 6))
+                (agent-q-diff-accept-hunk)
+                (should (equal '(84 10 0 74) (agent-q-diff-buffer-counts)))
+                (agent-q-diff-undo)
+                (agent-q-diff-undo)
+                (agent-q-diff-redo)
+                (should (equal '(84 0 0 84) (agent-q-diff-buffer-counts)))
+                (list (point) (aqd-section-text) agent-q-diff-buffer-positions))))
+    (should (equal (outcome nil) (outcome 'later)))))
+
+(ert-deftest aqd-section-point-stays-on-a-heading ()
+  (aqd-section-with-review _
+    (dotimes (index 10)
+      (goto-char (aref agent-q-diff-buffer-headings index))
+      (when (= index 7)
+        (agent-q-diff-buffer-complete))
+      (should (= index (agent-q-diff-buffer-heading-at-point))))))
 
 (ert-deftest aqd-section-completing-moves-nothing-above ()
   (aqd-section-with-review _
