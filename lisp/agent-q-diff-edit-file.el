@@ -203,9 +203,15 @@ HASH is a hash of the file, which stays as it is."
          :hunks (list (list :index 0 :state 'rejected))))
   (list :outcome 'denied :by by :reason reason))
 
+(defun agent-q-diff-edit-file--recheck (request)
+  "Signal `agent-q-diff-forbidden' if the file of REQUEST is another one now."
+  (agent-q-diff-guard-recheck (agent-q-diff-request-name request)
+                              (agent-q-diff-request-root request)))
+
 (defun agent-q-diff-edit-file--review (request call plan lines why)
   "Let the user review CALL, whose plan is PLAN with diff LINES, for REQUEST.
 WHY is a string for the user.  The log is written when the review ends."
+  (agent-q-diff-edit-file--recheck request)
   (setf (agent-q-diff-request-is-logged request) t)
   (let* ((live (agent-q-diff-edit-file-plan-live plan))
          (agent-q-diff-tool (agent-q-diff-request-tool request))
@@ -221,9 +227,7 @@ WHY is a string for the user.  The log is written when the review ends."
                       (agent-q-diff-edit-file-call-description call)
                       :notes notes
                       :check (lambda ()
-                               (agent-q-diff-guard-recheck
-                                (agent-q-diff-request-name request)
-                                (agent-q-diff-request-root request))))
+                               (agent-q-diff-edit-file--recheck request)))
                    (agent-q-diff-no-user
                     (signal (car err) (list (concat why "  But " (cadr err))))))))
     (agent-q-diff-edit-file--record
@@ -238,6 +242,8 @@ meanwhile, it is searched again."
   (let* ((name (agent-q-diff-request-name request))
          (now (if (agent-q-diff-live-same-p (agent-q-diff-edit-file-plan-live plan))
                   plan
+                ;; Its name may lead out of the project now.
+                (agent-q-diff-edit-file--recheck request)
                 (agent-q-diff-edit-file--plan call name)))
          (live (agent-q-diff-edit-file-plan-live now)))
     (unless (agent-q-diff-edit-file--same-p plan now)
@@ -251,8 +257,7 @@ meanwhile, it is searched again."
                        live (agent-q-diff-edit-file-plan-spans now)
                        (agent-q-diff-edit-file-plan-new now)
                        (lambda ()
-                         (agent-q-diff-guard-recheck
-                          name (agent-q-diff-request-root request)))))))
+                         (agent-q-diff-edit-file--recheck request))))))
       (agent-q-diff-edit-file--note-applied request now lines by hash
                                             (plist-get written :saved))
       (setq quit-flag nil)

@@ -249,21 +249,32 @@ None of it is in the file."
       (should (equal (aqd-disk) "b\nb\nb\n")))))
 
 (ert-deftest aqd-edit-file-path-replaced-by-a-link-while-asked ()
-  (aqd-with-project "a\n"
-    (let* ((outside (make-temp-file "aqd-outside" nil nil "a\n"))
-           (agent-q-diff-tools-policy 'ask)
-           (agent-q-diff-permission-function
-            (lambda (_)
-              (delete-file aqd-file)
-              (make-symbolic-link outside aqd-file)
-              'once)))
-      (unwind-protect
-          (progn
-            (should (string-prefix-p "Error: " (aqd-edit "a" "b")))
-            (should (equal "a\n" (with-temp-buffer
-                                   (insert-file-contents outside)
-                                   (buffer-string)))))
-        (delete-file outside)))))
+  "Nothing of what it then leads to is shown to the agent, or to the user."
+  (dolist (text '("a\n" "other\n a  SECRET\n" "nothing\n"))
+    (dolist (is-visited '(nil t))
+      (dolist (answer '(once review))
+        (ert-info ((format "%S %s %s" text is-visited answer))
+          (aqd-with-project "x\na\n"
+            (let* ((outside (make-temp-file "aqd-outside" nil nil text))
+                   (buffer (and is-visited (aqd-visit)))
+                   (agent-q-diff-tools-policy 'ask)
+                   (agent-q-diff-permission-function
+                    (lambda (_)
+                      (delete-file aqd-file)
+                      (make-symbolic-link outside aqd-file)
+                      answer)))
+              (unwind-protect
+                  (cl-letf (((symbol-function 'recursive-edit)
+                             (lambda ()
+                               (ert-fail "it is reviewed"))))
+                    (let ((message (aqd-edit "a" "b")))
+                      (should (string-prefix-p "Error: " message))
+                      (should (string-search "is outside project root" message))
+                      (should-not (string-search "SECRET" message)))
+                    (when buffer
+                      (should (equal "x\na\n" (with-current-buffer buffer (buffer-string)))))
+                    (should (equal text (aqd-bytes-of outside))))
+                (delete-file outside)))))))))
 
 (ert-deftest aqd-edit-file-unsaved-edits-are-kept-and-told ()
   (aqd-with-project "a\n"
