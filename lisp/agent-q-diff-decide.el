@@ -63,11 +63,19 @@ IS-ACCEPTING is non-nil, record an error as a failure to apply HUNK."
           (agent-q-diff-decide--forget-failure change hunk))
         note)
     (error
+     (when-let ((why (and (eq (car err) 'agent-q-diff-conflict)
+                          (agent-q-diff-decide--why-away change hunk))))
+       (setq err (list 'agent-q-diff-bad-target why)))
      (when (and is-accepting
                 (not (memq (car err) '(agent-q-diff-no-hunk agent-q-diff-ended))))
        (agent-q-diff-decide-note-failure change hunk
                                          (agent-q-diff-error-text err)))
      (signal (car err) (cdr err)))))
+
+(defun agent-q-diff-decide--why-away (change hunk)
+  "Return what `agent-q-diff-file-change-why-away' does for the file of HUNK.
+HUNK is one of CHANGE."
+  (agent-q-diff-file-change-why-away (agent-q-diff-change-file-of change hunk)))
 
 (defun agent-q-diff-decide-when-done (change function)
   "Call FUNCTION, but if a plan for CHANGE is being carried out, after that."
@@ -84,6 +92,7 @@ it in."
   (let* ((agent-q-diff-change-in-progress (cons change agent-q-diff-change-in-progress))
          (edited nil)
          (note (lambda (file tick) (push (cons file tick) edited))))
+    (agent-q-diff-decide--check-apart change (agent-q-diff-engine-planned-parts planned))
     (agent-q-diff-transaction-run
      (mapcan (lambda (part)
                (agent-q-diff-decide--steps
@@ -107,6 +116,29 @@ may have made way for another."
                 parts)
       (reverse parts)
     parts))
+
+(defun agent-q-diff-decide--check-apart (change parts)
+  "Signal an error if two files of CHANGE are one by now, and PARTS edit it.
+One may have become a link to the other.  An edit of either would go into the
+hunks of both."
+  (let ((files (agent-q-diff-change-files change)))
+    (when (cdr files)
+      (dolist (part parts)
+        (let* ((file (nth (agent-q-diff-engine-part-file part) files))
+               (buffer (agent-q-diff-file-change-buffer file))
+               (other (and (agent-q-diff-engine-part-edits part)
+                           ;; Else what is wrong with it is said when it is edited.
+                           (not (agent-q-diff-file-change-why-away file))
+                           (seq-find (lambda (other)
+                                       (and (not (eq other file))
+                                            (eq buffer (agent-q-diff-file-change-buffer other))
+                                            (not (agent-q-diff-file-change-why-away other))))
+                                     files))))
+          (when other
+            (signal 'agent-q-diff-bad-target
+                    (list (format "%s and %s are one file now"
+                                  (agent-q-diff-file-change-name file)
+                                  (agent-q-diff-file-change-name other))))))))))
 
 (defun agent-q-diff-decide--steps (file part note)
   "Return what is to be done to FILE for PART, an `agent-q-diff-engine-part'.
@@ -188,8 +220,10 @@ several files, signal an error; then nothing has changed in any."
        (setq refused (append refused
                              (agent-q-diff-decide--accept-each
                               change (mapcar #'car refused))))))
-    (pcase-dolist (`(,hunk . ,reason) refused)
-      (agent-q-diff-decide-note-failure change hunk reason))
+    (dolist (failure refused)
+      (when-let ((why (agent-q-diff-decide--why-away change (car failure))))
+        (setcdr failure why))
+      (agent-q-diff-decide-note-failure change (car failure) (cdr failure)))
     (sort refused (lambda (one other) (< (car one) (car other))))))
 
 (defun agent-q-diff-decide--visit-with (change file accessor value)

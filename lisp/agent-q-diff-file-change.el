@@ -75,6 +75,13 @@ A file that was never visited, and cannot be any more, is gone as well."
            (buffer-live-p buffer)
            (not (buffer-modified-p buffer))))))
 
+(defun agent-q-diff-file-change-why-away (change)
+  "Return why the name of CHANGE has no file, or leads to another, or nil.
+If it does, what its buffer has is not the text of the target."
+  (let ((target (agent-q-diff-file-change-target change)))
+    (and (agent-q-diff-target-lost target)
+         (agent-q-diff-target-disk-message target))))
+
 (defun agent-q-diff-file-change-unsaved-p (change)
   "Return non-nil if the target of CHANGE is a file whose buffer is not saved."
   (let ((target (agent-q-diff-file-change-buffer change)))
@@ -474,10 +481,12 @@ Return the target's tick from before saving, for
 
 (defun agent-q-diff-file-change--note-tick (change tick)
   "Record that the engine of CHANGE knows the target as it is at TICK.
-From then on, edits are reported to the engine."
+From then on, edits are reported to the engine, unless the buffer is that of
+another file."
   (setf (agent-q-diff-file-change-tick change) tick
         (agent-q-diff-file-change-told change) tick)
-  (agent-q-diff-file-change--listen change))
+  (unless (agent-q-diff-file-change-why-away change)
+    (agent-q-diff-file-change--listen change)))
 
 (defun agent-q-diff-file-change--take-in (change buffer tick)
   "Bring the engine of CHANGE up to date with BUFFER, the target, at TICK.

@@ -210,16 +210,31 @@ for tools, whose agents do not know the file's mode."
                        (agent-q-diff-target-truename
                         (agent-q-diff-file-change-target file))))))
 
+(defun agent-q-diff-input--identity (file)
+  "Return what FILE, a file change, shares with other names of its file, or nil.
+That is its buffer, or the file's inode."
+  (and (agent-q-diff-file-change-has-text file)
+       (or (agent-q-diff-file-change-buffer file)
+           (nth 3 (agent-q-diff-target-put-off (agent-q-diff-file-change-target file))))))
+
 (defun agent-q-diff-input--check-names (files)
-  "Signal an error if two of FILES, each a file change, have a name in common."
-  (let ((seen (make-hash-table :test #'equal)))
+  "Signal an error if two of FILES, each a file change, are the same file.
+They have a name in common then, or are names of one file (hard links)."
+  (let ((seen (make-hash-table :test #'equal))
+        (seen-files (make-hash-table :test #'equal)))
     (dolist (file files)
       (dolist (name (delete-dups
                      (mapcar #'agent-q-diff-visit-true-place
                              (delete-dups (agent-q-diff-input--names-of file)))))
         (when (gethash name seen)
           (agent-q-diff-input-refuse "%s occurs twice; give each file once" name))
-        (puthash name t seen)))))
+        (puthash name t seen))
+      (when-let* ((identity (agent-q-diff-input--identity file))
+                  (path (agent-q-diff-file-change-path file)))
+        (let ((other (gethash identity seen-files)))
+          (when (and other (file-equal-p other path))
+            (agent-q-diff-input-refuse "%s and %s are one file; give it once" other path)))
+        (puthash identity path seen-files)))))
 
 (defconst agent-q-diff-input--detached-keys
   '(:path :to :original :modified :content :delete :check)

@@ -221,6 +221,51 @@ run.sh made executable, link now links to run.sh."))))
       (should-not (agent-q-diff-take-back review))
       (should (equal (aqd-several-disk) before)))))
 
+;;;; Two names of one file
+
+(defun aqd-several-same-texts ()
+  "Return a proposal for a.txt and b.txt, which have the same text."
+  (aqd-several-put "b.txt" aqd-several-a)
+  (mapcar (lambda (name)
+            (list :path name :original aqd-several-a :modified aqd-several-a-proposed))
+          '("a.txt" "b.txt")))
+
+(ert-deftest aqd-several-names-of-one-file-are-refused ()
+  (dolist (is-visited '(nil t))
+    (aqd-several-with-tree
+      (let ((proposal (aqd-several-same-texts)))
+        (delete-file "b.txt")
+        (add-name-to-file "a.txt" "b.txt")
+        (when is-visited
+          (find-file-noselect "a.txt"))
+        (aqd-several-begin proposal)
+        (should (eq 'error (aqd-several-answer :status)))
+        (should (string-match-p "/a\\.txt and /.*/b\\.txt are one file; give it once\\'"
+                                (aqd-several-answer :reason)))))))
+
+(ert-deftest aqd-several-what-became-another-name-of-a-file-is-not-edited ()
+  (pcase-dolist (`(,link ,reason) `((,#'add-name-to-file "are one file now")
+                                    (,#'make-symbolic-link "leads elsewhere now")))
+    (dolist (is-shown '(nil t))
+      (ert-info ((format "%s %s" reason is-shown))
+        (aqd-several-with-tree
+          (let ((review (aqd-several-begin (aqd-several-same-texts))))
+            (delete-file "b.txt")
+            (funcall link "a.txt" "b.txt")
+            (aqd-in-diff review
+              (when is-shown
+                (agent-q-diff-signs-change-with-target))
+              (should (string-search reason
+                                     (error-message-string
+                                      (should-error (agent-q-diff-accept review 3)))))
+              (should (equal aqd-several-a (aqd-bytes-of "a.txt")))
+              (let ((inhibit-message t))
+                (agent-q-diff-accept-all)
+                (should (equal aqd-several-a (aqd-bytes-of "a.txt")))
+                (agent-q-diff-end review)))
+            (should (= 0 (aqd-several-answer :in-file)))
+            (should (string-search reason (aqd-several-answer :message)))))))))
+
 ;;;; What other packages ask
 
 (ert-deftest aqd-several-imenu-outline-and-which-function-know-the-files ()
