@@ -301,9 +301,27 @@ ends first."
         (agent-q-diff-permit--last-key (current-time))
         (agent-q-diff-permit--depth (1+ (recursion-depth)))
         (enable-recursive-minibuffers t))
-    (read-from-minibuffer (agent-q-diff-permit--prompt request) nil
-                          agent-q-diff-permit-map nil t)
+    (minibuffer-with-setup-hook
+        (lambda ()
+          ;; C-M-v scrolls the edit.
+          (when-let ((window (agent-q-diff-transcript-window)))
+            (setq minibuffer-scroll-window window)))
+      (read-from-minibuffer (agent-q-diff-permit--prompt request) nil
+                            agent-q-diff-permit-map nil t))
     agent-q-diff-permit--answer))
+
+(defun agent-q-diff-permit--sparing-edit (function)
+  "Return the value of FUNCTION; meanwhile the window of the edits stays theirs.
+A review that arrives is displayed elsewhere."
+  (let* ((window (agent-q-diff-transcript-window))
+         (was-dedicated (and window (window-dedicated-p window))))
+    (unwind-protect
+        (progn
+          (when window
+            (set-window-dedicated-p window 'agent-q-diff))
+          (funcall function))
+      (when (window-live-p window)
+        (set-window-dedicated-p window was-dedicated)))))
 
 (defun agent-q-diff-permit--read-reason ()
   "Ask for the reason of a denial; return (deny . REASON), or nil without one."
@@ -374,7 +392,9 @@ the user can allow it by the option agent-q-diff-tools-policy")))
         (or (agent-q-diff-permit--catching-top-level
              (lambda ()
                (condition-case nil
-                   (agent-q-diff-permit--read-answer request)
+                   (agent-q-diff-permit--sparing-edit
+                    (lambda ()
+                      (agent-q-diff-permit--read-answer request)))
                  (quit nil))))
             (agent-q-diff-permit--cancelled))
       (agent-q-diff-permit--end-waking (cdr agent-q-diff-permit--asked))

@@ -143,7 +143,10 @@ The end of a very long line is left out, and the note says so."
   "Major mode of the buffer of edits that agents asked for.
 
 \\{agent-q-diff-transcript-mode-map}"
-  (setq truncate-lines t
+  ;; What an edit changes may be at the end of a long line.
+  (setq-local truncate-partial-width-windows nil)
+  (setq-local wrap-prefix (make-string 12 ?\s))
+  (setq truncate-lines nil
         buffer-undo-list t
         bidi-paragraph-direction 'left-to-right)
   (agent-q-diff-base-claim-single-keys)
@@ -225,6 +228,11 @@ The latest edits are searched first."
             (insert (propertize
                      (concat "=> " (agent-q-diff-visible outcome) "\n")
                      'face 'agent-q-diff-progress))))))))
+
+(defun agent-q-diff-transcript-window ()
+  "Return the window that shows the edits, or nil."
+  (when-let ((buffer (get-buffer agent-q-diff-transcript-buffer-name)))
+    (get-buffer-window buffer)))
 
 (defun agent-q-diff-transcript-show (info)
   "Show the edit of INFO in a window without selecting it.
@@ -337,17 +345,21 @@ Each has its outcome, and who allowed it, at its end."
 (defun agent-q-diff-transcript--line-to-visit (start)
   "Return the line number in the file to go to from point.
 START is the beginning of the edit at point.  The number is that of the
-modified text; for a removed line, that of the next line which is there."
-  (let ((from (max (line-beginning-position) start))
+modified text; for a removed line, that of the next line which is there, or
+if there is none, of the last one."
+  (let ((point (line-beginning-position))
+        (here start)
         (end (agent-q-diff-transcript--end start))
-        number)
-    (while (and (not number) from (< from end))
-      (pcase (get-text-property from 'agent-q-diff-line)
+        (number 1)
+        (is-found nil))
+    (while (and (not is-found) (< here end))
+      (pcase (get-text-property here 'agent-q-diff-line)
         ((and `(,kind ,_ ,(and new (pred (< 0))) ,_)
               (guard (memq kind '(context added))))
-         (setq number new)))
-      (setq from (next-single-property-change from 'agent-q-diff-line nil end)))
-    (or number 1)))
+         (setq number new
+               is-found (<= point here))))
+      (setq here (next-single-property-change here 'agent-q-diff-line nil end)))
+    number))
 
 (defun agent-q-diff-transcript-jump ()
   "Visit the file of the edit at point, at that line, in the other window."

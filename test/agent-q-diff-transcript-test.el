@@ -76,6 +76,18 @@
       (should (equal (buffer-file-name) aqd-file))
       (should (looking-at-p "line XX")))))
 
+(ert-deftest aqd-transcript-jumps-to-the-nearest-line-from-below-the-edit ()
+  (aqd-with-project (aqd-numbered 30)
+    (aqd-edit "line 29\nline 30\n" "")
+    (dolist (regexp '("- line 29" "- line 30" "=> written" "\\'"))
+      (save-window-excursion
+        (switch-to-buffer agent-q-diff-transcript-buffer-name)
+        (goto-char (point-min))
+        (re-search-forward regexp)
+        (aqd-press "RET")
+        (should (equal (buffer-file-name) aqd-file))
+        (should (looking-at-p "line 28\n\\'"))))))
+
 (ert-deftest aqd-transcript-forgets-the-oldest ()
   (let ((agent-q-diff-transcript-max-entries 2))
     (aqd-with-project "0\n"
