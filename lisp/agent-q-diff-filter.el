@@ -139,6 +139,7 @@
 (defun agent-q-diff-filter--know-hunks ()
   "Find the hunks of this buffer, unless they are known, to fold them."
   (agent-q-diff-filter--can-hide)
+  (agent-q-diff-buffer-complete)
   (unless (agent-q-diff-buffer-ended-p)
     (agent-q-diff-buffer-current-change)))
 

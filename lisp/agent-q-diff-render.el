@@ -12,6 +12,7 @@
 ;;; Code:
 
 (require 'cl-lib)
+(require 'seq)
 (require 'subr-x)
 (require 'diff-mode)
 (require 'agent-q-diff-base)
@@ -227,6 +228,13 @@ it must not begin another line."
         agent-q-diff-buffer-n-below 0)
   (delete-all-overlays))
 
+(defun agent-q-diff-render--has-hook-p (mode)
+  "Return non-nil if the user has a hook for MODE, which must see all hunks."
+  (seq-some (lambda (mode)
+              (let ((hook (intern-soft (format "%s-hook" mode))))
+                (and (boundp hook) (symbol-value hook))))
+            (list mode 'diff-mode)))
+
 (defun agent-q-diff-render-prepare (review original modified description mode notes)
   "Return a diff buffer in MODE for REVIEW.
 ORIGINAL, MODIFIED and DESCRIPTION are the proposal's; NOTES are strings
@@ -242,6 +250,8 @@ for the header."
           default-directory (or (agent-q-diff-session-root review)
                                 (file-name-directory agent-q-diff-buffer-path)))
     (agent-q-diff-render--write review notes)
+    (when (agent-q-diff-render--has-hook-p mode)
+      (agent-q-diff-buffer-complete))
     ;; Directory-local variables are for the file, not for its diff.
     (let ((enable-dir-local-variables nil)
           (diff-update-on-the-fly nil))

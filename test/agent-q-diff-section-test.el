@@ -118,6 +118,9 @@ new file   new.txt
          ("accepting all" ,(lambda ()
                              (let ((agent-q-diff-finish-when-decided nil))
                                (agent-q-diff-accept-all))))
+         ("folding" ,(lambda ()
+                       (agent-q-diff-fold-all-hunks)
+                       (should (seq-every-p #'invisible-p agent-q-diff-buffer-positions))))
          ("the end" ,(lambda ()
                        (agent-q-diff-cancel aqd-section-review)))))
     (ert-info (name)
@@ -203,6 +206,17 @@ new file   new.txt
       (should-not (agent-q-diff-fold--of (aref agent-q-diff-buffer-positions 40)))
       (agent-q-diff-buffer-complete)
       (should (agent-q-diff-fold--of (agent-q-diff-buffer-position 70))))))
+
+(ert-deftest aqd-section-a-hook-of-the-mode-sees-all-hunks ()
+  (dolist (hook '(agent-q-diff-mode-hook diff-mode-hook))
+    (let* ((seen nil)
+           (function (lambda ()
+                       (setq seen (aqd-section-text)))))
+      (add-hook hook function)
+      (unwind-protect
+          (aqd-section-with-review whole
+            (should (equal whole seen)))
+        (remove-hook hook function)))))
 
 (ert-deftest aqd-section-a-buffer-killed-at-once-leaves-no-error ()
   (aqd-section-with-review _
