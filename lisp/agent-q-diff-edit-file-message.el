@@ -135,15 +135,22 @@ DATA is the data of the error."
                     (agent-q-diff-edit-file-message--cut (agent-q-diff-edit-file-call-old call)))
             (and nearest (agent-q-diff-edit-file-message--nearest nearest text)))))
 
+(defun agent-q-diff-edit-file-message--where (lines)
+  "Return a sentence that says on which LINES there are several matches."
+  (let ((numbers (agent-q-diff-edit-file-message--line-numbers lines)))
+    (if (seq-every-p (lambda (line) (= line (car lines))) lines)
+        (format "All of them begin in line %s." numbers)
+      (format "They begin at lines %s." numbers))))
+
 (defun agent-q-diff-edit-file-message--several (call lines)
   "Return the message that the string of CALL was found on several LINES."
   (format "Error: Found %d matches for the search string in %s.
 
 Please provide more surrounding context to make a unique match.
 
-They begin at lines %s."
+%s"
           (length lines) (agent-q-diff-edit-file-call-path call)
-          (agent-q-diff-edit-file-message--line-numbers lines)))
+          (agent-q-diff-edit-file-message--where lines)))
 
 (defun agent-q-diff-edit-file-message--overlapping (call lines)
   "Return the message that matches of the string of CALL, on LINES, overlap."
@@ -152,9 +159,9 @@ They begin at lines %s."
 Replacing one would change another. Please provide more surrounding context, or
 replace them one by one.
 
-They begin at lines %s."
+%s"
           (length lines) (agent-q-diff-edit-file-call-path call)
-          (agent-q-diff-edit-file-message--line-numbers lines)))
+          (agent-q-diff-edit-file-message--where lines)))
 
 (defun agent-q-diff-edit-file-message-of-error (call err)
   "Return the message about ERR, the error of CALL."

@@ -228,6 +228,19 @@ it must not begin another line."
         agent-q-diff-buffer-n-below 0)
   (delete-all-overlays))
 
+(defun agent-q-diff-render--make-plain ()
+  "Make this buffer, an indirect clone of a diff buffer, one without a review.
+It has the text of the diff buffer, but where hunks and headings are is
+only known there."
+  (agent-q-diff-render--forget-review)
+  (setq agent-q-diff-buffer-parsed-tick nil
+        agent-q-diff-buffer-path nil
+        header-line-format nil)
+  ;; `diff-mode' leaves the hooks for killing the buffer.
+  (mapc #'kill-local-variable '(kill-buffer-hook kill-buffer-query-functions))
+  (diff-mode)
+  (setq buffer-read-only t))
+
 (defun agent-q-diff-render--has-hook-p (mode)
   "Return non-nil if the user has a hook for MODE, which must see all hunks."
   (seq-some (lambda (mode)
@@ -267,6 +280,7 @@ for the header."
       (set-window-point window (point))
       (set-window-start window (point-min))
       (agent-q-diff-current-appear window))
+    (add-hook 'clone-indirect-buffer-hook #'agent-q-diff-render--make-plain nil t)
     (add-hook 'kill-buffer-query-functions #'agent-q-diff-lifecycle-query-kill-buffer nil t)
     (add-hook 'kill-buffer-hook #'agent-q-diff-lifecycle-buffer-killed nil t)
     ;; Last, since this may kill the buffer.

@@ -230,7 +230,7 @@ The latest edits are searched first."
                      'face 'agent-q-diff-progress))))))))
 
 (defun agent-q-diff-transcript-window ()
-  "Return the window that shows the edits, or nil."
+  "Return the window of the buffer of edits, or nil."
   (when-let ((buffer (get-buffer agent-q-diff-transcript-buffer-name)))
     (get-buffer-window buffer)))
 

@@ -48,6 +48,23 @@
                                  "@@ -1,1 +1,1 @@" "-line 1" "+evil")))))
     (should (equal (aqd-disk) (cdr aqd-three)))))
 
+(ert-deftest aqd-render-a-clone-of-the-diff-buffer-is-a-plain-diff ()
+  (aqd-with-open-review (car aqd-three) (cdr aqd-three)
+    (aqd-in-diff review
+      (agent-q-diff-accept review 0)
+      (let ((text (buffer-string)))
+        (with-current-buffer (clone-indirect-buffer "clone" nil)
+          (should (eq major-mode 'diff-mode))
+          (should buffer-read-only)
+          (should (equal text (buffer-string)))
+          (should-not header-line-format)
+          (should-not agent-q-diff-buffer-review)
+          (kill-buffer))))
+    (should (memq review (agent-q-diff-open-reviews)))
+    (should (equal "[APPLIED]" (cdr (assq 1 (aqd-signs-of review)))))
+    (agent-q-diff-accept review 1)
+    (agent-q-diff-end review)))
+
 (ert-deftest aqd-render-beyond-the-budget-hunks-are-coarser-and-right ()
   (let ((original (aqd-lines "a" "b" "c" "b" "a"))
         (modified (aqd-lines "c" "b" "b" "a" "c"))
