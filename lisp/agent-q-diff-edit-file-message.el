@@ -136,7 +136,7 @@ DATA is the data of the error."
             (and nearest (agent-q-diff-edit-file-message--nearest nearest text)))))
 
 (defun agent-q-diff-edit-file-message--where (lines)
-  "Return a sentence that says on which LINES there are several matches."
+  "Return a sentence about LINES, on which there are several matches."
   (let ((numbers (agent-q-diff-edit-file-message--line-numbers lines)))
     (if (seq-every-p (lambda (line) (= line (car lines))) lines)
         (format "All of them begin in line %s." numbers)
