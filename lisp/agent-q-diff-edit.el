@@ -180,11 +180,11 @@ is changed in the target at once."
 (defun agent-q-diff-edit--refuse-conflict (change hunk)
   "Signal an error if others have changed the lines of HUNK of CHANGE.
 The edited text could then not replace them."
-  (let ((hunk (agent-q-diff-change-hunk change hunk)))
-    (when (and (memq (agent-q-diff-engine-hunk-place hunk) '(conflict lost))
+  (let ((told (agent-q-diff-change-hunk change hunk)))
+    (when (and (memq (agent-q-diff-engine-hunk-place told) '(conflict lost))
                (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file hunk))
-               (agent-q-diff-engine-hunk-line hunk))
-      (user-error "Cannot edit this hunk: %s; %s" (agent-q-diff-engine-hunk-reason hunk)
+               (agent-q-diff-engine-hunk-line told))
+      (user-error "Cannot edit this hunk: %s; %s" (agent-q-diff-engine-hunk-reason told)
                   (substitute-command-keys
                    "\\<agent-q-diff-mode-map>\\[agent-q-diff-merge-hunk] merges")))))
 

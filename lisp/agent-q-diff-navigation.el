@@ -194,7 +194,10 @@ In a review of one file's text, move to the Nth previous hunk."
   (interactive)
   (condition-case err
       (let* ((change (agent-q-diff-signs-change-with-target 'here))
-             (hunk (agent-q-diff-change-hunk change (agent-q-diff-buffer-hunk-here))))
+             (index (agent-q-diff-buffer-hunk-here))
+             (hunk (agent-q-diff-change-hunk change index)))
+        (when (agent-q-diff-change-operation-of change index)
+          (signal 'agent-q-diff-not-found '("this hunk does not change lines")))
         (unless (agent-q-diff-engine-hunk-offset hunk)
           (signal 'agent-q-diff-not-found (list (agent-q-diff-engine-hunk-reason hunk))))
         (agent-q-diff-navigation--show-target (agent-q-diff-file-change-buffer

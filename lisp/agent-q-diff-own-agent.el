@@ -17,6 +17,8 @@
 (require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-visible)
+(require 'agent-q-diff-message-facts)
+(require 'agent-q-diff-message)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-reviews)
 (require 'agent-q-diff-commands)
@@ -157,6 +159,18 @@ IS-SAVED is non-nil if they are saved there."
             (when-let ((files (plist-get result :files)))
               (list :files (mapcar (lambda (file) (append written file)) files)))
             result)))
+
+(defun agent-q-diff-own-agent-undecided (tool what result)
+  "Return the message about RESULT of a review of texts that is no decision.
+TOOL is the agent's, and WHAT is what was reviewed, in words.  What the user
+accepted until then is in no file, since TOOL is not run."
+  (string-join
+   (cons (format "%s\n\n%s was not run, and none of it is in %s."
+                 (agent-q-diff-message-of-error
+                  what (list (plist-get result :error) (plist-get result :reason)))
+                 tool (if (plist-get result :files) "the files" "the file"))
+         (agent-q-diff-message-facts-comments result))
+   "\n"))
 
 (defun agent-q-diff-own-agent-alarm (tool paths)
   "Tell the user that TOOL left files that are not what was decided.

@@ -185,9 +185,17 @@ ANSWER is as for `agent-q-diff-own-patch-decide'."
                (agent-q-diff-own-patch--changed edit)
                (or (plist-get result :files) (list result))))
     (cond
-     ((or (not is-decided) (= 0 (plist-get result :in-file)))
+     ((not is-decided)
+      (funcall answer (agent-q-diff-own-agent-undecided
+                       (agent-q-diff-own-patch-edit-tool edit)
+                       (if-let ((several (plist-get result :files)))
+                           (format "%d files" (length several))
+                         (plist-get result :path))
+                       result)
+               t '((verdict . "deny"))))
+     ((= 0 (plist-get result :in-file))
       (funcall answer (agent-q-diff-own-patch--message result 'saved)
-               (not is-decided) '((verdict . "deny"))))
+               nil '((verdict . "deny"))))
      ((agent-q-diff-own-patch--why-emacs edit)
       (agent-q-diff-own-patch--deny
        edit answer "the user has edited a file of it in Emacs meanwhile, and not saved it"))

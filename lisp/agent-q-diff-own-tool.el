@@ -79,9 +79,12 @@ TEXT is the text that was decided, if that is not the tool's."
 ANSWER is called with a message, whether that is an error, and a verdict."
   (let* ((content (plist-get result :content))
          (is-decided (memq (plist-get result :status) '(accepted partial rejected)))
-         (message (agent-q-diff-message-of-result
-                   (agent-q-diff-own-agent-as-written result 'saved)
-                   (agent-q-diff-own-tool-edit-path edit))))
+         (path (agent-q-diff-own-tool-edit-path edit))
+         (message (if is-decided
+                      (agent-q-diff-message-of-result
+                       (agent-q-diff-own-agent-as-written result 'saved) path)
+                    (agent-q-diff-own-agent-undecided (agent-q-diff-own-tool-edit-tool edit)
+                                                      path result))))
     (cond
      ((or (not is-decided)
           (equal content (or (agent-q-diff-own-tool-edit-original edit) "")))

@@ -225,9 +225,16 @@ FILES is what the program says about them, by default `aqd-own-patch-files'."
 
 (ert-deftest aqd-own-patch-cancelling-denies-with-an-error ()
   (aqd-own-patch-with-files
-    (agent-q-diff-cancel (aqd-own-patch-of-four))
+    (let ((review (aqd-own-patch-of-four)))
+      ;; What was accepted until then is in no file.
+      (agent-q-diff-accept review 0)
+      (agent-q-diff-cancel review))
     (should (equal "deny" (aqd-own-patch-verdict 'verdict)))
-    (should (nth 1 (aqd-own-patch-answer)))))
+    (should (nth 1 (aqd-own-patch-answer)))
+    (should (string-match-p
+             "\\`Error: there is no decision about 4 files: .*\n
+apply_patch was not run, and none of it is in the files\\.\\'"
+             (aqd-own-patch-message)))))
 
 (ert-deftest aqd-own-patch-what-the-user-typed-meanwhile-is-not-lost ()
   (aqd-own-patch-with-files

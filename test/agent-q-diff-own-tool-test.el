@@ -149,6 +149,17 @@
     (should (equal (aqd-own-tool-answer 'verdict) "deny"))
     (should-not agent-q-diff-own-agent--decided)))
 
+(ert-deftest aqd-own-tool-what-was-accepted-before-it-was-cancelled-is-in-no-file ()
+  (aqd-own-tool-with-file aqd-original-of-two
+    (let ((review (aqd-own-tool-decide)))
+      (agent-q-diff-accept review 0)
+      (agent-q-diff-cancel review))
+    (should (equal aqd-original-of-two (aqd-disk)))
+    (should (string-match-p
+             "\\`Error: there is no decision about .*/target.txt: .*\n
+Edit was not run, and none of it is in the file\\.\\'"
+             (aqd-own-tool-answer 'message)))))
+
 (ert-deftest aqd-own-tool-a-new-file-is-decided-too ()
   (aqd-own-tool-with-file "x\n"
     (let ((aqd-file (concat aqd-file ".new")))

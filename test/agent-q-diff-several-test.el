@@ -348,6 +348,21 @@ run.sh made executable, link now links to run.sh."))))
     (should-not (invisible-p (aref agent-q-diff-buffer-positions 7)))
     (should (invisible-p (aref agent-q-diff-buffer-positions 0)))))
 
+(ert-deftest aqd-several-keys-that-need-lines-say-why-they-refuse ()
+  (aqd-several-with-review
+    (switch-to-buffer (current-buffer))
+    (with-current-buffer (find-file-noselect (aqd-several-name "a.txt"))
+      (goto-char (point-min))
+      (forward-line 2)
+      (insert "mine ")
+      (save-buffer))
+    (agent-q-diff-buffer-goto-hunk 0)
+    (should (string-match-p "\\`Cannot edit this hunk: .*; m merges\\'"
+                            (error-message-string (should-error (agent-q-diff-edit-hunk)))))
+    (agent-q-diff-buffer-goto-hunk 5)
+    (should (equal "No place to show: this hunk does not change lines"
+                   (aqd-said (agent-q-diff-preview-hunk))))))
+
 (ert-deftest aqd-several-a-hunk-of-a-rejected-new-file-says-so ()
   (aqd-several-with-review
     (let ((create 6)
