@@ -317,7 +317,7 @@ and processing a whole file discards several."
 (defmacro agent-q-diff-base-with-work-buffer (&rest body)
   "Evaluate BODY like `with-temp-buffer', but keep the buffer for the next time.
 A new buffer is a kilobyte of garbage.  Emacs 31 has `with-work-buffer' for
-that.  BODY may change the buffer's text, and whether that is bytes."
+that.  BODY may change the buffer's text, and make the buffer unibyte."
   (declare (indent 0) (debug t))
   (let ((buffer (make-symbol "buffer")))
     `(let ((,buffer (agent-q-diff-base--take-work-buffer)))

@@ -62,7 +62,7 @@ count like those made by commands.")
 
 (defvar-local agent-q-diff-buffer-positions nil
   "Vector of the positions of the hunks' `@@' lines.
-Those of hunks that are not in the buffer yet are the end of their file's
+For a hunk that is not in the buffer yet, it is the end of its file's
 heading; see `agent-q-diff-buffer-position' and `agent-q-diff-buffer-rest'.")
 
 (defvar-local agent-q-diff-buffer-rest nil
@@ -130,7 +130,8 @@ place that was shown.  For PLACES, see `agent-q-diff-module-candidates'.")
 It is not run if all were there from the beginning.")
 
 (defun agent-q-diff-buffer-position (hunk)
-  "Return the position of the `@@' line of HUNK, and insert it if necessary."
+  "Return the position of the `@@' line of HUNK.
+If HUNK is not in this buffer yet, insert it first, with all others."
   (when (>= hunk (agent-q-diff-buffer-n-inserted))
     (agent-q-diff-buffer-complete))
   (aref agent-q-diff-buffer-positions hunk))

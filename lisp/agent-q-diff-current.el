@@ -76,17 +76,17 @@ the lines that it shows, or nil if that is not known."
       (cond
        ((and (<= (point-min) start beg)
              (<= end (setq bottom (agent-q-diff-current--lines-below start height window))))
-        (and (agent-q-diff-current--begins-with-a-line window start)
+        (and (agent-q-diff-current--begin-with-a-line window start)
              bottom))
        ((or (<= end below) (< (point) below))
         (set-window-start window beg)
         below)
-       (t (agent-q-diff-current--begins-with-a-line window start)
+       (t (agent-q-diff-current--begin-with-a-line window start)
           nil)))))
 
-(defun agent-q-diff-current--begins-with-a-line (window start)
-  "Return non-nil if WINDOW, which begins at START, begins with a whole line.
-Otherwise have it do so."
+(defun agent-q-diff-current--begin-with-a-line (window start)
+  "Have WINDOW, which begins at START, begin at the beginning of that line.
+Return non-nil if it does so already."
   (save-excursion
     (goto-char start)
     (or (bolp)

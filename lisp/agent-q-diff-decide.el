@@ -220,11 +220,18 @@ several files, signal an error; then nothing has changed in any."
        (setq refused (append refused
                              (agent-q-diff-decide--accept-each
                               change (mapcar #'car refused))))))
-    (dolist (failure refused)
-      (when-let ((why (agent-q-diff-decide--why-away change (car failure))))
-        (setcdr failure why))
-      (agent-q-diff-decide-note-failure change (car failure) (cdr failure)))
-    (sort refused (lambda (one other) (< (car one) (car other))))))
+    (setq refused (agent-q-diff-decide--told change refused))
+    (pcase-dolist (`(,hunk . ,reason) refused)
+      (agent-q-diff-decide-note-failure change hunk reason))
+    refused))
+
+(defun agent-q-diff-decide--told (change refused)
+  "Return REFUSED, a list of (HUNK . REASON), in the order of the hunks of CHANGE.
+If the name of a file has no file now, or leads to another, that is the reason."
+  (sort (mapcar (pcase-lambda (`(,hunk . ,reason))
+                  (cons hunk (or (agent-q-diff-decide--why-away change hunk) reason)))
+                refused)
+        (lambda (one other) (< (car one) (car other)))))
 
 (defun agent-q-diff-decide--visit-with (change file accessor value)
   "Visit the files of CHANGE that were put off and have certain hunks.
@@ -273,10 +280,9 @@ If FILE is not nil, only those of the file with that index.  Return a list
 of (HUNK . REASON): those that could not be unapplied."
   (agent-q-diff-decide--visit-with change file #'agent-q-diff-engine-hunk-fact t)
   (let* ((planned (agent-q-diff-engine-plan-all (agent-q-diff-change-engine change)
-                                                'out file))
-         (refused (agent-q-diff-engine-planned-refused planned)))
+                                                'out file)))
     (agent-q-diff-decide--carry-out change planned)
-    (sort refused (lambda (one other) (< (car one) (car other))))))
+    (agent-q-diff-decide--told change (agent-q-diff-engine-planned-refused planned))))
 
 (defun agent-q-diff-decide-reject-all (change &optional file)
   "Reject every pending hunk of CHANGE.

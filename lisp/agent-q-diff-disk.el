@@ -85,7 +85,7 @@ buffer may visit that file."
                   thereis (and visited
                                (or (equal name visited)
                                    (equal number (buffer-local-value 'buffer-file-number buffer))
-                                   ;; Only then it is worth abbreviating.
+                                   ;; Only then is it worth abbreviating.
                                    (and (string-suffix-p last-part truename)
                                         (equal (abbreviate-file-name name) truename)))))
          (find-buffer-visiting name))))

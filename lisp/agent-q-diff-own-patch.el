@@ -188,10 +188,7 @@ ANSWER is as for `agent-q-diff-own-patch-decide'."
      ((not is-decided)
       (funcall answer (agent-q-diff-own-agent-undecided
                        (agent-q-diff-own-patch-edit-tool edit)
-                       (if-let ((several (plist-get result :files)))
-                           (format "%d files" (length several))
-                         (plist-get result :path))
-                       result)
+                       (agent-q-diff-own-patch--what edit) result)
                t '((verdict . "deny"))))
      ((= 0 (plist-get result :in-file))
       (funcall answer (agent-q-diff-own-patch--message result 'saved)
@@ -206,6 +203,12 @@ ANSWER is as for `agent-q-diff-own-patch-decide'."
       (setf (agent-q-diff-own-patch-edit-result edit) result)
       (agent-q-diff-own-agent-remember (agent-q-diff-own-patch-edit-call edit) edit)
       (funcall answer "" nil (agent-q-diff-own-patch--verdict files))))))
+
+(defun agent-q-diff-own-patch--what (edit)
+  "Return words for the files of EDIT: the name of the only one, or their number."
+  (pcase (agent-q-diff-own-patch-edit-files edit)
+    (`(,file) (agent-q-diff-own-file-path file))
+    (files (format "%d files" (length files)))))
 
 (defun agent-q-diff-own-patch--deny (edit answer why)
   "Answer that EDIT cannot be made as it was decided, with the reason WHY.
@@ -345,10 +348,7 @@ The message is empty if nothing needs to be said."
          (agent-q-diff-own-patch-edit-tool edit)
          (mapcar #'agent-q-diff-own-file-path wrong)))
        (by
-        (agent-q-diff-own-agent-say-allowed
-         (let ((n (length files)))
-           (format (ngettext "%d file" "%d files" n) n))
-         by)
+        (agent-q-diff-own-agent-say-allowed (agent-q-diff-own-patch--what edit) by)
         "")
        (t (agent-q-diff-own-patch--message (agent-q-diff-own-patch-edit-result edit)
                                            'saved))))))

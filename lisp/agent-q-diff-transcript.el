@@ -238,7 +238,7 @@ The latest edits are searched first."
   "Show the edit of INFO in a window without selecting it.
 Return the window if it is new, else nil."
   (when-let ((buffer (get-buffer agent-q-diff-transcript-buffer-name)))
-    (let* ((old (get-buffer-window buffer))
+    (let* ((old (agent-q-diff-transcript-window))
            (window (or old (display-buffer buffer '(nil (inhibit-same-window . t)))))
            (start (with-current-buffer buffer
                     (agent-q-diff-transcript--position (plist-get info :id)))))

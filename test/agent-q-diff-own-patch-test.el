@@ -236,6 +236,13 @@ FILES is what the program says about them, by default `aqd-own-patch-files'."
 apply_patch was not run, and none of it is in the files\\.\\'"
              (aqd-own-patch-message)))))
 
+(ert-deftest aqd-own-patch-cancelling-names-the-only-file ()
+  (aqd-own-patch-with-files
+    (agent-q-diff-cancel (aqd-own-patch-request '("*** Delete File: gone.txt")
+                                                '((:path "gone.txt" :original "gone\n"))))
+    (should (string-match-p "\\`Error: there is no decision about [^ ]*gone\\.txt: "
+                            (aqd-own-patch-message)))))
+
 (ert-deftest aqd-own-patch-what-the-user-typed-meanwhile-is-not-lost ()
   (aqd-own-patch-with-files
     (let ((review (aqd-own-patch-of-four)))
