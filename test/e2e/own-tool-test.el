@@ -62,6 +62,8 @@ properties `out' and `err'."
 (defun own-tool-answer (process)
   "Wait for PROCESS to end with success, and return what it answered, an alist."
   (e2e-wait-for (not (process-live-p process)))
+  ;; It may be known to have ended before all that it wrote was read.
+  (while (accept-process-output process 0))
   (should (equal (list 0 "") (list (process-exit-status process)
                                    (with-current-buffer (process-get process 'err)
                                      (buffer-string)))))
