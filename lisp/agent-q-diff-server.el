@@ -20,7 +20,9 @@
 (require 'agent-q-diff-protocol)
 (require 'agent-q-diff-structured)
 (require 'agent-q-diff-schema)
+(require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
+(require 'agent-q-diff-result)
 (require 'agent-q-diff-progress)
 (require 'agent-q-diff-reviews)
 (require 'agent-q-diff-deadline)
@@ -366,6 +368,22 @@ Return the name of the socket, which is open until
              (abbreviate-file-name socket))
     socket))
 
+(defun agent-q-diff-server--stopped (client)
+  "Return the message for CLIENT that it is not served any more.
+If its review has put hunks into a file, the message says which."
+  (let* ((review (seq-find (lambda (review)
+                             (eq client (agent-q-diff-session-caller review)))
+                           (agent-q-diff-open-reviews)))
+         (change (and review (agent-q-diff-session-change review)))
+         (remains (and change
+                       (not (agent-q-diff-change-is-detached change))
+                       (< 0 (agent-q-diff-change-in-target change))
+                       ;; Closing the connection is what ends it.
+                       (cl-letf (((agent-q-diff-session-outcome review) 'abandoned))
+                         (agent-q-diff-message-of-remains (agent-q-diff-result-of review))))))
+    (concat "Error: there is no decision: Emacs has stopped serving"
+            (and remains (concat "\n\n" remains)))))
+
 (defun agent-q-diff-serve-stop (&optional by-key)
   "Stop serving MCP clients: close the socket, cancel their requests.
 BY-KEY is non-nil if a user called this, who is told whether any were
@@ -381,8 +399,7 @@ served."
     (when (memq (agent-q-diff-session-caller review) agent-q-diff-server--clients)
       (setf (agent-q-diff-session-is-abandoned review) t)))
   (dolist (client agent-q-diff-server--clients)
-    (agent-q-diff-server--answer
-     client "Error: there is no decision: Emacs has stopped serving" t))
+    (agent-q-diff-server--answer client (agent-q-diff-server--stopped client) t))
   (when-let ((process agent-q-diff-server--process))
     (let ((socket (process-get process 'socket)))
       (delete-process process)

@@ -369,6 +369,17 @@ the project."
         (should (equal (aqd-server-answer-to client)
                        '(t "Error: there is no decision: Emacs has stopped serving")))))))
 
+(ert-deftest aqd-server-stopped-with-a-hunk-in-the-file-says-so ()
+  (aqd-with-file "a\nb\n"
+    (aqd-server-with
+      (let ((client (aqd-server-ask (aqd-server-request))))
+        (agent-q-diff-accept (aqd-server-only-review) 0)
+        (agent-q-diff-serve-stop)
+        (should (equal (aqd-server-answer-to client)
+                       '(t "Error: there is no decision: Emacs has stopped serving
+
+The change is in the file.")))))))
+
 (ert-deftest aqd-server-emacs-ends ()
   (aqd-with-file "a\nb\n"
     (aqd-server-with
