@@ -15,6 +15,7 @@
 (require 'seq)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
+(require 'agent-q-diff-coding)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-operation)
 (require 'agent-q-diff-change)
@@ -208,8 +209,8 @@ If the hunks of one file cannot be applied together, accept them one by
 one, as far as possible.  If something cannot be carried out in one of
 several files, signal an error; then nothing has changed in any."
   (agent-q-diff-decide--visit-with change file #'agent-q-diff-engine-hunk-mark nil)
-  (let* ((planned (agent-q-diff-engine-plan-all (agent-q-diff-change-engine change) nil file))
-         (refused (agent-q-diff-engine-planned-refused planned)))
+  (pcase-let* ((`(,planned . ,left-out) (agent-q-diff-decide-plan-all change file))
+               (refused (append left-out (agent-q-diff-engine-planned-refused planned))))
     (condition-case err
         (progn
           (agent-q-diff-decide--carry-out change planned)
@@ -224,6 +225,53 @@ several files, signal an error; then nothing has changed in any."
     (pcase-dolist (`(,hunk . ,reason) refused)
       (agent-q-diff-decide-note-failure change hunk reason))
     refused))
+
+(defun agent-q-diff-decide-plan-all (change &optional file)
+  "Plan to accept the pending hunks of CHANGE that can be written.
+If FILE is not nil, only those of the file with that index.  Return (PLANNED
+. LEFT-OUT): an `agent-q-diff-engine-planned', and a list of (HUNK . REASON),
+hunks with characters that the coding system of their file lacks."
+  (let* ((engine (agent-q-diff-change-engine change))
+         (planned (agent-q-diff-engine-plan-all engine nil file))
+         (left-out (mapcan (apply-partially #'agent-q-diff-decide--unencodable change)
+                           (agent-q-diff-engine-planned-parts planned))))
+    (cons (if left-out
+              (agent-q-diff-engine-plan-all engine nil file (mapcar #'car left-out))
+            planned)
+          left-out)))
+
+(defun agent-q-diff-decide--unencodable (change part)
+  "Return (HUNK . REASON) for each hunk in PART that its file cannot encode.
+PART belongs to the latest plan to accept all hunks of CHANGE."
+  (let ((index (agent-q-diff-engine-part-file part)))
+    (when (agent-q-diff-decide--why-unencodable change part)
+      (cl-loop for hunk in (agent-q-diff-change-hunks-of change index)
+               for reason = (and (null (agent-q-diff-change-operation-of change hunk))
+                                 (null (agent-q-diff-engine-hunk-mark
+                                        (agent-q-diff-change-hunk change hunk)))
+                                 (seq-some (apply-partially
+                                            #'agent-q-diff-decide--why-unencodable change)
+                                           (agent-q-diff-decide--parts-of change hunk)))
+               when reason
+               collect (cons hunk reason)))))
+
+(defun agent-q-diff-decide--parts-of (change hunk)
+  "Return the parts of a plan to accept HUNK of CHANGE, or nil if it cannot be."
+  (condition-case nil
+      (agent-q-diff-engine-planned-parts
+       (agent-q-diff-engine-plan (agent-q-diff-change-engine change) 'accept hunk))
+    (agent-q-diff-error nil)))
+
+(defun agent-q-diff-decide--why-unencodable (change part)
+  "Return why the file of PART cannot encode the lines that PART has, or nil.
+PART belongs to a plan for CHANGE."
+  (when-let ((buffer (agent-q-diff-file-change-buffer
+                      (nth (agent-q-diff-engine-part-file part)
+                           (agent-q-diff-change-files change)))))
+    (condition-case err
+        (pcase-dolist (`(,_ ,_ ,text) (agent-q-diff-engine-part-edits part))
+          (agent-q-diff-coding-check-text buffer text))
+      (agent-q-diff-bad-target (agent-q-diff-error-text err)))))
 
 (defun agent-q-diff-decide--told (change refused)
   "Return REFUSED, a list of (HUNK . REASON), in the order of the hunks of CHANGE.

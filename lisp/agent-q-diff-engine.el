@@ -373,12 +373,13 @@ N-CHARS and N-NOW are passed to that.  PATH is the target's, or nil."
         (setcdr now (agent-q-diff-engine--text (cdr now)))))
     report))
 
-(defun agent-q-diff-engine-plan-all (review &optional is-out file)
-  "Plan to accept every pending hunk of REVIEW.
+(defun agent-q-diff-engine-plan-all (review &optional is-out file left-out)
+  "Plan to accept every pending hunk of REVIEW, except the hunks LEFT-OUT.
 If IS-OUT is non-nil, plan instead to unapply every hunk that is in the
 target.  If FILE is not nil, plan that only for the file with that index.
 Return an `agent-q-diff-engine-planned'."
-  (agent-q-diff-engine--planned (agent-q-diff-module-plan-all review is-out file)))
+  (agent-q-diff-engine--planned
+   (agent-q-diff-module-plan-all review is-out file left-out)))
 
 (defun agent-q-diff-engine-plan-back (review &optional is-redo)
   "Plan to undo the latest decision on REVIEW.

@@ -24,6 +24,7 @@
 (require 'agent-q-diff-text)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
+(require 'agent-q-diff-decide)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-operation)
@@ -198,9 +199,9 @@ IS-ALL is as for `agent-q-diff-show-outcome'."
 IS-ALL is as for `agent-q-diff-show-outcome'."
   (let* ((change agent-q-diff-buffer-change)
          (refused (and is-all
-                       (agent-q-diff-engine-planned-refused
-                        (agent-q-diff-engine-plan-all
-                         (agent-q-diff-change-engine change)))))
+                       (pcase-let ((`(,planned . ,left-out)
+                                    (agent-q-diff-decide-plan-all change)))
+                         (append left-out (agent-q-diff-engine-planned-refused planned)))))
          (lines (cl-loop for index below (length (agent-q-diff-change-files change))
                          collect (agent-q-diff-outcome--file-words
                                   change index is-all refused))))
@@ -215,8 +216,7 @@ Return nil if the file cannot be read."
                     (agent-q-diff-file-change-target
                      (nth index (agent-q-diff-change-files change))))))
     (let ((part (and is-all (car (agent-q-diff-engine-planned-parts
-                                  (agent-q-diff-engine-plan-all
-                                   (agent-q-diff-change-engine change) nil index))))))
+                                  (car (agent-q-diff-decide-plan-all change index)))))))
       (with-temp-buffer
         (insert text)
         (when part

@@ -266,6 +266,43 @@ run.sh made executable, link now links to run.sh."))))
             (should (= 0 (aqd-several-answer :in-file)))
             (should (string-search reason (aqd-several-answer :message)))))))))
 
+;;;; What one file cannot hold
+
+(ert-deftest aqd-several-a-character-that-one-file-lacks-leaves-out-that-hunk-alone ()
+  (aqd-several-with-tree
+    (let ((coding-system-for-write 'latin-1-unix)
+          (latin (concat "é\n" (aqd-numbered 30))))
+      (write-region latin nil "b.txt" nil 'silent)
+      (let ((review (aqd-several-begin
+                     `((:path "a.txt" :original ,aqd-several-a
+                              :modified ,aqd-several-a-proposed)
+                       (:path "b.txt" :original ,latin
+                              :modified ,(concat "é\n" (aqd-numbered
+                                                        30 '((5 . "ü") (20 . "→")))))
+                       (:path "run.sh" :mode #o755)))))
+        (aqd-in-diff review
+          (switch-to-buffer (current-buffer))
+          (should (string-match-p
+                   "\\`Not finished: hunk 5 in b\\.txt: .*iso-latin-1.* cannot encode the \
+character →; .*agent-q-diff-recode-target.*; r rejects\\'"
+                   (aqd-said (aqd-press "C-c C-c"))))
+          (should (= 4 (agent-q-diff-buffer-hunk-at-point)))
+          (should (equal aqd-several-a-proposed (aqd-bytes-of "a.txt")))
+          (should (equal (encode-coding-string
+                          (concat "é\n" (aqd-numbered 30 '((5 . "ü")))) 'latin-1-unix)
+                         (aqd-bytes-of "b.txt")))
+          (should (= #o755 (logand #o777 (file-modes "run.sh"))))
+          (should (equal '(applied applied applied applied nil applied)
+                         (agent-q-diff-change-marks agent-q-diff-buffer-change)))
+          ;; Point is in the file that the command is meant for.
+          (agent-q-diff-recode-target)
+          (let ((inhibit-message t))
+            (aqd-press "C-c C-c")))
+        (should (equal (encode-coding-string
+                        (concat "é\n" (aqd-numbered 30 '((5 . "ü") (20 . "→")))) 'utf-8-unix)
+                       (aqd-bytes-of "b.txt")))
+        (should (equal "accepted" (aqd-several-answer :decision)))))))
+
 ;;;; What other packages ask
 
 (ert-deftest aqd-several-imenu-outline-and-which-function-know-the-files ()

@@ -497,7 +497,19 @@ impl Change {
 
     /// Plans to accept everything that is pending in `files`. Also returns what cannot be accepted.
     pub fn plan_accept(&self, files: impl IntoIterator<Item = usize>) -> (ChangePlan, Refused) {
-        self.plan_files(files, |change, refused| {
+        self.plan_accept_except(files, |_, _| false)
+    }
+
+    /// Plans what [`Change::plan_accept`] does, without the hunks that cannot be edited in, for a
+    /// reason that only the caller knows: `is_left_out` gets the number of a file, and that of a
+    /// hunk among those of its lines.
+    pub fn plan_accept_except(
+        &self,
+        files: impl IntoIterator<Item = usize>,
+        is_left_out: impl Fn(usize, usize) -> bool,
+    ) -> (ChangePlan, Refused) {
+        self.plan_files(files, |file, refused| {
+            let change = &self.files[file];
             let is_pending = |decided: &Decided| decided.mark == Mark::Pending;
             let mut operations = change.steps(Command::Accept, is_pending, refused);
             let Some(review) = change.review() else {
@@ -510,7 +522,7 @@ impl Change {
                         .into_iter()
                         .filter(|&(at, _)| !is_planned(at))
                         .collect();
-                    let (plan, unable) = review.plan_all();
+                    let (plan, unable) = review.plan_all_except(|hunk| is_left_out(file, hunk));
                     if !plan.steps.is_empty() {
                         operations.splice(0..0, missing);
                     }
@@ -530,7 +542,8 @@ impl Change {
 
     /// Plans to reject everything that is pending in `files`; nothing changes in any file.
     pub fn plan_reject(&self, files: impl IntoIterator<Item = usize>) -> ChangePlan {
-        let plan = self.plan_files(files, |change, refused| {
+        let plan = self.plan_files(files, |file, refused| {
+            let change = &self.files[file];
             let is_pending = |decided: &Decided| decided.mark == Mark::Pending;
             let operations = change.steps(Command::Reject, is_pending, refused);
             (operations, change.review().map(Review::plan_rejection))
@@ -541,7 +554,8 @@ impl Change {
     /// Plans to take everything out of `files` that is in them. Also returns what cannot be taken
     /// out.
     pub fn plan_unapply(&self, files: impl IntoIterator<Item = usize>) -> (ChangePlan, Refused) {
-        self.plan_files(files, |change, refused| {
+        self.plan_files(files, |file, refused| {
+            let change = &self.files[file];
             // Of what others have changed since, the user must read that it stays.
             let is_in = |decided: &Decided| match decided.presence {
                 Presence::In => true,
@@ -571,12 +585,12 @@ impl Change {
     fn plan_files(
         &self,
         files: impl IntoIterator<Item = usize>,
-        plan: impl Fn(&FileChange, &mut Vec<(Entry, Unable)>) -> (Vec<(usize, Step)>, Option<Plan>),
+        plan: impl Fn(usize, &mut Vec<(Entry, Unable)>) -> (Vec<(usize, Step)>, Option<Plan>),
     ) -> (ChangePlan, Refused) {
         let (mut parts, mut all_refused) = (Vec::new(), Vec::new());
         for file in files {
             let mut refused = Vec::new();
-            let (operations, text) = plan(&self.files[file], &mut refused);
+            let (operations, text) = plan(file, &mut refused);
             let part = Part {
                 file,
                 operations,

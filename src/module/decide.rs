@@ -1,5 +1,6 @@
 //! Deciding hunks: commands are planned here, carried out in Lisp, and committed here.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use emacs::{Env, IntoLisp, Result, Value, defun};
@@ -13,7 +14,7 @@ use agent_q_diff_engine::review::{
 use agent_q_diff_engine::weave::LineEdit;
 
 use crate::error::{answer, catching_panics, signal};
-use crate::lisp::{command_named, find, list, mark_symbol, rule, text, vector};
+use crate::lisp::{command_named, elements, find, list, mark_symbol, rule, text, vector};
 use crate::session::{Ongoing, Session, file_of, ongoing};
 
 /// Return the marks of all hunks of REVIEW, a list of `applied', `rejected' or nil.
@@ -335,21 +336,28 @@ fn decision<'e>(env: &'e Env, session: &mut Session, by_facts: Value<'e>) -> Res
 /// Plan to accept every pending hunk of REVIEW and return the plan.
 ///
 /// If IS-OUT is non-nil, plan to unapply every hunk instead.  If FILE is not
-/// nil, plan that only for the file with that index.  The plan is as in
-/// `agent-q-diff-module-plan'.
+/// nil, plan that only for the file with that index.  LEFT-OUT is a list of
+/// hunks that are not accepted.  The plan is as in `agent-q-diff-module-plan'.
 #[defun]
 fn plan_all<'e>(
     env: &'e Env,
     session: &mut Session,
     is_out: Value<'e>,
     file: Option<usize>,
+    left_out: Value<'e>,
 ) -> Result<Value<'e>> {
     catching_panics(env, || {
         let mut ongoing = ongoing(env, session)?;
         let files = files(env, &ongoing.change, file)?;
+        let hunks = elements(left_out)?.into_iter();
+        let left_out = hunks
+            .map(|hunk| ongoing.lines(env, hunk.into_rust()?))
+            .collect::<Result<HashSet<_>>>()?;
         let (plan, refused) = match is_out.is_not_nil() {
             true => ongoing.change.plan_unapply(files),
-            false => ongoing.change.plan_accept(files),
+            false => ongoing
+                .change
+                .plan_accept_except(files, |file, hunk| left_out.contains(&(file, hunk))),
         };
         keep(env, &mut ongoing, plan, refused, None)
     })

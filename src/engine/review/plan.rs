@@ -154,7 +154,16 @@ impl Review {
     /// Plans to accept every pending hunk, as one plan; rejected hunks are not affected. Also
     /// returns the hunks that cannot be accepted, each with the reason.
     pub fn plan_all(&self) -> (Plan, Vec<(usize, Refusal)>) {
-        self.plan_each(Command::Accept, |hunk| self.marks[hunk] == Mark::Pending)
+        self.plan_all_except(|_| false)
+    }
+
+    /// Plans what [`Review::plan_all`] does, without the hunks for which `is_left_out` holds.
+    pub(crate) fn plan_all_except(
+        &self,
+        is_left_out: impl Fn(usize) -> bool,
+    ) -> (Plan, Vec<(usize, Refusal)>) {
+        let is_meant = |hunk| self.marks[hunk] == Mark::Pending && !is_left_out(hunk);
+        self.plan_each(Command::Accept, is_meant)
     }
 
     /// Plans to reject every pending hunk; the target does not change.
