@@ -17,6 +17,7 @@
 (require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-visible)
+(require 'agent-q-diff-log)
 (require 'agent-q-diff-message-facts)
 (require 'agent-q-diff-message)
 (require 'agent-q-diff-session)
@@ -171,6 +172,31 @@ accepted until then is in no file, since TOOL is not run."
                  tool (if (plist-get result :files) "the files" "the file"))
          (agent-q-diff-message-facts-comments result))
    "\n"))
+
+(defun agent-q-diff-own-agent-say-not-run (tool paths why)
+  "Tell the user that TOOL was not run after all, because of WHY, a string.
+The user has read what was accepted; none of it is in PATHS, the names of
+the files.  Record that in the log as well."
+  (dolist (path paths)
+    (agent-q-diff-log-record
+     (list :tool tool :agent (car agent-q-diff-caller) :path path
+           :outcome "not run" :in-file 0 :reason why)))
+  (display-warning
+   'agent-q-diff
+   (agent-q-diff-visible
+    (format "%s was not run, so nothing that you accepted is in %s: %s"
+            (agent-q-diff-own-agent-tool tool nil)
+            (mapconcat #'abbreviate-file-name paths ", ")
+            why))))
+
+(defun agent-q-diff-own-agent-write (tool paths function)
+  "Call FUNCTION, which writes PATHS in place of TOOL, and return its value.
+If it signals an error, tell the user that nothing is in the files."
+  (condition-case err
+      (funcall function)
+    (error
+     (agent-q-diff-own-agent-say-not-run tool paths (agent-q-diff-error-text err))
+     (signal (car err) (cdr err)))))
 
 (defun agent-q-diff-own-agent-alarm (tool paths)
   "Tell the user that TOOL left files that are not what was decided.

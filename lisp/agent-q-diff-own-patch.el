@@ -195,10 +195,12 @@ ANSWER is as for `agent-q-diff-own-patch-decide'."
                nil '((verdict . "deny"))))
      ((agent-q-diff-own-patch--why-emacs edit)
       (agent-q-diff-own-patch--deny
-       edit answer "the user has edited a file of it in Emacs meanwhile, and not saved it"))
+       edit answer "the user has edited a file of it in Emacs meanwhile, and not saved it"
+       "one of them was edited in Emacs meanwhile, and not saved"))
      ((not (seq-every-p #'agent-q-diff-own-file-clean-p files))
       (agent-q-diff-own-patch--deny
-       edit answer "what the user decided has bytes that are not UTF-8"))
+       edit answer "what the user decided has bytes that are not UTF-8"
+       "what you decided has bytes that are not UTF-8"))
      (t
       (setf (agent-q-diff-own-patch-edit-result edit) result)
       (agent-q-diff-own-agent-remember (agent-q-diff-own-patch-edit-call edit) edit)
@@ -210,9 +212,20 @@ ANSWER is as for `agent-q-diff-own-patch-decide'."
     (`(,file) (agent-q-diff-own-file-path file))
     (files (format "%d files" (length files)))))
 
-(defun agent-q-diff-own-patch--deny (edit answer why)
+(defun agent-q-diff-own-patch-not-run (edit why)
+  "Tell the user that EDIT was not made after all, because of WHY, a string."
+  (agent-q-diff-own-agent-say-not-run (agent-q-diff-own-patch-edit-tool edit)
+                                      (agent-q-diff-own-patch--paths edit) why))
+
+(defun agent-q-diff-own-patch--paths (edit)
+  "Return the names of the files that EDIT would change."
+  (mapcar #'agent-q-diff-own-file-path (agent-q-diff-own-patch--changed edit)))
+
+(defun agent-q-diff-own-patch--deny (edit answer why why-for-user)
   "Answer that EDIT cannot be made as it was decided, with the reason WHY.
-ANSWER is as for `agent-q-diff-own-patch-decide'."
+The user is told WHY-FOR-USER.  ANSWER is as for
+`agent-q-diff-own-patch-decide'."
+  (agent-q-diff-own-patch-not-run edit why-for-user)
   (funcall answer
            (format "Error: %s was not run: %s. None of it is in the files. Ask the user how \
 to proceed."
@@ -286,6 +299,12 @@ If some of it does not apply, the user has to decide."
   "Make what was decided about EDIT, and return the message about it.
 No input makes its tool write that.  If a file has changed since, signal an
 error; then nothing has changed."
+  (agent-q-diff-own-agent-write (agent-q-diff-own-patch-edit-tool edit)
+                                (agent-q-diff-own-patch--paths edit)
+                                (lambda () (agent-q-diff-own-patch--write edit))))
+
+(defun agent-q-diff-own-patch--write (edit)
+  "Do what `agent-q-diff-own-patch-write' does with EDIT."
   (let ((tool (agent-q-diff-own-patch-edit-tool edit))
         (changed (agent-q-diff-file-uncached
                    (seq-remove #'agent-q-diff-own-file-as-before-p

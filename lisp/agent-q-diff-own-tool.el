@@ -24,6 +24,8 @@
 ;;                 CRLF in the file), rewritable (false if the tool can
 ;;                 write nothing else), tool, call, session, description
 ;; `write_decided' path and call: Emacs is to write what was decided
+;; `not_run'       path and call: a file has changed since, so the tool is not
+;;                 run although its edit was accepted
 ;; `check_edit'    path, call, and text and encoding, missing if the file
 ;;                 cannot be read
 
@@ -91,10 +93,12 @@ ANSWER is called with a message, whether that is an error, and a verdict."
       (funcall answer message (not is-decided) (agent-q-diff-own-tool--verdict "deny")))
      ((agent-q-diff-own-tool--why-emacs edit)
       (agent-q-diff-own-tool--deny
-       edit answer "the user has edited the file in Emacs meanwhile, and not saved it"))
+       edit answer "the user has edited the file in Emacs meanwhile, and not saved it"
+       "it was edited in Emacs meanwhile, and not saved"))
      ((not (equal content (agent-q-diff-protocol-clean content)))
       (agent-q-diff-own-tool--deny
-       edit answer "what the user decided has bytes that are not UTF-8"))
+       edit answer "what the user decided has bytes that are not UTF-8"
+       "what you decided has bytes that are not UTF-8"))
      (t
       (setf (agent-q-diff-own-tool-edit-decided edit) content
             (agent-q-diff-own-tool-edit-result edit) result)
@@ -104,14 +108,21 @@ ANSWER is called with a message, whether that is an error, and a verdict."
                    (agent-q-diff-own-tool--verdict "allow")
                  (agent-q-diff-own-tool--verdict "change" content)))))))
 
-(defun agent-q-diff-own-tool--deny (edit answer why)
+(defun agent-q-diff-own-tool--deny (edit answer why why-for-user)
   "Answer that EDIT cannot be made as it was decided, with the reason WHY.
-ANSWER is as for `agent-q-diff-own-tool--decide-text'."
+The user is told WHY-FOR-USER.  ANSWER is as for
+`agent-q-diff-own-tool--decide-text'."
+  (agent-q-diff-own-tool-not-run edit why-for-user)
   (funcall answer
            (format "Error: %s was not run: %s. None of it is in %s. Ask the user how to proceed."
                    (agent-q-diff-own-tool-edit-tool edit) why
                    (agent-q-diff-own-tool-edit-path edit))
            t (agent-q-diff-own-tool--verdict "deny")))
+
+(defun agent-q-diff-own-tool-not-run (edit why)
+  "Tell the user that EDIT was not made after all, because of WHY, a string."
+  (agent-q-diff-own-agent-say-not-run
+   (agent-q-diff-own-tool-edit-tool edit) (list (agent-q-diff-own-tool-edit-name edit)) why))
 
 (defun agent-q-diff-own-tool--tell-written (edit result why answer)
   "Answer that Emacs has made what the user decided about EDIT, by RESULT.
@@ -286,7 +297,10 @@ decided."
   (let ((path (agent-q-diff-own-tool-edit-path edit)))
     (format "%s was not run, since it cannot write what the user decided; Emacs wrote it.\n%s"
             (agent-q-diff-own-tool-edit-tool edit)
-            (agent-q-diff-own-tool--write edit path))))
+            (agent-q-diff-own-agent-write
+             (agent-q-diff-own-tool-edit-tool edit)
+             (list (agent-q-diff-own-tool-edit-name edit))
+             (lambda () (agent-q-diff-own-tool--write edit path))))))
 
 (defun agent-q-diff-own-tool--write (edit path)
   "Make what was decided about EDIT in its file.

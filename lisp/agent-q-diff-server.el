@@ -125,7 +125,7 @@ If CLIENT is gone, cancel REVIEW.  It may have ended, or be nil."
      client
      (agent-q-diff-own-patch-decide
       arguments (apply-partially #'agent-q-diff-server--answer client))))
-   ((member tool '("write_decided" "check_edit"))
+   ((member tool '("write_decided" "not_run" "check_edit"))
     (agent-q-diff-server--answer client (agent-q-diff-server--decided tool arguments) nil))
    ((stringp tool)
     (agent-q-diff-tools-call-async
@@ -147,10 +147,21 @@ ARGUMENTS is a hash table with the call that was decided."
        (if is-patch
            (agent-q-diff-own-patch-write edit)
          (agent-q-diff-own-tool-write edit)))
+      ("not_run"
+       (agent-q-diff-server--not-run edit is-patch))
       ("check_edit"
        (if is-patch
            (agent-q-diff-own-patch-check edit)
          (agent-q-diff-own-tool-check edit arguments))))))
+
+(defun agent-q-diff-server--not-run (edit is-patch)
+  "Tell the user that EDIT was not made, since its file changed meanwhile.
+IS-PATCH is non-nil if it is of several files.  Return a message."
+  (cond
+   ((null edit))
+   (is-patch (agent-q-diff-own-patch-not-run edit "a file was changed while you decided"))
+   (t (agent-q-diff-own-tool-not-run edit "it was changed while you decided")))
+  "")
 
 (defun agent-q-diff-server--directory (directory)
   "Return DIRECTORY, a caller's directory or root, or signal an error.

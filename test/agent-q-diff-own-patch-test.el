@@ -248,8 +248,10 @@ apply_patch was not run, and none of it is in the files\\.\\'"
     (let ((review (aqd-own-patch-of-four)))
       (with-current-buffer (find-file-noselect aqd-file)
         (insert "typed\n"))
-      (with-current-buffer (agent-q-diff-session-buffer review)
-        (agent-q-diff-accept-all)))
+      (should (string-match-p
+               "\\`Codex's tool apply_patch was not run, so nothing that you accepted is in \
+/[^:]*, [^:]*: one of them was edited in Emacs meanwhile, and not saved\\'"
+               (aqd-warned (aqd-in-diff review (agent-q-diff-accept-all))))))
     (should (equal "deny" (aqd-own-patch-verdict 'verdict)))
     (should (string-search "the user has edited a file of it in Emacs meanwhile"
                            (aqd-own-patch-message)))

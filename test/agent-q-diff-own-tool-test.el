@@ -186,11 +186,10 @@ Edit was not run, and none of it is in the file\\.\\'"
                       (list "text" aqd-modified-of-two "encoding" "utf-16le")))
     (aqd-own-tool-with-file aqd-original-of-two
       (aqd-own-tool-allow)
-      (let (warning)
-        (cl-letf (((symbol-function 'display-warning)
-                   (lambda (_type text &rest _) (setq warning text))))
-          (should (string-prefix-p "ALARM: " (apply #'aqd-own-tool-check left))))
-        (should (string-match-p "Claude Code's tool Edit left text" warning))))))
+      (should (string-match-p
+               "Claude Code's tool Edit left text"
+               (aqd-warned
+                 (should (string-prefix-p "ALARM: " (apply #'aqd-own-tool-check left)))))))))
 
 (ert-deftest aqd-own-tool-line-ends-are-compared-as-well ()
   (let ((crlf (string-replace "\n" "\r\n" aqd-modified-of-two)))
@@ -272,14 +271,21 @@ decided; Emacs wrote it.\n✓ Accepted in part: 1 of 2 hunks is in " message))
         (should (string-search "which is saved" message)))
       (should (equal (aqd-disk) aqd-own-tool-first)))))
 
+(defconst aqd-own-tool-not-run
+  "\\`Claude Code's tool Edit was not run, so nothing that you accepted is in [^:]*: "
+  "Regexp for the beginning of a warning.")
+
 (ert-deftest aqd-own-tool-emacs-does-not-write-over-what-others-wrote ()
   (aqd-own-tool-with-file aqd-original-of-two
     (let ((review (aqd-own-tool-decide)))
       (agent-q-diff-accept review 0)
       (agent-q-diff-end review))
     (aqd-write "other\n")
-    (should-error (aqd-own-tool-write)
-                  :type 'agent-q-diff-bad-target)
+    (should (string-match-p
+             (concat aqd-own-tool-not-run "/.* was changed while the user decided\\'")
+             (aqd-warned
+               (should-error (aqd-own-tool-write)
+                             :type 'agent-q-diff-bad-target))))
     (should (equal (aqd-disk) "other\n"))
     (should-error (aqd-own-tool-write)
                   :type 'agent-q-diff-ended)))
@@ -369,7 +375,9 @@ decided; Emacs wrote it.\n✓ Accepted in part: 1 of 2 hunks is in " message))
     (let ((review (aqd-own-tool-decide)))
       (with-current-buffer (find-file-noselect aqd-file)
         (insert "mine\n"))
-      (aqd-in-diff review (agent-q-diff-accept-all)))
+      (should (string-match-p
+               (concat aqd-own-tool-not-run "it was edited in Emacs meanwhile, and not saved\\'")
+               (aqd-warned (aqd-in-diff review (agent-q-diff-accept-all))))))
     (should (aqd-own-tool-answer 'error))
     (should (equal (aqd-own-tool-answer 'verdict) "deny"))
     (should (string-search "has edited the file in Emacs meanwhile"
@@ -382,7 +390,9 @@ decided; Emacs wrote it.\n✓ Accepted in part: 1 of 2 hunks is in " message))
       (with-current-buffer (aqd-target-of review)
         (goto-char (point-max))
         (insert (string #x3fff80) "\n"))
-      (agent-q-diff-end review))
+      (should (string-match-p
+               (concat aqd-own-tool-not-run "what you decided has bytes that are not UTF-8\\'")
+               (aqd-warned (agent-q-diff-end review)))))
     (should (aqd-own-tool-answer 'error))
     (should (string-search "not UTF-8" (aqd-own-tool-answer 'message)))))
 

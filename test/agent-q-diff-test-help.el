@@ -207,6 +207,15 @@ That is its progress line up to the bar, or the same from its header line."
        ,@body)
      said))
 
+(defmacro aqd-warned (&rest body)
+  "Run BODY and return the last warning that it gave, a string or nil."
+  (declare (indent 0) (debug t))
+  `(let (warned)
+     (cl-letf (((symbol-function 'display-warning)
+                (lambda (_type text &rest _) (setq warned text))))
+       ,@body)
+     warned))
+
 (defmacro aqd-with-review (original modified &rest body)
   "Run BODY in the diff buffer of a review of ORIGINAL becoming MODIFIED."
   (declare (indent 2) (debug t))

@@ -164,11 +164,14 @@ async fn decide(options: &Hook, event: &Event, edit: &Edit) -> Verdict {
     match verdict {
         None => written_by_emacs(options, event, &edit.path).await,
         // A tool that writes the whole file would overwrite what others wrote meanwhile.
-        Some(_) if !edit.is_current() => Verdict::Deny(format!(
-            "Error: {} was changed while the user decided, so your tool was not run. Read the file, \
-             and make your edit anew.",
-            edit.path.display()
-        )),
+        Some(_) if !edit.is_current() => {
+            not_run(options, event, &edit.path).await;
+            Verdict::Deny(format!(
+                "Error: {} was changed while the user decided, so your tool was not run. Read the \
+                 file, and make your edit anew.",
+                edit.path.display()
+            ))
+        }
         Some(verdict) => verdict,
     }
 }
@@ -197,11 +200,14 @@ async fn decide_patch(options: &Hook, event: &Event, patch: &PatchEdit) -> Verdi
     };
     match verdict {
         None => written_by_emacs(options, event, &patch.path).await,
-        Some(_) if !patch.is_current() => Verdict::Deny(
-            "Error: a file of the patch was changed while the user decided, so your tool was not \
-             run, and no file was changed by it. Read the files, and make your edit anew."
-                .to_owned(),
-        ),
+        Some(_) if !patch.is_current() => {
+            not_run(options, event, &patch.path).await;
+            Verdict::Deny(
+                "Error: a file of the patch was changed while the user decided, so your tool was \
+                 not run, and no file was changed by it. Read the files, and make your edit anew."
+                    .to_owned(),
+            )
+        }
         Some(verdict) => verdict,
     }
 }
@@ -211,6 +217,13 @@ async fn decide_patch(options: &Hook, event: &Event, patch: &PatchEdit) -> Verdi
 async fn written_by_emacs(options: &Hook, event: &Event, path: &Path) -> Verdict {
     let arguments = json!({ "path": path, "call": event.call_of(path) });
     Verdict::Deny(ask(options, event, "write_decided", arguments).await.text)
+}
+
+/// Has Emacs tell the user that what was accepted is not made after all. If Emacs cannot be told,
+/// the agent is told all the same.
+async fn not_run(options: &Hook, event: &Event, path: &Path) {
+    let arguments = json!({ "path": path, "call": event.call_of(path) });
+    ask(options, event, "not_run", arguments).await;
 }
 
 /// Has Emacs compare the file with what was decided, and returns what the model is to read.

@@ -140,7 +140,13 @@ is saved" .additionalContext))
       (let-alist (own-tool-output before)
         (should (equal .permissionDecision "deny"))
         (should (string-match-p "was changed while the user decided, so your tool was not run"
-                                .permissionDecisionReason))))))
+                                .permissionDecisionReason)))
+      (e2e-see "Claude Code's tool Edit was not run, so nothing that you accepted is in")
+      (e2e-see "it was changed while you decided")
+      (should (equal '("not run" "it was changed while you decided")
+                     (e2e-eval '(let ((entry (car (agent-q-diff-log-entries 1))))
+                                  (list (plist-get entry :outcome)
+                                        (plist-get entry :reason)))))))))
 
 (ert-deftest e2e-own-tool-after-the-write-nothing-is-claimed-that-is-not-known ()
   (own-tool-with-emacs
@@ -283,6 +289,8 @@ b\\.txt not deleted, c\\.txt renamed to d\\.txt with 0 of 1 hunk\\." .reason))))
         (should (equal .permissionDecision "deny"))
         (should (string-match-p "a file of the patch was changed while the user decided"
                                 .permissionDecisionReason)))
+      (e2e-see "Codex's tool apply_patch was not run, so nothing that you accepted is in"
+               "a file was changed while you decided")
       (should (equal (mapcar #'e2e-read '("a.txt" "b.txt" "c.txt"))
                      (list (e2e-text) "others\n" "c\n"))))))
 
