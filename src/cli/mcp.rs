@@ -7,6 +7,7 @@
 
 mod input;
 mod progress;
+mod repair;
 mod roots;
 mod server;
 mod tools;

@@ -65,11 +65,14 @@ impl Texts {
     }
 }
 
-/// Large texts of calls that the library has not passed on yet, by the ids of the calls. If the
-/// library refuses a call, its texts stay until another call has its id, or until there are too
-/// many.
+/// Large texts of calls that the library has not passed on yet, by the ids of the calls, or why a
+/// call cannot be carried out. If the library refuses a call, this stays until another call has its
+/// id, or until there are too many.
 #[derive(Default)]
-pub struct TextStore(Mutex<Vec<(RequestId, Texts)>>);
+pub struct TextStore(Mutex<Vec<(RequestId, Kept)>>);
+
+/// The large texts of a call, or what is wrong with its texts.
+type Kept = Result<Texts, &'static str>;
 
 /// Number of calls whose texts are kept at most. The library passes a call on before it reads many
 /// more.
@@ -83,9 +86,7 @@ impl TextStore {
         if calls.is_empty() {
             return;
         }
-        let message: Option<Value> = serde_json::from_slice(message).ok();
-        let id = message.and_then(|mut message| message.get_mut("id").map(Value::take));
-        if let Some(id) = id.and_then(|id| serde_json::from_value::<RequestId>(id).ok()) {
+        if let Some(id) = id_of(message) {
             calls.retain(|(other, _)| *other != id);
         }
     }
@@ -104,32 +105,49 @@ impl TextStore {
         }
         let mut short = serde_json::to_vec(&message).ok()?;
         short.push(b'\n');
-        self.put(id, texts);
+        self.put(id, Ok(texts));
         Some(short)
     }
 
-    /// Keeps `texts` as those of the call `id`.
-    fn put(&self, id: RequestId, texts: Texts) {
+    /// Keeps `flaw`, which is wrong with the texts of `message`, a line that the library can read.
+    pub fn put_flaw(&self, message: &[u8], flaw: &'static str) {
+        if let Some(id) = id_of(message) {
+            self.put(id, Err(flaw));
+        }
+    }
+
+    /// Keeps `kept` for the call `id`.
+    fn put(&self, id: RequestId, kept: Kept) {
         let mut calls = self.calls();
         calls.retain(|(other, _)| *other != id);
         if calls.len() == MAX_CALLS {
-            calls.remove(0);
+            drop(calls.remove(0));
         }
-        calls.push((id, texts));
+        calls.push((id, kept));
     }
 
     /// Removes and returns the texts of the call `id`, which may have none.
-    pub fn take(&self, id: &RequestId) -> Texts {
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with them, in words for the agent.
+    pub fn take(&self, id: &RequestId) -> Kept {
         let mut calls = self.calls();
         match calls.iter().position(|(other, _)| other == id) {
             Some(index) => calls.remove(index).1,
-            None => Texts::default(),
+            None => Ok(Texts::default()),
         }
     }
 
-    fn calls(&self) -> MutexGuard<'_, Vec<(RequestId, Texts)>> {
+    fn calls(&self) -> MutexGuard<'_, Vec<(RequestId, Kept)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns the id of `message`, or none if it has none or is not JSON.
+fn id_of(message: &[u8]) -> Option<RequestId> {
+    let mut message: Value = serde_json::from_slice(message).ok()?;
+    serde_json::from_value(message.get_mut("id")?.take()).ok()
 }
 
 /// A file with large texts. Dropping this removes the file, if Emacs has not done so already.
@@ -194,10 +212,11 @@ mod tests {
         let store = TextStore::default();
         assert!(store.shorten(&call(&"x".repeat(MIN_LARGE_LEN))).is_some());
         store.forget_earlier(&call("small"));
-        assert!(store.take(&id).is_empty());
+        assert!(store.take(&id).unwrap().is_empty());
         store.shorten(&call(&"x".repeat(MIN_LARGE_LEN)));
         store.shorten(&call(&"y".repeat(MIN_LARGE_LEN)));
-        assert!(store.take(&id).iter().eq(["y".repeat(MIN_LARGE_LEN)]));
-        assert!(store.take(&id).is_empty());
+        let texts = store.take(&id).unwrap();
+        assert!(texts.iter().eq(["y".repeat(MIN_LARGE_LEN)]));
+        assert!(store.take(&id).unwrap().is_empty());
     }
 }

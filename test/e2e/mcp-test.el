@@ -575,6 +575,46 @@ PATH is what the agent calls it."
     (mcp-should-answer "file.call" t "Emacs exited")
     (e2e-wait-for (not (file-exists-p (e2e-path "run/agent-q-diff/socket"))))))
 
+(defun mcp-raw-answers (lines id)
+  "Send LINES, bytes, to the server as they are; return the answer to call ID."
+  (let* ((output "")
+         (server (make-process
+                  :name "mcp-raw" :connection-type 'pipe :coding 'binary :noquery t
+                  :filter (lambda (_ new) (setq output (concat output new)))
+                  :command (list (getenv "AGENT_Q_DIFF_MCP_SERVER"))))
+         (answer (lambda ()
+                   (seq-find (lambda (said) (equal id (plist-get said :id)))
+                             (mapcar (lambda (line)
+                                       (json-parse-string line :object-type 'plist))
+                                     (butlast (split-string output "\n")))))))
+    (unwind-protect
+        (progn
+          (dolist (line lines)
+            (process-send-string server (concat line "\n")))
+          (e2e-wait-for (funcall answer))
+          (funcall answer))
+      (delete-process server))))
+
+(ert-deftest e2e-mcp-a-call-with-what-is-no-character-is-answered ()
+  (pcase-dolist (`(,text ,said) '(("\\ud83d" "half of a surrogate pair")
+                                  ("\377" "is not UTF-8")))
+    (dolist (rest '("" "long"))
+      (let* ((text (concat text (if (equal rest "") "" (make-string 100000 ?x))))
+             (answer
+              (mcp-raw-answers
+               (list "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":\
+{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},\"clientInfo\":\
+{\"name\":\"raw\",\"version\":\"1\"}}}"
+                     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"
+                     (format "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":\
+{\"name\":\"edit_file\",\"arguments\":{\"path\":\"a.txt\",\"old_str\":\"a\",\"new_str\":\"%s\"}}}"
+                             text))
+               2))
+             (result (plist-get answer :result)))
+        (should (eq t (plist-get result :isError)))
+        (should (string-search said (plist-get (aref (plist-get result :content) 0)
+                                               :text)))))))
+
 (ert-deftest e2e-mcp-wrong-arguments ()
   (mcp-with-client '("auto")
     (mcp-call "no-path" "propose_file_edit" :original "" :modified "" :description "")

@@ -1,4 +1,4 @@
-//! Standard input: reports when it ends, and takes large texts out of messages.
+//! Standard input: reports when it ends, repairs messages, and takes large texts out of them.
 //!
 //! A client that has closed it is gone. The MCP library then still waits five seconds for calls to
 //! be answered, but a decision made meanwhile would reach nobody. So the reviews must end at once.
@@ -12,7 +12,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::watch;
 
-use super::MAX_MESSAGE_LEN;
+use super::{MAX_MESSAGE_LEN, repair};
 use crate::texts::{MIN_LARGE_LEN, TextStore};
 
 /// Number of bytes that are read at once: as many as a pipe usually holds.
@@ -58,13 +58,19 @@ impl<R> Input<R> {
             // The library drops a message that is too long, so it need not get all of it.
             if part.ends_with(b"\n") || self.message.len() > MAX_MESSAGE_LEN {
                 let message = mem::take(&mut self.message);
-                self.ready.extend(self.without_large_texts(message));
+                self.ready.extend(self.legible(message));
             }
         }
     }
 
-    /// Returns `message` as the library is to read it, having put its large texts into the store.
-    fn without_large_texts(&self, message: Vec<u8>) -> Vec<u8> {
+    /// Returns `message` as the library is to read it, having put its large texts into the store, or
+    /// what is wrong with them. The library would never answer a message that is not JSON, and the
+    /// client would wait for ever.
+    fn legible(&self, message: Vec<u8>) -> Vec<u8> {
+        if let Some((repaired, flaw)) = repair::repaired(&message) {
+            self.store.put_flaw(&repaired, flaw);
+            return repaired;
+        }
         if message.len() < MIN_LARGE_LEN {
             self.store.forget_earlier(&message);
             return message;

@@ -255,7 +255,10 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
-        let texts = self.texts.take(&context.id);
+        let texts = match self.texts.take(&context.id) {
+            Ok(texts) => texts,
+            Err(flaw) => return Ok(CallToolResult::error(vec![ContentBlock::text(flaw)]).into()),
+        };
         let answer = match request.name.as_ref() {
             tools::REVIEW_RESULT => self.ask_again(&arguments, &context).await,
             tool if tools::TOOLS_OF_EMACS.contains(&tool) => {
