@@ -317,17 +317,36 @@ them.  Signal an error that says why if DIFF cannot be reviewed."
 (defun agent-q-diff-input--of-codex (patch)
   "Return what PATCH, a text of Codex's tool `apply_patch', proposes.
 No file is read yet."
-  (seq-map-indexed
-   (lambda (file index)
-     (pcase-exhaustive file
-       (`(,path add ,text) (list :path path :content text))
-       (`(,path delete) (list :path path :delete t))
-       (`(,path update ,new-path)
-        (append (list :path path)
-                (and new-path (not (equal path new-path)) (list :to new-path))
-                (list :update (lambda (text)
-                                (agent-q-diff-engine-codex-updated patch index text)))))))
-   (agent-q-diff-engine-codex-files patch)))
+  (let ((files (agent-q-diff-engine-codex-files patch)))
+    (agent-q-diff-input--check-sections files)
+    (seq-map-indexed
+     (lambda (file index)
+       (pcase-exhaustive file
+         (`(,path add ,text) (list :path path :content text))
+         (`(,path delete) (list :path path :delete t))
+         (`(,path update ,new-path)
+          (append (list :path path)
+                  (and new-path (not (equal path new-path)) (list :to new-path))
+                  (list :update (apply-partially #'agent-q-diff-input--codex-updated
+                                                 patch index path))))))
+     files)))
+
+(defun agent-q-diff-input--check-sections (files)
+  "Refuse a patch of Codex's in which one of FILES has two sections.
+The second would be for a text that the file does not have yet."
+  (let ((names (mapcar #'car files)))
+    (dolist (name names)
+      (when (cdr (seq-filter (apply-partially #'equal name) names))
+        (agent-q-diff-input-refuse
+         "%s has two sections in the patch; give each file one" name)))))
+
+(defun agent-q-diff-input--codex-updated (patch index path text)
+  "Return what PATCH makes of TEXT, that of its file INDEX, which it calls PATH."
+  (condition-case err
+      (agent-q-diff-engine-codex-updated patch index text)
+    (agent-q-diff-not-found
+     (signal (car err) (list (format "%s: %s" (agent-q-diff-visible path)
+                                     (agent-q-diff-error-text err)))))))
 
 (defun agent-q-diff-input--of-unified (diff)
   "Return what DIFF, a unified diff of one or more files, proposes."

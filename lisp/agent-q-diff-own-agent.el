@@ -173,6 +173,13 @@ accepted until then is in no file, since TOOL is not run."
          (agent-q-diff-message-facts-comments result))
    "\n"))
 
+(defun agent-q-diff-own-agent-mistake-p (error)
+  "Return non-nil if ERROR, an error symbol or nil, is a mistake of the agent's.
+Then the agent can send something else, and the user need not be told."
+  (memq error
+        '(agent-q-diff-malformed agent-q-diff-identical agent-q-diff-not-found
+          agent-q-diff-no-file agent-q-diff-bad-arguments)))
+
 (defun agent-q-diff-own-agent-say-not-run (tool paths why)
   "Tell the user that TOOL was not run after all, because of WHY, a string.
 The user has read what was accepted; none of it is in PATHS, the names of

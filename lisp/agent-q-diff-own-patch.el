@@ -27,6 +27,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-disk)
 (require 'agent-q-diff-input)
@@ -73,17 +74,19 @@
   "Have the guard look at all files of EDIT, and return a request for each.
 What the tool would write counts, whatever the patch calls it.  If a file is
 not for agents, signal an error.  The project is `default-directory'."
-  (let ((files (agent-q-diff-own-patch-edit-files edit)))
+  (let* ((files (agent-q-diff-own-patch-edit-files edit))
+         (proposals (if files
+                        (mapcar (lambda (file)
+                                  (list :path (agent-q-diff-own-file-path file)
+                                        :to (agent-q-diff-own-file-to file)))
+                                files)
+                      (agent-q-diff-input-of-diff (agent-q-diff-own-patch-edit-diff edit)))))
     (pcase-let ((`(,checked ,notes ,requests)
                  (agent-q-diff-propose-targets
-                  (agent-q-diff-own-patch-edit-tool edit)
-                  (if files
-                      (mapcar (lambda (file)
-                                (list :path (agent-q-diff-own-file-path file)
-                                      :to (agent-q-diff-own-file-to file)))
-                              files)
-                    (agent-q-diff-input-of-diff (agent-q-diff-own-patch-edit-diff edit)))
+                  (agent-q-diff-own-patch-edit-tool edit) proposals
                   default-directory (agent-q-diff-own-patch--proposal edit))))
+      (unless files
+        (mapc #'agent-q-diff-own-patch--check-there checked))
       (setf (agent-q-diff-own-patch-edit-notes edit) notes)
       (cl-mapc (lambda (file proposal)
                  (setf (agent-q-diff-own-file-check file) (plist-get proposal :check)))
@@ -91,6 +94,15 @@ not for agents, signal an error.  The project is `default-directory'."
       requests)))
 
 ;;;; Who decides, and who writes
+
+(defun agent-q-diff-own-patch--check-there (proposal)
+  "Signal `agent-q-diff-no-file' if PROPOSAL is for a file that does not exist."
+  (let ((path (plist-get proposal :path)))
+    (unless (or (plist-get proposal :content)
+                (file-exists-p path)
+                (find-buffer-visiting path))
+      (signal 'agent-q-diff-no-file
+              (list (format "%s does not exist" (agent-q-diff-visible path)))))))
 
 (defun agent-q-diff-own-patch--changed (edit)
   "Return the files of EDIT that would not stay as they are."
@@ -121,15 +133,34 @@ tool may leave something else."
   "Let the user decide about the patch in ARGUMENTS, a hash table.
 ANSWER is called once, with a message, whether that is an error, and a
 verdict for the program, an alist.  Return the review, or nil if there is
-none.  If a file is not for agents, signal an error.
+none.  If a file is not for agents, signal an error; but a mistake in the
+patch is answered, so that the agent can send another.
 
 The verdict is \"allow\", \"change\" or \"deny\".  With \"change\", the
 alist has files, a vector with an alist for each file in ARGUMENTS: there
 \(whether there is to be such a file), renamed (whether it is to get its new
 name), and text, if it is to be another than before."
-  (let* ((default-directory (agent-q-diff-guard-root))
-         (edit (agent-q-diff-own-patch--edit-of arguments))
-         (requests (agent-q-diff-own-patch--aim edit))
+  (let ((default-directory (agent-q-diff-guard-root))
+        (edit (agent-q-diff-own-patch--edit-of arguments)))
+    (condition-case err
+        (agent-q-diff-own-patch--decide edit answer)
+      (agent-q-diff-error
+       (unless (agent-q-diff-own-agent-mistake-p (car err))
+         (signal (car err) (cdr err)))
+       (funcall answer
+                (agent-q-diff-own-patch--with-advice
+                 (format "The patch was not run: %s" (agent-q-diff-error-text err)))
+                nil '((verdict . "deny")))
+       nil))))
+
+(defun agent-q-diff-own-patch--with-advice (message)
+  "Return MESSAGE about a mistake in a patch, with what the agent can do."
+  (concat message ". Read the files, and send another patch."))
+
+(defun agent-q-diff-own-patch--decide (edit answer)
+  "Let the user decide about EDIT; see `agent-q-diff-own-patch-decide'.
+ANSWER is that function's.  If the patch has a mistake, signal an error."
+  (let* ((requests (agent-q-diff-own-patch--aim edit))
          (by (agent-q-diff-own-patch--allowance edit requests))
          (why (agent-q-diff-own-patch--why-emacs edit)))
     (if (or (eq by 'none) (and (memq by '(policy session)) (not why)))
@@ -268,17 +299,20 @@ as for `agent-q-diff-own-patch-decide'."
 (defun agent-q-diff-own-patch--tell (answer why result)
   "Answer with what Emacs made of a patch by RESULT.
 WHY and ANSWER are as for `agent-q-diff-own-patch--review-files'."
-  (funcall answer
-           (format "The patch was not run%s.\n%s"
-                   (cond
-                    ((not (< 0 (or (plist-get result :in-file) 0))) "")
-                    ((eq why 'unsaved)
-                     ": the user has unsaved edits in a file, so Emacs wrote what the user accepted, \
-in all files at once")
-                    (t ": Emacs wrote what the user accepted, in all files at once"))
-                   (plist-get result :message))
-           (not (memq (plist-get result :status) '(accepted partial rejected)))
-           '((verdict . "deny"))))
+  (let ((message (format "The patch was not run%s.\n%s"
+                         (cond
+                          ((not (< 0 (or (plist-get result :in-file) 0))) "")
+                          ((eq why 'unsaved)
+                           ": the user has unsaved edits in a file, so Emacs wrote what the user \
+accepted, in all files at once")
+                          (t ": Emacs wrote what the user accepted, in all files at once"))
+                         (plist-get result :message))))
+    (if (agent-q-diff-own-agent-mistake-p (plist-get result :error))
+        (funcall answer (agent-q-diff-own-patch--with-advice message)
+                 nil '((verdict . "deny")))
+      (funcall answer message
+               (not (memq (plist-get result :status) '(accepted partial rejected)))
+               '((verdict . "deny"))))))
 
 (defun agent-q-diff-own-patch--accept (review by)
   "Accept all of REVIEW, which is allowed BY `policy' or `session'.

@@ -276,6 +276,27 @@ Emacs wrote what the user accepted, in all files at once.\n✓ Accepted" (aqd-ow
       (should (equal "one\nTWO\ntyped\n" (buffer-string)))
       (set-buffer-modified-p nil))))
 
+(ert-deftest aqd-own-patch-a-mistake-in-a-patch-is-no-dead-end ()
+  (pcase-dolist
+      (`(,reason . ,lines)
+       '(("target\\.txt: line 3: the file has no such lines there, beginning with \"no\""
+          "*** Update File: target.txt" "@@" "-no" "+x" "*** Delete File: gone.txt")
+         ("missing\\.txt does not exist" "*** Update File: missing.txt" "@@" "-no" "+x")
+         ("missing\\.txt does not exist" "*** Delete File: missing.txt")
+         ("target\\.txt has two sections in the patch; give each file one"
+          "*** Update File: target.txt" "@@" "-two" "+TWO"
+          "*** Update File: target.txt" "@@" "-one" "+ONE")))
+    (aqd-own-patch-with-files
+      (let ((agent-q-diff-display 'announce))
+        (apply #'aqd-own-patch-decide lines))
+      (should (string-match-p
+               (concat "\\`The patch was not run.*\n?.*" reason
+                       "\\. Read the files, and send another patch\\.\\'")
+               (aqd-own-patch-message)))
+      ;; An error would be answered with what the user can do.
+      (should-not (nth 1 (aqd-own-patch-answer)))
+      (should (equal "deny" (aqd-own-patch-verdict 'verdict))))))
+
 (ert-deftest aqd-own-patch-emacs-writes-what-the-tool-cannot ()
   (aqd-own-patch-with-files
     (let ((review (aqd-own-patch-of-four)))

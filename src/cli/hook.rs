@@ -111,8 +111,9 @@ async fn answer(options: &Hook, input: &[u8]) -> Result<Option<Value>, String> {
                 Ok(Plan::Nothing) => return Ok(None),
                 Ok(Plan::Edit(edit)) => decide(options, &event, &edit).await,
                 Ok(Plan::Patch(patch)) => decide_patch(options, &event, &patch).await,
-                Err(reason) => Verdict::Deny(format!(
-                    "agent-q-diff cannot show this edit to the user, so it was not made: {reason}"
+                Err(reason) => Verdict::Deny(reply::no_edit(
+                    edit::path_of(tool, &event).ok().as_deref(),
+                    &reason,
                 )),
             };
             reply::before(options.client, verdict, &event.input).map(Some)
@@ -266,7 +267,11 @@ async fn ask(options: &Hook, event: &Event, tool: &str, mut arguments: Value) ->
     );
     let mut states = call.states();
     let failed = |text: String| Answer {
-        text: format!("{text} {}", reply::how_to_go_on(&options.agent)),
+        text: format!(
+            "{} {}",
+            reply::sentence(&text),
+            reply::how_to_go_on(&options.agent)
+        ),
         is_error: true,
         is_cut_off: false,
         result: None,

@@ -1,5 +1,7 @@
 //! What an agent is answered.
 
+use std::path::Path;
+
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
@@ -21,6 +23,23 @@ pub fn how_to_go_on(agent: &str) -> String {
         "Do not edit by other means; tell the user. Only the user can turn this review off, by \
          starting {agent} with AGENT_Q_DIFF=off in its environment."
     )
+}
+
+/// Returns `text` with a full stop, unless it ends a sentence already.
+pub fn sentence(text: &str) -> String {
+    let is_ended = text.ends_with(['.', '!', '?']);
+    format!("{text}{}", if is_ended { "" } else { "." })
+}
+
+/// Returns the message that an edit of `path`, if that is known, cannot be shown; `reason` may name
+/// the file already.
+pub fn no_edit(path: Option<&Path>, reason: &str) -> String {
+    let path = path.map(|path| path.display().to_string());
+    let name = path.filter(|path| !reason.contains(path.as_str()));
+    let name = name.map_or_else(String::new, |path| format!("{path}: "));
+    sentence(&format!(
+        "agent-q-diff cannot show this edit to the user, so it was not made: {name}{reason}"
+    ))
 }
 
 /// Returns the answer to an event before an edit whose tool was called with `input`.
