@@ -341,7 +341,8 @@ The second would be for a text that the file does not have yet."
          "%s has two sections in the patch; give each file one" name)))))
 
 (defun agent-q-diff-input--codex-updated (patch index path text)
-  "Return what PATCH makes of TEXT, that of its file INDEX, which it calls PATH."
+  "Return TEXT, that of file INDEX of PATCH, as it is after the patch.
+PATH is the file's name there."
   (condition-case err
       (agent-q-diff-engine-codex-updated patch index text)
     (agent-q-diff-not-found

@@ -38,14 +38,19 @@ ASIDE, a string or nil, is appended."
               ((eq place 'lost) "; its lines have been changed in the file since")
               ((and is-in (not (eq mark 'applied))) "; its change is in the file")
               ((and (not is-in) (eq mark 'applied)) "; its change is not in the file")
-              ((and reason (null mark)
-                    (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file hunk)))
+              ((and reason (null mark) (agent-q-diff-navigation--known-p hunk))
                (concat "; " reason))
               ((and (integerp place) (null mark))
                (format (ngettext "; shifted by %d line" "; shifted by %d lines" (abs place))
                        place))
               (t ""))
              (if aside (concat "; " aside) ""))))
+
+(defun agent-q-diff-navigation--known-p (hunk)
+  "Return non-nil if it is known how HUNK stands in its file.
+That of lines is not known before the file is visited."
+  (or (agent-q-diff-change-operation-of agent-q-diff-buffer-change hunk)
+      (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file hunk))))
 
 (defun agent-q-diff-navigation--state-of (hunk)
   "Return (MARK FACT REASON PLACE FUZZ) of HUNK; see `agent-q-diff-module-hunk'.
@@ -303,8 +308,7 @@ If RESET is non-nil, count from the first hunk."
              (reason (agent-q-diff-engine-hunk-reason state)))
         (format "Hunk %d of %d, %s; %s"
                 (1+ hunk) (length agent-q-diff-buffer-positions)
-                (or (and reason (null mark)
-                         (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file hunk))
+                (or (and reason (null mark) (agent-q-diff-navigation--known-p hunk)
                          (concat (if (eq 'ambiguous (agent-q-diff-engine-hunk-place state))
                                      "ambiguous: "
                                    "does not apply: ")

@@ -32,9 +32,9 @@
   (or (file-exists-p name) (file-symlink-p name)))
 
 (defun agent-q-diff-operation-presence (file operation)
-  "Return whether OPERATION of FILE has been done: t, nil or `neither'.
-FILE is an `agent-q-diff-file-change'.  The value is `neither' if others
-have changed the file, so that it is neither as before nor as proposed."
+  "Return whether OPERATION of FILE has been done: t, nil or a string.
+FILE is an `agent-q-diff-file-change'.  If others have changed the file, so
+that it is neither as before nor as proposed, the string says how."
   (if (agent-q-diff-file-change-is-detached file)
       (and (memq operation (agent-q-diff-file-change-done file)) t)
     (agent-q-diff-operation--presence-on-disk file operation)))
@@ -46,31 +46,36 @@ have changed the file, so that it is neither as before nor as proposed."
           (new (agent-q-diff-file-change-new-path file)))
       (pcase-exhaustive operation
         (`(create ,_) (and (agent-q-diff-operation-exists-p new)
-                           (if (agent-q-diff-file-change-is-created file) t 'neither)))
+                           (if (agent-q-diff-file-change-is-created file)
+                               t
+                             "there is another file of that name")))
         (`(delete ,text) (agent-q-diff-operation--deleted old text))
         ('(rename)
          (pcase (list (agent-q-diff-operation-exists-p old)
                       (agent-q-diff-operation-exists-p new))
            ('(t nil) nil)
            ('(nil t) t)
-           (_ 'neither)))
+           ('(t t) "its new name is taken")
+           (_ "there is no file under either name")))
         (`(mode ,before ,after)
-         (agent-q-diff-operation--either
-          (agent-q-diff-operation--mode (agent-q-diff-file-change-path file) before after)
-          before after))
+         (let ((mode (agent-q-diff-operation--mode (agent-q-diff-file-change-path file)
+                                                   before after)))
+           (agent-q-diff-operation--either
+            mode before after
+            (if mode "its mode has been changed since" "the file does not exist any more"))))
         (`(link ,before ,after)
          (let ((path (or new old)))
            (agent-q-diff-operation--either
             (if (agent-q-diff-operation-exists-p path)
                 (or (file-symlink-p path) 'no-link))
-            before after)))))))
+            before after "the link has been changed since")))))))
 
-(defun agent-q-diff-operation--either (now before after)
-  "Return t if NOW is AFTER, nil if it is BEFORE, and otherwise `neither'."
+(defun agent-q-diff-operation--either (now before after otherwise)
+  "Return t if NOW is AFTER, nil if it is BEFORE, and else the string OTHERWISE."
   (cond
    ((equal now after) t)
    ((equal now before) nil)
-   (t 'neither)))
+   (t otherwise)))
 
 (defun agent-q-diff-operation--deleted (path text)
   "Return whether the file PATH, which has TEXT, was deleted.
@@ -78,11 +83,11 @@ The value is as from `agent-q-diff-operation-presence'."
   (let ((buffer (find-buffer-visiting path)))
     (cond
      ((not (agent-q-diff-operation-exists-p path)) t)
+     ((and buffer (buffer-modified-p buffer)) "its buffer has unsaved edits")
      ((and (file-regular-p path)
-           (not (and buffer (buffer-modified-p buffer)))
            (agent-q-diff-file-has-bytes-p path text))
       nil)
-     (t 'neither))))
+     (t "the file has been changed since"))))
 
 (defconst agent-q-diff-operation--execute #o111
   "The bits of a mode that let a file be executed.")

@@ -106,7 +106,7 @@ pub enum Unable {
     NotCreated,
     /// The operation's file is neither as it was nor as proposed; says how that can be.
     #[error("{0}")]
-    Changed(&'static str),
+    Changed(String),
     /// The new file has lines that others typed, so it cannot be taken back.
     #[error("others have written into the file, so it stays")]
     NotEmpty,
@@ -121,6 +121,8 @@ struct Decided {
     operation: Operation,
     mark: Mark,
     presence: Presence,
+    /// Why it can be neither done nor undone, if the caller knows more than its kind tells.
+    obstacle: Option<String>,
     /// Whether a command did it, if it is done.
     is_ours: bool,
     /// Whether the last attempt to do it failed and the user has not rejected it since.
@@ -128,6 +130,12 @@ struct Decided {
 }
 
 impl Decided {
+    /// Returns why it can be neither done nor undone if others have changed its file.
+    fn obstacle(&self) -> String {
+        let known = self.obstacle.as_deref();
+        known.unwrap_or(self.operation.obstacle()).to_owned()
+    }
+
     fn decision(&self, basis: Basis) -> Decision {
         let is_accepted = match basis {
             Basis::Marks => self.mark == Mark::Applied,
@@ -162,6 +170,7 @@ impl FileChange {
         let pending = |operation| Decided {
             operation,
             mark: Mark::Pending,
+            obstacle: None,
             presence: Presence::Out,
             is_ours: false,
             has_failed: false,
@@ -226,7 +235,7 @@ impl FileChange {
             Presence::Out => Fact::Out,
             // Not to do it needs no file.
             Presence::Neither if command == Command::Reject => Fact::Out,
-            Presence::Neither => return Err(Unable::Changed(decided.operation.obstacle())),
+            Presence::Neither => return Err(Unable::Changed(decided.obstacle())),
         };
         Ok(step(decided.mark, fact, command)?)
     }
@@ -402,7 +411,16 @@ impl Change {
     /// Records whether operation `at` of file `file` has been done. Panics if there is no such
     /// operation.
     pub fn observe(&mut self, file: usize, at: usize, presence: Presence) {
-        self.files[file].operations[at].presence = presence;
+        let decided = &mut self.files[file].operations[at];
+        decided.presence = presence;
+        decided.obstacle = None;
+    }
+
+    /// Records that operation `at` of file `file` can be neither done nor undone, because of `why`.
+    /// Panics if there is no such operation.
+    pub fn observe_obstacle(&mut self, file: usize, at: usize, why: String) {
+        self.observe(file, at, Presence::Neither);
+        self.files[file].operations[at].obstacle = Some(why);
     }
 
     /// Returns the numbers of all entries, of those marked applied, and of those marked rejected.

@@ -289,27 +289,26 @@ fn files(env: &Env, change: &Change, file: Option<usize>) -> Result<Range<usize>
 
 /// Tell REVIEW whether its hunk HUNK, which is an operation, has been done.
 ///
-/// PRESENCE is t if it has been done, nil if it has not, or `neither' if
+/// PRESENCE is t if it has been done, nil if it has not, or a string: if
 /// others have changed the file, so that it is neither as it was nor as
-/// proposed.
+/// proposed, what they have changed.
 #[defun]
 fn observe(env: &Env, session: &mut Session, hunk: usize, presence: Value) -> Result<()> {
     catching_panics(env, || {
         let mut ongoing = ongoing(env, session)?;
-        let presence = if presence == env.intern("neither")? {
-            Presence::Neither
-        } else if presence.is_not_nil() {
-            Presence::In
-        } else {
-            Presence::Out
+        let (file, Entry::Operation(at)) = ongoing.entry(env, hunk)? else {
+            return answer(env, Err(Unable::NoSuchEntry));
         };
-        match ongoing.entry(env, hunk)? {
-            (file, Entry::Operation(at)) => {
-                ongoing.change.observe(file, at, presence);
-                Ok(())
-            }
-            (_, Entry::Hunk(_)) => answer(env, Err(Unable::NoSuchEntry)),
+        if let Ok(why) = presence.into_rust::<String>() {
+            ongoing.change.observe_obstacle(file, at, why);
+        } else {
+            let presence = match presence.is_not_nil() {
+                true => Presence::In,
+                false => Presence::Out,
+            };
+            ongoing.change.observe(file, at, presence);
         }
+        Ok(())
     })
 }
 

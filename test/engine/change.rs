@@ -498,7 +498,7 @@ fn a_file_that_others_changed_is_left_alone_and_can_be_rejected() {
         },
     )]);
     table.change.observe(0, 0, Presence::Neither);
-    let changed = Unable::Changed("the file has been changed since");
+    let changed = Unable::Changed("the file has been changed since".to_owned());
     for command in [Accept, Unapply, Toggle] {
         assert_eq!(table.change.plan(0, FILE, command), Err(changed.clone()));
     }

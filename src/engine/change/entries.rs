@@ -182,7 +182,7 @@ impl Change {
                         Presence::In => Fact::In,
                         Presence::Out | Presence::Neither => Fact::Out,
                     },
-                    reason: is_changed.then(|| decided.operation.obstacle().to_owned()),
+                    reason: is_changed.then(|| decided.obstacle()),
                     position: match is_changed {
                         true => Position::Conflict,
                         false => Position::Expected,

@@ -308,7 +308,7 @@ impl Change {
         let decided = &self.files[past.file].operations[past.at];
         let now = decided.presence;
         if now == Presence::Neither && past.presence != now {
-            return Err(Unable::Changed(decided.operation.obstacle()));
+            return Err(Unable::Changed(decided.obstacle()));
         }
         let is_flip = now != past.presence && past.presence != Presence::Neither;
         Ok(Step {
