@@ -121,7 +121,8 @@ One that could not be applied where it belongs does not count."
 (defun agent-q-diff-message-facts-which (result in out)
   "Return lines that list which hunks are IN the target of RESULT, and which OUT."
   (let ((place (agent-q-diff-message-facts-place result)))
-    (delq nil
+    (append
+     (delq nil
           (list (agent-q-diff-message-facts--part (format "In %s: hunk%%s." place) in)
                 (agent-q-diff-message-facts--part (format "Not in %s: hunk%%s." place) out)
                 (agent-q-diff-message-facts--part
@@ -131,10 +132,27 @@ One that could not be applied where it belongs does not count."
                 (agent-q-diff-message-facts--part
                  (format "Was in %s, but its lines have been changed there since: hunk%%s."
                          place)
-                 (seq-filter (lambda (hunk) (plist-get hunk :lost)) out))
-                (agent-q-diff-message-facts--part
-                 "Could not be applied where it belongs: hunk%s."
-                 (seq-filter (lambda (hunk) (plist-get hunk :reason)) out))))))
+                 (seq-filter (lambda (hunk) (plist-get hunk :lost)) out))))
+     (agent-q-diff-message-facts--not-applied
+      (seq-filter (lambda (hunk) (plist-get hunk :reason)) out)))))
+
+(defconst agent-q-diff-message-facts--max-reasons 20
+  "Number of hunks of which a message says why they could not be applied.")
+
+(defun agent-q-diff-message-facts--not-applied (hunks)
+  "Return lines about HUNKS, which could not be applied, or nil.
+Agent-Q's have just their numbers, so does the rest of very many."
+  (if (eq agent-q-diff-contract 'agent-q)
+      (remq nil (list (agent-q-diff-message-facts--part
+                       "Could not be applied where it belongs: hunk%s." hunks)))
+    (append
+     (mapcar (lambda (hunk)
+               (format "Could not be applied: hunk %d (%s)." (1+ (plist-get hunk :index))
+                       (plist-get hunk :reason)))
+             (seq-take hunks agent-q-diff-message-facts--max-reasons))
+     (remq nil (list (agent-q-diff-message-facts--part
+                      "Could not be applied either: hunk%s."
+                      (nthcdr agent-q-diff-message-facts--max-reasons hunks)))))))
 
 (defun agent-q-diff-message-facts--partial (result in out)
   "Return lines that list the hunks IN the target of RESULT, and those OUT of it."

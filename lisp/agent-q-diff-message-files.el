@@ -50,10 +50,10 @@ FILE is one of RESULT."
                     (agent-q-diff-message-files--remark
                      hunk (format "hunk %d" (1+ (plist-get hunk :index)))))
                   (agent-q-diff-message-files-lines file))
+          ;; What such a hunk is, the words before the parentheses say.
           (mapcan (lambda (hunk)
                     (and (plist-get hunk :operation)
-                         (agent-q-diff-message-files--remark
-                          hunk (plist-get hunk :header))))
+                         (agent-q-diff-message-files--remark hunk nil)))
                   (plist-get file :hunks))
           ;; Otherwise nothing is decided, as the message says.
           (and (plist-get result :decision)
@@ -63,12 +63,14 @@ FILE is one of RESULT."
       "")))
 
 (defun agent-q-diff-message-files--remark (hunk name)
-  "Return a list with a remark on HUNK, which is called NAME, or nil."
+  "Return a list with a remark on HUNK, or nil.
+It is called NAME, or has no name if that is nil."
   (cond
    ((plist-get hunk :comment)
-    (list (format "%s: \"%s\"" name (plist-get hunk :comment))))
+    (list (format "%s\"%s\"" (if name (concat name ": ") "") (plist-get hunk :comment))))
    ((and (plist-get hunk :reason) (not (plist-get hunk :in-file)))
-    (list (format "%s could not be applied: %s" name (plist-get hunk :reason))))))
+    (list (concat (if name (concat name " could not be applied: ") "")
+                  (plist-get hunk :reason))))))
 
 (defun agent-q-diff-message-files--undecided (file)
   "Return a list with a remark on the hunks of FILE that are undecided, or nil."
@@ -128,8 +130,31 @@ FILE is one of RESULT."
     (format "%d of %s: %s."
             n
             (format (ngettext "%d file" "%d files" (length files)) (length files))
-            (mapconcat (lambda (file) (agent-q-diff-message-files--file file result))
-                       files ", "))))
+            (agent-q-diff-message-files--each result))))
+
+(defun agent-q-diff-message-files--each (result)
+  "Return what became of each file of RESULT, in words."
+  (mapconcat (lambda (file) (agent-q-diff-message-files--file file result))
+             (plist-get result :files) ", "))
+
+(defun agent-q-diff-message-files-comments (result)
+  "Return lines with the user's comments on RESULT and on the hunks of its files."
+  (append
+   (agent-q-diff-message-facts-comments (list :comment (plist-get result :comment)))
+   (mapcan (lambda (file)
+             (let ((name (agent-q-diff-message-files--name
+                          (or (plist-get file :old-path) (plist-get file :path)) result)))
+               (append
+                (cl-loop for hunk in (plist-get file :hunks)
+                         when (and (plist-get hunk :operation) (plist-get hunk :comment))
+                         collect (format "The user says of %s: %s" name
+                                         (plist-get hunk :comment)))
+                (cl-loop for hunk in (agent-q-diff-message-files-lines file)
+                         when (plist-get hunk :comment)
+                         collect (format "The user says of hunk %d of %s: %s"
+                                         (1+ (plist-get hunk :index)) name
+                                         (plist-get hunk :comment))))))
+           (plist-get result :files))))
 
 (defun agent-q-diff-message-files-accepted (result)
   "Return the first sentence about RESULT, which was accepted."
@@ -152,10 +177,11 @@ FILE is one of RESULT."
                       "✗ Rejected: the user declined the changes to %d files. %s" n)
             n
             (cond
-             ((< 0 (plist-get result :in-file)) (agent-q-diff-message-files-sentence result))
+             ((< 0 (plist-get result :in-file))
+              (concat "In the files: " (agent-q-diff-message-files-sentence result)))
              ((seq-some (lambda (hunk) (plist-get hunk :comment)) (plist-get result :hunks))
-              (concat "None of it is in the files.  "
-                      (agent-q-diff-message-files-sentence result)))
+              (format "None of it is in the files: %s."
+                      (agent-q-diff-message-files--each result)))
              (t "None of it is in the files.")))))
 
 (defun agent-q-diff-message-files--as-one (file result)

@@ -163,7 +163,11 @@ unchanged, and the user's comments must not be lost."
   (let ((lines (append
                 (when (plist-get result :total)
                   (agent-q-diff-message--remaining-hunks result))
-                (agent-q-diff-message-facts-comments result))))
+                (agent-q-diff-message-facts-comments
+                 ;; What is said of files has the comments on their hunks.
+                 (if (plist-get result :files)
+                     (list :comment (plist-get result :comment))
+                   result)))))
     (and lines (string-join lines "\n"))))
 
 (defun agent-q-diff-message--remaining-hunks (result)

@@ -19,6 +19,7 @@
 (require 'agent-q-diff-visible)
 (require 'agent-q-diff-log)
 (require 'agent-q-diff-message-facts)
+(require 'agent-q-diff-message-files)
 (require 'agent-q-diff-message)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-reviews)
@@ -170,7 +171,9 @@ accepted until then is in no file, since TOOL is not run."
                  (agent-q-diff-message-of-error
                   what (list (plist-get result :error) (plist-get result :reason)))
                  tool (if (plist-get result :files) "the files" "the file"))
-         (agent-q-diff-message-facts-comments result))
+         (if (plist-get result :files)
+             (agent-q-diff-message-files-comments result)
+           (agent-q-diff-message-facts-comments result)))
    "\n"))
 
 (defun agent-q-diff-own-agent-mistake-p (error)

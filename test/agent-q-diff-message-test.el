@@ -614,6 +614,16 @@ Could not be applied where it belongs: hunk 2."
                                           '(3 "in the file" 32 38)))
                (aqd-message-to-agent-q-about original modified "C-c C-c q"))))))
 
+(ert-deftest aqd-message-tells-why-a-hunk-could-not-be-applied ()
+  (aqd-with-project (aqd-numbered 30 '((5 . "other")))
+    (should (string-search
+             "
+In the file: hunk 2.
+Not in the file: hunk 1.
+Could not be applied: hunk 1 (its lines have been changed since, at line 5).
+"
+             (aqd-message-propose "C-c C-c q")))))
+
 (ert-deftest aqd-message-tells-what-was-undone-in-the-file ()
   (aqd-with-file "a\n"
     (let ((agent-q-diff-project-root (file-name-directory aqd-file)))

@@ -243,6 +243,20 @@ apply_patch was not run, and none of it is in the files\\.\\'"
     (should (string-match-p "\\`Error: there is no decision about [^ ]*gone\\.txt: "
                             (aqd-own-patch-message)))))
 
+(ert-deftest aqd-own-patch-comments-on-a-cancelled-patch-name-their-files ()
+  (aqd-own-patch-with-files
+    (let ((review (aqd-own-patch-of-four)))
+      (aqd-in-diff review
+        (let ((inhibit-message t))
+          (pcase-dolist (`(,hunk . ,comment) '((1 . "needed") (3 . "keep it")))
+            (agent-q-diff-buffer-goto-hunk hunk)
+            (agent-q-diff-comment-hunk comment))))
+      (agent-q-diff-cancel review))
+    (should (string-suffix-p "
+apply_patch was not run, and none of it is in the files.
+The user says of gone.txt: needed
+The user says of hunk 1 of old.txt: keep it" (aqd-own-patch-message)))))
+
 (ert-deftest aqd-own-patch-what-the-user-typed-meanwhile-is-not-lost ()
   (aqd-own-patch-with-files
     (let ((review (aqd-own-patch-of-four)))

@@ -48,7 +48,7 @@
 (ert-deftest aqd-propose-diff-shows-no-lines-of-a-hunk-without-a-place ()
   (aqd-with-file (aqd-numbered 40 '((20 . "x")))
     (should (string-suffix-p
-             (concat "belongs: hunk 2."
+             (concat "hunk 2 (its lines are not in the target as the diff expects them)."
                      (aqd-present-lines (aqd-numbered 40 '((5 . "five")))
                                         '(1 "in the file" 4 6)))
              (aqd-propose-patch aqd-propose-diff "C-c C-c q")))))

@@ -569,6 +569,33 @@ character →; .*agent-q-diff-recode-target.*; r rejects\\'"
     (should (eq 'partial (aqd-several-answer :status)))
     (should (string-search "gone.txt not deleted" (aqd-several-answer :message)))))
 
+(ert-deftest aqd-several-a-rejection-says-what-the-user-says-of-each-hunk ()
+  (aqd-several-with-review
+    (let ((inhibit-message t))
+      (pcase-dolist (`(,hunk . ,comment) '((4 . "keep two") (5 . "needed")))
+        (agent-q-diff-buffer-goto-hunk hunk)
+        (agent-q-diff-comment-hunk comment))
+      (agent-q-diff-reject-all))
+    (should (equal "✗ Rejected: the user declined the changes to 6 files. None of it is in the \
+files: a.txt 0 of 3 hunks, old.txt not renamed, 0 of 1 hunk (hunk 1: \"keep two\"), \
+gone.txt not deleted (\"needed\"), deep/made.txt not created, run.sh not made executable, \
+link does not link to run.sh."
+                   (aqd-several-answer :message)))))
+
+(ert-deftest aqd-several-a-rejection-says-what-is-in-the-files-all-the-same ()
+  (aqd-several-with-tree
+    (aqd-several-put "old.txt" "one\nTWO\n")
+    (aqd-several-with-proposal
+        `((:path "a.txt" :original ,aqd-several-a :modified ,aqd-several-a-proposed)
+          (:path "old.txt" :original "one\ntwo\n" :modified "one\nTWO\n"))
+      (let ((inhibit-message t))
+        (agent-q-diff-refresh)
+        (agent-q-diff-reject-all))
+      (should (string-prefix-p
+               "✗ Rejected: the user declined the changes to 2 files. \
+In the files: 1 of 2 files: a.txt 0 of 3 hunks, old.txt 1 of 1 hunk.\n"
+               (aqd-several-answer :message))))))
+
 (ert-deftest aqd-several-what-others-did-already-is-seen ()
   (aqd-several-with-review
     (delete-file (aqd-several-name "gone.txt"))
