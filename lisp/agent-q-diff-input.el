@@ -38,6 +38,10 @@
   (signal 'agent-q-diff-bad-arguments
           (list (agent-q-diff-visible (apply #'format format arguments)))))
 
+(defun agent-q-diff-input--word (key)
+  "Return KEY of a proposal as an agent knows it, without its colon."
+  (substring (symbol-name key) 1))
+
 (defun agent-q-diff-input--check (proposal)
   "Signal an error unless PROPOSAL, that of one file, is complete and consistent."
   (unless (and (proper-list-p proposal) (cl-evenp (length proposal)))
@@ -54,7 +58,7 @@
       (agent-q-diff-input-refuse "a file needs a :path"))
     (when (cdr given)
       (agent-q-diff-input-refuse "%s: give only one of %s" path
-                                  (mapconcat #'symbol-name given ", ")))
+                                 (mapconcat #'agent-q-diff-input--word given ", ")))
     (unless (or (plist-get proposal :delete)
                 (eq (null (plist-get proposal :original))
                     (null (plist-get proposal :modified))))
@@ -64,7 +68,9 @@
       (agent-q-diff-input-refuse "%s names a directory" (plist-get proposal :to)))
     (unless (or given (plist-get proposal :to) (plist-get proposal :mode)
                 (plist-get proposal :executable) (plist-get proposal :old-link))
-      (agent-q-diff-input-refuse "%s: nothing is proposed for it" path))
+      (agent-q-diff-input-refuse
+       "%s: nothing is proposed for it; say what it is to be, or that it is to be deleted or renamed"
+       path))
     (when (and (plist-get proposal :to)
                (or (plist-get proposal :delete) (plist-get proposal :content)))
       (agent-q-diff-input-refuse "%s cannot be renamed and deleted, or created, at once"
@@ -227,7 +233,8 @@ They have a name in common then, or are names of one file (hard links)."
                      (mapcar #'agent-q-diff-visit-true-place
                              (delete-dups (agent-q-diff-input--names-of file)))))
         (when (gethash name seen)
-          (agent-q-diff-input-refuse "%s occurs twice; give each file once" name))
+          (agent-q-diff-input-refuse "%s occurs twice, as an old or a new name; give each file once"
+                                     name))
         (puthash name t seen))
       (when-let* ((identity (agent-q-diff-input--identity file))
                   (path (agent-q-diff-file-change-path file)))

@@ -123,12 +123,18 @@ Signal an error if it is not a request."
   "Return the request in LINE, a unibyte string, as a hash table."
   (let ((request (condition-case err
                      (json-parse-string (decode-coding-string line 'utf-8-unix))
-                   (error (error-message-string err)))))
+                   (error (agent-q-diff-protocol--why (error-message-string err))))))
     (if (hash-table-p request)
         (agent-q-diff-protocol--check-version request)
       (signal 'agent-q-diff-bad-arguments
               (list (format "the request is not an object in JSON and UTF-8: %s"
                             (if (stringp request) request "something else")))))))
+
+(defun agent-q-diff-protocol--why (message)
+  "Return MESSAGE, of an error in parsing JSON, for an agent."
+  (if (string-search "JSON_ALLOW_NUL" message)
+      "it has the character U+0000, which this Emacs cannot read"
+    message))
 
 (defun agent-q-diff-protocol--check-version (request)
   "Return REQUEST, or signal that its protocol version is not supported."

@@ -162,9 +162,11 @@ progress; elsewhere, the header line shows both."
                                       (agent-q-diff-session-long-name review)
                                     agent-q-diff-buffer-path)))
               "\n"))
-    (insert (agent-q-diff-render--comment
-             (format "Description: %s" agent-q-diff-buffer-description))
-            "\n")
+    ;; Agents' own tools have none.
+    (unless (and (not is-documented) (string-blank-p agent-q-diff-buffer-description))
+      (insert (agent-q-diff-render--comment
+               (format "Description: %s" agent-q-diff-buffer-description))
+              "\n"))
     (put-text-property start (point) 'font-lock-face 'agent-q-diff-header)
     (dolist (note (append notes (agent-q-diff-render--notes change)))
       (insert (propertize (concat "# Note: " (agent-q-diff-render--note-line note))

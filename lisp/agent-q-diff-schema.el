@@ -202,7 +202,7 @@ Signal an error if it has another type."
     (`(boolean ,(or 'nil :false :json-false)) nil)
     (`((array . ,parameters) ,(pred agent-q-diff-schema--array-p))
      (seq-map-indexed (lambda (element index)
-                        (agent-q-diff-schema--checked
+                        (agent-q-diff-schema--element
                          (format "%s[%d]" key index) parameters element))
                       (append value nil)))
     (`((array . ,_) ,_)
@@ -211,6 +211,14 @@ Signal an error if it has another type."
     (`(,type ,_)
      (agent-q-diff-schema--refuse "Parameter '%s' must be a %s, not %s" key type
                                   (agent-q-diff-schema--kind value)))))
+
+(defun agent-q-diff-schema--element (what parameters element)
+  "Return ELEMENT of an array, which is called WHAT, as an alist.
+PARAMETERS are those of its objects.  Signal an error if it is none."
+  (unless (or (hash-table-p element) (listp element))
+    (agent-q-diff-schema--refuse "%s must be an object, not %s" what
+                                 (agent-q-diff-schema--kind element)))
+  (agent-q-diff-schema--checked what parameters element))
 
 (defun agent-q-diff-schema--array-p (value)
   "Return non-nil if VALUE is a JSON array, in either form."

@@ -94,5 +94,15 @@
                 (should (equal (aqd-signs) '((1 . "[DOES NOT APPLY]"))))
                 (agent-q-diff-reject-all)))))
 
+(ert-deftest aqd-render-no-line-for-a-blank-description ()
+  (pcase-dolist (`(,description . ,begins) '(("Why" . "# Description: Why\n--- ")
+                                             (" \n" . "--- ")))
+    (aqd-with-file aqd-original-of-two
+      (aqd-in-diff (agent-q-diff-review aqd-file aqd-original-of-two aqd-modified-of-two
+                                        description #'ignore)
+        (should (string-prefix-p begins (buffer-substring-no-properties
+                                         (point-min) (point-max))))
+        (agent-q-diff-cancel agent-q-diff-buffer-review)))))
+
 (provide 'agent-q-diff-render-test)
 ;;; agent-q-diff-render-test.el ends here

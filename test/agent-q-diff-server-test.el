@@ -494,6 +494,18 @@ The change is in the file.")))))))
     (let ((agent-q-diff-protocol--limit 10000))
       (aqd-server-should-refuse (make-string 20000 ?x) "more than 10000 bytes"))))
 
+(ert-deftest aqd-server-nul-is-read-or-the-agent-reads-that-it-is-not ()
+  (aqd-with-file "a\nb\n"
+    (aqd-server-with
+      (let ((client (aqd-server-ask (string-replace
+                                     "NUL" "\\u0000"
+                                     (aqd-server-request '("modified" . "a\nNUL\n"))))))
+        (aqd-server-until (or (agent-q-diff-open-reviews) (not (process-live-p client))))
+        (if-let ((review (car (agent-q-diff-open-reviews))))
+            (agent-q-diff-cancel review)
+          (should (string-search "it has the character U+0000, which this Emacs cannot read"
+                                 (cadr (aqd-server-answer-to client)))))))))
+
 (defun aqd-server-request-with-texts (texts &rest changes)
   "Return a request, bytes, followed by TEXTS, pairs of key and bytes.
 CHANGES are as for `aqd-server-request'; an argument that is nil is left out."
