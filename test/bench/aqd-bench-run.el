@@ -43,7 +43,8 @@
   "Measure the section NAME, and print an error if there is one.
 In the sections named felt, the settings are those that a user begins with."
   (condition-case err
-      (let ((measure (alist-get name aqd-bench-sections)))
+      (let ((measure (or (alist-get name aqd-bench-sections)
+                         (error "There is no such section; see `aqd-bench-sections'"))))
         (cond
          ((string-prefix-p "felt-" (symbol-name name))
           (aqd-bench-felt--as-user (funcall measure)))
