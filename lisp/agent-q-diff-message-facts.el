@@ -123,16 +123,16 @@ One that could not be applied where it belongs does not count."
   (let ((place (agent-q-diff-message-facts-place result)))
     (append
      (delq nil
-          (list (agent-q-diff-message-facts--part (format "In %s: hunk%%s." place) in)
-                (agent-q-diff-message-facts--part (format "Not in %s: hunk%%s." place) out)
-                (agent-q-diff-message-facts--part
-                 "The user has not decided about hunk%s."
-                 (and (plist-get result :decision)
-                      (seq-filter #'agent-q-diff-message-facts-undecided-p out)))
-                (agent-q-diff-message-facts--part
-                 (format "Was in %s, but its lines have been changed there since: hunk%%s."
-                         place)
-                 (seq-filter (lambda (hunk) (plist-get hunk :lost)) out))))
+           (list (agent-q-diff-message-facts--part (format "In %s: hunk%%s." place) in)
+                 (agent-q-diff-message-facts--part (format "Not in %s: hunk%%s." place) out)
+                 (agent-q-diff-message-facts--part
+                  "The user has not decided about hunk%s."
+                  (and (plist-get result :decision)
+                       (seq-filter #'agent-q-diff-message-facts-undecided-p out)))
+                 (agent-q-diff-message-facts--part
+                  (format "Was in %s, but its lines have been changed there since: hunk%%s."
+                          place)
+                  (seq-filter (lambda (hunk) (plist-get hunk :lost)) out))))
      (agent-q-diff-message-facts--not-applied
       (seq-filter (lambda (hunk) (plist-get hunk :reason)) out)))))
 

@@ -244,9 +244,11 @@ ANSWER is as for `agent-q-diff-own-patch-decide'."
     (files (format "%d files" (length files)))))
 
 (defun agent-q-diff-own-patch-not-run (edit why)
-  "Tell the user that EDIT was not made after all, because of WHY, a string."
-  (agent-q-diff-own-agent-say-not-run (agent-q-diff-own-patch-edit-tool edit)
-                                      (agent-q-diff-own-patch--paths edit) why))
+  "Tell the user that EDIT was not made after all, because of WHY, a string.
+If there was no review, the user expects nothing."
+  (unless (agent-q-diff-own-patch-edit-by edit)
+    (agent-q-diff-own-agent-say-not-run (agent-q-diff-own-patch-edit-tool edit)
+                                        (agent-q-diff-own-patch--paths edit) why)))
 
 (defun agent-q-diff-own-patch--paths (edit)
   "Return the names of the files that EDIT would change."

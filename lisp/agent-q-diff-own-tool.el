@@ -120,9 +120,11 @@ The user is told WHY-FOR-USER.  ANSWER is as for
            t (agent-q-diff-own-tool--verdict "deny")))
 
 (defun agent-q-diff-own-tool-not-run (edit why)
-  "Tell the user that EDIT was not made after all, because of WHY, a string."
-  (agent-q-diff-own-agent-say-not-run
-   (agent-q-diff-own-tool-edit-tool edit) (list (agent-q-diff-own-tool-edit-name edit)) why))
+  "Tell the user that EDIT was not made after all, because of WHY, a string.
+If there was no review, the user expects nothing."
+  (unless (agent-q-diff-own-tool-edit-by edit)
+    (agent-q-diff-own-agent-say-not-run
+     (agent-q-diff-own-tool-edit-tool edit) (list (agent-q-diff-own-tool-edit-name edit)) why)))
 
 (defun agent-q-diff-own-tool--tell-written (edit result why answer)
   "Answer that Emacs has made what the user decided about EDIT, by RESULT.

@@ -156,7 +156,8 @@ ARGUMENTS is a hash table with the call that was decided."
 
 (defun agent-q-diff-server--not-run (edit is-patch)
   "Tell the user that EDIT was not made, since its file changed meanwhile.
-IS-PATCH is non-nil if it is of several files.  Return a message."
+EDIT is nil if nothing is known of it.  IS-PATCH is non-nil if it is of
+several files.  Return a message."
   (cond
    ((null edit))
    (is-patch (agent-q-diff-own-patch-not-run edit "a file was changed while you decided"))

@@ -317,6 +317,18 @@ decided; Emacs wrote it.\n✓ Accepted in part: 1 of 2 hunks is in " message))
         (should (string-match-p "\\`Claude Code edited .*target.txt, by your settings\\'"
                                 said))))))
 
+(ert-deftest aqd-own-tool-what-was-not-reviewed-and-not-run-is-no-news ()
+  (dolist (is-reviewed '(nil t))
+    (aqd-own-tool-with-file aqd-original-of-two
+      (if is-reviewed
+          (aqd-own-tool-allow)
+        (let ((agent-q-diff-tools-policy 'allow))
+          (aqd-own-tool-decide)))
+      (should (eq is-reviewed
+                  (and (aqd-warned (agent-q-diff-own-tool-not-run
+                                    (agent-q-diff-own-agent-take "call-1") "it was changed"))
+                       t))))))
+
 (ert-deftest aqd-own-tool-a-grant-is-for-one-agent-and-project ()
   (let ((agent-q-diff-grants--all nil))
     (aqd-own-tool-with-file aqd-original-of-two
