@@ -229,29 +229,38 @@ several files, signal an error; then nothing has changed in any."
 (defun agent-q-diff-decide-plan-all (change &optional file)
   "Plan to accept the pending hunks of CHANGE that can be written.
 If FILE is not nil, only those of the file with that index.  Return (PLANNED
-. LEFT-OUT): an `agent-q-diff-engine-planned', and a list of (HUNK . REASON),
-hunks with characters that the coding system of their file lacks."
+. LEFT-OUT): an `agent-q-diff-engine-planned', and a list of (HUNK . REASON).
+Those are hunks with characters that the coding system of their file lacks,
+and hunks of files whose names have no file now, or lead to another."
   (let* ((engine (agent-q-diff-change-engine change))
          (planned (agent-q-diff-engine-plan-all engine nil file))
-         (left-out (mapcan (apply-partially #'agent-q-diff-decide--unencodable change)
+         (left-out (mapcan (apply-partially #'agent-q-diff-decide--unwritable change)
                            (agent-q-diff-engine-planned-parts planned))))
     (cons (if left-out
               (agent-q-diff-engine-plan-all engine nil file (mapcar #'car left-out))
             planned)
           left-out)))
 
-(defun agent-q-diff-decide--unencodable (change part)
-  "Return (HUNK . REASON) for each hunk in PART that its file cannot encode.
+(defun agent-q-diff-decide--unwritable (change part)
+  "Return (HUNK . REASON) for each hunk in PART that its file cannot get.
 PART belongs to the latest plan to accept all hunks of CHANGE."
-  (let ((index (agent-q-diff-engine-part-file part)))
-    (when (agent-q-diff-decide--why-unencodable change part)
+  (let* ((index (agent-q-diff-engine-part-file part))
+         (target (agent-q-diff-file-change-target
+                  (nth index (agent-q-diff-change-files change))))
+         (why-away (and (agent-q-diff-change-is-several change)
+                        (agent-q-diff-engine-part-edits part)
+                        (agent-q-diff-target-buffer target)
+                        (agent-q-diff-target-why-away target))))
+    (when (or why-away (agent-q-diff-decide--why-unencodable change part))
       (cl-loop for hunk in (agent-q-diff-change-hunks-of change index)
-               for reason = (and (null (agent-q-diff-change-operation-of change hunk))
-                                 (null (agent-q-diff-engine-hunk-mark
-                                        (agent-q-diff-change-hunk change hunk)))
-                                 (seq-some (apply-partially
-                                            #'agent-q-diff-decide--why-unencodable change)
-                                           (agent-q-diff-decide--parts-of change hunk)))
+               for is-pending = (and (null (agent-q-diff-change-operation-of change hunk))
+                                     (null (agent-q-diff-engine-hunk-mark
+                                            (agent-q-diff-change-hunk change hunk))))
+               for reason = (and is-pending
+                                 (or why-away
+                                     (seq-some (apply-partially
+                                                #'agent-q-diff-decide--why-unencodable change)
+                                               (agent-q-diff-decide--parts-of change hunk))))
                when reason
                collect (cons hunk reason)))))
 

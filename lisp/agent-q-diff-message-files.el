@@ -44,20 +44,24 @@ Their :index counts from 0 in FILE."
 (defun agent-q-diff-message-files--remarks (file result)
   "Return in parentheses why hunks of FILE are as they are, or the empty string.
 FILE is one of RESULT."
-  (let ((remarks
-         (append
-          (mapcan (lambda (hunk)
-                    (agent-q-diff-message-files--remark
-                     hunk (format "hunk %d" (1+ (plist-get hunk :index)))))
-                  (agent-q-diff-message-files-lines file))
-          ;; What such a hunk is, the words before the parentheses say.
-          (mapcan (lambda (hunk)
-                    (and (plist-get hunk :operation)
-                         (agent-q-diff-message-files--remark hunk nil)))
-                  (plist-get file :hunks))
-          ;; Otherwise nothing is decided, as the message says.
-          (and (plist-get result :decision)
-               (agent-q-diff-message-files--undecided file)))))
+  (let* ((lines (agent-q-diff-message-files-lines file))
+         (reasons (mapcar (lambda (hunk) (plist-get hunk :reason)) lines))
+         (remarks
+          (append
+           (mapcan (lambda (hunk)
+                     (agent-q-diff-message-files--remark
+                      hunk (format "hunk %d" (1+ (plist-get hunk :index)))))
+                   lines)
+           ;; What such a hunk is, the words before the parentheses say.
+           (mapcan (lambda (hunk)
+                     (and (plist-get hunk :operation)
+                          (or (plist-get hunk :comment)
+                              (not (member (plist-get hunk :reason) reasons)))
+                          (agent-q-diff-message-files--remark hunk nil)))
+                   (plist-get file :hunks))
+           ;; Otherwise nothing is decided, as the message says.
+           (and (plist-get result :decision)
+                (agent-q-diff-message-files--undecided file)))))
     (if remarks
         (format " (%s)" (string-join remarks "; "))
       "")))

@@ -28,10 +28,15 @@
 ;;;; The file at the beginning
 
 (defun agent-q-diff-result-note-file (review)
-  "Record the state of the file of REVIEW, when the review begins."
-  (let ((target (agent-q-diff-file-change-target (agent-q-diff-session-file review))))
-    (setf (agent-q-diff-target-disk target) (agent-q-diff-result--disk target)
-          (agent-q-diff-target-hash target) (agent-q-diff-result--logged-hash review))))
+  "Record the state of the files of REVIEW, when the review begins."
+  (dolist (file (agent-q-diff-change-files (agent-q-diff-session-change review)))
+    (let ((target (agent-q-diff-file-change-target file)))
+      ;; That of others is recorded when they are visited.
+      (when (agent-q-diff-target-buffer target)
+        (setf (agent-q-diff-target-disk target) (agent-q-diff-result--disk target)))))
+  (setf (agent-q-diff-target-hash
+         (agent-q-diff-file-change-target (agent-q-diff-session-file review)))
+        (agent-q-diff-result--logged-hash review)))
 
 (defun agent-q-diff-result--disk (target)
   "Return a value that is different once the file of TARGET was written.

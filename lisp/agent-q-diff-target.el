@@ -37,7 +37,7 @@
   (missing nil :documentation "Directories created with the file, innermost first.")
   (has-followed nil :documentation "Non-nil if the buffer has followed its file, and nobody was told.")
   (disk-state nil :documentation "What `agent-q-diff-disk-sync' returned last, or nil.")
-  (disk nil :documentation "Attributes of the file when the review began.")
+  (disk nil :documentation "List of the attributes of the file when the review began, or nil.")
   (hash nil :documentation "Hash of the file's bytes when the review began, for the log, or nil.")
   (check nil :documentation "Function called before each edit by the review, or nil."))
 
@@ -67,6 +67,10 @@ A buffer without unsaved edits follows its file."
         (setf (agent-q-diff-target-lost target) (and (agent-q-diff-target--had-file-p target)
                                                      (agent-q-diff-target--lost-now target))
               (agent-q-diff-target-buffer target) buffer
+              (agent-q-diff-target-disk target) (or (agent-q-diff-target-disk target)
+                                                    (and (agent-q-diff-target-put-off target)
+                                                         (list (agent-q-diff-target-put-off
+                                                                target))))
               (agent-q-diff-target-put-off target) nil
               (agent-q-diff-target-is-new target) is-new)
         (agent-q-diff-target-sync target)
@@ -77,7 +81,7 @@ A buffer without unsaved edits follows its file."
 Visiting it was put off, or it is visited again after its buffer was killed."
   (or (agent-q-diff-target-put-off target)
       (and (agent-q-diff-target-buffer target)
-           (or (agent-q-diff-target-disk target)
+           (or (car (agent-q-diff-target-disk target))
                (agent-q-diff-target-is-created target)))))
 
 (defun agent-q-diff-target--lost-now (target)
@@ -190,23 +194,29 @@ Call this when you tell the user."
    (t (agent-q-diff-disk-message (agent-q-diff-target-buffer target)
                                  (agent-q-diff-target-disk-state target)))))
 
+(defun agent-q-diff-target-why-away (target)
+  "Return why the name of TARGET, which was visited, is not its file now, or nil.
+The name must still lead to the same file as when the review began."
+  (agent-q-diff-file-uncached
+    (cond
+     ((agent-q-diff-target-is-detached target) nil)
+     ((not (equal (agent-q-diff-target-truename target)
+                  (file-truename (agent-q-diff-target-path target))))
+      (if (agent-q-diff-target-buffer target)
+          (agent-q-diff-disk-message (agent-q-diff-target-buffer target) 'moved)
+        (format "%s leads elsewhere now, through a link"
+                (agent-q-diff-visible (agent-q-diff-target-path target)))))
+     ;; Its buffer, which is empty, would be a new file.
+     ((and (agent-q-diff-target-lost target)
+           (agent-q-diff-target--lost-now target))
+      (agent-q-diff-target-disk-message target)))))
+
 (defun agent-q-diff-target-check-write (target)
   "Signal an error if the file of TARGET must not be written.
-Its name must still lead to the same file as when the review began, and the
-check of TARGET must pass, if it has one."
+Its name must be that of its file, and its check must pass, if it has one."
   (agent-q-diff-file-uncached
-    (unless (or (agent-q-diff-target-is-detached target)
-                (equal (agent-q-diff-target-truename target)
-                       (file-truename (agent-q-diff-target-path target))))
-      (signal 'agent-q-diff-bad-target
-              (list (if (agent-q-diff-target-buffer target)
-                        (agent-q-diff-disk-message (agent-q-diff-target-buffer target) 'moved)
-                      (format "%s leads elsewhere now, through a link"
-                              (agent-q-diff-visible (agent-q-diff-target-path target)))))))
-    ;; Its buffer, which is empty, would be a new file.
-    (when (and (agent-q-diff-target-lost target)
-               (agent-q-diff-target--lost-now target))
-      (signal 'agent-q-diff-bad-target (list (agent-q-diff-target-disk-message target))))
+    (when-let ((why (agent-q-diff-target-why-away target)))
+      (signal 'agent-q-diff-bad-target (list why)))
     (when (agent-q-diff-target-check target)
       (funcall (agent-q-diff-target-check target)))))
 

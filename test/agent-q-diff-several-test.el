@@ -244,8 +244,11 @@ run.sh made executable, link now links to run.sh."))))
                                 (aqd-several-answer :reason)))))))
 
 (ert-deftest aqd-several-what-became-another-name-of-a-file-is-not-edited ()
-  (pcase-dolist (`(,link ,reason) `((,#'add-name-to-file "are one file now")
-                                    (,#'make-symbolic-link "leads elsewhere now")))
+  ;; A file that has become another is left out; of two that are one, nobody
+  ;; knows which is meant.
+  (pcase-dolist (`(,link ,reason ,text ,in-file)
+                 `((,#'add-name-to-file "are one file now" ,aqd-several-a 0)
+                   (,#'make-symbolic-link "leads elsewhere now" ,aqd-several-a-proposed 3)))
     (dolist (is-shown '(nil t))
       (ert-info ((format "%s %s" reason is-shown))
         (aqd-several-with-tree
@@ -261,10 +264,52 @@ run.sh made executable, link now links to run.sh."))))
               (should (equal aqd-several-a (aqd-bytes-of "a.txt")))
               (let ((inhibit-message t))
                 (agent-q-diff-accept-all)
-                (should (equal aqd-several-a (aqd-bytes-of "a.txt")))
+                (should (equal text (aqd-bytes-of "a.txt")))
                 (agent-q-diff-end review)))
-            (should (= 0 (aqd-several-answer :in-file)))
+            (should (= in-file (aqd-several-answer :in-file)))
             (should (string-search reason (aqd-several-answer :message)))))))))
+
+(ert-deftest aqd-several-a-file-that-is-gone-is-left-out ()
+  (dolist (is-first '(nil t))
+    (aqd-several-with-tree
+      (mapc #'find-file-noselect '("a.txt" "old.txt"))
+      (let ((proposal `((:path "a.txt" :original ,aqd-several-a
+                               :modified ,aqd-several-a-proposed)
+                        (:path "old.txt" :original "one\ntwo\n" :modified "one\nTWO\n"))))
+        (aqd-several-with-proposal (if is-first (reverse proposal) proposal)
+          (kill-buffer "old.txt")
+          (delete-file (aqd-several-name "old.txt"))
+          (should (string-match-p
+                   "\\`Not finished: hunk [14] in old\\.txt: .*/old\\.txt was deleted after it was \
+proposed to change it; r rejects\\'"
+                   (aqd-said (agent-q-diff-accept-all))))
+          (should (equal aqd-several-a-proposed (aqd-bytes-of (aqd-several-name "a.txt"))))
+          (should-not (file-exists-p (aqd-several-name "old.txt"))))))))
+
+;;;; What only a buffer has
+
+(ert-deftest aqd-several-a-new-file-in-the-place-of-one-that-is-gone-waits-for-its-buffer ()
+  (dolist (is-modified '(nil t))
+    (aqd-several-with-tree
+      (let ((buffer (find-file-noselect "old.txt")))
+        (when is-modified
+          (with-current-buffer buffer
+            (insert "mine\n")))
+        (delete-file "old.txt")
+        (aqd-several-with-proposal '((:path "old.txt" :content "new\n"))
+          (should (string-search "old.txt was deleted on disk; save or kill its buffer first"
+                                 (buffer-string)))
+          (let ((inhibit-message t))
+            (agent-q-diff-accept-all))
+          (should-not aqd-answers)
+          (should-not (file-exists-p (aqd-several-name "old.txt")))
+          (with-current-buffer buffer
+            (set-buffer-modified-p nil)
+            (kill-buffer))
+          (let ((inhibit-message t))
+            (agent-q-diff-accept-all))
+          (should (equal "new\n" (aqd-bytes-of (aqd-several-name "old.txt"))))
+          (should (eq 'accepted (aqd-several-answer :status))))))))
 
 ;;;; What one file cannot hold
 
