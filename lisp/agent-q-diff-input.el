@@ -82,10 +82,10 @@
 Either is nil if it does not exist on that side."
   (let* ((path (agent-q-diff-visit-name (plist-get proposal :path)))
          (to (plist-get proposal :to))
-         (buffer (find-buffer-visiting path))
          (is-there (or (agent-q-diff-operation-exists-p path)
-                       ;; That of a file that is gone only has its old text.
-                       (and buffer (not (eq 'deleted (agent-q-diff-disk-state buffer)))))))
+                       (when-let ((buffer (find-buffer-visiting path)))
+                         ;; That of a file that is gone only has its old text.
+                         (not (eq 'deleted (agent-q-diff-disk-state buffer)))))))
     (cond
      (to (cons path (agent-q-diff-visit-name to)))
      ((plist-get proposal :delete) (cons path nil))
