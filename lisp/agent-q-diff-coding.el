@@ -93,10 +93,38 @@ is not called, since some open other files."
 
 (defun agent-q-diff-coding--of-name (name)
   "Return what `file-coding-system-alist' has for reading the file NAME."
-  (pcase (cdr (cl-find-if (lambda (entry) (string-match-p (car entry) name))
-                          file-coding-system-alist))
+  (pcase (cdr (if (agent-q-diff-coding--may-match-p 'file-coding-system-alist name)
+                  (cl-find-if (lambda (entry) (string-match-p (car entry) name))
+                              file-coding-system-alist)
+                (assoc "" file-coding-system-alist)))
     (`(,coding . ,_) coding)
     (coding coding)))
+
+(defvar agent-q-diff-coding--alternatives nil
+  "Alist from variables to (ALIST LENGTH . REGEXP), for the values they had.")
+
+(defun agent-q-diff-coding--may-match-p (variable name)
+  "Return nil if no regexp in the alist in VARIABLE matches NAME.
+The empty one, which matches everything, does not count.
+
+Emacs keeps few compiled regexps.  To compile all of these again for each
+of hundreds of files takes half as long as reading the files."
+  (let* ((alist (symbol-value variable))
+         (known (alist-get variable agent-q-diff-coding--alternatives)))
+    (unless (and (eq alist (car known)) (eq (length alist) (cadr known)))
+      (setq known (cons alist (cons (length alist)
+                                    (agent-q-diff-coding--alternatives-of alist))))
+      (setf (alist-get variable agent-q-diff-coding--alternatives) known))
+    (or (null (cddr known))
+        (let ((case-fold-search t))
+          (string-match-p (cddr known) name)))))
+
+(defun agent-q-diff-coding--alternatives-of (alist)
+  "Return a regexp for what a regexp in ALIST matches, or nil if there is none.
+That is if one of them refers to its groups.  The empty one is left out."
+  (let ((regexps (remove "" (mapcar #'car alist))))
+    (unless (seq-some (lambda (regexp) (string-match-p "\\\\[1-9]" regexp)) regexps)
+      (mapconcat (lambda (regexp) (format "\\(?:%s\\)" regexp)) regexps "\\|"))))
 
 (defun agent-q-diff-coding--real (stated)
   "Return STATED if it is a coding system that decodes in one way, or nil."
@@ -139,7 +167,8 @@ which all declarations in a text have.  Otherwise only its name can."
         (insert-file-contents-literally name)
         (agent-q-diff-coding-stated name))
     (agent-q-diff-coding--real
-     (or (auto-coding-alist-lookup name)
+     (or (and (agent-q-diff-coding--may-match-p 'auto-coding-alist name)
+              (auto-coding-alist-lookup name))
          (agent-q-diff-coding--of-name name)))))
 
 (defun agent-q-diff-coding-plain-text (name)

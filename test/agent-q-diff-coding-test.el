@@ -372,5 +372,20 @@ The buffer will be saved as CODING."
                                              (random (length pieces))
                                            (random 4)))))))
 
+(ert-deftest aqd-coding-a-name-declares-a-coding-system-by-all-its-regexps ()
+  (let ((auto-coding-alist '(("\\.raw\\'" . no-conversion)))
+        (file-coding-system-alist '(("\\.foo\\'" . (koi8-r . koi8-r)) ("\\`a.*b\\'" . latin-1))))
+    (cl-flet ((declared (name) (agent-q-diff-coding-declares-p name nil)))
+      (should (equal '(nil no-conversion koi8-r latin-1)
+                     (mapcar #'declared '("x.txt" "x.raw" "x.foo" "a-b"))))
+      ;; What is added or changed later counts as well.
+      (push '("\\.bar\\'" . utf-16) file-coding-system-alist)
+      (should (equal 'utf-16 (declared "x.bar")))
+      (setf (cdr (last auto-coding-alist)) (list '("\\.late\\'" . koi8-r)))
+      (should (equal 'koi8-r (declared "x.late")))
+      ;; One that refers to its groups.
+      (setq file-coding-system-alist '(("\\.\\(.\\)\\1\\'" . koi8-r)))
+      (should (equal '(koi8-r nil) (mapcar #'declared '("x.aa" "x.ab")))))))
+
 (provide 'agent-q-diff-coding-test)
 ;;; agent-q-diff-coding-test.el ends here
