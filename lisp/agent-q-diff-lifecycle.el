@@ -413,12 +413,19 @@ If a command of its is being carried out, end it after that."
   (agent-q-diff-decide-when-done
    (agent-q-diff-session-change review)
    (lambda ()
-     (let ((buffer (agent-q-diff-session-buffer review)))
-       (unless (agent-q-diff-session-outcome review)
-         (funcall (or (and (buffer-live-p buffer)
-                           (buffer-local-value 'agent-q-diff-buffer-end-function buffer))
-                      #'agent-q-diff-lifecycle-end-unwaited)
-                  review outcome))))))
+     (unless (agent-q-diff-session-outcome review)
+       (agent-q-diff-lifecycle--end-here review outcome)))))
+
+(defun agent-q-diff-lifecycle--end-here (review outcome)
+  "End REVIEW with OUTCOME.  Its user may be typing elsewhere, and goes on there."
+  (let* ((buffer (agent-q-diff-session-buffer review))
+         (end (or (and (buffer-live-p buffer)
+                       (buffer-local-value 'agent-q-diff-buffer-end-function buffer))
+                  #'agent-q-diff-lifecycle-end-unwaited)))
+    (if (eq buffer (window-buffer (selected-window)))
+        (funcall end review outcome)
+      (save-selected-window
+        (funcall end review outcome)))))
 
 (provide 'agent-q-diff-lifecycle)
 ;;; agent-q-diff-lifecycle.el ends here

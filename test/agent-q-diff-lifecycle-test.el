@@ -390,5 +390,22 @@ it there; END is called in the window of the list, and ends the review."
           (agent-q-diff-end review)))
       (should (equal '("*Agent-Q Diff: two*") (funcall names))))))
 
+(ert-deftest aqd-lifecycle-a-withdrawn-review-leaves-the-selected-window ()
+  (aqd-with-file aqd-original-of-two
+    (save-window-excursion
+      (delete-other-windows)
+      (switch-to-buffer (find-file-noselect aqd-file))
+      (let ((review (agent-q-diff-review aqd-file aqd-original-of-two aqd-modified-of-two
+                                         "d" #'ignore)))
+        ;; As if the review had been shown from the file's window.
+        (pop-to-buffer (agent-q-diff-session-buffer review))
+        (let ((other (split-window)))
+          (select-window other)
+          (switch-to-buffer (get-buffer-create "*aqd-other*"))
+          (agent-q-diff-cancel review)
+          (should (eq other (selected-window)))
+          (should (equal "*aqd-other*" (buffer-name)))
+          (kill-buffer "*aqd-other*"))))))
+
 (provide 'agent-q-diff-lifecycle-test)
 ;;; agent-q-diff-lifecycle-test.el ends here
