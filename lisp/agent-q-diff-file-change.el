@@ -537,8 +537,11 @@ BUFFER, every line number in the diff is certain."
   "Report to the engine of CHANGE an edit that somebody else made.
 WAS, NOW, N-BEFORE, N-BEHIND, N-CHARS, TEXT and IS-UNDO are as for the
 function in `agent-q-diff-outside-listen'.  If an edit before it
-was missed, leave both to `agent-q-diff-file-change-follow'."
-  (when (and (eq was (agent-q-diff-file-change-told change))
+was missed, leave both to `agent-q-diff-file-change-follow'.  Leave a revert
+to that as well: it replaces all from the first line that differs to the
+last, and nobody has written the lines between them."
+  (when (and (not revert-buffer-in-progress-p)
+             (eq was (agent-q-diff-file-change-told change))
              (agent-q-diff-engine-edit-outside
               (agent-q-diff-file-change-engine change)
               n-before n-behind n-chars text is-undo))

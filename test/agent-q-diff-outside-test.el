@@ -154,6 +154,32 @@ The line is put into the function of that number, counted from 1."
     (should (aqd-accept 1))
     (should (equal (aqd-target) (aqd-outside-blocks 6 '((2 . "  new")))))))
 
+(ert-deftest aqd-outside-what-lies-between-two-edits-of-a-revert-stays ()
+  ;; `insert-file-contents' replaces all from the first to the last of them.
+  (let ((original (aqd-numbered 30))
+        (modified (aqd-numbered 30 '((3 . "three") (15 . "fifteen") (27 . "x")))))
+    (pcase-dolist (`(,edited . ,signs)
+                   `((((8 . "EIGHT") (22 . "other")) (2 . "[APPLIED]"))
+                     (((1 . "top\nline 1") (30 . "line 30\nmore"))
+                      (1 . "[PENDING, shifted by 1 line]") (2 . "[APPLIED]")
+                      (3 . "[PENDING, shifted by 1 line]"))))
+      (aqd-with-file original
+        (let* ((inhibit-message t)
+               (answer nil)
+               (review (agent-q-diff-review aqd-file original modified "d"
+                                            (lambda (result) (setq answer result)))))
+          (agent-q-diff-accept review 1)
+          (aqd-write (aqd-numbered 30 (cons '(15 . "fifteen") edited)))
+          (with-current-buffer (find-buffer-visiting aqd-file)
+            (revert-buffer t t))
+          (aqd-in-diff review
+            (agent-q-diff-refresh)
+            (should (equal signs (aqd-signs))))
+          (agent-q-diff-end review)
+          (should (equal '(nil t nil)
+                         (mapcar (lambda (hunk) (plist-get hunk :in-file))
+                                 (plist-get answer :hunks)))))))))
+
 (ert-deftest aqd-outside-revert-brings-every-hunk-back ()
   (aqd-with-review (aqd-outside-blocks 6) (aqd-outside-blocks 6 '((2 . "  new") (5 . "  more")))
     (let ((agent-q-diff-save 'never))
