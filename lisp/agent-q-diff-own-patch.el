@@ -48,6 +48,7 @@
   (call nil :documentation "Id of the call, a string.")
   (tool nil :documentation "Name of the agent's tool.")
   (session nil :documentation "The agent's session, a string or nil.")
+  (is-shell nil :documentation "Non-nil if it is in a shell command, whose directory the agent chose.")
   (diff nil :documentation "The patch.")
   (files nil :documentation "List of `agent-q-diff-own-file', or nil if Emacs has to apply it.")
   (notes nil :documentation "What the user is told about the files, a list of strings.")
@@ -64,6 +65,7 @@
   (agent-q-diff-own-patch-edit-create
    :call (gethash "call" arguments) :tool (gethash "tool" arguments)
    :session (gethash "session" arguments) :diff (gethash "diff" arguments)
+   :is-shell (eq t (gethash "shell" arguments))
    :files (mapcar #'agent-q-diff-own-file-of (gethash "files" arguments))))
 
 (defun agent-q-diff-own-patch--proposal (edit)
@@ -117,6 +119,8 @@ It is `denied', `policy', `session', or `none' if nothing would change."
      ((and (agent-q-diff-own-patch-edit-files edit)
            (null (agent-q-diff-own-patch--changed edit)))
       'none)
+     ;; Whatever is allowed is allowed in a project, and which one is not known.
+     ((agent-q-diff-own-patch-edit-is-shell edit) nil)
      ((not (memq nil allowances)) (car allowances)))))
 
 (defun agent-q-diff-own-patch--why-emacs (edit)
@@ -183,7 +187,8 @@ ANSWER is that function's.  If the patch has a mistake, signal an error."
 The project is `default-directory'."
   (unless (agent-q-diff-session-outcome review)
     (agent-q-diff-own-agent-note-session review (agent-q-diff-own-patch-edit-session edit))
-    (unless (seq-some #'agent-q-diff-request-protection requests)
+    (unless (or (agent-q-diff-own-patch-edit-is-shell edit)
+                (seq-some #'agent-q-diff-request-protection requests))
       (agent-q-diff-own-agent-offer review default-directory))))
 
 ;;;; Texts, which the tool writes
@@ -293,9 +298,13 @@ as for `agent-q-diff-own-patch-decide'."
     (agent-q-diff-propose
      tool (agent-q-diff-own-patch--proposal edit)
      (lambda (result) (agent-q-diff-own-patch--tell answer why result))
-     :notes (list (format "%sEmacs writes what you decide, in all files at once; %s is not run."
-                          (if (eq why 'unsaved) "A file has unsaved edits: " "")
-                          (agent-q-diff-own-agent-tool tool session)))
+     :notes (append
+             (and (agent-q-diff-own-patch-edit-is-shell edit)
+                  (list (format "The agent chose the directory of this shell command: %s"
+                                (abbreviate-file-name default-directory))))
+             (list (format "%sEmacs writes what you decide, in all files at once; %s is not run."
+                           (if (eq why 'unsaved) "A file has unsaved edits: " "")
+                           (agent-q-diff-own-agent-tool tool session))))
      :agent (agent-q-diff-own-agent-label session))))
 
 (defun agent-q-diff-own-patch--tell (answer why result)

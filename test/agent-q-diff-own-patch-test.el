@@ -290,6 +290,20 @@ Emacs wrote what the user accepted, in all files at once.\n✓ Accepted" (aqd-ow
       (should (equal "one\nTWO\ntyped\n" (buffer-string)))
       (set-buffer-modified-p nil))))
 
+(ert-deftest aqd-own-patch-a-shell-command-is-always-reviewed ()
+  ;; The agent chooses its directory, and so what would be the project.
+  (aqd-own-patch-with-files
+    (let* ((agent-q-diff-tools-policy 'allow)
+           (agent-q-diff-display 'announce)
+           (arguments (aqd-own-patch-arguments aqd-own-patch-lines)))
+      (puthash "shell" t arguments)
+      (aqd-in-diff (agent-q-diff-own-patch-decide arguments #'ignore)
+        (should (string-match-p "^# Note: The agent chose the directory of this shell command: /"
+                                (buffer-string)))
+        (should-not agent-q-diff-own-tool-mode)
+        (agent-q-diff-cancel agent-q-diff-buffer-review))
+      (should (equal (aqd-disk) "one\ntwo\n")))))
+
 (ert-deftest aqd-own-patch-a-mistake-in-a-patch-is-no-dead-end ()
   (pcase-dolist
       (`(,reason . ,lines)

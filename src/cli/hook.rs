@@ -184,6 +184,7 @@ async fn decide_patch(options: &Hook, event: &Event, patch: &PatchEdit) -> Verdi
         "tool": event.tool,
         "session": event.session,
         "call": event.call_of(&patch.path),
+        "shell": patch.is_in_shell(),
     });
     if let Some(files) = patch.files() {
         arguments["files"] = files.into();

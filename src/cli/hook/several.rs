@@ -54,6 +54,12 @@ impl PatchEdit {
         }
     }
 
+    /// Whether a shell command applies the patch. The model chooses in which directory that runs, so
+    /// it does not tell what the project is.
+    pub fn is_in_shell(&self) -> bool {
+        self.tool == Tool::CodexShell
+    }
+
     /// Returns what Emacs is told of each file, or `None` if Emacs has to apply the patch.
     pub fn files(&self) -> Option<Vec<Value>> {
         let files = self.files.as_ref()?.iter();
