@@ -76,7 +76,8 @@ project is not allowed without a review."
   (let ((policy (agent-q-diff-permit-policy request)))
     (cond
      ((eq policy 'deny) 'denied)
-     ((or (agent-q-diff-request-protection request)
+     ((or (eq policy 'review)
+          (agent-q-diff-request-protection request)
           (not (file-in-directory-p (agent-q-diff-request-name request)
                                     (agent-q-diff-request-root request))))
       nil)
@@ -85,11 +86,22 @@ project is not allowed without a review."
                                    (agent-q-diff-request-root request))
       'session))))
 
-(defun agent-q-diff-own-agent-say-allowed (what by)
-  "Tell the user that WHAT, a string, was edited without asking.
-BY is as from `agent-q-diff-own-agent-allowance', or `none': nothing was to
-change, so nothing is said."
+(defun agent-q-diff-own-agent-log (tool path outcome by &optional reason)
+  "Record the OUTCOME of a call of TOOL for PATH that was not reviewed.
+BY is who decided it, a symbol, or nil, and REASON why, a string or nil."
+  (agent-q-diff-log-record
+   (append (list :tool tool :agent (car agent-q-diff-caller) :path path :outcome outcome)
+           (and by (list :decided-by by))
+           (and reason (list :in-file 0 :reason reason)))))
+
+(defun agent-q-diff-own-agent-say-allowed (what by tool paths)
+  "Tell the user that WHAT, a string, was edited without asking, and log it.
+TOOL is the agent's, and PATHS are the names of the files.  BY is as from
+`agent-q-diff-own-agent-allowance', or `none': nothing was to change, so
+nothing is said."
   (unless (eq 'none by)
+    (dolist (path paths)
+      (agent-q-diff-own-agent-log tool path "accepted" by))
     (message "%s edited %s, by your %s" (or (car agent-q-diff-caller) "An agent") what
              (if (eq 'session by) "grant" "settings"))))
 
@@ -124,9 +136,15 @@ Protected files are asked about all the same."
   (interactive)
   (unless agent-q-diff-own-agent--grant
     (user-error "Only what an agent's own tool writes can be allowed here"))
-  (pcase-let ((`(,name ,root) agent-q-diff-own-agent--grant))
+  (pcase-let ((`(,name ,root) agent-q-diff-own-agent--grant)
+              (buffer (current-buffer)))
     (when (y-or-n-p (format "Accept all, and let %s edit %s without asking until Emacs exits? "
                             name (agent-q-diff-visible (abbreviate-file-name root))))
+      ;; The agent may have gone while this was asked.
+      (unless (and (buffer-live-p buffer)
+                   (eq buffer (current-buffer))
+                   (not (agent-q-diff-buffer-ended-p)))
+        (user-error "The review has ended; nothing is allowed"))
       (agent-q-diff-grants-add name root)
       (agent-q-diff-accept-all t))))
 
@@ -188,9 +206,7 @@ Then the agent can send something else, and the user need not be told."
 The user has read what was accepted; none of it is in PATHS, the names of
 the files.  Record that in the log as well."
   (dolist (path paths)
-    (agent-q-diff-log-record
-     (list :tool tool :agent (car agent-q-diff-caller) :path path
-           :outcome "not run" :in-file 0 :reason why)))
+    (agent-q-diff-own-agent-log tool path "not run" nil why))
   (display-warning
    'agent-q-diff
    (agent-q-diff-visible

@@ -336,7 +336,8 @@ If some of it does not apply, the user has to decide."
       (agent-q-diff-accept-all))
     (let ((inhibit-message nil))
       (if (agent-q-diff-session-outcome review)
-          (agent-q-diff-own-agent-say-allowed name by)
+          ;; The review is in the log.
+          (agent-q-diff-own-agent-say-allowed name by nil nil)
         (setf (agent-q-diff-session-is-by-program review) nil)
         (display-buffer buffer)))))
 
@@ -412,7 +413,9 @@ The message is empty if nothing needs to be said."
          (agent-q-diff-own-patch-edit-tool edit)
          (mapcar #'agent-q-diff-own-file-path wrong)))
        (by
-        (agent-q-diff-own-agent-say-allowed (agent-q-diff-own-patch--what edit) by)
+        (agent-q-diff-own-agent-say-allowed (agent-q-diff-own-patch--what edit) by
+                                            (agent-q-diff-own-patch-edit-tool edit)
+                                            (agent-q-diff-own-patch--paths edit))
         "")
        (t (agent-q-diff-own-patch--message (agent-q-diff-own-patch-edit-result edit)
                                            'saved))))))

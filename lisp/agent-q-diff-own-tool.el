@@ -217,6 +217,7 @@ the file is not for agents, signal an error."
                                        :protection protection)
             edit)
       ('denied
+       (agent-q-diff-own-agent-log tool name "rejected" 'policy)
        (funcall answer (agent-q-diff-message-of-denied-call path tool '(:by policy))
                 nil (agent-q-diff-own-tool--verdict "deny"))
        nil)
@@ -356,7 +357,9 @@ needs to be said."
      ((agent-q-diff-own-tool-edit-by edit)
       (agent-q-diff-own-agent-say-allowed
        (agent-q-diff-visible (abbreviate-file-name (agent-q-diff-own-tool-edit-name edit)))
-       (agent-q-diff-own-tool-edit-by edit))
+       (agent-q-diff-own-tool-edit-by edit)
+       (agent-q-diff-own-tool-edit-tool edit)
+       (list (agent-q-diff-own-tool-edit-name edit)))
       "")
      (t
       (agent-q-diff-message-of-result

@@ -40,7 +40,8 @@ Only `deny' counts for `propose_file_edit', which is a review anyway.
 For an edit that an agent makes with its own tool, the name is that tool's,
 such as \"Edit\", and `ask' opens the full review.
 Unless it is `deny', the user is asked before a protected file is edited,
-and a large edit is reviewed; see `agent-q-diff-tools-review-lines'."
+and a large edit by `edit_file' is reviewed; see
+`agent-q-diff-tools-review-lines'."
   :type '(choice (const :tag "Ask" ask)
                  (const :tag "Allow" allow)
                  (const :tag "Deny" deny)

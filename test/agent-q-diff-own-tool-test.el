@@ -340,6 +340,38 @@ decided; Emacs wrote it.\n✓ Accepted in part: 1 of 2 hunks is in " message))
         (agent-q-diff-cancel (aqd-own-tool-decide "call" "call-2")))
       (should (equal (aqd-own-tool-answer 'verdict) "deny")))))
 
+(ert-deftest aqd-own-tool-a-policy-of-review-counts-more-than-a-grant ()
+  (let ((agent-q-diff-grants--all nil)
+        (agent-q-diff-tools-policy (lambda (&rest _) 'review)))
+    (aqd-own-tool-with-file aqd-original-of-two
+      (agent-q-diff-grants-add "Claude Code's own tools" (agent-q-diff-guard-root))
+      (agent-q-diff-cancel (aqd-own-tool-decide)))))
+
+(ert-deftest aqd-own-tool-what-is-allowed-or-denied-without-a-review-is-in-the-log ()
+  (pcase-dolist (`(,policy . ,outcome) '((allow . "accepted") (deny . "rejected")))
+    (aqd-own-tool-with-file aqd-original-of-two
+      (let ((agent-q-diff-tools-policy policy)
+            (agent-q-diff-log-file (concat aqd-file ".log"))
+            (inhibit-message t))
+        (aqd-own-tool-decide)
+        (when (eq policy 'allow)
+          (should (equal "" (aqd-own-tool-check "text" aqd-modified-of-two))))
+        (let ((entry (car (agent-q-diff-log-entries 1))))
+          (should (equal (list "Edit" "Claude Code" aqd-file outcome "policy")
+                         (mapcar (apply-partially #'plist-get entry)
+                                 '(:tool :agent :path :outcome :decided-by)))))
+        (delete-file agent-q-diff-log-file)))))
+
+(ert-deftest aqd-own-tool-nothing-is-allowed-if-the-agent-goes-meanwhile ()
+  (let ((agent-q-diff-grants--all nil))
+    (aqd-own-tool-with-file aqd-original-of-two
+      (let ((review (aqd-own-tool-decide)))
+        (aqd-in-diff review
+          (cl-letf (((symbol-function 'y-or-n-p)
+                     (lambda (_) (save-current-buffer (agent-q-diff-cancel review)) t)))
+            (should-error (agent-q-diff-allow-agent) :type 'user-error))))
+      (should-not agent-q-diff-grants--all))))
+
 (ert-deftest aqd-own-tool-the-user-can-allow-an-agent-for-the-session ()
   (let ((agent-q-diff-grants--all nil))
     (aqd-own-tool-with-file aqd-original-of-two
