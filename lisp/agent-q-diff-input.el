@@ -344,11 +344,12 @@ No file is read yet."
 (defun agent-q-diff-input--check-sections (files)
   "Refuse a patch of Codex's in which one of FILES has two sections.
 The second would be for a text that the file does not have yet."
-  (let ((names (mapcar #'car files)))
-    (dolist (name names)
-      (when (cdr (seq-filter (apply-partially #'equal name) names))
+  (let ((seen (make-hash-table :test #'equal)))
+    (pcase-dolist (`(,name . ,_) files)
+      (when (gethash name seen)
         (agent-q-diff-input-refuse
-         "%s has two sections in the patch; give each file one" name)))))
+         "%s has two sections in the patch; give each file one" name))
+      (puthash name t seen))))
 
 (defun agent-q-diff-input--codex-updated (patch index path text)
   "Return TEXT, that of file INDEX of PATCH, as it is after the patch.
@@ -374,9 +375,10 @@ PATH is the file's name there."
   "Return the properties that propose OPERATION, one that a diff has."
   (pcase-exhaustive operation
     ('(rename) nil)
-    (`(create ,mode) (and (/= 0 (logand mode #o111)) (list :mode (logand mode #o7777))))
+    ;; Git knows no other bits, and nobody shall get more by a diff.
+    (`(create ,mode) (and (/= 0 (logand mode #o111)) (list :mode (logand mode #o777))))
     (`(delete ,text) (list :delete t :original text))
-    (`(mode ,old ,new) (list :old-mode (logand old #o7777) :mode (logand new #o7777)))
+    (`(mode ,old ,new) (list :old-mode (logand old #o777) :mode (logand new #o777)))
     (`(link ,old ,new) (append (and old (list :old-link old)) (and new (list :link new))))))
 
 (defun agent-q-diff-input-only-text (proposals)

@@ -307,7 +307,7 @@ Emacs wrote what the user accepted, in all files at once.\n✓ Accepted" (aqd-ow
 (ert-deftest aqd-own-patch-a-mistake-in-a-patch-is-no-dead-end ()
   (pcase-dolist
       (`(,reason . ,lines)
-       '(("target\\.txt: line 3: the file has no such lines there, beginning with \"no\""
+       '(("target\\.txt: line 3 of the patch: the file has no such lines there, beginning with \"no\""
           "*** Update File: target.txt" "@@" "-no" "+x" "*** Delete File: gone.txt")
          ("missing\\.txt does not exist" "*** Update File: missing.txt" "@@" "-no" "+x")
          ("missing\\.txt does not exist" "*** Delete File: missing.txt")

@@ -286,6 +286,17 @@ proposed to change it; r rejects\\'"
           (should (equal aqd-several-a-proposed (aqd-bytes-of (aqd-several-name "a.txt"))))
           (should-not (file-exists-p (aqd-several-name "old.txt"))))))))
 
+;;;; What a diff may ask for
+
+(ert-deftest aqd-several-a-diff-gives-no-bits-that-git-does-not-know ()
+  (aqd-several-with-tree
+    (let ((review (agent-q-diff-review-diff
+                   "diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 104755\n"
+                   aqd-several-tree))
+          (inhibit-message t))
+      (agent-q-diff-accept review 0)
+      (should (= #o755 (file-modes (aqd-several-name "run.sh")))))))
+
 ;;;; What only a buffer has
 
 (ert-deftest aqd-several-a-new-file-in-the-place-of-one-that-is-gone-waits-for-its-buffer ()

@@ -100,7 +100,7 @@ pub enum CodexError {
         found: String,
     },
     /// The line after `@@` is not in the file.
-    #[error("line {line}: the file has no line {context:?} there")]
+    #[error("line {line} of the patch: the file has no line {context:?} there")]
     NoContext {
         /// Where the chunk begins.
         line: usize,
@@ -108,7 +108,7 @@ pub enum CodexError {
         context: String,
     },
     /// The lines of a chunk are not in the file.
-    #[error("line {line}: the file has no such lines there, beginning with {first:?}")]
+    #[error("line {line} of the patch: the file has no such lines there, beginning with {first:?}")]
     NotFound {
         /// Where the chunk begins.
         line: usize,
