@@ -88,11 +88,13 @@ impl Event {
         self.directory.join(path)
     }
 
-    /// Returns an id of the call, which changes `path`. Without one of its own, a session's calls
-    /// for a file count as one after the other.
+    /// Returns an id of the call, which changes `path`. Those that the agent gives are unique in a
+    /// session only; without one, a session's calls for a file count as one after the other.
     pub fn call_of(&self, path: &Path) -> String {
-        let call = self.call.clone();
-        call.unwrap_or_else(|| format!("{} {}", self.session, path.display()))
+        match &self.call {
+            Some(call) => format!("{} {call}", self.session),
+            None => format!("{} {}", self.session, path.display()),
+        }
     }
 
     /// Returns the root of the project in which `client` works.
@@ -134,13 +136,13 @@ mod tests {
             );
             assert_eq!(event.input["a"], 1);
             assert_eq!(event.absolute("f"), Path::new("/d/f"));
-            assert_eq!(event.call_of(Path::new("/d/f")), "c");
+            assert_eq!(event.call_of(Path::new("/d/f")), "s c");
         }
         let other = br#"{"hookEventName": "PreToolUse", "toolName": "T", "toolArgs": {},
             "sessionId": "s", "tool_call_id": "c"}"#;
         let other = Event::parse(other).unwrap();
         assert_eq!((&*other.tool, &*other.session), ("T", "s"));
-        assert_eq!(other.call_of(Path::new("/f")), "c");
+        assert_eq!(other.call_of(Path::new("/f")), "s c");
         let stop = Event::parse(br#"{"hook_event_name": "Stop", "session_id": "s"}"#).unwrap();
         assert_eq!(stop.moment, Moment::Other);
         assert_eq!(stop.call_of(Path::new("/f")), "s /f");
