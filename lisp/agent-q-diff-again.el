@@ -34,9 +34,10 @@
 (defun agent-q-diff-again--notes (review)
   "Return notes to show above the hunks of REVIEW, which has ended."
   (let ((result (agent-q-diff-session-result review)))
-    (list (format "This review has ended: %s; %d of %d hunks were in the file."
+    (list (format "This review has ended: %s; %d of %d hunks were in the %s."
                   (plist-get result :status) (plist-get result :in-file)
-                  (plist-get result :total))
+                  (plist-get result :total)
+                  (if (plist-get result :files) "files" "file"))
           "The agent has its answer; it does not see what you change here.")))
 
 (defun agent-q-diff-again--buffer (review)

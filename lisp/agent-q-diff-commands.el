@@ -414,21 +414,21 @@ since stay in it; a message shows which, and why.  Return them as a list of
   (let* ((change (agent-q-diff-signs-change-with-target))
          (n (agent-q-diff-change-in-target change))
          (failed (agent-q-diff-decide-unapply-all change))
-         (unsaved (agent-q-diff-change-unsaved-names change)))
+         (unsaved (agent-q-diff-change-unsaved-names change))
+         (place (if (cdr (agent-q-diff-change-files change))
+                    "files"
+                  (agent-q-diff-buffer-target-word))))
     (agent-q-diff-commands--show-many change)
     (cond
      (failed (agent-q-diff-commands--say-failures failed "Not taken out"))
      ((zerop n)
-      (message "None of the proposal is in the %s" (agent-q-diff-buffer-target-word)))
+      (message "None of the proposal is in the %s" place))
      (unsaved
       (message (ngettext "Taken out of the buffers; %s is not saved"
                          "Taken out of the buffers; %s are not saved"
                          (length unsaved))
                (string-join unsaved ", ")))
-     ((agent-q-diff-change-is-several change)
-      (message "Taken out; none of the proposal is in the files"))
-     (t (message "Taken out; none of the proposal is in the %s"
-                 (agent-q-diff-buffer-target-word))))
+     (t (message "Taken out; none of the proposal is in the %s" place)))
     failed))
 
 (defun agent-q-diff-commands--ways-out (change hunk)

@@ -417,7 +417,7 @@ If a command of its is being carried out, end it after that."
        (agent-q-diff-lifecycle--end-here review outcome)))))
 
 (defun agent-q-diff-lifecycle--end-here (review outcome)
-  "End REVIEW with OUTCOME.  Its user may be typing elsewhere, and goes on there."
+  "End REVIEW with OUTCOME.  The user may be typing elsewhere, and can go on there."
   (let* ((buffer (agent-q-diff-session-buffer review))
          (end (or (and (buffer-live-p buffer)
                        (buffer-local-value 'agent-q-diff-buffer-end-function buffer))
