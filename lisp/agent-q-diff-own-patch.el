@@ -30,6 +30,7 @@
 (require 'agent-q-diff-visible)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-disk)
+(require 'agent-q-diff-operation)
 (require 'agent-q-diff-input)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-lifecycle)
@@ -98,10 +99,11 @@ not for agents, signal an error.  The project is `default-directory'."
 ;;;; Who decides, and who writes
 
 (defun agent-q-diff-own-patch--check-there (proposal)
-  "Signal `agent-q-diff-no-file' if PROPOSAL is for a file that does not exist."
+  "Signal `agent-q-diff-no-file' if PROPOSAL is for a file that does not exist.
+It must exist if it is to be updated or deleted."
   (let ((path (plist-get proposal :path)))
-    (unless (or (plist-get proposal :content)
-                (file-exists-p path)
+    (unless (or (not (or (plist-get proposal :update) (plist-get proposal :delete)))
+                (agent-q-diff-operation-exists-p path)
                 (find-buffer-visiting path))
       (signal 'agent-q-diff-no-file
               (list (format "%s does not exist" (agent-q-diff-visible path)))))))
