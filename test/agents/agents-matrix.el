@@ -169,7 +169,7 @@ Not in the file: hunk 1." "crlf.txt")
     (pcase client
       ((or "gemini" "codex")
        (agents-should-be-refused client told "agent-q-diff cannot show this edit to the user, \
-so it was not made: there is no such file"))
+so it was not made: %s: there is no such file" "none.txt"))
       (_ (agents-should-read told "File does not exist\\|File not found"))))
   (should-not (agents-bytes "none.txt")))
 

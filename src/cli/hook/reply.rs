@@ -32,14 +32,12 @@ pub fn sentence(text: &str) -> String {
 }
 
 /// Returns the message that an edit of `path`, if that is known, cannot be shown; `reason` may name
-/// the file already.
+/// the file already. It has no full stop, since Codex appends one.
 pub fn no_edit(path: Option<&Path>, reason: &str) -> String {
     let path = path.map(|path| path.display().to_string());
     let name = path.filter(|path| !reason.contains(path.as_str()));
     let name = name.map_or_else(String::new, |path| format!("{path}: "));
-    sentence(&format!(
-        "agent-q-diff cannot show this edit to the user, so it was not made: {name}{reason}"
-    ))
+    format!("agent-q-diff cannot show this edit to the user, so it was not made: {name}{reason}")
 }
 
 /// Returns the answer to an event before an edit whose tool was called with `input`.
