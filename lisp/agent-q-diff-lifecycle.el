@@ -42,7 +42,7 @@
         (when-let ((agent (or (agent-q-diff-session-agent review)
                               (car agent-q-diff-caller))))
           (agent-q-diff-visible agent agent-q-diff-lifecycle--agent-length)))
-  (agent-q-diff-result-note-file review)
+  (agent-q-diff-result-note-files review)
   (when (buffer-live-p (agent-q-diff-session-buffer review))
     (with-current-buffer (agent-q-diff-session-buffer review)
       ;; The header line names the agent.

@@ -94,11 +94,11 @@ BY is who decided it, a symbol, or nil, and REASON why, a string or nil."
            (and by (list :decided-by by))
            (and reason (list :in-file 0 :reason reason)))))
 
-(defun agent-q-diff-own-agent-say-allowed (what by tool paths)
+(defun agent-q-diff-own-agent-say-allowed (what by &optional tool paths)
   "Tell the user that WHAT, a string, was edited without asking, and log it.
-TOOL is the agent's, and PATHS are the names of the files.  BY is as from
-`agent-q-diff-own-agent-allowance', or `none': nothing was to change, so
-nothing is said."
+BY is as from `agent-q-diff-own-agent-allowance', or `none': nothing was to
+change, so nothing is said.  TOOL is the agent's, and PATHS are the names of
+the files that no review has logged."
   (unless (eq 'none by)
     (dolist (path paths)
       (agent-q-diff-own-agent-log tool path "accepted" by))

@@ -338,8 +338,7 @@ If some of it does not apply, the user has to decide."
       (agent-q-diff-accept-all))
     (let ((inhibit-message nil))
       (if (agent-q-diff-session-outcome review)
-          ;; The review is in the log.
-          (agent-q-diff-own-agent-say-allowed name by nil nil)
+          (agent-q-diff-own-agent-say-allowed name by)
         (setf (agent-q-diff-session-is-by-program review) nil)
         (display-buffer buffer)))))
 

@@ -27,7 +27,7 @@
 
 ;;;; The file at the beginning
 
-(defun agent-q-diff-result-note-file (review)
+(defun agent-q-diff-result-note-files (review)
   "Record the state of the files of REVIEW, when the review begins."
   (dolist (file (agent-q-diff-change-files (agent-q-diff-session-change review)))
     (let ((target (agent-q-diff-file-change-target file)))

@@ -17,17 +17,13 @@ use serde_json::{Serializer, Value, json};
 pub fn edited(text: &str, input: &JsonObject) -> Result<String, String> {
     let mut notebook: Value =
         serde_json::from_str(text).map_err(|error| format!("it is no notebook: {error}"))?;
-    let is_notebook = notebook["cells"]
-        .as_array()
-        .is_some_and(|cells| cells.iter().all(Value::is_object));
-    if !is_notebook {
-        return Err("it is no notebook: it has no array cells of objects".to_owned());
-    }
     let argument = |key: &str| input.get(key).and_then(Value::as_str);
     let source = || argument("new_source").ok_or("its input has no string new_source");
     let is_with_ids = notebook["nbformat_minor"].as_u64() >= Some(5);
-    let cells = notebook["cells"].as_array_mut();
-    let cells = cells.ok_or("it is no notebook: it has no cells")?;
+    let cells = notebook.get_mut("cells").and_then(Value::as_array_mut);
+    let cells = cells
+        .filter(|cells| cells.iter().all(Value::is_object))
+        .ok_or("it is no notebook: it has no array cells of objects")?;
     let at = argument("cell_id")
         .map(|id| place_of(cells, id))
         .transpose()?;
