@@ -9,13 +9,13 @@
 ;; The only file of the package that reads a file's bytes or replaces a
 ;; file.  It knows no buffers and has no user interface.
 ;;
-;; The new text is written to a temporary file in the same directory, which
-;; is then renamed to the file's name.  So a full disk, an error, a C-g or a
+;; The new text is written to a draft, a temporary file in the same directory,
+;; which is then renamed to the file's name.  So a full disk, an error, a C-g or a
 ;; crash leaves either the old file or the new one, never a part of one.
 ;; Where a rename would lose something (other names of the file, its owner)
 ;; or is not allowed (a directory that cannot be written, a mounted file),
 ;; the file is written in place, after a copy of its old content was put
-;; into `agent-q-diff-file-state-directory'.
+;; into `agent-q-diff-file-state-directory'.  The draft may be there, too.
 ;;
 ;; The next Emacs that uses the package cleans up after a crash: it removes
 ;; temporary files, and names a file that may be incomplete together with
@@ -25,6 +25,7 @@
 
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-visible)
+(require 'cl-lib)
 (require 'seq)
 (require 'subr-x)
 
@@ -212,9 +213,15 @@ What it held before is in %s"
 
 (defun agent-q-diff-file-put (text coding name &optional must-be-new)
   "Write TEXT, or the current buffer if it is nil, to the file NAME in CODING.
-NAME itself is opened and overwritten; see `agent-q-diff-file-write' for
-the safe way.  If NAME exists and MUST-BE-NEW is `excl', signal
-`file-already-exists'."
+NAME is a file that nobody else knows, so no lock file is made for it; see
+`agent-q-diff-file-with-draft'.  If NAME exists and MUST-BE-NEW is `excl',
+signal `file-already-exists'."
+  (let ((create-lockfiles nil))
+    (agent-q-diff-file--overwrite text coding name must-be-new)))
+
+(defun agent-q-diff-file--overwrite (text coding name &optional must-be-new)
+  "Do what `agent-q-diff-file-put' does with its arguments, but lock NAME.
+TEXT, CODING, NAME and MUST-BE-NEW are that function's."
   (let ((coding-system-for-write coding)
         (write-region-annotate-functions nil)
         (write-region-post-annotation-function nil))
@@ -272,6 +279,13 @@ If the file has several names, the others would keep the old text."
           (unless is-fit
             (delete-file temporary)))))))
 
+(defun agent-q-diff-file--make-elsewhere ()
+  "Return a new empty file in the state directory, for the user alone."
+  (with-file-modes #o700
+    (make-directory agent-q-diff-file-state-directory t))
+  (agent-q-diff-file--make-temporary
+   (file-name-as-directory agent-q-diff-file-state-directory)))
+
 (defconst agent-q-diff-file--no-rename
   "busy\\|not permitted\\|denied"
   "Regexp for the system's error messages if it refuses to rename onto a file.
@@ -294,29 +308,6 @@ that file alone and signal an error."
                                     (format "%s" (nth 2 err)))))
        (signal (car err) (cdr err))))))
 
-(defun agent-q-diff-file--replace (name temporary modes put check done)
-  "Have PUT write TEMPORARY, and rename that to NAME, with MODES.
-MODES is nil if NAME is to be created.  CHECK is called between the two,
-and DONE after them, without a quit in between.  If anything fails before
-the rename, NAME is as it was and TEMPORARY is removed.  Return nil if NAME
-cannot be replaced by a rename."
-  (let ((is-done nil))
-    (unwind-protect
-        (progn
-          ;; Nobody else knows it, so it needs no lock file.
-          (let ((create-lockfiles nil))
-            (funcall put temporary))
-          (when modes
-            (set-file-modes temporary modes))
-          (funcall check)
-          (let ((inhibit-quit t))
-            (setq is-done (agent-q-diff-file--rename temporary name (null modes)))
-            (when is-done
-              (funcall done))
-            is-done))
-      (unless is-done
-        (delete-file temporary)))))
-
 (defun agent-q-diff-file--copy-prefix (pid)
   "Return the prefix of the names of an Emacs's copies.
 PID is its process id."
@@ -337,61 +328,99 @@ The copy is recorded once it is complete."
 (defun agent-q-diff-file--put-back (name bytes copy)
   "Write BYTES, which COPY also has, to the file NAME again."
   (condition-case err
-      (agent-q-diff-file-put bytes 'no-conversion name)
+      (agent-q-diff-file--overwrite bytes 'no-conversion name)
     (error
      (agent-q-diff-file-refuse
       "%s is damaged, since writing it failed (%s); what it held is in %s"
       name (error-message-string err) copy)))
   (delete-file copy))
 
-(defun agent-q-diff-file--write-in-place (name put check done)
-  "Call CHECK, have PUT write the file NAME itself, and call DONE.
+;;;; A draft
+
+(cl-defstruct (agent-q-diff-file-draft (:constructor agent-q-diff-file--make-draft)
+                                       (:copier nil))
+  "A file that is being written, and is then to replace another."
+  (name nil :documentation "Absolute name of the file that is to be replaced.")
+  (file nil :documentation "Name of the file to write, or nil once it has replaced NAME.")
+  (modes nil :documentation "The modes of NAME, or nil if it is to be created.")
+  (is-beside nil :documentation "Non-nil if FILE may be renamed to NAME."))
+
+(defun agent-q-diff-file--begin-draft (name)
+  "Return a new draft for the file NAME."
+  (agent-q-diff-file-check-regular name)
+  (let* ((is-new (not (file-exists-p name)))
+         (beside (if is-new
+                     (agent-q-diff-file--make-new-temporary name)
+                   (agent-q-diff-file--temporary name))))
+    (agent-q-diff-file--make-draft
+     :name name
+     :modes (and (not is-new) (file-modes name))
+     :file (or beside (agent-q-diff-file--make-elsewhere))
+     :is-beside (and beside t))))
+
+(defmacro agent-q-diff-file-with-draft (draft name &rest body)
+  "Run BODY with DRAFT bound to a new draft for the file NAME.
+NAME is absolute and not a symbolic link.  BODY is to write the file
+`agent-q-diff-file-draft-file', which is empty, check that NAME may still be
+replaced, and call `agent-q-diff-file-publish' at once after that.  If it
+does not come that far, NAME is as it was."
+  (declare (indent 2) (debug (symbolp form body)))
+  `(agent-q-diff-file-uncached
+     (let ((,draft (agent-q-diff-file--begin-draft ,name)))
+       (unwind-protect
+           (progn ,@body)
+         (agent-q-diff-file--discard ,draft)))))
+
+(defun agent-q-diff-file--discard (draft)
+  "Delete the file of DRAFT unless it has replaced another."
+  (when (agent-q-diff-file-draft-file draft)
+    (delete-file (agent-q-diff-file-draft-file draft))))
+
+(defun agent-q-diff-file--write-in-place (draft)
+  "Write what DRAFT has to the file itself that it is to replace.
 If that fails, write the old content again."
-  (let* ((bytes (agent-q-diff-file-bytes name))
-         (copy (agent-q-diff-file--save-copy name bytes))
+  (let* ((name (agent-q-diff-file-draft-name draft))
+         (new (agent-q-diff-file-bytes (agent-q-diff-file-draft-file draft)))
+         (old (agent-q-diff-file-bytes name))
+         (copy (agent-q-diff-file--save-copy name old))
+         (is-begun nil)
          (is-done nil))
     (unwind-protect
         (progn
-          (funcall check)
-          (unwind-protect
-              (let ((inhibit-quit t))
-                (funcall put name)
-                (setq is-done t)
-                (funcall done))
-            (unless is-done
-              (agent-q-diff-file--put-back name bytes copy))))
-      ;; The copy stays only if the old content could not be written again.
-      (when (or is-done (equal bytes (ignore-errors (agent-q-diff-file-bytes name))))
+          ;; Making the copy has taken a while.
+          (unless (agent-q-diff-file-has-bytes-p name old)
+            (agent-q-diff-file-refuse "%s was changed meanwhile" name))
+          (setq is-begun t)
+          (agent-q-diff-file--overwrite new 'no-conversion name)
+          (setq is-done t))
+      (if (and is-begun (not is-done))
+          (agent-q-diff-file--put-back name old copy)
         (ignore-errors (delete-file copy))))))
 
-(defun agent-q-diff-file-write (name put check &optional done)
-  "Have PUT write the file NAME, so that it is complete whatever happens.
-NAME is absolute and not a symbolic link.  PUT is called with the name of
-the file that it is to write, which may differ from NAME.  CHECK is called
-without arguments just before NAME is replaced; if it signals an error,
-NAME stays as it is.  If no rename can replace NAME, PUT and CHECK are
-called a second time.  DONE is called as soon as NAME is written, without
-a quit in between.  Mode, owner and access rules are kept; a new file gets
-the default ones."
-  (agent-q-diff-file-uncached
-    (agent-q-diff-file-check-regular name)
-    (let ((done (or done #'ignore)))
-      (if (not (file-exists-p name))
-          (agent-q-diff-file--replace name (agent-q-diff-file--make-new-temporary name)
-                                      nil put check done)
-        (let ((modes (file-modes name))
-              (temporary (agent-q-diff-file--temporary name)))
-          (or (and temporary
-                   (agent-q-diff-file--replace name temporary modes put check done))
-              (agent-q-diff-file--write-in-place name put check done)))))))
+(defun agent-q-diff-file-publish (draft)
+  "Replace the file for which DRAFT was made by DRAFT.
+Mode, owner and access rules are kept; a new file gets the default ones.
+If this fails, signal an error; then that file is as it was.  With
+`inhibit-quit' non-nil, a quit does not come between this and what the caller
+does next."
+  (let ((name (agent-q-diff-file-draft-name draft))
+        (file (agent-q-diff-file-draft-file draft))
+        (modes (agent-q-diff-file-draft-modes draft)))
+    (if (and (agent-q-diff-file-draft-is-beside draft)
+             (progn
+               (when modes
+                 (set-file-modes file modes))
+               (agent-q-diff-file--rename file name (null modes))))
+        (setf (agent-q-diff-file-draft-file draft) nil)
+      (let ((inhibit-quit t))
+        (agent-q-diff-file--write-in-place draft)))))
 
 (defun agent-q-diff-file-write-bytes (name bytes)
   "Make BYTES, a unibyte string, the content of the file NAME.
-See `agent-q-diff-file-write'."
-  (agent-q-diff-file-write name
-                           (lambda (file)
-                             (agent-q-diff-file-put bytes 'no-conversion file))
-                           #'ignore))
+It is complete or as it was, whatever happens."
+  (agent-q-diff-file-with-draft draft name
+    (agent-q-diff-file-put bytes 'no-conversion (agent-q-diff-file-draft-file draft))
+    (agent-q-diff-file-publish draft)))
 
 ;;;; Directories
 

@@ -252,7 +252,7 @@ its file and directories."
                                    (not (agent-q-diff-target-is-created target)))))
       (prog1 (agent-q-diff-apply-edits (agent-q-diff-target-buffer target)
                                        edits is-saving offsets
-                                       (lambda () (agent-q-diff-target-check-write target)))
+                                       (agent-q-diff-target-check target))
         (when (and was-missing (file-exists-p path))
           (setf (agent-q-diff-target-is-created target) t
                 (agent-q-diff-target-missing target) missing))))))

@@ -105,23 +105,21 @@ CHECK and the value are as for `agent-q-diff-write'."
     (agent-q-diff-base-with-work-buffer
       (set-buffer-multibyte nil)
       (agent-q-diff-write--insert-bytes live spans new)
-      (let ((inhibit-quit t)
-            (outcome (current-buffer)))
+      (let ((inhibit-quit t))
         (condition-case nil
             (let ((inhibit-quit nil))
-              (agent-q-diff-file-write
-               name
-               (lambda (file)
-                 (with-current-buffer outcome
-                   (agent-q-diff-file-put nil 'no-conversion file))
-                 (when (agent-q-diff-live-utf-8-p live)
-                   (setf (agent-q-diff-live-written live)
-                         (agent-q-diff-live-identity file))))
-               (lambda ()
-                 (funcall check)
-                 (unless (agent-q-diff-file-has-bytes-p name (agent-q-diff-live-bytes live))
-                   (agent-q-diff-file-refuse "%s was changed meanwhile" name)))
-               (lambda () (setq is-written t))))
+              (agent-q-diff-file-with-draft draft name
+                (let ((file (agent-q-diff-file-draft-file draft)))
+                  (agent-q-diff-file-put nil 'no-conversion file)
+                  (when (agent-q-diff-live-utf-8-p live)
+                    (setf (agent-q-diff-live-written live)
+                          (agent-q-diff-live-identity file))))
+                (funcall check)
+                (unless (agent-q-diff-file-has-bytes-p name (agent-q-diff-live-bytes live))
+                  (agent-q-diff-file-refuse "%s was changed meanwhile" name))
+                (let ((inhibit-quit t))
+                  (agent-q-diff-file-publish draft)
+                  (setq is-written t))))
           (quit (unless is-written (signal 'quit nil))))
         ;; Too late to quit: the file is written, and the caller must learn that.
         (setq quit-flag nil)))

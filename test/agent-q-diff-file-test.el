@@ -292,32 +292,28 @@ leave no other file in its directory or in the state directory."
     (aqd-file-without-rename
       (aqd-file-check-in-place))))
 
-(ert-deftest aqd-file-that-no-rename-can-replace-is-checked-once-more ()
-  "If the check fails, the file is not written in place either."
+(ert-deftest aqd-file-that-no-rename-can-replace-and-others-write-meanwhile-stays ()
+  "Before it is written in place, its old content is copied, which takes a while."
   (aqd-with-file "old\n"
     (aqd-file-with-state
       (aqd-file-without-rename
-        (let ((n-checks 0))
-          (should-error (agent-q-diff-file-write
-                         aqd-file
-                         (lambda (file) (agent-q-diff-file-put "new\n" 'utf-8-unix file))
-                         (lambda ()
-                           (when (= 2 (cl-incf n-checks))
-                             (agent-q-diff-file-refuse "not any more"))))
+        (cl-letf* ((save-copy (symbol-function 'agent-q-diff-file--save-copy))
+                   ((symbol-function 'agent-q-diff-file--save-copy)
+                    (lambda (&rest arguments)
+                      (prog1 (apply save-copy arguments)
+                        (aqd-write "others\n")))))
+          (should-error (agent-q-diff-file-write-bytes aqd-file "new\n")
                         :type 'agent-q-diff-bad-target)))
-      (should (equal (aqd-disk) "old\n"))
+      (should (equal (aqd-disk) "others\n"))
       (should-not (aqd-file-left))
       (should-not (directory-files agent-q-diff-file-state-directory nil
-                                   "\\`rescued-")))))
+                                   "\\`\\(rescued\\|\\.agent\\)-")))))
 
 (ert-deftest aqd-file-that-is-new-and-cannot-be-named-is-not-written ()
   (aqd-with-file ""
     (delete-file aqd-file)
     (aqd-file-without-rename
-      (should-error (agent-q-diff-file-write
-                     aqd-file
-                     (lambda (file) (agent-q-diff-file-put "new\n" 'utf-8-unix file))
-                     #'ignore)
+      (should-error (agent-q-diff-file-write-bytes aqd-file "new\n")
                     :type 'file-error))
     (should-not (aqd-file-left))
     (should-not (file-exists-p aqd-file))
@@ -391,17 +387,19 @@ leave no other file in its directory or in the state directory."
   (aqd-with-file "old"
     (let* ((create-lockfiles t)
            (puts nil)
-           (write (lambda ()
-                    (agent-q-diff-file-write
-                     aqd-file
-                     (lambda (file)
-                       (push (list (equal file aqd-file) create-lockfiles) puts)
-                       (agent-q-diff-file-put "new" 'no-conversion file))
-                     #'ignore))))
-      (funcall write)
-      (add-name-to-file aqd-file (concat aqd-file ".other"))
-      (funcall write)
-      (should (equal puts '((t t) (nil nil)))))))
+           (put (symbol-function 'agent-q-diff-file--overwrite)))
+      (cl-letf (((symbol-function 'agent-q-diff-file--overwrite)
+                 (lambda (text coding file &rest more)
+                   (push (list (equal file aqd-file) create-lockfiles) puts)
+                   (apply put text coding file more))))
+        (agent-q-diff-file-write-bytes aqd-file "new")
+        (should (equal puts '((nil nil))))
+        (setq puts nil)
+        (add-name-to-file aqd-file (concat aqd-file ".other"))
+        (agent-q-diff-file-write-bytes aqd-file "newer")
+        ;; The draft, the copy of the old content, the file.
+        (should (equal puts '((t t) (nil nil) (nil nil))))
+        (should (equal (aqd-disk) "newer"))))))
 
 (ert-deftest aqd-file-nothing-but-a-regular-file-is-opened ()
   (aqd-with-file ""
@@ -409,7 +407,7 @@ leave no other file in its directory or in the state directory."
     (call-process "mkfifo" nil nil nil aqd-file)
     (with-timeout (10 (ert-fail "It hangs"))
       (should-error (agent-q-diff-file-bytes aqd-file) :type 'agent-q-diff-bad-target)
-      (should-error (agent-q-diff-file-write aqd-file #'ignore #'ignore)
+      (should-error (agent-q-diff-file-write-bytes aqd-file "")
                     :type 'agent-q-diff-bad-target))))
 
 (ert-deftest aqd-file-the-hooks-of-save-buffer-run-in-a-review ()
