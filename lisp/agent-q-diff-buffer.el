@@ -125,9 +125,8 @@ place that was shown.  For PLACES, see `agent-q-diff-module-candidates'.")
 
 ;;;; Where the hunks are
 
-(defvar agent-q-diff-buffer-completed-hook nil
-  "Hook run in the diff buffer after all hunks have been inserted.
-It is not run if all were there from the beginning.")
+(defvar agent-q-diff-buffer-hunks-hook nil
+  "Hook run in the diff buffer after hunks were inserted in it, or replaced.")
 
 (defun agent-q-diff-buffer-position (hunk)
   "Return the position of the `@@' line of HUNK.
@@ -155,7 +154,7 @@ If HUNK is not in this buffer yet, insert it first, with all others."
           (funcall insert)))
       (goto-char point)
       (set-marker point nil))
-    (run-hooks 'agent-q-diff-buffer-completed-hook)))
+    (run-hooks 'agent-q-diff-buffer-hunks-hook)))
 
 (defun agent-q-diff-buffer-complete-soon ()
   "Insert the hunks that are not in this buffer yet when Emacs is next idle.
@@ -215,7 +214,8 @@ Signal `agent-q-diff-malformed' if the text is not a diff, or
       (agent-q-diff-buffer-adopt
        (agent-q-diff-session-of file)
        (agent-q-diff-module-header-lines (agent-q-diff-file-change-engine file)))
-      (setq agent-q-diff-buffer-parsed-tick (buffer-chars-modified-tick))))
+      (setq agent-q-diff-buffer-parsed-tick (buffer-chars-modified-tick))
+      (run-hooks 'agent-q-diff-buffer-hunks-hook)))
   (agent-q-diff-buffer--read-states)
   agent-q-diff-buffer-change)
 

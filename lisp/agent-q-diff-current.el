@@ -200,10 +200,6 @@ Emacs calls this with any buffer current."
   "Forget that an earlier command moved."
   (setq agent-q-diff-buffer-is-moved nil))
 
-(defun agent-q-diff-current--note-decision (&rest _)
-  "Record that the hunk at point was decided."
-  (setq agent-q-diff-buffer-is-moved t))
-
 (defun agent-q-diff-current-set-up ()
   "Mark the current hunk in this buffer, and keep it visible."
   (setq-local line-prefix agent-q-diff-current--no-bar)
@@ -211,7 +207,6 @@ Emacs calls this with any buffer current."
   (setq agent-q-diff-current--marked nil)
   (add-hook 'pre-command-hook #'agent-q-diff-current--expect-move nil t)
   (add-hook 'post-command-hook #'agent-q-diff-current--after-command nil t)
-  (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-current--note-decision nil t)
   (add-hook 'window-buffer-change-functions #'agent-q-diff-current-appear nil t))
 
 (provide 'agent-q-diff-current)

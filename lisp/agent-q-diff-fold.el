@@ -95,7 +95,7 @@ Return non-nil if it was hidden."
   (cl-find-if (lambda (overlay) (overlay-get overlay 'agent-q-diff-cut))
               (overlays-in position (agent-q-diff-buffer-hunk-end position))))
 
-(defun agent-q-diff-fold--update (&rest _)
+(defun agent-q-diff-fold--update ()
   "Hide the middle of each long hunk, if the text of any hunk has changed."
   (unless (eq agent-q-diff-fold--positions agent-q-diff-buffer-positions)
     (setq agent-q-diff-fold--positions agent-q-diff-buffer-positions)
@@ -139,8 +139,7 @@ Return nil if the hunk is too short for that."
   "Hide the middle of long hunks in this buffer."
   (add-to-invisibility-spec 'agent-q-diff-cut)
   (add-hook 'agent-q-diff-long-lines-expand-functions #'agent-q-diff-fold--toggle nil t)
-  (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-fold--update nil t)
-  (add-hook 'agent-q-diff-buffer-completed-hook #'agent-q-diff-fold--update nil t))
+  (add-hook 'agent-q-diff-buffer-hunks-hook #'agent-q-diff-fold--update nil t))
 
 (provide 'agent-q-diff-fold)
 ;;; agent-q-diff-fold.el ends here

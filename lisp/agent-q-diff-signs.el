@@ -245,7 +245,12 @@ STATE is `applied', `rejected', or nil to remove the sign."
         (mapc #'agent-q-diff-signs--show-snapshot hunks)
       (agent-q-diff-signs--show-in-sight))
     (agent-q-diff-signs--thin-out)
-    (agent-q-diff-progress-refresh)))
+    (agent-q-diff-signs--show-progress)))
+
+(defun agent-q-diff-signs--show-progress ()
+  "Show the progress, and the hunk at point, which may have been decided."
+  (setq agent-q-diff-buffer-is-moved t)
+  (agent-q-diff-progress-refresh))
 
 (defun agent-q-diff-signs--choice (hunk)
   "Return (NTH . N): HUNK is offered the place with the index NTH of N.
@@ -279,7 +284,8 @@ overlays make every edit of a buffer slow."
         (dotimes (hunk n)
           (agent-q-diff-signs-show-hunk hunk))
       (agent-q-diff-signs--show-in-sight)))
-  (agent-q-diff-progress-refresh))
+  (run-hooks 'agent-q-diff-buffer-hunks-hook)
+  (agent-q-diff-signs--show-progress))
 
 (defconst agent-q-diff-signs--max-signs 100
   "Number of signs up to which those that are out of view may stay.")
