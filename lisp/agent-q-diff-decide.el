@@ -122,19 +122,22 @@ may have made way for another."
   "Signal an error if two files of CHANGE are one by now, and PARTS edit it.
 One may have become a link to the other.  An edit of either would go into the
 hunks of both."
-  (let ((files (agent-q-diff-change-files change)))
-    (when (cdr files)
+  (when (agent-q-diff-change-is-several change)
+    (let ((files (agent-q-diff-change-files change))
+          (visiting (make-hash-table :test #'eq)))
+      (dolist (file files)
+        (push file (gethash (agent-q-diff-file-change-buffer file) visiting)))
       (dolist (part parts)
         (let* ((file (nth (agent-q-diff-engine-part-file part) files))
-               (buffer (agent-q-diff-file-change-buffer file))
+               (same (gethash (agent-q-diff-file-change-buffer file) visiting))
+               ;; What is wrong with a file that is away is said when it is edited.
                (other (and (agent-q-diff-engine-part-edits part)
-                           ;; Else what is wrong with it is said when it is edited.
+                           (cdr same)
                            (not (agent-q-diff-file-change-why-away file))
                            (seq-find (lambda (other)
-                                       (and (not (eq other file))
-                                            (eq buffer (agent-q-diff-file-change-buffer other))
-                                            (not (agent-q-diff-file-change-why-away other))))
-                                     files))))
+                                       (not (or (eq other file)
+                                                (agent-q-diff-file-change-why-away other))))
+                                     (reverse same)))))
           (when other
             (signal 'agent-q-diff-bad-target
                     (list (format "%s and %s are one file now"
