@@ -256,8 +256,8 @@ meanwhile, it is searched again."
                       (agent-q-diff-write
                        live (agent-q-diff-edit-file-plan-spans now)
                        (agent-q-diff-edit-file-plan-new now)
-                       (lambda ()
-                         (agent-q-diff-edit-file--recheck request))))))
+                       (apply-partially #'agent-q-diff-guard-recheck
+                                        name (agent-q-diff-request-root request))))))
       (agent-q-diff-edit-file--note-applied request now lines by hash
                                             (plist-get written :saved))
       (setq quit-flag nil)
