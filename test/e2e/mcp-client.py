@@ -3,9 +3,9 @@
 usage: mcp-client.py MODE SERVER ARGUMENT...
 
 MODE is how versions are negotiated: auto or legacy.  If MCP_ROOTS names a file,
-the client has roots: that file has a list of URIs in JSON, or null if the client
-never answers what they are.  Reads commands as lines of
-JSON and writes what becomes of them as such lines:
+the client has roots: that file has a list of URIs in JSON, or null as long as the
+client does not answer what they are.  Reads commands as lines of JSON and writes
+what becomes of them as such lines:
 
 {"call": TAG, "tool": NAME, "arguments": FILE}   FILE holds an object in JSON
 {"cancel": TAG}
@@ -14,6 +14,7 @@ JSON and writes what becomes of them as such lines:
 {"tools": {NAME: {"required": [NAME...], "types": {NAME: TYPE}}}}
                                                  when the server is there
 {"asked": "roots"}                               when the server asks for them
+{"answered": "roots"}                            when it is told
 {"tag": TAG, "progress": N, "total": N or null, "message": TEXT}
 {"tag": TAG, "error": BOOLEAN, "text": TEXT, "result": OBJECT}
                                                  OBJECT is the structured content
@@ -59,12 +60,16 @@ async def call(client, scopes, tag, tool, arguments):
         say(tag=tag, cancelled=True)
 
 
+def read_roots():
+    with open(os.environ["MCP_ROOTS"], encoding="utf-8") as file:
+        return json.load(file)
+
+
 async def roots(_context):
     say(asked="roots")
-    with open(os.environ["MCP_ROOTS"], encoding="utf-8") as file:
-        uris = json.load(file)
-    if uris is None:
-        await anyio.sleep_forever()
+    while (uris := read_roots()) is None:
+        await anyio.sleep(0.05)
+    say(answered="roots")
     # The library would check that they are URIs of files.
     return ListRootsResult(roots=[Root.model_construct(uri=uri) for uri in uris])
 

@@ -402,7 +402,7 @@ No Emacs serves it."
 
 (defun mcp-set-roots (roots)
   "Let the client have ROOTS, a vector of URIs.
-If it is :null, the client never answers what they are."
+As long as it is :null, the client does not answer what they are."
   (e2e-write "roots" (json-serialize roots)))
 
 (defun mcp-root (name)
@@ -456,9 +456,10 @@ PATH is what the agent calls it."
         (mcp-should-be-outside "seven")
         (mcp-should-be-over)))))
 
-(ert-deftest e2e-mcp-a-client-that-never-answers-about-roots ()
+(ert-deftest e2e-mcp-a-client-that-answers-late-about-roots ()
   (let ((mcp-has-roots t))
     (mcp-with-client '("legacy")
+      (e2e-eval '(setq agent-q-diff-permission-pause 0))
       (mcp-set-roots :null)
       (dolist (name '("one" "two"))
         (mcp-propose name)
@@ -466,6 +467,10 @@ PATH is what the agent calls it."
         (e2e-keys "a a a q")
         (mcp-should-answer (concat name ".call") nil "\\`✓ Accepted: "))
       (mcp-should-be-outside "three")
+      ;; It may answer late, say once a call is answered.
+      (mcp-set-roots (vector (mcp-root "late")))
+      (e2e-wait-for (seq-find (lambda (said) (plist-get said :answered)) mcp-heard))
+      (mcp-should-edit "late/four")
       (should (= 1 (mcp-n-asked)))
       (mcp-should-be-over))))
 

@@ -26,9 +26,11 @@ use rmcp::model::{
 };
 use rmcp::service::{Peer, PeerRequestOptions, RequestContext};
 use serde_json::Value;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
+use tokio::time::timeout;
 
-/// Time to wait for a client's roots. A client that never answers must not block a call.
+/// Time for which a call waits for the client's roots. A client that never answers must not block
+/// it, and some answer only once the call is answered: then the roots count for later calls.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The key of the roots among what is required for a call.
@@ -39,8 +41,9 @@ const KEY: &str = "roots";
 pub struct Roots {
     /// How often the client has said that they have changed.
     n_changes: AtomicU64,
-    /// The roots, and the value of `n_changes` when they were requested.
-    known: Mutex<Option<(u64, Vec<PathBuf>)>>,
+    /// The roots, once the client has said them, and the value of `n_changes` when they were
+    /// requested.
+    requested: Mutex<Option<(u64, watch::Receiver<Vec<PathBuf>>)>>,
 }
 
 /// What there is to know for a call.
@@ -80,32 +83,36 @@ impl Roots {
 
     /// Returns the roots that the client has said before, or requests them.
     async fn request(&self, peer: &Peer<RoleServer>) -> Vec<PathBuf> {
-        let mut known = self.known.lock().await;
+        let mut requested = self.requested.lock().await;
         let n_changes = self.n_changes.load(Ordering::Relaxed);
-        match &*known {
-            Some((n, roots)) if *n == n_changes => roots.clone(),
+        match &*requested {
+            Some((n, said)) if *n == n_changes => said.borrow().clone(),
             _ => {
-                let roots = list(peer).await;
-                *known = Some((n_changes, roots.clone()));
+                let mut said = list(peer.clone());
+                // Whatever comes of it: without an answer there are none.
+                let _ = timeout(TIMEOUT, said.changed()).await;
+                let roots = said.borrow().clone();
+                *requested = Some((n_changes, said));
                 roots
             }
         }
     }
 }
 
-/// Requests the client's roots. There are none if it does not answer in time.
-async fn list(peer: &Peer<RoleServer>) -> Vec<PathBuf> {
-    let request = ServerRequest::ListRootsRequest(request());
-    let options = PeerRequestOptions::with_timeout(TIMEOUT);
-    let Ok(handle) = peer.send_cancellable_request(request, options).await else {
-        return Vec::new();
-    };
-    match handle.await_response().await {
-        Ok(ClientResult::ListRootsResult(result)) => {
-            of_response(serde_json::to_value(result).ok().as_ref())
+/// Requests the client's roots. Until it answers, and if it has none, there are none.
+fn list(peer: Peer<RoleServer>) -> watch::Receiver<Vec<PathBuf>> {
+    let (say, said) = watch::channel(Vec::new());
+    tokio::spawn(async move {
+        let request = ServerRequest::ListRootsRequest(request());
+        let options = PeerRequestOptions::no_options();
+        let Ok(handle) = peer.send_cancellable_request(request, options).await else {
+            return;
+        };
+        if let Ok(ClientResult::ListRootsResult(result)) = handle.await_response().await {
+            say.send_replace(of_response(serde_json::to_value(result).ok().as_ref()));
         }
-        _ => Vec::new(),
-    }
+    });
+    said
 }
 
 /// Returns what says that a call requires the client's roots.
