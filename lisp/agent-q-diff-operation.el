@@ -253,8 +253,7 @@ If others deleted it, that is a plain file with TEXT, as the proposal says."
   "Rename FROM, the present name of FILE, to TO; its buffer follows."
   (when (agent-q-diff-operation-exists-p to)
     (agent-q-diff-file-refuse "%s exists already" to))
-  (when-let ((buffer (get-file-buffer to)))
-    (agent-q-diff-file-refuse "the buffer %s is for %s already" buffer to))
+  (agent-q-diff-operation--free-name to)
   (let ((missing (agent-q-diff-operation--make-directories to))
         (buffer (or (find-buffer-visiting from) (agent-q-diff-file-change-buffer file))))
     (rename-file from to)
@@ -264,6 +263,16 @@ If others deleted it, that is a plain file with TEXT, as the proposal says."
     (agent-q-diff-operation--name-buffer file buffer to)
     (lambda ()
       (agent-q-diff-operation--rename file to from))))
+
+(defun agent-q-diff-operation--free-name (name)
+  "Refuse NAME, which no file has, if a buffer visits it.
+A buffer with nothing in it is killed instead: another review has tried to
+visit the file while it had another name."
+  (when-let ((buffer (get-file-buffer name)))
+    (unless (and (zerop (buffer-size buffer))
+                 (not (buffer-modified-p buffer))
+                 (kill-buffer buffer))
+      (agent-q-diff-file-refuse "the buffer %s is for %s already" buffer name))))
 
 (defun agent-q-diff-operation--name-buffer (file buffer to)
   "Let BUFFER, which may be nil or killed, and FILE be named TO."

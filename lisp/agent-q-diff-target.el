@@ -185,7 +185,7 @@ Call this when you tell the user."
   "Return why the buffer of TARGET no longer has its file's text, or nil."
   (cond
    ((eq 'deleted (agent-q-diff-target-lost target))
-    (format "%s was deleted after it was proposed to change it"
+    (format "%s was deleted or renamed after it was proposed to change it"
             (agent-q-diff-visible (agent-q-diff-target-path target))))
    ((agent-q-diff-target-put-off target)
     (unless (agent-q-diff-target-can-wait-p target)

@@ -280,7 +280,7 @@ run.sh made executable, link now links to run.sh."))))
           (kill-buffer "old.txt")
           (delete-file (aqd-several-name "old.txt"))
           (should (string-match-p
-                   "\\`Not finished: hunk [14] in old\\.txt: .*/old\\.txt was deleted after it was \
+                   "\\`Not finished: hunk [14] in old\\.txt: .*/old\\.txt was deleted or renamed after it was \
 proposed to change it; r rejects\\'"
                    (aqd-said (agent-q-diff-accept-all))))
           (should (equal aqd-several-a-proposed (aqd-bytes-of (aqd-several-name "a.txt"))))
@@ -598,6 +598,21 @@ character →; .*agent-q-diff-recode-target.*; r rejects\\'"
       (should (string-search "old.txt renamed to new.txt" (aqd-several-answer :message)))
       (should (equal "theirs\n" (aqd-bytes-of (aqd-several-name "old.txt"))))
       (should (equal "one\ntwo\n" (aqd-bytes-of (aqd-several-name "new.txt")))))))
+
+(ert-deftest aqd-several-a-rename-is-taken-back-after-another-review-missed-the-file ()
+  (aqd-several-with-tree
+    (let ((other (agent-q-diff-review (aqd-several-name "old.txt") "one\ntwo\n"
+                                      "one\n2\n" "Other" #'ignore)))
+      (aqd-several-with-proposal '((:path "old.txt" :to "new.txt" :original "one\ntwo\n"
+                                          :modified "ONE\ntwo\n"))
+        (agent-q-diff-command review 'accept 0)
+        (should (equal (list (concat (aqd-several-name "old.txt")
+                                     " was deleted or renamed after it was proposed to change it"))
+                       (cdr (should-error (agent-q-diff-accept other 0)))))
+        (agent-q-diff-command review 'unapply 0)
+        (agent-q-diff-accept other 0)
+        (should (equal "one\n2\n" (aqd-bytes-of (aqd-several-name "old.txt"))))
+        (should-not (file-exists-p (aqd-several-name "new.txt")))))))
 
 (ert-deftest aqd-several-a-buffer-under-another-name-follows-a-rename ()
   (aqd-several-with-tree
