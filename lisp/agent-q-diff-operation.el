@@ -55,7 +55,9 @@ that it is neither as before nor as proposed, the string says how."
                       (agent-q-diff-operation-exists-p new))
            ('(t nil) nil)
            ('(nil t) t)
-           ('(t t) "its new name is taken")
+           ('(t t) (if (equal new (agent-q-diff-file-change-path file))
+                       "its old name is taken again"
+                     "its new name is taken"))
            (_ "there is no file under either name")))
         (`(mode ,before ,after)
          (let ((mode (agent-q-diff-operation--mode (agent-q-diff-file-change-path file)
