@@ -130,8 +130,27 @@ signal an error that names it.  PROJECT is as for
                                                     (string-remove-prefix (or project "") path)
                                                     note))
                                           said))))))
+        (setq notes (append notes (agent-q-diff-propose--link-notes file project)))
         (push (plist-put file :check (lambda () (mapc #'funcall checks))) checked)))
     (list (nreverse checked) notes (nreverse requests))))
+
+(defun agent-q-diff-propose--link-notes (file project)
+  "Return notes for the user if FILE is to be a link that leads out of PROJECT.
+FILE is a property list with absolute names; PROJECT may be nil.  Where the
+link leads is known by its name alone: nothing is looked at outside."
+  (when-let ((leads-to (and project (plist-get file :link)))
+             (name (or (plist-get file :to) (plist-get file :path))))
+    (unless (string-prefix-p project
+                             ;; An agent's name must not open a connection.
+                             (let ((file-name-handler-alist nil))
+                               (expand-file-name
+                                (if (string-prefix-p "/" leads-to)
+                                    leads-to
+                                  ;; Here, "~" is no home directory.
+                                  (concat (file-name-directory name) leads-to "/")))))
+      (list (format "%s: the link leads OUTSIDE the project %s"
+                    (string-remove-prefix project name)
+                    (abbreviate-file-name project))))))
 
 (defun agent-q-diff-propose--naming (path function)
   "Call FUNCTION and return its value; if it refuses PATH, the error names that."

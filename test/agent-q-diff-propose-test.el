@@ -197,6 +197,28 @@ with 1 of 1 hunk, gone.txt deleted, old.sh renamed to run.sh and made executable
             (should-not (agent-q-diff-open-reviews))
             (should (equal (aqd-disk) "a\n"))))))))
 
+(ert-deftest aqd-propose-a-new-link-out-of-the-project-is-shown-with-a-warning ()
+  (let ((aqd-policy 'ask))
+    (aqd-with-project "a\n"
+      (dolist (case '(("target.txt") ("sub/../target.txt") ("~/x") ("./")
+                      ("/etc/passwd" . t) ("../" . t) ("sub/../../x" . t)
+                      ("/ssh:nobody@nowhere:/x" . t)))
+        (ert-info ((car case) :prefix "leads to: ")
+          (agent-q-diff-tools-call-async
+           "propose_patch"
+           (list :diff (format "diff --git a/new b/new\nnew file mode 120000\n\
+--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+%s\n\\ No newline at end of file\n"
+                               (car case))
+                 :description "d")
+           #'ignore)
+          (let ((review (car (agent-q-diff-open-reviews))))
+            (should (eq (cdr case)
+                        (aqd-in-diff review
+                          (and (string-search "# Note: new: the link leads OUTSIDE the project"
+                                              (buffer-string))
+                               t))))
+            (agent-q-diff-cancel review)))))))
+
 (ert-deftest aqd-propose-policy-is-asked-for-new-names-too ()
   (aqd-with-project "a\n"
     (aqd-propose-several-files)
