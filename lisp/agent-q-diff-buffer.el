@@ -126,7 +126,18 @@ place that was shown.  For PLACES, see `agent-q-diff-module-candidates'.")
 ;;;; Where the hunks are
 
 (defvar agent-q-diff-buffer-hunks-hook nil
-  "Hook run in the diff buffer after hunks were inserted in it, or replaced.")
+  "Hook run in the diff buffer after hunks were inserted in it, or replaced.
+See `agent-q-diff-buffer-announce-hunks'.")
+
+(defvar-local agent-q-diff-buffer--announced nil
+  "Value of `agent-q-diff-buffer-positions' when the hook was last run.
+It is compared by identity: changing the text makes a new vector.")
+
+(defun agent-q-diff-buffer-announce-hunks ()
+  "Run `agent-q-diff-buffer-hunks-hook' if the text of any hunk has changed."
+  (unless (eq agent-q-diff-buffer--announced agent-q-diff-buffer-positions)
+    (setq agent-q-diff-buffer--announced agent-q-diff-buffer-positions)
+    (run-hooks 'agent-q-diff-buffer-hunks-hook)))
 
 (defun agent-q-diff-buffer-position (hunk)
   "Return the position of the `@@' line of HUNK.
@@ -154,7 +165,7 @@ If HUNK is not in this buffer yet, insert it first, with all others."
           (funcall insert)))
       (goto-char point)
       (set-marker point nil))
-    (run-hooks 'agent-q-diff-buffer-hunks-hook)))
+    (agent-q-diff-buffer-announce-hunks)))
 
 (defun agent-q-diff-buffer-complete-soon ()
   "Insert the hunks that are not in this buffer yet when Emacs is next idle.
@@ -214,8 +225,7 @@ Signal `agent-q-diff-malformed' if the text is not a diff, or
       (agent-q-diff-buffer-adopt
        (agent-q-diff-session-of file)
        (agent-q-diff-module-header-lines (agent-q-diff-file-change-engine file)))
-      (setq agent-q-diff-buffer-parsed-tick (buffer-chars-modified-tick))
-      (run-hooks 'agent-q-diff-buffer-hunks-hook)))
+      (setq agent-q-diff-buffer-parsed-tick (buffer-chars-modified-tick))))
   (agent-q-diff-buffer--read-states)
   agent-q-diff-buffer-change)
 

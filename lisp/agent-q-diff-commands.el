@@ -211,17 +211,20 @@ These lines become hunks of their own first.  Return the message shown, or
 nil if anything could not be done."
   (if (not (use-region-p))
       (agent-q-diff-commands--do command)
-    (condition-case err
-        ;; Undoing the decision joins what is split for it.
-        (agent-q-diff-decide-as-one
-         (agent-q-diff-split-change)
-         (lambda ()
-           (let ((hunks (agent-q-diff-split-pick-region (region-beginning) (region-end))))
-             (deactivate-mark)
-             (agent-q-diff-commands--do-each command hunks))))
-      (agent-q-diff-error
-       (message "Cannot use these lines alone: %s" (agent-q-diff-error-text err))
-       nil))))
+    ;; Reading the hunks may fold the one at point, and move point.
+    (let ((beg (region-beginning))
+          (end (region-end)))
+      (condition-case err
+          ;; Undoing the decision joins what is split for it.
+          (agent-q-diff-decide-as-one
+           (agent-q-diff-split-change)
+           (lambda ()
+             (let ((hunks (agent-q-diff-split-pick-region beg end)))
+               (deactivate-mark)
+               (agent-q-diff-commands--do-each command hunks))))
+        (agent-q-diff-error
+         (message "Cannot use these lines alone: %s" (agent-q-diff-error-text err))
+         nil)))))
 
 (defun agent-q-diff-commands--do-each (command hunks)
   "Carry out COMMAND on HUNKS in order, and stop at the first failure.

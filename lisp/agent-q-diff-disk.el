@@ -41,24 +41,37 @@ ATTRIBUTES are from `file-attributes'."
 
 (defvar-local agent-q-diff-disk--agreed nil
   "What the file was when it and the buffer were last known to agree.
-The value is (TRUENAME ATTRIBUTES HOW TICK), or nil if they did not agree.
+The value is (TRUENAME ATTRIBUTES HOW TICK IS-RECENT), or nil if they did not
+agree.
 TRUENAME is the file's name without links.  ATTRIBUTES are those of
 `agent-q-diff-disk-attributes', nil if there was no file.  HOW says how
 that is known: `written' if we wrote the file, `read' if it was read and
 compared, nil if only Emacs's record of its time says so.  TICK is the
-buffer's tick then; see `buffer-chars-modified-tick'.")
+buffer's tick then; see `buffer-chars-modified-tick'.  If IS-RECENT is
+non-nil, another program may have written the file since without any change
+of ATTRIBUTES; see `agent-q-diff-disk--recent-p'.")
 (put 'agent-q-diff-disk--agreed 'permanent-local t)
 
 (defun agent-q-diff-disk-note (&optional how attributes)
   "Note that the current buffer and its file agree.
 HOW is as in `agent-q-diff-disk--agreed'.  ATTRIBUTES are those that the
 file had just before it was read; nil means to get them now."
-  (let ((truename (file-truename buffer-file-name)))
+  (let* ((truename (file-truename buffer-file-name))
+         (attributes (or attributes (agent-q-diff-disk-attributes truename))))
     (setq agent-q-diff-disk--agreed
-          (list truename
-                (or attributes (agent-q-diff-disk-attributes truename))
-                how
-                (buffer-chars-modified-tick)))))
+          (list truename attributes how (buffer-chars-modified-tick)
+                (agent-q-diff-disk--recent-p truename how attributes)))))
+
+(defun agent-q-diff-disk--recent-p (name how attributes)
+  "Return non-nil if the file NAME could be written without other ATTRIBUTES.
+TRAMP gives times in whole seconds, so a file that was written in this second
+can be written again with the same time and size.  HOW is as in
+`agent-q-diff-disk--agreed'.  The other host's clock may be ahead, or behind,
+so what we have just written always counts as recent."
+  (and attributes
+       (file-remote-p name)
+       (or (eq how 'written)
+           (time-less-p (time-subtract nil 3) (nth 1 attributes)))))
 
 (defun agent-q-diff-disk-watch (buffer &optional was-read)
   "Note the state of the file of BUFFER, unless it is already known.
@@ -113,7 +126,7 @@ If `save-buffer-coding-system' is set, these differ until it is saved."
 
 (defun agent-q-diff-disk--reads-same-p ()
   "Return non-nil if visiting the file again would show the buffer's text."
-  (and (file-regular-p buffer-file-name)
+  (and (agent-q-diff-file-regular-p buffer-file-name)
        (or (agent-q-diff-disk--reads-same-in-p buffer-file-coding-system)
            (and save-buffer-coding-system
                 (agent-q-diff-disk--reads-same-in-p save-buffer-coding-system))
@@ -139,27 +152,39 @@ The value is nil if it has not changed, else one of these symbols:
 `deleted'    It does not exist any more.
 `irregular'  It is now a directory, a FIFO or the like.
 `moved'      Its name leads to another file, through a link.
-`unreadable' It must not be read any more, so it is not known what it holds.
+`unreadable' It cannot be read any more, or its host cannot be reached, so it
+             is not known what it holds.
 `decoded'    BUFFER shows it without its markup, as `enriched-mode' does, so
              that its text is not what an agent has read.
 
 Bytes decide, not times: a file that was merely touched has not changed.
 If BUFFER has unsaved edits, the bytes cannot be compared any more, and
 `changed' is the safe answer."
+  (condition-case nil
+      (agent-q-diff-disk--state-now buffer)
+    (file-error 'unreadable)))
+
+(defun agent-q-diff-disk--state-now (buffer)
+  "Return what `agent-q-diff-disk-state' does for BUFFER.
+Signal `file-error' if the host of its file cannot be reached."
   (agent-q-diff-file-uncached
     (with-current-buffer buffer
-      (pcase-let ((`(,truename ,attributes ,_) agent-q-diff-disk--agreed))
+      (pcase-let ((`(,truename ,attributes ,_ ,_ ,is-recent) agent-q-diff-disk--agreed))
         (cond
          ((null buffer-file-name) nil)
          (buffer-file-format 'decoded)
          ((and agent-q-diff-disk--agreed
                (equal truename (file-truename buffer-file-name))
-               (equal attributes (agent-q-diff-disk-attributes truename)))
+               (equal attributes (agent-q-diff-disk-attributes truename))
+               ;; With unsaved edits, the texts cannot be compared.
+               (or (not is-recent) (buffer-modified-p)))
           nil)
-         ((and truename (not (equal truename (file-truename buffer-file-name)))) 'moved)
          ((not (file-exists-p buffer-file-name))
-          (and (or attributes (null agent-q-diff-disk--agreed)) 'deleted))
-         ((not (file-regular-p buffer-file-name)) 'irregular)
+          (cond
+           ((or attributes (null agent-q-diff-disk--agreed)) 'deleted)
+           ((not (equal truename (file-truename buffer-file-name))) 'moved)))
+         ((not (agent-q-diff-file-regular-p buffer-file-name)) 'irregular)
+         ((and truename (not (equal truename (file-truename buffer-file-name)))) 'moved)
          ((not (file-readable-p buffer-file-name)) 'unreadable)
          ((agent-q-diff-disk--agrees-again-p) nil)
          (t 'changed))))))
@@ -223,7 +248,7 @@ If the line ends are the same as well, note that the two agree."
   "Return non-nil if the text was in the file when the two last agreed.
 It still is, unless the file has changed since."
   (pcase agent-q-diff-disk--agreed
-    (`(,_ ,_ ,(pred identity) ,tick) (eql tick (buffer-chars-modified-tick)))))
+    (`(,_ ,_ ,(pred identity) ,tick . ,_) (eql tick (buffer-chars-modified-tick)))))
 
 (defun agent-q-diff-disk-ours-p (buffer)
   "Return non-nil if we wrote the file of BUFFER when the two last agreed."
@@ -375,6 +400,12 @@ STATE is what `agent-q-diff-disk-sync' returned."
      (t (when-let ((message (agent-q-diff-disk-message
                              buffer (agent-q-diff-disk-state buffer))))
           (agent-q-diff-file-refuse "%s" message))))))
+
+(defun agent-q-diff-disk-check-leads-to (path truename buffer)
+  "Refuse BUFFER, which visits PATH, if PATH no longer leads to TRUENAME."
+  (agent-q-diff-file-uncached
+    (unless (or (null truename) (equal truename (file-truename path)))
+      (agent-q-diff-file-refuse "%s" (agent-q-diff-disk-message buffer 'moved)))))
 
 (defun agent-q-diff-disk-check-visits (buffer path)
   "Refuse BUFFER, found by `find-buffer-visiting' for PATH, if it visits another.

@@ -48,12 +48,17 @@ there may have written, removed or replaced a file meanwhile."
   `(let ((remote-file-name-inhibit-cache (time-convert nil t)))
      ,@body))
 
+(defun agent-q-diff-file-regular-p (name)
+  "Return non-nil if NAME is a regular file or a link to one, on any host."
+  ;; In Emacs 28, TRAMP does not follow links for `file-regular-p'.
+  (file-regular-p (if (file-remote-p name) (file-truename name) name)))
+
 (defun agent-q-diff-file-check-regular (name)
   "Refuse the file NAME if it exists and is not a regular file.
 Links are followed.  Opening a FIFO, or a device, could hang Emacs, so call
 this each time before a file is opened."
   (agent-q-diff-file-uncached
-    (unless (or (file-regular-p name) (not (file-exists-p name)))
+    (unless (or (agent-q-diff-file-regular-p name) (not (file-exists-p name)))
       (agent-q-diff-file-refuse
        (if (file-directory-p name) "%s is a directory" "%s is not a regular file")
        name))))
@@ -214,18 +219,19 @@ What it held before is in %s"
 (defun agent-q-diff-file-put (text coding name &optional must-be-new)
   "Write TEXT, or the current buffer if it is nil, to the file NAME in CODING.
 NAME is a file that nobody else knows, so no lock file is made for it; see
-`agent-q-diff-file-with-draft'.  If NAME exists and MUST-BE-NEW is `excl',
+`agent-q-diff-file-replace'.  If NAME exists and MUST-BE-NEW is `excl',
 signal `file-already-exists'."
   (let ((create-lockfiles nil))
     (agent-q-diff-file--overwrite text coding name must-be-new)))
 
-(defun agent-q-diff-file--overwrite (text coding name &optional must-be-new)
+(defun agent-q-diff-file--overwrite (text coding name &optional must-be-new lock)
   "Do what `agent-q-diff-file-put' does with its arguments, but lock NAME.
-TEXT, CODING, NAME and MUST-BE-NEW are that function's."
+TEXT, CODING, NAME and MUST-BE-NEW are that function's.  If LOCK is not nil,
+it is the name that is locked instead."
   (let ((coding-system-for-write coding)
         (write-region-annotate-functions nil)
         (write-region-post-annotation-function nil))
-    (write-region text nil name nil 'silent nil must-be-new)))
+    (write-region text nil name nil 'silent lock must-be-new)))
 
 (defun agent-q-diff-file--owned-as-p (name attributes)
   "Return non-nil if the file NAME has the owner and the group of ATTRIBUTES.
@@ -236,7 +242,9 @@ These are from `file-attributes' with `integer'."
 
 (defun agent-q-diff-file--make-temporary (name)
   "Return a new empty file in the directory of NAME, for the user alone."
-  (let ((directory (file-name-directory name)))
+  (let ((directory (file-name-directory name))
+        ;; On another host, this would take nine round trips.
+        (create-lockfiles nil))
     (unless (file-remote-p directory)
       (agent-q-diff-file--note (list "beside" directory)))
     (make-temp-file (expand-file-name
@@ -321,106 +329,151 @@ The copy is recorded once it is complete."
   (let ((copy (make-temp-file
                (expand-file-name (agent-q-diff-file--copy-prefix (emacs-pid))
                                  agent-q-diff-file-state-directory))))
-    (agent-q-diff-file-put bytes 'no-conversion copy)
+    (condition-case err
+        (agent-q-diff-file-put bytes 'no-conversion copy)
+      ((error quit)
+       (delete-file copy)
+       (signal (car err) (cdr err))))
     (agent-q-diff-file--note (list "copy" copy name))
     copy))
 
 (defun agent-q-diff-file--put-back (name bytes copy)
   "Write BYTES, which COPY also has, to the file NAME again."
   (condition-case err
-      (agent-q-diff-file--overwrite bytes 'no-conversion name)
+      ;; What was written of the new text has changed the file's time.  Emacs
+      ;; would ask whether to write over that if it were to lock NAME.
+      (agent-q-diff-file--overwrite bytes 'no-conversion name nil copy)
     (error
-     (agent-q-diff-file-refuse
-      "%s is damaged, since writing it failed (%s); what it held is in %s"
-      name (error-message-string err) copy)))
+     ;; The new text may have failed before anything was written.
+     (unless (ignore-errors (agent-q-diff-file-has-bytes-p name bytes))
+       (agent-q-diff-file-refuse
+        "%s is damaged, since writing it failed (%s); what it held is in %s"
+        name (error-message-string err) copy))))
   (delete-file copy))
 
 ;;;; A draft
 
-(cl-defstruct (agent-q-diff-file-draft (:constructor agent-q-diff-file--make-draft)
-                                       (:copier nil))
+(cl-defstruct (agent-q-diff-file--draft (:constructor agent-q-diff-file--make-draft)
+                                        (:copier nil))
   "A file that is being written, and is then to replace another."
   (name nil :documentation "Absolute name of the file that is to be replaced.")
-  (file nil :documentation "Name of the file to write, or nil once it has replaced NAME.")
+  (file nil :documentation "Name of the file to write, or nil once it was renamed.")
   (modes nil :documentation "The modes of NAME, or nil if it is to be created.")
-  (is-beside nil :documentation "Non-nil if FILE may be renamed to NAME."))
+  (old nil :documentation "The bytes of NAME if it is written in place, or nil.")
+  (copy nil :documentation "Name of a file with OLD, or nil."))
 
 (defun agent-q-diff-file--begin-draft (name)
   "Return a new draft for the file NAME."
   (agent-q-diff-file-check-regular name)
   (let* ((is-new (not (file-exists-p name)))
-         (beside (if is-new
-                     (agent-q-diff-file--make-new-temporary name)
-                   (agent-q-diff-file--temporary name))))
-    (agent-q-diff-file--make-draft
-     :name name
-     :modes (and (not is-new) (file-modes name))
-     :file (or beside (agent-q-diff-file--make-elsewhere))
-     :is-beside (and beside t))))
+         (modes (and (not is-new) (file-modes name)))
+         (beside (let ((inhibit-quit t))
+                   (if is-new
+                       (agent-q-diff-file--make-new-temporary name)
+                     (agent-q-diff-file--temporary name)))))
+    (if beside
+        (agent-q-diff-file--make-draft :name name :file beside :modes modes)
+      (let ((draft (agent-q-diff-file--make-draft :name name :modes modes))
+            (is-ready nil))
+        (unwind-protect
+            (progn
+              (agent-q-diff-file--prepare-in-place draft)
+              (setf (agent-q-diff-file--draft-file draft)
+                    (agent-q-diff-file--make-elsewhere))
+              (setq is-ready t)
+              draft)
+          (unless is-ready
+            (agent-q-diff-file--discard draft)))))))
 
-(defmacro agent-q-diff-file-with-draft (draft name &rest body)
-  "Run BODY with DRAFT bound to a new draft for the file NAME.
-NAME is absolute and not a symbolic link.  BODY is to write the file
-`agent-q-diff-file-draft-file', which is empty, check that NAME may still be
-replaced, and call `agent-q-diff-file-publish' at once after that.  If it
-does not come that far, NAME is as it was."
-  (declare (indent 2) (debug (symbolp form body)))
-  `(agent-q-diff-file-uncached
-     (let ((,draft (agent-q-diff-file--begin-draft ,name)))
-       (unwind-protect
-           (progn ,@body)
-         (agent-q-diff-file--discard ,draft)))))
+(defun agent-q-diff-file--prepare-in-place (draft)
+  "Copy the file for which DRAFT was made, since it is to be written itself."
+  (let* ((name (agent-q-diff-file--draft-name draft))
+         (old (agent-q-diff-file-bytes name)))
+    (setf (agent-q-diff-file--draft-copy draft) (agent-q-diff-file--save-copy name old)
+          (agent-q-diff-file--draft-old draft) old)))
 
 (defun agent-q-diff-file--discard (draft)
-  "Delete the file of DRAFT unless it has replaced another."
-  (when (agent-q-diff-file-draft-file draft)
-    (delete-file (agent-q-diff-file-draft-file draft))))
+  "Delete the files that were made for DRAFT.
+One that cannot be deleted is no failure: NAME is complete, or as it was."
+  (let ((inhibit-quit t))
+    (dolist (file (list (agent-q-diff-file--draft-file draft)
+                        (agent-q-diff-file--draft-copy draft)))
+      (when file
+        (ignore-errors (delete-file file))))))
 
 (defun agent-q-diff-file--write-in-place (draft)
   "Write what DRAFT has to the file itself that it is to replace.
 If that fails, write the old content again."
-  (let* ((name (agent-q-diff-file-draft-name draft))
-         (new (agent-q-diff-file-bytes (agent-q-diff-file-draft-file draft)))
-         (old (agent-q-diff-file-bytes name))
-         (copy (agent-q-diff-file--save-copy name old))
-         (is-begun nil)
-         (is-done nil))
+  (let ((name (agent-q-diff-file--draft-name draft))
+        (old (agent-q-diff-file--draft-old draft))
+        (new (agent-q-diff-file-bytes (agent-q-diff-file--draft-file draft)))
+        (is-done nil))
+    (unless (agent-q-diff-file-has-bytes-p name old)
+      (agent-q-diff-file-refuse "%s was changed meanwhile" name))
     (unwind-protect
         (progn
-          ;; Making the copy has taken a while.
-          (unless (agent-q-diff-file-has-bytes-p name old)
-            (agent-q-diff-file-refuse "%s was changed meanwhile" name))
-          (setq is-begun t)
           (agent-q-diff-file--overwrite new 'no-conversion name)
           (setq is-done t))
-      (if (and is-begun (not is-done))
-          (agent-q-diff-file--put-back name old copy)
-        (ignore-errors (delete-file copy))))))
+      (unless is-done
+        (let ((copy (agent-q-diff-file--draft-copy draft)))
+          ;; If this fails, the copy is all that is left of it.
+          (setf (agent-q-diff-file--draft-copy draft) nil)
+          (agent-q-diff-file--put-back name old copy))))))
 
-(defun agent-q-diff-file-publish (draft)
-  "Replace the file for which DRAFT was made by DRAFT.
-Mode, owner and access rules are kept; a new file gets the default ones.
-If this fails, signal an error; then that file is as it was.  With
-`inhibit-quit' non-nil, a quit does not come between this and what the caller
-does next."
-  (let ((name (agent-q-diff-file-draft-name draft))
-        (file (agent-q-diff-file-draft-file draft))
-        (modes (agent-q-diff-file-draft-modes draft)))
-    (if (and (agent-q-diff-file-draft-is-beside draft)
+(defun agent-q-diff-file--publish (draft)
+  "Replace the file for which DRAFT was made by DRAFT, and return non-nil.
+If that turns out not to be possible by a rename, return nil; it can then be
+written in place, by another call.  That took a while, so check first once
+more whether it may be.  If this signals an error, the file is as it was."
+  (let ((name (agent-q-diff-file--draft-name draft))
+        (file (agent-q-diff-file--draft-file draft))
+        (modes (agent-q-diff-file--draft-modes draft)))
+    (cond
+     ((agent-q-diff-file--draft-copy draft)
+      (agent-q-diff-file--write-in-place draft)
+      t)
+     ((progn
+        (when modes
+          (set-file-modes file modes))
+        (agent-q-diff-file--rename file name (null modes)))
+      (setf (agent-q-diff-file--draft-file draft) nil)
+      t)
+     (t (agent-q-diff-file--prepare-in-place draft)
+        nil))))
+
+(defmacro agent-q-diff-file-replace (spec write check &rest done)
+  "Replace a file as a whole, so that it is complete whatever happens.
+SPEC is (FILE NAME): NAME is evaluated to the absolute name of a file that is
+not a symbolic link, and the variable FILE is bound to that of an empty file.
+The form WRITE writes the new content to FILE.  Then CHECK, a form, signals an
+error if NAME must not be replaced, and NAME is replaced right after that.  The
+forms DONE follow without a quit in between.
+
+If anything fails, NAME is as it was.  Mode, owner and access rules are kept; a
+new file gets the default ones.  If no rename can replace NAME, CHECK may be
+evaluated twice.  No lock file is made for FILE, which nobody else knows."
+  (declare (indent 1) (debug ((symbolp form) form form body)))
+  (let ((draft (make-symbol "draft")))
+    `(agent-q-diff-file-uncached
+       (let ((,draft (agent-q-diff-file--begin-draft ,(cadr spec))))
+         (unwind-protect
              (progn
-               (when modes
-                 (set-file-modes file modes))
-               (agent-q-diff-file--rename file name (null modes))))
-        (setf (agent-q-diff-file-draft-file draft) nil)
-      (let ((inhibit-quit t))
-        (agent-q-diff-file--write-in-place draft)))))
+               (let ((,(car spec) (agent-q-diff-file--draft-file ,draft)))
+                 ,write)
+               (while (progn
+                        ,check
+                        (let ((inhibit-quit t))
+                          (not (when (agent-q-diff-file--publish ,draft)
+                                 ,@done
+                                 t))))))
+           (agent-q-diff-file--discard ,draft))))))
 
 (defun agent-q-diff-file-write-bytes (name bytes)
   "Make BYTES, a unibyte string, the content of the file NAME.
-It is complete or as it was, whatever happens."
-  (agent-q-diff-file-with-draft draft name
-    (agent-q-diff-file-put bytes 'no-conversion (agent-q-diff-file-draft-file draft))
-    (agent-q-diff-file-publish draft)))
+See `agent-q-diff-file-replace'."
+  (agent-q-diff-file-replace (file name)
+    (agent-q-diff-file-put bytes 'no-conversion file)
+    nil))
 
 ;;;; Directories
 

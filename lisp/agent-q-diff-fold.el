@@ -23,10 +23,6 @@
 (require 'agent-q-diff-progress)
 (require 'agent-q-diff-long-lines)
 
-(defvar-local agent-q-diff-fold--positions nil
-  "Value of `agent-q-diff-buffer-positions' when the hunks were last checked.
-It is compared by identity: changing the text makes a new vector.")
-
 (defvar-local agent-q-diff-fold--expanded nil
   "Markers at the `@@' lines of long hunks that are shown whole.")
 
@@ -96,22 +92,20 @@ Return non-nil if it was hidden."
               (overlays-in position (agent-q-diff-buffer-hunk-end position))))
 
 (defun agent-q-diff-fold--update ()
-  "Hide the middle of each long hunk, if the text of any hunk has changed."
-  (unless (eq agent-q-diff-fold--positions agent-q-diff-buffer-positions)
-    (setq agent-q-diff-fold--positions agent-q-diff-buffer-positions)
-    (save-restriction
-      (widen)
-      (remove-overlays nil nil 'agent-q-diff-cut t)
-      (when agent-q-diff-hunk-lines
-        (cl-loop with expanded = (mapcar #'marker-position agent-q-diff-fold--expanded)
-                 with end = (point-max)
-                 for hunk downfrom (1- (agent-q-diff-buffer-n-inserted)) to 0
-                 for position = (agent-q-diff-buffer-position hunk)
-                 ;; The next hunk may be in the next file, but that is only later.
-                 when (and (> (- end position) agent-q-diff-hunk-lines)
-                           (not (memq position expanded)))
-                 do (agent-q-diff-fold--hide position)
-                 do (setq end position))))))
+  "Hide the middle of each long hunk that is not to be shown whole."
+  (save-restriction
+    (widen)
+    (remove-overlays nil nil 'agent-q-diff-cut t)
+    (when agent-q-diff-hunk-lines
+      (cl-loop with expanded = (mapcar #'marker-position agent-q-diff-fold--expanded)
+               with end = (point-max)
+               for hunk downfrom (1- (agent-q-diff-buffer-n-inserted)) to 0
+               for position = (agent-q-diff-buffer-position hunk)
+               ;; The next hunk may be in the next file, but that is only later.
+               when (and (> (- end position) agent-q-diff-hunk-lines)
+                         (not (memq position expanded)))
+               do (agent-q-diff-fold--hide position)
+               do (setq end position)))))
 
 ;;;; The key
 

@@ -59,13 +59,12 @@ A file that does not exist has no bytes that could change."
 ;;;; Saving
 
 (defun agent-q-diff-save--put (file)
-  "Write the text of the current buffer to FILE, a draft.
+  "Write the text of the current buffer to FILE, which nobody else knows.
 If a coding system may not hold every text, the bytes that are written are
 checked first."
   (let ((coding (agent-q-diff-coding-of-buffer)))
     (if (or (agent-q-diff-coding-plain-p coding)
             write-region-annotate-functions)
-        ;; Nobody else knows it, so it needs no lock file.
         (let ((create-lockfiles nil))
           (write-region nil nil file nil 'silent))
       (agent-q-diff-coding-choose nil nil)
@@ -86,19 +85,19 @@ happens then."
     (when (file-exists-p name)
       (let ((backup-by-copying t))
         (backup-buffer)))
-    (agent-q-diff-file-with-draft draft name
-      (agent-q-diff-save--put (agent-q-diff-file-draft-file draft))
-      (setq coding last-coding-system-used)
-      (when check
-        (funcall check))
-      (agent-q-diff-disk-check-editable (current-buffer))
-      (let ((inhibit-quit t))
-        (agent-q-diff-file-publish draft)
-        (set-visited-file-modtime)
-        (set-buffer-modified-p nil)
-        (set-buffer-auto-saved)
-        (agent-q-diff-disk-note 'written)
-        (funcall done)))
+    (agent-q-diff-file-replace (file name)
+      (progn
+        (agent-q-diff-save--put file)
+        (setq coding last-coding-system-used))
+      (progn
+        (when check
+          (funcall check))
+        (agent-q-diff-disk-check-editable (current-buffer)))
+      (set-visited-file-modtime)
+      (set-buffer-modified-p nil)
+      (set-buffer-auto-saved)
+      (agent-q-diff-disk-note 'written)
+      (funcall done))
     ;; `basic-save-buffer' makes this the buffer's coding system.
     (setq last-coding-system-used coding)))
 

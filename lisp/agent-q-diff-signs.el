@@ -250,6 +250,7 @@ STATE is `applied', `rejected', or nil to remove the sign."
 (defun agent-q-diff-signs--show-progress ()
   "Show the progress, and the hunk at point, which may have been decided."
   (setq agent-q-diff-buffer-is-moved t)
+  (agent-q-diff-buffer-announce-hunks)
   (agent-q-diff-progress-refresh))
 
 (defun agent-q-diff-signs--choice (hunk)
@@ -284,7 +285,6 @@ overlays make every edit of a buffer slow."
         (dotimes (hunk n)
           (agent-q-diff-signs-show-hunk hunk))
       (agent-q-diff-signs--show-in-sight)))
-  (run-hooks 'agent-q-diff-buffer-hunks-hook)
   (agent-q-diff-signs--show-progress))
 
 (defconst agent-q-diff-signs--max-signs 100

@@ -220,6 +220,18 @@ Its name must be that of its file, and its check must pass, if it has one."
     (when (agent-q-diff-target-check target)
       (funcall (agent-q-diff-target-check target)))))
 
+(defun agent-q-diff-target--save-check (target)
+  "Return a function that signals an error if TARGET must not be saved after all.
+While it is being saved, what its buffer records of the file is checked, too."
+  (let ((path (agent-q-diff-target-path target))
+        (truename (agent-q-diff-target-truename target))
+        (buffer (agent-q-diff-target-buffer target))
+        (check (agent-q-diff-target-check target)))
+    (lambda ()
+      (agent-q-diff-disk-check-leads-to path truename buffer)
+      (when check
+        (funcall check)))))
+
 (defun agent-q-diff-target-rename (target path)
   "Record that the file of TARGET, and its buffer, are now called PATH."
   (setf (agent-q-diff-target-path target) path
@@ -252,7 +264,7 @@ its file and directories."
                                    (not (agent-q-diff-target-is-created target)))))
       (prog1 (agent-q-diff-apply-edits (agent-q-diff-target-buffer target)
                                        edits is-saving offsets
-                                       (agent-q-diff-target-check target))
+                                       (agent-q-diff-target--save-check target))
         (when (and was-missing (file-exists-p path))
           (setf (agent-q-diff-target-is-created target) t
                 (agent-q-diff-target-missing target) missing))))))

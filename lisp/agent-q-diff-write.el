@@ -108,18 +108,17 @@ CHECK and the value are as for `agent-q-diff-write'."
       (let ((inhibit-quit t))
         (condition-case nil
             (let ((inhibit-quit nil))
-              (agent-q-diff-file-with-draft draft name
-                (let ((file (agent-q-diff-file-draft-file draft)))
+              (agent-q-diff-file-replace (file name)
+                (progn
                   (agent-q-diff-file-put nil 'no-conversion file)
                   (when (agent-q-diff-live-utf-8-p live)
                     (setf (agent-q-diff-live-written live)
                           (agent-q-diff-live-identity file))))
-                (funcall check)
-                (unless (agent-q-diff-file-has-bytes-p name (agent-q-diff-live-bytes live))
-                  (agent-q-diff-file-refuse "%s was changed meanwhile" name))
-                (let ((inhibit-quit t))
-                  (agent-q-diff-file-publish draft)
-                  (setq is-written t))))
+                (progn
+                  (funcall check)
+                  (unless (agent-q-diff-file-has-bytes-p name (agent-q-diff-live-bytes live))
+                    (agent-q-diff-file-refuse "%s was changed meanwhile" name)))
+                (setq is-written t)))
           (quit (unless is-written (signal 'quit nil))))
         ;; Too late to quit: the file is written, and the caller must learn that.
         (setq quit-flag nil)))

@@ -521,6 +521,64 @@ The link led to the test's file before; now it leads to `outside'."
                      (let ((aqd-file (concat outside "/sub/f.txt"))) (aqd-disk))))
       (delete-directory outside t))))
 
+(ert-deftest aqd-disk-a-directory-that-leads-out-while-the-file-is-saved-is-noticed ()
+  "The buffer may visit the file by another name than the review has."
+  (dolist (hook '(before-save-hook write-file-functions))
+    (dolist (is-by-link '(nil t))
+      (aqd-with-file aqd-twenty-original
+        (let* ((directory (file-name-directory aqd-file))
+               (link (concat (directory-file-name directory) "-link"))
+               (outside (make-temp-file "agent-q-diff-outside" t))
+               (linked (expand-file-name "target.txt" link)))
+          (unwind-protect
+              (progn
+                (aqd-put-bytes aqd-twenty-original (expand-file-name "target.txt" outside))
+                (make-symbolic-link directory link)
+                (with-current-buffer (find-file-noselect (if is-by-link linked aqd-file))
+                  (add-hook hook
+                            (lambda ()
+                              (delete-file link)
+                              (make-symbolic-link outside link)
+                              nil)
+                            nil t))
+                (should (eq 'agent-q-diff-not-applied
+                            (car (let ((aqd-file linked))
+                                   (aqd-review aqd-twenty-original aqd-twenty-with-first
+                                               "a q")))))
+                (should (equal aqd-twenty-original (aqd-disk)))
+                (should (equal aqd-twenty-original
+                               (aqd-bytes-of (expand-file-name "target.txt" outside)))))
+            (when (get-file-buffer linked)
+              (with-current-buffer (get-file-buffer linked)
+                (set-buffer-modified-p nil)
+                (kill-buffer)))
+            (delete-file link)
+            (delete-directory outside t)))))))
+
+(ert-deftest aqd-disk-a-link-that-was-removed-was-deleted ()
+  (aqd-with-file aqd-twenty-original
+    (let ((link (concat aqd-file "-link")))
+      (make-symbolic-link aqd-file link)
+      (with-current-buffer (find-file-noselect link)
+        (agent-q-diff-disk-watch (current-buffer))
+        (delete-file link)
+        (should (eq 'deleted (agent-q-diff-disk-state (current-buffer))))
+        (kill-buffer)))))
+
+(ert-deftest aqd-disk-a-directory-of-a-new-file-that-leads-elsewhere-is-noticed ()
+  (aqd-with-project ""
+    (let ((folder (expand-file-name "sub" aqd-project))
+          (outside (make-temp-file "agent-q-diff-outside" t)))
+      (make-directory folder)
+      (with-current-buffer (find-file-noselect (expand-file-name "new.txt" folder))
+        (agent-q-diff-disk-watch (current-buffer) t)
+        (should-not (agent-q-diff-disk-state (current-buffer)))
+        (delete-directory folder)
+        (make-symbolic-link outside folder)
+        (should (eq 'moved (agent-q-diff-disk-state (current-buffer))))
+        (kill-buffer))
+      (delete-directory outside t))))
+
 (ert-deftest aqd-disk-undoing-what-was-followed-is-an-edit ()
   (aqd-with-file aqd-twenty-original
     (with-current-buffer (aqd-visit)
@@ -719,6 +777,68 @@ TRAMP does not notice what BODY does with `aqd-disk-here-file'."
         (should (string-prefix-p "✓" (aqd-edit "line 3\n" "three\n")))
         (should (equal (aqd-bytes-of aqd-disk-here-file)
                        (concat "on top\n" aqd-twenty-with-first)))))))
+
+(ert-deftest aqd-disk-on-another-host-a-write-in-the-same-second-is-seen ()
+  "TRAMP gives times in whole seconds."
+  (dolist (is-end '(nil t))
+    (aqd-with-file aqd-twenty-original
+      (aqd-disk-with-mock-host
+        (let* ((aqd-answers nil)
+               (review (aqd-begin-review aqd-twenty-original aqd-twenty-proposed)))
+          (agent-q-diff-accept review 0)
+          (let ((attributes (agent-q-diff-disk-attributes aqd-file)))
+            (cl-letf (((symbol-function 'agent-q-diff-disk-attributes)
+                       (lambda (_) attributes)))
+              (if is-end
+                  (progn
+                    (aqd-disk-put-there (string-replace "three" "THREE" aqd-twenty-with-first))
+                    (agent-q-diff-end review)
+                    (should (equal 0 (car (aqd-answer :in-file)))))
+                (aqd-disk-put-there (string-replace "line 7" "LINE 7" aqd-twenty-with-first))
+                (agent-q-diff-accept review 1)
+                (should (equal (aqd-bytes-of aqd-disk-here-file)
+                               (string-replace "line 7" "LINE 7" aqd-twenty-proposed)))
+                (agent-q-diff-cancel review)))))))))
+
+(ert-deftest aqd-disk-on-another-host-a-link-is-a-file ()
+  (aqd-with-file aqd-twenty-original
+    (let ((link (concat aqd-file "-link")))
+      (make-symbolic-link aqd-file link)
+      (aqd-disk-with-mock-host
+        (let* ((aqd-file (concat aqd-file "-link"))
+               (review (aqd-begin-review aqd-twenty-original aqd-twenty-proposed)))
+          (agent-q-diff-accept review 0)
+          (should (equal (aqd-bytes-of aqd-disk-here-file) aqd-twenty-with-first))
+          (should (file-symlink-p link))
+          (agent-q-diff-cancel review))))))
+
+(ert-deftest aqd-disk-on-another-host-that-is-gone-a-review-still-ends ()
+  (require 'tramp)
+  (dolist (end (list #'agent-q-diff-end
+                     #'agent-q-diff-cancel
+                     (lambda (review) (kill-buffer (agent-q-diff-session-buffer review)))))
+    (aqd-with-file aqd-twenty-original
+      (aqd-disk-with-mock-host
+        (let* ((aqd-answers nil)
+               (review (aqd-begin-review aqd-twenty-original aqd-twenty-proposed))
+               (handler (symbol-function 'tramp-file-name-handler)))
+          (agent-q-diff-accept review 0)
+          (cl-letf (((symbol-function 'tramp-file-name-handler)
+                     (lambda (operation &rest arguments)
+                       ;; What asks the host.
+                       (when (memq operation '(file-truename file-attributes file-exists-p
+                                               file-regular-p file-readable-p
+                                               insert-file-contents
+                                               verify-visited-file-modtime))
+                         (signal 'file-error '("Tramp failed to connect")))
+                       (apply handler operation arguments))))
+            (should-error (agent-q-diff-accept review 1))
+            (agent-q-diff-reject review 1)
+            (should-not aqd-answers)
+            (funcall end review)
+            (should (= 1 (length aqd-answers)))
+            ;; Nobody can know.
+            (should-not (car (aqd-answer :saved)))))))))
 
 ;;;; A file whose markup Emacs decodes
 

@@ -217,6 +217,32 @@ reports that the new text is in the file.  Return its value."
            (agent-q-diff-tools-policy 'allow))
        (string-prefix-p "✓" (aqd-edit "line 2000\n" "two thousand\n"))))))
 
+(ert-deftest aqd-file-full-disk-and-a-buffer-with-a-file-of-several-names ()
+  "Emacs must not ask whether to write the old content over what was written."
+  (let ((longer (concat aqd-file-new aqd-file-new))
+        (n-failed 0))
+    (dolist (n-free (number-sequence 0 60 12))
+      (aqd-file-with-disk 400
+        (aqd-file-with-state
+          (let ((aqd-file (expand-file-name "target.txt" directory))
+                (backup-inhibited t)
+                (create-lockfiles nil)
+                (expected longer))
+            (aqd-write aqd-file-old)
+            (add-name-to-file aqd-file (concat aqd-file "-other"))
+            (aqd-file-fill directory n-free)
+            (with-current-buffer (aqd-visit)
+              (condition-case nil
+                  (agent-q-diff-apply-replacement
+                   (current-buffer) (list (cons 0 (buffer-size))) longer t)
+                (error (setq expected aqd-file-old
+                             n-failed (1+ n-failed))))
+              (should (equal expected (aqd-disk)))
+              (should (equal expected (buffer-string)))
+              (set-buffer-modified-p nil)
+              (kill-buffer))))))
+    (should (< 0 n-failed 6))))
+
 (ert-deftest aqd-file-full-disk-and-a-new-file ()
   (dolist (n-free (number-sequence 0 120 8))
     (aqd-file-with-disk 400
@@ -308,6 +334,88 @@ leave no other file in its directory or in the state directory."
       (should-not (aqd-file-left))
       (should-not (directory-files agent-q-diff-file-state-directory nil
                                    "\\`\\(rescued\\|\\.agent\\)-")))))
+
+(ert-deftest aqd-file-that-no-rename-can-replace-is-checked-once-more ()
+  "If the check fails, the file is not written in place either."
+  (aqd-with-file "old\n"
+    (aqd-file-with-state
+      (aqd-file-without-rename
+        (let ((n-checks 0))
+          (should-error (agent-q-diff-file-replace (file aqd-file)
+                          (agent-q-diff-file-put "new\n" 'utf-8-unix file)
+                          (when (= 2 (cl-incf n-checks))
+                            (agent-q-diff-file-refuse "not any more")))
+                        :type 'agent-q-diff-bad-target)))
+      (should (equal (aqd-disk) "old\n"))
+      (should-not (aqd-file-left))
+      (should-not (directory-files agent-q-diff-file-state-directory nil
+                                   "\\`\\(rescued\\|\\.agent\\)-")))))
+
+(ert-deftest aqd-file-of-several-names-is-not-written-where-a-link-leads-out ()
+  "The guard is asked after the copy of the old content was made."
+  (aqd-with-project "old\n"
+    (let ((default-directory (file-name-as-directory aqd-project))
+          (outside (make-temp-file "agent-q-diff-outside" t))
+          (save-copy (symbol-function 'agent-q-diff-file--save-copy))
+          (agent-q-diff-guard-hard-links t)
+          (agent-q-diff-tools-policy 'allow))
+      (make-directory "sub")
+      (rename-file aqd-file "sub/target.txt")
+      (add-name-to-file "sub/target.txt" "other")
+      (aqd-put-bytes "old\n" (expand-file-name "target.txt" outside))
+      (aqd-file-with-state
+        (cl-letf (((symbol-function 'agent-q-diff-file--save-copy)
+                   (lambda (&rest arguments)
+                     (prog1 (apply save-copy arguments)
+                       (rename-file "sub" "was-sub")
+                       (make-symbolic-link outside "sub")))))
+          (should (string-search
+                   "outside project root"
+                   (aqd-call-tool "edit_file" '(:path "sub/target.txt" :old_str "old"
+                                                      :new_str "new"))))))
+      (should (equal "old\n" (aqd-bytes-of (expand-file-name "target.txt" outside))))
+      (should (equal "old\n" (aqd-bytes-of "other")))
+      (rename-file "other" aqd-file)
+      (delete-directory outside t))))
+
+(ert-deftest aqd-file-that-is-written-is-no-failure-if-a-draft-stays ()
+  (aqd-with-project "old\n"
+    (add-name-to-file aqd-file (concat aqd-file "-other"))
+    (aqd-file-with-state
+      (let ((delete (symbol-function 'delete-file))
+            (agent-q-diff-guard-hard-links t)
+            (agent-q-diff-tools-policy 'allow))
+        (cl-letf (((symbol-function 'delete-file)
+                   (lambda (name &rest more)
+                     (when (string-search "/.agent-q-diff-" name)
+                       (signal 'file-error (list "Removing old name" "not permitted" name)))
+                     (apply delete name more))))
+          (should (string-prefix-p "✓" (aqd-edit "old" "new"))))
+        (should (equal "new\n" (aqd-disk)))))))
+
+(ert-deftest aqd-file-that-was-not-touched-is-not-damaged ()
+  (aqd-with-file "old\n"
+    (add-name-to-file aqd-file (concat aqd-file "-other"))
+    (aqd-file-with-state
+      (cl-letf (((symbol-function 'agent-q-diff-file--overwrite)
+                 (let ((overwrite (symbol-function 'agent-q-diff-file--overwrite)))
+                   (lambda (text coding name &rest more)
+                     (when (equal name aqd-file)
+                       (signal 'file-error (list "Writing" "denied" name)))
+                     (apply overwrite text coding name more)))))
+        (should-error (agent-q-diff-file-write-bytes aqd-file "new\n") :type 'file-error))
+      (should (equal "old\n" (aqd-disk)))
+      (should-not (directory-files agent-q-diff-file-state-directory nil "rescued")))))
+
+(ert-deftest aqd-file-that-cannot-be-copied-leaves-no-part-of-a-copy ()
+  (aqd-file-with-disk 32
+    (aqd-with-file (make-string 60000 ?x)
+      (add-name-to-file aqd-file (concat aqd-file "-other"))
+      (let ((agent-q-diff-file-state-directory directory)
+            (agent-q-diff-file--noted nil))
+        (should-error (agent-q-diff-file-write-bytes aqd-file "new\n") :type 'file-error)
+        (should-not (directory-files directory nil "rescued")))
+      (should (equal (make-string 60000 ?x) (aqd-disk))))))
 
 (ert-deftest aqd-file-that-is-new-and-cannot-be-named-is-not-written ()
   (aqd-with-file ""

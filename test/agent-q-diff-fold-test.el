@@ -133,5 +133,35 @@
       (should-not (seq-find #'invisible-p
                             (number-sequence (point-min) (point-max) 10))))))
 
+(ert-deftest aqd-fold-lines-in-the-region-are-those-that-were-selected ()
+  "Reading the hunks of a diff of the user's own hides the middle of this one."
+  (aqd-with-file aqd-fold-original
+    (let ((agent-q-diff-hunk-lines 10)
+          (transient-mark-mode t)
+          (diff (concat "--- a/target.txt\n+++ b/target.txt\n@@ -8,6 +8,106 @@\n"
+                        " line 8\n line 9\n line 10\n"
+                        (mapconcat (lambda (number) (format "+added %d\n" number))
+                                   (number-sequence 1 100) "")
+                        " line 11\n line 12\n line 13\n")))
+      (dolist (key '("r" "a"))
+        (with-temp-buffer
+          (insert diff)
+          (agent-q-diff-mode)
+          (setq buffer-read-only t
+                agent-q-diff-buffer-path aqd-file)
+          (switch-to-buffer (current-buffer))
+          (goto-char (point-min))
+          (search-forward "\n+added 50")
+          (beginning-of-line)
+          (push-mark (point) t t)
+          (forward-line 5)
+          (aqd-press key)
+          (goto-char (point-min))
+          (should (search-forward "@@ -10,0 +60,5 @@")))))
+    (should (equal (aqd-disk)
+                   (concat (aqd-numbered 10)
+                           "added 50\nadded 51\nadded 52\nadded 53\nadded 54\n"
+                           (string-remove-prefix (aqd-numbered 10) aqd-fold-original))))))
+
 (provide 'agent-q-diff-fold-test)
 ;;; agent-q-diff-fold-test.el ends here
