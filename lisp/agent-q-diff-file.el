@@ -309,12 +309,23 @@ that file alone and signal an error."
       (let ((system-messages-locale "C"))
         (rename-file temporary name (not is-new))
         t)
-    (file-error
-     (when (or is-new
-               (not (string-match-p agent-q-diff-file--no-rename
-                                    ;; The system's message without file names.
-                                    (format "%s" (nth 2 err)))))
-       (signal (car err) (cdr err))))))
+    ((file-error quit)
+     (cond
+      ((agent-q-diff-file--renamed-p temporary name))
+      ((or is-new
+           (not (string-match-p agent-q-diff-file--no-rename
+                                ;; The system's message without file names.
+                                (format "%s" (nth 2 err)))))
+       (signal (car err) (cdr err)))))))
+
+(defun agent-q-diff-file--renamed-p (temporary name)
+  "Return non-nil if TEMPORARY was renamed to NAME although that signaled.
+TRAMP quits whatever `inhibit-quit' says, and loses its connection, while it
+waits for the other host."
+  (and (file-remote-p name)
+       (ignore-errors
+         (and (not (file-exists-p temporary))
+              (file-exists-p name)))))
 
 (defun agent-q-diff-file--copy-prefix (pid)
   "Return the prefix of the names of an Emacs's copies.

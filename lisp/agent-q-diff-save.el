@@ -93,11 +93,12 @@ happens then."
         (when check
           (funcall check))
         (agent-q-diff-disk-check-editable (current-buffer)))
-      (set-visited-file-modtime)
       (set-buffer-modified-p nil)
       (set-buffer-auto-saved)
-      (agent-q-diff-disk-note 'written)
-      (funcall done))
+      (funcall done)
+      ;; Last, since on another host these can fail.
+      (set-visited-file-modtime)
+      (agent-q-diff-disk-note 'written))
     ;; `basic-save-buffer' makes this the buffer's coding system.
     (setq last-coding-system-used coding)))
 

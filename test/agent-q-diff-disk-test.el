@@ -812,6 +812,36 @@ TRAMP does not notice what BODY does with `aqd-disk-here-file'."
           (should (file-symlink-p link))
           (agent-q-diff-cancel review))))))
 
+(ert-deftest aqd-disk-on-another-host-a-quit-after-the-write-is-too-late ()
+  "TRAMP quits whatever `inhibit-quit' says."
+  (dolist (where '(rename-file set-visited-file-modtime))
+    (aqd-with-project aqd-twenty-original
+      (aqd-disk-with-mock-host
+        (let* ((aqd-answers nil)
+               (review (aqd-begin-review aqd-twenty-original aqd-twenty-proposed))
+               (function (symbol-function where))
+               (quit-once (lambda (&rest arguments)
+                            (prog1 (apply function arguments)
+                              (unless (equal aqd-twenty-original
+                                             (aqd-bytes-of aqd-disk-here-file))
+                                (fset where function)
+                                (signal 'quit nil))))))
+          (unwind-protect
+              (progn
+                (fset where quit-once)
+                (agent-q-diff-accept review 0)
+                (should (eq function (symbol-function where)))
+                (should (equal (aqd-bytes-of aqd-disk-here-file) aqd-twenty-with-first))
+                (agent-q-diff-reject review 1)
+                (agent-q-diff-end review)
+                (should (equal '(1 t) (list (car (aqd-answer :in-file))
+                                            (car (aqd-answer :saved)))))
+                (when (eq where 'rename-file)
+                  (kill-buffer (find-buffer-visiting aqd-file))
+                  (fset where quit-once)
+                  (should (string-prefix-p "✓" (aqd-edit "line 7\n" "seven\n")))))
+            (fset where function)))))))
+
 (ert-deftest aqd-disk-on-another-host-that-is-gone-a-review-still-ends ()
   (require 'tramp)
   (dolist (end (list #'agent-q-diff-end
