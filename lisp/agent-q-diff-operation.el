@@ -191,20 +191,40 @@ FILE, OPERATION, IS-IN and the value are that function's."
         (set-visited-file-modtime (if (file-exists-p buffer-file-name) nil -1))
         (agent-q-diff-disk-note)))))
 
+(defun agent-q-diff-operation--complete (rest back)
+  "Call REST, what remains of an operation once its file was changed.
+If REST does not return, call BACK, which makes the file what it was.  User's
+hooks run, and another host may be gone.  Both are functions without arguments."
+  (let ((is-done nil))
+    (unwind-protect
+        (progn
+          (funcall rest)
+          (setq is-done t))
+      (unless is-done
+        (let ((inhibit-quit t))
+          (condition-case err
+              (funcall back)
+            (error (message "While it was taken back: %s" (agent-q-diff-error-text err)))))))))
+
 (defun agent-q-diff-operation--create (file path mode)
   "Create PATH, the name of FILE, empty and with MODE."
   (when (agent-q-diff-operation-exists-p path)
     (agent-q-diff-file-refuse "%s exists already" path))
-  (let ((missing (agent-q-diff-operation--make-directories path)))
+  (let* ((missing (agent-q-diff-operation--make-directories path))
+         (remove (lambda ()
+                   (delete-file path)
+                   (agent-q-diff-file-remove-directories missing))))
     (agent-q-diff-file-write-bytes path "")
-    (unless (zerop (logand mode agent-q-diff-operation--execute))
-      (set-file-modes path (logior (file-modes path) agent-q-diff-operation--execute)))
-    (agent-q-diff-operation--note-disk file)
+    (agent-q-diff-operation--complete
+     (lambda ()
+       (unless (zerop (logand mode agent-q-diff-operation--execute))
+         (set-file-modes path (logior (file-modes path) agent-q-diff-operation--execute)))
+       (agent-q-diff-operation--note-disk file))
+     remove)
     (setf (agent-q-diff-file-change-missing file) missing
           (agent-q-diff-file-change-is-created file) t)
     (lambda ()
-      (delete-file path)
-      (agent-q-diff-file-remove-directories missing)
+      (funcall remove)
       (setf (agent-q-diff-file-change-is-created file) nil)
       (agent-q-diff-operation--note-disk file))))
 
@@ -259,10 +279,16 @@ If others deleted it, that is a plain file with TEXT, as the proposal says."
   (let ((missing (agent-q-diff-operation--make-directories to))
         (buffer (or (find-buffer-visiting from) (agent-q-diff-file-change-buffer file))))
     (rename-file from to)
+    (agent-q-diff-operation--complete
+     (lambda ()
+       (agent-q-diff-operation--name-buffer file buffer to))
+     (lambda ()
+       (rename-file to from)
+       (agent-q-diff-file-remove-directories missing)
+       (agent-q-diff-operation--name-buffer file buffer from)))
     ;; What was made for the name that it has no longer.
     (agent-q-diff-file-remove-directories (agent-q-diff-file-change-missing file))
     (setf (agent-q-diff-file-change-missing file) missing)
-    (agent-q-diff-operation--name-buffer file buffer to)
     (lambda ()
       (agent-q-diff-operation--rename file to from))))
 
@@ -278,14 +304,14 @@ visit the file while it had another name."
 
 (defun agent-q-diff-operation--name-buffer (file buffer to)
   "Let BUFFER, which may be nil or killed, and FILE be named TO."
+  (agent-q-diff-target-rename (agent-q-diff-file-change-target file) to)
   (when (buffer-live-p buffer)
     (with-current-buffer buffer
       (let ((was-modified (buffer-modified-p)))
-        (set-visited-file-name to t t)
-        (set-buffer-modified-p was-modified)
+        (unwind-protect (set-visited-file-name to t t)
+          (set-buffer-modified-p was-modified))
         (set-visited-file-modtime)
-        (agent-q-diff-disk-note))))
-  (agent-q-diff-target-rename (agent-q-diff-file-change-target file) to))
+        (agent-q-diff-disk-note)))))
 
 (defun agent-q-diff-operation--set-mode (file mode differing)
   "Give FILE the bits of MODE that are in DIFFERING."

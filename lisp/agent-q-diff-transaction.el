@@ -68,7 +68,11 @@ file as they were before."
       (when (buffer-live-p buffer)
         (cancel-change-group group))
       (when file
-        (agent-q-diff-transaction--restore-file file bytes missing)
+        (condition-case err
+            (agent-q-diff-transaction--restore-file file bytes missing)
+          (error
+           (agent-q-diff-file-refuse "%s still has the change (%s)"
+                                     file (agent-q-diff-error-text err))))
         (when (buffer-live-p buffer)
           (with-current-buffer buffer
             (if bytes

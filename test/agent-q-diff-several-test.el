@@ -601,6 +601,37 @@ character →; .*agent-q-diff-recode-target.*; r rejects\\'"
       (should (equal "theirs\n" (aqd-bytes-of (aqd-several-name "old.txt"))))
       (should (equal "one\ntwo\n" (aqd-bytes-of (aqd-several-name "new.txt")))))))
 
+(ert-deftest aqd-several-a-file-is-not-renamed-if-a-hook-fails ()
+  "The new name is that of the buffer as well, whose hooks run."
+  (aqd-several-with-tree
+    (let ((before (aqd-several-disk))
+          (buffer (find-file-noselect (aqd-several-name "old.txt"))))
+      (aqd-several-with-proposal
+          '((:path "old.txt" :to "sub/new.txt" :original "one\ntwo\n" :modified "ONE\ntwo\n"))
+        (let ((after-set-visited-file-name-hook (list (lambda () (error "A hook failed")))))
+          (should (equal '(error "A hook failed")
+                         (should-error (agent-q-diff-command review 'accept 0)))))
+        (should (equal before (aqd-several-disk)))
+        (should (equal (aqd-several-name "old.txt") (buffer-file-name buffer)))
+        (should-not (buffer-modified-p buffer))
+        (agent-q-diff-command review 'accept 0)
+        (should (equal "one\ntwo\n" (aqd-bytes-of (aqd-several-name "sub/new.txt"))))
+        (should (equal (aqd-several-name "sub/new.txt") (buffer-file-name buffer)))
+        (agent-q-diff-command review 'unapply 0)
+        (should (equal before (aqd-several-disk)))))))
+
+(ert-deftest aqd-several-a-new-file-goes-if-it-cannot-be-made-executable ()
+  (aqd-several-with-tree
+    (let ((before (aqd-several-disk)))
+      (aqd-several-with-proposal '((:path "deep/run.sh" :content "echo\n" :mode #o755))
+        (cl-letf (((symbol-function 'set-file-modes)
+                   (lambda (name &rest _) (signal 'file-error (list "Doing chmod" name)))))
+          (should-error (agent-q-diff-command review 'accept 0) :type 'file-error))
+        (should (equal before (aqd-several-disk)))
+        (should-not (file-exists-p (aqd-several-name "deep")))
+        (agent-q-diff-command review 'accept 0)
+        (should (file-executable-p (aqd-several-name "deep/run.sh")))))))
+
 (ert-deftest aqd-several-a-rename-is-taken-back-after-another-review-missed-the-file ()
   (aqd-several-with-tree
     (let ((other (agent-q-diff-review (aqd-several-name "old.txt") "one\ntwo\n"
