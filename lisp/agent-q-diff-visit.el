@@ -91,6 +91,13 @@ That is for names of many files, most of them in the same directories."
 
 (defvar vc-follow-symlinks)
 
+(defun agent-q-diff-visit--auto-saves-p (path)
+  "Return non-nil if Emacs may auto-save a buffer that visits PATH.
+Of a file of root's on another host, TRAMP would ask whether to do that in a
+directory of this host where others might read it."
+  (not (and (file-remote-p path)
+            (eql 0 (file-attribute-user-id (file-attributes path 'integer))))))
+
 (defun agent-q-diff-visit--find (path)
   "Return a new buffer that visits PATH, asking nothing.
 Only safe file-local variables are set, and none is evaluated."
@@ -98,6 +105,7 @@ Only safe file-local variables are set, and none is evaluated."
         (enable-local-eval nil)
         (large-file-warning-threshold nil)
         (find-file-run-dired nil)
+        (auto-save-default (and auto-save-default (agent-q-diff-visit--auto-saves-p path)))
         (vc-follow-symlinks nil)
         ;; An agent reads the markup of a file, so the buffer shows it, too.
         (format-alist nil)

@@ -800,6 +800,17 @@ TRAMP does not notice what BODY does with `aqd-disk-here-file'."
                                (string-replace "line 7" "LINE 7" aqd-twenty-proposed)))
                 (agent-q-diff-cancel review)))))))))
 
+(ert-deftest aqd-disk-on-another-host-opening-a-file-of-root-asks-nothing ()
+  (aqd-with-file aqd-twenty-original
+    (aqd-disk-with-mock-host
+      (unless (eql 0 (file-attribute-user-id (file-attributes aqd-file 'integer)))
+        (ert-skip "Only root has files of root"))
+      (let ((auto-save-default t)
+            (noninteractive nil))
+        (cl-letf (((symbol-function 'yes-or-no-p)
+                   (lambda (question) (ert-fail question))))
+          (should (cdr (agent-q-diff-visit aqd-file))))))))
+
 (ert-deftest aqd-disk-on-another-host-a-link-is-a-file ()
   (aqd-with-file aqd-twenty-original
     (let ((link (concat aqd-file "-link")))
