@@ -122,10 +122,10 @@ may have made way for another."
   "Signal an error if two files of CHANGE are one by now, and PARTS edit it.
 One may have become a link to the other.  An edit of either would go into the
 hunks of both."
-  (when (agent-q-diff-change-is-several change)
-    (let ((files (agent-q-diff-change-files change))
-          (visiting (make-hash-table :test #'eq)))
-      (dolist (file files)
+  (let ((files (agent-q-diff-change-files change))
+        (visiting (make-hash-table :test #'eq)))
+    (when (cdr files)
+      (dolist (file (reverse files))
         (push file (gethash (agent-q-diff-file-change-buffer file) visiting)))
       (dolist (part parts)
         (let* ((file (nth (agent-q-diff-engine-part-file part) files))
@@ -137,7 +137,7 @@ hunks of both."
                            (seq-find (lambda (other)
                                        (not (or (eq other file)
                                                 (agent-q-diff-file-change-why-away other))))
-                                     (reverse same)))))
+                                     same))))
           (when other
             (signal 'agent-q-diff-bad-target
                     (list (format "%s and %s are one file now"

@@ -16,6 +16,7 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-coding)
@@ -41,8 +42,9 @@ ATTRIBUTES are from `file-attributes'."
 
 (defvar-local agent-q-diff-disk--agreed nil
   "What the file was when it and the buffer were last known to agree.
-The value is (TRUENAME ATTRIBUTES HOW TICK IS-RECENT), or nil if they did not
-agree.
+The value is nil if they did not agree.  Otherwise it is
+  (TRUENAME ATTRIBUTES HOW TICK IS-RECENT).
+
 TRUENAME is the file's name without links.  ATTRIBUTES are those of
 `agent-q-diff-disk-attributes', nil if there was no file.  HOW says how
 that is known: `written' if we wrote the file, `read' if it was read and
@@ -63,7 +65,7 @@ file had just before it was read; nil means to get them now."
                 (agent-q-diff-disk--recent-p truename how attributes)))))
 
 (defun agent-q-diff-disk--recent-p (name how attributes)
-  "Return non-nil if the file NAME could be written without other ATTRIBUTES.
+  "Return non-nil if the file NAME can be written and keep its ATTRIBUTES.
 TRAMP gives times in whole seconds, so a file that was written in this second
 can be written again with the same time and size.  HOW is as in
 `agent-q-diff-disk--agreed'.  The other host's clock may be ahead, or behind,
@@ -401,11 +403,14 @@ STATE is what `agent-q-diff-disk-sync' returned."
                              buffer (agent-q-diff-disk-state buffer))))
           (agent-q-diff-file-refuse "%s" message))))))
 
-(defun agent-q-diff-disk-check-leads-to (path truename buffer)
-  "Refuse BUFFER, which visits PATH, if PATH no longer leads to TRUENAME."
+(defun agent-q-diff-disk-why-elsewhere (path truename buffer)
+  "Return why PATH no longer leads to TRUENAME, a string, or nil if it does.
+BUFFER visits the file, or is nil."
   (agent-q-diff-file-uncached
-    (unless (or (null truename) (equal truename (file-truename path)))
-      (agent-q-diff-file-refuse "%s" (agent-q-diff-disk-message buffer 'moved)))))
+    (unless (equal truename (file-truename path))
+      (if buffer
+          (agent-q-diff-disk-message buffer 'moved)
+        (format "%s leads elsewhere now, through a link" (agent-q-diff-visible path))))))
 
 (defun agent-q-diff-disk-check-visits (buffer path)
   "Refuse BUFFER, found by `find-buffer-visiting' for PATH, if it visits another.

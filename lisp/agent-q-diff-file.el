@@ -10,8 +10,8 @@
 ;; file.  It knows no buffers and has no user interface.
 ;;
 ;; The new text is written to a draft, a temporary file in the same directory,
-;; which is then renamed to the file's name.  So a full disk, an error, a C-g or a
-;; crash leaves either the old file or the new one, never a part of one.
+;; which is then renamed to the file's name.  So a full disk, an error, a C-g
+;; or a crash leaves either the old file or the new one, never a part of one.
 ;; Where a rename would lose something (other names of the file, its owner)
 ;; or is not allowed (a directory that cannot be written, a mounted file),
 ;; the file is written in place, after a copy of its old content was put
@@ -373,28 +373,21 @@ The copy is recorded once it is complete."
   (old nil :documentation "The bytes of NAME if it is written in place, or nil.")
   (copy nil :documentation "Name of a file with OLD, or nil."))
 
-(defun agent-q-diff-file--begin-draft (name)
-  "Return a new draft for the file NAME."
-  (agent-q-diff-file-check-regular name)
-  (let* ((is-new (not (file-exists-p name)))
-         (modes (and (not is-new) (file-modes name)))
-         (beside (let ((inhibit-quit t))
-                   (if is-new
-                       (agent-q-diff-file--make-new-temporary name)
-                     (agent-q-diff-file--temporary name)))))
-    (if beside
-        (agent-q-diff-file--make-draft :name name :file beside :modes modes)
-      (let ((draft (agent-q-diff-file--make-draft :name name :modes modes))
-            (is-ready nil))
-        (unwind-protect
-            (progn
-              (agent-q-diff-file--prepare-in-place draft)
-              (setf (agent-q-diff-file--draft-file draft)
-                    (agent-q-diff-file--make-elsewhere))
-              (setq is-ready t)
-              draft)
-          (unless is-ready
-            (agent-q-diff-file--discard draft)))))))
+(defun agent-q-diff-file--begin (draft)
+  "Make the file of DRAFT, which has only its name."
+  (let* ((name (agent-q-diff-file--draft-name draft))
+         (is-new (not (file-exists-p name))))
+    (agent-q-diff-file-check-regular name)
+    (unless is-new
+      (setf (agent-q-diff-file--draft-modes draft) (file-modes name)))
+    (let ((inhibit-quit t))
+      (setf (agent-q-diff-file--draft-file draft)
+            (if is-new
+                (agent-q-diff-file--make-new-temporary name)
+              (agent-q-diff-file--temporary name))))
+    (unless (agent-q-diff-file--draft-file draft)
+      (agent-q-diff-file--prepare-in-place draft)
+      (setf (agent-q-diff-file--draft-file draft) (agent-q-diff-file--make-elsewhere)))))
 
 (defun agent-q-diff-file--prepare-in-place (draft)
   "Copy the file for which DRAFT was made, since it is to be written itself."
@@ -466,9 +459,10 @@ evaluated twice.  No lock file is made for FILE, which nobody else knows."
   (declare (indent 1) (debug ((symbolp form) form form body)))
   (let ((draft (make-symbol "draft")))
     `(agent-q-diff-file-uncached
-       (let ((,draft (agent-q-diff-file--begin-draft ,(cadr spec))))
+       (let ((,draft (agent-q-diff-file--make-draft :name ,(cadr spec))))
          (unwind-protect
              (progn
+               (agent-q-diff-file--begin ,draft)
                (let ((,(car spec) (agent-q-diff-file--draft-file ,draft)))
                  ,write)
                (while (progn

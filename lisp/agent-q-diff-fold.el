@@ -20,7 +20,6 @@
 (require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-buffer)
-(require 'agent-q-diff-progress)
 (require 'agent-q-diff-long-lines)
 
 (defvar-local agent-q-diff-fold--expanded nil

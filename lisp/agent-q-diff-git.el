@@ -47,7 +47,7 @@ bytes of the file may differ from what saving would write."
                (not buffer-file-format)
                (not (buffer-modified-p))
                (verify-visited-file-modtime buffer)
-               (file-regular-p buffer-file-name))
+               (agent-q-diff-file-regular-p buffer-file-name))
       (agent-q-diff-file-bytes buffer-file-name))))
 
 (provide 'agent-q-diff-git)

@@ -86,7 +86,7 @@ The value is as from `agent-q-diff-operation-presence'."
     (cond
      ((not (agent-q-diff-operation-exists-p path)) t)
      ((and buffer (buffer-modified-p buffer)) "its buffer has unsaved edits")
-     ((and (file-regular-p path)
+     ((and (agent-q-diff-file-regular-p path)
            (agent-q-diff-file-has-bytes-p path text))
       nil)
      (t "the file has been changed since"))))
@@ -230,7 +230,7 @@ hooks run, and another host may be gone.  Both are functions without arguments."
 
 (defun agent-q-diff-operation--remove-created (file path mode)
   "Delete PATH, which was created for FILE with MODE and is empty."
-  (unless (and (file-regular-p path)
+  (unless (and (agent-q-diff-file-regular-p path)
                (equal 0 (file-attribute-size (file-attributes path))))
     (agent-q-diff-file-refuse "others have written into %s, so it stays" path))
   (delete-file path)

@@ -134,7 +134,7 @@ its present one if that is nil."
   "Return non-nil if FILE, which is called NAME now, has TEXT.
 If TEXT is nil, return non-nil if there is no such file."
   (if text
-      (and (file-regular-p name)
+      (and (agent-q-diff-file-regular-p name)
            (agent-q-diff-file-has-bytes-p name (agent-q-diff-own-file--bytes file text)))
     (not (file-exists-p name))))
 

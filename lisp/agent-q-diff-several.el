@@ -14,6 +14,7 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
+(require 'agent-q-diff-file)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-mode)
 (require 'agent-q-diff-input)
@@ -121,7 +122,7 @@ If there is no such file, but one with the other name that DIFF has, as of
 a program that compares two files, that is meant."
   (let ((name (plist-get proposal :path))
         (other (car (car (agent-q-diff-engine-files diff)))))
-    (if (and other (not (file-exists-p name)) (file-regular-p other))
+    (if (and other (not (file-exists-p name)) (agent-q-diff-file-regular-p other))
         other
       name)))
 

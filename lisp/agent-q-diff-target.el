@@ -200,12 +200,9 @@ The name must still lead to the same file as when the review began."
   (agent-q-diff-file-uncached
     (cond
      ((agent-q-diff-target-is-detached target) nil)
-     ((not (equal (agent-q-diff-target-truename target)
-                  (file-truename (agent-q-diff-target-path target))))
-      (if (agent-q-diff-target-buffer target)
-          (agent-q-diff-disk-message (agent-q-diff-target-buffer target) 'moved)
-        (format "%s leads elsewhere now, through a link"
-                (agent-q-diff-visible (agent-q-diff-target-path target)))))
+     ((agent-q-diff-disk-why-elsewhere (agent-q-diff-target-path target)
+                                       (agent-q-diff-target-truename target)
+                                       (agent-q-diff-target-buffer target)))
      ;; Its buffer, which is empty, would be a new file.
      ((and (agent-q-diff-target-lost target)
            (agent-q-diff-target--lost-now target))
@@ -221,14 +218,15 @@ Its name must be that of its file, and its check must pass, if it has one."
       (funcall (agent-q-diff-target-check target)))))
 
 (defun agent-q-diff-target--save-check (target)
-  "Return a function that signals an error if TARGET must not be saved after all.
-While it is being saved, what its buffer records of the file is checked, too."
+  "Return a function to call right before the file of TARGET is replaced.
+It signals an error if the file must not be written after all."
   (let ((path (agent-q-diff-target-path target))
         (truename (agent-q-diff-target-truename target))
         (buffer (agent-q-diff-target-buffer target))
         (check (agent-q-diff-target-check target)))
     (lambda ()
-      (agent-q-diff-disk-check-leads-to path truename buffer)
+      (when-let ((why (agent-q-diff-disk-why-elsewhere path truename buffer)))
+        (signal 'agent-q-diff-bad-target (list why)))
       (when check
         (funcall check)))))
 

@@ -89,14 +89,14 @@ That is for names of many files, most of them in the same directories."
             '(archive-mode tar-mode))
       (agent-q-diff-file-refuse "%s is an archive" path)))))
 
-(defvar vc-follow-symlinks)
-
 (defun agent-q-diff-visit--auto-saves-p (path)
   "Return non-nil if Emacs may auto-save a buffer that visits PATH.
 Of a file of root's on another host, TRAMP would ask whether to do that in a
 directory of this host where others might read it."
   (not (and (file-remote-p path)
             (eql 0 (file-attribute-user-id (file-attributes path 'integer))))))
+
+(defvar vc-follow-symlinks)
 
 (defun agent-q-diff-visit--find (path)
   "Return a new buffer that visits PATH, asking nothing.
