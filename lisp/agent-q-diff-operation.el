@@ -183,6 +183,32 @@ FILE, OPERATION, IS-IN and the value are that function's."
       (make-directory (file-name-directory path) t))
     missing))
 
+(defun agent-q-diff-operation--complete (rest back)
+  "Call REST and return its value; if it does not return, call BACK.
+Both are functions without arguments.  REST is what remains of an operation
+once something was changed on disk, and BACK takes that back.  The user's
+hooks run, and another host may be gone."
+  (let ((is-done nil))
+    (unwind-protect
+        (prog1 (funcall rest)
+          (setq is-done t))
+      (unless is-done
+        (let ((inhibit-quit t))
+          (condition-case err
+              (funcall back)
+            (error (message "While it was taken back: %s" (agent-q-diff-error-text err)))))))))
+
+(defun agent-q-diff-operation--in-directories (path function)
+  "Make the missing directories above PATH, call FUNCTION, and return its value.
+Its argument is a list of these directories, innermost first.  If FUNCTION
+does not return, they are removed again."
+  (let ((missing (agent-q-diff-operation--make-directories path)))
+    (agent-q-diff-operation--complete
+     (lambda ()
+       (funcall function missing))
+     (lambda ()
+       (agent-q-diff-file-remove-directories missing)))))
+
 (defun agent-q-diff-operation--note-disk (file)
   "Record that the buffer of FILE, if there is one, agrees with its file."
   (let ((buffer (agent-q-diff-file-change-buffer file)))
@@ -191,42 +217,28 @@ FILE, OPERATION, IS-IN and the value are that function's."
         (set-visited-file-modtime (if (file-exists-p buffer-file-name) nil -1))
         (agent-q-diff-disk-note)))))
 
-(defun agent-q-diff-operation--complete (rest back)
-  "Call REST, what remains of an operation once its file was changed.
-If REST does not return, call BACK, which makes the file what it was.  User's
-hooks run, and another host may be gone.  Both are functions without arguments."
-  (let ((is-done nil))
-    (unwind-protect
-        (progn
-          (funcall rest)
-          (setq is-done t))
-      (unless is-done
-        (let ((inhibit-quit t))
-          (condition-case err
-              (funcall back)
-            (error (message "While it was taken back: %s" (agent-q-diff-error-text err)))))))))
-
 (defun agent-q-diff-operation--create (file path mode)
   "Create PATH, the name of FILE, empty and with MODE."
   (when (agent-q-diff-operation-exists-p path)
     (agent-q-diff-file-refuse "%s exists already" path))
-  (let* ((missing (agent-q-diff-operation--make-directories path))
-         (remove (lambda ()
-                   (delete-file path)
-                   (agent-q-diff-file-remove-directories missing))))
-    (agent-q-diff-file-write-bytes path "")
-    (agent-q-diff-operation--complete
+  (agent-q-diff-operation--in-directories
+   path
+   (lambda (missing)
+     (agent-q-diff-file-write-bytes path "")
+     (agent-q-diff-operation--complete
+      (lambda ()
+        (unless (zerop (logand mode agent-q-diff-operation--execute))
+          (set-file-modes path (logior (file-modes path) agent-q-diff-operation--execute)))
+        (agent-q-diff-operation--note-disk file))
+      (lambda ()
+        (delete-file path)))
+     (setf (agent-q-diff-file-change-missing file) missing
+           (agent-q-diff-file-change-is-created file) t)
      (lambda ()
-       (unless (zerop (logand mode agent-q-diff-operation--execute))
-         (set-file-modes path (logior (file-modes path) agent-q-diff-operation--execute)))
-       (agent-q-diff-operation--note-disk file))
-     remove)
-    (setf (agent-q-diff-file-change-missing file) missing
-          (agent-q-diff-file-change-is-created file) t)
-    (lambda ()
-      (funcall remove)
-      (setf (agent-q-diff-file-change-is-created file) nil)
-      (agent-q-diff-operation--note-disk file))))
+       (delete-file path)
+       (agent-q-diff-file-remove-directories missing)
+       (setf (agent-q-diff-file-change-is-created file) nil)
+       (agent-q-diff-operation--note-disk file)))))
 
 (defun agent-q-diff-operation--remove-created (file path mode)
   "Delete PATH, which was created for FILE with MODE and is empty."
@@ -261,36 +273,43 @@ If others deleted it, that is a plain file with TEXT, as the proposal says."
                    (cons (logand (default-file-modes) #o666) text))))
     (when (agent-q-diff-operation-exists-p path)
       (agent-q-diff-file-refuse "%s exists already" path))
-    (let ((missing (agent-q-diff-operation--make-directories path))
-          (buffer (find-buffer-visiting path)))
-      (agent-q-diff-file-write-bytes path bytes)
-      (set-file-modes path modes)
-      (when (and buffer (not (buffer-modified-p buffer)))
-        (agent-q-diff-disk-sync buffer))
-      (lambda ()
-        (delete-file path)
-        (agent-q-diff-file-remove-directories missing)))))
+    (agent-q-diff-operation--in-directories
+     path
+     (lambda (missing)
+       (let ((buffer (find-buffer-visiting path)))
+         (agent-q-diff-file-write-bytes path bytes)
+         (agent-q-diff-operation--complete
+          (lambda ()
+            (set-file-modes path modes)
+            (when (and buffer (not (buffer-modified-p buffer)))
+              (agent-q-diff-disk-sync buffer)))
+          (lambda ()
+            (delete-file path)))
+         (lambda ()
+           (delete-file path)
+           (agent-q-diff-file-remove-directories missing)))))))
 
 (defun agent-q-diff-operation--rename (file from to)
   "Rename FROM, the present name of FILE, to TO; its buffer follows."
   (when (agent-q-diff-operation-exists-p to)
     (agent-q-diff-file-refuse "%s exists already" to))
   (agent-q-diff-operation--free-name to)
-  (let ((missing (agent-q-diff-operation--make-directories to))
-        (buffer (or (find-buffer-visiting from) (agent-q-diff-file-change-buffer file))))
-    (rename-file from to)
-    (agent-q-diff-operation--complete
+  (agent-q-diff-operation--in-directories
+   to
+   (lambda (missing)
+     (let ((buffer (or (find-buffer-visiting from) (agent-q-diff-file-change-buffer file))))
+       (rename-file from to)
+       (agent-q-diff-operation--complete
+        (lambda ()
+          (agent-q-diff-operation--name-buffer file buffer to))
+        (lambda ()
+          (rename-file to from)
+          (agent-q-diff-operation--name-buffer file buffer from))))
+     ;; What was made for the name that it has no longer.
+     (agent-q-diff-file-remove-directories (agent-q-diff-file-change-missing file))
+     (setf (agent-q-diff-file-change-missing file) missing)
      (lambda ()
-       (agent-q-diff-operation--name-buffer file buffer to))
-     (lambda ()
-       (rename-file to from)
-       (agent-q-diff-file-remove-directories missing)
-       (agent-q-diff-operation--name-buffer file buffer from)))
-    ;; What was made for the name that it has no longer.
-    (agent-q-diff-file-remove-directories (agent-q-diff-file-change-missing file))
-    (setf (agent-q-diff-file-change-missing file) missing)
-    (lambda ()
-      (agent-q-diff-operation--rename file to from))))
+       (agent-q-diff-operation--rename file to from)))))
 
 (defun agent-q-diff-operation--free-name (name)
   "Refuse NAME, which no file has, if a buffer visits it.
@@ -334,10 +353,12 @@ Either is nil if there is no such link."
     (unless (equal now before)
       (agent-q-diff-file-refuse "%s has been changed since" path)))
   (if after
-      (let ((missing (agent-q-diff-operation--make-directories path)))
-        (when missing
-          (setf (agent-q-diff-file-change-missing file) missing))
-        (make-symbolic-link after path t))
+      (agent-q-diff-operation--in-directories
+       path
+       (lambda (missing)
+         (make-symbolic-link after path t)
+         (when missing
+           (setf (agent-q-diff-file-change-missing file) missing))))
     (delete-file path)
     (agent-q-diff-file-remove-directories (agent-q-diff-file-change-missing file)))
   (agent-q-diff-target-rename (agent-q-diff-file-change-target file) path)

@@ -632,6 +632,23 @@ character →; .*agent-q-diff-recode-target.*; r rejects\\'"
         (agent-q-diff-command review 'accept 0)
         (should (file-executable-p (aqd-several-name "deep/run.sh")))))))
 
+(ert-deftest aqd-several-no-directory-stays-if-its-file-cannot-be-made ()
+  (pcase-dolist (`(,proposal . ,function)
+                 '(((:path "new/dir/made.txt" :content "made\n") . write-region)
+                   ((:path "old.txt" :to "new/dir/old.txt") . rename-file)
+                   ((:path "new/dir/link" :link "a.txt") . make-symbolic-link)))
+    (ert-info ((symbol-name function) :prefix "fails: ")
+      (aqd-several-with-tree
+        (let ((before (aqd-several-disk)))
+          (aqd-several-with-proposal (list proposal)
+            (cl-letf (((symbol-function function)
+                       (lambda (&rest _) (signal 'file-error '("No space left on device")))))
+              (should-error (agent-q-diff-command review 'accept 0) :type 'file-error))
+            (should (equal before (aqd-several-disk)))
+            (should-not (file-exists-p (aqd-several-name "new")))
+            (agent-q-diff-command review 'accept 0)
+            (should (file-exists-p (aqd-several-name "new/dir")))))))))
+
 (ert-deftest aqd-several-a-rename-is-taken-back-after-another-review-missed-the-file ()
   (aqd-several-with-tree
     (let ((other (agent-q-diff-review (aqd-several-name "old.txt") "one\ntwo\n"
