@@ -4,12 +4,13 @@
 
 ;;; Commentary:
 
-;; Options and their types, the headers and the autoloads, and what the manual
-;; and the README must have, and must not have.
+;; Options and their types, the headers and the autoloads, what the manual
+;; and the README must have, and must not have, and the layers as they are
+;; when the code runs.
 
 ;;; Code:
 
-(require 'agent-q-diff-test-help)
+(require 'agent-q-diff-project-help)
 (require 'lisp-mnt)
 (require 'wid-edit)
 (require 'cus-edit)
@@ -284,6 +285,81 @@ typed for are left out, and so is what says that a key means nothing."
             (cl-incf n)
             (should (member key keys))))))
     (should (>= n 10))))
+
+;;;; Layers
+
+(defun aqd-package-layers ()
+  "Return an alist from each Lisp file of the map to its row.
+The map is on the architecture page; each file may use those above it."
+  (with-temp-buffer
+    (insert-file-contents (expand-file-name "../doc/architecture.md" aqd-package-lisp))
+    (re-search-forward "^## Map of the Lisp files")
+    (let ((end (save-excursion (re-search-forward "^## ")))
+          (row 0)
+          layers)
+      (while (re-search-forward "^| `\\([a-z-]+\\)\\(?:\\.el\\)?` |" end t)
+        (let ((name (match-string 1)))
+          (push (cons (if (string-search "agent-q-diff" name)
+                          name
+                        (concat "agent-q-diff-" name))
+                      (cl-incf row))
+                layers)))
+      layers)))
+
+(defvar aqd-package-inside nil
+  "The function that is being called and the row of its file, (ROW . FUNCTION).")
+
+(defun aqd-package-climbs (function)
+  "Call FUNCTION and return (VALUE . CLIMBS).
+VALUE is what it returns, and CLIMBS are the calls meanwhile from a file to one
+that is lower in the map, each as (CALLER . CALLED)."
+  (let ((layers (aqd-package-layers))
+        (n-calls 0)
+        climbs advised)
+    (dolist (symbol (aqd-package-symbols
+                     (lambda (symbol)
+                       (and (functionp symbol)
+                            (not (subrp (symbol-function symbol)))
+                            ;; Emacs calls these for each access to a structure.
+                            (not (get symbol 'cl-deftype-satisfies))
+                            (not (string-suffix-p "-p" (symbol-name symbol)))))))
+      (when-let* ((file (symbol-file symbol 'defun))
+                  (row (alist-get (file-name-base file) layers nil nil #'equal))
+                  (advice (lambda (original &rest arguments)
+                            (cl-incf n-calls)
+                            (when (and aqd-package-inside (> row (car aqd-package-inside)))
+                              (push (cons (cdr aqd-package-inside) symbol) climbs))
+                            (let ((aqd-package-inside (cons row symbol)))
+                              (apply original arguments)))))
+        (advice-add symbol :around advice)
+        (push (cons symbol advice) advised)))
+    (unwind-protect
+        (let ((value (funcall function)))
+          (should (< 50 n-calls))
+          (cons value (nreverse climbs)))
+      (pcase-dolist (`(,symbol . ,advice) advised)
+        (advice-remove symbol advice)))))
+
+(ert-deftest aqd-package-accepting-a-hunk-climbs-no-layer ()
+  "A function that is handed down, or a hook, may call up; here none does."
+  (aqd-with-open-review aqd-twenty-original aqd-twenty-proposed
+    (with-current-buffer (agent-q-diff-session-buffer review)
+      (switch-to-buffer (current-buffer))
+      (aqd-goto-hunk 1)
+      (should (equal '(t) (aqd-package-climbs (lambda ()
+                                                (aqd-press "a")
+                                                t)))))
+    (should (equal aqd-twenty-with-first (aqd-disk)))
+    (agent-q-diff-end review)))
+
+(ert-deftest aqd-package-edit-file-climbs-no-layer ()
+  (aqd-with-project aqd-twenty-original
+    (let ((agent-q-diff-tools-policy 'allow))
+      (should (equal '(t)
+                     (aqd-package-climbs
+                      (lambda ()
+                        (string-prefix-p "✓" (aqd-edit "line 3\n" "three\n"))))))
+      (should (equal aqd-twenty-with-first (aqd-disk))))))
 
 (provide 'agent-q-diff-package-test)
 ;;; agent-q-diff-package-test.el ends here
