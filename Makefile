@@ -22,6 +22,7 @@ help: ## List these commands
 	@echo
 	@echo 'EMACS=/path/to/emacs            the Emacs to use'
 	@echo 'SUITES="rust ert e2e"           which tests make test runs'
+	@echo 'JOBS=1                          how many suites run at once (as many as there are cores)'
 	@echo 'CHECKS="rust dependencies lisp-compile lisp-style layers"'
 	@echo '                                what make lint checks'
 	@echo 'FUZZ_SECONDS=60                 how long make fuzz runs each target'
