@@ -62,8 +62,9 @@ So are those of `agents-matrix-in-a-home-of-its-own'."
                                ;; Beside that, they say so themselves.
                                ((or "claude" "claude-agent-acp") "updated successfully")
                                ("gemini" "Successfully modified")
-                               ;; That is all that their tools say.
-                               ((or "opencode" "codex") "\\`✓ Accepted[^\n]+\\'"))))
+                               ("codex" "Success\\. Updated the following files")
+                               ;; That is all that its tool says.
+                               ("opencode" "\\`✓ Accepted[^\n]+\\'"))))
   (should (equal (agents-bytes "a.txt") (e2e-text 5 20 35))))
 
 (defun agents-matrix--numbered (middle)

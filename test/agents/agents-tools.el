@@ -96,6 +96,11 @@ NAME is the file in the home that names it.  Check that `check' finds that."
   \"options\": {\"baseURL\": \"%s/v1\", \"apiKey\": \"scripted\"}}}}\n"
   "Settings of opencode, with the model's URL to be put in.")
 
+(defvar agents-codex-model "gpt-5.5"
+  "Name of the model of Codex.
+This one calls tools itself; most others, such as gpt-6.1-sol, are in code
+mode: they write scripts that call tools.")
+
 (defconst agents-codex-settings
   "model = \"gpt-5.5\"\nmodel_provider = \"scripted\"\n
 [model_providers.scripted]\nname = \"scripted\"\nbase_url = \"http://127.0.0.1:9/v1\"
@@ -224,15 +229,20 @@ What is typed while it starts is lost."
           ("claude-agent-acp" '())
           ("opencode" '("run" "Begin."))
           ("codex" `("exec" "--skip-git-repo-check" "-s" "danger-full-access"
+                     "-c" ,(format "model=\"%s\"" agents-codex-model)
                      "-c" ,(format "model_providers.scripted.base_url=\"%s/v1\"" url)
                      "Begin."))
           ("gemini" '("-p" "Begin." "--approval-mode" "auto_edit")))))
 
 (defun agents--start-model (calls)
-  "Start a model that makes CALLS, and return its URL."
+  "Start a model that makes CALLS, and return its URL.
+A call (TOOL INPUT :task TEXT) is that of a subagent, which was told TEXT."
   (e2e-write "script" (json-serialize
                        (vconcat (mapcar (pcase-lambda (`(,tool . ,input))
-                                          `((tool . ,tool) (input . ,input)))
+                                          (pcase input
+                                            (`(,input :task ,task)
+                                             `((tool . ,tool) (input . ,input) (task . ,task)))
+                                            (_ `((tool . ,tool) (input . ,input)))))
                                         calls))))
   (dolist (name '("log" "port"))
     (when (file-exists-p (e2e-path name))
@@ -262,16 +272,19 @@ What is typed while it starts is lost."
         (agents-acp-begin agents--client (e2e-path "project"))
       (process-send-eof agents--client))))
 
-(defun agents-end ()
+(defun agents-end (&optional task)
   "Wait until the agent has ended, and return what its model has read.
-That is a list of what it read of each result, and beside them."
+That is a list of what it read of each result, and beside them.  With TASK, it
+is what the subagent has read that was told TASK."
   (e2e-wait-for (not (process-live-p agents--client)))
-  (let* ((lines (split-string (or (e2e-read "log") "") "\n" t))
-         (last (if lines
-                   (json-parse-string (car (last lines)) :object-type 'alist :array-type 'list)
-                 (ert-fail (list 'nothing-was-asked
-                                 (with-current-buffer (process-buffer agents--client)
-                                   (buffer-string)))))))
+  (let* ((lines (mapcar (lambda (line)
+                          (json-parse-string line :object-type 'alist :array-type 'list
+                                             :null-object nil))
+                        (split-string (or (e2e-read "log") "") "\n" t)))
+         (last (or (seq-find (lambda (line) (equal task (alist-get 'task line))) (reverse lines))
+                   (ert-fail (list 'nothing-was-asked
+                                   (with-current-buffer (process-buffer agents--client)
+                                     (buffer-string)))))))
     (append (alist-get 'results last) (alist-get 'beside last))))
 
 (defun agents-should-read (told &rest regexps)

@@ -50,6 +50,83 @@ They are in a here-document."
     (should (equal (agents-patches-files)
                    (list (e2e-text 25) nil nil "one\nTWO\n" "made\n")))))
 
+;; Most of its models are in code mode: they write scripts that call tools.
+(defun agents-codex-script (&rest lines)
+  "Return a call of the tool that runs a script of LINES.
+In it, p is a patch of a line of a file."
+  (cons "exec" (concat "const p = (name, line) => `*** Begin Patch\n*** Update File: ${name}\n\
+@@\n-line ${line}\n+LINE ${line}\n*** End Patch\n`\n"
+                       (string-join lines "\n"))))
+
+(defmacro agents-codex-in-code-mode (&rest body)
+  "Evaluate BODY with two files in the project, and a model in code mode."
+  (declare (indent 0) (debug t))
+  `(let ((agents-codex-model "gpt-6.1-sol"))
+     (agents-with-emacs "codex"
+       (agents-put "a.txt" (e2e-text))
+       (agents-put "b.txt" (e2e-text))
+       ,@body)))
+
+(ert-deftest agents-codex-a-script-goes-on-after-each-edit ()
+  (agents-codex-in-code-mode
+    (agents-start "codex" (agents-codex-script
+                           "await tools.apply_patch(p('a.txt', 5).replace('*** End Patch',"
+                           "                        `@@\n-line 20\n+LINE 20\n*** End Patch`))"
+                           "await tools.apply_patch(p('a.txt', 35))"
+                           "await tools.apply_patch(p('b.txt', 5))"
+                           "text((await tools.exec_command({cmd: 'echo tested'})).output)"))
+    (agents-decide "a.txt" "r a q")
+    (agents-decide "a.txt" "C-c C-c")
+    (agents-decide "b.txt" "C-c C-c")
+    (let ((told (agents-end)))
+      (agents-should-read told "\\`Script completed\n\\(.\\|\n\\)*\ntested\n")
+      (agents-should-be-told
+       told "✓ Accepted in part: 1 of 2 hunks is in %s, which is saved.
+
+In the file: hunk 2.
+Not in the file: hunk 1." "a.txt")
+      (dolist (name '("a.txt" "b.txt"))
+        (agents-should-be-told told "✓ Accepted: the change is in %s, which is saved." name)))
+    (should (equal (agents-bytes "a.txt") (e2e-text 20 35)))
+    (should (equal (agents-bytes "b.txt") (e2e-text 5)))))
+
+(ert-deftest agents-codex-a-script-reads-a-refusal-and-can-go-on ()
+  (agents-codex-in-code-mode
+    (agents-start "codex" (agents-codex-script
+                           "const all = await Promise.allSettled(["
+                           "  tools.apply_patch(p('a.txt', 5)), tools.apply_patch(p('b.txt', 5))])"
+                           "text(all.map((one) => one.status).join(' '))"
+                           "text(String(all.find((one) => one.reason)?.reason))")
+                  (agents-codex-script "await tools.apply_patch(p('a.txt', 20))"
+                                       "text('not reached')"))
+    (agents-decide "a.txt" "C-c C-k")
+    (agents-decide "b.txt" "C-c C-c")
+    (agents-decide "a.txt" "C-c C-k")
+    (let ((told (agents-end)))
+      (agents-should-read told "\\`Script completed\n\\(.\\|\n\\)*rejected fulfilled"
+                          "\\`Script failed\n\\(.\\|\n\\)*Command blocked by PreToolUse hook: ✗ Rej")
+      (agents-should-be-told told "✗ Rejected: the user declined the change to %s." "a.txt")
+      (agents-should-be-told told "✓ Accepted: the change is in %s, which is saved." "b.txt")
+      (should-not (seq-find (apply-partially #'string-search "not reached\n") told)))
+    (should (equal (agents-bytes "a.txt") (e2e-text)))
+    (should (equal (agents-bytes "b.txt") (e2e-text 5)))))
+
+(ert-deftest agents-codex-a-subagent-is-told-what-became-of-its-edits ()
+  (agents-codex-in-code-mode
+    (let ((task "Please shout in a.txt."))
+      (agents-start "codex"
+                    `("spawn_agent" (task_name . "shout") (message . ,task) (fork_turns . "none"))
+                    '("wait_agent" (timeout_ms . 3600000))
+                    `("exec" ,(cdr (agents-codex-script "await tools.apply_patch(p('a.txt', 5))"
+                                                        "await tools.apply_patch(p('a.txt', 20))"))
+                      :task ,task))
+      (agents-decide "a.txt" "C-c C-c")
+      (agents-decide "a.txt" "C-c C-c")
+      (let ((told (agents-end task)))
+        (agents-should-read told "\\`Script completed\n")
+        (agents-should-be-told told "✓ Accepted: the change is in %s, which is saved." "a.txt"))
+      (should (equal (agents-bytes "a.txt") (e2e-text 5 20))))))
+
 ;; Codex edits if the program of its hook is gone, so `check' has to say it.
 (ert-deftest agents-codex-a-program-that-is-gone-is-found-by-check ()
   (agents-with-emacs "codex"

@@ -3,11 +3,12 @@
 usage: model.py SCRIPT LOG PORT-FILE
 
 SCRIPT is a JSON array of tool calls, objects with "tool" and "input"; the model makes one after the
-other, and ends with a word when it has read as many results.  LOG gets a JSON object a line for each
-request: what the model reads of each result, "results", and what it reads beside them, "beside".
-PORT-FILE gets the port on 127.0.0.1 where it listens.  It speaks the streaming APIs of Anthropic, of
-Gemini, and both of OpenAI's.  A request without any tool of the script, for a title and the like, is
-answered aside.
+other, and ends with a word when it has read as many results.  Calls with a "task" are those of a
+subagent, a model that was told that text.  LOG gets a JSON object a line for each request: its "task",
+what the model reads of each result, "results", and what it reads beside them, "beside".  PORT-FILE
+gets the port on 127.0.0.1 where it listens.  It speaks the streaming APIs of Anthropic, of Gemini, and
+both of OpenAI's.  A request without any tool of the script, for a title and the like, is answered
+aside.
 """
 
 import json
@@ -16,6 +17,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 SCRIPT, LOG, PORT_FILE = sys.argv[1:]
 END = "That is all."
+
+# Types of what is said to a model of OpenAI's, by its user or by another agent.
+MESSAGES = ("message", "agent_message")
 
 
 def text_of(content):
@@ -40,6 +44,7 @@ class Anthropic:
         results = [block for block in blocks if block["type"] == "tool_result"]
         self.results = [text_of(block.get("content")) for block in results]
         self.beside = [block["text"] for block in blocks if block["type"] == "text"]
+        self.told = self.beside
         self.tools = {tool.get("name") for tool in request.get("tools", [])}
         self.aside = "ok"
 
@@ -72,7 +77,7 @@ class Gemini:
         parts = [part for content in request.get("contents", []) for part in content["parts"]]
         results = [part["functionResponse"] for part in parts if "functionResponse" in part]
         self.results = [text_of(list(result["response"].values())) for result in results]
-        self.beside = []
+        self.beside = self.told = []
         tools = [tool.get("functionDeclarations", []) for tool in request.get("tools", [])]
         self.tools = {function["name"] for functions in tools for function in functions}
         # Gemini CLI asks which model is to answer, and who speaks next.
@@ -97,7 +102,7 @@ class Chat:
     def __init__(self, request):
         messages = request.get("messages", [])
         self.results = [text_of(m["content"]) for m in messages if m["role"] == "tool"]
-        self.beside = []
+        self.beside = self.told = []
         self.tools = {tool["function"]["name"] for tool in request.get("tools") or []}
         self.aside = "ok"
 
@@ -127,10 +132,21 @@ class Responses:
         calls = [at for at, item in enumerate(items) if item.get("type", "").endswith("_call")]
         self.beside = [text_of(item["content"]) for item in items[calls[0] if calls else len(items):]
                        if item.get("type") == "message" and item["role"] != "assistant"]
-        self.kinds = {tool.get("name", tool["type"]): tool["type"]
-                      for tool in request.get("tools") or []}
+        self.told = [text_of(item["content"]) for item in items if item.get("type") in MESSAGES]
+        self.kinds = dict(self.kinds_of(request.get("tools")))
+        # In code mode, its tools come as an item, and most of them are called by scripts only.
+        for item in items:
+            self.kinds.update(self.kinds_of(item.get("tools")))
         self.tools = set(self.kinds)
         self.aside = "ok"
+
+    def kinds_of(self, tools, space=None):
+        """Yields the name of each of TOOLS, in the name space SPACE, with its type and that."""
+        for tool in tools or []:
+            if tool["type"] == "namespace":
+                yield from self.kinds_of(tool["tools"], tool["name"])
+            else:
+                yield tool.get("name", tool["type"]), (tool["type"], space)
 
     def events(self, answer):
         """Yields the events with which ANSWER, a text or a call, is streamed."""
@@ -140,8 +156,11 @@ class Responses:
             item = {"type": "message", "id": f"msg_{number}", "role": "assistant",
                     "content": content}
         else:
+            kind, space = self.kinds.get(answer["tool"], (None, None))
             item = {"id": f"item_{number}", "call_id": f"call_{number}", "name": answer["tool"]}
-            if self.kinds.get(answer["tool"]) == "custom":
+            if space:
+                item["namespace"] = space
+            if kind == "custom":
                 item = {"type": "custom_tool_call", **item, "input": answer["input"]}
             else:
                 arguments = json.dumps(answer["input"])
@@ -201,13 +220,17 @@ class Handler(BaseHTTPRequestHandler):
         else:
             return self.send("application/json", b'{"input_tokens": 1, "totalTokens": 1}')
         with open(SCRIPT, encoding="utf-8") as file:
-            script = json.load(file)
+            whole = json.load(file)
+        task = next((call["task"] for call in whole
+                     if "task" in call and any(call["task"] in text for text in api.told)), None)
+        script = [call for call in whole if call.get("task") == task]
         step = script[len(api.results)] if len(api.results) < len(script) else END
-        if api.tools.isdisjoint(call["tool"] for call in script):
+        if api.tools.isdisjoint(call["tool"] for call in whole):
             step = api.aside
         else:
             with open(LOG, "a", encoding="utf-8") as log:
-                print(json.dumps({"results": api.results, "beside": api.beside}), file=log)
+                print(json.dumps({"task": task, "results": api.results, "beside": api.beside}),
+                      file=log)
         events = list(api.events(step))
         if "stream" not in path and not request.get("stream"):
             return self.send("application/json", json.dumps(events[0][1]).encode())

@@ -98,9 +98,9 @@ pub fn before(
 /// Returns the answer to an event after an edit, with what the model is `told`.
 pub fn after(client: Option<Client>, told: &str) -> Value {
     let name = match client {
-        Some(Client::Claude) | None => "PostToolUse",
-        // The model reads this in place of the tool's result.
-        Some(Client::Codex) => return json!({ "decision": "block", "reason": told }),
+        // A decision "block" would take the place of the tool's result, but in a script that the
+        // model has written, it is an exception: the rest of the script does not run.
+        Some(Client::Claude | Client::Codex) | None => "PostToolUse",
         Some(Client::Opencode) => return json!({ "output": told }),
         Some(Client::Gemini) => "AfterTool",
     };
