@@ -284,14 +284,15 @@ PATH and ROOT, and which paths are refused, are as for
 `agent-q-diff-guard-find'."
   (car (agent-q-diff-guard-find path root)))
 
-(defun agent-q-diff-guard-recheck (name root)
+(defun agent-q-diff-guard-recheck (name root &optional path)
   "Return NAME, which `agent-q-diff-guard-check' returned for ROOT.
-Call this just before NAME is written.  If NAME now leads elsewhere, signal
+Call this just before NAME is written; PATH is the name by which that is
+done, if it is another.  If PATH now leads elsewhere, signal
 `agent-q-diff-forbidden': a directory on the way may have been replaced by
-a link meanwhile."
+a link meanwhile, or a link by another one."
   (let ((remote-file-name-inhibit-cache t))
     (agent-q-diff-path-answering name
-      (unless (equal name (car (agent-q-diff-guard--find name root)))
+      (unless (equal name (car (agent-q-diff-guard--find (or path name) root)))
         (agent-q-diff-path-refuse 'unwritable "The path leads elsewhere now"))
       ;; Whether it is an archive, say, depends on the name alone.
       name)))

@@ -224,6 +224,30 @@ If it signals an error, tell the user that nothing is in the files."
      (agent-q-diff-own-agent-say-not-run tool paths (agent-q-diff-error-text err))
      (signal (car err) (cdr err)))))
 
+(defun agent-q-diff-own-agent-refused (check)
+  "Return why CHECK refuses its file, a clause, or nil if it does not.
+CHECK is a function that signals an error if the file must not be written.
+It was not refused when the review began, but a link may have come since."
+  (condition-case err
+      (progn (funcall check) nil)
+    (error
+     (let ((why (string-remove-prefix
+                 "Error: " (car (last (split-string (agent-q-diff-error-text err) "\n" t))))))
+       (concat (downcase (substring why 0 1)) (string-trim-right (substring why 1) "\\."))))))
+
+(defun agent-q-diff-own-agent-alarm-elsewhere (tool path why)
+  "Tell the user that TOOL may have written another file than PATH.
+WHY is as from `agent-q-diff-own-agent-refused'.  Return the message for the
+agent."
+  (display-warning 'agent-q-diff
+                   (agent-q-diff-visible
+                    (format "%s's tool %s may have written another file than %s: %s"
+                            (or (car agent-q-diff-caller) "An agent") tool path why))
+                   :error)
+  (format "ALARM: %s may have written another file than the user decided about, %s: %s. \
+Tell the user, and change nothing more until the user says so."
+          tool path why))
+
 (defun agent-q-diff-own-agent-alarm (tool paths)
   "Tell the user that TOOL left files that are not what was decided.
 PATHS are their names, as the agent knows them.  Return the message for the

@@ -231,6 +231,10 @@ ANSWER is as for `agent-q-diff-own-patch-decide'."
      ((= 0 (plist-get result :in-file))
       (funcall answer (agent-q-diff-own-patch--message result 'saved)
                nil '((verdict . "deny"))))
+     ((when-let ((refused (agent-q-diff-own-patch--refused edit))
+                 (why (format "%s: %s" (car refused) (cdr refused))))
+        (agent-q-diff-own-patch--deny edit answer why why)
+        t))
      ((agent-q-diff-own-patch--why-emacs edit)
       (agent-q-diff-own-patch--deny
        edit answer "the user has edited a file of it in Emacs meanwhile, and not saved it"
@@ -243,6 +247,15 @@ ANSWER is as for `agent-q-diff-own-patch-decide'."
       (setf (agent-q-diff-own-patch-edit-result edit) result)
       (agent-q-diff-own-agent-remember (agent-q-diff-own-patch-edit-call edit) edit)
       (funcall answer "" nil (agent-q-diff-own-patch--verdict files))))))
+
+(defun agent-q-diff-own-patch--refused (edit)
+  "Return the first file of EDIT that must not be written any more, or nil.
+The value is (PATH . WHY)."
+  (seq-some (lambda (file)
+              (when-let ((why (agent-q-diff-own-agent-refused
+                               (agent-q-diff-own-file-check file))))
+                (cons (agent-q-diff-own-file-path file) why)))
+            (agent-q-diff-own-patch-edit-files edit)))
 
 (defun agent-q-diff-own-patch--what (edit)
   "Return words for the files of EDIT: the name of the only one, or their number."
@@ -405,10 +418,15 @@ all files at once.\n%s"
 The message is empty if nothing needs to be said."
   (agent-q-diff-file-uncached
     (let* ((files (agent-q-diff-own-patch-edit-files edit))
+           (refused (agent-q-diff-own-patch--refused edit))
            (wrong (seq-remove #'agent-q-diff-own-file-as-decided-p files))
            (by (agent-q-diff-own-patch-edit-by edit)))
-      (mapc #'agent-q-diff-own-file-follow files)
+      (unless refused
+        (mapc #'agent-q-diff-own-file-follow files))
       (cond
+       (refused
+        (agent-q-diff-own-agent-alarm-elsewhere
+         (agent-q-diff-own-patch-edit-tool edit) (car refused) (cdr refused)))
        (wrong
         (agent-q-diff-own-agent-alarm
          (agent-q-diff-own-patch-edit-tool edit)

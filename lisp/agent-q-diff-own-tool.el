@@ -91,6 +91,7 @@ ANSWER is called with a message, whether that is an error, and a verdict."
      ((or (not is-decided)
           (equal content (or (agent-q-diff-own-tool-edit-original edit) "")))
       (funcall answer message (not is-decided) (agent-q-diff-own-tool--verdict "deny")))
+     ((agent-q-diff-own-tool--deny-elsewhere edit answer))
      ((agent-q-diff-own-tool--why-emacs edit)
       (agent-q-diff-own-tool--deny
        edit answer "the user has edited the file in Emacs meanwhile, and not saved it"
@@ -107,6 +108,13 @@ ANSWER is called with a message, whether that is an error, and a verdict."
                (if (equal content (agent-q-diff-own-tool-edit-modified edit))
                    (agent-q-diff-own-tool--verdict "allow")
                  (agent-q-diff-own-tool--verdict "change" content)))))))
+
+(defun agent-q-diff-own-tool--deny-elsewhere (edit answer)
+  "If the file of EDIT must not be written any more, answer that; return non-nil.
+ANSWER is as for `agent-q-diff-own-tool--decide-text'."
+  (when-let ((why (agent-q-diff-own-agent-refused (agent-q-diff-own-tool-edit-check edit))))
+    (agent-q-diff-own-tool--deny edit answer why why)
+    t))
 
 (defun agent-q-diff-own-tool--deny (edit answer why why-for-user)
   "Answer that EDIT cannot be made as it was decided, with the reason WHY.
@@ -277,6 +285,7 @@ ANSWER is as for `agent-q-diff-own-tool--decide-text'."
          (quit 'no)))
      (lambda (decision)
        (pcase decision
+         ((and 'yes (guard (agent-q-diff-own-tool--deny-elsewhere edit answer))))
          ('yes
           (setf (agent-q-diff-own-tool-edit-by edit) 'none
                 (agent-q-diff-own-tool-edit-decided edit) "")
@@ -344,11 +353,17 @@ the file has changed since, signal an error."
 EDIT is what was decided, or nil if there is nothing.  ARGUMENTS is a hash
 table, which see in this file's commentary.  The message is empty if nothing
 needs to be said."
-  (let ((text (gethash "text" arguments)))
-    (agent-q-diff-own-tool--follow (expand-file-name (gethash "path" arguments)))
+  (let ((text (gethash "text" arguments))
+        (refused (and edit (agent-q-diff-own-agent-refused
+                            (agent-q-diff-own-tool-edit-check edit)))))
+    (unless refused
+      (agent-q-diff-own-tool--follow (expand-file-name (gethash "path" arguments))))
     (cond
      ((null edit)
       "This edit was not decided in Emacs: agent-q-diff does not know of it. Tell the user.")
+     (refused
+      (agent-q-diff-own-agent-alarm-elsewhere (agent-q-diff-own-tool-edit-tool edit)
+                                              (agent-q-diff-own-tool-edit-path edit) refused))
      ((not (and (equal text (agent-q-diff-own-tool--expected edit))
                 (equal (gethash "encoding" arguments)
                        (agent-q-diff-own-tool-edit-encoding edit))))

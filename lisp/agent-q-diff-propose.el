@@ -56,14 +56,21 @@ It is ROOT, the project's, unless that is nil or NAME is outside of it."
       root
     (agent-q-diff-propose--outermost (file-truename name))))
 
+(defun agent-q-diff-propose--below (name root)
+  "Return NAME, or its true name if it does not begin with ROOT."
+  (if (string-prefix-p root name) name (file-truename name)))
+
 (defun agent-q-diff-propose--check (name root)
   "Return the resolved name of NAME, or signal that no agent may edit that file.
 ROOT is what `agent-q-diff-propose--root-for' returned."
   (agent-q-diff-file-uncached
-    (agent-q-diff-guard-check (if (string-prefix-p root name)
-                                  name
-                                (file-truename name))
-                              root)))
+    (agent-q-diff-guard-check (agent-q-diff-propose--below name root) root)))
+
+(defun agent-q-diff-propose--recheck (name resolved root)
+  "Signal an error unless NAME still leads to RESOLVED, which may be written.
+RESOLVED is what `agent-q-diff-propose--check' returned for NAME and ROOT."
+  (agent-q-diff-file-uncached
+    (agent-q-diff-guard-recheck resolved root (agent-q-diff-propose--below name root))))
 
 (defun agent-q-diff-propose--protection (name resolved root)
   "Return why the file NAME is protected, a string, or nil if it is not.
@@ -80,8 +87,8 @@ Signal an error if no agent may edit the file."
 PATH is relative to `default-directory'.  PROJECT is the root of the
 agent's project, if known.  NAME is absolute; NOTES are strings for the
 user.  CHECK is a function that signals an error if the file must not be
-written: during a review, a directory on the way to it may be replaced by
-a link or become one of git's own.  PROTECTION says why the file is
+written: during a review, the file or a directory on the way to it may be
+replaced by a link or become one of git's own.  PROTECTION says why the file is
 protected, or is nil.
 
 A refusal of PATH is logged here; a review is logged when it ends."
@@ -98,7 +105,7 @@ A refusal of PATH is logged here; a review is logged when it ends."
                 (list (format "The file is OUTSIDE the project %s"
                               (abbreviate-file-name project))))
               (and protection (list (format "PROTECTED: %s" protection))))
-             (lambda () (agent-q-diff-guard-recheck resolved root))
+             (lambda () (agent-q-diff-propose--recheck name resolved root))
              protection)))))
 
 (defun agent-q-diff-propose-targets (tool files project &optional arguments)

@@ -433,6 +433,59 @@ decided; Emacs wrote it, in all files at once.\n✓ Accepted in part: 3 of 4 fil
       (should-error (agent-q-diff-own-patch-decide arguments #'ignore)
                     :type 'agent-q-diff-bad-arguments))))
 
+(defun aqd-own-patch-swap (file)
+  "Make FILE, one of a patch, a link out of the directory; others keep theirs."
+  (let ((name (aqd-own-patch-file file))
+        (outside (make-temp-file "agent-q-diff-outside")))
+    (when (file-exists-p name)
+      (copy-file name outside t)
+      (delete-file name))
+    (make-symbolic-link outside name)
+    outside))
+
+(ert-deftest aqd-own-patch-a-file-that-leads-elsewhere-by-the-verdict-is-denied ()
+  (dolist (file '("target.txt" "gone.txt" "old.txt" "renamed.txt" "new.txt"))
+    (ert-info (file)
+      (aqd-own-patch-with-files
+        (let ((review (aqd-own-patch-of-four))
+              outside)
+          (unwind-protect
+              (progn
+                (dolist (hunk (number-sequence 0 5))
+                  (agent-q-diff-accept review hunk))
+                (setq outside (aqd-own-patch-swap file))
+                (should (string-match-p "tool apply_patch was not run, so nothing that you accepted"
+                                        (aqd-warned (agent-q-diff-end review)))))
+            (when outside
+              (delete-file outside))))
+        (should (equal "deny" (aqd-own-patch-verdict 'verdict)))
+        (should (string-match-p
+                 (format "\\`Error: apply_patch was not run: .*%s.*None of it is in the files"
+                         (regexp-quote file))
+                 (aqd-own-patch-message)))))))
+
+(ert-deftest aqd-own-patch-a-file-that-leads-elsewhere-after-the-verdict-is-an-alarm ()
+  (dolist (file '("target.txt" "new.txt" "renamed.txt"))
+    (ert-info (file)
+      (aqd-own-patch-with-files
+        (aqd-in-diff (aqd-own-patch-of-four)
+          (agent-q-diff-accept-all))
+        (should (equal "allow" (aqd-own-patch-verdict 'verdict)))
+        (pcase-dolist (`(,name . ,text) '(("target.txt" . "one\nTWO\n") ("gone.txt") ("old.txt")
+                                          ("renamed.txt" . "O\n") ("new.txt" . "new\n")))
+          (aqd-own-patch-write name text))
+        (let ((outside (aqd-own-patch-swap file)))
+          (unwind-protect
+              (should (string-match-p
+                       "may have written another file"
+                       (aqd-warned
+                         (should (string-match-p
+                                  (concat "\\`ALARM: apply_patch may have written another file .*"
+                                          (if (equal file "renamed.txt") "old\\.txt"
+                                            (regexp-quote file)))
+                                  (aqd-own-patch-check))))))
+            (delete-file outside)))))))
+
 ;;;; Emacs writes
 
 (ert-deftest aqd-own-patch-says-who-writes-and-what-became-of-it ()

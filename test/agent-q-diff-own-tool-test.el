@@ -180,6 +180,98 @@ Edit was not run, and none of it is in the file\\.\\'"
   (aqd-in-diff (apply #'aqd-own-tool-decide more)
     (agent-q-diff-accept-all)))
 
+;;;; Where it writes
+
+(defmacro aqd-own-tool-in-project (file text &rest body)
+  "Run BODY where the test's file is FILE in a project, beside which others are.
+FILE has TEXT, unless that is nil; the project has the links `in', which
+leads to its directory sub, and `.envrc', a protected file."
+  (declare (indent 2) (debug t))
+  `(aqd-own-tool-with-file ""
+     (let* ((top (file-name-as-directory
+                  (make-temp-file (expand-file-name "own" (file-name-directory aqd-file)) t)))
+            (root (file-name-as-directory (expand-file-name "proj" top)))
+            (default-directory root)
+            (agent-q-diff-project-root root)
+            (aqd-file (expand-file-name ,file root)))
+       (dolist (directory '("proj/sub" "proj/other" "outside"))
+         (make-directory (expand-file-name directory top) t))
+       (make-symbolic-link "sub" (expand-file-name "in" root))
+       (write-region ,(or text "") nil (expand-file-name "f" (concat top "outside")))
+       (write-region ,(or text "") nil (expand-file-name ".envrc" root))
+       ,@(and text `((aqd-write ,text)))
+       ,@body)))
+
+(defconst aqd-own-tool-swaps
+  '(("f" . (progn (delete-file "f") (make-symbolic-link "../outside/f" "f")))
+    ("f" . (progn (delete-file "f") (make-symbolic-link ".envrc" "f")))
+    ("f" . (progn (delete-file "f") (add-name-to-file "../outside/f" "f")))
+    ("sub/f" . (progn (rename-file "sub" "gone") (make-symbolic-link "../outside" "sub")))
+    ("in/f" . (progn (delete-file "in") (make-symbolic-link "../outside" "in")))
+    ("in/f" . (progn (copy-file "sub/f" "other/f")
+                     (delete-file "in") (make-symbolic-link "other" "in"))))
+  "Files, and what makes each of them another one, with the same text.")
+
+(ert-deftest aqd-own-tool-a-path-that-leads-elsewhere-by-the-verdict-is-denied ()
+  (pcase-dolist (`(,file . ,swap) aqd-own-tool-swaps)
+    (dolist (accepted '((0 1) (0)))
+      (ert-info ((format "%s %S" file swap))
+        (aqd-own-tool-in-project file aqd-original-of-two
+          (let ((review (aqd-own-tool-decide)))
+            (dolist (index accepted)
+              (agent-q-diff-accept review index))
+            (eval swap t)
+            (should (string-match-p "tool Edit was not run, so nothing that you accepted is in"
+                                    (aqd-warned (agent-q-diff-end review)))))
+          (should (equal "deny" (aqd-own-tool-answer 'verdict)))
+          (should (string-match-p "\\`Error: Edit was not run: .*\\. None of it is in "
+                                  (aqd-own-tool-answer 'message)))
+          (should-not agent-q-diff-own-agent--decided))))))
+
+(ert-deftest aqd-own-tool-a-path-that-leads-elsewhere-after-the-verdict-is-an-alarm ()
+  (pcase-dolist (`(,file . ,swap) aqd-own-tool-swaps)
+    (ert-info ((format "%s %S" file swap))
+      (aqd-own-tool-in-project file aqd-original-of-two
+        (aqd-own-tool-allow)
+        (should (equal "allow" (aqd-own-tool-answer 'verdict)))
+        (eval swap t)
+        (aqd-write aqd-modified-of-two)
+        (should (string-match-p
+                 "tool Edit may have written another file than .*/f: "
+                 (aqd-warned
+                   (should (string-prefix-p
+                            "ALARM: Edit may have written another file"
+                            (aqd-own-tool-check "text" aqd-modified-of-two))))))))))
+
+(ert-deftest aqd-own-tool-what-a-grant-lets-through-to-another-file-is-an-alarm ()
+  (aqd-own-tool-in-project "f" aqd-original-of-two
+    (let ((agent-q-diff-tools-policy 'allow))
+      (should-not (aqd-own-tool-decide)))
+    (delete-file "f")
+    (make-symbolic-link "../outside/f" "f")
+    (should (aqd-warned
+              (should (string-prefix-p "ALARM: "
+                                       (aqd-own-tool-check "text" aqd-modified-of-two)))))))
+
+(ert-deftest aqd-own-tool-a-new-file-that-became-a-link-is-denied ()
+  (dolist (text '("one\n" ""))
+    (aqd-own-tool-in-project "new" nil
+      (let ((swap (lambda () (make-symbolic-link "../outside/new" "new"))))
+        (aqd-warned
+          (if (equal text "")
+              (cl-letf (((symbol-function 'y-or-n-p) (lambda (_) (funcall swap) t)))
+                (aqd-own-tool-decide "original" 'none "modified" text)
+                (while (null aqd-own-tool-answers)
+                  (accept-process-output nil 0.01)))
+            (let ((review (aqd-own-tool-decide "original" 'none "modified" text)))
+              (agent-q-diff-accept review 0)
+              (funcall swap)
+              (agent-q-diff-end review)))))
+      (should (equal "deny" (aqd-own-tool-answer 'verdict)))
+      (should-not (file-exists-p "../outside/new")))))
+
+;;;; What it wrote
+
 (ert-deftest aqd-own-tool-another-text-than-was-decided-is-an-alarm ()
   (dolist (left (list (list "text" aqd-own-tool-first)
                       (list "text" 'none)

@@ -129,6 +129,55 @@ is saved" .additionalContext))
         (should (string-prefix-p "ALARM: " .additionalContext)))
       (e2e-see "tool Edit left text in"))))
 
+(defconst own-tool-clients
+  '(("claude" "PreToolUse" "Edit"
+     ((file_path . "NAME") (old_string . "a\n") (new_string . "A\nB\n")))
+    ("claude" "PreToolUse" "Write" ((file_path . "NAME") (content . "A\nB\n")))
+    ("codex" "PreToolUse" "apply_patch"
+     ((command . "*** Begin Patch\n*** Update File: NAME\n@@\n-a\n+A\n+B\n*** End Patch\n")))
+    ("codex" "PreToolUse" "apply_patch"
+     ((command . "*** Begin Patch\n*** Update File: NAME\n@@\n-a\n+A\n+B\n\
+*** Add File: d/new\n+new\n*** End Patch\n"))
+     3)
+    ("gemini" "BeforeTool" "replace"
+     ((file_path . "NAME") (old_string . "a\n") (new_string . "A\nB\n")))
+    ("opencode" "tool.execute.before" "edit"
+     ((filePath . "NAME") (oldString . "a\n") (newString . "A\nB\n"))))
+  "Agents, their events before a tool, tools, and inputs that change the file NAME.
+The number of decisions follows, if it is more than one.")
+
+(ert-deftest e2e-own-tool-no-agent-is-let-into-a-path-that-leads-elsewhere ()
+  (own-tool-with-emacs
+    (pcase-dolist (`(,client ,event ,tool ,input . ,more) own-tool-clients)
+      (ert-info ((format "%s %s" client tool))
+        (make-directory (e2e-path "proj/d") t)
+        (make-directory (e2e-path "outside") t)
+        (e2e-write "proj/d/f" "a\n")
+        (e2e-write "outside/f" "a\n")
+        (let ((n-hunks (or (car more) 1))
+              (before (own-tool-run
+                       (list "hook" client)
+                       (string-replace
+                        "NAME" "d/f"
+                        (json-serialize
+                         `((session_id . "s") (cwd . ,(e2e-path "proj")) (tool_name . ,tool)
+                           (hook_event_name . ,event) (tool_input . ,input)
+                           (tool_use_id . "c")))))))
+          (e2e-wait-for (e2e-eval '(consp (agent-q-diff-open-reviews))))
+          (e2e-eval `(let ((review (car (agent-q-diff-open-reviews))))
+                       (dotimes (hunk ,n-hunks)
+                         (agent-q-diff-accept review hunk))
+                       t))
+          (rename-file (e2e-path "proj/d") (e2e-path "proj/gone"))
+          (make-symbolic-link "../outside" (e2e-path "proj/d"))
+          (e2e-eval '(progn (agent-q-diff-end (car (agent-q-diff-open-reviews))) t))
+          (let-alist (own-tool-answer before)
+            (should (equal "deny" (or .decision .hookSpecificOutput.permissionDecision)))
+            (should (string-match-p "was not run: .* None of it is in "
+                                    (or .reason .hookSpecificOutput.permissionDecisionReason)))))
+        (delete-file (e2e-path "proj/d"))
+        (delete-directory (e2e-path "proj/gone") t)))))
+
 (ert-deftest e2e-own-tool-a-file-that-others-wrote-meanwhile-stays ()
   (own-tool-with-emacs
     (e2e-write "a.txt" (e2e-text))
