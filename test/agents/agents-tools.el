@@ -305,6 +305,13 @@ the project."
     (unless (seq-find (lambda (one) (string-search text one)) told)
       (ert-fail (list 'not-told text told)))))
 
+(defun agents-should-be-safe-without-program (client)
+  "Check that CLIENT, the program of whose hook is not there, edits nothing."
+  (agents-put "a.txt" (e2e-text))
+  (apply #'agents-start client (agents-edit client "a.txt" "line 5\n" "LINE 5\n"))
+  (agents-should-read (agents-end) "agent-q-diff failed: an edit before it is made is refused")
+  (should (equal (agents-bytes "a.txt") (e2e-text))))
+
 (defun agents-tool (client)
   "Return the name of CLIENT's tool that `agents-edit' calls."
   (pcase-exhaustive client

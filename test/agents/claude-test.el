@@ -47,12 +47,12 @@
                           "✓ Accepted: the change is in")
       (should (equal (agents-bytes "n.ipynb") (string-replace "old" "new" before))))))
 
-;; Claude Code edits if the program of its hook is gone, so `check' has to say it.
-(ert-deftest agents-claude-a-program-that-is-gone-is-found-by-check ()
+(ert-deftest agents-claude-if-the-program-is-gone-nothing-is-written ()
   (agents-with-home-of-its-own
     (agents-with-emacs "claude"
       (should (equal 0 (car (agents-run "check" "claude"))))
-      (agents-lose-program "claude" ".claude/settings.json"))))
+      (agents-lose-program "claude" ".claude/settings.json")
+      (agents-should-be-safe-without-program "claude"))))
 
 (provide 'claude-test)
 ;;; claude-test.el ends here

@@ -127,15 +127,19 @@ Not in the file: hunk 1." "a.txt")
         (agents-should-be-told told "✓ Accepted: the change is in %s, which is saved." "a.txt"))
       (should (equal (agents-bytes "a.txt") (e2e-text 5 20))))))
 
-;; Codex edits if the program of its hook is gone, so `check' has to say it.
-(ert-deftest agents-codex-a-program-that-is-gone-is-found-by-check ()
-  (agents-with-emacs "codex"
-    (let ((hooks (e2e-read "home/.codex/hooks.json")))
-      (unwind-protect
-          (agents-lose-program "codex" ".codex/hooks.json")
-        (e2e-write "home/.codex/hooks.json" hooks)))))
+;; Codex takes even a refusal for consent if nothing says why.
+(ert-deftest agents-codex-if-the-program-is-gone-nothing-is-written ()
+  (agents-with-home-of-its-own
+    (cl-letf* ((set-up (symbol-function 'agents-set-up))
+               ((symbol-function 'agents-set-up)
+                (lambda (client)
+                  (funcall set-up client)
+                  ;; What was changed after it was trusted, Codex would not run.
+                  (agents-lose-program client ".codex/hooks.json"))))
+      (agents-with-emacs "codex"
+        (agents-should-be-safe-without-program "codex")))))
 
-;; Nor does Codex run a hook that has been changed since it was trusted.
+;; Codex runs no hook that has been changed since it was trusted.
 (ert-deftest agents-codex-a-hook-that-is-not-trusted-is-found-by-check ()
   (agents-with-home-of-its-own
     (agents-with-emacs "codex"

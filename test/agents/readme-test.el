@@ -41,7 +41,8 @@
     (e2e-type (concat "clear; " line))
     (e2e-keys "RET")
     (when (string-search " setup " line)
-      (e2e-see "\"command\": \".*agent-q-diff hook claude\"" "Change .*settings\\.json so\\? \\[y/N\\]")
+      ;; The command takes more than a line.
+      (e2e-see "\"command\": \"/bin/sh -c " "Change .*settings\\.json so\\? \\[y/N\\]")
       (e2e-type "y")
       (e2e-keys "RET")
       (e2e-see "The hook is in .*settings\\.json\\." "ok       PreToolUse")))

@@ -160,6 +160,9 @@ fn of_handler(client: Client, form: &Form, event: &str, handler: &Handler) -> Re
             "the agent waits for less than a day, and then edits without a decision".to_owned(),
         );
     }
+    if !settings::is_guarded(&handler.command) {
+        return Err("the agent edits without a decision if the program is killed or gone".to_owned());
+    }
     let program = settings::program_of(&handler.command, client).unwrap_or_default();
     of_program(&program.trim_matches('\'').replace(r"'\''", "'"))
 }

@@ -83,10 +83,21 @@ pub fn command(client: Client, socket: Option<&Path>) -> Result<Vec<String>, Str
     Ok(words)
 }
 
-/// Returns `words` as a command of a shell.
+/// What runs the program that follows it. Agents take any failure but exit status 2 for consent, and
+/// Codex even that one if nothing says why. So this is how it ends if the program is killed, aborts
+/// or is not there. It is the same in every shell that a user may have.
+const GUARD: &str = r#"/bin/sh -c '"$0" "$@" || { [ $? = 2 ] || echo "agent-q-diff failed: an edit before it is made is refused; one that was made was not checked. Tell the user." >&2; exit 2; }' "#;
+
+/// Returns `words` as a command of a shell, which ends with success or with exit status 2.
 fn in_shell(words: &[String]) -> String {
     let words: Vec<String> = words.iter().map(|word| shell_quoted(word)).collect();
-    words.join(" ")
+    format!("{GUARD}{}", words.join(" "))
+}
+
+/// Returns whether `command` ends with exit status 2 whatever happens to its program. That of an
+/// earlier version does not.
+pub fn is_guarded(command: &str) -> bool {
+    command.starts_with(GUARD)
 }
 
 /// Returns `word` as one word of a shell.
@@ -111,6 +122,7 @@ pub fn is_ours(command: &str, client: Client) -> bool {
 /// its options.
 pub fn program_of(command: &str, client: Client) -> Option<&str> {
     let words = format!(" hook {}", client.name());
+    let command = command.strip_prefix(GUARD).unwrap_or(command);
     let (program, options) = command.split_once(&words)?;
     (options.is_empty() || options.starts_with(' ')).then_some(program)
 }
@@ -300,6 +312,11 @@ mod tests {
         with_hook(text, Client::Claude, &words(COMMAND)).unwrap()
     }
 
+    /// Returns [`COMMAND`] as the settings have it.
+    fn guarded_in_json() -> String {
+        serde_json::to_string(&in_shell(&words(COMMAND))).unwrap()
+    }
+
     #[test]
     fn new_settings_have_the_hook_before_and_after() {
         let wanted = r#"{
@@ -310,7 +327,7 @@ mod tests {
         "hooks": [
           {
             "type": "command",
-            "command": "/opt/agent-q-diff hook claude",
+            "command": COMMAND,
             "timeout": 86400
           }
         ]
@@ -322,14 +339,15 @@ mod tests {
         "hooks": [
           {
             "type": "command",
-            "command": "/opt/agent-q-diff hook claude"
+            "command": COMMAND
           }
         ]
       }
     ]
   }
 }
-"#;
+"#
+        .replace("COMMAND", &guarded_in_json());
         assert_eq!(with(""), wanted);
         assert_eq!(with("{}\n"), wanted);
         assert!(serde_json::from_str::<serde_json::Value>(&with("")).is_ok());
@@ -418,7 +436,10 @@ mod tests {
         let command = "'/a  b/agent-q-diff' hook claude";
         let words = ["/a  b/agent-q-diff", "hook", "claude"].map(str::to_owned);
         let text = with_hook("{\n\t\"a\": 1\n}", Client::Claude, &words).unwrap();
-        assert_eq!(handlers(&text, "PreToolUse").unwrap()[0].command, command);
+        assert_eq!(
+            handlers(&text, "PreToolUse").unwrap()[0].command,
+            format!("{GUARD}{command}")
+        );
         assert!(text.contains("\n\t\t\"PreToolUse\""), "{text}");
     }
 
@@ -431,9 +452,10 @@ mod tests {
 
     #[test]
     fn the_hooks_of_others_in_the_same_entry_stay() {
-        let text = with("").replace(
-            "\"hooks\": [\n          {\n            \"type\": \"command\",\n            \"command\": \"/opt/agent-q-diff hook claude\",\n            \"timeout\": 86400",
-            "\"hooks\": [\n          {\"type\": \"command\", \"command\": \"mine\"},\n          {\n            \"type\": \"command\",\n            \"command\": \"/opt/agent-q-diff hook claude\",\n            \"timeout\": 86400",
+        let text = with("").replacen(
+            "\"hooks\": [\n          {",
+            "\"hooks\": [\n          {\"type\": \"command\", \"command\": \"mine\"},\n          {",
+            1,
         );
         let removed = without_hook(&text, Client::Claude).unwrap();
         assert!(
@@ -460,6 +482,65 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn the_command_of_an_earlier_version_is_replaced() {
+        let guarded = in_shell(&words(COMMAND));
+        assert!(is_ours(&guarded, Client::Claude) && is_guarded(&guarded));
+        assert!(is_ours(COMMAND, Client::Claude) && !is_guarded(COMMAND));
+        let earlier = with("").replace(&guarded_in_json(), &format!("{COMMAND:?}"));
+        assert!(earlier.contains(COMMAND) && !earlier.contains("/bin/sh"), "{earlier}");
+        assert_eq!(with(&earlier), with(""));
+        assert_eq!(without_hook(&earlier, Client::Claude).unwrap(), "{}\n");
+    }
+
+    /// Runs the command of the hook in `shell`, with `program` as the program; returns its exit
+    /// status, and what it prints on standard error.
+    fn run_in(shell: &str, program: &Path) -> (Option<i32>, String) {
+        let words = [program.to_str().unwrap(), "hook", "codex"].map(str::to_owned);
+        let output = std::process::Command::new(shell)
+            .args(["-c", &in_shell(&words)])
+            .output()
+            .unwrap();
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.code(), error)
+    }
+
+    #[test]
+    fn whatever_happens_to_the_program_the_edit_is_refused() {
+        let name = format!("agent-q-diff-{} it's a test", std::process::id());
+        let directory = std::env::temp_dir().join(name);
+        std::fs::create_dir(&directory).unwrap();
+        let program = directory.join("agent-q-diff");
+        for shell in ["sh", "bash"] {
+            for (text, is_said) in [
+                ("exit 0", false),
+                ("echo no >&2; exit 2", false),
+                ("exit 1", true),
+                ("kill -KILL $$", true),
+                ("kill -ABRT $$", true),
+                ("exit 134", true),
+            ] {
+                std::fs::write(&program, format!("#!/bin/sh\n{text}\n")).unwrap();
+                let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+                std::fs::set_permissions(&program, mode).unwrap();
+                let (status, error) = run_in(shell, &program);
+                let wanted = if text == "exit 0" { 0 } else { 2 };
+                assert_eq!(status, Some(wanted), "{shell}: {text}");
+                assert_eq!(error.contains("agent-q-diff failed"), is_said, "{error}");
+                assert_eq!(error.is_empty(), text == "exit 0", "{text}: {error}");
+            }
+            // It is not there, is no program, or may not be run.
+            let other = directory.join("text");
+            std::fs::write(&other, "").unwrap();
+            for program in [directory.join("none"), directory.clone(), other] {
+                let (status, error) = run_in(shell, &program);
+                assert_eq!(status, Some(2), "{program:?}");
+                assert!(error.contains("agent-q-diff failed"), "{error}");
+            }
+        }
+        std::fs::remove_dir_all(&directory).unwrap();
     }
 
     #[test]
