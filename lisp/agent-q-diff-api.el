@@ -299,9 +299,18 @@ ends."
   (when (and (buffer-live-p buffer)
              (agent-q-diff-render--live-p buffer))
     (unless (get-buffer-window buffer t)
-      (display-buffer buffer '(nil (inhibit-same-window . t))))
+      (agent-q-diff-base-show buffer))
+    (when (active-minibuffer-window)
+      (agent-q-diff-api--display-after-minibuffer buffer))
     (with-current-buffer buffer
       (agent-q-diff-grace-begin))))
+
+(defun agent-q-diff-api--display-after-minibuffer (buffer)
+  "Show BUFFER again after the minibuffer, which restores the windows, is left."
+  (letrec ((show (lambda ()
+                   (remove-hook 'minibuffer-exit-hook show)
+                   (run-with-timer 0 nil #'agent-q-diff-api--display buffer))))
+    (add-hook 'minibuffer-exit-hook show)))
 
 ;;;; Notes on a diff
 

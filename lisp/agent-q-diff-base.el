@@ -7,9 +7,13 @@
 ;;; Commentary:
 
 ;; The options, faces and errors, and a few helpers, that all other files of
-;; the package use.  It requires none of them.
+;; the package use, among them those that show buffers for an agent.  It
+;; requires none of them.
 
 ;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
 
 ;;;; Options
 
@@ -353,6 +357,198 @@ They would replace ours in the echo area."
   `(let ((inhibit-message t)
          (message-log-max nil))
      ,@body))
+
+;;;; Showing something for an agent
+
+;; The user may be typing anywhere when an agent calls, and display rules,
+;; hooks and options of theirs may select what they show.  Everything that is
+;; shown for an agent is shown by these functions.
+
+(defun agent-q-diff-base--windows-kept ()
+  "Return the windows that must keep what they show.
+These are the selected one, and if that is an active minibuffer the one from
+which it was entered."
+  (delq nil (list (selected-window) (minibuffer-selected-window))))
+
+(defun agent-q-diff-base--tabs ()
+  "Return the number of tabs of the selected frame, and which is selected."
+  (let ((tabs (frame-parameter nil 'tabs)))
+    (cons (length tabs) (cl-position 'current-tab tabs :key #'car))))
+
+(defun agent-q-diff-base--note-window (window)
+  "Return what there is in WINDOW, for `agent-q-diff-base--show-again'."
+  (with-current-buffer (window-buffer window)
+    (list window (current-buffer)
+          (copy-marker (window-start window)) (copy-marker (window-point window))
+          (window-parameter window 'quit-restore) (window-prev-buffers window))))
+
+(defun agent-q-diff-base--show-again (noted)
+  "Let a window show what `agent-q-diff-base--note-window' has NOTED."
+  (pcase-let ((`(,window ,buffer ,start ,point ,quit-restore ,previous) noted))
+    (when (and (window-live-p window) (buffer-live-p buffer))
+      (unless (eq buffer (window-buffer window))
+        (set-window-dedicated-p window nil)
+        (set-window-buffer window buffer)
+        (set-window-start window start)
+        (set-window-parameter window 'quit-restore quit-restore)
+        (set-window-prev-buffers window previous))
+      (unless (= point (window-point window))
+        (set-window-point window point)))))
+
+(defmacro agent-q-diff-base-keeping-selection (&rest body)
+  "Return the value of BODY, which may show buffers; the selection stays.
+Whatever the user's rules and hooks do meanwhile, the selected frame, window
+and tab are then selected again and show what they showed, and the frame has
+the input focus if it had it."
+  (declare (indent 0) (debug t))
+  `(agent-q-diff-base--keep-selection (lambda () ,@body)))
+
+(defun agent-q-diff-base--keep-selection (function)
+  "Call FUNCTION, as `agent-q-diff-base-keeping-selection' evaluates its body."
+  (let* ((frame (selected-frame))
+         (has-focus (and (display-graphic-p) (eq t (frame-focus-state))))
+         (frames (frame-list))
+         (selected (mapcar #'frame-selected-window frames))
+         (window (selected-window))
+         (layout (current-window-configuration))
+         (tabs (agent-q-diff-base--tabs))
+         (noted (mapcar #'agent-q-diff-base--note-window
+                        (agent-q-diff-base--windows-kept)))
+         (throw-on-input nil))
+    (save-current-buffer
+      (unwind-protect
+          ;; Where a frame is made, the window manager is asked not to focus it.
+          (let ((default-frame-alist (cons '(no-focus-on-map . t) default-frame-alist)))
+            (funcall function))
+        (when (frame-live-p frame)
+          (select-frame frame 'norecord)
+          (unless (equal tabs (agent-q-diff-base--tabs))
+            (ignore-errors (tab-bar-switch-to-recent-tab)))
+          (unless (seq-every-p #'window-live-p (mapcar #'car noted))
+            (set-window-configuration layout))
+          (mapc #'agent-q-diff-base--show-again noted)
+          (dolist (other selected)
+            (when (and (window-live-p other)
+                       (not (eq other (frame-selected-window (window-frame other)))))
+              (set-frame-selected-window (window-frame other) other 'norecord)))
+          (when (window-live-p window)
+            (select-window window 'norecord))
+          (when (and has-focus (not (equal frames (frame-list))))
+            (select-frame-set-input-focus frame 'norecord)))))))
+
+(defconst agent-q-diff-base--elsewhere
+  '((display-buffer-reuse-window display-buffer-pop-up-window
+     display-buffer-in-previous-window display-buffer-use-some-window
+     display-buffer-no-window)
+    (inhibit-same-window . t) (inhibit-switch-frame . t) (allow-no-window . t))
+  "The action that displays a buffer if the user's rules are of no use.
+It makes no frame: on a terminal nobody would see it.")
+
+(defun agent-q-diff-base--display (buffer)
+  "Display BUFFER by the user's rules in a window that is not selected.
+Return the window, nil if the rules want none, or an error that they
+signaled.  A rule may also throw; that goes no further, either."
+  (let ((value '(error "A display rule did not return"))
+        ;; On a terminal a frame would hide all others, or not be seen.
+        (pop-up-frames (and (display-graphic-p) pop-up-frames))
+        (display-buffer-fallback-action
+         (cons (append (remq 'display-buffer-pop-up-frame
+                             (car display-buffer-fallback-action))
+                       (car agent-q-diff-base--elsewhere))
+               nil)))
+    (catch 'agent-q-diff-base--display
+      (unwind-protect
+          (setq value (condition-case err
+                          (display-buffer buffer (cons nil (cdr agent-q-diff-base--elsewhere)))
+                        ((error quit) err)))
+        (throw 'agent-q-diff-base--display nil)))
+    value))
+
+(defun agent-q-diff-base-sparing (windows function)
+  "Call FUNCTION, during which nothing else is displayed in WINDOWS."
+  (let ((spared (seq-filter (lambda (window)
+                              (and (window-live-p window)
+                                   (not (window-minibuffer-p window))
+                                   (not (window-dedicated-p window))))
+                            windows)))
+    (unwind-protect
+        (progn
+          (dolist (window spared)
+            (set-window-dedicated-p window t))
+          (funcall function))
+      (dolist (window spared)
+        (when (window-live-p window)
+          (set-window-dedicated-p window nil))))))
+
+(defun agent-q-diff-base-show (buffer &optional spared)
+  "Show BUFFER for an agent, and return its window, or nil if there is none.
+The user's display rules are followed, but the selected window stays
+selected and shows what it shows, whatever they say; if they leave BUFFER
+nowhere else, it is shown in another window of the frame.  SPARED are
+windows that are not used, either."
+  (let ((kept (agent-q-diff-base--windows-kept)))
+    (cl-flet ((display ()
+                (agent-q-diff-base-keeping-selection
+                  (agent-q-diff-base-sparing
+                   (append kept spared)
+                   (lambda () (agent-q-diff-base--display buffer)))))
+              (shown (value)
+                (and (window-live-p value)
+                     (eq buffer (window-buffer value))
+                     (not (memq value kept))
+                     value)))
+      (let ((value (display)))
+        (prog1 (cond
+                ((shown value))
+                ((or (null value) (agent-q-diff-base--in-tab-p buffer)) nil)
+                (t (when (and (consp value) (not noninteractive))
+                     (message "A rule for displaying %s failed: %s" (buffer-name buffer)
+                              (error-message-string value)))
+                   (let ((display-buffer-overriding-action agent-q-diff-base--elsewhere))
+                     (shown (display)))))
+          (agent-q-diff-base--guard buffer))))))
+
+(defun agent-q-diff-base--in-tab-p (buffer)
+  "Return non-nil if BUFFER is in another tab of the selected frame."
+  (and (frame-parameter nil 'tabs)
+       (tab-bar-get-buffer-tab buffer nil t)))
+
+(defun agent-q-diff-base-warn (message &optional level)
+  "Show MESSAGE in the buffer of warnings, for an agent; LEVEL is a symbol."
+  (agent-q-diff-base-keeping-selection
+    (display-warning 'agent-q-diff message level)))
+
+;;;; Hooks that select what has appeared
+
+(defvar agent-q-diff-base--guarded nil
+  "The buffers that were shown since redisplay, and then the selected window.
+The value is (BUFFERS . WINDOW); WINDOW is nil until redisplay begins.")
+
+(defun agent-q-diff-base--guard (buffer)
+  "Keep the hooks that run when windows changed from selecting BUFFER.
+Redisplay runs them, so they come after `agent-q-diff-base-show'."
+  (unless noninteractive
+    (setq agent-q-diff-base--guarded (list (cons buffer (car agent-q-diff-base--guarded))))
+    (add-hook 'window-buffer-change-functions #'agent-q-diff-base--note-selected -100)
+    (add-hook 'window-state-change-hook #'agent-q-diff-base--select-noted 100)))
+
+(defun agent-q-diff-base--note-selected (_frame)
+  "Note the selected window before other hooks of redisplay run."
+  (unless (cdr agent-q-diff-base--guarded)
+    (setcdr agent-q-diff-base--guarded (selected-window))))
+
+(defun agent-q-diff-base--select-noted ()
+  "Select the window that was selected before the other hooks of redisplay ran.
+Do that only if they have selected a buffer that was shown for an agent."
+  (pcase-let ((`(,buffers . ,window) agent-q-diff-base--guarded))
+    (when window
+      (when (and (window-live-p window)
+                 (not (eq window (selected-window)))
+                 (memq (window-buffer) buffers))
+        (select-window window 'norecord))
+      (setq agent-q-diff-base--guarded nil)
+      (remove-hook 'window-buffer-change-functions #'agent-q-diff-base--note-selected)
+      (remove-hook 'window-state-change-hook #'agent-q-diff-base--select-noted))))
 
 ;;;; Modal editing
 

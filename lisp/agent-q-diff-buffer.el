@@ -574,22 +574,14 @@ besides that one, the buffer is displayed in the selected window."
   (let* ((target (and agent-q-diff-buffer-change
                       (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file))))
          (spared (and (buffer-live-p target)
-                      (seq-remove #'window-dedicated-p
-                                  (get-buffer-window-list target 'never))))
+                      (get-buffer-window-list target 'never)))
          (display-buffer-base-action
           (if spared
               '((display-buffer-reuse-window
                  display-buffer-use-some-window
                  display-buffer-same-window))
             display-buffer-base-action)))
-    (unwind-protect
-        (progn
-          (dolist (window spared)
-            (set-window-dedicated-p window t))
-          (funcall display))
-      (dolist (window spared)
-        (when (window-live-p window)
-          (set-window-dedicated-p window nil))))))
+    (agent-q-diff-base-sparing spared display)))
 
 (provide 'agent-q-diff-buffer)
 ;;; agent-q-diff-buffer.el ends here

@@ -208,8 +208,7 @@ If the two are equal, remove COPY instead."
     (if (and (file-regular-p name)
              (agent-q-diff-file-has-bytes-p name (agent-q-diff-file-bytes copy)))
         (delete-file copy)
-      (display-warning
-       'agent-q-diff
+      (agent-q-diff-base-warn
        (format "Emacs ended while it wrote %s, which may be incomplete.
 What it held before is in %s"
                name copy)))))

@@ -207,8 +207,7 @@ The user has read what was accepted; none of it is in PATHS, the names of
 the files.  Record that in the log as well."
   (dolist (path paths)
     (agent-q-diff-own-agent-log tool path "not run" nil why))
-  (display-warning
-   'agent-q-diff
+  (agent-q-diff-base-warn
    (agent-q-diff-visible
     (format "%s was not run, so nothing that you accepted is in %s: %s"
             (agent-q-diff-own-agent-tool tool nil)
@@ -252,11 +251,11 @@ Tell the user, and change nothing more until the user says so."
   "Tell the user that TOOL left files that are not what was decided.
 PATHS are their names, as the agent knows them.  Return the message for the
 agent."
-  (display-warning 'agent-q-diff
-                   (format "%s's tool %s left text in %s that differs from what you decided"
-                           (or (car agent-q-diff-caller) "An agent") tool
-                           (mapconcat #'agent-q-diff-visible paths ", "))
-                   :error)
+  (agent-q-diff-base-warn
+   (format "%s's tool %s left text in %s that differs from what you decided"
+           (or (car agent-q-diff-caller) "An agent") tool
+           (mapconcat #'agent-q-diff-visible paths ", "))
+   :error)
   (format "ALARM: %s %s not what the user decided; the tool, or another program, wrote \
 something else. Read %s, tell the user what differs, and change nothing more until the \
 user says so."

@@ -353,7 +353,7 @@ If some of it does not apply, the user has to decide."
       (if (agent-q-diff-session-outcome review)
           (agent-q-diff-own-agent-say-allowed name by)
         (setf (agent-q-diff-session-is-by-program review) nil)
-        (display-buffer buffer)))))
+        (agent-q-diff-base-show buffer)))))
 
 (defun agent-q-diff-own-patch-write (edit)
   "Make what was decided about EDIT, and return the message about it.

@@ -400,7 +400,8 @@ the user can allow it by the option agent-q-diff-tools-policy")))
             (agent-q-diff-permit--cancelled))
       (agent-q-diff-permit--end-waking (cdr agent-q-diff-permit--asked))
       (when (window-live-p window)
-        (quit-restore-window window)))))
+        (agent-q-diff-base-keeping-selection
+          (quit-restore-window window))))))
 
 (defun agent-q-diff-permit--end-waking (outer)
   "Remove the waking event after a question, unless an outer one needs it.

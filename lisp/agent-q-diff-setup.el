@@ -95,7 +95,7 @@ or set `agent-q-diff-program'"
      process "\nSo that Emacs serves whenever it runs, put (agent-q-diff-serve) into your init file.\n")
     (with-current-buffer (process-buffer process)
       (goto-char (point-min)))
-    (display-buffer (process-buffer process))))
+    (agent-q-diff-base-show (process-buffer process))))
 
 (defun agent-q-diff-setup--delete (file)
   "Delete FILE, which is empty, and kill its buffer."

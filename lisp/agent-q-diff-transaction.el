@@ -45,8 +45,7 @@ back, the latest first."
       (condition-case err
           (funcall back)
         (error
-         (display-warning
-          'agent-q-diff
+         (agent-q-diff-base-warn
           (format "A command failed, and a file could not be put back: %s"
                   (agent-q-diff-error-text err))))))))
 

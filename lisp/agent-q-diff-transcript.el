@@ -239,7 +239,7 @@ The latest edits are searched first."
 Return the window if it is new, else nil."
   (when-let ((buffer (get-buffer agent-q-diff-transcript-buffer-name)))
     (let* ((old (agent-q-diff-transcript-window))
-           (window (or old (display-buffer buffer '(nil (inhibit-same-window . t)))))
+           (window (or old (agent-q-diff-base-show buffer)))
            (start (with-current-buffer buffer
                     (agent-q-diff-transcript--position (plist-get info :id)))))
       (when (and window start)

@@ -509,5 +509,105 @@ It fails if that does not end by itself soon."
             (should (equal (e2e-read "target") (e2e-text)))))
       (delete-directory e2e--folder t))))
 
+;;;; Windows and keys of the user, when a review appears
+
+(defconst waiting-window-rules
+  '((pop-up-frames t)
+    (pop-up-windows nil)
+    (display-buffer-alist
+     (("." (display-buffer-reuse-window display-buffer-pop-up-window)
+       (body-function . select-window))))
+    (display-buffer-alist (("." (display-buffer-same-window) (inhibit-same-window . nil))))
+    (display-buffer-alist (("." (display-buffer-pop-up-frame))))
+    (display-buffer-alist (("." (display-buffer-in-new-tab))))
+    (display-buffer-alist (("." (display-buffer-in-tab) (tab-name . "reviews"))))
+    (display-buffer-base-action
+     ((display-buffer-pop-up-window) (body-function . (lambda (window)
+                                                        (select-window window)
+                                                        (throw 'top-level nil)))))
+    (window-buffer-change-functions
+     ((lambda (_frame)
+        (dolist (window (window-list))
+          (when (string-prefix-p "*Agent-Q" (buffer-name (window-buffer window)))
+            (select-window window))))))
+    (window-configuration-change-hook
+     ((lambda ()
+        (dolist (window (window-list))
+          (when (string-prefix-p "*Agent-Q" (buffer-name (window-buffer window)))
+            (select-window window)))))))
+  "Variables of the user's, each (VARIABLE VALUE), by which a review is selected.")
+
+(defun waiting-arrive (name)
+  "Let a review of the file NAME arrive while the user types elsewhere."
+  (e2e-write name (e2e-text))
+  (waiting-later `(agent-q-diff-review ,(e2e-path name) ,(e2e-text) ,(e2e-text 5 20)
+                                       "Shout" #'ignore))
+  (e2e-wait-for (= 1 (e2e-eval '(length (agent-q-diff-open-reviews)))))
+  ;; The hooks of redisplay have run then.
+  (e2e-eval '(redisplay)))
+
+(defun waiting-type-while-a-review-appears (rule name)
+  "Let a review of the file NAME appear where RULE, as the user's, leads.
+What the user types meanwhile has to arrive where it was typed."
+  (pcase-let ((`(,variable ,value) rule))
+    (e2e-eval `(ignore (set ',variable ',value)))
+    (waiting-arrive name)
+    (e2e-type "banana")
+    (e2e-wait-for (equal "banana" (e2e-eval '(with-current-buffer "*scratch*"
+                                               (buffer-string)))))
+    (should (equal (e2e-eval '(buffer-name (window-buffer))) "*scratch*"))
+    (should (equal (e2e-read name) (e2e-text)))
+    (e2e-eval '(ignore (mapc #'agent-q-diff-cancel (agent-q-diff-open-reviews))))
+    (e2e-eval `(progn (set ',variable ,(if (eq variable 'pop-up-windows) t nil))
+                      (with-current-buffer "*scratch*" (erase-buffer))
+                      nil))))
+
+(ert-deftest e2e-arriving-review-leaves-keys-where-they-are-typed ()
+  (e2e-with-emacs
+    (dolist (rule waiting-window-rules)
+      (ert-info ((format "%S" rule))
+        (waiting-type-while-a-review-appears
+         rule (format "target-%d" (cl-position rule waiting-window-rules)))))))
+
+(ert-deftest e2e-arriving-review-leaves-the-minibuffer-and-the-window-below-it ()
+  (dolist (pop-ups '(t nil))
+    (let ((e2e-size '(80 . 24)))
+      (e2e-with-emacs
+        (e2e-eval `(setq pop-up-windows ,pop-ups))
+        (e2e-keys "C-x 1")
+        (e2e-keys "M-x")
+        (e2e-see "^M-x")
+        (e2e-type "what-")
+        (waiting-arrive "target")
+        (e2e-type "line")
+        (e2e-see "^M-x what-line")
+        (e2e-keys "RET")
+        (e2e-see "^Line 1")
+        (should (equal (e2e-eval '(buffer-name (window-buffer))) "*scratch*"))
+        ;; Emacs 28 restores the windows when the minibuffer is left.
+        (e2e-wait-for (equal '("*scratch*" "*Agent-Q Diff: target*")
+                             (e2e-eval '(mapcar (lambda (window)
+                                                  (buffer-name (window-buffer window)))
+                                                (window-list)))))
+        (should (equal (e2e-read "target") (e2e-text)))))))
+
+(ert-deftest e2e-arriving-question-shows-its-edit-and-returns-to-the-window ()
+  (e2e-with-emacs
+    (e2e-eval '(setq agent-q-diff-permission-pause 0
+                     display-buffer-alist
+                     '(("." (display-buffer-pop-up-window) (body-function . select-window)))))
+    (e2e-write "target" (e2e-text))
+    (e2e-call 'timer 'call
+              `(let ((agent-q-diff-project-root ,e2e--folder)
+                     (agent-q-diff-log-file nil))
+                 (agent-q-diff-tools-call
+                  "edit_file" '(:path "target" :old_str "line 20" :new_str "LINE 20"
+                                      :description "Shout"))))
+    (e2e-see "\\[y]es")
+    (e2e-keys "n")
+    (should (eq :ok (car (e2e-answer 'call))))
+    (e2e-eval '(setq display-buffer-alist nil))
+    (e2e-should-be-as-found)))
+
 (provide 'waiting-test)
 ;;; waiting-test.el ends here
