@@ -216,11 +216,66 @@ directories there may be unreadable and their links lead anywhere."
                                  when called
                                  collect called))))))
 
+(defun agent-q-diff-guard--first-line (file)
+  "Return the first line of FILE, or nil if it is no regular file or very long."
+  (let ((attributes (file-attributes file)))
+    (when (and attributes
+               (string-prefix-p "-" (file-attribute-modes attributes))
+               (< (file-attribute-size attributes) 10000))
+      (with-temp-buffer
+        (insert-file-contents-literally file)
+        (decode-coding-string (buffer-substring (point-min) (line-end-position)) 'utf-8)))))
+
+(defun agent-q-diff-guard--work-tree-p (directory top)
+  "Return non-nil if DIRECTORY is a work tree of the repository at TOP.
+Both know of each other: a \".git\" alone can be made anywhere, also where an
+agent's settings are."
+  (let ((git (concat directory ".git"))
+        (jj (concat directory ".jj/")))
+    (or (when-let* ((line (agent-q-diff-guard--first-line git))
+                    (private (and (string-prefix-p "gitdir: " line)
+                                  (expand-file-name (substring line (length "gitdir: "))
+                                                    directory))))
+          (and (equal (file-name-directory private) (concat top ".git/worktrees/"))
+               (equal git (when-let ((back (agent-q-diff-guard--first-line
+                                            (concat private "/gitdir"))))
+                            (expand-file-name back private)))))
+        (when-let ((line (agent-q-diff-guard--first-line (concat jj "repo"))))
+          (equal (expand-file-name line jj) (concat top ".jj/repo"))))))
+
+(defun agent-q-diff-guard--in-work-tree (parts root)
+  "Return PARTS, those of a file's name below ROOT, below the work tree it is in.
+Agents keep work trees of a project in their own folder there, such as
+\".claude/worktrees/NAME\".  What is in one is no setting of the agent's,
+unless it has the name of one there."
+  (let* ((begin 0)
+         (parts (remove "." parts))
+         (rest parts))
+    (while (and (nthcdr 3 rest)
+                (not (and (string-prefix-p "." (car rest))
+                          (member (cadr rest) '("worktree" "worktrees"))
+                          (agent-q-diff-guard--work-tree-p
+                           (concat root (mapconcat #'file-name-as-directory
+                                                   (seq-take parts (+ begin 3)) ""))
+                           (concat root (mapconcat #'file-name-as-directory
+                                                   (seq-take parts begin) ""))))))
+      (setq begin (1+ begin)
+            rest (cdr rest)))
+    (if (nthcdr 3 rest) (nthcdr 3 rest) parts)))
+
+(defun agent-q-diff-guard--kind (parts root)
+  "Return how the file whose name has PARTS below ROOT is protected, or nil.
+The value is as from `agent-q-diff-guard-protection'."
+  (pcase (agent-q-diff-protected-kind parts)
+    (`(asked . ,_) (agent-q-diff-protected-kind
+                    (agent-q-diff-guard--in-work-tree parts root)))
+    (kind kind)))
+
 (defun agent-q-diff-guard--protection (name root parts)
   "Return what `agent-q-diff-guard-protection' does.
 PARTS are those of the agent's name for NAME below ROOT, or nil."
   (let* ((directories (agent-q-diff-path-ancestors name root))
-         (kinds (delq nil (mapcar #'agent-q-diff-protected-kind
+         (kinds (delq nil (mapcar (lambda (parts) (agent-q-diff-guard--kind parts root))
                                   (agent-q-diff-guard--names name root parts directories)))))
     (cond
      ((assq 'denied kinds))

@@ -392,6 +392,71 @@
       (should (eq 'asked (car (agent-q-diff-guard-protection (concat root ".envrc") root))))
       (should-not aqd-guard-asked))))
 
+;;;; Work trees in an agent's folder
+
+(defun aqd-guard-protected-p (name)
+  "Return non-nil if the file NAME in the project is protected."
+  (let ((name (aqd-guard-in name)))
+    (agent-q-diff-guard-protection name aqd-guard-root name)))
+
+(defun aqd-guard-git (&rest arguments)
+  "Run git with ARGUMENTS in the project."
+  (let ((default-directory aqd-guard-root))
+    (should (eq 0 (apply #'call-process "git" nil nil nil "-c" "user.name=x"
+                         "-c" "user.email=x" arguments)))))
+
+(ert-deftest aqd-guard-a-work-tree-in-an-agent-s-folder-is-a-project-of-its-own ()
+  (aqd-guard-with-project
+    (delete-directory (aqd-guard-in ".git") t)
+    (aqd-guard-git "init" "-q")
+    (aqd-guard-git "commit" "-q" "--allow-empty" "-m" "x")
+    (dolist (tree '(".claude/worktrees/blue" ".codex/worktrees/red" "sub/.claude/worktrees/no"))
+      (aqd-guard-git "worktree" "add" "-q" tree))
+    (dolist (tree '(".claude/worktrees/blue/" ".codex/worktrees/red/"))
+      (dolist (name '("x.c" "new" "src/x.c" "src/new/x.c"))
+        (should-not (aqd-guard-protected-p (concat tree name))))
+      ;; What is a setting in any project is one here.
+      (dolist (name '(".claude/settings.json" ".claude/hooks/x" "CLAUDE.md" ".envrc"
+                      "src/.claude/settings.json" ".claude/worktrees/blue/x"))
+        (should (eq 'asked (car (aqd-guard-protected-p (concat tree name))))))
+      (should (eq 'denied (car (aqd-guard-protected-p (concat tree ".git"))))))
+    ;; The repository is not the one that the folder is in.
+    (should (aqd-guard-protected-p "sub/.claude/worktrees/no/x.c"))
+    (dolist (name '(".claude/worktrees/x.c" ".claude/worktrees/other/x.c" ".claude/x.c"))
+      (should (aqd-guard-protected-p name)))))
+
+(ert-deftest aqd-guard-a-forged-work-tree-frees-no-setting ()
+  (aqd-guard-with-project
+    (let ((git (lambda (directory &optional private)
+                 (aqd-guard-file
+                  (concat "proj/" directory "/.git")
+                  (concat "gitdir: " (or private (aqd-guard-in ".git/worktrees/x")) "\n")))))
+      (dolist (directory '(".claude" ".claude/hooks" ".claude/worktrees" ".claude/worktrees/x"
+                           ".claude/hooks/worktrees/x"))
+        (funcall git directory))
+      (dolist (back (list "elsewhere/.git" (aqd-guard-in ".claude/worktrees/y/.git")))
+        (aqd-guard-file "proj/.git/worktrees/x/gitdir" (concat back "\n"))
+        (dolist (name '(".claude/settings.json" ".claude/hooks/x" ".claude/worktrees/x.c"
+                        ".claude/worktrees/x/x.c" ".claude/hooks/worktrees/x/x.c"))
+          (should (aqd-guard-protected-p name))))
+      (aqd-guard-file "proj/.git/worktrees/x/gitdir"
+                      (concat (aqd-guard-in ".claude/worktrees/x/.git") "\n"))
+      (should-not (aqd-guard-protected-p ".claude/worktrees/x/x.c"))
+      ;; A repository of its own, and one elsewhere.
+      (delete-file (aqd-guard-in ".claude/worktrees/x/.git"))
+      (make-directory (aqd-guard-in ".claude/worktrees/x/.git/objects") t)
+      (should (aqd-guard-protected-p ".claude/worktrees/x/x.c")))))
+
+(ert-deftest aqd-guard-a-jj-workspace-in-an-agent-s-folder-is-a-project-of-its-own ()
+  (aqd-guard-with-project
+    (make-directory (aqd-guard-in ".jj/repo") t)
+    (aqd-guard-file "proj/.claude/worktrees/x/.jj/repo" "../../../../.jj/repo")
+    (aqd-guard-file "proj/.claude/worktrees/y/.jj/repo" "../../../../../outside/.jj/repo")
+    (should-not (aqd-guard-protected-p ".claude/worktrees/x/x.c"))
+    (should (eq 'asked (car (aqd-guard-protected-p ".claude/worktrees/x/.claude/settings.json"))))
+    (should (eq 'denied (car (aqd-guard-protected-p ".claude/worktrees/x/.jj/repo"))))
+    (should (aqd-guard-protected-p ".claude/worktrees/y/x.c"))))
+
 ;;;; Between the check and the write
 
 (defmacro aqd-guard-race (path &rest body)
