@@ -18,6 +18,7 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-visible)
 (require 'agent-q-diff-log)
+(require 'agent-q-diff-engine)
 (require 'agent-q-diff-message-facts)
 (require 'agent-q-diff-message-files)
 (require 'agent-q-diff-message)
@@ -154,22 +155,85 @@ Protected files are asked about all the same."
   "Number of decisions that are remembered.
 A tool that fails by itself never asks for its decision to be compared.")
 
+(defconst agent-q-diff-own-agent-patience 60
+  "Seconds until the user is told that an accepted edit was not made yet.
+Only then is it known of an agent that asks again by itself, or ends.")
+
+(cl-defstruct (agent-q-diff-own-agent-decision
+               (:constructor agent-q-diff-own-agent-decision-create) (:copier nil))
+  "What was decided about a call of an agent's tool that has not run yet."
+  (edit nil :documentation "The edit, of whatever type.")
+  (session nil :documentation "The agent's name and its session, (NAME . ID).")
+  (notice nil :documentation "Function that tells the user, if nothing is written, why.")
+  (is-said nil :documentation "Non-nil if the user was told that it was not run.")
+  (timer nil :documentation "Timer after which its files are looked at."))
+
 (defvar agent-q-diff-own-agent--decided nil
-  "Alist from calls to edits that were not yet compared with their files.
+  "Alist from calls to decisions that were not yet compared with their files.
 The newest is first.")
 
-(defun agent-q-diff-own-agent-remember (call edit)
-  "Remember EDIT, which was decided, instead of an earlier one of the same CALL."
-  (setq agent-q-diff-own-agent--decided
-        (seq-take (cons (cons call edit)
-                        (assoc-delete-all call agent-q-diff-own-agent--decided))
-                  agent-q-diff-own-agent--max-decided)))
+(defun agent-q-diff-own-agent-remember (call edit session notice)
+  "Remember EDIT, which was decided, instead of an earlier one of the same CALL.
+SESSION is the agent's, a string or nil.  NOTICE is called with a clause, and
+if nothing of EDIT is in its files, tells the user so for this reason and
+returns non-nil.  If that turns out to be untrue later, it is called with
+nil, and says so."
+  (let* ((caller agent-q-diff-caller)
+         (decision (agent-q-diff-own-agent-decision-create
+                    :edit edit :session (cons (car caller) session)
+                    :notice (lambda (why)
+                              (let ((agent-q-diff-caller caller))
+                                (funcall notice why))))))
+    (setf (agent-q-diff-own-agent-decision-timer decision)
+          (run-at-time agent-q-diff-own-agent-patience nil
+                       #'agent-q-diff-own-agent--notice decision
+                       (format "nothing was written in %d seconds"
+                               agent-q-diff-own-agent-patience)))
+    (agent-q-diff-own-agent-take call)
+    (push (cons call decision) agent-q-diff-own-agent--decided)
+    (pcase-dolist (`(,_ . ,old) (nthcdr agent-q-diff-own-agent--max-decided
+                                        agent-q-diff-own-agent--decided))
+      (cancel-timer (agent-q-diff-own-agent-decision-timer old)))
+    (setq agent-q-diff-own-agent--decided
+          (seq-take agent-q-diff-own-agent--decided agent-q-diff-own-agent--max-decided))))
+
+(defun agent-q-diff-own-agent--notice (decision why)
+  "Tell the user, unless it was said, that DECISION was not carried out for WHY.
+Nothing is said if its files have changed."
+  (unless (agent-q-diff-own-agent-decision-is-said decision)
+    (setf (agent-q-diff-own-agent-decision-is-said decision)
+          (funcall (agent-q-diff-own-agent-decision-notice decision) why))))
+
+(defun agent-q-diff-own-agent-went-on (session &optional call)
+  "Tell the user what was accepted in SESSION and is not written by now.
+The agent, that of `agent-q-diff-caller', has gone on with CALL, or ended its
+turn.  An agent that plans only, or whose own rules ask or deny, does not run
+a tool although it was accepted here, and no event tells so."
+  (pcase-dolist (`(,other . ,decision) agent-q-diff-own-agent--decided)
+    (when (and (not (equal call other))
+               (equal (cons (car agent-q-diff-caller) session)
+                      (agent-q-diff-own-agent-decision-session decision)))
+      (agent-q-diff-own-agent--notice decision "the agent went on without running it"))))
 
 (defun agent-q-diff-own-agent-take (call)
   "Return the edit that was decided for CALL, or nil, and forget it."
-  (let ((decided (assoc call agent-q-diff-own-agent--decided)))
-    (setq agent-q-diff-own-agent--decided (delq decided agent-q-diff-own-agent--decided))
-    (cdr decided)))
+  (when-let ((decided (assoc call agent-q-diff-own-agent--decided)))
+    (let ((decision (cdr decided)))
+      (setq agent-q-diff-own-agent--decided (delq decided agent-q-diff-own-agent--decided))
+      (cancel-timer (agent-q-diff-own-agent-decision-timer decision))
+      (agent-q-diff-own-agent-decision-edit decision))))
+
+(defun agent-q-diff-own-agent-say-run-after-all (call)
+  "If the user was told that CALL, which is decided, was not run, correct that."
+  (when-let ((decision (cdr (assoc call agent-q-diff-own-agent--decided))))
+    (when (agent-q-diff-own-agent-decision-is-said decision)
+      (funcall (agent-q-diff-own-agent-decision-notice decision) nil))))
+
+(defun agent-q-diff-own-agent-planning-notes (arguments)
+  "Return notes for the user if the agent plans only, by ARGUMENTS, a hash table."
+  (when (eq t (gethash "planning" arguments))
+    (list (format "%s is in plan mode: even what you accept is not written"
+                  (or (car agent-q-diff-caller) "The agent")))))
 
 (defun agent-q-diff-own-agent-as-written (result is-saved)
   "Return RESULT of a detached review as if its texts were in the files.
@@ -179,6 +243,17 @@ IS-SAVED is non-nil if they are saved there."
             (when-let ((files (plist-get result :files)))
               (list :files (mapcar (lambda (file) (append written file)) files)))
             result)))
+
+(defun agent-q-diff-own-agent-without-lines (result)
+  "Return RESULT without the present lines of its hunks, which have changed since."
+  (cl-flet ((without (result)
+              (plist-put (copy-sequence result) :hunks
+                         (mapcar (lambda (hunk) (plist-put (copy-sequence hunk) :now nil))
+                                 (plist-get result :hunks)))))
+    (let ((result (without result)))
+      (if (plist-get result :files)
+          (plist-put result :files (mapcar #'without (plist-get result :files)))
+        result))))
 
 (defun agent-q-diff-own-agent-undecided (tool what result)
   "Return the message about RESULT of a review of texts that is no decision.
@@ -214,6 +289,14 @@ the files.  Record that in the log as well."
             (mapconcat #'abbreviate-file-name paths ", ")
             why))))
 
+(defun agent-q-diff-own-agent-say-run (tool paths)
+  "Tell the user that TOOL was run after all, and log it for PATHS."
+  (dolist (path paths)
+    (agent-q-diff-own-agent-log tool path "run after all" nil))
+  (message "%s" (agent-q-diff-visible
+                 (format "%s was run after all: %s" (agent-q-diff-own-agent-tool tool nil)
+                         (mapconcat #'abbreviate-file-name paths ", ")))))
+
 (defun agent-q-diff-own-agent-write (tool paths function)
   "Call FUNCTION, which writes PATHS in place of TOOL, and return its value.
 If it signals an error, tell the user that nothing is in the files."
@@ -238,11 +321,11 @@ It was not refused when the review began, but a link may have come since."
   "Tell the user that TOOL may have written another file than PATH.
 WHY is as from `agent-q-diff-own-agent-refused'.  Return the message for the
 agent."
-  (display-warning 'agent-q-diff
-                   (agent-q-diff-visible
-                    (format "%s's tool %s may have written another file than %s: %s"
-                            (or (car agent-q-diff-caller) "An agent") tool path why))
-                   :error)
+  (agent-q-diff-base-warn
+   (agent-q-diff-visible
+    (format "%s's tool %s may have written another file than %s: %s"
+            (or (car agent-q-diff-caller) "An agent") tool path why))
+   :error)
   (format "ALARM: %s may have written another file than the user decided about, %s: %s. \
 Tell the user, and change nothing more until the user says so."
           tool path why))
@@ -256,12 +339,110 @@ agent."
            (or (car agent-q-diff-caller) "An agent") tool
            (mapconcat #'agent-q-diff-visible paths ", "))
    :error)
-  (format "ALARM: %s %s not what the user decided; the tool, or another program, wrote \
-something else. Read %s, tell the user what differs, and change nothing more until the \
-user says so."
+  (format "ALARM: %s %s not what the user decided: %s wrote something else. Read %s, tell the \
+user what differs, and change nothing more until the user says so."
           (string-join paths ", ")
           (if (cdr paths) "are" "is")
+          tool
           (if (cdr paths) "these files" "the file")))
+
+;;;; A file that is not what was decided
+
+(defconst agent-q-diff-own-agent--max-diff-lines 40
+  "Number of lines of a difference that are shown.")
+
+(defun agent-q-diff-own-agent--diff (decided text path)
+  "Return the difference from DECIDED to TEXT, both of the file PATH, as lines."
+  (let* ((diff (condition-case nil
+                   (car (agent-q-diff-engine-print
+                         (agent-q-diff-engine-review decided text) path))
+                 (agent-q-diff-identical "")))
+         (lines (seq-drop-while (lambda (line) (not (string-prefix-p "@@" line)))
+                                (split-string (string-trim-right diff "\n") "\n")))
+         (more (- (length lines) agent-q-diff-own-agent--max-diff-lines)))
+    (string-join (append (seq-take lines agent-q-diff-own-agent--max-diff-lines)
+                         (and (> more 0) (list (format "… %d more lines" more))))
+                 "\n")))
+
+(defun agent-q-diff-own-agent--plain (text)
+  "Return TEXT without byte order mark and with plain line ends."
+  (string-remove-prefix "\ufeff" (string-replace "\r\n" "\n" text)))
+
+(defun agent-q-diff-own-agent--undecided-line-p (text original decided proposed)
+  "Return non-nil if TEXT has a line of PROPOSED that was not accepted.
+DECIDED is what was; a line that ORIGINAL has proves nothing."
+  (let ((known (make-hash-table :test #'equal))
+        (there (make-hash-table :test #'equal)))
+    (cl-flet ((lines (text) (mapcar #'string-trim (split-string text "\n"))))
+      (dolist (line (append (lines original) (lines decided)))
+        (puthash line t known))
+      (dolist (line (lines text))
+        (puthash line t there))
+      (seq-some (lambda (line)
+                  (and (not (gethash line known)) (gethash line there)))
+                (lines proposed)))))
+
+(cl-defun agent-q-diff-own-agent-difference (&key text original decided proposed written)
+  "Return what is known about TEXT of a file, which is not what was DECIDED.
+It is `later' if the tool has WRITTEN what was decided, so another program
+has changed the file since; `wrong' if the tool has written something else;
+and `unknown' if that cannot be told: many agents do not say what their
+tools have written.  ORIGINAL is the text before, and PROPOSED what the agent
+wanted; each may be nil if there is no such file."
+  (cl-flet ((plain (text) (and text (agent-q-diff-own-agent--plain text))))
+    (let ((text (plain text)) (original (plain original))
+          (decided (plain decided)) (proposed (plain proposed)))
+      (cond
+       ;; Nobody says which line ends, or which encoding, was written.
+       ((and text (equal text decided)) 'unknown)
+       (written (if (equal (plain written) decided) 'later 'wrong))
+       ((not (and text decided)) 'wrong)
+       ((and (equal text (or original "")) (not (equal original decided))) 'wrong)
+       ((and proposed
+             (or (and (equal text proposed) (not (equal proposed decided)))
+                 (agent-q-diff-own-agent--undecided-line-p text (or original "")
+                                                           decided proposed)))
+        'wrong)
+       (t 'unknown)))))
+
+(defun agent-q-diff-own-agent-tell-difference (kind tool path decided text message)
+  "Tell the user that TEXT of the file PATH is not what was DECIDED.
+KIND is `later' or `unknown', as from `agent-q-diff-own-agent-difference'.
+TOOL is the agent's.  MESSAGE is the one for the agent if all had been as
+decided; return the one that is true."
+  (let* ((agent (or (car agent-q-diff-caller) "An agent"))
+         (shown (agent-q-diff-visible (abbreviate-file-name path)))
+         (is-later (eq kind 'later))
+         (diff (if (null text)
+                   "The file cannot be read any more."
+                 (agent-q-diff-own-agent--diff
+                  (agent-q-diff-own-agent--plain decided)
+                  (agent-q-diff-own-agent--plain text) path)))
+         (difference (if (string-empty-p diff)
+                         "Only its line ends or its encoding differ."
+                       (concat "From what was decided to what is there now:\n" diff))))
+    (agent-q-diff-own-agent-log
+     tool path (if is-later "changed since" "differs") nil
+     (concat (if is-later
+                 "another program changed it after the tool had written it. "
+               "it is not what you decided, and the agent does not say what its tool wrote. ")
+             difference))
+    (if is-later
+        (message "%s: %s wrote what you decided, and another program has changed it since%s"
+                 shown agent
+                 (if agent-q-diff-log-file "; M-x agent-q-diff-log shows how" ""))
+      (agent-q-diff-base-warn
+       (format "%s is not quite what you decided. %s does not say what its tool %s wrote, so \
+that or another program, such as a formatter, may have changed it.  %s"
+               shown agent tool difference)))
+    (if is-later
+        (format "%s\n\nThat is what %s wrote. Another program, such as a formatter that runs as \
+a hook, has changed %s since. %s\nRead the file before you edit it again."
+                message tool path difference)
+      (format "%s differs from what the user decided. It is not known whether %s wrote that, or \
+another program, such as a formatter, changed it after. %s\nRead the file before you go on, and \
+tell the user.\n\nIf %s wrote what was decided, then this holds:\n%s"
+              path tool difference tool message))))
 
 (provide 'agent-q-diff-own-agent)
 ;;; agent-q-diff-own-agent.el ends here

@@ -25,6 +25,7 @@
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-disk)
 (require 'agent-q-diff-protocol)
+(require 'agent-q-diff-own-agent)
 
 (cl-defstruct (agent-q-diff-own-file (:constructor agent-q-diff-own-file-create)
                                      (:copier nil))
@@ -137,6 +138,36 @@ If TEXT is nil, return non-nil if there is no such file."
       (and (agent-q-diff-file-regular-p name)
            (agent-q-diff-file-has-bytes-p name (agent-q-diff-own-file--bytes file text)))
     (not (file-exists-p name))))
+
+(defun agent-q-diff-own-file-name (file)
+  "Return the name that FILE is to have."
+  (if (agent-q-diff-own-file-is-renamed file)
+      (agent-q-diff-own-file-to file)
+    (agent-q-diff-own-file-path file)))
+
+(defun agent-q-diff-own-file-text-on-disk (file)
+  "Return the text of FILE on disk, which has the name that it is to have, or nil."
+  (let ((name (agent-q-diff-own-file-name file))
+        (coding-system-for-read 'utf-8-auto-unix))
+    (when (agent-q-diff-file-regular-p name)
+      (with-temp-buffer
+        (insert-file-contents name)
+        (buffer-string)))))
+
+(defun agent-q-diff-own-file-difference (file)
+  "Return what is known about FILE, which is not what was decided.
+The value is as from `agent-q-diff-own-agent-difference'.  A file that is
+where none was to be, or is not where one was, was not reformatted."
+  (let ((other (if (agent-q-diff-own-file-is-renamed file)
+                   (agent-q-diff-own-file-path file)
+                 (agent-q-diff-own-file-to file))))
+    (if (and other (file-exists-p other))
+        'wrong
+      (agent-q-diff-own-agent-difference
+       :text (agent-q-diff-own-file-text-on-disk file)
+       :original (agent-q-diff-own-file-original file)
+       :decided (agent-q-diff-own-file-text file)
+       :proposed (agent-q-diff-own-file-modified file)))))
 
 (defun agent-q-diff-own-file--bytes (file text)
   "Return the bytes of FILE if it has TEXT."

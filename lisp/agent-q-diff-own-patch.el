@@ -52,6 +52,7 @@
   (is-shell nil :documentation "Non-nil if it is in a shell command, whose directory the agent chose.")
   (diff nil :documentation "The patch.")
   (files nil :documentation "List of `agent-q-diff-own-file', or nil if Emacs has to apply it.")
+  (planning nil :documentation "Notes for the user if the agent will not apply it.")
   (notes nil :documentation "What the user is told about the files, a list of strings.")
   (result nil :documentation "The result of its review, or nil if there was none.")
   (by nil :documentation "Why there was no review: `policy', `session', `none', or nil."))
@@ -67,6 +68,7 @@
    :call (gethash "call" arguments) :tool (gethash "tool" arguments)
    :session (gethash "session" arguments) :diff (gethash "diff" arguments)
    :is-shell (eq t (gethash "shell" arguments))
+   :planning (agent-q-diff-own-agent-planning-notes arguments)
    :files (mapcar #'agent-q-diff-own-file-of (gethash "files" arguments))))
 
 (defun agent-q-diff-own-patch--proposal (edit)
@@ -172,7 +174,7 @@ ANSWER is that function's.  If the patch has a mistake, signal an error."
     (if (or (eq by 'none) (and (memq by '(policy session)) (not why)))
         (progn
           (setf (agent-q-diff-own-patch-edit-by edit) by)
-          (agent-q-diff-own-agent-remember (agent-q-diff-own-patch-edit-call edit) edit)
+          (agent-q-diff-own-patch--remember edit)
           (funcall answer "" nil '((verdict . "allow")))
           nil)
       (let ((review (if (or why by)
@@ -199,14 +201,18 @@ The project is `default-directory'."
   "Begin the review of the texts that EDIT would leave, and return it.
 ANSWER is as for `agent-q-diff-own-patch-decide'."
   (let ((agent-q-diff-tool (agent-q-diff-own-patch-edit-tool edit))
-        (session (agent-q-diff-own-patch-edit-session edit)))
+        (session (agent-q-diff-own-patch-edit-session edit))
+        (caller agent-q-diff-caller))
     (agent-q-diff-review-change
      (mapcar (lambda (file)
                (agent-q-diff-own-file-proposal
                 file (agent-q-diff-own-file-modified file) (agent-q-diff-own-file-to file)))
              (agent-q-diff-own-patch--changed edit))
-     "" (lambda (result) (agent-q-diff-own-patch--decided edit result answer))
-     :notes (append (agent-q-diff-own-patch-edit-notes edit)
+     "" (lambda (result)
+          (let ((agent-q-diff-caller caller))
+            (agent-q-diff-own-patch--decided edit result answer)))
+     :notes (append (agent-q-diff-own-patch-edit-planning edit)
+                    (agent-q-diff-own-patch-edit-notes edit)
                     (list (format "You decide what %s writes."
                                   (agent-q-diff-own-agent-tool
                                    (agent-q-diff-own-patch-edit-tool edit) session))))
@@ -245,7 +251,7 @@ ANSWER is as for `agent-q-diff-own-patch-decide'."
        "what you decided has bytes that are not UTF-8"))
      (t
       (setf (agent-q-diff-own-patch-edit-result edit) result)
-      (agent-q-diff-own-agent-remember (agent-q-diff-own-patch-edit-call edit) edit)
+      (agent-q-diff-own-patch--remember edit)
       (funcall answer "" nil (agent-q-diff-own-patch--verdict files))))))
 
 (defun agent-q-diff-own-patch--refused (edit)
@@ -262,6 +268,27 @@ The value is (PATH . WHY)."
   (pcase (agent-q-diff-own-patch-edit-files edit)
     (`(,file) (agent-q-diff-own-file-path file))
     (files (format "%d files" (length files)))))
+
+(defun agent-q-diff-own-patch--remember (edit)
+  "Remember what was decided about EDIT until its tool has run."
+  (agent-q-diff-own-agent-remember
+   (agent-q-diff-own-patch-edit-call edit) edit (agent-q-diff-own-patch-edit-session edit)
+   (lambda (why)
+     (cond
+      ((null why)
+       (agent-q-diff-own-agent-say-run (agent-q-diff-own-patch-edit-tool edit)
+                                       (agent-q-diff-own-patch--paths edit)))
+      ((agent-q-diff-own-patch--as-before-p edit)
+       (agent-q-diff-own-patch-not-run edit why)
+       t)))))
+
+(defun agent-q-diff-own-patch--as-before-p (edit)
+  "Return non-nil if all files of EDIT are as they were before the user decided."
+  (let ((files (agent-q-diff-own-patch--changed edit)))
+    (agent-q-diff-file-uncached
+      (and files
+           (not (agent-q-diff-own-patch--refused edit))
+           (seq-every-p #'agent-q-diff-own-file-as-before-p files)))))
 
 (defun agent-q-diff-own-patch-not-run (edit why)
   "Tell the user that EDIT was not made after all, because of WHY, a string.
@@ -427,17 +454,41 @@ The message is empty if nothing needs to be said."
        (refused
         (agent-q-diff-own-agent-alarm-elsewhere
          (agent-q-diff-own-patch-edit-tool edit) (car refused) (cdr refused)))
-       (wrong
+       ((seq-some (lambda (file)
+                    (eq 'wrong (agent-q-diff-own-file-difference file)))
+                  wrong)
         (agent-q-diff-own-agent-alarm
          (agent-q-diff-own-patch-edit-tool edit)
          (mapcar #'agent-q-diff-own-file-path wrong)))
+       (wrong
+        (when by
+          (agent-q-diff-own-patch--say-allowed edit))
+        (agent-q-diff-own-patch--differs edit wrong))
        (by
-        (agent-q-diff-own-agent-say-allowed (agent-q-diff-own-patch--what edit) by
-                                            (agent-q-diff-own-patch-edit-tool edit)
-                                            (agent-q-diff-own-patch--paths edit))
+        (agent-q-diff-own-patch--say-allowed edit)
         "")
        (t (agent-q-diff-own-patch--message (agent-q-diff-own-patch-edit-result edit)
                                            'saved))))))
+
+(defun agent-q-diff-own-patch--say-allowed (edit)
+  "Tell the user that EDIT was made without asking."
+  (agent-q-diff-own-agent-say-allowed (agent-q-diff-own-patch--what edit)
+                                      (agent-q-diff-own-patch-edit-by edit)
+                                      (agent-q-diff-own-patch-edit-tool edit)
+                                      (agent-q-diff-own-patch--paths edit)))
+
+(defun agent-q-diff-own-patch--differs (edit files)
+  "Tell the user, and return the message, that FILES are not what was decided.
+They are those of EDIT for which it is not known who wrote what."
+  (let ((message (if-let ((result (agent-q-diff-own-patch-edit-result edit)))
+                     (agent-q-diff-own-patch--message
+                      (agent-q-diff-own-agent-without-lines result) 'saved)
+                   "The patch needed no decision.")))
+    (dolist (file files message)
+      (setq message (agent-q-diff-own-agent-tell-difference
+                     'unknown (agent-q-diff-own-patch-edit-tool edit)
+                     (agent-q-diff-own-file-name file) (agent-q-diff-own-file-text file)
+                     (agent-q-diff-own-file-text-on-disk file) message)))))
 
 (provide 'agent-q-diff-own-patch)
 ;;; agent-q-diff-own-patch.el ends here

@@ -22,12 +22,16 @@
 ;; `decide_edit'   path, original (missing if the file is new), modified,
 ;;                 encoding, crlf (whether the lines of both texts end with
 ;;                 CRLF in the file), rewritable (false if the tool can
-;;                 write nothing else), tool, call, session, description
+;;                 write nothing else), planning (true if the agent will not
+;;                 run the tool), tool, call, session, description
 ;; `write_decided' path and call: Emacs is to write what was decided
 ;; `not_run'       path and call: a file has changed since, so the tool is not
 ;;                 run although its edit was accepted
-;; `check_edit'    path, call, and text and encoding, missing if the file
-;;                 cannot be read
+;; `check_edit'    path, call, text and encoding, missing if the file cannot
+;;                 be read, and written: what the tool says to have written,
+;;                 if it does
+;; `session_went_on' session: what was decided in it has been written by now,
+;;                 or will not be
 
 ;;; Code:
 
@@ -66,6 +70,7 @@
   (encoding nil :documentation "How the file is to be encoded, a string.")
   (is-fixed nil :documentation "Non-nil if the tool can write nothing else.")
   (check nil :documentation "Function that signals an error if the file must not be written.")
+  (notes nil :documentation "What the user is told first, a list of strings.")
   (result nil :documentation "The result of its review, or nil if there was none.")
   (by nil :documentation "Why there was no review: `policy', `session', `none', or nil."))
 
@@ -103,7 +108,7 @@ ANSWER is called with a message, whether that is an error, and a verdict."
      (t
       (setf (agent-q-diff-own-tool-edit-decided edit) content
             (agent-q-diff-own-tool-edit-result edit) result)
-      (agent-q-diff-own-agent-remember (agent-q-diff-own-tool-edit-call edit) edit)
+      (agent-q-diff-own-tool--remember edit)
       (funcall answer "" nil
                (if (equal content (agent-q-diff-own-tool-edit-modified edit))
                    (agent-q-diff-own-tool--verdict "allow")
@@ -126,6 +131,37 @@ The user is told WHY-FOR-USER.  ANSWER is as for
                    (agent-q-diff-own-tool-edit-tool edit) why
                    (agent-q-diff-own-tool-edit-path edit))
            t (agent-q-diff-own-tool--verdict "deny")))
+
+(defun agent-q-diff-own-tool--remember (edit)
+  "Remember what was decided about EDIT until its tool has run."
+  (agent-q-diff-own-agent-remember
+   (agent-q-diff-own-tool-edit-call edit) edit (agent-q-diff-own-tool-edit-session edit)
+   (lambda (why)
+     (cond
+      ((null why)
+       (agent-q-diff-own-agent-say-run (agent-q-diff-own-tool-edit-tool edit)
+                                       (list (agent-q-diff-own-tool-edit-name edit))))
+      ((agent-q-diff-own-tool--as-before-p edit)
+       (agent-q-diff-own-tool-not-run edit why)
+       t)))))
+
+(defun agent-q-diff-own-tool--as-before-p (edit)
+  "Return non-nil if the file of EDIT is as it was before the user decided."
+  (let ((name (agent-q-diff-own-tool-edit-name edit))
+        (original (agent-q-diff-own-tool-edit-original edit)))
+    (and (not (equal original (agent-q-diff-own-tool-edit-decided edit)))
+         (not (agent-q-diff-own-agent-refused (agent-q-diff-own-tool-edit-check edit)))
+         (if (not (file-exists-p name))
+             (null original)
+           (and original
+                (equal (agent-q-diff-own-tool--in-file edit original)
+                       (with-temp-buffer
+                         (let ((coding-system-for-read
+                                (if (equal "utf-16le" (agent-q-diff-own-tool-edit-encoding edit))
+                                    'utf-16le-with-signature-unix
+                                  'utf-8-auto-unix)))
+                           (insert-file-contents name))
+                         (buffer-string))))))))
 
 (defun agent-q-diff-own-tool-not-run (edit why)
   "Tell the user that EDIT was not made after all, because of WHY, a string.
@@ -165,6 +201,7 @@ agent's tool cannot write anything else than it was told."
 NOTES are as for `agent-q-diff-review'; ANSWER is as for
 `agent-q-diff-own-tool--decide-text'."
   (let* ((why (agent-q-diff-own-tool--why-emacs edit))
+         (caller agent-q-diff-caller)
          (agent-q-diff-tool (agent-q-diff-own-tool-edit-tool edit))
          (review
           (agent-q-diff-review
@@ -173,10 +210,12 @@ NOTES are as for `agent-q-diff-review'; ANSWER is as for
            (agent-q-diff-own-tool-edit-modified edit)
            (agent-q-diff-own-tool-edit-description edit)
            (lambda (result)
-             (if why
-                 (agent-q-diff-own-tool--tell-written edit result why answer)
-               (agent-q-diff-own-tool--decide-text edit result answer)))
-           :notes (append notes (list (agent-q-diff-own-tool--note edit why)))
+             (let ((agent-q-diff-caller caller))
+               (if why
+                   (agent-q-diff-own-tool--tell-written edit result why answer)
+                 (agent-q-diff-own-tool--decide-text edit result answer))))
+           :notes (append (agent-q-diff-own-tool-edit-notes edit)
+                          notes (list (agent-q-diff-own-tool--note edit why)))
            :agent (agent-q-diff-own-agent-label (agent-q-diff-own-tool-edit-session edit))
            :check (agent-q-diff-own-tool-edit-check edit)
            :detached (not why))))
@@ -240,7 +279,7 @@ the file is not for agents, signal an error."
        (setf (agent-q-diff-own-tool-edit-by edit) by
              (agent-q-diff-own-tool-edit-decided edit)
              (agent-q-diff-own-tool-edit-modified edit))
-       (agent-q-diff-own-agent-remember (agent-q-diff-own-tool-edit-call edit) edit)
+       (agent-q-diff-own-tool--remember edit)
        (funcall answer "" nil (agent-q-diff-own-tool--verdict "allow"))
        nil))))
 
@@ -257,7 +296,8 @@ the file is not for agents, signal an error."
      :session (argument "session" nil) :description (argument "description" nil)
      :original (argument "original" nil) :modified (argument "modified" t)
      :encoding (argument "encoding" t) :is-crlf (eq t (gethash "crlf" arguments))
-     :is-fixed (eq :false (gethash "rewritable" arguments)))))
+     :is-fixed (eq :false (gethash "rewritable" arguments))
+     :notes (agent-q-diff-own-agent-planning-notes arguments))))
 
 (defun agent-q-diff-own-tool--arguments (edit)
   "Return what `agent-q-diff-tools-policy' gets as the arguments of EDIT."
@@ -289,7 +329,7 @@ ANSWER is as for `agent-q-diff-own-tool--decide-text'."
          ('yes
           (setf (agent-q-diff-own-tool-edit-by edit) 'none
                 (agent-q-diff-own-tool-edit-decided edit) "")
-          (agent-q-diff-own-agent-remember (agent-q-diff-own-tool-edit-call edit) edit)
+          (agent-q-diff-own-tool--remember edit)
           (funcall answer "" nil (agent-q-diff-own-tool--verdict "allow")))
          ('no
           (funcall answer
@@ -336,12 +376,11 @@ the file has changed since, signal an error."
 
 ;;;; After the tool has run
 
-(defun agent-q-diff-own-tool--expected (edit)
-  "Return the text that the file of EDIT must have."
-  (let ((text (agent-q-diff-own-tool-edit-decided edit)))
-    (if (agent-q-diff-own-tool-edit-is-crlf edit)
-        (string-replace "\n" "\r\n" text)
-      text)))
+(defun agent-q-diff-own-tool--in-file (edit text)
+  "Return TEXT of EDIT as the file of EDIT has it."
+  (if (agent-q-diff-own-tool-edit-is-crlf edit)
+      (string-replace "\n" "\r\n" text)
+    text))
 
 (defun agent-q-diff-own-tool--follow (name)
   "Let a buffer without unsaved edits that visits the file NAME follow it."
@@ -364,22 +403,50 @@ needs to be said."
      (refused
       (agent-q-diff-own-agent-alarm-elsewhere (agent-q-diff-own-tool-edit-tool edit)
                                               (agent-q-diff-own-tool-edit-path edit) refused))
-     ((not (and (equal text (agent-q-diff-own-tool--expected edit))
+     ((not (and (equal text (agent-q-diff-own-tool--in-file
+                                edit (agent-q-diff-own-tool-edit-decided edit)))
                 (equal (gethash "encoding" arguments)
                        (agent-q-diff-own-tool-edit-encoding edit))))
-      (agent-q-diff-own-agent-alarm (agent-q-diff-own-tool-edit-tool edit)
-                                    (list (agent-q-diff-own-tool-edit-path edit))))
+      (agent-q-diff-own-tool--differs edit text (gethash "written" arguments)))
      ((agent-q-diff-own-tool-edit-by edit)
-      (agent-q-diff-own-agent-say-allowed
-       (agent-q-diff-visible (abbreviate-file-name (agent-q-diff-own-tool-edit-name edit)))
-       (agent-q-diff-own-tool-edit-by edit)
-       (agent-q-diff-own-tool-edit-tool edit)
-       (list (agent-q-diff-own-tool-edit-name edit)))
+      (agent-q-diff-own-tool--say-allowed edit)
       "")
-     (t
-      (agent-q-diff-message-of-result
-       (agent-q-diff-own-agent-as-written (agent-q-diff-own-tool-edit-result edit) 'saved)
-       (agent-q-diff-own-tool-edit-path edit))))))
+     (t (agent-q-diff-own-tool--message edit (agent-q-diff-own-tool-edit-result edit))))))
+
+(defun agent-q-diff-own-tool--say-allowed (edit)
+  "Tell the user that EDIT was made without asking."
+  (agent-q-diff-own-agent-say-allowed
+   (agent-q-diff-visible (abbreviate-file-name (agent-q-diff-own-tool-edit-name edit)))
+   (agent-q-diff-own-tool-edit-by edit)
+   (agent-q-diff-own-tool-edit-tool edit)
+   (list (agent-q-diff-own-tool-edit-name edit))))
+
+(defun agent-q-diff-own-tool--message (edit result)
+  "Return the message about EDIT, whose tool has written what RESULT says."
+  (agent-q-diff-message-of-result (agent-q-diff-own-agent-as-written result 'saved)
+                                  (agent-q-diff-own-tool-edit-path edit)))
+
+(defun agent-q-diff-own-tool--differs (edit text written)
+  "Tell the user, and return the message, that TEXT is not what was decided.
+TEXT is that of the file of EDIT now, or nil; WRITTEN is what its tool says
+to have written, or nil."
+  (let ((kind (agent-q-diff-own-agent-difference
+               :text text :written written
+               :original (agent-q-diff-own-tool-edit-original edit)
+               :decided (agent-q-diff-own-tool-edit-decided edit)
+               :proposed (agent-q-diff-own-tool-edit-modified edit)))
+        (tool (agent-q-diff-own-tool-edit-tool edit))
+        (result (agent-q-diff-own-tool-edit-result edit)))
+    (if (eq kind 'wrong)
+        (agent-q-diff-own-agent-alarm tool (list (agent-q-diff-own-tool-edit-path edit)))
+      (when (agent-q-diff-own-tool-edit-by edit)
+        (agent-q-diff-own-tool--say-allowed edit))
+      (agent-q-diff-own-agent-tell-difference
+       kind tool (agent-q-diff-own-tool-edit-path edit)
+       (agent-q-diff-own-tool-edit-decided edit) text
+       (if result
+           (agent-q-diff-own-tool--message edit (agent-q-diff-own-agent-without-lines result))
+         "The edit needed no decision.")))))
 
 (provide 'agent-q-diff-own-tool)
 ;;; agent-q-diff-own-tool.el ends here

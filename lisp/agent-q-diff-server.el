@@ -115,12 +115,17 @@ If CLIENT is gone, cancel REVIEW.  It may have ended, or be nil."
      client (format "Emacs %s serves at %s" emacs-version
                     (process-get agent-q-diff-server--process 'socket))
      nil))
+   ((equal tool "session_went_on")
+    (agent-q-diff-own-agent-went-on (gethash "session" arguments))
+    (agent-q-diff-server--answer client "" nil))
    ((equal tool "decide_edit")
+    (agent-q-diff-server--went-on arguments)
     (agent-q-diff-server--follow
      client
      (agent-q-diff-own-tool-decide
       arguments (apply-partially #'agent-q-diff-server--answer client))))
    ((equal tool "decide_patch")
+    (agent-q-diff-server--went-on arguments)
     (agent-q-diff-server--follow
      client
      (agent-q-diff-own-patch-decide
@@ -137,9 +142,18 @@ If CLIENT is gone, cancel REVIEW.  It may have ended, or be nil."
                                     (string-prefix-p "Error" message)))))
    (t (signal 'agent-q-diff-bad-arguments '("the tool must be a string")))))
 
+(defun agent-q-diff-server--went-on (arguments)
+  "Note that an agent calls a tool with ARGUMENTS, so that earlier ones have run.
+That is not so of one that calls several at once."
+  (unless (equal "opencode" (car agent-q-diff-caller))
+    (agent-q-diff-own-agent-went-on (gethash "session" arguments)
+                                    (gethash "call" arguments))))
+
 (defun agent-q-diff-server--decided (tool arguments)
   "Carry out TOOL, a request after a decision, and return the message about it.
 ARGUMENTS is a hash table with the call that was decided."
+  (when (equal tool "check_edit")
+    (agent-q-diff-own-agent-say-run-after-all (gethash "call" arguments)))
   (let* ((edit (agent-q-diff-own-agent-take (gethash "call" arguments)))
          (is-patch (agent-q-diff-own-patch-edit-p edit)))
     (pcase-exhaustive tool

@@ -177,7 +177,7 @@ FILES is what the program says about them, by default `aqd-own-patch-files'."
              (aqd-own-patch-check)))))
 
 (ert-deftest aqd-own-patch-a-file-that-is-not-as-decided-is-an-alarm ()
-  (dolist (left '(("target.txt" . "one\nTWO") ("gone.txt" . "gone\n") ("old.txt" . "o\n")
+  (dolist (left '(("target.txt" . "one\ntwo\n") ("gone.txt" . "gone\n") ("old.txt" . "o\n")
                   ("renamed.txt" . "o\n") ("new.txt")))
     (aqd-own-patch-with-files
       (aqd-in-diff (aqd-own-patch-of-four)
@@ -211,8 +211,57 @@ FILES is what the program says about them, by default `aqd-own-patch-files'."
         (should (string-prefix-p "✓ Accepted" (aqd-own-patch-check)))
         (decide)
         (aqd-own-patch-write "target.txt" "one\nTWO\n")
-        (cl-letf (((symbol-function 'display-warning) #'ignore))
-          (should (string-prefix-p "ALARM" (aqd-own-patch-check))))))))
+        (should (string-search
+                 "target.txt is not quite what you decided. Codex does not say"
+                 (aqd-warned
+                   (should (string-match-p
+                            "/target\\.txt differs from what the user decided.*
+?.*Only its line ends or its encoding differ"
+                            (aqd-own-patch-check))))))))))
+
+(ert-deftest aqd-own-patch-what-a-formatter-may-have-changed-is-said-with-the-difference ()
+  (aqd-with-log-file
+    (aqd-own-patch-with-files
+      (aqd-in-diff (aqd-own-patch-of-four)
+        (agent-q-diff-accept-all))
+      (pcase-dolist (`(,name . ,text) '(("target.txt" . "one\n  TWO;\n") ("gone.txt") ("old.txt")
+                                        ("renamed.txt" . "O\n") ("new.txt" . "new\n")))
+        (aqd-own-patch-write name text))
+      (let* (message
+             (warned (aqd-warned (setq message (aqd-own-patch-check)))))
+        (dolist (text (list message warned))
+          (should (string-search "-TWO\n+  TWO;" text)))
+        (should-not (string-search "ALARM" message))
+        (should (string-search "It is not known whether apply_patch wrote that" message))
+        (should (string-search "✓ Accepted: 4 of 4 files" message)))
+      (should (equal "differs" (plist-get (car (agent-q-diff-log-entries 1)) :outcome))))))
+
+(ert-deftest aqd-own-patch-what-the-user-refused-and-is-there-is-an-alarm ()
+  (aqd-own-patch-with-files
+    (let ((review (aqd-own-patch-of-four)))
+      (dotimes (hunk 6)
+        (if (= 0 hunk)
+            (agent-q-diff-reject review hunk)
+          (agent-q-diff-accept review hunk)))
+      (agent-q-diff-end review))
+    (should (equal "change" (aqd-own-patch-verdict 'verdict)))
+    ;; Reformatted, too.
+    (pcase-dolist (`(,name . ,text) '(("target.txt" . "one \n  TWO\n") ("gone.txt") ("old.txt")
+                                      ("renamed.txt" . "O\n") ("new.txt" . "new\n")))
+      (aqd-own-patch-write name text))
+    (should (aqd-warned (should (string-prefix-p "ALARM: " (aqd-own-patch-check)))))))
+
+(ert-deftest aqd-own-patch-what-was-accepted-and-not-run-is-said-when-the-agent-goes-on ()
+  (aqd-with-log-file
+    (aqd-own-patch-with-files
+      (aqd-in-diff (aqd-own-patch-of-four)
+        (agent-q-diff-accept-all))
+      (should (string-match-p
+               "apply_patch was not run, so nothing that you accepted is in .*went on without"
+               (aqd-warned (agent-q-diff-own-agent-went-on "12345678-9abc"))))
+      (should (equal "not run" (plist-get (car (agent-q-diff-log-entries 1)) :outcome)))
+      (should-not (aqd-warned (agent-q-diff-own-agent-went-on "12345678-9abc")))
+      (agent-q-diff-own-agent-take "call-1"))))
 
 (ert-deftest aqd-own-patch-rejecting-all-denies-with-the-reasons ()
   (aqd-own-patch-with-files

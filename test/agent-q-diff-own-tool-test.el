@@ -273,9 +273,9 @@ leads to its directory sub, and `.envrc', a protected file."
 ;;;; What it wrote
 
 (ert-deftest aqd-own-tool-another-text-than-was-decided-is-an-alarm ()
-  (dolist (left (list (list "text" aqd-own-tool-first)
+  (dolist (left (list (list "text" aqd-own-tool-first "written" aqd-own-tool-first)
                       (list "text" 'none)
-                      (list "text" aqd-modified-of-two "encoding" "utf-16le")))
+                      (list "text" aqd-original-of-two)))
     (aqd-own-tool-with-file aqd-original-of-two
       (aqd-own-tool-allow)
       (should (string-match-p
@@ -290,8 +290,123 @@ leads to its directory sub, and `.envrc', a protected file."
       (should (string-prefix-p "✓ Accepted" (aqd-own-tool-check "text" crlf))))
     (aqd-own-tool-with-file aqd-original-of-two
       (aqd-own-tool-allow)
-      (cl-letf (((symbol-function 'display-warning) #'ignore))
-        (should (string-prefix-p "ALARM: " (aqd-own-tool-check "text" crlf)))))))
+      (should (aqd-warned
+                (should (string-search "Only its line ends or its encoding differ"
+                                       (aqd-own-tool-check "text" crlf))))))))
+
+(ert-deftest aqd-own-tool-what-a-formatter-changed-after-the-tool-is-no-alarm ()
+  (aqd-with-log-file
+    (let ((formatted (string-replace "five" "FIVE;" aqd-own-tool-first)))
+      (dolist (written (list aqd-own-tool-first
+                             (string-replace "\n" "\r\n" aqd-own-tool-first)))
+        (aqd-own-tool-with-file aqd-original-of-two
+          (let ((review (aqd-own-tool-decide)))
+            (agent-q-diff-accept review 0)
+            (agent-q-diff-reject review 1)
+            (agent-q-diff-end review))
+          (let (message)
+            (should-not
+             (aqd-warned
+               (should (string-match-p
+                        "Claude Code wrote what you decided, and another program has changed it"
+                        (aqd-said (setq message (aqd-own-tool-check "text" formatted
+                                                                    "written" written)))))))
+            (should (string-prefix-p "✓ Accepted in part: 1 of 2 hunks" message))
+            (should (string-search "That is what Edit wrote. Another program, such as a formatter"
+                                   message))
+            (should (string-search "-five\n+FIVE;" message))
+            (should-not (string-match-p "ALARM\\|change nothing\\|as they now are" message)))
+          (let ((entry (car (agent-q-diff-log-entries 1))))
+            (should (equal "changed since" (plist-get entry :outcome)))
+            (should (string-search "+FIVE;" (plist-get entry :reason)))))))))
+
+(ert-deftest aqd-own-tool-if-nobody-says-what-was-written-no-more-is-said-than-is-known ()
+  (aqd-own-tool-with-file aqd-original-of-two
+    (aqd-own-tool-allow)
+    (let* ((formatted (string-replace "five" "FIVE;" aqd-modified-of-two))
+           message
+           (warned (aqd-warned (setq message (aqd-own-tool-check "text" formatted)))))
+      (should (string-search "Claude Code does not say what its tool Edit wrote" warned))
+      (should (string-search "It is not known whether Edit wrote that, or another program"
+                             message))
+      (dolist (text (list warned message))
+        (should (string-search "-five\n+FIVE;" text))
+        (should-not (string-match-p "ALARM\\|change nothing" text))))))
+
+(ert-deftest aqd-own-tool-what-the-user-refused-and-is-there-is-an-alarm ()
+  (dolist (text (list aqd-modified-of-two
+                      ;; Reformatted, too.
+                      (string-replace "line 3\n" "line 3;\n" aqd-modified-of-two)))
+    (aqd-own-tool-with-file aqd-original-of-two
+      (let ((review (aqd-own-tool-decide)))
+        (agent-q-diff-accept review 0)
+        (agent-q-diff-reject review 1)
+        (agent-q-diff-end review))
+      (should (aqd-warned (should (string-prefix-p "ALARM: "
+                                                   (aqd-own-tool-check "text" text))))))))
+
+;;;; Accepted, then not run
+
+(ert-deftest aqd-own-tool-what-was-accepted-and-not-run-is-said-when-the-agent-goes-on ()
+  (aqd-with-log-file
+    (aqd-own-tool-with-file aqd-original-of-two
+      (aqd-own-tool-allow)
+      ;; Another session, another agent, and the call itself tell nothing.
+      (should-not
+       (aqd-warned
+         (agent-q-diff-own-agent-went-on "other")
+         (agent-q-diff-own-agent-went-on "12345678-9abc" "call-1")
+         (let ((agent-q-diff-caller (list "Codex")))
+           (agent-q-diff-own-agent-went-on "12345678-9abc"))))
+      (should (string-match-p
+               "Edit was not run, so nothing that you accepted is in .*went on without running it"
+               (aqd-warned (agent-q-diff-own-agent-went-on "12345678-9abc" "call-2"))))
+      (should (equal "not run" (plist-get (car (agent-q-diff-log-entries 1)) :outcome)))
+      ;; Once is enough; if it is run after all, that is said.
+      (should-not (aqd-warned (agent-q-diff-own-agent-went-on "12345678-9abc")))
+      (aqd-write aqd-modified-of-two)
+      (should (string-search "Edit was run after all"
+                             (aqd-said (agent-q-diff-own-agent-say-run-after-all "call-1"))))
+      (should (equal "run after all" (plist-get (car (agent-q-diff-log-entries 1)) :outcome)))
+      (should (string-prefix-p "✓ Accepted" (aqd-own-tool-check "text" aqd-modified-of-two))))))
+
+(ert-deftest aqd-own-tool-what-was-written-is-not-called-not-run ()
+  (aqd-own-tool-with-file aqd-original-of-two
+    (aqd-own-tool-allow)
+    (aqd-write aqd-modified-of-two)
+    (should-not (aqd-warned (agent-q-diff-own-agent-went-on "12345678-9abc")))))
+
+(ert-deftest aqd-own-tool-without-any-event-the-file-is-looked-at ()
+  (aqd-own-tool-with-file aqd-original-of-two
+    (cl-letf (((symbol-value 'agent-q-diff-own-agent-patience) 0))
+      (aqd-own-tool-allow))
+    (should (string-search
+             "nothing was written in 0 seconds"
+             (let (warned)
+               (cl-letf (((symbol-function 'display-warning)
+                          (lambda (_ text &rest _) (setq warned text))))
+                 (with-timeout (20 (ert-fail "It is not looked at"))
+                   (while (null warned)
+                     (accept-process-output nil 0.01))))
+               warned)))))
+
+(ert-deftest aqd-own-tool-a-new-file-that-was-not-made-is-said ()
+  (aqd-own-tool-with-file "x\n"
+    (let ((aqd-file (concat aqd-file ".new")))
+      (aqd-own-tool-allow "original" 'none "modified" "one\n")
+      (should (aqd-warned (agent-q-diff-own-agent-went-on "12345678-9abc"))))))
+
+(ert-deftest aqd-own-tool-plan-mode-is-said-above-the-diff ()
+  (aqd-own-tool-with-file aqd-original-of-two
+    (dolist (planning '(t :false))
+      (let ((review (aqd-own-tool-decide "planning" planning)))
+        (with-current-buffer (agent-q-diff-session-buffer review)
+          (should (eq (eq t planning)
+                      (and (string-search
+                            "Note: Claude Code is in plan mode: even what you accept is not written"
+                            (buffer-string))
+                           t))))
+        (agent-q-diff-cancel review)))))
 
 (ert-deftest aqd-own-tool-an-edit-that-nobody-decided-is-said-so ()
   (aqd-own-tool-with-file aqd-original-of-two

@@ -99,10 +99,17 @@ fn say(message: &str) {
 /// Returns what to print in answer to the event `input`, or `None` if the edit passes without a word.
 async fn answer(options: &Hook, input: &[u8]) -> Result<Option<Value>, String> {
     let event = Event::parse(input)?;
-    if event.moment == Moment::Other {
-        return Ok(None);
-    }
-    let Some(tool) = tool::tool_of(options.client, &event) else {
+    let tool = match event.moment {
+        Moment::Before | Moment::After => tool::tool_of(options.client, &event),
+        Moment::Over => {
+            // Nothing depends on the answer: the agent goes on all the same.
+            let arguments = json!({ "session": event.session });
+            ask(options, &event, "session_went_on", arguments).await;
+            None
+        }
+        Moment::Other => None,
+    };
+    let Some(tool) = tool else {
         return Ok(None);
     };
     match event.moment {
@@ -124,7 +131,7 @@ async fn answer(options: &Hook, input: &[u8]) -> Result<Option<Value>, String> {
             let told = check(options, tool, &event).await;
             Ok((!told.is_empty()).then(|| reply::after(options.client, &told)))
         }
-        Moment::Other => Ok(None),
+        Moment::Over | Moment::Other => Ok(None),
     }
 }
 
@@ -140,6 +147,7 @@ async fn decide(options: &Hook, event: &Event, edit: &Edit) -> Verdict {
         "encoding": edit.encoding_after(),
         "crlf": edit.is_all_crlf(),
         "rewritable": edit.is_rewritable(),
+        "planning": event.is_planning,
     });
     if let Some(original) = original {
         arguments["original"] = original.into();
@@ -185,6 +193,7 @@ async fn decide_patch(options: &Hook, event: &Event, patch: &PatchEdit) -> Verdi
         "session": event.session,
         "call": event.call_of(&patch.path),
         "shell": patch.is_in_shell(),
+        "planning": event.is_planning,
     });
     if let Some(files) = patch.files() {
         arguments["files"] = files.into();
@@ -237,6 +246,9 @@ async fn check(options: &Hook, tool: Tool, event: &Event) -> String {
     if let Ok(Some(text)) = file::read(&path) {
         arguments["text"] = text.text.clone().into();
         arguments["encoding"] = file::encoding_name(&text).into();
+    }
+    if let Some(written) = edit::written(tool, event) {
+        arguments["written"] = written.into();
     }
     let answer = ask(options, event, "check_edit", arguments).await;
     if answer.is_error {

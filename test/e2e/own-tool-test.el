@@ -52,10 +52,11 @@ properties `out' and `err'."
       (error (should-not (process-live-p process))))
     process))
 
-(defun own-tool-claude (event tool input)
-  "Have EVENT of TOOL of Claude Code with INPUT answered; return the process."
+(defun own-tool-claude (event tool input &rest more)
+  "Have EVENT of TOOL of Claude Code with INPUT answered; return the process.
+The event has MORE, conses."
   (own-tool-run '("hook" "claude")
-                (json-serialize `((session_id . "0f1e2d3c-4b5a") (cwd . ,(e2e-path ""))
+                (json-serialize `(,@more (session_id . "0f1e2d3c-4b5a") (cwd . ,(e2e-path ""))
                                   (hook_event_name . ,event) (tool_name . ,tool)
                                   (tool_input . ,input) (tool_use_id . "toolu_1")))))
 
@@ -125,9 +126,50 @@ is saved" .additionalContext))
         (should-not .updatedInput))
       ;; The tool, or whoever else, wrote something different.
       (e2e-write "a.txt" (e2e-text 5 20))
-      (let-alist (own-tool-output (own-tool-claude "PostToolUse" "Edit" input))
+      (let-alist (own-tool-output
+                  (own-tool-claude "PostToolUse" "Edit" input
+                                   `(tool_response
+                                     . ((originalFile . ,(e2e-text)) (oldString . ,(e2e-text))
+                                        (newString . ,(e2e-text 5 20)) (replaceAll . :false)))))
         (should (string-prefix-p "ALARM: " .additionalContext)))
       (e2e-see "tool Edit left text in"))))
+
+(ert-deftest e2e-own-tool-a-formatter-beside-the-hook-is-no-alarm ()
+  (own-tool-with-emacs
+    (dolist (is-known '(t nil))
+      (e2e-write "a.txt" (e2e-text))
+      (let* ((input (own-tool-edit (e2e-text) (e2e-text 5 20 35)))
+             (before (own-tool-claude "PreToolUse" "Edit" input)))
+        (own-tool-see-review)
+        (e2e-press "C-c C-c")
+        (own-tool-output before)
+        (e2e-write "a.txt" (string-replace "line 7\n" "line 7;\n" (e2e-text 5 20 35)))
+        (let-alist (own-tool-output
+                    (apply #'own-tool-claude "PostToolUse" "Edit" input
+                           (and is-known
+                                `((tool_response
+                                   . ((originalFile . ,(e2e-text)) (oldString . ,(e2e-text))
+                                      (newString . ,(e2e-text 5 20 35))
+                                      (replaceAll . :false)))))))
+          (should-not (string-match-p "ALARM\\|change nothing" .additionalContext))
+          (should (string-search "-line 7\n+line 7;" .additionalContext))
+          (should (string-search (if is-known "That is what Edit wrote." "It is not known whether")
+                                 .additionalContext)))
+        (e2e-press "C-x 1")))))
+
+(ert-deftest e2e-own-tool-what-is-not-run-in-plan-mode-is-said-before-and-after ()
+  (own-tool-with-emacs
+    (e2e-write "a.txt" (e2e-text))
+    (let ((before (own-tool-claude "PreToolUse" "Edit"
+                                   (own-tool-edit (e2e-text) (e2e-text 5 20 35))
+                                   '(permission_mode . "plan"))))
+      (e2e-see "Note: Claude Code is in plan mode: even what you accept is not written")
+      (e2e-press "C-x o C-c C-c")
+      (own-tool-output before))
+    (should-not (own-tool-answer (own-tool-claude "Stop" "" '((a . 1)))))
+    (e2e-see "Claude Code's tool Edit was not run, so nothing that you accepted is in")
+    (should (equal "not run"
+                   (e2e-eval '(plist-get (car (agent-q-diff-log-entries 1)) :outcome))))))
 
 (defconst own-tool-clients
   '(("claude" "PreToolUse" "Edit"

@@ -207,6 +207,33 @@ pub fn path_of(tool: Tool, event: &Event) -> Result<PathBuf, String> {
     Ok(event.absolute(path))
 }
 
+/// Returns the text that `tool` says in `event`, after it has run, to have written, or `None` if it
+/// does not say so. The file may be another by now: agents run other hooks beside this one.
+pub fn written(tool: Tool, event: &Event) -> Option<String> {
+    let response = &event.response;
+    let text = |pointer: &str| response.pointer(pointer).and_then(Value::as_str);
+    match tool {
+        Tool::ClaudeEdit => {
+            let edit = Replacement {
+                old: text("/oldString")?.to_owned(),
+                new: text("/newString")?.to_owned(),
+                is_all: response["replaceAll"] == true,
+            };
+            let base = match response.get("originalFile")? {
+                Value::Null => None,
+                original => Some(FileText::new(original.as_str()?.to_owned())),
+            };
+            let made = claude::edited(base.as_ref(), &[edit]).ok()?;
+            Some(made.text)
+        }
+        Tool::ClaudeWrite => text("/content").map(str::to_owned),
+        Tool::GeminiReplace | Tool::GeminiWrite => {
+            text("/returnDisplay/newContent").map(str::to_owned)
+        }
+        _ => None,
+    }
+}
+
 /// Checks that `tool` and Emacs mean the same file by the name that `event` gives it.
 fn check_name(tool: Tool, event: &Event, path: &Path) -> Result<(), String> {
     let is_gemini = matches!(tool, Tool::GeminiReplace | Tool::GeminiWrite);
@@ -433,6 +460,36 @@ mod tests {
         assert_eq!(edit.shown().1, "A\nB\n");
         let wanted = json!([{ "old_string": "b\n", "new_string": "B\n", "replace_all": false }]);
         assert_eq!(edit.input_for("a\nB\n").unwrap()["edits"], wanted);
+    }
+
+    #[test]
+    fn what_a_tool_says_to_have_written_is_known() {
+        let after = |name: &str, response: Value| {
+            let event = json!({ "hook_event_name": "PostToolUse", "tool_name": name,
+                                "tool_input": {}, "tool_response": response });
+            Event::parse(event.to_string().as_bytes()).unwrap()
+        };
+        let edit = json!({ "oldString": "a", "newString": "b", "originalFile": "a\na\n",
+                           "replaceAll": true });
+        let written = |tool, response| written(tool, &after("", response));
+        assert_eq!(
+            written(Tool::ClaudeEdit, edit).as_deref(),
+            Some("b\nb\n")
+        );
+        let new = json!({ "oldString": "", "newString": "b\n", "originalFile": null });
+        assert_eq!(written(Tool::ClaudeEdit, new).as_deref(), Some("b\n"));
+        let write = json!({ "content": "c\n" });
+        assert_eq!(written(Tool::ClaudeWrite, write).as_deref(), Some("c\n"));
+        let gemini = json!({ "returnDisplay": { "newContent": "d\n" } });
+        assert_eq!(written(Tool::GeminiReplace, gemini).as_deref(), Some("d\n"));
+        for (tool, response) in [
+            (Tool::ClaudeEdit, json!({ "oldString": "a", "newString": "b" })),
+            (Tool::ClaudeEdit, Value::Null),
+            (Tool::GeminiWrite, json!({ "returnDisplay": "text" })),
+            (Tool::CodexPatch, json!("Success. Updated the following files:\nM a\n")),
+        ] {
+            assert_eq!(written(tool, response), None);
+        }
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub enum Moment {
     Before,
     /// After it has run.
     After,
+    /// When the agent has gone on, or its turn has ended: what was to run before has run, or will not.
+    Over,
     /// At another time, which does not matter here.
     Other,
 }
@@ -32,6 +34,10 @@ pub struct Event {
     pub input: JsonObject,
     /// Whether the tool has run and failed.
     pub has_failed: bool,
+    /// What the tool says that it has done, or null.
+    pub response: Value,
+    /// Whether the agent only plans, so that it will not run the tool.
+    pub is_planning: bool,
     /// The agent's session.
     pub session: String,
     /// The directory to which names in the input are relative.
@@ -60,9 +66,12 @@ impl Event {
         let moment = match name.as_str() {
             "PreToolUse" | "preToolUse" | "BeforeTool" | "tool.execute.before" => Moment::Before,
             "PostToolUse" | "postToolUse" | "AfterTool" | "tool.execute.after" => Moment::After,
+            "PostToolBatch" | "Stop" | "SessionEnd" | "UserPromptSubmit" | "AfterAgent" => {
+                Moment::Over
+            }
             _ => Moment::Other,
         };
-        let is_tool = moment != Moment::Other;
+        let is_tool = matches!(moment, Moment::Before | Moment::After);
         let tool = text(&["tool_name", "toolName"]);
         let input = value(&["tool_input", "toolArgs"]).and_then(Value::as_object);
         if is_tool && (tool.is_none() || input.is_none()) {
@@ -77,6 +86,8 @@ impl Event {
             has_failed: event
                 .pointer("/tool_response/error")
                 .is_some_and(|error| !error.is_null() && error != ""),
+            response: event.get("tool_response").cloned().unwrap_or_default(),
+            is_planning: text(&["permission_mode"]).is_some_and(|mode| mode == "plan"),
             session: text(&["session_id", "sessionId", "conversation_id"]).unwrap_or_default(),
             directory: text(&["cwd"]).map_or_else(crate::socket::current_directory, PathBuf::from),
             call: text(&["tool_use_id", "tool_call_id", "toolUseId"]),
@@ -144,7 +155,7 @@ mod tests {
         assert_eq!((&*other.tool, &*other.session), ("T", "s"));
         assert_eq!(other.call_of(Path::new("/f")), "s c");
         let stop = Event::parse(br#"{"hook_event_name": "Stop", "session_id": "s"}"#).unwrap();
-        assert_eq!(stop.moment, Moment::Other);
+        assert_eq!(stop.moment, Moment::Over);
         assert_eq!(stop.call_of(Path::new("/f")), "s /f");
     }
 
