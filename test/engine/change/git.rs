@@ -502,7 +502,7 @@ fn add(sum: &mut [usize; 5], more: [usize; 5]) {
 fn pairs_of_this_project_s_commits_are_decided_as_git_applies_them() {
     let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let asked = Command::new("git")
-        .args(["rev-parse", "--absolute-git-dir"])
+        .args(["rev-parse", "--path-format=absolute", "--git-common-dir"])
         .current_dir(&project)
         .output()
         .expect("git is installed");
