@@ -258,9 +258,9 @@ news."
                (agent-q-diff-change-note-presences file)
                (unless (equal known (agent-q-diff-file-change-presences file))
                  (cl-loop for presence in (cdr (agent-q-diff-file-change-presences file))
-                          for hunk from (aref (agent-q-diff-change-first-hunks change) index)
+                          for at from 0
                           do (agent-q-diff-module-observe
-                              (agent-q-diff-change-engine change) hunk presence))
+                              (agent-q-diff-change-engine change) index at presence))
                  (setq is-news t))))
     is-news))
 
@@ -277,7 +277,7 @@ news."
          (file (nth index (agent-q-diff-change-files change))))
     (and (agent-q-diff-file-change-operations file)
          (nth (- hunk (aref (agent-q-diff-change-first-hunks change) index))
-              (agent-q-diff-file-change-operations file)))))
+              (agent-q-diff-file-change-decided-operations file)))))
 
 ;;;; Hunks
 

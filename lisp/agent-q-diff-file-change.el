@@ -56,6 +56,15 @@
   "Return the absolute name of the file of CHANGE, or nil."
   (agent-q-diff-target-path (agent-q-diff-file-change-target change)))
 
+(defun agent-q-diff-file-change-decided-operations (change)
+  "Return those operations of CHANGE that are hunks.
+That a file is created is decided with its lines, if it has any."
+  (let ((operations (agent-q-diff-file-change-operations change)))
+    (if (and (agent-q-diff-file-change-has-text change)
+             (assq 'create operations))
+        nil
+      operations)))
+
 (defun agent-q-diff-file-change-buffer (change)
   "Return the buffer of the target of CHANGE, or nil if there is none yet."
   (agent-q-diff-target-buffer (agent-q-diff-file-change-target change)))

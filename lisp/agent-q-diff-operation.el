@@ -379,6 +379,12 @@ Either is nil if there is no such link."
     (`(mode . ,_) (if (agent-q-diff-file-change-has-text file) "modified" "mode"))
     (_ "modified")))
 
+(defun agent-q-diff-operation-creates-executable-p (file)
+  "Return non-nil if FILE is new, will be executable, and no hunk says so."
+  (pcase (and (null (agent-q-diff-file-change-decided-operations file))
+              (car (agent-q-diff-file-change-operations file)))
+    (`(create ,mode) (/= 0 (logand mode agent-q-diff-operation--execute)))))
+
 (defun agent-q-diff-operation-words (operation)
   "Return what OPERATION does, as words for the user and the agent."
   (pcase-exhaustive operation

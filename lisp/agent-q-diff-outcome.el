@@ -152,11 +152,13 @@ IS-ALL and REFUSED are as for `agent-q-diff-outcome--will-be-in-p'."
                          hunks))
          (done (delq nil (mapcar (lambda (hunk) (agent-q-diff-change-operation-of change hunk))
                                  in)))
+         (creation (assq 'create (agent-q-diff-file-change-operations file)))
+         (is-created (and creation in))
          (lines (- (length hunks)
-                   (length (agent-q-diff-file-change-operations file)))))
+                   (length (agent-q-diff-file-change-decided-operations file)))))
     (format "%s  %s"
             (agent-q-diff-section-file-name
-             (or (and (or (assq 'rename done) (assq 'create done))
+             (or (and (or (assq 'rename done) is-created)
                       (agent-q-diff-file-change-new-path file))
                  (agent-q-diff-file-change-old-path file)
                  (agent-q-diff-file-change-new-path file)))
@@ -164,14 +166,13 @@ IS-ALL and REFUSED are as for `agent-q-diff-outcome--will-be-in-p'."
              (delq nil
                    (list (cond
                           ((assq 'delete done) "deleted")
-                          ((assq 'create done) "new")
-                          ((assq 'create (agent-q-diff-file-change-operations file))
-                           "not created")
+                          (is-created "new")
+                          (creation "not created")
                           ((assq 'rename done)
                            (format "renamed from %s"
                                    (agent-q-diff-section-file-name
                                     (agent-q-diff-file-change-old-path file)))))
-                         (and (< 0 lines)
+                         (and (< (if creation 1 0) lines)
                               (format (ngettext "%d of %d hunk" "%d of %d hunks" lines)
                                       (- (length in) (length done)) lines))
                          (and (assq 'mode done)

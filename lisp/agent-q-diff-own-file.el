@@ -94,7 +94,8 @@ its present one if that is nil."
       (setf (agent-q-diff-own-file-is-renamed file) (is-in 'rename)
             (agent-q-diff-own-file-text file)
             (cond
-             ((null original) (and (is-in 'create) (or (plist-get result :content) "")))
+             ((null original) (and (< 0 (plist-get result :in-file))
+                                   (or (plist-get result :content) "")))
              ((null modified) (if (is-in 'delete) nil original))
              (t (or (plist-get result :content) original)))))))
 

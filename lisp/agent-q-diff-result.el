@@ -187,6 +187,7 @@ their files."
            :old-path (agent-q-diff-file-change-old-path file)
            :new-path (agent-q-diff-file-change-new-path file)
            :kind (agent-q-diff-operation-kind file)
+           :fate (agent-q-diff-result--fate file)
            :total (length results)
            :applied (funcall with :state 'applied)
            :rejected (funcall with :state 'rejected)
@@ -199,10 +200,18 @@ their files."
      (and (agent-q-diff-file-change-has-text file)
           (agent-q-diff-result--content file side (< 0 in-file))))))
 
+(defun agent-q-diff-result--fate (file)
+  "Return whether FILE was created, in words, if that is decided with its lines."
+  (let ((creation (assq 'create (agent-q-diff-file-change-operations file))))
+    (and creation
+         (null (agent-q-diff-file-change-decided-operations file))
+         (agent-q-diff-operation-fate
+          creation (eq t (agent-q-diff-operation-presence file creation))))))
+
 (defun agent-q-diff-result--operations (change index)
   "Return a plist for each operation on file INDEX of CHANGE, as for a hunk."
   (cl-loop with file = (nth index (agent-q-diff-change-files change))
-           for operation in (agent-q-diff-file-change-operations file)
+           for operation in (agent-q-diff-file-change-decided-operations file)
            for number from (aref (agent-q-diff-change-first-hunks change) index)
            for hunk = (agent-q-diff-change-hunk change number)
            for is-done = (agent-q-diff-operation-done-p

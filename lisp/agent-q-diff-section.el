@@ -50,7 +50,10 @@
   "Insert the heading of FILE and return its position, a marker."
   (let ((beg (point))
         (name (agent-q-diff-section--name file)))
-    (insert (propertize (format "%-10s %s\n" (agent-q-diff-operation-kind file) name)
+    (insert (propertize (format "%-10s %s%s\n" (agent-q-diff-operation-kind file) name
+                                (if (agent-q-diff-operation-creates-executable-p file)
+                                    " (executable)"
+                                  ""))
                         'agent-q-diff-heading name
                         'font-lock-face 'agent-q-diff-file-heading))
     (copy-marker beg t)))
@@ -80,7 +83,7 @@
 (defun agent-q-diff-section--insert-hunks (change index)
   "Insert the hunks of file INDEX of CHANGE, and return their positions."
   (let* ((file (nth index (agent-q-diff-change-files change)))
-         (operations (agent-q-diff-file-change-operations file))
+         (operations (agent-q-diff-file-change-decided-operations file))
          (positions (mapcar #'agent-q-diff-section--insert-operation operations))
          (from (+ (aref (agent-q-diff-change-first-hunks change) index)
                   (length operations)))

@@ -69,7 +69,8 @@ each file:
 
 What happens to a file besides its lines, for example that it is deleted, is
 a hunk as well.  Its :operation is `create', `delete', `rename', `mode' or
-`link', its :header says it in words, and its :fate says what became of it."
+`link', its :header says it in words, and its :fate says what became of it.
+That a file with lines is new is decided with these; the file has the :fate."
   (agent-q-diff-api-start
    default-directory callback agent nil nil description mode notes
    (lambda ()

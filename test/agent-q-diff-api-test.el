@@ -103,7 +103,7 @@
                       directory (lambda (result) (push result aqd-answers))))))
       (aqd-in-diff review
         (agent-q-diff-accept-all))
-      (should (equal (aqd-answer :status :total) '(accepted 3)))
+      (should (equal (aqd-answer :status :total) '(accepted 2)))
       (should (equal (aqd-disk) "b\n"))
       (should (equal (aqd-bytes-of (expand-file-name "new" directory)) "one\ntwo\n"))
       (kill-buffer (find-buffer-visiting (expand-file-name "new" directory)))
@@ -155,7 +155,7 @@
                    '("mode       run" "@@ mode 644 → 755 @@"
                      "new file   empty" "@@ new file @@"
                      "modified   target.txt"
-                     "new file   new" "@@ new file @@")))))
+                     "new file   new")))))
 
 (ert-deftest aqd-api-what-a-diff-cannot-be-reviewed-for-is-said ()
   (aqd-with-file "a\n"

@@ -487,7 +487,7 @@ The value is a list as `propose-changes' takes it."
                               :changes ',(aqd-lisp-changes) :description "A test.")
                             "C-c C-c")
                            (format "✓ Accepted: 2 of 2 files: %s renamed to %s \
-with 2 of 2 hunks, %s created with 1 of 1 hunk."
+with 2 of 2 hunks, %s created."
                                    aqd-file renamed new)))
             (should-not (file-exists-p aqd-file))
             (should (equal (aqd-bytes-of renamed) aqd-lisp-modified))

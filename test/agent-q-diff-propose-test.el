@@ -160,8 +160,8 @@
       (should (equal (aqd-play "C-c C-c"
                                (lambda ()
                                  (aqd-call-tool "propose_changes" aqd-propose-several)))
-                     "✓ Accepted: 4 of 4 files: target.txt 1 of 1 hunk, new/made.txt created \
-with 1 of 1 hunk, gone.txt deleted, old.sh renamed to run.sh and made executable."))
+                     "✓ Accepted: 4 of 4 files: target.txt 1 of 1 hunk, new/made.txt created, \
+gone.txt deleted, old.sh renamed to run.sh and made executable."))
       (let ((default-directory (file-name-directory aqd-file)))
         (should (equal (aqd-disk) "b\n"))
         (should (equal "made\n" (aqd-bytes-of "new/made.txt")))

@@ -156,16 +156,16 @@ CONTENT is the bytes of a file, or (link TARGET)."
                    '("modified   a.txt  3 hunks"
                      "renamed    old.txt → sub/new.txt  2 hunks"
                      "deleted    gone.txt  1 hunk"
-                     "new file   deep/made.txt  2 hunks"
+                     "new file   deep/made.txt  1 hunk"
                      "mode       run.sh  1 hunk"
                      "link       link  1 hunk")))
-    (should (= 10 (agent-q-diff-count-hunks)))
-    (should (string-search " hunk 1/10 · file 1/6 · " header-line-format))
+    (should (= 9 (agent-q-diff-count-hunks)))
+    (should (string-search " hunk 1/9 · file 1/6 · " header-line-format))
     (save-excursion
       (goto-char (point-min))
       (should (search-forward "\n@@ rename @@\n@@ -1,2 +1,2 @@\n"))
       (should (search-forward "\n@@ delete, 2 lines @@\n-not\n-needed\n"))
-      (should (search-forward "\n@@ new file @@\n@@ -0,0 +1 @@\n+made\n"))
+      (should (search-forward "made.txt\n@@ -0,0 +1 @@\n+made\n"))
       (should (search-forward "\n@@ mode 644 → 755 @@\n"))
       (should (search-forward "\n@@ link to a.txt → run.sh @@\n")))))
 
@@ -176,7 +176,7 @@ CONTENT is the bytes of a file, or (link TARGET)."
     (should (eq 'accepted (aqd-several-answer :status)))
     (should (equal (aqd-several-answer :message)
                    "✓ Accepted: 6 of 6 files: a.txt 3 of 3 hunks, old.txt renamed to \
-sub/new.txt with 1 of 1 hunk, gone.txt deleted, deep/made.txt created with 1 of 1 hunk, \
+sub/new.txt with 1 of 1 hunk, gone.txt deleted, deep/made.txt created, \
 run.sh made executable, link now links to run.sh."))))
 
 (ert-deftest aqd-several-all-rejected-is-the-tree-as-it-was ()
@@ -209,7 +209,7 @@ run.sh made executable, link now links to run.sh."))))
         (dotimes (_ 7)
           (agent-q-diff-redo))
         (should (equal (aqd-several-disk) before))
-        (should (equal '(10 0 0 10) (agent-q-diff-buffer-counts)))))))
+        (should (equal '(9 0 0 9) (agent-q-diff-buffer-counts)))))))
 
 (ert-deftest aqd-several-look-again-takes-back-what-was-accepted ()
   (aqd-several-with-tree
@@ -379,12 +379,12 @@ character →; .*agent-q-diff-recode-target.*; r rejects\\'"
     (let ((levels '()))
       (while (progn (outline-next-heading) (not (eobp)))
         (push (funcall outline-level) levels))
-      (should (equal (nreverse levels) '(1 2 2 2 1 2 2 1 2 1 2 2 1 2 1 2))))
+      (should (equal (nreverse levels) '(1 2 2 2 1 2 2 1 2 1 2 1 2 1 2))))
     (outline-minor-mode 0)
     (goto-char (point-min))
     ;; One after the other, also where there is no place in a text.
     (let ((inhibit-message t))
-      (dotimes (hunk 10)
+      (dotimes (hunk 9)
         (next-error 1 (= hunk 0))
         (should (= hunk (agent-q-diff-buffer-hunk-at-point)))))))
 
@@ -456,30 +456,60 @@ character →; .*agent-q-diff-recode-target.*; r rejects\\'"
     (should (equal "No place to show: this hunk does not change lines"
                    (aqd-said (agent-q-diff-preview-hunk))))))
 
-(ert-deftest aqd-several-a-hunk-of-a-rejected-new-file-says-so ()
-  (aqd-several-with-review
-    (let ((create 6)
-          (lines 7))
-      (agent-q-diff-reject review create)
-      (should (equal '("its file was not accepted as new; accept the file first")
-                     (cdr (should-error (agent-q-diff-accept review lines)
-                                        :type 'agent-q-diff-bad-target))))
-      (should-not (file-exists-p (aqd-several-name "deep")))
-      ;; Accepting the file is enough.
-      (agent-q-diff-accept review create)
-      (should (equal "" (aqd-bytes-of (aqd-several-name "deep/made.txt"))))
-      (agent-q-diff-accept review lines)
-      (should (equal "made\n" (aqd-bytes-of (aqd-several-name "deep/made.txt")))))))
-
-(ert-deftest aqd-several-lines-of-a-new-file-create-it ()
+(ert-deftest aqd-several-a-new-file-is-one-decision ()
   (aqd-several-with-review
     (switch-to-buffer (current-buffer))
-    (agent-q-diff-buffer-goto-hunk 7)
-    (should (string-prefix-p "Hunk 8 applied" (aqd-said (aqd-press "a"))))
+    (agent-q-diff-buffer-goto-hunk 6)
+    (should (string-prefix-p "Hunk 7 applied" (aqd-said (aqd-press "a"))))
     (should (equal "made\n" (aqd-bytes-of (aqd-several-name "deep/made.txt"))))
     (should (equal (nth 3 (aqd-several-headings)) "new file   deep/made.txt  accepted"))
+    (agent-q-diff-unapply review 6)
+    (should-not (file-exists-p (aqd-several-name "deep")))
+    (agent-q-diff-reject review 6)
+    (should (equal (nth 3 (aqd-several-headings)) "new file   deep/made.txt  rejected"))
+    (agent-q-diff-undo)
+    (agent-q-diff-undo)
+    (should (equal "made\n" (aqd-bytes-of (aqd-several-name "deep/made.txt"))))
     (agent-q-diff-undo)
     (should-not (file-exists-p (aqd-several-name "deep")))))
+
+(ert-deftest aqd-several-a-new-file-without-lines-has-that-decision-alone ()
+  (aqd-several-with-tree
+    (aqd-several-with-proposal '((:path "empty" :content "") (:path "run.sh" :mode #o755))
+      (should (equal '("new file   empty  1 hunk" "mode       run.sh  1 hunk")
+                     (aqd-several-headings)))
+      (agent-q-diff-accept review 0)
+      (should (equal "" (aqd-bytes-of (aqd-several-name "empty"))))
+      (agent-q-diff-unapply review 0)
+      (should-not (file-exists-p (aqd-several-name "empty"))))))
+
+(ert-deftest aqd-several-a-new-file-is-created-without-the-lines-that-are-refused ()
+  (aqd-several-with-tree
+    (aqd-several-with-proposal '((:path "n.txt" :content "one\ntwo\nthree\n")
+                                 (:path "run.sh" :mode #o755))
+      (switch-to-buffer (current-buffer))
+      (goto-char (point-min))
+      (search-forward "+two")
+      (beginning-of-line)
+      (set-mark (point))
+      (forward-line)
+      (let ((transient-mark-mode t)
+            (inhibit-message t))
+        (activate-mark)
+        (aqd-press "r")
+        (should-not (file-exists-p (aqd-several-name "n.txt")))
+        (agent-q-diff-accept-all))
+      (should (equal "one\nthree\n" (aqd-bytes-of (aqd-several-name "n.txt"))))
+      (should (string-search "n.txt created with 2 of 3 hunks"
+                             (aqd-several-answer :message))))))
+
+(ert-deftest aqd-several-that-a-new-file-is-executable-is-in-its-heading ()
+  (aqd-several-with-tree
+    (aqd-several-with-proposal '((:path "go.sh" :content "#!/bin/sh\n" :mode #o755)
+                                 (:path "run.sh" :mode #o755))
+      (should (equal "new file   go.sh (executable)  1 hunk" (car (aqd-several-headings))))
+      (agent-q-diff-accept review 0)
+      (should (file-executable-p (aqd-several-name "go.sh"))))))
 
 (ert-deftest aqd-several-lines-of-a-file-that-is-not-renamed-go-into-the-old-one ()
   (aqd-several-with-review
@@ -566,9 +596,9 @@ character →; .*agent-q-diff-recode-target.*; r rejects\\'"
       (let ((inhibit-message t))
         (agent-q-diff-refresh))
       (pcase-dolist (`(,hunk . ,said)
-                     '((5 . "6 of 11); its buffer has unsaved edits")
-                       (8 . "9 of 11); the file does not exist any more")
-                       (10 . "11 of 11); there is no file under either name")))
+                     '((5 . "6 of 10); its buffer has unsaved edits")
+                       (7 . "8 of 10); the file does not exist any more")
+                       (9 . "10 of 10); there is no file under either name")))
         (agent-q-diff-buffer-goto-hunk (1- hunk))
         (should (string-suffix-p said (aqd-said (agent-q-diff-next-hunk))))
         (agent-q-diff-buffer-goto-hunk (1- hunk))
@@ -723,16 +753,18 @@ In the files: 1 of 2 files: a.txt 0 of 3 hunks, old.txt 1 of 1 hunk.\n"
     (set-file-modes (aqd-several-name "run.sh") #o755)
     (agent-q-diff-refresh)
     (should (eq 'already-in (agent-q-diff-accept review 5)))
-    (should (eq 'already-in (agent-q-diff-accept review 8)))))
+    (should (eq 'already-in (agent-q-diff-accept review 7)))))
 
 (ert-deftest aqd-several-typed-lines-keep-a-new-file ()
   (aqd-several-with-review
-    (agent-q-diff-accept review 7)
+    (agent-q-diff-accept review 6)
     (with-current-buffer (find-file-noselect (aqd-several-name "deep/made.txt"))
       (goto-char (point-max))
       (insert "mine\n")
       (save-buffer))
-    (should-error (agent-q-diff-unapply review 6) :type 'agent-q-diff-bad-target)
+    (agent-q-diff-unapply review 6)
+    (should (equal "mine\n" (aqd-bytes-of (aqd-several-name "deep/made.txt"))))
+    (agent-q-diff-accept review 6)
     (should (equal "made\nmine\n" (aqd-bytes-of (aqd-several-name "deep/made.txt"))))))
 
 ;;;; Failures
@@ -773,7 +805,7 @@ In the files: 1 of 2 files: a.txt 0 of 3 hunks, old.txt 1 of 1 hunk.\n"
                                (agent-q-diff-decide-accept-all agent-q-diff-buffer-change)
                              ((error quit) err))))
             (should (equal (aqd-several-state) before))
-            (should (equal '(10 0 0 10) (agent-q-diff-buffer-counts)))
+            (should (equal '(9 0 0 9) (agent-q-diff-buffer-counts)))
             (setq is-armed nil)
             (agent-q-diff-accept-all)
             (should (equal (aqd-several-disk) aqd-several-proposed))))))))
@@ -789,7 +821,7 @@ In the files: 1 of 2 files: a.txt 0 of 3 hunks, old.txt 1 of 1 hunk.\n"
       (agent-q-diff-accept-all)
       (should-not aqd-answers)
       (should (equal (aqd-several-disk) (car before)))
-      (should (equal '(10 0 0 10) (agent-q-diff-buffer-counts))))))
+      (should (equal '(9 0 0 9) (agent-q-diff-buffer-counts))))))
 
 (ert-deftest aqd-several-random-decisions-with-faults-leave-what-they-say ()
   (let ((random-state (random "several")))
@@ -816,7 +848,7 @@ In the files: 1 of 2 files: a.txt 0 of 3 hunks, old.txt 1 of 1 hunk.\n"
                   (4 (agent-q-diff-decide-accept-all change))
                   (_ (agent-q-diff-command review
                                            (nth (random 4) '(accept reject toggle unapply))
-                                           (random 10))))
+                                           (random 9))))
               (error (setq failed t)))
             (setf (agent-q-diff-target-check (agent-q-diff-file-change-target file)) nil)
             (when failed
@@ -839,9 +871,9 @@ In the files: 1 of 2 files: a.txt 0 of 3 hunks, old.txt 1 of 1 hunk.\n"
                  (cons (if (in-p 3) "sub/new.txt" "old.txt")
                        (cons 0 (if (in-p 4) "one\nTWO\n" "one\ntwo\n")))
                  (unless (in-p 5) '("gone.txt" 0 . "not\nneeded\n"))
-                 (when (in-p 6) (cons "deep/made.txt" (cons 0 (if (in-p 7) "made\n" ""))))
-                 (cons "run.sh" (cons (if (in-p 8) #o111 0) "#!/bin/sh\n"))
-                 (list "link" nil 'link (if (in-p 9) "run.sh" "a.txt"))))
+                 (when (in-p 6) '("deep/made.txt" 0 . "made\n"))
+                 (cons "run.sh" (cons (if (in-p 7) #o111 0) "#!/bin/sh\n"))
+                 (list "link" nil 'link (if (in-p 8) "run.sh" "a.txt"))))
      (lambda (one other) (string< (car one) (car other))))))
 
 ;;;; The answer
@@ -874,7 +906,7 @@ The user has not decided about hunk 3."
       (should (equal (plist-get (nth 1 files) :path) (aqd-several-name "sub/new.txt")))
       (should (equal (plist-get (nth 1 files) :old-path) (aqd-several-name "old.txt")))
       (should (plist-get (car files) :saved)))
-    (should (= 10 (length (aqd-several-answer :hunks))))))
+    (should (= 9 (length (aqd-several-answer :hunks))))))
 
 (ert-deftest aqd-several-a-cancelled-change-says-what-stays ()
   (aqd-several-with-review
@@ -896,7 +928,7 @@ The user has not decided about hunk 3."
 a.txt  1 of 3 hunks
 sub/new.txt  renamed from old.txt, 0 of 1 hunk
 gone.txt  as it was
-deep/made.txt  not created, 0 of 1 hunk
+deep/made.txt  not created
 run.sh  as it was
 link  as it was
 ")))
@@ -906,7 +938,7 @@ link  as it was
 a.txt  3 of 3 hunks
 sub/new.txt  renamed from old.txt, 1 of 1 hunk
 gone.txt  deleted
-deep/made.txt  new, 1 of 1 hunk
+deep/made.txt  new
 run.sh  mode 644 → 755
 link  link to a.txt → run.sh
 ")))))
@@ -1175,7 +1207,7 @@ diff --git a/old.txt b/old.txt
                  (agent-q-diff-file-change-target (agent-q-diff-session-file review))))
         (should (equal (aqd-several-headings)
                        '("renamed    old.txt → sub/new.txt  2 hunks"
-                         "new file   deep/made.txt  2 hunks"
+                         "new file   deep/made.txt  1 hunk"
                          "deleted    gone.txt  1 hunk"
                          "modified   run.sh  1 hunk")))
         (agent-q-diff-accept-all))
@@ -1307,7 +1339,7 @@ diff --git a/old.txt b/old.txt
 (ert-deftest aqd-several-what-cannot-be-taken-back-is-said ()
   (aqd-several-with-review
     (agent-q-diff-accept review 3)
-    (agent-q-diff-accept review 8)
+    (agent-q-diff-accept review 7)
     (aqd-several-put "old.txt" "somebody's\n")
     (set-file-modes (aqd-several-name "run.sh") #o600)
     (agent-q-diff-refresh)
@@ -1493,7 +1525,7 @@ diff --git a/old.txt b/old.txt
                                       t))
                                '(3 4 5 6))))
         ;; The lines of a new file bring it with them.
-        (agent-q-diff-accept review 7)
+        (agent-q-diff-accept review 6)
         (agent-q-diff-unapply review 5)
         (dolist (hunk '(0 1 2 5))
           (agent-q-diff-reject review hunk))
@@ -1503,7 +1535,7 @@ diff --git a/old.txt b/old.txt
     (should (equal (list aqd-several-a "one\nTWO\n" nil "made\n")
                    (mapcar (lambda (file) (plist-get file :content))
                            (aqd-several-answer :files))))
-    (should (equal '(0 2 0 2)
+    (should (equal '(0 2 0 1)
                    (mapcar (lambda (file) (plist-get file :in-file))
                            (aqd-several-answer :files))))
     (should (string-prefix-p "✓ Accepted in part, not yet written: 2 of 4 files: "

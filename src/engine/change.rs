@@ -9,8 +9,9 @@
 //! carries the [`ChangePlan`] out, in all files or in none, and then commits it. There is one
 //! history of decisions for all files.
 //!
-//! A hunk of a new file cannot stand alone: accepting it creates the file, and taking the new file
-//! back takes its hunks out. Lines that others typed into it keep it there.
+//! That a file with lines is new is decided with these: the first of them that is accepted creates
+//! the file, and the last that is taken out removes it, unless others typed lines into it. Only a new
+//! file without lines has this decision alone.
 
 mod entries;
 mod git;
@@ -26,7 +27,7 @@ use history::Moment;
 /// What is proposed for a file besides its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operation {
-    /// The file appears, empty and with this mode; its lines are hunks.
+    /// The file appears, empty and with this mode; its lines are hunks. This is the first operation.
     Create {
         /// The permission bits and type, as git writes them.
         mode: u32,
@@ -101,15 +102,9 @@ pub enum Unable {
     /// It is an operation.
     #[error("only changed lines can be split, edited, merged or placed")]
     NoLines,
-    /// The hunk's file is new, and was rejected.
-    #[error("its file was not accepted as new; accept the file first")]
-    NotCreated,
     /// The operation's file is neither as it was nor as proposed; says how that can be.
     #[error("{0}")]
     Changed(String),
-    /// The new file has lines that others typed, so it cannot be taken back.
-    #[error("others have written into the file, so it stays")]
-    NotEmpty,
     /// The reason is in the file's text.
     #[error(transparent)]
     Text(#[from] Refusal),
@@ -157,6 +152,8 @@ pub struct FileChange {
     /// The name after; `None` if the file goes.
     pub new_path: Option<Vec<u8>>,
     operations: Vec<Decided>,
+    /// The number of operations at the beginning that are decided with the lines: 0 or 1.
+    n_implied: usize,
     review: Option<Review>,
 }
 
@@ -175,9 +172,12 @@ impl FileChange {
             is_ours: false,
             has_failed: false,
         };
+        let has_lines = review.as_ref().is_some_and(|review| review.tally().0 > 0);
+        let is_new = matches!(operations.first(), Some(Operation::Create { .. }));
         FileChange {
             old_path,
             new_path,
+            n_implied: usize::from(has_lines && is_new),
             operations: operations.into_iter().map(pending).collect(),
             review,
         }
@@ -196,7 +196,7 @@ impl FileChange {
     /// All that is decided in this file, in order.
     pub fn entries(&self) -> impl Iterator<Item = Entry> {
         let n_hunks = self.review.as_ref().map_or(0, |review| review.tally().0);
-        let operations = (0..self.operations.len()).map(Entry::Operation);
+        let operations = (self.n_implied..self.operations.len()).map(Entry::Operation);
         operations.chain((0..n_hunks).map(Entry::Hunk))
     }
 
@@ -221,10 +221,9 @@ impl FileChange {
         self.review.as_ref().expect("only a text has hunks")
     }
 
-    /// Returns the index of the operation by which the file appears, if it is new.
-    fn creation(&self) -> Option<usize> {
-        let is_creation = |operation: &Operation| matches!(operation, Operation::Create { .. });
-        self.operations().position(is_creation)
+    /// The operations that are decided by themselves.
+    fn decided(&self) -> &[Decided] {
+        &self.operations[self.n_implied..]
     }
 
     /// Returns what `command` does to operation `at`.
@@ -249,7 +248,8 @@ impl FileChange {
         refused: &mut Vec<(Entry, Unable)>,
     ) -> Vec<(usize, Step)> {
         let mut steps = Vec::new();
-        for at in (0..self.operations.len()).filter(|&at| is_meant(&self.operations[at])) {
+        let decided = self.n_implied..self.operations.len();
+        for at in decided.filter(|&at| is_meant(&self.operations[at])) {
             match self.operation_step(at, command) {
                 Ok(step) => steps.push((at, step)),
                 Err(why) => refused.push((Entry::Operation(at), why)),
@@ -258,55 +258,44 @@ impl FileChange {
         steps
     }
 
-    /// Returns the steps that make the file ready for lines: its creation, if it is new and not yet
-    /// there.
-    fn steps_for_lines(&self) -> Result<Vec<(usize, Step)>, Unable> {
-        let Some(at) = self.creation() else {
+    /// Returns what is decided with the lines when they change by `plan`: that the file is created
+    /// or removed.
+    fn steps_with_lines(&self, plan: &Plan) -> Result<Vec<(usize, Step)>, Unable> {
+        let Some(creation) = self.operations[..self.n_implied].first() else {
             return Ok(Vec::new());
         };
-        match (self.operations[at].presence, self.operations[at].mark) {
-            (Presence::In, _) => Ok(Vec::new()),
-            (_, Mark::Rejected) => Err(Unable::NotCreated),
-            _ => Ok(vec![(at, self.operation_step(at, Command::Accept)?)]),
+        if plan.edits.is_empty() {
+            return Ok(Vec::new());
         }
-    }
-
-    /// Returns what becomes of the hunks if the operation at `at` takes `step`.
-    fn text_with(&self, at: usize, step: Step) -> Result<Option<Plan>, Unable> {
-        let Some(review) = self.review.as_ref().filter(|_| self.creation() == Some(at)) else {
-            return Ok(None);
+        let command = match (
+            creation.presence,
+            is_empty_after(self.review_or_panic(), &plan.edits),
+        ) {
+            (Presence::In, false) | (Presence::Out, true) => return Ok(Vec::new()),
+            (Presence::In, true) => Command::Unapply,
+            (Presence::Out | Presence::Neither, _) => Command::Accept,
         };
-        if step.is_flip && step.mark != Mark::Applied {
-            let (plan, mut refused) = review.plan_none();
-            return match refused.is_empty() {
-                true => Ok(Some(plan)),
-                false => Err(refused.swap_remove(0).1.into()),
-            };
-        }
-        if step.mark == Mark::Rejected && self.operations[at].presence != Presence::In {
-            return Ok(Some(review.plan_rejection()));
-        }
-        Ok(None)
+        Ok(vec![(0, self.operation_step(0, command)?)])
     }
-}
 
-impl FileChange {
-    /// Checks that `operations`, together with `text`, do not take a new file back while it has
-    /// lines.
-    fn check_removal(
-        &self,
-        operations: &[(usize, Step)],
-        text: Option<&Plan>,
-    ) -> Result<(), Unable> {
-        let creation = self.creation();
-        let removes = operations.iter().any(|&(at, step)| {
-            Some(at) == creation && step.is_flip && self.operations[at].presence == Presence::In
-        });
-        let edits = text.map_or(&[][..], |text| &text.edits);
-        match self.review().filter(|_| removes) {
-            Some(review) if !is_empty_after(review, edits) => Err(Unable::NotEmpty),
-            _ => Ok(()),
+    /// Returns why the file, which is new, cannot be created for its lines, if that is so.
+    fn obstacle_to_lines(&self) -> Option<String> {
+        let creation = self.operations[..self.n_implied].first()?;
+        (creation.presence == Presence::Neither).then(|| creation.obstacle())
+    }
+
+    /// Returns why a command on its lines is not possible, which the text says is because of `why`.
+    fn unable(&self, why: Refusal) -> Unable {
+        match self.obstacle_to_lines() {
+            Some(obstacle) => Unable::Changed(obstacle),
+            None => why.into(),
         }
+    }
+
+    /// Adds the hunks of `unable` to `refused`.
+    fn refuse_hunks(&self, unable: Vec<(usize, Refusal)>, refused: &mut Vec<(Entry, Unable)>) {
+        let unable = unable.into_iter();
+        refused.extend(unable.map(|(hunk, why)| (Entry::Hunk(hunk), self.unable(why))));
     }
 }
 
@@ -427,9 +416,9 @@ impl Change {
     pub fn tally(&self) -> (usize, usize, usize) {
         let mut sum = (0, 0, 0);
         for change in &self.files {
-            let with = |mark| change.operations.iter().filter(move |one| one.mark == mark);
+            let with = |mark| change.decided().iter().filter(move |one| one.mark == mark);
             let (total, applied, rejected) = change.review().map_or((0, 0, 0), Review::tally);
-            sum.0 += total + change.operations.len();
+            sum.0 += total + change.decided().len();
             sum.1 += applied + with(Mark::Applied).count();
             sum.2 += rejected + with(Mark::Rejected).count();
         }
@@ -450,7 +439,7 @@ impl Change {
     /// Returns the decision on all files if the review ended now: accepted if anything is, and not
     /// applied if nothing is because it could not be.
     pub fn decision(&self, basis: Basis) -> Decision {
-        let operations = self.files.iter().flat_map(|file| &file.operations);
+        let operations = self.files.iter().flat_map(FileChange::decided);
         let decisions = operations.map(|decided| decided.decision(basis));
         let reviews = self.files.iter().filter_map(FileChange::review);
         let decisions = decisions.chain(reviews.map(|review| review.decision(basis)));
@@ -471,13 +460,12 @@ impl Change {
         match entry {
             Entry::Operation(at) => {
                 let step = change.operation_step(at, command)?;
-                let (operations, text) = (vec![(at, step)], change.text_with(at, step)?);
-                change.check_removal(&operations, text.as_ref())?;
-                Ok(ChangePlan::of_file(file, operations, text))
+                Ok(ChangePlan::of_file(file, vec![(at, step)], None))
             }
             Entry::Hunk(hunk) => {
                 let review = change.review().ok_or(Unable::NoSuchEntry)?;
-                self.with_file(file, review.plan(hunk, command)?)
+                let planned = review.plan(hunk, command);
+                self.with_file(file, planned.map_err(|why| change.unable(why))?)
             }
         }
     }
@@ -497,19 +485,9 @@ impl Change {
         self.with_file(file, plan)
     }
 
-    /// Returns `plan` for the text of file `file`, together with what makes the file ready for it.
+    /// Returns `plan` for the text of file `file`, together with what is decided with it.
     fn with_file(&self, file: usize, plan: Plan) -> Result<ChangePlan, Unable> {
-        let change = &self.files[file];
-        let puts_in = plan.flips.iter().any(|&(_, is_in)| is_in) || !plan.edits.is_empty();
-        let needs_file = puts_in
-            && plan
-                .steps
-                .iter()
-                .any(|(_, step)| step.mark == Mark::Applied);
-        let operations = match needs_file {
-            true => change.steps_for_lines()?,
-            false => Vec::new(),
-        };
+        let operations = self.files[file].steps_with_lines(&plan)?;
         Ok(ChangePlan::of_file(file, operations, Some(plan)))
     }
 
@@ -533,18 +511,11 @@ impl Change {
             let Some(review) = change.review() else {
                 return (operations, None);
             };
-            match change.steps_for_lines() {
+            let (plan, unable) = review.plan_all_except(|hunk| is_left_out(file, hunk));
+            match change.steps_with_lines(&plan) {
                 Ok(steps) => {
-                    let is_planned = |at| operations.iter().any(|&(other, _)| other == at);
-                    let missing: Vec<_> = steps
-                        .into_iter()
-                        .filter(|&(at, _)| !is_planned(at))
-                        .collect();
-                    let (plan, unable) = review.plan_all_except(|hunk| is_left_out(file, hunk));
-                    if !plan.steps.is_empty() {
-                        operations.splice(0..0, missing);
-                    }
-                    refuse_hunks(unable, refused);
+                    operations.splice(0..0, steps);
+                    change.refuse_hunks(unable, refused);
                     (operations, Some(plan))
                 }
                 Err(why) => {
@@ -581,19 +552,18 @@ impl Change {
                 Presence::Neither => decided.is_ours,
             };
             let mut operations = change.steps(Command::Unapply, is_in, refused);
-            let text = change.review().map(|review| {
+            let text = change.review().and_then(|review| {
                 let (plan, unable) = review.plan_none();
-                let creation = change.creation();
-                let stays = unable.first().map(|(_, why)| why.clone().into());
-                let stays = stays.or(change.check_removal(&operations, Some(&plan)).err());
-                if let Some(why) = stays
-                    && let Some(at) = operations.iter().position(|&(at, _)| Some(at) == creation)
-                {
-                    let (at, _) = operations.remove(at);
-                    refused.push((Entry::Operation(at), why));
+                change.refuse_hunks(unable, refused);
+                match change.steps_with_lines(&plan) {
+                    Ok(steps) => operations.extend(steps),
+                    Err(why) => {
+                        let hunks = plan.steps.iter().map(|&(hunk, _)| Entry::Hunk(hunk));
+                        refused.extend(hunks.map(|entry| (entry, why.clone())));
+                        return None;
+                    }
                 }
-                refuse_hunks(unable, refused);
-                plan
+                Some(plan)
             });
             (operations, text)
         })
@@ -621,9 +591,4 @@ impl Change {
         let role = Role::Decision;
         (ChangePlan { parts, role }, all_refused)
     }
-}
-
-fn refuse_hunks(unable: Vec<(usize, Refusal)>, refused: &mut Vec<(Entry, Unable)>) {
-    let unable = unable.into_iter();
-    refused.extend(unable.map(|(hunk, why)| (Entry::Hunk(hunk), why.into())));
 }

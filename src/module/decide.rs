@@ -287,18 +287,28 @@ fn files(env: &Env, change: &Change, file: Option<usize>) -> Result<Range<usize>
     }
 }
 
-/// Tell REVIEW whether its hunk HUNK, which is an operation, has been done.
+/// Tell REVIEW whether operation AT of file FILE, both counted from 0, has been done.
 ///
 /// PRESENCE is t if it has been done, nil if it has not, or a string: if
 /// others have changed the file, so that it is neither as it was nor as
 /// proposed, what they have changed.
 #[defun]
-fn observe(env: &Env, session: &mut Session, hunk: usize, presence: Value) -> Result<()> {
+fn observe(
+    env: &Env,
+    session: &mut Session,
+    file: usize,
+    at: usize,
+    presence: Value,
+) -> Result<()> {
     catching_panics(env, || {
         let mut ongoing = ongoing(env, session)?;
-        let (file, Entry::Operation(at)) = ongoing.entry(env, hunk)? else {
+        let files = ongoing.change.files();
+        if files
+            .get(file)
+            .is_none_or(|file| at >= file.operations().len())
+        {
             return answer(env, Err(Unable::NoSuchEntry));
-        };
+        }
         if let Ok(why) = presence.into_rust::<String>() {
             ongoing.change.observe_obstacle(file, at, why);
         } else {
@@ -596,11 +606,16 @@ fn edits<'e>(env: &'e Env, edits: &[LineEdit]) -> Result<Value<'e>> {
 fn steps(change: &Change, plan: &ChangePlan) -> Vec<(usize, Step)> {
     let mut steps = Vec::new();
     for part in &plan.parts {
+        // That a file is created may be decided with its lines.
+        let is_entry = |entry| {
+            change.files()[part.file]
+                .entries()
+                .any(|other| other == entry)
+        };
         let operations = part.operations.iter();
-        steps.extend(operations.map(|&(at, step)| {
-            let number = change.number(part.file, Entry::Operation(at));
-            (number, step)
-        }));
+        let operations = operations.map(|&(at, step)| (Entry::Operation(at), step));
+        let operations = operations.filter(|&(entry, _)| is_entry(entry));
+        steps.extend(operations.map(|(entry, step)| (change.number(part.file, entry), step)));
         if let Some(text) = &part.text {
             let first = change.number(part.file, Entry::Hunk(0));
             steps.extend(text.steps.iter().map(|&(hunk, step)| (first + hunk, step)));

@@ -68,7 +68,7 @@ impl Signal for Unable {
     fn symbol(&self) -> &'static str {
         match self {
             Unable::NoSuchEntry | Unable::NoLines => "agent-q-diff-no-hunk",
-            Unable::NotCreated | Unable::Changed(_) | Unable::NotEmpty => "agent-q-diff-bad-target",
+            Unable::Changed(_) => "agent-q-diff-bad-target",
             Unable::Text(refusal) => refusal.symbol(),
         }
     }

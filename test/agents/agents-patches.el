@@ -37,7 +37,7 @@ opencode by itself would skip the chunk that does not begin with \"@@\".")
   (agents-decide "4 files" "C-c C-c")
   (agents-should-read (agents-end)
                       "✓ Accepted: 4 of 4 files: a.txt 2 of 2 hunks, gone.txt deleted, \
-old.txt renamed to sub/new.txt with 1 of 1 hunk, made.txt created with 1 of 1 hunk\\.")
+old.txt renamed to sub/new.txt with 1 of 1 hunk, made.txt created\\.")
   (should (equal (agents-patches-files)
                  (list (e2e-text 5 25) nil nil "one\nTWO\n" "made\n"))))
 
@@ -45,7 +45,7 @@ old.txt renamed to sub/new.txt with 1 of 1 hunk, made.txt created with 1 of 1 hu
   "Accept a part of a patch; START is as in `agents-define-patches'."
   (agents-patches--start start)
   ;; The second hunk of a.txt, not the deletion, the rename without its line, not the new file.
-  (agents-decide "4 files" "r a r a r r r q")
+  (agents-decide "4 files" "r a r a r r q")
   (agents-should-read (agents-end)
                       "✓ Accepted in part: 2 of 4 files: a.txt 1 of 2 hunks, gone.txt not deleted, \
 old.txt renamed to sub/new.txt with 0 of 1 hunk, made.txt not created")

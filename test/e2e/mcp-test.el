@@ -538,7 +538,7 @@ PATH is what the agent calls it."
                              (list (plist-get file :kind) (plist-get file :in_file)
                                    (plist-get (car (plist-get file :hunks)) :operation)))
                            (car (mcp-result "call" :files)))
-                   '(("modified" 1 nil) ("deleted" 1 "delete") ("new file" 0 "create"))))
+                   '(("modified" 1 nil) ("deleted" 1 "delete") ("new file" 0 nil))))
     (should-not (file-exists-p (e2e-path "two")))))
 
 (ert-deftest e2e-mcp-emacs-is-busy-for-long ()

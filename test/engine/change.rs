@@ -8,7 +8,7 @@ use agent_q_diff_engine::change::{
 use agent_q_diff_engine::proposal::Proposal;
 use agent_q_diff_engine::review::Command::{self, Accept, Reject, Toggle, Unapply};
 use agent_q_diff_engine::review::Mark::{self, Applied, Pending, Rejected};
-use agent_q_diff_engine::review::{Basis, Decision, Note, Refusal, Review};
+use agent_q_diff_engine::review::{Basis, Decision, Note, Position, Refusal, Review};
 
 use crate::common::desk::edited;
 use crate::common::dice::Dice;
@@ -142,7 +142,12 @@ impl Proposed {
         let mut file = self.old.clone();
         for (at, operation) in self.operations.iter().enumerate() {
             let new = self.new.as_ref();
-            if !is_in(Entry::Operation(at)) {
+            // A new file is there as long as it has lines, of the proposal or of others.
+            let is_done = match self.hunks.is_empty() || self.old.is_some() {
+                true => is_in(Entry::Operation(at)),
+                false => is_in(Entry::Hunk(0)) || self.n_typed > 0,
+            };
+            if !is_done {
                 continue;
             }
             match (operation, &mut file) {
@@ -442,50 +447,105 @@ impl Table {
 }
 
 #[test]
-fn lines_of_a_new_file_bring_the_file_with_them() {
+fn a_new_file_is_one_decision() {
     let mut table = new_file();
+    let entries: Vec<Entry> = table.change.files()[0].entries().collect();
+    assert_eq!((entries, table.change.tally()), (vec![LINES], (1, 0, 0)));
     table.act(LINES, Accept).unwrap();
-    assert_eq!(table.marks(), [[Applied, Applied]]);
+    assert_eq!(table.marks(), [[Applied]]);
     assert_eq!(table.files, [file("new", b"a\nb\n")]);
-    // Both were one decision.
+    assert_eq!(table.change.counts().in_target, 1);
     let plan = table.change.plan_undo().unwrap();
     table.carry_out(&plan, usize::MAX);
     assert_eq!(
         (table.marks(), &table.files[0]),
-        (vec![vec![Pending; 2]], &None)
+        (vec![vec![Pending]], &None)
+    );
+    table.act(LINES, Reject).unwrap();
+    assert_eq!(
+        (table.marks(), &table.files[0]),
+        (vec![vec![Rejected]], &None)
     );
 }
 
 #[test]
-fn a_new_file_that_is_rejected_takes_its_lines_along_and_no_others() {
-    let mut table = new_file();
-    table.act(FILE, Reject).unwrap();
-    assert_eq!(table.marks(), [[Rejected, Rejected]]);
-    assert_eq!(table.act(LINES, Accept), Err(Unable::NotCreated));
-    let (plan, refused) = table.change.plan_accept(0..1);
-    assert!(plan.parts.is_empty() && refused.is_empty());
+fn a_new_file_without_lines_has_this_decision_alone() {
+    let create = Operation::Create { mode: 0o100_644 };
+    let mut proposed = proposed(None, file("new", b""), create);
+    proposed.hunks.clear();
+    let mut table = Table::of(vec![proposed]);
+    let entries: Vec<Entry> = table.change.files()[0].entries().collect();
+    assert_eq!((entries, table.change.tally()), (vec![FILE], (1, 0, 0)));
     table.act(FILE, Accept).unwrap();
-    table.act(LINES, Accept).unwrap();
-    assert_eq!(table.files, [file("new", b"a\nb\n")]);
+    assert_eq!(table.files, [file("new", b"")]);
+    table.act(FILE, Unapply).unwrap();
+    assert_eq!(table.files, [None]);
+}
+
+#[test]
+fn of_a_new_file_some_lines_can_be_refused() {
+    let mut table = new_file();
+    assert_eq!(table.change.pick(0, 0, 0..1), Ok((2, 0)));
+    let mut act = |entry, command| {
+        let plan = table.change.plan(0, entry, command).unwrap();
+        table.carry_out(&plan, usize::MAX);
+        table.files[0].clone()
+    };
+    assert_eq!(act(LINES, Reject), None);
+    assert_eq!(act(Entry::Hunk(1), Accept), file("new", b"b\n"));
+    assert_eq!(act(LINES, Accept), file("new", b"a\nb\n"));
+    // The other line keeps the file there.
+    assert_eq!(act(Entry::Hunk(1), Unapply), file("new", b"a\n"));
+    assert_eq!(act(LINES, Unapply), None);
 }
 
 #[test]
 fn a_new_file_goes_with_its_lines_unless_others_have_written_there() {
+    for whole in [false, true] {
+        let mut table = new_file();
+        table.act(LINES, Accept).unwrap();
+        table.act(LINES, Unapply).unwrap();
+        assert_eq!(
+            (table.marks(), &table.files[0]),
+            (vec![vec![Pending]], &None)
+        );
+        table.act(LINES, Accept).unwrap();
+        table.type_into(0);
+        if whole {
+            let (plan, refused) = table.change.plan_unapply(0..1);
+            assert_eq!(refused, []);
+            table.carry_out(&plan, usize::MAX);
+        } else {
+            table.act(LINES, Unapply).unwrap();
+        }
+        assert_eq!(table.files, [file("new", b"typed\n")]);
+        table.check();
+        // The file is there, and only its lines come back.
+        let plan = table.change.plan_undo().unwrap();
+        assert_eq!(plan.parts[0].operations, []);
+        table.carry_out(&plan, usize::MAX);
+        assert_eq!(table.files, [file("new", b"typed\na\nb\n")]);
+        table.check();
+    }
+}
+
+#[test]
+fn lines_are_not_put_into_another_file_of_that_name() {
     let mut table = new_file();
-    table.act(LINES, Accept).unwrap();
-    table.act(FILE, Unapply).unwrap();
-    assert_eq!(
-        (table.marks(), &table.files[0]),
-        (vec![vec![Pending; 2]], &None)
-    );
-    table.act(LINES, Accept).unwrap();
-    table.type_into(0);
-    assert_eq!(table.act(FILE, Unapply), Err(Unable::NotEmpty));
-    let (plan, refused) = table.change.plan_unapply(0..1);
-    assert_eq!(refused, [(0, FILE, Unable::NotEmpty)]);
-    table.carry_out(&plan, usize::MAX);
-    assert_eq!(table.files, [file("new", b"typed\n")]);
-    table.check();
+    table
+        .change
+        .observe_obstacle(0, 0, "it is there".to_owned());
+    let changed = Unable::Changed("it is there".to_owned());
+    assert_eq!(table.change.plan(0, LINES, Accept), Err(changed.clone()));
+    let (plan, refused) = table.change.plan_accept(0..1);
+    assert!(plan.parts.is_empty());
+    assert_eq!(refused, [(0, LINES, changed)]);
+    let snapshot = table.change.snapshot(0).unwrap();
+    assert_eq!(snapshot.position, Position::Conflict);
+    assert_eq!(snapshot.reason.as_deref(), Some("it is there"));
+    assert_eq!(table.change.standing().conflict, 1);
+    table.act(LINES, Reject).unwrap();
+    assert_eq!(table.marks(), [[Rejected]]);
 }
 
 #[test]
@@ -514,13 +574,12 @@ fn a_file_that_others_changed_is_left_alone_and_can_be_rejected() {
 #[test]
 fn a_new_file_that_others_deleted_appears_again_with_its_lines() {
     let mut table = new_file();
-    table.act(FILE, Accept).unwrap();
+    table.act(LINES, Accept).unwrap();
     table.files[0] = None;
     table.change.observe(0, 0, Presence::Out);
-    let (plan, refused) = table.change.plan_accept(0..1);
-    assert_eq!(refused, []);
-    table.carry_out(&plan, usize::MAX);
-    table.check();
+    table.change.review_mut(0).unwrap().follow(b"");
+    assert_eq!(table.marks(), [[Applied]]);
+    table.act(LINES, Accept).unwrap();
     assert_eq!(table.files, [file("new", b"a\nb\n")]);
 }
 
@@ -551,10 +610,8 @@ fn lines_that_the_user_rewrote_have_no_earlier_decisions() {
         .plan_lines(0, |review| review.plan_merge(0, b"c\n"));
     table.carry_out(&plan.unwrap(), usize::MAX);
     assert_eq!(table.files, [file("new", b"c\n")]);
-    assert_eq!(table.marks(), [[Applied, Applied]]);
-    // The file came by that.
-    assert_eq!(table.change.n_decisions(), 1);
-    assert_eq!(table.change.plan_undo().unwrap_err(), (0, Unable::NotEmpty));
+    assert_eq!(table.marks(), [[Applied]]);
+    assert_eq!(table.change.n_decisions(), 0);
 }
 
 #[test]
@@ -562,19 +619,28 @@ fn what_could_not_be_done_is_not_called_rejected() {
     let mut table = new_file();
     let decisions = |change: &Change| [Basis::Marks, Basis::Facts].map(|it| change.decision(it));
     assert_eq!(decisions(&table.change), [Decision::Rejected; 2]);
+    table.change.fail(0, LINES);
+    assert_eq!(decisions(&table.change), [Decision::NotApplied; 2]);
+    table.act(LINES, Reject).unwrap();
+    assert_eq!(decisions(&table.change), [Decision::Rejected; 2]);
+
+    let delete = Operation::Delete {
+        text: b"a\n".to_vec(),
+    };
+    let mut table = Table::of(vec![proposed(file("f", b"a\n"), None, delete)]);
     table.change.fail(0, FILE);
     assert_eq!(decisions(&table.change), [Decision::NotApplied; 2]);
     table.act(FILE, Reject).unwrap();
     assert_eq!(decisions(&table.change), [Decision::Rejected; 2]);
-    table.change.fail(0, LINES);
+    table.change.fail(0, FILE);
     assert_eq!(decisions(&table.change), [Decision::NotApplied; 2]);
     table.act(FILE, Accept).unwrap();
     assert_eq!(decisions(&table.change), [Decision::Accepted; 2]);
-    // Marked applied, but others have deleted the file.
+    // Marked applied, but others have made the file again.
     table.change.observe(0, 0, Presence::Out);
     assert_eq!(
         decisions(&table.change),
-        [Decision::Accepted, Decision::NotApplied]
+        [Decision::Accepted, Decision::Rejected]
     );
 }
 

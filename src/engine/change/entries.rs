@@ -10,21 +10,21 @@ use super::{Change, Entry, FileChange, Presence, Unable};
 impl FileChange {
     /// Returns the number of entries.
     pub fn n_entries(&self) -> usize {
-        self.operations.len() + self.review().map_or(0, |review| review.tally().0)
+        self.decided().len() + self.review().map_or(0, |review| review.tally().0)
     }
 
     /// Returns the number of `entry` among those of this file.
     fn number(&self, entry: Entry) -> usize {
         match entry {
-            Entry::Operation(at) => at,
-            Entry::Hunk(hunk) => self.operations.len() + hunk,
+            Entry::Operation(at) => at - self.n_implied,
+            Entry::Hunk(hunk) => self.decided().len() + hunk,
         }
     }
 
     /// Returns the entry with the number `number` among those of this file.
     fn numbered(&self, number: usize) -> Entry {
-        match number.checked_sub(self.operations.len()) {
-            None => Entry::Operation(number),
+        match number.checked_sub(self.decided().len()) {
+            None => Entry::Operation(number + self.n_implied),
             Some(hunk) => Entry::Hunk(hunk),
         }
     }
@@ -123,10 +123,10 @@ impl Change {
         for change in &self.files {
             let counts = change.review().map(|review| review.counts());
             let counts = counts.unwrap_or_default();
-            let with = |mark| change.operations.iter().filter(move |one| one.mark == mark);
+            let with = |mark| change.decided().iter().filter(move |one| one.mark == mark);
             let is_in = |presence| presence == Presence::In;
-            let done = change.operations.iter().filter(|one| is_in(one.presence));
-            sum.total += counts.total + change.operations.len();
+            let done = change.decided().iter().filter(|one| is_in(one.presence));
+            sum.total += counts.total + change.decided().len();
             sum.applied += counts.applied + with(Mark::Applied).count();
             sum.rejected += counts.rejected + with(Mark::Rejected).count();
             sum.in_target += counts.in_target + done.count();
@@ -140,11 +140,15 @@ impl Change {
         for change in &self.files {
             let standing = change.review().map(|review| review.standing());
             let standing = standing.unwrap_or_default();
-            sum.conflict += standing.conflict;
-            sum.ambiguous += standing.ambiguous;
-            sum.shifted += standing.shifted;
             sum.is_in += standing.is_in;
-            for decided in &change.operations {
+            if change.obstacle_to_lines().is_some() {
+                sum.conflict += change.n_entries() - standing.is_in;
+            } else {
+                sum.conflict += standing.conflict;
+                sum.ambiguous += standing.ambiguous;
+                sum.shifted += standing.shifted;
+            }
+            for decided in change.decided() {
                 match decided.presence {
                     Presence::In => sum.is_in += 1,
                     Presence::Neither => sum.conflict += 1,
@@ -166,11 +170,21 @@ impl Change {
         let change = &self.files[file];
         let id = self.id(file, entry);
         Ok(match entry {
-            Entry::Hunk(hunk) => Snapshot {
-                hunk: number,
-                id,
-                ..change.review_or_panic().snapshot(hunk)
-            },
+            Entry::Hunk(hunk) => {
+                let snapshot = change.review_or_panic().snapshot(hunk);
+                let is_out = snapshot.fact == Fact::Out;
+                let obstacle = change.obstacle_to_lines().filter(|_| is_out);
+                Snapshot {
+                    hunk: number,
+                    id,
+                    position: match obstacle {
+                        Some(_) => Position::Conflict,
+                        None => snapshot.position,
+                    },
+                    reason: obstacle.or(snapshot.reason),
+                    ..snapshot
+                }
+            }
             Entry::Operation(at) => {
                 let decided = &change.operations[at];
                 let is_changed = decided.presence == Presence::Neither;

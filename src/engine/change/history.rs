@@ -73,7 +73,8 @@ impl Change {
                 }
                 decided.mark = step.mark;
                 decided.has_failed &= step.mark == Mark::Pending;
-                if (past.mark, past.presence) != (decided.mark, decided.presence) {
+                let is_implied = at < change.n_implied;
+                if !is_implied && (past.mark, past.presence) != (decided.mark, decided.presence) {
                     moment.operations.push(past);
                 }
             }
@@ -276,22 +277,23 @@ impl Change {
         }
         for &file in &moment.texts {
             let text = self.text_back(file, role);
-            let text = Some(text.map_err(|why| (file, why.into()))?);
+            let text = text.map_err(|why| (file, why.into()))?;
+            let implied = self.files[file].steps_with_lines(&text);
+            let implied = implied.map_err(|why| (file, why))?;
+            let text = Some(text);
             match parts.iter_mut().find(|part| part.file == file) {
-                Some(part) => part.text = text,
+                Some(part) => {
+                    part.operations.splice(0..0, implied);
+                    part.text = text;
+                }
                 None => parts.push(Part {
                     file,
-                    operations: Vec::new(),
+                    operations: implied,
                     text,
                 }),
             }
         }
         parts.sort_by_key(|part| part.file);
-        for part in &parts {
-            let change = &self.files[part.file];
-            let checked = change.check_removal(&part.operations, part.text.as_ref());
-            checked.map_err(|why| (part.file, why))?;
-        }
         Ok(ChangePlan { parts, role })
     }
 
