@@ -21,6 +21,7 @@
 (require 'agent-q-diff-progress)
 (require 'agent-q-diff-signs)
 (require 'agent-q-diff-reviews)
+(require 'agent-q-diff-result)
 (require 'agent-q-diff-finish)
 (require 'agent-q-diff-commands)
 (require 'agent-q-diff-mode)
@@ -34,10 +35,14 @@
 (defun agent-q-diff-again--notes (review)
   "Return notes to show above the hunks of REVIEW, which has ended."
   (let ((result (agent-q-diff-session-result review)))
-    (list (format "This review has ended: %s; %d of %d hunks were in the %s."
-                  (plist-get result :status) (plist-get result :in-file)
+    (list (format "This review has ended: %s; %d of %d hunks were in the %s%s."
+                  (agent-q-diff-result-outcome review) (plist-get result :in-file)
                   (plist-get result :total)
-                  (if (plist-get result :files) "files" "file"))
+                  (if (plist-get result :files) "files" "file")
+                  (if (agent-q-diff-session-now-in review)
+                      (format ", and after you changed that %d"
+                              (agent-q-diff-session-now-in review))
+                    ""))
           "The agent has its answer; it does not see what you change here.")))
 
 (defun agent-q-diff-again--buffer (review)
@@ -84,6 +89,17 @@ If there is an error, REVIEW is kept as it was."
                               (agent-q-diff-session-change again))
   (agent-q-diff-reviews-keep review))
 
+(defun agent-q-diff-again--note-change (review again)
+  "Note, also in the log, if in AGAIN the user changed what is in the files.
+AGAIN shows REVIEW again."
+  (let ((before (or (agent-q-diff-session-now-in review)
+                    (plist-get (agent-q-diff-session-result review) :in-file)))
+        (now (ignore-errors
+               (agent-q-diff-change-in-target (agent-q-diff-session-change again)))))
+    (when (and now (/= now before))
+      (setf (agent-q-diff-session-now-in review) now)
+      (agent-q-diff-result-record-again review before))))
+
 (defun agent-q-diff-again--end (again outcome)
   "End AGAIN, a review that was shown again, with OUTCOME."
   (let* ((buffer (agent-q-diff-session-buffer again))
@@ -92,6 +108,7 @@ If there is an error, REVIEW is kept as it was."
       (setq agent-q-diff-buffer-end-function nil
             agent-q-diff-again--past nil)
       (agent-q-diff-signs-stop-refreshing))
+    (agent-q-diff-again--note-change review again)
     (agent-q-diff-again--return review again)
     (unless (eq outcome 'killed)
       (agent-q-diff-lifecycle-quit-windows buffer t)

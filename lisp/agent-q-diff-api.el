@@ -284,7 +284,9 @@ ends."
           ('announce nil))
       (error (message "The review cannot be shown: %s"
                       (agent-q-diff-error-text err))))
-    (let* ((news (format "%s proposes to change %s"
+    (let* ((news (format (if (agent-q-diff-session-is-by-user review)
+                             "Review of a diff of %2$s"
+                           "%1$s proposes to change %2$s")
                          (or (agent-q-diff-session-agent review) "An agent")
                          (agent-q-diff-session-long-name review)))
            (how "; M-x agent-q-diff-list")

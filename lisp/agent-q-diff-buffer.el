@@ -518,6 +518,16 @@ Above the first file, that is the first."
   (nth (agent-q-diff-buffer-file-index hunk)
        (agent-q-diff-change-files agent-q-diff-buffer-change)))
 
+(defun agent-q-diff-buffer-hunk-words (hunk &optional is-first)
+  "Return what HUNK is called, as `agent-q-diff-change-hunk-words' does.
+If IS-FIRST is non-nil, the words begin a sentence."
+  (let ((words (if (and agent-q-diff-buffer-change (not (agent-q-diff-buffer-ended-p)))
+                   (agent-q-diff-change-hunk-words agent-q-diff-buffer-change hunk)
+                 (format "hunk %d" (1+ hunk)))))
+    (if is-first
+        (concat (upcase (substring words 0 1)) (substring words 1))
+      words)))
+
 (defun agent-q-diff-buffer-goto-hunk (hunk)
   "Move to HUNK, and undo any narrowing.
 If it is not the hunk at point, forget which place of a hunk was shown."

@@ -163,6 +163,51 @@ not known what is in the targets.")
   (number-sequence (aref (agent-q-diff-change-first-hunks change) index)
                    (1- (agent-q-diff-change-end-of change index))))
 
+(defun agent-q-diff-change-hunk-words (change hunk)
+  "Return what HUNK of CHANGE is called, by the user as well as by the agent.
+In each of several files hunks are counted from 1, as a diff has them, and
+what happens to a file besides its lines has a name instead of a number."
+  (if (null (agent-q-diff-change-is-several change))
+      (format "hunk %d" (1+ hunk))
+    (let* ((index (agent-q-diff-change-file-index change hunk))
+           (file (nth index (agent-q-diff-change-files change)))
+           (nth (- hunk (aref (agent-q-diff-change-first-hunks change) index)))
+           (operations (agent-q-diff-file-change-decided-operations file)))
+      (format "%s of %s"
+              (if (< nth (length operations))
+                  (agent-q-diff-operation-noun (nth nth operations))
+                (format "hunk %d" (1+ (- nth (length operations)))))
+              (agent-q-diff-change--file-name change file)))))
+
+(defun agent-q-diff-change--file-name (change file)
+  "Return the name of FILE of CHANGE, with its directory if another has this name.
+A file that is renamed keeps the name that it had."
+  (cl-flet ((path (file) (or (agent-q-diff-file-change-old-path file)
+                             (agent-q-diff-file-change-path file))))
+    (let ((name (file-name-nondirectory (path file))))
+      (agent-q-diff-visible
+       (if (seq-some (lambda (other)
+                       (and (not (eq other file))
+                            (equal name (file-name-nondirectory (path other)))))
+                     (agent-q-diff-change-files change))
+           (string-remove-prefix (or (agent-q-diff-change-directory change) "") (path file))
+         name)))))
+
+(defun agent-q-diff-change-directory (change)
+  "Return the directory that all files of CHANGE are in, before and after it.
+It is nil if that of a file is not known, or if there is none."
+  (let ((names (cl-loop for file in (agent-q-diff-change-files change)
+                        append (delq nil (list (agent-q-diff-file-change-path file)
+                                               (agent-q-diff-file-change-old-path file)
+                                               (agent-q-diff-file-change-new-path file))))))
+    (when names
+      (let ((directory (file-name-directory (car names))))
+        (while (and directory
+                    (not (seq-every-p (apply-partially #'string-prefix-p directory) names)))
+          (let ((above (file-name-directory (directory-file-name directory))))
+            (setq directory (and (not (equal above directory)) above))))
+        directory))))
+
 (defun agent-q-diff-change-path (change)
   "Return the absolute name of the file of CHANGE, or of the first of several.
 It is nil if that is not known."

@@ -48,18 +48,18 @@ NOTE is the note of the plan, a symbol; HUNK is an
 `agent-q-diff-engine-hunk'."
   (format-spec
    (pcase-exhaustive (cons note command)
-     (`(edited . unapply)   "Hunk %n taken out of the %t")
-     (`(edited . ,_)        (concat "Hunk %n %a" (agent-q-diff-commands--where hunk)))
-     (`(marked . reject)    "Hunk %n rejected")
-     (`(marked . ,_)        "Hunk %n pending")
-     (`(unchanged . reject) "Hunk %n rejected already")
-     (`(unchanged . ,_)     "Hunk %n %a already")
-     (`(already-in . ,_)    "Hunk %n %a; its change was in the %t already")
+     (`(edited . unapply)   "%n taken out of the %t")
+     (`(edited . ,_)        (concat "%n %a" (agent-q-diff-commands--where hunk)))
+     (`(marked . reject)    "%n rejected")
+     (`(marked . ,_)        "%n pending")
+     (`(unchanged . reject) "%n rejected already")
+     (`(unchanged . ,_)     "%n %a already")
+     (`(already-in . ,_)    "%n %a; its change was in the %t already")
      ;; By key, point moves on.
-     (`(stays-in . reject)  "Hunk %n rejected; its change stays in the %t, u on it takes it out")
-     (`(stays-in . ,_)      "Hunk %n pending; its change stays in the %t, u takes it out")
-     (`(already-out . ,_)   "Hunk %n pending; its change was no longer in the %t"))
-   `((?n . ,(1+ (agent-q-diff-engine-hunk-index hunk)))
+     (`(stays-in . reject)  "%n rejected; its change stays in the %t, u on it takes it out")
+     (`(stays-in . ,_)      "%n pending; its change stays in the %t, u takes it out")
+     (`(already-out . ,_)   "%n pending; its change was no longer in the %t"))
+   `((?n . ,(agent-q-diff-buffer-hunk-words (agent-q-diff-engine-hunk-index hunk) 'first))
      (?a . ,(agent-q-diff-buffer-applied-word))
      (?t . ,(agent-q-diff-buffer-target-word)))))
 
@@ -144,7 +144,8 @@ For a conflict, it names the key that merges."
   (message "%s%s%s"
            (cond
             ((eq (car err) 'agent-q-diff-not-in)
-             (format "Hunk %d is not in the %s" (1+ (agent-q-diff-buffer-hunk-here))
+             (format "%s is not in the %s"
+                     (agent-q-diff-buffer-hunk-words (agent-q-diff-buffer-hunk-here) 'first)
                      (agent-q-diff-buffer-target-word)))
             (t (format (if (eq command 'unapply)
                            "Failed to take the hunk out: %s"
@@ -289,12 +290,12 @@ nil if it failed."
          ;; COMMAND decided the lines of the region, so this is what is above.
          ((and first (null (aref agent-q-diff-buffer-marks first)))
           (agent-q-diff-buffer-goto-hunk first)
-          (message "%s; hunk %d has the lines above" said (1+ first)))
+          (message "%s; %s has the lines above" said (agent-q-diff-buffer-hunk-words first)))
          ((null (setq next (agent-q-diff-buffer-goto-next-pending)))
           (when (and agent-q-diff-finish-when-decided agent-q-diff-buffer-end-function)
             (agent-q-diff-finish nil t)))
          ((< next here)
-          (message "%s; none below, back at hunk %d" said (1+ next))))))
+          (message "%s; none below, back at %s" said (agent-q-diff-buffer-hunk-words next))))))
     said))
 
 (defun agent-q-diff-toggle-hunk ()
@@ -451,16 +452,9 @@ WHAT says what could not be done, and WAYS-OUT, a string or nil, what to do."
   (agent-q-diff-buffer-goto-hunk (caar failed))
   (message "%s: %s%s" what
            (mapconcat (pcase-lambda (`(,hunk . ,reason))
-                        (format "hunk %d%s: %s" (1+ hunk)
-                                (agent-q-diff-commands--in-file-words hunk) reason))
+                        (format "%s: %s" (agent-q-diff-buffer-hunk-words hunk) reason))
                       failed "; ")
            (if ways-out (concat "; " ways-out) "")))
-
-(defun agent-q-diff-commands--in-file-words (hunk)
-  "Return words that say in which of several files HUNK is, or nothing."
-  (if agent-q-diff-buffer-headings
-      (format " in %s" (agent-q-diff-file-change-name (agent-q-diff-buffer-file hunk)))
-    ""))
 
 (defun agent-q-diff-reject-all (&optional by-key)
   "Reject every pending hunk and finish with \"rejected\".

@@ -73,7 +73,7 @@ MERGED is as `agent-q-diff-edit--merged'."
   (let ((diff-buffer (current-buffer))
         (identity (agent-q-diff-edit--identity change hunk))
         (target (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file hunk)))
-        (buffer (generate-new-buffer (format "*Agent-Q Hunk %d*" (1+ hunk)))))
+        (buffer (generate-new-buffer (format "*Agent-Q %s*" (agent-q-diff-buffer-hunk-words hunk 'first)))))
     (with-current-buffer buffer
       (insert text)
       (goto-char (point-min))
@@ -89,7 +89,8 @@ MERGED is as `agent-q-diff-edit--merged'."
         (smerge-start-session))
       (setq header-line-format
             (agent-q-diff-edit--header-line
-             hunk (agent-q-diff-engine-hunk-line (agent-q-diff-change-hunk change hunk))
+             (agent-q-diff-change-hunk-words change hunk)
+             (agent-q-diff-engine-hunk-line (agent-q-diff-change-hunk change hunk))
              merged))
       (add-hook 'kill-buffer-query-functions #'agent-q-diff-edit--may-kill-p nil t)
       (set-buffer-modified-p nil))
@@ -119,11 +120,11 @@ Never make it lower."
     (length (seq-take-while (apply-partially #'string-prefix-p " ")
                             (cdr (split-string diff "\n"))))))
 
-(defun agent-q-diff-edit--header-line (hunk line merged)
-  "Return the header line for editing HUNK.
+(defun agent-q-diff-edit--header-line (name line merged)
+  "Return the header line for editing the hunk that is called NAME.
 LINE is its line in the target, from 0, or nil.  MERGED is as
 `agent-q-diff-edit--merged'."
-  (concat (format " Hunk %d" (1+ hunk))
+  (concat (format " %s%s" (upcase (substring name 0 1)) (substring name 1))
           (and line (format " at line %d" (1+ line)))
           (pcase merged
             ('nil "")

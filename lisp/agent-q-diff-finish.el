@@ -19,6 +19,7 @@
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
+(require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-signs)
 (require 'agent-q-diff-reviews)
@@ -48,6 +49,7 @@ If the review has ended already, leave its buffer."
     (pcase-exhaustive (agent-q-diff-finish--outcome)
       ('accepted (agent-q-diff-finish-decided "accepted" by-key))
       ('rejected (agent-q-diff-finish-decided "rejected" by-key))
+      ('undecided (agent-q-diff-finish-with 'undecided by-key))
       ('not-applied
        (message "Nothing was applied: what you accepted could not be applied")
        (if agent-q-diff-buffer-end-function
@@ -115,8 +117,19 @@ message."
                                   "  Finish? ")))
         (user-error "Not finished")))))
 
+(defun agent-q-diff-finish--undecided-p ()
+  "Return non-nil if nothing is decided, and a caller waits who can be told so.
+Agent-Q's contract has two words only."
+  (and agent-q-diff-buffer-end-function
+       (not agent-q-diff-buffer-is-past)
+       (not (agent-q-diff-session-is-documented agent-q-diff-buffer-review))
+       (pcase-let ((`(,total ,_ ,_ ,pending) (agent-q-diff-buffer-counts)))
+         (= total pending))))
+
 (defun agent-q-diff-finish--outcome ()
-  "Return how the review would end: `accepted', `rejected' or `not-applied'."
+  "Return how the review would end.
+It is `accepted', `rejected', `not-applied', or, if a caller waits who can be
+told that nothing was decided, `undecided'."
   (let ((change (agent-q-diff-buffer-change-or-nil)))
     (when (and change (agent-q-diff-change-path change))
       (ignore-error agent-q-diff-bad-target
@@ -126,9 +139,11 @@ message."
                           (agent-q-diff-buffer-stray-states)
                         agent-q-diff-buffer-hunk-states))
       'accepted)
-     (change (agent-q-diff-module-decision
-              (agent-q-diff-change-engine change)
-              (eq agent-q-diff-decision-basis 'facts)))
+     (change (pcase (agent-q-diff-module-decision
+                     (agent-q-diff-change-engine change)
+                     (eq agent-q-diff-decision-basis 'facts))
+               ((and 'rejected (guard (agent-q-diff-finish--undecided-p))) 'undecided)
+               (outcome outcome)))
      (t 'rejected))))
 
 ;;;; The end of a review

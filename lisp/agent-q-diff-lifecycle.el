@@ -236,6 +236,8 @@ also when Emacs exits, since nobody could read the message."
                               "%s no longer waits for the review of %s%s"
                             "%s withdrew its proposal for %s%s")
                           (agent-q-diff-lifecycle--shown-agent review) name stay))
+      ('undecided (unless (agent-q-diff-session-is-by-program review)
+                    (format "Nothing was decided about %s%s" name stay)))
       ((or 'killed 'aborted)
        (if (zerop n)
            (format "Cancelled the review of %s" name)

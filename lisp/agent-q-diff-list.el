@@ -18,6 +18,7 @@
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-reviews)
+(require 'agent-q-diff-result)
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-again)
 
@@ -29,8 +30,12 @@
 (defun agent-q-diff-list--ended (review)
   "Return the result of REVIEW, which has ended, as a string."
   (let ((result (agent-q-diff-session-result review)))
-    (format "ended, %s %d/%d" (plist-get result :status)
-            (plist-get result :in-file) (plist-get result :total))))
+    (format "%s %d/%d%s" (agent-q-diff-result-outcome review)
+            (plist-get result :in-file) (plist-get result :total)
+            (if (agent-q-diff-session-now-in review)
+                (format ", now %d/%d" (agent-q-diff-session-now-in review)
+                        (plist-get result :total))
+              ""))))
 
 (defun agent-q-diff-list--progress (review)
   "Return the progress of REVIEW, which has not ended, as a string."

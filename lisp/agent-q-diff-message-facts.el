@@ -38,7 +38,8 @@ If the target is not saved, that is the buffer, not the file."
    ((or (plist-get result :saved)
         (plist-get result :overwritten)
         (not (plist-member result :saved))
-        (and (plist-get result :untouched) (= 0 (plist-get result :in-file))))
+        (and (or (plist-get result :untouched) (plist-get result :away))
+             (= 0 (plist-get result :in-file))))
     "the file")
    (t "the buffer")))
 
@@ -56,6 +57,8 @@ If the target is not saved, that is the buffer, not the file."
    ((plist-get result :saved) nil)
    ((plist-get result :overwritten)
     "What was applied is still in the user's Emacs buffer.")
+   ((plist-get result :away)
+    (concat (plist-get result :away) "."))
    ((not (plist-get result :untouched))
     "The buffer has unsaved changes, so the file on disk may differ from it.")
    ((< 0 (plist-get result :in-file))
@@ -118,6 +121,24 @@ One that could not be applied where it belongs does not count."
        (not (plist-get hunk :in-file))
        (not (plist-get hunk :reason))))
 
+(defun agent-q-diff-message-facts-rejected-p (hunk)
+  "Return non-nil if the user rejected HUNK, the result of one."
+  (eq 'rejected (plist-get hunk :state)))
+
+(defun agent-q-diff-message-facts-declined (result change)
+  "Return what the user declined of RESULT, whose proposal is called CHANGE."
+  (if (< 0 (or (plist-get result :pending) 0))
+      (format "%d of %d hunks of %s" (plist-get result :rejected) (plist-get result :total)
+              change)
+    change))
+
+(defun agent-q-diff-message-facts-left-open (result)
+  "Return words that follow what was declined of RESULT, if not all was decided."
+  (pcase (or (plist-get result :pending) 0)
+    (0 "")
+    (1 ", and has not decided about the other")
+    (_ ", and has not decided about the others")))
+
 (defun agent-q-diff-message-facts-which (result in out)
   "Return lines that list which hunks are IN the target of RESULT, and which OUT."
   (let ((place (agent-q-diff-message-facts-place result)))
@@ -125,6 +146,10 @@ One that could not be applied where it belongs does not count."
      (delq nil
            (list (agent-q-diff-message-facts--part (format "In %s: hunk%%s." place) in)
                  (agent-q-diff-message-facts--part (format "Not in %s: hunk%%s." place) out)
+                 (agent-q-diff-message-facts--part
+                  "The user rejected hunk%s."
+                  (and (plist-get result :decision)
+                       (seq-filter #'agent-q-diff-message-facts-rejected-p (append in out))))
                  (agent-q-diff-message-facts--part
                   "The user has not decided about hunk%s."
                   (and (plist-get result :decision)

@@ -46,50 +46,67 @@ Their :index counts from 0 in FILE."
 FILE is one of RESULT."
   (let* ((lines (agent-q-diff-message-files-lines file))
          (reasons (mapcar (lambda (hunk) (plist-get hunk :reason)) lines))
+         ;; If all of the change is rejected, the sentence says so.
+         (is-mixed (and (plist-get result :decision)
+                        (or (equal "accepted" (plist-get result :decision))
+                            (< 0 (or (plist-get result :pending) 0)))))
          (remarks
           (append
            (mapcan (lambda (hunk)
                      (agent-q-diff-message-files--remark
-                      hunk (format "hunk %d" (1+ (plist-get hunk :index)))))
+                      hunk (format "hunk %d" (1+ (plist-get hunk :index))) is-mixed))
                    lines)
            ;; What such a hunk is, the words before the parentheses say.
            (mapcan (lambda (hunk)
                      (and (plist-get hunk :operation)
                           (or (plist-get hunk :comment)
                               (not (member (plist-get hunk :reason) reasons)))
-                          (agent-q-diff-message-files--remark hunk nil)))
+                          (agent-q-diff-message-files--remark hunk nil is-mixed)))
                    (plist-get file :hunks))
            ;; Otherwise nothing is decided, as the message says.
            (and (plist-get result :decision)
-                (agent-q-diff-message-files--undecided file)))))
+                (append
+                 (and is-mixed
+                      (agent-q-diff-message-files--those
+                       file "rejected"
+                       (lambda (hunk)
+                         (and (agent-q-diff-message-facts-rejected-p hunk)
+                              (not (plist-get hunk :comment))))))
+                 (agent-q-diff-message-files--those
+                  file "undecided" #'agent-q-diff-message-facts-undecided-p))))))
     (if remarks
         (format " (%s)" (string-join remarks "; "))
       "")))
 
-(defun agent-q-diff-message-files--remark (hunk name)
+(defun agent-q-diff-message-files--remark (hunk name is-mixed)
   "Return a list with a remark on HUNK, or nil.
-It is called NAME, or has no name if that is nil."
+It is called NAME, or has no name if that is nil.  If IS-MIXED is non-nil,
+say if it is rejected."
   (cond
    ((plist-get hunk :comment)
-    (list (format "%s\"%s\"" (if name (concat name ": ") "") (plist-get hunk :comment))))
+    (let ((words (delq nil (list name
+                                 (and is-mixed (agent-q-diff-message-facts-rejected-p hunk)
+                                      "rejected")))))
+      (list (format "%s\"%s\"" (if words (concat (string-join words " ") ": ") "")
+                    (plist-get hunk :comment)))))
    ((and (plist-get hunk :reason) (not (plist-get hunk :in-file)))
     (list (concat (if name (concat name " could not be applied: ") "")
                   (plist-get hunk :reason))))))
 
-(defun agent-q-diff-message-files--undecided (file)
-  "Return a list with a remark on the hunks of FILE that are undecided, or nil."
+(defun agent-q-diff-message-files--those (file word predicate)
+  "Return a list with a remark that some hunks of FILE are WORD, or nil.
+They are those for which PREDICATE, a function, returns non-nil.  If it
+does for all, the remark is just WORD."
   (let* ((hunks (plist-get file :hunks))
          (operations (seq-filter (lambda (hunk)
-                                   (and (plist-get hunk :operation)
-                                        (agent-q-diff-message-facts-undecided-p hunk)))
+                                   (and (plist-get hunk :operation) (funcall predicate hunk)))
                                  hunks))
-         (lines (seq-filter #'agent-q-diff-message-facts-undecided-p
-                            (agent-q-diff-message-files-lines file)))
+         (lines (seq-filter predicate (agent-q-diff-message-files-lines file)))
          (n (+ (length operations) (length lines))))
     (cond
      ((= n 0) nil)
-     ((= n (length hunks)) (list "undecided"))
-     (t (list (concat "undecided: "
+     ((= n (length hunks)) (list word))
+     (t (list (concat word ": "
                       (string-join
                        (append (mapcar (lambda (hunk) (plist-get hunk :header)) operations)
                                (and lines
@@ -175,13 +192,15 @@ It is called NAME, or has no name if that is nil."
 (defun agent-q-diff-message-files-rejected (result)
   "Return the first sentences about RESULT, which was rejected."
   (let ((n (length (plist-get result :files))))
-    (format (ngettext "✗ Rejected: the user declined the change to %d file. %s"
-                      "✗ Rejected: the user declined the changes to %d files. %s" n)
-            n
+    (format "✗ Rejected: the user declined %s%s. %s"
+            (agent-q-diff-message-facts-declined
+             result (format (ngettext "the change to %d file" "the changes to %d files" n) n))
+            (agent-q-diff-message-facts-left-open result)
             (cond
              ((< 0 (plist-get result :in-file))
               (concat "In the files: " (agent-q-diff-message-files-sentence result)))
-             ((seq-some (lambda (hunk) (plist-get hunk :comment)) (plist-get result :hunks))
+             ((or (< 0 (or (plist-get result :pending) 0))
+                  (seq-some (lambda (hunk) (plist-get hunk :comment)) (plist-get result :hunks)))
               (format "None of it is in the files: %s."
                       (agent-q-diff-message-files--each result)))
              (t "None of it is in the files.")))))

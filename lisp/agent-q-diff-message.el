@@ -83,8 +83,9 @@ the user what is and what is not in the file, and ask how to proceed."
 
 (defun agent-q-diff-message--rejected-plainly (result path)
   "Return the first sentences about RESULT, which was rejected, for PATH."
-  (format "✗ Rejected: the user declined the change to %s. %s in %s."
-          path
+  (format "✗ Rejected: the user declined %s%s. %s in %s."
+          (agent-q-diff-message-facts-declined result (format "the change to %s" path))
+          (agent-q-diff-message-facts-left-open result)
           (agent-q-diff-message-facts-capitalized (agent-q-diff-message-facts-count result))
           (agent-q-diff-message-facts-place result)))
 

@@ -31,8 +31,11 @@
 ASIDE, a string or nil, is appended."
   (pcase-let* ((hunk (agent-q-diff-buffer-hunk-here))
                (`(,mark ,is-in ,reason ,place ,fuzz) (agent-q-diff-navigation--state-of hunk)))
-    (message "Hunk %s (%d of %d)%s%s%s"
-             (or mark 'pending) (1+ hunk) (length agent-q-diff-buffer-positions)
+    (message "%s%s%s%s"
+             (if agent-q-diff-buffer-headings
+                 (format "%s %s" (agent-q-diff-buffer-hunk-words hunk 'first) (or mark 'pending))
+               (format "Hunk %s (%d of %d)"
+                       (or mark 'pending) (1+ hunk) (length agent-q-diff-buffer-positions)))
              (if (> fuzz 0) (format "; fuzz %d" fuzz) "")
              (cond
               ((eq place 'lost) "; its lines have been changed in the file since")
@@ -262,7 +265,11 @@ In a review of one file's text, move to the Nth previous hunk."
   (cl-loop for hunk in hunks
            for position = (agent-q-diff-buffer-position hunk)
            for mark = (alist-get position agent-q-diff-buffer-hunk-states)
-           collect (cons (format "%d %s  %s" (1+ hunk) (or mark 'pending)
+           collect (cons (format "%s %s  %s"
+                                 (if agent-q-diff-buffer-headings
+                                     (agent-q-diff-buffer-hunk-words hunk)
+                                   (1+ hunk))
+                                 (or mark 'pending)
                                  (agent-q-diff-visible
                                   (agent-q-diff-navigation--header hunk)))
                          position)))
@@ -306,8 +313,10 @@ If RESET is non-nil, count from the first hunk."
       (let* ((state (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk))
              (mark (agent-q-diff-engine-hunk-mark state))
              (reason (agent-q-diff-engine-hunk-reason state)))
-        (format "Hunk %d of %d, %s; %s"
-                (1+ hunk) (length agent-q-diff-buffer-positions)
+        (format "%s, %s; %s"
+                (if agent-q-diff-buffer-headings
+                    (agent-q-diff-buffer-hunk-words hunk 'first)
+                  (format "Hunk %d of %d" (1+ hunk) (length agent-q-diff-buffer-positions)))
                 (or (and reason (null mark) (agent-q-diff-navigation--known-p hunk)
                          (concat (if (eq 'ambiguous (agent-q-diff-engine-hunk-place state))
                                      "ambiguous: "

@@ -401,6 +401,15 @@ Either is nil if there is no such link."
     (`(link ,before ,after) (format "link to %s → %s" (agent-q-diff-visible before)
                                     (agent-q-diff-visible after)))))
 
+(defun agent-q-diff-operation-noun (operation)
+  "Return OPERATION as a noun, which can be followed by the file's name."
+  (pcase-exhaustive operation
+    ((or `(create ,_) `(link nil ,_)) "the creation")
+    ((or `(delete ,_) `(link ,_ nil)) "the deletion")
+    ('(rename) "the renaming")
+    (`(mode ,_ ,_) "the mode")
+    (`(link ,_ ,_) "the link")))
+
 (defun agent-q-diff-operation-done-p (file operation fact)
   "Return non-nil if OPERATION of FILE is done; FACT is what the engine knows.
 If OPERATION is nil, since the hunk has lines, that is FACT.

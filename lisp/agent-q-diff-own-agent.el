@@ -37,21 +37,51 @@
   "Return words for SESSION, an id or nil, or the empty string."
   (if (member session '(nil ""))
       ""
-    (format " (session %s)" (substring session 0 (min 8 (length session))))))
+    (format " (session %s)" (agent-q-diff-own-agent--session-short session))))
+
+(defun agent-q-diff-own-agent--session-short (session)
+  "Return a few characters of SESSION, an id, that tell it from others.
+Many agents' ids begin with a word that all of them have, or with the time;
+if the beginning is that of another session with an open review, the end is
+returned."
+  (let ((short (agent-q-diff-own-agent--session-beginning session)))
+    (if (seq-some (pcase-lambda (`(,_ . ,other))
+                    (and (stringp other)
+                         (not (equal other session))
+                         (equal short (agent-q-diff-own-agent--session-beginning other))))
+                  (agent-q-diff-own-agent--sessions))
+        (substring session (max 0 (- (length session) 8)))
+      short)))
+
+(defun agent-q-diff-own-agent--session-beginning (session)
+  "Return the beginning of SESSION, an id, without words before it."
+  (let* ((end (and (string-match "\\`\\(?:[[:alpha:]]+[-_:.]+\\)+" session)
+                   (match-end 0)))
+         ;; The letters of a hexadecimal number are no word.
+         (id (if (and end
+                      (< end (length session))
+                      (string-match-p "[g-z_:.]" (substring session 0 end)))
+                 (substring session end)
+               session)))
+    (substring id 0 (min 8 (length id)))))
+
+(defun agent-q-diff-own-agent--sessions ()
+  "Return (NAME . ID) of the sessions of agents whose reviews are open."
+  (delq nil (mapcar (lambda (review)
+                      (buffer-local-value 'agent-q-diff-own-agent--session
+                                          (agent-q-diff-session-buffer review)))
+                    (agent-q-diff-open-reviews))))
 
 (defun agent-q-diff-own-agent-label (session)
   "Return what the agent is called in a review for its SESSION, or nil.
 If another session of the same agent has a review that is open, the name
 says which session this is."
   (when-let ((name (car agent-q-diff-caller)))
-    (cl-flet ((is-other (review)
-                (pcase (buffer-local-value 'agent-q-diff-own-agent--session
-                                           (agent-q-diff-session-buffer review))
-                  (`(,agent . ,other)
-                   (and (equal agent name) (not (equal other session)))))))
-      (if (seq-some #'is-other (agent-q-diff-open-reviews))
-          (concat name (agent-q-diff-own-agent--session-text session))
-        name))))
+    (if (seq-some (pcase-lambda (`(,agent . ,other))
+                    (and (equal agent name) (not (equal other session))))
+                  (agent-q-diff-own-agent--sessions))
+        (concat name (agent-q-diff-own-agent--session-text session))
+      name)))
 
 (defun agent-q-diff-own-agent-note-session (review session)
   "Note that REVIEW, unless it has ended, is for SESSION of the agent."
@@ -254,6 +284,15 @@ IS-SAVED is non-nil if they are saved there."
       (if (plist-get result :files)
           (plist-put result :files (mapcar #'without (plist-get result :files)))
         result))))
+
+(defun agent-q-diff-own-agent-say-written (what result by)
+  "Tell the user that what RESULT, that of a detached review, has is written now.
+WHAT is what was reviewed, in words, and BY who wrote it, a string.  Until
+then, the user has read that it is not yet written."
+  (let ((total (plist-get result :total)))
+    (message (ngettext "%s: %s of %d hunk written, by %s" "%s: %s of %d hunks written, by %s"
+                       total)
+             what (plist-get result :in-file) total by)))
 
 (defun agent-q-diff-own-agent-undecided (tool what result)
   "Return the message about RESULT of a review of texts that is no decision.

@@ -403,6 +403,10 @@ error; then nothing has changed."
       (unless (eq 'accepted (plist-get made :status))
         (agent-q-diff-file-refuse "%s was not run, and Emacs could not write what the user accepted: %s"
                                   tool (plist-get made :reason)))
+      (when (plist-get made :saved)
+        (agent-q-diff-own-agent-say-written
+         (agent-q-diff-visible (agent-q-diff-own-patch--what edit))
+         (agent-q-diff-own-patch-edit-result edit) "Emacs"))
       (format "%s was not run, since it cannot write what the user decided; Emacs wrote it, in \
 all files at once.\n%s"
               tool
@@ -467,7 +471,11 @@ The message is empty if nothing needs to be said."
        (by
         (agent-q-diff-own-patch--say-allowed edit)
         "")
-       (t (agent-q-diff-own-patch--message (agent-q-diff-own-patch-edit-result edit)
+       (t (agent-q-diff-own-agent-say-written
+           (agent-q-diff-visible (agent-q-diff-own-patch--what edit))
+           (agent-q-diff-own-patch-edit-result edit)
+           (agent-q-diff-own-agent-tool (agent-q-diff-own-patch-edit-tool edit) nil))
+          (agent-q-diff-own-patch--message (agent-q-diff-own-patch-edit-result edit)
                                            'saved))))))
 
 (defun agent-q-diff-own-patch--say-allowed (edit)

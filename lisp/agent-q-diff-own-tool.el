@@ -322,7 +322,9 @@ ANSWER is as for `agent-q-diff-own-tool--decide-text'."
      (lambda ()
        (condition-case nil
            (if (y-or-n-p (format "Let %s make the empty file %s? " agent name)) 'yes 'no)
-         (quit 'no)))
+         (quit (agent-q-diff-message-of-error
+                (agent-q-diff-own-tool-edit-path edit)
+                '(agent-q-diff-cancelled "the user left the question unanswered")))))
      (lambda (decision)
        (pcase decision
          ((and 'yes (guard (agent-q-diff-own-tool--deny-elsewhere edit answer))))
@@ -369,6 +371,8 @@ the file has changed since, signal an error."
                     live (list (cons 0 (length text)))
                     (agent-q-diff-live-adapt live (agent-q-diff-own-tool-edit-decided edit))
                     (agent-q-diff-own-tool-edit-check edit))))
+      (when (plist-get written :saved)
+        (agent-q-diff-own-tool--say-written edit "Emacs"))
       (agent-q-diff-message-of-result
        (agent-q-diff-own-agent-as-written (agent-q-diff-own-tool-edit-result edit)
                                           (plist-get written :saved))
@@ -386,6 +390,16 @@ the file has changed since, signal an error."
   "Let a buffer without unsaved edits that visits the file NAME follow it."
   (when-let ((buffer (find-buffer-visiting name)))
     (agent-q-diff-disk-sync buffer)))
+
+(defun agent-q-diff-own-tool--writer (edit)
+  "Return what the agent's tool that made EDIT is called, for the user."
+  (agent-q-diff-own-agent-tool (agent-q-diff-own-tool-edit-tool edit) nil))
+
+(defun agent-q-diff-own-tool--say-written (edit by)
+  "Tell the user that what was decided about EDIT is in its file, written BY whom."
+  (agent-q-diff-own-agent-say-written
+   (agent-q-diff-visible (file-name-nondirectory (agent-q-diff-own-tool-edit-name edit)))
+   (agent-q-diff-own-tool-edit-result edit) by))
 
 (defun agent-q-diff-own-tool-check (edit arguments)
   "Compare a file with what was decided about it; return the message about that.
@@ -411,7 +425,9 @@ needs to be said."
      ((agent-q-diff-own-tool-edit-by edit)
       (agent-q-diff-own-tool--say-allowed edit)
       "")
-     (t (agent-q-diff-own-tool--message edit (agent-q-diff-own-tool-edit-result edit))))))
+     (t
+      (agent-q-diff-own-tool--say-written edit (agent-q-diff-own-tool--writer edit))
+      (agent-q-diff-own-tool--message edit (agent-q-diff-own-tool-edit-result edit))))))
 
 (defun agent-q-diff-own-tool--say-allowed (edit)
   "Tell the user that EDIT was made without asking."

@@ -13,6 +13,8 @@
 (require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-visible)
+(require 'agent-q-diff-file-change)
+(require 'agent-q-diff-operation)
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
@@ -89,14 +91,12 @@ This runs after every command here, so it must take constant time."
                 (when agent-q-diff-buffer-is-past
                   (propertize " ended, the agent was told ·"
                               'face 'agent-q-diff-warning))
-                (if hunk
-                    (format " hunk %d/%d%s · " (1+ hunk) total
-                            (if (zerop agent-q-diff-buffer-n-below)
-                                ""
-                              (format ", %d below"
-                                      agent-q-diff-buffer-n-below)))
-                  (format (ngettext " %d hunk · " " %d hunks · " total) total))
-                (agent-q-diff-progress--file)
+                (cond
+                 ((length> agent-q-diff-buffer-headings 0)
+                  (agent-q-diff-progress--in-file hunk))
+                 (hunk (format " hunk %d/%d%s · " (1+ hunk) total
+                               (agent-q-diff-progress--below)))
+                 (t (format (ngettext " %d hunk · " " %d hunks · " total) total)))
                 agent-q-diff-progress--header-end)))
     (unless (equal line header-line-format)
       (setq header-line-format line))))
@@ -109,12 +109,49 @@ It is shown only if that is not long, and the review has not ended."
       (propertize (format " %d min left ·" minutes)
                   'face 'agent-q-diff-warning))))
 
-(defun agent-q-diff-progress--file ()
-  "Return which file of several point is in, for the header line, or \"\"."
-  (if (length> agent-q-diff-buffer-headings 1)
-      (format "file %d/%d · " (1+ (agent-q-diff-buffer-file-index))
-              (length agent-q-diff-buffer-headings))
-    ""))
+(defun agent-q-diff-progress--below ()
+  "Return how many lines of the hunk at point are below the window, or \"\"."
+  (if (zerop agent-q-diff-buffer-n-below)
+      ""
+    (format (ngettext ", %d line below" ", %d lines below" agent-q-diff-buffer-n-below)
+            agent-q-diff-buffer-n-below)))
+
+(defconst agent-q-diff-progress--name-width 40
+  "Number of columns that a file's name has in the header line.
+Of a longer one, the end is shown.")
+
+(defun agent-q-diff-progress--in-file (hunk)
+  "Return which file point is in, and which of its hunks HUNK is, if not nil.
+Hunks are counted from 1 in each file, as agents count them."
+  (let* ((index (agent-q-diff-buffer-file-index))
+         (file (nth index (agent-q-diff-change-files agent-q-diff-buffer-change)))
+         (operations (agent-q-diff-file-change-decided-operations file))
+         (heading (aref agent-q-diff-buffer-headings index))
+         (first (1+ (or (agent-q-diff-buffer-hunk-before heading) -1)))
+         (end (1+ (or (agent-q-diff-buffer-hunk-before
+                       (1- (agent-q-diff-buffer-section-end index)))
+                      -1)))
+         (n-operations (length operations))
+         (total (- end first n-operations))
+         (nth (and hunk (- hunk first)))
+         (name (get-text-property heading 'agent-q-diff-heading))
+         (too-long (- (string-width name) agent-q-diff-progress--name-width)))
+    (format " %s%s%s · "
+            (agent-q-diff-progress--literal
+             (if (< 0 too-long)
+                 (concat "…" (substring name (min (1+ too-long) (length name))))
+               name))
+            (cond
+             ((null nth)
+              (format (ngettext ": %d hunk" ": %d hunks" (- end first)) (- end first)))
+             ((< nth n-operations)
+              (concat ": " (agent-q-diff-progress--literal
+                            (agent-q-diff-operation-words (nth nth operations)))))
+             (t (format ": hunk %d/%d%s" (1+ (- nth n-operations)) total
+                        (agent-q-diff-progress--below))))
+            (if (length> agent-q-diff-buffer-headings 1)
+                (format " · file %d/%d" (1+ index) (length agent-q-diff-buffer-headings))
+              ""))))
 
 (defun agent-q-diff-progress--literal (text)
   "Return TEXT quoted for a header line."

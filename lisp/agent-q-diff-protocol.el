@@ -36,7 +36,8 @@
 ;;
 ;;   {"progress": {"decided": N, "total": M}}
 ;;
-;; while the user decides, then one
+;; while the user decides (M is 0 if there are no hunks to count, since the call
+;; waits for the answer to a question), then one
 ;;
 ;;   {"answer": TEXT, "error": true or false, "result": {…}}
 ;;

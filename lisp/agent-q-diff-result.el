@@ -58,7 +58,10 @@ Return nil if it was decided."
     ('not-applied
      (list 'agent-q-diff-not-applied
            (mapconcat (pcase-lambda (`(,hunk . ,reason))
-                        (format "hunk %d: %s" (1+ hunk) reason))
+                        (format "%s: %s"
+                                (agent-q-diff-change-hunk-words
+                                 (agent-q-diff-session-change review) hunk)
+                                reason))
                       (reverse (agent-q-diff-change-failures
                                 (agent-q-diff-session-change review)))
                       "; ")))
@@ -67,6 +70,7 @@ Return nil if it was decided."
     ('killed (list 'agent-q-diff-cancelled "its buffer was killed"))
     ('emacs-killed (list 'agent-q-diff-cancelled "Emacs exited"))
     ('aborted (list 'agent-q-diff-cancelled "the user left it undecided"))
+    ('undecided (list 'agent-q-diff-cancelled "the user has not decided about any of it"))
     ('no-user (list 'agent-q-diff-no-user
                     "this Emacs runs in batch mode, and there are no keys left to read"))))
 
@@ -264,7 +268,10 @@ bytes prove that it is saved."
                             (agent-q-diff-disk-in-file-p buffer)
                           (not (or (agent-q-diff-disk-unsaved-p buffer)
                                    (agent-q-diff-target-disk-state target))))
-                        t))))))
+                        t)
+            :away (and (agent-q-diff-target-disk-state target)
+                       (not (buffer-modified-p buffer))
+                       (agent-q-diff-target-disk-message target)))))))
 
 (defun agent-q-diff-result--proposal-text (file side)
   "Return the proposal's text that certainly equals the target of FILE, or nil.
@@ -363,24 +370,58 @@ one, each would search for its section heading from the top of the file."
     (error . "error"))
   "Alist from the statuses of results to their names in the log.")
 
+(defun agent-q-diff-result-outcome (review)
+  "Return how REVIEW ended, in words that are the same in every list."
+  (if (eq 'undecided (agent-q-diff-session-outcome review))
+      "undecided"
+    (alist-get (plist-get (agent-q-diff-session-result review) :status)
+               agent-q-diff-result--outcomes)))
+
+(defun agent-q-diff-result--logged-path (review)
+  "Return what the log has as the path of REVIEW, a plist.
+Of several files that is the directory that has them all."
+  (let* ((change (agent-q-diff-session-change review))
+         (result (agent-q-diff-session-result review))
+         (files (plist-get result :files)))
+    (if (cdr files)
+        (list :path (or (agent-q-diff-change-directory change) (plist-get result :path))
+              :files (mapcar (lambda (file) (plist-get file :path)) files))
+      (list :path (or (plist-get (car files) :path) (plist-get result :path))))))
+
+(defun agent-q-diff-result-record-again (review before)
+  "Record that the user has changed what is in the files of REVIEW after its end.
+BEFORE is the number of hunks that were in them until then."
+  (agent-q-diff-log-record
+   (append (list :tool (or (agent-q-diff-session-tool review) "review")
+                 :agent (agent-q-diff-session-agent review))
+           (agent-q-diff-result--logged-path review)
+           (list :outcome (if (< (agent-q-diff-session-now-in review) before)
+                              "taken out"
+                            "accepted later")
+                 :total (plist-get (agent-q-diff-session-result review) :total)
+                 :in-file (agent-q-diff-session-now-in review)
+                 :decided-by 'user
+                 :reason "after the review had ended; the agent was not told"))))
+
 (defun agent-q-diff-result-record (review)
   "Record in the log how REVIEW ended, whoever began it."
   (let ((result (agent-q-diff-session-result review))
         (target (agent-q-diff-file-change-target (agent-q-diff-session-file review))))
     (agent-q-diff-log-record
-     (list :tool (or (agent-q-diff-session-tool review) "review")
-           :agent (agent-q-diff-session-agent review)
-           :path (plist-get result :path)
-           :outcome (alist-get (plist-get result :status) agent-q-diff-result--outcomes)
-           :total (plist-get result :total)
-           :in-file (plist-get result :in-file)
+     (append
+      (list :tool (or (agent-q-diff-session-tool review) "review")
+            :agent (agent-q-diff-session-agent review))
+      (agent-q-diff-result--logged-path review)
+      (list :outcome (agent-q-diff-result-outcome review)
+            :total (plist-get result :total)
+            :in-file (plist-get result :in-file)
            :saved (plist-get result :saved)
            :hash-before (agent-q-diff-target-hash target)
            :hash-after (agent-q-diff-result--logged-hash review)
            :hunks (mapcar #'agent-q-diff-result--logged-hunk (plist-get result :hunks))
            :decided-by (agent-q-diff-result--decided-by review)
            :reason (or (plist-get result :reason) (plist-get result :comment))
-           :diff (agent-q-diff-session-proposed review))))
+           :diff (agent-q-diff-session-proposed review)))))
   ;; It can be as long as the file, and the review may be kept in memory.
   (setf (agent-q-diff-session-proposed review) nil))
 

@@ -133,6 +133,8 @@ If CLIENT is gone, cancel REVIEW.  It may have ended, or be nil."
    ((member tool '("write_decided" "not_run" "check_edit"))
     (agent-q-diff-server--answer client (agent-q-diff-server--decided tool arguments) nil))
    ((stringp tool)
+    ;; It waits for its turn, or for the user: Emacs has it, anyway.
+    (agent-q-diff-server--send-progress client 0 0 0 0)
     (agent-q-diff-tools-call-async
      tool arguments
      (lambda (message)

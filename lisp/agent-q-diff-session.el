@@ -20,6 +20,9 @@
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
 
+(defvar agent-q-diff-session-by-user nil
+  "Non-nil while the user, not an agent, begins a review.")
+
 (cl-defstruct (agent-q-diff-session (:constructor agent-q-diff-session-create)
                                     (:copier nil))
   "A review."
@@ -28,6 +31,8 @@
   (root nil :documentation "Directory that the names of several files are shown from, or nil.")
   (agent nil :documentation "Name of the agent that proposes, or nil.")
   (contract agent-q-diff-contract :documentation "Whose wording the agent reads.")
+  (is-by-user agent-q-diff-session-by-user
+              :documentation "Non-nil if the user opened it, not an agent.")
   (tool agent-q-diff-tool :documentation "Name of the tool that was called, or nil.")
   (description nil :documentation "What the agent says about the proposal, a string.")
   (proposed nil :documentation "The proposal as a diff, for the log.")
@@ -41,7 +46,8 @@
   (begun (current-time) :documentation "Time at which the review began.")
   (deadline nil :documentation "Time at which the caller stops waiting, or nil if unknown.")
   (outcome nil :documentation "How the review ended, or nil; see `agent-q-diff'.")
-  (result nil :documentation "The result, a plist, once the review has ended."))
+  (result nil :documentation "The result, a plist, once the review has ended.")
+  (now-in nil :documentation "Number of hunks in the files, if the user changed it after the end."))
 
 (defun agent-q-diff-session-of (file &rest slots)
   "Return a new review of FILE, an `agent-q-diff-file-change', alone.
@@ -69,12 +75,11 @@ SLOTS are further slots, keywords and values."
 
 (defun agent-q-diff-session-directory (review)
   "Return the directory that REVIEW is in, for display.
-Of several files, that is the one from which their names are shown."
+Of several files, that is the one that has them all."
   (agent-q-diff-visible
    (abbreviate-file-name
-    (or (if (cdr (agent-q-diff-change-files (agent-q-diff-session-change review)))
-            (agent-q-diff-session-root review)
-          (file-name-directory (agent-q-diff-session-path review)))
+    (or (agent-q-diff-change-directory (agent-q-diff-session-change review))
+        (agent-q-diff-session-root review)
         ""))))
 
 (defun agent-q-diff-session-long-name (review)

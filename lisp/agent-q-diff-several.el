@@ -100,7 +100,8 @@ expanded against DIRECTORY or `default-directory', without git's prefixes
 \"a/\" and \"b/\" if all names have them.  CALLBACK is as for
 `agent-q-diff-review-change'."
   (interactive (list (agent-q-diff-several--read-diff)))
-  (let* ((default-directory (file-name-as-directory
+  (let* ((agent-q-diff-session-by-user (not agent-q-diff-caller))
+         (default-directory (file-name-as-directory
                              (expand-file-name (or directory default-directory))))
          (proposals (agent-q-diff-input-of-diff diff))
          (only (agent-q-diff-input-only-text proposals))

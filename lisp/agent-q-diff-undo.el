@@ -38,7 +38,7 @@ Return its hunks."
   (message "%s %s" what
            (if (cdr hunks)
                (format "%d hunks" (length hunks))
-             (format "hunk %d" (1+ (car hunks))))))
+             (agent-q-diff-buffer-hunk-words (car hunks)))))
 
 (defun agent-q-diff-undo--back ()
   "Undo the latest decision or split and show a message about it.

@@ -37,7 +37,7 @@
                        (3 . "[APPLIED, commented]"))))
       (should (equal (aqd-progress) "2/3 applied, 1 rejected, 0 pending"))
       (should (string-search "# Description: A test.\n" (buffer-string)))
-      (should (string-search "# Note: This review has ended: partial; 2 of 3 hunks were"
+      (should (string-search "# Note: This review has ended: partly accepted; 2 of 3 hunks were"
                              (buffer-string)))
       (aqd-goto-hunk 1)
       (aqd-press "u n a")
@@ -161,7 +161,7 @@
     (unwind-protect
         (progn
           (goto-char (point-min))
-          (should (string-search "ended, partial 2/3"
+          (should (string-search "partly accepted 2/3"
                                  (buffer-string)))
           (aqd-press "RET")
           (should (eq past agent-q-diff-again--past))
@@ -173,6 +173,33 @@
             (should-not (agent-q-diff-past-reviews))
             (should-error (agent-q-diff-list--here) :type 'user-error)))
       (kill-buffer agent-q-diff-list-buffer-name))))
+
+(ert-deftest aqd-again-list-and-log-say-what-was-taken-out-later ()
+  (let ((agent-q-diff-log-file (make-temp-file "aqd-log")))
+    (unwind-protect
+        (aqd-again-with-past "a r a q"
+          (agent-q-diff-list)
+          (unwind-protect
+              (progn
+                (goto-char (point-min))
+                (should (eq past (agent-q-diff-list--here)))
+                (aqd-press "U y")
+                (agent-q-diff-list--print)
+                (should (string-search "partly accepted 2/3, now 0/3" (buffer-string)))
+                (let ((entries (agent-q-diff-log-entries 9)))
+                  (should (equal '("taken out" "partly accepted")
+                                 (mapcar (lambda (entry) (plist-get entry :outcome)) entries)))
+                  (should (equal '(0 3 "user" "Agent-Q")
+                                 (mapcar (lambda (key) (plist-get (car entries) key))
+                                         '(:in-file :total :decided-by :agent)))))
+                ;; Looking at it changes nothing.
+                (aqd-press "RET")
+                (should (string-search "were in the file, and after you changed that 0."
+                                       (buffer-string)))
+                (aqd-press "q")
+                (should (= 2 (length (agent-q-diff-log-entries 9)))))
+            (kill-buffer agent-q-diff-list-buffer-name)))
+      (delete-file agent-q-diff-log-file))))
 
 (ert-deftest aqd-again-all-of-an-open-review-is-taken-out ()
   (aqd-with-file aqd-again-original

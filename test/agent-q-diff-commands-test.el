@@ -104,9 +104,12 @@
 
 (ert-deftest aqd-commands-ruling-3-spc-on-applied-takes-back-the-mark-alone ()
   (aqd-with-forty-lines
-    (let ((result (aqd-result (car aqd-three) (cdr aqd-three) "SPC SPC q")))
-      (should (equal "rejected" (plist-get result :decision)))
-      (should (equal 1 (plist-get result :in-file))))
+    (should (equal "rejected" (aqd-review (car aqd-three) (cdr aqd-three) "SPC SPC q")))
+    (should (equal (aqd-disk) (aqd-three-with 1))))
+  (aqd-with-forty-lines
+    (should (equal '(agent-q-diff-cancelled "the user has not decided about any of it; \
+1 of 3 hunks is in the file")
+                   (aqd-result (car aqd-three) (cdr aqd-three) "SPC SPC q")))
     (should (equal (aqd-disk) (aqd-three-with 1)))))
 
 (ert-deftest aqd-commands-ruling-3-option-makes-spc-unapply ()

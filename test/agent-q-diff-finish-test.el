@@ -89,7 +89,7 @@
     (aqd-press keys)))
 
 (ert-deftest aqd-finish-exit-key-finishes ()
-  (pcase-dolist (`(,keys . ,status) '(("C-M-c" . rejected) ("a C-M-c" . partial)
+  (pcase-dolist (`(,keys . ,status) '(("C-M-c" . cancelled) ("a C-M-c" . partial)
                                       ("a a C-M-c" . accepted) ("r C-M-c" . rejected)))
     (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
       (aqd-finish-press review keys)

@@ -172,6 +172,7 @@ The buffer has been updated with your proposed changes. Save the buffer when rea
 
 In the file: hunk 1.
 Not in the file: hunk 2.
+The user rejected hunk 2.
 The lines as they now are:
 hunk 1, in the file:
      2	line 2
@@ -189,6 +190,7 @@ The buffer has been updated with your proposed changes. Save the buffer when rea
 1 of 2 hunks is in the file.
 In the file: hunk 1.
 Not in the file: hunk 2.
+The user rejected hunk 2.
 The lines as they now are:
 hunk 1, in the file:
      2	line 2

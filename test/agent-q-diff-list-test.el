@@ -48,7 +48,7 @@
         (should (string-search "1 of 2 decided" (buffer-string)))
         (agent-q-diff-cancel review)
         (funcall wait)
-        (should (string-search "ended, cancelled 1/2" (buffer-string)))
+        (should (string-search "cancelled 1/2" (buffer-string)))
         (kill-buffer)
         (agent-q-diff-list--update)
         (should-not agent-q-diff-list--timer)

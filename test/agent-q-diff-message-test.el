@@ -49,7 +49,8 @@ left out."
                  "✓ Accepted in part: 1 of 2 hunks is in target.txt, which is saved.
 
 In the file: hunk 1.
-Not in the file: hunk 2.")))
+Not in the file: hunk 2.
+The user rejected hunk 2.")))
 
 (ert-deftest aqd-message-accepted-in-the-buffer-only ()
   (should (equal (aqd-message-of "C-c C-c" 'never)
@@ -61,6 +62,7 @@ The buffer is not saved; the file on disk is as it was."))
 
 In the buffer: hunk 1.
 Not in the buffer: hunk 2.
+The user rejected hunk 2.
 The buffer is not saved; the file on disk is as it was.")))
 
 (ert-deftest aqd-message-file-deleted-after-a-hunk-was-applied ()
@@ -112,7 +114,7 @@ The buffer has unsaved changes, so the file on disk may differ from it."))))))
   (should (equal (aqd-message-of "a C-c C-k")
                  (concat "✗ Rejected: the user declined the change to target.txt. \
 1 of 2 hunks is in the file."
-                         aqd-stop "\n\nIn the file: hunk 1.\nNot in the file: hunk 2."))))
+                         aqd-stop "\n\nIn the file: hunk 1.\nNot in the file: hunk 2.\nThe user rejected hunk 2."))))
 
 (ert-deftest aqd-message-accepted-and-undone-by-hand ()
   (aqd-with-project "a\n"
@@ -533,6 +535,7 @@ The file may not have been modified.")))
 1 of 2 hunks is in the file.
 In the file: hunk 1.
 Not in the file: hunk 2.
+The user rejected hunk 2.
 The lines as they now are:
 hunk 1, in the file:
      1	A
@@ -567,6 +570,7 @@ hunk 2, not in the file:
     (aqd-with-file original
       (should (string-search "
 Not in the file: hunks 2 and 3.
+The user rejected hunk 2.
 The user has not decided about hunk 3.
 "
                              (aqd-message-to-agent-q-about original modified "a r q"))))))
@@ -580,7 +584,8 @@ The user has not decided about hunk 3.
 
 2 of 3 hunks are in the file.
 In the file: hunks 1 and 3.
-Not in the file: hunk 2."
+Not in the file: hunk 2.
+The user rejected hunk 2."
                        (aqd-present-lines (aqd-numbered 40 '((5 . "five") (35 . "x")))
                                           '(1 "in the file" 2 8)
                                           '(2 "not in the file" 17 23)
@@ -593,7 +598,8 @@ Not in the file: hunk 2."
 
 1 of 3 hunks is in the file.
 In the file: hunk 1.
-Not in the file: hunks 2 and 3."
+Not in the file: hunks 2 and 3.
+The user rejected hunks 1, 2 and 3."
                        (aqd-present-lines (aqd-numbered 40 '((5 . "five")))
                                           '(1 "in the file" 2 8)
                                           '(2 "not in the file" 17 23)
@@ -689,6 +695,46 @@ Could not be applied: hunk 1 (its lines have been changed since, at line 5).
                                 aqd-file aqd-letters-original aqd-letters-modified nil)))))
       (should (string-search "REJECTED" message))
       (should-not (string-search "+c3" message)))))
+
+;;;; Undecided is not declined
+
+(ert-deftest aqd-message-nothing-decided-is-not-declined ()
+  (dolist (keys '("q y" "C-M-c" "r C-_ q y"))
+    (let ((message (aqd-message-of keys)))
+      (should (equal message
+                     "Error: there is no decision about target.txt: the user has not decided \
+about any of it
+
+None of it is in the file."))
+      (should-not (aqd-message-stops-p message))))
+  ;; Agent-Q's contract has two words.
+  (should (string-prefix-p "✗ REJECTED" (aqd-message-to-agent-q "q y"))))
+
+(ert-deftest aqd-message-what-is-left-open-is-not-declined ()
+  (should (string-prefix-p "✗ Rejected: the user declined 1 of 2 hunks of the change to \
+target.txt, and has not decided about the other. None of it is in the file."
+                           (aqd-message-of "r q y")))
+  (should (string-prefix-p "✗ Rejected: the user declined the change to target.txt. None"
+                           (aqd-message-of "r r q"))))
+
+(ert-deftest aqd-message-a-file-that-became-something-else-has-no-unsaved-edits ()
+  (pcase-dolist (`(,change . ,said)
+                 (list (cons (lambda ()
+                               (delete-file "target.txt")
+                               (make-directory "target.txt"))
+                             "is not a regular file any more; nothing is written to it.")
+                       (cons (lambda ()
+                               (rename-file "target.txt" "other.txt")
+                               (make-symbolic-link "other.txt" "target.txt"))
+                             "leads elsewhere now, through a link; nothing is written there.")))
+    (global-set-key [f6] (lambda () (interactive) (funcall change)))
+    (unwind-protect
+        (dolist (keys '("<f6> r r q" "<f6> C-]"))
+          (let ((message (aqd-message-of keys)))
+            (should (string-search said message))
+            (should (string-search "None of it is in the file." message))
+            (should-not (string-search "unsaved" message))))
+      (global-unset-key [f6]))))
 
 (provide 'agent-q-diff-message-test)
 ;;; agent-q-diff-message-test.el ends here

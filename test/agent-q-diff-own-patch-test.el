@@ -172,7 +172,8 @@ FILES is what the program says about them, by default `aqd-own-patch-files'."
       (aqd-own-patch-write name text))
     (should (string-match-p
              (rx bos "✓ Accepted in part: 3 of 4 files: target.txt 1 of 1 hunk, "
-                 "gone.txt not deleted, old.txt renamed to renamed.txt with 0 of 1 hunk, "
+                 "gone.txt not deleted (rejected), "
+                 "old.txt renamed to renamed.txt with 0 of 1 hunk (rejected: hunk 1), "
                  "new.txt created.")
              (aqd-own-patch-check)))))
 

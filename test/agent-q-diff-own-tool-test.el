@@ -74,8 +74,11 @@
     (should (equal (aqd-own-tool-answer 'message) ""))
     (should (equal (aqd-disk) aqd-original-of-two))
     (aqd-write aqd-modified-of-two)
-    (should (string-prefix-p "✓ Accepted: both hunks are in "
-                             (aqd-own-tool-check "text" aqd-modified-of-two)))))
+    (let (message)
+      (should (equal "target.txt: 2 of 2 hunks written, by Claude Code's tool Edit"
+                     (aqd-said
+                       (setq message (aqd-own-tool-check "text" aqd-modified-of-two)))))
+      (should (string-prefix-p "✓ Accepted: both hunks are in " message)))))
 
 (ert-deftest aqd-own-tool-a-part-changes-what-the-tool-writes ()
   (aqd-own-tool-with-file aqd-original-of-two
@@ -130,6 +133,22 @@
       (let ((alone (aqd-own-tool-decide "session" "aaaaaaaa-1")))
         (should (equal (agent-q-diff-session-agent alone) "Claude Code"))
         (agent-q-diff-cancel alone)))))
+
+(ert-deftest aqd-own-tool-a-session-is-named-by-what-tells-it-from-others ()
+  (pcase-dolist (`(,session . ,name)
+                 '(("session_01J9ABCDEFGH" . "01J9ABCD") ("ses_4f3a5b6c7d" . "4f3a5b6c")
+                   ("session-2025-11-26" . "2025-11-") ("deadbeef-0001" . "deadbeef")
+                   ("thread" . "thread") ("session_" . "session_")))
+    (should (equal (format "Claude Code's tool Edit (session %s)" name)
+                   (let ((agent-q-diff-caller '("Claude Code")))
+                     (agent-q-diff-own-agent-tool "Edit" session)))))
+  (aqd-own-tool-with-file aqd-original-of-two
+    ;; These begin with the time, as many do.
+    (let ((reviews (mapcar (lambda (session) (aqd-own-tool-decide "call" session "session" session))
+                           '("session_01890a5d-ac96-774b-b111" "session_01890a5d-ac96-774b-c222"))))
+      (should (equal (mapcar #'agent-q-diff-session-agent reviews)
+                     '("Claude Code" "Claude Code (session 74b-c222)")))
+      (mapc #'agent-q-diff-cancel reviews))))
 
 (ert-deftest aqd-own-tool-rejecting-all-denies-with-the-reasons ()
   (aqd-own-tool-with-file aqd-original-of-two

@@ -348,7 +348,7 @@ here. None of it is in the file."
       (should-not messages)
       (mapc #'agent-q-diff-end (agent-q-diff-open-reviews))
       (should (= 1 (length messages)))
-      (should (string-prefix-p "✗ Rejected" (car messages))))
+      (should (string-search "the user has not decided" (car messages))))
     (aqd-should-leave-nothing)))
 
 ;;;; Files outside the project

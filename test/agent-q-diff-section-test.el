@@ -81,7 +81,7 @@ WHOLE is a variable, bound to the text that all its sections have."
   (aqd-section-with-review whole
     (should (= 50 (agent-q-diff-buffer-n-inserted)))
     (should (= 83 (agent-q-diff-count-hunks)))
-    (should (string-search " hunk 1/83 · file 1/10 · " header-line-format))
+    (should (string-search " 0.txt: hunk 1/10 · file 1/10 · " header-line-format))
     (let ((text (aqd-section-text)))
       (should (string-prefix-p (substring whole 0 (string-search "modified   5.txt" whole)) text))
       (should (string-suffix-p "

@@ -731,5 +731,17 @@ The name has no directory.  NUMBER makes it unique."
                         (aqd-server-ask (aqd-server-request '("tool" . "edit_file"))))))
         (aqd-server-should-refuse (aqd-server-request '("tool" . "rm")) "\\`Error: no")))))
 
+(ert-deftest aqd-server-a-call-that-asks-the-user-says-that-emacs-has-it ()
+  (aqd-with-file "a\nb\n"
+    (aqd-server-with
+      (let ((answer nil))
+        (cl-letf (((symbol-function 'agent-q-diff-tools-call-async)
+                   (lambda (_tool _arguments callback)
+                     (setq answer callback))))
+          (let ((client (aqd-server-ask (aqd-server-request '("tool" . "edit_file")))))
+            (aqd-server-until (equal '((0 . 0)) (aqd-server-progress-of client)))
+            (funcall answer "✓ done")
+            (should (equal '(nil "✓ done") (aqd-server-answer-to client)))))))))
+
 (provide 'agent-q-diff-server-test)
 ;;; agent-q-diff-server-test.el ends here

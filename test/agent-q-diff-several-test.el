@@ -160,7 +160,7 @@ CONTENT is the bytes of a file, or (link TARGET)."
                      "mode       run.sh  1 hunk"
                      "link       link  1 hunk")))
     (should (= 9 (agent-q-diff-count-hunks)))
-    (should (string-search " hunk 1/9 · file 1/6 · " header-line-format))
+    (should (string-search " a.txt: hunk 1/3 · file 1/6 · " header-line-format))
     (save-excursion
       (goto-char (point-min))
       (should (search-forward "\n@@ rename @@\n@@ -1,2 +1,2 @@\n"))
@@ -280,7 +280,7 @@ run.sh made executable, link now links to run.sh."))))
           (kill-buffer "old.txt")
           (delete-file (aqd-several-name "old.txt"))
           (should (string-match-p
-                   "\\`Not finished: hunk [14] in old\\.txt: .*/old\\.txt was deleted or renamed after it was \
+                   "\\`Not finished: hunk 1 of old\\.txt: .*/old\\.txt was deleted or renamed after it was \
 proposed to change it; r rejects\\'"
                    (aqd-said (agent-q-diff-accept-all))))
           (should (equal aqd-several-a-proposed (aqd-bytes-of (aqd-several-name "a.txt"))))
@@ -339,7 +339,7 @@ proposed to change it; r rejects\\'"
         (aqd-in-diff review
           (switch-to-buffer (current-buffer))
           (should (string-match-p
-                   "\\`Not finished: hunk 5 in b\\.txt: .*iso-latin-1.* cannot encode the \
+                   "\\`Not finished: hunk 2 of b\\.txt: .*iso-latin-1.* cannot encode the \
 character →; .*agent-q-diff-recode-target.*; r rejects\\'"
                    (aqd-said (aqd-press "C-c C-c"))))
           (should (= 4 (agent-q-diff-buffer-hunk-at-point)))
@@ -359,6 +359,55 @@ character →; .*agent-q-diff-recode-target.*; r rejects\\'"
                        (aqd-bytes-of "b.txt")))
         (should (equal "accepted" (aqd-several-answer :decision)))))))
 
+;;;; What it is called
+
+(ert-deftest aqd-several-log-and-announcement-name-the-common-directory ()
+  (aqd-several-with-tree
+    (let ((agent-q-diff-log-file (make-temp-file "aqd-log"))
+          (default-directory temporary-file-directory))
+      (unwind-protect
+          (let* ((tree aqd-several-tree)
+                 (files (list (aqd-several-name "deep/x/one.txt") (aqd-several-name "deep/y/two.txt")))
+                 (review nil)
+                 (said (aqd-said (setq review (aqd-several-begin
+                                               (mapcar (lambda (file) (list :path file :content "x\n"))
+                                                       files))))))
+            (should (string-search (format "to change 2 files in %s"
+                                           (abbreviate-file-name (concat tree "deep/")))
+                                   said))
+            (agent-q-diff-cancel review)
+            (let ((entry (car (agent-q-diff-log-entries 1))))
+              (should (equal (concat tree "deep/") (plist-get entry :path)))
+              (should (equal files (plist-get entry :files)))))
+        (delete-file agent-q-diff-log-file)))))
+
+(ert-deftest aqd-several-the-user-and-the-agent-call-a-hunk-the-same ()
+  (aqd-several-with-review
+    (agent-q-diff-buffer-goto-hunk 4)
+    (should (string-prefix-p " old.txt → sub/new.txt: hunk 1/1 · file 2/6 · "
+                             (progn (agent-q-diff-progress-update-header-line)
+                                    header-line-format)))
+    (should (string-prefix-p "Hunk 1 of old.txt rejected" (aqd-said (agent-q-diff-reject-hunk))))
+    (agent-q-diff-buffer-goto-hunk 3)
+    (should (string-prefix-p " old.txt → sub/new.txt: rename · file 2/6 · "
+                             (progn (agent-q-diff-progress-update-header-line)
+                                    header-line-format)))
+    (should (string-prefix-p "The renaming of old.txt applied"
+                             (aqd-said (agent-q-diff-accept-hunk))))
+    (agent-q-diff-finish)
+    (should (string-search "old.txt renamed to sub/new.txt with 0 of 1 hunk (rejected: hunk 1)"
+                           (aqd-several-answer :message)))))
+
+(ert-deftest aqd-several-a-diff-that-the-user-opened-is-no-agent-s ()
+  (aqd-several-with-tree
+    (let* ((review nil)
+           (said (aqd-said
+                   (save-window-excursion
+                     (setq review (agent-q-diff-review-diff
+                                   "--- a.txt\n+++ a.txt\n@@ -2 +2 @@\n-line 2\n+two\n"))))))
+      (should (string-prefix-p "Review of a diff of " said))
+      (agent-q-diff-cancel review))))
+
 ;;;; What other packages ask
 
 (ert-deftest aqd-several-imenu-outline-and-which-function-know-the-files ()
@@ -368,7 +417,8 @@ character →; .*agent-q-diff-recode-target.*; r rejects\\'"
                      '("a.txt" "old.txt → sub/new.txt" "gone.txt" "deep/made.txt" "run.sh"
                        "link")))
       (should (equal (mapcar #'car (cdr (nth 1 index)))
-                     '("The file" "4 pending  @@ rename @@" "5 pending  @@ -1,2 +1,2 @@")))
+                     '("The file" "the renaming of old.txt pending  @@ rename @@"
+                       "hunk 1 of old.txt pending  @@ -1,2 +1,2 @@")))
       (imenu (nth 2 (nth 1 index)))
       (should (= 3 (agent-q-diff-buffer-hunk-at-point)))
       (should (equal "old.txt → sub/new.txt" (which-function)))
@@ -460,7 +510,7 @@ character →; .*agent-q-diff-recode-target.*; r rejects\\'"
   (aqd-several-with-review
     (switch-to-buffer (current-buffer))
     (agent-q-diff-buffer-goto-hunk 6)
-    (should (string-prefix-p "Hunk 7 applied" (aqd-said (aqd-press "a"))))
+    (should (string-prefix-p "Hunk 1 of made.txt applied" (aqd-said (aqd-press "a"))))
     (should (equal "made\n" (aqd-bytes-of (aqd-several-name "deep/made.txt"))))
     (should (equal (nth 3 (aqd-several-headings)) "new file   deep/made.txt  accepted"))
     (agent-q-diff-unapply review 6)
@@ -596,9 +646,9 @@ character →; .*agent-q-diff-recode-target.*; r rejects\\'"
       (let ((inhibit-message t))
         (agent-q-diff-refresh))
       (pcase-dolist (`(,hunk . ,said)
-                     '((5 . "6 of 10); its buffer has unsaved edits")
-                       (7 . "8 of 10); the file does not exist any more")
-                       (9 . "10 of 10); there is no file under either name")))
+                     '((5 . "The deletion of gone.txt pending; its buffer has unsaved edits")
+                       (7 . "The mode of run.sh pending; the file does not exist any more")
+                       (9 . "The renaming of b.txt pending; there is no file under either name")))
         (agent-q-diff-buffer-goto-hunk (1- hunk))
         (should (string-suffix-p said (aqd-said (agent-q-diff-next-hunk))))
         (agent-q-diff-buffer-goto-hunk (1- hunk))
@@ -890,12 +940,14 @@ In the files: 1 of 2 files: a.txt 0 of 3 hunks, old.txt 1 of 1 hunk.\n"
     (agent-q-diff-end review)
     (should (eq 'partial (aqd-several-answer :status)))
     (should (string-prefix-p
-             "✓ Accepted in part: 2 of 6 files: a.txt 1 of 3 hunks (hunk 2: \"keep the old \
-name\"; undecided: hunk 3), old.txt renamed to sub/new.txt with 0 of 1 hunk (undecided: hunk 1), \
-gone.txt not deleted, deep/made.txt not created, run.sh not made executable (undecided), \
+             "✓ Accepted in part: 2 of 6 files: a.txt 1 of 3 hunks (hunk 2 rejected: \"keep the \
+old name\"; undecided: hunk 3), old.txt renamed to sub/new.txt with 0 of 1 hunk (undecided: hunk 1), \
+gone.txt not deleted (rejected), deep/made.txt not created (rejected), run.sh not made \
+executable (undecided), \
 link does not link to run.sh (undecided)."
              (aqd-several-answer :message)))
     (should (string-search "\na.txt:\nIn the file: hunk 1.\nNot in the file: hunks 2 and 3.
+The user rejected hunk 2.
 The user has not decided about hunk 3."
                            (concat "\n" (aqd-several-answer :message))))
     (let ((files (aqd-several-answer :files)))

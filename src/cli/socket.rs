@@ -35,7 +35,7 @@ const BUSY_PAUSE: Duration = Duration::from_millis(100);
 pub struct Progress {
     /// Number of decided hunks.
     pub decided: u64,
-    /// Number of all hunks.
+    /// Number of all hunks. It is 0 if the user has to answer a question, not decide hunks.
     pub total: u64,
 }
 

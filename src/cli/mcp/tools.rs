@@ -304,6 +304,9 @@ pub fn pending_result(id: &str) -> JsonObject {
 pub fn progress(progress: Option<Progress>) -> String {
     match progress {
         None => "Emacs has not taken the call yet; it may be busy".to_owned(),
+        Some(Progress { total: 0, .. }) => {
+            "Emacs has the call, and the user has not answered yet".to_owned()
+        }
         Some(Progress { decided, total }) => {
             format!("The user is reviewing in Emacs: {decided} of {total} hunks decided")
         }
