@@ -38,6 +38,23 @@ a hook changes while saving is not mistaken for our edit."
         (unless is-done
           (agent-q-diff-file-remove-directories missing))))))
 
+(defvar agent-q-diff-apply-text-before-hooks nil
+  "(BUFFER . TEXT) from before the first edit of a hook in the latest save, or nil.")
+
+(defun agent-q-diff-apply--saving (buffer function)
+  "Call FUNCTION, which saves BUFFER, and note what hooks change meanwhile."
+  (let ((note (lambda (&rest _)
+                (unless agent-q-diff-apply-text-before-hooks
+                  (setq agent-q-diff-apply-text-before-hooks
+                        (cons buffer (agent-q-diff-text-in buffer)))))))
+    (setq agent-q-diff-apply-text-before-hooks nil)
+    (with-current-buffer buffer
+      (add-hook 'before-change-functions note nil t))
+    (unwind-protect (funcall function)
+      (when (buffer-live-p buffer)
+        (with-current-buffer buffer
+          (remove-hook 'before-change-functions note t))))))
+
 (defun agent-q-diff-apply--edit-and-save (buffer texts edit save check)
   "Edit BUFFER and save it, for `agent-q-diff-apply--carry-out'.
 BUFFER, TEXTS, EDIT, SAVE and CHECK are that function's.  It also removes
@@ -56,7 +73,8 @@ directories that were made for a file that is then refused."
          (funcall edit))
        (setq tick (buffer-chars-modified-tick buffer))
        (when save
-         (agent-q-diff-save-buffer buffer check keep))))
+         (agent-q-diff-apply--saving
+          buffer (lambda () (agent-q-diff-save-buffer buffer check keep))))))
     tick))
 
 (defun agent-q-diff-apply--as-one-step (buffer function)

@@ -432,5 +432,86 @@ It has the failure and the comment of the first of them that has any."
           (agent-q-diff-change-comments change)
           (joined (agent-q-diff-change-comments change)))))
 
+;;;; Hunks that a hook changed on saving
+
+(defun agent-q-diff-change--applied (change file)
+  "Return (ID . (LINE . TEXT)) for each hunk of FILE of CHANGE that is applied.
+TEXT is the target's there, as far as the engine knows it.  Of more than
+`agent-q-diff-change-max-shown' hunks, only the last are returned."
+  (let* ((engine (agent-q-diff-change-engine change))
+         (index (seq-position (agent-q-diff-change-files change) file #'eq))
+         (n-files (length (agent-q-diff-change-files change)))
+         (end (if (< (1+ index) n-files)
+                  (aref (agent-q-diff-change-first-hunks change) (1+ index))
+                (car (agent-q-diff-change-tally change))))
+         found)
+    (cl-loop for at from (aref (agent-q-diff-change-first-hunks change) index) below end
+             for hunk = (and (not (agent-q-diff-change-operation-of change at))
+                             (agent-q-diff-change-hunk change at))
+             when (and hunk (eq 'applied (agent-q-diff-engine-hunk-mark hunk))
+                       (or (eq t (agent-q-diff-engine-hunk-fact hunk))
+                           (agent-q-diff-change-hooked-p change hunk)))
+             do (push hunk found))
+    (mapcar (lambda (hunk)
+              (cons (agent-q-diff-engine-hunk-id hunk)
+                    (agent-q-diff-engine-live-lines
+                     engine (agent-q-diff-engine-hunk-index hunk))))
+            (seq-take found agent-q-diff-change-max-shown))))
+
+(defun agent-q-diff-change--without (text places)
+  "Return TEXT without the lines in PLACES, a list of (LINE . LINES)."
+  (with-temp-buffer
+    (insert text)
+    (dolist (place (sort (copy-sequence places) (lambda (one other) (> (car one) (car other)))))
+      (goto-char (point-min))
+      (forward-line (car place))
+      (let ((beg (point)))
+        (delete-region beg (min (point-max) (+ beg (length (cdr place)))))))
+    (buffer-string)))
+
+(defun agent-q-diff-change-note-hooked (change file before)
+  "Record which hunks of FILE of CHANGE a hook has changed on saving, and follow.
+BEFORE is the text before that, or nil if it is not known.  Such a hunk is in
+the file, as changed by the hook.  Whether other lines were changed as well is
+recorded, too."
+  (let* ((engine (agent-q-diff-change-engine change))
+         (applied (agent-q-diff-change--applied change file))
+         places-before places-now are-others)
+    (agent-q-diff-file-change-follow file)
+    (pcase-dolist (`(,id . ,place) applied)
+      (when-let* ((index (agent-q-diff-module-hunk-with-id engine id))
+                  (now (ignore-error agent-q-diff-error
+                         (agent-q-diff-engine-live-lines engine index))))
+        (push place places-before)
+        (push now places-now)
+        (unless (or (equal (cdr place) (cdr now))
+                    (string-blank-p (cdr now)))
+          (setf (alist-get id (agent-q-diff-file-change-hooked file)) (cdr now)))))
+    (unless (and before
+                 (equal (agent-q-diff-change--without before places-before)
+                        (agent-q-diff-change--without
+                         (agent-q-diff-text-in (agent-q-diff-file-change-buffer file))
+                         places-now)))
+      (setf (agent-q-diff-file-change-is-altered file) t
+            are-others t))
+    (setf (agent-q-diff-file-change-hook-changed file) (if are-others 'others 'hunks)
+          ;; For the next one who follows, that is news.
+          (agent-q-diff-file-change-tick file) nil
+          (agent-q-diff-file-change-told file) 'hook)))
+
+(defun agent-q-diff-change-hooked-p (change hunk)
+  "Return non-nil if HUNK of CHANGE is in its file as a hook changed it on saving.
+HUNK is an `agent-q-diff-engine-hunk'.  If its lines were changed again since,
+it is as any other."
+  (let ((index (agent-q-diff-engine-hunk-index hunk)))
+    (when-let* ((file (agent-q-diff-change-file-of change index))
+                (known (assq (agent-q-diff-engine-hunk-id hunk)
+                             (agent-q-diff-file-change-hooked file))))
+      (and (eq 'applied (agent-q-diff-engine-hunk-mark hunk))
+           (equal (cdr known)
+                  (ignore-error agent-q-diff-error
+                    (cdr (agent-q-diff-engine-live-lines
+                          (agent-q-diff-change-engine change) index))))))))
+
 (provide 'agent-q-diff-change)
 ;;; agent-q-diff-change.el ends here

@@ -186,7 +186,10 @@ target alone, the change is the user's, and there are no words."
       (progn
         (agent-q-diff-signs-show-all)
         (if (eq note 'edited)
-            "; on saving, a hook changed other lines as well"
+            (if (eq 'hunks (agent-q-diff-file-change-hook-changed
+                            (nth index (agent-q-diff-change-files change))))
+                "; on saving, a hook changed accepted lines"
+              "; on saving, a hook changed other lines as well")
           ""))
     ""))
 

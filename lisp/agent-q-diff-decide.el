@@ -106,7 +106,12 @@ it in."
         (agent-q-diff-change-note-presences
          (nth (agent-q-diff-engine-part-file part) (agent-q-diff-change-files change)))))
     (pcase-dolist (`(,file . ,tick) edited)
-      (agent-q-diff-file-change-note-edited file tick))))
+      (when (agent-q-diff-file-change-note-edited file tick)
+        (agent-q-diff-change-note-hooked
+         change file
+         (pcase agent-q-diff-apply-text-before-hooks
+           (`(,buffer . ,text)
+            (and (eq buffer (agent-q-diff-file-change-buffer file)) text))))))))
 
 (defun agent-q-diff-decide--in-order (parts)
   "Return PARTS of a plan in the order in which they are to be carried out.

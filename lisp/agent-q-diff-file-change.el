@@ -50,6 +50,8 @@
   (original nil :documentation "The proposal's original text, or nil.")
   (modified nil :documentation "The proposal's modified text, or nil.")
   (is-altered nil :documentation "Non-nil if saving changed more than the hunks.")
+  (hook-changed nil :documentation "What a hook changed in the latest save: `hunks' or `others'.")
+  (hooked nil :documentation "Alist from ids of hunks that saving changed to their lines since.")
   (is-adapted nil :documentation "Non-nil if line ends were adapted."))
 
 (defun agent-q-diff-file-change-path (change)
@@ -481,12 +483,12 @@ Return the target's tick from before saving, for
                               (agent-q-diff-engine-part-offsets part))))
 
 (defun agent-q-diff-file-change-note-edited (change tick)
-  "Record that an edit of CHANGE is committed; TICK is the target's tick."
+  "Record that an edit of CHANGE is committed; TICK is the target's tick.
+Return non-nil if a hook has changed the text since, on saving."
   (setf (agent-q-diff-file-change-is-edited change) t
         (agent-q-diff-file-change-tick change) tick
         (agent-q-diff-file-change-told change) tick)
-  (unless (eq tick (buffer-chars-modified-tick (agent-q-diff-file-change-buffer change)))
-    (setf (agent-q-diff-file-change-is-altered change) t)))
+  (not (eq tick (buffer-chars-modified-tick (agent-q-diff-file-change-buffer change)))))
 
 (defun agent-q-diff-file-change--note-tick (change tick)
   "Record that the engine of CHANGE knows the target as it is at TICK.

@@ -282,7 +282,18 @@ They are numbered as by the tools with which agents read files."
      (when (> more 0)
        (list (format "       … %d more lines" more))))))
 
-;;;; What the user edited and said
+;;;; What a hook changed, and what the user edited and said
+
+(defun agent-q-diff-message-facts--hooked (result)
+  "Return lines about hunks of RESULT that a hook of the user's changed on saving."
+  (mapcan (lambda (hunk)
+            (when (plist-get hunk :hooked)
+              (cons (format "On saving, a hook of the user's changed lines of hunk %d."
+                            (1+ (plist-get hunk :index)))
+                    (and (plist-get hunk :now)
+                         (agent-q-diff-message-facts--numbered
+                          (agent-q-diff-message-facts-place result) hunk)))))
+          (plist-get result :hunks)))
 
 (defun agent-q-diff-message-facts-edited-p (result)
   "Return non-nil if the user edited a hunk of RESULT that is in the target."
@@ -330,6 +341,7 @@ They are about what is in the file, whatever the marks."
                            (remq nil (list (agent-q-diff-message-facts-saved-note result)))
                          (agent-q-diff-message-facts--partial result in out))
                        (agent-q-diff-message-facts--placement result)
+                       (agent-q-diff-message-facts--hooked result)
                        (agent-q-diff-message-facts--edited result)
                        (agent-q-diff-message-facts-comments result)
                        (when (plist-get result :altered)

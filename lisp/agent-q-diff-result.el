@@ -136,9 +136,14 @@ their files."
                (`(,counts ,side . ,hunks) (agent-q-diff-result--report file))
                (is-lost (eq 'lost (car-safe (agent-q-diff-session-outcome review))))
                (in-target (nth 3 counts))
-               (in-file (if is-lost 0 in-target)))
+               (results (agent-q-diff-result--hunk-results change hunks is-lost))
+               (in-file (cond
+                         (is-lost 0)
+                         ((agent-q-diff-file-change-hooked file)
+                          (seq-count (lambda (hunk) (plist-get hunk :in-file)) results))
+                         (t in-target))))
     (append
-     (agent-q-diff-result--head review counts in-file)
+     (agent-q-diff-result--head review (append (seq-take counts 3) (list in-file)) in-file)
      (list :altered (agent-q-diff-file-change-is-altered file)
            :detached (agent-q-diff-target-is-detached target)
            :untouched (and (agent-q-diff-target-disk target)
@@ -146,7 +151,7 @@ their files."
                                   (agent-q-diff-result--disk target)))
            :overwritten (and is-lost (< 0 in-target)
                              (not (agent-q-diff-target-lost target)))
-           :hunks (agent-q-diff-result--hunk-results change hunks is-lost))
+           :hunks results)
      (agent-q-diff-result--content file side (< 0 in-file)))))
 
 (defun agent-q-diff-result--of-several (review)
@@ -311,14 +316,17 @@ file is gone, so that none is in it."
                               (length hunks)))
            for (hunk header . now) in hunks
            for text = (pop texts)
-           for is-in = (agent-q-diff-engine-hunk-fact hunk)
-           for is-lost-here = (eq (agent-q-diff-engine-hunk-place hunk) 'lost)
+           for is-hooked = (agent-q-diff-change-hooked-p change hunk)
+           for is-in = (or is-hooked (agent-q-diff-engine-hunk-fact hunk))
+           for is-lost-here = (and (not is-hooked)
+                                   (eq (agent-q-diff-engine-hunk-place hunk) 'lost))
            collect (nconc
                     (list :index (agent-q-diff-engine-hunk-index hunk)
                           :state (agent-q-diff-engine-hunk-mark hunk)
                           :header header
                           :in-file (and is-in (not is-lost) (not is-lost-here)))
                     (agent-q-diff-result--given :lost (or is-lost-here (and is-in is-lost)))
+                    (agent-q-diff-result--given :hooked (and is-hooked (not is-lost)))
                     (agent-q-diff-result--given :now now)
                     (agent-q-diff-result--given :part (and is-cut text))
                     (agent-q-diff-result--rare-parts change hunk text))))

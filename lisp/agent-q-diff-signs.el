@@ -143,6 +143,7 @@ IS-IN and PLACE are as in `agent-q-diff-signs--sign'."
   "Return words about PLACE of a hunk in STATE, a string, or nil."
   (cond
    ((eq place 'next-to-edit) "next to your edit")
+   ((eq place 'hooked) "as changed by your hook")
    ((and (null state) (integerp place))
     (format (ngettext "shifted by %d line" "shifted by %d lines" (abs place)) place))))
 
@@ -214,12 +215,13 @@ STATE is `applied', `rejected', or nil to remove the sign."
 
 (defun agent-q-diff-signs--show-snapshot (hunk)
   "Show the state of HUNK, an `agent-q-diff-engine-hunk'."
-  (let ((place (agent-q-diff-engine-hunk-place hunk)))
+  (let* ((is-hooked (agent-q-diff-change-hooked-p agent-q-diff-buffer-change hunk))
+         (place (if is-hooked 'hooked (agent-q-diff-engine-hunk-place hunk))))
     (agent-q-diff-signs--put-sign (agent-q-diff-buffer-position
                                    (agent-q-diff-engine-hunk-index hunk))
                                   (agent-q-diff-engine-hunk-mark hunk)
-                                  (agent-q-diff-engine-hunk-fact hunk)
-                                  (agent-q-diff-engine-hunk-reason hunk)
+                                  (or is-hooked (agent-q-diff-engine-hunk-fact hunk))
+                                  (and (not is-hooked) (agent-q-diff-engine-hunk-reason hunk))
                                   (if (eq place 'ambiguous)
                                       (cons place (agent-q-diff-signs--choice hunk))
                                     place)

@@ -25,6 +25,75 @@
       (should (plist-get result :altered))
       (should-not (plist-get result :saved)))))
 
+(defun aqd-save-formatting (hook function)
+  "Add FUNCTION to HOOK in the buffer of the test's file."
+  (with-current-buffer (aqd-visit)
+    (add-hook hook (lambda () (save-excursion (goto-char (point-min)) (funcall function) nil))
+              nil t)))
+
+(defun aqd-save-shout ()
+  "Do as a formatter that wants \"FIVE;\" in place of \"five\"."
+  (while (re-search-forward "five$" nil t)
+    (replace-match "FIVE;" t)))
+
+(ert-deftest aqd-save-a-hunk-that-a-hook-changes-is-in-as-the-hook-changed-it ()
+  (dolist (hook '(before-save-hook after-save-hook write-contents-functions))
+    (ert-info ((symbol-name hook))
+      (aqd-with-file aqd-original-of-two
+        (aqd-save-formatting hook #'aqd-save-shout)
+        (let ((review (agent-q-diff-review aqd-file aqd-original-of-two aqd-modified-of-two
+                                           "Why." #'ignore)))
+          (aqd-in-diff review
+            (dolist (hunk '(1 2))
+              (aqd-goto-hunk hunk)
+              (agent-q-diff-accept-hunk))
+            (agent-q-diff-signs-change-with-target)
+            (should (equal '((1 . "[APPLIED, as changed by your hook]") (2 . "[APPLIED]"))
+                           (aqd-signs)))
+            (agent-q-diff-finish))
+          (let* ((result (agent-q-diff-session-result review))
+                 (message (plist-get result :message)))
+            (should (eq 'accepted (plist-get result :status)))
+            (should (= 2 (plist-get result :in-file)))
+            (should-not (plist-get result :altered))
+            (should (string-prefix-p "✓ Accepted: both hunks are in " message))
+            (should (string-search "On saving, a hook of the user's changed lines of hunk 1."
+                                   message))
+            (should (string-search "\n     5\tFIVE;\n" message))
+            (should-not (string-search "other lines" message))
+            (should-not (string-search "since" message))))))))
+
+(ert-deftest aqd-save-a-hook-that-changes-other-lines-too-is-said-so ()
+  (aqd-with-file aqd-original-of-two
+    (aqd-save-formatting 'before-save-hook
+                         (lambda ()
+                           (aqd-save-shout)
+                           (goto-char (point-max))
+                           (unless (looking-back "end\n" 5)
+                             (insert "end\n"))))
+    (let* ((result (aqd-result aqd-original-of-two aqd-modified-of-two "a a q"))
+           (message (plist-get result :message)))
+      (should (plist-get result :altered))
+      (should (string-search "changed lines of hunk 1." message))
+      (should (string-search "a hook of the user's changed other lines as well." message)))))
+
+(ert-deftest aqd-save-what-is-changed-after-the-hook-is-not-the-hook-s ()
+  (aqd-with-file aqd-original-of-two
+    (aqd-save-formatting 'before-save-hook #'aqd-save-shout)
+    (let ((review (agent-q-diff-review aqd-file aqd-original-of-two aqd-modified-of-two
+                                       "Why." #'ignore)))
+      (agent-q-diff-accept review 0)
+      (with-current-buffer (aqd-visit)
+        (goto-char (point-min))
+        (search-forward "FIVE;")
+        (replace-match "mine"))
+      (aqd-in-diff review
+        (agent-q-diff-signs-change-with-target)
+        (should-not (string-search "hook" (cdr (assq 1 (aqd-signs))))))
+      (agent-q-diff-end review)
+      (should-not (string-search "hook" (plist-get (agent-q-diff-session-result review)
+                                                   :message))))))
+
 (ert-deftest aqd-save-a-hook-that-only-says-it-has-saved-is-not-believed ()
   (aqd-with-project aqd-twenty-original
     (with-current-buffer (aqd-visit)
