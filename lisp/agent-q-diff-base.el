@@ -404,7 +404,7 @@ the input focus if it had it."
   `(agent-q-diff-base--keep-selection (lambda () ,@body)))
 
 (defun agent-q-diff-base--keep-selection (function)
-  "Call FUNCTION, as `agent-q-diff-base-keeping-selection' evaluates its body."
+  "Return the value of FUNCTION; see `agent-q-diff-base-keeping-selection'."
   (let* ((frame (selected-frame))
          (has-focus (and (display-graphic-p) (eq t (frame-focus-state))))
          (frames (frame-list))
@@ -539,7 +539,7 @@ Redisplay runs them, so they come after `agent-q-diff-base-show'."
 
 (defun agent-q-diff-base--select-noted ()
   "Select the window that was selected before the other hooks of redisplay ran.
-Do that only if they have selected a buffer that was shown for an agent."
+That is done only if they have selected a buffer that was shown for an agent."
   (pcase-let ((`(,buffers . ,window) agent-q-diff-base--guarded))
     (when window
       (when (and (window-live-p window)

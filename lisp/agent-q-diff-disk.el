@@ -290,6 +290,7 @@ Point, markers and overlays stay on their lines.  The hooks of
     (condition-case err
         (save-excursion
           (let ((inhibit-message t)
+                (inhibit-interaction t)
                 ;; `after-find-file' sets it; the user's choice stays.
                 (buffer-read-only buffer-read-only))
             (revert-buffer t t t)))

@@ -318,6 +318,7 @@ visit the file while it had another name."
   (when-let ((buffer (get-file-buffer name)))
     (unless (and (zerop (buffer-size buffer))
                  (not (buffer-modified-p buffer))
+                 (agent-q-diff-visit-ours-p buffer)
                  (kill-buffer buffer))
       (agent-q-diff-file-refuse "the buffer %s is for %s already" buffer name))))
 

@@ -155,9 +155,10 @@ then stays, so that the edits can be undone."
      ((agent-q-diff-target-is-detached target)
       (when buffer
         (kill-buffer buffer)))
-     ((and (agent-q-diff-target-is-new target)
-           (or is-gone (not is-edited)))
-      (agent-q-diff-visit-close buffer)))))
+     ((not (agent-q-diff-target-is-new target)))
+     ((or is-gone (not is-edited))
+      (agent-q-diff-visit-close buffer is-edited))
+     (t (agent-q-diff-visit-keep buffer)))))
 
 ;;;; The file
 
@@ -168,8 +169,12 @@ Record the outcome in TARGET."
     ;; The file may be back.
     (when (agent-q-diff-target-lost target)
       (setf (agent-q-diff-target-lost target) (agent-q-diff-target--lost-now target)))
-    (let ((state (or (agent-q-diff-target-lost target)
-                     (agent-q-diff-disk-sync (agent-q-diff-target-buffer target)))))
+    (let* ((buffer (agent-q-diff-target-buffer target))
+           (is-ours (and (buffer-live-p buffer) (agent-q-diff-visit-ours-p buffer)))
+           (state (or (agent-q-diff-target-lost target)
+                      (agent-q-diff-disk-sync buffer))))
+      (when (and is-ours (eq state 'followed))
+        (agent-q-diff-visit-note buffer))
       (when (eq state 'followed)
         (setf (agent-q-diff-target-has-followed target) t))
       (setf (agent-q-diff-target-disk-state target)

@@ -7,12 +7,15 @@
 ;;; Commentary:
 
 ;; Turns an agent's path into a file name, visits that file without asking
-;; anything, and closes what a review opened in vain.  If a file cannot be
+;; anything or letting hooks insert, and closes what a review opened in vain
+;; unless the user has begun to use it.  If a file cannot be
 ;; visited, it signals `agent-q-diff-bad-target' with a message that says
 ;; what to do about it.
 
 ;;; Code:
 
+(require 'cl-lib)
+(require 'seq)
 (require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-visible)
@@ -96,7 +99,118 @@ directory of this host where others might read it."
   (not (and (file-remote-p path)
             (eql 0 (file-attribute-user-id (file-attributes path 'integer))))))
 
+;;;; The user's hooks
+
+;; Modes and hooks run when a file is visited for an agent, since they say how
+;; it is shown and saved.  But nobody asked to see the file, so meanwhile they
+;; can neither ask nor insert.  Those that did not get through run again when
+;; the user goes to the buffer.
+
+(defvar-local agent-q-diff-visit--held nil
+  "The functions of hooks that have still to run in this buffer.")
+(put 'agent-q-diff-visit--held 'permanent-local t)
+
+(defvar-local agent-q-diff-visit--is-reviewed nil
+  "Non-nil in a buffer that a review has visited and not yet closed.")
+(put 'agent-q-diff-visit--is-reviewed 'permanent-local t)
+
+(defvar agent-q-diff-visit--said nil
+  "Errors of hooks that the user was told, each (FUNCTION . TEXT).")
+
+(defun agent-q-diff-visit--say (function err)
+  "Tell the user once that FUNCTION, of a hook, failed with ERR."
+  (let ((said (cons function (error-message-string err))))
+    (unless (or (memq (car err) '(inhibited-interaction buffer-read-only))
+                (member said agent-q-diff-visit--said))
+      (push said agent-q-diff-visit--said)
+      (let ((inhibit-message nil))
+        (message "While %s was visited: %s" (agent-q-diff-visible (buffer-name))
+                 (cdr said))))))
+
+(defun agent-q-diff-visit--try (function)
+  "Call FUNCTION, of a hook.
+If it fails, or changes the text, undo that and hold it back."
+  (let ((tick (buffer-chars-modified-tick))
+        (was-modified (buffer-modified-p))
+        (changes (prepare-change-group))
+        (undo-list buffer-undo-list)
+        (is-done nil))
+    (activate-change-group changes)
+    (condition-case err
+        (progn
+          (save-current-buffer
+            (funcall function))
+          (setq is-done t))
+      ((error quit) (agent-q-diff-visit--say function err)))
+    (unless (eql tick (buffer-chars-modified-tick))
+      (setq is-done nil)
+      (let ((inhibit-read-only t))
+        (cancel-change-group changes))
+      (restore-buffer-modified-p was-modified))
+    (setq buffer-undo-list undo-list)
+    (unless is-done
+      (push function agent-q-diff-visit--held)))
+  nil)
+
+(defun agent-q-diff-visit--run (&rest hooks)
+  "Run HOOKS in the current buffer, whatever their functions do."
+  (dolist (hook hooks)
+    (when (boundp hook)
+      (run-hook-wrapped hook #'agent-q-diff-visit--try))))
+
+(defun agent-q-diff-visit--run-hooks ()
+  "Run in the current buffer, just visited, what was delayed meanwhile.
+A template goes into an empty file by `find-file-hook', so that waits."
+  (let ((hooks (nreverse delayed-mode-hooks))
+        (after delayed-after-hook-functions))
+    (setq delay-mode-hooks nil
+          delayed-mode-hooks nil
+          delayed-after-hook-functions nil)
+    (apply #'agent-q-diff-visit--run 'change-major-mode-after-body-hook hooks)
+    ;; They take precedence over what the hooks have set.
+    (with-demoted-errors "File local-variables error: %s"
+      (hack-local-variables 'no-mode))
+    (agent-q-diff-visit--run 'after-change-major-mode-hook)
+    (mapc #'agent-q-diff-visit--try (nreverse after))
+    (if (zerop (buffer-size))
+        (run-hook-wrapped 'find-file-hook
+                          (lambda (function)
+                            (push function agent-q-diff-visit--held)
+                            nil))
+      (agent-q-diff-visit--run 'find-file-hook))
+    (setq agent-q-diff-visit--held (nreverse agent-q-diff-visit--held))))
+
+(defun agent-q-diff-visit--run-held ()
+  "Run what was held back in the current buffer, to which the user has gone.
+A new file that is being reviewed stays empty until that is over."
+  (let ((held agent-q-diff-visit--held))
+    (unless (and agent-q-diff-visit--is-reviewed (zerop (buffer-size)))
+      (setq agent-q-diff-visit--held nil)
+      (dolist (function held)
+        (condition-case err
+            (funcall function)
+          (error (message "%s: %s" (buffer-name) (error-message-string err))))))))
+
+(defun agent-q-diff-visit--note-selected ()
+  "Run what was held back if the user has gone to a buffer that we visited."
+  (let ((buffer (window-buffer)))
+    (when (and (buffer-local-value 'agent-q-diff-visit--held buffer)
+               (null inhibit-interaction))
+      (with-current-buffer buffer
+        (agent-q-diff-visit--run-held)))))
+
+;;;; Visiting without asking
+
 (defvar vc-follow-symlinks)
+
+(defmacro agent-q-diff-visit--without-keys (&rest body)
+  "Evaluate BODY; the selection stays, and no key is read.
+`read-key' does not respect `inhibit-interaction'."
+  (declare (indent 0) (debug t))
+  `(cl-letf (((symbol-function 'read-key)
+              (lambda (&rest _) (signal 'inhibited-interaction nil))))
+     (agent-q-diff-base-keeping-selection
+       ,@body)))
 
 (defun agent-q-diff-visit--find (path)
   "Return a new buffer that visits PATH, asking nothing.
@@ -109,13 +223,30 @@ Only safe file-local variables are set, and none is evaluated."
         (vc-follow-symlinks nil)
         ;; An agent reads the markup of a file, so the buffer shows it, too.
         (format-alist nil)
+        (inhibit-interaction t)
+        (use-dialog-box nil)
         (inhibit-message t))
-    (let ((buffer (find-file-noselect path t)))
-      (unless (file-exists-p path)
-        ;; Emacs makes it read-only if the directory is missing as well.
+    (agent-q-diff-visit--without-keys
+      (let ((buffer (agent-q-diff-visit--find-without-hooks path)))
         (with-current-buffer buffer
-          (setq buffer-read-only nil)))
-      buffer)))
+          (unless (file-exists-p path)
+            ;; Emacs makes it read-only if the directory is missing as well.
+            (setq buffer-read-only nil))
+          (agent-q-diff-visit--run-hooks)
+          (setq agent-q-diff-visit--is-reviewed t)
+          (when agent-q-diff-visit--held
+            (add-hook 'buffer-list-update-hook #'agent-q-diff-visit--note-selected))
+          (agent-q-diff-visit-note buffer))
+        buffer))))
+
+(defun agent-q-diff-visit--find-without-hooks (path)
+  "Return a new buffer that visits PATH; its hooks are delayed."
+  ;; The value is bound for all buffers, since the new one is not there yet.
+  (with-temp-buffer
+    (let ((delay-mode-hooks t)
+          (find-file-hook nil)
+          (find-file-not-found-functions nil))
+      (find-file-noselect path t))))
 
 (defun agent-q-diff-visit (path)
   "Return (BUFFER . IS-NEW) for PATH, an absolute file name.
@@ -194,12 +325,54 @@ Return non-nil if the file is gone."
         (agent-q-diff-file-remove-directories directories)
         (not (file-exists-p file))))))
 
-(defun agent-q-diff-visit-close (buffer)
-  "Kill BUFFER, which a review opened, unless it is shown or has unsaved edits."
-  (when (and (buffer-live-p buffer)
-             (not (agent-q-diff-disk-unsaved-p buffer))
-             (not (get-buffer-window buffer t)))
-    (kill-buffer buffer)))
+(defvar-local agent-q-diff-visit--noted nil
+  "What the user had done in this buffer when it was last ours alone.")
+(put 'agent-q-diff-visit--noted 'permanent-local t)
+
+(defun agent-q-diff-visit--traces ()
+  "Return what is different in the current buffer once the user has used it."
+  (list buffer-display-count (point) (mark t) (point-min) (buffer-narrowed-p)
+        buffer-read-only major-mode buffer-file-name
+        (copy-sequence (buffer-local-value 'local-minor-modes (current-buffer)))))
+
+(defun agent-q-diff-visit-note (buffer)
+  "Note that BUFFER, which we visited or showed, is ours alone."
+  (with-current-buffer buffer
+    (setq agent-q-diff-visit--noted
+          (cons (buffer-chars-modified-tick) (agent-q-diff-visit--traces)))))
+
+(defun agent-q-diff-visit-ours-p (buffer &optional is-edited)
+  "Return non-nil if the user has done nothing with BUFFER since we visited it.
+If IS-EDITED is non-nil, its text may have changed, and point with it.  A
+buffer that emacsclient or another program waits for is not ours, either."
+  (with-current-buffer buffer
+    (pcase-let ((`(,tick . ,noted) agent-q-diff-visit--noted)
+                (now (agent-q-diff-visit--traces)))
+      (and noted
+           (if is-edited
+               (equal (cons (car now) (cddr now)) (cons (car noted) (cddr noted)))
+             (and (eql tick (buffer-chars-modified-tick))
+                  (equal now noted)))
+           (null (bound-and-true-p server-buffer-clients))
+           (null (get-buffer-process buffer))
+           (not (seq-some (lambda (other) (eq buffer (buffer-base-buffer other)))
+                          (buffer-list)))))))
+
+(defun agent-q-diff-visit-keep (buffer)
+  "Note that the review which opened BUFFER is over; BUFFER stays."
+  (when (buffer-live-p buffer)
+    (with-current-buffer buffer
+      (setq agent-q-diff-visit--is-reviewed nil))))
+
+(defun agent-q-diff-visit-close (buffer &optional is-edited)
+  "Kill BUFFER, which a review opened, unless the user has begun to use it.
+If IS-EDITED is non-nil, the review has edited it."
+  (agent-q-diff-visit-keep buffer)
+  (when (buffer-live-p buffer)
+    (when (and (not (get-buffer-window buffer t))
+               (agent-q-diff-visit-ours-p buffer is-edited)
+               (not (agent-q-diff-disk-unsaved-p buffer)))
+      (kill-buffer buffer))))
 
 (provide 'agent-q-diff-visit)
 ;;; agent-q-diff-visit.el ends here

@@ -153,5 +153,181 @@
           (should (equal (buffer-string) "(foo)\n")))
       (kill-buffer buffer))))
 
+;;;; Hooks of the user's that ask, insert or fail
+
+(defmacro aqd-visit-with-hooks (bindings &rest body)
+  "Evaluate BODY with BINDINGS of hooks; `asked' counts questions."
+  (declare (indent 1) (debug t))
+  `(let ((asked 0)
+         (agent-q-diff-visit--said nil))
+     (cl-letf (((symbol-function 'read-from-minibuffer)
+                (lambda (&rest _)
+                  (when inhibit-interaction
+                    (signal 'inhibited-interaction nil))
+                  (cl-incf asked)
+                  "n")))
+       (let ,bindings
+         ,@body))))
+
+(defconst aqd-visit-questions
+  '((y-or-n-p "Import? ") (yes-or-no-p "Import? ") (read-string "Name: ")
+    (completing-read "Name: " '("a" "b")) (read-char) (read-event) (read-key "Key: ")
+    (read-char-choice "Key: " '(?a)) (read-from-minibuffer "Name: "))
+  "Ways in which a hook asks.")
+
+(ert-deftest aqd-visit-hooks-that-ask-do-not ()
+  (dolist (question aqd-visit-questions)
+    (dolist (hook '(text-mode-hook find-file-hook after-change-major-mode-hook))
+      (aqd-with-file "a\n"
+        ;; When its buffers are killed, a batch Emacs may show the file's.
+        (aqd-visit-with-hooks ((buffer-list-update-hook nil))
+          (let ((ask (lambda ()
+                       (when buffer-file-name
+                         (eval question t)))))
+            (cl-progv (list hook) (list (cons ask (default-value hook)))
+              (ert-info ((format "%S in %s" question hook))
+                (let ((review (agent-q-diff-review aqd-file "a\n" "b\n" nil nil)))
+                  (should-not (agent-q-diff-session-outcome review))
+                  (should (= asked 0))
+                  (agent-q-diff-accept review 0)
+                  (agent-q-diff-end review)
+                  (should (equal (aqd-disk) "b\n")))))))))))
+
+(ert-deftest aqd-visit-hooks-run-when-the-user-goes-to-the-buffer ()
+  (aqd-with-file "a\n"
+    (aqd-visit-with-hooks ((text-mode-hook (list (lambda () (read-from-minibuffer "Import? "))))
+                           (find-file-hook (list (lambda () (error "Broken")))))
+      (let ((review (agent-q-diff-review aqd-file "a\n" "b\n" nil nil)))
+        (agent-q-diff-accept review 0)
+        (agent-q-diff-end review))
+      (should (= asked 0))
+      (save-window-excursion
+        (should (string-search "Broken" (aqd-said (find-file aqd-file))))
+        (should (= asked 1))
+        ;; Only once.
+        (switch-to-buffer "*scratch*")
+        (find-file aqd-file)
+        (should (= asked 1))))))
+
+(ert-deftest aqd-visit-an-error-in-a-hook-is-said-once ()
+  (aqd-with-file "a\n"
+    (aqd-visit-with-hooks ((find-file-hook '(aqd-visit-break))
+                           (text-mode-hook '(aqd-visit-break))
+                           (ran nil))
+      (cl-letf (((symbol-function 'aqd-visit-break) (lambda () (error "Broken"))))
+        (add-hook 'find-file-hook (lambda () (setq ran t)) t)
+        (dotimes (_ 2)
+          (let ((review (agent-q-diff-review aqd-file "a\n" "b\n" nil nil)))
+            (should-not (agent-q-diff-session-outcome review))
+            (should ran)
+            (agent-q-diff-cancel review)))
+        (should (equal agent-q-diff-visit--said '((aqd-visit-break . "Broken"))))))))
+
+(ert-deftest aqd-visit-what-inserts-does-not-get-into-the-file ()
+  (dolist (hook '(find-file-hook text-mode-hook find-file-not-found-functions))
+    (dolist (old '(nil "" "a\n"))
+      (aqd-with-file (or old "")
+        (unless old
+          (delete-file aqd-file))
+        (cl-progv (list hook)
+            (list (list (lambda ()
+                          (let ((inhibit-read-only t))
+                            (save-excursion
+                              (goto-char (point-min))
+                              (insert "template\n"))))))
+          (let ((review (agent-q-diff-review aqd-file (or old "") "b\n" nil nil)))
+            (ert-info ((format "%s %S" hook old))
+              (should (equal (or old "") (with-current-buffer (aqd-target-of review)
+                                           (buffer-string))))
+              (should-not (buffer-modified-p (aqd-target-of review)))
+              (agent-q-diff-accept review 0)
+              (agent-q-diff-end review)
+              (should (equal (aqd-disk) "b\n")))))))))
+
+(ert-deftest aqd-visit-a-template-waits-while-a-new-file-is-reviewed ()
+  (aqd-with-file ""
+    (delete-file aqd-file)
+    (let* ((n 0)
+           (find-file-hook (list (lambda ()
+                                   (cl-incf n)
+                                   (when (zerop (buffer-size))
+                                     (insert "template\n")))))
+           (review (agent-q-diff-review aqd-file "" "b\n" nil nil)))
+      (save-window-excursion
+        (switch-to-buffer (aqd-target-of review))
+        (should (= n 0))
+        (agent-q-diff-accept review 0)
+        (agent-q-diff-end review)
+        (switch-to-buffer "*scratch*")
+        (find-file aqd-file)
+        (should (= n 1))
+        (should (equal (buffer-string) "b\n"))
+        (should (equal (aqd-disk) "b\n"))))))
+
+(ert-deftest aqd-visit-a-hook-that-makes-a-file-read-only-is-respected ()
+  (aqd-with-file "a\n"
+    (let* ((find-file-hook (list (lambda () (setq buffer-read-only t))))
+           (review (agent-q-diff-review aqd-file "a\n" "b\n" nil nil)))
+      (should-error (agent-q-diff-accept review 0) :type 'agent-q-diff-bad-target)
+      (agent-q-diff-cancel review))))
+
+(ert-deftest aqd-visit-a-hook-that-selects-leaves-the-selection ()
+  (aqd-with-file "a\n"
+    (save-window-excursion
+      (switch-to-buffer "*scratch*")
+      (let* ((find-file-hook (list (lambda () (pop-to-buffer "*Messages*"))))
+             (window (selected-window))
+             (review (agent-q-diff-review aqd-file "a\n" "b\n" nil nil)))
+        (should (eq window (selected-window)))
+        (should (equal "*scratch*" (buffer-name (window-buffer))))
+        (agent-q-diff-cancel review)))))
+
+;;;; A buffer that the user has begun to use
+
+(defconst aqd-visit-uses
+  '((find-file aqd-file)
+    (switch-to-buffer (current-buffer))
+    (goto-char 3)
+    (push-mark 2 t)
+    (narrow-to-region 1 3)
+    (overwrite-mode)
+    (emacs-lisp-mode)
+    (read-only-mode)
+    (setq-local server-buffer-clients '(client))
+    (progn (insert "x") (delete-char -1) (set-buffer-modified-p nil))
+    (make-indirect-buffer (current-buffer) "indirect"))
+  "What a user does in the buffer of a file under review.")
+
+(ert-deftest aqd-visit-a-buffer-that-the-user-uses-is-not-killed ()
+  (dolist (use (cons nil aqd-visit-uses))
+    (aqd-with-file "a\nb\n"
+      (let ((review (agent-q-diff-review aqd-file "a\nb\n" "a\nB\n" nil nil)))
+        (save-window-excursion
+          (with-current-buffer (aqd-target-of review)
+            (eval use t))
+          (switch-to-buffer "*scratch*")
+          (agent-q-diff-reject review 0)
+          (agent-q-diff-end review))
+        (ert-info ((format "%S" use))
+          (should (eq (and use t) (and (find-buffer-visiting aqd-file) t))))
+        (when (get-buffer "indirect")
+          (kill-buffer "indirect"))
+        (when-let ((buffer (find-buffer-visiting aqd-file)))
+          (with-current-buffer buffer
+            (setq-local server-buffer-clients nil)))))))
+
+(ert-deftest aqd-visit-a-new-file-whose-buffer-the-user-uses-is-not-killed ()
+  (aqd-with-file ""
+    (delete-file aqd-file)
+    (let ((review (agent-q-diff-review aqd-file "" "b\n" nil nil)))
+      (agent-q-diff-accept review 0)
+      (save-window-excursion
+        (find-file aqd-file)
+        (switch-to-buffer "*scratch*"))
+      (agent-q-diff-unapply review 0)
+      (agent-q-diff-end review)
+      (should-not (file-exists-p aqd-file))
+      (should (find-buffer-visiting aqd-file)))))
+
 (provide 'agent-q-diff-visit-test)
 ;;; agent-q-diff-visit-test.el ends here
