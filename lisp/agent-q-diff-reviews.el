@@ -33,12 +33,20 @@
   '(:eval (agent-q-diff-reviews-mode-line))
   "Mode line construct that is in `global-mode-string' while reviews are open.")
 
+(defconst agent-q-diff-reviews--mode-line-keys
+  (let ((map (make-sparse-keymap)))
+    (define-key map [mode-line mouse-1] 'agent-q-diff-list)
+    map)
+  "Keymap of the number of reviews in the mode line.")
+
 (defun agent-q-diff-reviews-mode-line ()
   "Return text for the mode line: how many reviews are open."
   (let ((n (length agent-q-diff-reviews-open)))
     (propertize (format (ngettext " [%d review]" " [%d reviews]" n) n)
                 'face 'agent-q-diff-reviews
-                'help-echo "Open reviews; M-x agent-q-diff-list")))
+                'help-echo "Open reviews; mouse-1: list them"
+                'mouse-face 'mode-line-highlight
+                'local-map agent-q-diff-reviews--mode-line-keys)))
 (put 'agent-q-diff-reviews-mode-line 'risky-local-variable t)
 
 (defun agent-q-diff-reviews-begin-mode-line ()

@@ -56,5 +56,9 @@
       (mapc #'agent-q-diff-cancel (list one two)))
     (aqd-should-leave-nothing)))
 
+(ert-deftest aqd-reviews-mode-line-can-be-clicked ()
+  (let ((map (get-text-property 1 'local-map (agent-q-diff-reviews-mode-line))))
+    (should (eq 'agent-q-diff-list (lookup-key map [mode-line mouse-1])))))
+
 (provide 'agent-q-diff-reviews-test)
 ;;; agent-q-diff-reviews-test.el ends here
