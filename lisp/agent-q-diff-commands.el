@@ -144,9 +144,10 @@ For a conflict, it names the key that merges."
   (message "%s%s%s"
            (cond
             ((eq (car err) 'agent-q-diff-not-in)
-             (format "%s is not in the %s"
+             (format "%s is not in the %s%s"
                      (agent-q-diff-buffer-hunk-words (agent-q-diff-buffer-hunk-here) 'first)
-                     (agent-q-diff-buffer-target-word)))
+                     (agent-q-diff-buffer-target-word)
+                     (agent-q-diff-commands--undo-words)))
             (t (format (if (eq command 'unapply)
                            "Failed to take the hunk out: %s"
                          "Failed to apply hunk: %s")
@@ -156,6 +157,21 @@ For a conflict, it names the key that merges."
                 "; \\<agent-q-diff-mode-map>\\[agent-q-diff-merge-hunk] merges")
              "")
            (agent-q-diff-commands--followed-words agent-q-diff-buffer-change)))
+
+(defvar-local agent-q-diff-commands--decided nil
+  "The hunk that was decided last by a key that moves on, or nil.")
+
+(defun agent-q-diff-commands--undo-words ()
+  "Return words that name the key which undoes the last decision, or nothing.
+They are for a user who wants to undo it, and whom it has moved on."
+  (if (and agent-q-diff-commands--decided
+           (/= agent-q-diff-commands--decided (agent-q-diff-buffer-hunk-here))
+           (< agent-q-diff-commands--decided (length agent-q-diff-buffer-marks))
+           (aref agent-q-diff-buffer-marks agent-q-diff-commands--decided))
+      (substitute-command-keys
+       (format "; \\<agent-q-diff-mode-map>\\[agent-q-diff-undo] undoes %s"
+               (agent-q-diff-buffer-hunk-words agent-q-diff-commands--decided)))
+    ""))
 
 (defun agent-q-diff-commands--note-failure (command err)
   "Record that COMMAND, if it accepts, failed on the hunk at point with ERR.
@@ -245,11 +261,19 @@ undo step of the target, and one decision for `agent-q-diff-undo'."
      (agent-q-diff-change-as-one-step
       agent-q-diff-buffer-change
       (lambda ()
-        (let ((said nil))
+        (let ((said nil)
+              (n (length hunks)))
           (while (and hunks
                       (progn
                         (agent-q-diff-buffer-goto-hunk (pop hunks))
                         (setq said (agent-q-diff-commands--do command)))))
+          (when (and said (< 1 n))
+            (setq said (concat (format "%d hunks" n)
+                               (string-remove-prefix
+                                (agent-q-diff-buffer-hunk-words
+                                 (agent-q-diff-buffer-hunk-here) 'first)
+                                said)))
+            (message "%s" said))
           said))))))
 
 (defun agent-q-diff-accept-hunk (&optional advance)
@@ -263,18 +287,24 @@ is non-nil, as by key, move on to the next pending hunk."
    (advance (agent-q-diff-commands--do-and-advance 'accept))
    (t (agent-q-diff-commands--do-here 'accept))))
 
-(defun agent-q-diff-reject-hunk (&optional advance)
+(defun agent-q-diff-reject-hunk (&optional advance reason)
   "Mark the hunk at point rejected; the target stays as it is.
 With an active region, reject only the changed lines in it; they become a
 hunk of their own.  If ADVANCE is non-nil, as by key, move on to the next
-pending hunk."
-  (interactive (list t))
+pending hunk.  REASON, a string or nil, becomes the comment on the hunk, which
+the agent reads; interactively, with a prefix argument, it is asked for."
+  (interactive (list t (and current-prefix-arg (agent-q-diff-commands--read-reason))))
+  (when reason
+    (agent-q-diff-comment-hunk reason))
   (cond
    ((agent-q-diff-commands--by-hand-p)
     (agent-q-diff-commands--mark-by-hand (lambda (_) 'rejected)))
    ((agent-q-diff-commands--file-here) (agent-q-diff-commands--do-file 'reject advance))
    (advance (agent-q-diff-commands--do-and-advance 'reject))
    (t (agent-q-diff-commands--do-here 'reject))))
+
+(defvar-local agent-q-diff-commands--rejected nil
+  "The hunk that the last command rejected, as (HUNK . ID), or nil.")
 
 (defun agent-q-diff-commands--do-and-advance (command)
   "Carry out COMMAND here, and move to the next pending hunk.
@@ -289,6 +319,11 @@ nil if it failed."
     (when said
       (let ((here (agent-q-diff-buffer-hunk-here))
             next)
+        (setq agent-q-diff-commands--decided here
+              agent-q-diff-commands--rejected
+              (and (eq command 'reject)
+                   (cons here (agent-q-diff-engine-hunk-id
+                               (agent-q-diff-change-hunk agent-q-diff-buffer-change here)))))
         (cond
          ;; COMMAND decided the lines of the region, so this is what is above.
          ((and first (null (aref agent-q-diff-buffer-marks first)))
@@ -569,15 +604,83 @@ are selected."
 
 ;;;; Comments
 
-(defun agent-q-diff-comment-hunk (comment)
-  "Make COMMENT the comment on the hunk at point; if it is blank, remove that.
-The agent reads it when the review has ended, for example as the reason for
-a rejection."
+(defun agent-q-diff-commands--just-rejected (here)
+  "Return the hunk that the command before this one rejected, or nil.
+It is nil if that is HERE."
+  (pcase agent-q-diff-commands--rejected
+    (`(,hunk . ,id)
+     (and (/= hunk here)
+          (eql id (agent-q-diff-engine-hunk-id
+                   (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk)))
+          (memq last-command '(agent-q-diff-reject-hunk sly-agent-q-diff-reject-hunk))
+          hunk))))
+
+(defun agent-q-diff-commands--where-words (hunk)
+  "Return words that say which hunk HUNK is, with its file and line."
+  (let ((words (agent-q-diff-buffer-hunk-words hunk))
+        (line (agent-q-diff-engine-hunk-line
+               (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk))))
+    (concat words
+            (if agent-q-diff-buffer-headings
+                ""
+              (concat " of " (agent-q-diff-file-change-name (agent-q-diff-buffer-file hunk))))
+            (if line (format ", line %d" (1+ line)) ""))))
+
+(defun agent-q-diff-commands--read-comment (hunk what &optional other)
+  "Ask for the comment on HUNK, and return (HUNK . COMMENT).
+WHAT begins the prompt.  If OTHER is non-nil, it is the hunk that has just been
+rejected, and a key in the prompt makes the comment one on that."
+  (let ((key "M-r")
+        (there nil))
+    (let ((comment
+           (minibuffer-with-setup-hook
+               (lambda ()
+                 (when other
+                   (use-local-map
+                    (let ((map (make-sparse-keymap)))
+                      (set-keymap-parent map (current-local-map))
+                      (define-key map (kbd key)
+                        (lambda ()
+                          (interactive)
+                          (setq there (minibuffer-contents-no-properties))
+                          (exit-minibuffer)))
+                      map))))
+             (read-string (format "%s %s%s: " what (agent-q-diff-commands--where-words hunk)
+                                  (if other
+                                      (format " (%s: on %s, just rejected)" key
+                                              (agent-q-diff-buffer-hunk-words other))
+                                    ""))
+                          (agent-q-diff-commands--comment-on hunk)))))
+      (if there
+          (let ((typed (and (not (equal there (or (agent-q-diff-commands--comment-on hunk) "")))
+                            there)))
+            (cons other
+                  (read-string (format "%s %s: " what (agent-q-diff-commands--where-words other))
+                               (or typed (agent-q-diff-commands--comment-on other)))))
+        (cons hunk comment)))))
+
+(defun agent-q-diff-commands--read-reason ()
+  "Ask why the hunk at point is rejected, and return the reason.
+Where there is no hunk, or several, return nil."
+  (unless (or (use-region-p) (agent-q-diff-commands--file-here)
+              (agent-q-diff-commands--by-hand-p))
+    (cdr (agent-q-diff-commands--read-comment (agent-q-diff-buffer-hunk-here)
+                                              "Why is it rejected?  For the agent, on"))))
+
+(defun agent-q-diff-comment-hunk (comment &optional hunk)
+  "Make COMMENT the comment on HUNK; if it is blank, remove that.
+HUNK is counted from 0; it is by default the one at point.  The agent reads
+the comment when the review has ended, for example as the reason for a
+rejection.  Interactively, right after a hunk was rejected, which moves on to
+the next one, a key in the prompt makes it a comment on that hunk."
   (interactive
-   (list (read-string "Comment on this hunk: "
-                      (agent-q-diff-commands--comment-on (agent-q-diff-buffer-hunk-here)))))
+   (let* ((here (progn (agent-q-diff-buffer-current-change)
+                       (agent-q-diff-buffer-hunk-here)))
+          (read (agent-q-diff-commands--read-comment
+                 here "Comment on" (agent-q-diff-commands--just-rejected here))))
+     (list (cdr read) (car read))))
   (let ((change (agent-q-diff-buffer-current-change))
-        (hunk (agent-q-diff-buffer-hunk-here)))
+        (hunk (or hunk (agent-q-diff-buffer-hunk-here))))
     (setf (alist-get hunk (agent-q-diff-change-comments change) nil t)
           (and (not (string-blank-p comment)) comment))
     (agent-q-diff-signs-show-hunk hunk)))

@@ -461,5 +461,74 @@ What is left is the last part; a part without lines is none."
     (aqd-press "r")
     (should (= 2 (agent-q-diff-buffer-hunk-at-point)))))
 
+;;;; Comments on what was rejected
+
+(defun aqd-commands-comments ()
+  "Return the comments on the hunks of this buffer, an alist."
+  (sort (copy-alist (agent-q-diff-change-comments agent-q-diff-buffer-change))
+        #'car-less-than-car))
+
+(defmacro aqd-commands-with-diff-selected (&rest body)
+  "Run BODY with the diff buffer of a review of two hunks in the selected window."
+  (declare (indent 0) (debug t))
+  `(aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+     (save-window-excursion
+       (switch-to-buffer (agent-q-diff-session-buffer review))
+       ,@body)
+     (agent-q-diff-cancel review)))
+
+(ert-deftest aqd-commands-right-after-r-one-key-comments-on-what-was-rejected ()
+  (aqd-commands-with-diff-selected
+    (let ((prompts nil)
+          (agent-q-diff-finish-when-decided nil))
+      (cl-letf* ((read (symbol-function 'read-string))
+                 ((symbol-function 'read-string)
+                  (lambda (prompt &rest more)
+                    (push prompt prompts)
+                    (apply read prompt more))))
+        (progn
+          (aqd-goto-hunk 1)
+          (aqd-press "r c M-r bad RET")
+          (should (equal '((0 . "bad")) (aqd-commands-comments)))
+          (should (equal 1 (agent-q-diff-buffer-hunk-at-point)))
+          (should (string-match-p "\\`Comment on hunk 2 of target\\.txt, line [0-9]+ \
+(M-r: on hunk 1, just rejected): \\'"
+                                  (cadr prompts)))
+          ;; What was typed before the key goes with it.
+          (aqd-press "p C-_ r c w o M-r r s e RET")
+          (should (equal '((0 . "worse")) (aqd-commands-comments)))
+          ;; Otherwise it is the hunk at point, and nothing is offered.
+          (aqd-press "n c x RET")
+          (should (string-match-p "\\`Comment on hunk 2 of target\\.txt, line [0-9]+: \\'"
+                                  (car prompts)))
+          (should (equal '((0 . "worse") (1 . "x")) (aqd-commands-comments))))))))
+
+(ert-deftest aqd-commands-r-with-a-prefix-asks-for-the-reason ()
+  (aqd-commands-with-diff-selected
+    (aqd-goto-hunk 1)
+    (aqd-press "C-u r why RET")
+    (should (equal '((0 . "why")) (aqd-commands-comments)))
+    (should (equal '(rejected nil) (agent-q-diff-change-marks agent-q-diff-buffer-change)))
+    (ignore-error quit
+      (aqd-press "C-u r C-g"))
+    (should (equal '(rejected nil) (agent-q-diff-change-marks agent-q-diff-buffer-change)))))
+
+(ert-deftest aqd-commands-u-on-the-next-hunk-names-the-key-for-the-last ()
+  (aqd-commands-with-diff-selected
+    (aqd-goto-hunk 1)
+    (agent-q-diff-accept-hunk t)
+    (should (string-match-p "\\`Hunk 2 is not in the file; .* undoes hunk 1\\'"
+                            (aqd-said (agent-q-diff-unapply-hunk))))
+    (agent-q-diff-undo)
+    (aqd-goto-hunk 2)
+    (should (equal "Hunk 2 is not in the file" (aqd-said (agent-q-diff-unapply-hunk))))))
+
+(ert-deftest aqd-commands-a-region-says-how-many-hunks ()
+  (aqd-commands-with-diff-selected
+    (let ((transient-mark-mode t))
+      (goto-char (point-min))
+      (push-mark (point-max) t t)
+      (should (string-prefix-p "2 hunks applied; " (aqd-said (agent-q-diff-accept-hunk)))))))
+
 (provide 'agent-q-diff-commands-test)
 ;;; agent-q-diff-commands-test.el ends here
