@@ -180,14 +180,17 @@ COUNTS is as from `agent-q-diff-buffer-counts'."
                (`(,conflicts . ,ambiguous) (agent-q-diff-change-unplaced
                                             (agent-q-diff-session-change review)))
                (agent (agent-q-diff-session-agent review)))
-    (format "%d %s · %d rejected · %d pending%s%s%s · %s%s"
+    (format "%d %s · %d rejected · %d pending%s%s%s%s%s"
             applied (agent-q-diff-buffer-applied-word) rejected pending
             (if (zerop conflicts)
                 ""
               (format (ngettext " · %d conflict" " · %d conflicts" conflicts) conflicts))
             (if (zerop ambiguous) "" (format " · %d ambiguous" ambiguous))
             (if (agent-q-diff-session-comment review) " · commented" "")
-            (agent-q-diff-progress--literal (agent-q-diff-session-name review))
+            ;; Of several files, the name of the one at point comes first.
+            (if agent-q-diff-buffer-headings
+                ""
+              (concat " · " (agent-q-diff-progress--literal (agent-q-diff-session-name review))))
             (if agent
                 (concat " · " (agent-q-diff-progress--literal (agent-q-diff-visible agent)))
               ""))))

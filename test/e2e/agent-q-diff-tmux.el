@@ -368,7 +368,7 @@ WAY and TAG are as in `e2e-call'."
     (e2e-call way tag form)
     (e2e-wait-for (> (e2e-eval '(recursion-depth)) depth))
     ;; A wide screen has it beside the other window.
-    (e2e-see (concat "\\(?:^\\||\\) hunk 1/[0-9]+\\(?:, [0-9]+ below\\)?"
+    (e2e-see (concat "\\(?:^\\||\\) \\(?:.+: \\)?hunk 1/[0-9]+\\(?:, [0-9]+ lines? below\\)?"
                      "\\(?: · file 1/[0-9]+\\)? · 0 applied · ")
              "Agent-Q Diff")))
 

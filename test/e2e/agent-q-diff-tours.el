@@ -467,7 +467,7 @@ A list in the place of a line is the lines for it, perhaps none."
                      #'ignore)))))))
 
 (screens-define-tour own-patch
-  ("own-patch-opened" nil (tours-own-patch) (e2e-see "3 files · Codex"))
+  ("own-patch-opened" nil (tours-own-patch) (e2e-see "file 1/3 .* · Codex"))
   ("own-patch-part" agent-q-diff-reject-hunk "C-x o a r a")
   ("own-patch-outcome" agent-q-diff-show-outcome "=")
   ("own-patch-part-q" agent-q-diff-finish "a a q"))

@@ -399,7 +399,7 @@ When it is left, each window is as high as it was."
                                    (null agent-q-diff-buffer-rest))))
         (e2e-see "^modified   f10  1 hunk\n▌@@ -2,7 ")
         (e2e-see-cursor-at "^@@ -2,7 ")
-        (keys-press "M->" "^ hunk 80/80 · file 80/80 · " "^modified   f89  1 hunk\n▌@@ -2,7 ")
+        (keys-press "M->" "^ f89: hunk 1/1 · file 80/80 · " "^modified   f89  1 hunk\n▌@@ -2,7 ")
         (e2e-keys "C-c C-k")
         (should (eq 'rejected (plist-get (cadr (e2e-answer 'files)) :status)))))))
 
@@ -407,8 +407,8 @@ When it is left, each window is as high as it was."
   (e2e-with-emacs
     (e2e-call 'key 'files (keys-files 80))
     (e2e-keys "M->")
-    (e2e-see "^ hunk 80/80 · file 80/80 · " "^modified   f89  1 hunk\n▌@@ -2,7 ")
-    (keys-press "a" "^ hunk 1/80 · file 1/80 · 1 applied")
+    (e2e-see "^ f89: hunk 1/1 · file 80/80 · " "^modified   f89  1 hunk\n▌@@ -2,7 ")
+    (keys-press "a" "^ f[0-9]+: hunk 1/1 · file 1/80 · 1 applied")
     (should (equal (e2e-read "f89") (e2e-text 5)))
     (e2e-keys "C-c C-c")
     (should (eq 'accepted (plist-get (cadr (e2e-answer 'files)) :status)))))

@@ -341,7 +341,7 @@ line 19\n-line 20\n+LINE 20\n line 21\n line 22\n line 23\n*** End Patch\n"))
   (own-tool-with-emacs
     (own-tool-write-patched)
     (let ((before (own-tool-codex "PreToolUse" "apply_patch" own-tool-patch)))
-      (e2e-see "hunk 1/4 .* 3 files · Codex" "You decide what Codex's tool apply_patch")
+      (e2e-see "file 1/[0-9]+ .* · Codex" "You decide what Codex's tool apply_patch")
       (e2e-press "C-x o a r a r q")
       (let-alist (own-tool-output before)
         (should (equal .permissionDecision "allow"))
@@ -362,7 +362,7 @@ b\\.txt not deleted, c\\.txt renamed to d\\.txt with 0 of 1 hunk\\."
   (own-tool-with-emacs
     (own-tool-write-patched)
     (let ((before (own-tool-codex "PreToolUse" "apply_patch" own-tool-patch)))
-      (e2e-see "hunk 1/4 .* 3 files · Codex")
+      (e2e-see "file 1/[0-9]+ .* · Codex")
       (e2e-press "C-x o C-c C-c")
       (let-alist (own-tool-output before)
         (should (equal .permissionDecision "allow"))
@@ -378,7 +378,7 @@ b\\.txt not deleted, c\\.txt renamed to d\\.txt with 0 of 1 hunk\\."
   (own-tool-with-emacs
     (own-tool-write-patched)
     (let ((before (own-tool-codex "PreToolUse" "apply_patch" own-tool-patch)))
-      (e2e-see "hunk 1/4 .* 3 files · Codex")
+      (e2e-see "file 1/[0-9]+ .* · Codex")
       (e2e-write "b.txt" "others\n")
       (e2e-press "C-x o C-c C-c")
       (let-alist (own-tool-output before)
@@ -395,7 +395,7 @@ b\\.txt not deleted, c\\.txt renamed to d\\.txt with 0 of 1 hunk\\."
     (own-tool-write-patched)
     (let ((before (own-tool-codex "PreToolUse" "Bash"
                                   (format "apply_patch <<'EOT'\n%s\nEOT\n" own-tool-patch))))
-      (e2e-see "hunk 1/4 .* Codex")
+      (e2e-see "file 1/[0-9]+ .* Codex")
       (e2e-press "C-x o C-c C-c")
       (let-alist (own-tool-output before)
         (should (equal .permissionDecision "deny"))
