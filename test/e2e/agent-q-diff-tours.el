@@ -473,12 +473,12 @@ A list in the place of a line is the lines for it, perhaps none."
   ("own-patch-part-q" agent-q-diff-finish "a a q"))
 
 (screens-define-tour own-tool
-  ("own-tool-opened" nil (tours-own-tool "one.txt") (e2e-see "one\\.txt · Claude Code"))
+  ("own-tool-opened" nil (tours-own-tool "one.txt") (e2e-see "one\\.txt · Claud"))
   ("own-tool-time-left" nil (tours-leave-seconds 595) (e2e-see "10 min left"))
   (nil nil (tours-leave-seconds nil) (e2e-see "^ hunk 1/3"))
   ("own-tool-part" agent-q-diff-reject-hunk "C-x o a r a")
   ("own-tool-part-q" agent-q-diff-finish "q")
-  (nil nil (tours-own-tool "two.txt") (e2e-see "two\\.txt · Claude Code") "C-x o")
+  (nil nil (tours-own-tool "two.txt") (e2e-see "two\\.txt · Claud") "C-x o")
   ("own-tool-A-asks" agent-q-diff-allow-agent "A")
   ("own-tool-A" nil "y")
   ("own-tool-grants" agent-q-diff-grants agent-q-diff-grants))
