@@ -240,7 +240,7 @@ FILES is what the program says about them, by default `aqd-own-patch-files'."
 (ert-deftest aqd-own-patch-what-the-user-refused-and-is-there-is-an-alarm ()
   (aqd-own-patch-with-files
     (let ((review (aqd-own-patch-of-four)))
-      (dotimes (hunk 6)
+      (dotimes (hunk 5)
         (if (= 0 hunk)
             (agent-q-diff-reject review hunk)
           (agent-q-diff-accept review hunk)))
@@ -501,7 +501,7 @@ decided; Emacs wrote it, in all files at once.\n✓ Accepted in part: 3 of 4 fil
               outside)
           (unwind-protect
               (progn
-                (dolist (hunk (number-sequence 0 5))
+                (dolist (hunk (number-sequence 0 4))
                   (agent-q-diff-accept review hunk))
                 (setq outside (aqd-own-patch-swap file))
                 (should (string-match-p "tool apply_patch was not run, so nothing that you accepted"

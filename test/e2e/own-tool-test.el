@@ -180,7 +180,7 @@ is saved" .additionalContext))
     ("codex" "PreToolUse" "apply_patch"
      ((command . "*** Begin Patch\n*** Update File: NAME\n@@\n-a\n+A\n+B\n\
 *** Add File: d/new\n+new\n*** End Patch\n"))
-     3)
+     2)
     ("gemini" "BeforeTool" "replace"
      ((file_path . "NAME") (old_string . "a\n") (new_string . "A\nB\n")))
     ("opencode" "tool.execute.before" "edit"
