@@ -11,6 +11,7 @@
 
 ;;; Code:
 
+(require 'seq)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-text)
@@ -36,18 +37,35 @@ the target has changed since."
           (pcase-let ((`(,line ,_ ,is-in . ,_) (nth nth places)))
             (cons line is-in))))))
 
+(defvar-local agent-q-diff-places--marker nil
+  "Marker in the target at the line that was shown as a hunk's place.
+It follows what others edit meanwhile.")
+
 (defun agent-q-diff-places-show (change hunk)
   "Show the likeliest place of HUNK of CHANGE, which is ambiguous.
-Tell the user how to use it.  Return nil if HUNK has no place to choose."
+If one was shown before others edited the target, show that one, where it is
+now.  Tell the user how to use it.  Return nil if HUNK has no place to choose."
   (let* ((engine (agent-q-diff-change-engine change))
-         (places (agent-q-diff-module-candidates engine hunk)))
+         (places (agent-q-diff-module-candidates engine hunk))
+         (id (agent-q-diff-engine-hunk-id (agent-q-diff-change-hunk change hunk))))
     (when places
       (setq agent-q-diff-buffer-shown
-            `(,(agent-q-diff-engine-hunk-id (agent-q-diff-change-hunk change hunk))
-              ,(agent-q-diff-file-change-tick
-                      (agent-q-diff-change-file-of change hunk)) 0 . ,places))
+            `(,id ,(agent-q-diff-file-change-tick (agent-q-diff-change-file-of change hunk))
+                  ,(or (agent-q-diff-places--shown-before id places) 0) . ,places))
       (agent-q-diff-places--show-shown change hunk)
       t)))
+
+(defun agent-q-diff-places--shown-before (id places)
+  "Return the index in PLACES of the one that was shown of the hunk with ID, or nil."
+  (pcase agent-q-diff-buffer-shown
+    ((and `(,(pred (eql id)) . ,_)
+          (guard (and agent-q-diff-places--marker
+                      (marker-buffer agent-q-diff-places--marker))))
+     (let ((line (with-current-buffer (marker-buffer agent-q-diff-places--marker)
+                   (save-restriction
+                     (widen)
+                     (1- (line-number-at-pos agent-q-diff-places--marker t))))))
+       (seq-position places line (lambda (place line) (eql (car place) line)))))))
 
 (defun agent-q-diff-places-show-next (n)
   "Show the Nth next place of the hunk at point, if one of several is shown.
@@ -71,6 +89,11 @@ Its lines are marked until the next command in this buffer."
                         (agent-q-diff-change-file-of change hunk)))
                (window (display-buffer target '(nil (inhibit-same-window . t)))))
     (agent-q-diff-places--mark target line n-lines)
+    (setq agent-q-diff-places--marker
+          (set-marker (or agent-q-diff-places--marker (make-marker))
+                      (agent-q-diff-text-position target line) target))
+    ;; A line that is inserted there is above it.
+    (set-marker-insertion-type agent-q-diff-places--marker t)
     (when window
       (let ((position (agent-q-diff-text-position target change-line)))
         (set-window-point window position)

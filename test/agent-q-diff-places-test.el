@@ -82,6 +82,31 @@
     (should (string-match-p "\\`Place 1 of 4" (aqd-said (aqd-press "a"))))
     (should (equal (aqd-disk) aqd-equal-blocks))))
 
+(ert-deftest aqd-places-the-offered-one-follows-what-is-typed ()
+  (aqd-with-patch-review aqd-equal-blocks aqd-equal-blocks-diff
+    (switch-to-buffer (current-buffer))
+    ;; One more block above, before any place was shown.
+    (with-current-buffer (aqd-target-of review)
+      (goto-char (point-min))
+      (forward-line 1)
+      (insert "{\n  x\n}\n"))
+    (should (string-match-p "\\`Place 1 of 5: line 13 of" (aqd-said (aqd-press "a"))))
+    ;; Another one while a place is shown that is not the likeliest.
+    (aqd-press "N")
+    (let ((line (aqd-places-point review)))
+      (with-current-buffer (aqd-target-of review)
+        (goto-char (point-min))
+        (insert "{\n  x\n}\n"))
+      (aqd-press "a")
+      (should (= (+ 3 line) (aqd-places-point review))))
+    ;; And taken out again.
+    (with-current-buffer (aqd-target-of review)
+      (goto-char (point-min))
+      (delete-region (point) (line-beginning-position 4)))
+    (aqd-press "n p")
+    (aqd-press "a")
+    (should (= 13 (aqd-places-point review)))))
+
 (ert-deftest aqd-places-accept-all-leaves-out-what-nobody-named ()
   (aqd-with-patch-review aqd-equal-blocks aqd-equal-blocks-diff
     (should (string-match-p "Not finished: hunk 1: its lines fit more than one place"

@@ -22,6 +22,14 @@
 ; shifted by 2 lines."
              (answer :message)))))
 
+(ert-deftest aqd-signs-a-hunk-without-context-is-next-to-nobody-s-edit ()
+  (aqd-with-patch-review "test\ntest2\n \ntest3\n" "@@ -3,1 +3,0 @@\n- \n"
+    (should-not (string-search "next to your edit" (or (aqd-sign 1) ""))))
+  (aqd-with-patch-review "a\nb\nc\n" "@@ -2 +2 @@\n-b\n+B\n"
+    (should-not (string-search "next to your edit" (or (aqd-sign 1) "")))
+    (agent-q-diff-accept review 0)
+    (should (equal (aqd-sign 1) "[APPLIED]"))))
+
 (ert-deftest aqd-signs-of-shifted-hunks ()
   (aqd-with-review (aqd-numbered 30) (aqd-numbered 30 '((5 . "five") (25 . "x")))
     (should-not (aqd-signs))

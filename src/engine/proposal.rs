@@ -235,7 +235,17 @@ impl Proposal {
     }
 
     /// Returns whether somebody else changed a line next to a change of hunk `hunk`.
+    ///
+    /// Of a bare diff, the lines around what was found are like those of somebody else: nothing is
+    /// known about them.
     pub fn is_next_to_edit(&self, hunk: usize) -> bool {
+        if self.bare.is_some() {
+            let lines = self.lines_of(hunk);
+            let (shown, ignored) = (lines.context_lens(), lines.ignored(self.fuzz(hunk)));
+            if shown[0] == ignored[0] || shown[1] == ignored[1] {
+                return false;
+            }
+        }
         let mut atoms = self.hunks.atoms(hunk);
         atoms.any(|atom| self.weave.is_next_to_edit(atom))
     }

@@ -42,6 +42,8 @@ struct BareHunk {
     offset: Result<isize, NotPlaced>,
     /// How many outer context lines on each side were ignored to find it.
     fuzz: usize,
+    /// By how many lines others have moved the line at which it should begin.
+    moved: isize,
 }
 
 /// At which ends of its file a hunk is, according to the context that it lacks there.
@@ -89,6 +91,7 @@ impl Bare {
             is_cut: false,
             offset: Err(NotPlaced::NotFound),
             fuzz: 0,
+            moved: 0,
         };
         Bare {
             hunks: (1..).zip(hunks).map(bare).collect(),
@@ -205,6 +208,26 @@ impl Bare {
         let behind = self.hunks[hunk + 1..].iter_mut();
         let offsets = behind.filter_map(|other| other.offset.as_mut().ok());
         offsets.for_each(|offset| *offset += added);
+    }
+
+    /// Returns by how many lines others have moved the line at which `hunk` should begin.
+    pub fn moved(&self, hunk: usize) -> isize {
+        self.hunks[hunk].moved
+    }
+
+    /// Moves the lines at which hunks should begin, now that `n_now` lines have replaced `n_removed`
+    /// lines of the target from line `line` (0-based) on. `expected` has these lines for all hunks.
+    pub fn move_expected(
+        &mut self,
+        expected: &[usize],
+        (line, n_removed): (usize, usize),
+        n_now: usize,
+    ) {
+        let moved = locate::offset(n_removed, n_now);
+        let hunks = self.hunks.iter_mut().zip(expected);
+        for (hunk, _) in hunks.filter(|(_, at)| line + n_removed <= **at) {
+            hunk.moved += moved;
+        }
     }
 
     /// Moves the candidate places of hunks without a certain place, now that `n_now` lines have

@@ -98,6 +98,7 @@ impl Proposal {
             return self.undo_doubts();
         }
         if self.bare.is_some() {
+            self.move_expected(&lines, n_now);
             let live = self.weave.target().pieces_with(&lines, text).concat();
             self.search_but(&live, self.places_around(&lines, n_now));
         } else if let Some(facts) = self.facts_with(&lines, text) {
@@ -152,8 +153,25 @@ impl Proposal {
     /// Emacs reports each edit of a command separately, so this must not go through all hunks of a
     /// proposal of two texts, which have no candidate places.
     fn move_candidates(&mut self, lines: &Range<usize>, n_now: usize) {
+        self.move_expected(lines, n_now);
         if let Some(bare) = &mut self.bare {
             bare.move_candidates(lines.start, lines.len(), n_now);
+        }
+    }
+
+    /// Moves the lines at which the hunks of a bare diff should begin in the same way.
+    fn move_expected(&mut self, lines: &Range<usize>, n_now: usize) {
+        if lines.len() == n_now {
+            return;
+        }
+        let Some(search) = self.searching() else {
+            return;
+        };
+        let expected: Vec<usize> = (0..self.n_hunks())
+            .map(|hunk| search.likely(hunk))
+            .collect();
+        if let Some(bare) = &mut self.bare {
+            bare.move_expected(&expected, (lines.start, lines.len()), n_now);
         }
     }
 }

@@ -71,8 +71,8 @@ impl Proposal {
         (0..self.n_hunks()).map(place).collect()
     }
 
-    /// Returns where `hunk` may belong in the target, the likeliest place first: the stated one, or
-    /// else the nearest to it. None of them overlaps another hunk's place. A hunk with a known
+    /// Returns where `hunk` may belong in the target, the likeliest place first: the stated one,
+    /// wherever others have moved it, or else the nearest to it. None of them overlaps another hunk's place. A hunk with a known
     /// place has only that one; a hunk that cannot be found, or whose place cannot be chosen, has
     /// none. Takes O(target) time for a hunk without a place.
     pub fn candidates(&self, hunk: usize) -> Vec<Candidate> {
@@ -81,7 +81,7 @@ impl Proposal {
             _ => return self.known(hunk).into_iter().collect(),
         };
         let target = Text::new(self.target());
-        let sight = search.sight(&Index::new(&target), hunk, search.expected(hunk));
+        let sight = search.sight(&Index::new(&target), hunk, search.likely(hunk));
         let is_free = |place: &Candidate| {
             let lines = place.line..place.line + place.len;
             self.weave.owner_of(lines).is_none()

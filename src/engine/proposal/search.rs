@@ -113,6 +113,12 @@ impl<'a> Search<'a> {
         self.bare.start(hunk).saturating_add_signed(delta)
     }
 
+    /// Returns the line at which `hunk` should begin now that others have edited the target.
+    pub fn likely(self, hunk: usize) -> usize {
+        let expected = self.expected(hunk);
+        expected.saturating_add_signed(self.bare.moved(hunk))
+    }
+
     /// Returns the runs of all hunks found, in the order of their lines. If two overlap, both lose
     /// their places, unless just one of them is where it was expected; that one keeps its place.
     pub fn keep_disjoint(self, found: &mut [Found]) -> Vec<Placed> {
