@@ -120,9 +120,23 @@ PATH cannot be a target."
    (is-detached
     (agent-q-diff-file-change--open-target
      (agent-q-diff-target-detached path original check) original modified))
-   ((< (length original) agent-q-diff-file-change--large)
-    (agent-q-diff-file-change--open-now path original modified check))
-   (t (agent-q-diff-file-change-open-later path original modified check))))
+   (t
+    (agent-q-diff-file-change--check-there path original)
+    (if (< (length original) agent-q-diff-file-change--large)
+        (agent-q-diff-file-change--open-now path original modified check)
+      (agent-q-diff-file-change-open-later path original modified check)))))
+
+(defun agent-q-diff-file-change--check-there (path original)
+  "Refuse PATH if there is no such file, so that it cannot have the text ORIGINAL."
+  (unless (or (equal original "")
+              (file-exists-p path)
+              ;; A link may lead to nothing, which is reported elsewhere.
+              (file-symlink-p path)
+              (find-buffer-visiting path))
+    (agent-q-diff-file-refuse
+     "%s does not exist, so it does not have the original text; check the path, or give an empty \
+original for a new file"
+     path)))
 
 (defun agent-q-diff-file-change--open-now (path original modified check)
   "Return what `agent-q-diff-file-change-open' does, and visit PATH.

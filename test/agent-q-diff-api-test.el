@@ -7,6 +7,7 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'agent-q-diff-test-help)
+(require 'agent-q-diff-tools)
 
 ;;;; Beginning
 
@@ -122,6 +123,30 @@
                    (file-name-directory aqd-file))
                   :type 'agent-q-diff-bad-target)
     (aqd-should-leave-nothing)))
+
+(ert-deftest aqd-api-a-file-that-is-not-there-has-no-original ()
+  (aqd-with-file "a\n"
+    (let* ((default-directory (file-name-directory aqd-file))
+           (agent-q-diff-project-root default-directory)
+           (says "missing.txt does not exist, so it does not have the original text")
+           (answers nil))
+      (should (string-match-p
+               says (cadr (should-error
+                           (agent-q-diff-review-and-wait "missing.txt" "a\n" "b\n" "d")
+                           :type 'agent-q-diff-bad-target))))
+      (agent-q-diff-review "missing.txt" "a\n" "b\n" "d"
+                           (lambda (result) (push (plist-get result :reason) answers)))
+      (agent-q-diff-review "missing.txt" (aqd-numbered 100000) "b\n" "d"
+                           (lambda (result) (push (plist-get result :reason) answers)))
+      (agent-q-diff-tools-call-async
+       "propose_file_edit" '(:path "missing.txt" :original "a\n" :modified "b\n" :description "d")
+       (lambda (message) (push message answers)))
+      (should (= 3 (length answers)))
+      (dolist (answer answers)
+        (should (string-match-p says answer)))
+      (should-not (agent-q-diff-open-reviews))
+      ;; In a review without files, there is nothing to be missing.
+      (agent-q-diff-cancel (agent-q-diff-review "missing.txt" "a\n" "b\n" "d" nil :detached t)))))
 
 ;;;; Diffs that ask for more than other lines
 
