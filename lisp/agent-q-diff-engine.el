@@ -186,18 +186,18 @@ line and the cause."
           (agent-q-diff-engine--call #'agent-q-diff-module-files diff)))
 
 (defun agent-q-diff-engine-describe (diff)
-  "Return a list of (OLD NEW OPERATIONS . HUNKS), one for each file in DIFF.
-DIFF is a unified diff, perhaps git's.  OLD and NEW are the file's names
-before and after, without git's prefixes; OLD is nil if it is new, NEW if it
-is deleted.  OPERATIONS is a list as for `agent-q-diff-module-join', with
-texts decoded.  HUNKS is as from `agent-q-diff-engine-files', or nil if its
-text does not change.  Signal `agent-q-diff-malformed' with the line and the
-cause, or `agent-q-diff-bad-target' if a file has no name."
-  (cl-flet ((decoded (text) (if (stringp text) (agent-q-diff-engine--text text) text)))
-    (mapcar (pcase-lambda (`(,old ,new ,operations . ,hunks))
-              `(,(decoded old) ,(decoded new)
-                ,(mapcar (lambda (operation) (mapcar #'decoded operation)) operations)
-                . ,(decoded hunks)))
+  "Return a list of (READINGS IS-GIT OPERATIONS . HUNKS), one for each file in DIFF.
+DIFF is a unified diff.  READINGS and IS-GIT say how its names may be meant,
+as from `agent-q-diff-module-describe'.  OPERATIONS is a list as for
+`agent-q-diff-module-join', with texts decoded.  HUNKS is as from
+`agent-q-diff-engine-files', or nil if its text does not change.  Signal
+`agent-q-diff-malformed' with the line and the cause, or
+`agent-q-diff-bad-target' if a file has no name."
+  (cl-flet ((decoded (list)
+              (mapcar (lambda (it) (if (stringp it) (agent-q-diff-engine--text it) it)) list)))
+    (mapcar (pcase-lambda (`(,readings ,is-git ,operations . ,hunks))
+              `(,(mapcar #'decoded readings) ,is-git ,(mapcar #'decoded operations)
+                . ,(and hunks (agent-q-diff-engine--text hunks))))
             (agent-q-diff-engine--call #'agent-q-diff-module-describe diff))))
 
 (defun agent-q-diff-engine-codex-files (patch)

@@ -24,13 +24,23 @@ are those that saving BUFFER would write and, if it is not modified, those
 of its file.  Git may store CRLF line ends as LF (core.autocrlf), so that
 is tried, too.  An empty text also gets the id of all zeros, by which git
 means that there is no file."
-  (let ((texts (seq-uniq
-                (mapcan (lambda (bytes)
-                          (list bytes (string-replace "\r\n" "\n" bytes)))
-                        (delq nil (list (with-current-buffer buffer
-                                          (agent-q-diff-coding-buffer-bytes
-                                           (agent-q-diff-coding-of-buffer)))
-                                        (agent-q-diff-git--file-bytes buffer)))))))
+  (agent-q-diff-git--ids
+   (delq nil (list (with-current-buffer buffer
+                     (agent-q-diff-coding-buffer-bytes (agent-q-diff-coding-of-buffer)))
+                   (agent-q-diff-git--file-bytes buffer)))))
+
+(defun agent-q-diff-git-file-ids (name)
+  "Return the ids by which git may know the text of the file NAME.
+They are as for `agent-q-diff-git-blob-ids'; nil if there is no such file."
+  (and (agent-q-diff-file-regular-p name)
+       (ignore-errors
+         (agent-q-diff-git--ids (list (agent-q-diff-file-bytes name))))))
+
+(defun agent-q-diff-git--ids (texts)
+  "Return the ids by which git may know any of TEXTS, unibyte strings."
+  (let ((texts (seq-uniq (mapcan (lambda (bytes)
+                                   (list bytes (string-replace "\r\n" "\n" bytes)))
+                                 texts))))
     (append
      (and (equal texts '("")) (list (make-string 64 ?0)))
      (mapcan (lambda (bytes)

@@ -22,6 +22,7 @@
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-disk)
 (require 'agent-q-diff-live)
+(require 'agent-q-diff-git)
 (require 'agent-q-diff-visit)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)
@@ -310,19 +311,297 @@ error, nothing is left open."
       (unless is-done
         (mapc #'agent-q-diff-file-change-close files)))))
 
+;;;; The names in a diff
+;;
+;; Programs name files in many ways: with a prefix before the name or without,
+;; from the root of version control or from the directory where they run.
+;; This is the rule by which the file is found, for every way in:
+;;
+;; 1. The engine says how a name may be read: as it stands; without the first
+;;    directories by which the old name and the new one differ; without one of
+;;    git's prefixes.  Lines of a rename and `Index:' lines are as they stand.
+;; 2. Each reading is a name below `default-directory', or below the root of
+;;    version control around it.  A reading counts if it fits: the file exists
+;;    that the diff would change.
+;; 3. All files of a diff are named from the same directory.  If several
+;;    readings of one fit, that counts which the others have, or which has the
+;;    text that git's `index' line names.
+;; 4. If still more than one file fits, none is chosen: the user is asked, or
+;;    if there is nobody to ask, the diff is refused, with all that fit.
+;; 5. A file with other directories than the diff says is offered, but not
+;;    taken by itself.
+
+(defconst agent-q-diff-input--vc-names
+  '(".git" ".hg" ".jj" ".bzr" ".svn" "_darcs" ".fslckout" "_FOSSIL_")
+  "Names of what version control puts into the root of a work tree.")
+
+(defun agent-q-diff-input--vc-root ()
+  "Return the root of version control around `default-directory', or nil."
+  (when-let ((root (locate-dominating-file
+                    default-directory
+                    (lambda (directory)
+                      (seq-some (lambda (name)
+                                  (file-exists-p (expand-file-name name directory)))
+                                agent-q-diff-input--vc-names)))))
+    (expand-file-name root)))
+
+(defun agent-q-diff-input--bases ()
+  "Return the directories that the names in a diff may be relative to.
+That is `default-directory', and the root of version control around it."
+  (let* ((here (file-name-as-directory (expand-file-name default-directory)))
+         (root (agent-q-diff-input--vc-root)))
+    (if (or (null root) (equal root here)) (list here) (list here root))))
+
+(cl-defstruct (agent-q-diff-input-fit (:constructor agent-q-diff-input--fit)
+                                      (:copier nil))
+  "One way to understand the names that a diff has for a file."
+  base      ; the directory that they are relative to
+  stripped  ; the number of leading directories taken off, or nil
+  old new   ; the names as a proposal has them; one may be nil
+  name)     ; absolute; that of the file now, or of the new file
+
+(defun agent-q-diff-input--absolute (name base)
+  "Return NAME from a diff as an absolute name below BASE, or nil.
+It is nil if NAME is one that no agent may use; its file is not looked at."
+  (let ((default-directory base))
+    (ignore-error agent-q-diff-bad-target
+      (agent-q-diff-visit-name name))))
+
+(defun agent-q-diff-input--there-p (name)
+  "Return non-nil if the file NAME exists, or a buffer that visits it."
+  (or (agent-q-diff-operation-exists-p name)
+      (find-buffer-visiting name)))
+
+(defun agent-q-diff-input--fits (file bases doubt)
+  "Return how FILE of a diff may be named below BASES: a list of fits.
+FILE is an element of `agent-q-diff-engine-describe'.  Readings with more
+than DOUBT do not count.  For a file that exists, these have an existing one;
+for a new file, those in whose directories most exists."
+  (let ((fits nil))
+    (dolist (base bases)
+      (pcase-dolist (`(,stripped ,reading-doubt ,old ,new) (car file))
+        (when (<= reading-doubt doubt)
+          (when-let ((name (agent-q-diff-input--absolute (or old new) base)))
+            (push (agent-q-diff-input--fit
+                   :base base :stripped stripped
+                   :old (agent-q-diff-input--named old base)
+                   :new (agent-q-diff-input--named new base)
+                   :name name)
+                  fits)))))
+    (setq fits (cl-delete-duplicates (nreverse fits) :from-end t
+                                     :key #'agent-q-diff-input-fit-name :test #'equal))
+    (or (seq-filter #'agent-q-diff-input--fit-there-p fits)
+        (and (agent-q-diff-input--may-be-new-p file)
+             (agent-q-diff-input--likeliest-new
+              fits (and (cadr file) bases))))))
+
+(defun agent-q-diff-input--named (name base)
+  "Return NAME from a diff, relative to BASE, as a proposal has it, or nil."
+  (if (or (null name) (equal base (file-name-as-directory (expand-file-name default-directory))))
+      name
+    (agent-q-diff-input--absolute name base)))
+
+(defun agent-q-diff-input--fit-there-p (fit)
+  "Return non-nil if FIT is for a file that exists.
+One that is renamed may have its new name already."
+  (or (agent-q-diff-input--there-p (agent-q-diff-input-fit-name fit))
+      (let ((new (agent-q-diff-input-fit-new fit)))
+        (and (agent-q-diff-input-fit-old fit) new
+             (not (equal new (agent-q-diff-input-fit-old fit)))
+             (agent-q-diff-input--there-p (expand-file-name new))))))
+
+(defun agent-q-diff-input--may-be-new-p (file)
+  "Return non-nil if FILE of a diff need not exist.
+FILE is an element of `agent-q-diff-engine-describe'."
+  (pcase-let ((`(((,_ ,_ ,old ,_) . ,_) ,_ ,_ . ,hunks) file))
+    (or (null old)
+        (and hunks (string-match-p "\\`\\(?:index .*\n\\)?@@ -0,0 " hunks)))))
+
+(defun agent-q-diff-input--likeliest-new (fits is-git)
+  "Return those of FITS, for a new file, in whose directories most exists.
+Unless IS-GIT is non-nil, a name is rather relative to `default-directory':
+only git names a new file from the root of its work tree."
+  (let* ((score (lambda (fit)
+                  (let* ((name (agent-q-diff-input-fit-name fit))
+                         (below (substring name (length (agent-q-diff-input-fit-base fit)))))
+                    (cond
+                     ((file-directory-p (file-name-directory name)) 2)
+                     ((file-directory-p (expand-file-name (car (split-string below "/"))
+                                                          (agent-q-diff-input-fit-base fit)))
+                      1)
+                     (t 0)))))
+         (best (apply #'max 0 (mapcar score fits)))
+         (likeliest (seq-filter (lambda (fit) (= best (funcall score fit))) fits))
+         (first (car likeliest)))
+    (cond
+     ((null (cdr likeliest)) likeliest)
+     ;; Nothing is there: as it is usually meant.
+     ((= best 0) (if is-git (seq-uniq likeliest #'agent-q-diff-input--same-base-p) (list first)))
+     (is-git likeliest)
+     (t (seq-filter (lambda (fit) (agent-q-diff-input--same-base-p fit first)) likeliest)))))
+
+(defun agent-q-diff-input--same-base-p (fit other)
+  "Return non-nil if FIT and OTHER are below the same directory."
+  (equal (agent-q-diff-input-fit-base fit) (agent-q-diff-input-fit-base other)))
+
+(defun agent-q-diff-input--fits-of-all (files bases)
+  "Return a list of fits for each of FILES below BASES, or nil if one has none.
+Unusual readings count only if the usual ones do not fit."
+  (seq-some (lambda (doubt)
+              (let ((all (mapcar (lambda (file) (agent-q-diff-input--fits file bases doubt))
+                                 files)))
+                (and (not (memq nil all))
+                     (agent-q-diff-input--agree all #'agent-q-diff-input--same-base-p 'all))))
+            '(0 1)))
+
+(defun agent-q-diff-input--agree (all test &optional is-needed)
+  "Return ALL, lists of fits, without those that are at odds with the others.
+A fit stays if each file that has a single fit has one that is equal by TEST.
+With IS-NEEDED, each file needs such a fit; the value is nil if one has none.
+Otherwise, a file that has none keeps all of its fits."
+  (let ((result
+         (mapcar (lambda (fits)
+                   (let ((agreeing
+                          (seq-filter
+                           (lambda (fit)
+                             (seq-every-p
+                              (lambda (others)
+                                (or (eq others fits)
+                                    (and (not is-needed) (cdr others))
+                                    (seq-some (lambda (other) (funcall test fit other)) others)))
+                              all))
+                           fits)))
+                     (if is-needed agreeing (or agreeing fits))))
+                 all)))
+    (unless (and is-needed (memq nil result))
+      result)))
+
+(defun agent-q-diff-input--same-strip-p (fit other)
+  "Return non-nil if the same directories were taken off for FIT and OTHER."
+  (let ((stripped (agent-q-diff-input-fit-stripped fit))
+        (other-stripped (agent-q-diff-input-fit-stripped other)))
+    (or (null stripped) (null other-stripped) (= stripped other-stripped))))
+
+(defun agent-q-diff-input--with-blob (fits file)
+  "Return those of FITS that have the text that git names for FILE, or FITS."
+  (let ((hunks (cdddr file)))
+    (or (and (cdr fits) hunks
+             (string-match "\\`index \\([0-9a-f]+\\)\\.\\." hunks)
+             (let ((id (match-string 1 hunks)))
+               (seq-filter
+                (lambda (fit)
+                  (seq-some (lambda (other) (string-prefix-p id other))
+                            (agent-q-diff-git-file-ids (agent-q-diff-input-fit-name fit))))
+                fits)))
+        fits)))
+
+(defun agent-q-diff-input--resolve (files path choose)
+  "Return (OLD . NEW) for each of FILES, the names that its proposal has.
+FILES is a list as from `agent-q-diff-engine-describe'.  PATH, if non-nil,
+names the only one of them, or one of them.  If several files fit a name,
+CHOOSE, a function, is called with a prompt and their names, and returns one;
+if it is nil, signal `agent-q-diff-bad-target'."
+  (if (and path (null (cdr files)))
+      ;; PATH says which file it is.
+      (mapcar #'agent-q-diff-input--usual files)
+    (let* ((bases (agent-q-diff-input--bases))
+           (all (agent-q-diff-input--fits-of-all files bases)))
+      (if (null all)
+          (progn
+            (agent-q-diff-input--refuse-guess files bases)
+            (mapcar #'agent-q-diff-input--usual files))
+        (when path
+          (setq all (agent-q-diff-input--choosing all (expand-file-name path))))
+        (setq all (cl-mapcar #'agent-q-diff-input--with-blob all files))
+        (mapcar (lambda (fit)
+                  (cons (agent-q-diff-input-fit-old fit) (agent-q-diff-input-fit-new fit)))
+                (agent-q-diff-input--decide all choose))))))
+
+(defun agent-q-diff-input--usual (file)
+  "Return (OLD . NEW), the names of FILE of a diff as they are usually meant."
+  (pcase-let ((`(((,_ ,_ ,old ,new) . ,_) . ,_) file))
+    (cons old new)))
+
+(defun agent-q-diff-input--choosing (all name)
+  "Return ALL, lists of fits, with NAME chosen for each file that has it."
+  (mapcar (lambda (fits)
+            (or (seq-filter (lambda (fit)
+                              (member name
+                                      (list (agent-q-diff-input-fit-name fit)
+                                            (and (agent-q-diff-input-fit-new fit)
+                                                 (expand-file-name
+                                                  (agent-q-diff-input-fit-new fit))))))
+                            fits)
+                fits))
+          all))
+
+(defun agent-q-diff-input--decide (all choose)
+  "Return one fit of each of ALL, lists of fits.
+CHOOSE is as for `agent-q-diff-input--resolve'."
+  (setq all (agent-q-diff-input--agree all #'agent-q-diff-input--same-base-p)
+        all (agent-q-diff-input--agree all #'agent-q-diff-input--same-strip-p))
+  (if-let ((fits (seq-find #'cdr all)))
+      (let ((names (mapcar #'agent-q-diff-input-fit-name fits)))
+        (unless choose
+          (agent-q-diff-file-refuse
+           "the diff does not say which file it is for: %s fit; give one as the path, or make the \
+diff with other names"
+           (mapconcat #'agent-q-diff-visible names " and ")))
+        (agent-q-diff-input--decide
+         (agent-q-diff-input--choosing
+          all (funcall choose "The diff fits several files; which one is meant? " names))
+         choose))
+    (mapcar #'car all)))
+
+(defun agent-q-diff-input--refuse-guess (files bases)
+  "Signal an error if one of FILES of a diff does not exist, but a similar one.
+Its name has other directories.  BASES are the directories to look in."
+  (dolist (file files)
+    (unless (agent-q-diff-input--fits file bases 1)
+      (when-let ((fits (agent-q-diff-input--fits file bases 2)))
+        (agent-q-diff-file-refuse
+         "%s does not exist; if %s is meant, give that as the path"
+         (agent-q-diff-visible (let ((names (agent-q-diff-input--usual file)))
+                                 (or (car names) (cdr names))))
+         (mapconcat (lambda (fit) (agent-q-diff-visible (agent-q-diff-input-fit-name fit)))
+                    fits " or "))))))
+
+(defun agent-q-diff-input-fits-p (diff)
+  "Return non-nil if a file that DIFF would change is in `default-directory'.
+That is also the case if it is named from the root of version control, or
+DIFF has only new files, or cannot be read."
+  (let ((files (and (not (agent-q-diff-input--codex-patch diff))
+                    (ignore-error agent-q-diff-error (agent-q-diff-engine-describe diff))))
+        (bases (agent-q-diff-input--bases)))
+    (or (seq-every-p #'agent-q-diff-input--may-be-new-p files)
+        (seq-some (lambda (file)
+                    (and (not (agent-q-diff-input--may-be-new-p file))
+                         (agent-q-diff-input--fits file bases 1)))
+                  files))))
+
 ;;;; Diffs
 
-(defconst agent-q-diff-input--codex-regexp
-  (rx bos (* (any " \t\n")) (? "<<" (+ nonl) "\n") (* (any " \t\n")) "*** Begin Patch")
-  "Regexp for the beginning of a patch in Codex's format.")
-
-(defun agent-q-diff-input-of-diff (diff)
+(defun agent-q-diff-input-of-diff (diff &optional path choose)
   "Return what DIFF, a unified diff or a patch of Codex's, proposes.
-The value is a list of property lists, as `agent-q-diff-review-change' takes
-them.  Signal an error that says why if DIFF cannot be reviewed."
-  (if (string-match-p agent-q-diff-input--codex-regexp diff)
-      (agent-q-diff-input--of-codex diff)
-    (agent-q-diff-input--of-unified diff)))
+There may be prose around it.  The value is a list of property lists, as
+`agent-q-diff-review-change' takes them.  PATH is the file that DIFF is for,
+or one of them, or nil.  CHOOSE is as for `agent-q-diff-input--resolve'.
+Signal an error that says why if DIFF cannot be reviewed."
+  (if-let ((patch (agent-q-diff-input--codex-patch diff)))
+      (agent-q-diff-input--of-codex patch)
+    (agent-q-diff-input--of-unified diff path choose)))
+
+(defun agent-q-diff-input--codex-patch (text)
+  "Return the patch in Codex's format in TEXT, or nil if there is none.
+Its lines have the same numbers as in TEXT."
+  (let ((case-fold-search nil))
+    (when-let ((beg (string-match "^[ \t]*\\*\\*\\* Begin Patch[ \t\r]*$" text)))
+      (let ((end (and (string-match "^[ \t]*\\*\\*\\* End Patch[ \t\r]*$" text beg)
+                      (match-end 0))))
+        ;; In the prose around a unified diff, nothing ends a patch.
+        (when (or end (not (string-match-p "^@@ -[0-9]" text)))
+          (concat (make-string (cl-count ?\n text :end beg) ?\n)
+                  (substring text beg end)))))))
 
 (defun agent-q-diff-input--of-codex (patch)
   "Return what PATCH, a text of Codex's tool `apply_patch', proposes.
@@ -360,16 +639,19 @@ PATH is the file's name there."
      (signal (car err) (list (format "%s: %s" (agent-q-diff-visible path)
                                      (agent-q-diff-error-text err)))))))
 
-(defun agent-q-diff-input--of-unified (diff)
-  "Return what DIFF, a unified diff of one or more files, proposes."
-  (mapcar (pcase-lambda (`(,old ,new ,operations . ,hunks))
-            (append (list :path (or old new))
-                    (and old new (not (equal old new)) (list :to new))
-                    (mapcan #'agent-q-diff-input--of-operation operations)
-                    (and hunks (list :diff hunks))
-                    ;; An empty new file has no hunks.
-                    (and (null hunks) (assq 'create operations) (list :content ""))))
-          (agent-q-diff-engine-describe diff)))
+(defun agent-q-diff-input--of-unified (diff &optional path choose)
+  "Return what DIFF, a unified diff of one or more files, proposes.
+PATH and CHOOSE are as for `agent-q-diff-input-of-diff'."
+  (let ((files (agent-q-diff-engine-describe diff)))
+    (cl-mapcar (pcase-lambda (`(,_ ,_ ,operations . ,hunks) `(,old . ,new))
+                 (append (list :path (or old new))
+                         (and old new (not (equal old new)) (list :to new))
+                         (mapcan #'agent-q-diff-input--of-operation operations)
+                         (and hunks (list :diff hunks))
+                         ;; An empty new file has no hunks.
+                         (and (null hunks) (assq 'create operations) (list :content ""))))
+               files
+               (agent-q-diff-input--resolve files path choose))))
 
 (defun agent-q-diff-input--of-operation (operation)
   "Return the properties that propose OPERATION, one that a diff has."

@@ -185,7 +185,8 @@ value is nil if the call is for the text of the file in the argument `path'."
      ((null .diff) nil)
      ((null .path) (agent-q-diff-input-of-diff .diff))
      (t
-      (let ((files (ignore-error agent-q-diff-error (agent-q-diff-input-of-diff .diff))))
+      (let ((files (ignore-error agent-q-diff-error
+                     (agent-q-diff-input-of-diff .diff .path))))
         (unless (or (null files) (agent-q-diff-input-only-text files))
           (agent-q-diff-propose--with-path files .path)))))))
 

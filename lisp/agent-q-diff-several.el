@@ -13,8 +13,6 @@
 (require 'cl-lib)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-visible)
-(require 'agent-q-diff-engine)
-(require 'agent-q-diff-file)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-mode)
 (require 'agent-q-diff-input)
@@ -91,24 +89,30 @@ FILES, DESCRIPTION, MODE, NOTES and the value are as for
 ;;;; Reviewing a diff
 
 ;;;###autoload
-(defun agent-q-diff-review-diff (diff &optional directory callback)
+(defun agent-q-diff-review-diff (diff &optional directory callback choose)
   "Review DIFF, a unified diff of one or more files, and return the review.
-A patch in the format of Codex's `apply_patch' will do as well.
-Interactively, DIFF is the text of the region if it is active, else of the
-buffer; with a prefix argument, it is read from a file.  File names are
-expanded against DIRECTORY or `default-directory', without git's prefixes
-\"a/\" and \"b/\" if all names have them.  CALLBACK is as for
-`agent-q-diff-review-change'."
-  (interactive (list (agent-q-diff-several--read-diff)))
+A patch in the format of Codex's `apply_patch' will do as well; there may be
+prose around it.  Interactively, DIFF is the text of the region if it is
+active, else of the buffer; with a prefix argument, it is read from a file.
+
+File names are relative to DIRECTORY or `default-directory', or to the root
+of version control around it, with any prefix that git or another program
+puts before them; the files that exist decide.  If several fit, CHOOSE, a
+function, is called with a prompt and their names, and returns one; if it is
+nil, signal an error.  Interactively, you are asked, also for DIRECTORY if
+no file fits.  CALLBACK is as for `agent-q-diff-review-change'."
+  (interactive
+   (let ((diff (agent-q-diff-several--read-diff)))
+     (list diff (agent-q-diff-several--read-directory diff) nil
+           #'agent-q-diff-several--read-name)))
   (let* ((agent-q-diff-session-by-user (not agent-q-diff-caller))
          (default-directory (file-name-as-directory
                              (expand-file-name (or directory default-directory))))
-         (proposals (agent-q-diff-input-of-diff diff))
+         (proposals (agent-q-diff-input-of-diff diff nil choose))
          (only (agent-q-diff-input-only-text proposals))
          (notes (agent-q-diff-several--outside-notes proposals))
          (review (if only
-                     (agent-q-diff-review-patch (agent-q-diff-several--name only diff)
-                                                (plist-get only :diff)
+                     (agent-q-diff-review-patch (plist-get only :path) (plist-get only :diff)
                                                 "A diff" callback :notes notes)
                    (agent-q-diff-review-change proposals "A diff" callback :notes notes))))
     (if (agent-q-diff-session-outcome review)
@@ -118,15 +122,25 @@ expanded against DIRECTORY or `default-directory', without git's prefixes
       (pop-to-buffer (agent-q-diff-session-buffer review)))
     review))
 
-(defun agent-q-diff-several--name (proposal diff)
-  "Return the name of the file of PROPOSAL, the only one of DIFF.
-If there is no such file, but one with the other name that DIFF has, as of
-a program that compares two files, that is meant."
-  (let ((name (plist-get proposal :path))
-        (other (car (car (agent-q-diff-engine-files diff)))))
-    (if (and other (not (file-exists-p name)) (agent-q-diff-file-regular-p other))
-        other
-      name)))
+(defun agent-q-diff-several--read-directory (diff)
+  "Return the directory that the names in DIFF are relative to.
+It is `default-directory' if a file that DIFF would change is there;
+otherwise the user is asked, with the nearest directory above as default."
+  (let ((directory default-directory))
+    (cl-flet ((fits-p (directory)
+                (let ((default-directory (file-name-as-directory directory)))
+                  (agent-q-diff-input-fits-p diff))))
+      (while (not (fits-p directory))
+        (setq directory
+              (read-directory-name "No file of the diff is here; its names are relative to: "
+                                   (or (locate-dominating-file directory #'fits-p) directory)
+                                   nil t)))
+      directory)))
+
+(defun agent-q-diff-several--read-name (prompt names)
+  "Return one of NAMES, which the user chooses with completion, after PROMPT."
+  (expand-file-name
+   (completing-read prompt (mapcar #'abbreviate-file-name names) nil t)))
 
 (defun agent-q-diff-several--read-diff ()
   "Return the text of the region, of the buffer, or with a prefix of a file."

@@ -21,7 +21,7 @@ use crate::review::{
     Basis, Command, Decision, Fact, Mark, Plan, Refusal, Review, Role, Step, step,
 };
 use crate::weave::LineEdit;
-pub use git::{Described, GitError, describe};
+pub use git::{Described, Doubt, GitError, Reading, describe};
 use history::Moment;
 
 /// What is proposed for a file besides its text.

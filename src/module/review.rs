@@ -2,7 +2,7 @@
 
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
-use agent_q_diff_engine::change::{self, Described, Entry, Operation, Unable};
+use agent_q_diff_engine::change::{self, Described, Doubt, Entry, Operation, Reading, Unable};
 use agent_q_diff_engine::diff::{Budget, HeadingRule};
 use agent_q_diff_engine::patch::codex::{self, Action, FilePatch};
 use agent_q_diff_engine::patch::parse::{self, FileDiff};
@@ -90,10 +90,15 @@ fn hunks_text<'e>(env: &'e Env, file: &FileDiff) -> Result<Value<'e>> {
     text(env, &[ids.unwrap_or_default().into_bytes(), hunks].concat())
 }
 
-/// Return a list of (OLD NEW OPERATIONS . DIFF) for each file in the unified diff TEXT.
+/// Return a list of (READINGS IS-GIT OPERATIONS . DIFF) for each file in the unified diff TEXT.
 ///
-/// OLD and NEW are the names before and after, without git's prefixes; OLD is
-/// nil if the file is new, NEW if it goes.  OPERATIONS is as for
+/// READINGS is a list of (STRIPPED DOUBT OLD NEW), the likeliest first, which
+/// say how the names in the header may be meant.  OLD and NEW are the names
+/// before and after; OLD is nil if the file is new, NEW if it goes.  STRIPPED
+/// is how many leading directories were taken off, or nil if the diff has the
+/// names without prefixes.  DOUBT is 0, 1 for a reading that counts only if
+/// there is no file for one with 0, or 2 for one that is only a guess.  IS-GIT
+/// tells whether git wrote the header.  OPERATIONS is as for
 /// `agent-q-diff-module-join'.  DIFF is the text of its hunks, after git's
 /// `index' line if there is one, or nil if its text does not change.
 #[defun]
@@ -104,7 +109,26 @@ fn describe<'e>(env: &'e Env, text: Vec<u8>) -> Result<Value<'e>> {
             Some(name) => self::text(env, name),
             None => env.intern("nil"),
         };
+        let reading = |reading: &Reading| {
+            let doubt: i64 = match reading.doubt {
+                Doubt::Usual => 0,
+                Doubt::Unusual => 1,
+                Doubt::Guess => 2,
+            };
+            let n_stripped = match reading.n_stripped {
+                Some(n) => i64::try_from(n).unwrap_or(i64::MAX).into_lisp(env)?,
+                None => env.intern("nil")?,
+            };
+            env.list((
+                n_stripped,
+                doubt,
+                name(&reading.old_path)?,
+                name(&reading.new_path)?,
+            ))
+        };
         let entry = |file: &Described| {
+            let readings = file.readings.iter().map(reading);
+            let readings = list(env, readings.collect::<Result<Vec<_>>>()?)?;
             let operations = file.operations.iter().map(|one| operation_value(env, one));
             let operations = list(env, operations.collect::<Result<Vec<_>>>()?)?;
             let diff = match &file.text {
@@ -112,8 +136,8 @@ fn describe<'e>(env: &'e Env, text: Vec<u8>) -> Result<Value<'e>> {
                 None => env.intern("nil")?,
             };
             let rest = env.cons(operations, diff)?;
-            let rest = env.cons(name(&file.new_path)?, rest)?;
-            env.cons(name(&file.old_path)?, rest)
+            let rest = env.cons(file.is_git, rest)?;
+            env.cons(readings, rest)
         };
         list(env, files.iter().map(entry).collect::<Result<Vec<_>>>()?)
     })

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::patch::hunk::LineKind;
-use crate::patch::parse::{FileDiff, GitHeader, ParseError, parse};
+use crate::patch::hunk::{Line, LineKind};
+use crate::patch::parse::{FileDiff, GitHeader, ParseError, Stamp, parse};
 use crate::patch::quote::unquoted;
 use crate::proposal::{Proposal, ProposalError};
 use crate::review::Review;
@@ -52,7 +52,7 @@ const PLAIN_MODE: u32 = 0o100_644;
 
 impl Change {
     /// Makes a change from a unified diff of one or more files, as `git diff` or `diff -u` write
-    /// it. The names are without git's prefixes `a/` and `b/`, if all have them.
+    /// it. Its names are read in the usual way, without regard to which files exist.
     ///
     /// The hunks have no place until their reviews have seen their targets.
     ///
@@ -68,6 +68,37 @@ impl Change {
 /// The name by which a diff says that a file does not exist.
 const NO_FILE: &[u8] = b"/dev/null";
 
+/// The prefixes that git puts before names: `a/` and `b/`, and those of `diff.mnemonicPrefix`.
+const PREFIXES: [&[u8]; 6] = [b"a", b"b", b"c", b"i", b"o", b"w"];
+
+/// How the names in a header may be meant: as those of a file in some directory.
+///
+/// Which directory that is, and which reading, depends on which files exist. That is for the caller
+/// to find out; `agent-q-diff-input.el` says by which rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reading {
+    /// The name before; `None` if the file is new.
+    pub old_path: Option<Vec<u8>>,
+    /// The name after; `None` if the file goes.
+    pub new_path: Option<Vec<u8>>,
+    /// How many leading directories were taken off, as by the option `-p` of GNU patch. `None` if the
+    /// diff has the name without any prefix, in the lines of a rename.
+    pub n_stripped: Option<usize>,
+    /// How far it is from what the diff says.
+    pub doubt: Doubt,
+}
+
+/// How far a reading of a name is from what the diff says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Doubt {
+    /// It is how the name is usually meant.
+    Usual,
+    /// It is how the name may be meant if there is no file for a usual reading.
+    Unusual,
+    /// Somebody may mean it, but must say so.
+    Guess,
+}
+
 /// Returns the names in the header of `file`, old and new, as far as they are stated.
 fn stated_names<'a>(file: &FileDiff<'a>) -> [Option<Cow<'a, [u8]>>; 2] {
     let names = file.git.as_ref().and_then(|git| git.names);
@@ -75,59 +106,206 @@ fn stated_names<'a>(file: &FileDiff<'a>) -> [Option<Cow<'a, [u8]>>; 2] {
     [file.old_name.or(old), file.new_name.or(new)].map(|name| name.map(unquoted))
 }
 
-/// Returns whether the names in the header of `file` have git's prefixes.
-fn has_prefixes(file: &FileDiff<'_>) -> bool {
-    let [old, new] = stated_names(file);
-    let is_prefixed = |name: Option<Cow<'_, [u8]>>, prefix: &[u8]| {
-        name.is_none_or(|name| *name == *NO_FILE || name.starts_with(prefix))
+/// Returns whether, by its header, `file` does not exist before, and after.
+///
+/// A header that is not git's may give only a time, or nothing at all: then a file of which all
+/// lines go is deleted.
+fn absences(file: &FileDiff<'_>) -> [bool; 2] {
+    let is_no_file = stated_names(file).map(|name| name.is_some_and(|name| *name == *NO_FILE));
+    if let Some(git) = &file.git {
+        return [is_no_file[0] || git.is_new, is_no_file[1] || git.is_deleted];
+    }
+    let [is_new, is_gone] = file.stamps.map(|stamp| stamp == Stamp::Absent);
+    let is_emptied = match &file.hunks[..] {
+        [only] => {
+            let hunk = &only.hunk;
+            let is_removed = |line: &Line<'_>| line.kind == LineKind::Removed;
+            hunk.before.start == 0 && hunk.after == (0..0) && hunk.lines.iter().all(is_removed)
+        }
+        _ => false,
     };
-    // Of a file that is new or goes, only these have both names.
-    let (git_old, git_new) = file.git.as_ref().and_then(|git| git.names).unzip();
-    is_prefixed(old, b"a/")
-        && is_prefixed(new, b"b/")
-        && is_prefixed(git_old.map(unquoted), b"a/")
-        && is_prefixed(git_new.map(unquoted), b"b/")
+    let is_named = file.old_name.is_some();
+    let is_undated = is_named && file.stamps[1] == Stamp::None;
+    [
+        is_no_file[0] || is_new,
+        is_no_file[1] || is_gone || is_emptied && is_undated,
+    ]
 }
 
-/// Returns the names of `file` before and after; `None` where it does not exist.
-fn paths(file: &FileDiff<'_>, is_prefixed: bool) -> [Option<Vec<u8>>; 2] {
+/// Returns how the names of `file` may be read, the likeliest first; none if there is no name.
+fn readings(file: &FileDiff<'_>) -> Vec<Reading> {
     let git = file.git.clone().unwrap_or_default();
     if let Some((old, new)) = git.renamed.or(git.copied) {
-        return [old, new].map(|name| Some(unquoted(name).into_owned()));
+        let [old_path, new_path] = [old, new].map(|name| Some(unquoted(name).into_owned()));
+        return vec![Reading {
+            old_path,
+            new_path,
+            n_stripped: None,
+            doubt: Doubt::Usual,
+        }];
     }
-    let len = if is_prefixed { "a/".len() } else { 0 };
-    let [old, new] = stated_names(file).map(|name| {
-        let name = name.filter(|name| **name != *NO_FILE);
-        name.map(|name| name[len..].to_vec())
-    });
-    let after_prefix = |name: &Vec<u8>| name.get(2..).map(<[u8]>::to_vec);
-    match (&file.git, &old, &new) {
-        // Other programs name two versions of one file.
-        (None, Some(_), Some(_)) => [new.clone(), new],
-        // Git has other prefixes of one letter (`diff.mnemonicPrefix`).
-        (Some(_), Some(one), Some(other))
-            if one != other
-                && [one, other].iter().all(|name| name.get(1) == Some(&b'/'))
-                && after_prefix(one) == after_prefix(other) =>
-        {
-            [after_prefix(one), after_prefix(other)]
+    let [is_new, is_gone] = absences(file);
+    let mut readings: Vec<Reading> = Vec::new();
+    for (name, n_stripped, doubt) in possible_names(file) {
+        let path = |is_absent: bool| (!is_absent).then(|| name.clone());
+        let reading = Reading {
+            old_path: path(is_new),
+            new_path: path(is_gone),
+            n_stripped: Some(n_stripped),
+            doubt,
+        };
+        let is_same = |other: &Reading| {
+            other.old_path == reading.old_path && other.new_path == reading.new_path
+        };
+        if !readings.iter().any(is_same) {
+            readings.push(reading);
         }
-        // Two files were compared, not two states of one (`git diff --no-index`): git says so if one
-        // was renamed.
-        (Some(git), Some(one), Some(other)) if one != other && !git.is_new && !git.is_deleted => {
-            [new.clone(), new]
+    }
+    readings.sort_by_key(|reading| reading.doubt);
+    readings
+}
+
+/// Returns the names that `file` may have, each with the number of directories taken off.
+fn possible_names(file: &FileDiff<'_>) -> Vec<(Vec<u8>, usize, Doubt)> {
+    let is_git = file.git.is_some();
+    let git_names = file.git.as_ref().and_then(|git| git.names);
+    let pair = git_names.map(|(old, new)| (unquoted(old), unquoted(new)));
+    let [old, new] = stated_names(file).map(|name| name.filter(|name| **name != *NO_FILE));
+    let (old, new) = match (pair, old, new) {
+        (Some((old, new)), _, _) | (None, Some(old), Some(new)) => (old, new),
+        (None, Some(name), None) | (None, None, Some(name)) => return equal_names(&name, true),
+        (None, None, None) => {
+            let name = file.index_name.map(unquoted);
+            return name.map_or(Vec::new(), |name| equal_names(&name, false));
         }
-        _ => [old.filter(|_| !git.is_new), new.filter(|_| !git.is_deleted)],
+    };
+    let mut names = match old == new {
+        true => equal_names(&new, false),
+        false => different_names(&old, &new, is_git),
+    };
+    // CVS has only the last part of the name in the file header.
+    let is_longer = |index: &Cow<'_, [u8]>| index.ends_with(&[b"/", &*new].concat());
+    if let Some(index) = file.index_name.map(unquoted).filter(is_longer) {
+        for (_, _, doubt) in &mut names {
+            *doubt = (*doubt).max(Doubt::Unusual);
+        }
+        names.insert(0, (index.into_owned(), 0, Doubt::Usual));
+    }
+    names
+}
+
+/// Returns the names that a file may have for which the header has only `name`. The other side has
+/// none if `is_lone`.
+fn equal_names(name: &[u8], is_lone: bool) -> Vec<(Vec<u8>, usize, Doubt)> {
+    let has_prefix = has_prefix(name);
+    let mut names: Vec<_> = (0..parts(name).len())
+        .filter_map(|n| {
+            let doubt = match n {
+                0 => Doubt::Usual,
+                1 if has_prefix => Doubt::Usual,
+                _ => Doubt::Guess,
+            };
+            Some((stripped(name, n)?, n, doubt))
+        })
+        .collect();
+    if is_lone && has_prefix && names.len() > 1 {
+        names.swap(0, 1);
+    }
+    names
+}
+
+/// Returns the names that a file may have if the header calls it `old` and `new`, which differ.
+fn different_names(old: &[u8], new: &[u8], is_git: bool) -> Vec<(Vec<u8>, usize, Doubt)> {
+    let (old_parts, new_parts) = (parts(old), parts(new));
+    let n_equal = old_parts.iter().rev().zip(new_parts.iter().rev());
+    let n_equal = n_equal.take_while(|(old, new)| old == new).count();
+    let n_prefix = new_parts.len() - n_equal;
+    let have_prefixes = has_prefix(old) && has_prefix(new) && old_parts[0] != new_parts[0];
+    let mut names = Vec::new();
+    // Whatever differs is a prefix.
+    if n_equal > 0 {
+        names.extend(stripped(new, n_prefix).map(|name| (name, n_prefix, Doubt::Usual)));
+    }
+    // Or two files are compared, or two trees.
+    let is_certain = n_prefix == 1 && n_equal > 0 && (is_git || have_prefixes);
+    let strips = if have_prefixes {
+        vec![1, 0]
+    } else {
+        (0..n_prefix).collect()
+    };
+    for n in strips.into_iter().filter(|&n| n < n_prefix || n_equal == 0) {
+        let is_prefix = n == 1 && has_prefix(old) && has_prefix(new);
+        let is_usual = !is_certain && (n == usize::from(have_prefixes) || is_prefix);
+        let sides = match which_is_backup(&old_parts, &new_parts) {
+            Some(Side::Old) => [(new, is_usual), (old, false)],
+            Some(Side::New) => [(old, is_usual), (new, false)],
+            None => [(new, is_usual), (old, is_usual)],
+        };
+        for (name, is_usual) in sides {
+            let doubt = if is_usual {
+                Doubt::Usual
+            } else {
+                Doubt::Unusual
+            };
+            names.extend(stripped(name, n).map(|name| (name, n, doubt)));
+        }
+    }
+    // Or the diff was made further up.
+    for n in n_prefix + 1..new_parts.len() {
+        names.extend(stripped(new, n).map(|name| (name, n, Doubt::Guess)));
+    }
+    names
+}
+
+/// One of the two files that a diff compares.
+enum Side {
+    Old,
+    New,
+}
+
+/// Returns which name is that of a backup or a copy of the other: the first parts that differ, do so
+/// by a suffix, as in `f.orig` or `pkg-1.0.orig/f`.
+fn which_is_backup(old: &[&[u8]], new: &[&[u8]]) -> Option<Side> {
+    let (old, new) = old.iter().zip(new).find(|(old, new)| old != new)?;
+    match (old.starts_with(new), new.starts_with(old)) {
+        (true, _) => Some(Side::Old),
+        (_, true) => Some(Side::New),
+        _ => None,
+    }
+}
+
+/// Returns the parts of `name` between its slashes.
+fn parts(name: &[u8]) -> Vec<&[u8]> {
+    name.split(|&byte| byte == b'/').collect()
+}
+
+/// Returns whether `name` begins with one of git's prefixes.
+fn has_prefix(name: &[u8]) -> bool {
+    let parts = parts(name);
+    parts.len() > 1 && PREFIXES.contains(&parts[0])
+}
+
+/// Returns `name` without its first `n` directories. `None` if nothing is left, or something that
+/// would be looked up elsewhere than below a directory.
+fn stripped(name: &[u8], n: usize) -> Option<Vec<u8>> {
+    let rest = parts(name).get(n..)?.join(&b'/');
+    match (n, &rest[..]) {
+        (_, b"") => None,
+        (0, _) => Some(rest),
+        (_, [b'/', ..]) => None,
+        // No home directory.
+        (_, [b'~', ..]) => Some([b"./", &rest[..]].concat()),
+        _ => Some(rest),
     }
 }
 
 /// What a diff says about one file.
 #[derive(Debug, Clone)]
 pub struct Described<'a> {
-    /// The name before; `None` if the file is new.
-    pub old_path: Option<Vec<u8>>,
-    /// The name after; `None` if the file goes.
-    pub new_path: Option<Vec<u8>>,
+    /// How its names may be read, at least one way, the likeliest first.
+    pub readings: Vec<Reading>,
+    /// Whether git wrote its header.
+    pub is_git: bool,
     /// What happens to it besides changes of its text.
     pub operations: Vec<Operation>,
     /// The hunks of its text, if that changes.
@@ -140,31 +318,42 @@ pub struct Described<'a> {
 ///
 /// As for [`Change::from_diff`], except [`GitError::File`].
 pub fn describe(diff: &[u8]) -> Result<Vec<Described<'_>>, GitError> {
-    let files = parse(diff)?;
-    let is_prefixed = files.iter().all(has_prefixes);
-    let files = files.into_iter().map(|file| described(file, is_prefixed));
-    files.collect()
+    parse(diff)?.into_iter().map(described).collect()
 }
 
-fn described(file: FileDiff<'_>, is_prefixed: bool) -> Result<Described<'_>, GitError> {
+fn described(file: FileDiff<'_>) -> Result<Described<'_>, GitError> {
     let git = file.git.clone().unwrap_or_default();
-    let [old_path, new_path] = paths(&file, is_prefixed);
-    let Some(path) = new_path.as_ref().or(old_path.as_ref()) else {
+    let readings = readings(&file);
+    let first = readings
+        .first()
+        .filter(|first| first.old_path.is_some() || first.new_path.is_some());
+    let Some(Reading {
+        old_path, new_path, ..
+    }) = first
+    else {
         let line = file.hunks.first().map_or(0, |hunk| hunk.header_line) + 1;
         return Err(GitError::NoName { line });
     };
+    let name = || {
+        shown(
+            new_path
+                .as_ref()
+                .or(old_path.as_ref())
+                .expect("one is named"),
+        )
+    };
     if git.copied.is_some() {
-        return Err(GitError::Copy { file: shown(path) });
+        return Err(GitError::Copy { file: name() });
     }
-    let operations = operations(&file, &git, (&old_path, &new_path));
-    let operations = operations.ok_or_else(|| GitError::BadLink { file: shown(path) })?;
+    let operations = operations(&file, &git, (old_path, new_path));
+    let operations = operations.ok_or_else(|| GitError::BadLink { file: name() })?;
     let are_lines = |operation: &Operation| {
         matches!(operation, Operation::Link { .. } | Operation::Delete { .. })
     };
     let has_text = !file.hunks.is_empty() && !operations.iter().any(are_lines);
     Ok(Described {
-        old_path,
-        new_path,
+        readings,
+        is_git: file.git.is_some(),
         operations,
         text: has_text.then_some(file),
     })
@@ -176,10 +365,12 @@ fn shown(path: &[u8]) -> String {
 }
 
 fn file_change(file: Described<'_>) -> Result<FileChange, GitError> {
+    let first = file.readings.into_iter().next();
+    let (old_path, new_path) = first.map_or((None, None), |first| (first.old_path, first.new_path));
     let review = match &file.text {
         None => None,
         Some(text) => {
-            let path = file.new_path.as_ref().or(file.old_path.as_ref());
+            let path = new_path.as_ref().or(old_path.as_ref());
             let proposal = Proposal::from_file_diff(text).map_err(|why| GitError::File {
                 file: path.map_or(String::new(), |path| shown(path)),
                 why,
@@ -187,8 +378,11 @@ fn file_change(file: Described<'_>) -> Result<FileChange, GitError> {
             Some(Review::new(proposal?))
         }
     };
-    let paths = (file.old_path, file.new_path);
-    Ok(FileChange::new(paths, file.operations, review))
+    Ok(FileChange::new(
+        (old_path, new_path),
+        file.operations,
+        review,
+    ))
 }
 
 /// Returns what happens to `file` besides changes of its text; `None` if that is impossible.

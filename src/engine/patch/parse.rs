@@ -16,11 +16,12 @@ mod header;
 pub use blobs::Blobs;
 pub use error::ParseError;
 pub use git::GitHeader;
+pub use header::Stamp;
 
 use crate::patch::hunk::{Hunk, Line, LineKind};
 use crate::patch::quote::unquoted;
 use crate::text::is_unterminated;
-use header::{Header, beginning, without_terminator};
+use header::{Header, beginning, name_and_stamp, without_terminator};
 
 /// The changes to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +32,11 @@ pub struct FileDiff<'a> {
     pub old_name: Option<&'a [u8]>,
     /// The name after `+++`, in the same form.
     pub new_name: Option<&'a [u8]>,
+    /// What the two lines say about the file on their side besides its name.
+    pub stamps: [Stamp; 2],
+    /// The name on the line `Index: NAME` above the file header, as Subversion, CVS and quilt write
+    /// it.
+    pub index_name: Option<&'a [u8]>,
     /// The ids in the line `index OLD..NEW` above the file header, if git wrote one.
     pub blobs: Option<Blobs>,
     /// What git wrote above the file header, if it did.
@@ -75,6 +81,7 @@ pub fn parse(diff: &[u8]) -> Result<Vec<FileDiff<'_>>, ParseError> {
         place: Place::Outside,
         blobs: None,
         git: None,
+        index_name: None,
         marker: None,
     };
     while parser.at < parser.lines.len() {
@@ -115,6 +122,8 @@ struct Parser<'a> {
     blobs: Option<Blobs>,
     /// The header of git's that is being read, which belongs to the next file.
     git: Option<GitHeader<'a>>,
+    /// The name on the last `Index:` line read, which belongs to the next file.
+    index_name: Option<&'a [u8]>,
     /// Line (1-based) of the last no-newline marker in the current file.
     marker: Option<usize>,
 }
@@ -135,7 +144,7 @@ impl<'a> Parser<'a> {
     fn outside_hunk(&mut self) -> Result<(), ParseError> {
         let line = self.lines[self.at];
         self.refuse_other_formats(line)?;
-        if line.starts_with(b"@@") {
+        if self.is_hunk_header() {
             return self.hunk();
         }
         match (line, self.line_after(1), self.line_after(2)) {
@@ -145,6 +154,31 @@ impl<'a> Parser<'a> {
             }
             (_, next, _) => self.prose(line, next),
         }
+    }
+
+    /// Returns whether the next line is a hunk header, or was meant to be one. Prose may begin with
+    /// `@@`, too.
+    fn is_hunk_header(&self) -> bool {
+        match self.lines[self.at] {
+            [b'@', b'@', b' ', b'-', ..] => true,
+            [b'@', b'@', rest @ ..] => {
+                let is_alone = matches!(rest, [] | [b' ' | b'\n' | b'\r', ..]);
+                let is_below_header =
+                    matches!(self.place, Place::InFile) && self.line_before().starts_with(b"+++ ");
+                let next = self.line_after(1);
+                let is_above_lines = next.is_empty() || is_signed(next);
+                matches!(self.place, Place::AfterHunk(_))
+                    || is_below_header
+                    || is_alone && is_above_lines
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns the line that was read last.
+    fn line_before(&self) -> &'a [u8] {
+        let before = self.at.checked_sub(1);
+        before.map_or(b"", |at| self.lines[at])
     }
 
     fn line_after(&self, n_lines: usize) -> &'a [u8] {
@@ -159,22 +193,61 @@ impl<'a> Parser<'a> {
         self.at + 1
     }
 
+    /// Refuses `line`, the next one, if it belongs to a diff that is not of lines. In prose, such
+    /// as a commit message, it is a line like any other.
     fn refuse_other_formats(&self, line: &[u8]) -> Result<(), ParseError> {
         let number = self.line_number();
-        let is_combined = |start: &&[u8]| line.starts_with(start);
-        let combined: [&[u8]; 3] = [b"@@@", b"diff --cc ", b"diff --combined "];
-        if combined.iter().any(is_combined) {
+        let begins_combined =
+            line.starts_with(b"diff --cc ") || line.starts_with(b"diff --combined ");
+        if line.starts_with(b"@@@ -") || begins_combined && self.is_above_header_line() {
             return Err(ParseError::Combined { line: number });
         }
-        let text = line.trim_ascii_end();
-        let is_difference = text.starts_with(b"Binary files ") && text.ends_with(b" differ");
-        match is_difference || text == b"GIT binary patch" {
+        match self.is_binary(line.trim_ascii_end()) {
             true => Err(ParseError::Binary {
                 line: number,
                 file: self.shown_name(),
             }),
             false => Ok(()),
         }
+    }
+
+    /// Returns whether the line after the next one is one that git writes below a line `diff`.
+    fn is_above_header_line(&self) -> bool {
+        let next = self.line_after(1);
+        let starts: [&[u8]; 6] = [
+            b"index ",
+            b"mode ",
+            b"new file mode ",
+            b"deleted file mode ",
+            b"--- ",
+            b"@@@",
+        ];
+        starts.iter().any(|start| next.starts_with(start))
+    }
+
+    /// Returns whether `text`, the next line, says that a file of the diff is binary.
+    fn is_binary(&self, text: &[u8]) -> bool {
+        let is_difference = text.starts_with(b"Binary files ") && text.ends_with(b" differ");
+        let is_in_header = self.git.is_some() || self.line_before().starts_with(b"diff ");
+        if text == b"GIT binary patch"
+            || text.starts_with(b"Binary file ") && text.ends_with(b" has changed")
+        {
+            return is_in_header;
+        }
+        if text == b"Cannot display: file marked as a binary type." {
+            return self.line_before().starts_with(b"=====");
+        }
+        // As GNU diff writes it, among other lines of a diff.
+        is_difference
+            && (is_in_header || self.is_below_diff_line() && is_diff_line(self.line_after(1)))
+    }
+
+    /// Returns whether the line that was read last belongs to a diff, or the text begins here.
+    fn is_below_diff_line(&self) -> bool {
+        let before = self.line_before();
+        let is_below_hunk =
+            matches!(self.place, Place::AfterHunk(_)) && !before.trim_ascii().is_empty();
+        is_below_hunk || is_diff_line(before)
     }
 
     /// Returns the name in git's header for an error message.
@@ -195,16 +268,33 @@ impl<'a> Parser<'a> {
         self.files.push(FileDiff {
             old_name: None,
             new_name: None,
+            stamps: [Stamp::None; 2],
+            index_name: self.index_name.take(),
             blobs: self.blobs.take(),
             git: Some(git),
             hunks: Vec::new(),
         });
     }
 
+    /// Reads the line of a file header that is `n_lines` after the next one.
+    fn name_and_stamp(&self, n_lines: usize) -> (&'a [u8], Stamp) {
+        let line = without_terminator(&self.line_after(n_lines)["--- ".len()..]);
+        let names = self.git.as_ref().and_then(|git| git.names);
+        // Git writes no time, so what looks like one belongs to the name.
+        match names.is_some_and(|(old, new)| [old, new].contains(&line)) {
+            true => (line, Stamp::None),
+            false => name_and_stamp(line),
+        }
+    }
+
     fn file_header(&mut self) {
+        let (old_name, old_stamp) = self.name_and_stamp(0);
+        let (new_name, new_stamp) = self.name_and_stamp(1);
         self.files.push(FileDiff {
-            old_name: Some(name(self.line_after(0))),
-            new_name: Some(name(self.line_after(1))),
+            old_name: Some(old_name),
+            new_name: Some(new_name),
+            stamps: [old_stamp, new_stamp],
+            index_name: self.index_name.take(),
             blobs: self.blobs.take(),
             git: self.git.take(),
             hunks: Vec::new(),
@@ -219,35 +309,59 @@ impl<'a> Parser<'a> {
     fn prose(&mut self, line: &'a [u8], next: &[u8]) -> Result<(), ParseError> {
         let number = self.line_number();
         if let Place::AfterHunk(header_line) = self.place {
-            self.place = after_hunk(line, number, header_line)?;
+            self.place = after_hunk((line, next), number, header_line)?;
         }
         let names_file = line.starts_with(b"--- ") || line.starts_with(b"+++ ");
-        if names_file && next.starts_with(b"@@") {
+        if names_file && next.starts_with(b"@@ -") {
             let found = beginning(line);
             return Err(ParseError::LoneFileHeader {
                 line: number,
                 found,
             });
         }
-        if line.starts_with(b"--- ") && next.starts_with(b"+++ ") {
+        if line.starts_with(b"--- ") && next.starts_with(b"+++ ") && self.is_above_hunk(2) {
             return Err(ParseError::FileWithoutHunk { line: number + 2 });
         }
+        self.header_line(line, number)?;
+        if let Some(name) = without_terminator(line).strip_prefix(b"Index: ")
+            && (next.starts_with(b"=====") || next.starts_with(b"RCS file: ") || is_diff_line(next))
+        {
+            self.index_name = Some(name.trim_ascii());
+            self.place = Place::Outside;
+        }
+        self.blobs = Blobs::read(without_terminator(line)).or(self.blobs.take());
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Returns whether, from `n_lines` after the next line, there are only blank lines before the
+    /// lines of a hunk or the end.
+    fn is_above_hunk(&self, n_lines: usize) -> bool {
+        let rest = self.lines.get(self.at + n_lines..).unwrap_or_default();
+        let first = rest.iter().find(|line| !line.trim_ascii().is_empty());
+        first.is_none_or(|line| line.starts_with(b"@@") || is_signed(line))
+    }
+
+    /// Reads `line`, the next one, if it belongs to a header of git's.
+    fn header_line(&mut self, line: &'a [u8], number: usize) -> Result<(), ParseError> {
         if line.starts_with(b"diff ") {
             self.end_header();
             self.place = Place::Outside;
             self.blobs = None;
             self.git = GitHeader::begin(line);
         } else if let Some(git) = &mut self.git {
-            git.read(line);
+            let is_read = git.read(line);
             if git.is_submodule() {
                 return Err(ParseError::Submodule {
                     line: number,
                     file: self.shown_name(),
                 });
             }
+            // What looks like a line of the header is prose from here on.
+            if !is_read {
+                self.end_header();
+            }
         }
-        self.blobs = Blobs::read(without_terminator(line)).or(self.blobs.take());
-        self.at += 1;
         Ok(())
     }
 
@@ -257,6 +371,7 @@ impl<'a> Parser<'a> {
         self.enter_file(&header)?;
         self.at += 1;
         let lines = self.hunk_lines(&header)?;
+        self.check_for_signature(&lines, header_line)?;
         if lines.iter().all(|line| line.kind == LineKind::Context) {
             return Err(ParseError::NoChange {
                 line: header_line + 1,
@@ -285,6 +400,8 @@ impl<'a> Parser<'a> {
             self.files.push(FileDiff {
                 old_name: None,
                 new_name: None,
+                stamps: [Stamp::None; 2],
+                index_name: self.index_name.take(),
                 blobs: self.blobs.take(),
                 git: self.git.take(),
                 hunks: Vec::new(),
@@ -328,6 +445,30 @@ impl<'a> Parser<'a> {
                 lines.push(line);
             }
             self.at += 1;
+        }
+    }
+
+    /// Refuses a hunk whose last line, one that is removed, is the signature below it: git's version
+    /// follows then, and a line of the hunk is missing.
+    fn check_for_signature(
+        &self,
+        lines: &[Line<'_>],
+        header_line: usize,
+    ) -> Result<(), ParseError> {
+        match lines.last() {
+            Some(line)
+                if line.kind == LineKind::Removed
+                    && matches!(without_terminator(line.text), b"-" | b"- ")
+                    && is_version(self.line_after(0)) =>
+            {
+                Err(ParseError::Truncated {
+                    line: self.at,
+                    header_line: header_line + 1,
+                    n_before: 1,
+                    n_after: 0,
+                })
+            }
+            _ => Ok(()),
         }
     }
 
@@ -387,11 +528,19 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Returns where the parser is after `line`, which follows a hunk; an error if the line was
-/// probably meant to be part of that hunk.
-fn after_hunk(line: &[u8], number: usize, header_line: usize) -> Result<Place, ParseError> {
+/// Returns where the parser is after `line`, which follows a hunk and comes before `next`; an error
+/// if the line was probably meant to be part of that hunk.
+fn after_hunk(
+    (line, next): (&[u8], &[u8]),
+    number: usize,
+    header_line: usize,
+) -> Result<Place, ParseError> {
     match line {
         b"\n" | b"\r\n" | b"-- \n" | b"-- \r\n" | b"-- " => Ok(Place::AfterHunk(header_line)),
+        // A signature whose trailing blank somebody has removed.
+        b"--\n" | b"--\r\n" if !next.is_empty() && !is_signed(next) => {
+            Ok(Place::AfterHunk(header_line))
+        }
         [b' ' | b'+' | b'-', ..] => Err(ParseError::TooManyLines {
             line: number,
             header_line,
@@ -399,6 +548,38 @@ fn after_hunk(line: &[u8], number: usize, header_line: usize) -> Result<Place, P
         [b'\\', ..] => Err(ParseError::MisplacedMarker { line: number }),
         _ => Ok(Place::InFile),
     }
+}
+
+/// Returns whether `line` begins like a line of a hunk.
+fn is_signed(line: &[u8]) -> bool {
+    matches!(line, [b' ' | b'+' | b'-', ..])
+}
+
+/// Returns whether `line` is the version of git, the signature below a patch that it mails.
+fn is_version(line: &[u8]) -> bool {
+    let version = line.split(|&byte| byte == b' ').next().unwrap_or_default();
+    let is_part = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_alphanumeric);
+    let mut parts = without_terminator(version).split(|&byte| byte == b'.');
+    let first = parts.next().unwrap_or_default();
+    let second = parts.next().unwrap_or_default();
+    !first.is_empty()
+        && first.iter().all(u8::is_ascii_digit)
+        && is_part(second)
+        && parts.all(is_part)
+}
+
+/// Returns whether `line`, which is not in a hunk, is one that programs write between the files of a
+/// diff. The end of the text counts as one.
+fn is_diff_line(line: &[u8]) -> bool {
+    let starts: [&[u8]; 6] = [
+        b"diff ",
+        b"--- ",
+        b"Index: ",
+        b"Only in ",
+        b"Binary files ",
+        b"=====",
+    ];
+    line.is_empty() || starts.iter().any(|start| line.starts_with(start))
 }
 
 /// How many of the lines counted by a hunk header are still to be read.
@@ -424,10 +605,4 @@ impl Left {
         (kind == LineKind::Added || self.n_before == 0)
             && (kind == LineKind::Removed || self.n_after == 0)
     }
-}
-
-/// Returns the name on a file header line.
-fn name(line: &[u8]) -> &[u8] {
-    let line = without_terminator(&line["--- ".len()..]);
-    line.split(|&byte| byte == b'\t').next().unwrap_or_default()
 }

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{env, fs, io::Write};
 
-use agent_q_diff_engine::change::{Change, ChangePlan, Entry, FileChange, GitError, Operation};
+use agent_q_diff_engine::change::{
+    Change, ChangePlan, Doubt, Entry, FileChange, GitError, Operation, describe,
+};
 use agent_q_diff_engine::patch::parse::ParseError;
 use agent_q_diff_engine::proposal::Side;
 use agent_q_diff_engine::review::Command::{Accept, Unapply};
@@ -674,6 +676,80 @@ fn what_cannot_be_reviewed_is_refused_by_name() {
     assert_eq!(nameless, GitError::NoName { line: 1 });
     let prose = Change::from_diff(b"nothing\n").unwrap_err();
     assert_eq!(prose, GitError::Parse(ParseError::NoHunk { n_lines: 1 }));
+}
+
+/// Returns how the names of the only file of `diff` may be read: each name with how many directories
+/// were taken off, and how far that is from what the diff says.
+fn readings(diff: &str) -> Vec<(String, Option<usize>, Doubt)> {
+    let files = describe(diff.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{diff}"));
+    let shown = |path: &Option<Vec<u8>>| {
+        let path = path.as_deref().unwrap_or(b"-");
+        String::from_utf8_lossy(path).into_owned()
+    };
+    let readings = files[0].readings.iter().map(|reading| {
+        let (old, new) = (shown(&reading.old_path), shown(&reading.new_path));
+        let names = if old == new {
+            old
+        } else {
+            format!("{old} {new}")
+        };
+        (names, reading.n_stripped, reading.doubt)
+    });
+    readings.collect()
+}
+
+#[test]
+fn a_name_is_read_in_all_ways_in_which_it_may_be_meant() {
+    use Doubt::{Guess, Unusual, Usual};
+    let table: [(&str, &str, &[(&str, usize, Doubt)]); 8] = [
+        (
+            "a/s/x",
+            "b/s/x",
+            &[
+                ("s/x", 1, Usual),
+                ("b/s/x", 0, Unusual),
+                ("a/s/x", 0, Unusual),
+                ("x", 2, Guess),
+            ],
+        ),
+        ("a/x", "a/x", &[("a/x", 0, Usual), ("x", 1, Usual)]),
+        ("s/x", "s/x", &[("s/x", 0, Usual), ("x", 1, Guess)]),
+        (
+            "o.orig/x",
+            "o/x",
+            &[("x", 1, Usual), ("o/x", 0, Usual), ("o.orig/x", 0, Unusual)],
+        ),
+        (
+            "old/x",
+            "new/x",
+            &[("x", 1, Usual), ("new/x", 0, Usual), ("old/x", 0, Usual)],
+        ),
+        (
+            "/dev/null",
+            "b/x",
+            &[("- x", 1, Usual), ("- b/x", 0, Usual)],
+        ),
+        ("x.orig", "x", &[("x", 0, Usual), ("x.orig", 0, Unusual)]),
+        (
+            "a/~u/x",
+            "b/~u/x",
+            &[
+                ("./~u/x", 1, Usual),
+                ("b/~u/x", 0, Unusual),
+                ("a/~u/x", 0, Unusual),
+                ("x", 2, Guess),
+            ],
+        ),
+    ];
+    for (old, new, expected) in table {
+        let diff = format!("--- {old}\n+++ {new}\n@@ -0,0 +1 @@\n+b\n");
+        let expected = expected
+            .iter()
+            .map(|&(name, n, doubt)| (name.to_owned(), Some(n), doubt));
+        assert_eq!(readings(&diff), expected.collect::<Vec<_>>(), "{old} {new}");
+    }
+    let rename = "diff --git i/x w/y\nrename from x\nrename to y\n";
+    assert_eq!(readings(rename), [("x y".to_owned(), None, Usual)]);
 }
 
 #[test]

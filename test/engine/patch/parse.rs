@@ -46,6 +46,15 @@ fn check(diff: &str, expected: &str) {
     );
 }
 
+/// Checks that reading each diff fails with the error after it.
+macro_rules! refuses {
+    ($($diff:expr => $pattern:pat),+ $(,)?) => {$(
+        let diff = $diff;
+        let result = parse(diff.as_bytes());
+        assert!(matches!(result, Err($pattern)), "{diff:?}\n{result:?}");
+    )+};
+}
+
 #[test]
 fn a_file_without_hunks_is_no_file_of_a_diff_of_hunks() {
     let rename = "diff --git a/x b/y\nrename from x\nrename to y\n";
@@ -74,6 +83,69 @@ fn a_diff_as_git_writes_it() {
         +"b\n"
          "c\n""#,
     );
+}
+
+/// A patch, as the tests of prose around it have it.
+const PATCH: &str = "diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-a\n+b\n c\n";
+
+#[test]
+fn prose_that_looks_like_parts_of_a_diff_is_skipped() {
+    for prose in [
+        "Binary files a/x.png and b/x.png differ",
+        "GIT binary patch",
+        "@@VERSION@@ was not replaced in the tarball.",
+        "@@ is how a hunk begins",
+        "@@@ and so does a merge",
+        "diff --cc is how a merge is shown",
+        "diff --git is how git begins",
+        "diff --git a/x b/x\n\nrename from x\nrename to y",
+        "rename from x",
+        "deleted file mode 100644",
+        "new mode 160000",
+        "--- a/x",
+        "+++ b/x",
+        "--- a/x\n+++ b/x",
+        "Index: g",
+        "- a list\n+ another",
+        "similarity index 100%",
+    ] {
+        let mail =
+            format!("Subject: x\n\n{prose}\n\nMore.\n---\n f | 2 +-\n\n{PATCH}-- \n2.39.2\n\n");
+        let mails = mail.repeat(2);
+        let files = parse(mails.as_bytes());
+        let files = files.unwrap_or_else(|error| panic!("{prose}: {error}"));
+        let names = files.iter().map(|file| (file.new_name, file.hunks.len()));
+        let expected = [(Some(&b"b/f"[..]), 1); 2];
+        assert_eq!(names.collect::<Vec<_>>(), expected, "{prose}");
+        assert!(
+            files.iter().all(|file| file.index_name.is_none()),
+            "{prose}"
+        );
+    }
+}
+
+#[test]
+fn a_signature_may_have_lost_its_blank() {
+    for signature in [
+        "-- \n2.39.2\n",
+        "--\n2.39.2\n",
+        "--\r\n2.39.2\r\n",
+        "--\nA. U. Thor\n",
+    ] {
+        let mails = format!("{PATCH}{signature}\n{PATCH}");
+        let files = parse_hunks(mails.as_bytes());
+        assert_eq!(files.map(|files| files.len()), Ok(2), "{signature:?}");
+    }
+    refuses! {
+        // A line of the hunk is missing.
+        PATCH.replace(" c\n", "-- \n2.39.2\n") => ParseError::UnknownSign { .. },
+        PATCH.replace("1,2 +1,2", "1,2 +1").replace(" c\n", "--\n2.39.2\n") =>
+            ParseError::Truncated { line: 7, header_line: 4, n_before: 1, n_after: 0 },
+        // Lines of the hunk that its header does not count.
+        format!("{PATCH}--\n+d\n") => ParseError::TooManyLines { line: 8, .. },
+        format!("{PATCH}--\n") => ParseError::TooManyLines { line: 8, .. },
+        format!("{PATCH}--\n-d\n") => ParseError::TooManyLines { line: 8, .. },
+    }
 }
 
 #[test]
@@ -185,14 +257,6 @@ fn a_text_that_ends_in_its_last_line_is_open_ended() {
     check("@@ -0,0 +1 @@\n+", "? ?\n0: 0..0 0..1 \n+\"\"\nopen");
     let marked = "@@ -0,0 +1 @@\n+b\n\\ No newline at end of file";
     check(marked, "? ?\n0: 0..0 0..1 \n+\"b\"");
-}
-
-/// Checks that reading each diff fails with the error after it.
-macro_rules! refuses {
-    ($($diff:expr => $pattern:pat),+ $(,)?) => {$(
-        let result = parse($diff.as_bytes());
-        assert!(matches!(result, Err($pattern)), "{:?}\n{:?}", $diff, result);
-    )+};
 }
 
 #[test]
@@ -341,6 +405,9 @@ fn formats_that_are_not_read() {
         "--- a/f\n+++ b/f\n@@@ -1 -1 +1 @@@\n- a\n" => ParseError::Combined { line: 3 },
         "diff --git a b\nGIT binary patch\nliteral 1\n" => ParseError::Binary { line: 2, .. },
         "Binary files a and b differ\n" => ParseError::Binary { line: 1, .. },
+        format!("{PATCH}Binary files a and b differ\n{PATCH}") => ParseError::Binary { line: 8, .. },
+        format!("Binary files a and b differ\n{PATCH}") => ParseError::Binary { line: 1, .. },
+        format!("diff -r 12 x\nBinary file x has changed\n{PATCH}") => ParseError::Binary { .. },
     }
 }
 

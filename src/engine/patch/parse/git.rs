@@ -104,15 +104,25 @@ fn mode_in(text: &[u8]) -> Option<u32> {
 ///
 /// Names with spaces are quoted only if they have other special characters. Where git writes only
 /// this line with names, both are equal but for their prefixes, which decides where the first one
-/// ends (git, `git_header_name`).
+/// ends (git, `git_header_name`). Usually a prefix is one directory.
 fn names_in(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let spaces = (0..text.len()).filter(|&at| text[at] == b' ');
     let mut splits = spaces.map(|at| (&text[..at], &text[at + 1..]));
     match text {
         [b'"', ..] => splits.find(|(old, _)| is_quoted(old)),
         [.., b'"'] => splits.find(|(_, new)| is_quoted(new)),
-        _ => splits.find(|(old, new)| without_prefix(old) == without_prefix(new)),
+        _ => {
+            let mut others = splits.clone();
+            let split = splits.find(|(old, new)| without_prefix(old) == without_prefix(new));
+            split.or_else(|| others.find(|(old, new)| last_part(old) == last_part(new)))
+        }
     }
+}
+
+/// Returns the part of `name` after its last slash.
+fn last_part(name: &[u8]) -> &[u8] {
+    let part = name.rsplit(|&byte| byte == b'/').next();
+    part.unwrap_or_default()
 }
 
 /// Returns whether `name` is in quotes, and no quote before its end closes them.
@@ -153,6 +163,11 @@ mod tests {
             ("diff --git a/f b/f", ("a/f", "b/f")),
             ("diff --git a/a b/c b/a b/c", ("a/a b/c", "b/a b/c")),
             ("diff --git f f", ("f", "f")),
+            ("diff --git x y x y", ("x y", "x y")),
+            (
+                "diff --git p/q/a b/f g p/r/a b/f g",
+                ("p/q/a b/f g", "p/r/a b/f g"),
+            ),
             ("diff --git \"a/\\t b\" b/c", ("\"a/\\t b\"", "b/c")),
             ("diff --git a/c d \"b/\\\" x\"", ("a/c d", "\"b/\\\" x\"")),
             (
