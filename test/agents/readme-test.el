@@ -78,5 +78,22 @@
               (should (equal (agents-bytes "a.txt") (e2e-text 5 35))))
           (agents-stop))))))
 
+;; Gemini CLI takes options that follow the program for its own.
+(ert-deftest agents-readme-lines-for-mcp-leave-options-to-the-program ()
+  (agents-with-home-of-its-own
+    (let ((process-environment (agents-environment)) (n 0))
+      (with-temp-buffer
+        (call-process (expand-file-name "../tools/build-program" e2e-here) nil t nil "--say-how")
+        (goto-char (point-min))
+        (while (re-search-forward "^[A-Z][^:\n]+: +\\(\\(?:claude\\|codex\\|gemini\\) mcp add .*\\)$" nil t)
+          (setq n (1+ n))
+          (should (eq 0 (call-process-shell-command (concat (match-string 1) " --timeout 100"))))))
+      (should (= n 3)))
+    (dolist (file '(".claude.json" ".codex/config.toml" ".gemini/settings.json"))
+      (should (string-match-p "\"mcp\",[[:space:]]*\"--timeout\",[[:space:]]*\"100\""
+                              (with-temp-buffer
+                                (insert-file-contents (expand-file-name file agents--home))
+                                (buffer-string)))))))
+
 (provide 'readme-test)
 ;;; readme-test.el ends here
