@@ -1,11 +1,13 @@
 //! Puts the hook into an agent's settings, takes it out again, and checks that it is run.
 //!
-//! - [`json`]: changes in a text in JSON that leave all else in it as it is
+//! - [`json`]: settings in JSON as strict as they are read, and changes that leave all else as it is
 //! - [`plugin`]: the plugin of opencode, which is its hook
 //! - [`settings`]: the settings' text with and without the hook; all else in it stays as it is
 //! - [`records`]: what the agent itself has noted of its edits
+//! - [`ask`]: what the agent itself says of its settings
 //! - [`check`]: what keeps the hook from being run, as far as that can be seen from here
 
+mod ask;
 pub mod check;
 mod json;
 mod plugin;
@@ -14,6 +16,7 @@ pub mod settings;
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufRead, IsTerminal, Write};
+use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -67,48 +70,82 @@ enum Done {
 
 fn set_up(options: &Setup, path: &Path) -> Result<Done, String> {
     let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let before = match fs::read_to_string(path) {
-        Ok(text) => Some(text),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(failed(&error)),
-    };
-    let text = before.as_deref().unwrap_or_default();
-    let after = if options.is_removing {
-        settings::without_hook(text, options.client)
-    } else {
-        settings::with_hook(
-            text,
-            options.client,
-            &settings::command(options.client, options.socket.as_deref())?,
-        )
+    let before = read(path).map_err(|error| failed(&error))?;
+    let text = before.as_deref().map(settings::decoded).transpose();
+    let text = text.map_err(|error| failed(&error))?;
+    let after = match (&text, options.is_removing) {
+        (None, true) => Ok(None),
+        (Some(text), true) => settings::without_hook(text, options.client),
+        (_, false) => {
+            let command = settings::command(options.client, options.socket.as_deref())?;
+            settings::with_hook(text.as_deref(), options.client, &command).map(Some)
+        }
     };
     let after = after.map_err(|error| failed(&error))?;
+    let after = after.map(|text| settings::encoded(&text));
     if options.is_showing {
-        print!("{after}");
+        let shown = io::stdout().write_all(&after.unwrap_or_default());
+        shown.map_err(|error| failed(&error))?;
         return Ok(Done::Shown);
     }
-    if after == text {
+    if after == before {
         return Ok(Done::Written);
     }
-    print!("{}", difference(path, text, &after));
+    check_replaceable(path).map_err(|error| failed(&error))?;
+    let texts = [&before, &after].map(|bytes| bytes.as_deref().unwrap_or_default());
+    print!("{}", difference(path, texts));
     if !(options.is_yes || is_agreed(path)?) {
         return Ok(Done::Refused);
     }
     // Agents write their settings themselves.
-    if fs::read_to_string(path).ok() != before {
+    if read(path) != Ok(before) {
         return Err(failed(&"it was changed meanwhile; call setup again"));
     }
-    let written = match after.is_empty() {
-        true => fs::remove_file(path),
-        false => write(path, &after),
+    let written = match after {
+        None if path.is_symlink() => write(path, b"{}\n"),
+        None => fs::remove_file(path),
+        Some(after) => write(path, &after),
     };
     written.map_err(|error| failed(&error))?;
     Ok(Done::Written)
 }
 
-/// Returns what changes in the file `path` from `before` to `after`, as a unified diff.
-fn difference(path: &Path, before: &str, after: &str) -> String {
-    let (before, after) = [before, after].map(|text| Text::new(text.into())).into();
+/// Returns what is in the file `path`, or `None` if there is none.
+///
+/// # Errors
+///
+/// A sentence, without its full stop, if it is no file that can be read.
+fn read(path: &Path) -> Result<Option<Vec<u8>>, String> {
+    match fs::metadata(path) {
+        // What is no file may never end.
+        Ok(metadata) if !metadata.is_file() => Err("it is not a regular file".to_owned()),
+        Ok(_) => fs::read(path).map(Some).map_err(|error| error.to_string()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => match fs::read_link(path) {
+            Ok(target) => Err(format!(
+                "it is a link to {}, which is not there",
+                target.display()
+            )),
+            Err(_) => Ok(None),
+        },
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Checks that the file `path`, if it is there, can be replaced by another one.
+fn check_replaceable(path: &Path) -> Result<(), String> {
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.nlink() > 1 => Err(
+            "it has another name, a hard link, and would be parted from it; make the change that \
+             --show prints yourself, or call M-x agent-q-diff-setup-agent in Emacs"
+                .to_owned(),
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// Returns what changes in the file `path` from the first of `texts` to the second, as a unified diff.
+fn difference(path: &Path, texts: [&[u8]; 2]) -> String {
+    let (before, after) = texts.map(|text| Text::new(text.into())).into();
     let edits = edits(&before, &after);
     let groups = group(&edits, before.len(), 3);
     let hunks: Vec<_> = groups
@@ -139,7 +176,7 @@ fn is_agreed(path: &Path) -> Result<bool, String> {
 
 /// Replaces the file `path`, or what it is a link to, by `text`, as a whole or not at all. Missing
 /// directories are made.
-fn write(path: &Path, text: &str) -> io::Result<()> {
+fn write(path: &Path, text: &[u8]) -> io::Result<()> {
     if let Some(directory) = path.parent() {
         fs::create_dir_all(directory)?;
     }
@@ -154,12 +191,17 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
     written
 }
 
-/// Writes `text` to `new`, a file that is not there, with the permissions of `path` if that is.
-fn write_new(new: &Path, text: &str, path: &Path) -> io::Result<()> {
+/// Writes `text` to `new`, a file that is not there, with the owner and the permissions of `path` if
+/// that is.
+fn write_new(new: &Path, text: &[u8], path: &Path) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).open(new)?;
-    file.write_all(text.as_bytes())?;
-    if let Ok(metadata) = fs::metadata(path) {
-        file.set_permissions(metadata.permissions())?;
+    file.write_all(text)?;
+    if let Ok(old) = fs::metadata(path) {
+        let made = file.metadata()?;
+        if (made.uid(), made.gid()) != (old.uid(), old.gid()) {
+            fchown(&file, Some(old.uid()), Some(old.gid()))?;
+        }
+        file.set_permissions(old.permissions())?;
     }
     file.sync_all()
 }

@@ -1,12 +1,14 @@
 //! Checks that an agent will run the hook, as far as that can be seen without a model.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, SystemTime};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::ask::{self, Said};
 use super::settings::{self, Form, Handler};
 use super::{plugin, records};
 use crate::hook::last_run;
@@ -23,58 +25,270 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Says what is as it should be, and what is not.
 pub async fn run(options: Check) -> ExitCode {
-    let files = settings_files(options.client);
-    let mut findings = of_settings(options.client, &files);
-    if findings.iter().all(Result::is_ok) {
-        findings.push(of_runs(options.client, &files));
+    let client = options.client;
+    let files = settings_files(client);
+    let (layers, mut findings) = read_all(client, &files);
+    match settings::form(client) {
+        Some(form) => {
+            let events = form.events.iter();
+            findings.extend(events.map(|event| of_event(client, &form, event, &layers)));
+            findings.extend(of_switches(client, &layers));
+            findings.extend(of_other_hooks(client, &form, &layers));
+        }
+        None => findings.push(of_plugin(client, &files)),
     }
-    findings.push(of_environment());
-    findings.push(of_agent(options.client));
+    findings.extend(of_environment(client));
+    let agent = of_agent(client);
+    if agent.is_good() {
+        findings.extend(ask::said(client).into_iter().map(Finding::from));
+    }
+    findings.push(of_runs(client, &files));
+    findings.push(agent);
     findings.push(of_emacs(&options).await);
     for finding in &findings {
-        match finding {
-            Ok(text) => println!("ok       {text}"),
-            Err(text) => println!("MISSING  {text}"),
-        }
+        let (word, text) = match finding {
+            Finding::Good(text) => ("ok     ", text),
+            Finding::Missing(text) => ("MISSING", text),
+            Finding::Note(text) => ("note   ", text),
+        };
+        println!("{word}  {text}");
     }
-    println!("\n{}", advice(options.client));
-    ExitCode::from(u8::from(findings.iter().any(Result::is_err)))
+    println!("\n{}", advice(client));
+    let is_missing = |finding: &Finding| matches!(finding, Finding::Missing(_));
+    ExitCode::from(u8::from(findings.iter().any(is_missing)))
 }
 
-/// What is as it should be, or what is not and how to mend it.
-type Finding = Result<String, String>;
+/// What has been found.
+enum Finding {
+    /// This is as it should be.
+    Good(String),
+    /// This is not, and how to mend it.
+    Missing(String),
+    /// This keeps no hook from being run, and the user should know it.
+    Note(String),
+}
 
-/// Returns the files from which `client`, if it is started here, may read its settings.
-fn settings_files(client: Client) -> Vec<PathBuf> {
-    let mut files = [Scope::User, Scope::Project]
-        .map(|scope| settings::file(client, scope))
-        .to_vec();
-    if client == Client::Claude {
-        files.push(files[1].with_file_name("settings.local.json"));
+impl Finding {
+    fn is_good(&self) -> bool {
+        matches!(self, Self::Good(_))
     }
+}
+
+impl From<Result<String, String>> for Finding {
+    fn from(result: Result<String, String>) -> Self {
+        match result {
+            Ok(text) => Self::Good(text),
+            Err(text) => Self::Missing(text),
+        }
+    }
+}
+
+impl From<Said> for Finding {
+    fn from(said: Said) -> Self {
+        match said {
+            Said::Good(text) => Self::Good(text),
+            Said::Fault(text) => Self::Missing(text),
+            Said::Note(text) => Self::Note(text),
+        }
+    }
+}
+
+/// Returns the files from which `client`, if it is started here, may read its settings. What is in
+/// the first ones overrides the others.
+fn settings_files(client: Client) -> Vec<PathBuf> {
+    let user = settings::file(client, Scope::User);
+    let project = settings::file(client, Scope::Project);
+    let mut files = match client {
+        Client::Claude => {
+            let mut files = managed_by_claude();
+            files.extend([project.with_file_name("settings.local.json"), project, user]);
+            files
+        }
+        Client::Codex => vec![project, user],
+        Client::Gemini => {
+            let named = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+            let place = match cfg!(target_os = "macos") {
+                true => "/Library/Application Support/GeminiCli/settings.json",
+                false => "/etc/gemini-cli/settings.json",
+            };
+            let system = named("GEMINI_CLI_SYSTEM_SETTINGS_PATH")
+                .map_or_else(|| PathBuf::from(place), PathBuf::from);
+            let defaults = named("GEMINI_CLI_SYSTEM_DEFAULTS_PATH").map_or_else(
+                || system.with_file_name("system-defaults.json"),
+                PathBuf::from,
+            );
+            vec![system, project, user, defaults]
+        }
+        Client::Opencode => plugin::files(),
+    };
+    // In the home directory, the project's file is the user's.
+    let mut seen = HashSet::new();
+    files.retain(|file| seen.insert(file.clone()));
     files
 }
 
-/// Looks whether the settings of `client`, `files`, have the hook.
-fn of_settings(client: Client, files: &[PathBuf]) -> Vec<Finding> {
-    let texts: Vec<_> = files
-        .iter()
-        .filter_map(|file| Some((file, fs::read_to_string(file).ok()?)))
+/// Returns the settings files of whoever administers this machine for Claude Code.
+fn managed_by_claude() -> Vec<PathBuf> {
+    let directory = managed_directory();
+    let parts = fs::read_dir(directory.join("managed-settings.d"));
+    let parts = parts.into_iter().flatten().flatten().map(|it| it.path());
+    let mut files: Vec<_> = parts
+        .filter(|file| file.extension().is_some_and(|name| name == "json"))
         .collect();
-    let Some(form) = settings::form(client) else {
-        return vec![of_plugin(client, &texts)];
-    };
-    let mut findings: Vec<Finding> = form
-        .events
-        .iter()
-        .map(|event| of_event(client, &form, event, &texts))
-        .collect();
-    for (file, text) in &texts {
-        if settings::is_off(text, client) {
-            findings.push(Err(format!("{} turns the hook off", file.display())));
+    files.sort();
+    files.reverse();
+    files.push(directory.join("managed-settings.json"));
+    files
+}
+
+fn managed_directory() -> &'static Path {
+    Path::new(match cfg!(target_os = "macos") {
+        true => "/Library/Application Support/ClaudeCode",
+        false => "/etc/claude-code",
+    })
+}
+
+/// Settings that an agent reads.
+struct Layer<'f> {
+    file: &'f Path,
+    settings: Value,
+}
+
+impl Layer<'_> {
+    /// Returns whether the user cannot change them.
+    fn is_managed(&self) -> bool {
+        self.file.starts_with(managed_directory())
+    }
+}
+
+/// Reads `files` as `client` does, and says which of them it does not read.
+fn read_all(client: Client, files: &[PathBuf]) -> (Vec<Layer<'_>>, Vec<Finding>) {
+    let (mut layers, mut findings) = (Vec::new(), Vec::new());
+    if settings::form(client).is_none() {
+        return (layers, findings);
+    }
+    for file in files {
+        let read = super::read(file).and_then(|bytes| match bytes {
+            Some(bytes) => settings::read(&settings::decoded(&bytes)?, client).map(Some),
+            None => Ok(None),
+        });
+        match read {
+            Ok(Some(settings)) => layers.push(Layer { file, settings }),
+            Ok(None) => {}
+            Err(error) => findings.push(Finding::Missing(format!("{}: {error}", file.display()))),
         }
     }
+    (layers, findings)
+}
+
+/// Looks whether `layers`, settings of `client`, switch its hook off.
+fn of_switches(client: Client, layers: &[Layer<'_>]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut off = |layer: &Layer<'_>, what: &str| {
+        let file = layer.file.display();
+        findings.push(Finding::Missing(format!(
+            "{file} turns the hook off: {what}"
+        )));
+    };
+    // The first that says anything counts.
+    let first = |path: &str| {
+        let mut found = layers
+            .iter()
+            .filter_map(|layer| Some((layer, layer.settings.pointer(path)?)));
+        found.next()
+    };
+    match client {
+        Client::Claude => {
+            if let Some((layer, value)) = first("/disableAllHooks")
+                && *value == true
+            {
+                off(layer, "disableAllHooks");
+            }
+            for variable in CLAUDE_SWITCHES.iter().chain(&["AGENT_Q_DIFF"]) {
+                if let Some((layer, value)) = first(&format!("/env/{variable}"))
+                    && value
+                        .as_str()
+                        .is_some_and(|value| is_switch(variable, value))
+                {
+                    off(layer, &format!("it sets {variable} in \"env\""));
+                }
+            }
+            let managed = || layers.iter().filter(|layer| layer.is_managed());
+            let has_hook = |layer: &Layer<'_>| layer.settings.to_string().contains("agent-q-diff");
+            if managed().any(has_hook) {
+                return findings;
+            }
+            for layer in managed() {
+                let only_plugins = &layer.settings["strictPluginOnlyCustomization"];
+                let has_hooks = |list: &Vec<Value>| list.iter().any(|it| it == "hooks");
+                if layer.settings["allowManagedHooksOnly"] == true {
+                    off(layer, "allowManagedHooksOnly");
+                } else if *only_plugins == true || only_plugins.as_array().is_some_and(has_hooks) {
+                    off(layer, "strictPluginOnlyCustomization");
+                }
+            }
+        }
+        Client::Gemini => {
+            if let Some((layer, value)) = first("/hooksConfig/enabled")
+                && *value == false
+            {
+                off(layer, "\"enabled\" in hooksConfig");
+            }
+            let is_ours = |name: &Value| {
+                name.as_str()
+                    .is_some_and(|name| settings::is_ours(name, client))
+            };
+            for layer in layers {
+                let disabled = layer.settings["hooksConfig"]["disabled"].as_array();
+                if disabled.is_some_and(|names| names.iter().any(is_ours)) {
+                    off(layer, "\"disabled\" in hooksConfig");
+                }
+            }
+        }
+        // Codex is asked.
+        Client::Codex | Client::Opencode => {}
+    }
     findings
+}
+
+/// Variables by which Claude Code is told to run no hook; some of its options set them.
+const CLAUDE_SWITCHES: [&str; 3] = [
+    "CLAUDE_CODE_SIMPLE",
+    "CLAUDE_CODE_SAFE_MODE",
+    "CLAUDE_CODE_RESTRICTED",
+];
+
+/// Returns whether `value` of `variable` in the environment keeps a hook from being run.
+fn is_switch(variable: &str, value: &str) -> bool {
+    let value = value.to_lowercase();
+    match variable {
+        "AGENT_Q_DIFF" => value == "off",
+        _ => matches!(value.as_str(), "1" | "true" | "yes" | "on"),
+    }
+}
+
+/// Names what else `layers`, settings of `client`, run after an edit.
+fn of_other_hooks(client: Client, form: &Form, layers: &[Layer<'_>]) -> Vec<Finding> {
+    // Codex has further places, and is asked.
+    if client == Client::Codex {
+        return Vec::new();
+    }
+    let event = form.events[1];
+    let others = layers.iter().flat_map(|layer| {
+        let handlers = settings::handlers(&layer.settings, event).into_iter();
+        handlers
+            .filter(|it| !settings::is_ours(&it.command, client) && form.is_for_edits(it))
+            .map(|it| other_hook(&layer.file.display().to_string(), event, &it.command))
+    });
+    others.map(Finding::Note).collect()
+}
+
+/// Returns what it means that `file` also runs `command` at `event`, after an edit.
+pub fn other_hook(file: &str, event: &str, command: &str) -> String {
+    format!(
+        "{event}: {file} also runs {command}; what that changes in a file after an edit is told to \
+         you and the agent, and is no part of what you decided"
+    )
 }
 
 /// Looks whether `client` has edited files without running its hook. What it did before its settings,
@@ -85,20 +299,36 @@ fn of_runs(client: Client, files: &[PathBuf]) -> Finding {
         .iter()
         .filter_map(|file| fs::metadata(file).ok()?.modified().ok());
     let Some(since) = written.chain(last_run).max() else {
-        return Ok("no edit was to be decided yet".to_owned());
+        return Finding::Good("no edit was to be decided yet".to_owned());
     };
-    if let Some(edit) = records::last_edit_after(client, since + MARGIN) {
-        return Err(format!(
-            "{} edited {} {}, and did not run the hook; start it anew",
-            client.title(),
-            edit.path,
-            ago(edit.at)
+    let edits = records::edits_after(client, since + MARGIN);
+    if let Some(edit) = edits.iter().max_by_key(|edit| edit.at) {
+        let title = client.title();
+        let (path, ago) = (&edit.path, ago(edit.at));
+        let count = match edits.len() {
+            1 => String::new(),
+            n => format!(" (the last of {n} such edits)"),
+        };
+        return Finding::Missing(format!(
+            "{title} edited {path} {ago}, and did not run the hook{count}; mend what is MISSING \
+             above, if anything is, and start it anew{}",
+            without(client)
         ));
     }
-    Ok(match last_run {
+    Finding::Good(match last_run {
         Some(time) => format!("the hook was last run {}", ago(time)),
         None => "the hook has not been run yet".to_owned(),
     })
+}
+
+/// Returns without what `client` has to be started so that it runs hooks.
+fn without(client: Client) -> &'static str {
+    match client {
+        Client::Claude => ", without --bare, --safe-mode and --setting-sources",
+        Client::Codex => ", without -c features.hooks=false; trust the hook in its /hooks",
+        Client::Gemini => ", without --acp",
+        Client::Opencode => ", without --pure",
+    }
 }
 
 /// Returns how long ago `time` was, in words.
@@ -113,40 +343,49 @@ fn ago(time: SystemTime) -> String {
     format!("{n} {unit}{} ago", if n == 1 { "" } else { "s" })
 }
 
-/// Looks whether one of `texts`, plugins by their files, is that of `client`.
-fn of_plugin(client: Client, texts: &[(&PathBuf, String)]) -> Finding {
+/// Looks whether one of `files` is the plugin of `client`.
+fn of_plugin(client: Client, files: &[PathBuf]) -> Finding {
     let set_up = format!("agent-q-diff setup {}", client.name());
-    let ours = texts.iter().find(|(_, text)| plugin::is_ours(text));
-    let (file, text) = ours.ok_or(format!("there is no plugin; {set_up} puts it there"))?;
+    let texts = files.iter().filter_map(|file| {
+        let text = String::from_utf8(super::read(file).ok()??).ok()?;
+        plugin::is_ours(&text).then_some((file, text))
+    });
+    let Some((file, text)) = texts.into_iter().next() else {
+        return Finding::Missing(format!("there is no plugin; {set_up} puts it there"));
+    };
     let file = file.display();
-    let command = plugin::command_of(text).filter(|command| plugin::text(command) == *text);
-    let command = command.ok_or(format!(
-        "{file} is not the plugin of this version; {set_up} mends it"
-    ))?;
-    of_program(&command[0]).map_err(|error| format!("in {file}, {error}; {set_up} mends it"))?;
-    Ok(format!("{file} runs {}", command.join(" ")))
+    let command = plugin::command_of(&text).filter(|command| plugin::text(command) == text);
+    let Some(command) = command else {
+        return Finding::Missing(format!(
+            "{file} is not the plugin of this version; {set_up} mends it"
+        ));
+    };
+    Finding::from(
+        of_program(&command[0])
+            .map(|()| format!("{file} runs {}", command.join(" ")))
+            .map_err(|error| format!("in {file}, {error}; {set_up} mends it")),
+    )
 }
 
-/// Looks whether one of `texts`, settings by their files, runs the hook of `client` at `event`.
-fn of_event(client: Client, form: &Form, event: &str, texts: &[(&PathBuf, String)]) -> Finding {
+/// Looks whether one of `layers` runs the hook of `client` at `event`.
+fn of_event(client: Client, form: &Form, event: &str, layers: &[Layer<'_>]) -> Finding {
     let set_up = format!("agent-q-diff setup {}", client.name());
-    for (file, text) in texts {
-        let handlers = settings::handlers(text, event)
-            .map_err(|error| format!("{}: {error}", file.display()))?;
-        let ours = handlers
-            .iter()
-            .find(|it| settings::is_ours(&it.command, client));
-        if let Some(handler) = ours {
-            return of_handler(client, form, event, handler)
-                .map(|()| format!("{event}: {} runs {}", file.display(), handler.command))
-                .map_err(|error| {
-                    format!("{event}: in {}, {error}; {set_up} mends it", file.display())
-                });
-        }
-    }
-    Err(format!(
-        "{event}: no settings run the hook; {set_up} puts it there"
-    ))
+    let ours = layers.iter().find_map(|layer| {
+        let handlers = settings::handlers(&layer.settings, event).into_iter();
+        let ours = handlers.filter(|it| settings::is_ours(&it.command, client));
+        Some((layer.file.display(), ours.into_iter().next()?))
+    });
+    let Some((file, handler)) = ours else {
+        return Finding::Missing(format!(
+            "{event}: no settings that {} reads run the hook; {set_up} puts it there",
+            client.title()
+        ));
+    };
+    Finding::from(
+        of_handler(client, form, event, &handler)
+            .map(|()| format!("{event}: {file} runs {}", handler.command))
+            .map_err(|error| format!("{event}: in {file}, {error}; {set_up} mends it")),
+    )
 }
 
 /// Looks whether `handler`, the hook of `client` at `event`, is one that holds.
@@ -161,7 +400,9 @@ fn of_handler(client: Client, form: &Form, event: &str, handler: &Handler) -> Re
         );
     }
     if !settings::is_guarded(&handler.command) {
-        return Err("the agent edits without a decision if the program is killed or gone".to_owned());
+        return Err(
+            "the agent edits without a decision if the program is killed or gone".to_owned(),
+        );
     }
     let program = settings::program_of(&handler.command, client).unwrap_or_default();
     of_program(&program.trim_matches('\'').replace(r"'\''", "'"))
@@ -175,22 +416,48 @@ fn of_program(program: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn of_environment() -> Finding {
-    match std::env::var_os("AGENT_Q_DIFF") {
-        Some(value) if value == "off" => {
-            Err("AGENT_Q_DIFF is \"off\" here, so every edit passes without a decision".to_owned())
+/// Looks whether the environment here keeps `client` from running its hook.
+fn of_environment(client: Client) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut is_set = |variable: &str, what: &str| {
+        let value = std::env::var(variable).unwrap_or_default();
+        let is_off = is_switch(variable, &value);
+        if is_off {
+            findings.push(Finding::Missing(format!(
+                "{variable} is \"{value}\" here, so {what}; unset it"
+            )));
         }
-        _ => Ok("AGENT_Q_DIFF does not turn the hook off here".to_owned()),
+        is_off
+    };
+    if !is_set("AGENT_Q_DIFF", "every edit passes without a decision") {
+        let is_any = match client {
+            Client::Claude => CLAUDE_SWITCHES
+                .iter()
+                .any(|variable| is_set(variable, "Claude Code runs no hook")),
+            Client::Opencode => is_set("OPENCODE_PURE", "opencode reads no plugin"),
+            Client::Codex | Client::Gemini => false,
+        };
+        if !is_any {
+            findings.push(Finding::Good(
+                "the environment here does not turn the hook off".to_owned(),
+            ));
+        }
     }
+    findings
 }
 
 /// Looks whether `client` is installed.
 fn of_agent(client: Client) -> Finding {
     let name = client.name();
     let output = Command::new(name).arg("--version").output();
-    let output = output.map_err(|_| format!("there is no program {name} here"))?;
-    let version = String::from_utf8_lossy(&output.stdout);
-    Ok(format!("{name} is installed: {}", version.trim()))
+    Finding::from(
+        output
+            .map(|output| {
+                let version = String::from_utf8_lossy(&output.stdout);
+                format!("{name} is installed: {}", version.trim())
+            })
+            .map_err(|_| format!("there is no program {name} here")),
+    )
 }
 
 /// Looks whether Emacs answers.
@@ -211,12 +478,12 @@ async fn of_emacs(options: &Check) -> Finding {
         Ok(Ok(state)) => state.answer.clone(),
         _ => None,
     };
-    match answer {
+    Finding::from(match answer {
         Some(answer) if !answer.is_error => Ok(answer.text),
         // It is said as agents read it.
         Some(answer) => Err(answer.text.trim_start_matches("Error: ").to_owned()),
         None => Err("Emacs does not answer; it may be busy".to_owned()),
-    }
+    })
 }
 
 /// Returns what the user has to look at, since it cannot be seen from here.
@@ -224,19 +491,24 @@ fn advice(client: Client) -> &'static str {
     match client {
         Client::Claude => {
             "Claude Code reads its settings when it starts: restart it, and look whether /hooks \
-             lists the hook."
+             lists the hook. Started with --bare or --safe-mode, with --setting-sources that leave \
+             out the hook's file, or with --settings that have disableAllHooks, it runs none, and \
+             edits without a decision. What its shell changes is never decided."
         }
         Client::Codex => {
             "Codex skips a hook that you have not trusted, and says nothing: start it, call /hooks, \
-             and trust the hook. After each change of it you have to do so again."
+             and trust the hook. After each change of it you have to do so again. Started with \
+             -c features.hooks=false or --disable hooks, it runs none, and edits without a \
+             decision. What its shell changes is decided only if that is by apply_patch."
         }
         Client::Gemini => {
             "Gemini CLI reads its settings when it starts: restart it. A project's own settings \
-             count only in a folder that you trust."
+             count only in a folder that you trust. Started with --acp, it runs no hook, and edits \
+             without a decision. What its shell changes is never decided."
         }
         Client::Opencode => {
             "opencode reads its plugins when it starts: restart it. Started with --pure, it reads \
-             none, and edits without a decision."
+             none, and edits without a decision. What its shell changes is never decided."
         }
     }
 }

@@ -1,20 +1,134 @@
-//! Changes in a text in JSON, perhaps with comments, that leave all else in it as it is.
+//! Settings in JSON, read as strictly as their agent reads them, and changes in their text that
+//! leave all else in it as it is.
+//!
+//! What was put in can be taken out again so that every byte is as before. So an object or array
+//! that was there, but empty, closes right behind what is put into it; one that is made closes on
+//! a line of its own, and is removed when it is empty again.
 
 use std::ops::Range;
 
-use jsonc_parser::ast::{self, Value as Node};
-use jsonc_parser::common::Ranged;
-use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast, parse_to_serde_value};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-/// Returns the value of `text`.
+/// What is read beside JSON itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dialect {
+    /// Whether there may be a byte order mark at the start.
+    pub byte_order_mark: bool,
+    /// Whether there may be comments.
+    pub comments: bool,
+    /// Whether there may be a comma behind the last item.
+    pub trailing_commas: bool,
+}
+
+impl Dialect {
+    /// JSON alone.
+    pub const STRICT: Self = Self {
+        byte_order_mark: false,
+        comments: false,
+        trailing_commas: false,
+    };
+    /// With all that some agent may have read.
+    pub const LAX: Self = Self {
+        byte_order_mark: true,
+        comments: true,
+        trailing_commas: true,
+    };
+}
+
+/// Deeper nesting is an error.
+const MAX_DEPTH: usize = 500;
+
+/// A value and its place.
+struct Node {
+    range: Range<usize>,
+    kind: Kind,
+}
+
+enum Kind {
+    Object(Vec<Item>),
+    Array(Vec<Item>),
+    Scalar(Value),
+}
+
+/// What is in an object or array.
+struct Item {
+    /// Its key, in an object.
+    key: Option<String>,
+    /// Where it, or its key, begins.
+    start: usize,
+    node: Node,
+    /// Where the comma behind it is, if there is one.
+    comma: Option<usize>,
+}
+
+impl Node {
+    fn items(&self) -> Option<&[Item]> {
+        match &self.kind {
+            Kind::Object(items) | Kind::Array(items) => Some(items),
+            Kind::Scalar(_) => None,
+        }
+    }
+
+    /// Returns the place of `key`, which may be an index. Of equal keys, the last one counts.
+    fn index_of(&self, key: &str) -> Option<usize> {
+        match &self.kind {
+            Kind::Object(items) => items
+                .iter()
+                .rposition(|item| item.key.as_deref() == Some(key)),
+            Kind::Array(items) => key.parse().ok().filter(|index| *index < items.len()),
+            Kind::Scalar(_) => None,
+        }
+    }
+
+    fn value(&self) -> Value {
+        match &self.kind {
+            Kind::Scalar(value) => value.clone(),
+            Kind::Array(items) => items.iter().map(|item| item.node.value()).collect(),
+            Kind::Object(items) => {
+                let key = |item: &Item| item.key.clone().unwrap_or_default();
+                let entries = items.iter().map(|item| (key(item), item.node.value()));
+                Value::Object(entries.collect::<Map<_, _>>())
+            }
+        }
+    }
+}
+
+/// Returns the value of `text`. Of equal keys, the last one counts.
 ///
 /// # Errors
 ///
-/// A sentence, without its full stop, if it is not in JSON.
-pub fn value(text: &str) -> Result<Value, String> {
-    let value = parse_to_serde_value(text, &ParseOptions::default());
-    value.map_err(|error| error.to_string())
+/// A sentence, without its full stop, if it is not in this dialect.
+pub fn value(text: &str, dialect: Dialect) -> Result<Value, String> {
+    parse(text, dialect).map(|node| node.value())
+}
+
+/// Returns the first key that an object of `text` has twice: of the object at `path`, or of one on
+/// the way to it.
+///
+/// # Errors
+///
+/// As for [`value`].
+pub fn repeated_key(text: &str, dialect: Dialect, path: &[&str]) -> Result<Option<String>, String> {
+    let root = parse(text, dialect)?;
+    let mut node = Some(&root);
+    let mut keys = path.iter();
+    while let Some(outer) = node {
+        if let Kind::Object(items) = &outer.kind {
+            let names: Vec<_> = items
+                .iter()
+                .filter_map(|item| item.key.as_deref())
+                .collect();
+            let is_again = |(index, key): &(usize, &&str)| names[..*index].contains(*key);
+            if let Some((_, key)) = names.iter().enumerate().find(is_again) {
+                return Ok(Some((*key).to_owned()));
+            }
+        }
+        node = keys.next().and_then(|key| {
+            let index = outer.index_of(key)?;
+            Some(&outer.items()?[index].node)
+        });
+    }
+    Ok(None)
 }
 
 /// Returns whether there is anything at `path`, the keys and indices from the outermost object.
@@ -22,19 +136,8 @@ pub fn value(text: &str) -> Result<Value, String> {
 /// # Errors
 ///
 /// As for [`value`], and if something on the way is no object and no array.
-pub fn is_at(text: &str, path: &[&str]) -> Result<bool, String> {
-    within(text, path, |container, _| Ok(container.is_some()))
-}
-
-/// Returns whether there is an empty object or array at `path`.
-///
-/// # Errors
-///
-/// As for [`is_at`].
-pub fn is_empty_at(text: &str, path: &[&str]) -> Result<bool, String> {
-    within(text, path, |node, _| {
-        Ok(node.is_some_and(|node| items(node).is_some_and(|items| items.is_empty())))
-    })
+pub fn is_at(text: &str, dialect: Dialect, path: &[&str]) -> Result<bool, String> {
+    Ok(node_at(&parse(text, dialect)?, path)?.is_some())
 }
 
 /// Returns `text` with `item` at the end of the object or array at `path`. `item` is a value in an
@@ -43,203 +146,354 @@ pub fn is_empty_at(text: &str, path: &[&str]) -> Result<bool, String> {
 /// # Errors
 ///
 /// As for [`is_at`].
-pub fn appended(text: &str, path: &[&str], item: &str) -> Result<String, String> {
-    within(text, path, |container, _| {
-        let (range, items) = container_at(container, path)?;
-        let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
-        let unit = unit(text);
-        let outer = unit.repeat(path.len());
-        let indent = format!("{newline}{outer}{unit}");
-        let item = item.lines().map(|line| {
-            let line_start = line.trim_start();
-            format!(
-                "{}{line_start}",
-                unit.repeat((line.len() - line_start.len()) / 2)
-            )
-        });
-        let item = item.collect::<Vec<_>>().join(&indent);
-        let close = range.end - 1;
-        let Some(last) = items.last() else {
-            let inner = &text[range.start + 1..close];
-            let end = if inner.trim().is_empty() {
-                close
-            } else {
-                range.start + 1 + inner.trim_end().len()
-            };
-            let start = if inner.trim().is_empty() {
-                range.start + 1
-            } else {
-                end
-            };
-            return Ok(format!(
-                "{}{indent}{item}{newline}{outer}{}",
-                &text[..start],
-                &text[close..]
-            ));
-        };
-        let rest = &text[last.end..close];
-        let is_on_one_line = !text[range.start..items[0].start].contains('\n');
-        let end = if is_on_one_line {
-            format!("{newline}{outer}")
-        } else {
-            String::new()
-        };
-        if rest.trim().trim_start_matches(',').is_empty() {
-            return Ok(format!(
-                "{},{indent}{item}{end}{}",
-                &text[..last.end],
-                &text[last.end..]
-            ));
-        }
-        // What is said in a comment is said of the item before it.
-        let comma = if rest.trim_start().starts_with(',') {
-            ""
-        } else {
-            ","
-        };
-        let after = last.end + rest.trim_end().len();
-        Ok(format!(
-            "{}{comma}{}{indent}{item}{end}{}",
-            &text[..last.end],
-            &text[last.end..after],
-            &text[after..]
-        ))
-    })
+pub fn appended(text: &str, dialect: Dialect, path: &[&str], item: &str) -> Result<String, String> {
+    let root = parse(text, dialect)?;
+    let (range, items) = container_at(&root, path)?;
+    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let unit = unit(text);
+    let indent = format!("{newline}{}", unit.repeat(path.len() + 1));
+    let lines = item.lines().map(|line| {
+        let blanks = line.len() - line.trim_start().len();
+        format!("{}{}", unit.repeat(blanks / 2), line.trim_start())
+    });
+    let item = lines.collect::<Vec<_>>().join(&indent);
+    let close = range.end - 1;
+    let last = items.last();
+    let (comma, rest) = match last {
+        None => ("", range.start + 1),
+        Some(Item {
+            comma: Some(at), ..
+        }) => ("", at + 1),
+        Some(last) => (",", last.node.range.end),
+    };
+    // What is said in a comment is said of the item before it.
+    let end = match last {
+        None => close,
+        Some(_) => rest + text[rest..close].trim_end().len(),
+    };
+    let (before, kept, after) = (&text[..rest], &text[rest..end], &text[end..]);
+    Ok(format!("{before}{comma}{kept}{indent}{item}{after}"))
 }
 
-/// Returns `text` without what is at `path`, and without the comma that this needs.
+/// Returns `key: value`, an entry of the object at `path`, in which is `item`, and nothing else.
+/// `brackets` are those of the value.
+pub fn entry_around(key: &str, brackets: [&str; 2], item: &str) -> String {
+    let [open, close] = brackets;
+    let item = item.replace('\n', "\n  ");
+    format!("\"{key}\": {open}\n  {item}\n{close}")
+}
+
+/// Returns `text` without what is at `path`, without the comma that this needs, and without what
+/// was made around it and is empty now. Returns `None` if nothing is left of a text that was made.
 ///
 /// # Errors
 ///
 /// As for [`is_at`].
-pub fn removed(text: &str, path: &[&str]) -> Result<String, String> {
-    let (key, outer) = path
-        .split_last()
-        .ok_or("the settings are not removed as a whole")?;
-    within(text, outer, |container, _| {
-        let (range, items) = container_at(container, outer)?;
-        let index = container.and_then(|node| index_of(node, key));
-        let index = index.ok_or_else(|| format!("there is no {key}"))?;
-        let item = &items[index];
-        let close = range.end - 1;
-        if index + 1 < items.len() {
-            let rest = text[item.end..].trim_start();
-            let rest = rest.strip_prefix(',').unwrap_or(rest).trim_start();
-            return Ok(format!("{}{rest}", &text[..item.start]));
+pub fn removed(text: &str, dialect: Dialect, path: &[&str]) -> Result<Option<String>, String> {
+    let root = parse(text, dialect)?;
+    let Some((key, outer)) = path.split_last() else {
+        let rest = (&text[..root.range.start], &text[root.range.end..]);
+        let is_made = matches!(rest, ("", "\n" | "\r\n"));
+        return Ok((!is_made).then(|| format!("{}{}", rest.0, rest.1)));
+    };
+    let (range, items) = container_at(&root, outer)?;
+    let index = node_at(&root, outer)?.and_then(|node| node.index_of(key));
+    let index = index.ok_or_else(|| format!("there is no {key}"))?;
+    let item = &items[index];
+    let end = item.node.range.end;
+    if let Some(comma) = item.comma {
+        let rest = text[comma + 1..].trim_start();
+        let between = &text[end..comma];
+        return Ok(Some(format!("{}{between}{rest}", &text[..item.start])));
+    }
+    let (above, below) = (&text[..item.start], &text[end..range.end - 1]);
+    if index == 0 {
+        let inner = &text[range.start + 1..item.start];
+        let is_made = inner.trim().is_empty() && below.trim().is_empty() && below.contains('\n');
+        if is_made {
+            return removed(text, dialect, outer);
         }
-        let after = &text[item.end..close];
-        let Some(before) = index.checked_sub(1).map(|before| &items[before]) else {
-            let above = text[range.start + 1..item.start].trim_end();
-            let below = after.trim_start().trim_start_matches(',').trim_end();
-            return Ok(format!(
-                "{}{above}{below}{}",
-                &text[..=range.start],
-                &text[close..]
-            ));
-        };
-        let between = &text[before.end..item.start];
-        let is_on_one_line = !text[range.start..items[0].start].contains('\n');
-        let after = if is_on_one_line {
-            after.trim_start()
-        } else {
-            after
-        };
-        let kept = if between.trim() == "," {
-            ""
-        } else if after.trim_start().starts_with(',') {
-            between.trim_end()
-        } else {
-            between
-                .trim_end()
-                .strip_prefix(',')
-                .unwrap_or(between.trim_end())
-        };
-        let after = if kept.is_empty() {
-            after
-        } else {
-            after.strip_prefix(',').unwrap_or(after)
-        };
-        Ok(format!(
-            "{}{kept}{after}{}",
-            &text[..before.end],
-            &text[close..]
-        ))
-    })
+        return Ok(Some(format!(
+            "{}{}",
+            without_line_start(above),
+            &text[end..]
+        )));
+    }
+    let comma = items[index - 1].comma.unwrap_or(item.start);
+    let kept = without_line_start(&text[comma + 1..item.start]);
+    Ok(Some(format!("{}{kept}{}", &text[..comma], &text[end..])))
 }
 
-/// Calls `function` with the node at `path` of `text`, if there is one, and `text`.
-fn within<T>(
-    text: &str,
-    path: &[&str],
-    function: impl FnOnce(Option<&Node<'_>>, &str) -> Result<T, String>,
-) -> Result<T, String> {
-    let parsed = parse_to_ast(text, &CollectOptions::default(), &ParseOptions::default());
-    let parsed = parsed.map_err(|error| error.to_string())?;
-    let mut node = parsed.value.as_ref();
+/// Returns `text` without the blanks at its end and the newline before them.
+fn without_line_start(text: &str) -> &str {
+    let text = text.trim_end_matches([' ', '\t']);
+    text.strip_suffix("\r\n")
+        .or_else(|| text.strip_suffix('\n'))
+        .unwrap_or(text)
+}
+
+/// Returns the node at `path` below `root`, if there is one.
+fn node_at<'n>(root: &'n Node, path: &[&str]) -> Result<Option<&'n Node>, String> {
+    let mut node = root;
     for (depth, key) in path.iter().enumerate() {
-        if let Some(outer) = node {
-            let name = depth
-                .checked_sub(1)
-                .map_or("the settings", |depth| path[depth]);
-            items(outer)
-                .ok_or_else(|| format!("{name} is there, and is neither object nor array"))?;
-        }
-        node = node.and_then(|outer| child(outer, key));
+        let items = items_of(node, &path[..depth])?;
+        let Some(index) = node.index_of(key) else {
+            return Ok(None);
+        };
+        node = &items[index].node;
     }
-    function(node, text)
+    Ok(Some(node))
 }
 
-/// Returns the range of `container`, which is at `path`, and those of what is in it.
-fn container_at(
-    container: Option<&Node<'_>>,
-    path: &[&str],
-) -> Result<(Range<usize>, Vec<Range<usize>>), String> {
+/// Returns the range of the object or array at `path`, and what is in it.
+fn container_at<'n>(root: &'n Node, path: &[&str]) -> Result<(Range<usize>, &'n [Item]), String> {
     let name = path.last().unwrap_or(&"the settings");
-    let container = container.ok_or_else(|| format!("there is no {name}"))?;
-    let items = items(container);
-    let items = items.ok_or_else(|| format!("{name} is there, and is neither object nor array"))?;
-    Ok((range(container), items))
+    let node = node_at(root, path)?.ok_or_else(|| format!("there is no {name}"))?;
+    Ok((node.range.clone(), items_of(node, path)?))
 }
 
-fn range(node: &impl Ranged) -> Range<usize> {
-    node.start()..node.end()
-}
-
-/// Returns the ranges of what is in `node`; `None` if it is neither object nor array.
-fn items(node: &Node<'_>) -> Option<Vec<Range<usize>>> {
-    match node {
-        Node::Object(object) => Some(object.properties.iter().map(range).collect()),
-        Node::Array(array) => Some(array.elements.iter().map(range).collect()),
-        _ => None,
-    }
-}
-
-/// Returns the place of `key`, which may be an index, in `node`.
-fn index_of(node: &Node<'_>, key: &str) -> Option<usize> {
-    match node {
-        Node::Object(object) => {
-            let is_it = |property: &ast::ObjectProp<'_>| property.name.as_str() == key;
-            object.properties.iter().position(is_it)
-        }
-        _ => key.parse().ok(),
-    }
-}
-
-fn child<'n, 'a>(node: &'n Node<'a>, key: &str) -> Option<&'n Node<'a>> {
-    let index = index_of(node, key)?;
-    match node {
-        Node::Object(object) => object.properties.get(index).map(|property| &property.value),
-        Node::Array(array) => array.elements.get(index),
-        _ => None,
-    }
+/// Returns what is in `node`, which is at `path`.
+fn items_of<'n>(node: &'n Node, path: &[&str]) -> Result<&'n [Item], String> {
+    let name = path.last().unwrap_or(&"the settings");
+    let items = node.items();
+    items.ok_or_else(|| format!("{name} is there, and is neither object nor array"))
 }
 
 /// Returns by what `text` is indented: the blanks before its first indented line.
 fn unit(text: &str) -> &str {
     let mut lines = text.lines().skip(1).map(|line| {
-        let blanks = line.len() - line.trim_start().len();
+        let blanks = line.len() - line.trim_start_matches([' ', '\t']).len();
         (&line[..blanks], !line.trim().is_empty())
     });
     let found = lines.find(|(blanks, has_text)| *has_text && !blanks.is_empty());
     found.map_or("  ", |(blanks, _)| blanks)
+}
+
+fn parse(text: &str, dialect: Dialect) -> Result<Node, String> {
+    let mut parser = Parser {
+        text,
+        at: 0,
+        dialect,
+    };
+    if text.starts_with('\u{feff}') {
+        if !dialect.byte_order_mark {
+            return Err("it begins with a byte order mark".to_owned());
+        }
+        parser.at = '\u{feff}'.len_utf8();
+    }
+    let node = parser.skip().and_then(|()| parser.node(0));
+    let node = node.and_then(|node| parser.skip().map(|()| node));
+    let node = node.and_then(|node| match parser.peek() {
+        None => Ok(node),
+        Some(_) => Err("something behind its end".to_owned()),
+    });
+    let line = text[..parser.at].matches('\n').count() + 1;
+    node.map_err(|what| format!("it is not JSON: {what} in line {line}"))
+}
+
+/// Reads a text from its start. Its errors name what is wrong at the place that was reached.
+struct Parser<'t> {
+    text: &'t str,
+    at: usize,
+    dialect: Dialect,
+}
+
+impl Parser<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    /// Goes behind `byte`, if that comes next.
+    fn eat(&mut self, byte: u8) -> bool {
+        let is_next = self.peek() == Some(byte);
+        self.at += usize::from(is_next);
+        is_next
+    }
+
+    /// Goes behind white space and comments.
+    fn skip(&mut self) -> Result<(), String> {
+        loop {
+            let rest = &self.text[self.at..];
+            let inner = rest.trim_start_matches([' ', '\t', '\n', '\r']);
+            self.at = self.text.len() - inner.len();
+            if !(inner.starts_with("//") || inner.starts_with("/*")) {
+                return Ok(());
+            }
+            if !self.dialect.comments {
+                return Err("a comment".to_owned());
+            }
+            self.at += match inner.starts_with("//") {
+                true => inner.find(['\n', '\r']).unwrap_or(inner.len()),
+                false => {
+                    let end = inner[2..].find("*/");
+                    end.ok_or("a comment without an end")? + 4
+                }
+            };
+        }
+    }
+
+    fn node(&mut self, depth: usize) -> Result<Node, String> {
+        if depth > MAX_DEPTH {
+            return Err("too many brackets".to_owned());
+        }
+        let start = self.at;
+        let kind = match self.peek() {
+            None => return Err("its end is missing".to_owned()),
+            Some(b'{') => Kind::Object(self.items(b'}', depth)?),
+            Some(b'[') => Kind::Array(self.items(b']', depth)?),
+            Some(b'"') => Kind::Scalar(self.string()?.into()),
+            Some(_) => Kind::Scalar(self.word()?),
+        };
+        Ok(Node {
+            range: start..self.at,
+            kind,
+        })
+    }
+
+    /// Reads an object or array up to `close`.
+    fn items(&mut self, close: u8, depth: usize) -> Result<Vec<Item>, String> {
+        let mut items: Vec<Item> = Vec::new();
+        self.at += 1;
+        loop {
+            self.skip()?;
+            if self.peek() == Some(close) {
+                if !(items.is_empty() || self.dialect.trailing_commas) {
+                    return Err("a comma behind the last item".to_owned());
+                }
+                self.at += 1;
+                return Ok(items);
+            }
+            let start = self.at;
+            let mut key = None;
+            if close == b'}' {
+                key = Some(self.string()?);
+                self.skip()?;
+                if !self.eat(b':') {
+                    return Err("a key without its value".to_owned());
+                }
+                self.skip()?;
+            }
+            let node = self.node(depth + 1)?;
+            self.skip()?;
+            let comma = (self.peek() == Some(b',')).then_some(self.at);
+            items.push(Item {
+                key,
+                start,
+                node,
+                comma,
+            });
+            if !self.eat(b',') {
+                if self.eat(close) {
+                    return Ok(items);
+                }
+                return Err(match self.peek() {
+                    None => "its end is missing".to_owned(),
+                    Some(_) => "a comma is missing".to_owned(),
+                });
+            }
+        }
+    }
+
+    fn string(&mut self) -> Result<String, String> {
+        if !self.eat(b'"') {
+            return Err(match self.peek() {
+                None => "its end is missing".to_owned(),
+                Some(_) => "a key without quotes".to_owned(),
+            });
+        }
+        let mut bytes = Vec::new();
+        loop {
+            let byte = self.peek().ok_or("a string without an end")?;
+            self.at += 1;
+            match byte {
+                b'"' => return Ok(String::from_utf8_lossy(&bytes).into_owned()),
+                b'\\' => self.escape(&mut bytes)?,
+                0..0x20 => {
+                    self.at -= 1;
+                    return Err("a control character in a string".to_owned());
+                }
+                _ => bytes.push(byte),
+            }
+        }
+    }
+
+    /// Reads what is behind a backslash, and adds what it means to `bytes`.
+    fn escape(&mut self, bytes: &mut Vec<u8>) -> Result<(), String> {
+        let wrong = || "a wrong escape in a string".to_owned();
+        let byte = self.peek().ok_or_else(wrong)?;
+        self.at += 1;
+        bytes.push(match byte {
+            b'"' | b'\\' | b'/' => byte,
+            b'b' => 8,
+            b'f' => 12,
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b't' => b'\t',
+            b'u' => {
+                let code = self.code().ok_or_else(wrong)?;
+                let low = self.text[self.at..].starts_with("\\u");
+                let low = (low && (0xD800..0xDC00).contains(&code))
+                    .then(|| self.text.get(self.at + 2..self.at + 6))
+                    .flatten()
+                    .and_then(|digits| u32::from_str_radix(digits, 16).ok())
+                    .filter(|low| (0xDC00..0xE000).contains(low));
+                self.at += if low.is_some() { 6 } else { 0 };
+                let code = low.map_or(code, |low| {
+                    0x1_0000 + ((code - 0xD800) << 10) + low - 0xDC00
+                });
+                let character = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
+                bytes.extend(character.encode_utf8(&mut [0; 4]).bytes());
+                return Ok(());
+            }
+            _ => return Err(wrong()),
+        });
+        Ok(())
+    }
+
+    /// Reads four hexadecimal digits.
+    fn code(&mut self) -> Option<u32> {
+        let digits = self.text.get(self.at..self.at + 4)?;
+        let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        self.at += 4;
+        is_hex.then(|| u32::from_str_radix(digits, 16).ok())?
+    }
+
+    /// Reads a number, or a word that is a value.
+    fn word(&mut self) -> Result<Value, String> {
+        let rest = &self.text[self.at..];
+        let is_part = |c: char| c.is_alphanumeric() || "+-._$".contains(c);
+        let word = &rest[..rest.find(|c| !is_part(c)).unwrap_or(rest.len())];
+        let value = match word {
+            "true" => true.into(),
+            "false" => false.into(),
+            "null" => Value::Null,
+            _ if is_number(word) => {
+                // A number that is too large is none that settings need.
+                serde_json::from_str(word).unwrap_or(Value::Null)
+            }
+            "" => return Err("an unexpected character".to_owned()),
+            _ => return Err(format!("the unknown word \"{word}\"")),
+        };
+        self.at += word.len();
+        Ok(value)
+    }
+}
+
+/// Returns whether `word` is a number as JSON has it.
+fn is_number(word: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let word = word.strip_prefix('-').unwrap_or(word);
+    let (number, exponent) = match word.split_once(['e', 'E']) {
+        Some((number, exponent)) => (number, Some(exponent)),
+        None => (word, None),
+    };
+    let exponent = exponent.map(|text| text.strip_prefix(['+', '-']).unwrap_or(text));
+    let (whole, fraction) = match number.split_once('.') {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (number, None),
+    };
+    digits(whole)
+        && (whole == "0" || !whole.starts_with('0'))
+        && fraction.is_none_or(digits)
+        && exponent.is_none_or(digits)
 }

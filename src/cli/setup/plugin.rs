@@ -2,11 +2,15 @@
 
 use std::path::PathBuf;
 
-use crate::options::Scope;
-use crate::places::directory_of;
+use crate::options::{Client, Scope};
+use crate::places::{directory_of_client, home};
+use crate::socket::current_directory;
 
 /// The plugin, but for the command that it runs.
 const PLUGIN: &str = include_str!("opencode.js");
+
+/// The name of its file.
+pub const NAME: &str = "agent-q-diff.js";
 
 /// The line of the plugin that names the command.
 const COMMAND: &str = "const COMMAND = [];";
@@ -14,13 +18,38 @@ const COMMAND: &str = "const COMMAND = [];";
 /// Returns the file of the plugin: the user's, or the one of the project in the current directory.
 pub fn file(scope: Scope) -> PathBuf {
     match scope {
+        // opencode reads the user's usual directory, too.
         Scope::User => match std::env::var_os("OPENCODE_CONFIG_DIR") {
-            Some(directory) => PathBuf::from(directory),
-            None => directory_of("XDG_CONFIG_HOME", ".config").join("opencode"),
+            Some(directory) if !directory.is_empty() => current_directory().join(directory),
+            _ => directory_of_client(Client::Opencode),
         },
-        Scope::Project => crate::socket::current_directory().join(".opencode"),
+        Scope::Project => current_directory().join(".opencode"),
     }
-    .join("plugins/agent-q-diff.js")
+    .join("plugins")
+    .join(NAME)
+}
+
+/// Returns all files in which opencode, started here, finds the plugin.
+pub fn files() -> Vec<PathBuf> {
+    let usual = directory_of_client(Client::Opencode)
+        .join("plugins")
+        .join(NAME);
+    let mut files = vec![
+        file(Scope::User),
+        usual,
+        home().join(".opencode").join("plugins").join(NAME),
+    ];
+    // It also looks in the directories above, up to the top of the repository.
+    let here = current_directory();
+    for directory in here.ancestors() {
+        files.push(directory.join(".opencode").join("plugins").join(NAME));
+        if directory.join(".git").exists() {
+            break;
+        }
+    }
+    let mut seen = std::collections::HashSet::new();
+    files.retain(|file| seen.insert(file.clone()));
+    files
 }
 
 /// Returns the plugin that runs `command`, given word by word.

@@ -11,8 +11,9 @@ use std::time::{Duration, SystemTime};
 use chrono::DateTime;
 use serde_json::Value;
 
+use super::ask::lines_of;
 use crate::options::Client;
-use crate::places::{directory_of, home};
+use crate::places::directory_of_client;
 
 /// Number of records that are looked at, the newest ones.
 const MAX_RECORDS: usize = 20;
@@ -29,26 +30,28 @@ pub struct Edit {
     pub at: SystemTime,
 }
 
-/// Returns the last edit that `client` has noted after the time `since`, or `None` if it has noted
-/// none. Of opencode, that is in its last session in the current directory.
-pub fn last_edit_after(client: Client, since: SystemTime) -> Option<Edit> {
-    let edits = match client {
-        Client::Claude => {
-            let directory = directory_of("CLAUDE_CONFIG_DIR", ".claude").join("projects");
-            of_records(&directory, since, "structuredPatch", edit_of_claude)
-        }
-        Client::Codex => {
-            let directory = directory_of("CODEX_HOME", ".codex").join("sessions");
-            of_records(&directory, since, "FileChange", edit_of_codex)
-        }
-        Client::Gemini => {
-            let directory = home().join(".gemini/tmp");
-            of_records(&directory, since, "toolCalls", edit_of_gemini)
-        }
+/// Returns the edits that `client` has noted after the time `since`. Of opencode, those are the ones
+/// in its last session in the current directory.
+pub fn edits_after(client: Client, since: SystemTime) -> Vec<Edit> {
+    let directory = directory_of_client(client);
+    let mut edits = match client {
+        Client::Claude => of_records(
+            &directory.join("projects"),
+            since,
+            "toolUseResult",
+            edit_of_claude,
+        ),
+        Client::Codex => of_records(
+            &directory.join("sessions"),
+            since,
+            "FileChange",
+            edit_of_codex,
+        ),
+        Client::Gemini => of_records(&directory.join("tmp"), since, "toolCalls", edit_of_gemini),
         Client::Opencode => of_opencode().unwrap_or_default(),
     };
-    let edits = edits.into_iter().filter(|edit| edit.at > since);
-    edits.max_by_key(|edit| edit.at)
+    edits.retain(|edit| edit.at > since);
+    edits
 }
 
 /// Returns the edits in the records below `directory` that were written after `since`. `edit_of`
@@ -103,11 +106,18 @@ fn time_of(line: &Value) -> Option<SystemTime> {
     Some(time.into())
 }
 
+/// Claude Code's `Edit` and `Write` note a patch, `NotebookEdit` the notebook.
 fn edit_of_claude(line: &Value) -> Option<Edit> {
     let result = &line["toolUseResult"];
-    result["structuredPatch"].as_array()?;
+    let path = match result["structuredPatch"].is_array() {
+        true => &result["filePath"],
+        false if result["edit_mode"].is_string() && !result["error"].is_string() => {
+            &result["notebook_path"]
+        }
+        false => return None,
+    };
     Some(Edit {
-        path: result["filePath"].as_str()?.to_owned(),
+        path: path.as_str()?.to_owned(),
         at: time_of(line)?,
     })
 }
@@ -146,19 +156,35 @@ fn of_opencode() -> Option<Vec<Edit>> {
 
 /// Returns what opencode prints, in JSON, when it is called with `arguments`.
 fn told_by_opencode(arguments: &[&str]) -> Option<Value> {
-    let output = Command::new("opencode")
-        .arg("--pure")
-        .args(arguments)
-        .output();
-    serde_json::from_slice(&output.ok()?.stdout).ok()
+    let mut command = Command::new("opencode");
+    command.arg("--pure").args(arguments);
+    let (lines, _) = lines_of(command, "", |_| false);
+    serde_json::from_str(&lines.join("\n")).ok()
 }
 
 fn edit_of_opencode(part: &Value) -> Option<Edit> {
-    let state = &part["state"];
-    let is_made = state["status"] == "completed" && state["metadata"]["filediff"].is_object();
+    let (state, input) = (&part["state"], &part["state"]["input"]);
+    if state["status"] != "completed" {
+        return None;
+    }
+    let path = match part["tool"].as_str()? {
+        "edit" | "multiedit" | "write" => input["filePath"].as_str()?.to_owned(),
+        // Its patch names the files.
+        "apply_patch" | "patch" => {
+            let patch = input["patchText"]
+                .as_str()
+                .or_else(|| input["patch"].as_str())?;
+            let mut names = patch.lines().filter_map(|line| {
+                let line = line.strip_prefix("*** ")?;
+                Some(line.split_once(" File: ")?.1.to_owned())
+            });
+            names.next()?
+        }
+        _ => return None,
+    };
     let end = Duration::from_millis(state["time"]["end"].as_u64()?);
-    is_made.then_some(Edit {
-        path: state["input"]["filePath"].as_str()?.to_owned(),
+    Some(Edit {
+        path,
         at: SystemTime::UNIX_EPOCH + end,
     })
 }
@@ -170,7 +196,7 @@ mod tests {
     use super::*;
 
     /// What the agents named above have written about an edit, shortened.
-    fn lines() -> [Value; 4] {
+    fn lines() -> [Value; 7] {
         let time = "2026-11-24T18:15:49.889Z";
         [
             json!({ "timestamp": time, "type": "user", "toolUseResult": {
@@ -187,6 +213,15 @@ mod tests {
             json!({ "type": "tool", "tool": "edit", "state": {
                 "status": "completed", "input": { "filePath": "/p/a.txt" },
                 "metadata": { "filediff": {} }, "time": { "end": 1_795_544_149_889_u64 } } }),
+            json!({ "timestamp": time, "type": "user", "toolUseResult": {
+                "notebook_path": "/p/a.txt", "edit_mode": "insert", "new_source": "completed" } }),
+            json!({ "type": "tool", "tool": "write", "state": {
+                "status": "completed", "input": { "filePath": "/p/a.txt" },
+                "metadata": {}, "time": { "end": 1_795_544_149_889_u64 } } }),
+            json!({ "type": "tool", "tool": "apply_patch", "state": {
+                "status": "completed", "input": {
+                    "patchText": "*** Begin Patch\n*** Add File: /p/a.txt\n+a\n*** End Patch" },
+                "metadata": {}, "time": { "end": 1_795_544_149_889_u64 } } }),
         ]
     }
 
@@ -217,11 +252,16 @@ mod tests {
             let text = text
                 .replace("completed", "failed")
                 .replace("success", "error");
-            let text = text.replace("structuredPatch", "content");
+            let text = text
+                .replace("structuredPatch", "content")
+                .replace("new_source", "error");
             let failed = serde_json::from_str(&text).unwrap();
             assert_eq!(edit_in(&failed), None, "{failed}");
         }
         assert_eq!(edit_in(&json!({})), None);
+        let read = json!({ "type": "tool", "tool": "read", "state": { "status": "completed",
+            "input": { "filePath": "/p/a.txt" }, "time": { "end": 1_795_544_149_889_u64 } } });
+        assert_eq!(edit_in(&read), None);
     }
 
     #[test]
@@ -232,7 +272,7 @@ mod tests {
         let [line, ..] = lines();
         fs::write(deep.join("a.jsonl"), format!("not JSON\n{line}\n")).unwrap();
         fs::write(deep.join("a.txt"), line.to_string()).unwrap();
-        let read = |since| of_records(&directory, since, "structuredPatch", edit_of_claude).len();
+        let read = |since| of_records(&directory, since, "toolUseResult", edit_of_claude).len();
         assert_eq!(read(SystemTime::UNIX_EPOCH), 1);
         assert_eq!(read(SystemTime::now() + Duration::from_secs(60)), 0);
         fs::remove_dir_all(&directory).unwrap();

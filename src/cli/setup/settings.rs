@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{json, plugin};
+use super::json::{self, Dialect};
+use super::plugin;
 use crate::options::{Client, Scope};
-use crate::places::directory_of;
+use crate::places::directory_of_client;
 
 /// How the settings of an agent name what the hook needs.
 pub struct Form {
@@ -20,6 +21,20 @@ pub struct Form {
     pub matcher: &'static str,
     /// A day, in the agent's unit.
     pub day: u64,
+}
+
+impl Form {
+    /// Returns whether `handler` is run for one of the tools that edit files, as far as its matcher
+    /// tells.
+    pub fn is_for_edits(&self, handler: &Handler) -> bool {
+        let matcher = handler.matcher.as_deref().unwrap_or_default();
+        let is_name = |c: char| c.is_ascii_alphanumeric() || "_-, |".contains(c);
+        let mut names = matcher.split(['|', ',']).map(str::trim);
+        // Any other one is a regular expression, or means all.
+        matcher.is_empty()
+            || !matcher.chars().all(is_name)
+            || names.any(|name| self.matcher.split('|').any(|tool| tool == name))
+    }
 }
 
 /// Returns the form of the settings of `client`, or `None` if it has a plugin instead.
@@ -48,15 +63,14 @@ pub fn form(client: Client) -> Option<Form> {
 /// Returns the settings file of `client`: the user's, or the one of the project in the current
 /// directory.
 pub fn file(client: Client, scope: Scope) -> PathBuf {
-    let (variable, directory, name) = match client {
-        Client::Claude => ("CLAUDE_CONFIG_DIR", ".claude", "settings.json"),
-        Client::Codex => ("CODEX_HOME", ".codex", "hooks.json"),
-        // It has no such variable.
-        Client::Gemini => ("", ".gemini", "settings.json"),
+    let (directory, name) = match client {
+        Client::Claude => (".claude", "settings.json"),
+        Client::Codex => (".codex", "hooks.json"),
+        Client::Gemini => (".gemini", "settings.json"),
         Client::Opencode => return plugin::file(scope),
     };
     match scope {
-        Scope::User => directory_of(variable, directory),
+        Scope::User => directory_of_client(client),
         Scope::Project => crate::socket::current_directory().join(directory),
     }
     .join(name)
@@ -127,14 +141,172 @@ pub fn program_of(command: &str, client: Client) -> Option<&str> {
     (options.is_empty() || options.starts_with(' ')).then_some(program)
 }
 
-/// Returns `text` with the hook of `client`, which runs `command`, given word by word.
+/// Returns what of JSON `client` reads, as measured with the versions that the tests run.
+fn dialect(client: Client) -> Dialect {
+    match client {
+        Client::Claude => Dialect {
+            byte_order_mark: true,
+            ..Dialect::STRICT
+        },
+        Client::Gemini => Dialect {
+            comments: true,
+            ..Dialect::STRICT
+        },
+        Client::Codex | Client::Opencode => Dialect::STRICT,
+    }
+}
+
+/// Private characters, each for a byte that is not UTF-8.
+const BYTES: u32 = 0x10_FF00;
+
+/// Returns `bytes` as text. [`encoded`] returns the same bytes of it, also of what is not UTF-8.
+///
+/// # Errors
+///
+/// A sentence, without its full stop, if they are no text.
+pub fn decoded(bytes: &[u8]) -> Result<String, String> {
+    if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
+        return Err("it is UTF-16, and agents read UTF-8".to_owned());
+    }
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        if chunk.valid().contains(is_byte) {
+            return Err("it has characters that nobody can have in settings".to_owned());
+        }
+        text.push_str(chunk.valid());
+        let bytes = chunk.invalid().iter();
+        text.extend(bytes.filter_map(|byte| char::from_u32(BYTES + u32::from(*byte))));
+    }
+    Ok(text)
+}
+
+/// Returns the bytes that [`decoded`] made `text` of.
+pub fn encoded(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len());
+    for character in text.chars() {
+        if is_byte(character) {
+            bytes.extend(u8::try_from(u32::from(character) - BYTES));
+        } else {
+            bytes.extend(character.encode_utf8(&mut [0; 4]).bytes());
+        }
+    }
+    bytes
+}
+
+fn is_byte(character: char) -> bool {
+    (BYTES..BYTES + 0x100).contains(&u32::from(character))
+}
+
+/// Returns `text`, settings of `client`, as it reads them.
+///
+/// # Errors
+///
+/// A sentence, without its full stop, on why it does not read them.
+pub fn read(text: &str, client: Client) -> Result<Value, String> {
+    // An empty file is as none.
+    if client == Client::Claude && text.trim().is_empty() {
+        return Ok(json!({}));
+    }
+    let value = json::value(text, dialect(client)).and_then(|value| {
+        let fault = match client {
+            Client::Codex if text.contains(is_byte) => Some("it is not UTF-8".to_owned()),
+            Client::Codex => repeated(text, client, &["hooks"])?,
+            _ => None,
+        };
+        match fault.or_else(|| fault_of(&value, client)) {
+            Some(fault) => Err(fault),
+            None => Ok(value),
+        }
+    });
+    value.map_err(|error| {
+        let what_then = match client {
+            Client::Gemini => "does not start with such a file",
+            _ => "ignores the whole file",
+        };
+        format!("{error}, and {} {what_then}", client.title())
+    })
+}
+
+/// Returns what is wrong with the hooks in `settings`, so that `client` does not read the settings.
+fn fault_of(settings: &Value, client: Client) -> Option<String> {
+    let Some(entries) = settings.as_object() else {
+        return Some("it is no object".to_owned());
+    };
+    if client == Client::Codex {
+        let is_known = |key: &&String| matches!(key.as_str(), "description" | "hooks");
+        if let Some(key) = entries.keys().find(|key| !is_known(key)) {
+            return Some(format!("it has the key \"{key}\""));
+        }
+    }
+    let hooks = match entries.get("hooks")? {
+        Value::Null if client == Client::Claude => return None,
+        hooks => hooks.as_object(),
+    };
+    let Some(hooks) = hooks else {
+        return Some("\"hooks\" is no object".to_owned());
+    };
+    let form = form(client)?;
+    let events = form
+        .events
+        .iter()
+        .filter_map(|event| Some((event, hooks.get(*event)?)));
+    events.into_iter().find_map(|(event, groups)| {
+        if groups.is_null() && client == Client::Claude {
+            return None;
+        }
+        let Some(groups) = groups.as_array() else {
+            return Some(format!("\"{event}\" in its hooks is no array"));
+        };
+        let is_group = |group: &Value| match &group["hooks"] {
+            Value::Array(handlers) => {
+                let is_handler = |handler: &Value| handler["type"].is_string();
+                match client {
+                    // What it does not know it skips, unless it then knows nothing.
+                    Client::Claude => handlers.is_empty() || handlers.iter().any(is_handler),
+                    _ => handlers.iter().all(is_handler),
+                }
+            }
+            Value::Null => client != Client::Claude,
+            _ => false,
+        };
+        let is_right = match client {
+            Client::Claude => groups.is_empty() || groups.iter().any(is_group),
+            Client::Codex => groups.iter().all(is_group),
+            _ => true,
+        };
+        (!is_right).then(|| format!("\"{event}\" in its hooks has an entry that it does not know"))
+    })
+}
+
+/// Returns what is wrong if an object on the way to `path` in `text` has a key twice.
+fn repeated(text: &str, client: Client, path: &[&str]) -> Result<Option<String>, String> {
+    let dialect = match client {
+        Client::Codex => Dialect::STRICT,
+        _ => Dialect::LAX,
+    };
+    let key = json::repeated_key(text, dialect, path)?;
+    Ok(key.map(|key| format!("it has the key \"{key}\" twice in one object")))
+}
+
+/// Checks that it is certain which hooks in `text` count.
+fn check_keys(text: &str, client: Client, form: &Form) -> Result<(), String> {
+    for event in form.events {
+        if let Some(fault) = repeated(text, client, &["hooks", event])? {
+            return Err(format!("{fault}; leave the one that you need"));
+        }
+    }
+    Ok(())
+}
+
+/// Returns `text` with the hook of `client`, which runs `command`, given word by word. Settings that
+/// are not there have no text.
 ///
 /// # Errors
 ///
 /// A sentence, without its full stop, if `text` is no such settings.
-pub fn with_hook(text: &str, client: Client, command: &[String]) -> Result<String, String> {
+pub fn with_hook(text: Option<&str>, client: Client, command: &[String]) -> Result<String, String> {
     let Some(form) = form(client) else {
-        check_plugin(text)?;
+        check_plugin(text.unwrap_or_default())?;
         return Ok(plugin::text(command));
     };
     let command = in_shell(command);
@@ -144,40 +316,55 @@ pub fn with_hook(text: &str, client: Client, command: &[String]) -> Result<Strin
         timeout: is_before.then_some(form.day),
     };
     let events = || form.events.into_iter().zip([true, false]);
-    if !text.trim().is_empty() {
-        let mut is_there = true;
-        for (event, is_before) in events() {
-            let handlers = handlers(text, event)?;
+    if let Some(text) = text.filter(|text| !text.trim().is_empty()) {
+        let settings = read(text, client)?;
+        check_keys(text, client, &form)?;
+        let is_there = events().all(|(event, is_before)| {
+            let handlers = handlers(&settings, event);
             let ours: Vec<_> = handlers
                 .iter()
                 .filter(|it| is_ours(&it.command, client))
                 .collect();
-            is_there &= matches!(&ours[..], [only] if **only == wanted(is_before));
-        }
+            matches!(&ours[..], [only] if **only == wanted(is_before))
+        });
         if is_there {
             return Ok(text.to_owned());
         }
     }
-    let mut text = without_hook(text, client)?;
-    if text.trim().is_empty() {
-        text = "{}\n".to_owned();
-    }
+    let mut text = match text {
+        Some(text) => without_hook(text, client)?,
+        None => None,
+    };
     for (event, is_before) in events() {
-        text = with_entry(&text, &["hooks"], "{}")?;
-        text = with_entry(&text, &["hooks", event], "[]")?;
         let entry = entry(&wanted(is_before));
-        text = json::appended(&text, &["hooks", event], &entry)?;
+        text = Some(with_entry(text.as_deref(), client, event, &entry)?);
     }
-    Ok(text)
+    Ok(text.unwrap_or_default())
 }
 
-/// Returns `text` with `value` at `path`, unless something is there.
-fn with_entry(text: &str, path: &[&str], value: &str) -> Result<String, String> {
-    let (key, outer) = path.split_last().expect("it is not empty");
-    if json::is_at(text, path)? {
-        return Ok(text.to_owned());
+/// Returns `text` with `entry` at `event`, and with what that needs around it.
+fn with_entry(
+    text: Option<&str>,
+    client: Client,
+    event: &str,
+    entry: &str,
+) -> Result<String, String> {
+    let around_event = || json::entry_around(event, ["[", "]"], entry);
+    let around_hooks = || json::entry_around("hooks", ["{", "}"], &around_event());
+    let made = || format!("{{\n  {}\n}}", around_hooks().replace('\n', "\n  "));
+    let dialect = dialect(client);
+    match text {
+        None => Ok(made() + "\n"),
+        // Without a newline, it is known that the file was there.
+        Some(text) if text.trim().is_empty() => Ok(text.to_owned() + &made()),
+        Some(text) if json::is_at(text, dialect, &["hooks", event])? => {
+            json::appended(text, dialect, &["hooks", event], entry)
+        }
+        Some(text) if json::is_at(text, dialect, &["hooks"])? => {
+            json::appended(text, dialect, &["hooks"], &around_event())
+        }
+        Some(text) => json::appended(text, dialect, &[], &around_hooks()),
     }
-    json::appended(text, outer, &format!("\"{key}\": {value}"))
 }
 
 /// Returns the entry of an event that runs `handler`.
@@ -190,35 +377,36 @@ fn entry(handler: &Handler) -> String {
     serde_json::to_string_pretty(&entry).expect("it has only strings as keys")
 }
 
-/// Returns `text` without the hook of `client`, and without what is empty then.
+/// Returns `text` without the hook of `client`, and without what was made around it; `None` if it was
+/// made as a whole.
 ///
 /// # Errors
 ///
 /// A sentence, without its full stop, if `text` is no such settings.
-pub fn without_hook(text: &str, client: Client) -> Result<String, String> {
-    let mut text = text.to_owned();
-    if text.trim().is_empty() {
-        return Ok(text);
-    }
+pub fn without_hook(text: &str, client: Client) -> Result<Option<String>, String> {
     let Some(form) = form(client) else {
-        check_plugin(&text)?;
-        return Ok(String::new());
+        check_plugin(text)?;
+        return Ok(None);
     };
+    if !text.contains("agent-q-diff") {
+        return Ok(Some(text.to_owned()));
+    }
+    check_keys(text, client, &form)?;
+    let mut text = text.to_owned();
     for event in form.events {
         // Each removal moves what is behind it.
         while let Some((group, handler, is_only)) = place_of(&text, event, client)? {
             let group = group.to_string();
             let handler = handler.to_string();
             let path = ["hooks", event, &group, "hooks", &handler];
-            text = json::removed(&text, if is_only { &path[..3] } else { &path })?;
-            for path in [&path[..2], &path[..1]] {
-                if json::is_empty_at(&text, path)? {
-                    text = json::removed(&text, path)?;
-                }
+            let path = if is_only { &path[..3] } else { &path };
+            match json::removed(&text, Dialect::LAX, path)? {
+                Some(rest) if !rest.trim().is_empty() => text = rest,
+                rest => return Ok(rest),
             }
         }
     }
-    Ok(text)
+    Ok(Some(text))
 }
 
 /// Checks that `text` is that of our plugin, or none.
@@ -237,7 +425,7 @@ fn place_of(
     event: &str,
     client: Client,
 ) -> Result<Option<(usize, usize, bool)>, String> {
-    let settings = json::value(text)?;
+    let settings = json::value(text, Dialect::LAX)?;
     let groups = settings["hooks"][event].as_array().into_iter().flatten();
     let place = groups.enumerate().find_map(|(group, entry)| {
         let handlers = entry["hooks"].as_array()?;
@@ -263,13 +451,8 @@ pub struct Handler {
     pub timeout: Option<u64>,
 }
 
-/// Returns what `text`, the settings of an agent, runs at `event`.
-///
-/// # Errors
-///
-/// A sentence, without its full stop, if `text` is no such settings.
-pub fn handlers(text: &str, event: &str) -> Result<Vec<Handler>, String> {
-    let settings = json::value(text)?;
+/// Returns what `settings`, those of an agent, run at `event`.
+pub fn handlers(settings: &Value, event: &str) -> Vec<Handler> {
     let groups = settings["hooks"][event].as_array().into_iter().flatten();
     let handlers = groups.flat_map(|group| {
         let matcher = group["matcher"].as_str();
@@ -282,20 +465,7 @@ pub fn handlers(text: &str, event: &str) -> Result<Vec<Handler>, String> {
             })
         })
     });
-    Ok(handlers.collect())
-}
-
-/// Returns whether `text`, the settings of `client`, turns its hook off.
-pub fn is_off(text: &str, client: Client) -> bool {
-    let Ok(settings) = json::value(text) else {
-        return false;
-    };
-    let config = &settings["hooksConfig"];
-    let disabled = config["disabled"].as_array().into_iter().flatten();
-    let is_disabled = |name: &Value| name.as_str().is_some_and(|name| is_ours(name, client));
-    settings["disableAllHooks"] == true
-        || config["enabled"] == false
-        || disabled.into_iter().any(is_disabled)
+    handlers.collect()
 }
 
 #[cfg(test)]
@@ -309,7 +479,15 @@ mod tests {
     }
 
     fn with(text: &str) -> String {
-        with_hook(text, Client::Claude, &words(COMMAND)).unwrap()
+        with_hook(Some(text), Client::Claude, &words(COMMAND)).unwrap()
+    }
+
+    fn new(client: Client, command: &str) -> String {
+        with_hook(None, client, &words(command)).unwrap()
+    }
+
+    fn handlers_in(text: &str, client: Client, event: &str) -> Vec<Handler> {
+        handlers(&read(text, client).unwrap(), event)
     }
 
     /// Returns [`COMMAND`] as the settings have it.
@@ -348,24 +526,65 @@ mod tests {
 }
 "#
         .replace("COMMAND", &guarded_in_json());
-        assert_eq!(with(""), wanted);
-        assert_eq!(with("{}\n"), wanted);
-        assert!(serde_json::from_str::<serde_json::Value>(&with("")).is_ok());
+        assert_eq!(new(Client::Claude, COMMAND), wanted);
+        let value = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+        assert_eq!(value(&with("{}\n")), value(&wanted));
+        assert_eq!(value(&with("")), value(&wanted));
     }
 
-    /// Settings as users have them.
-    const SETTINGS: [&str; 10] = [
-        "{}\n",
-        "{\n  \"model\": \"opus\"\n}\n",
-        "{\n\t\"model\": \"opus\",\n\t\"env\": {\"A\": \"1\"}\n}",
-        "{\"model\": \"opus\"}",
-        "{ // mine\n  \"model\": \"opus\", // the best\n  /* b */ \"x\": [1,2 , 3]\n}\n",
-        "{\r\n    \"model\": \"opus\"\r\n}\r\n",
-        "{\n  \"hooks\": {\n    \"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"a\"}]}]\n  },\n  \"z\": 1\n}\n",
-        "{\n  \"hooks\": {\n    \"PreToolUse\": [\n      {\n        \"matcher\": \"Bash\",\n        \"hooks\": [ { \"type\": \"command\", \"command\": \"b\" } ]\n      }\n    ]\n  }\n}\n",
-        "{\n  \"hooks\": {},\n  \"x\": \"caf\u{e9}\"\n}\n",
-        "{\n  \"a\": 1,\n}\n",
+    /// What is in settings beside hooks, and what is in hooks beside ours.
+    const PARTS: [&str; 6] = [
+        "",
+        " ",
+        "\n",
+        "\n\t\"model\": \"opus\",\n\t\"env\": {\"A\": \"caf\u{e9} \\ud800\"}\n",
+        "\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"a\"}]}]",
+        "\r\n    \"Stop\": [ ] , \"x\": [1,2 , 3e400]\r\n  ",
     ];
+
+    /// Returns settings of many shapes, as `client` reads them.
+    fn shapes(client: Client) -> Vec<String> {
+        let mut hooks: Vec<String> = PARTS.map(str::to_owned).to_vec();
+        for event in form(client).unwrap().events {
+            for groups in [
+                "",
+                " ",
+                "\n    ",
+                "\n  {\"matcher\": \"Bash\", \"hooks\": [ { \"type\": \"command\", \"command\": \"b\" } ]}\n  ",
+                "{\"hooks\": [{\"type\": \"command\", \"command\": \"b\"}]}",
+            ] {
+                hooks.push(format!("\n    \"{event}\": [{groups}]\n  "));
+                hooks.push(format!("\"{event}\": [{groups}], \"Stop\": []"));
+            }
+        }
+        let mut settings: Vec<String> = PARTS.map(str::to_owned).to_vec();
+        for inner in hooks {
+            let entry = format!("\"hooks\": {{{inner}}}");
+            settings.push(entry.clone());
+            settings.push(format!("\n  {entry},\n  \"description\": \"\"\n"));
+            settings.push(format!("\"description\":1, {entry} "));
+        }
+        let mut shapes: Vec<String> = settings
+            .iter()
+            .flat_map(|inner| [format!("{{{inner}}}"), format!("\n {{{inner}}}\r\n\n")])
+            .collect();
+        if client == Client::Claude {
+            shapes.extend(["", "\n", " \r\n"].map(str::to_owned));
+            let marked: Vec<_> = shapes[..20]
+                .iter()
+                .map(|text| format!("\u{feff}{text}"))
+                .collect();
+            shapes.extend(marked);
+        }
+        if client == Client::Gemini {
+            shapes.push("// mine\n{ // b\n  \"a\": 1 // c\n /* d */ }\n// e\n".to_owned());
+            shapes.push("{ // b\n}".to_owned());
+            shapes.push("{\"hooks\": { /* none */ }}".to_owned());
+            shapes.push("{\"hooks\": {\"AfterTool\": [ // f\n ] // g\n } // h\n}".to_owned());
+        }
+        shapes.retain(|text| read(text, client).is_ok());
+        shapes
+    }
 
     /// Returns whether all characters of `text` are in `other`, in their order.
     fn is_within(text: &str, other: &str) -> bool {
@@ -375,48 +594,177 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_stays_byte_for_byte() {
-        for text in SETTINGS {
-            let set_up = with(text);
-            assert!(is_within(text, &set_up), "{text:?} {set_up}");
-            let plain = |text: &str| {
-                let mut value = json::value(text).unwrap();
-                let hooks = value["hooks"].take();
-                value.as_object_mut().unwrap().remove("hooks");
-                (value, hooks["Stop"].clone())
+    fn taking_the_hook_out_leaves_every_byte_as_it_was() {
+        for client in [Client::Claude, Client::Codex, Client::Gemini] {
+            let form = form(client).unwrap();
+            let command = words(&format!("/opt/agent-q-diff hook {}", client.name()));
+            let mut number = 0;
+            for text in shapes(client) {
+                number += 1;
+                let set_up = with_hook(Some(&text), client, &command).unwrap();
+                assert!(is_within(&text, &set_up), "{text:?} {set_up}");
+                for event in form.events {
+                    let mut after = handlers_in(&set_up, client, event);
+                    let ours = after.pop().unwrap();
+                    assert!(is_ours(&ours.command, client), "{set_up}");
+                    assert_eq!(after, handlers_in(&text, client, event), "{set_up}");
+                }
+                let again = with_hook(Some(&set_up), client, &command);
+                assert_eq!(again.as_ref(), Ok(&set_up), "{text:?}");
+                let removed = without_hook(&set_up, client).unwrap();
+                assert_eq!(removed.as_ref(), Some(&text), "{set_up}");
+                assert_eq!(without_hook(&text, client), Ok(Some(text)));
+            }
+            assert!(number > 50, "{number}");
+            // A file that was not there is gone again.
+            let made = with_hook(None, client, &command).unwrap();
+            assert_eq!(without_hook(&made, client), Ok(None));
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf_8_stay() {
+        for bytes in [&b"{\"a\": \"caf\xe9\"}"[..], b"{\"a\": \"\xff\x80\xc3\"}\n"] {
+            let text = decoded(bytes).unwrap();
+            assert_eq!(encoded(&text), bytes);
+            let removed = without_hook(&with(&text), Client::Claude).unwrap();
+            assert_eq!(encoded(&removed.unwrap()), bytes);
+            assert!(read(&text, Client::Codex).is_err());
+        }
+        assert!(decoded(b"\xff\xfe{\0}\0").is_err());
+    }
+
+    /// Measured with Claude Code 2.1.330, Codex 0.169.0 and Gemini CLI 0.61.0.
+    #[test]
+    fn settings_that_the_agent_does_not_read_are_refused_with_the_reason() {
+        let (claude, codex, gemini) = (Client::Claude, Client::Codex, Client::Gemini);
+        for (text, reason, clients) in [
+            (
+                "{\n  // why\n}",
+                "a comment in line 2",
+                &[claude, codex][..],
+            ),
+            ("{/* why */}", "a comment in line 1", &[claude, codex]),
+            (
+                "{\"a\": 1,}",
+                "a comma behind the last item",
+                &[claude, gemini],
+            ),
+            ("{\"hooks\": {},}", "a comma behind the last item", &[codex]),
+            (
+                "{\"hooks\": {\"Stop\": [1,]}}",
+                "a comma behind",
+                &[claude, codex, gemini],
+            ),
+            ("\u{feff}{}", "a byte order mark", &[codex, gemini]),
+            ("{\u{a0}}", "a key without quotes", &[claude, codex, gemini]),
+            (
+                "{\"a\": \"x\ty\"}",
+                "a control character",
+                &[claude, codex, gemini],
+            ),
+            ("{a: 1}", "a key without quotes", &[claude, codex, gemini]),
+            ("{'a': 1}", "a key without quotes", &[claude, codex, gemini]),
+            ("{\"a\": 01}", "01", &[claude, codex, gemini]),
+            ("{\"a\": NaN}", "NaN", &[claude, codex, gemini]),
+            ("{\"a\": 0x1}", "0x1", &[claude, codex, gemini]),
+            (
+                "{\"a\" 1}",
+                "a key without its value",
+                &[claude, codex, gemini],
+            ),
+            (
+                "{\"a\": 1 \"b\": 2}",
+                "a comma is missing",
+                &[claude, codex, gemini],
+            ),
+            ("{} x", "something behind its end", &[claude, codex, gemini]),
+            ("{}\0", "something behind its end", &[claude, codex, gemini]),
+            ("{", "its end is missing", &[claude, codex, gemini]),
+            ("", "its end is missing", &[codex, gemini]),
+            ("[]", "it is no object", &[claude, codex, gemini]),
+            ("{\"hooks\": 1}", "is no object", &[claude, codex, gemini]),
+            ("{\"hooks\": null}", "is no object", &[codex, gemini]),
+            (
+                "{\"hooks\": {\"PreToolUse\": {}}}",
+                "is no array",
+                &[claude, codex],
+            ),
+            (
+                "{\"hooks\": {\"AfterTool\": \"x\"}}",
+                "is no array",
+                &[gemini],
+            ),
+            (
+                "{\"hooks\": {\"PreToolUse\": [{\"matcher\": 1}]}}",
+                "does not know",
+                &[claude],
+            ),
+            ("{\"model\": 1}", "it has the key \"model\"", &[codex]),
+            (
+                "{\"hooks\": {}, \"hooks\": {}}",
+                "\"hooks\" twice",
+                &[codex],
+            ),
+        ] {
+            for client in clients {
+                let error = read(text, *client).unwrap_err();
+                assert!(error.contains(reason), "{text:?} {client:?} {error}");
+                assert!(error.contains(client.title()), "{error}");
+                let set_up = with_hook(Some(text), *client, &words(COMMAND));
+                assert!(set_up.is_err() || text.is_empty(), "{text:?} {client:?}");
+            }
+        }
+        assert!(read("{// c\n}", gemini).is_ok());
+        assert!(read("\u{feff}{}", claude).is_ok());
+    }
+
+    #[test]
+    fn keys_that_are_there_twice_are_refused() {
+        let ours = new(Client::Claude, COMMAND);
+        let ours = ours.trim_end().trim_matches(['{', '}']);
+        for text in [
+            "{\"hooks\": {}, \"hooks\": {}}".to_owned(),
+            "{\"hooks\": {}, \"hook\\u0073\": {}}".to_owned(),
+            "{\"hooks\": {\"PreToolUse\": [], \"PreToolUse\": []}}".to_owned(),
+            format!("{{{ours}, \"hooks\": {{}}}}"),
+        ] {
+            let error = with_hook(Some(&text), Client::Claude, &words(COMMAND)).unwrap_err();
+            assert!(error.contains("twice"), "{error}");
+            let removed = without_hook(&text, Client::Claude);
+            assert_eq!(removed.is_err(), text.contains("agent-q-diff"), "{text}");
+            // The last one counts, as for the agent.
+            assert_eq!(handlers_in(&text, Client::Claude, "PreToolUse"), []);
+        }
+    }
+
+    #[test]
+    fn the_hook_can_be_taken_out_of_a_file_that_is_not_read() {
+        let text = with("{\n  \"a\": 1\n}\n").replace("{\n  \"a\"", "{ // mine\n  \"a\"");
+        let removed = without_hook(&text, Client::Claude).unwrap();
+        assert_eq!(removed.as_deref(), Some("{ // mine\n  \"a\": 1\n}\n"));
+    }
+
+    #[test]
+    fn what_else_runs_after_edits_is_told_by_its_matcher() {
+        let form = form(Client::Claude).unwrap();
+        for (matcher, wanted) in [
+            (None, true),
+            (Some(""), true),
+            (Some("*"), true),
+            (Some("Edit|Write"), true),
+            (Some("Write, Bash"), true),
+            (Some("mcp__.*|Ed.*"), true),
+            (Some("Bash"), false),
+            (Some("Bash|Read"), false),
+        ] {
+            let handler = Handler {
+                matcher: matcher.map(str::to_owned),
+                command: "prettier".to_owned(),
+                timeout: None,
             };
-            assert_eq!(plain(text), plain(&set_up), "{set_up}");
-            let before = handlers(text, "PreToolUse").unwrap();
-            let after = handlers(&set_up, "PreToolUse").unwrap();
-            assert_eq!(after[..after.len() - 1], before, "{set_up}");
-            assert!(is_ours(&after[after.len() - 1].command, Client::Claude));
+            assert_eq!(form.is_for_edits(&handler), wanted, "{matcher:?}");
         }
-    }
-
-    #[test]
-    fn removing_undoes_it_and_doing_it_twice_does_it_once() {
-        for text in SETTINGS {
-            let set_up = with(text);
-            assert_eq!(with(&set_up), set_up, "{text}");
-            let removed = without_hook(&set_up, Client::Claude).unwrap();
-            // An empty object would be removed with what was put into it.
-            let wanted = text.replace("  \"hooks\": {},\n", "");
-            assert_eq!(removed, wanted, "{set_up}");
-            assert_eq!(without_hook(text, Client::Claude).unwrap(), text);
-        }
-    }
-
-    #[test]
-    fn a_comment_on_the_next_entry_stays() {
-        let ours = with("{\n  \"hooks\": {\n    \"PreToolUse\": [\n    ]\n  }\n}\n");
-        let mine = "      // mine: lint\n      { \"hooks\": [] }\n    ]";
-        let both = ours.replacen("\n    ]", &format!(",\n{mine}"), 1);
-        let removed = without_hook(&both, Client::Claude).unwrap();
-        assert!(
-            removed.contains("// mine: lint\n      { \"hooks\": [] }"),
-            "{removed}"
-        );
-        assert!(!removed.contains("agent-q-diff"), "{removed}");
     }
 
     #[test]
@@ -427,61 +775,46 @@ mod tests {
         ));
         assert!(!is_ours("/a/agent-q-diff hook claudette", Client::Claude));
         let command = "/a/agent-q-diff hook claude --socket /s";
-        let text = with_hook("", Client::Claude, &words(command)).unwrap();
-        assert_eq!(without_hook(&text, Client::Claude).unwrap(), "{}\n");
+        let text = with_hook(Some("{}\n"), Client::Claude, &words(command)).unwrap();
+        let removed = without_hook(&text, Client::Claude).unwrap();
+        assert_eq!(removed.as_deref(), Some("{}\n"));
     }
 
     #[test]
     fn blanks_in_the_command_stay() {
         let command = "'/a  b/agent-q-diff' hook claude";
         let words = ["/a  b/agent-q-diff", "hook", "claude"].map(str::to_owned);
-        let text = with_hook("{\n\t\"a\": 1\n}", Client::Claude, &words).unwrap();
-        assert_eq!(
-            handlers(&text, "PreToolUse").unwrap()[0].command,
-            format!("{GUARD}{command}")
-        );
+        let text = with_hook(Some("{\n\t\"a\": 1\n}"), Client::Claude, &words).unwrap();
+        let handlers = handlers_in(&text, Client::Claude, "PreToolUse");
+        assert_eq!(handlers[0].command, format!("{GUARD}{command}"));
         assert!(text.contains("\n\t\t\"PreToolUse\""), "{text}");
     }
 
     #[test]
     fn another_program_or_time_is_replaced() {
-        let other = with_hook("", Client::Claude, &words("/old/agent-q-diff hook claude")).unwrap();
-        assert_eq!(with(&other), with(""));
-        assert_eq!(with(&with("").replace("86400", "60")), with(""));
+        let wanted = new(Client::Claude, COMMAND);
+        let other = new(Client::Claude, "/old/agent-q-diff hook claude");
+        assert_eq!(with(&other), wanted);
+        assert_eq!(with(&wanted.replace("86400", "60")), wanted);
     }
 
     #[test]
     fn the_hooks_of_others_in_the_same_entry_stay() {
-        let text = with("").replacen(
+        let text = new(Client::Claude, COMMAND).replacen(
             "\"hooks\": [\n          {",
             "\"hooks\": [\n          {\"type\": \"command\", \"command\": \"mine\"},\n          {",
             1,
         );
-        let removed = without_hook(&text, Client::Claude).unwrap();
+        let removed = without_hook(&text, Client::Claude).unwrap().unwrap();
         assert!(
             removed.contains("\"mine\"") && !removed.contains("agent-q-diff"),
             "{removed}"
         );
-        let [handler] = &handlers(&removed, "PreToolUse").unwrap()[..] else {
+        let [handler] = &handlers_in(&removed, Client::Claude, "PreToolUse")[..] else {
             panic!("{removed}");
         };
         assert_eq!(handler.command, "mine");
-        assert_eq!(handlers(&removed, "PostToolUse").unwrap(), []);
-    }
-
-    #[test]
-    fn what_is_no_settings_is_refused() {
-        for text in [
-            "[]",
-            "{",
-            "{\"hooks\": 1}",
-            "{\"hooks\": {\"PreToolUse\": {}}}",
-        ] {
-            assert!(
-                with_hook(text, Client::Claude, &words(COMMAND)).is_err(),
-                "{text}"
-            );
-        }
+        assert_eq!(handlers_in(&removed, Client::Claude, "PostToolUse"), []);
     }
 
     #[test]
@@ -489,10 +822,14 @@ mod tests {
         let guarded = in_shell(&words(COMMAND));
         assert!(is_ours(&guarded, Client::Claude) && is_guarded(&guarded));
         assert!(is_ours(COMMAND, Client::Claude) && !is_guarded(COMMAND));
-        let earlier = with("").replace(&guarded_in_json(), &format!("{COMMAND:?}"));
-        assert!(earlier.contains(COMMAND) && !earlier.contains("/bin/sh"), "{earlier}");
-        assert_eq!(with(&earlier), with(""));
-        assert_eq!(without_hook(&earlier, Client::Claude).unwrap(), "{}\n");
+        let wanted = new(Client::Claude, COMMAND);
+        let earlier = wanted.replace(&guarded_in_json(), &format!("{COMMAND:?}"));
+        assert!(
+            earlier.contains(COMMAND) && !earlier.contains("/bin/sh"),
+            "{earlier}"
+        );
+        assert_eq!(with(&earlier), wanted);
+        assert_eq!(without_hook(&earlier, Client::Claude), Ok(None));
     }
 
     /// Runs the command of the hook in `shell`, with `program` as the program; returns its exit
@@ -568,38 +905,30 @@ mod tests {
     #[test]
     fn the_plugin_of_opencode_is_a_file_of_its_own() {
         let command = words("/opt/agent-q-diff hook opencode");
-        let text = with_hook("", Client::Opencode, &command).unwrap();
+        let text = with_hook(None, Client::Opencode, &command).unwrap();
         assert!(text.contains(r#"const COMMAND = ["/opt/agent-q-diff","hook","opencode"]"#));
         assert_eq!(plugin::command_of(&text), Some(command.clone()));
         // An earlier one is replaced, another's file is not.
         let other = words("/old/agent-q-diff hook opencode");
-        let older = with_hook("", Client::Opencode, &other).unwrap();
+        let older = with_hook(None, Client::Opencode, &other).unwrap();
         assert_eq!(
-            with_hook(&older, Client::Opencode, &command),
+            with_hook(Some(&older), Client::Opencode, &command),
             Ok(text.clone())
         );
-        assert_eq!(without_hook(&text, Client::Opencode), Ok(String::new()));
+        assert_eq!(without_hook(&text, Client::Opencode), Ok(None));
         for text in ["export const Mine = 1\n", "// Mine\n"] {
-            assert!(with_hook(text, Client::Opencode, &command).is_err());
+            assert!(with_hook(Some(text), Client::Opencode, &command).is_err());
             assert!(without_hook(text, Client::Opencode).is_err());
         }
     }
 
     #[test]
     fn gemini_counts_milliseconds() {
-        let text = with_hook("", Client::Gemini, &words("agent-q-diff hook gemini")).unwrap();
-        let [handler] = &handlers(&text, "BeforeTool").unwrap()[..] else {
+        let text = new(Client::Gemini, "agent-q-diff hook gemini");
+        let [handler] = &handlers_in(&text, Client::Gemini, "BeforeTool")[..] else {
             panic!("{text}");
         };
         assert_eq!(handler.timeout, Some(86_400_000));
         assert_eq!(handler.matcher.as_deref(), Some("replace|write_file"));
-        assert!(!is_off(&text, Client::Gemini));
-        for off in [
-            "{\"disableAllHooks\": true}",
-            "{\"hooksConfig\": {\"enabled\": false}}",
-            "{\"hooksConfig\": {\"disabled\": [\"/x/agent-q-diff hook gemini\"]}}",
-        ] {
-            assert!(is_off(off, Client::Gemini), "{off}");
-        }
     }
 }
