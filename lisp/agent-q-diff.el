@@ -39,44 +39,79 @@
 
 ;;;; For programs
 
-(autoload 'agent-q-diff-review-and-wait "agent-q-diff-api")
-(autoload 'agent-q-diff-lsp-files "agent-q-diff-lsp")
-(autoload 'agent-q-diff-review-change "agent-q-diff-several")
-(autoload 'agent-q-diff-review-change-and-wait "agent-q-diff-several")
-(autoload 'agent-q-diff-review-patch-and-wait "agent-q-diff-api")
-(autoload 'agent-q-diff-review "agent-q-diff-api")
-(autoload 'agent-q-diff-review-patch "agent-q-diff-api")
-(autoload 'agent-q-diff-wait "agent-q-diff-api")
-(autoload 'agent-q-diff-command "agent-q-diff-api")
-(autoload 'agent-q-diff-accept "agent-q-diff-api")
-(autoload 'agent-q-diff-reject "agent-q-diff-api")
-(autoload 'agent-q-diff-unapply "agent-q-diff-api")
-(autoload 'agent-q-diff-end "agent-q-diff-api")
-(autoload 'agent-q-diff-open-reviews "agent-q-diff-reviews")
-(autoload 'agent-q-diff-past-reviews "agent-q-diff-reviews")
-(autoload 'agent-q-diff-cancel "agent-q-diff-lifecycle")
-(autoload 'agent-q-diff-abandon "agent-q-diff-lifecycle")
-(autoload 'agent-q-diff-forget "agent-q-diff-reviews")
-(autoload 'agent-q-diff-take-back "agent-q-diff-again")
-(autoload 'agent-q-diff-tools-list "agent-q-diff-tools")
-(autoload 'agent-q-diff-tools-call "agent-q-diff-tools")
-(autoload 'agent-q-diff-tools-call-async "agent-q-diff-tools")
+(autoload 'agent-q-diff-review-and-wait "agent-q-diff-api"
+  "Let the user decide about a proposal, and wait for the decision.")
+(autoload 'agent-q-diff-lsp-files "agent-q-diff-lsp"
+  "Return what EDIT, an LSP WorkspaceEdit, proposes for each file.")
+(autoload 'agent-q-diff-review-change "agent-q-diff-several"
+  "Ask the user to decide about FILES, and return the review at once.")
+(autoload 'agent-q-diff-review-change-and-wait "agent-q-diff-several"
+  "Let the user decide about FILES, and wait for the decision.")
+(autoload 'agent-q-diff-review-patch-and-wait "agent-q-diff-api"
+  "Let the user decide about DIFF, and wait for the decision.")
+(autoload 'agent-q-diff-review "agent-q-diff-api"
+  "Ask the user to decide about a proposal, and return the review at once.")
+(autoload 'agent-q-diff-review-patch "agent-q-diff-api"
+  "Ask the user to decide about DIFF, and return the review at once.")
+(autoload 'agent-q-diff-wait "agent-q-diff-api"
+  "Show REVIEW, wait in a recursive edit until it has ended, and return its result.")
+(autoload 'agent-q-diff-command "agent-q-diff-api"
+  "Carry out COMMAND on HUNK of REVIEW, as its key would, and show the effect.")
+(autoload 'agent-q-diff-accept "agent-q-diff-api"
+  "Accept HUNK of REVIEW, at PLACE if it is ambiguous.")
+(autoload 'agent-q-diff-reject "agent-q-diff-api"
+  "Reject HUNK of REVIEW; see `agent-q-diff-command'.")
+(autoload 'agent-q-diff-unapply "agent-q-diff-api"
+  "Take HUNK of REVIEW out of the target; see `agent-q-diff-command'.")
+(autoload 'agent-q-diff-end "agent-q-diff-api"
+  "Finish REVIEW, as by key: decide by the mark of each hunk.")
+(autoload 'agent-q-diff-open-reviews "agent-q-diff-reviews"
+  "Return the reviews that have not ended, the oldest first.")
+(autoload 'agent-q-diff-past-reviews "agent-q-diff-reviews"
+  "Return the reviews that have ended and are kept, the latest first.")
+(autoload 'agent-q-diff-cancel "agent-q-diff-lifecycle"
+  "End REVIEW without a decision, since its proposal was withdrawn.")
+(autoload 'agent-q-diff-abandon "agent-q-diff-lifecycle"
+  "Mark the open reviews as abandoned whose caller is gone.")
+(autoload 'agent-q-diff-forget "agent-q-diff-reviews"
+  "Free the memory of REVIEW, which has ended.")
+(autoload 'agent-q-diff-take-back "agent-q-diff-again"
+  "Take all hunks of REVIEW, which has ended, out of its file again.")
+(autoload 'agent-q-diff-tools-list "agent-q-diff-tools"
+  "Return the tools that agents can call, a list of plists:")
+(autoload 'agent-q-diff-tools-call "agent-q-diff-tools"
+  "Call TOOL, a name, with ARGUMENTS and return the message for the agent.")
+(autoload 'agent-q-diff-tools-call-async "agent-q-diff-tools"
+  "Call TOOL with ARGUMENTS without waiting.")
 
 ;;;; For people
 
-(autoload 'agent-q-diff-review-diff "agent-q-diff-several" nil t)
-(autoload 'agent-q-diff-next-review "agent-q-diff-reviews" nil t)
-(autoload 'agent-q-diff-list "agent-q-diff-list" nil t)
-(autoload 'agent-q-diff-look-again "agent-q-diff-again" nil t)
-(autoload 'agent-q-diff-log "agent-q-diff-log-list" nil t)
-(autoload 'agent-q-diff-edits "agent-q-diff-transcript" nil t)
-(autoload 'agent-q-diff-grants "agent-q-diff-grants" nil t)
-(autoload 'agent-q-diff-revoke-grants "agent-q-diff-grants" nil t)
-(autoload 'agent-q-diff-serve "agent-q-diff-server" nil t)
-(autoload 'agent-q-diff-setup-agent "agent-q-diff-setup" nil t)
-(autoload 'agent-q-diff-unload "agent-q-diff-unload" nil t)
-(autoload 'agent-q-diff-mode "agent-q-diff-mode" nil t)
-(autoload 'agent-q-diff-build-module "agent-q-diff-build" nil t)
+(autoload 'agent-q-diff-review-diff "agent-q-diff-several"
+  "Review DIFF, a unified diff of one or more files, and return the review." nil t)
+(autoload 'agent-q-diff-next-review "agent-q-diff-reviews"
+  "Go to the next open review, after that of the current buffer." nil t)
+(autoload 'agent-q-diff-list "agent-q-diff-list"
+  "List the open reviews, and the past ones that can be opened again." nil t)
+(autoload 'agent-q-diff-look-again "agent-q-diff-again"
+  "Show REVIEW, which has ended, again; interactively, the latest one." nil t)
+(autoload 'agent-q-diff-log "agent-q-diff-log-list"
+  "List what agents proposed and how it ended, the latest first." nil t)
+(autoload 'agent-q-diff-edits "agent-q-diff-transcript"
+  "Show the edits that agents requested, with point at the latest." nil t)
+(autoload 'agent-q-diff-grants "agent-q-diff-grants"
+  "List what agents may do without asking until Emacs exits." nil t)
+(autoload 'agent-q-diff-revoke-grants "agent-q-diff-grants"
+  "Revoke everything that agents may do without asking." nil t)
+(autoload 'agent-q-diff-serve "agent-q-diff-server"
+  "Let the user's MCP clients request reviews in this Emacs." nil t)
+(autoload 'agent-q-diff-setup-agent "agent-q-diff-setup"
+  "Have the edits by AGENT's own tools decided in this Emacs." nil t)
+(autoload 'agent-q-diff-unload "agent-q-diff-unload"
+  "Remove the whole package from Emacs." nil t)
+(autoload 'agent-q-diff-mode "agent-q-diff-mode"
+  "Major mode for deciding an agent's proposal hunk by hunk." nil t)
+(autoload 'agent-q-diff-build-module "agent-q-diff-build"
+  "Build the engine with cargo and install it beside the Lisp files." nil t)
 
 (provide 'agent-q-diff)
 ;;; agent-q-diff.el ends here

@@ -361,5 +361,30 @@ that is lower in the map, each as (CALLER . CALLED)."
                         (string-prefix-p "✓" (aqd-edit "line 3\n" "three\n"))))))
       (should (equal aqd-twenty-with-first (aqd-disk))))))
 
+;;;; Autoloads
+
+(ert-deftest aqd-package-what-is-not-loaded-yet-is-described ()
+  (let* ((file (expand-file-name "agent-q-diff.el" aqd-package-lisp))
+         (forms (with-temp-buffer
+                  (insert-file-contents file)
+                  (cl-loop for form = (ignore-errors (read (current-buffer)))
+                           while form
+                           when (eq 'autoload (car form)) collect form)))
+         (names (mapcar (lambda (form) (cadr (nth 1 form))) forms)))
+    (should (memq 'agent-q-diff-review names))
+    ;; Another Emacs, which has loaded nothing else.
+    (with-temp-buffer
+      (let ((status (call-process
+                     (expand-file-name invocation-name invocation-directory) nil t nil
+                     "-Q" "--batch" "-L" aqd-package-lisp "-l" "agent-q-diff" "--eval"
+                     (format "(dolist (name '%S)
+  (let ((line (car (split-string (documentation name t) \"\n\"))))
+    (autoload-do-load (symbol-function name) name)
+    (unless (equal line (car (split-string (documentation name t) \"\n\")))
+      (error \"%%s\" name))))"
+                             names))))
+        (ert-info ((buffer-string))
+          (should (eq 0 status)))))))
+
 (provide 'agent-q-diff-package-test)
 ;;; agent-q-diff-package-test.el ends here
