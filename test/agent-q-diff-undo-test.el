@@ -105,6 +105,18 @@
         (undo))
       (should (equal (buffer-string) (aqd-numbered 40 '((5 . "five"))))))))
 
+(ert-deftest aqd-undo-brings-back-the-part-that-was-in ()
+  "Another program deletes a line of an applied hunk before that is taken out."
+  (let ((part "1\n2\n3\n4\nB\n5\n"))
+    (aqd-with-shown-review "1\n2\n3\n4\n5\n" "1\nA\n2\n3\n4\nB\n5\n"
+      (aqd-press "a")
+      (aqd-write part)
+      (aqd-press "u")
+      (should (equal (aqd-disk) "1\n2\n3\n4\n5\n"))
+      (aqd-press "C-/")
+      (should (equal (aqd-disk) part))
+      (should (equal (aqd-sign 1) "[APPLIED, but partly in the file]")))))
+
 (ert-deftest aqd-undo-says-why-it-cannot ()
   (aqd-undo-with-review
     (aqd-press "a")

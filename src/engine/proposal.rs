@@ -305,12 +305,21 @@ impl Proposal {
     ///
     /// The first [`FlipError`] that prevents it; then none of the edits can be made.
     pub fn edits_for(&self, wanted: &[(usize, bool)]) -> Result<Vec<LineEdit>, FlipError> {
-        self.weave.edits_to_flip(&self.atoms_to_flip(wanted))
+        self.edits_for_atoms(wanted, &[])
     }
 
-    /// Records that the edits of [`Proposal::edits_for`] for `wanted` were made.
-    pub(crate) fn bring_to(&mut self, wanted: &[(usize, bool)]) {
-        let atoms = self.atoms_to_flip(wanted);
+    /// Like [`Proposal::edits_for`], for edits that also flip `atoms`, which belong to other hunks.
+    pub(crate) fn edits_for_atoms(
+        &self,
+        wanted: &[(usize, bool)],
+        atoms: &[usize],
+    ) -> Result<Vec<LineEdit>, FlipError> {
+        self.weave.edits_to_flip(&self.atoms_to_flip(wanted, atoms))
+    }
+
+    /// Records that the edits of [`Proposal::edits_for_atoms`] for `wanted` and `atoms` were made.
+    pub(crate) fn flip(&mut self, wanted: &[(usize, bool)], atoms: &[usize]) {
+        let atoms = self.atoms_to_flip(wanted, atoms);
         self.move_candidates_for(&atoms);
         self.weave.flip(&atoms);
     }
@@ -392,12 +401,25 @@ impl Proposal {
         self.bare.as_ref().map_or(Ok(0), |bare| bare.offset(hunk))
     }
 
-    fn atoms_to_flip(&self, wanted: &[(usize, bool)]) -> Vec<usize> {
+    /// Returns the first atom of `hunk`, and for each of its atoms whether it is applied.
+    pub(crate) fn applied_atoms(&self, hunk: usize) -> (usize, Vec<bool>) {
+        let atoms = self.hunks.atoms(hunk);
+        let is_applied = self.weave.atoms()[atoms.clone()].iter();
+        (
+            atoms.start,
+            is_applied.map(|atom| atom.is_applied).collect(),
+        )
+    }
+
+    fn atoms_to_flip(&self, wanted: &[(usize, bool)], besides: &[usize]) -> Vec<usize> {
         let flips = |&(hunk, wanted): &(usize, bool)| {
             let atoms = self.hunks.atoms(hunk);
             atoms.filter(move |&atom| self.weave.atoms()[atom].is_applied != wanted)
         };
-        wanted.iter().flat_map(flips).collect()
+        let mut atoms: Vec<usize> = wanted.iter().flat_map(flips).collect();
+        atoms.extend(besides);
+        atoms.sort_unstable();
+        atoms
     }
 }
 

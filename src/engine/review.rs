@@ -314,7 +314,8 @@ impl Review {
         self.repeat_state(hunk, n_parts);
         if n_parts > 1 {
             let ids: Vec<usize> = self.new_ids(n_parts).collect();
-            self.history.become_parts(self.ids[hunk], &ids);
+            let n_atoms = self.n_atoms(hunk..hunk + n_parts);
+            self.history.become_parts(self.ids[hunk], &ids, &n_atoms);
             self.ids.splice(hunk..=hunk, ids);
         }
     }
@@ -385,7 +386,7 @@ impl Review {
             .map(|(hunk, _)| *hunk)
             .collect();
         self.remember(changed.into_iter(), plan.role);
-        self.proposal.bring_to(&plan.flips);
+        self.proposal.flip(&plan.flips, &plan.atoms);
         for &(hunk, is_in) in &plan.flips {
             self.is_ours[hunk] = is_in;
         }

@@ -59,7 +59,7 @@ impl Signal for Refusal {
             Refusal::NothingToTakeBack => "agent-q-diff-nothing-to-take-back",
             Refusal::NotPlaced(why) if why.is_ambiguous() => "agent-q-diff-ambiguous",
             Refusal::NotPlaced(_) => "agent-q-diff-not-found",
-            Refusal::Apart | Refusal::Flip(_) => "agent-q-diff-conflict",
+            Refusal::Apart | Refusal::PartsUnknown | Refusal::Flip(_) => "agent-q-diff-conflict",
         }
     }
 }

@@ -253,7 +253,7 @@ pub(super) mod tests {
         proposal.follow(&lines.concat());
         for hunk in 0..proposal.n_hunks() {
             if dice.roll(2) == 0 && proposal.edits_for(&[(hunk, true)]).is_ok() {
-                proposal.bring_to(&[(hunk, true)]);
+                proposal.flip(&[(hunk, true)], &[]);
             }
         }
         if dice.roll(2) == 0 {

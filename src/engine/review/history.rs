@@ -1,21 +1,71 @@
 //! Undo and redo of decisions.
 //!
-//! A decision is stored as the previous marks and facts of the hunks that it changed. Undoing it is
-//! a plan like any other, which restores mark and fact together, wherever the hunks are now.
+//! A decision is stored as the previous marks of the hunks that it changed, and which of their atoms
+//! were applied. Undoing it is a plan like any other, which restores mark and text together, wherever
+//! the hunks are now.
 //!
 //! Splitting a hunk is stored as well. Undoing that joins the parts, and edits nothing: by then, all
 //! decisions on single parts are undone.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use super::{Fact, Mark, Note, Plan, Refusal, Review, Step};
 
 /// The state of a hunk before a decision.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Past {
     id: usize,
     mark: Mark,
-    fact: Fact,
+    applied: Applied,
+}
+
+/// Which atoms of a hunk are applied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Applied {
+    All,
+    None,
+    /// For each atom, whether it is; empty if that is no longer known.
+    Some(Vec<bool>),
+}
+
+impl Applied {
+    fn of(atoms: &[bool]) -> Applied {
+        match (atoms.contains(&true), atoms.contains(&false)) {
+            (true, false) => Applied::All,
+            (false, true) => Applied::None,
+            _ => Applied::Some(atoms.to_vec()),
+        }
+    }
+
+    /// Returns this for each part of a hunk; the parts have `n_atoms` atoms.
+    fn of_parts(&self, n_atoms: &[usize]) -> Vec<Applied> {
+        let Applied::Some(atoms) = self else {
+            return vec![self.clone(); n_atoms.len()];
+        };
+        // Otherwise an atom was cut.
+        let is_known = atoms.len() == n_atoms.iter().sum::<usize>();
+        let mut rest = &atoms[..];
+        let part = |&n: &usize| {
+            let part = rest.split_off(..n.min(rest.len())).unwrap_or_default();
+            Applied::of(if is_known { part } else { &[] })
+        };
+        n_atoms.iter().map(part).collect()
+    }
+
+    /// Returns this for a hunk that is made of `parts`, which have `n_atoms` atoms.
+    fn of_whole(parts: &[Applied], n_atoms: &[usize]) -> Applied {
+        let mut atoms = Vec::new();
+        for (part, &n) in parts.iter().zip(n_atoms) {
+            match part {
+                Applied::All => atoms.extend(vec![true; n]),
+                Applied::None => atoms.extend(vec![false; n]),
+                Applied::Some(part) if part.len() == n => atoms.extend(part),
+                Applied::Some(_) => return Applied::Some(Vec::new()),
+            }
+        }
+        Applied::of(&atoms)
+    }
 }
 
 /// A hunk that was split.
@@ -60,11 +110,12 @@ pub(crate) enum Role {
 }
 
 impl History {
-    /// Records that the hunk with the id `id` was split into those with the ids `parts`.
-    pub(super) fn become_parts(&mut self, id: usize, parts: &[usize]) {
+    /// Records that the hunk with the id `id` was split into those with the ids `parts`, which have
+    /// `n_atoms` atoms.
+    pub(super) fn become_parts(&mut self, id: usize, parts: &[usize], n_atoms: &[usize]) {
         // As after any decision. What can be redone might be about other parts.
         self.undone.clear();
-        self.hand_down(id, parts);
+        self.hand_down(id, parts, n_atoms);
         self.done.push(Entry::Split(Split {
             id,
             parts: parts.to_vec(),
@@ -73,28 +124,38 @@ impl History {
         }));
     }
 
-    /// Makes the decisions on the hunk with the id `id` decisions on `parts`.
-    fn hand_down(&mut self, id: usize, parts: &[usize]) {
+    /// Makes the decisions on the hunk with the id `id` decisions on `parts`, which have `n_atoms`
+    /// atoms.
+    fn hand_down(&mut self, id: usize, parts: &[usize], n_atoms: &[usize]) {
         for entry in self.done.iter_mut().chain(&mut self.undone) {
             if let Entry::Decision(decision) = entry
                 && let Some(at) = decision.iter().position(|past| past.id == id)
             {
-                let past = decision[at];
-                decision.splice(at..=at, parts.iter().map(|&id| Past { id, ..past }));
+                let mark = decision[at].mark;
+                let applied = decision[at].applied.of_parts(n_atoms);
+                let parts = parts.iter().zip(applied);
+                let pasts = parts.map(|(&id, applied)| Past { id, mark, applied });
+                decision.splice(at..=at, pasts.collect::<Vec<_>>());
             }
         }
     }
 
-    /// Makes the decisions on all of `parts` decisions on the hunk with the id `id`. Those that can
-    /// be redone come after the split is redone, and so stay as they are.
-    fn hand_up(&mut self, parts: &[usize], id: usize) {
+    /// Makes the decisions on all of `parts`, which have `n_atoms` atoms, decisions on the hunk with
+    /// the id `id`. Those that can be redone come after the split is redone, and so stay as they are.
+    fn hand_up(&mut self, parts: &[usize], n_atoms: &[usize], id: usize) {
         for entry in &mut self.done {
             if let Entry::Decision(decision) = entry
                 && let Some(at) = decision.iter().position(|past| past.id == parts[0])
             {
-                let past = decision[at];
+                let mark = decision[at].mark;
+                let of_parts = decision.iter().filter(|past| parts.contains(&past.id));
+                let applied: Vec<Applied> = of_parts.map(|past| past.applied.clone()).collect();
+                let applied = match applied.len() == parts.len() {
+                    true => Applied::of_whole(&applied, n_atoms),
+                    false => Applied::Some(Vec::new()),
+                };
                 decision.retain(|past| !parts.contains(&past.id));
-                decision.insert(at.min(decision.len()), Past { id, ..past });
+                decision.insert(at.min(decision.len()), Past { id, mark, applied });
             }
         }
     }
@@ -170,6 +231,7 @@ impl Review {
             return Err(Refusal::Apart);
         }
         split.cuts = self.proposal.cuts(hunk, n);
+        let n_atoms = self.n_atoms(hunks.clone());
         self.proposal.join(hunk, n);
         let has_failed = self.has_failed[hunks].contains(&true);
         self.marks.drain(hunk + 1..hunk + n);
@@ -177,7 +239,7 @@ impl Review {
         self.has_failed.drain(hunk + 1..hunk + n);
         self.has_failed[hunk] = has_failed;
         self.ids.splice(hunk..hunk + n, [split.id]);
-        self.history.hand_up(&split.parts, split.id);
+        self.history.hand_up(&split.parts, &n_atoms, split.id);
         self.history.undone.push(Entry::Split(split));
         Ok(Some((hunk, n)))
     }
@@ -205,7 +267,8 @@ impl Review {
         self.history.undone.pop();
         // What was undone after this split is about its parts already.
         let undone = std::mem::take(&mut self.history.undone);
-        self.history.hand_down(split.id, &split.parts);
+        let n_atoms = self.n_atoms(hunk..hunk + n);
+        self.history.hand_down(split.id, &split.parts, &n_atoms);
         self.history.undone = undone;
         self.history.done.push(Entry::Split(split));
         Ok(Some((hunk, n, is_for_next)))
@@ -235,48 +298,70 @@ impl Review {
             return Err(Refusal::NothingToTakeBack);
         };
         let hunks: HashMap<_, _> = (0..).zip(&self.ids).map(|(hunk, &id)| (id, hunk)).collect();
-        let (mut steps, mut flips) = (Vec::new(), Vec::new());
+        let (mut steps, mut flips, mut atoms) = (Vec::new(), Vec::new(), Vec::new());
         for past in decision {
             // A hunk keeps its id, and the parts of a hunk take over its history.
             let Some(&hunk) = hunks.get(&past.id) else {
                 continue;
             };
-            let wanted = self.wanted_again(hunk, past.fact);
+            let is_flip = match &past.applied {
+                Applied::All => self.fact(hunk) != Fact::In,
+                Applied::None => self.fact(hunk) != Fact::Out,
+                Applied::Some(wanted) => {
+                    let own = self.atoms_to_flip(hunk, wanted)?;
+                    atoms.extend(&own);
+                    !own.is_empty()
+                }
+            };
             let step = Step {
                 mark: past.mark,
-                is_flip: wanted.is_some(),
-                note: if wanted.is_some() {
-                    Note::Edited
-                } else {
-                    Note::Marked
-                },
+                is_flip,
+                note: if is_flip { Note::Edited } else { Note::Marked },
             };
             self.check(hunk, step)?;
-            flips.extend(wanted.map(|is_in| (hunk, is_in)));
+            if is_flip && !matches!(past.applied, Applied::Some(_)) {
+                flips.push((hunk, past.applied == Applied::All));
+            }
             steps.push((hunk, step));
         }
         steps.sort_by_key(|(hunk, _)| *hunk);
         flips.sort_unstable();
-        let edits = self.proposal.edits_for(&flips)?;
+        let edits = self.proposal.edits_for_atoms(&flips, &atoms)?;
         let rewrite = None;
         Ok(Plan {
             edits,
             steps,
             flips,
+            atoms,
             rewrite,
             role,
         })
     }
 
-    /// Returns whether hunk `hunk` must be applied or unapplied so that its fact is `fact` again;
-    /// `None` if neither.
-    fn wanted_again(&self, hunk: usize, fact: Fact) -> Option<bool> {
-        match (fact, self.fact(hunk)) {
-            (Fact::In, Fact::Out | Fact::Mixed) => Some(true),
-            (Fact::Out, Fact::In | Fact::Mixed) => Some(false),
-            // It is no longer known which part was applied.
-            (Fact::Mixed, _) | (Fact::In, Fact::In) | (Fact::Out, Fact::Out) => None,
+    /// Returns which atoms of hunk `hunk` must be flipped so that those are applied that `wanted`
+    /// names.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::PartsUnknown`] if `wanted` is not about the atoms that the hunk has now.
+    fn atoms_to_flip(&self, hunk: usize, wanted: &[bool]) -> Result<Vec<usize>, Refusal> {
+        let (first, applied) = self.proposal.applied_atoms(hunk);
+        if applied.len() != wanted.len() {
+            return Err(Refusal::PartsUnknown);
         }
+        let differs = applied.iter().zip(wanted).map(|(is, wanted)| is != wanted);
+        let atoms = (first..).zip(differs);
+        Ok(atoms
+            .filter(|(_, differs)| *differs)
+            .map(|(atom, _)| atom)
+            .collect())
+    }
+
+    /// Returns how many atoms each of `hunks` has.
+    pub(super) fn n_atoms(&self, hunks: Range<usize>) -> Vec<usize> {
+        hunks
+            .map(|hunk| self.proposal.applied_atoms(hunk).1.len())
+            .collect()
     }
 
     /// Records the state of `hunks` before a plan with the role `role` changes them.
@@ -284,7 +369,7 @@ impl Review {
         let past = |hunk| Past {
             id: self.ids[hunk],
             mark: self.marks[hunk],
-            fact: self.fact(hunk),
+            applied: Applied::of(&self.proposal.applied_atoms(hunk).1),
         };
         let decision: Vec<Past> = hunks.map(past).collect();
         if decision.is_empty() {

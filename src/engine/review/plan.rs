@@ -15,6 +15,8 @@ pub struct Plan {
     pub steps: Vec<(usize, Step)>,
     /// The hunks to apply or unapply, in order; `true` means apply.
     pub flips: Vec<(usize, bool)>,
+    /// Atoms to flip besides, in order, of hunks that were partly in the target.
+    pub(crate) atoms: Vec<usize>,
     /// The user's new lines for a hunk, if it is to be rewritten.
     pub rewrite: Option<Rewrite>,
     /// The plan's role in the history of decisions.
@@ -27,6 +29,7 @@ impl Plan {
             flips: flips(&steps),
             edits,
             steps,
+            atoms: Vec::new(),
             rewrite: None,
             role: Role::Decision,
         }

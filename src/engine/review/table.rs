@@ -99,6 +99,10 @@ pub enum Refusal {
     /// is in the target without the others.
     #[error("the parts of this hunk cannot be joined any more, so they stay")]
     Apart,
+    /// Only a part of the hunk was in the target before the decision to undo or redo, and the hunk
+    /// was cut elsewhere since.
+    #[error("which of its lines were in the file is no longer known")]
+    PartsUnknown,
     /// The hunk's lines cannot be changed now.
     #[error(transparent)]
     Flip(#[from] FlipError),

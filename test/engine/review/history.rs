@@ -1,8 +1,8 @@
 //! Decisions undone and redone.
 
-use agent_q_diff_engine::review::Command::{Accept, Reject, Toggle};
+use agent_q_diff_engine::review::Command::{Accept, Reject, Toggle, Unapply};
 use agent_q_diff_engine::review::Mark::{Applied, Pending, Rejected};
-use agent_q_diff_engine::review::Refusal;
+use agent_q_diff_engine::review::{Fact, Refusal};
 
 use super::{FIRST_IN, OUT, TWO_IN, accept_all, desk, marks};
 use crate::common::desk::Desk;
@@ -169,4 +169,58 @@ fn a_split_whose_part_was_edited_is_not_undone() {
     desk.edit(1, "edited\n").unwrap();
     assert_eq!(desk.review.undo_split(false), Ok(None));
     assert_eq!(desk.review.proposal().n_hunks(), 3);
+}
+
+/// Two changes in one hunk.
+const PARTS: [&str; 2] = ["1\n2\n3\n4\n5\n", "1\nA\n2\n3\n4\nB\n5\n"];
+
+#[test]
+fn a_part_that_was_in_comes_back_and_no_more() {
+    let mut desk = Desk::of_texts(PARTS[0], PARTS[1]);
+    desk.act(0, Accept).unwrap();
+    let part = "1\n2\n3\n4\nB\n5\n";
+    desk.becomes(part);
+    desk.act(0, Unapply).unwrap();
+    assert_eq!(desk.text(), PARTS[0]);
+    undo(&mut desk).unwrap();
+    assert_eq!(
+        (desk.state(0), desk.text()),
+        ((Applied, Fact::Mixed), part.to_owned())
+    );
+    redo(&mut desk).unwrap();
+    assert_eq!(
+        (desk.state(0), desk.text()),
+        ((Pending, Fact::Out), PARTS[0].to_owned())
+    );
+    undo(&mut desk).unwrap();
+    undo(&mut desk).unwrap();
+    assert_eq!(
+        (desk.state(0), desk.text()),
+        ((Pending, Fact::Out), PARTS[0].to_owned())
+    );
+    redo(&mut desk).unwrap();
+    assert_eq!(
+        (desk.state(0), desk.text()),
+        ((Applied, Fact::Mixed), part.to_owned())
+    );
+}
+
+#[test]
+fn a_part_that_was_in_comes_back_to_the_parts_of_a_hunk_too() {
+    let mut desk = Desk::of_texts(PARTS[0], PARTS[1]);
+    desk.act(0, Accept).unwrap();
+    let part = "1\n2\n3\n4\nB\n5\n";
+    desk.becomes(part);
+    desk.act(0, Unapply).unwrap();
+    desk.review.split(0).unwrap();
+    desk.review.undo_split(false).unwrap();
+    undo(&mut desk).unwrap();
+    assert_eq!(desk.text(), part);
+    redo(&mut desk).unwrap();
+    desk.review.split(0).unwrap();
+    desk.act(0, Accept).unwrap();
+    undo(&mut desk).unwrap();
+    desk.review.undo_split(false).unwrap();
+    undo(&mut desk).unwrap();
+    assert_eq!(desk.text(), part);
 }

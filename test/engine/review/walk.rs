@@ -9,7 +9,7 @@ use agent_q_diff_engine::proposal::{Proposal, Side};
 use agent_q_diff_engine::review::{Command, Fact, Mark, Refusal};
 use agent_q_diff_engine::weave::LineEdit;
 
-use crate::common::desk::Desk;
+use crate::common::desk::{Desk, lines_of};
 use crate::common::dice::Dice;
 use crate::common::model::{Naive, Tag, TaggedLine, bytes, tags};
 use crate::common::n_cases;
@@ -273,6 +273,163 @@ fn in_repetitive_text_that_changed_outside_hunks_are_refused_rather_than_misplac
         n_elsewhere.get() * 250 <= n_own.get(),
         "{n_elsewhere:?} {n_own:?}"
     );
+}
+
+/// Short texts, so that most edits are at an end, or the text is empty; their lines are all
+/// different, and the last may lack its newline.
+#[test]
+fn in_short_texts_no_line_is_lost_or_glued_and_undo_brings_back_what_was_there() {
+    let (n_undone, n_parts) = (Cell::new(0), Cell::new(0));
+    for seed in 0..u64::from(n_cases(N_CASES)) {
+        let mut dice = Dice::new(seed);
+        let numbered = |name: &str, n| (0..n).map(|at| format!("{name} {at}\n")).collect();
+        let original: Vec<String> = numbered("old", dice.roll(5));
+        let mut modified = original.clone();
+        for change in 0..1 + dice.roll(3) {
+            let start = dice.roll(modified.len() + 1);
+            let end = modified.len().min(start + dice.roll(3));
+            let new: Vec<String> = numbered(&format!("new {change}"), dice.roll(3));
+            modified.splice(start..end, new);
+        }
+        let mut text = |lines: &[String]| {
+            let text = lines.concat();
+            let len = text.len().saturating_sub(usize::from(dice.roll(3) == 0));
+            text.into_bytes()[..len].to_vec()
+        };
+        let (original, modified) = (text(&original), text(&modified));
+        if original == modified {
+            continue;
+        }
+        let pair = Pair { original, modified };
+        let mut desk = desk_of(&pair, 3, &pair.original);
+        // The states before the decisions since the last edit by others.
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        for step in 0..16 {
+            let was = state_of(&desk);
+            let n_decisions = desk.review.n_decisions();
+            match dice.roll(10) {
+                0..=2 => {
+                    edit_at_an_end(&mut desk, &pair.original, step, &mut dice);
+                    (before, after) = (Vec::new(), Vec::new());
+                    continue;
+                }
+                3 | 4 => match desk.review.plan_undo() {
+                    Ok(plan) => {
+                        desk.carry_out(&plan);
+                        let Some(expected) = before.pop() else {
+                            after.clear();
+                            continue;
+                        };
+                        assert_eq!(state_of(&desk), expected, "seed {seed}, step {step}");
+                        after.push(was.clone());
+                        n_undone.set(n_undone.get() + 1);
+                        let is_part = expected.0.iter().any(|state| state.1 == Fact::Mixed);
+                        n_parts.set(n_parts.get() + usize::from(is_part));
+                    }
+                    Err(_) => assert!(before.is_empty(), "seed {seed}, step {step}"),
+                },
+                5 => match desk.review.plan_redo() {
+                    Ok(plan) => {
+                        desk.carry_out(&plan);
+                        let Some(expected) = after.pop() else {
+                            before.clear();
+                            continue;
+                        };
+                        assert_eq!(state_of(&desk), expected, "seed {seed}, step {step}");
+                        before.push(was.clone());
+                    }
+                    Err(_) => assert!(after.is_empty(), "seed {seed}, step {step}"),
+                },
+                choice => {
+                    let hunk = dice.roll(desk.review.proposal().n_hunks());
+                    let command = match choice {
+                        6 | 7 => Command::Accept,
+                        8 => Command::Unapply,
+                        _ => [Command::Toggle, Command::Reject][dice.roll(2)],
+                    };
+                    _ = desk.act(hunk, command);
+                    if desk.review.n_decisions() > n_decisions {
+                        before.push(was.clone());
+                        after.clear();
+                    }
+                }
+            }
+            check_lines(&pair, &was.1, &desk.live);
+        }
+    }
+    assert!(
+        n_undone.get() > 2_000 && n_parts.get() > 0,
+        "{n_undone:?} {n_parts:?}"
+    );
+}
+
+fn state_of(desk: &Desk) -> (Vec<(Mark, Fact)>, Vec<u8>) {
+    let hunks = 0..desk.review.proposal().n_hunks();
+    (
+        hunks.map(|hunk| desk.state(hunk)).collect(),
+        desk.live.clone(),
+    )
+}
+
+/// Edits the target as somebody else does who adds a line at an end or anywhere, deletes one, or
+/// goes back to the original. The engine is told, or learns it by comparing.
+fn edit_at_an_end(desk: &mut Desk, original: &[u8], step: usize, dice: &mut Dice) {
+    let mut lines = lines_of(&desk.live);
+    let mut theirs = format!("theirs {step}\n").into_bytes();
+    let at = match dice.roll(4) {
+        0 => 0,
+        1 | 2 => lines.len(),
+        _ => dice.roll(lines.len() + 1),
+    };
+    let is_deletion = at < lines.len() && dice.roll(3) == 0;
+    match dice.roll(8) {
+        0 => return desk.becomes(&String::from_utf8_lossy(original)),
+        _ if is_deletion => _ = lines.remove(at),
+        _ => {
+            if at == lines.len() && dice.roll(3) == 0 {
+                theirs.pop();
+            }
+            if at == lines.len()
+                && let Some(last) = lines.last_mut()
+                && !last.ends_with(b"\n")
+            {
+                last.push(b'\n');
+            }
+            lines.insert(at, theirs.clone());
+        }
+    }
+    let live = lines.concat();
+    let was = lines_of(&desk.live);
+    let n_same = was.iter().zip(&lines).take_while(|(a, b)| a == b).count();
+    if dice.roll(2) == 0 {
+        return desk.becomes(&String::from_utf8_lossy(&live));
+    }
+    // A last line that gets a newline is replaced, and so is what follows a deleted one.
+    let n_tail = match at + usize::from(!is_deletion) < lines.len() {
+        true => lines.len() - at - usize::from(!is_deletion),
+        false => 0,
+    };
+    let text = lines[n_same..lines.len() - n_tail].concat();
+    desk.edit_outside(n_same, was.len() - n_tail - n_same, &text, false);
+}
+
+/// Checks that each line of `now` is one of the two texts or of somebody else's, and that those of
+/// somebody else are the same as in `was`.
+fn check_lines(pair: &Pair, was: &[u8], now: &[u8]) {
+    let is_theirs = |line: &&Vec<u8>| line.starts_with(b"theirs");
+    let theirs = |text: &[u8]| -> Vec<Vec<u8>> {
+        lines_of(text).iter().filter(is_theirs).cloned().collect()
+    };
+    assert_eq!(theirs(was), theirs(now));
+    let content = |line: &[u8]| line.strip_suffix(b"\n").unwrap_or(line).to_vec();
+    let known: Vec<Vec<u8>> = [&pair.original[..], &pair.modified, was]
+        .iter()
+        .flat_map(|text| lines_of(text))
+        .map(|line| content(&line))
+        .collect();
+    for line in lines_of(now) {
+        assert!(known.contains(&content(&line)), "{}", line.escape_ascii());
+    }
 }
 
 fn desk_of(pair: &Pair, context_len: usize, live: &[u8]) -> Desk {
