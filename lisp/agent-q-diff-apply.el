@@ -71,7 +71,7 @@ directories that were made for a file that is then refused."
      (lambda (keep)
        (save-excursion
          (funcall edit))
-       (setq tick (buffer-chars-modified-tick buffer))
+       (setq tick (agent-q-diff-base-tick buffer))
        (when save
          (agent-q-diff-apply--saving
           buffer (lambda () (agent-q-diff-save-buffer buffer check keep))))))

@@ -318,6 +318,14 @@ and processing a whole file discards several."
 (defvar agent-q-diff-base--work-buffers nil
   "Empty work buffers that are not in use.")
 
+(defsubst agent-q-diff-base-tick (&optional buffer)
+  "Return a fixnum that is another one whenever the text of BUFFER has changed.
+BUFFER defaults to the current one.  In Emacs 28, a revert that only inserts
+text can leave `buffer-chars-modified-tick' as it was, so the number of
+characters is part of the value."
+  (+ (buffer-chars-modified-tick buffer)
+     (ash (logand (buffer-size buffer) #xfffffff) 32)))
+
 (defmacro agent-q-diff-base-with-work-buffer (&rest body)
   "Evaluate BODY like `with-temp-buffer', but keep the buffer for the next time.
 A new buffer is a kilobyte of garbage.  Emacs 31 has `with-work-buffer' for

@@ -43,15 +43,16 @@ ATTRIBUTES are from `file-attributes'."
 (defvar-local agent-q-diff-disk--agreed nil
   "What the file was when it and the buffer were last known to agree.
 The value is nil if they did not agree.  Otherwise it is
-  (TRUENAME ATTRIBUTES HOW TICK IS-RECENT).
+  (TRUENAME ATTRIBUTES HOW TICK IS-RECENT IS-MISREAD).
 
 TRUENAME is the file's name without links.  ATTRIBUTES are those of
 `agent-q-diff-disk-attributes', nil if there was no file.  HOW says how
 that is known: `written' if we wrote the file, `read' if it was read and
 compared, nil if only Emacs's record of its time says so.  TICK is the
-buffer's tick then; see `buffer-chars-modified-tick'.  If IS-RECENT is
+buffer's tick then; see `agent-q-diff-base-tick'.  If IS-RECENT is
 non-nil, another program may have written the file since without any change
-of ATTRIBUTES; see `agent-q-diff-disk--recent-p'.")
+of ATTRIBUTES; see `agent-q-diff-disk--recent-p'.  For IS-MISREAD see
+`agent-q-diff-disk--misread-p'.")
 (put 'agent-q-diff-disk--agreed 'permanent-local t)
 
 (defun agent-q-diff-disk-note (&optional how attributes)
@@ -61,8 +62,31 @@ file had just before it was read; nil means to get them now."
   (let* ((truename (file-truename buffer-file-name))
          (attributes (or attributes (agent-q-diff-disk-attributes truename))))
     (setq agent-q-diff-disk--agreed
-          (list truename attributes how (buffer-chars-modified-tick)
-                (agent-q-diff-disk--recent-p truename how attributes)))))
+          (list truename attributes how (agent-q-diff-base-tick)
+                (agent-q-diff-disk--recent-p truename how attributes)
+                (and (not (eq how 'written))
+                     (agent-q-diff-disk--misread-p))))))
+
+(defconst agent-q-diff-disk--overlong
+  "[\300\301][\200-\277]\\|\340[\200-\237]\\|\360[\200-\217]\\|\370[\200-\207]"
+  "Regexp for the bytes with which overlong sequences begin.")
+
+(defun agent-q-diff-disk--misread-p ()
+  "Return non-nil if the current buffer does not have the bytes of its file.
+When Emacs detects UTF-8, it reads overlong sequences, which are not UTF-8, as
+other characters, and would write these."
+  (and enable-multibyte-characters
+       (not (agent-q-diff-coding-all-ascii-p))
+       (not (buffer-modified-p))
+       (eq 'utf-8 (coding-system-type (agent-q-diff-coding-of-buffer)))
+       (agent-q-diff-file-regular-p buffer-file-name)
+       (let ((name buffer-file-name))
+         (with-temp-buffer
+           (set-buffer-multibyte nil)
+           (insert-file-contents-literally name)
+           (re-search-forward agent-q-diff-disk--overlong nil t)))
+       (not (agent-q-diff-disk--same-bytes-p))))
+
 
 (defun agent-q-diff-disk--recent-p (name how attributes)
   "Return non-nil if the file NAME can be written and keep its ATTRIBUTES.
@@ -156,6 +180,7 @@ The value is nil if it has not changed, else one of these symbols:
 `moved'      Its name leads to another file, through a link.
 `unreadable' It cannot be read any more, or its host cannot be reached, so it
              is not known what it holds.
+`misread'    Emacs has read bytes of it as others, which it would write.
 `decoded'    BUFFER shows it without its markup, as `enriched-mode' does, so
              that its text is not what an agent has read.
 
@@ -171,7 +196,8 @@ If BUFFER has unsaved edits, the bytes cannot be compared any more, and
 Signal `file-error' if the host of its file cannot be reached."
   (agent-q-diff-file-uncached
     (with-current-buffer buffer
-      (pcase-let ((`(,truename ,attributes ,_ ,_ ,is-recent) agent-q-diff-disk--agreed))
+      (pcase-let ((`(,truename ,attributes ,_ ,_ ,is-recent ,is-misread)
+                   agent-q-diff-disk--agreed))
         (cond
          ((null buffer-file-name) nil)
          (buffer-file-format 'decoded)
@@ -180,7 +206,7 @@ Signal `file-error' if the host of its file cannot be reached."
                (equal attributes (agent-q-diff-disk-attributes truename))
                ;; With unsaved edits, the texts cannot be compared.
                (or (not is-recent) (buffer-modified-p)))
-          nil)
+          (and is-misread 'misread))
          ((not (file-exists-p buffer-file-name))
           (cond
            ((or attributes (null agent-q-diff-disk--agreed)) 'deleted)
@@ -188,7 +214,8 @@ Signal `file-error' if the host of its file cannot be reached."
          ((not (agent-q-diff-file-regular-p buffer-file-name)) 'irregular)
          ((and truename (not (equal truename (file-truename buffer-file-name)))) 'moved)
          ((not (file-readable-p buffer-file-name)) 'unreadable)
-         ((agent-q-diff-disk--agrees-again-p) nil)
+         ((agent-q-diff-disk--agrees-again-p)
+          (and (nth 5 agent-q-diff-disk--agreed) 'misread))
          (t 'changed))))))
 
 (defun agent-q-diff-disk--agrees-again-p ()
@@ -250,7 +277,7 @@ If the line ends are the same as well, note that the two agree."
   "Return non-nil if the text was in the file when the two last agreed.
 It still is, unless the file has changed since."
   (pcase agent-q-diff-disk--agreed
-    (`(,_ ,_ ,(pred identity) ,tick . ,_) (eql tick (buffer-chars-modified-tick)))))
+    (`(,_ ,_ ,(pred identity) ,tick . ,_) (eql tick (agent-q-diff-base-tick)))))
 
 (defun agent-q-diff-disk-ours-p (buffer)
   "Return non-nil if we wrote the file of BUFFER when the two last agreed."
@@ -268,23 +295,39 @@ its text.  A hook may have killed BUFFER after we wrote the file."
 
 (defun agent-q-diff-disk-sync (buffer)
   "Let BUFFER follow its file if that has changed and BUFFER has no unsaved edits.
-Return `followed' if it did, and nil if there was no need.  Otherwise
-return what `agent-q-diff-disk-state' says: BUFFER differs from its file
+Return `followed' if it did, and nil if there was no need, or if its bytes
+had been misread and are read again.  Otherwise return what
+`agent-q-diff-disk-state' says: BUFFER differs from its file
 and must not be saved over it."
   (agent-q-diff-file-uncached
     (let ((state (agent-q-diff-disk-state buffer)))
-      (if (and (eq state 'changed) (not (buffer-modified-p buffer)))
+      (if (and (memq state '(changed misread)) (not (buffer-modified-p buffer)))
           (with-current-buffer buffer
-            (agent-q-diff-disk--revert)
-            (if (agent-q-diff-disk-state buffer) 'changed 'followed))
+            (agent-q-diff-disk--revert (eq state 'misread))
+            (cond
+             ((agent-q-diff-disk-state buffer) state)
+             ((eq state 'changed) 'followed)))
         state))))
 
-(defun agent-q-diff-disk--revert ()
+(defun agent-q-diff-disk--read-again (file &rest _)
+  "Replace the text of the current buffer by that of FILE, read as UTF-8.
+This is a value for `revert-buffer-insert-file-contents-function', for a
+buffer that was misread: Emacs reads every byte if it need not detect UTF-8."
+  (let ((coding-system-for-read
+         (coding-system-change-text-conversion buffer-file-coding-system 'utf-8)))
+    (widen)
+    (erase-buffer)
+    (insert-file-contents file t)))
+
+(defun agent-q-diff-disk--revert (&optional is-misread)
   "Replace the lines of the current buffer that differ from its file.
+If IS-MISREAD is non-nil, read all of it again, so that its bytes are kept.
 Point, markers and overlays stay on their lines.  The hooks of
 `revert-buffer' run; an error in one of them is shown."
   (let ((revert-buffer-insert-file-contents-function
-         #'agent-q-diff-disk--insert-changes)
+         (if is-misread
+             #'agent-q-diff-disk--read-again
+           #'agent-q-diff-disk--insert-changes))
         (coding-system-for-read nil))
     (setq agent-q-diff-disk--agreed nil)
     (condition-case err
@@ -366,6 +409,8 @@ M-x revert-buffer there says why")
     (irregular . "%s is not a regular file any more; nothing is written to it")
     (moved . "%s leads elsewhere now, through a link; nothing is written there")
     (unreadable . "%s cannot be read any more; nothing is written to it")
+    (misread . "%s has bytes that Emacs has read as others; \
+C-x RET r utf-8 RET in its buffer reads them as they are")
     (decoded . "%s is open with its markup hidden; kill its buffer to have the markup reviewed"))
   "Messages about a file, by the state that `agent-q-diff-disk-sync' returns.
 The state `stuck' is a changed file that an unmodified buffer cannot follow.")

@@ -246,7 +246,7 @@ which a garbage collection hook can do, return `changed'; REVIEW then
 learns nothing."
   (save-restriction
     (widen)
-    (let* ((tick (buffer-chars-modified-tick))
+    (let* ((tick (agent-q-diff-base-tick))
            (part (condition-case nil
                      (agent-q-diff-base-collecting-once
                        (agent-q-diff-engine--read review tick))
@@ -277,7 +277,7 @@ once, and `changed' if the buffer has changed meanwhile."
   (let ((text (condition-case nil
                   (buffer-substring-no-properties from to)
                 (args-out-of-range nil))))
-    (and (= tick (buffer-chars-modified-tick)) text)))
+    (and (= tick (agent-q-diff-base-tick)) text)))
 
 (defun agent-q-diff-engine-adopt (review live is-new)
   "Tell REVIEW that LIVE, its target's text, is one of the two its diff compares.

@@ -52,6 +52,7 @@
   (is-altered nil :documentation "Non-nil if saving changed more than the hunks.")
   (hook-changed nil :documentation "What a hook changed in the latest save: `hunks' or `others'.")
   (hooked nil :documentation "Alist from ids of hunks that saving changed to their lines since.")
+  (declared nil :documentation "(SYSTEM), what the file declared when it was visited, or nil.")
   (is-adapted nil :documentation "Non-nil if line ends were adapted."))
 
 (defun agent-q-diff-file-change-path (change)
@@ -103,6 +104,26 @@ If it does, what its buffer has is not the text of the target."
 (defun agent-q-diff-file-change-name (change)
   "Return the name of the file of CHANGE, without its directory, for display."
   (agent-q-diff-visible (file-name-nondirectory (agent-q-diff-file-change-path change))))
+
+(defun agent-q-diff-file-change-contradiction (change text)
+  "Return how TEXT contradicts the coding system of the file of CHANGE, or nil.
+TEXT, a string or a buffer, is what that file has or would have; see
+`agent-q-diff-coding-contradiction'."
+  (let* ((buffer (agent-q-diff-file-change-buffer change))
+         (path (agent-q-diff-file-change-path change))
+         (original (agent-q-diff-file-change-original change))
+         ;; A file that was not visited yet is UTF-8.
+         (was (or (agent-q-diff-file-change-declared change)
+                  (and original (list (agent-q-diff-coding-declared original path))))))
+    (and was
+         text
+         (not (agent-q-diff-file-change-is-detached change))
+         (agent-q-diff-coding-contradiction
+          text path (car was)
+          (if (buffer-live-p buffer)
+              (with-current-buffer buffer
+                (agent-q-diff-coding-of-buffer))
+            'utf-8)))))
 
 ;;;; Beginning and end
 
@@ -162,11 +183,15 @@ MODIFIED and CHECK are as for that function."
   (let ((target (agent-q-diff-target-create :path path :check check))
         (engine nil))
     (cond
-     ((agent-q-diff-target-put-off-visit
-       target (lambda (name)
-                (agent-q-diff-coding-check-surrogates modified original)
-                (setq engine (agent-q-diff-engine-review original modified))
-                (agent-q-diff-file-change--has-original-p engine name)))
+     ((and
+       ;; Whether that is a change depends on the file.
+       (not (string-prefix-p "\ufeff" original))
+       (not (string-prefix-p "\ufeff" modified))
+       (agent-q-diff-target-put-off-visit
+        target (lambda (name)
+                 (agent-q-diff-coding-check-surrogates modified original)
+                 (setq engine (agent-q-diff-engine-review original modified))
+                 (agent-q-diff-file-change--has-original-p engine name))))
       (agent-q-diff-file-change--create
        :original original :modified modified :target target :engine engine))
      (t (when engine
@@ -298,8 +323,9 @@ That of a detached text is not: nothing of it is in any file."
 (defun agent-q-diff-file-change--load (change original modified)
   "Give CHANGE its engine, for ORIGINAL becoming MODIFIED."
   (let* ((target (agent-q-diff-file-change-buffer change))
-         (tick (buffer-chars-modified-tick target)))
-    (if (agent-q-diff-text-known-p target original)
+         (tick (agent-q-diff-base-tick target)))
+    (if (and (not (string-prefix-p "\ufeff" modified))
+             (agent-q-diff-text-known-p target original))
         (progn
           (setf (agent-q-diff-file-change-engine change)
                 (agent-q-diff-engine-review original modified))
@@ -313,7 +339,9 @@ That of a detached text is not: nothing of it is in any file."
 Both are adapted to LIVE, the text of the target at TICK."
   (let* ((adapt (agent-q-diff-line-ends-adapter
                  original live
-                 (agent-q-diff-line-ends (agent-q-diff-file-change-buffer change))))
+                 (agent-q-diff-line-ends (agent-q-diff-file-change-buffer change))
+                 (agent-q-diff-line-ends-has-mark-p
+                  (agent-q-diff-file-change-buffer change))))
          (adapted (funcall adapt original))
          (proposed (funcall adapt modified)))
     (when (and (equal adapted proposed) (not (equal original modified)))
@@ -360,7 +388,7 @@ if DIFF is malformed or PATH cannot be a target."
              (insert text)
              (agent-q-diff-file-change--load-patch change diff (current-buffer))
              (agent-q-diff-file-change--take-in change (current-buffer)
-                                                (buffer-chars-modified-tick)))
+                                                (agent-q-diff-base-tick)))
          (agent-q-diff-file-change--load-patch change diff
                                                (agent-q-diff-file-change--visit change))
          (agent-q-diff-file-change-follow change))))))
@@ -389,9 +417,7 @@ hunk for each change."
 Line ends and byte order mark are adapted as for a whole text; see
 `agent-q-diff-line-ends-adapt-diff'."
   (let* ((live (agent-q-diff-text-in target))
-         (unmarked (if (string-prefix-p "\ufeff" live)
-                       diff
-                     (replace-regexp-in-string "^\\([-+ ]\\)\ufeff" "\\1" diff))))
+         (unmarked (agent-q-diff-line-ends-mark-diff diff (string-prefix-p "\ufeff" live))))
     (agent-q-diff-line-ends-adapt-diff
      unmarked
      ;; A file that is new, or empty, has no line ends to adapt to.
@@ -431,13 +457,16 @@ whatever the file has; so is a last line without a newline."
          (was-put-off (agent-q-diff-target-put-off target))
          (expected (and was-put-off (agent-q-diff-file-change-original change)))
          (buffer (agent-q-diff-target-visit target)))
+    (unless (agent-q-diff-file-change-declared change)
+      (setf (agent-q-diff-file-change-declared change)
+            (list (agent-q-diff-coding-declared buffer (buffer-file-name buffer)))))
     (when (if (agent-q-diff-target-lost target)
               ;; What was in the file when it was lost counts, not what is in
               ;; this buffer, which is empty or another file's.
               (not was-put-off)
             ;; Mostly so, and this makes less garbage than to follow the buffer.
             (and expected (agent-q-diff-text-known-p buffer expected)))
-      (agent-q-diff-file-change--note-tick change (buffer-chars-modified-tick buffer)))
+      (agent-q-diff-file-change--note-tick change (agent-q-diff-base-tick buffer)))
     buffer))
 
 (defun agent-q-diff-file-change-ensure-target (change)
@@ -475,7 +504,7 @@ comparing texts."
         (rounds 0)
         tick)
     (agent-q-diff-target-sync (agent-q-diff-file-change-target change))
-    (while (not (eq (setq tick (buffer-chars-modified-tick buffer))
+    (while (not (eq (setq tick (agent-q-diff-base-tick buffer))
                     (agent-q-diff-file-change-tick change)))
       ;; A hook may change the text meanwhile.
       (when (> (cl-incf rounds) 100)
@@ -502,7 +531,7 @@ Return non-nil if a hook has changed the text since, on saving."
   (setf (agent-q-diff-file-change-is-edited change) t
         (agent-q-diff-file-change-tick change) tick
         (agent-q-diff-file-change-told change) tick)
-  (not (eq tick (buffer-chars-modified-tick (agent-q-diff-file-change-buffer change)))))
+  (not (eq tick (agent-q-diff-base-tick (agent-q-diff-file-change-buffer change)))))
 
 (defun agent-q-diff-file-change--note-tick (change tick)
   "Record that the engine of CHANGE knows the target as it is at TICK.

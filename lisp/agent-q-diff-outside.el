@@ -58,13 +58,13 @@ N-CHARS in all.  IS-UNDO is non-nil if the edit undid another."
 
 (defun agent-q-diff-outside--before (_beg _end)
   "Note the tick before an edit."
-  (setq agent-q-diff-outside--tick (buffer-chars-modified-tick)))
+  (setq agent-q-diff-outside--tick (agent-q-diff-base-tick)))
 
 (defun agent-q-diff-outside--after (beg end length)
   "Report that the text from BEG to END replaced LENGTH characters.
 A change of text properties is no edit; it leaves the tick as it is."
   (let ((was agent-q-diff-outside--tick)
-        (now (buffer-chars-modified-tick)))
+        (now (agent-q-diff-base-tick)))
     (unless (eq was now)
       (setq agent-q-diff-outside--tick now)
       (cond

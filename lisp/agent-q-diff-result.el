@@ -145,6 +145,7 @@ their files."
     (append
      (agent-q-diff-result--head review (append (seq-take counts 3) (list in-file)) in-file)
      (list :altered (agent-q-diff-file-change-is-altered file)
+           :contradiction (agent-q-diff-result--contradiction file in-file)
            :detached (agent-q-diff-target-is-detached target)
            :untouched (and (agent-q-diff-target-disk target)
                            (equal (agent-q-diff-target-disk target)
@@ -203,6 +204,7 @@ their files."
            :pending (funcall with :state nil)
            :in-file in-file
            :altered (agent-q-diff-file-change-is-altered file)
+           :contradiction (agent-q-diff-result--contradiction file in-file)
            :overwritten (and is-lost (< 0 (or (nth 3 counts) 0))
                              (not (agent-q-diff-target-lost target)))
            :hunks results)
@@ -216,6 +218,13 @@ their files."
          (null (agent-q-diff-file-change-decided-operations file))
          (agent-q-diff-operation-fate
           creation (eq t (agent-q-diff-operation-presence file creation))))))
+
+(defun agent-q-diff-result--contradiction (file in-file)
+  "Return how the text of FILE, with IN-FILE hunks, contradicts its coding system.
+The value is a sentence without an end, or nil."
+  (and (< 0 in-file)
+       (agent-q-diff-file-change-has-text file)
+       (agent-q-diff-file-change-contradiction file (agent-q-diff-file-change-buffer file))))
 
 (defun agent-q-diff-result--operations (change index)
   "Return a plist for each operation on file INDEX of CHANGE, as for a hunk."
@@ -284,7 +293,7 @@ SIDE is as for `agent-q-diff-result--content'.  This avoids a copy of a
 large target, which would trigger a garbage collection."
   (let ((target (agent-q-diff-file-change-buffer file)))
     (when (and (not (agent-q-diff-file-change-is-adapted file))
-               (eq (buffer-chars-modified-tick target) (agent-q-diff-file-change-tick file)))
+               (eq (agent-q-diff-base-tick target) (agent-q-diff-file-change-tick file)))
       (let ((text (pcase side
                     ('original (agent-q-diff-file-change-original file))
                     ('modified (agent-q-diff-file-change-modified file)))))

@@ -132,7 +132,7 @@ CHECK and the value are as for `agent-q-diff-write'."
     (funcall check)
     (let ((tick (agent-q-diff-apply-replacement buffer spans new is-saving check)))
       (list :saved (and is-saving (agent-q-diff-disk-written-p buffer))
-            :altered (/= tick (buffer-chars-modified-tick buffer))))))
+            :altered (/= tick (agent-q-diff-base-tick buffer))))))
 
 (defun agent-q-diff-write (live spans new check)
   "Replace each of SPANS of LIVE by NEW, and write the result.
