@@ -280,6 +280,117 @@ CODINGS are the coding systems to try, best first."
        "%s cannot be written in its coding system %s without changing it elsewhere"
        name (car codings))))
 
+;;;; What a text says of its own coding system
+
+(defconst agent-q-diff-coding--declarations
+  '(;; In a comment: Python (PEP 263), Ruby, vim; and XML.
+    "\\`\\(?:.*\n\\)?.*coding[:=][ \t]*[\"']?\\([-_.[:alnum:]]+\\)"
+    "\\<vim?:.*\\<\\(?:fenc\\|fileencoding\\)=\\([-_.[:alnum:]]+\\)"
+    "\\`[ \t\n]*<\\(?:.\\|\n\\)*?<?meta[^>]*charset[ \t]*=[ \t]*[\"']?\\([-_.[:alnum:]]+\\)"
+    "\\`[ \t\n]*<\\?xml[^>]*encoding[ \t\n]*=[ \t\n]*[\"']\\([-_.[:alnum:]]+\\)"
+    "\\`@charset[ \t]+[\"']\\([-_.[:alnum:]]+\\)"
+    "^[^%\n]*\\\\usepackage\\[\\([[:alnum:]]+\\)\\]{inputenc}")
+  "Regexps for declarations of a coding system, of which Emacs knows only some.")
+
+(defconst agent-q-diff-coding--declaring-size 3000
+  "Number of characters at each end of a text in which it can declare its coding.")
+
+(defun agent-q-diff-coding--ends (text)
+  "Return the beginning and the end of TEXT, or all of it if it is short.
+TEXT is a string or a buffer."
+  (let* ((size agent-q-diff-coding--declaring-size)
+         (length (if (bufferp text) (buffer-size text) (length text)))
+         (part (lambda (from to)
+                 (if (stringp text)
+                     (substring text from to)
+                   (with-current-buffer text
+                     (save-restriction
+                       (widen)
+                       (buffer-substring-no-properties (1+ from) (1+ to))))))))
+    (if (<= length (* 2 size))
+        (funcall part 0 length)
+      (concat (funcall part 0 size) "\n\f\n" (funcall part (- length size) length)))))
+
+(defun agent-q-diff-coding-declared (text name)
+  "Return the coding system that TEXT, that of the file NAME, declares, or nil.
+This is what Emacs or another program would take it for.  TEXT is a string
+or a buffer."
+  (let ((case-fold-search t)
+        (ends (agent-q-diff-coding--ends text)))
+    (with-temp-buffer
+      (insert ends)
+      (goto-char (point-min))
+      (when (re-search-forward "coding\\|charset\\|fenc\\|inputenc" nil t)
+        (goto-char (point-min))
+        (or (let ((inhibit-message t)
+                  (auto-coding-alist nil))
+              (agent-q-diff-coding--named
+               (car (ignore-errors (find-auto-coding (or name "") (buffer-size))))))
+            (seq-some (lambda (regexp)
+                        (goto-char (point-min))
+                        (and (re-search-forward regexp nil t)
+                             (agent-q-diff-coding--named (match-string 1))))
+                      agent-q-diff-coding--declarations))))))
+
+(defun agent-q-diff-coding--named (name)
+  "Return the coding system that is called NAME in some program, or nil.
+NAME is a string or a symbol; line ends are left out."
+  (when name
+    (let* ((plain (replace-regexp-in-string "_" "-" (downcase (format "%s" name))))
+           (spelled (replace-regexp-in-string
+                     "\\`\\(utf\\|latin\\|iso\\)-?\\([0-9]+\\)\\(.*\\)" "\\1-\\2\\3" plain))
+           (system (seq-some (lambda (string)
+                               (let ((symbol (intern-soft string)))
+                                 (and symbol (coding-system-p symbol) symbol)))
+                             (list (downcase (format "%s" name)) plain spelled
+                                   (replace-regexp-in-string "\\`utf-8-sig\\'" "utf-8" spelled)
+                                   (replace-regexp-in-string "\\`ascii\\'" "us-ascii" plain)))))
+      (and system
+           (not (eq 'undecided (coding-system-type system)))
+           (coding-system-base system)))))
+
+(defun agent-q-diff-coding-contradiction (text name was coding)
+  "Return how the declaration in TEXT contradicts CODING, or nil.
+CODING is what TEXT is saved in.  The value is a sentence without an end.
+TEXT, a string or a buffer, is that of the file NAME.  WAS is what the file
+declared before it was changed: what was so already is no news.  A text
+whose bytes are the same in both coding systems contradicts nothing; one
+that declares none is taken for UTF-8."
+  (let* ((declared (agent-q-diff-coding-declared text name))
+         (written (agent-q-diff-coding--written coding)))
+    (unless (or (eq declared was)
+                (eq 'raw-text (coding-system-type coding))
+                (agent-q-diff-coding--agree-p text written (or declared 'utf-8)))
+      (if declared
+          (format "the file declares the coding system %s, but is saved in %s"
+                  declared written)
+        (format "the file no longer declares its coding system %s, so that most programs \
+take it for UTF-8" written)))))
+
+(defun agent-q-diff-coding--written (coding)
+  "Return the coding system that text other than ASCII gets in CODING.
+Line ends and byte order mark are left out."
+  (pcase (coding-system-base coding)
+    ((or 'undecided 'prefer-utf-8 'utf-8-with-signature 'utf-8-auto) 'utf-8)
+    (base base)))
+
+(defun agent-q-diff-coding--agree-p (text one other)
+  "Return non-nil if TEXT has the same bytes in the coding systems ONE and OTHER.
+TEXT is a string or a buffer.  Those of UTF-16 are one, since the byte order
+mark tells them apart."
+  (or (eq one other)
+      (and (eq 'utf-16 (coding-system-type one))
+           (eq 'utf-16 (coding-system-type other)))
+      (let* ((text (if (bufferp text)
+                       (with-current-buffer text
+                         (save-restriction
+                           (widen)
+                           (buffer-substring-no-properties (point-min) (point-max))))
+                     text))
+             (bytes (encode-coding-string text one)))
+        (and (equal bytes (encode-coding-string text other))
+             (equal text (decode-coding-string bytes one))))))
+
 ;;;; Buffers
 
 (defun agent-q-diff-coding-of-buffer ()
@@ -326,12 +437,19 @@ Otherwise saving would re-encode the whole file."
                 (eq (coding-system-type coding) 'undecided))
       (agent-q-diff-coding-check 0 (length text) coding text))))
 
-(defun agent-q-diff-coding-recode (buffer)
-  "Have BUFFER saved as UTF-8 from now on, with the line ends that it has."
+(defvar-local agent-q-diff-coding-chosen nil
+  "The coding system in which the user has this buffer saved from now on, or nil.
+Saving then changes bytes that nobody has edited.")
+(put 'agent-q-diff-coding-chosen 'permanent-local t)
+
+(defun agent-q-diff-coding-recode (buffer &optional system)
+  "Have BUFFER saved in SYSTEM from now on, with the line ends that it has.
+SYSTEM defaults to UTF-8."
   (with-current-buffer buffer
     (let ((coding (coding-system-change-text-conversion
-                   (or buffer-file-coding-system 'utf-8-unix) 'utf-8)))
+                   (or buffer-file-coding-system 'utf-8-unix) (or system 'utf-8))))
       (set-buffer-file-coding-system coding nil t)
+      (setq agent-q-diff-coding-chosen buffer-file-coding-system)
       (when save-buffer-coding-system
         (setq save-buffer-coding-system coding)))))
 

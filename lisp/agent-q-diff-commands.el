@@ -27,6 +27,7 @@
 (require 'agent-q-diff-progress)
 (require 'agent-q-diff-section)
 (require 'agent-q-diff-signs)
+(require 'agent-q-diff-outcome)
 (require 'agent-q-diff-places)
 (require 'agent-q-diff-split)
 (require 'agent-q-diff-finish)
@@ -390,16 +391,28 @@ This is one undo step of the target."
                  (length hunks))))))
 
 (defun agent-q-diff-recode-target ()
-  "Have the target saved as UTF-8 from now on.
+  "Have the target saved in the coding system that it declares, or else in UTF-8.
 Use this for a hunk with a character that the target's coding system cannot
-hold.  Saving then rewrites the whole file in UTF-8."
+hold, and if hunks change what the file declares.  Saving then rewrites the
+whole file."
   (interactive)
-  (agent-q-diff-signs-change-with-target)
-  (let ((target (or (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file))
-                    (user-error "No lines of this file would change"))))
-    (agent-q-diff-coding-recode target)
-    (message "%s will be saved as UTF-8; accept the hunk again"
-             (agent-q-diff-visible (buffer-name target)))))
+  (let* ((file (progn
+                 (agent-q-diff-signs-change-with-target)
+                 (agent-q-diff-buffer-file)))
+         (target (or (agent-q-diff-file-change-buffer file)
+                     (user-error "No lines of this file would change")))
+         (is-contradicted (agent-q-diff-file-change-contradiction file target))
+         (system (or (agent-q-diff-outcome-declared file) 'utf-8)))
+    (agent-q-diff-coding-recode target system)
+    (when is-contradicted
+      (with-current-buffer target
+        (set-buffer-modified-p t)))
+    (message "%s will be saved as %s; %s"
+             (agent-q-diff-visible (buffer-name target))
+             (if (eq system 'utf-8) "UTF-8" system)
+             (if is-contradicted
+                 "C-x C-s there saves it"
+               "accept the hunk again"))))
 
 (defun agent-q-diff-commands--show-many (change)
   "Show the effect of a command on several hunks of CHANGE.

@@ -14,6 +14,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-message-facts)
 (require 'agent-q-diff-message)
 (require 'agent-q-diff-edit-file)
 
@@ -68,7 +69,8 @@
 (defun agent-q-diff-edit-file-message--notes (call outcome)
   "Return further notes about CALL, whose OUTCOME is `applied', strings."
   (delq nil
-        (list (when (agent-q-diff-edit-file-call-is-all call)
+        (list (car (agent-q-diff-message-facts-contradiction outcome))
+              (when (agent-q-diff-edit-file-call-is-all call)
                 (format "Replacements: %d" (length (plist-get outcome :lines))))
               (unless (plist-get outcome :saved)
                 "The change is in the user's buffer, which has not been saved.")

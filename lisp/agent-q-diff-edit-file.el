@@ -84,13 +84,10 @@ The value is as from `agent-q-diff-engine-replace'.  The data of an error
 element."
   (agent-q-diff-coding-check-surrogates (agent-q-diff-edit-file-call-new call)
                                         (agent-q-diff-edit-file-call-old call))
-  (let ((text (agent-q-diff-live-text live)))
+  (pcase-let ((text (agent-q-diff-live-text live))
+              (`(,old . ,new) (agent-q-diff-edit-file--strings live call)))
     (condition-case err
-        (agent-q-diff-engine-replace
-         text
-         (agent-q-diff-live-adapt live (agent-q-diff-edit-file-call-old call))
-         (agent-q-diff-live-adapt live (agent-q-diff-edit-file-call-new call))
-         (agent-q-diff-edit-file-call-is-all call))
+        (agent-q-diff-engine-replace text old new (agent-q-diff-edit-file-call-is-all call))
       (agent-q-diff-no-match
        (pcase-let ((`(,symbol ,message ,nearest) err))
          (signal symbol
@@ -98,6 +95,19 @@ element."
                        (and nearest
                             (agent-q-diff-edit-file--lines-text
                              text (car nearest) (cadr nearest))))))))))
+
+(defun agent-q-diff-edit-file--strings (live call)
+  "Return (OLD . NEW), the strings of CALL as they would be in the text of LIVE.
+A byte order mark before a string at the beginning of the file is the file's,
+which keeps what it has."
+  (let* ((old (agent-q-diff-live-adapt live (agent-q-diff-edit-file-call-old call)))
+         (new (agent-q-diff-live-adapt live (agent-q-diff-edit-file-call-new call)))
+         (unmarked (string-remove-prefix "\ufeff" old)))
+    (if (and (not (string-empty-p unmarked))
+             (string-prefix-p unmarked
+                              (string-remove-prefix "\ufeff" (agent-q-diff-live-text live))))
+        (cons unmarked (string-remove-prefix "\ufeff" new))
+      (cons old new))))
 
 (defun agent-q-diff-edit-file--lines-text (text first end)
   "Return the lines of TEXT from FIRST up to but not including END, from 0."
@@ -127,8 +137,25 @@ element."
 (defvar agent-q-diff-edit-file--last-id 0
   "Number of the last edit that was shown.")
 
-(defun agent-q-diff-edit-file--notes (live)
-  "Return what the user must know about LIVE before deciding, strings."
+(defun agent-q-diff-edit-file--contradiction (plan)
+  "Return how the text after PLAN contradicts its coding system, or nil.
+See `agent-q-diff-coding-contradiction'."
+  (let* ((live (agent-q-diff-edit-file-plan-live plan))
+         (name (agent-q-diff-live-name live)))
+    (agent-q-diff-coding-contradiction
+     (agent-q-diff-edit-file--modified plan) name
+     (agent-q-diff-coding-declared (agent-q-diff-live-text live) name)
+     (agent-q-diff-live-coding live))))
+
+(defun agent-q-diff-edit-file--notes (plan)
+  "Return what the user must know about the file of PLAN before deciding, strings."
+  (append (agent-q-diff-edit-file--unsaved-notes (agent-q-diff-edit-file-plan-live plan))
+          (when-let ((contradiction (agent-q-diff-edit-file--contradiction plan)))
+            (list (format "After this edit, %s; C-x RET f in its buffer makes the two agree."
+                          contradiction)))))
+
+(defun agent-q-diff-edit-file--unsaved-notes (live)
+  "Return a list with a note if LIVE has unsaved edits, or nil."
   (when (agent-q-diff-live-unsaved-p live)
     (list (format "The file has unsaved edits in %s; %s"
                   (buffer-name (agent-q-diff-live-buffer live))
@@ -152,7 +179,7 @@ CALL leads to PLAN, whose diff lines are LINES."
   (pcase-let ((`(,added . ,removed) (agent-q-diff-transcript-counts lines)))
     (setf (agent-q-diff-request-summary request) (format "+%d -%d" added removed)
           (agent-q-diff-request-notes request)
-          (agent-q-diff-edit-file--notes (agent-q-diff-edit-file-plan-live plan))
+          (agent-q-diff-edit-file--notes plan)
           (agent-q-diff-request-info request)
           (list :id (cl-incf agent-q-diff-edit-file--last-id)
                 :tool (agent-q-diff-request-tool request)
@@ -262,7 +289,7 @@ meanwhile, it is searched again."
                                             (plist-get written :saved))
       (setq quit-flag nil)
       (append (list :outcome 'applied :lines (agent-q-diff-edit-file-plan-lines now)
-                    :by by)
+                    :by by :contradiction (agent-q-diff-edit-file--contradiction now))
               written))))
 
 (defun agent-q-diff-edit-file--note-applied (request plan lines by hash is-saved)
@@ -377,7 +404,8 @@ CALL leads to PLAN, with diff LINES; POLICY is the policy's answer."
   "Carry out CALL, an `agent-q-diff-edit-file-call'.
 Return a plist with :outcome, a symbol, and further keys:
 
-`applied'   :lines, see `agent-q-diff-engine-replace', :by, and :saved and
+`applied'   :lines, see `agent-q-diff-engine-replace', :by, :contradiction, see
+            `agent-q-diff-coding-contradiction', and :saved and
             :altered, see `agent-q-diff-write'
 `denied'    :by and :reason, see `agent-q-diff-permit'
 `reviewed'  :result, see `agent-q-diff-review-and-wait'

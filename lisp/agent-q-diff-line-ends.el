@@ -43,33 +43,83 @@ non-nil if its LINE-ENDS are `crlf'."
            (and (if is-crlf (or is-all is-none) is-none)
                 (or is-none (not (equal original live))))))))
 
-(defun agent-q-diff-line-ends-adapter (original live &optional line-ends)
+(defun agent-q-diff-line-ends-has-mark-p (buffer)
+  "Return non-nil if the file of BUFFER has a byte order mark.
+One that is in the text of BUFFER does not count."
+  (let ((coding (buffer-local-value 'buffer-file-coding-system buffer)))
+    (and (buffer-file-name buffer)
+         coding
+         (coding-system-get coding :bom)
+         t)))
+
+(defun agent-q-diff-line-ends--mark (text original live has-mark)
+  "Return TEXT, a proposal's, with a byte order mark if LIVE begins with one.
+The file keeps what it has, so a mark is never a change, and there are never
+two.  Only in a new file, with LIVE and ORIGINAL empty, it is a character of
+TEXT.  HAS-MARK is as for `agent-q-diff-line-ends-adapter'."
+  (cond
+   ((string-prefix-p "\ufeff" live)
+    (if (string-prefix-p "\ufeff" text) text (concat "\ufeff" text)))
+   ((and (not has-mark) (string-empty-p live) (string-empty-p original)) text)
+   (t (string-remove-prefix "\ufeff" text))))
+
+(defun agent-q-diff-line-ends-mark-diff (diff has-mark)
+  "Return DIFF for a text that begins with a byte order mark if HAS-MARK, else not.
+A line that would only lose or get one is context."
+  (with-temp-buffer
+    (insert diff)
+    (goto-char (point-min))
+    (while (re-search-forward
+            "^-\\(?:\ufeff\\(.*\n\\)\\+\\1\\|\\(.*\n\\)\\+\ufeff\\2\\)" nil t)
+      (replace-match (concat " " (or (match-string 1) (match-string 2))) t t))
+    (goto-char (point-min))
+    (while (re-search-forward "^[-+ ]\\(\ufeff\\)" nil t)
+      (replace-match "" t t nil 1))
+    (goto-char (point-min))
+    (when (and has-mark (re-search-forward "^@@ -1[ ,].*\n" nil t))
+      (dolist (sign '(?- ?+))
+        (save-excursion
+          (while (not (memq (char-after) (list sign ?\s nil ?@)))
+            (forward-line))
+          (when (and (memq (char-after) (list sign ?\s))
+                     (not (eq ?\ufeff (char-after (1+ (point))))))
+            (forward-char)
+            (insert "\ufeff")))))
+    (buffer-string)))
+
+(defun agent-q-diff-line-ends-adapter (original live &optional line-ends has-mark)
   "Return a function from a text of a proposal to that text for the target.
 Emacs keeps the byte order mark and the CRLF line ends of a file out of
 its buffer, so a proposal made from the file's bytes differs from LIVE,
 the buffer's text, in every line.
 
-The function drops a byte order mark if the proposal's ORIGINAL begins
-with one and LIVE does not.  It turns CRLF into LF if all lines of
-ORIGINAL end with CRLF and none of LIVE does, and LF into CRLF in the
+The function gives a text the byte order mark that LIVE begins with, or
+drops one; HAS-MARK is non-nil if the file has one that is not in LIVE.  It
+converts line ends as `agent-q-diff-line-ends--converter' says, for ORIGINAL,
+LIVE and LINE-ENDS."
+  (let ((convert (agent-q-diff-line-ends--converter original live line-ends)))
+    (lambda (text)
+      (funcall convert (agent-q-diff-line-ends--mark text original live has-mark)))))
+
+(defun agent-q-diff-line-ends--converter (original live line-ends)
+  "Return a function that converts line ends of a text of a proposal.
+It turns CRLF into LF if all lines of ORIGINAL, the proposal's, end with
+CRLF and none of LIVE, the buffer's text, does, and LF into CRLF in the
 opposite case.  LINE-ENDS is the value of `agent-q-diff-line-ends' for the
 buffer: with `crlf', one of the two conditions is enough to turn CRLF into
 LF; with `cr', each CR is a line end.  In all other cases, and if ORIGINAL
 equals LIVE, the function leaves line ends alone."
-  (let ((drop-mark (and (string-prefix-p "\ufeff" original)
-                        (not (string-prefix-p "\ufeff" live))))
-        (drop-cr (agent-q-diff-line-ends--drop-cr-p original live
+  (let ((drop-cr (agent-q-diff-line-ends--drop-cr-p original live
                                                     (eq line-ends 'crlf)))
         (turn-cr (and (eq line-ends 'cr) (not (string-search "\r" live))))
         (add-cr (and (agent-q-diff-line-ends--all-crlf-p live)
                      (not (string-search "\r\n" original)))))
     (lambda (text)
-      (let ((unmarked (if drop-mark (string-remove-prefix "\ufeff" text) text)))
-        (cond
-         (turn-cr (replace-regexp-in-string "\r\n?" "\n" unmarked t t))
-         (drop-cr (string-replace "\r\n" "\n" unmarked))
-         (add-cr (replace-regexp-in-string "\r?\n" "\r\n" unmarked t t))
-         (t unmarked))))))
+      (cond
+       (turn-cr (replace-regexp-in-string "\r\n?" "\n" text t t))
+       (drop-cr (string-replace "\r\n" "\n" text))
+       (add-cr (replace-regexp-in-string "\r?\n" "\r\n" text t t))
+       (t text)))))
 
 (defun agent-q-diff-line-ends-adapt-diff (diff original live line-ends)
   "Return DIFF, a unified diff, with the line ends of a target's text LIVE.
@@ -85,7 +135,7 @@ stays, too; see `agent-q-diff-line-ends-cr-texts'."
      guard ""
      (if (eq line-ends 'cr)
          (string-replace "\r\n" "\n" guarded)
-       (funcall (agent-q-diff-line-ends-adapter original live line-ends) guarded)))))
+       (funcall (agent-q-diff-line-ends--converter original live line-ends) guarded)))))
 
 (defun agent-q-diff-line-ends-cr-texts (diff line-ends)
   "Return (OLD . NEW), the whole texts that DIFF compares, or nil.

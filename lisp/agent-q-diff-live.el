@@ -65,7 +65,7 @@ Each character must be one byte, so that positions stay the same."
                   (agent-q-diff-coding-of-buffer))))
     (agent-q-diff-live--make
      :name name :buffer buffer :coding coding
-     :tick (buffer-chars-modified-tick buffer)
+     :tick (agent-q-diff-base-tick buffer)
      :text (if (eq (coding-system-type coding) 'raw-text)
                (agent-q-diff-live--buffer-bytes name text)
              text))))
@@ -102,7 +102,7 @@ written, its bytes are compared anyway."
            (if buffer
                (and (null (agent-q-diff-disk-state buffer))
                     (eql (agent-q-diff-live-tick live)
-                         (buffer-chars-modified-tick buffer))
+                         (agent-q-diff-base-tick buffer))
                     (eq (agent-q-diff-live-coding live)
                         (with-current-buffer buffer
                           (agent-q-diff-coding-of-buffer))))

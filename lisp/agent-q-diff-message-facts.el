@@ -329,6 +329,14 @@ They are numbered as by the tools with which agents read files."
                              comment))))
            (plist-get result :hunks))))
 
+(defun agent-q-diff-message-facts-contradiction (outcome)
+  "Return a line on how the file of OUTCOME contradicts its coding system, or nil.
+OUTCOME is a plist with the sentence as :contradiction."
+  (when-let ((sentence (plist-get outcome :contradiction)))
+    (list (format "WARNING: %s. The user can make the two agree with M-x \
+agent-q-diff-recode-target in the diff, or C-x RET f in the file's buffer."
+                  (agent-q-diff-message-facts-capitalized sentence)))))
+
 ;;;; All details
 
 (defun agent-q-diff-message-facts-details (result)
@@ -344,6 +352,7 @@ They are about what is in the file, whatever the marks."
                        (agent-q-diff-message-facts--hooked result)
                        (agent-q-diff-message-facts--edited result)
                        (agent-q-diff-message-facts-comments result)
+                       (agent-q-diff-message-facts-contradiction result)
                        (when (plist-get result :altered)
                          (list "On saving, a hook of the user's changed other lines as well.")))))
     (and lines (string-join lines "\n"))))

@@ -224,6 +224,35 @@ Return nil if the file cannot be read."
           (agent-q-diff-text-replace-lines (agent-q-diff-engine-part-edits part)))
         (buffer-string)))))
 
+(defun agent-q-diff-outcome-contradiction (file)
+  "Return how FILE with all hunks would contradict its coding system, or nil.
+FILE is an `agent-q-diff-file-change'.  See `agent-q-diff-coding-contradiction'."
+  (let ((buffer (agent-q-diff-file-change-buffer file)))
+    (agent-q-diff-file-change-contradiction
+     file (or (agent-q-diff-file-change-modified file)
+              (and (agent-q-diff-file-change-engine file)
+                   (buffer-live-p buffer)
+                   (< (buffer-size buffer) agent-q-diff-outcome--max-size)
+                   (agent-q-diff-outcome--with-all file buffer))))))
+
+(defun agent-q-diff-outcome-declared (file)
+  "Return the coding system that FILE with all hunks would declare, or nil."
+  (let ((buffer (agent-q-diff-file-change-buffer file)))
+    (agent-q-diff-coding-declared (or (agent-q-diff-file-change-modified file)
+                                      (agent-q-diff-outcome--with-all file buffer))
+                                  (buffer-file-name buffer))))
+
+(defun agent-q-diff-outcome--with-all (file buffer)
+  "Return the text of BUFFER, the target of FILE, with all pending hunks."
+  (let ((part (car (agent-q-diff-engine-planned-parts
+                    (agent-q-diff-engine-plan-all (agent-q-diff-file-change-engine file)))))
+        (text (agent-q-diff-text-in buffer)))
+    (with-temp-buffer
+      (insert text)
+      (when part
+        (agent-q-diff-text-replace-lines (agent-q-diff-engine-part-edits part)))
+      (buffer-string))))
+
 (defvar-local agent-q-diff-outcome--shown nil
   "What this buffer shows, a list (DIFF IS-ALL INDEX), or nil.
 DIFF is the diff buffer, INDEX that of a file or nil for all files, and

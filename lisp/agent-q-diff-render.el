@@ -27,6 +27,7 @@
 (require 'agent-q-diff-progress)
 (require 'agent-q-diff-signs)
 (require 'agent-q-diff-section)
+(require 'agent-q-diff-outcome)
 (require 'agent-q-diff-current)
 (require 'agent-q-diff-finish)
 (require 'agent-q-diff-lifecycle)
@@ -86,6 +87,9 @@ If it has several files, each note says which it is about."
            (unless (agent-q-diff-target-put-off target)
              (agent-q-diff-render--target-notes target file))
            (list
+            (when-let ((contradiction (agent-q-diff-outcome-contradiction file)))
+              (format "With all hunks in, %s; M-x agent-q-diff-recode-target makes the two agree."
+                      contradiction))
             (when (agent-q-diff-file-change-is-adapted file)
               "Line endings and byte order mark are adapted to the file.")
             (when (agent-q-diff-module-is-coarse (agent-q-diff-file-change-engine file))

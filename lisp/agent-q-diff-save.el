@@ -39,6 +39,8 @@ coding system does not encode the text to the same bytes again."
     (unless (or (buffer-modified-p)
                 ;; The user has asked for other bytes.
                 save-buffer-coding-system
+                (and agent-q-diff-coding-chosen
+                     (eq agent-q-diff-coding-chosen buffer-file-coding-system))
                 (agent-q-diff-disk-ours-p buffer)
                 write-region-annotate-functions
                 (agent-q-diff-save--same-bytes-p))

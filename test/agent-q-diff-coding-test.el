@@ -387,5 +387,117 @@ The buffer will be saved as CODING."
       (setq file-coding-system-alist '(("\\.\\(.\\)\\1\\'" . koi8-r)))
       (should (equal '(koi8-r nil) (mapcar #'declared '("x.aa" "x.ab")))))))
 
+;;;; What a file declares
+
+(defconst aqd-coding-declaring
+  '(("a.py" latin-1 "# -*- coding: latin-1 -*-\nx = 'é'\n" "# -*- coding: utf-8 -*-\nx = 'é'\n" t)
+    ("a.py" latin-1 "# -*- coding: latin-1 -*-\nx = 'é'\n" "x = 'é'\n" t)
+    ("a.py" utf-8 "x = 'é'\n" "# vim: set fileencoding=latin-1 :\nx = 'é'\n" t)
+    ("a.py" utf-8 "x = 'é'\n" "#!/usr/bin/python\n# coding=latin1\nx = 'é'\n" t)
+    ("a.py" utf-8 "x = 'é'\n" "#!/usr/bin/python\n# coding=utf8\nx = 'é'\n" nil)
+    ("a.py" utf-8 "x = 'e'\n" "# coding: cp1252\nx = 'e'\n" nil)
+    ("a.el" utf-8 "(é)\n" "(é)\n;; Local Variables:\n;; coding: latin-1\n;; End:\n" t)
+    ("a.html" utf-8 "<html>\n<title>é</title>\n"
+     "<html>\n<meta charset=\"windows-1252\">\n<title>é</title>\n" t)
+    ("a.css" utf-8 "a { content: 'é' }\n" "@charset \"iso-8859-15\";\na { content: 'é' }\n" t)
+    ("a.xml" utf-8 "<a>é</a>\n" "<?xml version=\"1.0\"\n encoding='ISO-8859-1'?>\n<a>é</a>\n" t)
+    ("a.txt" utf-8 "é\n" "an encoding of é\n" nil))
+  "Lists (NAME CODING ORIGINAL MODIFIED IS-CONTRADICTED).")
+
+(defmacro aqd-coding-with-declaring (file &rest body)
+  "Run BODY with the file `aqd-file', for FILE of `aqd-coding-declaring'."
+  (declare (indent 1))
+  `(aqd-with-file ""
+     (let ((aqd-file (expand-file-name (car ,file) (file-name-directory aqd-file)))
+           (inhibit-message t))
+       (let ((coding-system-for-write (nth 1 ,file)))
+         (write-region (nth 2 ,file) nil aqd-file nil 'silent))
+       (unwind-protect (progn ,@body)
+         (when-let ((buffer (find-buffer-visiting aqd-file)))
+           (with-current-buffer buffer (set-buffer-modified-p nil))
+           (kill-buffer buffer))))))
+
+(defun aqd-coding-declared-note (review)
+  "Return whether REVIEW has a note that names the command which recodes."
+  (with-current-buffer (agent-q-diff-session-buffer review)
+    (save-excursion
+      (goto-char (point-min))
+      (and (re-search-forward "^# Note: .*agent-q-diff-recode-target" nil t) t))))
+
+(ert-deftest aqd-coding-a-hunk-that-contradicts-what-the-file-declares-is-said ()
+  "Above the diff and to the agent, whether it sends texts or a diff."
+  (dolist (file aqd-coding-declaring)
+    (pcase-let ((`(,name ,_ ,original ,modified ,is-contradicted) file))
+      (ert-info ((format "%s %S" name modified))
+        (aqd-coding-with-declaring file
+          (let ((review (agent-q-diff-review aqd-file original modified "d" #'ignore)))
+            (should (eq is-contradicted (aqd-coding-declared-note review)))
+            (agent-q-diff-accept review 0)
+            (agent-q-diff-end review)
+            (should (eq is-contradicted
+                        (and (string-match-p
+                              "WARNING: The file .*agent-q-diff-recode-target"
+                              (plist-get (agent-q-diff-session-result review) :message))
+                             t)))))
+        (aqd-coding-with-declaring file
+          (let* ((lines (lambda (sign text)
+                          (replace-regexp-in-string "^\\(.\\)" (concat sign "\\1") text)))
+                 (review (agent-q-diff-review-diff
+                          (format "--- a/%s\n+++ b/%s\n@@ -1,%d +1,%d @@\n%s%s" name name
+                                  (cl-count ?\n original) (cl-count ?\n modified)
+                                  (funcall lines "-" original) (funcall lines "+" modified))
+                          (file-name-directory aqd-file) #'ignore)))
+            (should (eq is-contradicted (aqd-coding-declared-note review)))
+            (agent-q-diff-cancel review)))))))
+
+(ert-deftest aqd-coding-the-command-that-recodes-follows-what-the-file-declares ()
+  (dolist (file aqd-coding-declaring)
+    (pcase-let ((`(,name ,_ ,original ,modified ,is-contradicted) file))
+      (when is-contradicted
+        (ert-info ((format "%s %S" name modified))
+          (aqd-coding-with-declaring file
+            (let ((review (agent-q-diff-review aqd-file original modified "d" #'ignore)))
+              (with-current-buffer (agent-q-diff-session-buffer review)
+                (agent-q-diff-recode-target))
+              (agent-q-diff-accept review 0)
+              (agent-q-diff-end review)
+              (should-not (string-search "WARNING" (plist-get (agent-q-diff-session-result review)
+                                                              :message)))
+              (should (equal modified
+                             (decode-coding-string
+                              (aqd-disk)
+                              (or (agent-q-diff-coding-declared modified name) 'utf-8)))))))))))
+
+(ert-deftest aqd-coding-overlong-utf-8-keeps-its-bytes ()
+  "In a file that is open or not, which has no unsaved edits."
+  (dolist (bytes '("a\nx\300\257y\nb\n" "a\nx\340\200\257y\nb\n" "a\n\360\200\200\257\nb\n"
+                   "a\n\303\251\300\257\nb\n" "a\n\300\200\nb\n"))
+    (dolist (is-open '(nil t))
+      (dolist (is-review '(nil t))
+        (ert-info ((format "%S %s %s" bytes is-open is-review))
+          (aqd-with-file ""
+            (let ((inhibit-message t)
+                  (default-directory (file-name-directory aqd-file))
+                  (agent-q-diff-project-root-function (lambda () default-directory)))
+              (let ((coding-system-for-write 'no-conversion))
+                (write-region bytes nil aqd-file nil 'silent))
+              (when is-open
+                (aqd-visit))
+              (if is-review
+                  (let ((review (agent-q-diff-review-diff
+                                 "--- a/target.txt\n+++ b/target.txt\n@@ -3 +3,2 @@\n-b\n+B\n+new\n"
+                                 default-directory #'ignore)))
+                    (with-current-buffer (agent-q-diff-session-buffer review)
+                      (should-not (string-search "Note:" (buffer-string))))
+                    (agent-q-diff-accept review 0)
+                    (agent-q-diff-end review))
+                (let ((agent-q-diff-tools-policy (lambda (&rest _) 'allow)))
+                  (should (string-prefix-p
+                           "✓ Edit applied"
+                           (agent-q-diff-tools-call
+                            "edit_file" '(:path "target.txt" :old_str "b\n"
+                                          :new_str "B\nnew\n"))))))
+              (should (equal (aqd-disk) (string-replace "b\n" "B\nnew\n" bytes))))))))))
+
 (provide 'agent-q-diff-coding-test)
 ;;; agent-q-diff-coding-test.el ends here

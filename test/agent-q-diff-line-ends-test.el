@@ -141,6 +141,38 @@
   (should (equal "\xef\xbb\xbf\ A\nb\n"
                  (aqd-target-bytes "\xef\xbb\xbf\ a\nb\n" "a\nb\n" "A\nb\n"))))
 
+(ert-deftest aqd-line-ends-a-byte-order-mark-is-neither-doubled-nor-a-change ()
+  "Whether a proposal's texts have it, one of them or none, as texts or as a diff."
+  (pcase-dolist (`(,before ,after)
+                 (append
+                  (mapcar (lambda (coding)
+                            (list (encode-coding-string "a\nb\nc\n" coding)
+                                  (encode-coding-string "a\nB\nc\n" coding)))
+                          '(utf-8-with-signature-unix utf-16le-with-signature-unix
+                            utf-16be-with-signature-dos utf-8-unix))
+                  ;; The mark is in the buffer's text.
+                  '(("\xef\xbb\xbf# coding: utf-8\nb\nc\n" "\xef\xbb\xbf# coding: utf-8\nB\nc\n"))))
+    (pcase-dolist (`(,old . ,new) '(("" . "") ("\ufeff" . "\ufeff") ("\ufeff" . "") ("" . "\ufeff")))
+      (ert-info ((format "%S %S %S" before old new))
+        (let ((top (if (string-search "coding" before) "# coding: utf-8\n" "a\n")))
+          (should (equal after (aqd-target-bytes before (concat old top "b\nc\n")
+                                                 (concat new top "B\nc\n"))))
+          (aqd-with-file ""
+            (let ((coding-system-for-write 'no-conversion)
+                  (inhibit-message t))
+              (write-region before nil aqd-file nil 'silent)
+              (setq coding-system-for-write nil)
+              (let ((review (agent-q-diff-review-diff
+                             (concat "--- a/target.txt\n+++ b/target.txt\n@@ -1,3 +1,3 @@\n"
+                                     (if (equal old new)
+                                         (concat " " old top)
+                                       (concat "-" old top "+" new top))
+                                     "-b\n+B\n c\n")
+                             (file-name-directory aqd-file) #'ignore)))
+                (agent-q-diff-accept review 0)
+                (agent-q-diff-end review))
+              (should (equal after (aqd-disk))))))))))
+
 (ert-deftest aqd-line-ends-proposal-without-cr-for-a-text-with-cr ()
   ;; The file is read as it is, so that the CRs are in the buffer.
   (let ((coding-system-for-read 'utf-8-unix))
