@@ -23,7 +23,8 @@
 That is known of UTF-8, Latin-1, ASCII and raw bytes; for other coding
 systems it depends on the text.  Line ends are not considered."
   (and (memq (coding-system-base coding)
-             '(utf-8 utf-8-emacs iso-latin-1 us-ascii undecided no-conversion raw-text))
+             '(utf-8 utf-8-with-signature utf-8-emacs prefer-utf-8 iso-latin-1 us-ascii
+               undecided no-conversion raw-text))
        t))
 
 (defun agent-q-diff-coding-all-ascii-p ()
@@ -419,7 +420,8 @@ This is a value for `select-safe-coding-system-function' that asks nothing.
 FROM and TO are as for `write-region'."
   (let ((coding (agent-q-diff-coding-of-buffer)))
     (cond
-     ((memq (coding-system-base coding) '(utf-8 undecided)))
+     ((memq (coding-system-base coding)
+            '(utf-8 utf-8-with-signature prefer-utf-8 undecided)))
      ((stringp from)
       (agent-q-diff-coding-check 0 (length from) coding from))
      (t (save-restriction

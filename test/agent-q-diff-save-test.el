@@ -342,5 +342,31 @@ Return (HEADER DISK TEXT)."
          (agent-q-diff-finish))))
     (should (equal (aqd-disk) (aqd-forty-lines '(5 . "five"))))))
 
+(ert-deftest aqd-save-encodes-text-once-in-each-coding-system-that-a-mode-gives ()
+  "Text is checked by encoding and decoding it only where that may lose something."
+  (pcase-dolist (`(,name ,coding ,top)
+                 '(("a.el" utf-8-unix "") ("a.txt" utf-8-unix "") ("a.txt" utf-8-unix "é\n")
+                   ("a.el" utf-8-unix ";; é\n") ("a.txt" latin-1-unix "é\n")
+                   ("a.txt" utf-8-with-signature-unix "é\n")
+                   ("a.py" latin-1-unix "# -*- coding: latin-1 -*-\n# é\n")
+                   ("a.py" utf-8-unix "# -*- coding: utf-8 -*-\n# é\n")))
+    (ert-info ((format "%s %s" name coding))
+      (aqd-with-file ""
+        (let* ((aqd-file (expand-file-name name (file-name-directory aqd-file)))
+               (inhibit-message t)
+               (original (concat top (aqd-numbered 20)))
+               (modified (concat top (aqd-numbered 20 '((3 . "three") (15 . "x"))))))
+          (let ((coding-system-for-write coding))
+            (write-region original nil aqd-file nil 'silent))
+          (let ((review (agent-q-diff-review aqd-file original modified "d" #'ignore)))
+            (agent-q-diff-accept review 0)
+            (cl-letf (((symbol-function 'agent-q-diff-coding-encode)
+                       (lambda (&rest _) (error "Encoded again"))))
+              (agent-q-diff-accept review 1))
+            (agent-q-diff-end review))
+          (should (equal modified (decode-coding-string (aqd-disk) coding)))
+          (kill-buffer (find-buffer-visiting aqd-file)))))))
+
+
 (provide 'agent-q-diff-save-test)
 ;;; agent-q-diff-save-test.el ends here

@@ -78,7 +78,8 @@ leaves that time out."
 
 (defun aqd-bench-felt--bare-saving (texts)
   "Return a work that inserts a character and saves, in the first of TEXTS."
-  (let ((buffer (aqd-bench-felt--visit "saved.txt" (car texts))))
+  (let ((buffer (aqd-bench-felt--visit (concat "saved." aqd-bench-extension)
+                                        (car texts))))
     (aqd-bench-work
      :n 5
      :before (lambda ()
@@ -114,6 +115,21 @@ leaves that time out."
                                (aqd-bench-felt--agent-q-all texts 1000)
                                :rounds 3))
     (aqd-bench--close)))
+
+(defun aqd-bench-felt-coding ()
+  "Measure accepting one hunk in each coding system that a mode or a text gives."
+  (pcase-dolist (`(,what ,aqd-bench-extension ,aqd-bench-coding ,top ,is-foreign)
+                 '(("ASCII in .el" "el" utf-8-unix "" nil)
+                   ("UTF-8 in .el" "el" utf-8-unix "" t)
+                   ("UTF-8 in .txt" "txt" utf-8-unix "" t)
+                   (".py with a cookie" "py" utf-8-unix "# -*- coding: utf-8 -*-\n" t)
+                   ("Latin-1 in .txt" "txt" latin-1-unix "größer\n" nil)))
+    (let* ((plain (aqd-bench-texts 100000 1000 is-foreign))
+           (texts (cons (concat top (car plain)) (concat top (cdr plain)))))
+      (aqd-bench-felt--compare (format "a, 100,000 lines, %s : insert and save-buffer" what) 2
+                               (aqd-bench-felt--our-accepting texts 500)
+                               (aqd-bench-felt--bare-saving texts))
+      (aqd-bench--close))))
 
 (defun aqd-bench-felt--our-all (texts)
   "Return a work that accepts all hunks of TEXTS by the key, and finishes."

@@ -125,7 +125,8 @@
 (defun aqd-bench--ready (texts hunk)
   "Return a function that goes to HUNK of a review of TEXTS.
 Both have a file of their own, which is visited."
-  (let ((file (aqd-bench-file (format "target-%d.txt" (cl-incf aqd-bench--n-files))
+  (let ((file (aqd-bench-file (format "target-%d.%s" (cl-incf aqd-bench--n-files)
+                                      aqd-bench-extension)
                               (car texts))))
     (find-file-noselect file)
     (aqd-bench--open file texts)

@@ -18,6 +18,7 @@
 
 (defconst aqd-bench-sections
   '((felt-accepting . aqd-bench-felt-accepting)
+    (felt-coding . aqd-bench-felt-coding)
     (felt-opening . aqd-bench-felt-opening)
     (felt-replacing . aqd-bench-felt-replacing)
     (felt-typing . aqd-bench-felt-typing)

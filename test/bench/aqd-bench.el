@@ -167,10 +167,16 @@ They are source-like; if IS-FOREIGN is non-nil, not ASCII alone."
 (defvar aqd-bench-directory nil
   "Directory for the files of the benchmarks.")
 
+(defvar aqd-bench-coding 'utf-8-unix
+  "The coding system of the files of the benchmarks.")
+
+(defvar aqd-bench-extension "txt"
+  "The extension of files that are edited, from which their mode follows.")
+
 (defun aqd-bench-file (name text)
   "Write TEXT to the file NAME of the benchmarks, and return its whole name."
   (let ((file (expand-file-name name aqd-bench-directory))
-        (coding-system-for-write 'utf-8-unix))
+        (coding-system-for-write aqd-bench-coding))
     (write-region text nil file nil 'silent)
     file))
 
