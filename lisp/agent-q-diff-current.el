@@ -67,15 +67,22 @@ the lines that it shows, or nil if that is not known."
            (position (agent-q-diff-buffer-position hunk))
            (end (agent-q-diff-buffer-hunk-end position))
            (beg (agent-q-diff-current--lead hunk))
-           (below (agent-q-diff-current--lines-below beg height window))
            (start (window-start window))
-           bottom)
-      (unless (or (= beg position) (<= end below))
-        (setq beg position
-              below (agent-q-diff-current--lines-below beg height window)))
+           (bottom nil)
+           (below nil)
+           (is-shown (lambda (beg)
+                       (and (<= (point-min) start beg)
+                            (<= end (or bottom
+                                        (setq bottom (agent-q-diff-current--lines-below
+                                                      start height window))))))))
+      ;; Counting screen lines takes most of the time of a key.
+      (unless (funcall is-shown beg)
+        (setq below (agent-q-diff-current--lines-below beg height window))
+        (unless (or (= beg position) (<= end below))
+          (setq beg position
+                below (agent-q-diff-current--lines-below beg height window))))
       (cond
-       ((and (<= (point-min) start beg)
-             (<= end (setq bottom (agent-q-diff-current--lines-below start height window))))
+       ((funcall is-shown beg)
         (and (agent-q-diff-current--begin-with-a-line window start)
              bottom))
        ((or (<= end below) (< (point) below))
@@ -146,6 +153,25 @@ Lines that a long message takes for a while do not count."
     (and old-width
          (or (< width old-width) (< height old-height)))))
 
+(defvar-local agent-q-diff-current--counted nil
+  "What the count of lines below depended on when they were last counted.")
+
+(defun agent-q-diff-current--counted-p (window)
+  "Return non-nil if as many lines of the hunk are below WINDOW as before.
+So it is if a command of Emacs's has only moved point in the hunk."
+  (let ((state (list (agent-q-diff-buffer-hunk-at-point) window
+                     (window-start window) (window-end window)
+                     (window-body-height window) (window-body-width window)
+                     (buffer-chars-modified-tick) agent-q-diff-buffer-positions)))
+    (prog1 (and (symbolp this-command)
+                ;; Our own may have folded lines.
+                (not (string-prefix-p "agent-q-diff" (symbol-name this-command)))
+                ;; Otherwise redisplay will scroll.
+                (<= (window-start window) (point))
+                (< (point) (window-end window))
+                (equal state agent-q-diff-current--counted))
+      (setq agent-q-diff-current--counted state))))
+
 (defun agent-q-diff-current--after-command ()
   "Mark the hunk at point; show it if the command moved to it or decided it.
 So does a command that made the window smaller, as one that shows the file."
@@ -155,8 +181,12 @@ So does a command that made the window smaller, as one that shows the file."
                             agent-q-diff-buffer-is-moved)
                     (setq agent-q-diff-buffer-is-moved nil)
                     (agent-q-diff-current-show (selected-window)))))
-      (unless (agent-q-diff-current--show-below (selected-window) bottom)
-        (agent-q-diff-current--show-below-when-drawn (selected-window))))))
+      (cond
+       ((not (eq agent-q-diff-buffer-parsed-tick t)))
+       ((agent-q-diff-current--counted-p (selected-window))
+        (agent-q-diff-progress-update-header-line))
+       ((not (agent-q-diff-current--show-below (selected-window) bottom))
+        (agent-q-diff-current--show-below-when-drawn (selected-window)))))))
 
 ;;;; A window that begins to show the diff buffer
 

@@ -137,5 +137,30 @@
         (aqd-press "n r")
         (should-not header-line-format)))))
 
+(ert-deftest aqd-current-moving-in-a-hunk-counts-no-screen-lines ()
+  "That takes most of the time of a key, and is needed only if something changes."
+  (aqd-with-shown-review (aqd-numbered 30) (aqd-numbered 30 '((10 . "TEN") (20 . "x")))
+    (let ((n 0))
+      (cl-letf* (;; In batch nothing is displayed.
+                 ((symbol-function 'pos-visible-in-window-p) #'always)
+                 (count (symbol-function 'agent-q-diff-current--lines-below))
+                 ((symbol-function 'agent-q-diff-current--lines-below)
+                  (lambda (&rest arguments)
+                    (cl-incf n)
+                    (apply count arguments))))
+        (aqd-press "C-f")
+        (setq n 0)
+        (aqd-press "C-f C-n C-b C-p")
+        (should (= n 0))
+        ;; Another hunk, another size of the window.
+        (aqd-press "n")
+        (should (< 0 n))
+        (setq n 0)
+        (split-window-below)
+        (aqd-press "C-f")
+        (should (< 0 n))
+        (delete-other-windows)))))
+
+
 (provide 'agent-q-diff-current-test)
 ;;; agent-q-diff-current-test.el ends here
