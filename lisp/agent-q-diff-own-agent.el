@@ -169,7 +169,8 @@ Protected files are asked about all the same."
     (user-error "Only what an agent's own tool writes can be allowed here"))
   (pcase-let ((`(,name ,root) agent-q-diff-own-agent--grant)
               (buffer (current-buffer)))
-    (when (y-or-n-p (format "Accept all, and let %s edit %s without asking until Emacs exits? "
+    (when (y-or-n-p (format "Accept all, and let %s edit %s without asking until Emacs exits \
+(protected files excepted)? "
                             name (agent-q-diff-visible (abbreviate-file-name root))))
       ;; The agent may have gone while this was asked.
       (unless (and (buffer-live-p buffer)

@@ -272,6 +272,15 @@ ends first."
     map)
   "Keymap of the question for permission.")
 
+(defun agent-q-diff-permit--reach (request)
+  "Return a line on how far it goes to allow REQUEST for the session."
+  (propertize
+   (format "s allows any agent's %s in %s until Emacs exits, except protected files\n"
+           (agent-q-diff-request-tool request)
+           (agent-q-diff-visible
+            (abbreviate-file-name (agent-q-diff-request-root request))))
+   'face 'shadow))
+
 (defun agent-q-diff-permit--prompt (request)
   "Return the question about REQUEST."
   (let ((protection (agent-q-diff-request-protection request)))
@@ -284,6 +293,7 @@ ends first."
                              (list (format "PROTECTED: %s" protection)))
                         (agent-q-diff-request-notes request))
                 "")
+     (if protection "" (agent-q-diff-permit--reach request))
      (if-let ((agent (agent-q-diff-request-agent request)))
          (concat (agent-q-diff-visible agent 40) ": ")
        "")

@@ -111,10 +111,17 @@ nothing was changed")))
            (insert "typed\n"))
          (aqd-ask "C-l")))
       (should (equal prompt
-                     (format "The file has unsaved edits in target.txt; allowing \
-this saves them, too.\nedit_file target.txt (+1 -1) in %s?  [y]es [s]ession [n]o \
-[r]eason [f]ull review "
-                             (abbreviate-file-name (file-truename aqd-project))))))))
+                     (string-replace
+                      "ROOT" (abbreviate-file-name (file-truename aqd-project))
+                      "The file has unsaved edits in target.txt; allowing this saves them, too.
+s allows any agent's edit_file in ROOT until Emacs exits, except protected files
+edit_file target.txt (+1 -1) in ROOT?  [y]es [s]ession [n]o [r]eason [f]ull review "))))))
+
+(ert-deftest aqd-permit-question-about-a-protected-file-offers-no-grant ()
+  (let ((prompt (agent-q-diff-permit--prompt
+                 (agent-q-diff-request-make :tool "edit_file" :path ".envrc" :root "/p/"
+                                            :summary "+1 -1" :protection "it runs"))))
+    (should-not (string-match-p "s allows\\|\\[s]" prompt))))
 
 (ert-deftest aqd-permit-nobody-to-ask-is-no-refusal ()
   (aqd-with-project "a\n"
