@@ -87,31 +87,31 @@
 ;;;; For people
 
 (autoload 'agent-q-diff-review-diff "agent-q-diff-several"
-  "Review DIFF, a unified diff of one or more files, and return the review." nil t)
+  "Review DIFF, a unified diff of one or more files, and return the review." t)
 (autoload 'agent-q-diff-next-review "agent-q-diff-reviews"
-  "Go to the next open review, after that of the current buffer." nil t)
+  "Go to the next open review, after that of the current buffer." t)
 (autoload 'agent-q-diff-list "agent-q-diff-list"
-  "List the open reviews, and the past ones that can be opened again." nil t)
+  "List the open reviews, and the past ones that can be opened again." t)
 (autoload 'agent-q-diff-look-again "agent-q-diff-again"
-  "Show REVIEW, which has ended, again; interactively, the latest one." nil t)
+  "Show REVIEW, which has ended, again; interactively, the latest one." t)
 (autoload 'agent-q-diff-log "agent-q-diff-log-list"
-  "List what agents proposed and how it ended, the latest first." nil t)
+  "List what agents proposed and how it ended, the latest first." t)
 (autoload 'agent-q-diff-edits "agent-q-diff-transcript"
-  "Show the edits that agents requested, with point at the latest." nil t)
+  "Show the edits that agents requested, with point at the latest." t)
 (autoload 'agent-q-diff-grants "agent-q-diff-grants"
-  "List what agents may do without asking until Emacs exits." nil t)
+  "List what agents may do without asking until Emacs exits." t)
 (autoload 'agent-q-diff-revoke-grants "agent-q-diff-grants"
-  "Revoke everything that agents may do without asking." nil t)
+  "Revoke everything that agents may do without asking." t)
 (autoload 'agent-q-diff-serve "agent-q-diff-server"
-  "Let the user's MCP clients request reviews in this Emacs." nil t)
+  "Let the user's MCP clients request reviews in this Emacs." t)
 (autoload 'agent-q-diff-setup-agent "agent-q-diff-setup"
-  "Have the edits by AGENT's own tools decided in this Emacs." nil t)
+  "Have the edits by AGENT's own tools decided in this Emacs." t)
 (autoload 'agent-q-diff-unload "agent-q-diff-unload"
-  "Remove the whole package from Emacs." nil t)
+  "Remove the whole package from Emacs." t)
 (autoload 'agent-q-diff-mode "agent-q-diff-mode"
-  "Major mode for deciding an agent's proposal hunk by hunk." nil t)
+  "Major mode for deciding an agent's proposal hunk by hunk." t)
 (autoload 'agent-q-diff-build-module "agent-q-diff-build"
-  "Build the engine with cargo and install it beside the Lisp files." nil t)
+  "Build the engine with cargo and install it beside the Lisp files." t)
 
 (provide 'agent-q-diff)
 ;;; agent-q-diff.el ends here

@@ -378,9 +378,11 @@ that is lower in the map, each as (CALLER . CALLED)."
                      (expand-file-name invocation-name invocation-directory) nil t nil
                      "-Q" "--batch" "-L" aqd-package-lisp "-l" "agent-q-diff" "--eval"
                      (format "(dolist (name '%S)
-  (let ((line (car (split-string (documentation name t) \"\n\"))))
+  (let ((before (list (car (split-string (documentation name t) \"\n\"))
+                      (commandp name) (macrop name))))
     (autoload-do-load (symbol-function name) name)
-    (unless (equal line (car (split-string (documentation name t) \"\n\")))
+    (unless (equal before (list (car (split-string (documentation name t) \"\n\"))
+                                (commandp name) (macrop name)))
       (error \"%%s\" name))))"
                              names))))
         (ert-info ((buffer-string))
