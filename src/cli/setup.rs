@@ -33,7 +33,8 @@ pub async fn run(options: Setup) -> ExitCode {
         println!("{}", path.display());
         return ExitCode::SUCCESS;
     }
-    match set_up(&options, &path) {
+    let command = settings::command(options.client, options.socket.as_deref());
+    match command.and_then(|command| set_up(&options, &path, &command)) {
         Ok(Done::Shown) => ExitCode::SUCCESS,
         Ok(Done::Refused) => {
             eprintln!("Nothing was changed.");
@@ -68,7 +69,8 @@ enum Done {
     Written,
 }
 
-fn set_up(options: &Setup, path: &Path) -> Result<Done, String> {
+/// Changes the settings `path` as `options` say, so that they run `command`, or no longer do.
+fn set_up(options: &Setup, path: &Path, command: &[String]) -> Result<Done, String> {
     let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let before = read(path).map_err(|error| failed(&error))?;
     let text = before.as_deref().map(settings::decoded).transpose();
@@ -76,10 +78,7 @@ fn set_up(options: &Setup, path: &Path) -> Result<Done, String> {
     let after = match (&text, options.is_removing) {
         (None, true) => Ok(None),
         (Some(text), true) => settings::without_hook(text, options.client),
-        (_, false) => {
-            let command = settings::command(options.client, options.socket.as_deref())?;
-            settings::with_hook(text.as_deref(), options.client, &command).map(Some)
-        }
+        (_, false) => settings::with_hook(text.as_deref(), options.client, command).map(Some),
     };
     let after = after.map_err(|error| failed(&error))?;
     let after = after.map(|text| settings::encoded(&text));
@@ -204,4 +203,110 @@ fn write_new(new: &Path, text: &[u8], path: &Path) -> io::Result<()> {
         file.set_permissions(old.permissions())?;
     }
     file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::process::Command;
+
+    use super::*;
+    use crate::options::{Client, Scope};
+
+    /// Calls `function` with a directory of its own.
+    fn in_directory(name: &str, function: impl FnOnce(&Path)) {
+        let name = format!("agent-q-diff-setup-{name}-{}", std::process::id());
+        let directory = std::env::temp_dir().join(name);
+        fs::create_dir(&directory).unwrap();
+        function(&directory);
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    /// Sets up Claude Code, or undoes that, in the settings `path`.
+    fn set_up_in(path: &Path, is_removing: bool) -> Result<Done, String> {
+        let options = Setup {
+            client: Client::Claude,
+            scope: Scope::User,
+            is_removing,
+            is_showing: false,
+            is_naming: false,
+            is_yes: true,
+            socket: None,
+        };
+        let command = ["/opt/agent-q-diff", "hook", "claude"].map(str::to_owned);
+        set_up(&options, path, &command)
+    }
+
+    #[test]
+    fn what_cannot_be_changed_safely_is_refused_with_the_reason() {
+        in_directory("refused", |directory| {
+            let fifo = directory.join("fifo");
+            assert!(
+                Command::new("mkfifo")
+                    .arg(&fifo)
+                    .status()
+                    .unwrap()
+                    .success()
+            );
+            symlink("/dev/zero", directory.join("device")).unwrap();
+            symlink(&fifo, directory.join("link-to-fifo")).unwrap();
+            symlink(directory.join("none"), directory.join("dangling")).unwrap();
+            symlink("loop", directory.join("loop")).unwrap();
+            fs::create_dir(directory.join("directory")).unwrap();
+            fs::write(directory.join("one"), "{}").unwrap();
+            fs::hard_link(directory.join("one"), directory.join("two")).unwrap();
+            symlink("one", directory.join("link-to-one")).unwrap();
+            for (name, reason) in [
+                ("fifo", "not a regular file"),
+                ("device", "not a regular file"),
+                ("link-to-fifo", "not a regular file"),
+                ("directory", "not a regular file"),
+                ("dangling", "which is not there"),
+                ("loop", ""),
+                ("one", "a hard link"),
+                ("link-to-one", "a hard link"),
+            ] {
+                let Err(error) = set_up_in(&directory.join(name), false) else {
+                    panic!("{name} is changed");
+                };
+                assert!(error.contains(reason), "{name}: {error}");
+            }
+            assert_eq!(fs::read(directory.join("two")).unwrap(), b"{}");
+            assert!(directory.join("dangling").is_symlink());
+        });
+    }
+
+    #[test]
+    fn a_file_is_as_it_was_when_the_hook_is_taken_out() {
+        in_directory("removed", |directory| {
+            let (file, link) = (directory.join("a/settings.json"), directory.join("link"));
+            for text in [
+                None,
+                Some(&b""[..]),
+                Some(b"\xef\xbb\xbf{\"a\": \"\xe9\"}\r\n"),
+            ] {
+                if let Some(text) = text {
+                    fs::write(&file, text).unwrap();
+                    fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+                }
+                assert!(set_up_in(&file, false).is_ok());
+                assert_ne!(fs::read(&file).ok().as_deref(), text);
+                assert!(set_up_in(&file, true).is_ok());
+                assert_eq!(fs::read(&file).ok().as_deref(), text);
+            }
+            let mode = fs::metadata(&file).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o640);
+            symlink(&file, &link).unwrap();
+            assert!(set_up_in(&link, false).is_ok() && link.is_symlink());
+            assert!(
+                fs::read_to_string(&file).is_err(),
+                "it has a byte that is not UTF-8"
+            );
+            assert!(set_up_in(&link, true).is_ok() && link.is_symlink());
+            assert_eq!(
+                fs::read(&file).unwrap(),
+                b"\xef\xbb\xbf{\"a\": \"\xe9\"}\r\n"
+            );
+        });
+    }
 }
