@@ -29,7 +29,9 @@
 (require 'agent-q-diff-visit)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-decide)
+(require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
+(require 'agent-q-diff-reviews)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-signs)
 (require 'agent-q-diff-result)
@@ -297,19 +299,51 @@ ends."
                   (max 20 (- (frame-width) (length news) (length how) 4)))))
       (message "%s%s%s" news (if (string-empty-p said) "" (format " (%s)" said)) how))))
 
+(defun agent-q-diff-api--windows-under-review ()
+  "Return the windows of files whose reviews are visible as well.
+While one of these is decided, another review takes no such window."
+  (let (windows)
+    (dolist (review (agent-q-diff-open-reviews) windows)
+      (when (get-buffer-window (agent-q-diff-session-buffer review) t)
+        (dolist (file (agent-q-diff-change-files (agent-q-diff-session-change review)))
+          (let ((target (agent-q-diff-file-change-buffer file)))
+            (when (buffer-live-p target)
+              (setq windows (append (get-buffer-window-list target 'never t)
+                                    windows)))))))))
+
+(defvar agent-q-diff-api--not-shown nil
+  "Diff buffers for which there was no window when their reviews began.")
+
 (defun agent-q-diff-api--display (buffer)
-  "Show the diff buffer BUFFER in another window, if its review is open."
+  "Show the diff buffer BUFFER in another window, if its review is open.
+If all others show files under review, show it when a review has ended."
   (when (and (buffer-live-p buffer)
              (agent-q-diff-render--live-p buffer))
-    (unless (get-buffer-window buffer t)
-      (agent-q-diff-base-show buffer))
+    (unless (or (get-buffer-window buffer t)
+                (agent-q-diff-base-show buffer (agent-q-diff-api--windows-under-review)))
+      (cl-pushnew buffer agent-q-diff-api--not-shown)
+      (add-hook 'agent-q-diff-session-changed-hook #'agent-q-diff-api--show-later))
     (when (active-minibuffer-window)
       (agent-q-diff-api--display-after-minibuffer buffer))
     (with-current-buffer buffer
       (agent-q-diff-grace-begin))))
 
+(defun agent-q-diff-api--show-later ()
+  "Show soon what was not shown, unless a review is still visible."
+  (run-with-timer 0 nil #'agent-q-diff-api--show-rest))
+
+(defun agent-q-diff-api--show-rest ()
+  "Show the reviews for which there was no window, if there is one now."
+  (unless (seq-some (lambda (review)
+                      (get-buffer-window (agent-q-diff-session-buffer review) t))
+                    (agent-q-diff-open-reviews))
+    (let ((buffers (reverse agent-q-diff-api--not-shown)))
+      (setq agent-q-diff-api--not-shown nil)
+      (remove-hook 'agent-q-diff-session-changed-hook #'agent-q-diff-api--show-later)
+      (mapc #'agent-q-diff-api--display buffers))))
+
 (defun agent-q-diff-api--display-after-minibuffer (buffer)
-  "Show BUFFER again after the minibuffer, which restores the windows, is left."
+  "Show BUFFER again once the minibuffer is left, after which Emacs removes it."
   (letrec ((show (lambda ()
                    (remove-hook 'minibuffer-exit-hook show)
                    (run-with-timer 0 nil #'agent-q-diff-api--display buffer))))

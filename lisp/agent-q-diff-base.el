@@ -474,19 +474,28 @@ signaled.  A rule may also throw; that goes no further, either."
 
 (defun agent-q-diff-base-sparing (windows function)
   "Call FUNCTION, during which nothing else is displayed in WINDOWS."
-  (let ((spared (seq-filter (lambda (window)
-                              (and (window-live-p window)
-                                   (not (window-minibuffer-p window))
-                                   (not (window-dedicated-p window))))
-                            windows)))
+  (let* ((spared (seq-filter (lambda (window)
+                               (and (window-live-p window)
+                                    (not (window-minibuffer-p window))
+                                    (not (window-dedicated-p window))))
+                             windows))
+         (dedicate (lambda (flag)
+                     (dolist (window spared)
+                       (when (window-live-p window)
+                         (set-window-dedicated-p window flag)))))
+         (split split-window-preferred-function)
+         ;; Emacs splits a window, however low it is, if all others are
+         ;; dedicated, which these are not.
+         (split-window-preferred-function
+          (lambda (&rest arguments)
+            (funcall dedicate nil)
+            (unwind-protect (apply split arguments)
+              (funcall dedicate t)))))
     (unwind-protect
         (progn
-          (dolist (window spared)
-            (set-window-dedicated-p window t))
+          (funcall dedicate t)
           (funcall function))
-      (dolist (window spared)
-        (when (window-live-p window)
-          (set-window-dedicated-p window nil))))))
+      (funcall dedicate nil))))
 
 (defun agent-q-diff-base-show (buffer &optional spared)
   "Show BUFFER for an agent, and return its window, or nil if there is none.

@@ -216,14 +216,9 @@ In a review of one file's text, move to the Nth previous hunk."
 
 (defun agent-q-diff-navigation--show-target (buffer line)
   "Show LINE, counted from 0, of BUFFER in another window."
-  (let ((position (agent-q-diff-text-position buffer line))
-        (window (display-buffer buffer '(nil (inhibit-same-window . t)))))
-    (set-window-point window position)
-    (with-selected-window window
-      (goto-char position)
-      (recenter))
-    (message "Line %d of %s" (1+ line)
-             (agent-q-diff-visible (buffer-name buffer)))))
+  (agent-q-diff-places-show-position buffer (agent-q-diff-text-position buffer line))
+  (message "Line %d of %s" (1+ line)
+           (agent-q-diff-visible (buffer-name buffer))))
 
 ;;;; The hunk at point
 
@@ -366,12 +361,6 @@ In that one the user may be typing."
   (seq-find (lambda (window) (not (eq window (selected-window))))
             (get-buffer-window-list target 'never)))
 
-(defun agent-q-diff-navigation--show-in-window (target)
-  "Return a window of the buffer TARGET; display it if there is none."
-  (or (agent-q-diff-navigation--window-of target)
-      (when (eq (window-buffer) (current-buffer))
-        (display-buffer target '(nil (inhibit-same-window . t))))))
-
 (defun agent-q-diff-navigation--follow ()
   "Show the place of the hunk at point, unless it is shown already.
 This runs after every command, so it must not signal an error."
@@ -414,16 +403,13 @@ Before point is first moved in the target, its position becomes the mark."
     (setq agent-q-diff-navigation--overlay
           (make-overlay beg (+ beg (length text)) target))
     (overlay-put agent-q-diff-navigation--overlay 'face 'agent-q-diff-place)
-    (let ((window (agent-q-diff-navigation--show-in-window target)))
-      (when window
-        (unless agent-q-diff-navigation--has-moved
-          (setq agent-q-diff-navigation--has-moved t)
-          (with-selected-window window
-            (push-mark nil t)))
-        (set-window-point window position)
+    (let ((window (agent-q-diff-navigation--window-of target)))
+      (when (and window (not agent-q-diff-navigation--has-moved))
+        (setq agent-q-diff-navigation--has-moved t)
         (with-selected-window window
-          (goto-char position)
-          (recenter))))))
+          (push-mark nil t)))
+      (when (or window (eq (window-buffer) (current-buffer)))
+        (agent-q-diff-places-show-position target position window)))))
 
 ;;;; Set-up
 

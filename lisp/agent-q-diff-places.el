@@ -15,10 +15,73 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-text)
+(require 'agent-q-diff-visit)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
+(require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-signs)
+(require 'agent-q-diff-reviews)
+
+;;;; Showing a position of the target
+
+(defvar agent-q-diff-places--moved nil
+  "Windows of targets in which reviews have moved point.
+Each is a list (WINDOW BUFFER POINT LAST IS-NEW): POINT is a marker at which
+point was, LAST one at which it was put last, and IS-NEW non-nil if the
+window did not show BUFFER before.")
+
+(defun agent-q-diff-places-show-position (target position &optional window)
+  "Show POSITION of the buffer TARGET in WINDOW, and return that window.
+If WINDOW is nil, use another one than the selected; if there is none,
+return nil.  When the reviews of TARGET have ended, it is as before."
+  (let* ((before (get-buffer-window-list target 'never t))
+         (is-ours (agent-q-diff-visit-ours-p target))
+         (window (or window (display-buffer target '(nil (inhibit-same-window . t))))))
+    (when window
+      (unless (seq-find (lambda (moved) (and (eq window (car moved)) (eq target (cadr moved))))
+                        agent-q-diff-places--moved)
+        (push (list window target
+                    (copy-marker (with-current-buffer target (window-point window)))
+                    (make-marker) (not (memq window before)))
+              agent-q-diff-places--moved))
+      (set-window-point window position)
+      (with-selected-window window
+        (goto-char position)
+        (recenter))
+      (dolist (moved agent-q-diff-places--moved)
+        (when (and (eq window (car moved)) (eq target (cadr moved)))
+          (set-marker (nth 3 moved) position target)))
+      (when is-ours
+        (agent-q-diff-visit-note target)))
+    window))
+
+(defun agent-q-diff-places-leave (review)
+  "Let windows in which REVIEW, which has ended, has moved point be as before.
+A window in which the user has moved stays as it is, and so do those of a
+file for which another review is open."
+  (let ((ours (agent-q-diff-places--targets review))
+        (others (mapcan #'agent-q-diff-places--targets
+                        (remq review (agent-q-diff-open-reviews)))))
+    (dolist (moved agent-q-diff-places--moved)
+      (pcase-let ((`(,window ,target ,point ,last ,is-new) moved))
+        (when (or (not (buffer-live-p target))
+                  (and (memq target ours) (not (memq target others))))
+          (setq agent-q-diff-places--moved (remq moved agent-q-diff-places--moved))
+          (when (and (window-live-p window)
+                     (buffer-live-p target)
+                     (eq target (window-buffer window))
+                     (not (eq window (selected-window)))
+                     (= last (window-point window)))
+            (if is-new
+                (agent-q-diff-base-keeping-selection
+                  (quit-restore-window window))
+              (set-window-point window point))))))))
+
+(defun agent-q-diff-places--targets (review)
+  "Return the buffers of the files of REVIEW."
+  (delq nil (mapcar #'agent-q-diff-file-change-buffer
+                    (agent-q-diff-change-files (agent-q-diff-session-change review)))))
 
 ;;;; The places of an ambiguous hunk
 
@@ -86,20 +149,15 @@ Its lines are marked until the next command in this buffer."
   (pcase-let* ((`(,_ ,_ ,nth . ,places) agent-q-diff-buffer-shown)
                (`(,line ,change-line ,is-in ,fuzz ,n-lines) (nth nth places))
                (target (agent-q-diff-file-change-buffer
-                        (agent-q-diff-change-file-of change hunk)))
-               (window (display-buffer target '(nil (inhibit-same-window . t)))))
+                        (agent-q-diff-change-file-of change hunk))))
     (agent-q-diff-places--mark target line n-lines)
     (setq agent-q-diff-places--marker
           (set-marker (or agent-q-diff-places--marker (make-marker))
                       (agent-q-diff-text-position target line) target))
     ;; A line that is inserted there is above it.
     (set-marker-insertion-type agent-q-diff-places--marker t)
-    (when window
-      (let ((position (agent-q-diff-text-position target change-line)))
-        (set-window-point window position)
-        (with-selected-window window
-          (goto-char position)
-          (recenter))))
+    (agent-q-diff-places-show-position target
+                                       (agent-q-diff-text-position target change-line))
     (agent-q-diff-signs-show-hunk hunk)
     (message "%s" (agent-q-diff-places--text
                    (buffer-name target) change-line is-in fuzz nth (length places)))))

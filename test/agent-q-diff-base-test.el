@@ -188,6 +188,18 @@ Return what changed for the user, and how many other windows show it."
         (set-window-dedicated-p other nil)
         (kill-buffer buffer)))))
 
+(ert-deftest aqd-base-a-low-window-is-not-split-once-more ()
+  (save-window-excursion
+    (delete-other-windows)
+    (switch-to-buffer "*scratch*")
+    (let ((buffers (list (generate-new-buffer "one") (generate-new-buffer "two"))))
+      (unwind-protect
+          (progn
+            (mapc #'agent-q-diff-base-show buffers)
+            (should (equal (mapcar #'window-buffer (window-list))
+                           (list (get-buffer "*scratch*") (cadr buffers)))))
+        (mapc #'kill-buffer buffers)))))
+
 (ert-deftest aqd-base-a-warning-for-an-agent-selects-nothing ()
   (save-window-excursion
     (delete-other-windows)
