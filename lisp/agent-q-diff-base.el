@@ -122,8 +122,9 @@ It never takes the selected window or your keystrokes.
 (defcustom agent-q-diff-grace 0.5
   "Seconds for which the keys that decide are ignored in a new diff buffer.
 A review can appear while you are typing, and keys meant for another buffer
-must not decide anything.  Keys of a keyboard macro or of a batch Emacs are
-never ignored."
+must not decide anything.  Nor must a key that is typed twice when it returns
+to the diff buffer, say from an edit.  Keys of a keyboard macro or of a batch
+Emacs are never ignored."
   :group 'agent-q-diff-display
   :type 'number)
 

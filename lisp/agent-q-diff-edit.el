@@ -22,7 +22,9 @@
 (require 'agent-q-diff-decide)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-signs)
+(require 'agent-q-diff-places)
 (require 'agent-q-diff-split)
+(require 'agent-q-diff-grace)
 
 ;;;; The buffer
 
@@ -225,10 +227,8 @@ than necessary.  Nothing is lost."
 (defun agent-q-diff-edit--show-place (change hunk)
   "Show in another window where HUNK of CHANGE would be merged."
   (let* ((target (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file hunk)))
-         (line (agent-q-diff-engine-hunk-line (agent-q-diff-change-hunk change hunk)))
-         (window (display-buffer target '(nil (inhibit-same-window . t)))))
-    (when window
-      (set-window-point window (agent-q-diff-text-position target line)))))
+         (line (agent-q-diff-engine-hunk-line (agent-q-diff-change-hunk change hunk))))
+    (agent-q-diff-places-show-position target (agent-q-diff-text-position target line))))
 
 (defun agent-q-diff-edit-unfinished (change)
   "Return the buffers with unfinished edits of hunks of CHANGE."
@@ -329,7 +329,8 @@ If something was edited here, ask first."
     (when (buffer-live-p buffer)
       (kill-buffer buffer))
     (when (buffer-live-p diff-buffer)
-      (pop-to-buffer diff-buffer))))
+      (pop-to-buffer diff-buffer)
+      (agent-q-diff-grace-note-return diff-buffer))))
 
 (provide 'agent-q-diff-edit)
 ;;; agent-q-diff-edit.el ends here

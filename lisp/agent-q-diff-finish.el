@@ -33,12 +33,13 @@
 It is \"accepted\" if at least one hunk is applied, else \"rejected\"; see
 `agent-q-diff-decision-basis'.  If ASK is non-nil, as by key, ask first if
 hunks are pending and `agent-q-diff-confirm-finish' is non-nil.  BY-KEY is
-non-nil if a person called this.  If help is visible and ASK is non-nil,
-only close the help.
+non-nil if a person called this.  If help or the outcome is visible and ASK
+is non-nil, only close that.
 If the review has ended already, leave its buffer."
   (interactive (list t t))
   (cond
-   ((and ask by-key (agent-q-diff-finish--close-help)))
+   ((and ask by-key (or (agent-q-diff-finish--close-help)
+                        (agent-q-diff-finish--close-outcome))))
    ((agent-q-diff-buffer-ended-p)
     (when by-key
       (quit-window)))
@@ -68,6 +69,14 @@ If the review has ended already, leave its buffer."
     (quit-window nil window)
     (message (substitute-command-keys
               "Closed the help; \\<agent-q-diff-mode-map>\\[agent-q-diff-finish] finishes the review"))
+    t))
+
+(defun agent-q-diff-finish--close-outcome ()
+  "Close the outcome of this review and return non-nil, if it is visible."
+  (when (agent-q-diff-outcome-visible-p)
+    (agent-q-diff-outcome-close)
+    (message (substitute-command-keys
+              "Closed the outcome; \\<agent-q-diff-mode-map>\\[agent-q-diff-finish] finishes the review"))
     t))
 
 (defun agent-q-diff-finish-confirm-unfinished (by-key)

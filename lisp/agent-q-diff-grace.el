@@ -7,13 +7,14 @@
 ;;; Commentary:
 
 ;; A review that has only just appeared, perhaps while the user is typing,
-;; ignores the keys that decide for a moment.
+;; ignores the keys that decide for a moment.  So does one to which the user
+;; has returned by a key that would decide there if it were typed twice.
 
 ;;; Code:
 
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-finish)
-(require 'agent-q-diff-commands)
+(require 'agent-q-diff-buffer)
+(require 'agent-q-diff-reviews)
 
 ;;;; Grace period
 
@@ -26,10 +27,15 @@
 (defvar-local agent-q-diff-grace--end nil
   "Time until which keys that decide are ignored in this buffer, or nil.")
 
-(defun agent-q-diff-grace-begin ()
+(defvar-local agent-q-diff-grace--is-return nil
+  "Non-nil if the user has returned to this buffer by a key.")
+
+(defun agent-q-diff-grace-begin (&optional is-return)
   "Ignore keys that decide in this buffer for a moment.
-It has just appeared, perhaps while the user is typing."
-  (setq agent-q-diff-grace--end (time-add nil agent-q-diff-grace))
+It has just appeared, perhaps while the user is typing.  If IS-RETURN is
+non-nil, the user has returned by a key that could be typed twice."
+  (setq agent-q-diff-grace--end (time-add nil agent-q-diff-grace)
+        agent-q-diff-grace--is-return is-return)
   (add-hook 'pre-command-hook #'agent-q-diff-grace--ignore-in-grace nil t))
 
 (defun agent-q-diff-grace--ignore-in-grace ()
@@ -47,7 +53,30 @@ they come from a program, which does not type ahead by mistake."
 (defun agent-q-diff-ignore-key ()
   "Show a message that a key that decides was ignored."
   (interactive)
-  (message "Ignored: the review has only just appeared"))
+  (message (if agent-q-diff-grace--is-return
+               "Ignored: you have only just returned to the review"
+             "Ignored: the review has only just appeared")))
+
+;;;; Returning
+
+(defun agent-q-diff-grace-note-return (&optional buffer)
+  "Ignore keys that decide for a moment in BUFFER, where the user is back.
+BUFFER is the one in the selected window by default.  If it is not the diff
+buffer of an open review, do nothing."
+  (with-current-buffer (or buffer (window-buffer))
+    (when (and agent-q-diff-buffer-review
+               (not (agent-q-diff-buffer-ended-p)))
+      (agent-q-diff-grace-begin 'return))))
+
+(defun agent-q-diff-grace--before-quit ()
+  "Expect the user to be back in one of the open reviews, by quitting."
+  (dolist (review (agent-q-diff-open-reviews))
+    (agent-q-diff-grace-note-return (agent-q-diff-session-buffer review))))
+
+(defun agent-q-diff-grace-expect-return ()
+  "Let quitting the window of this buffer count as returning to a review.
+In the diff buffer, the same key ends the review."
+  (add-hook 'quit-window-hook #'agent-q-diff-grace--before-quit nil t))
 
 (provide 'agent-q-diff-grace)
 ;;; agent-q-diff-grace.el ends here

@@ -28,6 +28,7 @@
 (require 'agent-q-diff-places)
 (require 'agent-q-diff-fontify)
 (require 'agent-q-diff-finish)
+(require 'agent-q-diff-grace)
 
 ;;;; Open reviews
 
@@ -103,6 +104,7 @@ answered later."
         (agent-q-diff-signs-stop-refreshing)
         (agent-q-diff-places-unmark)
         (agent-q-diff-navigation-unmark)
+        (agent-q-diff-places-leave review)
         (remove-hook 'kill-buffer-query-functions #'agent-q-diff-lifecycle-query-kill-buffer t)
         (remove-hook 'kill-buffer-hook #'agent-q-diff-lifecycle-buffer-killed t)
         (remove-hook 'post-command-hook #'agent-q-diff-finish-abort-at-top-level t)))
@@ -351,6 +353,8 @@ Its buffer is removed from all windows; see
   (let ((buffer (agent-q-diff-session-buffer review)))
     (when (and (buffer-live-p buffer) (not (eq outcome 'killed)))
       (agent-q-diff-lifecycle-quit-windows buffer)
+      ;; The key that ended it, typed twice, must not decide another review.
+      (agent-q-diff-grace-note-return)
       (agent-q-diff-lifecycle-kill-further buffer))))
 
 (defun agent-q-diff-lifecycle--idle-p (buffer)

@@ -15,6 +15,7 @@
 (require 'tabulated-list)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-visible)
+(require 'agent-q-diff-grace)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-reviews)
@@ -228,6 +229,7 @@ The list follows what happens; \\[revert-buffer] looks again at once.
   (setq tabulated-list-format [("Agent" 11 t) ("File" 22 t) ("Age" 7 nil)
                                ("Progress" 22 nil) ("Description" 0 nil)]
         tabulated-list-entries #'agent-q-diff-list--entries)
+  (agent-q-diff-grace-expect-return)
   (setq-local revert-buffer-function #'agent-q-diff-list--print)
   (tabulated-list-init-header)
   (add-hook 'window-buffer-change-functions #'agent-q-diff-list--appear nil t)

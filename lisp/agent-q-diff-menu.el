@@ -14,6 +14,7 @@
 
 (require 'easymenu)
 (require 'seq)
+(require 'agent-q-diff-grace)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-reviews)
 (require 'agent-q-diff-navigation)
@@ -47,7 +48,7 @@
     (agent-q-diff-next-pending    . "go to the next hunk that is not decided")
     (agent-q-diff-toggle-hunk     . "accept; if applied, mark it pending, and do not change the file")
     (agent-q-diff-preview-hunk    . "show the hunk's place in the file")
-    (agent-q-diff-show-outcome    . "show the file as it will be if you finish now")
+    (agent-q-diff-show-outcome    . "show the file as it will be; C-u = with all pending hunks")
     (agent-q-diff-split-hunk      . "split the hunk into its smallest parts")
     (agent-q-diff-edit-hunk       . "edit the lines that the hunk proposes")
     (agent-q-diff-merge-hunk      . "merge a hunk that does not apply into the file's lines")
@@ -157,6 +158,8 @@ help is visible, \\<agent-q-diff-mode-map>\\[agent-q-diff-finish] in the diff bu
   "Display the help with LINES about keys and NAMES of misleading characters.
 Both are lists of strings."
   (with-help-window "*Agent-Q Diff Help*"
+    (with-current-buffer standard-output
+      (agent-q-diff-grace-expect-return))
     (princ "Reviewing a proposal\n\n")
     (mapc #'princ lines)
     (princ "\nWith an active region, accepting, rejecting and taking out affect\n")

@@ -31,6 +31,7 @@
 (require 'agent-q-diff-section)
 (require 'agent-q-diff-signs)
 (require 'agent-q-diff-fontify)
+(require 'agent-q-diff-grace)
 
 (declare-function treesit-buffer-root-node "treesit.c" (&optional language))
 (declare-function treesit-node-check "treesit.c" (node property))
@@ -305,6 +306,7 @@ Point and the windows stay at the lines that they were at."
     (setq buffer-read-only t
           header-line-format header)
     (view-mode 1)
+    (setq-local view-exit-action #'agent-q-diff-outcome-close)
     (agent-q-diff-base-claim-keys-here)))
 
 (defun agent-q-diff-outcome--line (line)
@@ -327,6 +329,15 @@ It is shown as it is now.  Return the warning, or nil."
              (and warning (propertize (concat ": " warning) 'face 'agent-q-diff-warning))))
     warning))
 
+(defun agent-q-diff-outcome--display (buffer)
+  "Show BUFFER beside the diff, which stays selected; return the window, or nil.
+A window that shows the file is only used if there is no other."
+  (let ((target (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file))))
+    (or (get-buffer-window buffer)
+        (agent-q-diff-base-show buffer (and (buffer-live-p target)
+                                            (get-buffer-window-list target 'never)))
+        (agent-q-diff-base-show buffer))))
+
 (defun agent-q-diff-outcome--show (is-all index line)
   "Show what file INDEX of this review will be, beside the diff, at LINE.
 LINE counts from 0.  IS-ALL and INDEX are as for `agent-q-diff-outcome--of'.
@@ -335,13 +346,19 @@ Return (WINDOW . WARNING); either may be nil."
          (buffer (get-buffer-create agent-q-diff-outcome-buffer-name))
          (warning (with-current-buffer buffer
                     (setq agent-q-diff-outcome--shown (list diff is-all index))
-                    (prog1 (agent-q-diff-outcome--write)
-                      (goto-char (agent-q-diff-outcome--line (1+ line))))))
-         (window (agent-q-diff-buffer-display-aside (lambda () (display-buffer buffer)))))
+                    (agent-q-diff-outcome--write)))
+         (window (agent-q-diff-outcome--display buffer)))
     (add-hook 'agent-q-diff-session-changed-hook #'agent-q-diff-outcome--update-soon)
-    (when window
-      (set-window-point window (with-current-buffer buffer (point))))
+    (add-hook 'post-command-hook #'agent-q-diff-outcome--follow nil t)
+    (agent-q-diff-outcome--go-to line)
     (cons window warning)))
+
+(defun agent-q-diff-outcome--go-to (line)
+  "Let the buffer of the outcome, and its windows, be at LINE, from 0."
+  (with-current-buffer agent-q-diff-outcome-buffer-name
+    (goto-char (agent-q-diff-outcome--line (1+ line)))
+    (dolist (window (get-buffer-window-list nil 'never t))
+      (set-window-point window (point)))))
 
 ;;;; Following the review
 
@@ -354,23 +371,92 @@ Return (WINDOW . WARNING); either may be nil."
     (setq agent-q-diff-outcome--is-due t)
     (run-with-timer 0 nil #'agent-q-diff-outcome--update)))
 
+(defun agent-q-diff-outcome--diff ()
+  "Return the diff buffer of what is shown, or nil if nothing is."
+  (when-let ((buffer (get-buffer agent-q-diff-outcome-buffer-name)))
+    (car (buffer-local-value 'agent-q-diff-outcome--shown buffer))))
+
 (defun agent-q-diff-outcome--update ()
-  "Show what the files will be now, or that the review has ended."
+  "Show what the files will be now; if the review has ended, show nothing."
   (setq agent-q-diff-outcome--is-due nil)
-  (let* ((buffer (get-buffer agent-q-diff-outcome-buffer-name))
-         (diff (and buffer (car (buffer-local-value 'agent-q-diff-outcome--shown buffer)))))
+  (let ((buffer (get-buffer agent-q-diff-outcome-buffer-name))
+        (diff (agent-q-diff-outcome--diff)))
     (cond
-     ((null diff)
-      (remove-hook 'agent-q-diff-session-changed-hook #'agent-q-diff-outcome--update-soon))
      ((or (not (buffer-live-p diff))
           (with-current-buffer diff (agent-q-diff-buffer-ended-p)))
-      (with-current-buffer buffer
-        (setq agent-q-diff-outcome--shown nil
-              header-line-format " From before the review ended")
-        (force-mode-line-update)))
+      (agent-q-diff-outcome-close))
      ((get-buffer-window buffer t)
       (with-current-buffer buffer
         (agent-q-diff-outcome--write))))))
+
+(defun agent-q-diff-outcome-visible-p ()
+  "Return non-nil if a window of this frame has the outcome of this review."
+  (and (eq (current-buffer) (agent-q-diff-outcome--diff))
+       (get-buffer-window agent-q-diff-outcome-buffer-name)))
+
+(defun agent-q-diff-outcome-close (&rest _)
+  "Kill the buffer of the outcome, and let its window be as before.
+If that was selected, select the diff."
+  (let ((buffer (get-buffer agent-q-diff-outcome-buffer-name))
+        (diff (agent-q-diff-outcome--diff)))
+    (remove-hook 'agent-q-diff-session-changed-hook #'agent-q-diff-outcome--update-soon)
+    (when (buffer-live-p diff)
+      (with-current-buffer diff
+        (remove-hook 'post-command-hook #'agent-q-diff-outcome--follow t)))
+    (when buffer
+      (if (eq buffer (window-buffer))
+          (let ((window (and (buffer-live-p diff) (get-buffer-window diff))))
+            (quit-windows-on buffer t)
+            (when (window-live-p window)
+              (select-window window))
+            (agent-q-diff-grace-note-return))
+        (agent-q-diff-base-keeping-selection
+          (quit-windows-on buffer t)))
+      (when (buffer-live-p buffer)
+        (kill-buffer buffer)))))
+
+(defun agent-q-diff-outcome--subject ()
+  "Return what to show of the hunk at point, (INDEX . LINE).
+INDEX is that of a file, or nil for all of them; LINE counts from 0."
+  (let* ((hunk (agent-q-diff-buffer-hunk-at-point))
+         (index (agent-q-diff-buffer-file-index))
+         (is-of-files (or (agent-q-diff-buffer-heading-at-point)
+                          (not (agent-q-diff-file-change-has-text (agent-q-diff-buffer-file)))
+                          (and hunk
+                               (agent-q-diff-change-operation-of agent-q-diff-buffer-change
+                                                                 hunk)))))
+    (cons (and (not is-of-files) index)
+          (cond (is-of-files index)
+                (hunk (or (agent-q-diff-engine-hunk-line
+                           (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk))
+                          0))
+                (t 0)))))
+
+(defvar-local agent-q-diff-outcome--followed nil
+  "The hunk of this diff buffer at which what is shown is, or nil.")
+
+(defun agent-q-diff-outcome--follow ()
+  "Show the place of the hunk at point in the outcome, unless it is shown already.
+This runs after every command while an outcome is shown, and must not signal
+an error."
+  (let ((hunk (agent-q-diff-buffer-hunk-at-point))
+        (buffer (get-buffer agent-q-diff-outcome-buffer-name)))
+    (cond
+     ((not (eq (current-buffer) (agent-q-diff-outcome--diff)))
+      (remove-hook 'post-command-hook #'agent-q-diff-outcome--follow t))
+     ((and hunk
+           (not (eql hunk agent-q-diff-outcome--followed))
+           (get-buffer-window buffer t))
+      (setq agent-q-diff-outcome--followed hunk)
+      (ignore-errors
+        (pcase-let ((`(,index . ,line) (agent-q-diff-outcome--subject))
+                    (`(,diff ,is-all ,shown)
+                     (buffer-local-value 'agent-q-diff-outcome--shown buffer)))
+          (unless (eql index shown)
+            (with-current-buffer buffer
+              (setq agent-q-diff-outcome--shown (list diff is-all index))
+              (agent-q-diff-outcome--write)))
+          (agent-q-diff-outcome--go-to line)))))))
 
 (defun agent-q-diff-show-outcome (&optional is-all)
   "Show the file as it will be if the review is finished now.
@@ -378,32 +464,20 @@ On the heading of a file, or where no lines change, show what will become
 of every file.  With a prefix argument, IS-ALL, show the result of accepting
 all pending hunks.  Warn if the file would have unbalanced delimiters or a
 syntax error that neither the original nor the whole proposal has.  What is
-shown follows your decisions.  Return the message that is shown."
+shown follows your decisions and the hunk at point, and disappears when the
+review ends.  Return the message that is shown."
   (interactive "P")
   (agent-q-diff-signs-change-with-target)
-  (let* ((hunk (agent-q-diff-buffer-hunk-at-point))
-         (is-of-files (or (agent-q-diff-buffer-heading-at-point)
-                          (not (agent-q-diff-file-change-has-text (agent-q-diff-buffer-file)))
-                          (and hunk
-                               (agent-q-diff-change-operation-of agent-q-diff-buffer-change
-                                                                 hunk))))
-         (index (agent-q-diff-buffer-file-index)))
-    (pcase-let ((`(,window . ,warning)
-                 (agent-q-diff-outcome--show
-                  is-all (and (not is-of-files) index)
-                  (cond (is-of-files index)
-                        (hunk (agent-q-diff-engine-hunk-line
-                               (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk)))
-                        (t 0)))))
-      (message "%s"
-               (cond
-                (warning warning)
-                ((not (eq window (selected-window)))
-                 (if is-of-files
-                     "What each file will be is shown in the other window"
-                   "The outcome is shown in the other window"))
-                (is-of-files "What each file will be; q returns to the diff")
-                (t "The outcome; q returns to the diff"))))))
+  (setq agent-q-diff-outcome--followed (agent-q-diff-buffer-hunk-at-point))
+  (pcase-let* ((`(,index . ,line) (agent-q-diff-outcome--subject))
+               (`(,window . ,warning) (agent-q-diff-outcome--show is-all index line)))
+    (message "%s"
+             (cond
+              (warning warning)
+              ((null window) (format "The outcome is in the buffer %s"
+                                     agent-q-diff-outcome-buffer-name))
+              (index "The outcome is shown in the other window")
+              (t "What each file will be is shown in the other window")))))
 
 (provide 'agent-q-diff-outcome)
 ;;; agent-q-diff-outcome.el ends here

@@ -23,6 +23,7 @@
 (require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-visible)
+(require 'agent-q-diff-grace)
 
 ;;;; Options and faces
 
@@ -145,6 +146,7 @@ The end of a very long line is left out, and the note says so."
 \\{agent-q-diff-transcript-mode-map}"
   ;; What an edit changes may be at the end of a long line.
   (setq-local truncate-partial-width-windows nil)
+  (agent-q-diff-grace-expect-return)
   (setq-local wrap-prefix (make-string 12 ?\s))
   (setq truncate-lines nil
         buffer-undo-list t

@@ -123,19 +123,57 @@ The file's name ends with `aqd-outcome-suffix'."
       (should (= line (with-current-buffer agent-q-diff-outcome-buffer-name
                         (line-number-at-pos)))))))
 
-(ert-deftest aqd-outcome-says-that-the-review-has-ended ()
+(ert-deftest aqd-outcome-leaves-nothing-when-the-review-ends ()
   (aqd-with-file aqd-outcome-original
-    (aqd-call aqd-outcome-original aqd-outcome-modified
-              (lambda ()
-                (aqd-outcome)
-                (agent-q-diff-reject-all)))
-    (unwind-protect
-        (progn
-          (should (equal (nth 1 (aqd-outcome-shown)) " From before the review ended"))
-          (agent-q-diff-outcome--update)
-          (should-not (memq #'agent-q-diff-outcome--update-soon
-                            agent-q-diff-session-changed-hook)))
-      (kill-buffer agent-q-diff-outcome-buffer-name))))
+    (save-window-excursion
+      (delete-other-windows)
+      (aqd-call aqd-outcome-original aqd-outcome-modified
+                (lambda ()
+                  (aqd-outcome)
+                  (should (get-buffer-window agent-q-diff-outcome-buffer-name))
+                  (agent-q-diff-reject-all)))
+      (with-timeout (20 (ert-fail "It stays"))
+        (while (get-buffer agent-q-diff-outcome-buffer-name)
+          (accept-process-output nil 0.01)))
+      (should-not (memq #'agent-q-diff-outcome--update-soon
+                        agent-q-diff-session-changed-hook)))))
+
+(ert-deftest aqd-outcome-is-never-selected ()
+  (aqd-outcome-with-review aqd-outcome-original aqd-outcome-modified
+    (dolist (display-buffer-alist
+             '(nil (("Outcome" nil (body-function . select-window)))))
+      (delete-other-windows)
+      ;; The only other window shows the file.
+      (set-window-buffer (split-window) (find-buffer-visiting aqd-file))
+      (let ((window (selected-window)))
+        (aqd-outcome)
+        (should (eq window (selected-window)))
+        (should (get-buffer-window agent-q-diff-outcome-buffer-name))))))
+
+(ert-deftest aqd-outcome-follows-the-hunk-at-point ()
+  (aqd-outcome-with-review aqd-outcome-original aqd-outcome-modified
+    (delete-other-windows)
+    (aqd-goto-hunk 1)
+    (aqd-outcome)
+    (let* ((window (get-buffer-window agent-q-diff-outcome-buffer-name))
+           (first (window-point window)))
+      (aqd-press "n")
+      (should (< first (window-point window)))
+      (aqd-press "p")
+      (should (= first (window-point window))))))
+
+(ert-deftest aqd-outcome-is-left-by-q-and-the-review-goes-on ()
+  (aqd-outcome-with-review aqd-outcome-original aqd-outcome-modified
+    (delete-other-windows)
+    (let ((diff (selected-window))
+          (buffer (current-buffer)))
+      (aqd-outcome)
+      (select-window (get-buffer-window agent-q-diff-outcome-buffer-name))
+      (aqd-press "q")
+      (should-not (get-buffer agent-q-diff-outcome-buffer-name))
+      (should (eq diff (selected-window)))
+      (should (= 1 (length (window-list))))
+      (set-buffer buffer))))
 
 ;;;; With tree-sitter
 

@@ -264,7 +264,7 @@ A list in the place of a line is the lines for it, perhaps none."
                           "Only when x")
        "C-x 1 a r")
   ("unsound-outcome" agent-q-diff-show-outcome "=")
-  ("unsound-q" agent-q-diff-finish "q"))
+  ("unsound-q" agent-q-diff-finish "q q"))
 
 ;;;; White space
 
@@ -470,7 +470,7 @@ A list in the place of a line is the lines for it, perhaps none."
   ("own-patch-opened" nil (tours-own-patch) (e2e-see "file 1/3 .* · Codex"))
   ("own-patch-part" agent-q-diff-reject-hunk "C-x o a r a")
   ("own-patch-outcome" agent-q-diff-show-outcome "=")
-  ("own-patch-part-q" agent-q-diff-finish "a a q"))
+  ("own-patch-part-q" agent-q-diff-finish "a a q q"))
 
 (screens-define-tour own-tool
   ("own-tool-opened" nil (tours-own-tool "one.txt") (e2e-see "one\\.txt · Claud"))

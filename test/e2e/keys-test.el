@@ -571,5 +571,48 @@ C-c C-c = accept"))
     (should (equal (e2e-read "target") (e2e-text 5 20 35)))
     (e2e-should-be-as-found)))
 
+;;;; Keys typed twice
+
+(defun keys-see-twice-ignored (keys)
+  "Type KEYS, whose last key is one too many, and see that it is ignored."
+  (e2e-keys keys)
+  (e2e-see "^Ignored: you have only just returned to the review"))
+
+(ert-deftest e2e-keys-that-returned-to-the-review-do-not-decide ()
+  (e2e-with-emacs
+    (e2e-propose 'key 'call (e2e-proposal "target"))
+    (e2e-eval '(setq agent-q-diff-grace 1000))
+    (e2e-keys "e")
+    (e2e-see "Agent-Q Hunk 1")
+    (keys-see-twice-ignored "C-c C-c C-c C-c")
+    (e2e-keys "e")
+    (e2e-see "Agent-Q Hunk 1")
+    (keys-see-twice-ignored "C-c C-k C-c C-k")
+    (e2e-keys "?")
+    (e2e-see "Reviewing a proposal")
+    (e2e-eval '(ignore (select-window (get-buffer-window "*Agent-Q Diff Help*"))))
+    (keys-see-twice-ignored "q q")
+    (should (equal (e2e-read "target") (e2e-text)))
+    (should-not (e2e-answers))))
+
+(ert-deftest e2e-keys-that-ended-a-review-do-not-decide-the-one-below ()
+  ;; In a frame of this size both are shown in one window.
+  (let ((e2e-size '(80 . 24)))
+    (e2e-with-emacs
+      (e2e-keys "C-x 1")
+      (e2e-wait-for (e2e-eval '(one-window-p)))
+      (dolist (name '("one" "two"))
+        (e2e-write name (e2e-text))
+        (e2e-eval `(ignore (agent-q-diff-review ,(e2e-path name) ,(e2e-text)
+                                                ,(e2e-text 5 20) "Shout" #'ignore))))
+      (e2e-keys "C-x o")
+      (e2e-wait-for (equal "*Agent-Q Diff: two*" (e2e-eval '(buffer-name (window-buffer)))))
+      (e2e-keys "j")
+      (e2e-wait-for (equal "*Agent-Q Diff: one*" (e2e-eval '(buffer-name (window-buffer)))))
+      (e2e-eval '(setq agent-q-diff-grace 1000))
+      (keys-see-twice-ignored "C-c C-c C-c C-c")
+      (should (equal (e2e-read "one") (e2e-text 5 20)))
+      (should (equal (e2e-read "two") (e2e-text))))))
+
 (provide 'keys-test)
 ;;; keys-test.el ends here

@@ -609,5 +609,34 @@ What the user types meanwhile has to arrive where it was typed."
     (e2e-eval '(setq display-buffer-alist nil))
     (e2e-should-be-as-found)))
 
+(defun waiting-windows ()
+  "Return the names of the buffers in the windows, from above."
+  (e2e-eval '(mapcar (lambda (window) (buffer-name (window-buffer window)))
+                     (window-list nil nil (frame-first-window)))))
+
+(ert-deftest e2e-arriving-review-takes-no-window-of-a-file-under-review ()
+  (let ((e2e-size '(80 . 24)))
+    (e2e-with-emacs
+      (e2e-write "one" (e2e-text))
+      (e2e-eval `(ignore (find-file ,(e2e-path "one"))))
+      (e2e-keys "C-x 1 C-n C-n")
+      (e2e-wait-for (e2e-eval '(one-window-p)))
+      (waiting-arrive "one")
+      (e2e-keys "C-x o n")
+      (waiting-see-selected "*Agent-Q Diff: one*")
+      (e2e-write "two" (e2e-text))
+      (waiting-later `(agent-q-diff-review ,(e2e-path "two") ,(e2e-text) ,(e2e-text 5)
+                                           "Shout" #'ignore))
+      (e2e-wait-for (= 2 (e2e-eval '(length (agent-q-diff-open-reviews)))))
+      (should (equal (waiting-windows) '("one" "*Agent-Q Diff: one*")))
+      (e2e-keys "r r")
+      (e2e-keys "q")
+      ;; There is room for the other one now.
+      (e2e-wait-for (equal (waiting-windows) '("one" "*Agent-Q Diff: two*")))
+      (should (equal "one" (e2e-eval '(buffer-name (window-buffer)))))
+      (e2e-keys "C-x o r q")
+      (e2e-wait-for (equal (waiting-windows) '("one")))
+      (should (= 3 (e2e-eval '(line-number-at-pos (window-point))))))))
+
 (provide 'waiting-test)
 ;;; waiting-test.el ends here
