@@ -603,6 +603,13 @@ Where mode hooks were delayed, they come only after the command."
   (add-hook 'evil-local-mode-hook #'agent-q-diff-base--claim-keys nil t)
   (add-hook 'meow-mode-hook #'agent-q-diff-base--claim-keys nil t))
 
+(defun agent-q-diff-base-key-by-evil (command in-evil)
+  "Return a key binding for COMMAND, or for IN-EVIL where evil is on.
+Either may be nil, for no command."
+  `(menu-item "" ,(or command in-evil)
+              :filter ,(lambda (_command)
+                         (if (bound-and-true-p evil-local-mode) in-evil command))))
+
 ;;;; Errors
 
 (defmacro agent-q-diff-base--define-errors (&rest errors)

@@ -34,7 +34,10 @@
 
 (defvar agent-q-diff-grants-mode-map
   (let ((map (make-sparse-keymap)))
-    (define-key map (kbd "k") #'agent-q-diff-grants-revoke)
+    (define-key map "j" (agent-q-diff-base-key-by-evil nil #'next-line))
+    (define-key map "k" (agent-q-diff-base-key-by-evil #'agent-q-diff-grants-revoke
+                                                       #'previous-line))
+    (define-key map "x" (agent-q-diff-base-key-by-evil nil #'agent-q-diff-grants-revoke))
     (define-key map (kbd "K") #'agent-q-diff-revoke-grants)
     map)
   "Keymap of `agent-q-diff-grants-mode'.")

@@ -211,7 +211,10 @@ Forget a review that has ended."
   (let ((map (make-sparse-keymap)))
     (set-keymap-parent map tabulated-list-mode-map)
     (define-key map "\r" #'agent-q-diff-list-open)
-    (define-key map "k" #'agent-q-diff-list-cancel)
+    (define-key map "j" (agent-q-diff-base-key-by-evil nil #'next-line))
+    (define-key map "k" (agent-q-diff-base-key-by-evil #'agent-q-diff-list-cancel
+                                                       #'previous-line))
+    (define-key map "x" (agent-q-diff-base-key-by-evil nil #'agent-q-diff-list-cancel))
     (define-key map "U" #'agent-q-diff-list-take-back)
     map)
   "Keymap of `agent-q-diff-list-mode'.")

@@ -186,6 +186,8 @@ A relative path is below the root that ENTRY has."
   (let ((map (make-sparse-keymap)))
     (define-key map "\r" #'agent-q-diff-log-show-entry)
     (define-key map "o" #'agent-q-diff-log-visit)
+    (define-key map "j" (agent-q-diff-base-key-by-evil nil #'next-line))
+    (define-key map "k" (agent-q-diff-base-key-by-evil nil #'previous-line))
     map)
   "Keymap of `agent-q-diff-log-mode'.")
 

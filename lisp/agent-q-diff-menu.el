@@ -123,6 +123,11 @@ character: they have `C-_', but neither `C-/' nor `C-?'."
        (cond
         ((keymapp binding)
          (setq names (append names (agent-q-diff-menu--names command binding))))
+        ;; A key whose command depends on the buffer.
+        ((and (eq 'menu-item (car-safe binding)) (equal "" (nth 1 binding)))
+         (when (and (symbolp (nth 2 binding))
+                    (eq (indirect-function (nth 2 binding)) (indirect-function command)))
+           (push (nth 2 binding) names)))
         ((and (symbolp binding)
               (eq (indirect-function binding) (indirect-function command)))
          (push binding names))))
@@ -132,9 +137,17 @@ character: they have `C-_', but neither `C-/' nor `C-?'."
 (defun agent-q-diff-menu--lines (&optional map)
   "Return a line for each command in the help, a list of strings.
 The keys are those of this buffer, or of the keymap MAP."
-  (mapcar (pcase-lambda (`(,command . ,text))
-            (format "%-9s %s\n" (agent-q-diff-menu--key-of command map) text))
-          agent-q-diff-menu--help-commands))
+  (let ((line (lambda (key text) (format "%-9s %s\n" key text))))
+    (append
+     (mapcar (pcase-lambda (`(,command . ,text))
+               (funcall line (agent-q-diff-menu--key-of command map) text))
+             agent-q-diff-menu--help-commands)
+     ;; With evil.
+     (mapcan (pcase-lambda (`(,key ,command ,text))
+               (when (eq command (lookup-key (or map (current-local-map)) key))
+                 (list (funcall line key text))))
+             '(("j" next-line "go to the next line")
+               ("k" previous-line "go to the previous line"))))))
 
 (defun agent-q-diff-menu-documentation (intro map)
   "Return the documentation of a mode: INTRO, a sentence, and the keys of MAP."
@@ -236,7 +249,8 @@ An active region stays if the click was made in it."
 
 (defvar agent-q-diff-review-repeat-map
   (let ((map (make-sparse-keymap)))
-    (define-key map "j" 'agent-q-diff-next-review)
+    (define-key map "j" (agent-q-diff-base-key-by-evil 'agent-q-diff-next-review nil))
+    (define-key map "J" (agent-q-diff-base-key-by-evil nil 'agent-q-diff-next-review))
     map)
   "Keys that repeat `agent-q-diff-next-review', with `repeat-mode'.
 In a diff buffer they work anyway, but you may have bound that command to a

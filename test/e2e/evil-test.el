@@ -36,7 +36,7 @@
     (should (eq 'emacs (e2e-eval '(buffer-local-value 'evil-state (window-buffer)))))
     (e2e-keys "a")
     (evil-test-decided 1 0)
-    (e2e-keys "k")
+    (e2e-keys "r")
     (evil-test-decided 1 1)
     (e2e-keys "p a")
     (evil-test-decided 2 0)
@@ -49,6 +49,35 @@
     (e2e-keys "q y")
     (should (equal (e2e-answer 'call) '(:ok "accepted")))
     (should (equal (e2e-read "target") (e2e-text 5 20)))))
+
+(defun evil-test-line ()
+  "Return the line of point in the selected window."
+  (e2e-eval '(with-current-buffer (window-buffer) (line-number-at-pos))))
+
+(ert-deftest e2e-evil-j-and-k-move-by-line-and-decide-nothing ()
+  (evil-test-with-emacs
+    (e2e-propose 'filter 'call (e2e-proposal "target"))
+    (let ((line (evil-test-line)))
+      (e2e-keys "j j")
+      (e2e-wait-for (= (+ line 2) (evil-test-line)))
+      (e2e-keys "k")
+      (e2e-wait-for (= (1+ line) (evil-test-line))))
+    (evil-test-decided 0 0)
+    (e2e-keys "?")
+    (e2e-see "^r +reject the hunk$")
+    (should (e2e-eval '(with-current-buffer "*Agent-Q Diff Help*"
+                         (and (save-excursion
+                                (goto-char (point-min))
+                                (re-search-forward "^J +go to the next open review$" nil t))
+                              (save-excursion
+                                (goto-char (point-min))
+                                (re-search-forward "^j +go to the next line$" nil t))
+                              (save-excursion
+                                (goto-char (point-min))
+                                (re-search-forward "^k +go to the previous line$" nil t))
+                              t))))
+    (e2e-keys "q C-c C-k")
+    (e2e-answer 'call)))
 
 (ert-deftest e2e-evil-v-selects-lines ()
   (evil-test-with-emacs
@@ -74,7 +103,7 @@
     (e2e-see "The outcome; q returns to the diff")
     (e2e-keys "q")
     (e2e-see-cursor-at "^@@ -2,7 ")
-    (e2e-keys "j")
+    (e2e-keys "J")
     (e2e-see "No other open review")
     (e2e-keys "C-c C-k")
     (e2e-answer 'call)))
@@ -88,7 +117,10 @@
     (e2e-keys "RET")
     (e2e-see-cursor-at "target")
     (should (eq 'emacs (e2e-eval '(buffer-local-value 'evil-state (window-buffer)))))
-    (e2e-keys "q C-c C-k")
+    ;; k moves up, to the heading at most; x asks whether to cancel.
+    (e2e-keys "j k x")
+    (e2e-see "(y or n)")
+    (e2e-keys "n q C-c C-k")
     (e2e-answer 'call)))
 
 (provide 'evil-test)
