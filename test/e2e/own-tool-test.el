@@ -529,7 +529,8 @@ files at once\\.\n✓ Accepted: 3 of 3 files: a\\.txt 1 of 1 hunk, b\\.txt delet
   "Have the hook of Claude Code checked; return the exit status and the output.
 VARIABLES are further ones of the environment."
   (let ((check (apply #'own-tool-run '("check" "claude") "" variables)))
-    (e2e-wait-for (not (process-live-p check)))
+    ;; Its output comes after its end.
+    (e2e-wait-for (and (not (process-live-p check)) (process-get check 'out)))
     (list (process-exit-status check) (process-get check 'out))))
 
 (ert-deftest e2e-own-tool-check-sees-an-edit-without-the-hook ()
