@@ -234,7 +234,10 @@ also when Emacs exits, since nobody could read the message."
     (pcase (agent-q-diff-session-outcome review)
       ((or 'abandoned (and 'cancelled (guard (agent-q-diff-session-is-abandoned review))))
        (format "Nobody is waiting any more for the review of %s, so it is cancelled%s" name stay))
-      ('cancelled (format (if (agent-q-diff-session-time-up-p review)
+      ;; An agent that gives up waiting for its hook withdraws nothing: it may edit.
+      ('cancelled (format (if (or (agent-q-diff-session-deadline review)
+                                  (agent-q-diff-change-is-detached
+                                   (agent-q-diff-session-change review)))
                               "%s no longer waits for the review of %s%s"
                             "%s withdrew its proposal for %s%s")
                           (agent-q-diff-lifecycle--shown-agent review) name stay))

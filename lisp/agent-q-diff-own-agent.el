@@ -370,6 +370,53 @@ agent."
 Tell the user, and change nothing more until the user says so."
           tool path why))
 
+(defconst agent-q-diff-own-agent--looks '(0.5 1 2 4 8 15 30)
+  "Seconds after which files are looked at whose edit was not decided.
+An agent that gave up waiting makes its edit right after that.")
+
+(defun agent-q-diff-own-agent-watch (tool paths made-p)
+  "Alarm the user if TOOL makes an edit of PATHS that was not decided.
+Agents do that if they no longer wait for their hook.  PATHS are the names of
+the files, and MADE-P returns non-nil if they are as TOOL would leave them."
+  (let ((agent (car agent-q-diff-caller))
+        (since (format-time-string "%FT%T.%3NZ" nil t)))
+    (cl-labels
+        ((look (looks)
+           (when looks
+             (run-with-timer
+              (car looks) nil
+              (lambda ()
+                (cond
+                 ((agent-q-diff-own-agent--accepted-p paths since))
+                 ((ignore-errors (funcall made-p))
+                  (agent-q-diff-own-agent--say-made agent tool paths))
+                 (t (look (cdr looks)))))))))
+      (look agent-q-diff-own-agent--looks))))
+
+(defun agent-q-diff-own-agent--accepted-p (paths since)
+  "Return non-nil if an edit of PATHS was accepted after SINCE, by the log.
+Then the agent has proposed again what was not decided."
+  (seq-some (lambda (entry)
+              (and (member (plist-get entry :path) paths)
+                   (member (plist-get entry :outcome) '("accepted" "partial"))
+                   (string< since (or (plist-get entry :time) ""))))
+            (ignore-errors (agent-q-diff-log-entries 20))))
+
+(defun agent-q-diff-own-agent--say-made (agent tool paths)
+  "Alarm the user that TOOL of AGENT edited PATHS, which was not decided."
+  (let ((agent-q-diff-caller (list agent))
+        (why "the agent did not wait for your decision"))
+    (dolist (path paths)
+      (agent-q-diff-log-record
+       (list :tool tool :agent agent :path path :outcome "made undecided" :reason why)))
+    (display-warning
+     'agent-q-diff
+     (format "%s edited %s before you had decided: it did not wait for you"
+             (agent-q-diff-visible (agent-q-diff-own-agent-tool tool nil))
+             (mapconcat (lambda (path) (agent-q-diff-visible (abbreviate-file-name path)))
+                        paths ", "))
+     :error)))
+
 (defun agent-q-diff-own-agent-alarm (tool paths)
   "Tell the user that TOOL left files that are not what was decided.
 PATHS are their names, as the agent knows them.  Return the message for the

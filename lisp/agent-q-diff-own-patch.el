@@ -230,6 +230,10 @@ ANSWER is as for `agent-q-diff-own-patch-decide'."
                (or (plist-get result :files) (list result))))
     (cond
      ((not is-decided)
+      (agent-q-diff-own-agent-watch
+       (agent-q-diff-own-patch-edit-tool edit) (agent-q-diff-own-patch--paths edit)
+       ;; Nothing was decided, so that is what the tool would leave.
+       (lambda () (seq-every-p #'agent-q-diff-own-file-as-decided-p files)))
       (funcall answer (agent-q-diff-own-agent-undecided
                        (agent-q-diff-own-patch-edit-tool edit)
                        (agent-q-diff-own-patch--what edit) result)

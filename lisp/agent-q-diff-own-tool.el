@@ -211,6 +211,11 @@ NOTES are as for `agent-q-diff-review'; ANSWER is as for
            (agent-q-diff-own-tool-edit-description edit)
            (lambda (result)
              (let ((agent-q-diff-caller caller))
+               (unless (memq (plist-get result :status) '(accepted partial rejected))
+                 (agent-q-diff-own-agent-watch
+                  (agent-q-diff-own-tool-edit-tool edit)
+                  (list (agent-q-diff-own-tool-edit-name edit))
+                  (apply-partially #'agent-q-diff-own-tool--made-p edit)))
                (if why
                    (agent-q-diff-own-tool--tell-written edit result why answer)
                  (agent-q-diff-own-tool--decide-text edit result answer))))
@@ -385,6 +390,18 @@ the file has changed since, signal an error."
   (if (agent-q-diff-own-tool-edit-is-crlf edit)
       (string-replace "\n" "\r\n" text)
     text))
+
+(defun agent-q-diff-own-tool--made-p (edit)
+  "Return non-nil if the file of EDIT is as its tool, left alone, would leave it."
+  (let ((name (agent-q-diff-own-tool-edit-name edit))
+        (text (agent-q-diff-own-tool--in-file edit (agent-q-diff-own-tool-edit-modified edit))))
+    (and (agent-q-diff-file-regular-p name)
+         (agent-q-diff-file-has-bytes-p
+          name
+          (pcase-exhaustive (agent-q-diff-own-tool-edit-encoding edit)
+            ("utf-8" (encode-coding-string text 'utf-8-unix))
+            ("utf-8 with BOM" (encode-coding-string text 'utf-8-with-signature-unix))
+            ("utf-16le" (encode-coding-string text 'utf-16le-with-signature-unix)))))))
 
 (defun agent-q-diff-own-tool--follow (name)
   "Let a buffer without unsaved edits that visits the file NAME follow it."

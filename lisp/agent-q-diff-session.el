@@ -108,12 +108,6 @@ It has at most WIDTH columns, by default 60."
   (when-let ((deadline (agent-q-diff-session-deadline review)))
     (float-time (time-subtract deadline nil))))
 
-(defun agent-q-diff-session-time-up-p (review)
-  "Return non-nil if the caller of REVIEW has waited as long as it would.
-It counted from a moment before REVIEW began."
-  (when-let ((seconds (agent-q-diff-session-seconds-left review)))
-    (< seconds 1)))
-
 (defun agent-q-diff-session-minutes-left (review)
   "Return the minutes that the caller of REVIEW still waits, if they are few.
 A part of a minute counts as one.  If there are more than

@@ -34,6 +34,7 @@ mod tool;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use serde_json::{Value, json};
@@ -55,6 +56,9 @@ const OFF_VARIABLE: &str = "AGENT_Q_DIFF";
 /// Exit status with which an agent is told that an edit is refused.
 const REFUSED: u8 = 2;
 
+/// How much longer than the user the program may take in all. Agents wait for some seconds more.
+const GRACE: Duration = Duration::from_secs(5);
+
 /// Answers the event on standard input. Returns the exit status, which is [`REFUSED`] if there is no
 /// well-formed answer.
 pub async fn run(options: Hook) -> ExitCode {
@@ -64,8 +68,12 @@ pub async fn run(options: Hook) -> ExitCode {
         ));
         std::process::exit(REFUSED.into());
     }));
+    if let Some(time) = options.timeout {
+        end_after(time + GRACE, options.reads_output);
+    }
     let mut input = Vec::new();
-    let read = tokio::io::stdin().read_to_end(&mut input).await;
+    let mut stdin = tokio::io::stdin().take(file::MAX_BYTES + 1);
+    let read = stdin.read_to_end(&mut input).await;
     if let Some(client) = options.client {
         last_run::note(client);
     }
@@ -74,6 +82,11 @@ pub async fn run(options: Hook) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let answer = match read {
+        Ok(_) if input.len() as u64 > file::MAX_BYTES => Err(
+            "agent-q-diff cannot show this edit to the user, so it was not made: the agent's \
+             event is larger than 64 MiB"
+                .to_owned(),
+        ),
         Ok(_) => answer(&options, &input).await,
         Err(error) => Err(format!("agent-q-diff cannot read the event: {error}")),
     };
@@ -84,11 +97,29 @@ pub async fn run(options: Hook) -> ExitCode {
             // The agent is gone, and nobody reads this.
             Err(_) => ExitCode::from(REFUSED),
         },
-        Err(message) => {
-            say(&message);
-            ExitCode::from(REFUSED)
-        }
+        Err(message) => ExitCode::from(refuse(&message, options.reads_output)),
     }
+}
+
+/// Refuses the edit with `message`, on standard output if the agent `reads_output`. Returns the exit
+/// status.
+fn refuse(message: &str, reads_output: bool) -> u8 {
+    if reads_output && writeln!(std::io::stdout(), "{}", reply::denied(message)).is_ok() {
+        return 0;
+    }
+    say(message);
+    REFUSED
+}
+
+/// Has the program end after `time`, with a refusal, even if it waits for something else than the
+/// user, such as a disk: an agent that waits in vain edits.
+fn end_after(time: Duration, reads_output: bool) {
+    std::thread::spawn(move || {
+        std::thread::sleep(time);
+        let message = "agent-q-diff could not end in the time that the agent waits, so the edit is \
+                       refused. Read the file before you go on, and tell the user.";
+        std::process::exit(refuse(message, reads_output).into());
+    });
 }
 
 /// Prints `message` on standard error. If that cannot be written, the exit status must say enough.
@@ -123,13 +154,13 @@ async fn answer(options: &Hook, input: &[u8]) -> Result<Option<Value>, String> {
                     &reason,
                 )),
             };
-            reply::before(options.client, verdict, &event.input).map(Some)
+            reply::before(options, verdict, &event.input).map(Some)
         }
         // A tool that failed has written nothing.
         Moment::After if event.has_failed || tool.is_run_by_emacs() => Ok(None),
         Moment::After => {
             let told = check(options, tool, &event).await;
-            Ok((!told.is_empty()).then(|| reply::after(options.client, &told)))
+            Ok((!told.is_empty()).then(|| reply::after(options, &told)))
         }
         Moment::Over | Moment::Other => Ok(None),
     }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::builder::PossibleValue;
+use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command as Clap, ValueEnum, value_parser};
 
 const ABOUT: &str = "\
@@ -37,17 +38,19 @@ review_result. 0 waits for the user
 without limit";
 
 /// Some seconds less than a day, for which the settings let the agent wait.
-const DEFAULT_TIMEOUT_OF_HOOK: &str = "86390";
+const TIMEOUT_OF_HOOK: Duration = Duration::from_secs(86_390);
 
 const TIMEOUT_HELP_OF_HOOK: &str = "\
 Refuse the edit if it is not decided after this time,
 before the agent gives up waiting and makes it. 0
-waits without limit";
+waits without limit. The default is 86390; 590 for
+Copilot CLI and Kimi, 50 for all other formats";
 
 const FORMAT_HELP: &str = "\
-For another agent, which runs hooks as Claude Code
+For another agent, which runs hooks much as Claude Code
 does: its own tool writes if all is accepted, Emacs if
-a part is. Not tested with any such agent";
+a part is. \"claude\" is for one that is not in this list,
+and not tested with any";
 
 const ABOUT_SETUP: &str = "\
 Put the hook into an agent's settings, and check that it will be run. The change
@@ -86,8 +89,10 @@ pub struct Mcp {
 /// The options of a hook.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Hook {
-    /// The agent that runs it, or none if it is another one, which has Claude Code's events.
+    /// The agent that runs it, or none if it is another one, which has events like Claude Code's.
     pub client: Option<Client>,
+    /// Whether that other one reads a refusal on standard output rather than on standard error.
+    pub reads_output: bool,
     /// What the agent is called.
     pub agent: String,
     /// The socket on which Emacs listens, or none to try the usual places.
@@ -168,6 +173,78 @@ impl Client {
     }
 }
 
+/// An agent that runs hooks much as Claude Code does, but edits if a hook takes too long.
+struct Format {
+    /// Its name as a format.
+    name: &'static str,
+    /// What it is called.
+    title: &'static str,
+    /// How long an edit may be undecided. That is less than the agent waits.
+    timeout: Duration,
+    /// See [`Hook::reads_output`].
+    reads_output: bool,
+}
+
+/// What was measured with Copilot CLI 1.0.102, Kimi 2.1.0 and Qwen Code 0.24.4: Kimi drops all its
+/// hooks if one is to wait for more than 600 seconds, Qwen Code goes on after 60 whatever it is told,
+/// and Copilot CLI swallows standard error. The first is for any other agent, so it is cautious.
+const FORMATS: [Format; 4] = [
+    Format {
+        name: "claude",
+        title: "An agent",
+        timeout: Duration::from_secs(50),
+        reads_output: false,
+    },
+    Format {
+        name: "copilot",
+        title: "Copilot CLI",
+        timeout: Duration::from_secs(590),
+        reads_output: true,
+    },
+    Format {
+        name: "kimi",
+        title: "Kimi",
+        timeout: Duration::from_secs(590),
+        reads_output: true,
+    },
+    Format {
+        name: "qwen",
+        title: "Qwen Code",
+        timeout: Duration::from_secs(50),
+        reads_output: true,
+    },
+];
+
+/// Returns the format called `name`, for an agent called `agent`. An agent with a format of its own
+/// has that, since earlier versions had one for all.
+fn format_of(name: &str, agent: Option<&str>) -> &'static Format {
+    let agent = agent.unwrap_or_default().to_lowercase();
+    let own = FORMATS[1..]
+        .iter()
+        .find(|format| name == FORMATS[0].name && agent.contains(format.name));
+    let named = FORMATS.iter().find(|format| format.name == name);
+    own.or(named).expect("clap knows the formats")
+}
+
+/// Returns why the settings of the agent called `name` cannot be changed, or `None` if they can, or
+/// if there is no such agent.
+fn why_not_set_up(name: &str) -> Option<String> {
+    if name == "cline" {
+        return Some(
+            "Cline takes every failure of a hook for consent, also a refusal by its exit \
+             status, so its edits cannot be decided by a hook. Let it propose them over MCP \
+             (agent-q-diff mcp), and edit nothing by itself."
+                .to_owned(),
+        );
+    }
+    let format = FORMATS[1..].iter().find(|format| format.name == name)?;
+    Some(format!(
+        "The settings of {} are not changed by this program. The manual has the lines that you \
+         put there yourself; see \"Their own tools\".",
+        format.title
+    ))
+}
+
 impl ValueEnum for Client {
     fn value_variants<'a>() -> &'a [Self] {
         &[Self::Claude, Self::Codex, Self::Gemini, Self::Opencode]
@@ -191,28 +268,37 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, c
     if name == Some(OsStr::new("agent-q-diff-mcp")) {
         arguments.insert(1, "mcp".into());
     }
+    if let [_, command, names @ ..] = &arguments[..]
+        && (command == "setup" || command == "check")
+        && let Some(why) = names.iter().find_map(|name| why_not_set_up(name.to_str()?))
+    {
+        return Err(clap::Error::raw(ErrorKind::InvalidValue, why + "\n"));
+    }
     let matches = command().try_get_matches_from(arguments)?;
     let (command, mut matches) = matches
         .subcommand()
         .map(|(command, matches)| (command.to_owned(), matches.clone()))
         .expect("clap requires one");
     let socket = matches.remove_one("socket");
-    let mut timeout = || matches.remove_one("timeout").flatten();
     Ok(match command.as_str() {
         "mcp" => Command::Mcp(Mcp {
             socket,
-            timeout: timeout(),
+            timeout: matches.remove_one("timeout").flatten(),
         }),
         "hook" => {
-            let timeout = timeout();
+            let timeout: Option<Option<Duration>> = matches.remove_one("timeout");
             let client: Option<Client> = matches.remove_one("client");
             let agent: Option<String> = matches.remove_one("name");
-            let title = client.map_or("An agent", Client::title);
+            let format: Option<String> = matches.remove_one("format");
+            let format = format.map(|name| format_of(&name, agent.as_deref()));
+            let title = format.map_or_else(|| client.map_or("", Client::title), |it| it.title);
             Command::Hook(Hook {
                 client,
+                reads_output: format.is_some_and(|format| format.reads_output),
                 agent: agent.unwrap_or_else(|| title.to_owned()),
                 socket,
-                timeout,
+                timeout: timeout
+                    .unwrap_or_else(|| Some(format.map_or(TIMEOUT_OF_HOOK, |it| it.timeout))),
             })
         }
         "setup" => Command::Setup(Setup {
@@ -259,7 +345,7 @@ fn command() -> Clap {
         .about("Be an MCP server")
         .long_about(ABOUT_MCP)
         .args([
-            timeout_option(DEFAULT_TIMEOUT_OF_MCP, TIMEOUT_HELP_OF_MCP),
+            timeout_option(TIMEOUT_HELP_OF_MCP).default_value(DEFAULT_TIMEOUT_OF_MCP),
             socket.clone(),
         ]);
     let hook = Clap::new("hook")
@@ -273,7 +359,7 @@ fn command() -> Clap {
             Arg::new("format")
                 .long("format")
                 .value_name("FORMAT")
-                .value_parser(["claude"])
+                .value_parser(FORMATS.map(|format| format.name))
                 .conflicts_with("client")
                 .help(FORMAT_HELP),
             Arg::new("name")
@@ -281,7 +367,7 @@ fn command() -> Clap {
                 .value_name("NAME")
                 .conflicts_with("client")
                 .help("What that other agent is called"),
-            timeout_option(DEFAULT_TIMEOUT_OF_HOOK, TIMEOUT_HELP_OF_HOOK),
+            timeout_option(TIMEOUT_HELP_OF_HOOK),
             socket.clone(),
         ]);
     let setup = Clap::new("setup")
@@ -315,13 +401,12 @@ fn command() -> Clap {
         .subcommands([mcp, hook, setup, check].map(|command| command.args_override_self(true)))
 }
 
-fn timeout_option(default: &'static str, help: &'static str) -> Arg {
+fn timeout_option(help: &'static str) -> Arg {
     Arg::new("timeout")
         .long("timeout")
         .value_name("SECONDS")
         .value_parser(timeout)
         .allow_negative_numbers(true)
-        .default_value(default)
         .help(help)
 }
 
@@ -335,8 +420,6 @@ fn timeout(seconds: &str) -> Result<Option<Duration>, &'static str> {
 
 #[cfg(test)]
 mod tests {
-    use clap::error::ErrorKind;
-
     use super::*;
 
     fn parsed(arguments: &[&str]) -> Result<Command, clap::Error> {
@@ -389,6 +472,7 @@ mod tests {
             let socket = socket.map(PathBuf::from);
             Command::Hook(Hook {
                 client,
+                reads_output: false,
                 agent: agent.to_owned(),
                 socket,
                 timeout,
@@ -404,11 +488,60 @@ mod tests {
             parsed(&arguments).unwrap(),
             hook(Some(Client::Gemini), "Gemini CLI", Some("s"), None)
         );
-        let arguments = ["hook", "--format", "claude", "--name", "Kimi"];
+        let arguments = ["hook", "--format", "claude", "--name", "Cursor"];
         assert_eq!(
             parsed(&arguments).unwrap(),
-            hook(None, "Kimi", None, seconds(86_390.0))
+            hook(None, "Cursor", None, seconds(50.0))
         );
+    }
+
+    #[test]
+    fn each_format_refuses_before_its_agent_edits_and_as_that_reads_it() {
+        let of = |arguments: &[&str]| match parsed(&[&["hook"], arguments].concat()).unwrap() {
+            Command::Hook(hook) => (hook.agent, hook.timeout, hook.reads_output),
+            other => panic!("{other:?}"),
+        };
+        let wanted =
+            |agent: &str, time, reads_output| (agent.to_owned(), seconds(time), reads_output);
+        assert_eq!(of(&["--format", "claude"]), wanted("An agent", 50.0, false));
+        assert_eq!(of(&["--format", "kimi"]), wanted("Kimi", 590.0, true));
+        assert_eq!(of(&["--format", "qwen"]), wanted("Qwen Code", 50.0, true));
+        assert_eq!(
+            of(&["--format", "copilot"]),
+            wanted("Copilot CLI", 590.0, true)
+        );
+        // As an earlier version of the manual has it.
+        for (name, time) in [
+            ("Kimi", 590.0),
+            ("Qwen Code", 50.0),
+            ("GitHub Copilot", 590.0),
+        ] {
+            let arguments = ["--format", "claude", "--name", name];
+            assert_eq!(of(&arguments), wanted(name, time, true));
+        }
+        let arguments = ["--format", "kimi", "--name", "K", "--timeout", "7"];
+        assert_eq!(of(&arguments), wanted("K", 7.0, true));
+    }
+
+    #[test]
+    fn an_agent_that_cannot_be_set_up_is_refused_with_the_reason() {
+        for (name, part) in [
+            ("cline", "Cline takes every failure of a hook for consent"),
+            (
+                "kimi",
+                "The manual has the lines that you put there yourself",
+            ),
+            ("qwen", "Qwen Code"),
+            ("copilot", "Copilot CLI"),
+        ] {
+            for command in ["setup", "check"] {
+                let error = parsed(&[command, name]).unwrap_err();
+                assert!(
+                    error.use_stderr() && error.to_string().contains(part),
+                    "{error}"
+                );
+            }
+        }
     }
 
     #[test]

@@ -60,7 +60,8 @@ That is much, since tests may have to share a slow machine with others.")
         "DISABLE_TELEMETRY=1" "DISABLE_ERROR_REPORTING=1"
         "GEMINI_TELEMETRY_ENABLED=false" "GEMINI_CLI_TRUST_WORKSPACE=true"
         "OPENCODE_DISABLE_AUTOUPDATE=1" "OPENCODE_DISABLE_MODELS_FETCH=1"
-        "OPENCODE_DISABLE_LSP_DOWNLOAD=1"
+        "OPENCODE_DISABLE_LSP_DOWNLOAD=1" "KIMI_CODE_NO_AUTO_UPDATE=1"
+        "COPILOT_OFFLINE=true" "COPILOT_MODEL=scripted" "COPILOT_PROVIDER_API_KEY=scripted"
         "ANTHROPIC_API_KEY=scripted" "GEMINI_API_KEY=scripted"))
 
 (defun agents-run (&rest arguments)
@@ -96,10 +97,19 @@ NAME is the file in the home that names it.  Check that `check' finds that."
   \"options\": {\"baseURL\": \"%s/v1\", \"apiKey\": \"scripted\"}}}}\n"
   "Settings of opencode, with the model's URL to be put in.")
 
+(defconst agents-kimi-settings
+  "default_model = \"scripted\"\n
+[providers.scripted]\ntype = \"openai\"\nbase_url = \"%s/v1\"\napi_key = \"scripted\"\n
+[models.scripted]\nprovider = \"scripted\"\nmodel = \"scripted\"\nmax_context_size = 200000\n\n"
+  "Settings of Kimi, with the model's URL to be put in.")
+
 (defvar agents-codex-model "gpt-5.5"
   "Name of the model of Codex.
 This one calls tools itself; most others, such as gpt-6.1-sol, are in code
 mode: they write scripts that call tools.")
+
+(defvar agents-codex-sandbox "danger-full-access"
+  "Sandbox of Codex; this one is none.")
 
 (defconst agents-codex-settings
   "model = \"gpt-5.5\"\nmodel_provider = \"scripted\"\n
@@ -138,6 +148,9 @@ What is typed while it starts is lost."
 (defun agents-write-provider (client url)
   "Let CLIENT ask the model at URL, where settings have to say so."
   (pcase client
+    ("kimi" (agents-write-in-home ".kimi-code/config.toml"
+                                  (concat (format agents-kimi-settings url)
+                                          (e2e-read "home/.kimi-code/hooks.toml"))))
     ("opencode" (agents-write-in-home ".config/opencode/opencode.json"
                                       (format agents-opencode-settings url)))))
 
@@ -228,11 +241,16 @@ What is typed while it starts is lost."
           ("claude" '("-p" "Begin." "--permission-mode" "acceptEdits"))
           ("claude-agent-acp" '())
           ("opencode" '("run" "Begin."))
-          ("codex" `("exec" "--skip-git-repo-check" "-s" "danger-full-access"
+          ("codex" `("exec" "--skip-git-repo-check" "-s" ,agents-codex-sandbox
                      "-c" ,(format "model=\"%s\"" agents-codex-model)
                      "-c" ,(format "model_providers.scripted.base_url=\"%s/v1\"" url)
                      "Begin."))
-          ("gemini" '("-p" "Begin." "--approval-mode" "auto_edit")))))
+          ("gemini" '("-p" "Begin." "--approval-mode" "auto_edit"))
+          ("copilot" '("-p" "Begin." "--allow-all-tools"))
+          ("kimi" '("-p" "Begin."))
+          ("qwen" `("--auth-type" "openai" "--openai-api-key" "scripted" "--model" "scripted"
+                    "--openai-base-url" ,(concat url "/v1") "--approval-mode" "auto-edit"
+                    "Begin.")))))
 
 (defun agents--start-model (calls)
   "Start a model that makes CALLS, and return its URL.
@@ -261,7 +279,8 @@ A call (TOOL INPUT :task TEXT) is that of a subagent, which was told TEXT."
          (default-directory (file-name-as-directory (e2e-path "project")))
          (process-environment
           (append (list (concat "ANTHROPIC_BASE_URL=" url)
-                        (concat "GOOGLE_GEMINI_BASE_URL=" url))
+                        (concat "GOOGLE_GEMINI_BASE_URL=" url)
+                        (concat "COPILOT_PROVIDER_BASE_URL=" url "/v1"))
                   (agents-environment))))
     (agents-write-provider client url)
     (setq agents--client
@@ -401,6 +420,11 @@ it is; Codex cannot do that."
       ("gemini"
        `(("replace" (file_path . ,file) (instruction . "Shout") (old_string . ,old)
           (new_string . ,new) (allow_multiple . ,is-all))))
+      ("copilot" `(("edit" (path . ,file) (old_str . ,old) (new_str . ,new))))
+      ("kimi" `(("Read" (path . ,file))
+                ("Edit" (path . ,file) (old_string . ,old) (new_string . ,new))))
+      ("qwen" `(("read_file" (file_path . ,file))
+                ("edit" (file_path . ,file) (old_string . ,old) (new_string . ,new))))
       ("opencode"
        `(("read" (filePath . ,file))
          ("edit" (filePath . ,file) (oldString . ,old) (newString . ,new)

@@ -127,6 +127,29 @@ Not in the file: hunk 1." "a.txt")
         (agents-should-be-told told "✓ Accepted: the change is in %s, which is saved." "a.txt"))
       (should (equal (agents-bytes "a.txt") (e2e-text 5 20))))))
 
+;; Where Codex cannot ask, it refuses tools that may destroy, but a proposal changes
+;; nothing by itself.
+(ert-deftest agents-codex-proposes-over-mcp-where-it-cannot-ask ()
+  (agents-with-home-of-its-own
+   (agents-codex-in-code-mode
+    (let ((program (agents-program))
+          (process-environment (agents-environment)))
+      (should (equal 0 (call-process "env" nil nil nil "codex" "mcp" "add" "emacs" "--"
+                                     program "mcp" "--socket"
+                                     (e2e-path "run/agent-q-diff/socket")))))
+    (let ((agents-codex-sandbox "workspace-write"))
+      (agents-start "codex" (agents-codex-script
+                             "const diff = '--- a/a.txt\\n+++ b/a.txt\\n@@ -4,3 +4,3 @@\\n line 4\\n\
+-line 5\\n+LINE 5\\n line 6\\n'"
+                             "text(await tools.mcp__emacs__propose_patch("
+                             "  {path: 'a.txt', diff, description: 'Shout'}))"
+                             "text(await tools.mcp__emacs__edit_file("
+                             "  {path: 'a.txt', old_str: 'line 20', new_str: 'LINE 20'}))")))
+    (agents-decide "a.txt" "C-c C-c")
+    (agents-should-read (agents-end) "✓ Accepted: the change is in "
+                        "requires approval, but approval policy is never")
+    (should (equal (agents-bytes "a.txt") (e2e-text 5))))))
+
 ;; Codex takes even a refusal for consent if nothing says why.
 (ert-deftest agents-codex-if-the-program-is-gone-nothing-is-written ()
   (agents-with-home-of-its-own

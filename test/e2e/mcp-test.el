@@ -320,8 +320,10 @@ No Emacs serves it."
                                (list .name .annotations.readOnlyHint
                                      .annotations.destructiveHint .outputSchema.type)))
                            .result.tools)
-                   '(("propose_file_edit" :false t "object") ("edit_file" :false t nil)
-                     ("propose_patch" :false t "object") ("propose_changes" :false t "object")
+                   ;; Codex refuses what destroys, and a proposal changes nothing by itself.
+                   '(("propose_file_edit" :false :false "object") ("edit_file" :false t nil)
+                     ("propose_patch" :false :false "object")
+                     ("propose_changes" :false :false "object")
                      ("review_result" t nil "object"))))))
 
 (ert-deftest e2e-mcp-large-messages-that-are-no-proposals ()

@@ -87,6 +87,12 @@ The event has MORE, conses."
       (should (= 2 (length parts)))
       (e2e-write "a.txt" (string-join parts .new_string)))))
 
+(defun own-tool-go (name)
+  "Wait for the review of the file NAME, and go to it."
+  (e2e-see (format "hunk 1/[0-9]+ .* %s · " (regexp-quote name)))
+  (unless (string-prefix-p "*Agent-Q Diff" (e2e-eval '(buffer-name (window-buffer))))
+    (e2e-press "C-x o")))
+
 (defun own-tool-see-review ()
   "Wait for the review, and go to it."
   (e2e-see "hunk 1/3 .* a\\.txt · Claude Code" "^# Note: You decide what Claude Code's tool Edit .session 0f1e2d3c. writes")
@@ -563,41 +569,131 @@ not run the hook" found)))
         (should (equal 0 status))
         (should (string-match-p "^ok       the hook was last run [0-9]+ seconds? ago" found))))))
 
-(defun own-tool-other (event input)
-  "Have EVENT of the edit tool of another agent with INPUT answered."
-  (own-tool-run '("hook" "--format" "claude" "--name" "Copilot")
+(defun own-tool-other (format event input)
+  "Have EVENT of the edit tool of an agent with FORMAT and INPUT answered."
+  (own-tool-run (list "hook" "--format" format "--name" "Another")
                 (json-serialize `((sessionId . "one") (cwd . ,(e2e-path ""))
                                   (hookEventName . ,event) (tool_name . "edit")
                                   (tool_input . ,input) (tool_call_id . "call_1")))))
+
+(defun own-tool-denial (process)
+  "Wait for PROCESS to end with a refusal on standard error, and return that."
+  (e2e-wait-for (not (process-live-p process)))
+  (should (= 2 (process-exit-status process)))
+  (should-not (process-get process 'out))
+  (with-current-buffer (process-get process 'err) (buffer-string)))
 
 (ert-deftest e2e-own-tool-another-agent-writes-all-or-emacs-a-part ()
   (own-tool-with-emacs
     (e2e-write "a.txt" (e2e-text))
     (let* ((input `((path . ,(e2e-path "a.txt")) (old_str . ,(e2e-text))
                     (new_str . ,(e2e-text 5 20 35))))
-           (before (own-tool-other "PreToolUse" input)))
-      (e2e-see "hunk 1/3 .* a\\.txt · Copilot")
+           (before (own-tool-other "claude" "PreToolUse" input)))
+      (e2e-see "hunk 1/3 .* a\\.txt · Another")
       (e2e-press "C-x o C-c C-c")
       (should (equal (own-tool-output before)
                      '((permissionDecision . "allow") (hookEventName . "PreToolUse"))))
       (e2e-write "a.txt" (e2e-text 5 20 35))
       (should (string-match-p "\\`✓ Accepted: all 3 hunks are in"
                               (alist-get 'additionalContext
-                                         (own-tool-output (own-tool-other "PostToolUse" input)))))
+                                         (own-tool-output
+                                          (own-tool-other "claude" "PostToolUse" input)))))
       (e2e-see-gone "Agent-Q Diff: a\\.txt")
       ;; What it would do with another input, nobody knows.
       (e2e-write "a.txt" (e2e-text))
-      (setq before (own-tool-other "PreToolUse" input))
-      (e2e-see "hunk 1/3 .* a\\.txt · Copilot")
+      (setq before (own-tool-other "claude" "PreToolUse" input))
+      (e2e-see "hunk 1/3 .* a\\.txt · Another")
       (unless (string-prefix-p "*Agent-Q Diff" (e2e-eval '(buffer-name (window-buffer))))
         (e2e-press "C-x o"))
       (e2e-press "a r a q")
-      (e2e-wait-for (not (process-live-p before)))
-      (should (= 2 (process-exit-status before)))
       (should (string-match-p "edit was not run, since it cannot write what the user decided; \
 Emacs wrote it\\.\n✓ Accepted in part: 2 of 3 hunks are in"
-                              (with-current-buffer (process-get before 'err) (buffer-string))))
+                              (own-tool-denial before)))
       (should (equal (e2e-read "a.txt") (e2e-text 5 35))))))
+
+(ert-deftest e2e-own-tool-copilot-reads-a-refusal-on-standard-output ()
+  (own-tool-with-emacs
+    (e2e-write "a.txt" (e2e-text))
+    (let* ((run (lambda (&rest more)
+                  (own-tool-run '("hook" "--format" "copilot")
+                                (json-serialize
+                                 `((sessionId . "one") (cwd . ,(e2e-path "")) (toolName . "edit")
+                                   (toolArgs . ((path . ,(e2e-path "a.txt"))
+                                                (old_str . "line 5\n") (new_str . "LINE 5\n")))
+                                   ,@more)))))
+           (before (funcall run)))
+      (e2e-see "hunk 1/1 .* a\\.txt · Copilot CLI")
+      (e2e-press "C-x o C-c C-k")
+      (let-alist (own-tool-answer before)
+        (should (equal "deny" .permissionDecision))
+        (should (string-prefix-p "✗ Rejected: " .permissionDecisionReason))
+        (should (equal .permissionDecisionReason
+                       .hookSpecificOutput.permissionDecisionReason)))
+      (e2e-see-gone "Agent-Q Diff: a\\.txt")
+      (setq before (funcall run))
+      (own-tool-go "a.txt")
+      (e2e-press "C-c C-c")
+      (should (equal "allow" (alist-get 'permissionDecision (own-tool-answer before))))
+      (e2e-write "a.txt" (e2e-text 5))
+      (should (string-prefix-p "✓ Accepted: "
+                               (alist-get 'additionalContext
+                                          (own-tool-answer
+                                           (funcall run '(toolResult . ((resultType . "success"))))))))
+      ;; Whatever goes wrong is said there as well.
+      (let-alist (own-tool-answer (own-tool-run '("hook" "--format" "copilot") "{"))
+        (should (equal "deny" .permissionDecision))
+        (should (string-search "does not understand the agent's event"
+                               .permissionDecisionReason))))))
+
+(ert-deftest e2e-own-tool-what-is-made-undecided-is-an-alarm ()
+  (own-tool-with-emacs
+    (e2e-write "a.txt" (e2e-text))
+    (let ((before (own-tool-claude "PreToolUse" "Edit"
+                                   (own-tool-edit "line 5\n" "LINE 5\n"))))
+      (e2e-see "hunk 1/1 .* a\\.txt · Claude Code")
+      ;; The agent's own time is up: it ends its hook, and edits.
+      (delete-process before)
+      (e2e-see "Claude Code no longer waits for the review of a\\.txt")
+      (e2e-write "a.txt" (e2e-text 5))
+      (e2e-see "Claude Code's tool Edit edited .*a\\.txt before you had decided: it did not wait")
+      (should (equal "made undecided"
+                     (e2e-eval '(plist-get (car (agent-q-diff-log-entries 1)) :outcome)))))))
+
+(ert-deftest e2e-own-tool-what-is-proposed-again-and-accepted-is-no-alarm ()
+  (own-tool-with-emacs
+    (e2e-write "a.txt" (e2e-text))
+    (let ((input (own-tool-edit "line 5\n" "LINE 5\n")))
+      (let ((before (own-tool-claude "PreToolUse" "Edit" input)))
+        (e2e-see "hunk 1/1 .* a\\.txt · Claude Code")
+        (delete-process before)
+        (e2e-see "Claude Code no longer waits for the review of a\\.txt"))
+      (let ((before (own-tool-claude "PreToolUse" "Edit" input)))
+        (own-tool-go "a.txt")
+        (e2e-press "C-c C-c")
+        (own-tool-answer before)
+        (e2e-write "a.txt" (e2e-text 5))
+        (own-tool-answer (own-tool-claude "PostToolUse" "Edit" input)))
+      ;; All that was to be looked at has been.
+      (e2e-wait-for (not (e2e-eval '(seq-some (lambda (timer)
+                                                (string-search "own-agent" (format "%S" timer)))
+                                              timer-list))))
+      (should-not (e2e-eval '(and (get-buffer "*Warnings*") t))))))
+
+(ert-deftest e2e-own-tool-what-is-too-large-is-refused-before-it-is-read ()
+  (own-tool-with-emacs
+    (e2e-write "a.txt" "")
+    ;; It takes no room on the disk.
+    (call-process "truncate" nil nil nil "-s" "65M" (e2e-path "a.txt"))
+    (let-alist (own-tool-output (own-tool-claude "PreToolUse" "Write"
+                                                 `((file_path . ,(e2e-path "a.txt"))
+                                                   (content . "a\n"))))
+      (should (equal "deny" .permissionDecision))
+      (should (string-match-p "a\\.txt: it is larger than 64 MiB" .permissionDecisionReason)))
+    (e2e-write "event" "")
+    (call-process "truncate" nil nil nil "-s" "65M" (e2e-path "event"))
+    (with-temp-buffer
+      (should (= 2 (call-process (own-tool-program) (e2e-path "event") t nil "hook" "claude")))
+      (should (string-search "the agent's event is larger than 64 MiB" (buffer-string))))))
 
 (defconst own-tool-refused
   '(("" . "does not understand the agent's event")

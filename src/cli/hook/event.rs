@@ -62,7 +62,14 @@ impl Event {
             serde_json::from_slice(bytes).map_err(|error| unknown(&error.to_string()))?;
         let value = |names: &[&str]| names.iter().find_map(|name| event.get(*name));
         let text = |names: &[&str]| value(names).and_then(Value::as_str).map(str::to_owned);
-        let name = text(EVENT_NAMES).ok_or_else(|| unknown("it has no hook_event_name"))?;
+        // Copilot CLI names no event; only after it, there is a result.
+        let name =
+            text(EVENT_NAMES).or_else(|| match (event.get("toolName"), event.get("toolResult")) {
+                (None, _) => None,
+                (Some(_), None) => Some("preToolUse".to_owned()),
+                (Some(_), Some(_)) => Some("postToolUse".to_owned()),
+            });
+        let name = name.ok_or_else(|| unknown("it has no hook_event_name"))?;
         let moment = match name.as_str() {
             "PreToolUse" | "preToolUse" | "BeforeTool" | "tool.execute.before" => Moment::Before,
             "PostToolUse" | "postToolUse" | "AfterTool" | "tool.execute.after" => Moment::After,
@@ -73,7 +80,12 @@ impl Event {
         };
         let is_tool = matches!(moment, Moment::Before | Moment::After);
         let tool = text(&["tool_name", "toolName"]);
-        let input = value(&["tool_input", "toolArgs"]).and_then(Value::as_object);
+        // Earlier versions of Copilot CLI have its JSON as a string.
+        let input = match value(&["tool_input", "toolArgs"]) {
+            Some(Value::String(input)) => serde_json::from_str(input).ok(),
+            input => input.cloned(),
+        };
+        let input = input.as_ref().and_then(Value::as_object);
         if is_tool && (tool.is_none() || input.is_none()) {
             return Err(unknown(
                 "it has no tool_name, or its tool_input is no object",
@@ -85,12 +97,16 @@ impl Event {
             input: input.cloned().unwrap_or_default(),
             has_failed: event
                 .pointer("/tool_response/error")
-                .is_some_and(|error| !error.is_null() && error != ""),
+                .is_some_and(|error| !error.is_null() && error != "")
+                || event
+                    .pointer("/toolResult/resultType")
+                    .is_some_and(|kind| kind != "success"),
             response: event.get("tool_response").cloned().unwrap_or_default(),
             is_planning: text(&["permission_mode"]).is_some_and(|mode| mode == "plan"),
             session: text(&["session_id", "sessionId", "conversation_id"]).unwrap_or_default(),
             directory: text(&["cwd"]).map_or_else(crate::socket::current_directory, PathBuf::from),
-            call: text(&["tool_use_id", "tool_call_id", "toolUseId"]),
+            // Qwen Code has both, and makes the first anew for each event.
+            call: text(&["tool_call_id", "tool_use_id", "toolUseId"]),
         })
     }
 
@@ -157,6 +173,26 @@ mod tests {
         let stop = Event::parse(br#"{"hook_event_name": "Stop", "session_id": "s"}"#).unwrap();
         assert_eq!(stop.moment, Moment::Over);
         assert_eq!(stop.call_of(Path::new("/f")), "s /f");
+    }
+
+    #[test]
+    fn an_event_without_a_name_is_known_by_its_result() {
+        let event = |rest: &str| {
+            let event = format!(r#"{{"sessionId": "s", "cwd": "/d", "toolName": "edit"{rest}}}"#);
+            Event::parse(event.as_bytes())
+        };
+        let before = event(r#", "toolArgs": {"path": "f"}"#).unwrap();
+        assert_eq!((before.moment, &*before.tool), (Moment::Before, "edit"));
+        let text = event(r#", "toolArgs": "{\"path\": \"f\"}""#).unwrap();
+        assert_eq!(text, before);
+        let result = r#", "toolArgs": {"path": "f"}, "toolResult": {"resultType": "success"}"#;
+        let after = event(result).unwrap();
+        assert_eq!((after.moment, after.has_failed), (Moment::After, false));
+        let failed = event(&result.replace("success", "failure")).unwrap();
+        assert!(failed.has_failed);
+        for rest in ["", r#", "toolArgs": "{""#, r#", "toolArgs": 1"#] {
+            assert!(event(rest).is_err(), "{rest}");
+        }
     }
 
     #[test]

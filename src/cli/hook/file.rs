@@ -26,6 +26,10 @@ pub fn check_spelling(path: &Path) -> Result<(), String> {
     }
 }
 
+/// How many bytes a file, or an event, may have. What is made of it takes several times as much
+/// memory, and without enough of that the program would abort.
+pub const MAX_BYTES: u64 = 64 * 1024 * 1024;
+
 /// Returns the text of the file `path`, or `None` if there is no such file.
 ///
 /// # Errors
@@ -38,6 +42,7 @@ pub fn read(path: &Path) -> Result<Option<FileText>, String> {
         Err(error) => Err(unreadable(&error)),
         // To open a FIFO would wait for its writer.
         Ok(metadata) if !metadata.is_file() => Err(unreadable(&"it is not a regular file")),
+        Ok(metadata) if metadata.len() > MAX_BYTES => Err(unreadable(&"it is larger than 64 MiB")),
         Ok(_) => {
             let bytes = fs::read(path).map_err(|error| unreadable(&error))?;
             FileText::read(&bytes)

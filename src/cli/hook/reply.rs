@@ -5,7 +5,7 @@ use std::path::Path;
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
-use crate::options::Client;
+use crate::options::{Client, Hook};
 
 /// What was decided about an edit.
 pub enum Verdict {
@@ -45,19 +45,15 @@ pub fn no_edit(path: Option<&Path>, reason: &str) -> String {
 /// # Errors
 ///
 /// The reason of a denial, if the agent reads it best on standard error.
-pub fn before(
-    client: Option<Client>,
-    verdict: Verdict,
-    input: &JsonObject,
-) -> Result<Value, String> {
-    let Some(client) = client else {
-        // All agents with Claude Code's events understand a refusal by the exit status.
+pub fn before(options: &Hook, verdict: Verdict, input: &JsonObject) -> Result<Value, String> {
+    let Some(client) = options.client else {
         return match verdict {
+            Verdict::Deny(reason) if options.reads_output => Ok(denied(&reason)),
+            // All agents with Claude Code's events understand a refusal by the exit status.
             Verdict::Deny(reason) => Err(reason),
-            Verdict::Allow | Verdict::Change(_) => Ok(hook_output(
-                "PreToolUse",
-                json!({ "permissionDecision": "allow" }),
-            )),
+            Verdict::Allow | Verdict::Change(_) => {
+                Ok(decision(options, json!({ "permissionDecision": "allow" })))
+            }
         };
     };
     Ok(match client {
@@ -95,9 +91,37 @@ pub fn before(
     })
 }
 
+/// Returns a refusal, with its `reason`, for an agent that reads it on standard output.
+pub fn denied(reason: &str) -> Value {
+    let denial = json!({
+        "permissionDecision": "deny",
+        "permissionDecisionReason": reason,
+    });
+    with_output(denial.clone(), hook_output("PreToolUse", denial))
+}
+
+/// Returns `decision` about an edit of another agent than those that we know.
+fn decision(options: &Hook, decision: Value) -> Value {
+    let output = hook_output("PreToolUse", decision.clone());
+    match options.reads_output {
+        true => with_output(decision, output),
+        false => output,
+    }
+}
+
+/// Returns the object `plain`, as Copilot CLI reads it, with that of Claude Code, `output`, in it.
+fn with_output(mut plain: Value, output: Value) -> Value {
+    plain["hookSpecificOutput"] = output["hookSpecificOutput"].clone();
+    plain
+}
+
 /// Returns the answer to an event after an edit, with what the model is `told`.
-pub fn after(client: Option<Client>, told: &str) -> Value {
-    let name = match client {
+pub fn after(options: &Hook, told: &str) -> Value {
+    if options.reads_output {
+        let told = json!({ "additionalContext": told });
+        return with_output(told.clone(), hook_output("PostToolUse", told));
+    }
+    let name = match options.client {
         // A decision "block" would take the place of the tool's result, but in a script that the
         // model has written, it is an exception: the rest of the script does not run.
         Some(Client::Claude | Client::Codex) | None => "PostToolUse",

@@ -53,7 +53,7 @@ fn propose_file_edit() -> Tool {
     )
     .with_title("Propose a new text of a file")
     .with_raw_output_schema(Arc::new(result_schema()))
-    .with_annotations(changing())
+    .with_annotations(proposing())
 }
 
 fn edit_file() -> Tool {
@@ -104,7 +104,7 @@ fn propose_patch() -> Tool {
     )
     .with_title("Propose a patch")
     .with_raw_output_schema(Arc::new(result_schema()))
-    .with_annotations(changing())
+    .with_annotations(proposing())
 }
 
 fn propose_changes() -> Tool {
@@ -137,7 +137,7 @@ fn propose_changes() -> Tool {
     )
     .with_title("Propose changes of several files")
     .with_raw_output_schema(Arc::new(result_schema()))
-    .with_annotations(changing())
+    .with_annotations(proposing())
 }
 
 fn review_result() -> Tool {
@@ -153,6 +153,12 @@ fn review_result() -> Tool {
     .with_title("Wait for a review")
     .with_raw_output_schema(Arc::new(result_schema()))
     .with_annotations(waiting())
+}
+
+/// Returns what a client may know about a tool that changes nothing but what the user accepts. Codex
+/// refuses one that destroys, if it may not ask the user itself.
+fn proposing() -> ToolAnnotations {
+    changing().destructive(false)
 }
 
 /// Returns what a client may know about a tool that changes files, if the user lets it.

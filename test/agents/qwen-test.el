@@ -1,0 +1,17 @@
+;;; qwen-test.el --- Edits of Qwen Code, decided by keys  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; It waits for a minute, whatever its settings say.  See
+;; agents-tools.el and agents-formats.el.
+
+;;; Code:
+
+(require 'agents-formats)
+
+(agents-define-formats "qwen")
+
+(provide 'qwen-test)
+;;; qwen-test.el ends here
