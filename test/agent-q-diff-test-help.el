@@ -148,12 +148,13 @@ It has one change.  Return the number of hunks that this makes."
 (defun aqd-numbered (n &optional changes)
   "Return N lines \"line 1\" to \"line N\"; CHANGES is an alist of others.
 A change to nil leaves the line out."
-  (cl-loop for number from 1 to n
-           for change = (assq number changes)
-           concat (cond
-                   ((null change) (format "line %d\n" number))
-                   ((cdr change) (concat (cdr change) "\n"))
-                   (t ""))))
+  (mapconcat (lambda (number)
+               (let ((change (assq number changes)))
+                 (cond
+                  ((null change) (format "line %d\n" number))
+                  ((cdr change) (concat (cdr change) "\n"))
+                  (t ""))))
+             (number-sequence 1 n) ""))
 
 (defun aqd-signs ()
   "Return the signs that the current diff buffer shows, in order.
