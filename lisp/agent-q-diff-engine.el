@@ -186,7 +186,7 @@ line and the cause."
           (agent-q-diff-engine--call #'agent-q-diff-module-files diff)))
 
 (defun agent-q-diff-engine-describe (diff)
-  "Return a list of (READINGS IS-GIT OPERATIONS . HUNKS), one for each file in DIFF.
+  "Return (READINGS IS-GIT OPERATIONS . HUNKS) for each file in DIFF, a list.
 DIFF is a unified diff.  READINGS and IS-GIT say how its names may be meant,
 as from `agent-q-diff-module-describe'.  OPERATIONS is a list as for
 `agent-q-diff-module-join', with texts decoded.  HUNKS is as from

@@ -119,15 +119,14 @@ now.  Tell the user how to use it.  Return nil if HUNK has no place to choose."
       t)))
 
 (defun agent-q-diff-places--shown-before (id places)
-  "Return the index in PLACES of the one that was shown of the hunk with ID, or nil."
+  "Return the index in PLACES of the one that was shown of hunk ID, or nil."
   (pcase agent-q-diff-buffer-shown
     ((and `(,(pred (eql id)) . ,_)
           (guard (and agent-q-diff-places--marker
                       (marker-buffer agent-q-diff-places--marker))))
-     (let ((line (with-current-buffer (marker-buffer agent-q-diff-places--marker)
-                   (save-restriction
-                     (widen)
-                     (1- (line-number-at-pos agent-q-diff-places--marker t))))))
+     (let* ((marker agent-q-diff-places--marker)
+            (line (with-current-buffer (marker-buffer marker)
+                    (1- (line-number-at-pos marker t)))))
        (seq-position places line (lambda (place line) (eql (car place) line)))))))
 
 (defun agent-q-diff-places-show-next (n)

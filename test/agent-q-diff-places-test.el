@@ -98,14 +98,14 @@
         (goto-char (point-min))
         (insert "{\n  x\n}\n"))
       (aqd-press "a")
-      (should (= (+ 3 line) (aqd-places-point review))))
-    ;; And taken out again.
-    (with-current-buffer (aqd-target-of review)
-      (goto-char (point-min))
-      (delete-region (point) (line-beginning-position 4)))
-    (aqd-press "n p")
-    (aqd-press "a")
-    (should (= 13 (aqd-places-point review)))))
+      (should (= (+ 3 line) (aqd-places-point review)))
+      ;; And taken out again.
+      (with-current-buffer (aqd-target-of review)
+        (goto-char (point-min))
+        (delete-region (point) (line-beginning-position 4)))
+      (aqd-press "n p")
+      (aqd-press "a")
+      (should (= line (aqd-places-point review))))))
 
 (ert-deftest aqd-places-accept-all-leaves-out-what-nobody-named ()
   (aqd-with-patch-review aqd-equal-blocks aqd-equal-blocks-diff
