@@ -206,6 +206,7 @@ edits."
     (agent-q-diff-log-record
      (list :tool (agent-q-diff-request-tool request)
            :agent (car agent-q-diff-caller)
+           :description (plist-get (agent-q-diff-request-info request) :description)
            :path (agent-q-diff-request-name request)
            :outcome (plist-get outcome :outcome)
            :saved (plist-get outcome :saved)

@@ -175,13 +175,49 @@ If the list is gone, stop following what happens."
 (defun agent-q-diff-list-open ()
   "Go to the review at point; open it again if it has ended."
   (interactive nil agent-q-diff-list-mode)
-  (let ((review (agent-q-diff-list--here)))
-    (if (agent-q-diff-session-outcome review)
-        (agent-q-diff-look-again review)
-      (pop-to-buffer (agent-q-diff-session-buffer review))
-      (agent-q-diff-reviews-introduce review)
-      ;; Otherwise a terminal's menu bar would not be updated.
-      (force-mode-line-update))))
+  (agent-q-diff-list--go-to (agent-q-diff-list--here)))
+
+(defun agent-q-diff-list--go-to (review)
+  "Go to REVIEW; open it again if it has ended."
+  (if (agent-q-diff-session-outcome review)
+      (agent-q-diff-look-again review)
+    (pop-to-buffer (agent-q-diff-session-buffer review))
+    (agent-q-diff-reviews-introduce review)
+    ;; Otherwise a terminal's menu bar would not be updated.
+    (force-mode-line-update)))
+
+(defun agent-q-diff-list--index-of (review buffer)
+  "Return the index of the file of REVIEW that BUFFER has, or nil."
+  (seq-position (agent-q-diff-change-files (agent-q-diff-session-change review))
+                buffer
+                (lambda (file buffer)
+                  (or (eq buffer (agent-q-diff-file-change-buffer file))
+                      (let ((path (agent-q-diff-file-change-path file)))
+                        (and path
+                             (equal (expand-file-name path) (buffer-file-name buffer))))))))
+
+;;;###autoload
+(defun agent-q-diff-go-to-review ()
+  "Go to the review of the file that this buffer visits.
+An open review comes first, the latest of several; without one, the latest
+that has ended is opened again.  In a review of several files, point moves to
+this file."
+  (interactive "@")
+  (let* ((buffer (or (buffer-base-buffer) (current-buffer)))
+         (review (or (seq-find (lambda (review)
+                                 (agent-q-diff-list--index-of review buffer))
+                               (append (reverse (agent-q-diff-open-reviews))
+                                       (agent-q-diff-past-reviews)))
+                     (user-error "No review of this file; M-x agent-q-diff-list lists all")))
+         (index (agent-q-diff-list--index-of review buffer)))
+    (agent-q-diff-list--go-to review)
+    (unless (= index (agent-q-diff-change-file-index
+                      (agent-q-diff-session-change review)
+                      (or (agent-q-diff-buffer-hunk-before) 0)))
+      (agent-q-diff-buffer-complete)
+      (goto-char (agent-q-diff-buffer-position
+                  (aref (agent-q-diff-change-first-hunks (agent-q-diff-session-change review))
+                        index))))))
 
 (defun agent-q-diff-list-cancel ()
   "Cancel the review at point: its agent is told that nobody decided.

@@ -156,25 +156,70 @@ A relative path is below the root that ENTRY has."
         (format "%d/%d" in total)
       "")))
 
-(defun agent-q-diff-log-list--row (entry)
-  "Return ENTRY as an element of `tabulated-list-entries'."
+(defvar-local agent-q-diff-log-list--entries nil
+  "The entries of the log that this buffer lists.")
+
+(defun agent-q-diff-log-list--file-cell (path width)
+  "Return PATH for a column of WIDTH: its end, if it is too long."
+  (let ((excess (- (string-width path) width)))
+    (if (> excess 0)
+        (concat "…" (truncate-string-to-width path (string-width path) (1+ excess)))
+      path)))
+
+(defun agent-q-diff-log-list--row (entry width)
+  "Return ENTRY as an element of `tabulated-list-entries'.
+WIDTH is that of the column of files."
   (let ((cell (lambda (key)
                 (let ((value (plist-get entry key)))
                   (agent-q-diff-log-list--visible (or value ""))))))
     (list entry
-          (vector (agent-q-diff-log-list--time entry)
-                  (funcall cell :tool)
+          (vector (funcall cell :agent)
+                  (funcall cell :description)
+                  (agent-q-diff-log-list--file-cell
+                   (agent-q-diff-log-list--visible
+                    (let ((path (plist-get entry :path)))
+                      (cond
+                       ((null path) "")
+                       ;; A remote name may not connect.
+                       ((and (stringp path) (not (file-remote-p path)))
+                        (abbreviate-file-name path))
+                       (t path)))
+                    most-positive-fixnum)
+                   width)
                   (agent-q-diff-log-list--visible (agent-q-diff-log-list--outcome entry))
                   (agent-q-diff-log-list--hunks entry)
                   (funcall cell :decided-by)
-                  (funcall cell :path)
+                  (agent-q-diff-log-list--time entry)
+                  (funcall cell :tool)
                   (funcall cell :reason)))))
+
+(defun agent-q-diff-log-list--lay-out (width)
+  "Make the columns for a window of WIDTH columns.
+In a narrow one, those from the number of hunks on may be to its right."
+  (let* ((n-free (max 40 (- width 66)))
+         (n-description (/ n-free 2))
+         (n-file (- n-free n-description)))
+    (setq tabulated-list-format
+          (vector '("Agent" 11 t) (list "Description" n-description t)
+                  (list "File" n-file t) '("Outcome" 16 t) '("Hunks" 5 nil) '("By" 7 t)
+                  '("Time" 19 t) '("Tool" 17 t) '("Reason" 0 nil))
+          tabulated-list-entries
+          (mapcar (lambda (entry) (agent-q-diff-log-list--row entry n-file))
+                  agent-q-diff-log-list--entries))
+    (tabulated-list-init-header)))
+
+(defun agent-q-diff-log-list--fit (window)
+  "Lay out the list again if WINDOW, which shows it, has another width."
+  (when (and (window-live-p window)
+             (/= (window-body-width window) (window-old-body-width window)))
+    (with-current-buffer (window-buffer window)
+      (agent-q-diff-log-list--lay-out (window-body-width window))
+      (tabulated-list-print t))))
 
 (defun agent-q-diff-log-list--refresh ()
   "Read the log again into `tabulated-list-entries'."
-  (setq tabulated-list-entries
-        (mapcar #'agent-q-diff-log-list--row
-                (agent-q-diff-log-entries agent-q-diff-log-n-shown))))
+  (setq agent-q-diff-log-list--entries (agent-q-diff-log-entries agent-q-diff-log-n-shown))
+  (agent-q-diff-log-list--lay-out (window-body-width (get-buffer-window nil t))))
 
 (defun agent-q-diff-log-show-entry ()
   "Show the entry at point with its diff, in the other window."
@@ -195,13 +240,11 @@ A relative path is below the root that ENTRY has."
   "Major mode for the list of what agents proposed, the latest first.
 
 \\{agent-q-diff-log-mode-map}"
-  (setq tabulated-list-format [("Time" 19 t) ("Tool" 17 t) ("Outcome" 20 t)
-                               ("Hunks" 5 nil) ("By" 7 t) ("Path" 40 t) ("Reason" 0 nil)]
-        tabulated-list-padding 1)
+  (setq tabulated-list-padding 1)
   (setq-local bidi-display-reordering nil)
   (agent-q-diff-base-claim-single-keys)
   (add-hook 'tabulated-list-revert-hook #'agent-q-diff-log-list--refresh nil t)
-  (tabulated-list-init-header))
+  (add-hook 'window-size-change-functions #'agent-q-diff-log-list--fit nil t))
 
 ;;;###autoload
 (defun agent-q-diff-log ()
@@ -212,9 +255,10 @@ the log again."
   (interactive)
   (let ((buffer (get-buffer-create "*Agent-Q Log*")))
     (with-current-buffer buffer
-      (agent-q-diff-log-mode)
-      (revert-buffer))
-    (pop-to-buffer buffer)))
+      (agent-q-diff-log-mode))
+    ;; The columns depend on the window.
+    (pop-to-buffer buffer)
+    (revert-buffer)))
 
 (provide 'agent-q-diff-log-list)
 ;;; agent-q-diff-log-list.el ends here

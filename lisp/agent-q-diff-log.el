@@ -74,7 +74,7 @@ surrogate pair \"\\uNNNN\".  So does NUL, which Emacs 28 cannot parse."
 
 (defconst agent-q-diff-log--keys
   (append agent-q-diff-log-hunk-keys
-          '(:time :tool :agent :path :outcome :total :saved :hash-before :hash-after
+          '(:time :tool :agent :description :path :outcome :total :saved :hash-before :hash-after
                   :hunks :decided-by :diff))
   "The keys that entries usually have, each at most once.")
 
@@ -266,8 +266,8 @@ All ASCII text is written unconverted, which makes no copy."
 
 (defun agent-q-diff-log-record (plist)
   "Record PLIST: what an agent proposed, and the outcome.
-Its keys are :tool, :agent, :path, :outcome, :total and :in-file (numbers
-of hunks), :saved, :hash-before, :hash-after, :hunks, :decided-by,
+Its keys are :tool, :agent, :description, :path, :outcome, :total and
+:in-file (numbers of hunks), :saved, :hash-before, :hash-after, :hunks, :decided-by,
 :reason, :diff and any others; the time is added.  Values may be strings,
 integers, symbols, and lists, vectors and plists of those.
 

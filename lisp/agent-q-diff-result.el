@@ -405,12 +405,19 @@ Of several files that is the directory that has them all."
               :files (mapcar (lambda (file) (plist-get file :path)) files))
       (list :path (or (plist-get (car files) :path) (plist-get result :path))))))
 
+(defun agent-q-diff-result--logged-description (review)
+  "Return the description of REVIEW for the log, a plist, empty if it has none."
+  (let ((said (agent-q-diff-session-said review 500)))
+    (unless (string-empty-p said)
+      (list :description said))))
+
 (defun agent-q-diff-result-record-again (review before)
   "Record that the user has changed what is in the files of REVIEW after its end.
 BEFORE is the number of hunks that were in them until then."
   (agent-q-diff-log-record
    (append (list :tool (or (agent-q-diff-session-tool review) "review")
                  :agent (agent-q-diff-session-agent review))
+           (agent-q-diff-result--logged-description review)
            (agent-q-diff-result--logged-path review)
            (list :outcome (if (< (agent-q-diff-session-now-in review) before)
                               "taken out"
@@ -428,6 +435,7 @@ BEFORE is the number of hunks that were in them until then."
      (append
       (list :tool (or (agent-q-diff-session-tool review) "review")
             :agent (agent-q-diff-session-agent review))
+      (agent-q-diff-result--logged-description review)
       (agent-q-diff-result--logged-path review)
       (list :outcome (agent-q-diff-result-outcome review)
             :total (plist-get result :total)

@@ -36,6 +36,7 @@
 (defconst agent-q-diff-reviews--mode-line-keys
   (let ((map (make-sparse-keymap)))
     (define-key map [mode-line mouse-1] 'agent-q-diff-list)
+    (define-key map [mode-line mouse-3] 'agent-q-diff-go-to-review)
     map)
   "Keymap of the number of reviews in the mode line.")
 
@@ -44,7 +45,7 @@
   (let ((n (length agent-q-diff-reviews-open)))
     (propertize (format (ngettext " [%d review]" " [%d reviews]" n) n)
                 'face 'agent-q-diff-reviews
-                'help-echo "Open reviews; mouse-1: list them"
+                'help-echo "Open reviews; mouse-1: list them; mouse-3: go to the review of this file"
                 'mouse-face 'mode-line-highlight
                 'local-map agent-q-diff-reviews--mode-line-keys)))
 (put 'agent-q-diff-reviews-mode-line 'risky-local-variable t)

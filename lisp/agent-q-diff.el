@@ -92,6 +92,8 @@
   "Go to the next open review, after that of the current buffer." t)
 (autoload 'agent-q-diff-list "agent-q-diff-list"
   "List the open reviews, and the past ones that can be opened again." t)
+(autoload 'agent-q-diff-go-to-review "agent-q-diff-list"
+  "Go to the review of the file that this buffer visits." t)
 (autoload 'agent-q-diff-look-again "agent-q-diff-again"
   "Show REVIEW, which has ended, again; interactively, the latest one." t)
 (autoload 'agent-q-diff-log "agent-q-diff-log-list"

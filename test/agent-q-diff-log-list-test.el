@@ -30,14 +30,41 @@
       (agent-q-diff-log)
       (should (derived-mode-p 'agent-q-diff-log-mode))
       (should (= 2 (count-lines (point-min) (point-max))))
-      (should (looking-at " 2[0-9-]+ [0-9:]\\{8\\} +propose_file_edit +unchanged +policy +b<U\\+000A><U\\+001B>\\[2J<U\\+202E>\\.el"))
+      (should (looking-at " +….*U\\+202E>\\.el +unchanged +policy +2[0-9-]+ [0-9:]\\{8\\} +propose_file_edit"))
       (forward-line 1)
-      (should (looking-at ".*edit_file +changed +user +/p/src/a.el +Because\\."))
+      (should (looking-at " +/p/src/a.el +changed +user +2[0-9-]+ [0-9:]\\{8\\} +edit_file +Because\\."))
       ;; `g' reads the log again and stays at the entry.
       (agent-q-diff-log-record '(:tool "third"))
       (execute-kbd-macro "g")
       (should (= 3 (count-lines (point-min) (point-max))))
       (should (equal "/p/src/a.el" (plist-get (tabulated-list-get-id) :path))))))
+
+(defun aqd-log-list-columns ()
+  "Return the names of the columns and where each begins."
+  (let ((at tabulated-list-padding))
+    (mapcar (lambda (column)
+              (prog1 (cons (car column) at)
+                (setq at (+ at (nth 1 column) 1))))
+            tabulated-list-format)))
+
+(ert-deftest aqd-log-list-agent-description-and-file-are-first-and-use-the-width ()
+  (aqd-with-log-file
+    (agent-q-diff-log-record
+     (list :tool "edit_file" :agent "Claude" :description "Rename the cache"
+           :path (concat "/p/" (make-string 90 ?d) "/last.el")
+           :outcome "partly accepted" :total 2 :in-file 1))
+    (save-window-excursion
+      (delete-other-windows)
+      (agent-q-diff-log)
+      (should (looking-at " Claude +Rename the cache +….*/last\\.el +partly accepted +1/2"))
+      (let ((wide (aqd-log-list-columns)))
+        ;; The outcome is inside the narrowest window that one has.
+        (should (<= (+ 16 (alist-get "Outcome" wide nil nil #'equal)) 80))
+        (agent-q-diff-log-list--lay-out 160)
+        (should (= 160 (alist-get "Tool" (aqd-log-list-columns) nil nil #'equal)))
+        (tabulated-list-print t)
+        (should (looking-at " Claude +Rename the cache +…d+/last\\.el +partly accepted +1/2"))
+        (kill-buffer)))))
 
 (ert-deftest aqd-log-list-of-nothing ()
   (aqd-with-log-file
@@ -142,7 +169,7 @@
                           (apply #'agent-q-diff-review-and-wait (aqd-logged-proposal))))
       (save-window-excursion
         (agent-q-diff-log)
-        (should (looking-at ".* review +partly accepted +1/2 +user +/.*/target\\.txt"))
+        (should (looking-at ".*/target\\.txt +partly accepted +1/2 +user +.* review"))
         (kill-buffer)))))
 
 (provide 'agent-q-diff-log-list-test)

@@ -56,9 +56,27 @@
       (mapc #'agent-q-diff-cancel (list one two)))
     (aqd-should-leave-nothing)))
 
+(ert-deftest aqd-reviews-a-file-leads-to-its-review ()
+  (aqd-with-file aqd-original-of-two
+    (let ((review (aqd-begin-review aqd-original-of-two aqd-modified-of-two)))
+      (save-window-excursion
+        (find-file aqd-file)
+        (agent-q-diff-go-to-review)
+        (should (eq (window-buffer) (agent-q-diff-session-buffer review)))
+        (aqd-press "a q y")
+        (find-file aqd-file)
+        ;; It has ended.
+        (agent-q-diff-go-to-review)
+        (should (derived-mode-p 'agent-q-diff-mode))
+        (kill-buffer)
+        (with-temp-buffer
+          (should-error (agent-q-diff-go-to-review) :type 'user-error))))
+    (aqd-should-leave-nothing)))
+
 (ert-deftest aqd-reviews-mode-line-can-be-clicked ()
   (let ((map (get-text-property 1 'local-map (agent-q-diff-reviews-mode-line))))
-    (should (eq 'agent-q-diff-list (lookup-key map [mode-line mouse-1])))))
+    (should (eq 'agent-q-diff-list (lookup-key map [mode-line mouse-1])))
+    (should (eq 'agent-q-diff-go-to-review (lookup-key map [mode-line mouse-3])))))
 
 (provide 'agent-q-diff-reviews-test)
 ;;; agent-q-diff-reviews-test.el ends here
