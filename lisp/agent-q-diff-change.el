@@ -334,6 +334,20 @@ If there are more, it returns none.")
   "Return the `agent-q-diff-engine-hunk' of HUNK of CHANGE."
   (agent-q-diff-module-hunk (agent-q-diff-change-engine change) hunk))
 
+(defun agent-q-diff-change-shift (change hunk)
+  "Return by how many lines HUNK of CHANGE is shifted, or nil.
+It is nil as well if the hunk before is shifted by as much, since then there
+is nothing new to say.  HUNK is an `agent-q-diff-engine-hunk'."
+  (let ((place (agent-q-diff-engine-hunk-place hunk))
+        (index (agent-q-diff-engine-hunk-index hunk)))
+    (and (integerp place)
+         (not (and (> index 0)
+                   (= (agent-q-diff-change-file-index change index)
+                      (agent-q-diff-change-file-index change (1- index)))
+                   (eql place (agent-q-diff-engine-hunk-offset
+                               (agent-q-diff-change-hunk change (1- index))))))
+         place)))
+
 (defun agent-q-diff-change-set-mark (change hunk mark)
   "Set the mark of HUNK of CHANGE to MARK: `applied', `rejected' or nil."
   (setf (agent-q-diff-change-committed change) nil)

@@ -64,7 +64,10 @@ Once the review has ended, only the mark is known."
         (list mark (eq mark 'applied) nil nil 0))
     (let ((hunk (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk)))
       (list (agent-q-diff-engine-hunk-mark hunk) (agent-q-diff-engine-hunk-fact hunk)
-            (agent-q-diff-engine-hunk-reason hunk) (agent-q-diff-engine-hunk-place hunk)
+            (agent-q-diff-engine-hunk-reason hunk)
+            (if (integerp (agent-q-diff-engine-hunk-place hunk))
+                (agent-q-diff-change-shift agent-q-diff-buffer-change hunk)
+              (agent-q-diff-engine-hunk-place hunk))
             (agent-q-diff-engine-hunk-fuzz hunk)))))
 
 (defun agent-q-diff-next-hunk (&optional n)

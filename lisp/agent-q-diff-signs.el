@@ -222,9 +222,12 @@ STATE is `applied', `rejected', or nil to remove the sign."
                                   (agent-q-diff-engine-hunk-mark hunk)
                                   (or is-hooked (agent-q-diff-engine-hunk-fact hunk))
                                   (and (not is-hooked) (agent-q-diff-engine-hunk-reason hunk))
-                                  (if (eq place 'ambiguous)
-                                      (cons place (agent-q-diff-signs--choice hunk))
-                                    place)
+                                  (cond
+                                   ((eq place 'ambiguous)
+                                    (cons place (agent-q-diff-signs--choice hunk)))
+                                   ((integerp place)
+                                    (agent-q-diff-change-shift agent-q-diff-buffer-change hunk))
+                                   (t place))
                                   (agent-q-diff-signs--notes-on hunk)
                                   (agent-q-diff-signs--comment-on hunk))))
 

@@ -161,8 +161,7 @@ The line is put into the function of that number, counted from 1."
     (pcase-dolist (`(,edited . ,signs)
                    `((((8 . "EIGHT") (22 . "other")) (2 . "[APPLIED]"))
                      (((1 . "top\nline 1") (30 . "line 30\nmore"))
-                      (1 . "[PENDING, shifted by 1 line]") (2 . "[APPLIED]")
-                      (3 . "[PENDING, shifted by 1 line]"))))
+                      (1 . "[PENDING, shifted by 1 line]") (2 . "[APPLIED]"))))
       (aqd-with-file original
         (let* ((inhibit-message t)
                (answer nil)

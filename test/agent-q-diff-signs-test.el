@@ -44,6 +44,22 @@
     (should (string-suffix-p "; shifted by -1 line"
                              (aqd-said (agent-q-diff-next-hunk))))))
 
+(ert-deftest aqd-signs-a-shift-is-said-where-it-begins ()
+  (aqd-with-review (aqd-numbered 40)
+                   (aqd-numbered 40 '((5 . "five") (15 . "x") (25 . "y") (35 . "z")))
+    (aqd-in-target (insert "a\nb\n"))
+    (should (equal (aqd-sign 1) "[PENDING, shifted by 2 lines]"))
+    (should (equal (aqd-signs) '((1 . "[PENDING, shifted by 2 lines]"))))
+    (aqd-goto-hunk 1)
+    (should-not (string-search "shifted" (aqd-said (agent-q-diff-next-hunk))))
+    ;; It is another from here on.
+    (aqd-in-target (goto-char (point-min)) (search-forward "line 20") (insert "\nmore"))
+    (should (equal (aqd-sign 3) "[PENDING, shifted by 3 lines]"))
+    (should (equal (aqd-signs) '((1 . "[PENDING, shifted by 2 lines]")
+                                 (3 . "[PENDING, shifted by 3 lines]"))))
+    (aqd-accept 1)
+    (should (equal (aqd-signs) '((1 . "[APPLIED]") (3 . "[PENDING, shifted by 3 lines]"))))))
+
 ;;;; Mark and fact
 
 (ert-deftest aqd-signs-refresh-while-saving ()
