@@ -108,6 +108,7 @@ Line 20 is as it was, lines 5 and 35 are changed."
 
 In the file: hunks 1 and 3.
 Not in the file: hunk 2.
+The user rejected hunk 2.
 The lines as they now are:
 hunk 1, in the file:\n" (agents-matrix--numbered 5)
 "hunk 2, not in the file:\n" (agents-matrix--numbered 20)

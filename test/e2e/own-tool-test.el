@@ -361,7 +361,7 @@ line 19\n-line 20\n+LINE 20\n line 21\n line 22\n line 23\n*** End Patch\n"))
         (e2e-write "a.txt" (e2e-text 5))
         (rename-file (e2e-path "c.txt") (e2e-path "d.txt"))
         (should (string-match-p "\\`✓ Accepted in part: 2 of 3 files: a\\.txt 1 of 1 hunk, \
-b\\.txt not deleted, c\\.txt renamed to d\\.txt with 0 of 1 hunk\\."
+b\\.txt not deleted (rejected), c\\.txt renamed to d\\.txt with 0 of 1 hunk (rejected: hunk 1)\\."
                                 (own-tool-codex-told .updatedInput.command)))))))
 
 (ert-deftest e2e-own-tool-codex-leaves-something-else-in-one-of-several-files ()
