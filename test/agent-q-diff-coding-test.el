@@ -478,7 +478,7 @@ The buffer will be saved as CODING."
           (aqd-with-file ""
             (let ((inhibit-message t)
                   (default-directory (file-name-directory aqd-file))
-                  (agent-q-diff-project-root-function (lambda () default-directory)))
+                  (agent-q-diff-project-root (file-name-directory aqd-file)))
               (let ((coding-system-for-write 'no-conversion))
                 (write-region bytes nil aqd-file nil 'silent))
               (when is-open
