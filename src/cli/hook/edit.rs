@@ -472,10 +472,7 @@ mod tests {
         let edit = json!({ "oldString": "a", "newString": "b", "originalFile": "a\na\n",
                            "replaceAll": true });
         let written = |tool, response| written(tool, &after("", response));
-        assert_eq!(
-            written(Tool::ClaudeEdit, edit).as_deref(),
-            Some("b\nb\n")
-        );
+        assert_eq!(written(Tool::ClaudeEdit, edit).as_deref(), Some("b\nb\n"));
         let new = json!({ "oldString": "", "newString": "b\n", "originalFile": null });
         assert_eq!(written(Tool::ClaudeEdit, new).as_deref(), Some("b\n"));
         let write = json!({ "content": "c\n" });
@@ -483,10 +480,16 @@ mod tests {
         let gemini = json!({ "returnDisplay": { "newContent": "d\n" } });
         assert_eq!(written(Tool::GeminiReplace, gemini).as_deref(), Some("d\n"));
         for (tool, response) in [
-            (Tool::ClaudeEdit, json!({ "oldString": "a", "newString": "b" })),
+            (
+                Tool::ClaudeEdit,
+                json!({ "oldString": "a", "newString": "b" }),
+            ),
             (Tool::ClaudeEdit, Value::Null),
             (Tool::GeminiWrite, json!({ "returnDisplay": "text" })),
-            (Tool::CodexPatch, json!("Success. Updated the following files:\nM a\n")),
+            (
+                Tool::CodexPatch,
+                json!("Success. Updated the following files:\nM a\n"),
+            ),
         ] {
             assert_eq!(written(tool, response), None);
         }
