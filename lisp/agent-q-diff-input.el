@@ -408,7 +408,8 @@ One that is renamed may have its new name already."
       (let ((new (agent-q-diff-input-fit-new fit)))
         (and (agent-q-diff-input-fit-old fit) new
              (not (equal new (agent-q-diff-input-fit-old fit)))
-             (agent-q-diff-input--there-p (expand-file-name new))))))
+             (when-let ((name (agent-q-diff-input--absolute new default-directory)))
+               (agent-q-diff-input--there-p name))))))
 
 (defun agent-q-diff-input--may-be-new-p (file)
   "Return non-nil if FILE of a diff need not exist.
@@ -511,7 +512,7 @@ if it is nil, signal `agent-q-diff-bad-target'."
             (agent-q-diff-input--refuse-guess files bases)
             (mapcar #'agent-q-diff-input--usual files))
         (when path
-          (setq all (agent-q-diff-input--choosing all (expand-file-name path))))
+          (setq all (agent-q-diff-input--choosing all (agent-q-diff-visit-name path))))
         (setq all (cl-mapcar #'agent-q-diff-input--with-blob all files))
         (mapcar (lambda (fit)
                   (cons (agent-q-diff-input-fit-old fit) (agent-q-diff-input-fit-new fit)))
@@ -529,8 +530,9 @@ if it is nil, signal `agent-q-diff-bad-target'."
                               (member name
                                       (list (agent-q-diff-input-fit-name fit)
                                             (and (agent-q-diff-input-fit-new fit)
-                                                 (expand-file-name
-                                                  (agent-q-diff-input-fit-new fit))))))
+                                                 (agent-q-diff-input--absolute
+                                                  (agent-q-diff-input-fit-new fit)
+                                                  default-directory)))))
                             fits)
                 fits))
           all))

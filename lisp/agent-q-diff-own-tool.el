@@ -42,6 +42,7 @@
 (require 'agent-q-diff-message)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-disk)
+(require 'agent-q-diff-visit)
 (require 'agent-q-diff-live)
 (require 'agent-q-diff-write)
 (require 'agent-q-diff-guard)
@@ -427,7 +428,7 @@ needs to be said."
         (refused (and edit (agent-q-diff-own-agent-refused
                             (agent-q-diff-own-tool-edit-check edit)))))
     (unless refused
-      (agent-q-diff-own-tool--follow (expand-file-name (gethash "path" arguments))))
+      (agent-q-diff-own-tool--follow (agent-q-diff-visit-name (gethash "path" arguments))))
     (cond
      ((null edit)
       "This edit was not decided in Emacs: agent-q-diff does not know of it. Tell the user.")

@@ -196,8 +196,8 @@ The only file is the one that PATH names; of several, one must be."
   (cond
    ((null (cdr files)) (list (plist-put (car files) :path path)))
    ((seq-some (lambda (file)
-                (member (expand-file-name path)
-                        (mapcar #'expand-file-name
+                (member (agent-q-diff-visit-name path)
+                        (mapcar #'agent-q-diff-visit-name
                                 (delq nil (list (plist-get file :path)
                                                 (plist-get file :to))))))
               files)

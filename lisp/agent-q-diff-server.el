@@ -16,6 +16,9 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
+(require 'agent-q-diff-log)
+(require 'agent-q-diff-visit)
 (require 'agent-q-diff-message)
 (require 'agent-q-diff-protocol)
 (require 'agent-q-diff-structured)
@@ -185,12 +188,41 @@ several files.  Return a message."
 It must be an existing local directory: accessing a remote one could open a
 connection."
   (unless (and (stringp directory)
-               (not (file-remote-p directory))
+               (not (agent-q-diff-visible-path-flaw directory))
                (file-name-absolute-p directory)
+               (agent-q-diff-visible-path-plain directory "/")
                (file-directory-p directory))
     (signal 'agent-q-diff-bad-arguments
             '("the caller's directory is not a local directory")))
   (file-name-as-directory directory))
+
+;;;; The names of files in a request
+
+(defun agent-q-diff-server--check-names (tool arguments)
+  "Refuse the call of TOOL if a name of a file in ARGUMENTS is remote or misleads.
+No handler is called, and no file accessed.  The names in a patch are known
+only once it is read; they pass `agent-q-diff-visit-name', as these do."
+  ;; The tool `edit_file' refuses them by itself, in words that must not change.
+  (unless (equal tool "edit_file")
+    (dolist (key '("path" "rename_to" "to"))
+      (let ((name (gethash key arguments)))
+        (when (and (stringp name) (not (string-empty-p name)))
+          (agent-q-diff-server--check-name tool name))))
+    (dolist (key '("changes" "files"))
+      (let ((files (gethash key arguments)))
+        (when (vectorp files)
+          (seq-doseq (file files)
+            (when (hash-table-p file)
+              (agent-q-diff-server--check-names tool file))))))))
+
+(defun agent-q-diff-server--check-name (tool name)
+  "Refuse NAME, that of a file in a call of TOOL, and log that."
+  (condition-case err
+      (let ((default-directory (or agent-q-diff-project-root default-directory)))
+        (agent-q-diff-visit-name name))
+    (agent-q-diff-bad-target
+     (agent-q-diff-log-refusal tool name err)
+     (signal (car err) (cdr err)))))
 
 (defun agent-q-diff-server--agent (name)
   "Return NAME, a caller's name for itself, made safe to show, or nil.
@@ -247,6 +279,7 @@ Signal an error if it is no such number."
            (agent-q-diff-caller (cons (agent-q-diff-server--agent
                                        (gethash "agent" request))
                                       client)))
+      (agent-q-diff-server--check-names (gethash "tool" request) arguments)
       (agent-q-diff-server--call client (gethash "tool" request) arguments))))
 
 ;;;; Connections

@@ -150,5 +150,30 @@ matter."
         (cdr (seq-find (lambda (flaw) (string-match-p (car flaw) path))
                        agent-q-diff-visible--path-flaws))))))
 
+;; Expanding a name can open a connection, and `file-remote-p' already runs
+;; a handler, so an agent's name is first looked at without one.
+
+(defun agent-q-diff-visible-path-plain (path directory)
+  "Return PATH expanded against DIRECTORY without calling any handler.
+Return nil if a handler, such as Tramp, would be called for that or for the
+result: then the file may be on another machine, or somebody else's."
+  (let* ((path (substring-no-properties path))
+         (plain (let ((file-name-handler-alist nil))
+                  ;; Emacs leaves "/.." at the beginning; it leads nowhere.
+                  (replace-regexp-in-string "\\`\\(?:/\\.\\.\\)+\\(/\\|\\'\\)" "/"
+                                            (expand-file-name path directory)))))
+    (and (seq-every-p #'agent-q-diff-visible--local-p (list path directory plain))
+         plain)))
+
+(defun agent-q-diff-visible--local-p (name)
+  "Return non-nil if no handler stands between the file NAME and this machine."
+  (let ((handler (find-file-name-handler name 'expand-file-name)))
+    (or (null handler)
+        ;; A directory can be called x.zip.
+        (and (symbolp handler)
+             (string-prefix-p "tramp-archive-" (symbol-name handler))
+             (let ((file-name-handler-alist nil))
+               (file-directory-p (file-name-directory name)))))))
+
 (provide 'agent-q-diff-visible)
 ;;; agent-q-diff-visible.el ends here

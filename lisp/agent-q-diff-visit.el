@@ -40,12 +40,21 @@ It is expanded against `default-directory'.  A misleading spelling is
 refused, and so is a remote name unless `default-directory' is on the same
 remote.  That is checked before expanding, which can open a connection."
   (agent-q-diff-visit-check-spelling path)
-  (let ((remote (file-remote-p path)))
-    (unless (or (null remote)
-                (equal remote (file-remote-p default-directory)))
-      (agent-q-diff-file-refuse "%s is on a remote host that nobody opened"
-                                path)))
-  (substring-no-properties (expand-file-name path)))
+  (or (agent-q-diff-visible-path-plain path default-directory)
+      (let ((remote (file-remote-p default-directory)))
+        (unless (and remote
+                     (if (file-name-absolute-p path)
+                         (string-prefix-p remote (agent-q-diff-visit--unhandled path))
+                       (string-prefix-p remote (agent-q-diff-visit--unhandled
+                                                (concat default-directory path)))))
+          (agent-q-diff-file-refuse "%s is on a remote host that nobody opened"
+                                    path))
+        (substring-no-properties (expand-file-name path)))))
+
+(defun agent-q-diff-visit--unhandled (name)
+  "Return NAME, which is absolute, expanded without calling any handler."
+  (let ((file-name-handler-alist nil))
+    (expand-file-name name)))
 
 ;;;; True names
 
@@ -280,9 +289,13 @@ They are one or two characters longer than the file's own name."
 
 (defun agent-q-diff-visit-detached-name (path)
   "Return PATH, the name of a text that is no file, as an absolute file name.
-The file is not accessed, so PATH may be remote."
+The file is not accessed, so PATH may be remote.  Then it stays as it is if
+it is absolute, since expanding it could open a connection."
   (agent-q-diff-visit-check-spelling path)
-  (substring-no-properties (expand-file-name path)))
+  (or (agent-q-diff-visible-path-plain path default-directory)
+      (if (and (file-remote-p default-directory) (not (file-name-absolute-p path)))
+          (agent-q-diff-visit-name path)
+        (substring-no-properties path))))
 
 (defun agent-q-diff-visit-detached (path text)
   "Return a new buffer with TEXT, the proposed content of the file PATH.

@@ -489,6 +489,114 @@ The change is in the file.")))))))
       (aqd-server-should-refuse (aqd-server-request '("path" . "/")) "directory")
       (aqd-server-should-refuse (aqd-server-request '("modified" . "a\nb\n")) "no decision"))))
 
+(defun aqd-server-line (directory tool arguments &rest more)
+  "Return a request by TOOL with ARGUMENTS, an alist, from DIRECTORY.
+MORE is an alist of further members."
+  (concat (json-serialize `((version . 1) (tool . ,tool) (directory . ,directory)
+                            ,@more (arguments . ,arguments)))
+          "\n"))
+
+(defun aqd-server-naming-requests (directory name)
+  "Return requests of all kinds from DIRECTORY that have the file NAME somewhere."
+  (let ((edit `((path . ,name) (call . "c") (tool . "Edit") (encoding . "utf-8")
+                (original . "a\n") (modified . "b\n") (text . "b\n") (session . "s")))
+        (patch '((call . "c") (tool . "apply_patch") (session . "s")))
+        (diff (format "--- %s\n+++ %s\n@@ -1 +1 @@\n-a\n+b\n" name name))
+        (envelope (format "*** Begin Patch\n*** Update File: %s\n@@\n-a\n+b\n*** End Patch\n"
+                          name)))
+    (append
+     (mapcar (lambda (tool) (aqd-server-line directory tool edit))
+             '("decide_edit" "write_decided" "not_run" "check_edit" "propose_file_edit"))
+     (mapcan (lambda (diff)
+               (list (aqd-server-line directory "decide_patch" `((diff . ,diff) ,@patch))
+                     (aqd-server-line directory "propose_patch"
+                                      `((diff . ,diff) (description . "d")))))
+             (list diff envelope
+                   (format "diff --git a/x b/y\nrename from x\nrename to %s\n" name)))
+     (mapcar (lambda (file)
+               (aqd-server-line directory "decide_patch"
+                                `((diff . "") (files . [,file]) ,@patch)))
+             `(((path . ,name) (original . "a\n") (modified . "b\n") (encoding . "utf-8"))
+               ((path . "target.txt") (to . ,name) (original . "a\n") (modified . "b\n")
+                (encoding . "utf-8"))))
+     (mapcar (lambda (file)
+               (aqd-server-line directory "propose_changes"
+                                `((description . "d") (changes . [,file]))))
+             `(((path . ,name) (content . "x\n"))
+               ((path . "target.txt") (rename_to . ,name))))
+     (list (aqd-server-line directory "edit_file"
+                            `((path . ,name) (old_str . "a") (new_str . "b")))
+           (aqd-server-line name "ping" '((x . "")))
+           (aqd-server-line directory "ping" '((x . "")) `(root . ,name))))))
+
+(defmacro aqd-server-trapping (&rest body)
+  "Run BODY; return the calls of a handler of names with a method and a host."
+  (declare (indent 0) (debug t))
+  `(let* ((calls nil)
+          (file-name-handler-alist
+           (cons (cons "\\`/[a-z]+:"
+                       (lambda (operation &rest arguments)
+                         (push (cons operation arguments) calls)
+                         (let ((file-name-handler-alist nil))
+                           (apply operation arguments))))
+                 file-name-handler-alist)))
+     ,@body
+     calls))
+
+(ert-deftest aqd-server-no-request-reaches-a-handler-of-remote-names ()
+  (aqd-with-file "a\n"
+    (aqd-server-with
+      (let ((directory (file-name-directory aqd-file)))
+        (dolist (name (list "/ssh:host:/a.org" "/ssh:host:a.org" "/sudo::/etc/passwd"
+                            "/mock:h:~/x" "/ssh:a|sudo:b:/x"
+                            (concat (apply #'concat (make-list 20 "../")) "ssh:host:/x")
+                            "/x/../ssh:host:/x"))
+          (dolist (request (aqd-server-naming-requests directory name))
+            (ert-info (request)
+              (should-not
+               (aqd-server-trapping
+                 (pcase-let ((`(,error ,text) (aqd-server-answer-to (aqd-server-ask request))))
+                   (should (string-prefix-p "Error: " text))
+                   ;; A patch that does not apply is answered as a denial.
+                   (unless (string-search "decide_patch" request)
+                     (should error)))))
+              (should-not (agent-q-diff-open-reviews)))))
+        (should (equal "a\n" (aqd-disk)))))))
+
+(ert-deftest aqd-server-no-request-reaches-a-handler-below-the-top-directory ()
+  "Below / a relative name can look remote."
+  (aqd-server-with
+    (dolist (request (aqd-server-naming-requests "/" "ssh:host:/x"))
+      (unless (string-search "\"ping\"" request)
+        (ert-info (request)
+          (should-not
+           (aqd-server-trapping
+             (should (stringp (cadr (aqd-server-answer-to (aqd-server-ask request)))))))
+          (should-not (agent-q-diff-open-reviews)))))))
+
+(ert-deftest aqd-server-misleading-names-are-refused-by-every-request ()
+  (aqd-with-file "a\n"
+    (aqd-server-with
+      (let ((directory (file-name-directory aqd-file)))
+        (dolist (name '("x\ny" "x\ty" "x\u202ey" "x\\y"))
+          (dolist (tool '("decide_edit" "write_decided" "not_run" "check_edit"
+                          "propose_file_edit" "edit_file"))
+            (ert-info ((format "%s %S" tool name))
+              (aqd-server-should-refuse
+               (aqd-server-line directory tool
+                                (if (equal tool "edit_file")
+                                    `((path . ,name) (old_str . "a") (new_str . "b"))
+                                  `((path . ,name) (call . "c") (tool . "Edit")
+                                    (encoding . "utf-8")
+                                    (original . "a\n") (modified . "b\n"))))
+               "contains a")))
+          (dolist (where (list (aqd-server-line (concat directory name) "ping" '((x . "")))
+                               (aqd-server-line directory "ping" '((x . ""))
+                                                `(root . ,(concat directory name)))))
+            (aqd-server-should-refuse where "local")))
+        (aqd-server-should-refuse (aqd-server-line directory "check_edit" '((call . "c")))
+                                  "string")))))
+
 (ert-deftest aqd-server-too-much ()
   (aqd-server-with
     (let ((agent-q-diff-protocol--limit 10000))

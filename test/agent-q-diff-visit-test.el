@@ -129,6 +129,26 @@
                                         "d"))))))
       (should-not opened))))
 
+(ert-deftest aqd-visit-no-name-reaches-a-handler-of-remote-names ()
+  (let* ((calls nil)
+         (file-name-handler-alist
+          (cons (cons "\\`/[a-z]+:"
+                      (lambda (operation &rest arguments)
+                        (push (cons operation arguments) calls)
+                        (let ((file-name-handler-alist nil))
+                          (apply operation arguments))))
+                file-name-handler-alist))
+         (default-directory "/tmp/"))
+    (dolist (name '("/ssh:host:a.org" "/ssh:host:/a.org" "/sudo::x" "../ssh:host:x"
+                    "../../../ssh:host:/x" "/../ssh:host:/x" "/x/../ssh:host:/x"))
+      (should (equal name (agent-q-diff-visit-detached-name name)))
+      (should-error (agent-q-diff-visit-name name) :type 'agent-q-diff-bad-target))
+    (let ((default-directory "/"))
+      (should-error (agent-q-diff-visit-name "ssh:host:x") :type 'agent-q-diff-bad-target))
+    (should-not calls)
+    (should (equal "/tmp/x" (agent-q-diff-visit-name "x")))
+    (should (equal "/x" (agent-q-diff-visit-name "../../../x")))))
+
 (ert-deftest aqd-visit-ruling-16-a-file-name-is-never-diff-text ()
   "A name with a newline is refused before anything is shown."
   (aqd-with-forty-lines
