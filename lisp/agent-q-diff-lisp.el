@@ -208,10 +208,12 @@ Answer REQUEST if that fails."
   (agent-q-diff-lisp--take 'slime event))
 
 (defun agent-q-diff-lisp--closed (connection)
-  "Abandon the requests over CONNECTION, a process that is closed."
-  (agent-q-diff-lisp--abandon
-   (lambda (request)
-     (eq connection (agent-q-diff-lisp-request-connection request)))))
+  "Abandon the requests over CONNECTION, a process that is closed, soon."
+  (agent-q-diff-tools-later
+   (lambda ()
+     (agent-q-diff-lisp--abandon
+      (lambda (request)
+        (eq connection (agent-q-diff-lisp-request-connection request)))))))
 
 (defun agent-q-diff-lisp--abandon (predicate)
   "Abandon the requests that satisfy PREDICATE: Lisp does not wait for them.

@@ -325,12 +325,12 @@ Bytes are decoded when all have arrived, so that no character is cut in two."
        (agent-q-diff-server--fail client err)))))
 
 (defun agent-q-diff-server--sentinel (client _event)
-  "Forget CLIENT once it has disconnected, and withdraw its call."
+  "Forget CLIENT once it has disconnected, and withdraw its call soon."
   (unless (process-live-p client)
     (setq agent-q-diff-server--clients (delq client agent-q-diff-server--clients))
     (process-put client 'parts nil)
     (agent-q-diff-server--read-as-before)
-    (agent-q-diff-tools-withdraw client)))
+    (agent-q-diff-tools-later (lambda () (agent-q-diff-tools-withdraw client)))))
 
 (defun agent-q-diff-server--accepted (_server client _message)
   "Set up CLIENT, which has connected."
@@ -461,6 +461,7 @@ served."
       (setf (agent-q-diff-session-is-abandoned review) t)))
   (dolist (client agent-q-diff-server--clients)
     (agent-q-diff-server--answer client (agent-q-diff-server--stopped client) t))
+  (agent-q-diff-tools-withdraw-gone)
   (when-let ((process agent-q-diff-server--process))
     (let ((socket (process-get process 'socket)))
       (delete-process process)

@@ -97,6 +97,35 @@ always a string, even after a quit."
         `((path . ,path) (original . ,original) (modified . ,modified)
           (description . ,description)))))))
 
+;;;; Callers that are gone
+
+(defvar agent-q-diff-tools--gone nil
+  "Functions that withdraw calls of callers that are gone, the newest first.")
+
+(defun agent-q-diff-tools-later (function)
+  "Call FUNCTION, which withdraws calls, once nothing else is being done.
+Sentinels run inside each other while Emacs waits for anything, so that
+connections which close together would fill the stack.  FUNCTION is called
+by a timer, after those before it and never inside one."
+  (unless agent-q-diff-tools--gone
+    (run-at-time 0 nil #'agent-q-diff-tools--withdraw-next))
+  (push function agent-q-diff-tools--gone))
+
+(defun agent-q-diff-tools--withdraw-next ()
+  "Call the oldest of `agent-q-diff-tools--gone', and go on by a timer.
+So keys that the user types come first."
+  (when-let ((function (car (last agent-q-diff-tools--gone))))
+    (unwind-protect
+        (funcall function)
+      (setq agent-q-diff-tools--gone (nbutlast agent-q-diff-tools--gone))
+      (when agent-q-diff-tools--gone
+        (run-at-time 0 nil #'agent-q-diff-tools--withdraw-next)))))
+
+(defun agent-q-diff-tools-withdraw-gone ()
+  "Withdraw now what else a timer would, since the user or Emacs ends it all."
+  (mapc #'funcall (nreverse (prog1 agent-q-diff-tools--gone
+                              (setq agent-q-diff-tools--gone nil)))))
+
 ;;;; Calling a tool without waiting
 
 ;;;###autoload

@@ -344,6 +344,49 @@ the project."
         (should (eq 'cancelled (agent-q-diff-session-outcome review)))
         (aqd-server-until (null agent-q-diff-server--clients))))))
 
+(ert-deftest aqd-server-connections-that-close-together-are-withdrawn-one-by-one ()
+  "Emacs may run other sentinels and timers while it withdraws one call."
+  (aqd-with-file "a\nb\n"
+    (aqd-server-with
+      (let* ((depth 0)
+             (deepest 0)
+             (count (lambda (function &rest arguments)
+                      (cl-incf depth)
+                      (setq deepest (max depth deepest))
+                      (unwind-protect
+                          (progn
+                            (accept-process-output nil 0.001)
+                            (apply function arguments))
+                        (cl-decf depth))))
+             (waiting (mapcar (lambda (n)
+                                (prog1 (aqd-server-connect)
+                                  ;; Connecting waits while too many wait.
+                                  (aqd-server-until
+                                   (= n (length agent-q-diff-server--clients)))))
+                              (number-sequence 1 260)))
+             (clients (mapcar (lambda (n)
+                                (aqd-server-ask (aqd-server-request
+                                                 `("modified" . ,(format "a\n%d\n" n)))))
+                              (number-sequence 1 40)))
+             (reviews (aqd-server-until
+                       (let ((open (agent-q-diff-open-reviews)))
+                         (and (= 40 (length open))
+                              (= 300 (length agent-q-diff-server--clients))
+                              open)))))
+        (unwind-protect
+            (progn
+              (advice-add 'agent-q-diff-tools-withdraw :around count)
+              (mapc #'delete-process (append clients waiting))
+              (aqd-server-until (and (null agent-q-diff-server--clients)
+                                     (null agent-q-diff-tools--gone))))
+          (advice-remove 'agent-q-diff-tools-withdraw count))
+        (should (= 1 deepest))
+        (dolist (review reviews)
+          (should (eq 'cancelled (agent-q-diff-session-outcome review))))
+        ;; The next one is served as before.
+        (aqd-server-ask (aqd-server-request))
+        (agent-q-diff-cancel (aqd-server-only-review))))))
+
 (ert-deftest aqd-server-closed-connection-is-said ()
   "A client has given up; accepted hunks stay, and the review can be reopened."
   (aqd-with-file "a\nb\n"
