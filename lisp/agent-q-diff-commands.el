@@ -305,7 +305,8 @@ the agent reads; interactively, with a prefix argument, it is asked for."
    (t (agent-q-diff-commands--do-here 'reject))))
 
 (defvar-local agent-q-diff-commands--rejected nil
-  "The hunk that the last command rejected, as (HUNK . ID), or nil.")
+  "The hunk that the last command rejected, as (HUNK . N-HUNKS), or nil.
+N-HUNKS is how many hunks there were.")
 
 (defun agent-q-diff-commands--do-and-advance (command)
   "Carry out COMMAND here, and move to the next pending hunk.
@@ -323,8 +324,7 @@ nil if it failed."
         (setq agent-q-diff-commands--decided here
               agent-q-diff-commands--rejected
               (and (eq command 'reject)
-                   (cons here (agent-q-diff-engine-hunk-id
-                               (agent-q-diff-change-hunk agent-q-diff-buffer-change here)))))
+                   (cons here (length agent-q-diff-buffer-marks))))
         (cond
          ;; COMMAND decided the lines of the region, so this is what is above.
          ((and first (null (aref agent-q-diff-buffer-marks first)))
@@ -621,10 +621,10 @@ are selected."
   "Return the hunk that the command before this one rejected, or nil.
 It is nil if that is HERE."
   (pcase agent-q-diff-commands--rejected
-    (`(,hunk . ,id)
+    (`(,hunk . ,n-hunks)
      (and (/= hunk here)
-          (eql id (agent-q-diff-engine-hunk-id
-                   (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk)))
+          ;; Nobody has split a hunk meanwhile.
+          (= n-hunks (length agent-q-diff-buffer-marks))
           (memq last-command '(agent-q-diff-reject-hunk sly-agent-q-diff-reject-hunk))
           hunk))))
 

@@ -363,8 +363,15 @@ HERE the state of the file afterwards.")
         (setq n (1+ n))))
     (should (= n 63))))
 
+(defconst aqd-disk-table-of-texts
+  (let ((table (copy-tree aqd-disk-table-of-proposals)))
+    ;; What is not there, and in no buffer, cannot have the original text.
+    (setf (alist-get 'deleted (cddr (car table))) '(error 0 nil deleted))
+    table)
+  "Outcomes of a proposal of two texts, in the same form.")
+
 (ert-deftest aqd-disk-propose-file-edit ()
-  (aqd-disk-check aqd-disk-table-of-proposals "propose_file_edit"))
+  (aqd-disk-check aqd-disk-table-of-texts "propose_file_edit"))
 
 (ert-deftest aqd-disk-propose-patch ()
   (aqd-disk-check aqd-disk-table-of-proposals "propose_patch"))

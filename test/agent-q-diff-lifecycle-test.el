@@ -356,6 +356,7 @@ it there; END is called in the window of the list, and ends the review."
 
 (ert-deftest aqd-lifecycle-the-end-says-what-is-where-and-what-is-next ()
   (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+    (write-region "a\n" nil (concat aqd-file "2") nil 'silent)
     (let ((other (agent-q-diff-review (concat aqd-file "2") "a\n" "b\n" "d" #'ignore)))
       (setf (agent-q-diff-session-agent review) "Kim")
       (save-window-excursion

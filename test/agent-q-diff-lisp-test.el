@@ -307,9 +307,9 @@ sly-agent-q-diff.el is loaded.")))))
     (should (equal 3 (aqd-lisp-eval '(swank:eval-in-emacs '(cl-user::+ 1 2)))))
     ;; Not with literals only; and in batch there is nobody to wait for.
     (should (equal '(:error "agent-q-diff-no-user: \"a batch Emacs has no user to decide\"")
-                   (aqd-lisp-eval '(swank:eval-in-emacs
+                   (aqd-lisp-eval `(swank:eval-in-emacs
                                     '(cl-user::sly-agent-q-show-diff-and-wait
-                                      (cl-user::concat "a") "b" "c" "d")))))
+                                      (cl-user::concat ,aqd-file) "b" "c" "d")))))
     (should-not (agent-q-diff-open-reviews))))
 
 (ert-deftest aqd-lisp-what-may-not-evaluate-is-told ()

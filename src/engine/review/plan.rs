@@ -16,7 +16,7 @@ pub struct Plan {
     /// The hunks to apply or unapply, in order; `true` means apply.
     pub flips: Vec<(usize, bool)>,
     /// Atoms to flip besides, in order, of hunks that were partly in the target.
-    pub(crate) atoms: Vec<usize>,
+    pub atoms: Vec<usize>,
     /// The user's new lines for a hunk, if it is to be rewritten.
     pub rewrite: Option<Rewrite>,
     /// The plan's role in the history of decisions.

@@ -226,9 +226,12 @@ impl Oracle {
         parts.all(|part| self.place(part).is_some())
     }
 
-    /// Flips all of `hunks`, which are in order, at once.
-    fn flip(&mut self, flips: &[(usize, bool)]) {
-        let mut places = Vec::new();
+    /// Flips all of `hunks`, which are in order, and the parts `besides`, at once.
+    fn flip(&mut self, flips: &[(usize, bool)], besides: &[usize]) {
+        let mut places: Vec<_> = besides
+            .iter()
+            .map(|&part| (part, self.place(part).expect("a place")))
+            .collect();
         for &(hunk, is_in) in flips {
             for part in self.hunks[hunk].clone() {
                 if self.state.is_in[part] != is_in {
@@ -236,6 +239,7 @@ impl Oracle {
                 }
             }
         }
+        places.sort_by_key(|(part, _)| *part);
         for (part, range) in places.into_iter().rev() {
             let is_in = !self.state.is_in[part];
             let now = self.parts[part].side(is_in).to_vec();
@@ -444,7 +448,7 @@ impl Walk<'_> {
         }
         undoing.reverse();
         self.desk.carry_out(plan);
-        self.oracle.flip(&plan.flips);
+        self.oracle.flip(&plan.flips, &plan.atoms);
         if !undoing.is_empty() {
             self.undone.clear();
             self.past.flip(known, self.known());
