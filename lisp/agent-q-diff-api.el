@@ -343,7 +343,7 @@ If all others show files under review, show it when a review has ended."
       (mapc #'agent-q-diff-api--display buffers))))
 
 (defun agent-q-diff-api--display-after-minibuffer (buffer)
-  "Show BUFFER again once the minibuffer is left, after which Emacs removes it."
+  "Show BUFFER again after the minibuffer, when windows are as before it."
   (letrec ((show (lambda ()
                    (remove-hook 'minibuffer-exit-hook show)
                    (run-with-timer 0 nil #'agent-q-diff-api--display buffer))))

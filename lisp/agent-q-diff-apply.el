@@ -42,7 +42,7 @@ a hook changes while saving is not mistaken for our edit."
   "(BUFFER . TEXT) from before the first edit of a hook in the latest save, or nil.")
 
 (defun agent-q-diff-apply--saving (buffer function)
-  "Call FUNCTION, which saves BUFFER, and note what hooks change meanwhile."
+  "Save BUFFER by calling FUNCTION, and note what hooks change meanwhile."
   (let ((note (lambda (&rest _)
                 (unless agent-q-diff-apply-text-before-hooks
                   (setq agent-q-diff-apply-text-before-hooks

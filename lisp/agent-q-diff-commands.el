@@ -163,7 +163,7 @@ For a conflict, it names the key that merges."
   "The hunk that was decided last by a key that moves on, or nil.")
 
 (defun agent-q-diff-commands--undo-words ()
-  "Return words that name the key which undoes the last decision, or nothing.
+  "Return words that name the key for undoing the last decision, or nothing.
 They are for a user who wants to undo it, and whom it has moved on."
   (if (and agent-q-diff-commands--decided
            (/= agent-q-diff-commands--decided (agent-q-diff-buffer-hunk-here))

@@ -102,7 +102,7 @@ LIVE and LINE-ENDS."
       (funcall convert (agent-q-diff-line-ends--mark text original live has-mark)))))
 
 (defun agent-q-diff-line-ends--converter (original live line-ends)
-  "Return a function that converts line ends of a text of a proposal.
+  "Return a function for converting line ends of a text of a proposal.
 It turns CRLF into LF if all lines of ORIGINAL, the proposal's, end with
 CRLF and none of LIVE, the buffer's text, does, and LF into CRLF in the
 opposite case.  LINE-ENDS is the value of `agent-q-diff-line-ends' for the

@@ -209,7 +209,7 @@ In a narrow one, those from the number of hunks on may be to its right."
     (tabulated-list-init-header)))
 
 (defun agent-q-diff-log-list--fit (window)
-  "Lay out the list again if WINDOW, which shows it, has another width."
+  "Lay out the list again if WINDOW, in which it is, has another width."
   (when (and (window-live-p window)
              (/= (window-body-width window) (window-old-body-width window)))
     (with-current-buffer (window-buffer window)

@@ -267,9 +267,9 @@ All ASCII text is written unconverted, which makes no copy."
 (defun agent-q-diff-log-record (plist)
   "Record PLIST: what an agent proposed, and the outcome.
 Its keys are :tool, :agent, :description, :path, :outcome, :total and
-:in-file (numbers of hunks), :saved, :hash-before, :hash-after, :hunks, :decided-by,
-:reason, :diff and any others; the time is added.  Values may be strings,
-integers, symbols, and lists, vectors and plists of those.
+:in-file (numbers of hunks), :saved, :hash-before, :hash-after, :hunks,
+:decided-by, :reason, :diff and any others; the time is added.  Values may
+be strings, integers, symbols, and lists, vectors and plists of those.
 
 Return non-nil if it was recorded.  Never signal an error: a failure is
 reported once, until recording works again."

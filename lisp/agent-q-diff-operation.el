@@ -381,7 +381,7 @@ Either is nil if there is no such link."
     (_ "modified")))
 
 (defun agent-q-diff-operation-creates-executable-p (file)
-  "Return non-nil if FILE is new, will be executable, and no hunk says so."
+  "Return non-nil if FILE is new and executable without a hunk for that."
   (pcase (and (null (agent-q-diff-file-change-decided-operations file))
               (car (agent-q-diff-file-change-operations file)))
     (`(create ,mode) (/= 0 (logand mode agent-q-diff-operation--execute)))))

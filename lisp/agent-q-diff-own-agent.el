@@ -375,7 +375,7 @@ Tell the user, and change nothing more until the user says so."
 An agent that gave up waiting makes its edit right after that.")
 
 (defun agent-q-diff-own-agent-watch (tool paths made-p)
-  "Alarm the user if TOOL makes an edit of PATHS that was not decided.
+  "Alarm the user if TOOL edits PATHS although nothing was decided.
 Agents do that if they no longer wait for their hook.  PATHS are the names of
 the files, and MADE-P returns non-nil if they are as TOOL would leave them."
   (let ((agent (car agent-q-diff-caller))

@@ -456,7 +456,7 @@ needs to be said."
    (list (agent-q-diff-own-tool-edit-name edit))))
 
 (defun agent-q-diff-own-tool--message (edit result)
-  "Return the message about EDIT, whose tool has written what RESULT says."
+  "Return the message about EDIT, which was written as in RESULT."
   (agent-q-diff-message-of-result (agent-q-diff-own-agent-as-written result 'saved)
                                   (agent-q-diff-own-tool-edit-path edit)))
 

@@ -273,7 +273,7 @@ ends first."
   "Keymap of the question for permission.")
 
 (defun agent-q-diff-permit--reach (request)
-  "Return a line on how far it goes to allow REQUEST for the session."
+  "Return a line on what allowing REQUEST for the session includes."
   (propertize
    (format "s allows any agent's %s in %s until Emacs exits, except protected files\n"
            (agent-q-diff-request-tool request)

@@ -148,7 +148,7 @@ If CLIENT is gone, cancel REVIEW.  It may have ended, or be nil."
    (t (signal 'agent-q-diff-bad-arguments '("the tool must be a string")))))
 
 (defun agent-q-diff-server--went-on (arguments)
-  "Note that an agent calls a tool with ARGUMENTS, so that earlier ones have run.
+  "Note a call of a tool with ARGUMENTS, by which earlier ones have run.
 That is not so of one that calls several at once."
   (unless (equal "opencode" (car agent-q-diff-caller))
     (agent-q-diff-own-agent-went-on (gethash "session" arguments)
