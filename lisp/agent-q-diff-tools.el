@@ -103,7 +103,7 @@ always a string, even after a quit."
   "Functions that withdraw calls of callers that are gone, the newest first.")
 
 (defun agent-q-diff-tools-later (function)
-  "Have FUNCTION withdraw calls of a caller that is gone, from a timer.
+  "Run FUNCTION, which withdraws something, from a timer of its own.
 Sentinels run inside each other while Emacs waits for anything, so that
 connections which close together would fill the stack.  FUNCTION is called
 by a timer, after those before it and never inside one."
