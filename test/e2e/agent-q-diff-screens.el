@@ -53,6 +53,8 @@ Nothing is compared then, so that there is no condition to wait for.")
 (defconst screens-rules
   '(("T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]\\.[0-9]\\{3\\}Z" . "THH:MM:SS.mmmZ")
     ("[0-9]\\{4\\}-[0-9][0-9]-[0-9][0-9]" . "YYYY-MM-DD")
+    ;; Cut off at the edge of the window.
+    ("YYYY-MM-DD [0-9][0-9]\\$" . "YYYY-MM-DD HH$")
     ("\\b[0-9][0-9]:[0-9][0-9]:[0-9][0-9]\\b" . "HH:MM:SS")
     ("\\b[0-9]:[0-9][0-9]:[0-9][0-9]\\b" . "H:MM:SS")
     ("Unloaded [0-9]+ features" . "Unloaded N features"))

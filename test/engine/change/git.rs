@@ -698,10 +698,13 @@ fn readings(diff: &str) -> Vec<(String, Option<usize>, Doubt)> {
     readings.collect()
 }
 
+/// A name that is meant, how many parts of the written one it lacks, and how doubtful that is.
+type Meant = (&'static str, usize, Doubt);
+
 #[test]
 fn a_name_is_read_in_all_ways_in_which_it_may_be_meant() {
     use Doubt::{Guess, Unusual, Usual};
-    let table: [(&str, &str, &[(&str, usize, Doubt)]); 8] = [
+    let table: [(&str, &str, &[Meant]); 8] = [
         (
             "a/s/x",
             "b/s/x",
