@@ -328,7 +328,11 @@ and no question may be open then."
           (let* ((request (agent-q-diff-lisp--request-make :wire 'slime
                                                            :connection connection))
                  (agent-q-diff-queue--is-busy t)
-                 (close (lambda () (agent-q-diff-lisp--closed connection)))
+                 (close (lambda ()
+                          (agent-q-diff-lisp--closed connection)
+                          ;; A timer does the rest.
+                          (while agent-q-diff-tools--gone
+                            (accept-process-output nil 0.01))))
                  (ask (lambda ()
                         (let ((agent-q-diff-caller (cons "Common Lisp" request)))
                           (aqd-edit "a" "b")))))
