@@ -160,7 +160,7 @@ For a conflict, it names the key that merges."
            (agent-q-diff-commands--followed-words agent-q-diff-buffer-change)))
 
 (defvar-local agent-q-diff-commands--decided nil
-  "The hunk that was decided last by a key that moves on, or nil.")
+  "The hunk of the last decision, if that was by a key that moves on, or nil.")
 
 (defun agent-q-diff-commands--undo-words ()
   "Return words that name the key for undoing the last decision, or nothing.
@@ -251,6 +251,7 @@ nil if anything could not be done."
   "Carry out COMMAND on HUNKS in order, and stop at the first failure.
 Return the last message shown, or nil if there was a failure.  This is one
 undo step of the target, and one decision for `agent-q-diff-undo'."
+  (setq agent-q-diff-commands--decided nil)
   (unless (eq command 'reject)
     ;; Edits of a buffer that is not there yet could not become one step.
     (dolist (hunk hunks)
@@ -372,7 +373,9 @@ hunk of their own."
   (interactive)
   (if (agent-q-diff-commands--file-here)
       (agent-q-diff-commands--do-file 'unapply nil)
-    (agent-q-diff-commands--do-here 'unapply)))
+    (when-let ((said (agent-q-diff-commands--do-here 'unapply)))
+      (setq agent-q-diff-commands--decided nil)
+      said)))
 
 (defun agent-q-diff-accept-white-space ()
   "Accept the pending hunks that change only whitespace.
@@ -544,6 +547,7 @@ If ADVANCE is non-nil, move on to the next pending hunk.  Show a message."
                          ('unapply (agent-q-diff-decide-unapply-all change index))
                          ('reject (agent-q-diff-decide-reject-all change index)
                                   nil)))))
+        (setq agent-q-diff-commands--decided nil)
         (agent-q-diff-commands--show-many change)
         (if failed
             (agent-q-diff-commands--say-failures

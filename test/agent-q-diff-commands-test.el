@@ -519,7 +519,9 @@ What is left is the last part; a part without lines is none."
     (agent-q-diff-accept-hunk t)
     (should (string-match-p "\\`Hunk 2 is not in the file; .* undoes hunk 1\\'"
                             (aqd-said (agent-q-diff-unapply-hunk))))
-    (agent-q-diff-undo)
+    ;; It is the last decision no longer.
+    (aqd-goto-hunk 1)
+    (agent-q-diff-unapply-hunk)
     (aqd-goto-hunk 2)
     (should (equal "Hunk 2 is not in the file" (aqd-said (agent-q-diff-unapply-hunk))))))
 
