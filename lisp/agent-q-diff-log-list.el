@@ -211,7 +211,7 @@ In a narrow one, those from the number of hunks on may be to its right."
 (defun agent-q-diff-log-list--fit (window)
   "Lay out the list again if WINDOW, in which it is, has another width."
   (when (and (window-live-p window)
-             (/= (window-body-width window) (window-old-body-width window)))
+             (/= (window-body-width window t) (window-old-body-pixel-width window)))
     (with-current-buffer (window-buffer window)
       (agent-q-diff-log-list--lay-out (window-body-width window))
       (tabulated-list-print t))))

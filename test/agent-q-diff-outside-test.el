@@ -206,7 +206,7 @@ The line is put into the function of that number, counted from 1."
               (agent-q-diff-cancel review))))))))
 
 (defun aqd-outside-walk (seed)
-  "Decide hunks of a short text as SEED says, with reverts, typing and undo between.
+  "Decide hunks of a short text as SEED says, and revert, type and undo.
 No line of anybody's is ever lost or glued to another."
   (random (format "agent-q-diff %d" seed))
   (cl-letf (;; It would ask whether to edit a file that has changed.

@@ -98,10 +98,11 @@
     (e2e-see "^Reviewing a proposal")
     (e2e-keys "q")
     (e2e-see-gone "^Reviewing a proposal")
-    ;; The outcome is in the file's mode, where q would be evil's.
+    ;; The outcome is not selected; q closes it first.
     (e2e-keys "=")
-    (e2e-see "The outcome; q returns to the diff")
+    (e2e-see "The outcome is shown in the other window")
     (e2e-keys "q")
+    (e2e-see-gone "if you finish now")
     (e2e-see-cursor-at "^@@ -2,7 ")
     (e2e-keys "J")
     (e2e-see "No other open review")
