@@ -18,6 +18,7 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-text)
+(require 'agent-q-diff-visit)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-decide)
 (require 'agent-q-diff-buffer)
@@ -55,14 +56,13 @@
   :lighter " Hunk")
 
 (defun agent-q-diff-edit--major-mode (target)
-  "Turn on the major mode of the buffer TARGET in this buffer.
-Local variables in the text are ignored."
-  (let ((mode (if target (buffer-local-value 'major-mode target) 'text-mode))
-        (enable-local-variables nil)
-        (enable-dir-local-variables nil))
+  "Turn on the major mode of the buffer TARGET in this buffer, which is empty.
+Of the user's hooks, only those of global minor modes run."
+  (let ((mode (if target
+                  (agent-q-diff-visit-mode-for-text (buffer-local-value 'major-mode target))
+                'text-mode)))
     (condition-case err
-        (agent-q-diff-base-silently
-          (funcall mode))
+        (agent-q-diff-visit-turn-on mode 'is-edited)
       (error (message "%s: %s" mode (error-message-string err))))
     (when target
       (dolist (variable '(tab-width indent-tabs-mode fill-column))
@@ -77,11 +77,11 @@ MERGED is as `agent-q-diff-edit--merged'."
         (target (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file hunk)))
         (buffer (generate-new-buffer (format "*Agent-Q %s*" (agent-q-diff-buffer-hunk-words hunk 'first)))))
     (with-current-buffer buffer
+      (agent-q-diff-edit--major-mode (and (buffer-live-p target) target))
       (insert text)
       (goto-char (point-min))
       (forward-line (with-current-buffer diff-buffer
                       (agent-q-diff-edit--n-context change hunk)))
-      (agent-q-diff-edit--major-mode (and (buffer-live-p target) target))
       (setq agent-q-diff-edit--diff-buffer diff-buffer
             agent-q-diff-edit--hunk identity
             agent-q-diff-edit--merged merged

@@ -24,6 +24,7 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-text)
+(require 'agent-q-diff-visit)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-buffer)
 
@@ -93,9 +94,7 @@ is a list of its lines as strings with the faces of code, or nil."
   "Return the major mode for code of TARGET, a buffer or nil, or nil."
   (when (buffer-live-p target)
     (with-current-buffer target
-      (and (derived-mode-p 'prog-mode 'conf-mode 'text-mode)
-           (not (derived-mode-p 'diff-mode))
-           major-mode))))
+      (agent-q-diff-visit-mode-for-text major-mode))))
 
 (defun agent-q-diff-fontify--code (hunk mode beg end)
   "Return the lines of HUNK from BEG to END with the faces of MODE."
@@ -161,12 +160,8 @@ BEFORE is text that comes before them."
   (let ((name (format " *agent-q-diff %s*" mode)))
     (or (get-buffer name)
         (with-current-buffer (get-buffer-create name)
-          (let ((enable-local-variables nil)
-                (enable-dir-local-variables nil)
-                (change-major-mode-after-body-hook nil)
-                (after-change-major-mode-hook nil))
-            (agent-q-diff-base-silently
-              (delay-mode-hooks (funcall mode))))
+          (setq default-directory "/")
+          (agent-q-diff-visit-turn-on mode)
           (setq buffer-undo-list t)
           (font-lock-set-defaults)
           (current-buffer)))))

@@ -245,6 +245,9 @@ only known there."
   ;; `diff-mode' leaves the hooks for killing the buffer.
   (mapc #'kill-local-variable '(kill-buffer-hook kill-buffer-query-functions))
   (diff-mode)
+  ;; These open files, start a process, or turn on modes that the text names.
+  (setq-local diff-refine nil)
+  (setq-local diff-font-lock-syntax nil)
   (setq buffer-read-only t))
 
 (defun agent-q-diff-render--has-hook-p (mode)

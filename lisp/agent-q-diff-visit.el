@@ -210,7 +210,9 @@ A new file that is being reviewed stays empty until that is over."
 
 ;;;; Visiting without asking
 
+(defvar major-mode-remap-alist)
 (defvar vc-follow-symlinks)
+(declare-function major-mode-remap "files" (mode))
 
 (defmacro agent-q-diff-visit--without-keys (&rest body)
   "Evaluate BODY; the selection stays, and no key is read.
@@ -287,6 +289,109 @@ They are one or two characters longer than the file's own name."
       (setq-local backup-inhibited t)
       (auto-save-mode -1))))
 
+;;;; Modes that show texts of agents
+
+(defconst agent-q-diff-visit--text-modes
+  '(text-mode
+    change-log-mode csv-mode dns-mode ledger-mode log-edit-mode mail-mode markdown-mode
+    nroff-mode org-mode outline-mode paragraph-indent-text-mode rst-mode texinfo-mode
+    toml-ts-mode yaml-mode yaml-ts-mode
+    sgml-mode html-mode mhtml-mode html-ts-mode nxml-mode
+    tex-mode latex-mode plain-tex-mode slitex-mode doctex-mode TeX-mode LaTeX-mode)
+  "Modes derived from `text-mode' in which no text can name a function to call.
+For some, that takes the values of `agent-q-diff-visit--inert'.  A markup with
+code in it gives that the colors of any mode that the text names, by calling
+it; so of these modes, only those are used that are known.")
+
+(defconst agent-q-diff-visit--inert
+  '((org-inhibit-startup . t)
+    (org-src-fontify-natively . nil)
+    (org-highlight-latex-and-related . nil)
+    (org-element-use-cache . nil)
+    (markdown-fontify-code-blocks-natively . nil)
+    (TeX-parse-self . nil)
+    (rng-nxml-auto-validate-flag . nil))
+  "Variables, each with the value that keeps a mode from doing what a text says.
+Org and Markdown call the mode of each block of code, and nXML opens schemas.")
+
+(defconst agent-q-diff-visit--undecided-modes
+  '((conf-mode-maybe . conf-mode)
+    (c-or-c++-mode . c++-mode)
+    (c-or-c++-ts-mode . c++-ts-mode)
+    (octave-maybe-mode . octave-mode))
+  "Functions that choose a mode by the text, each with one that they may choose.")
+
+(defun agent-q-diff-visit-mode-for-text (mode)
+  "Return MODE if an agent's text can be shown in it, or else the nearest parent.
+Return nil if there is none.  MODE is a symbol or nil."
+  (let ((mode (or (alist-get mode agent-q-diff-visit--undecided-modes) mode)))
+    (when (and mode (symbolp mode) (fboundp mode))
+      ;; What a mode is derived from is known when it is loaded.
+      (autoload-do-load (indirect-function mode) mode)
+      (while (and (symbolp (symbol-function mode)))
+        (setq mode (symbol-function mode)))
+      (if (provided-mode-derived-p mode 'prog-mode 'conf-mode)
+          mode
+        (while (and mode (not (memq mode agent-q-diff-visit--text-modes)))
+          (setq mode (get mode 'derived-mode-parent)))
+        mode))))
+
+(defun agent-q-diff-visit-turn-on (mode &optional is-edited)
+  "Turn on MODE in this buffer, which is for an agent's text and is empty.
+MODE is as from `agent-q-diff-visit-mode-for-text'; nil is `fundamental-mode'.
+Insert the text afterwards, so that it has no influence on what MODE does.
+
+The hooks of the modes do not run: what they turn on can check the text by
+evaluating it, as Flymake does with Emacs Lisp, or open what the text names.
+Those of global minor modes run if IS-EDITED is non-nil, since the user types
+in this buffer."
+  (cl-progv (mapcar #'car agent-q-diff-visit--inert)
+      (mapcar #'cdr agent-q-diff-visit--inert)
+    (cl-letf (((default-value 'change-major-mode-hook)
+               (and is-edited (default-value 'change-major-mode-hook))))
+      (let ((enable-local-variables nil)
+            (enable-dir-local-variables nil)
+            (change-major-mode-after-body-hook nil))
+        (agent-q-diff-base-silently
+          (delay-mode-hooks (funcall (or mode #'fundamental-mode)))
+          (setq delayed-mode-hooks nil)
+          (if is-edited
+              (run-hooks 'after-change-major-mode-hook)
+            (when global-font-lock-mode
+              (turn-on-font-lock-if-desired)))))))
+  ;; Font lock reads them later.
+  (pcase-dolist (`(,variable . ,value) agent-q-diff-visit--inert)
+    (set (make-local-variable variable) value)))
+
+(defun agent-q-diff-visit--mode-of-interpreter (text)
+  "Return the mode of the interpreter that TEXT, a script, names, or nil."
+  (when (string-match (concat "\\`\\(?:" auto-mode-interpreter-regexp "\\)") text)
+    (let ((interpreter (file-name-nondirectory (match-string 2 text))))
+      (cl-loop for (regexp . mode) in interpreter-mode-alist
+               when (string-match-p (format "\\`\\(?:%s\\)\\'" regexp) interpreter)
+               return mode))))
+
+(defun agent-q-diff-visit--mode-of (name text)
+  "Return the mode in which TEXT, an agent's for a file called NAME, is shown.
+It is nil if there is none.  TEXT can choose only among interpreters."
+  (let* ((file-name-handler-alist nil)
+         (name (file-name-sans-versions name))
+         (mode (or (let ((case-fold-search nil))
+                     (assoc-default name auto-mode-alist #'string-match))
+                   (and auto-mode-case-fold
+                        (let ((case-fold-search t))
+                          (assoc-default name auto-mode-alist #'string-match)))
+                   (agent-q-diff-visit--mode-of-interpreter text))))
+    (agent-q-diff-visit-mode-for-text
+     (cond
+      ;; It is then that of a compressed file or a backup.
+      ((consp mode) nil)
+      ((fboundp 'major-mode-remap) (major-mode-remap mode))
+      ((boundp 'major-mode-remap-alist) (alist-get mode major-mode-remap-alist mode))
+      (t mode)))))
+
+;;;; Texts that are no files
+
 (defun agent-q-diff-visit-detached-name (path)
   "Return PATH, the name of a text that is no file, as an absolute file name.
 The file is not accessed, so PATH may be remote.  Then it stays as it is if
@@ -305,15 +410,9 @@ mode of PATH, so that its code is shown in colors."
                         (format "*Agent-Q Content: %s*"
                                 (agent-q-diff-visible
                                  (file-name-nondirectory path))))
-    (insert text)
     (ignore-errors
-      (agent-q-diff-base-silently
-        (delay-mode-hooks
-          (let ((buffer-file-name path)
-                (enable-local-variables nil))
-            (set-auto-mode)))))
-    (unless (derived-mode-p 'prog-mode 'text-mode 'conf-mode)
-      (fundamental-mode))
+      (agent-q-diff-visit-turn-on (agent-q-diff-visit--mode-of path text)))
+    (insert text)
     (set-buffer-modified-p nil)
     (setq buffer-undo-list nil)
     (current-buffer)))
