@@ -185,6 +185,12 @@ A text can name the function `aqd-fontify-trap-mode'."
   (let ((inhibit-message t))
     (dolist (name '("a.org" "a.ses" "a.tar" "a.zip" "a.png" "a.pdf" "a.BROWSE" "a.md" "a.xml"
                     "a.tex" "a.conf" "a.h" "a" ".emacs.desktop" "a.elc" "/ssh:host:/a.org"))
+      ;; What the name alone loads, Emacs has from now on.
+      (dolist (text '("x\n" "#!/bin/sh\nx\n" "#!/usr/bin/perl\nx\n" "#!/usr/bin/python\nx\n"))
+        (with-current-buffer
+            (agent-q-diff-visit-detached (expand-file-name name "/nowhere/") text)
+          (font-lock-ensure)
+          (kill-buffer)))
       (dolist (text aqd-fontify-naming-texts)
         (should-not (aqd-fontify-calls
                      (lambda ()
