@@ -169,6 +169,9 @@ result: then the file may be on another machine, or somebody else's."
   "Return non-nil if no handler stands between the file NAME and this machine."
   (let ((handler (find-file-name-handler name 'expand-file-name)))
     (or (null handler)
+        ;; Emacs 30 completes "/x" by it; without a colon that opens nothing.
+        (and (eq handler 'tramp-completion-file-name-handler)
+             (not (string-search ":" name)))
         ;; A directory can be called x.zip.
         (and (symbolp handler)
              (string-prefix-p "tramp-archive-" (symbol-name handler))
