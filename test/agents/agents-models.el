@@ -189,7 +189,7 @@ It changes PARTS, and the last line has a newline if HAS-NEWLINE is non-nil."
      (require 'agent-q-diff-own-tool)
      (defvar inside-decided nil "What was decided, (NAME TEXT IS-CRLF ENCODING), newest first.")
      (advice-add 'agent-q-diff-own-agent-remember :before
-                 (lambda (_ edit)
+                 (lambda (_ edit &rest _)
                    (push (list (agent-q-diff-own-tool-edit-name edit)
                                (agent-q-diff-own-tool-edit-decided edit)
                                (agent-q-diff-own-tool-edit-is-crlf edit)
