@@ -328,10 +328,11 @@ the folder for temporary ones.")
   "Type KEYS, each an event of its own, and wait until they are carried out.
 This is for commands that end in an error: when that is said, Emacs drops
 what was typed ahead."
-  (let ((there (+ (e2e-eval '(length (recent-keys)))
-                  (length (split-string keys)))))
-    (e2e-keys keys)
-    (e2e-wait-for (= (e2e-eval '(length (recent-keys))) there))))
+  ;; Emacs records no more than 300, so begin anew.
+  (e2e-eval '(progn (clear-this-command-keys) nil))
+  (e2e-keys keys)
+  (e2e-wait-for (<= (length (split-string keys))
+                    (e2e-eval '(length (recent-keys))))))
 
 ;;;; Proposals
 
