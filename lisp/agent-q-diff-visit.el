@@ -330,7 +330,9 @@ Return nil if there is none.  MODE is a symbol or nil."
       (autoload-do-load (indirect-function mode) mode)
       (while (and (symbolp (symbol-function mode)))
         (setq mode (symbol-function mode)))
-      (if (provided-mode-derived-p mode 'prog-mode 'conf-mode)
+      ;; One parent a call: how several are given differs between Emacs 28 and 30.
+      (if (or (provided-mode-derived-p mode 'prog-mode)
+              (provided-mode-derived-p mode 'conf-mode))
           mode
         (while (and mode (not (memq mode agent-q-diff-visit--text-modes)))
           (setq mode (get mode 'derived-mode-parent)))
