@@ -231,7 +231,9 @@ A list in the place of a line is the lines for it, perhaps none."
   ("places-a" agent-q-diff-accept-hunk "a")
   ("places-N" agent-q-diff-next-conflict "N")
   ("places-P-P" agent-q-diff-previous-conflict "P P")
-  ("places-a-again" agent-q-diff-accept-hunk "a"))
+  ("places-a-again" agent-q-diff-accept-hunk "a")
+  ("places-go-to-review" agent-q-diff-go-to-review
+   "C-x C-f" ("~/target") "RET" agent-q-diff-go-to-review))
 
 (defun tours-propose-patch (name text diff)
   "Propose DIFF for the file NAME, which holds TEXT, and wait to see it."
