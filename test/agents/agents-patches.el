@@ -47,8 +47,9 @@ old.txt renamed to sub/new.txt with 1 of 1 hunk, made.txt created\\.")
   ;; The second hunk of a.txt, not the deletion, the rename without its line, not the new file.
   (agents-decide "4 files" "r a r a r r q")
   (agents-should-read (agents-end)
-                      "✓ Accepted in part: 2 of 4 files: a.txt 1 of 2 hunks, gone.txt not deleted, \
-old.txt renamed to sub/new.txt with 0 of 1 hunk, made.txt not created")
+                      "✓ Accepted in part: 2 of 4 files: a.txt 1 of 2 hunks (rejected: hunk 1), \
+gone.txt not deleted (rejected), old.txt renamed to sub/new.txt with 0 of 1 hunk (rejected: \
+hunk 1), made.txt not created (rejected)\\.")
   (should (equal (agents-patches-files)
                  (list (e2e-text 25) "gone\n" nil "one\ntwo\n" nil))))
 

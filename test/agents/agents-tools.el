@@ -119,8 +119,8 @@ wire_api = \"responses\"\n
   "Settings of Codex: a model of ours, and no process that outlives it.")
 
 (defun agents-codex-trusted-p ()
-  "Return non-nil if Codex has noted that both hooks are trusted."
-  (string-match-p "trusted_hash\\(.\\|\n\\)*trusted_hash"
+  "Return non-nil if Codex has noted that all three hooks are trusted."
+  (string-match-p "\\(?:trusted_hash\\(?:.\\|\n\\)*\\)\\{3\\}"
                   (or (e2e-read "home/.codex/config.toml") "")))
 
 (defun agents-codex-press (key regexp)
@@ -139,7 +139,7 @@ What is typed while it starts is lost."
   (agents-write-in-home ".codex/config.toml" agents-codex-settings)
   (apply #'e2e-tmux "new-window" "-c" (e2e-path "project") "--"
          (append '("env") (remove "TERM=dumb" (agents-environment)) '("codex")))
-  (e2e-see "Hooks need review" "2 hooks are new or changed" "2\\. Trust all and continue")
+  (e2e-see "Hooks need review" "3 hooks are new or changed" "2\\. Trust all and continue")
   (agents-codex-press "2" "› 2\\. Trust all")
   (e2e-keys "RET")
   (e2e-wait-for (agents-codex-trusted-p))
@@ -324,6 +324,19 @@ the project."
     (unless (seq-find (lambda (one) (string-search text one)) told)
       (ert-fail (list 'not-told text told)))))
 
+(defun agents-say-at-once-what-is-not-run (client)
+  "Check that the end of a turn of CLIENT tells at once what it did not run.
+Its own rules deny every edit."
+  (agents-put "a.txt" (e2e-text))
+  ;; The file itself is looked at later than this test can last.
+  (e2e-eval '(ignore (setq agent-q-diff-own-agent-patience 100000)))
+  (apply #'agents-start client (agents-edit client "a.txt" "line 5\n" "LINE 5\n"))
+  (agents-decide "a.txt" "C-c C-c")
+  (agents-end)
+  (should (equal (agents-bytes "a.txt") (e2e-text)))
+  (let ((warned '(with-current-buffer (get-buffer-create "*Warnings*") (buffer-string))))
+    (e2e-wait-for (string-match-p "went on without running it" (e2e-eval warned)))))
+
 (defun agents-should-be-safe-without-program (client)
   "Check that CLIENT, the program of whose hook is not there, edits nothing."
   (agents-put "a.txt" (e2e-text))
@@ -450,8 +463,10 @@ it is; Codex cannot do that."
 ;;;; The user
 
 (defun agents-go (name)
-  "Wait for the review of the file NAME, and go to it."
-  (e2e-see (format " hunk 1/[0-9]+.* %s · " (regexp-quote name)))
+  "Wait for the review of the file NAME, or of \"N files\", and go to it."
+  (e2e-see (if (string-match "\\`\\([0-9]+\\) files\\'" name)
+               (format " hunk 1/[0-9]+ · file 1/%s · " (match-string 1 name))
+             (format " hunk 1/[0-9]+.* %s · " (regexp-quote name))))
   (unless (string-prefix-p "*Agent-Q Diff"
                            (e2e-eval '(buffer-name (window-buffer))))
     (e2e-press "C-x o")))

@@ -54,5 +54,12 @@
       (agents-lose-program "claude" ".claude/settings.json")
       (agents-should-be-safe-without-program "claude"))))
 
+(ert-deftest agents-claude-what-its-own-rule-denies-is-said-when-its-turn-ends ()
+  (agents-with-home-of-its-own
+    (agents-with-emacs "claude"
+      (make-directory (e2e-path "project/.claude"))
+      (agents-put ".claude/settings.json" "{\"permissions\": {\"ask\": [\"Edit\"]}}")
+      (agents-say-at-once-what-is-not-run "claude"))))
+
 (provide 'claude-test)
 ;;; claude-test.el ends here

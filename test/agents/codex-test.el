@@ -181,5 +181,10 @@ Not in the file: hunk 1." "a.txt")
                  "^MISSING  Codex edited .*/a\\.txt [0-9]+ seconds? ago, and did not run the hook"
                  found))))))
 
+(ert-deftest agents-codex-what-its-sandbox-denies-is-said-when-its-turn-ends ()
+  (let ((agents-codex-sandbox "read-only"))
+    (agents-with-emacs "codex"
+      (agents-say-at-once-what-is-not-run "codex"))))
+
 (provide 'codex-test)
 ;;; codex-test.el ends here
