@@ -59,6 +59,9 @@ const REFUSED: u8 = 2;
 /// How much longer than the user the program may take in all. Agents wait for some seconds more.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// How long the end of a turn waits for an Emacs that is busy.
+const TIME_TO_TELL: Duration = Duration::from_secs(5);
+
 /// Answers the event on standard input. Returns the exit status, which is [`REFUSED`] if there is no
 /// well-formed answer.
 pub async fn run(options: Hook) -> ExitCode {
@@ -135,7 +138,8 @@ async fn answer(options: &Hook, input: &[u8]) -> Result<Option<Value>, String> {
         Moment::Over => {
             // Nothing depends on the answer: the agent goes on all the same.
             let arguments = json!({ "session": event.session });
-            ask(options, &event, "session_went_on", arguments).await;
+            let told = ask(options, &event, "session_went_on", arguments);
+            let _ = tokio::time::timeout(TIME_TO_TELL, told).await;
             None
         }
         Moment::Other => None,

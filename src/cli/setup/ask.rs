@@ -119,7 +119,11 @@ fn said_by_codex(answer: &Value) -> Vec<Said> {
     let mut said: Vec<_> = faults
         .map(|fault| Said::Fault(format!("Codex says: {}", fault.replace('\n', " "))))
         .collect();
-    for (name, event) in [("preToolUse", "PreToolUse"), ("postToolUse", "PostToolUse")] {
+    for (name, event) in [
+        ("preToolUse", "PreToolUse"),
+        ("postToolUse", "PostToolUse"),
+        ("stop", "Stop"),
+    ] {
         let at_event = |hook: &&Value| hook["eventName"] == name;
         let is_ours = |hook: &&Value| settings::is_ours(&text(&hook["command"]), Client::Codex);
         let ours: Vec<_> = lists("hooks").filter(at_event).filter(is_ours).collect();
@@ -128,6 +132,8 @@ fn said_by_codex(answer: &Value) -> Vec<Said> {
             hook["enabled"] != false && matches!(trust, None | Some("trusted" | "managed"))
         };
         said.push(match (ours.first(), ours.iter().find(runs)) {
+            // Setup by an earlier version has none there, and every edit is decided all the same.
+            (None, _) if name == "stop" => continue,
             (None, _) => Said::Fault(format!(
                 "{event}: Codex does not run the hook here; look whether its config.toml has \
                  hooks = false in [features], and whether it trusts this folder"

@@ -30,7 +30,7 @@ pub async fn run(options: Check) -> ExitCode {
     let (layers, mut findings) = read_all(client, &files);
     match settings::form(client) {
         Some(form) => {
-            let events = form.events.iter();
+            let events = form.events().into_iter();
             findings.extend(events.map(|event| of_event(client, &form, event, &layers)));
             findings.extend(of_switches(client, &layers));
             findings.extend(of_other_hooks(client, &form, &layers));
@@ -273,7 +273,7 @@ fn of_other_hooks(client: Client, form: &Form, layers: &[Layer<'_>]) -> Vec<Find
     if client == Client::Codex {
         return Vec::new();
     }
-    let event = form.events[1];
+    let event = form.after;
     let others = layers.iter().flat_map(|layer| {
         let handlers = settings::handlers(&layer.settings, event).into_iter();
         handlers
@@ -376,6 +376,14 @@ fn of_event(client: Client, form: &Form, event: &str, layers: &[Layer<'_>]) -> F
         Some((layer.file.display(), ours.into_iter().next()?))
     });
     let Some((file, handler)) = ours else {
+        if event == form.over {
+            let title = client.title();
+            return Finding::Note(format!(
+                "{event}: no settings that {title} reads run the hook, so an edit that you accepted \
+                 and {title} does not make is known a minute later, or when it goes on; {set_up} \
+                 puts it there"
+            ));
+        }
         return Finding::Missing(format!(
             "{event}: no settings that {} reads run the hook; {set_up} puts it there",
             client.title()
@@ -390,11 +398,16 @@ fn of_event(client: Client, form: &Form, event: &str, layers: &[Layer<'_>]) -> F
 
 /// Looks whether `handler`, the hook of `client` at `event`, is one that holds.
 fn of_handler(client: Client, form: &Form, event: &str, handler: &Handler) -> Result<(), String> {
+    if event == form.over {
+        return match settings::is_guarded(&handler.command) {
+            true => Err("a failure would have the agent go on".to_owned()),
+            false => of_program_in(client, &handler.command),
+        };
+    }
     if handler.matcher.as_deref() != Some(form.matcher) {
         return Err("it is not run for all tools that edit files".to_owned());
     }
-    let is_before = event == form.events[0];
-    if is_before && handler.timeout.is_none_or(|timeout| timeout < form.day) {
+    if event == form.before && handler.timeout.is_none_or(|timeout| timeout < form.day) {
         return Err(
             "the agent waits for less than a day, and then edits without a decision".to_owned(),
         );
@@ -404,7 +417,12 @@ fn of_handler(client: Client, form: &Form, event: &str, handler: &Handler) -> Re
             "the agent edits without a decision if the program is killed or gone".to_owned(),
         );
     }
-    let program = settings::program_of(&handler.command, client).unwrap_or_default();
+    of_program_in(client, &handler.command)
+}
+
+/// Looks whether there is the program that `command`, the hook of `client`, runs.
+fn of_program_in(client: Client, command: &str) -> Result<(), String> {
+    let program = settings::program_of(command, client).unwrap_or_default();
     of_program(&program.trim_matches('\'').replace(r"'\''", "'"))
 }
 

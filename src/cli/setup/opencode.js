@@ -43,8 +43,14 @@ export const AgentQDiff = async ({ directory }) => {
     session_id: input.sessionID,
     cwd: directory,
   })
+  // An answer to the end of a turn would change nothing.
+  const turnEnded = (session) =>
+    ask({ hook_event_name: "Stop", session_id: session, cwd: directory }).catch(() => {})
   const isDecided = (input) => !IS_OFF && TOOLS.includes(input.tool)
   return {
+    event: async ({ event }) => {
+      if (!IS_OFF && event.type === "session.idle") await turnEnded(event.properties.sessionID)
+    },
     "tool.execute.before": async (input, output) => {
       if (!isDecided(input)) return
       const answer = await ask(event("tool.execute.before", input, output.args))

@@ -15,8 +15,12 @@ use crate::places::directory_of_client;
 
 /// How the settings of an agent name what the hook needs.
 pub struct Form {
-    /// The event before a tool runs, and the one after.
-    pub events: [&'static str; 2],
+    /// The event before a tool runs.
+    pub before: &'static str,
+    /// The event after a tool has run.
+    pub after: &'static str,
+    /// The event at the end of a turn, after which what was accepted and not run never is.
+    pub over: &'static str,
     /// The names of the tools that edit files, as a matcher.
     pub matcher: &'static str,
     /// A day, in the agent's unit.
@@ -24,6 +28,11 @@ pub struct Form {
 }
 
 impl Form {
+    /// Returns all events at which the hook is run.
+    pub fn events(&self) -> [&'static str; 3] {
+        [self.before, self.after, self.over]
+    }
+
     /// Returns whether `handler` is run for one of the tools that edit files, as far as its matcher
     /// tells.
     pub fn is_for_edits(&self, handler: &Handler) -> bool {
@@ -42,18 +51,24 @@ pub fn form(client: Client) -> Option<Form> {
     Some(match client {
         Client::Opencode => return None,
         Client::Claude => Form {
-            events: ["PreToolUse", "PostToolUse"],
+            before: "PreToolUse",
+            after: "PostToolUse",
+            over: "Stop",
             matcher: "Edit|Write|MultiEdit|NotebookEdit",
             day: 86_400,
         },
         Client::Codex => Form {
-            events: ["PreToolUse", "PostToolUse"],
+            before: "PreToolUse",
+            after: "PostToolUse",
+            over: "Stop",
             // A shell command can have a patch in a here-document.
             matcher: "apply_patch|Bash",
             day: 86_400,
         },
         Client::Gemini => Form {
-            events: ["BeforeTool", "AfterTool"],
+            before: "BeforeTool",
+            after: "AfterTool",
+            over: "AfterAgent",
             matcher: "replace|write_file",
             day: 86_400_000,
         },
@@ -102,10 +117,28 @@ pub fn command(client: Client, socket: Option<&Path>) -> Result<Vec<String>, Str
 /// or is not there. It is the same in every shell that a user may have.
 const GUARD: &str = r#"/bin/sh -c '"$0" "$@" || { [ $? = 2 ] || echo "agent-q-diff failed: an edit before it is made is refused; one that was made was not checked. Tell the user." >&2; exit 2; }' "#;
 
-/// Returns `words` as a command of a shell, which ends with success or with exit status 2.
+/// Returns `words` as a command of a shell.
 fn in_shell(words: &[String]) -> String {
     let words: Vec<String> = words.iter().map(|word| shell_quoted(word)).collect();
-    format!("{GUARD}{}", words.join(" "))
+    words.join(" ")
+}
+
+/// Returns what the settings run at `event`: `command`, which around a tool ends with success or with
+/// exit status 2. At the end of a turn, that status would have the agent go on.
+fn wanted(form: &Form, event: &str, command: &[String]) -> Handler {
+    let command = in_shell(command);
+    if event == form.over {
+        return Handler {
+            matcher: None,
+            command,
+            timeout: None,
+        };
+    }
+    Handler {
+        matcher: Some(form.matcher.to_owned()),
+        command: format!("{GUARD}{command}"),
+        timeout: (event == form.before).then_some(form.day),
+    }
 }
 
 /// Returns whether `command` ends with exit status 2 whatever happens to its program. That of an
@@ -246,11 +279,9 @@ fn fault_of(settings: &Value, client: Client) -> Option<String> {
         return Some("\"hooks\" is no object".to_owned());
     };
     let form = form(client)?;
-    let events = form
-        .events
-        .iter()
-        .filter_map(|event| Some((event, hooks.get(*event)?)));
-    events.into_iter().find_map(|(event, groups)| {
+    let events = form.events().into_iter();
+    let mut events = events.filter_map(|event| Some((event, hooks.get(event)?)));
+    events.find_map(|(event, groups)| {
         if groups.is_null() && client == Client::Claude {
             return None;
         }
@@ -290,7 +321,7 @@ fn repeated(text: &str, client: Client, path: &[&str]) -> Result<Option<String>,
 
 /// Checks that it is certain which hooks in `text` count.
 fn check_keys(text: &str, client: Client, form: &Form) -> Result<(), String> {
-    for event in form.events {
+    for event in form.events() {
         if let Some(fault) = repeated(text, client, &["hooks", event])? {
             return Err(format!("{fault}; leave the one that you need"));
         }
@@ -309,23 +340,16 @@ pub fn with_hook(text: Option<&str>, client: Client, command: &[String]) -> Resu
         check_plugin(text.unwrap_or_default())?;
         return Ok(plugin::text(command));
     };
-    let command = in_shell(command);
-    let wanted = |is_before: bool| Handler {
-        matcher: Some(form.matcher.to_owned()),
-        command: command.clone(),
-        timeout: is_before.then_some(form.day),
-    };
-    let events = || form.events.into_iter().zip([true, false]);
     if let Some(text) = text.filter(|text| !text.trim().is_empty()) {
         let settings = read(text, client)?;
         check_keys(text, client, &form)?;
-        let is_there = events().all(|(event, is_before)| {
+        let is_there = form.events().into_iter().all(|event| {
             let handlers = handlers(&settings, event);
             let ours: Vec<_> = handlers
                 .iter()
                 .filter(|it| is_ours(&it.command, client))
                 .collect();
-            matches!(&ours[..], [only] if **only == wanted(is_before))
+            matches!(&ours[..], [only] if **only == wanted(&form, event, command))
         });
         if is_there {
             return Ok(text.to_owned());
@@ -335,8 +359,8 @@ pub fn with_hook(text: Option<&str>, client: Client, command: &[String]) -> Resu
         Some(text) => without_hook(text, client)?,
         None => None,
     };
-    for (event, is_before) in events() {
-        let entry = entry(&wanted(is_before));
+    for event in form.events() {
+        let entry = entry(&wanted(&form, event, command));
         text = Some(with_entry(text.as_deref(), client, event, &entry)?);
     }
     Ok(text.unwrap_or_default())
@@ -373,7 +397,11 @@ fn entry(handler: &Handler) -> String {
     if let Some(timeout) = handler.timeout {
         command["timeout"] = timeout.into();
     }
-    let entry = json!({ "matcher": handler.matcher, "hooks": [command] });
+    let mut entry = json!({});
+    if let Some(matcher) = &handler.matcher {
+        entry["matcher"] = json!(matcher);
+    }
+    entry["hooks"] = json!([command]);
     serde_json::to_string_pretty(&entry).expect("it has only strings as keys")
 }
 
@@ -393,7 +421,7 @@ pub fn without_hook(text: &str, client: Client) -> Result<Option<String>, String
     }
     check_keys(text, client, &form)?;
     let mut text = text.to_owned();
-    for event in form.events {
+    for event in form.events() {
         // Each removal moves what is behind it.
         while let Some((group, handler, is_only)) = place_of(&text, event, client)? {
             let group = group.to_string();
@@ -492,7 +520,7 @@ mod tests {
 
     /// Returns [`COMMAND`] as the settings have it.
     fn guarded_in_json() -> String {
-        serde_json::to_string(&in_shell(&words(COMMAND))).unwrap()
+        serde_json::to_string(&format!("{GUARD}{COMMAND}")).unwrap()
     }
 
     #[test]
@@ -521,6 +549,16 @@ mod tests {
           }
         ]
       }
+    ],
+    "Stop": [
+      {
+        "hooks": [
+          {
+            "type": "command",
+            "command": "/opt/agent-q-diff hook claude"
+          }
+        ]
+      }
     ]
   }
 }
@@ -545,7 +583,7 @@ mod tests {
     /// Returns settings of many shapes, as `client` reads them.
     fn shapes(client: Client) -> Vec<String> {
         let mut hooks: Vec<String> = PARTS.map(str::to_owned).to_vec();
-        for event in form(client).unwrap().events {
+        for event in form(client).unwrap().events() {
             for groups in [
                 "",
                 " ",
@@ -554,7 +592,7 @@ mod tests {
                 "{\"hooks\": [{\"type\": \"command\", \"command\": \"b\"}]}",
             ] {
                 hooks.push(format!("\n    \"{event}\": [{groups}]\n  "));
-                hooks.push(format!("\"{event}\": [{groups}], \"Stop\": []"));
+                hooks.push(format!("\"{event}\": [{groups}], \"Notification\": []"));
             }
         }
         let mut settings: Vec<String> = PARTS.map(str::to_owned).to_vec();
@@ -603,7 +641,7 @@ mod tests {
                 number += 1;
                 let set_up = with_hook(Some(&text), client, &command).unwrap();
                 assert!(is_within(&text, &set_up), "{text:?} {set_up}");
-                for event in form.events {
+                for event in form.events() {
                     let mut after = handlers_in(&set_up, client, event);
                     let ours = after.pop().unwrap();
                     assert!(is_ours(&ours.command, client), "{set_up}");
@@ -819,7 +857,7 @@ mod tests {
 
     #[test]
     fn the_command_of_an_earlier_version_is_replaced() {
-        let guarded = in_shell(&words(COMMAND));
+        let guarded = format!("{GUARD}{COMMAND}");
         assert!(is_ours(&guarded, Client::Claude) && is_guarded(&guarded));
         assert!(is_ours(COMMAND, Client::Claude) && !is_guarded(COMMAND));
         let wanted = new(Client::Claude, COMMAND);
@@ -836,8 +874,9 @@ mod tests {
     /// status, and what it prints on standard error.
     fn run_in(shell: &str, program: &Path) -> (Option<i32>, String) {
         let words = [program.to_str().unwrap(), "hook", "codex"].map(str::to_owned);
+        let form = form(Client::Codex).unwrap();
         let output = std::process::Command::new(shell)
-            .args(["-c", &in_shell(&words)])
+            .args(["-c", &wanted(&form, form.before, &words).command])
             .output()
             .unwrap();
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
