@@ -531,5 +531,59 @@ another program, such as a formatter, changed it after. %s\nRead the file before
 tell the user.\n\nIf %s wrote what was decided, then this holds:\n%s"
               path tool difference tool message))))
 
+;;;; A file that has changed since an agent's last edit
+
+(defconst agent-q-diff-own-agent--max-left 50
+  "Number of files whose texts are remembered.")
+
+(defconst agent-q-diff-own-agent--max-left-size 1000000
+  "Number of characters of a text that is remembered, at most.")
+
+(defvar agent-q-diff-own-agent--left nil
+  "Alist of true names of files and their texts after agents' edits.")
+
+(defun agent-q-diff-own-agent--forget-left (&optional name)
+  "Forget the text that the file NAME had after an agent's edit.
+Without NAME, that is the file of this buffer, which the user saves."
+  (when-let ((name (or name buffer-file-name)))
+    (setq agent-q-diff-own-agent--left
+          (assoc-delete-all (file-truename name) agent-q-diff-own-agent--left)))
+  (unless agent-q-diff-own-agent--left
+    (remove-hook 'after-save-hook #'agent-q-diff-own-agent--forget-left)))
+
+(defun agent-q-diff-own-agent-note-left (name text)
+  "Note that the file NAME has TEXT, or is gone if that is nil, after an edit.
+What changes it later, before the agent's next edit, is no part of what was
+decided; see `agent-q-diff-own-agent-later-notes'."
+  (agent-q-diff-own-agent--forget-left name)
+  (when (and text (< (length text) agent-q-diff-own-agent--max-left-size))
+    (push (cons (file-truename name) (agent-q-diff-own-agent--plain text))
+          agent-q-diff-own-agent--left)
+    (when-let ((last (nthcdr (1- agent-q-diff-own-agent--max-left)
+                             agent-q-diff-own-agent--left)))
+      (setcdr last nil))
+    ;; What the user saves is no other program's.
+    (add-hook 'after-save-hook #'agent-q-diff-own-agent--forget-left)))
+
+(defun agent-q-diff-own-agent-later-notes (tool name text)
+  "Return what to tell the user if another program has changed the file NAME.
+TEXT is what it has when TOOL is about to edit it, or nil.  How it differs from
+what the last edit left goes into the log.  The value is a list of strings."
+  (when-let ((left (cdr (assoc (file-truename name) agent-q-diff-own-agent--left))))
+    (agent-q-diff-own-agent--forget-left name)
+    (let ((text (and text (agent-q-diff-own-agent--plain text))))
+      (unless (equal left text)
+        (agent-q-diff-own-agent-log
+         tool name "changed since" nil
+         (concat "another program, such as a formatter, changed it after the last edit. "
+                 (if text
+                     (concat "From what was decided to what is there now:\n"
+                             (agent-q-diff-own-agent--diff left text name))
+                   "The file is gone.")))
+        (list (format "Another program, such as a formatter, has changed %s since an agent's last \
+edit%s."
+                      (agent-q-diff-visible (file-name-nondirectory name))
+                      (if agent-q-diff-log-file "; M-x agent-q-diff-log shows how" "")))))))
+
 (provide 'agent-q-diff-own-agent)
 ;;; agent-q-diff-own-agent.el ends here

@@ -92,7 +92,14 @@ not for agents, signal an error.  The project is `default-directory'."
                   default-directory (agent-q-diff-own-patch--proposal edit))))
       (unless files
         (mapc #'agent-q-diff-own-patch--check-there checked))
-      (setf (agent-q-diff-own-patch-edit-notes edit) notes)
+      (setf (agent-q-diff-own-patch-edit-notes edit)
+            (append notes
+                    (mapcan (lambda (file)
+                              (agent-q-diff-own-agent-later-notes
+                               (agent-q-diff-own-patch-edit-tool edit)
+                               (agent-q-diff-own-file-path file)
+                               (agent-q-diff-own-file-original file)))
+                            files)))
       (cl-mapc (lambda (file proposal)
                  (setf (agent-q-diff-own-file-check file) (plist-get proposal :check)))
                files checked)
@@ -457,7 +464,10 @@ The message is empty if nothing needs to be said."
            (wrong (seq-remove #'agent-q-diff-own-file-as-decided-p files))
            (by (agent-q-diff-own-patch-edit-by edit)))
       (unless refused
-        (mapc #'agent-q-diff-own-file-follow files))
+        (dolist (file files)
+          (agent-q-diff-own-file-follow file)
+          (agent-q-diff-own-agent-note-left (agent-q-diff-own-file-name file)
+                                            (agent-q-diff-own-file-text-on-disk file))))
       (cond
        (refused
         (agent-q-diff-own-agent-alarm-elsewhere

@@ -264,6 +264,8 @@ the file is not for agents, signal an error."
                 (agent-q-diff-propose-target tool path root)))
     (setf (agent-q-diff-own-tool-edit-name edit) name
           (agent-q-diff-own-tool-edit-check edit) check)
+    (cl-callf append (agent-q-diff-own-tool-edit-notes edit)
+      (agent-q-diff-own-agent-later-notes tool name (agent-q-diff-own-tool-edit-original edit)))
     (pcase (agent-q-diff-own-tool--allowance
             (agent-q-diff-request-make :tool tool :path path :name name :root root
                                        :arguments (agent-q-diff-own-tool--arguments edit)
@@ -428,7 +430,9 @@ needs to be said."
         (refused (and edit (agent-q-diff-own-agent-refused
                             (agent-q-diff-own-tool-edit-check edit)))))
     (unless refused
-      (agent-q-diff-own-tool--follow (agent-q-diff-visit-name (gethash "path" arguments))))
+      (agent-q-diff-own-tool--follow (agent-q-diff-visit-name (gethash "path" arguments)))
+      (when edit
+        (agent-q-diff-own-agent-note-left (agent-q-diff-own-tool-edit-name edit) text)))
     (cond
      ((null edit)
       "This edit was not decided in Emacs: agent-q-diff does not know of it. Tell the user.")

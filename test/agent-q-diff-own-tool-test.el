@@ -339,6 +339,43 @@ leads to its directory sub, and `.envrc', a protected file."
             (should (equal "changed since" (plist-get entry :outcome)))
             (should (string-search "+FIVE;" (plist-get entry :reason)))))))))
 
+(ert-deftest aqd-own-tool-what-a-slow-formatter-changed-is-said-at-the-next-edit ()
+  (aqd-with-log-file
+    (let ((formatted (string-replace "five" "FIVE;" aqd-modified-of-two))
+          (note "Another program, such as a formatter, has changed .* since an agent's last edit"))
+      (aqd-own-tool-with-file aqd-original-of-two
+        (cl-flet ((edit ()
+                    (aqd-own-tool-allow)
+                    (write-region aqd-modified-of-two nil aqd-file nil 'silent)
+                    (aqd-own-tool-check "text" aqd-modified-of-two))
+                  (notes (text)
+                    (let ((review (aqd-own-tool-decide "original" text "modified" "other\n")))
+                      (prog1 (string-join
+                              (split-string (aqd-in-diff review (buffer-string)) "\n# *") " ")
+                        (agent-q-diff-cancel review)))))
+          (edit)
+          (write-region formatted nil aqd-file nil 'silent)
+          (should (string-match-p note (notes formatted)))
+          (let ((entry (seq-find (lambda (entry)
+                                   (equal "changed since" (plist-get entry :outcome)))
+                                 (agent-q-diff-log-entries 9))))
+            (should (string-search "+FIVE;" (plist-get entry :reason))))
+          ;; It is said once.
+          (should-not (string-match-p note (notes formatted)))
+          ;; Nothing has changed.
+          (write-region aqd-original-of-two nil aqd-file nil 'silent)
+          (edit)
+          (should-not (string-match-p note (notes aqd-modified-of-two)))
+          ;; The user changed it.
+          (write-region aqd-original-of-two nil aqd-file nil 'silent)
+          (edit)
+          (with-current-buffer (find-file-noselect aqd-file)
+            (revert-buffer t t)
+            (insert "mine\n")
+            (let ((inhibit-message t))
+              (save-buffer)))
+          (should-not (string-match-p note (notes (concat "mine\n" aqd-modified-of-two)))))))))
+
 (ert-deftest aqd-own-tool-if-nobody-says-what-was-written-no-more-is-said-than-is-known ()
   (aqd-own-tool-with-file aqd-original-of-two
     (aqd-own-tool-allow)
