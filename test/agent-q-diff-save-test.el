@@ -63,6 +63,22 @@
             (should-not (string-search "other lines" message))
             (should-not (string-search "since" message))))))))
 
+(ert-deftest aqd-save-a-hunk-that-a-hook-changed-is-taken-out-whole-or-not-at-all ()
+  (aqd-with-file aqd-original-of-two
+    (aqd-save-formatting 'before-save-hook #'aqd-save-shout)
+    (aqd-in-diff (agent-q-diff-review aqd-file aqd-original-of-two aqd-modified-of-two
+                                      "Why." #'ignore)
+      (agent-q-diff-accept-hunk)
+      (let ((before (aqd-disk)))
+        (should (string-search "FIVE;" before))
+        (aqd-goto-hunk 1)
+        (should (string-match-p "Failed to take the hunk out: its lines have been changed since"
+                                (aqd-said (agent-q-diff-unapply-hunk))))
+        (should (equal before (aqd-disk))))
+      (agent-q-diff-signs-change-with-target)
+      (should (equal "[APPLIED, as changed by your hook]" (cdar (aqd-signs))))
+      (agent-q-diff-finish))))
+
 (ert-deftest aqd-save-a-hook-that-changes-other-lines-too-is-said-so ()
   (aqd-with-file aqd-original-of-two
     (aqd-save-formatting 'before-save-hook
