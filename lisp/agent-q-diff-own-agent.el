@@ -19,6 +19,7 @@
 (require 'agent-q-diff-visible)
 (require 'agent-q-diff-log)
 (require 'agent-q-diff-engine)
+(require 'agent-q-diff-coding)
 (require 'agent-q-diff-message-facts)
 (require 'agent-q-diff-message-files)
 (require 'agent-q-diff-message)
@@ -530,6 +531,34 @@ a hook, has changed %s since. %s\nRead the file before you edit it again."
 another program, such as a formatter, changed it after. %s\nRead the file before you go on, and \
 tell the user.\n\nIf %s wrote what was decided, then this holds:\n%s"
               path tool difference tool message))))
+
+;;;; What a file declares about its bytes
+
+(defun agent-q-diff-own-agent--contradiction (name original text encoding)
+  "Return how TEXT would contradict the ENCODING in which a tool writes it, or nil.
+The file NAME had the text ORIGINAL, or nil if there was none; TEXT is nil if
+there is to be none.  See `agent-q-diff-coding-contradiction'."
+  (and text
+       ;; Whatever is declared there, the byte order mark says what it is.
+       (not (equal encoding "utf-16le"))
+       (agent-q-diff-coding-contradiction
+        text name (and original (agent-q-diff-coding-declared original name)) 'utf-8)))
+
+(defun agent-q-diff-own-agent-coding-notes (&rest arguments)
+  "Return what to tell the user about a text that contradicts its encoding.
+ARGUMENTS are those of `agent-q-diff-own-agent--contradiction'.  The value is
+a list of strings."
+  (when-let ((contradiction (apply #'agent-q-diff-own-agent--contradiction arguments)))
+    (list (format "With all hunks in, %s." contradiction))))
+
+(defun agent-q-diff-own-agent-with-warning (message name &rest arguments)
+  "Return MESSAGE, for an agent, with what its edit of the file NAME contradicts.
+ARGUMENTS are the others of `agent-q-diff-own-agent--contradiction'."
+  (if-let ((contradiction (apply #'agent-q-diff-own-agent--contradiction name arguments)))
+      (format "%s\n\nWARNING: %s: %s. The user can make the two agree with C-x RET f in the \
+file's buffer."
+              message (agent-q-diff-visible name) contradiction)
+    message))
 
 ;;;; A file that has changed since an agent's last edit
 

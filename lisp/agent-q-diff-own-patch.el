@@ -95,10 +95,14 @@ not for agents, signal an error.  The project is `default-directory'."
       (setf (agent-q-diff-own-patch-edit-notes edit)
             (append notes
                     (mapcan (lambda (file)
-                              (agent-q-diff-own-agent-later-notes
-                               (agent-q-diff-own-patch-edit-tool edit)
-                               (agent-q-diff-own-file-path file)
-                               (agent-q-diff-own-file-original file)))
+                              (let ((path (agent-q-diff-own-file-path file))
+                                    (original (agent-q-diff-own-file-original file)))
+                                (append
+                                 (agent-q-diff-own-agent-later-notes
+                                  (agent-q-diff-own-patch-edit-tool edit) path original)
+                                 (agent-q-diff-own-agent-coding-notes
+                                  path original (agent-q-diff-own-file-modified file)
+                                  (agent-q-diff-own-file-encoding file)))))
                             files)))
       (cl-mapc (lambda (file proposal)
                  (setf (agent-q-diff-own-file-check file) (plist-get proposal :check)))
@@ -489,8 +493,14 @@ The message is empty if nothing needs to be said."
            (agent-q-diff-visible (agent-q-diff-own-patch--what edit))
            (agent-q-diff-own-patch-edit-result edit)
            (agent-q-diff-own-agent-tool (agent-q-diff-own-patch-edit-tool edit) nil))
-          (agent-q-diff-own-patch--message (agent-q-diff-own-patch-edit-result edit)
-                                           'saved))))))
+          (let ((message (agent-q-diff-own-patch--message
+                          (agent-q-diff-own-patch-edit-result edit) 'saved)))
+            (dolist (file files message)
+              (setq message (agent-q-diff-own-agent-with-warning
+                             message (agent-q-diff-own-file-name file)
+                             (agent-q-diff-own-file-original file)
+                             (agent-q-diff-own-file-text file)
+                             (agent-q-diff-own-file-encoding file))))))))))
 
 (defun agent-q-diff-own-patch--say-allowed (edit)
   "Tell the user that EDIT was made without asking."

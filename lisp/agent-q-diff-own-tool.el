@@ -265,7 +265,10 @@ the file is not for agents, signal an error."
     (setf (agent-q-diff-own-tool-edit-name edit) name
           (agent-q-diff-own-tool-edit-check edit) check)
     (cl-callf append (agent-q-diff-own-tool-edit-notes edit)
-      (agent-q-diff-own-agent-later-notes tool name (agent-q-diff-own-tool-edit-original edit)))
+      (agent-q-diff-own-agent-later-notes tool name (agent-q-diff-own-tool-edit-original edit))
+      (agent-q-diff-own-agent-coding-notes name (agent-q-diff-own-tool-edit-original edit)
+                                           (agent-q-diff-own-tool-edit-modified edit)
+                                           (agent-q-diff-own-tool-edit-encoding edit)))
     (pcase (agent-q-diff-own-tool--allowance
             (agent-q-diff-request-make :tool tool :path path :name name :root root
                                        :arguments (agent-q-diff-own-tool--arguments edit)
@@ -461,8 +464,11 @@ needs to be said."
 
 (defun agent-q-diff-own-tool--message (edit result)
   "Return the message about EDIT, which was written as in RESULT."
-  (agent-q-diff-message-of-result (agent-q-diff-own-agent-as-written result 'saved)
-                                  (agent-q-diff-own-tool-edit-path edit)))
+  (agent-q-diff-own-agent-with-warning
+   (agent-q-diff-message-of-result (agent-q-diff-own-agent-as-written result 'saved)
+                                   (agent-q-diff-own-tool-edit-path edit))
+   (agent-q-diff-own-tool-edit-name edit) (agent-q-diff-own-tool-edit-original edit)
+   (agent-q-diff-own-tool-edit-decided edit) (agent-q-diff-own-tool-edit-encoding edit)))
 
 (defun agent-q-diff-own-tool--differs (edit text written)
   "Tell the user, and return the message, that TEXT is not what was decided.

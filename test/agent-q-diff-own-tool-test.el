@@ -376,6 +376,25 @@ leads to its directory sub, and `.envrc', a protected file."
               (save-buffer)))
           (should-not (string-match-p note (notes (concat "mine\n" aqd-modified-of-two)))))))))
 
+(ert-deftest aqd-own-tool-an-edit-that-contradicts-what-the-file-declares-is-said ()
+  (let* ((original "# -*- coding: utf-8 -*-\n# caf\u00e9\n")
+         (modified (string-replace "utf-8" "latin-1" original)))
+    (dolist (encoding '("utf-8" "utf-16le"))
+      (aqd-own-tool-with-file original
+        (let ((review (aqd-own-tool-decide "original" original "modified" modified
+                                           "encoding" encoding)))
+          (aqd-in-diff review
+            (should (eq (equal encoding "utf-8")
+                        (and (string-search "With all hunks in, the file declares the coding"
+                                            (buffer-string))
+                             t)))
+            (agent-q-diff-accept-all)))
+        (should (eq (equal encoding "utf-8")
+                    (and (string-match-p
+                          "WARNING: .*target\\.txt: the file declares the coding system .*latin"
+                          (aqd-own-tool-check "text" modified "encoding" encoding))
+                         t)))))))
+
 (ert-deftest aqd-own-tool-if-nobody-says-what-was-written-no-more-is-said-than-is-known ()
   (aqd-own-tool-with-file aqd-original-of-two
     (aqd-own-tool-allow)
