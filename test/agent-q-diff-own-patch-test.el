@@ -151,6 +151,28 @@ FILES is what the program says about them, by default `aqd-own-patch-files'."
                                                (aqd-own-patch-file "renamed.txt"))
                            (buffer-string))))))
 
+(ert-deftest aqd-own-patch-what-later-changed-a-file-and-what-it-declares-is-said ()
+  (aqd-own-patch-with-files
+    (let* ((before "# -*- coding: utf-8 -*-\n\u00e9\n")
+           (after (string-replace "utf-8" "latin-1" before)))
+      (aqd-own-patch-write "target.txt" before)
+      (aqd-in-diff (aqd-own-patch-request '("*** Update File: target.txt" "@@" "-x" "+x")
+                                          `((:path "target.txt" :original ,before
+                                                   :modified ,after)))
+        (should (string-search "With all hunks in, the file declares" (buffer-string)))
+        (agent-q-diff-accept-all))
+      (aqd-own-patch-write "target.txt" after)
+      (should (string-search "WARNING: " (aqd-own-patch-check)))
+      ;; A formatter follows.
+      (aqd-own-patch-write "target.txt" (concat after "\n"))
+      (let ((review (aqd-own-patch-request '("*** Update File: target.txt" "@@" "-x" "+x")
+                                           `((:path "target.txt" :original ,(concat after "\n")
+                                                    :modified "other\n")))))
+        (aqd-in-diff review
+          (should (string-search "has changed target.txt since"
+                                 (replace-regexp-in-string "\n# *" " " (buffer-string)))))
+        (agent-q-diff-cancel review)))))
+
 (ert-deftest aqd-own-patch-a-part-is-what-the-tool-writes ()
   (aqd-own-patch-with-files
     (let ((review (aqd-own-patch-of-four)))
