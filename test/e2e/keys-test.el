@@ -614,5 +614,51 @@ C-c C-c = accept"))
       (should (equal (e2e-read "one") (e2e-text 5 20)))
       (should (equal (e2e-read "two") (e2e-text))))))
 
+;;;; A diff whose files are not certain
+
+(defun keys-review-diff (directory name)
+  "Review a diff of the file NAME by keys, in a buffer whose directory is DIRECTORY."
+  (e2e-write "diff.txt" (format "--- %s\n+++ %s\n@@ -1 +1 @@\n-one\n+two\n" name name))
+  (e2e-eval `(ignore (switch-to-buffer "change")
+                     (insert-file-contents ,(e2e-path "diff.txt") nil nil nil t)
+                     (setq default-directory ,(file-name-as-directory (e2e-path directory)))))
+  (e2e-keys "M-x")
+  (e2e-see "^M-x")
+  (e2e-type "agent-q-diff-review-diff")
+  (e2e-keys "RET"))
+
+(ert-deftest e2e-keys-which-file-a-diff-means-is-asked-and-never-guessed ()
+  (e2e-with-emacs
+    (make-directory (e2e-path "p/a") t)
+    (dolist (file '("p/a/x" "p/x"))
+      (e2e-write file "one\n"))
+    (keys-review-diff "p" "a/x")
+    (e2e-see "^The diff fits several files; which one is meant\\? *$")
+    ;; Only to choose is an answer.
+    (e2e-keys "RET")
+    (e2e-see "^The diff fits several files; which one is meant\\? *\\(?:\\[.*\\]\\)? *$")
+    (e2e-keys "TAB TAB")
+    (e2e-see "/p/a/x$" "/p/x$")
+    (e2e-type "x")
+    (e2e-keys "RET")
+    (e2e-see "\\*Agent-Q Diff: x\\*")
+    (e2e-keys "C-c C-c")
+    (e2e-wait-for (equal "two\n" (e2e-read "p/x")))
+    (should (equal "one\n" (e2e-read "p/a/x")))))
+
+(ert-deftest e2e-keys-the-directory-is-asked-if-no-file-of-a-diff-is-there ()
+  (e2e-with-emacs
+    (dolist (directory '("p" "p/s" "q"))
+      (make-directory (e2e-path directory)))
+    (e2e-write "p/s/x" "one\n")
+    (keys-review-diff "q" "s/x")
+    (e2e-see "^No file of the diff is here; its names are relative to: .*/q/ *$")
+    (e2e-keys "C-a C-k")
+    (e2e-type (e2e-path "p/"))
+    (e2e-keys "RET")
+    (e2e-see "\\*Agent-Q Diff: x\\*")
+    (e2e-keys "C-c C-c")
+    (e2e-wait-for (equal "two\n" (e2e-read "p/s/x")))))
+
 (provide 'keys-test)
 ;;; keys-test.el ends here
