@@ -46,6 +46,13 @@
 ;; it no longer wants the answer, and its review is cancelled.  A rejection
 ;; by the user is an answer like any other; "error" is true if there is no
 ;; decision.
+;;
+;; Emacs can only send by waiting until there is room in the buffer of the
+;; socket, which is for good if the caller is suspended.  Therefore, after its
+;; request, the caller sends one byte, whatever it is, for each 1024 bytes that
+;; it has read, and Emacs sends no more than surely fits into the buffer.  Of
+;; progress that does not fit, only the latest is sent later; a long answer is
+;; sent piece by piece.  A caller that reads none of it for a minute is dropped.
 
 ;;; Code:
 
@@ -68,15 +75,118 @@ line must not fill Emacs's memory.")
   "Return TEXT with raw bytes and surrogates, which JSON cannot have, replaced."
   (replace-regexp-in-string "[\ud800-\udfff\x3fff80-\x3fffff]" "\ufffd" text t t))
 
+(defconst agent-q-diff-protocol--unit 1024
+  "Number of bytes that a caller acknowledges by sending one byte.")
+
+(defconst agent-q-diff-protocol--progress-room 4096
+  "Maximum number of bytes of progress that a caller has not acknowledged.
+On GNU/Linux even short lines take 768 bytes of the buffer, so these take up
+to a third of it.")
+
+(defconst agent-q-diff-protocol--answer-room
+  (if (eq system-type 'gnu/linux) 32768 6144)
+  "Maximum number of bytes in all that a caller has not acknowledged.
+The buffer has 212992 bytes on GNU/Linux, and 8192 on macOS.")
+
+(defconst agent-q-diff-protocol--tick-seconds 5
+  "Seconds between two looks at whether a caller goes on reading its answer.")
+
+(defvar agent-q-diff-protocol--patience 12
+  "Number of looks after which a caller that does not go on reading is dropped.
+They are counted, since Emacs itself may have been suspended meanwhile.")
+
 (defun agent-q-diff-protocol-send (client object)
-  "Send OBJECT as a line of JSON to CLIENT if it is still connected."
+  "Send OBJECT, which is no answer, as a line of JSON to CLIENT.
+This never waits for CLIENT.  If there is no room, the line is sent once
+CLIENT has read more, unless another one has taken its place by then."
+  (let ((inhibit-quit t))
+    (unless (process-get client 'is-answered)
+      (process-put client 'next (agent-q-diff-protocol--line object))
+      (agent-q-diff-protocol--send-more client))))
+
+(defun agent-q-diff-protocol-answer (client object)
+  "Send OBJECT as a line of JSON to CLIENT, and then close the connection.
+This never waits for CLIENT and cannot be quit.  Only the first answer is
+sent."
+  (let ((inhibit-quit t))
+    (unless (process-get client 'is-answered)
+      (process-put client 'next (agent-q-diff-protocol--line object))
+      (process-put client 'is-answered t)
+      (agent-q-diff-protocol--send-more client)
+      (when (process-live-p client)
+        (agent-q-diff-protocol--look-later client 0)))))
+
+(defun agent-q-diff-protocol-unsent-p (client)
+  "Return non-nil if CLIENT was to get an answer that is not sent, or in part."
+  (and (process-get client 'is-answered)
+       (not (process-get client 'is-sent))))
+
+(defun agent-q-diff-protocol-acknowledge (client bytes)
+  "Go on sending to CLIENT, which has sent BYTES since it has read."
+  (process-put client 'unread
+               (max 0 (- (or (process-get client 'unread) 0)
+                         (* agent-q-diff-protocol--unit (length bytes)))))
+  (process-put client 'looks 0)
+  (agent-q-diff-protocol--send-more client))
+
+(defun agent-q-diff-protocol--line (object)
+  "Return OBJECT as a line of JSON, bytes."
+  (let ((line (concat (json-serialize object) "\n")))
+    (if (multibyte-string-p line)
+        (encode-coding-string line 'utf-8-unix)
+      line)))
+
+(defun agent-q-diff-protocol--send-more (client)
+  "Send to CLIENT what there is room for.
+When that is the rest of the answer, close the connection."
+  (let (bytes)
+    (while (and (process-live-p client)
+                (setq bytes (agent-q-diff-protocol--next-bytes client)))
+      (condition-case nil
+          (process-send-string client bytes)
+        ;; It has closed the connection just now.
+        (error (delete-process client)))))
+  (when (and (process-live-p client)
+             (process-get client 'is-answered)
+             (not (process-get client 'line)))
+    (process-put client 'is-sent t)
+    (delete-process client)))
+
+(defun agent-q-diff-protocol--next-bytes (client)
+  "Remove and return what is to be sent to CLIENT next, as far as there is room.
+Return nil if there is nothing or no room."
+  (unless (process-get client 'line)
+    (process-put client 'line (process-get client 'next))
+    (process-put client 'next nil)
+    (process-put client 'start 0))
+  (let* ((line (process-get client 'line))
+         (start (process-get client 'start))
+         (unread (or (process-get client 'unread) 0))
+         (room (- (if (process-get client 'is-answered)
+                      agent-q-diff-protocol--answer-room
+                    agent-q-diff-protocol--progress-room)
+                  unread))
+         (end (min (length line) (+ start room))))
+    (when (< start end)
+      (process-put client 'start end)
+      (when (= end (length line))
+        (process-put client 'line nil))
+      (process-put client 'unread (+ unread (- end start)))
+      (substring line start end))))
+
+(defun agent-q-diff-protocol--look-later (client looks)
+  "See later whether CLIENT goes on reading, which LOOKS have not shown."
+  (process-put client 'looks looks)
+  (run-at-time agent-q-diff-protocol--tick-seconds nil
+               #'agent-q-diff-protocol--look client))
+
+(defun agent-q-diff-protocol--look (client)
+  "Drop CLIENT if it has not gone on reading its answer for too long."
   (when (process-live-p client)
-    (let ((line (concat (json-serialize object) "\n")))
-      ;; It may have closed the connection just now.
-      (ignore-errors
-        (process-send-string client (if (multibyte-string-p line)
-                                        (encode-coding-string line 'utf-8-unix)
-                                      line))))))
+    (let ((looks (1+ (process-get client 'looks))))
+      (if (< looks agent-q-diff-protocol--patience)
+          (agent-q-diff-protocol--look-later client looks)
+        (delete-process client)))))
 
 ;;;; Reading a request
 

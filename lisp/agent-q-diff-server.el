@@ -60,11 +60,33 @@ agent-q-diff looks there without being told, and needs the option
   "Answer CLIENT with TEXT and close the connection.
 IS-ERROR is non-nil if TEXT is about a failure of the call.  RESULT is what a
 program can read of it, an alist, or nil."
-  (agent-q-diff-protocol-send
+  (unless (process-get client 'text)
+    (process-put client 'text text))
+  (agent-q-diff-protocol-answer
    client `((answer . ,(agent-q-diff-protocol-clean text))
             (error . ,(if is-error t :false))
-            ,@(and result `((result . ,result)))))
-  (delete-process client))
+            ,@(and result `((result . ,result))))))
+
+(defun agent-q-diff-server--say-unread (client)
+  "Tell the user that CLIENT is gone without having read all of its answer."
+  (agent-q-diff-base-warn
+   (agent-q-diff-visible
+    (format "%s did not read the answer to its call, so it does not know this: %s"
+            (or (process-get client 'agent) "An agent")
+            (agent-q-diff-server--unread-words client)))))
+
+(defun agent-q-diff-server--unread-words (client)
+  "Return what CLIENT was told: what became of its review, or the first line."
+  (let* ((review (process-get client 'review))
+         (result (and review (agent-q-diff-session-result review)))
+         (total (plist-get result :total)))
+    (if total
+        (format (ngettext "%s: %d of %d hunk accepted, %d rejected"
+                          "%s: %d of %d hunks accepted, %d rejected" total)
+                (agent-q-diff-session-name review) (plist-get result :applied) total
+                (plist-get result :rejected))
+      (truncate-string-to-width (car (split-string (process-get client 'text) "\n"))
+                                200 nil nil "…"))))
 
 (defun agent-q-diff-server--fail (client err)
   "Answer CLIENT with ERR, an error as bound by `condition-case'."
@@ -88,6 +110,7 @@ program can read of it, an alist, or nil."
 (defun agent-q-diff-server--follow (client review)
   "Tell CLIENT the progress of REVIEW, which it has requested.
 If CLIENT is gone, cancel REVIEW.  It may have ended, or be nil."
+  (process-put client 'review review)
   (cond
    ((or (null review) (agent-q-diff-session-outcome review)))
    ((process-live-p client)
@@ -273,12 +296,11 @@ Signal an error if it is no such number."
     (unless (hash-table-p arguments)
       (signal 'agent-q-diff-bad-arguments '("the arguments must be an object")))
     (process-put client 'timeout (agent-q-diff-server--timeout request))
+    (process-put client 'agent (agent-q-diff-server--agent (gethash "agent" request)))
     (let* ((default-directory (agent-q-diff-server--directory
                                (gethash "directory" request)))
            (agent-q-diff-project-root (agent-q-diff-server--root request))
-           (agent-q-diff-caller (cons (agent-q-diff-server--agent
-                                       (gethash "agent" request))
-                                      client)))
+           (agent-q-diff-caller (cons (process-get client 'agent) client)))
       (agent-q-diff-server--check-names (gethash "tool" request) arguments)
       (agent-q-diff-server--call client (gethash "tool" request) arguments))))
 
@@ -311,7 +333,8 @@ A value that the user has set meanwhile stays."
 (defun agent-q-diff-server--filter (client bytes)
   "Add BYTES to the input from CLIENT; if its request is complete, carry it out.
 Bytes are decoded when all have arrived, so that no character is cut in two."
-  (unless (process-get client 'is-asked)
+  (if (process-get client 'is-asked)
+      (agent-q-diff-protocol-acknowledge client bytes)
     (condition-case err
         (agent-q-diff-base-collecting-once
           (let ((request (agent-q-diff-protocol-hear client bytes)))
@@ -330,6 +353,8 @@ Bytes are decoded when all have arrived, so that no character is cut in two."
     (setq agent-q-diff-server--clients (delq client agent-q-diff-server--clients))
     (process-put client 'parts nil)
     (agent-q-diff-server--read-as-before)
+    (when (agent-q-diff-protocol-unsent-p client)
+      (agent-q-diff-server--say-unread client))
     (agent-q-diff-tools-later (lambda () (agent-q-diff-tools-withdraw client)))))
 
 (defun agent-q-diff-server--accepted (_server client _message)
@@ -445,6 +470,16 @@ If its review has put hunks into a file, the message says which."
     (concat "Error: there is no decision: Emacs has stopped serving"
             (and remains (concat "\n\n" remains)))))
 
+(defconst agent-q-diff-server--last-seconds 1
+  "Seconds for which clients can read long answers when Emacs stops serving.")
+
+(defun agent-q-diff-server--drop-clients ()
+  "Close all connections; clients that are reading can read on for a moment."
+  (let ((end (time-add nil agent-q-diff-server--last-seconds)))
+    (while (and agent-q-diff-server--clients (time-less-p nil end))
+      (accept-process-output nil 0.01)))
+  (mapc #'delete-process (copy-sequence agent-q-diff-server--clients)))
+
 (defun agent-q-diff-serve-stop (&optional by-key)
   "Stop serving MCP clients: close the socket, cancel their requests.
 BY-KEY is non-nil if a user called this, who is told whether any were
@@ -461,7 +496,6 @@ served."
       (setf (agent-q-diff-session-is-abandoned review) t)))
   (dolist (client agent-q-diff-server--clients)
     (agent-q-diff-server--answer client (agent-q-diff-server--stopped client) t))
-  (agent-q-diff-tools-withdraw-gone)
   (when-let ((process agent-q-diff-server--process))
     (let ((socket (process-get process 'socket)))
       (delete-process process)
@@ -470,7 +504,9 @@ served."
                  (equal (process-get process 'inode)
                         (agent-q-diff-server--inode socket)))
         (delete-file socket)))
-    (setq agent-q-diff-server--process nil)))
+    (setq agent-q-diff-server--process nil))
+  (agent-q-diff-server--drop-clients)
+  (agent-q-diff-tools-withdraw-gone))
 
 (provide 'agent-q-diff-server)
 ;;; agent-q-diff-server.el ends here

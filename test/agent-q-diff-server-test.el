@@ -51,11 +51,30 @@
   (let ((client (make-network-process
                  :name "aqd-client" :family 'local :coding 'binary
                  :service agent-q-diff-server-socket :noquery t
-                 :filter (lambda (client bytes)
-                           (process-put client 'said
-                                        (cons bytes (process-get client 'said)))))))
+                 :filter #'aqd-server-read)))
     (set-process-sentinel client #'ignore)
     client))
+
+(defun aqd-server-connect-both ()
+  "Connect a client that has made its request, and acknowledges what it reads.
+Return it and the server's end of the connection."
+  (let* ((before (copy-sequence agent-q-diff-server--clients))
+         (client (aqd-server-connect))
+         (peer (aqd-server-until
+                (car (seq-difference agent-q-diff-server--clients before #'eq)))))
+    (process-put peer 'is-asked t)
+    (process-put client 'peer peer)
+    (list client peer)))
+
+(defun aqd-server-read (client bytes)
+  "Keep BYTES, which CLIENT has read, and acknowledge them if it does that.
+Writing to a closed connection would end this Emacs, as it is not interactive."
+  (process-put client 'said (cons bytes (process-get client 'said)))
+  (when-let ((peer (process-get client 'peer)))
+    (let ((n-read (+ (length bytes) (or (process-get client 'n-read) 0))))
+      (process-put client 'n-read (% n-read 1024))
+      (when (process-live-p peer)
+        (process-send-string client (make-string (/ n-read 1024) ?\n))))))
 
 (defun aqd-server-table (pairs)
   "Return PAIRS as a hash table; of two for one key, the first wins."
@@ -444,11 +463,109 @@ The change is in the file.")))))))
 
 (ert-deftest aqd-server-a-long-answer-arrives-whole ()
   (aqd-server-with
-    (let* ((text (make-string (* 5 1024 1024) ?ß))
-           (client (aqd-server-connect))
-           (peer (aqd-server-until (car agent-q-diff-server--clients))))
+    (pcase-let ((text (make-string (* 5 1024 1024) ?ß))
+                (`(,client ,peer) (aqd-server-connect-both)))
       (agent-q-diff-server--answer peer text nil)
       (should (equal (list nil text) (aqd-server-answer-to client))))))
+
+;;;; Clients that do not read
+
+(defmacro aqd-server-at-once (&rest body)
+  "Run BODY, which must not wait for a client that has stopped reading."
+  (declare (indent 0) (debug t))
+  ;; This is only to fail, here and in what follows, instead of waiting without end.
+  `(with-timeout (aqd-server-limit-seconds
+                  (mapc #'delete-process (copy-sequence agent-q-diff-server--clients))
+                  (ert-fail "Emacs waits for a client"))
+     ,@body))
+
+(ert-deftest aqd-server-an-answer-of-any-size-waits-for-no-client ()
+  (aqd-server-with
+    (dolist (size '(0 1000 6144 32768 212992 5000000))
+      (ert-info ((format "%d bytes" size))
+        (pcase-let ((text (make-string size ?x))
+                    (`(,client ,peer) (aqd-server-connect-both)))
+          (stop-process client)
+          (aqd-server-at-once (agent-q-diff-server--answer peer text nil))
+          (should-not (process-get client 'said))
+          (continue-process client)
+          (should (equal (list nil text) (aqd-server-answer-to client)))
+          (should-not (process-live-p peer)))))))
+
+(ert-deftest aqd-server-two-clients-that-do-not-read-get-their-own-answers ()
+  (aqd-server-with
+    (let* ((texts (mapcar (lambda (char) (make-string 1000000 char)) '(?x ?y ?ß)))
+           (both (mapcar (lambda (_) (aqd-server-connect-both)) texts)))
+      (mapc #'stop-process (mapcar #'car both))
+      (cl-mapc (lambda (both text)
+                 (aqd-server-at-once
+                   (agent-q-diff-server--answer (cadr both) text nil)))
+               both texts)
+      (mapc #'continue-process (mapcar #'car both))
+      (cl-mapc (lambda (both text)
+                 (should (equal (list nil text) (aqd-server-answer-to (car both)))))
+               both texts))))
+
+(ert-deftest aqd-server-progress-of-any-length-waits-for-no-client ()
+  "A client that does not read gets the latest progress, and the answer."
+  (aqd-server-with
+    (pcase-let ((`(,client ,peer) (aqd-server-connect-both)))
+      (stop-process client)
+      (aqd-server-at-once
+        (dotimes (n 20000)
+          (agent-q-diff-server--send-progress peer 20000 0 0 (- 20000 n))))
+      (should-not (process-get client 'said))
+      (continue-process client)
+      (aqd-server-until (equal '(19999 . 20000) (car (last (aqd-server-progress-of client)))))
+      (should (length< (aqd-server-progress-of client) 1000))
+      (stop-process client)
+      (aqd-server-at-once
+        (dotimes (n 20000)
+          (agent-q-diff-server--send-progress peer 30000 0 0 n))
+        (agent-q-diff-server--answer peer (make-string 300000 ?x) nil))
+      (continue-process client)
+      (should (equal (list nil (make-string 300000 ?x)) (aqd-server-answer-to client)))
+      ;; The answer has taken the place of the latest progress.
+      (should-not (member '(10001 . 30000) (aqd-server-progress-of client))))))
+
+(ert-deftest aqd-server-stopping-lets-clients-read-on-but-waits-for-none ()
+  (aqd-server-with
+    (pcase-let ((text (make-string 1000000 ?x))
+                (`(,reading ,reading-peer) (aqd-server-connect-both))
+                (`(,stopped ,stopped-peer) (aqd-server-connect-both)))
+      (stop-process stopped)
+      (agent-q-diff-server--answer reading-peer text nil)
+      (agent-q-diff-server--answer stopped-peer text nil)
+      (let ((agent-q-diff-server--last-seconds 5))
+        (aqd-server-at-once (agent-q-diff-serve-stop)))
+      (should (equal (list nil text) (aqd-server-answer-to reading)))
+      (should-not (process-get stopped 'said))
+      (should-not (process-live-p stopped-peer)))))
+
+(ert-deftest aqd-server-a-client-that-never-reads-is-dropped-and-the-user-told ()
+  (aqd-with-file "a\nb\n"
+    (let ((agent-q-diff-protocol--tick-seconds 0.1)
+          (agent-q-diff-protocol--patience 2))
+      (aqd-server-with
+        (let* ((client (aqd-server-ask (aqd-server-request)))
+               (review (aqd-server-only-review))
+               (said nil))
+          (aqd-server-until (aqd-server-heard client))
+          (stop-process client)
+          (agent-q-diff-reject review 0)
+          (setf (agent-q-diff-session-comment review) (make-string 300000 ?x))
+          (cl-letf (((symbol-function 'agent-q-diff-base-warn)
+                     (lambda (text &optional _level) (push text said))))
+            (aqd-server-at-once (agent-q-diff-end review))
+            (should agent-q-diff-server--clients)
+            (aqd-server-until (null agent-q-diff-server--clients)))
+          (should (equal (list (concat "a test did not read the answer to its call, so it does "
+                                       "not know this: target.txt: 0 of 1 hunk accepted, "
+                                       "1 rejected"))
+                         said))
+          ;; The next one is served as before.
+          (aqd-server-ask (aqd-server-request))
+          (agent-q-diff-cancel (aqd-server-only-review)))))))
 
 (ert-deftest aqd-server-twenty-megabytes ()
   (let* ((line "0123456789 (defun naïve () \"\\\\x\")\n")

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use thiserror::Error;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
-use tokio::net::unix::OwnedWriteHalf;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
@@ -26,6 +26,9 @@ const VERSION_WITH_TEXTS: u32 = 2;
 
 /// Version of the protocol for a request whose large texts are in a file.
 const VERSION_WITH_FILE: u32 = 3;
+
+/// Number of bytes that are acknowledged by sending one byte, so that Emacs sends more.
+const ACKNOWLEDGED_LEN: usize = 1024;
 
 /// Time between attempts to connect while Emacs has more calls than it can accept.
 const BUSY_PAUSE: Duration = Duration::from_millis(100);
@@ -94,6 +97,13 @@ enum CallError {
          accepted until then is in the file: read it before you propose anything else"
     )]
     ConnectionClosed,
+    /// The connection was closed in the middle of the answer.
+    #[error(
+        "Emacs ended, or closed the connection, before agent-q-diff had read all of its answer, so \
+         what the user decided is not known. What the user accepted is in the file: read it before \
+         you propose anything else"
+    )]
+    AnswerCutOff,
     /// A reply of Emacs is not part of the protocol.
     #[error(
         "agent-q-diff does not understand Emacs's reply; rebuild it from the same version as \
@@ -177,7 +187,10 @@ impl Call {
                 .unwrap_or_else(|error| Answer {
                     text: format!("Error: {error}."),
                     is_error: true,
-                    is_cut_off: matches!(error, CallError::ConnectionClosed),
+                    is_cut_off: matches!(
+                        error,
+                        CallError::ConnectionClosed | CallError::AnswerCutOff
+                    ),
                     result: None,
                 });
             sender.send_modify(|state| state.answer = Some(answer));
@@ -216,13 +229,10 @@ async fn request_answer(
         send(&mut output, &request.texts).await;
     }
     let mut unsent = (request.texts, file);
-    let mut lines = BufReader::new(input).lines();
-    while let Some(line) = lines
-        .next_line()
-        .await
-        .map_err(|_| CallError::ConnectionClosed)?
-    {
-        let reply: Value = serde_json::from_str(&line).map_err(|_| CallError::UnknownReply)?;
+    let mut replies = Replies::new(input);
+    loop {
+        let line = replies.next_line(&mut output).await?;
+        let reply: Value = serde_json::from_slice(&line).map_err(|_| CallError::UnknownReply)?;
         // After its first reply, Emacs no longer needs the file, and needs the texts only if it
         // asks for them.
         let (texts, _) = std::mem::take(&mut unsent);
@@ -235,7 +245,48 @@ async fn request_answer(
             return answer_of(&reply).ok_or(CallError::UnknownReply);
         }
     }
-    Err(CallError::ConnectionClosed)
+}
+
+/// What Emacs sends. All that is read is acknowledged, since Emacs sends only as much as surely
+/// fits into the socket's buffer.
+struct Replies {
+    input: BufReader<OwnedReadHalf>,
+    /// Number of bytes that are read and not acknowledged.
+    n_read: usize,
+}
+
+impl Replies {
+    fn new(input: OwnedReadHalf) -> Self {
+        Self {
+            input: BufReader::new(input),
+            n_read: 0,
+        }
+    }
+
+    /// Reads a line, and acknowledges over `output`.
+    async fn next_line(&mut self, output: &mut OwnedWriteHalf) -> Result<Vec<u8>, CallError> {
+        let mut line = Vec::new();
+        while line.last() != Some(&b'\n') {
+            let bytes = self.input.fill_buf().await.unwrap_or_default();
+            if bytes.is_empty() {
+                return Err(if line.is_empty() {
+                    CallError::ConnectionClosed
+                } else {
+                    CallError::AnswerCutOff
+                });
+            }
+            let end = bytes.iter().position(|byte| *byte == b'\n');
+            let n_bytes = end.map_or(bytes.len(), |end| end + 1);
+            line.extend_from_slice(&bytes[..n_bytes]);
+            self.input.consume(n_bytes);
+            self.n_read += n_bytes;
+            let acknowledgments = vec![b'\n'; self.n_read / ACKNOWLEDGED_LEN];
+            self.n_read %= ACKNOWLEDGED_LEN;
+            // After its last bytes, Emacs has closed the connection.
+            let _ = output.write_all(&acknowledgments).await;
+        }
+        Ok(line)
+    }
 }
 
 /// Returns `request`, and a file beside `socket` with its large texts. There is no file if there
@@ -351,4 +402,104 @@ fn default_sockets() -> Vec<PathBuf> {
     folders
         .map(|folder| folder.join("agent-q-diff/socket"))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{BufRead, Read, Write};
+    use std::os::unix::net::{UnixListener, UnixStream as Peer};
+
+    /// Returns what a call says if Emacs carries out `reply` once it has read the request.
+    async fn answer(reply: impl FnOnce(Peer) + Send + 'static) -> Answer {
+        let folder = std::env::temp_dir().join(format!(
+            "agent-q-diff-socket-{}-{:?}",
+            std::process::id(),
+            std::thread::current().id()
+        ));
+        std::fs::create_dir(&folder).unwrap();
+        let socket = folder.join("socket");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let emacs = std::thread::spawn(move || {
+            let (peer, _) = listener.accept().unwrap();
+            let mut request = String::new();
+            std::io::BufReader::new(&peer)
+                .read_line(&mut request)
+                .unwrap();
+            reply(peer);
+        });
+        let request = Request {
+            tool: "ping".to_owned(),
+            arguments: json!({}),
+            texts: Texts::default(),
+            agent: None,
+            directory: folder.clone(),
+            root: None,
+            timeout: None,
+        };
+        let call = Call::begin(vec![socket], request);
+        let mut states = call.states();
+        let state = states.wait_for(|state| state.answer.is_some()).await;
+        let answer = state.unwrap().answer.clone().unwrap();
+        emacs.join().unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        answer
+    }
+
+    fn line(text: &str) -> Vec<u8> {
+        let mut line = json!({ "answer": text, "error": false })
+            .to_string()
+            .into_bytes();
+        line.push(b'\n');
+        line
+    }
+
+    #[tokio::test]
+    async fn a_long_answer_comes_piece_by_piece_as_it_is_acknowledged() {
+        let text = "ß\n".repeat(1_000_000);
+        let sent = text.clone();
+        let answer = answer(move |mut peer| {
+            peer.write_all(b"{\"progress\": {\"decided\": 0, \"total\": 1}}\n")
+                .unwrap();
+            let line = line(&sent);
+            let mut pieces = line.chunks(2 * ACKNOWLEDGED_LEN).peekable();
+            while let Some(piece) = pieces.next() {
+                peer.write_all(piece).unwrap();
+                if pieces.peek().is_some() {
+                    peer.read_exact(&mut [0; 2]).unwrap();
+                }
+            }
+        })
+        .await;
+        assert!(!answer.is_error);
+        assert!(answer.text == text);
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_is_cut_off_is_none() {
+        for n_missing in [1, 5] {
+            let answer = answer(move |mut peer| {
+                let line = line("Accepted");
+                peer.write_all(&line[..line.len() - n_missing]).unwrap();
+            })
+            .await;
+            assert!(answer.is_error && answer.is_cut_off);
+            assert!(
+                answer
+                    .text
+                    .contains("before agent-q-diff had read all of its answer")
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn a_connection_closed_before_the_answer_is_no_cut_answer() {
+        let answer = answer(|mut peer| {
+            peer.write_all(b"{\"progress\": {\"decided\": 0, \"total\": 1}}\n")
+                .unwrap();
+        })
+        .await;
+        assert!(answer.is_error && answer.is_cut_off);
+        assert!(answer.text.contains("before there was a decision"));
+    }
 }

@@ -267,6 +267,34 @@ One more only waits for what another one began."
       (should (equal '("socket") (directory-files (e2e-path "run/agent-q-diff") nil "[^.]")))
       (mcp-should-be-over))))
 
+(defun mcp-server-pid ()
+  "Return the id of the server's process, which the client has started."
+  (e2e-wait-for
+   (seq-find (lambda (pid)
+               (equal (process-id mcp-client) (alist-get 'ppid (process-attributes pid))))
+             (list-system-processes))))
+
+(ert-deftest e2e-mcp-a-suspended-server-gets-its-long-answer-later ()
+  (mcp-with-client '("auto")
+    (mcp-propose "file")
+    (mcp-go-to "file")
+    (let ((server (mcp-server-pid))
+          (comment (apply #'concat (make-list 16000 "No, not «so»\n")))
+          (read-process-output-max (* 1024 1024)))
+      (signal-process server 'SIGSTOP)
+      (e2e-write "comment" comment)
+      (e2e-eval '(with-temp-buffer
+                   (insert-file-contents (inside-file "comment"))
+                   (setf (agent-q-diff-session-comment (car (agent-q-diff-open-reviews)))
+                         (buffer-string))))
+      (e2e-keys "r r r q")
+      (e2e-wait-for (= 0 (mcp-n-reviews)))
+      (should-not (mcp-words "file.call" :text))
+      (signal-process server 'SIGCONT)
+      (mcp-should-answer "file.call" nil "\\`✗ Rejected: ")
+      (should (string-search (string-trim comment) (cadr (mcp-answer "file.call"))))
+      (mcp-should-be-over))))
+
 (ert-deftest e2e-mcp-large-texts-where-emacs-cannot-read-the-file ()
   "The program sees the socket in another folder than Emacs does."
   (mcp-with-client (list "auto" "--socket" (e2e-path "elsewhere"))

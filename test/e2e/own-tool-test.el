@@ -140,6 +140,53 @@ is saved" .additionalContext))
         (should (string-prefix-p "ALARM: " .additionalContext)))
       (e2e-see "tool Edit left text in"))))
 
+(defun own-tool-long (&rest changed)
+  "Return a text of two megabytes that begins with `e2e-text', CHANGED so."
+  (concat (apply #'e2e-text changed) (apply #'concat (make-list 50000 (make-string 40 ?x)))
+          "\n"))
+
+(ert-deftest e2e-own-tool-a-suspended-agent-gets-its-long-answer-later ()
+  (own-tool-with-emacs
+    (e2e-write "a.txt" (own-tool-long))
+    (let ((before (own-tool-claude "PreToolUse" "Write"
+                                   `((file_path . ,(e2e-path "a.txt"))
+                                     (content . ,(own-tool-long 5 20 35))))))
+      (e2e-see "hunk 1/3 .* a\\.txt · Claude Code")
+      (signal-process before 'SIGSTOP)
+      (e2e-press "C-x o a k a q")
+      (e2e-see-gone "Agent-Q Diff: a\\.txt")
+      (e2e-see "2 of 3 hunks accepted, not yet written, Claude Code told")
+      ;; Emacs has not waited: another agent's edit is decided meanwhile.
+      (e2e-write "b.txt" "b\n")
+      (let ((other (own-tool-claude "PreToolUse" "Write"
+                                    `((file_path . ,(e2e-path "b.txt")) (content . "B\n")))))
+        (own-tool-go "b.txt")
+        (e2e-press "C-c C-c")
+        (should (equal "allow" (alist-get 'permissionDecision (own-tool-output other)))))
+      (should (eq 'stop (process-status before)))
+      (signal-process before 'SIGCONT)
+      (let-alist (own-tool-output before)
+        (should (equal .permissionDecision "allow"))
+        (should (equal .updatedInput.content (own-tool-long 5 35)))))))
+
+(ert-deftest e2e-own-tool-an-agent-that-never-reads-is-dropped-and-its-tool-not-run ()
+  (own-tool-with-emacs
+    (e2e-eval '(setq agent-q-diff-protocol--patience 1))
+    (e2e-write "a.txt" (own-tool-long))
+    (let ((before (own-tool-claude "PreToolUse" "Write"
+                                   `((file_path . ,(e2e-path "a.txt"))
+                                     (content . ,(own-tool-long 5 20 35))))))
+      (e2e-see "hunk 1/3 .* a\\.txt · Claude Code")
+      (signal-process before 'SIGSTOP)
+      (e2e-press "C-x o a k a q")
+      (e2e-see "Claude Code did not read the answer" "a\\.txt: 2 of 3 hunks accepted")
+      (signal-process before 'SIGCONT)
+      (let-alist (own-tool-output before)
+        (should (equal .permissionDecision "deny"))
+        (should (string-search "closed the connection, before it answered. Your tool was not run"
+                               .permissionDecisionReason)))
+      (should (equal (own-tool-long) (e2e-read "a.txt"))))))
+
 (ert-deftest e2e-own-tool-a-formatter-beside-the-hook-is-no-alarm ()
   (own-tool-with-emacs
     (dolist (is-known '(t nil))
