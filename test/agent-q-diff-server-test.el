@@ -363,12 +363,28 @@ the project."
         (should (eq 'cancelled (agent-q-diff-session-outcome review)))
         (aqd-server-until (null agent-q-diff-server--clients))))))
 
+(defun aqd-server-connect-many (n text)
+  "Return N new clients, each of which has sent the value of TEXT for its number.
+TEXT returns nil if nothing is to be sent."
+  (mapcar (lambda (number)
+            (let ((n-before (length agent-q-diff-server--clients))
+                  (client (aqd-server-connect)))
+              ;; Connecting waits while too many wait.
+              (aqd-server-until (< n-before (length agent-q-diff-server--clients)))
+              (when-let ((request (funcall text number)))
+                (process-send-string client request))
+              client))
+          (number-sequence 1 n)))
+
 (ert-deftest aqd-server-connections-that-close-together-are-withdrawn-one-by-one ()
-  "Emacs may run other sentinels and timers while it withdraws one call."
+  "Emacs may run other sentinels and timers while it withdraws one call.
+Of 300, some have reviews, some wait in the queue, some have asked for nothing."
   (aqd-with-file "a\nb\n"
     (aqd-server-with
       (let* ((depth 0)
              (deepest 0)
+             (n-answers 0)
+             (answered (make-hash-table))
              (count (lambda (function &rest arguments)
                       (cl-incf depth)
                       (setq deepest (max depth deepest))
@@ -377,31 +393,42 @@ the project."
                             (accept-process-output nil 0.001)
                             (apply function arguments))
                         (cl-decf depth))))
-             (waiting (mapcar (lambda (n)
-                                (prog1 (aqd-server-connect)
-                                  ;; Connecting waits while too many wait.
-                                  (aqd-server-until
-                                   (= n (length agent-q-diff-server--clients)))))
-                              (number-sequence 1 260)))
-             (clients (mapcar (lambda (n)
-                                (aqd-server-ask (aqd-server-request
-                                                 `("modified" . ,(format "a\n%d\n" n)))))
-                              (number-sequence 1 40)))
+             (note (lambda (client &rest _)
+                     (cl-incf n-answers)
+                     (cl-incf (gethash client answered 0))))
+             ;; As while the user is asked about another call.
+             (agent-q-diff-queue--is-busy t)
+             (clients (append
+                       (aqd-server-connect-many 130 #'ignore)
+                       (aqd-server-connect-many
+                        130 (lambda (_)
+                              (aqd-server-request '("tool" . "edit_file")
+                                                  '("old_str" . "a") '("new_str" . "A"))))
+                       (aqd-server-connect-many
+                        40 (lambda (n)
+                             (aqd-server-request `("modified" . ,(format "a\n%d\n" n)))))))
              (reviews (aqd-server-until
                        (let ((open (agent-q-diff-open-reviews)))
                          (and (= 40 (length open))
+                              (= 130 (length agent-q-diff-queue--calls))
                               (= 300 (length agent-q-diff-server--clients))
                               open)))))
         (unwind-protect
             (progn
               (advice-add 'agent-q-diff-tools-withdraw :around count)
-              (mapc #'delete-process (append clients waiting))
+              (advice-add 'agent-q-diff-server--answer :before note)
+              (mapc #'delete-process clients)
               (aqd-server-until (and (null agent-q-diff-server--clients)
                                      (null agent-q-diff-tools--gone))))
-          (advice-remove 'agent-q-diff-tools-withdraw count))
+          (advice-remove 'agent-q-diff-tools-withdraw count)
+          (advice-remove 'agent-q-diff-server--answer note))
         (should (= 1 deepest))
+        (should-not agent-q-diff-queue--calls)
         (dolist (review reviews)
           (should (eq 'cancelled (agent-q-diff-session-outcome review))))
+        ;; The callback of each call, and none twice.
+        (should (= 170 n-answers (hash-table-count answered)))
+        (should (equal "a\nb\n" (aqd-disk)))
         ;; The next one is served as before.
         (aqd-server-ask (aqd-server-request))
         (agent-q-diff-cancel (aqd-server-only-review))))))
