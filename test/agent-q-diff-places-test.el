@@ -107,6 +107,17 @@
       (aqd-press "a")
       (should (= line (aqd-places-point review))))))
 
+(ert-deftest aqd-places-the-offered-one-follows-a-revert ()
+  (aqd-with-patch-review aqd-equal-blocks aqd-equal-blocks-diff
+    (switch-to-buffer (current-buffer))
+    (should (string-match-p "\\`Place 1 of 4: line 10 of" (aqd-said (aqd-press "a"))))
+    (write-region (concat "a\nb\nc\n" aqd-equal-blocks) nil aqd-file nil 'silent)
+    (with-current-buffer (aqd-target-of review)
+      (revert-buffer t t))
+    (should (string-match-p "\\`Place 1 of 4: line 13 of" (aqd-said (aqd-press "a"))))
+    (aqd-press "a")
+    (should (equal (concat "a\nb\nc\n" (aqd-equal-blocks-with-line-in 2)) (aqd-disk)))))
+
 (ert-deftest aqd-places-accept-all-leaves-out-what-nobody-named ()
   (aqd-with-patch-review aqd-equal-blocks aqd-equal-blocks-diff
     (should (string-match-p "Not finished: hunk 1: its lines fit more than one place"

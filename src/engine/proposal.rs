@@ -54,6 +54,7 @@ use hunks::Hunks;
 use learning::Learning;
 use lines::HunkLines;
 pub use outside_edits::Seen;
+use outside_edits::n_lines;
 pub use rewrite::Rewrite;
 pub use search::Candidate;
 
@@ -339,8 +340,13 @@ impl Proposal {
     pub fn follow(&mut self, live: &[u8]) -> bool {
         if let Some(bare) = &mut self.bare {
             // The weave knows the places of its own edits; a new search might lose one of them.
-            let is_news = !bare.see_target() || !self.weave.target().is(live);
+            let was_seen = bare.see_target();
+            let is_news = !was_seen || !self.weave.target().is(live);
             if is_news {
+                let changed = self.weave.target().changed_in(live);
+                if let Some(changed) = changed.filter(|_| was_seen) {
+                    self.move_expected(&changed.lines, n_lines(&changed.text));
+                }
                 self.search(live);
             }
             return is_news;

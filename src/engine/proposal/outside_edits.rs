@@ -160,7 +160,7 @@ impl Proposal {
     }
 
     /// Moves the lines at which the hunks of a bare diff should begin in the same way.
-    fn move_expected(&mut self, lines: &Range<usize>, n_now: usize) {
+    pub(super) fn move_expected(&mut self, lines: &Range<usize>, n_now: usize) {
         if lines.len() == n_now {
             return;
         }
@@ -177,7 +177,7 @@ impl Proposal {
 }
 
 /// Returns the number of lines of `text`.
-fn n_lines(text: &[u8]) -> usize {
+pub(super) fn n_lines(text: &[u8]) -> usize {
     n_newlines(text) + usize::from(!text.is_empty() && is_unterminated(text))
 }
 
