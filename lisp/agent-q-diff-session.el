@@ -25,29 +25,30 @@
 
 (cl-defstruct (agent-q-diff-session (:constructor agent-q-diff-session-create)
                                     (:copier nil))
-  "A review."
-  (change nil :documentation "The `agent-q-diff-change' that is decided.")
+  "A review.
+The short slots come first, since `eval-expression' prints no more of it."
   (buffer nil :documentation "The diff buffer.")
-  (root nil :documentation "Directory that the names of several files are shown from, or nil.")
   (agent nil :documentation "Name of the agent that proposes, or nil.")
+  (tool agent-q-diff-tool :documentation "Name of the tool that was called, or nil.")
   (contract agent-q-diff-contract :documentation "Whose wording the agent reads.")
   (is-by-user agent-q-diff-session-by-user
               :documentation "Non-nil if the user opened it, not an agent.")
-  (tool agent-q-diff-tool :documentation "Name of the tool that was called, or nil.")
+  (is-by-program nil :documentation "Non-nil if a program made the decision.")
+  (is-abandoned nil :documentation "Non-nil if the caller is gone, so that nobody waits.")
+  (depth nil :documentation "Recursion depth at which a caller waits, or nil.")
+  (deadline nil :documentation "Time at which the caller stops waiting, or nil if unknown.")
+  (now-in nil :documentation "Number of hunks in the files, if the user changed it after the end.")
+  (outcome nil :documentation "How the review ended, or nil; see `agent-q-diff'.")
+  (begun (current-time) :documentation "Time at which the review began.")
+  (change nil :documentation "The `agent-q-diff-change' that is decided.")
+  (root nil :documentation "Directory that the names of several files are shown from, or nil.")
   (description nil :documentation "What the agent says about the proposal, a string.")
   (proposed nil :documentation "The proposal as a diff, for the log.")
   (comment nil :documentation "The user's comment on the whole proposal, or nil.")
   (warning nil :documentation "What the user is warned about when the review ends, or nil.")
-  (is-by-program nil :documentation "Non-nil if a program made the decision.")
   (caller nil :documentation "Who waits for the answer: any object that the integration chose.")
-  (is-abandoned nil :documentation "Non-nil if the caller is gone, so that nobody waits.")
   (callback nil :documentation "Function to be called with the result, or nil.")
-  (depth nil :documentation "Recursion depth at which a caller waits, or nil.")
-  (begun (current-time) :documentation "Time at which the review began.")
-  (deadline nil :documentation "Time at which the caller stops waiting, or nil if unknown.")
-  (outcome nil :documentation "How the review ended, or nil; see `agent-q-diff'.")
-  (result nil :documentation "The result, a plist, once the review has ended.")
-  (now-in nil :documentation "Number of hunks in the files, if the user changed it after the end."))
+  (result nil :documentation "The result, a plist, once the review has ended."))
 
 (defun agent-q-diff-session-of (file &rest slots)
   "Return a new review of FILE, an `agent-q-diff-file-change', alone.

@@ -193,6 +193,19 @@
                                                   :type 'agent-q-diff-error)))))
     (aqd-should-leave-nothing)))
 
+(ert-deftest aqd-api-what-emacs-prints-of-a-review-is-a-short-line ()
+  "`eval-expression' prints no text of the proposal."
+  (let ((agent-q-diff-caller (cons "Claude" (make-string 500 ?x))))
+    (aqd-with-file "a\nb\n"
+      (with-temp-buffer
+        (eval-expression `(agent-q-diff-review ,aqd-file "a\nb\n" "a\nB\n" "Why\nI want it" nil
+                                               :agent "Claude")
+                         t)
+        (should (equal (buffer-string)
+                       (concat "#s(agent-q-diff-session #<buffer *Agent-Q Diff: target.txt*> "
+                               "\"Claude\" nil nil nil nil nil nil nil nil nil ...)"))))
+      (mapc #'agent-q-diff-cancel (agent-q-diff-open-reviews)))))
+
 ;;;; Deciding by program
 
 (ert-deftest aqd-api-a-program-can-name-a-place ()
