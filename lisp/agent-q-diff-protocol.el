@@ -175,7 +175,7 @@ Return nil if there is nothing or no room."
       (substring line start end))))
 
 (defun agent-q-diff-protocol--look-later (client looks)
-  "See later whether CLIENT goes on reading, which LOOKS have not shown."
+  "See later whether CLIENT has read more; LOOKS times it had not."
   (process-put client 'looks looks)
   (run-at-time agent-q-diff-protocol--tick-seconds nil
                #'agent-q-diff-protocol--look client))
