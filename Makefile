@@ -62,10 +62,10 @@ bench: ## Measure everything that has to be fast, compared with a peer (ten minu
 	@$(MAKE) --no-print-directory build
 	@test/bench/run
 
-bench-check: ## Measure a part of it (a few minutes), and fail if a target is missed by far
+bench-check: ## Measure a part of it, or only SECTIONS=…, and fail if a target is missed by far
 	@test/tools/need emacs cargo cc git tmux timeout
 	@$(MAKE) --no-print-directory build
-	@test/bench/run --check
+	@test/bench/run --check $(SECTIONS)
 
 fuzz: ## Fuzz the engine, then run long random walks
 	@test/tools/need cargo cc c++ cargo-fuzz

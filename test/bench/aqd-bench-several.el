@@ -74,25 +74,16 @@ If IS-WHOLE is non-nil, it inserts the hunks below the first screen, too."
              (aqd-bench-several--open files))
    :run (lambda () (aqd-bench-felt--press "\C-c\C-c"))))
 
-(defun aqd-bench-several--saving (files is-visiting)
-  "Return a work that inserts a character into each of FILES, and saves it.
-If IS-VISITING is non-nil, it visits the files, too."
-  (let ((visit (lambda ()
-                 (dolist (file files)
-                   (find-file-noselect (plist-get file :path))))))
-    (aqd-bench-work
-     :before (lambda ()
-               (aqd-bench-several--forget files)
-               (unless is-visiting
-                 (funcall visit)))
-     :run (lambda ()
-            (when is-visiting
-              (funcall visit))
-            (dolist (file files)
-              (with-current-buffer (find-buffer-visiting (plist-get file :path))
-                (insert "x")
-                (save-buffer)))
-            (redisplay t)))))
+(defun aqd-bench-several--saving (files)
+  "Return a work that visits each of FILES, inserts a character, and saves it."
+  (aqd-bench-work
+   :before (lambda () (aqd-bench-several--forget files))
+   :run (lambda ()
+          (dolist (file files)
+            (with-current-buffer (find-file-noselect (plist-get file :path))
+              (insert "x")
+              (save-buffer)))
+          (redisplay t))))
 
 (defun aqd-bench-several--key (files hunk)
   "Return a work that accepts HUNK of FILES, and the next two, by the key."
@@ -125,13 +116,9 @@ If IS-VISITING is non-nil, it visits the files, too."
                              (aqd-bench-several--key files 0)
                              :rounds rounds)
     (unless aqd-bench-quick
-      (aqd-bench-felt--compare "accept all of these : insert and save-buffer in each" 1.5
+      (aqd-bench-felt--compare "accept all of these : visit, insert and save-buffer in each" 2.5
                                (aqd-bench-several--accepting-all files)
-                               (aqd-bench-several--saving files nil)
-                               :rounds 3)
-      (aqd-bench-felt--compare "accept all of these : visit, insert and save-buffer" nil
-                               (aqd-bench-several--accepting-all files)
-                               (aqd-bench-several--saving files t)
+                               (aqd-bench-several--saving files)
                                :rounds 3))
     (aqd-bench-several--forget files)))
 
